@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The front door. Every target sets up what it needs by itself; `make` alone prints what there is.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+PYTHON := /usr/bin/python3
+export PYTHONDONTWRITEBYTECODE := 1
+
+# $(call build,PRESET): configures and builds into build/PRESET. Configuring again costs a second and keeps it true.
+build = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS)
+# $(call check,PRESET): runs that build's tests; the last lines say how many passed.
+check = ctest --preset $(1) -j $(JOBS)
+
+.PHONY: help
+help: ## this list
+	@echo "make TARGET [JOBS=$(JOBS)]"
+	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 12
+
+.PHONY: setup
+setup: ## install the Debian packages that are missing (scripts/packages.txt)
+	@scripts/setup
+
+.PHONY: run
+run: build ## build, run the quick lab (five minutes), print the verdict and where the report is
+	@$(PYTHON) -m versus quick
+
+.PHONY: test
+test: setup ## build and run every test: C++, Python, tidy, installation
+	@$(call build,dev)
+	@$(call check,dev)
+
+.PHONY: build
+build: setup ## the release build, into build/release
+	@$(call build,release)
+
+.PHONY: lab
+lab: build ## the full matrix of the lab (long)
+	@$(PYTHON) -m versus full
+
+.PHONY: bench
+bench: build ## microbenchmarks, then the table of bars
+	@build/release/bin/peal_bench
+	@$(PYTHON) -m versus bench
+
+.PHONY: asan
+asan: setup ## every C++ test under the address and undefined-behaviour sanitizers
+	@$(call build,asan)
+	@$(call check,asan)
+
+.PHONY: tsan
+tsan: setup ## every C++ test under the thread sanitizer
+	@$(call build,tsan)
+	@$(call check,tsan)
+
+.PHONY: cover
+cover: setup ## line coverage of the library's tests, as a table and build/cover/report/index.html
+	@$(call build,cover)
+	@find build/cover -name '*.gcda' -delete
+	@$(call check,cover) -LE 'python|house'
+	@mkdir -p build/cover/report
+	@gcovr --root . --filter 'peal/' --filter 'load/' --exclude '.*_(test|bench)\.cc' --exclude-throw-branches \
+	    -j $(JOBS) --html-details build/cover/report/index.html --txt --print-summary build/cover
+
+.PHONY: lint
+lint: setup ## formatting, clang-tidy, tools/tidy.py, Python syntax
+	@cmake --preset lint --log-level=WARNING >/dev/null
+	@scripts/lint build/lint $(JOBS)
+
+.PHONY: format
+format: setup ## clang-format every C and C++ file
+	@scripts/sources | xargs -0 clang-format-19 -i
+
+.PHONY: install
+install: build ## install headers, library, packages and the program under PREFIX (/usr/local)
+	@cmake --install build/release --prefix "$(PREFIX)" >build/install.log
+	@echo "installed peal under $(PREFIX)"
+
+.PHONY: goldens
+goldens: setup ## rebuild the HDR histogram goldens with the public Python package hdrhistogram (from PyPI)
+	@$(call build,dev) --target base_tests
+	@$(PYTHON) tools/make_goldens.py --tests build/dev/bin/base_tests
+
+.PHONY: clean
+clean: ## remove build/
+	@rm -rf build

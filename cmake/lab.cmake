@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The lab: the load generator, the `peal` program, the examples and the contenders.
+find_package(CLI11 REQUIRED)
+find_package(nlohmann_json REQUIRED)
+
+# peal_lab_sources(VARIABLE FOLDER) lists what FOLDER compiles to: its sources but the tests and the benchmarks.
+function(peal_lab_sources variable folder)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
+
+peal_lab_sources(load_sources load)
+if(load_sources)
+  add_library(peal_load STATIC ${load_sources})
+  target_include_directories(peal_load PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(peal_load PUBLIC peal PRIVATE peal_flags nlohmann_json::nlohmann_json)
+endif()
+
+# All of the program but its main is a library, so that cli/*_test.cc can reach it.
+peal_lab_sources(cli_sources cli)
+set(cli_main ${PROJECT_SOURCE_DIR}/cli/main.cc)
+list(REMOVE_ITEM cli_sources ${cli_main})
+if(EXISTS ${cli_main} AND cli_sources)
+  add_library(peal_cli STATIC ${cli_sources})
+  target_include_directories(peal_cli PUBLIC ${PROJECT_SOURCE_DIR})
+  target_link_libraries(peal_cli PUBLIC peal $<TARGET_NAME_IF_EXISTS:peal_load> CLI11::CLI11
+    nlohmann_json::nlohmann_json PRIVATE peal_flags)
+  add_executable(peal_program ${cli_main})
+  set_target_properties(peal_program PROPERTIES OUTPUT_NAME peal)
+  target_link_libraries(peal_program PRIVATE peal_cli peal_flags)
+  target_compile_definitions(peal_program PRIVATE PEAL_VERSION="${PROJECT_VERSION}")
+endif()
+
+peal_lab_sources(example_sources examples)
+foreach(source ${example_sources})
+  cmake_path(GET source STEM stem)
+  add_executable(example_${stem} ${source})
+  set_target_properties(example_${stem} PROPERTIES OUTPUT_NAME ${stem}
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/examples)
+  target_link_libraries(example_${stem} PRIVATE peal peal_flags)
+endforeach()
+
+if(PEAL_CONTENDERS AND EXISTS ${PROJECT_SOURCE_DIR}/versus/contenders/CMakeLists.txt)
+  add_subdirectory(versus/contenders)
+endif()

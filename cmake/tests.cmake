@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# One test program per folder; CTest runs each test case in a process of its own, with a timeout.
+# Labels: the folder for C++ tests; `python` and `house` for what no sanitizer need repeat.
+find_package(GTest REQUIRED)
+include(GoogleTest)
+set(PEAL_PYTHON /usr/bin/python3 CACHE FILEPATH "The Python that has the lab's packages: Debian's own")
+
+file(GLOB support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cc)
+list(FILTER support_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
+if(support_sources)
+  add_library(peal_test_support STATIC ${support_sources})
+  target_link_libraries(peal_test_support PUBLIC peal GTest::gtest peal_flags)
+endif()
+
+# peal_test_folder(NAME FOLDER [LIBRARIES...]) builds NAME from every *_test.cc under FOLDER.
+function(peal_test_folder name folder)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_test.cc)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${name} ${sources})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_compile_definitions(${name} PRIVATE
+    PEAL_SOURCE_DIR="${PROJECT_SOURCE_DIR}" PEAL_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+  target_link_libraries(${name} PRIVATE peal peal_flags GTest::gtest GTest::gmock GTest::gtest_main ${ARGN})
+  if(TARGET peal_test_support)
+    target_link_libraries(${name} PRIVATE peal_test_support)
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS "${folder}")
+endfunction()
+
+# peal_script_test(NAME LABEL COMMAND...) runs a script from the repository's root; it may use what was built.
+function(peal_script_test name label)
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set(environment PYTHONDONTWRITEBYTECODE=1 PEAL_BUILD_DIR=${PROJECT_BINARY_DIR}
+    PEAL_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS ${label} ENVIRONMENT "${environment}")
+endfunction()
+
+foreach(floor base wire engine loop net coro)
+  peal_test_folder(${floor}_tests peal/${floor})
+endforeach()
+if(PEAL_LAB)
+  if(TARGET peal_load)
+    peal_test_folder(load_tests load peal_load)
+  endif()
+  if(TARGET peal_cli)
+    peal_test_folder(cli_tests cli peal_cli)
+  endif()
+endif()
+peal_test_folder(support_tests tests/support)
+peal_test_folder(integration_tests tests/integration)
+peal_test_folder(regress_tests tests/regress)
+peal_test_folder(outside_tests tests/outside)
+
+if(NOT PEAL_SANITIZE)
+  file(GLOB_RECURSE python_tests RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/tools/*_test.py ${PROJECT_SOURCE_DIR}/versus/*_test.py ${PROJECT_SOURCE_DIR}/tests/*_test.py)
+  foreach(test ${python_tests})
+    string(REGEX REPLACE "\\.py$" "" name ${test})
+    peal_script_test(${name} python ${PEAL_PYTHON} -m pytest -q -p no:cacheprovider ${test})
+  endforeach()
+  peal_script_test(house.tidy house ${PEAL_PYTHON} tools/tidy.py)
+  if(PEAL_INSTALL)
+    peal_script_test(house.consume house ${PROJECT_SOURCE_DIR}/tests/consume/run.sh
+      ${PROJECT_BINARY_DIR} ${CMAKE_CXX_COMPILER} ${CMAKE_CXX_FLAGS})
+  endif()
+endif()

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks are the memory that bytes travel in; a Buffer (buffer.h) is a chain of parts of blocks.
+//
+// Each thread has one pool, so each loop has one. Everything here is unsynchronised and touched by its own thread,
+// with one exception: a reference released on another thread goes back through its owner's return stack, and the owner
+// takes it in when it next runs short of blocks or trims. A pool whose thread has ended lives until its last
+// outstanding block comes home.
+//
+// Why these sizes: a block holds a round 16 KiB message with room to spare, else every such message costs two reads
+// and two sends. Headers live apart from the data, so the data stays a whole number of pages.
+// Free blocks are kept last in, first out, so that the next receive writes into a warm one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace peal {
+
+class BlockPool;
+
+inline constexpr uint32_t kLargeBlockBytes = 20 * 1024;
+inline constexpr uint32_t kSmallBlockBytes = 512;
+
+// Immutable bytes that many connections, on any loops, may send without a copy each. Cheap to copy; any thread.
+using SharedBytes = std::shared_ptr<const std::vector<std::byte>>;
+SharedBytes share_bytes(std::string_view bytes);
+
+struct BlockList;
+
+struct Block {
+  BlockPool* owner;
+  std::byte* data;
+  uint32_t capacity_bytes;
+  uint32_t references;  // by buffers and engines; the owner's thread alone touches it
+  BlockList* home;      // where it is kept when free
+  Block* next_free;
+  SharedBytes shared;  // set when `data` points into somebody's SharedBytes
+};
+
+// Free blocks of one size, the warmest first.
+struct BlockList {
+  Block* head = nullptr;
+  uint32_t block_bytes;
+  uint32_t room;   // how many more it keeps; the rest go back to malloc
+  uint32_t bound;  // the most it keeps
+};
+
+struct BlockStats {
+  uint64_t blocks_in_use = 0;  // referenced by a buffer or an engine
+  uint64_t blocks_free = 0;    // kept warm
+  uint64_t bytes_in_use = 0;   // capacity, not content
+  uint64_t allocations = 0;    // times the pool had to ask malloc for a block
+  uint64_t given_back = 0;     // times it returned one to malloc, being beyond its bound
+  uint64_t returned_by_others = 0;
+};
+
+class BlockPool {
+ public:
+  // The calling thread's pool, made at the first call.
+  static BlockPool& here() {
+    BlockPool* pool = current_;
+    return pool != nullptr ? *pool : make_here();
+  }
+
+  BlockPool(const BlockPool&) = delete;
+  BlockPool& operator=(const BlockPool&) = delete;
+
+  // A block of at least `bytes`, with one reference, the caller's. Beyond kLargeBlockBytes it is made to measure and
+  // never kept.
+  Block* acquire(uint32_t bytes) {
+    BlockList& list = bytes <= kSmallBlockBytes ? small_ : large_;
+    Block* block = list.head;
+    if (block == nullptr || bytes > kLargeBlockBytes) [[unlikely]]
+      return acquire_slow(bytes);
+    list.head = block->next_free;
+    ++list.room;
+    block->references = 1;
+    return block;
+  }
+  // A block that names shared bytes instead of owning its data; they must be fewer than 4 GiB.
+  Block* wrap(SharedBytes shared);
+
+  // Gives up one reference; on the owner's thread.
+  void unref(Block* block) {
+    if (--block->references != 0) return;
+    BlockList* home = block->home;
+    if (home->room == 0) [[unlikely]]
+      return give_back(block);
+    --home->room;
+    block->next_free = home->head;
+    home->head = block;
+  }
+  // Gives up one reference from whatever thread this is. Never fails.
+  static void release(Block* block) {
+    BlockPool* owner = block->owner;
+    if (owner == current_) [[likely]] {
+      owner->unref(block);
+    } else {
+      owner->release_elsewhere(block);
+    }
+  }
+  static bool owns(const Block* block) { return block->owner == current_; }
+
+  // Takes in what other threads released and gives malloc back all free blocks beyond `keep`.
+  void trim(size_t keep = 0);
+
+  // Free large blocks kept at most; more go back to malloc. The default is 5 MiB, about a core's share of cache.
+  void set_bound(uint32_t blocks);
+  // As of now; call on the pool's own thread.
+  BlockStats stats() const;
+
+ private:
+  struct ThreadExit;
+  struct Returned {
+    Block* block;
+    Returned* next;
+  };
+
+  BlockPool() = default;
+  ~BlockPool();
+  static BlockPool& make_here();
+  Block* acquire_slow(uint32_t bytes);
+  Block* add(Block* block);
+  void give_back(Block* block);
+  void release_elsewhere(Block* block);
+  void take_returned(Returned* instead);
+  void trim_list(BlockList& list, size_t keep);
+  void abandon();
+
+  static Returned abandoned_;  // what returned_ points to once the thread has ended: releases then take the mutex
+  [[gnu::tls_model("initial-exec")]] static thread_local constinit BlockPool* current_;
+
+  BlockList large_{.block_bytes = kLargeBlockBytes, .room = 256, .bound = 256};
+  BlockList small_{.block_bytes = kSmallBlockBytes, .room = 4096, .bound = 4096};
+  BlockList none_{.block_bytes = 0, .room = 0, .bound = 0};  // home of what is made to measure or shared
+  size_t blocks_ = 0;                                        // all there are, free ones included
+  size_t bytes_ = 0;
+  BlockStats stats_;                           // the counters; stats() works out the rest
+  std::atomic<Returned*> returned_ = nullptr;  // pushed by any thread, taken whole by the owner
+  std::mutex orphan_mutex_;                    // guards everything once the thread has ended
+};
+
+inline thread_local constinit BlockPool* BlockPool::current_ = nullptr;
+
+}  // namespace peal

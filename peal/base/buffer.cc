@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/base/buffer.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <peal/base/assert.h>
+
+namespace peal {
+
+// Only the last part may be empty, having been prepared: one that others would follow is given up.
+void Buffer::push(Part part) {
+  if (Part& before = last(); before.size() == 0) {
+    if (before.block != nullptr) BlockPool::release(before.block);
+    before = part;
+    if (rest_ != nullptr) rest_->bytes += part.size();
+    return;
+  }
+  auto* link = new Link{part, nullptr};
+  if (rest_ == nullptr) {
+    rest_ = new Rest{link, link, 0};
+  } else {
+    rest_->tail->next = link;
+    rest_->tail = link;
+  }
+  rest_->bytes += part.size();
+}
+
+// The first part has been given away: the next one takes its place.
+void Buffer::pop_first() {
+  if (rest_ == nullptr) {
+    first_ = Part{};
+    return;
+  }
+  Link* link = rest_->head;
+  first_ = link->part;
+  rest_->head = link->next;
+  rest_->bytes -= first_.size();
+  delete link;
+  if (rest_->head == nullptr) delete std::exchange(rest_, nullptr);
+}
+
+void Buffer::clear_rest() {
+  for (Link* link = rest_->head; link != nullptr;) {
+    BlockPool::release(link->part.block);
+    delete std::exchange(link, link->next);
+  }
+  delete std::exchange(rest_, nullptr);
+}
+
+void Buffer::consume_part(size_t bytes) {
+  PEAL_ASSERT(bytes <= size(), "consumed {} bytes of {}", bytes, size());
+  while (first_.block != nullptr && bytes >= first_.size()) {
+    bytes -= first_.size();
+    BlockPool::release(first_.block);
+    pop_first();
+  }
+  first_.begin += static_cast<uint32_t>(bytes);
+}
+
+Buffer Buffer::take(size_t bytes) {
+  PEAL_ASSERT(bytes <= size(), "took {} bytes of {}", bytes, size());
+  Buffer front;
+  while (bytes > 0 && bytes >= first_.size()) {
+    bytes -= first_.size();
+    front.push(first_);
+    pop_first();
+  }
+  if (bytes == 0) return front;
+  auto cut = first_.begin + static_cast<uint32_t>(bytes);
+  if (BlockPool::owns(first_.block)) {
+    ++first_.block->references;
+    front.push({first_.block, first_.begin, cut});
+  } else {
+    front.append(this->front().substr(0, bytes));
+  }
+  first_.begin = cut;
+  return front;
+}
+
+// A block's free end may be written by the one part that refers to it, on the thread that owns it.
+uint32_t Buffer::tail_room() {
+  const Part& part = last();
+  const Block* block = part.block;
+  if (block == nullptr || !BlockPool::owns(block) || block->references != 1 || block->shared != nullptr) return 0;
+  return block->capacity_bytes - part.end;
+}
+
+std::span<std::byte> Buffer::prepare(size_t bytes) {
+  PEAL_ASSERT(bytes <= UINT32_MAX, "prepared {} bytes at once", bytes);
+  if (uint32_t room = tail_room(); room < bytes || room == 0) {
+    // The first block of a chain may be small; one that follows another is large, so that a growing output does not
+    // become a long chain.
+    auto wanted = std::max(static_cast<uint32_t>(bytes), first_.block == nullptr ? 1U : kLargeBlockBytes);
+    push({BlockPool::here().acquire(wanted), 0, 0});
+  }
+  Part& part = last();
+  return {part.block->data + part.end, part.block->capacity_bytes - part.end};
+}
+
+void Buffer::commit(size_t bytes) {
+  uint32_t room = tail_room();
+  PEAL_ASSERT(bytes <= room, "committed {} bytes into room for {}", bytes, room);
+  last().end += static_cast<uint32_t>(bytes);
+  if (rest_ != nullptr) rest_->bytes += bytes;
+}
+
+void Buffer::append(std::string_view bytes) {
+  while (!bytes.empty()) {
+    uint32_t room = tail_room();
+    size_t part = room > 0 ? std::min<size_t>(room, bytes.size()) : std::min<size_t>(kLargeBlockBytes, bytes.size());
+    auto space = prepare(part);
+    std::memcpy(space.data(), bytes.data(), part);
+    commit(part);
+    bytes.remove_prefix(part);
+  }
+}
+
+void Buffer::append_parts(Buffer& other) {
+  PEAL_ASSERT(this != &other, "a buffer of {} bytes appended to itself", size());
+  if (other.empty()) return other.clear();
+  if (empty()) {
+    clear();
+    return swap(other);
+  }
+  push(std::exchange(other.first_, Part{}));
+  if (Rest* more = std::exchange(other.rest_, nullptr)) {
+    rest_->tail->next = more->head;
+    rest_->tail = more->tail;
+    rest_->bytes += more->bytes;
+    delete more;
+  }
+}
+
+void Buffer::append(const SharedBytes& shared) {
+  if (shared->empty()) return;
+  push({BlockPool::here().wrap(shared), 0, static_cast<uint32_t>(shared->size())});
+}
+
+// Copies the first `bytes` into one fresh block at the front.
+void Buffer::join(size_t bytes) {
+  PEAL_ASSERT(bytes <= size() && bytes <= UINT32_MAX, "a view of {} bytes of {}", bytes, size());
+  if (bytes == 0) return;
+  Part joined{BlockPool::here().acquire(static_cast<uint32_t>(bytes)), 0, 0};
+  while (joined.end < bytes) {
+    size_t part = std::min<size_t>(bytes - joined.end, first_.size());
+    std::memcpy(joined.block->data + joined.end, first_.data(), part);
+    joined.end += static_cast<uint32_t>(part);
+    consume(part);
+  }
+  Buffer after(std::move(*this));
+  first_ = joined;
+  if (after.first_.block != nullptr) append_parts(after);
+}
+
+void Buffer::compact_slow() {
+  if (empty()) return clear();
+  bool pins_more = rest_ != nullptr || first_.block->capacity_bytes > kSmallBlockBytes;
+  if (size() > kSmallBlockBytes || !pins_more || first_.block->shared != nullptr) return;
+  join(size());
+}
+
+size_t Buffer::gather(std::span<iovec> parts) const {
+  size_t used = 0;
+  auto add = [&](const Part& part) {
+    if (part.size() > 0) parts[used++] = {part.block->data + part.begin, part.size()};
+  };
+  if (first_.block != nullptr && !parts.empty()) add(first_);
+  for (Link* link = rest_ == nullptr ? nullptr : rest_->head; link != nullptr && used < parts.size();
+       link = link->next) {
+    add(link->part);
+  }
+  return used;
+}
+
+size_t Buffer::pinned_bytes() const {
+  size_t bytes = first_.block == nullptr ? 0 : first_.block->capacity_bytes;
+  for (Link* link = rest_ == nullptr ? nullptr : rest_->head; link != nullptr; link = link->next) {
+    bytes += link->part.block->capacity_bytes;
+  }
+  return bytes;
+}
+
+std::string Buffer::to_string() const {
+  std::string text(front());
+  text.reserve(size());
+  for (Link* link = rest_ == nullptr ? nullptr : rest_->head; link != nullptr; link = link->next) {
+    text.append(link->part.data(), link->part.size());
+  }
+  return text;
+}
+
+}  // namespace peal

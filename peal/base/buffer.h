@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Buffer: a queue of bytes as a short chain of parts of blocks. Moving one moves no byte; an empty one holds no memory.
+//
+// One thread at a time. A Buffer may be moved to another thread whole: reading and consuming there is right, and its
+// blocks travel home when released. Never share it, and do not hand over a part cut with take(): the two parts may
+// share a block, whose reference count belongs to the thread that made it (take() copies when it runs elsewhere).
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <peal/base/block_pool.h>
+
+namespace peal {
+
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::string_view bytes) { append(bytes); }
+  // [begin, end) of `block`; takes over one reference the caller holds.
+  Buffer(Block* block, uint32_t begin, uint32_t end) : first_{block, begin, end} {}
+  Buffer(Buffer&& other) noexcept
+      : first_(std::exchange(other.first_, Part{})), rest_(std::exchange(other.rest_, nullptr)) {}
+  Buffer& operator=(Buffer&& other) noexcept {
+    if (this != &other) {
+      clear();
+      swap(other);
+    }
+    return *this;
+  }
+  ~Buffer() {
+    if (first_.block != nullptr) clear();
+  }
+
+  size_t size() const { return first_.size() + (rest_ == nullptr ? 0 : rest_->bytes); }
+  bool empty() const { return size() == 0; }
+  bool is_contiguous() const { return rest_ == nullptr; }
+  // Whether it is one part of one block, neither more nor less.
+  bool is_one_part() const { return first_.block != nullptr && rest_ == nullptr; }
+  // Whether it keeps any memory; an empty buffer does only after prepare().
+  bool holds_blocks() const { return first_.block != nullptr; }
+
+  // The first contiguous part; empty when the buffer is. Valid until the buffer changes.
+  std::string_view front() const {
+    if (first_.block == nullptr) return {};
+    return {first_.data(), first_.size()};
+  }
+  // The same, of a buffer that is_one_part().
+  std::string_view only_part() const { return {first_.data(), first_.size()}; }
+  // The first `bytes` (at most size()) as one view; joins parts only when they straddle blocks.
+  std::string_view view(size_t bytes) {
+    if (bytes > first_.size()) join(bytes);
+    return front().substr(0, bytes);
+  }
+  // Everything as one view.
+  std::string_view view() { return view(size()); }
+
+  // Drops the first `bytes` (at most size()).
+  void consume(size_t bytes) {
+    if (rest_ == nullptr && bytes == first_.size()) return clear();
+    consume_part(bytes);
+  }
+  // Cuts off the first `bytes` (at most size()); the rest stays here.
+  [[nodiscard]] Buffer take(size_t bytes);
+  void clear() {
+    if (rest_ != nullptr) [[unlikely]]
+      clear_rest();
+    if (first_.block != nullptr) BlockPool::release(first_.block);
+    first_ = Part{};
+  }
+
+  // Copies in, into the room of the last block first.
+  void append(std::string_view bytes);
+  void append(std::span<const std::byte> bytes) {
+    append(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  // Moves in: no byte is copied.
+  void append(Buffer&& other) {
+    if (first_.block == nullptr) return swap(other);
+    append_parts(other);
+  }
+  // Moves in, where this buffer is known to hold no blocks.
+  void adopt(Buffer&& other) {
+    first_ = std::exchange(other.first_, Part{});
+    rest_ = std::exchange(other.rest_, nullptr);
+  }
+  // Adds shared bytes without copying them.
+  void append(const SharedBytes& shared);
+
+  // Room for at least `bytes` (at most 4 GiB) at the end, to be written and then committed. Valid until the next call.
+  std::span<std::byte> prepare(size_t bytes);
+  void commit(size_t bytes);
+
+  // Moves a small remainder out of a large block, so that a retained byte does not pin 20 KiB. Cheap when there is
+  // nothing to gain.
+  void compact() {
+    if (first_.block != nullptr) compact_slow();
+  }
+
+  // Describes the content, from the first byte on, in at most parts.size() vectors; returns how many were filled.
+  size_t gather(std::span<iovec> parts) const;
+  // Capacity this buffer keeps in use, in bytes: what budgets count.
+  size_t pinned_bytes() const;
+  std::string to_string() const;
+
+  void swap(Buffer& other) noexcept {
+    std::swap(first_, other.first_);
+    std::swap(rest_, other.rest_);
+  }
+
+ private:
+  // A part of a block: [begin, end). Holds one reference to it.
+  struct Part {
+    Block* block = nullptr;
+    uint32_t begin = 0;
+    uint32_t end = 0;
+
+    uint32_t size() const { return end - begin; }
+    const char* data() const { return reinterpret_cast<const char*>(block->data + begin); }
+  };
+  struct Link {
+    Part part;
+    Link* next;
+  };
+  // All parts but the first, which lives in the buffer itself: nearly every buffer has only that one.
+  struct Rest {
+    Link* head;
+    Link* tail;
+    size_t bytes;
+  };
+
+  void push(Part part);
+  void pop_first();
+  Part& last() { return rest_ == nullptr ? first_ : rest_->tail->part; }
+  void consume_part(size_t bytes);
+  void append_parts(Buffer& other);
+  void clear_rest();
+  void join(size_t bytes);
+  void compact_slow();
+  uint32_t tail_room();
+
+  // No block: no rest either.
+  Part first_;
+  Rest* rest_ = nullptr;
+};
+
+}  // namespace peal

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Time is monotonic and in nanoseconds. A loop takes its time from its engine (Engine::now), so that the simulator
+// can own it; monotonic_now() is what the engines of the real world answer.
+#pragma once
+
+#include <chrono>
+
+namespace peal {
+
+using Duration = std::chrono::nanoseconds;
+using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
+
+// "Never": the deadline of a wait that only an event ends.
+inline constexpr TimePoint kNever = TimePoint::max();
+
+// CLOCK_MONOTONIC, any thread.
+inline TimePoint monotonic_now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace peal

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Closing: once, keeping errno, and loud about a descriptor that somebody else closed.
+#include <peal/base/fd.h>
+
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <peal/base/assert.h>
+
+namespace peal {
+
+void Fd::reset(int fd) {
+  PEAL_ASSERT(fd != fd_ || fd < 0, "descriptor {} is already owned here", fd);
+  const int old = std::exchange(fd_, fd);
+  if (old < 0) return;
+  const int saved_errno = errno;  // closing on the way out of a failed call keeps the error that call reported
+  const bool closed = ::close(old) == 0 || errno != EBADF;
+  PEAL_ASSERT(closed, "descriptor {} was closed by someone who did not own it", old);
+  errno = saved_errno;
+}
+
+}  // namespace peal

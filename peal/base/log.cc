@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// spdlog, and the only place that knows it: one logger whose one sink holds the current target under a mutex.
+// The logger is never destroyed, so that destructors of statics and late threads may still log.
+#include <peal/base/log.h>
+
+#include <array>
+#include <memory>
+#include <utility>
+
+#include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/dist_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <peal/base/assert.h>
+
+namespace peal {
+namespace {
+
+constexpr std::array<std::string_view, 7> kLevelNames{"trace", "debug", "info", "warn", "error", "critical", "off"};
+static_assert(static_cast<int>(LogLevel::kOff) == static_cast<int>(spdlog::level::off));
+
+// True while this thread is inside the log, whose mutex it then holds.
+constinit thread_local bool inside_log = false;
+
+class CallbackSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit CallbackSink(LogSink callback) : callback_(std::move(callback)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    callback_({static_cast<LogLevel>(message.level),
+               {message.payload.data(), message.payload.size()},
+               message.source.filename,
+               message.source.line});
+  }
+  void flush_() override {}
+
+  LogSink callback_;
+};
+
+class Logger {
+ public:
+  Logger() { set_target(std::make_shared<spdlog::sinks::stderr_sink_st>()); }
+
+  void set_target(spdlog::sink_ptr target) {
+    PEAL_ASSERT(!inside_log, "a log sink may not replace itself");
+    target->set_formatter(std::make_unique<spdlog::pattern_formatter>("%Y-%m-%dT%H:%M:%S.%fZ %-8l %t %s:%# %v",
+                                                                      spdlog::pattern_time_type::utc));
+    inside_log = true;  // the destructor of the old target may log
+    target_->set_sinks({std::move(target)});
+    inside_log = false;
+  }
+
+  void write(const spdlog::details::log_msg& message) {
+    target_->log(message);
+    target_->flush();
+  }
+
+ private:
+  std::shared_ptr<spdlog::sinks::dist_sink_mt> target_ = std::make_shared<spdlog::sinks::dist_sink_mt>();
+};
+
+Logger& logger() {
+  static Logger* const logger = new Logger;
+  return *logger;
+}
+
+void print_to_stderr(LogLevel level, std::string_view text) { fmt::print(stderr, "{} {}\n", to_string(level), text); }
+
+}  // namespace
+
+void set_log_level(LogLevel level) { detail::log_level.store(level, std::memory_order_relaxed); }
+
+std::optional<LogLevel> parse_log_level(std::string_view name) {
+  for (std::size_t i = 0; i < kLevelNames.size(); ++i) {
+    if (kLevelNames[i] == name) return static_cast<LogLevel>(i);
+  }
+  return std::nullopt;
+}
+
+std::string_view to_string(LogLevel level) {
+  const auto index = static_cast<std::size_t>(level);
+  PEAL_ASSERT(index < kLevelNames.size(), "log level {}", index);
+  return kLevelNames[index];
+}
+
+void set_log_sink(LogSink sink) {
+  if (sink) {
+    logger().set_target(std::make_shared<CallbackSink>(std::move(sink)));
+  } else {
+    logger().set_target(std::make_shared<spdlog::sinks::stderr_sink_st>());
+  }
+}
+
+Result<void> set_log_file(const std::string& path) {
+  try {
+    errno = 0;
+    logger().set_target(std::make_shared<spdlog::sinks::basic_file_sink_st>(path));
+    return {};
+  } catch (const spdlog::spdlog_ex&) {
+    return fail(errno != 0 ? errno : EIO);
+  }
+}
+
+void detail::log_line(LogLevel level, const char* file, int line, fmt::string_view format,
+                      fmt::format_args arguments) noexcept {
+  fmt::memory_buffer text;
+  try {
+    fmt::vformat_to(fmt::appender(text), format, arguments);
+  } catch (const std::exception& error) {
+    fmt::format_to(fmt::appender(text), "{} (cannot be formatted: {})", format, error.what());
+  }
+  if (inside_log) return print_to_stderr(level, {text.data(), text.size()});
+  try {
+    Logger& log = logger();
+    inside_log = true;
+    log.write({spdlog::source_loc(file, line, ""),
+               "peal",
+               static_cast<spdlog::level::level_enum>(level),
+               {text.data(), text.size()}});
+  } catch (...) {
+    print_to_stderr(level, {text.data(), text.size()});
+  }
+  inside_log = false;
+}
+
+}  // namespace peal

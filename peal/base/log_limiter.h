@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LogLimiter lets one line through in each interval and counts what it held back.
+//   if (auto suppressed = limiter.admit(now)) PEAL_LOG_WARN("accept failed ({} more like it)", *suppressed);
+// Not thread-safe: it belongs to whoever logs, usually one object of one loop.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/base/clock.h>
+
+namespace peal {
+
+class LogLimiter {
+ public:
+  // `interval` > 0.
+  explicit LogLimiter(Duration interval) : interval_(interval) {
+    PEAL_ASSERT(interval > Duration::zero(), "an interval of {} ns", interval.count());
+  }
+
+  // The number held back since the last line that passed, or nothing: then this one is held back as well.
+  std::optional<std::uint64_t> admit(TimePoint now) {
+    if (last_ && now - *last_ < interval_) {
+      ++suppressed_;
+      return std::nullopt;
+    }
+    last_ = now;
+    return std::exchange(suppressed_, 0);
+  }
+
+  // Held back since the last line that passed.
+  std::uint64_t suppressed() const { return suppressed_; }
+
+ private:
+  Duration interval_;
+  std::optional<TimePoint> last_;
+  std::uint64_t suppressed_ = 0;
+};
+
+}  // namespace peal

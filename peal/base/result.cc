@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sentences of peal's own errors. Like those of strerror(3) they continue a line: no capital, no full stop.
+#include <peal/base/result.h>
+
+namespace peal {
+namespace {
+
+class TroubleCategory final : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "peal"; }
+
+  std::string message(int value) const override {
+    switch (static_cast<Trouble>(value)) {
+      case Trouble::kUnsupportedEngine: return "the engine asked for cannot run on this machine";
+      case Trouble::kBadAddress: return "the text is not an address";
+      case Trouble::kPathTooLong: return "a unix socket path may be at most 107 bytes long";
+      case Trouble::kLoopStopped: return "the loop has stopped";
+      case Trouble::kBadHistogram: return "the text is not an encoded histogram that peal can hold";
+    }
+    return "unknown peal error " + std::to_string(value);
+  }
+};
+
+}  // namespace
+
+const std::error_category& trouble_category() noexcept {
+  static const TroubleCategory category;
+  return category;
+}
+
+}  // namespace peal

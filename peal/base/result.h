@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The world's errors are values: a call that can fail for a reason outside the program returns Result<T>.
+// Errors are std::error_code: errno values (std::generic_category) or peal's own (`Trouble`).
+#pragma once
+
+#include <cerrno>
+#include <expected>
+#include <string>
+#include <system_error>
+
+namespace peal {
+
+template <class T>
+using Result = std::expected<T, std::error_code>;
+
+// What can go wrong that has no errno of its own.
+enum class Trouble : int {
+  kUnsupportedEngine = 1,  // the engine asked for by name cannot run on this machine
+  kBadAddress,             // the text is not an address peal understands
+  kPathTooLong,            // a unix socket path longer than sockaddr_un holds (107 bytes)
+  kLoopStopped,            // the loop this was meant for has stopped
+  kBadHistogram,           // the text is not an encoded histogram, or not one peal can hold
+};
+
+const std::error_category& trouble_category() noexcept;
+inline std::error_code make_error_code(Trouble trouble) noexcept {
+  return {static_cast<int>(trouble), trouble_category()};
+}
+
+// `return fail(EPIPE);`, `return fail(Trouble::kBadAddress);`
+inline std::unexpected<std::error_code> fail(int errno_value) {
+  return std::unexpected(std::error_code(errno_value, std::generic_category()));
+}
+inline std::unexpected<std::error_code> fail(Trouble trouble) { return std::unexpected(make_error_code(trouble)); }
+inline std::error_code errno_code(int errno_value) { return {errno_value, std::generic_category()}; }
+
+}  // namespace peal
+
+template <>
+struct std::is_error_code_enum<peal::Trouble> : std::true_type {};

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Thin: what std::jthread does not say (names, ids, affinity) comes straight from the kernel.
+#include <peal/base/thread.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <system_error>
+
+#include <peal/base/assert.h>
+
+namespace peal {
+
+Result<Thread> Thread::start(std::string_view name, Body body) {
+  PEAL_ASSERT(body, "thread {} has nothing to run", name);
+  try {
+    return Thread(
+        std::jthread([name = std::string(name), body = std::move(body)](const std::stop_token& stop) mutable noexcept {
+          set_current_thread_name(name);
+          body(stop);
+        }));
+  } catch (const std::system_error& error) {
+    return fail(error.code().value());
+  }
+}
+
+void Thread::join() {
+  PEAL_ASSERT(joinable(), "the thread was never started, or has been joined");
+  PEAL_ASSERT(id() != std::this_thread::get_id(), "thread {} joins itself", current_thread_name());
+  thread_.join();
+}
+
+pid_t detail::cache_thread_id() {
+  // The child of fork(2) inherits the parent's cache, and only the thread that forked lives on in it.
+  [[maybe_unused]] static const int registered =
+      ::pthread_atfork(nullptr, nullptr, [] { detail::cached_thread_id = 0; });
+  return cached_thread_id = ::gettid();
+}
+
+std::string current_thread_name() {
+  std::array<char, kMaxThreadNameBytes + 1> name{};
+  ::pthread_getname_np(::pthread_self(), name.data(), name.size());
+  return name.data();
+}
+
+void set_current_thread_name(std::string_view name) {
+  const std::string kept(name.substr(0, kMaxThreadNameBytes));
+  ::pthread_setname_np(::pthread_self(), kept.c_str());
+}
+
+Result<void> pin_current_thread(unsigned cpu) {
+  if (cpu >= CPU_SETSIZE) return fail(EINVAL);
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(cpu, &cpus);
+  if (const int error = ::pthread_setaffinity_np(::pthread_self(), sizeof(cpus), &cpus); error != 0) return fail(error);
+  return {};
+}
+
+}  // namespace peal

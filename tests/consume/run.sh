@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# run.sh BUILD_FOLDER COMPILER [FLAGS...]: installs the build into a folder of its own, moves the tree, which must not
+# matter, and proves that a stranger can use it through find_package and through pkg-config and cannot reach what is
+# private.
+set -euo pipefail
+build="$1"
+compiler="$2"
+read -ra flags <<<"${*:3}"
+here="$(realpath "$(dirname "${BASH_SOURCE[0]}")")"
+root="$(realpath "$here/../..")"
+scratch="$(mktemp -d)"
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+  echo "consume: $*" >&2
+  exit 1
+}
+
+cmake --install "$build" --prefix "$scratch/staged" >/dev/null
+mv "$scratch/staged" "$scratch/prefix"
+prefix="$scratch/prefix"
+library="$(dirname "$(find "$prefix" -name 'libpeal.*' -print -quit)")"
+
+echo "consume: what is installed is the public API, all of it and nothing else"
+(cd "$root" && ls peal/*/*.h) | sort >"$scratch/public"
+(cd "$prefix/include" && find . -type f -printf '%P\n') | sort >"$scratch/installed"
+diff "$scratch/public" "$scratch/installed" || fail "installed headers differ from peal/*/*.h"
+if grep -rqF "$root" "$library/cmake" "$library/pkgconfig"; then fail "the package files name the source folder"; fi
+if [ -e "$build/bin/peal" ]; then
+  "$prefix/bin/peal" --help >/dev/null || fail "the installed program does not start"
+fi
+
+echo "consume: find_package"
+cp -r "$here" "$scratch/source"
+cmake -S "$scratch/source" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null
+cmake --build "$scratch/cmake" >/dev/null
+"$scratch/cmake/consumer" || fail "the program built through find_package failed"
+
+echo "consume: pkg-config"
+export PKG_CONFIG_PATH="$library/pkgconfig"
+# shellcheck disable=SC2046
+"$compiler" -std=c++23 "${flags[@]}" "$here/consumer.cc" -o "$scratch/consumer" \
+  $(pkg-config --static --cflags --libs peal) || fail "the program does not build with pkg-config's flags"
+LD_LIBRARY_PATH="$library" "$scratch/consumer" || fail "the program built through pkg-config failed"
+
+echo "consume: every public header stands alone"
+# shellcheck disable=SC2046
+compile=("$compiler" -std=c++23 -fsyntax-only -x c++ $(pkg-config --cflags peal) -)
+try_header() {
+  echo "#include <$1>" | "${@:2}" || fail "<$1> does not compile by itself"
+}
+export -f try_header fail
+xargs -I {} -P "$(nproc)" bash -c 'try_header "$@"' try {} "${compile[@]}" <"$scratch/public" || exit 1
+
+echo "consume: private headers are out of reach"
+private="$(cd "$root" && ls peal/*/parts/*.h | head -1)"
+if echo "#include <$private>" | "${compile[@]}" 2>/dev/null; then
+  fail "$private is private, yet a consumer can include it"
+fi
