@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Engine: the one seam to the kernel. Only an engine knows epoll or io_uring, and nothing above may ask which it has.
+//
+// An engine is a proactor and belongs to one loop: its owner says what it wants done, the engine does it and reports
+// completions through the *Events interfaces below. The rules every engine keeps:
+//   - now() and waker() may be called at any time; bind() and local_address() of a listener before open(), too;
+//     everything else only between open() and shut(), on the thread that called open(). The one call legal from any
+//     thread is Waker::wake().
+//   - No completion is ever delivered inside a call down: all come from wait() (and the last ones from shut()).
+//   - Ids are generation-checked. After close(), stop() or unwatch() the id is dead: a later call with it does nothing
+//     and is counted (EngineStats::stale_calls), and nothing more of it is reported but its one last completion.
+//   - An *Events object must live until that last completion: on_closed, on_detached, on_accept_stopped, on_unwatched.
+//     It may destroy itself inside it.
+//   - A call up may make any call down, about its own stream too.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include <peal/base/buffer.h>
+#include <peal/base/clock.h>
+#include <peal/base/fd.h>
+#include <peal/base/result.h>
+#include <peal/engine/socket_address.h>
+
+namespace peal {
+
+// Names a stream, listener or watch of one engine. The default names nothing.
+template <class Tag>
+struct EngineId {
+  uint32_t slot = 0;
+  uint32_t generation = 0;  // 0 is never given out
+  explicit operator bool() const { return generation != 0; }
+  // As one word: asked on every send.
+  bool operator==(const EngineId& other) const {
+    return std::bit_cast<uint64_t>(*this) == std::bit_cast<uint64_t>(other);
+  }
+};
+using StreamId = EngineId<struct StreamTag>;
+using ListenerId = EngineId<struct ListenerTag>;
+using WatchId = EngineId<struct WatchTag>;
+
+// A connected stream that belongs to no engine: what accept yields, adopt takes and detach gives back. It may travel to
+// another thread; destroying it closes the connection.
+// Bytes that its last engine's kernel had handed over by the time of detach() travel with it.
+class LooseStream {
+ public:
+  explicit LooseStream(Fd fd, Buffer early = {}) : fd_(std::move(fd)), early_(std::move(early)) {}
+  Fd take_fd() && { return std::move(fd_); }
+  // To be delivered before anything that is read from the fd.
+  Buffer take_early() { return std::move(early_); }
+
+ private:
+  Fd fd_;
+  Buffer early_;
+};
+
+class StreamEvents {
+ public:
+  // connect() succeeded, or failed with `error`; the owner then closes.
+  virtual void on_connected(std::error_code error) = 0;
+  // Bytes arrived. Take them by moving or consuming; what is left in `bytes` on return is dropped.
+  virtual void on_received(Buffer& bytes) = 0;
+  // Nothing more will be received: the peer's FIN when `error` is empty. Sending may go on after a FIN.
+  virtual void on_receive_end(std::error_code error) = 0;
+  // Output failed (EPIPE, ECONNRESET, ...): what was queued is dropped and later sends do nothing. What the peer sent
+  // before is still delivered.
+  virtual void on_send_failed(std::error_code error) = 0;
+  // Progress after report_sent(): `left_bytes` wait in the engine's queue.
+  virtual void on_sent(size_t left_bytes) = 0;
+  // Last completion after close(): no block, fd or pointer of this stream is held any more.
+  virtual void on_closed() = 0;
+  // Last completion after detach().
+  virtual void on_detached(LooseStream stream) = 0;
+
+ protected:
+  ~StreamEvents() = default;
+};
+
+class AcceptEvents {
+ public:
+  // A connection was accepted. It reads nothing until somebody adopts it.
+  virtual void on_accepted(LooseStream stream) = 0;
+  // Last completion after stop(): the listening socket is closed. Everything accepted late came before it.
+  virtual void on_accept_stopped() = 0;
+
+ protected:
+  ~AcceptEvents() = default;
+};
+
+class WatchEvents {
+ public:
+  // The fd is ready for what was asked (or has an error, which counts as both). Level-triggered: told again while it
+  // stays ready.
+  virtual void on_ready(bool readable, bool writable) = 0;
+  // Last completion after unwatch(): the fd may be closed.
+  virtual void on_unwatched() = 0;
+
+ protected:
+  ~WatchEvents() = default;
+};
+
+// Ends the engine's wait from any thread, at any time: it may outlive the engine, and then does nothing.
+class Waker {
+ public:
+  virtual ~Waker() = default;
+  virtual void wake() = 0;
+};
+
+struct SocketOptions {
+  bool no_delay = true;          // TCP_NODELAY: peal coalesces what a callback sends, so Nagle would only add delay
+  bool keep_alive = false;       // SO_KEEPALIVE: deadlines above find dead peers sooner
+  int send_buffer_bytes = 0;     // SO_SNDBUF; 0 leaves the kernel's auto-tuning on
+  int receive_buffer_bytes = 0;  // SO_RCVBUF; 0 leaves the kernel's auto-tuning on
+};
+
+struct ListenOptions {
+  int backlog = 4096;         // listen(2); the kernel caps it at net.core.somaxconn
+  bool reuse_port = false;    // SO_REUSEPORT: several listeners share one address
+  bool v6_only = false;       // IPV6_V6ONLY: [::] takes IPv4 too unless told otherwise
+  SocketOptions socket = {};  // set once on the listener, inherited by every accepted stream
+};
+
+struct ConnectOptions {
+  SocketOptions socket = {};
+  SocketAddress source = {};  // bind(2) before connecting; the default lets the kernel choose
+};
+
+enum class SocketOption : uint8_t { kNoDelay, kKeepAlive, kSendBuffer, kReceiveBuffer };
+enum class CloseHow : uint8_t {
+  kNormal,  // close(2): queued output is dropped, what the kernel already has is still sent
+  kReset,   // RST: SO_LINGER with a zero timeout
+};
+
+// Plain counters since open(); read on the engine's thread.
+struct EngineStats {
+  uint64_t waits = 0;     // trips into the kernel that may block
+  uint64_t events = 0;    // completions or readiness events handled
+  uint64_t wakeups = 0;   // wake() calls that were noticed
+  uint64_t receives = 0;  // receive completions with bytes
+  uint64_t received_bytes = 0;
+  uint64_t sends = 0;        // send operations given to the kernel
+  uint64_t short_sends = 0;  // those that left something behind
+  uint64_t sent_bytes = 0;
+  uint64_t accepts = 0;
+  uint64_t accepts_failed = 0;  // by any error
+  uint64_t accepts_shed = 0;    // accepted with the spare fd and closed at once, the process being out of fds
+  uint64_t accept_pauses = 0;   // times a listener backed off
+  uint64_t accepted_late = 0;   // accepted after stop() was asked
+  uint64_t stale_calls = 0;     // calls down with a dead id
+  uint64_t stashed_bytes = 0;   // arrived after a pause and were kept for the resume
+  uint64_t buffers_dry = 0;     // io_uring: times the ring of provided buffers ran out
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+
+  // "epoll", "io_uring", ...
+  virtual std::string_view name() const = 0;
+  // Makes the calling thread the engine's thread and acquires what waits there.
+  virtual Result<void> open() = 0;
+  // Closes everything, delivering the last completion of each. On the engine's thread; the engine never opens again.
+  virtual void shut() = 0;
+
+  // Binds and listens; accepts nothing yet. EADDRINUSE, EACCES, EADDRNOTAVAIL, EMFILE, ...
+  virtual Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options) = 0;
+  virtual Result<SocketAddress> local_address(ListenerId listener) const = 0;
+  // Accepts until told to stop. Running out of fds or memory never ends it: the engine sheds, backs off and counts.
+  virtual void accept(ListenerId listener, AcceptEvents& events) = 0;
+  // Stops accepting and closes the listening socket; on_accept_stopped follows if accept() was called. Legal before
+  // open(), and after shut() it does nothing.
+  virtual void stop(ListenerId listener) = 0;
+
+  // Never fails at once: on_connected tells.
+  virtual StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) = 0;
+  // Takes the stream over; nothing is received until receive().
+  virtual StreamId adopt(LooseStream stream, StreamEvents& events) = 0;
+  // Gives the stream away once its queued output is out. Bytes the kernel had handed over already cannot be put back:
+  // they are delivered first, to a paused stream too. Nothing more is received.
+  virtual void detach(StreamId stream) = 0;
+
+  // Receives until paused. Bytes in flight when a pause is asked are kept (bounded by what the kernel had completed)
+  // and delivered after the resume.
+  virtual void receive(StreamId stream, bool on) = 0;
+  // Queues output. It leaves when the current call up returns, at the latest when wait() is next entered. Returns how
+  // many bytes the queue now holds.
+  virtual size_t send(StreamId stream, Buffer&& bytes) = 0;
+  virtual size_t send_copy(StreamId stream, std::string_view bytes) = 0;
+  // Reports on_sent after each progress from now on until it has reported 0.
+  virtual void report_sent(StreamId stream) = 0;
+  virtual size_t queued_bytes(StreamId stream) const = 0;
+  // Sends FIN once all queued output is out; later sends are dropped.
+  virtual void shutdown_send(StreamId stream) = 0;
+  virtual void close(StreamId stream, CloseHow how = CloseHow::kNormal) = 0;
+
+  virtual Result<SocketAddress> local_address(StreamId stream) const = 0;
+  virtual Result<SocketAddress> peer_address(StreamId stream) const = 0;
+  virtual Result<void> set_option(StreamId stream, SocketOption option, int value) = 0;
+
+  // Watches an fd of somebody else's, which must stay open until on_unwatched. The fd must be one that poll(2) takes.
+  virtual WatchId watch(int fd, bool readable, bool writable, WatchEvents& events) = 0;
+  virtual void unwatch(WatchId watch) = 0;
+
+  // One trip into the kernel, at most until `deadline` (kPollOnly: without blocking), then dispatches. Returns how many
+  // events it handled; a wake() counts as one.
+  virtual size_t wait(TimePoint deadline) = 0;
+  // The engine's clock.
+  virtual TimePoint now() const = 0;
+  virtual std::shared_ptr<Waker> waker() = 0;
+  virtual const EngineStats& stats() const = 0;
+
+  static constexpr TimePoint kPollOnly = TimePoint::min();
+};
+
+}  // namespace peal

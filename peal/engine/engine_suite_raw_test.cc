@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The behaviour suite against a peer that is no engine: what only a socket of one's own can do or look at. It needs
+// real fds, so it runs on the engines that have them.
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include <tests/support/engine_rig.h>
+#include <tests/support/raw_peer.h>
+
+namespace peal {
+namespace {
+
+class EngineRaw : public EngineTest {
+ protected:
+  StreamLog& accept_one(AcceptLog& acceptor) {
+    EXPECT_TRUE(rig().run_until([&] { return !acceptor.accepted.empty(); }));
+    if (acceptor.accepted.empty()) acceptor.accepted.emplace_back(Fd(::socket(AF_INET, SOCK_STREAM, 0)));
+    StreamLog& server = rig().adopt(std::move(acceptor.accepted.front()));
+    acceptor.accepted.pop_front();
+    return server;
+  }
+  static std::string make_folder() {
+    std::string folder = testing::TempDir() + "peal-suite-" + std::to_string(::getpid());
+    EXPECT_EQ(::mkdir(folder.c_str(), 0700), 0) << folder;
+    return folder;
+  }
+  static int option(int fd, int level, int name) {
+    int value = 0;
+    socklen_t size = sizeof value;
+    EXPECT_EQ(::getsockopt(fd, level, name, &value, &size), 0);
+    return value;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Engines, EngineRaw, testing::ValuesIn(engines_with_fds()), engine_label);
+
+TEST_P(EngineRaw, everything_came_before_the_adoption) {
+  AcceptLog& acceptor = rig().listen();
+  RawPeer peer;
+  peer.connect(acceptor.address);
+  peer.send("question");
+  peer.fin();
+  StreamLog& server = accept_one(acceptor);
+  server.receive();
+  server.when_ended = [&] {
+    server.send("answer to " + server.received);
+    server.shutdown_send();
+  };
+  ASSERT_TRUE(rig().run_beside([&] { return !peer.pump(); }));
+  EXPECT_TRUE(peer.ended());
+  EXPECT_EQ(peer.received(), "answer to question");
+}
+
+TEST_P(EngineRaw, peer_reset_before_it_was_accepted) {
+  AcceptLog& acceptor = rig().listen();
+  RawPeer rude;
+  rude.connect(acceptor.address);
+  rude.reset();
+  RawPeer polite;
+  polite.connect(acceptor.address);
+  polite.send("hello");
+  // The rude one may be reported (and then ends by error) or not; the polite one must be.
+  StreamLog* answered = nullptr;
+  acceptor.when_accepted = [&] {
+    StreamLog& server = rig().adopt(std::move(acceptor.accepted.back()));
+    acceptor.accepted.pop_back();
+    server.receive();
+    server.when_received = [&] { answered = &server; };
+  };
+  ASSERT_TRUE(rig().run_until([&] { return answered != nullptr; }));
+  EXPECT_EQ(answered->received, "hello");
+}
+
+TEST_P(EngineRaw, peer_resets_after_data_that_was_not_asked_for_yet) {
+  AcceptLog& acceptor = rig().listen();
+  RawPeer peer;
+  peer.connect(acceptor.address);
+  StreamLog& server = accept_one(acceptor);
+  const std::string bytes = pattern(100'000);
+  size_t sent = peer.try_send(bytes);
+  ASSERT_GT(sent, 0U);
+  rig().settle();
+  // Only what reached the other side survives a reset: wait until nothing is on its way.
+  ASSERT_TRUE(rig().run_beside([&] {
+    int unacknowledged = 0;
+    EXPECT_EQ(::ioctl(peer.fd(), SIOCOUTQ, &unacknowledged), 0);
+    return unacknowledged == 0;
+  }));
+  peer.reset();
+  rig().settle();
+  server.receive();
+  ASSERT_TRUE(rig().run_until([&] { return server.ended; }));
+  EXPECT_EQ(server.end_error, std::errc::connection_reset);
+  EXPECT_TRUE(same_bytes(server.received, bytes.substr(0, sent)));
+}
+
+TEST_P(EngineRaw, trickle_of_single_bytes) {
+  AcceptLog& acceptor = rig().listen();
+  RawPeer peer;
+  peer.connect(acceptor.address);
+  StreamLog& server = accept_one(acceptor);
+  server.receive();
+  for (size_t i = 0; i < 300; ++i) {
+    peer.send(i % 2 == 0 ? "a" : "b");
+    ASSERT_TRUE(rig().run_until([&] { return server.received.size() == i + 1; }));
+  }
+  peer.reset();
+  ASSERT_TRUE(rig().run_until([&] { return server.ended; }));
+  EXPECT_EQ(server.end_error, std::errc::connection_reset);
+}
+
+TEST_P(EngineRaw, server_speaks_before_the_engine_has_seen_the_connection) {
+  Fd listening(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  SocketAddress any = EngineRig::loopback();
+  ASSERT_EQ(::bind(listening.get(), any.data(), any.size()), 0);
+  ASSERT_EQ(::listen(listening.get(), 8), 0);
+  sockaddr_in bound{};
+  socklen_t size = sizeof bound;
+  ASSERT_EQ(::getsockname(listening.get(), reinterpret_cast<sockaddr*>(&bound), &size), 0);
+  for (bool asks_early : {true, false}) {
+    for (bool ends : {true, false}) {
+      StreamLog& client = rig().connect(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&bound), size));
+      if (asks_early) client.receive();
+      client.when_connected = [&] { client.receive(); };
+      Fd greeter;
+      ASSERT_TRUE(rig().run_beside([&] {
+        greeter.reset(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+        return static_cast<bool>(greeter);
+      }));
+      ASSERT_EQ(::send(greeter.get(), "220 ready", 9, MSG_NOSIGNAL), 9);
+      if (ends) greeter.reset();
+      ASSERT_TRUE(rig().run_until([&] { return client.received == "220 ready" && client.ended == ends; }));
+      EXPECT_FALSE(client.connect_error);
+      EXPECT_FALSE(client.end_error);
+      client.close();
+    }
+  }
+}
+
+TEST_P(EngineRaw, firehose_on_another_thread_starves_nobody) {
+  AcceptLog& acceptor = rig().listen();
+  RawPeer hose;
+  hose.connect(acceptor.address);
+  StreamLog& flooded = accept_one(acceptor);
+  auto [client, server] = rig().pair();
+  std::atomic<bool> over = false;
+  std::thread pump([&] {
+    const std::string water(256 * 1024, 'w');
+    while (!over) {
+      if (hose.try_send(water) == 0) std::this_thread::yield();
+    }
+  });
+  flooded.receive();
+  flooded.when_received = [&] { flooded.received.clear(); };
+  client.receive();
+  server.receive();
+  server.when_received = [&] { server.send("pong"); };
+  for (size_t round = 1; round <= 200; ++round) {
+    client.send("ping");
+    uint64_t waits = rig().stats().waits;
+    EXPECT_TRUE(rig().run_until([&] { return client.received.size() == 4 * round; }));
+    EXPECT_LE(rig().stats().waits - waits, 40U);
+  }
+  over = true;
+  pump.join();
+  EXPECT_GT(flooded.receive_count, 0U);
+}
+
+TEST_P(EngineRaw, urgent_byte_disturbs_nothing) {
+  AcceptLog& acceptor = rig().listen();
+  RawPeer peer;
+  peer.connect(acceptor.address);
+  StreamLog& server = accept_one(acceptor);
+  server.receive();
+  peer.send("before ");
+  ASSERT_TRUE(rig().run_until([&] { return server.received == "before "; }));
+  peer.send("!", MSG_OOB);
+  peer.send("after");
+  ASSERT_TRUE(rig().run_until([&] { return server.received == "before after"; }));
+  uint64_t waits = rig().stats().waits;
+  TimePoint until = rig().engine().now() + std::chrono::milliseconds(20);
+  while (rig().engine().now() < until) rig().wait(until);
+  EXPECT_LE(rig().stats().waits - waits, 10U) << "the urgent byte keeps the engine spinning";
+  peer.fin();
+  ASSERT_TRUE(rig().run_until([&] { return server.ended; }));
+}
+
+TEST_P(EngineRaw, half_closed_peer_does_not_spin_the_engine) {
+  AcceptLog& acceptor = rig().listen();
+  RawPeer read_not;
+  RawPeer ended;
+  read_not.connect(acceptor.address);
+  StreamLog& deaf = accept_one(acceptor);
+  ended.connect(acceptor.address);
+  StreamLog& server = accept_one(acceptor);
+  server.receive();
+  read_not.send("never read");
+  read_not.fin();
+  ended.fin();
+  ASSERT_TRUE(rig().run_until([&] { return server.ended; }));
+  rig().settle();
+  uint64_t waits = rig().stats().waits;
+  TimePoint until = rig().engine().now() + std::chrono::milliseconds(30);
+  while (rig().engine().now() < until) rig().wait(until);
+  EXPECT_LE(rig().stats().waits - waits, 10U);
+  deaf.close();
+}
+
+TEST_P(EngineRaw, accepted_and_connected_sockets_are_set_up) {
+  AcceptLog& acceptor = rig().listen(EngineRig::loopback(), {.socket = {.keep_alive = true}});
+  StreamLog& client = rig().connect(acceptor.address);
+  StreamLog& server = accept_one(acceptor);
+  ASSERT_TRUE(rig().run_until([&] { return client.connected; }));
+  client.detach();
+  server.detach();
+  ASSERT_TRUE(rig().run_until([&] { return client.loose && server.loose; }));
+  Fd here = std::move(*client.loose).take_fd();
+  Fd there = std::move(*server.loose).take_fd();
+  for (int fd : {here.get(), there.get()}) {
+    EXPECT_TRUE(::fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    EXPECT_EQ(option(fd, IPPROTO_TCP, TCP_NODELAY), 1);
+  }
+  EXPECT_EQ(option(here.get(), SOL_SOCKET, SO_KEEPALIVE), 0);
+  EXPECT_EQ(option(there.get(), SOL_SOCKET, SO_KEEPALIVE), 1);
+}
+
+TEST_P(EngineRaw, unix_path_serves_and_leaves_no_file) {
+  std::string folder = make_folder();
+  std::string path = folder + "/sock";
+  for (const std::string& text : {path, "@" + path}) {
+    SocketAddress address = address_of("unix:" + text);
+    AcceptLog& acceptor = rig().listen(address);
+    EXPECT_EQ(acceptor.address, address);
+    StreamLog& client = rig().connect(address);
+    StreamLog& server = accept_one(acceptor);
+    ASSERT_TRUE(rig().run_until([&] { return client.connected; }));
+    EXPECT_FALSE(rig().engine().bind(address, {}).has_value()) << "a served address was taken away";
+    EXPECT_EQ(rig().engine().peer_address(client.id).value(), address);
+    EXPECT_TRUE(rig().engine().peer_address(server.id).value().is_unix());
+    const std::string bytes = pattern(1'000'000);
+    server.receive();
+    client.send_blocks(Buffer(bytes));
+    client.shutdown_send();
+    ASSERT_TRUE(rig().run_until([&] { return server.ended; }));
+    EXPECT_TRUE(same_bytes(server.received, bytes));
+    acceptor.stop();
+    ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  StreamLog& late = rig().connect(address_of("unix:" + path));
+  ASSERT_TRUE(rig().run_until([&] { return late.connected; }));
+  EXPECT_EQ(late.connect_error, std::errc::no_such_file_or_directory);
+  EXPECT_EQ(::rmdir(folder.c_str()), 0);
+}
+
+TEST_P(EngineRaw, socket_file_of_a_killed_server_is_taken_over) {
+  std::string folder = make_folder();
+  SocketAddress address = address_of("unix:" + folder + "/sock");
+  Fd dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(dead.get(), address.data(), address.size()), 0);
+  dead.reset();
+  AcceptLog& acceptor = rig().listen(address);
+  RawPeer peer(AF_UNIX);
+  peer.connect(address);
+  accept_one(acceptor);
+  acceptor.stop();
+  ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
+  EXPECT_EQ(::rmdir(folder.c_str()), 0);
+}
+
+std::atomic<int> signals_seen = 0;
+
+TEST_P(EngineRaw, signals_interrupt_nothing) {
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = [](int) { ++signals_seen; };  // without SA_RESTART
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  signals_seen = 0;
+  std::atomic<bool> over = false;
+  std::thread pest([&over, victim = ::pthread_self()] {
+    while (!over) {
+      ::pthread_kill(victim, SIGUSR1);
+      std::this_thread::yield();
+    }
+  });
+  auto [client, server] = rig().pair();
+  client.receive();
+  server.receive();
+  const std::string bytes = pattern(3'000'000);
+  client.send_blocks(Buffer(bytes));
+  client.shutdown_send();
+  server.when_ended = [&] {
+    server.send(server.received);
+    server.shutdown_send();
+  };
+  EXPECT_TRUE(rig().run_until([&] { return client.ended && signals_seen > 100; }));
+  // A wait may end early by a signal, but not fail, and the next one goes on.
+  TimePoint deadline = rig().engine().now() + std::chrono::milliseconds(20);
+  while (rig().engine().now() < deadline) EXPECT_EQ(rig().wait(deadline), 0U);
+  over = true;
+  pest.join();
+  EXPECT_EQ(::sigaction(SIGUSR1, &before, nullptr), 0);
+  EXPECT_TRUE(same_bytes(client.received, bytes));
+}
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// AcceptGuard: what an engine does when accept(2) fails, so that accepting never spins and never dies. One for each
+// engine, on its thread.
+//
+// Out of fds or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM), the listener sheds a few waiting clients with a spare fd
+// (close the spare, accept, close, open the spare again: the client sees its connection end instead of hanging), then
+// pauses with a doubling back-off of 10 ms to 1 s. One log line a second at most.
+#pragma once
+
+#include <cstdint>
+
+#include <peal/base/clock.h>
+#include <peal/base/fd.h>
+#include <peal/base/log_limiter.h>
+#include <peal/engine/engine.h>
+
+namespace peal::detail {
+
+class AcceptGuard {
+ public:
+  enum class Verdict : uint8_t {
+    kAgain,  // this connection is lost (ECONNABORTED, EPROTO, EINTR, ...): go on accepting
+    kEmpty,  // EAGAIN: nothing more waits
+    kPause,  // starved: stop until now + pause()
+  };
+
+  // Opens the spare fd.
+  AcceptGuard();
+  // Decides about one failed accept; sheds when starved. Counts into `stats`.
+  Verdict failed(int error, int listener_fd, TimePoint now, EngineStats& stats);
+  // How long to pause after kPause.
+  Duration pause() const { return pause_; }
+  // An accept went well: the next pause starts short again.
+  void succeeded() {
+    if (pause_ != kFirstPause) relax();
+  }
+
+ private:
+  static constexpr Duration kFirstPause = std::chrono::milliseconds(10);
+  static constexpr Duration kLongestPause = std::chrono::seconds(1);
+  static constexpr int kShedAtOnce = 16;
+
+  void relax();
+  uint64_t shed(int listener_fd);
+
+  Fd spare_;
+  Duration pause_ = kFirstPause;
+  bool paused_before_ = false;
+  LogLimiter limiter_;
+};
+
+}  // namespace peal::detail

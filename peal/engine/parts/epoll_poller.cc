@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/engine/parts/epoll_poller.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+
+#include <peal/base/assert.h>
+
+namespace peal::detail {
+namespace {
+
+static_assert(sizeof(PollEvent) == sizeof(epoll_event) && offsetof(PollEvent, key) == offsetof(epoll_event, data));
+static_assert(kReadable == EPOLLIN && kWritable == EPOLLOUT);
+static_assert(kHangup == (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI));
+
+uint32_t to_epoll(uint32_t interest, bool edge) {
+  // A level-triggered fd nobody is interested in must not report its hang-up over and over.
+  if (interest == 0) return 0;
+  uint32_t bits = interest | EPOLLRDHUP | (interest & kReadable ? EPOLLPRI : 0U);
+  return edge ? bits | EPOLLET : bits;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Poller>> EpollPoller::make() {
+  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) return fail(errno);
+  return std::unique_ptr<Poller>(new EpollPoller(std::move(epoll)));
+}
+
+int EpollPoller::control(int operation, int fd, uint64_t key, uint32_t interest, bool edge) {
+  epoll_event event{.events = to_epoll(interest, edge), .data = {.u64 = key}};
+  return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0 ? 0 : errno;
+}
+
+Result<void> EpollPoller::add(int fd, uint64_t key, uint32_t interest, bool edge) {
+  int error = control(EPOLL_CTL_ADD, fd, key, interest, edge);
+  if (error != 0) return fail(error);
+  return {};
+}
+
+void EpollPoller::modify(int fd, uint64_t key, uint32_t interest, bool edge) {
+  int error = control(EPOLL_CTL_MOD, fd, key, interest, edge);
+  PEAL_ASSERT(error == 0, "epoll_ctl(MOD, {}) failed with errno {}", fd, error);
+}
+
+void EpollPoller::remove(int fd) {
+  int error = control(EPOLL_CTL_DEL, fd, 0, 0, false);
+  PEAL_ASSERT(error == 0, "epoll_ctl(DEL, {}) failed with errno {}", fd, error);
+}
+
+int EpollPoller::wait_until(epoll_event* events, int room, TimePoint deadline) {
+  if (deadline == TimePoint::min()) return ::epoll_wait(epoll_.get(), events, room, 0);
+  Duration left = std::max(deadline - monotonic_now(), Duration::zero());
+  if (has_pwait2_) {
+    timespec timeout{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
+    int count = ::epoll_pwait2(epoll_.get(), events, room, &timeout, nullptr);
+    if (count >= 0 || errno != ENOSYS) return count;
+    has_pwait2_ = false;  // before Linux 5.11, and under valgrind 3.19
+  }
+  // Whole milliseconds, rounded up: never early.
+  auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return ::epoll_wait(epoll_.get(), events, room, static_cast<int>(std::min<int64_t>(milliseconds, INT_MAX)));
+}
+
+size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
+  auto* ready = reinterpret_cast<epoll_event*>(events.data());
+  auto room = static_cast<int>(events.size());
+  int count;
+  if (deadline == kNever) {
+    count = ::epoll_wait(epoll_.get(), ready, room, -1);
+  } else {
+    count = wait_until(ready, room, deadline);
+  }
+  if (count >= 0) [[likely]]
+    return static_cast<size_t>(count);
+  PEAL_ASSERT(errno == EINTR, "epoll_wait failed with errno {}", errno);
+  return 0;
+}
+
+}  // namespace peal::detail

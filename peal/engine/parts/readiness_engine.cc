@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/engine/parts/readiness_engine.h>
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/base/assert.h>
+#include <peal/engine/parts/socket_calls.h>
+
+namespace peal::detail {
+
+ReadinessEngine::ReadinessEngine(std::string_view name, MakePoller make_poller)
+    : name_(name), make_poller_(make_poller), waker_(std::make_shared<EventWaker>()), listeners_(stats_) {}
+
+ReadinessEngine::~ReadinessEngine() {
+  if (poller_ != nullptr) shut();
+}
+
+Result<void> ReadinessEngine::open() {
+  PEAL_ASSERT(poller_ == nullptr && !shutting_, "the {} engine opened twice", name_);
+  if (Result<void> woken = waker_->ready(); !woken) return woken;
+  Result<std::unique_ptr<Poller>> poller = make_poller_();
+  if (!poller) return std::unexpected(poller.error());
+  Result<void> added = (*poller)->add(waker_->fd(), key(kWaker, 0, 0), kReadable, false);
+  if (!added) return added;
+  poller_ = std::move(*poller);
+  pool_ = &BlockPool::here();
+  edge_ = poller_->name().edge_triggered;
+  listeners_.open(*poller_, [](uint32_t slot, uint32_t generation) { return key(kListener, slot, generation); });
+  return {};
+}
+
+void ReadinessEngine::shut() {
+  if (poller_ == nullptr) return;
+  shutting_ = true;
+  listeners_.stop_all();
+  // A last completion may connect or adopt once more; what it made is closed in the next round.
+  constexpr int kMostRounds = 1000;
+  for (int round = 0;; ++round) {
+    PEAL_ASSERT(round < kMostRounds, "streams are still being made after {} rounds of closing", round);
+    for (uint32_t slot = 0; slot < streams_.capacity(); ++slot) {
+      if (streams_[slot].generation != 0) release_stream(streams_[slot], false);
+    }
+    for (uint32_t slot = 0; slot < watches_.capacity(); ++slot) {
+      if (uint32_t generation = watches_[slot].generation; generation != 0) unwatch({slot, generation});
+    }
+    if (say_farewells() == 0) break;
+  }
+  poller_.reset();
+}
+
+Result<ListenerId> ReadinessEngine::bind(const SocketAddress& address, const ListenOptions& options) {
+  return listeners_.bind(address, options);
+}
+Result<SocketAddress> ReadinessEngine::local_address(ListenerId id) const { return listeners_.local_address(id); }
+void ReadinessEngine::accept(ListenerId id, AcceptEvents& events) {
+  listeners_.accept(id, events);
+  if (listeners_.next_resume() != kNever) unfinished_ = true;
+}
+void ReadinessEngine::stop(ListenerId id) {
+  listeners_.stop(id);
+  unfinished_ = true;
+}
+
+ReadinessEngine::Stream* ReadinessEngine::find(StreamId id) {
+  Stream* stream = streams_.find(id.slot, id.generation);
+  if (stream == nullptr) [[unlikely]]
+    ++stats_.stale_calls;
+  return stream;
+}
+
+StreamId ReadinessEngine::add_stream(Fd fd, StreamEvents& events, bool connecting, int error) {
+  PEAL_ASSERT(poller_ != nullptr, "a stream added to the {} engine while it is not open", name_);
+  uint32_t slot = streams_.acquire();
+  Stream& stream = streams_[slot];
+  stream.slot = slot;
+  if (error == 0) {
+    uint32_t interest = connecting ? kReadable | kWritable : kReadable;
+    Result<void> added = poller_->add(fd.get(), key(stream), interest, edge_);
+    if (!added) error = added.error().value();
+  }
+  stream.events = &events;
+  stream.output = connecting ? kStalled | kConnecting : 0;
+  stream.polls_read = error == 0;
+  stream.polls_write = error == 0 && connecting;
+  stream.pending_error = error;
+  stream.fd = fd.release();
+  if (error != 0) list_ready(stream);
+  return {slot, stream.generation};
+}
+
+StreamId ReadinessEngine::adopt(LooseStream loose, StreamEvents& events) {
+  Buffer early = loose.take_early();
+  StreamId id = add_stream(std::move(loose).take_fd(), events, false, 0);
+  if (!early.empty()) {
+    // Marked unread, it is read through the ready list only, which looks here first.
+    streams_[id.slot].input |= kUnread;
+    early_.push_back({id, std::move(early)});
+  }
+  return id;
+}
+
+StreamId ReadinessEngine::connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) {
+  Result<Fd> fd = open_connector(address, options);
+  if (!fd) return add_stream(Fd(), events, true, fd.error().value());
+  int error = ::connect(fd->get(), address.data(), address.size()) == 0 ? 0 : errno;
+  // An interrupted connect goes on in the background (connect(2), EINTR), and one that succeeded at once is reported
+  // like the others, by the poller finding it writable.
+  if (error == EINPROGRESS || error == EINTR) error = 0;
+  return add_stream(std::move(*fd), events, true, error);
+}
+
+void ReadinessEngine::release_stream(Stream& stream, bool detach) {
+  // Closing an fd takes it out of an epoll set; a level poller keeps its own list.
+  bool polled = stream.polls_read || stream.polls_write;
+  if (stream.fd >= 0 && polled && (detach || !edge_)) poller_->remove(stream.fd);
+  if (&stream == delivering_) {
+    delivering_ = nullptr;
+    delivering_id_ = {};
+  }
+  if (!early_.empty()) take_early(stream);
+  Fd fd(stream.fd);
+  StreamEvents* events = stream.events;
+  uint32_t generation = stream.generation;
+  uint32_t slot = stream.slot;
+  stream = Stream{};
+  stream.generation = generation;
+  streams_.release(slot);
+  if (!detach) fd.reset();
+  farewells_.push_back({events, nullptr, std::move(fd)});
+  unfinished_ = true;
+}
+
+void ReadinessEngine::close(StreamId id, CloseHow how) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  if (how == CloseHow::kReset && stream->fd >= 0) arm_reset(stream->fd);
+  release_stream(*stream, false);
+}
+
+void ReadinessEngine::detach(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  stream->output |= kDetach;
+  stream->input &= static_cast<uint8_t>(~kReceiving);
+  make_dirty(*stream);
+}
+
+Result<SocketAddress> ReadinessEngine::local_address(StreamId id) const {
+  const Stream* stream = find(id);
+  if (stream == nullptr) return fail(EBADF);
+  return detail::local_address(stream->fd);
+}
+
+Result<SocketAddress> ReadinessEngine::peer_address(StreamId id) const {
+  const Stream* stream = find(id);
+  if (stream == nullptr) return fail(EBADF);
+  return detail::peer_address(stream->fd);
+}
+
+Result<void> ReadinessEngine::set_option(StreamId id, SocketOption option, int value) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return fail(EBADF);
+  return set_socket_option(stream->fd, option, value);
+}
+
+WatchId ReadinessEngine::watch(int fd, bool readable, bool writable, WatchEvents& events) {
+  PEAL_ASSERT(poller_ != nullptr, "fd {} watched by the {} engine while it is not open", fd, name_);
+  uint32_t slot = watches_.acquire();
+  Watch& watch = watches_[slot];
+  watch.fd = fd;
+  watch.events = &events;
+  uint32_t interest = (readable ? kReadable : 0U) | (writable ? kWritable : 0U);
+  Result<void> added = poller_->add(fd, key(kWatch, slot, watch.generation), interest, false);
+  PEAL_ASSERT(added.has_value(), "fd {} cannot be watched: {}", fd, added.error().message());
+  return {slot, watch.generation};
+}
+
+void ReadinessEngine::unwatch(WatchId id) {
+  Watch* watch = watches_.find(id.slot, id.generation);
+  if (watch == nullptr) {
+    ++stats_.stale_calls;
+    return;
+  }
+  poller_->remove(watch->fd);
+  farewells_.push_back({nullptr, watch->events, Fd()});
+  unfinished_ = true;
+  watches_.release(id.slot);
+}
+
+void ReadinessEngine::dispatch_rest(const PollEvent& event) {
+  auto slot = static_cast<uint32_t>(event.key >> 6);
+  auto generation = static_cast<uint16_t>(event.key >> kGenerationShift);
+  switch (static_cast<Kind>(event.key & kKindMask)) {
+    case kStream: {
+      Stream& stream = *stream_of(event.key);
+      if (static_cast<uint16_t>(stream.generation) == generation) stream_ready(stream, event.readiness);
+      break;
+    }
+    case kListener:
+      listeners_.ready(slot, generation);
+      if (listeners_.next_resume() != kNever) unfinished_ = true;
+      break;
+    case kWatch:
+      if (Watch& watch = watches_[slot]; static_cast<uint16_t>(watch.generation) == generation) {
+        bool trouble = (event.readiness & kHangup) != 0;
+        watch.events->on_ready(trouble || (event.readiness & kReadable) != 0,
+                               trouble || (event.readiness & kWritable) != 0);
+      }
+      break;
+    case kWaker:
+      waker_->drain();
+      ++stats_.wakeups;
+      break;
+  }
+}
+
+size_t ReadinessEngine::say_farewells() {
+  size_t count = listeners_.has_farewells() ? listeners_.say_farewells(!shutting_) : 0;
+  if (farewells_.empty()) return count;
+  std::vector<Farewell> leaving = std::exchange(farewells_, {});
+  for (Farewell& farewell : leaving) {
+    if (farewell.watch != nullptr) {
+      farewell.watch->on_unwatched();
+    } else if (farewell.detached) {
+      farewell.stream->on_detached(LooseStream(std::move(farewell.detached)));
+    } else {
+      farewell.stream->on_closed();
+    }
+  }
+  return count + leaving.size();
+}
+
+}  // namespace peal::detail

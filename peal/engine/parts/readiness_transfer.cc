@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a ReadinessEngine waits and moves bytes: one translation unit, because this is the hot path. Who exists and who
+// leaves is decided in readiness_engine.cc.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/base/assert.h>
+#include <peal/engine/parts/readiness_engine.h>
+#include <peal/engine/parts/socket_calls.h>
+
+namespace peal::detail {
+
+// Sends what is queued until the queue is empty or the kernel's buffer is full. False when the stream is gone after it.
+[[gnu::always_inline]] inline bool ReadinessEngine::flush(Stream& stream) {
+  stream.dirty = false;
+  if (stream.output != 0 || !stream.out.is_one_part()) [[unlikely]]
+    return flush_rest(stream, 0, 0);
+  std::string_view front = stream.out.only_part();
+  ssize_t count = ::send(stream.fd, front.data(), front.size(), MSG_NOSIGNAL);
+  ++stats_.sends;
+  if (count != static_cast<ssize_t>(front.size())) [[unlikely]]
+    return flush_rest(stream, count, front.size());
+  stats_.sent_bytes += front.size();
+  stream.out.clear();
+  return true;
+}
+
+// One read and its call up. True when there is more to read at once.
+[[gnu::always_inline]] inline bool ReadinessEngine::read_once(Stream& stream) {
+  const uint32_t generation = stream.generation;
+  Block* block = pool_->acquire(kLargeBlockBytes);
+  ssize_t count = ::read(stream.fd, block->data, kLargeBlockBytes);
+  if (count <= 0) [[unlikely]] {
+    int error = count == 0 ? 0 : errno;
+    pool_->unref(block);
+    return read_failed(stream, error);
+  }
+  auto size = static_cast<uint32_t>(count);
+  ++stats_.receives;
+  stats_.received_bytes += size;
+  delivering_ = &stream;
+  delivering_id_ = {stream.slot, generation};
+  {
+    Buffer bytes(block, 0, size);
+    stream.events->on_received(bytes);
+  }
+  delivering_ = nullptr;
+  delivering_id_ = {};
+  if (stream.generation != generation) [[unlikely]]
+    return false;
+  if (stream.dirty && !flush(stream)) [[unlikely]]
+    return false;
+  // A read that did not fill its block emptied the socket, unless something besides data was reported: then the end may
+  // follow without another edge.
+  if (size < kLargeBlockBytes && stream.input == kReceiving) [[likely]]
+    return false;
+  if (size < kLargeBlockBytes && !(stream.input & kHungUp)) {
+    stream.input &= static_cast<uint8_t>(~kUnread);
+    return false;
+  }
+  stream.input |= kUnread;
+  return (stream.input & kReceiving) != 0;
+}
+
+[[gnu::always_inline]] inline void ReadinessEngine::dispatch(const PollEvent& event) {
+  Stream* stream = (event.key & kKindMask) == kStream ? stream_of(event.key) : nullptr;
+  if (stream != nullptr && event.readiness == kReadable && stream->input == kReceiving &&
+      static_cast<uint16_t>(stream->generation) == event.key >> kGenerationShift) [[likely]] {
+    if (read_once(*stream)) [[unlikely]]
+      read_turn(*stream);
+  } else {
+    dispatch_rest(event);
+  }
+  flush_dirty();
+}
+
+size_t ReadinessEngine::wait(TimePoint deadline) {
+  if (unfinished_) [[unlikely]]
+    deadline = begin_unfinished(deadline);
+  ++stats_.waits;
+  size_t count = poller_->wait(events_, deadline);
+  stats_.events += count;
+  for (size_t i = 0; i < count; ++i) dispatch(events_[i]);
+  if (unfinished_) [[unlikely]]
+    count += finish();
+  return count;
+}
+
+// Before the wait: flushes, and takes the streams that are on the ready list now; who joins it later waits a turn.
+// Returns how long the wait may last.
+TimePoint ReadinessEngine::begin_unfinished(TimePoint deadline) {
+  told_ = false;
+  flush_all();
+  // Whoever was told something may have set a timer since the deadline was given.
+  bool busy = told_ || !ready_.empty() || !dirty_.empty() || !farewells_.empty() || listeners_.has_farewells();
+  serving_.swap(ready_);
+  return busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
+}
+
+size_t ReadinessEngine::finish() {
+  listeners_.resume(monotonic_now());
+  size_t count = serve_ready_list();
+  flush_all();
+  count += say_farewells();
+  settle();
+  return count;
+}
+
+void ReadinessEngine::settle() {
+  unfinished_ = !ready_.empty() || !serving_.empty() || !dirty_.empty() || !farewells_.empty() ||
+                listeners_.has_farewells() || listeners_.next_resume() != kNever;
+}
+
+// A stream that is ready for more than plain reading, or was not being read.
+void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
+  if (stream.output & kConnecting) return finish_connect(stream, take_socket_error(stream.fd));
+  if ((stream.output & kStalled) && (readiness & (kWritable | kHangup))) {
+    stream.output &= static_cast<uint8_t>(~kStalled);
+    if (!edge_) follow_interest(stream);
+    make_dirty(stream);
+  }
+  if (!(readiness & (kReadable | kHangup))) return;
+  stream.input |= kUnread;
+  if (readiness & kHangup) stream.input |= kHungUp;
+  if ((stream.input & (kReceiving | kListed)) == kReceiving) read_turn(stream);
+}
+
+void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
+  stream.output &= static_cast<uint8_t>(~(kConnecting | kStalled));
+  if (error) {
+    stream.input |= kInputOver;
+    stream.output |= kOutputOver;
+    stream.out.clear();
+  } else {
+    if (!edge_) follow_interest(stream);
+    make_dirty(stream);
+  }
+  stream.events->on_connected(error);
+}
+
+void ReadinessEngine::receive(StreamId id, bool on) {
+  Stream* stream = find(id);
+  if (stream == nullptr || (stream->output & kDetach)) return;
+  bool receiving = on && !(stream->input & kInputOver);
+  stream->input = static_cast<uint8_t>(receiving ? stream->input | kReceiving : stream->input & ~kReceiving);
+  if (!edge_) follow_interest(*stream);
+  if (receiving && (stream->input & kUnread)) list_ready(*stream);
+}
+
+// On a level poller interest follows what is wanted, or it would report for ever what nobody takes.
+void ReadinessEngine::follow_interest(Stream& stream) {
+  bool read = edge_ || (stream.input & kReceiving) != 0;
+  bool write = (stream.output & kStalled) != 0 || (edge_ && stream.polls_write);
+  if (read == stream.polls_read && write == stream.polls_write) return;
+  stream.polls_read = read;
+  stream.polls_write = write;
+  uint32_t interest = (read ? kReadable : 0U) | (write ? kWritable : 0U);
+  poller_->modify(stream.fd, key(stream), interest, edge_);
+}
+
+void ReadinessEngine::list_ready(Stream& stream) {
+  if (stream.input & kListed) return;
+  stream.input |= kListed;
+  ready_.push_back(&stream);
+  unfinished_ = true;
+}
+
+// A stream that left the list by closing has lost its mark; one that came back under a new generation has it anew.
+size_t ReadinessEngine::serve_ready_list() {
+  size_t count = serving_.size();
+  for (Stream* stream : serving_) {
+    if (!(stream->input & kListed)) continue;
+    stream->input &= static_cast<uint8_t>(~kListed);
+    if (int error = std::exchange(stream->pending_error, 0); error != 0) {
+      if (stream->output & kConnecting) {
+        finish_connect(*stream, errno_code(error));
+      } else {
+        stream->input |= kInputOver;
+        stream->events->on_receive_end(errno_code(error));
+      }
+    } else if ((stream->input & (kReceiving | kUnread)) == (kReceiving | kUnread)) {
+      if (early_.empty() || deliver_early(*stream)) read_turn(*stream);
+    }
+    flush_dirty();
+  }
+  serving_.clear();
+  return count;
+}
+
+Buffer ReadinessEngine::take_early(const Stream& stream) {
+  Buffer bytes;
+  std::erase_if(early_, [&](Early& early) {
+    bool found = early.stream == StreamId{stream.slot, stream.generation};
+    if (found) bytes = std::move(early.bytes);
+    return found;
+  });
+  return bytes;
+}
+
+// True when the stream is to be read on.
+bool ReadinessEngine::deliver_early(Stream& stream) {
+  const uint32_t generation = stream.generation;
+  Buffer bytes = take_early(stream);
+  if (!bytes.empty()) stream.events->on_received(bytes);
+  return stream.generation == generation && (stream.input & kReceiving);
+}
+
+// Reads until the socket is empty or the turn's budget is used up; then others come first.
+void ReadinessEngine::read_turn(Stream& stream) {
+  for (size_t taken = 0; taken < kTurnBudgetBytes; taken += kLargeBlockBytes) {
+    if (!read_once(stream)) return;
+  }
+  list_ready(stream);
+}
+
+// True when the read is to be tried again.
+bool ReadinessEngine::read_failed(Stream& stream, int error) {
+  if (error == EINTR) return true;
+  stream.input &= static_cast<uint8_t>(~kUnread);
+  if (error == EAGAIN) return false;
+  stream.input = static_cast<uint8_t>((stream.input | kInputOver) & ~kReceiving);
+  if (!edge_) follow_interest(stream);
+  stream.events->on_receive_end(error == 0 ? std::error_code{} : errno_code(error));
+  return false;
+}
+
+size_t ReadinessEngine::send(StreamId id, Buffer&& bytes) {
+  if (id == delivering_id_) [[likely]] {
+    Stream& stream = *delivering_;
+    if (stream.output == 0 && !stream.out.holds_blocks()) [[likely]] {
+      stream.dirty = true;
+      stream.out.adopt(std::move(bytes));
+      return stream.out.size();
+    }
+  }
+  return send_slow(id, bytes);
+}
+
+size_t ReadinessEngine::send_slow(StreamId id, Buffer& bytes) {
+  Stream* stream = find(id);
+  if (stream == nullptr || (stream->output & kOutputOver)) return 0;
+  stream->out.append(std::move(bytes));
+  make_dirty(*stream);
+  return stream->out.size();
+}
+
+size_t ReadinessEngine::send_copy(StreamId id, std::string_view bytes) {
+  Stream* stream = find(id);
+  if (stream == nullptr || (stream->output & kOutputOver)) return 0;
+  stream->out.append(bytes);
+  make_dirty(*stream);
+  return stream->out.size();
+}
+
+void ReadinessEngine::report_sent(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  stream->output |= kReportSent;
+  make_dirty(*stream);
+}
+
+size_t ReadinessEngine::queued_bytes(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream == nullptr ? 0 : stream->out.size();
+}
+
+void ReadinessEngine::shutdown_send(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || (stream->output & kOutputOver)) return;
+  stream->output |= kOutputOver | kSendFin;
+  make_dirty(*stream);
+}
+
+// Flushes what was dirty when called: what the completions queue meanwhile waits for the next call, so that a stream
+// that is refilled as fast as it drains cannot hold the loop.
+void ReadinessEngine::flush_all() {
+  size_t count = dirty_.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (dirty_[i]->dirty) flush(*dirty_[i]);
+  }
+  dirty_.erase(dirty_.begin(), dirty_.begin() + static_cast<ptrdiff_t>(count));
+  settle();
+}
+
+// What flush() leaves: a send of `offered_bytes` (0: none yet) that answered `sent` and did not take them all, several
+// parts, or something to do besides sending.
+bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes) {
+  if (stream.output & kStalled) return true;
+  int error = 0;
+  bool progress = sent > 0;
+  if (offered_bytes > 0) error = account(stream, sent, offered_bytes);
+  while (error == 0 && !(stream.output & kStalled) && stream.out.holds_blocks()) {
+    std::array<iovec, kMaxParts> parts;
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = stream.out.gather(parts);
+    size_t offered = 0;
+    for (size_t i = 0; i < message.msg_iovlen; ++i) offered += parts[i].iov_len;
+    ssize_t count = ::sendmsg(stream.fd, &message, MSG_NOSIGNAL);
+    ++stats_.sends;
+    progress = progress || count > 0;
+    error = account(stream, count, offered);
+  }
+  if (error != 0 && !fail_output(stream, error)) return false;
+  if (stream.output & kStalled) follow_interest(stream);
+  if (!(stream.output & (kReportSent | kSendFin | kDetach))) return true;
+  return after_output(stream, progress);
+}
+
+// Takes in the answer of one send. Returns the error that ends sending, or 0.
+int ReadinessEngine::account(Stream& stream, ssize_t count, size_t offered_bytes) {
+  if (count < 0) {
+    if (errno == EINTR) return 0;
+    if (errno != EAGAIN) return errno;
+    count = 0;
+  }
+  auto sent = static_cast<size_t>(count);
+  stats_.sent_bytes += sent;
+  stream.out.consume(sent);
+  if (sent == offered_bytes) return 0;
+  // The kernel marks the socket as short of space when it takes less than offered, so an edge will follow.
+  stream.output |= kStalled;
+  ++stats_.short_sends;
+  stream.out.compact();
+  return 0;
+}
+
+// False when the owner closed the stream on hearing of it.
+bool ReadinessEngine::fail_output(Stream& stream, int error) {
+  uint32_t generation = stream.generation;
+  stream.out.clear();
+  stream.output = static_cast<uint8_t>((stream.output | kOutputOver) & ~kSendFin);
+  told_ = true;
+  stream.events->on_send_failed(errno_code(error));
+  return stream.generation == generation;
+}
+
+// False when the stream is gone.
+bool ReadinessEngine::after_output(Stream& stream, bool progress) {
+  size_t left = stream.out.size();
+  if (left == 0 && (stream.output & kSendFin)) {
+    stream.output &= static_cast<uint8_t>(~kSendFin);
+    ::shutdown(stream.fd, SHUT_WR);
+  }
+  if ((stream.output & kReportSent) && (progress || left == 0)) {
+    if (left == 0) stream.output &= static_cast<uint8_t>(~kReportSent);
+    uint32_t generation = stream.generation;
+    told_ = true;
+    stream.events->on_sent(left);
+    if (stream.generation != generation) return false;
+  }
+  if (!(stream.output & kDetach) || stream.out.holds_blocks()) return true;
+  release_stream(stream, true);
+  return false;
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/engine/parts/socket_calls.h>
+
+#include <netinet/tcp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+namespace peal::detail {
+namespace {
+
+Result<void> set(int fd, int level, int name, int value) {
+  if (::setsockopt(fd, level, name, &value, sizeof value) == 0) return {};
+  return fail(errno);
+}
+
+Result<void> apply(int fd, const SocketAddress& address, const SocketOptions& options) {
+  Result<void> done;
+  if (address.is_ip() && options.no_delay) done = set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  if (done && options.keep_alive) done = set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  if (done && options.send_buffer_bytes > 0) done = set(fd, SOL_SOCKET, SO_SNDBUF, options.send_buffer_bytes);
+  if (done && options.receive_buffer_bytes > 0) done = set(fd, SOL_SOCKET, SO_RCVBUF, options.receive_buffer_bytes);
+  return done;
+}
+
+Result<Fd> open_socket(const SocketAddress& address) {
+  Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return fail(errno);
+  return fd;
+}
+
+// A socket file whose server is gone refuses connections; one that is served accepts them (or is too busy to).
+bool is_stale(const SocketAddress& address, const std::string& path) {
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) != 0 || !S_ISSOCK(facts.st_mode)) return false;
+  Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  return probe && ::connect(probe.get(), address.data(), address.size()) != 0 && errno == ECONNREFUSED;
+}
+
+Result<void> bind_to(int fd, const SocketAddress& address) {
+  if (::bind(fd, address.data(), address.size()) == 0) return {};
+  std::string path(address.unix_path());
+  int error = errno;
+  if (error != EADDRINUSE || path.empty() || !is_stale(address, path)) return fail(error);
+  if (::unlink(path.c_str()) != 0 || ::bind(fd, address.data(), address.size()) != 0) return fail(errno);
+  return {};
+}
+
+template <class Ask>
+Result<SocketAddress> ask_address(int fd, Ask ask) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  auto* address = reinterpret_cast<sockaddr*>(&storage);
+  if (ask(fd, address, &size) != 0) return fail(errno);
+  return SocketAddress::from_kernel(address, size);
+}
+
+}  // namespace
+
+Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& options) {
+  Result<Fd> fd = open_socket(address);
+  if (!fd) return fd;
+  Result<void> done = apply(fd->get(), address, options.socket);
+  if (done && address.is_ip()) done = set(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  if (done && address.is_ip() && options.reuse_port) done = set(fd->get(), SOL_SOCKET, SO_REUSEPORT, 1);
+  if (done && address.family() == AF_INET6) done = set(fd->get(), IPPROTO_IPV6, IPV6_V6ONLY, options.v6_only);
+  if (done) done = bind_to(fd->get(), address);
+  if (!done) return std::unexpected(done.error());
+  if (::listen(fd->get(), options.backlog) != 0) return fail(errno);
+  return fd;
+}
+
+void close_listener(Fd fd) {
+  Result<SocketAddress> address = local_address(fd.get());
+  if (address && !address->unix_path().empty()) ::unlink(std::string(address->unix_path()).c_str());
+}
+
+Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& options) {
+  Result<Fd> fd = open_socket(address);
+  if (!fd) return fd;
+  Result<void> done = apply(fd->get(), address, options.socket);
+  if (done && options.source.is_set()) {
+    // The port is chosen at connect, by the whole four-tuple: more than 28,000 connections then fit one address.
+    if (options.source.is_ip()) done = set(fd->get(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+    if (done && ::bind(fd->get(), options.source.data(), options.source.size()) != 0) return fail(errno);
+  }
+  if (!done) return std::unexpected(done.error());
+  return fd;
+}
+
+Result<SocketAddress> local_address(int fd) { return ask_address(fd, ::getsockname); }
+Result<SocketAddress> peer_address(int fd) { return ask_address(fd, ::getpeername); }
+
+Result<void> set_socket_option(int fd, SocketOption option, int value) {
+  switch (option) {
+    case SocketOption::kNoDelay: return set(fd, IPPROTO_TCP, TCP_NODELAY, value);
+    case SocketOption::kKeepAlive: return set(fd, SOL_SOCKET, SO_KEEPALIVE, value);
+    case SocketOption::kSendBuffer: return set(fd, SOL_SOCKET, SO_SNDBUF, value);
+    case SocketOption::kReceiveBuffer: return set(fd, SOL_SOCKET, SO_RCVBUF, value);
+  }
+  return fail(ENOPROTOOPT);
+}
+
+std::error_code take_socket_error(int fd) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
+  return error == 0 ? std::error_code{} : errno_code(error);
+}
+
+void arm_reset(int fd) {
+  linger now{.l_onoff = 1, .l_linger = 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The socket system calls every kernel engine shares: making, binding, asking and setting. All sockets are
+// non-blocking and close-on-exec.
+#pragma once
+
+#include <peal/base/fd.h>
+#include <peal/base/result.h>
+#include <peal/engine/engine.h>
+
+namespace peal::detail {
+
+// socket, setsockopt, bind, listen. A unix path that nobody listens on any more is removed first (its socket file
+// outlives a killed server); one that somebody answers on stays, and the answer is EADDRINUSE.
+Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& options);
+// Closes a listener and removes its socket file, if it has one.
+void close_listener(Fd fd);
+// socket, setsockopt, bind to options.source if set; ready for connect.
+Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& options);
+Result<SocketAddress> local_address(int fd);
+Result<SocketAddress> peer_address(int fd);
+Result<void> set_socket_option(int fd, SocketOption option, int value);
+// The pending SO_ERROR, cleared.
+std::error_code take_socket_error(int fd);
+// Makes the coming close(2) send RST.
+void arm_reset(int fd);
+
+}  // namespace peal::detail

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading is strict: what is not exactly one address is refused, so that a text never means something else than it
+// says.
+#include <peal/engine/socket_address.h>
+
+#include <arpa/inet.h>
+#include <net/if.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+#include <peal/base/assert.h>
+
+namespace peal {
+namespace {
+
+constexpr std::string_view kUnixPrefix = "unix:";
+constexpr size_t kPathOffset = offsetof(sockaddr_un, sun_path);
+constexpr size_t kMostPathBytes = sizeof(sockaddr_un::sun_path) - 1;
+
+// Digits alone, no sign, no leading zero (which others read as octal).
+template <class Number>
+std::optional<Number> parse_decimal(std::string_view text) {
+  Number value = 0;
+  if (text.empty() || (text.front() == '0' && text.size() > 1)) return std::nullopt;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 10);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// inet_pton wants a C string: a NUL inside the text would hide what follows it.
+bool parse_host(int family, std::string_view text, void* into) {
+  std::array<char, INET6_ADDRSTRLEN> host{};
+  if (text.size() >= host.size() || text.find('\0') != text.npos) return false;
+  std::ranges::copy(text, host.begin());
+  return ::inet_pton(family, host.data(), into) == 1;
+}
+
+// A zone means something on these addresses alone (RFC 4007 5).
+bool takes_scope(const in6_addr& address) {
+  return IN6_IS_ADDR_LINKLOCAL(&address) || IN6_IS_ADDR_MC_LINKLOCAL(&address) || IN6_IS_ADDR_MC_NODELOCAL(&address);
+}
+
+// The interface's name, or its number. 0 is no scope.
+uint32_t parse_scope(std::string_view text) {
+  if (auto number = parse_decimal<uint32_t>(text)) return *number;
+  std::array<char, IF_NAMESIZE> name{};
+  if (text.size() >= name.size() || text.find('\0') != text.npos) return 0;
+  std::ranges::copy(text, name.begin());
+  return ::if_nametoindex(name.data());
+}
+
+std::string scope_text(uint32_t scope) {
+  std::array<char, IF_NAMESIZE> name{};
+  if (::if_indextoname(scope, name.data()) != nullptr) return name.data();
+  return std::to_string(scope);
+}
+
+// `text` is "[host]:port" without its first bracket, or "host:port"; cuts off the port.
+std::optional<in_port_t> cut_port(std::string_view& text, std::string_view separator) {
+  size_t at = text.rfind(separator);
+  if (at == text.npos) return std::nullopt;
+  auto port = parse_decimal<uint16_t>(text.substr(at + separator.size()));
+  if (!port) return std::nullopt;
+  text = text.substr(0, at);
+  return htons(*port);
+}
+
+bool parse_v4(std::string_view text, sockaddr_in& address) {
+  auto port = cut_port(text, ":");
+  if (!port) return false;
+  address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = *port;
+  return parse_host(AF_INET, text, &address.sin_addr);
+}
+
+bool parse_v6(std::string_view text, sockaddr_in6& address) {
+  auto port = cut_port(text, "]:");
+  if (!port) return false;
+  address = {};
+  address.sin6_family = AF_INET6;
+  address.sin6_port = *port;
+  size_t percent = text.find('%');
+  if (!parse_host(AF_INET6, text.substr(0, percent), &address.sin6_addr)) return false;
+  if (percent == text.npos) return true;
+  address.sin6_scope_id = parse_scope(text.substr(percent + 1));
+  return address.sin6_scope_id != 0 && takes_scope(address.sin6_addr);
+}
+
+// Returns the size to give the kernel: a path ends with a NUL, an abstract name begins with one.
+Result<socklen_t> parse_unix(std::string_view path, sockaddr_un& address) {
+  bool abstract = path.starts_with('@');
+  if (abstract) path.remove_prefix(1);
+  if (path.empty() || (!abstract && path.find('\0') != path.npos)) return fail(Trouble::kBadAddress);
+  if (path.size() > kMostPathBytes) return fail(Trouble::kPathTooLong);
+  address = {};
+  address.sun_family = AF_UNIX;
+  std::ranges::copy(path, address.sun_path + (abstract ? 1 : 0));
+  return static_cast<socklen_t>(kPathOffset + path.size() + 1);
+}
+
+}  // namespace
+
+Result<SocketAddress> SocketAddress::parse(std::string_view text) {
+  SocketAddress address;
+  if (text.starts_with(kUnixPrefix)) {
+    auto size = parse_unix(text.substr(kUnixPrefix.size()), address.storage_.local);
+    if (!size) return std::unexpected(size.error());
+    address.size_ = *size;
+  } else if (text.starts_with('[')) {
+    if (!parse_v6(text.substr(1), address.storage_.v6)) return fail(Trouble::kBadAddress);
+    address.size_ = sizeof(sockaddr_in6);
+  } else {
+    if (!parse_v4(text, address.storage_.v4)) return fail(Trouble::kBadAddress);
+    address.size_ = sizeof(sockaddr_in);
+  }
+  return address;
+}
+
+SocketAddress SocketAddress::from_kernel(const sockaddr* address, socklen_t size) {
+  SocketAddress result;
+  if (address == nullptr || size < sizeof(sa_family_t)) return result;
+  size_t wanted = 0;
+  switch (address->sa_family) {
+    case AF_INET: wanted = sizeof(sockaddr_in); break;
+    case AF_INET6: wanted = sizeof(sockaddr_in6); break;
+    // A path of 108 bytes has no NUL, and getsockname(2) counts one that is not there (unix(7), BUGS).
+    case AF_UNIX: wanted = std::min<size_t>(size, sizeof(sockaddr_un)); break;
+    default: return result;
+  }
+  if (size < wanted) return result;
+  std::memcpy(&result.storage_, address, wanted);
+  result.size_ = static_cast<socklen_t>(wanted);
+  // However the path was terminated, one path is one address.
+  if (auto path = result.unix_path(); !path.empty()) {
+    result.size_ = static_cast<socklen_t>(kPathOffset + std::min(path.size(), kMostPathBytes) + 1);
+  }
+  return result;
+}
+
+uint16_t SocketAddress::port() const {
+  if (family() == AF_INET) return ntohs(storage_.v4.sin_port);
+  if (family() == AF_INET6) return ntohs(storage_.v6.sin6_port);
+  return 0;
+}
+
+void SocketAddress::set_port(uint16_t port) {
+  PEAL_ASSERT(is_ip(), "port {} set on \"{}\"", port, to_string());
+  (family() == AF_INET ? storage_.v4.sin_port : storage_.v6.sin6_port) = htons(port);
+}
+
+std::string_view SocketAddress::unix_path() const {
+  if (!is_unix() || size_ <= kPathOffset) return {};
+  return {storage_.local.sun_path, ::strnlen(storage_.local.sun_path, size_ - kPathOffset)};
+}
+
+std::string SocketAddress::to_string() const {
+  std::array<char, INET6_ADDRSTRLEN> host{};
+  if (family() == AF_INET) {
+    ::inet_ntop(AF_INET, &storage_.v4.sin_addr, host.data(), host.size());
+    return std::string(host.data()) + ":" + std::to_string(port());
+  }
+  if (family() == AF_INET6) {
+    ::inet_ntop(AF_INET6, &storage_.v6.sin6_addr, host.data(), host.size());
+    uint32_t scope = storage_.v6.sin6_scope_id;
+    return "[" + std::string(host.data()) + (scope == 0 ? "" : "%" + scope_text(scope)) + "]:" + std::to_string(port());
+  }
+  if (!is_unix()) return {};
+  std::string text(kUnixPrefix);
+  if (auto path = unix_path(); !path.empty()) {
+    // "@file" in the working directory is no abstract name.
+    return text + (path.starts_with('@') ? "./" : "") + std::string(path);
+  }
+  if (size_ > kPathOffset) text.append("@").append(storage_.local.sun_path + 1, size_ - kPathOffset - 1);
+  return text;
+}
+
+bool SocketAddress::operator==(const SocketAddress& other) const {
+  if (family() != other.family() || size_ != other.size_) return false;
+  if (family() == AF_INET) {
+    return storage_.v4.sin_port == other.storage_.v4.sin_port &&
+           storage_.v4.sin_addr.s_addr == other.storage_.v4.sin_addr.s_addr;
+  }
+  if (family() == AF_INET6) {
+    return storage_.v6.sin6_port == other.storage_.v6.sin6_port &&
+           storage_.v6.sin6_scope_id == other.storage_.v6.sin6_scope_id &&
+           IN6_ARE_ADDR_EQUAL(&storage_.v6.sin6_addr, &other.storage_.v6.sin6_addr);
+  }
+  return std::memcmp(&storage_, &other.storage_, size_) == 0;
+}
+
+}  // namespace peal

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <tests/support/engine_rig.h>
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include <fmt/format.h>
+
+namespace peal {
+namespace {
+
+constexpr Duration kPatience = std::chrono::seconds(10);
+constexpr size_t kStoryLines = 60;
+
+}  // namespace
+
+EngineRig::EngineRig(const std::string& engine_name) {
+  auto made = make_engine(engine_name);
+  if (!made) {
+    ADD_FAILURE() << engine_name << ": " << made.error().message();
+    return;
+  }
+  engine_ = std::move(*made);
+  auto opened = engine_->open();
+  EXPECT_TRUE(opened.has_value()) << engine_name << ": " << opened.error().message();
+}
+
+EngineRig::~EngineRig() {
+  if (!engine_) return;
+  // Hooks speak of the test's locals, which are gone.
+  for (auto& log : streams_) {
+    log.when_connected = log.when_received = log.when_ended = log.when_send_failed = log.when_sent =
+        log.when_closed = {};
+  }
+  for (auto& log : acceptors_) log.when_accepted = log.when_stopped = {};
+  for (auto& log : watches_) log.when_ready = log.when_unwatched = {};
+  shut();
+  engine_.reset();
+}
+
+void EngineRig::shut() {
+  if (std::exchange(shut_, true)) return;
+  note("shut()");
+  dispatching_ = true;
+  engine_->shut();
+  dispatching_ = false;
+  auto check = [this](const auto& logs) {
+    for (const auto& log : logs) EXPECT_FALSE(log.open()) << log.name() << " got no last completion\n" << story();
+  };
+  check(streams_);
+  check(acceptors_);
+  check(watches_);
+}
+
+AcceptLog& EngineRig::listen(const SocketAddress& address, const ListenOptions& options) {
+  AcceptLog& log = acceptors_.emplace_back(*this, fmt::format("listener{}", acceptors_.size()));
+  auto id = engine_->bind(address, options);
+  EXPECT_TRUE(id.has_value()) << address.to_string() << ": " << id.error().message();
+  if (!id) return log;
+  log.id = *id;
+  auto bound = engine_->local_address(*id);
+  EXPECT_TRUE(bound.has_value());
+  if (bound) log.address = *bound;
+  log.given_ = true;
+  down(log.name() + " accept", [&] { engine_->accept(log.id, log); });
+  return log;
+}
+
+StreamLog& EngineRig::connect(const SocketAddress& address, const std::string& name, const ConnectOptions& options) {
+  StreamLog& log = streams_.emplace_back(*this, name);
+  log.given_ = log.connecting_ = true;
+  log.id = down(name + " connect " + address.to_string(), [&] { return engine_->connect(address, options, log); });
+  EXPECT_TRUE(static_cast<bool>(log.id));
+  return log;
+}
+
+StreamLog& EngineRig::adopt(LooseStream stream, const std::string& name) {
+  StreamLog& log = streams_.emplace_back(*this, name);
+  log.given_ = true;
+  log.id = down(name + " adopt", [&] { return engine_->adopt(std::move(stream), log); });
+  EXPECT_TRUE(static_cast<bool>(log.id));
+  return log;
+}
+
+WatchLog& EngineRig::watch(int fd, bool readable, bool writable) {
+  WatchLog& log = watches_.emplace_back(*this, fmt::format("watch{}", watches_.size()));
+  log.given_ = true;
+  log.id = down(log.name() + " watch", [&] { return engine_->watch(fd, readable, writable, log); });
+  EXPECT_TRUE(static_cast<bool>(log.id));
+  return log;
+}
+
+EngineRig::Pair EngineRig::pair(const SocketOptions& client, const SocketOptions& server) {
+  AcceptLog& acceptor = listen(loopback(), {.socket = server});
+  StreamLog& here = connect(acceptor.address, "client", {.socket = client, .source = {}});
+  EXPECT_TRUE(run_until([&] { return here.connected && !acceptor.accepted.empty(); }));
+  EXPECT_FALSE(here.connect_error) << here.connect_error.message();
+  StreamLog& there = adopt(std::move(acceptor.accepted.front()));
+  acceptor.accepted.clear();
+  acceptor.stop();
+  EXPECT_TRUE(run_until([&] { return acceptor.stopped; }));
+  return {here, there};
+}
+
+size_t EngineRig::wait(TimePoint deadline) {
+  dispatching_ = true;
+  size_t events = engine_->wait(deadline);
+  dispatching_ = false;
+  return events;
+}
+
+testing::AssertionResult EngineRig::pump(const std::function<bool()>& done, Duration slice) {
+  TimePoint give_up = engine_->now() + kPatience;
+  while (!done()) {
+    // What only the deadline of a wait brings about is as late as what never comes.
+    wait(std::min(give_up, engine_->now() + slice));
+    if (engine_->now() >= give_up) return testing::AssertionFailure() << "waited in vain\n" << story();
+  }
+  return testing::AssertionSuccess();
+}
+
+testing::AssertionResult EngineRig::run_until(const std::function<bool()>& done) { return pump(done, kPatience); }
+
+testing::AssertionResult EngineRig::run_beside(const std::function<bool()>& done) {
+  return pump(done, std::chrono::milliseconds(1));
+}
+
+void EngineRig::settle() {
+  constexpr int kMostTurns = 10'000;
+  for (int turn = 0; turn < kMostTurns; ++turn) {
+    if (wait(engine_->now() + std::chrono::milliseconds(3)) == 0) return;
+  }
+  ADD_FAILURE() << "the engine never came to rest\n" << story();
+}
+
+SocketAddress EngineRig::loopback() { return address_of("127.0.0.1:0"); }
+
+void EngineRig::note(std::string line) {
+  story_.push_back(std::move(line));
+  if (story_.size() > kStoryLines) story_.pop_front();
+}
+
+std::string EngineRig::story() const {
+  std::string text = fmt::format("story on {}:\n", engine_ ? engine_->name() : "no engine");
+  for (const auto& line : story_) text.append("  ").append(line).append("\n");
+  return text;
+}
+
+void EngineTest::SetUp() {
+  if (std::string reason = why_unsupported(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+  fds_before_ = count_open_fds();
+  blocks_before_ = BlockPool::here().stats().blocks_in_use;
+  rig_ = std::make_unique<EngineRig>(GetParam());
+  ASSERT_FALSE(HasFailure());
+}
+
+void EngineTest::TearDown() {
+  if (IsSkipped() && !rig_) return;
+  rig_.reset();
+  BlockPool::here().trim(SIZE_MAX);
+  EXPECT_EQ(BlockPool::here().stats().blocks_in_use, blocks_before_) << "blocks were left behind";
+  EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+}
+
+std::vector<std::string> every_engine() {
+  auto names = engine_names();
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> engines_with_fds() {
+  auto names = every_engine();
+  std::erase(names, "sim");
+  return names;
+}
+
+std::string engine_label(const testing::TestParamInfo<std::string>& info) { return info.param; }
+
+std::string pattern(size_t size) {
+  std::mt19937_64 random(size);
+  std::string bytes(size, '\0');
+  for (auto& byte : bytes) byte = static_cast<char>(random());
+  return bytes;
+}
+
+testing::AssertionResult same_bytes(const std::string& got, const std::string& wanted) {
+  if (got == wanted) return testing::AssertionSuccess();
+  auto [differs, unused] = std::ranges::mismatch(got, wanted);
+  return testing::AssertionFailure() << "got " << got.size() << " bytes, wanted " << wanted.size()
+                                     << "; the first difference is at " << differs - got.begin();
+}
+
+SocketAddress address_of(std::string_view text) {
+  auto address = SocketAddress::parse(text);
+  EXPECT_TRUE(address.has_value()) << text;
+  return address.value_or(SocketAddress{});
+}
+
+bool has_ipv6_loopback() {
+  SocketAddress address = address_of("[::1]:0");
+  Fd fd(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return fd && ::bind(fd.get(), address.data(), address.size()) == 0;
+}
+
+size_t count_open_fds() {
+  std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/fd"), ::closedir);
+  if (!folder) {
+    ADD_FAILURE() << "/proc/self/fd cannot be read";
+    return 0;
+  }
+  size_t count = 0;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    if (entry->d_name[0] != '.') ++count;
+  }
+  return count - 1;  // the folder's own
+}
+
+}  // namespace peal

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// FakeEngine: an engine without sockets whose clock the test owns. wait() moves the clock to the next thing that
+// happens: an event the test planned, a wake-up or the deadline; polling costs what the test says. For tests of what
+// sits on an engine and depends on time. The thread rule is the engine's; only the waker may be used elsewhere.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include <peal/base/assert.h>
+#include <peal/engine/engine.h>
+
+namespace peal::test {
+
+class FakeEngine final : public Engine {
+ public:
+  // Shared with the test, since the loop owns the engine.
+  struct World {
+    TimePoint now{std::chrono::hours(1)};
+    Duration poll_cost = std::chrono::microseconds(1);  // of a wait that found nothing
+    std::multimap<TimePoint, std::move_only_function<void()>> events;
+    std::error_code open_error;
+    std::vector<TimePoint> deadlines;  // of the waits that could sleep
+    std::move_only_function<void()> on_shut;
+    Duration slept{};  // inside waits that could
+    uint64_t polls = 0;
+    uint64_t clock_reads = 0;
+    bool open = false;
+
+    void plan(Duration from_now, std::move_only_function<void()> event) {
+      events.emplace(now + from_now, std::move(event));
+    }
+  };
+
+  explicit FakeEngine(std::shared_ptr<World> world) : world_(std::move(world)) {}
+
+  std::string_view name() const override { return "fake"; }
+  Result<void> open() override {
+    if (world_->open_error) return std::unexpected(world_->open_error);
+    world_->open = true;
+    return {};
+  }
+  void shut() override {
+    if (world_->on_shut) world_->on_shut();
+    world_->open = false;
+  }
+
+  size_t wait(TimePoint deadline) override {
+    PEAL_ASSERT(world_->open, "wait() on an engine that is not open, deadline {}", deadline.time_since_epoch().count());
+    if (deadline != kPollOnly) {
+      world_->deadlines.push_back(deadline);
+      sleep_until(deadline);
+    }
+    const size_t handled = dispatch() + (waker_->woken.exchange(false) ? 1 : 0);
+    if (deadline == kPollOnly) {
+      ++world_->polls;
+      if (handled == 0) world_->now += world_->poll_cost;
+    }
+    return handled;
+  }
+  TimePoint now() const override {
+    ++world_->clock_reads;
+    return world_->now;
+  }
+  std::shared_ptr<Waker> waker() override { return waker_; }
+  const EngineStats& stats() const override { return stats_; }
+  uint64_t wakes() const { return waker_->wakes.load(); }
+
+  Result<ListenerId> bind(const SocketAddress&, const ListenOptions&) override { return fail(ENOSYS); }
+  Result<SocketAddress> local_address(ListenerId) const override { return fail(ENOSYS); }
+  void accept(ListenerId, AcceptEvents&) override {}
+  void stop(ListenerId) override {}
+  StreamId connect(const SocketAddress&, const ConnectOptions&, StreamEvents&) override { return {}; }
+  StreamId adopt(LooseStream, StreamEvents&) override { return {}; }
+  void detach(StreamId) override {}
+  void receive(StreamId, bool) override {}
+  size_t send(StreamId, Buffer&&) override { return 0; }
+  size_t send_copy(StreamId, std::string_view) override { return 0; }
+  void report_sent(StreamId) override {}
+  size_t queued_bytes(StreamId) const override { return 0; }
+  void shutdown_send(StreamId) override {}
+  void close(StreamId, CloseHow) override {}
+  Result<SocketAddress> local_address(StreamId) const override { return fail(ENOSYS); }
+  Result<SocketAddress> peer_address(StreamId) const override { return fail(ENOSYS); }
+  Result<void> set_option(StreamId, SocketOption, int) override { return fail(ENOSYS); }
+  WatchId watch(int, bool, bool, WatchEvents&) override { return {}; }
+  void unwatch(WatchId) override {}
+
+ private:
+  struct FakeWaker final : Waker {
+    void wake() override {
+      ++wakes;
+      woken = true;
+    }
+    std::atomic<bool> woken = false;
+    std::atomic<uint64_t> wakes = 0;
+  };
+
+  void sleep_until(TimePoint deadline) {
+    if (waker_->woken) return;
+    const TimePoint event = world_->events.empty() ? kNever : world_->events.begin()->first;
+    const TimePoint until = std::min(event, deadline);
+    PEAL_ASSERT(until != kNever, "the loop would sleep for ever, {} sleeps before", world_->deadlines.size());
+    if (until <= world_->now) return;
+    world_->slept += until - world_->now;
+    world_->now = until;
+  }
+  size_t dispatch() {
+    size_t handled = 0;
+    while (!world_->events.empty() && world_->events.begin()->first <= world_->now) {
+      auto event = world_->events.extract(world_->events.begin());
+      event.mapped()();
+      ++handled;
+    }
+    return handled;
+  }
+
+  std::shared_ptr<World> world_;
+  std::shared_ptr<FakeWaker> waker_ = std::make_shared<FakeWaker>();
+  EngineStats stats_;
+};
+
+}  // namespace peal::test

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <tests/support/net_rig.h>
+
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <peal/base/log.h>
+
+namespace peal::test {
+namespace {
+
+constexpr Duration kPatience = std::chrono::seconds(10);
+
+struct Wait {
+  std::function<bool()> done;
+  TimePoint give_up;
+  TimerId timer;
+  std::promise<bool> answer;
+};
+
+}  // namespace
+
+testing::AssertionResult wait_until(Loop& loop, std::function<bool()> done) {
+  auto wait = std::make_shared<Wait>(std::move(done), monotonic_now() + kPatience, TimerId{}, std::promise<bool>{});
+  std::future<bool> answer = wait->answer.get_future();
+  bool posted = loop.mailbox()->insist([&loop, wait = std::move(wait)]() mutable {
+    Wait& here = *wait;
+    here.timer = loop.every(std::chrono::milliseconds(1), [&loop, wait = std::move(wait)] {
+      bool done_now = wait->done();
+      if (!done_now && loop.now() < wait->give_up) return;
+      loop.cancel(wait->timer);
+      wait->answer.set_value(done_now);
+    });
+  });
+  if (!posted) return testing::AssertionFailure() << "the loop has ended";
+  try {
+    if (answer.get()) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "waited in vain";
+  } catch (const std::future_error&) {
+    return testing::AssertionFailure() << "the loop ended meanwhile";
+  }
+}
+
+void Journal::add(std::string line) {
+  const std::lock_guard lock(mutex_);
+  lines_.push_back(std::move(line));
+}
+
+std::vector<std::string> Journal::lines() const {
+  const std::lock_guard lock(mutex_);
+  return lines_;
+}
+
+size_t Journal::count(std::string_view line) const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<size_t>(std::ranges::count(lines_, line));
+}
+
+ConnectionCallbacks Journal::callbacks() {
+  ConnectionCallbacks callbacks;
+  callbacks.on_open = [this](Connection&) { add("open"); };
+  callbacks.on_message = [this](Connection&, Buffer& input) {
+    add(fmt::format("message {}", input.size()));
+    input.clear();
+  };
+  callbacks.on_close = [this](Connection&, CloseReason reason) { add(fmt::format("close: {}", to_string(reason))); };
+  return callbacks;
+}
+
+ConnectionCallbacks echoing() {
+  return {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }};
+}
+
+void NetTest::SetUp() {
+  if (const std::string why = why_unsupported(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  set_log_sink([](const LogRecord&) {});
+  fds_before_ = count_open_fds();
+  thread_.emplace(options());
+  ask([] {});
+}
+
+void NetTest::TearDown() {
+  if (IsSkipped()) return;
+  server_.reset();
+  thread_.reset();
+  set_log_sink({});
+  EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+}
+
+Server& NetTest::serve(ConnectionCallbacks callbacks, const ServerOptions& options) {
+  server_ = std::make_unique<Server>(loop(), std::move(callbacks), options);
+  Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
+  EXPECT_TRUE(bound.has_value()) << bound.error().message();
+  if (bound) address_ = *bound;
+  return *server_;
+}
+
+RawPeer NetTest::connect_peer(int receive_buffer_bytes) {
+  RawPeer peer;
+  if (receive_buffer_bytes > 0) {
+    EXPECT_EQ(::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes), 0);
+  }
+  peer.connect(address_);
+  return peer;
+}
+
+testing::AssertionResult NetTest::send_all(RawPeer& peer, std::string_view bytes) {
+  return wait_until([&peer, bytes]() mutable {
+    while (size_t sent = peer.try_send(bytes)) {
+      bytes.remove_prefix(sent);
+      if (bytes.empty()) break;
+    }
+    return bytes.empty();
+  });
+}
+
+}  // namespace peal::test

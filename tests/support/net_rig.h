@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests of servers, clients and connections: a loop on a thread of its own, which the test's thread asks and waits
+// for. Whatever callbacks and raw peers touch is touched on the loop's thread only, inside ask() and wait_until().
+#pragma once
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <peal/net/client.h>
+#include <peal/net/server.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/loop_thread.h>
+#include <tests/support/raw_peer.h>
+
+namespace peal::test {
+
+// Calls `task` on the loop's thread and returns what it returns. The loop must be running, or run soon.
+template <class Task>
+auto ask(Loop& loop, Task&& task) {
+  using Answer = std::invoke_result_t<Task&>;
+  std::promise<Answer> promise;
+  std::future<Answer> answer = promise.get_future();
+  EXPECT_TRUE(loop.mailbox()->insist([&] {
+    if constexpr (std::is_void_v<Answer>) {
+      task();
+      promise.set_value();
+    } else {
+      promise.set_value(task());
+    }
+  }));
+  return answer.get();
+}
+
+// Waits until `done`, asked on the loop's thread every millisecond, is true; fails after ten seconds, or when the loop
+// ends first.
+testing::AssertionResult wait_until(Loop& loop, std::function<bool()> done);
+
+// What happened, in order. Any thread.
+class Journal {
+ public:
+  void add(std::string line);
+  std::vector<std::string> lines() const;
+  size_t count(std::string_view line) const;
+  // Callbacks that write "open", "message <bytes>" (once for each call, consuming all), "close: <reason>".
+  ConnectionCallbacks callbacks();
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> lines_;
+};
+
+// Sends back what comes.
+ConnectionCallbacks echoing();
+
+// The parameter is an engine's name. Checks that the test leaves no fd behind.
+class NetTest : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  LoopOptions options() const { return LoopOptions{.engine = std::string(GetParam())}; }
+  Loop& loop() { return thread_->loop(); }
+  template <class Task>
+  auto ask(Task&& task) {
+    return test::ask(loop(), std::forward<Task>(task));
+  }
+  testing::AssertionResult wait_until(std::function<bool()> done) { return test::wait_until(loop(), std::move(done)); }
+  // The loop has ended and its thread is joined after it.
+  void end_loop() { thread_->finish(); }
+  // The loop itself is destroyed.
+  void destroy_loop() { thread_.reset(); }
+
+  // A server on 127.0.0.1 at a free port, on loop(); one a test.
+  Server& serve(ConnectionCallbacks callbacks, const ServerOptions& options = {});
+  const SocketAddress& address() const { return address_; }
+  void destroy_server() { server_.reset(); }
+  // A socket of the test's, connected to it. `receive_buffer_bytes` bounds what the kernel takes for it.
+  RawPeer connect_peer(int receive_buffer_bytes = 0);
+  // Sends all of it, pumping; for what does not fit the kernel's buffers.
+  testing::AssertionResult send_all(RawPeer& peer, std::string_view bytes);
+
+ private:
+  std::optional<LoopThread> thread_;
+  std::unique_ptr<Server> server_;
+  SocketAddress address_;
+  size_t fds_before_ = 0;
+};
+
+}  // namespace peal::test

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <tests/support/raw_peer.h>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+namespace peal {
+namespace {
+
+constexpr rlim_t kFamineLimit = 512;
+
+}  // namespace
+
+RawPeer::RawPeer(int family) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  EXPECT_TRUE(static_cast<bool>(fd_)) << std::strerror(errno);
+}
+
+void RawPeer::connect(const SocketAddress& address) {
+  EXPECT_EQ(::connect(fd_.get(), address.data(), address.size()), 0) << std::strerror(errno);
+  EXPECT_EQ(::fcntl(fd_.get(), F_SETFL, O_NONBLOCK), 0) << std::strerror(errno);
+}
+
+void RawPeer::send(std::string_view bytes, int flags) {
+  EXPECT_EQ(::send(fd_.get(), bytes.data(), bytes.size(), flags | MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()))
+      << std::strerror(errno);
+}
+
+size_t RawPeer::try_send(std::string_view bytes) {
+  ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  if (sent >= 0) return static_cast<size_t>(sent);
+  EXPECT_TRUE(errno == EAGAIN || errno == EPIPE || errno == ECONNRESET) << std::strerror(errno);
+  return 0;
+}
+
+bool RawPeer::pump() {
+  std::array<char, 65'536> room;
+  while (!ended_ && error_ == 0) {
+    ssize_t got = ::recv(fd_.get(), room.data(), room.size(), 0);
+    if (got > 0) {
+      received_.append(room.data(), static_cast<size_t>(got));
+    } else if (got == 0) {
+      ended_ = true;
+    } else if (errno == EAGAIN) {
+      return true;
+    } else if (errno != EINTR) {
+      error_ = errno;
+    }
+  }
+  return false;
+}
+
+void RawPeer::fin() { EXPECT_EQ(::shutdown(fd_.get(), SHUT_WR), 0) << std::strerror(errno); }
+
+void RawPeer::reset() {
+  linger now{.l_onoff = 1, .l_linger = 0};
+  EXPECT_EQ(::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now), 0) << std::strerror(errno);
+  fd_.reset();
+}
+
+FdFamine::FdFamine() {
+  rlimit limit{};
+  EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit_before_ = limit.rlim_cur;
+  limit.rlim_cur = kFamineLimit;
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+void FdFamine::fill() {
+  Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  EXPECT_TRUE(static_cast<bool>(null)) << std::strerror(errno);
+  fillers_.push_back(std::move(null));
+  for (;;) {
+    Fd filler(::fcntl(fillers_.front().get(), F_DUPFD_CLOEXEC, 0));
+    if (!filler) break;
+    fillers_.push_back(std::move(filler));
+  }
+  EXPECT_EQ(errno, EMFILE) << std::strerror(errno);
+}
+
+FdFamine::~FdFamine() {
+  rlimit limit{};
+  EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = limit_before_;
+  EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+}  // namespace peal
