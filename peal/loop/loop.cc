@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/loop/loop.h>
+
+#include <algorithm>
+#include <csignal>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/base/log.h>
+#include <peal/engine/engines.h>
+#include <peal/loop/parts/signal_watch.h>
+#include <peal/loop/parts/spin_policy.h>
+
+namespace peal {
+
+// A burst of tasks must not hold its memory for good.
+static constexpr size_t kMaxWarmTasks = 1024;
+
+Result<std::unique_ptr<Loop>> Loop::make(const LoopOptions& options) {
+  Result<std::unique_ptr<Engine>> engine = make_engine(options.engine);
+  if (!engine) return std::unexpected(engine.error());
+  return std::make_unique<Loop>(std::move(*engine), options);
+}
+
+Loop::Loop() : Loop(make_engine("auto").value(), LoopOptions{}) {}
+
+Loop::Loop(std::unique_ptr<Engine> engine, const LoopOptions& options)
+    : engine_(std::move(engine)),
+      mailbox_(std::make_shared<Mailbox>(this, engine_->waker(), options.post_limit)),
+      wheel_(engine_->now()) {
+  if (options.spin.mode != Spin::Mode::kOff) spin_ = std::make_unique<detail::SpinPolicy>(options.spin);
+}
+
+Loop::~Loop() {
+  PEAL_ASSERT(mailbox_->owner_.load() == std::thread::id(), "a loop is destroyed while a thread runs it, in turn {}",
+              stats_.turns);
+  mailbox_->close().clear();
+  wheel_.reset();
+}
+
+inline void Loop::sleep() {
+  now_known_ = false;
+  TimePoint deadline = next_timer_;
+  if (!mailbox_->begin_sleep()) [[unlikely]]
+    deadline = Engine::kPollOnly;
+  engine_->wait(deadline);
+  mailbox_->end_sleep();
+}
+
+// An exception must not unwind through an engine half way through its dispatch; so it ends here, its stack whole.
+[[gnu::always_inline]] inline void Loop::turn() noexcept {
+  ++stats_.turns;
+  if (timers_changed_) {
+    timers_changed_ = false;
+    next_timer_ = wheel_->next();
+  }
+  spin_ ? wait_awake() : sleep();
+  if (next_timer_ != kNever && now() >= next_timer_) fire_timers();
+  if (mailbox_->pending()) run_tasks();
+}
+
+Result<void> Loop::run() {
+  std::thread::id none;
+  const bool mine = mailbox_->owner_.compare_exchange_strong(none, std::this_thread::get_id());
+  PEAL_ASSERT(mine && mailbox_->open(), "a loop runs once; this one {}", mine ? "has ended" : "is running");
+  const Result<void> opened = engine_->open();
+  if (opened) {
+    if (signals_) signals_->attach(*engine_);
+    while (!stopping_.load(std::memory_order_acquire)) turn();
+  }
+  finish(opened.has_value());
+  return opened;
+}
+
+void Loop::stop() {
+  stopping_.store(true, std::memory_order_release);
+  mailbox_->nudge();
+}
+
+bool Loop::run_in_loop(Task task) {
+  if (!in_loop()) return post(std::move(task));
+  task();
+  return true;
+}
+
+void Loop::assert_here() const {
+  const std::thread::id owner = mailbox_->owner_.load(std::memory_order_relaxed);
+  PEAL_ASSERT(owner == std::this_thread::get_id() || owner == std::thread::id(),
+              "another thread's loop is touched, in its turn {}", stats_.turns);
+}
+
+TimerId Loop::after(Duration delay, Task task) { return at(deadline_in(delay), std::move(task)); }
+
+TimerId Loop::at(TimePoint deadline, Task task) {
+  if (!takes_timers()) return {};
+  return wheel_->add(deadline, std::move(task));
+}
+
+TimerId Loop::every(Duration period, Task task) {
+  if (!takes_timers()) return {};
+  return wheel_->add_every(deadline_in(period), period, std::move(task));
+}
+
+// What next_timer_ says stays true, it may only have become too early.
+bool Loop::cancel(TimerId timer) {
+  assert_here();
+  return wheel_ && wheel_->cancel(timer);
+}
+
+bool Loop::rearm(TimerId timer, TimePoint deadline) { return takes_timers() && wheel_->rearm(timer, deadline); }
+
+Result<void> Loop::on_signal(int signal_number, Task task) {
+  assert_here();
+  if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
+  if (!signals_) signals_ = std::make_unique<detail::SignalWatch>();
+  Result<void> added = signals_->add(signal_number, [this, task = std::move(task)]() mutable { call(task); });
+  if (added && in_loop()) signals_->attach(*engine_);
+  return added;
+}
+
+Result<void> Loop::stop_on_signals() {
+  Result<void> added = on_signal(SIGINT, [this] { stop(); });
+  return added ? on_signal(SIGTERM, [this] { stop(); }) : added;
+}
+
+// Unless something is pending, which makes it a look.
+void Loop::finish(bool opened) noexcept {
+  std::vector<Task> last = mailbox_->close();
+  if (opened) {
+    for (Task& task : last) call(task);
+    engine_->shut();
+  }
+  last.clear();
+  wheel_.reset();
+  now_known_ = false;
+  // From the store on the loop may be destroyed.
+  const std::shared_ptr<Mailbox> mailbox = mailbox_;
+  mailbox->owner_.store(std::thread::id(), std::memory_order_release);
+  mailbox->owner_.notify_all();
+}
+
+// Spins, or finds out whether it should have.
+void Loop::wait_awake() {
+  if (spin_->spins()) {
+    if (!spin()) sleep();
+    return;
+  }
+  const TimePoint begin = engine_->now();
+  sleep();
+  spin_->slept(now() - begin);
+}
+
+// True if something came. A busy loop's first poll finds something, and reads no clock.
+bool Loop::spin() {
+  now_known_ = false;
+  if (engine_->wait(Engine::kPollOnly) > 0 || mailbox_->pending()) return true;
+  ++stats_.spins;
+  const TimePoint end = std::min(engine_->now() + spin_->bound(), next_timer_);
+  for (int64_t polls = 1; polls < spin_->max_polls() && engine_->now() < end; ++polls) {
+    now_known_ = false;
+    if (engine_->wait(Engine::kPollOnly) == 0 && !mailbox_->pending()) continue;
+    ++stats_.spins_won;
+    spin_->spun(true);
+    return true;
+  }
+  // A timer that cut it short says nothing about events.
+  if (end < next_timer_) spin_->spun(false);
+  return false;
+}
+
+// After an exception the rest fires in the next turn, whose deadline has passed: a timer that re-arms itself and throws
+// must not keep the loop here.
+void Loop::fire_timers() {
+  timers_changed_ = true;
+  if (!guard("a timer", [this] { stats_.timers_fired += wheel_->advance(now()); })) ++stats_.timers_fired;
+}
+
+void Loop::run_tasks() {
+  mailbox_->take(tasks_);
+  for (Task& task : tasks_) {
+    call(task);
+    task = nullptr;
+  }
+  tasks_.clear();
+  if (tasks_.capacity() > kMaxWarmTasks) std::vector<Task>().swap(tasks_);
+}
+
+void Loop::call(Task& task) {
+  ++stats_.tasks;
+  guard("a task", task);
+}
+
+template <class Function>
+bool Loop::guard(const char* thrower, Function&& function) {
+  try {
+    function();
+    return true;
+  } catch (const std::exception& error) {
+    survive(thrower, error.what());
+  } catch (...) {
+    survive(thrower, "what is no std::exception");
+  }
+  return false;
+}
+
+void Loop::survive(const char* thrower, const char* thrown) {
+  ++stats_.exceptions;
+  if (const auto suppressed = log_limiter_.admit(engine_->now())) {
+    PEAL_LOG_ERROR("{} threw: {} ({} more since the last such line)", thrower, thrown, *suppressed);
+  }
+}
+
+TimePoint Loop::now() {
+  if (!now_known_) now_ = engine_->now();
+  now_known_ = in_loop();
+  return now_;
+}
+
+// From the clock, not from the turn's time: after a long turn that would be early.
+TimePoint Loop::deadline_in(Duration delay) {
+  const TimePoint from = engine_->now();
+  return delay > kNever - from ? kNever : from + delay;
+}
+
+bool Loop::takes_timers() {
+  assert_here();
+  timers_changed_ = true;
+  return mailbox_->open();
+}
+
+}  // namespace peal

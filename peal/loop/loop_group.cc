@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/loop/loop_group.h>
+
+#include <future>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace peal {
+
+// A loop has started when its first task runs, or when run() has failed, which drops the task.
+Result<std::unique_ptr<LoopGroup>> LoopGroup::start(size_t count, const LoopOptions& options, const std::string& name) {
+  PEAL_ASSERT(count > 0, "a group of {} loops", count);
+  std::unique_ptr<LoopGroup> group(new LoopGroup);
+  for (size_t i = 0; i < count; ++i) {
+    Result<std::unique_ptr<Loop>> loop = Loop::make(options);
+    if (!loop) return std::unexpected(loop.error());
+    group->loops_.push_back(std::move(*loop));
+  }
+  std::vector<std::future<std::error_code>> started;
+  for (size_t i = 0; i < count; ++i) {
+    Loop& loop = *group->loops_[i];
+    auto outcome = std::make_shared<std::promise<std::error_code>>();
+    started.push_back(outcome->get_future());
+    loop.post([outcome] { outcome->set_value({}); });
+    const std::string number = fmt::format("-{}", i);
+    const std::string_view kept = std::string_view(name).substr(0, kMaxThreadNameBytes - number.size());
+    Result<Thread> thread = Thread::start(fmt::format("{}{}", kept, number), [&loop, outcome](const std::stop_token&) {
+      if (const Result<void> ran = loop.run(); !ran) outcome->set_value(ran.error());
+    });
+    if (!thread) return std::unexpected(thread.error());
+    group->threads_.push_back(std::move(*thread));
+  }
+  for (std::future<std::error_code>& outcome : started) {
+    if (const std::error_code error = outcome.get()) return std::unexpected(error);
+  }
+  return group;
+}
+
+LoopGroup::~LoopGroup() { stop(); }
+
+void LoopGroup::stop() {
+  for (const std::unique_ptr<Loop>& loop : loops_) loop->stop();
+}
+
+void LoopGroup::join() {
+  for (Thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
+  }
+}
+
+}  // namespace peal

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nothing but moves of tasks happens under the mutex: a closure's destructor may post, so all of them die outside it.
+#include <peal/loop/mailbox.h>
+
+#include <cstdint>
+#include <utility>
+
+namespace peal {
+
+bool Mailbox::post(Task task) { return take_in(std::move(task), limit_); }
+bool Mailbox::insist(Task task) { return take_in(std::move(task), SIZE_MAX); }
+
+bool Mailbox::take_in(Task task, size_t limit) {
+  PEAL_ASSERT(task, "an empty task posted; the limit is {}", limit_);
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_.load(std::memory_order_relaxed) || tasks_.size() >= limit) return false;
+    tasks_.push_back(std::move(task));
+  }
+  nudge();
+  return true;
+}
+
+void Mailbox::nudge() {
+  if (pending_.exchange(true, std::memory_order_seq_cst)) return;
+  // The loop's own thread is awake, whatever the flag says while the engine dispatches.
+  if (sleeping_.load(std::memory_order_seq_cst) && here() == nullptr) waker_->wake();
+}
+
+void Mailbox::wait_until_left() const {
+  const std::thread::id none;
+  for (std::thread::id owner = owner_.load(); owner != none; owner = owner_.load()) owner_.wait(owner);
+}
+
+void Mailbox::take(std::vector<Task>& tasks) {
+  PEAL_ASSERT(tasks.empty(), "{} tasks would mix with those that wait", tasks.size());
+  // Before the tasks: one posted in between is taken now, and its late nudge costs a look.
+  pending_.exchange(false, std::memory_order_seq_cst);
+  const std::lock_guard lock(mutex_);
+  tasks_.swap(tasks);
+}
+
+std::vector<Mailbox::Task> Mailbox::close() {
+  const std::lock_guard lock(mutex_);
+  closed_.store(true, std::memory_order_release);
+  return std::exchange(tasks_, {});
+}
+
+}  // namespace peal

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mailbox: what other threads hold of a loop. Counted, so it may outlive the loop; a post to a loop that has stopped is
+// refused and the closure dies on the caller. Handles keep one of these.
+//
+// A post wakes the engine only if the loop sleeps and nobody has woken it for this yet. That takes two flags, each
+// written before the other is read: the loop says "I sleep" and looks whether something is pending, a poster says
+// "something is pending" and looks whether the loop sleeps. Sequential consistency makes one of the two see the other.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <peal/base/assert.h>
+#include <peal/engine/engine.h>
+
+namespace peal {
+
+class Loop;
+
+class Mailbox {
+ public:
+  using Task = std::move_only_function<void()>;
+
+  // Made by the loop; `limit` > 0.
+  Mailbox(Loop* loop, std::shared_ptr<Waker> waker, size_t limit)
+      : loop_(loop), waker_(std::move(waker)), limit_(limit) {
+    PEAL_ASSERT(limit_ > 0, "a mailbox that takes {} tasks", limit_);
+  }
+
+  // Any thread. Tasks of one thread run in the order they were posted. False when `limit` tasks wait already or the
+  // loop has stopped: the task was not taken and dies with the caller's argument. What was taken runs, on the loop's
+  // thread, unless run() is never called or cannot open the engine.
+  bool post(Task task);
+  // As post(), but no limit refuses it: for what must happen, such as the end of an object the loop refers to.
+  bool insist(Task task);
+  // The loop, when the calling thread is the one that runs it now; otherwise null.
+  Loop* here() const { return owner_.load(std::memory_order_relaxed) == std::this_thread::get_id() ? loop_ : nullptr; }
+  // The loop, when the calling thread may touch it: it is inside its run(), or nobody has run it yet. Otherwise null.
+  Loop* reachable() const {
+    std::thread::id owner = owner_.load(std::memory_order_acquire);
+    bool mine = owner == std::this_thread::get_id() || (owner == std::thread::id() && open());
+    return mine ? loop_ : nullptr;
+  }
+  // False once the loop has begun to end; it may do so right after the answer.
+  bool open() const { return !closed_.load(std::memory_order_acquire); }
+  // Waits until no thread is inside run(). Not on the loop's thread; meant for when insist() has been refused.
+  void wait_until_left() const;
+
+ private:
+  friend class Loop;
+
+  bool take_in(Task task, size_t limit);
+  bool pending() const { return pending_.load(std::memory_order_acquire); }
+  // Makes pending() true, and the loop look. Any thread.
+  void nudge();
+  // The loop is about to sleep. False: it must not, something is pending.
+  bool begin_sleep() {
+    sleeping_.store(true, std::memory_order_seq_cst);
+    return !pending_.load(std::memory_order_seq_cst);
+  }
+  void end_sleep() { sleeping_.store(false, std::memory_order_relaxed); }
+  // Swaps the waiting tasks into `tasks`, which is empty.
+  void take(std::vector<Task>& tasks);
+  // Refuses all posts from now on; returns the tasks taken before.
+  std::vector<Task> close();
+
+  Loop* const loop_;
+  const std::shared_ptr<Waker> waker_;
+  const size_t limit_;
+  std::atomic<std::thread::id> owner_{};  // the thread inside run(); none: whoever has the loop may touch it
+  std::atomic<bool> pending_ = false;
+  std::atomic<bool> sleeping_ = false;
+  std::atomic<bool> closed_ = false;  // changes under the mutex
+  std::mutex mutex_;
+  std::vector<Task> tasks_;  // guarded by the mutex
+};
+
+}  // namespace peal
