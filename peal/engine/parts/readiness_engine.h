@@ -133,6 +133,10 @@ class ReadinessEngine final : public Engine {
 
   void dispatch(const PollEvent& event);
   [[gnu::noinline]] void dispatch_rest(const PollEvent& event);
+  // A stream registered for writing too is told of both at once; that means nothing unless it is stalled.
+  static bool only_readable(const Stream& stream, uint32_t readiness) {
+    return readiness == kReadable || (readiness == (kReadable | kWritable) && !(stream.output & kStalled));
+  }
   void stream_ready(Stream& stream, uint32_t readiness);
   void finish_connect(Stream& stream, std::error_code error);
   bool read_once(Stream& stream);

@@ -67,7 +67,7 @@ namespace peal::detail {
 
 [[gnu::always_inline]] inline void ReadinessEngine::dispatch(const PollEvent& event) {
   Stream* stream = (event.key & kKindMask) == kStream ? stream_of(event.key) : nullptr;
-  if (stream != nullptr && event.readiness == kReadable && stream->input == kReceiving &&
+  if (stream != nullptr && only_readable(*stream, event.readiness) && stream->input == kReceiving &&
       static_cast<uint16_t>(stream->generation) == event.key >> kGenerationShift) [[likely]] {
     if (read_once(*stream)) [[unlikely]]
       read_turn(*stream);
@@ -116,6 +116,8 @@ void ReadinessEngine::settle() {
 
 // A stream that is ready for more than plain reading, or was not being read.
 void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
+  if (readiness & (kReadable | kHangup)) stream.input |= kUnread;
+  if (readiness & kHangup) stream.input |= kHungUp;
   if (stream.output & kConnecting) return finish_connect(stream, take_socket_error(stream.fd));
   if ((stream.output & kStalled) && (readiness & (kWritable | kHangup))) {
     stream.output &= static_cast<uint8_t>(~kStalled);
@@ -123,20 +125,20 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
     make_dirty(stream);
   }
   if (!(readiness & (kReadable | kHangup))) return;
-  stream.input |= kUnread;
-  if (readiness & kHangup) stream.input |= kHungUp;
   if ((stream.input & (kReceiving | kListed)) == kReceiving) read_turn(stream);
 }
 
 void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
   stream.output &= static_cast<uint8_t>(~(kConnecting | kStalled));
   if (error) {
-    stream.input |= kInputOver;
+    stream.input = static_cast<uint8_t>((stream.input | kInputOver) & ~kReceiving);
     stream.output |= kOutputOver;
     stream.out.clear();
   } else {
     if (!edge_) follow_interest(stream);
     make_dirty(stream);
+    // A server that speaks first may have been heard in the event that told of the connection.
+    if ((stream.input & (kReceiving | kUnread)) == (kReceiving | kUnread)) list_ready(stream);
   }
   stream.events->on_connected(error);
 }
