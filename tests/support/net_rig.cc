@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,17 @@ namespace peal::test {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(10);
+
+// What each fd is, for a test that fails.
+std::string open_fds() {
+  std::string text;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    text +=
+        fmt::format(" {}={}", entry.path().filename().string(), std::filesystem::read_symlink(entry, gone).string());
+  }
+  return text;
+}
 
 struct Wait {
   std::function<bool()> done;
@@ -84,18 +96,17 @@ void NetTest::SetUp() {
 
 void NetTest::TearDown() {
   if (IsSkipped()) return;
-  server_.reset();
   thread_.reset();
   set_log_sink({});
-  EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+  EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind; now there are" << open_fds();
 }
 
-Server& NetTest::serve(ConnectionCallbacks callbacks, const ServerOptions& options) {
-  server_ = std::make_unique<Server>(loop(), std::move(callbacks), options);
-  Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
+std::unique_ptr<Server> NetTest::serve(ConnectionCallbacks callbacks, const ServerOptions& options) {
+  auto server = std::make_unique<Server>(loop(), std::move(callbacks), options);
+  Result<SocketAddress> bound = server->listen("127.0.0.1:0");
   EXPECT_TRUE(bound.has_value()) << bound.error().message();
   if (bound) address_ = *bound;
-  return *server_;
+  return server;
 }
 
 RawPeer NetTest::connect_peer(int receive_buffer_bytes) {

@@ -79,10 +79,10 @@ class NetTest : public testing::TestWithParam<std::string_view> {
   // The loop itself is destroyed.
   void destroy_loop() { thread_.reset(); }
 
-  // A server on 127.0.0.1 at a free port, on loop(); one a test.
-  Server& serve(ConnectionCallbacks callbacks, const ServerOptions& options = {});
+  // A server on loop() at a free port of 127.0.0.1. The test's, so that it dies before what its callbacks refer to.
+  [[nodiscard]] std::unique_ptr<Server> serve(ConnectionCallbacks callbacks, const ServerOptions& options = {});
+  // Of the server made last.
   const SocketAddress& address() const { return address_; }
-  void destroy_server() { server_.reset(); }
   // A socket of the test's, connected to it. `receive_buffer_bytes` bounds what the kernel takes for it.
   RawPeer connect_peer(int receive_buffer_bytes = 0);
   // Sends all of it, pumping; for what does not fit the kernel's buffers.
@@ -90,7 +90,6 @@ class NetTest : public testing::TestWithParam<std::string_view> {
 
  private:
   std::optional<LoopThread> thread_;
-  std::unique_ptr<Server> server_;
   SocketAddress address_;
   size_t fds_before_ = 0;
 };

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/client.h>
+
+#include <cerrno>
+
+#include <peal/net/parts/connector.h>
+#include <peal/net/parts/on_loop.h>
+
+namespace peal {
+
+using detail::ConnectionSet;
+using detail::Connector;
+using detail::on_loop_and_wait;
+
+Client::Client(Loop& loop, ConnectionCallbacks callbacks, const ClientOptions& options, ConnectFailed on_failed)
+    : mailbox_(loop.mailbox()),
+      connector_(std::make_shared<Connector>(
+          std::make_shared<ConnectionSet>(loop, std::make_shared<ConnectionCallbacks>(std::move(callbacks)),
+                                          options.connection),
+          options, std::move(on_failed))) {}
+
+Client::~Client() {
+  bool asked = on_loop_and_wait(*mailbox_, [&](Loop&) { connector_->retire(); });
+  if (!asked) connector_->set().retire();  // the loop has ended: nobody else touches it
+}
+
+Result<void> Client::connect(std::string_view address) {
+  Result<SocketAddress> parsed = SocketAddress::parse(address);
+  if (!parsed) return std::unexpected(parsed.error());
+  return connect(*parsed);
+}
+
+Result<void> Client::connect(const SocketAddress& address) {
+  const uint64_t claim = connector_->claim();
+  if (claim == 0) return fail(EALREADY);
+  // A task even where the loop could be touched: before it runs its engine is not open.
+  bool posted = mailbox_->insist([connector = connector_, address, claim] { connector->start(address, claim); });
+  if (posted) return {};
+  connector_->unclaim(claim);
+  return fail(Trouble::kLoopStopped);
+}
+
+void Client::stop() {
+  connector_->unclaim();
+  mailbox_->insist([connector = connector_] { connector->stop(); });
+}
+
+NetStats Client::stats() const {
+  NetStats stats;
+  bool asked = on_loop_and_wait(*mailbox_, [&](Loop&) { stats = connector_->set().stats_now(); });
+  return asked ? stats : connector_->set().stats_now();
+}
+
+}  // namespace peal

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Client: one connection to one address: connecting with a deadline, trying again with jittered back-off, and, if
+// asked, connecting anew when the connection is lost.
+//
+// Every call from any thread; the callbacks run on the loop. A Client may be destroyed before or after its loop, while
+// connecting, and from inside its own callbacks; after that no callback of it begins. Destroying it while the loop runs
+// on another thread waits for that loop's current turn.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <system_error>
+
+#include <peal/base/clock.h>
+#include <peal/engine/engine.h>
+#include <peal/loop/loop.h>
+#include <peal/net/connection.h>
+#include <peal/net/net_stats.h>
+
+namespace peal {
+
+namespace detail {
+class Connector;
+}
+
+struct RetryOptions {
+  unsigned attempts = 1;                                  // in a row; 0: without end
+  Duration first_delay = std::chrono::milliseconds(100);  // before the second attempt; doubles from there
+  Duration longest_delay = std::chrono::seconds(30);
+  bool reconnect = false;  // also after a connection that was open is lost
+};
+
+struct ClientOptions {
+  Duration connect_timeout = std::chrono::seconds(10);  // one attempt; then ETIMEDOUT
+  RetryOptions retry = {};
+  ConnectOptions connect = {};
+  ConnectionOptions connection = {};
+};
+
+class Client {
+ public:
+  // Told of each attempt that failed, and when the next one comes; kNoRetry after the last.
+  using ConnectFailed = std::move_only_function<void(std::error_code error, Duration next_attempt_in)>;
+  static constexpr Duration kNoRetry = Duration::max();
+
+  Client(Loop& loop, ConnectionCallbacks callbacks, const ClientOptions& options = {}, ConnectFailed on_failed = {});
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Starts connecting; the loop need not run yet. Trouble::kBadAddress for text that is no address, EALREADY when this
+  // client was started before and has not been stopped.
+  Result<void> connect(std::string_view address);
+  Result<void> connect(const SocketAddress& address);
+  // Gives up connecting and reconnecting; an open connection ends gracefully.
+  void stop();
+  // Waits for the loop.
+  NetStats stats() const;
+
+ private:
+  const std::shared_ptr<Mailbox> mailbox_;
+  const std::shared_ptr<detail::Connector> connector_;
+};
+
+}  // namespace peal

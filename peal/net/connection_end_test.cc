@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nothing is cut off: half-close, closing with output queued and input unread, and the end that meets a pause.
+#include <sys/socket.h>
+
+#include <gmock/gmock.h>
+
+#include <peal/net/connection.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+using test::Journal;
+using testing::ElementsAre;
+
+class ConnectionEndTest : public test::NetTest {
+ protected:
+  testing::AssertionResult reads_all(RawPeer& peer) {
+    return wait_until([&] { return !peer.pump(); });
+  }
+  Journal journal;
+};
+
+TEST_P(ConnectionEndTest, client_that_half_closes_before_reading_gets_every_byte) {
+  const std::string answer = pattern(20'000'000);
+  auto callbacks = journal.callbacks();
+  callbacks.on_message = [&](Connection& connection, Buffer& input) {
+    input.clear();
+    connection.send(answer);
+  };
+  auto server = serve(std::move(callbacks));
+  RawPeer peer = connect_peer(16'384);
+  peer.send("GET");
+  peer.fin();
+  ASSERT_TRUE(reads_all(peer));
+  EXPECT_EQ(peer.error(), 0);
+  EXPECT_TRUE(same_bytes(peer.received(), answer));
+  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
+  EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed by the peer"));
+}
+
+TEST_P(ConnectionEndTest, answer_after_the_peers_end_when_somebody_waits_for_it) {
+  auto callbacks = journal.callbacks();
+  std::string request;
+  callbacks.on_message = [&](Connection&, Buffer& input) {
+    request += input.to_string();
+    input.clear();
+  };
+  callbacks.on_peer_end = [&](Connection& connection) {
+    journal.add("peer end");
+    EXPECT_TRUE(connection.is_open());
+    connection.send("answer to " + request);
+    connection.close();
+  };
+  auto server = serve(std::move(callbacks));
+  RawPeer peer = connect_peer();
+  peer.send("request");
+  peer.fin();
+  ASSERT_TRUE(reads_all(peer));
+  EXPECT_EQ(peer.received(), "answer to request");
+  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 3; }));
+  EXPECT_THAT(journal.lines(), ElementsAre("open", "peer end", "close: closed here"));
+}
+
+TEST_P(ConnectionEndTest, close_with_output_queued_and_input_unread_delivers_everything) {
+  const std::string answer = pattern(20'000'000);
+  auto callbacks = journal.callbacks();
+  callbacks.on_message = [&](Connection& connection, Buffer&) {
+    connection.pause();
+    connection.send(answer);
+    connection.close();
+  };
+  auto server = serve(std::move(callbacks));
+  RawPeer peer = connect_peer(16'384);
+  // More than the server will look at: an end by close(2) with this unread would be a reset.
+  ASSERT_GT(peer.try_send(std::string(2'000'000, 'x')), 100'000u);
+  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 1; }));
+  ASSERT_TRUE(reads_all(peer));
+  EXPECT_EQ(peer.error(), 0);
+  EXPECT_TRUE(same_bytes(peer.received(), answer));
+  peer.close();
+  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
+  EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed here"));
+}
+
+TEST_P(ConnectionEndTest, peers_end_while_paused_waits_for_resume) {
+  ConnectionHandle handle;
+  auto callbacks = journal.callbacks();
+  callbacks.on_open = [&](Connection& connection) {
+    handle = connection.handle();
+    connection.pause();
+  };
+  auto server = serve(std::move(callbacks));
+  RawPeer peer = connect_peer();
+  peer.send("hello");
+  peer.fin();
+  ASSERT_TRUE(wait_until([&, turns = 0]() mutable { return static_cast<bool>(handle) && ++turns > 10; }));
+  EXPECT_TRUE(journal.lines().empty());
+  handle.run([](Connection& connection) { connection.resume(); });
+  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
+  EXPECT_THAT(journal.lines(), ElementsAre("message 5", "close: closed by the peer"));
+  ask([&] { handle = {}; });
+}
+
+TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown) {
+  // The server has output that the peer will never take: its failure must not hide what the peer said before it went.
+  ConnectionHandle handle;
+  auto callbacks = journal.callbacks();
+  callbacks.on_open = [&](Connection& connection) { handle = connection.handle(); };
+  auto server = serve(std::move(callbacks));
+  RawPeer peer = connect_peer();
+  ASSERT_TRUE(wait_until([&] { return static_cast<bool>(handle); }));
+  ask([&] {
+    peer.send("last words");
+    peer.close();
+    handle.send("answer");
+  });
+  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
+  EXPECT_EQ(journal.lines().front(), "message 10");
+  ask([&] { handle = {}; });
+}
+
+TEST_P(ConnectionEndTest, output_to_a_peer_that_is_gone_kills_no_process) {
+  // SIGPIPE has its default effect here. The first answer brings a reset, the later ones meet it.
+  ConnectionHandle handle;
+  std::string reason;
+  auto server = serve({.on_open = [&](Connection& connection) { handle = connection.handle(); },
+                       .on_close = [&](Connection&, CloseReason why) { reason = to_string(why); }});
+  RawPeer peer = connect_peer();
+  ASSERT_TRUE(wait_until([&] { return static_cast<bool>(handle); }));
+  ask([&] { handle.run([](Connection& connection) { connection.pause(); }); });
+  peer.close();
+  ASSERT_TRUE(wait_until([&] {
+    handle.send("into the void");
+    return !reason.empty();
+  }));
+  EXPECT_EQ(ask([&] { return reason; }), "reset by the peer");
+  ask([&] { handle = {}; });
+}
+
+TEST_P(ConnectionEndTest, reset_during_the_graceful_end_tells_so_once) {
+  auto callbacks = journal.callbacks();
+  callbacks.on_message = [](Connection& connection, Buffer&) {
+    connection.send(std::string(20'000'000, 'x'));
+    connection.close();
+  };
+  auto server = serve(std::move(callbacks));
+  RawPeer peer = connect_peer();
+  peer.send("go");
+  ASSERT_TRUE(wait_until([&] { return peer.pump(), !peer.received().empty(); }));
+  peer.reset();
+  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
+  for (int turn = 0; turn < 3; ++turn) ask([] {});
+  EXPECT_THAT(journal.lines(), ElementsAre("open", "close: reset by the peer"));
+}
+
+TEST_P(ConnectionEndTest, slow_reader_is_not_cut_off_while_it_reads) {
+  // Ends much later than the linger timeout allows without progress.
+  const std::string answer = pattern(8'000'000);
+  auto callbacks = journal.callbacks();
+  callbacks.on_open = [&](Connection& connection) {
+    connection.send(answer);
+    connection.close();
+  };
+  auto server = serve(std::move(callbacks), {.listen = {.socket = {.send_buffer_bytes = 16'384}},
+                                             .connection = {.linger_timeout = std::chrono::milliseconds(250)}});
+  RawPeer peer = connect_peer(16'384);
+  TimePoint begin = monotonic_now();
+  std::string got;
+  ASSERT_TRUE(wait_until([&] {
+    std::string room(40'000, '\0');
+    ssize_t count = ::recv(peer.fd(), room.data(), room.size(), 0);
+    if (count > 0) got.append(room, 0, static_cast<size_t>(count));
+    return count == 0 || (count < 0 && errno != EAGAIN);
+  }));
+  EXPECT_TRUE(same_bytes(got, answer)) << "after " << (monotonic_now() - begin).count() << " ns";
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(ConnectionEndTest);
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ConnectionSet: the connections that one Server or Client has on one loop, with the callbacks and options they share.
+// It belongs to that loop; counted, because handles refer to it, and it keeps itself alive while a connection lives.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <functional>
+#include <memory>
+
+#include <peal/base/slot_table.h>
+#include <peal/loop/loop.h>
+#include <peal/loop/mailbox.h>
+#include <peal/net/connection.h>
+#include <peal/net/net_stats.h>
+
+namespace peal::detail {
+
+class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
+ public:
+  ConnectionSet(Loop& loop, std::shared_ptr<ConnectionCallbacks> callbacks, const ConnectionOptions& options)
+      : loop_(&loop), mailbox_(loop.mailbox()), callbacks_(std::move(callbacks)), options_(options) {}
+
+  // Opens a connection over an accepted stream.
+  void adopt(LooseStream stream);
+  // Starts connecting. Closing it before it is open cancels.
+  Connection& connect(const SocketAddress& address, const ConnectOptions& options);
+  // Called once for every connect(): before on_open, or with the error when all of a failed one is undone
+  // (ECANCELED: closed before it was open).
+  std::move_only_function<void(const ConnectionHandle& which, std::error_code error)> on_connect_done;
+  // Called after on_close of each connection that had been open. `wanted_here`: its end was asked for on this side.
+  std::move_only_function<void(const ConnectionHandle& which, bool wanted_here)> on_connection_gone;
+
+  Connection* find(uint32_t slot, uint32_t generation);
+  // Nobody is told anything any more; every connection ends, what the kernel has of its output still goes out.
+  void retire();
+
+  Loop& loop() const { return *loop_; }
+  Mailbox& mailbox() const { return *mailbox_; }
+  ConnectionCallbacks& callbacks() const { return *callbacks_; }
+  const ConnectionOptions& options() const { return options_; }
+  bool retired() const { return retired_; }
+  // Connections here or on their way here; any thread.
+  std::atomic<size_t>& load() { return load_; }
+  NetStats& stats() { return stats_; }
+  void count_lost() { lost_.fetch_add(1, std::memory_order_relaxed); }
+  NetStats stats_now() const;
+
+  // Calls a user's callback, which must not begin once retired(). False when an exception left it: logged, counted, and
+  // the loop goes on.
+  template <class Callback, class... Args>
+  bool call(Callback& callback, Args&&... args) {
+    if (!callback) [[unlikely]]
+      return true;
+    try {
+      callback(std::forward<Args>(args)...);
+      return true;
+    } catch (...) {
+      return note_exception();
+    }
+  }
+  // Inside a handler: logs and counts what is being handled. Answers false.
+  [[gnu::cold]] bool note_exception();
+  void on_connection_opened() { ++stats_.opened; }
+  // Calls a task that came through a handle, as one of the connection's callbacks.
+  void run(std::move_only_function<void(Connection&)>& task, Connection& connection);
+  // The engine holds nothing of it any more.
+  void release(Connection& connection);
+
+ private:
+  Connection& make();
+  void tell_owner(const ConnectionHandle& which, bool was_open, bool wanted_here, std::error_code error);
+
+  Loop* const loop_;  // good on the loop's thread only
+  const std::shared_ptr<Mailbox> mailbox_;
+  std::shared_ptr<ConnectionCallbacks> callbacks_;  // null once retired and empty: they may hold handles to this
+  const ConnectionOptions options_;
+  SlotTable<Connection> table_;
+  std::shared_ptr<ConnectionSet> self_;  // set while a connection lives
+  std::atomic<size_t> load_ = 0;
+  std::atomic<uint64_t> lost_ = 0;
+  NetStats stats_;
+  bool retired_ = false;
+};
+
+}  // namespace peal::detail

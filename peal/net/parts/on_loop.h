@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs a function where a loop's objects may be touched, and waits for it.
+#pragma once
+
+#include <latch>
+#include <memory>
+#include <utility>
+
+#include <peal/loop/loop.h>
+#include <peal/loop/mailbox.h>
+
+namespace peal::detail {
+
+// Calls `task(Loop&)` at once where the caller may touch the loop (on its thread, or before it runs), otherwise on the
+// loop's thread, waiting until it is done. False, and not called, when the loop has ended: then its thread has left it,
+// and nothing of it touches anything any more. Two loops' threads that wait for each other this way wait for ever: not
+// to be called on a loop's thread for another loop.
+template <class Task>
+bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
+  if (Loop* loop = mailbox.reachable()) {
+    task(*loop);
+    return true;
+  }
+  // Counted down when the posted task is destroyed: after it ran, or dropped uncalled.
+  std::latch over(1);
+  std::shared_ptr<void> ends(nullptr, [&over](void*) { over.count_down(); });
+  bool called = false;
+  mailbox.insist([&task, &mailbox, &called, ends = std::move(ends)] {
+    task(*mailbox.here());
+    called = true;
+  });
+  over.wait();
+  if (!called) mailbox.wait_until_left();
+  return called;
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/server.h>
+
+#include <cerrno>
+#include <limits>
+
+#include <peal/net/parts/acceptor.h>
+#include <peal/net/parts/connection_set.h>
+#include <peal/net/parts/on_loop.h>
+
+namespace peal {
+
+using detail::Acceptor;
+using detail::ConnectionSet;
+using detail::on_loop_and_wait;
+
+namespace {
+
+// Chooses the loop an accepted stream goes to. Belongs to the accepting loop; the sets it knows outlive it.
+class Distributor {
+ public:
+  Distributor(AcceptMode mode, std::vector<std::shared_ptr<ConnectionSet>> sets)
+      : mode_(mode), sets_(std::move(sets)) {}
+
+  void operator()(LooseStream stream) {
+    ConnectionSet& set = choose();
+    set.load().fetch_add(1, std::memory_order_relaxed);
+    if (set.mailbox().here() != nullptr) return set.adopt(std::move(stream));
+    bool posted = set.mailbox().post(
+        [keep = set.shared_from_this(), stream = std::move(stream)]() mutable { keep->adopt(std::move(stream)); });
+    if (posted) return;
+    set.load().fetch_sub(1, std::memory_order_relaxed);
+    set.count_lost();
+  }
+
+ private:
+  ConnectionSet& choose() {
+    if (mode_ == AcceptMode::kRoundRobin || sets_.size() == 1) return *sets_[next_++ % sets_.size()];
+    size_t best = 0;
+    size_t least = std::numeric_limits<size_t>::max();
+    for (size_t i = 0; i < sets_.size(); ++i) {
+      size_t load = sets_[i]->load().load(std::memory_order_relaxed);
+      if (load >= least) continue;
+      least = load;
+      best = i;
+    }
+    return *sets_[best];
+  }
+
+  const AcceptMode mode_;
+  const std::vector<std::shared_ptr<ConnectionSet>> sets_;
+  size_t next_ = 0;
+};
+
+}  // namespace
+
+struct Server::Shard {
+  std::shared_ptr<Mailbox> mailbox;
+  std::shared_ptr<ConnectionSet> set;
+  std::vector<std::shared_ptr<Acceptor>> acceptors;
+};
+
+Server::Server(Loop& loop, ConnectionCallbacks callbacks, const ServerOptions& options) : options_(options) {
+  add_loop(loop, std::make_shared<ConnectionCallbacks>(std::move(callbacks)));
+}
+
+Server::Server(LoopGroup& group, ConnectionCallbacks callbacks, const ServerOptions& options) : options_(options) {
+  auto shared = std::make_shared<ConnectionCallbacks>(std::move(callbacks));
+  for (size_t i = 0; i < group.size(); ++i) add_loop(group[i], shared);
+}
+
+void Server::add_loop(Loop& loop, const std::shared_ptr<ConnectionCallbacks>& callbacks) {
+  auto set = std::make_shared<ConnectionSet>(loop, callbacks, options_.connection);
+  shards_.push_back(std::make_unique<Shard>(loop.mailbox(), std::move(set), std::vector<std::shared_ptr<Acceptor>>{}));
+}
+
+Server::~Server() {
+  for (auto& shard : shards_) {
+    PEAL_ASSERT(shards_.size() == 1 || shard->mailbox->here() == nullptr,
+                "a server of {} loops is destroyed on one of them", shards_.size());
+  }
+  stop_listening();
+  for (auto& shard : shards_) {
+    bool asked = on_loop_and_wait(*shard->mailbox, [&](Loop&) { shard->set->retire(); });
+    if (!asked) shard->set->retire();  // the loop has ended: nobody else touches it
+  }
+}
+
+Result<SocketAddress> Server::listen(std::string_view address) {
+  Result<SocketAddress> parsed = SocketAddress::parse(address);
+  return parsed ? listen(*parsed) : parsed;
+}
+
+Result<SocketAddress> Server::listen(const SocketAddress& address) {
+  bool each = options_.accept == AcceptMode::kReusePort && shards_.size() > 1 && address.is_ip();
+  if (!each) return listen_on(*shards_.front(), address, false);
+  if (Result<void> free = probe(address); !free) return std::unexpected(free.error());
+  Result<SocketAddress> bound = listen_on(*shards_.front(), address, true);
+  for (size_t i = 1; bound && i < shards_.size(); ++i) {
+    Result<SocketAddress> next = listen_on(*shards_[i], *bound, true);
+    if (next) continue;
+    while (i-- > 0) stop_last(*shards_[i]);
+    return next;
+  }
+  return bound;
+}
+
+// SO_REUSEPORT would let us share a port that somebody else has taken the same way: bind once without it first.
+Result<void> Server::probe(const SocketAddress& address) const {
+  if (address.port() == 0) return {};
+  Result<void> free;
+  bool asked = on_loop_and_wait(*shards_.front()->mailbox, [&](Loop& loop) {
+    ListenOptions options = options_.listen;
+    options.reuse_port = false;
+    Result<ListenerId> listener = loop.engine().bind(address, options);
+    if (listener) {
+      loop.engine().stop(*listener);
+    } else {
+      free = std::unexpected(listener.error());
+    }
+  });
+  if (!asked) return fail(Trouble::kLoopStopped);
+  return free;
+}
+
+Result<SocketAddress> Server::listen_on(Shard& shard, const SocketAddress& address, bool reuse_port) {
+  Result<SocketAddress> bound = fail(Trouble::kLoopStopped);
+  on_loop_and_wait(*shard.mailbox, [&](Loop& loop) {
+    ListenOptions options = options_.listen;
+    options.reuse_port = reuse_port;
+    Result<ListenerId> listener = loop.engine().bind(address, options);
+    if (!listener) {
+      bound = std::unexpected(listener.error());
+      return;
+    }
+    bound = loop.engine().local_address(*listener);
+    std::vector<std::shared_ptr<ConnectionSet>> sets;
+    if (reuse_port) {
+      sets.push_back(shard.set);
+    } else {
+      for (auto& each : shards_) sets.push_back(each->set);
+    }
+    AcceptMode mode = options_.accept == AcceptMode::kLeastLoaded ? AcceptMode::kLeastLoaded : AcceptMode::kRoundRobin;
+    shard.acceptors.push_back(Acceptor::start(loop, *listener, Distributor(mode, std::move(sets))));
+  });
+  return bound;
+}
+
+void Server::stop_last(Shard& shard) {
+  on_loop_and_wait(*shard.mailbox, [&](Loop&) {
+    shard.acceptors.back()->stop();
+    shard.acceptors.pop_back();
+  });
+}
+
+void Server::stop_listening() {
+  for (auto& shard : shards_) {
+    on_loop_and_wait(*shard->mailbox, [&](Loop&) {
+      for (auto& acceptor : shard->acceptors) acceptor->stop();
+      shard->acceptors.clear();
+    });
+    shard->acceptors.clear();
+  }
+}
+
+size_t Server::connections() const {
+  size_t count = 0;
+  for (const auto& shard : shards_) count += shard->set->load().load(std::memory_order_relaxed);
+  return count;
+}
+
+NetStats Server::stats() const {
+  NetStats sum;
+  for (const auto& shard : shards_) {
+    bool asked = on_loop_and_wait(*shard->mailbox, [&](Loop&) { sum += shard->set->stats_now(); });
+    if (!asked) sum += shard->set->stats_now();  // the loop has ended: nobody else touches it
+  }
+  return sum;
+}
+
+}  // namespace peal

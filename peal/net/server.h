@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Server: listens on an address and opens a Connection for each client, on one loop or on every loop of a group.
+//
+//   peal::Server server(loop, {.on_message = [](peal::Connection& connection, peal::Buffer& input) {
+//     connection.send(std::move(input));
+//   }});
+//   auto listening = server.listen("127.0.0.1:9981");
+//
+// A Server is used by one thread at a time: before its loops run, or while they do. It may be destroyed before or after
+// its loops and from inside its own callbacks; after that no callback of it begins. Destroying it while a loop runs on
+// another thread waits for that loop's current turn, so a server of several loops is not destroyed on one of them.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include <peal/base/result.h>
+#include <peal/engine/engine.h>
+#include <peal/loop/loop.h>
+#include <peal/loop/loop_group.h>
+#include <peal/net/connection.h>
+#include <peal/net/net_stats.h>
+
+namespace peal {
+
+namespace detail {
+class Acceptor;
+class ConnectionSet;
+}  // namespace detail
+
+// Who accepts, when there are several loops. With one loop all are the same.
+enum class AcceptMode : uint8_t {
+  kReusePort,    // every loop, each on a listener of its own; the kernel spreads clients by hash (SO_REUSEPORT)
+  kRoundRobin,   // the first loop, handing over in turn: even for few, long connections
+  kLeastLoaded,  // the first loop, handing over to whoever has the fewest connections
+};
+
+struct ServerOptions {
+  AcceptMode accept = AcceptMode::kReusePort;  // no hand-over, no shared queue: best for many connections
+  ListenOptions listen = {};                   // reuse_port is decided by `accept`
+  ConnectionOptions connection = {};
+};
+
+class Server {
+ public:
+  Server(Loop& loop, ConnectionCallbacks callbacks, const ServerOptions& options = {});
+  Server(LoopGroup& group, ConnectionCallbacks callbacks, const ServerOptions& options = {});
+  // Stops listening; connections end at once, what the kernel has of their output still goes out; no on_close.
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Listens on one more address, as SocketAddress::parse() reads it; port 0 lets the kernel choose. The answer is the
+  // address bound. EADDRINUSE, EACCES, EADDRNOTAVAIL, EMFILE, Trouble::kBadAddress, Trouble::kLoopStopped.
+  Result<SocketAddress> listen(std::string_view address);
+  Result<SocketAddress> listen(const SocketAddress& address);
+  // Stops listening on every address; connections live on. Clients whose handshake was done are still served.
+  void stop_listening();
+
+  // Connections open or being handed over, on all loops. Any thread.
+  size_t connections() const;
+  // The sum over all loops; waits for each.
+  NetStats stats() const;
+
+ private:
+  struct Shard;
+
+  void add_loop(Loop& loop, const std::shared_ptr<ConnectionCallbacks>& callbacks);
+  Result<SocketAddress> listen_on(Shard& shard, const SocketAddress& address, bool reuse_port);
+  Result<void> probe(const SocketAddress& address) const;
+  static void stop_last(Shard& shard);
+
+  const ServerOptions options_;
+  std::vector<std::unique_ptr<Shard>> shards_;
+};
+
+}  // namespace peal

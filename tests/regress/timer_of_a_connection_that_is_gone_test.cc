@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection has one timer: it shows kept input again after resume(), or bounds the graceful end. Output that drained
+// in the same turn as a resume() showed the input at once and forgot the timer without cancelling it. If the callback
+// then closed, the forgotten timer fired into the closing connection and wiped the id of its linger timer; nobody could
+// cancel that any more, so it fired seconds later, into whichever connection had been given the same slot, and reset
+// it.
+#include <gmock/gmock.h>
+
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::milliseconds;
+
+class TimerOfAConnectionThatIsGone : public test::NetTest {};
+
+TEST_P(TimerOfAConnectionThatIsGone, does_not_end_the_next_one) {
+  constexpr Duration kLinger = milliseconds(60);
+  std::vector<std::string> ends;
+  bool closes = false;
+  ConnectionHandle handle;
+  ConnectionCallbacks callbacks;
+  callbacks.on_open = [&](Connection& connection) { handle = connection.handle(); };
+  callbacks.on_message = [&](Connection& connection, Buffer& input) {
+    if (closes) {
+      input.clear();
+      return connection.close();
+    }
+    // Leaves it, and crosses the mark: what drains it comes after this turn's resume().
+    connection.pause();
+    connection.send(std::string(300'000, 'x'));
+    connection.resume();
+    closes = true;
+    handle.run([](Connection& same) {
+      same.pause();
+      same.resume();
+    });
+  };
+  callbacks.on_writable = [&](Connection& connection) {
+    connection.pause();
+    connection.resume();
+  };
+  callbacks.on_close = [&](Connection&, CloseReason reason) { ends.emplace_back(to_string(reason)); };
+  auto server = serve(std::move(callbacks), {.connection = {.linger_timeout = kLinger}});
+  {
+    RawPeer first = connect_peer();
+    first.send("kept");
+    ASSERT_TRUE(wait_until([&] { return first.pump(), first.ended(); }));
+    first.close();
+    ASSERT_TRUE(wait_until([&] { return ends.size() == 1; }));
+    EXPECT_EQ(ends.front(), "closed here");
+  }
+  RawPeer second = connect_peer();
+  const TimePoint over = monotonic_now() + 3 * kLinger;
+  ASSERT_TRUE(wait_until([&] { return monotonic_now() > over; }));
+  EXPECT_TRUE(second.pump()) << "error " << second.error();
+  EXPECT_EQ(ends.size(), 1u);
+  ask([&] { handle = {}; });
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(TimerOfAConnectionThatIsGone);
+
+}  // namespace
+}  // namespace peal
