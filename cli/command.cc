@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/command.h>
+
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <peal/engine/engines.h>
+
+namespace peal::cli {
+
+int complain(int code, std::string_view sentence) {
+  fmt::print(stderr, "peal: {}\n", sentence);
+  return code;
+}
+
+EngineTrouble engine_trouble(std::string_view engine) {
+  if (engine == "auto") return {};
+  auto names = engine_names();
+  if (std::find(names.begin(), names.end(), engine) == names.end()) {
+    return {kCalledWrongly,
+            fmt::format("there is no engine '{}' in this build; there are: auto, {}", engine, fmt::join(names, ", "))};
+  }
+  std::string why = why_unsupported(engine);
+  if (why.empty()) return {};
+  return {kFailed, fmt::format("the engine '{}' cannot run here: {}", engine, why)};
+}
+
+size_t raise_fd_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  rlim_t before = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : before;
+}
+
+}  // namespace peal::cli

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The `peal` program: one file for each subcommand, each of which registers itself here.
+//
+// A subcommand's callback sets `exit_code`: 0 done, 1 it failed, 2 it was called wrongly; `load` adds 3, a gate failed.
+// What went wrong is said in one sentence on stderr.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+#include <peal/base/result.h>
+
+namespace peal::cli {
+
+inline constexpr int kDone = 0;
+inline constexpr int kFailed = 1;
+inline constexpr int kCalledWrongly = 2;
+
+void add_serve(CLI::App& app, int& exit_code);
+void add_load(CLI::App& app, int& exit_code);
+
+// Prints "peal: <sentence>" to stderr and returns `code`.
+int complain(int code, std::string_view sentence);
+// Why `engine` cannot be used here, as complain() wants it: kCalledWrongly for a name nobody knows, kFailed for an
+// engine that this machine cannot run, kDone when it can. "auto" always can.
+struct EngineTrouble {
+  int code = kDone;
+  std::string sentence = {};
+};
+EngineTrouble engine_trouble(std::string_view engine);
+// Raises the soft limit of open fds to the hard one; returns the limit now in force.
+size_t raise_fd_limit();
+
+}  // namespace peal::cli

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/core.h>
+
+#include <cli/command.h>
+
+int main(int argc, char** argv) {
+  CLI::App app{"peal: servers, a load generator and the lab of the peal network library", "peal"};
+  app.set_version_flag("--version", PEAL_VERSION);
+  app.require_subcommand(1);
+  int exit_code = peal::cli::kDone;
+  peal::cli::add_serve(app, exit_code);
+  peal::cli::add_load(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    return peal::cli::complain(peal::cli::kCalledWrongly, fmt::format("{} (see --help)", error.what()));
+  }
+  return exit_code;
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/gates.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace peal::load {
+namespace {
+
+constexpr Verdict kInvalid = Verdict::kInvalid;
+constexpr Verdict kNoisy = Verdict::kNoisy;
+
+auto is_verdict(Verdict verdict) {
+  return [verdict](const Gate& gate) { return gate.verdict == verdict; };
+}
+
+double milliseconds(double ns) { return ns / 1e6; }
+
+// What went wrong with the bytes and the connections.
+void judge_answers(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
+  if (!outcome.failures.empty()) {
+    std::vector<std::string> kinds;
+    for (const auto& [kind, failure] : outcome.failures.kinds) {
+      kinds.push_back(fmt::format("{} {} (first: {})", kind, failure.count, failure.first));
+    }
+    found.push_back({"errors", kInvalid, fmt::format("Errors nobody asked for: {}.", fmt::join(kinds, "; "))});
+  }
+  if (outcome.opened < options.connections) {
+    found.push_back(
+        {"connections", kInvalid, fmt::format("{} of {} connections opened.", outcome.opened, options.connections)});
+  }
+  const Counts& all = outcome.lifetime;
+  if (all.bytes_received != all.bytes_sent) {
+    found.push_back(
+        {"bytes", kInvalid, fmt::format("{} bytes were sent and {} came back.", all.bytes_sent, all.bytes_received)});
+  }
+  if (outcome.total.counts.messages == 0) {
+    found.push_back({"nothing", kInvalid, fmt::format("Not one message came back in {:.3g} s.", outcome.seconds())});
+  }
+  uint64_t clamped = outcome.total.latency.clamped_count();
+  if (outcome.total.send_lag) {
+    clamped += outcome.total.service->clamped_count() + outcome.total.send_lag->clamped_count();
+  }
+  if (clamped > 0) {
+    found.push_back({"clamped", kInvalid, fmt::format("{} times lay outside the histogram's range.", clamped)});
+  }
+}
+
+// Whether the schedule was kept. One message a thread may fall on either side of an instant.
+void judge_rate(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
+  const double offered = options.rate * outcome.seconds();
+  const auto messages = static_cast<double>(outcome.total.counts.messages);
+  if (messages + static_cast<double>(options.threads) < kLeastAchieved * offered) {
+    found.push_back(
+        {"achieved", kInvalid,
+         fmt::format("{:.1f} % of the offered {:.0f}/s was achieved.", 100 * messages / offered, options.rate)});
+  }
+  const auto late = static_cast<double>(outcome.total.send_lag->value_at_percentile(99));
+  if (late > static_cast<double>(kSendLagP99.count())) {
+    const auto sends = static_cast<double>(outcome.total.send_lag->total_count());
+    const bool busy = static_cast<double>(outcome.total.counts.late_for_want) > 0.01 * sends;
+    found.push_back({"send_lag", kNoisy,
+                     fmt::format("1 % of the sends left more than {:.1f} ms late{}.", milliseconds(late),
+                                 busy ? ", for want of an idle connection" : "")});
+  }
+  const double flight = outcome.messages_per_s() * outcome.total.service->mean() * 1e-9;
+  if (flight > static_cast<double>(outcome.opened) * (1 + kLittleOff)) {
+    found.push_back({"little", kNoisy,
+                     fmt::format("Rate times mean service time gives {:.1f} in flight, on {} "
+                                 "connections.",
+                                 flight, outcome.opened)});
+  }
+}
+
+void judge_closed_loop(const Outcome& outcome, std::vector<Gate>& found) {
+  if (outcome.total.counts.messages == 0 || outcome.opened == 0) return;
+  const double flight = outcome.messages_per_s() * outcome.total.latency.mean() * 1e-9;
+  if (std::abs(flight / static_cast<double>(outcome.opened) - 1) > kLittleOff) {
+    found.push_back({"little", kNoisy,
+                     fmt::format("Rate times mean latency gives {:.1f} in flight, not {}.", flight, outcome.opened)});
+  }
+}
+
+// A loop that was asked to spin fills its core whatever it does, so then nothing can be said.
+void judge_cpu(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
+  if (outcome.server && !outcome.server->cpu) {
+    found.push_back({"server_cpu", kInvalid, "The server's CPU time could not be read."});
+  }
+  const double own = outcome.client_share(options);
+  if (own <= kFullCore || options.spin.mode != Spin::Mode::kOff) return;
+  const Verdict verdict = options.closed_loop() ? kNoisy : kInvalid;
+  if (!outcome.knows_server_cpu()) {
+    found.push_back({"generator", kNoisy,
+                     fmt::format("The generator kept its {} {:.0f} % busy: without --server-pid nobody can tell "
+                                 "whether this measures the generator.",
+                                 options.threads == 1 ? "core" : "cores", 100 * own)});
+  } else if (outcome.server_share(options) < kFullCore) {
+    found.push_back(
+        {"generator", verdict,
+         fmt::format("The generator kept its {} {:.0f} % busy and the server {:.0f} %: this measures the "
+                     "generator, the throughput is a lower bound.",
+                     options.threads == 1 ? "core" : "cores", 100 * own, 100 * outcome.server_share(options))});
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) { return verdict == kInvalid ? "INVALID" : "NOISY"; }
+
+std::vector<Gate> judge(const LoadOptions& options, const Outcome& outcome) {
+  std::vector<Gate> found;
+  judge_answers(options, outcome, found);
+  if (options.closed_loop()) {
+    judge_closed_loop(outcome, found);
+  } else {
+    judge_rate(options, outcome, found);
+  }
+  judge_cpu(options, outcome, found);
+  if (outcome.interrupted) {
+    found.push_back({"interrupted", kNoisy,
+                     fmt::format("Interrupted after {:.3g} of {:.3g} s.", outcome.seconds(),
+                                 std::chrono::duration<double>(options.duration).count())});
+  }
+  std::vector<Gate> sorted;
+  std::ranges::copy_if(found, std::back_inserter(sorted), is_verdict(kInvalid));
+  std::ranges::copy_if(found, std::back_inserter(sorted), is_verdict(kNoisy));
+  return sorted;
+}
+
+bool is_invalid(const std::vector<Gate>& gates) { return std::ranges::any_of(gates, is_verdict(kInvalid)); }
+
+}  // namespace peal::load

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs against servers of the test's own. They last as long as they are asked to; nothing is said about speed.
+#include <load/load_run.h>
+
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <load/gates.h>
+#include <load/ping_pong_session.h>
+#include <load/scripted_server.h>
+#include <tests/support/loop_thread.h>
+
+namespace peal::load {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+LoadOptions brief(const SocketAddress& target, size_t connections, size_t size = 64) {
+  LoadOptions options;
+  options.target = target;
+  options.target_text = target.to_string();
+  options.connections = connections;
+  options.size = size;
+  options.duration = 100ms;
+  options.warm_up = 20ms;
+  options.grace = 5s;
+  options.engine = "epoll";
+  return options;
+}
+
+std::expected<Outcome, std::string> run(const LoadOptions& options, OnProgress on_progress = {}) {
+  return run_load(options, PingPong(options.size), std::move(on_progress));
+}
+
+std::vector<std::string> invalid_gates(const LoadOptions& options, const Outcome& outcome) {
+  std::vector<std::string> names;
+  for (const Gate& gate : judge(options, outcome)) {
+    if (gate.verdict == Verdict::kInvalid) names.push_back(gate.name);
+  }
+  return names;
+}
+
+void expect_all_came_back(const Outcome& outcome, const LoadOptions& options) {
+  EXPECT_TRUE(outcome.came_back);
+  EXPECT_TRUE(outcome.failures.empty()) << outcome.failures.kinds.begin()->second.first;
+  EXPECT_EQ(outcome.opened, options.connections);
+  EXPECT_GT(outcome.total.counts.messages, 0U);
+  EXPECT_EQ(outcome.lifetime.bytes_sent, outcome.lifetime.bytes_received);
+  EXPECT_EQ(outcome.total.latency.total_count(), outcome.total.counts.messages);
+  EXPECT_GE(outcome.window, options.duration);
+}
+
+class LoadRun : public test::LoopEngineTest {
+ protected:
+  LoadOptions brief_here(const SocketAddress& target, size_t connections, size_t size = 64) {
+    LoadOptions options = brief(target, connections, size);
+    options.engine = std::string(GetParam());
+    return options;
+  }
+};
+
+TEST_P(LoadRun, closed_loop_with_every_byte_back) {
+  for (const size_t size : {1, 64, 16384, 100'000}) {
+    ScriptedServer server;
+    const LoadOptions options = brief_here(server.address(), 10, size);
+    const std::expected<Outcome, std::string> outcome = run(options);
+    ASSERT_TRUE(outcome.has_value()) << outcome.error();
+    expect_all_came_back(*outcome, options);
+    EXPECT_EQ(outcome->engine, GetParam());
+    EXPECT_EQ(outcome->served, 10U);
+    EXPECT_GE(outcome->lifetime.bytes_sent, outcome->lifetime.messages * size);
+    EXPECT_GE(outcome->total.counts.reads, outcome->total.counts.messages * size / kLargeBlockBytes);
+    EXPECT_GT(outcome->total.cpu, Duration::zero());
+  }
+}
+
+TEST_P(LoadRun, several_threads_share_the_connections) {
+  ScriptedServer server;
+  LoadOptions options = brief_here(server.address(), 8);
+  options.threads = 3;
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  expect_all_came_back(*outcome, options);
+  EXPECT_EQ(outcome->served, 8U);
+}
+
+TEST_P(LoadRun, at_a_rate_latency_counts_from_when_a_message_was_due) {
+  ScriptedServer server;
+  LoadOptions options = brief_here(server.address(), 4);
+  options.rate = 1000;
+  options.threads = 2;
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  expect_all_came_back(*outcome, options);
+  EXPECT_EQ(outcome->served, 4U) << "the connection that was idle longest takes the next message";
+  const Recording& total = outcome->total;
+  EXPECT_EQ(total.service->total_count(), total.counts.messages);
+  EXPECT_GT(total.send_lag->total_count(), 0U);
+  EXPECT_GE(total.latency.mean(), total.service->mean());
+  // The schedule alone says how many messages may have been sent until the end.
+  const double offered = options.rate * (outcome->seconds() + 60);
+  EXPECT_LE(static_cast<double>(outcome->lifetime.messages), offered);
+  EXPECT_EQ(outcome->lifetime.bytes_sent, outcome->lifetime.messages * 64);
+  EXPECT_LE(total.spin, total.span);
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(LoadRun);
+
+TEST(LoadRunFaults, a_changed_byte_is_found) {
+  ScriptedServer server(Manner::kFlipByte, 640);
+  const LoadOptions options = brief(server.address(), 2);
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  ASSERT_TRUE(outcome->failures.kinds.contains("wrong_bytes"));
+  EXPECT_EQ(outcome->failures.kinds.at("wrong_bytes").count, 2U);
+  EXPECT_EQ(outcome->failures.kinds.at("wrong_bytes").first, "byte 63 of a 64-byte message came back changed");
+  EXPECT_THAT(invalid_gates(options, *outcome), Contains("errors"));
+  EXPECT_THAT(invalid_gates(options, *outcome), Contains("bytes"));
+}
+
+TEST(LoadRunFaults, more_bytes_than_were_sent) {
+  ScriptedServer server(Manner::kSendMore);
+  const LoadOptions options = brief(server.address(), 1);
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  EXPECT_TRUE(outcome->failures.kinds.contains("too_many_bytes"));
+}
+
+TEST(LoadRunFaults, a_server_that_closes_half_way_ends_the_run_early) {
+  for (const auto& [manner, kind] :
+       {std::pair(Manner::kClose, "closed_by_server"), std::pair(Manner::kReset, "reset")}) {
+    ScriptedServer server(manner, 640);
+    LoadOptions options = brief(server.address(), 3);
+    options.duration = std::chrono::hours(1);
+    const std::expected<Outcome, std::string> outcome = run(options);
+    ASSERT_TRUE(outcome.has_value()) << outcome.error();
+    ASSERT_TRUE(outcome->failures.kinds.contains(kind)) << outcome->failures.kinds.begin()->first;
+    EXPECT_EQ(outcome->failures.kinds.at(kind).count, 3U);
+    EXPECT_THAT(invalid_gates(options, *outcome), Contains("errors"));
+  }
+}
+
+TEST(LoadRunFaults, a_server_that_never_answers_is_not_waited_for) {
+  ScriptedServer server(Manner::kSilent);
+  LoadOptions options = brief(server.address(), 3);
+  options.grace = 20ms;
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  EXPECT_FALSE(outcome->came_back);
+  EXPECT_EQ(outcome->served, 0U);
+  EXPECT_EQ(outcome->lifetime.bytes_sent, 3U * 64);
+  EXPECT_THAT(invalid_gates(options, *outcome), testing::ElementsAre("bytes", "nothing"));
+}
+
+TEST(LoadRunFaults, at_a_rate_what_is_unsent_or_unanswered_is_counted) {
+  ScriptedServer server(Manner::kSilent);
+  LoadOptions options = brief(server.address(), 3);
+  options.rate = 1000;
+  options.grace = 20ms;
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  EXPECT_EQ(outcome->unanswered, 3U);
+  // At least what was due in the measured time, but for the three that found a connection.
+  EXPECT_GE(outcome->unsent, 97U);
+  EXPECT_THAT(invalid_gates(options, *outcome), Contains("achieved"));
+}
+
+TEST(LoadRunFaults, nobody_listens) {
+  const SocketAddress gone = [] { return ScriptedServer().address(); }();
+  const std::expected<Outcome, std::string> outcome = run(brief(gone, 5));
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error(), "cannot connect to " + gone.to_string() + ": Connection refused");
+}
+
+TEST(LoadRunFaults, connections_that_do_not_open_in_time) {
+  // Nobody accepts, so the kernel completes as many as the queue holds and drops the other attempts.
+  const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const SocketAddress any = SocketAddress::parse("127.0.0.1:0").value();
+  ASSERT_EQ(::bind(listener.get(), any.data(), any.size()), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  sockaddr_storage name{};
+  socklen_t size = sizeof name;
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&name), &size), 0);
+  LoadOptions options = brief(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&name), size), 100);
+  options.connect_timeout = 200ms;
+  options.grace = 20ms;
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  EXPECT_GT(outcome->opened, 0U);
+  EXPECT_LT(outcome->opened, 100U);
+  EXPECT_EQ(outcome->failures.kinds.at("connect_timeout").count, 100 - outcome->opened);
+  EXPECT_THAT(invalid_gates(options, *outcome), Contains("connections"));
+}
+
+TEST(LoadRunFaults, there_is_no_such_server_process) {
+  ScriptedServer server;
+  LoadOptions options = brief(server.address(), 1);
+  options.server_pid = 1 << 23;
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_THAT(outcome.error(), HasSubstr("there is no process 8388608"));
+}
+
+TEST(LoadRunLife, the_servers_cpu_and_memory_are_read) {
+  ScriptedServer server;
+  LoadOptions options = brief(server.address(), 2);
+  options.server_pid = ::getpid();
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  ASSERT_TRUE(outcome->knows_server_cpu());
+  EXPECT_GE(*outcome->server->cpu, outcome->total.cpu) << "this process is the client, too";
+  EXPECT_GT(outcome->server->rss_bytes, 1U << 20);
+  EXPECT_GT(outcome->server->voluntary_switches + outcome->server->involuntary_switches, 0U);
+}
+
+TEST(LoadRunLife, a_signal_ends_it_with_what_was_measured) {
+  ScriptedServer server;
+  LoadOptions options = brief(server.address(), 2);
+  options.duration = std::chrono::hours(1);
+  int looks = 0;
+  const std::expected<Outcome, std::string> outcome = run(options, [&](const Progress& progress) {
+    EXPECT_EQ(progress.open, 2U);
+    EXPECT_GT(progress.p99_ns, 0);
+    // To this thread: the server's has not blocked the signal.
+    if (++looks == 2) ::raise(SIGINT);
+  });
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  EXPECT_TRUE(outcome->interrupted);
+  EXPECT_TRUE(outcome->came_back);
+  EXPECT_GE(outcome->window, 2 * 250ms);
+  EXPECT_EQ(outcome->total.latency.total_count(), outcome->total.counts.messages);
+  EXPECT_THAT(invalid_gates(options, *outcome), Not(Contains("interrupted")));
+}
+
+TEST(LoadRunLife, connections_come_from_the_addresses_asked_for) {
+  ScriptedServer server;
+  LoadOptions options = brief(server.address(), 4);
+  options.sources = {SocketAddress::parse("127.0.0.2:0").value(), SocketAddress::parse("127.0.0.3:0").value()};
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  expect_all_came_back(*outcome, options);
+}
+
+}  // namespace
+}  // namespace peal::load

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Recording: what one thread saw and cost between two instants. A lane fills it; at an instant it hands the recording
+// over whole and goes on with a fresh one, so nobody reads what somebody else writes. Recordings of a lane's successive
+// spans, and of several lanes, add up.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <peal/base/clock.h>
+#include <peal/base/histogram.h>
+
+namespace peal::load {
+
+// 1 ns to 100 s in 3 digits: 216 KiB. What is longer is clamped, counted, and a gate says so.
+inline constexpr HistogramOptions kLatencyRange{.lowest = 1, .highest = 100'000'000'000, .significant_digits = 3};
+
+// Failures by kind: how many, and the first of each as a sentence.
+struct Failures {
+  struct Kind {
+    uint64_t count = 0;
+    std::string first;
+  };
+  std::map<std::string, Kind> kinds;
+
+  void add(const std::string& kind, const std::string& sentence);
+  void add(const Failures& other);
+  uint64_t count() const;
+  bool empty() const { return kinds.empty(); }
+};
+
+struct Counts {
+  uint64_t messages = 0;  // laps completed
+  uint64_t reads = 0;     // chunks they came in
+  uint64_t bytes_received = 0;
+  uint64_t bytes_sent = 0;     // given to the engine
+  uint64_t late_for_want = 0;  // with a rate: sent late because every connection was busy when it was due
+
+  void add(const Counts& other);
+};
+
+struct Recording {
+  explicit Recording(bool with_rate);
+  // Of the span that follows, or of another thread: everything is summed, `span` too.
+  void add(const Recording& other);
+
+  Counts counts;
+  Duration span{};  // between the two instants
+  Duration cpu{};   // of the thread, spinning included
+  Duration spin{};  // spent looking at the clock and the sockets because a send was nearly due
+  // Latency counts from when a message was due, service from when it was sent. Closed loop: the two are the same, and
+  // only `latency` is there.
+  Histogram latency{kLatencyRange};
+  std::optional<Histogram> service;
+  std::optional<Histogram> send_lag;  // sent minus due
+};
+
+}  // namespace peal::load

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ScriptedServer: for tests, a server that sends back what arrives until a connection has seen so many bytes, and then
+// misbehaves in one way. One loop on a thread of its own; made and destroyed on the test's thread.
+#pragma once
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <peal/loop/loop_group.h>
+
+namespace peal::load {
+
+enum class Manner : uint8_t { kEcho, kFlipByte, kSendMore, kSilent, kClose, kReset };
+
+class ScriptedServer final : private AcceptEvents {
+ public:
+  explicit ScriptedServer(Manner manner = Manner::kEcho, size_t after_bytes = 0)
+      : manner_(manner), after_bytes_(after_bytes), group_(LoopGroup::start(1, {.engine = "epoll"}).value()) {
+    std::promise<SocketAddress> bound;
+    loop().post([this, &bound] {
+      const ListenerId listener = engine().bind(SocketAddress::parse("127.0.0.1:0").value(), {}).value();
+      engine().accept(listener, *this);
+      bound.set_value(engine().local_address(listener).value());
+    });
+    address_ = bound.get_future().get();
+  }
+  ~ScriptedServer() {
+    group_->stop();
+    group_->join();
+  }
+  ScriptedServer(const ScriptedServer&) = delete;
+  ScriptedServer& operator=(const ScriptedServer&) = delete;
+
+  const SocketAddress& address() const { return address_; }
+
+ private:
+  class Peer final : public StreamEvents {
+   public:
+    Peer(ScriptedServer& server, LooseStream loose)
+        : server_(server), stream_(server.engine().adopt(std::move(loose), *this)) {
+      server_.engine().receive(stream_, true);
+    }
+    ~Peer() = default;
+
+   private:
+    void on_received(Buffer& bytes) override {
+      received_ += bytes.size();
+      if (server_.manner_ == Manner::kEcho || received_ <= server_.after_bytes_) {
+        server_.engine().send(stream_, std::move(bytes));
+        return;
+      }
+      std::string text = bytes.to_string();
+      switch (server_.manner_) {
+        case Manner::kFlipByte:
+          text.back() = static_cast<char>(text.back() ^ 1);
+          server_.engine().send_copy(stream_, text);
+          break;
+        case Manner::kSendMore: server_.engine().send_copy(stream_, text + "more"); break;
+        case Manner::kClose: server_.engine().close(stream_); break;
+        case Manner::kReset: server_.engine().close(stream_, CloseHow::kReset); break;
+        case Manner::kEcho:
+        case Manner::kSilent: break;
+      }
+    }
+    void on_connected(std::error_code) override {}
+    void on_receive_end(std::error_code) override { server_.engine().close(stream_); }
+    void on_send_failed(std::error_code) override {}
+    void on_sent(size_t) override {}
+    void on_closed() override {}
+    void on_detached(LooseStream) override {}
+
+    ScriptedServer& server_;
+    StreamId stream_;
+    size_t received_ = 0;
+  };
+
+  void on_accepted(LooseStream stream) override { peers_.push_back(std::make_unique<Peer>(*this, std::move(stream))); }
+  void on_accept_stopped() override {}
+  Loop& loop() { return (*group_)[0]; }
+  Engine& engine() { return loop().engine(); }
+
+  const Manner manner_;
+  const size_t after_bytes_;
+  SocketAddress address_;
+  std::vector<std::unique_ptr<Peer>> peers_;
+  std::unique_ptr<LoopGroup> group_;
+};
+
+}  // namespace peal::load

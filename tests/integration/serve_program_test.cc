@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `peal serve pingpong` as other people's scripts call it: what it prints, how it exits, that it serves.
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <peal/base/clock.h>
+#include <peal/base/fd.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/raw_peer.h>
+
+namespace peal {
+namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr Duration kPatience = std::chrono::seconds(20);
+
+// Waits for the fd to be ready; false after too long.
+bool ready(int fd, short events = POLLIN) {
+  pollfd entry{.fd = fd, .events = events, .revents = 0};
+  return ::poll(&entry, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(kPatience).count())) == 1;
+}
+
+// The program, run with its output in pipes. Killed if the test leaves it running.
+class Program {
+ public:
+  explicit Program(std::vector<std::string> arguments) {
+    std::string path = std::string(PEAL_BIN_DIR) + "/peal";
+    arguments.insert(arguments.begin(), path);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    auto [out_read, out_write] = pipe();
+    auto [err_read, err_write] = pipe();
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, out_write.get(), STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, err_write.get(), STDERR_FILENO);
+    EXPECT_EQ(::posix_spawn(&pid_, path.c_str(), &actions, nullptr, argv.data(), environ), 0) << path;
+    ::posix_spawn_file_actions_destroy(&actions);
+    out_ = std::move(out_read);
+    err_ = std::move(err_read);
+  }
+  ~Program() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  // The next line of its output, without the newline.
+  std::string line() {
+    std::string text;
+    char c = 0;
+    while (ready(out_.get()) && ::read(out_.get(), &c, 1) == 1 && c != '\n') text += c;
+    return text;
+  }
+  void signal(int number) { EXPECT_EQ(::kill(pid_, number), 0); }
+  // Reads what it still prints, waits for its end and returns its exit code; what ended it otherwise is negative.
+  int exit_code() {
+    drain(out_, output_);
+    drain(err_, errors_);
+    int status = 0;
+    EXPECT_EQ(::waitpid(std::exchange(pid_, -1), &status, 0) > 0, true);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  // After exit_code().
+  const std::string& output() const { return output_; }
+  const std::string& errors() const { return errors_; }
+
+ private:
+  static std::pair<Fd, Fd> pipe() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    return {Fd(ends[0]), Fd(ends[1])};
+  }
+  static void drain(const Fd& fd, std::string& into) {
+    char room[4096];
+    for (;;) {
+      if (!ready(fd.get())) {
+        ADD_FAILURE() << "the program neither spoke nor ended";
+        return;
+      }
+      ssize_t count = ::read(fd.get(), room, sizeof room);
+      if (count <= 0) return;
+      into.append(room, static_cast<size_t>(count));
+    }
+  }
+
+  pid_t pid_ = -1;
+  Fd out_;
+  Fd err_;
+  std::string output_;
+  std::string errors_;
+};
+
+// What `peal serve pingpong` says before it serves, as an address.
+SocketAddress listening(Program& program) {
+  std::string line = program.line();
+  EXPECT_THAT(line, StartsWith("listening on "));
+  return line.size() > 13 ? address_of(line.substr(13)) : SocketAddress{};
+}
+
+void expect_echo(const SocketAddress& address) {
+  RawPeer peer(address.family());
+  peer.connect(address);
+  std::string bytes = pattern(20'000);
+  peer.send(bytes);
+  while (peer.received().size() < bytes.size() && ready(peer.fd()) && peer.pump()) {
+  }
+  EXPECT_TRUE(same_bytes(peer.received(), bytes));
+}
+
+void expect_one_sentence(const std::string& text) {
+  EXPECT_THAT(text, StartsWith("peal: "));
+  EXPECT_THAT(text, EndsWith("\n"));
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+}
+
+std::string temp_path(std::string_view name) {
+  return (std::filesystem::temp_directory_path() / fmt::format("peal-serve-{}-{}", ::getpid(), name)).string();
+}
+
+TEST(Serve, sends_back_what_comes_and_ends_on_sigterm) {
+  for (int signal : {SIGTERM, SIGINT}) {
+    Program program({"serve", "pingpong", "--listen", "127.0.0.1:0"});
+    SocketAddress address = listening(program);
+    expect_echo(address);
+    RawPeer open;
+    open.connect(address);
+    program.signal(signal);
+    EXPECT_EQ(program.exit_code(), 0);
+    EXPECT_EQ(program.errors(), "");
+  }
+}
+
+TEST(Serve, serves_in_every_mode_on_every_engine) {
+  for (const std::string& engine : engines_with_fds()) {
+    if (!why_unsupported(engine).empty()) continue;
+    for (std::string mode : {"reuseport", "round-robin", "least-loaded"}) {
+      SCOPED_TRACE(engine + " " + mode);
+      Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--threads", "2", "--accept", mode, "--engine",
+                       engine, "--spin", "20us"});
+      SocketAddress address = listening(program);
+      for (int i = 0; i < 4; ++i) expect_echo(address);
+      program.signal(SIGTERM);
+      EXPECT_EQ(program.exit_code(), 0);
+    }
+  }
+}
+
+TEST(Serve, unix_socket_and_ipv6) {
+  const std::string path = temp_path("socket");
+  {
+    Program program({"serve", "pingpong", "--listen", "unix:" + path, "--threads", "2"});
+    SocketAddress address = listening(program);
+    EXPECT_EQ(address.to_string(), "unix:" + path);
+    expect_echo(address);
+    program.signal(SIGTERM);
+    EXPECT_EQ(program.exit_code(), 0);
+    EXPECT_FALSE(std::filesystem::exists(path));
+  }
+  if (!has_ipv6_loopback()) GTEST_SKIP() << "no IPv6 here";
+  Program program({"serve", "pingpong", "--listen", "[::1]:0"});
+  expect_echo(listening(program));
+}
+
+TEST(Serve, port_taken_is_said_in_one_sentence) {
+  Program first({"serve", "pingpong", "--listen", "127.0.0.1:0", "--threads", "2"});
+  const std::string address = listening(first).to_string();
+  for (std::string threads : {"1", "2"}) {
+    Program second({"serve", "pingpong", "--listen", address, "--threads", threads});
+    EXPECT_EQ(second.exit_code(), 1);
+    expect_one_sentence(second.errors());
+    EXPECT_THAT(second.errors(), HasSubstr(address + " is taken"));
+    EXPECT_EQ(second.output(), "");
+  }
+}
+
+TEST(Serve, what_is_asked_wrongly_exits_with_2_and_one_sentence) {
+  const std::vector<std::vector<std::string>> wrong = {
+      {"serve", "pingpong", "--listen", "localhost"},
+      {"serve", "pingpong", "--listen", "127.0.0.1:0x50"},
+      {"serve", "pingpong", "--listen", ""},
+      {"serve", "pingpong", "--no-such-option"},
+      {"serve", "pingpong", "--threads", "0"},
+      {"serve", "pingpong", "--threads", "many"},
+      {"serve", "pingpong", "--accept", "all"},
+      {"serve", "pingpong", "--engine", "kqueue"},
+      {"serve", "pingpong", "--spin", "a lot"},
+      {"serve", "nothing"},
+      {"serve"},
+      {"no-such-command"},
+      {},
+  };
+  for (const auto& arguments : wrong) {
+    Program program(arguments);
+    EXPECT_EQ(program.exit_code(), 2) << testing::PrintToString(arguments);
+    expect_one_sentence(program.errors());
+    EXPECT_EQ(program.output(), "");
+  }
+}
+
+TEST(Serve, what_cannot_be_done_exits_with_1_and_one_sentence) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> failing = {
+      {{"serve", "pingpong", "--listen", "192.0.2.1:0"}, "192.0.2.1:0 is not an address of this machine"},
+      {{"serve", "pingpong", "--listen", "unix:/nowhere/at/all/socket"}, "/nowhere/at/all/socket"},
+  };
+  for (const auto& [arguments, named] : failing) {
+    Program program(arguments);
+    EXPECT_EQ(program.exit_code(), 1) << testing::PrintToString(arguments);
+    expect_one_sentence(program.errors());
+    EXPECT_THAT(program.errors(), HasSubstr(named));
+  }
+}
+
+TEST(Serve, help_has_an_example) {
+  for (std::vector<std::string> arguments : {std::vector<std::string>{"serve", "pingpong", "--help"}, {"--help"}}) {
+    Program program(arguments);
+    EXPECT_EQ(program.exit_code(), 0);
+    EXPECT_EQ(program.errors(), "");
+    EXPECT_THAT(program.output(), HasSubstr("serve"));
+  }
+  Program program({"serve", "pingpong", "--help"});
+  EXPECT_EQ(program.exit_code(), 0);
+  EXPECT_THAT(program.output(), HasSubstr("Example:"));
+}
+
+}  // namespace
+}  // namespace peal
