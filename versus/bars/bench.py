@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`versus bench`: the table of bars, each figure by its own module."""
+
+import json
+import sys
+
+from versus import lockstep, process, terminal
+from versus.bars import churn, cost_ratio, generator_cost, idle_memory, instructions, spin
+from versus.bars.common import CannotMeasure, Context, Row
+
+FIGURES = {
+    "cost_ratio": cost_ratio,
+    "instructions": instructions,
+    "idle_memory": idle_memory,
+    "spin": spin,
+    "churn": churn,
+    "generator_cost": generator_cost,
+}
+
+
+class UnknownFigure(ValueError):
+    """A figure that is not in the table was asked for."""
+
+
+def names() -> list[str]:
+    return list(FIGURES)
+
+
+def _measure(name: str, context: Context) -> list[Row]:
+    try:
+        return FIGURES[name].measure(context)
+    except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
+        return [Row(name, "", f"- ({error})", "not measured")]
+
+
+def run(options, command: str) -> int:
+    """Measures the figures asked for and prints their table; 1 when none could be measured."""
+    for name in options.only:
+        if name not in FIGURES:
+            raise UnknownFigure(f"There is no figure '{name}'; there are {', '.join(FIGURES)}.")
+    process.raise_fd_limit()
+    options.out.mkdir(parents=True, exist_ok=True)
+    context = Context(options.bin, options.out, options.seed, options.blocks, options.all, options.contender)
+    print(f"seed {options.seed}; {process.Pins.of(1).words}", file=sys.stderr)
+    rows: list[Row] = []
+    for name in options.only or FIGURES:
+        rows += _measure(name, context)
+    header = ["figure", "bar", "measured (95 % interval)", "verdict"]
+    print(terminal.table(header, [[row.figure, row.bar, row.measured, row.verdict] for row in rows], "<<<<"))
+    path = options.out / "bench.json"
+    results = {"schema": 1, "command": command, "seed": options.seed, "rows": [row.as_dict() for row in rows]}
+    path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    print(f"\n{path.resolve()}")
+    return 0 if any(row.verdict != "not measured" for row in rows) else 1

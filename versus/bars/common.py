@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every figure shares: its context, a row of the table, paired shuffled blocks of anything."""
+
+import json
+import random
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from versus import process, roster, stats
+from versus.roster import Contender
+
+
+class CannotMeasure(RuntimeError):
+    """A figure cannot be had here: one sentence why."""
+
+
+class Marred(CannotMeasure):
+    """One run is not worth counting: it is repeated once, and then its block stays empty."""
+
+
+@dataclass
+class Row:
+    """One line of the bar table; `verdict` is "" where no bar applies."""
+
+    figure: str
+    bar: str
+    measured: str
+    verdict: str
+    data: dict = field(default_factory=dict)
+
+    def as_dict(self) -> dict:
+        return asdict(self)
+
+
+@dataclass
+class Context:
+    """What a figure is measured with."""
+
+    bin_dir: Path
+    out: Path
+    seed: int
+    blocks: int
+    everyone: bool
+    extra: list[str]
+
+    def __post_init__(self) -> None:
+        self._ready = roster.choose(self.bin_dir, self.extra, [])[0]
+
+    def contenders(self, names: tuple[str, ...] = ()) -> list[Contender]:
+        """Those that can run; of `names` alone, unless everyone was asked for."""
+        return [c for c in self._ready if not names or self.everyone or c.name in names or c.given]
+
+    def need(self, name: str) -> Contender:
+        found = next((contender for contender in self._ready if contender.name == name), None)
+        if found is None:
+            raise CannotMeasure(f"{name} was not built")
+        return found
+
+    def tool(self, name: str) -> str:
+        """The path of a program of the build."""
+        path = self.bin_dir / name
+        if not path.exists():
+            raise CannotMeasure(f"{path} was not built")
+        return str(path)
+
+    def say(self, text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+
+def paired(context: Context, what: str, variants: dict[str, Callable[[], float]]) -> dict[str, dict[int, float]]:
+    """The value of every variant in every block, in an order shuffled from the seed."""
+    values: dict[str, dict[int, float]] = {name: {} for name in variants}
+    for block in range(context.blocks):
+        order = list(variants)
+        random.Random(f"{context.seed}/{what}/{block}").shuffle(order)
+
+        def counts(name: str) -> bool:
+            try:
+                values[name][block] = variants[name]()
+            except Marred as error:
+                context.say(f"{what}, block {block + 1}: {error}")
+                return False
+            return True
+
+        for name in [name for name in order if not counts(name)]:
+            counts(name)
+    for name, by_block in values.items():
+        if not by_block:
+            raise CannotMeasure(f"no run of {name} was worth counting")
+    return values
+
+
+def pair_of(context: Context, values: dict[str, dict[int, float]], subject: str, rival: str) -> stats.Pair:
+    salt = zlib.crc32(f"{context.seed}/{subject}/{rival}".encode())
+    return stats.compare(values[subject], values[rival], salt)
+
+
+def span(pair: stats.Pair, digits: int = 3) -> str:
+    if not pair.known:
+        return f"{pair.ratio:.{digits}f} (too few blocks)"
+    return f"{pair.ratio:.{digits}f} ({pair.low:.{digits}f} to {pair.high:.{digits}f})"
+
+
+def at_most(pair: stats.Pair, bar: float) -> str:
+    return stats.against_bar(pair, bar, stats.p_against(pair, bar))
+
+
+def at_least(pair: stats.Pair, bar: float) -> str:
+    """The mirror of at_most."""
+    if not pair.known:
+        return "cannot tell"
+    return "met" if pair.low >= bar else "not met" if pair.high < bar else "cannot tell"
+
+
+def json_of(words: list[str], cpus: tuple[int, ...], limit_s: float) -> dict:
+    """What a bare client printed. Raises CannotMeasure."""
+    outcome = process.run(words, cpus, limit_s)
+    try:
+        return json.loads(outcome.out)
+    except ValueError as error:
+        why = outcome.complaint or f"exit code {outcome.code}"
+        raise CannotMeasure(f"{words[0]} gave no figures: {why}") from error
+
+
+def ratio_data(pair: stats.Pair, values: dict[str, dict[int, float]]) -> dict:
+    return {"ratio": pair.ratio, "low": pair.low, "high": pair.high, "blocks": pair.blocks,
+            "values": {name: list(by_block.values()) for name, by_block in values.items()}}

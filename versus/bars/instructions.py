@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""User instructions per 64-byte echo: callgrind's count, slope between 1000 and 3000 messages on one connection."""
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from versus import lockstep, process
+from versus.bars.common import CannotMeasure, Context, Row
+from versus.roster import Contender
+
+BAR = 300
+SIZE = 64
+FEW, MANY = 1000, 3000
+NAMES = ("peal-epoll", "raw-epoll")
+# valgrind 3.19 knows no io_uring: those contenders fall out by themselves.
+PUBLISHED = "raw 75, muduo 563, libuv 1591, asio 3010, libevent 3176"
+
+
+def parse_total(text: str) -> int:
+    """Instructions executed in the whole program, of a callgrind output file."""
+    found = re.search(r"^(?:totals|summary): (\d+)", text, re.M)
+    if not found:
+        raise CannotMeasure("callgrind wrote no totals")
+    return int(found.group(1))
+
+
+def _count(contender: Contender, messages: int) -> int:
+    """Instructions of a server that lived for exactly `messages` echoes on one connection."""
+    with tempfile.TemporaryDirectory(prefix="versus-callgrind-") as folder:
+        out = Path(folder) / "out"
+
+        def words_for(host: str, port: int) -> list[str]:
+            tool = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}"]
+            return tool + contender.words(host, port, 1)
+
+        with process.serving(words_for, (), contender.given) as server:
+            with lockstep.connected(server.host, server.port, 1) as connections:
+                lockstep.rounds(connections, SIZE, messages)
+        try:
+            return parse_total(out.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise CannotMeasure(f"callgrind wrote nothing: {error.strerror}") from error
+
+
+def per_message(contender: Contender) -> float:
+    return (_count(contender, MANY) - _count(contender, FEW)) / (MANY - FEW)
+
+
+def measure(context: Context) -> list[Row]:
+    if not shutil.which("valgrind"):
+        raise CannotMeasure("valgrind is not installed")
+    rows = []
+    for contender in context.contenders(NAMES):
+        if "uring" in contender.name:
+            continue
+        context.say(f"instructions: {contender.name}")
+        figure = f"user instructions per {SIZE}-byte echo, {contender.name}"
+        ours = contender.name == "peal-epoll"
+        bar = f"<= {BAR}" if ours else "-"
+        try:
+            value = per_message(contender)
+        except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
+            rows.append(Row(figure, bar, f"- ({error})", "not measured" if ours else ""))
+            continue
+        verdict = ("met" if value <= BAR else "not met") if ours else ""
+        rows.append(Row(figure, bar, f"{value:,.0f}", verdict, {"instructions": value, "published": PUBLISHED}))
+    return rows

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A campaign: calibrate, fix the rates and the length of a run, then the shuffled blocks. Resumable run by run."""
+
+import math
+import statistics
+import time
+from dataclasses import dataclass
+
+from versus import gates, schedule
+from versus.experiments import RATE, Cell, Experiment
+from versus.roster import TWIN, Contender
+from versus.runner import Length, Runner, usable
+from versus.schedule import Task
+from versus.store import Store
+
+# Kept back of a budget: counting system calls, a few repeats, drawing the report.
+REPORT_RESERVE_S = 12.0
+TRACE_RESERVE_S = 0.9
+REPEATS_RESERVE = 0.02
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a progress display is told beforehand."""
+
+    experiment: Experiment
+    contenders: int
+    runs: int
+
+
+class Campaign:
+    """Runs one experiment. `progress` has begin(Outline), say(text) and ran(record)."""
+
+    def __init__(self, experiment: Experiment, contenders: list[Contender], runner: Runner, store: Store, seed: int,
+                 progress):
+        self._experiment = experiment
+        self._contenders = {contender.name: contender for contender in contenders}
+        self._runner = runner
+        self._store = store
+        self._seed = seed
+        self._progress = progress
+        self._began = time.monotonic()
+        self._wall_s = 0.0
+        self._runs_left = 0
+        self.left_out: list[str] = []
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        return self._experiment.cells
+
+    @property
+    def contenders(self) -> list[Contender]:
+        """Those that are still in."""
+        return list(self._contenders.values())
+
+    def time_left_s(self) -> float:
+        """Until the report must be begun; without a budget, for ever."""
+        budget = self._experiment.budget_s
+        return math.inf if budget is None else self._began + budget - REPORT_RESERVE_S - time.monotonic()
+
+    def rate_of(self, cell: Cell) -> float:
+        record = self._store.get(f"rate/{cell.name}")
+        return record["rate"] if record else 0.0
+
+    def calibrate(self) -> None:
+        """Saturation of every contender wherever a rate must be found; who cannot run is left out, and named."""
+        length = Length(self._experiment.calibration_s, self._experiment.warmup_s)
+        names = [name for name in self._contenders if name != TWIN]
+        for round_ in range(1, self._experiment.calibration_rounds + 1):
+            for task in schedule.calibration_tasks(self.cells, round_, names, self._seed):
+                self._do(task, length)
+        self._drop_those_that_never_ran()
+        for cell in self.cells:
+            if RATE in cell.modes and not self._store.get(f"rate/{cell.name}"):
+                saturations = self._saturations(cell)
+                if saturations:
+                    self._store.add({"key": f"rate/{cell.name}", "rate": schedule.fixed_rate(saturations)})
+
+    def _saturations(self, cell: Cell) -> dict[str, list[float]]:
+        found: dict[str, list[float]] = {}
+        for record in self._store.records:
+            if record.get("cell") == cell.name and record["block"] < 0 and usable(record):
+                found.setdefault(record["contender"], []).append(record["figures"]["messages_per_s"])
+        return found
+
+    def _drop_those_that_never_ran(self) -> None:
+        for name in list(self._contenders):
+            records = [r for r in self._store.records if r.get("contender") == name and r["block"] < 0]
+            if records and not any("figures" in record for record in records):
+                self.left_out.append(f"{name}: {records[0]['gates'][0]['sentence']}")
+                del self._contenders[name]
+
+    def _length(self) -> Length:
+        """The length of a measured run: given, or what the budget leaves; kept in the store for a restart."""
+        kept = self._store.get("length")
+        if kept:
+            return Length(kept["duration_s"], kept["warmup_s"])
+        experiment = self._experiment
+        if experiment.budget_s is None:
+            duration = float(experiment.run_s)
+        else:
+            records = [record for record in self._store.records if "wall_s" in record]
+            overheads = [r["wall_s"] - r["duration_s"] - experiment.warmup_s for r in records]
+            overhead = statistics.mean(overheads) if overheads else 0.1
+            remaining = experiment.budget_s - (time.monotonic() - self._began)
+            reserve = REPORT_RESERVE_S + REPEATS_RESERVE * remaining
+            if experiment.trace_calls:
+                reserve += TRACE_RESERVE_S * len(self._contenders) * len(self.cells)
+            runs = schedule.run_count(experiment, len(self._contenders))
+            duration = schedule.run_seconds(remaining, reserve, runs, overhead, experiment.warmup_s)
+        self._store.add({"key": "length", "duration_s": duration, "warmup_s": experiment.warmup_s})
+        return Length(duration, experiment.warmup_s)
+
+    def run(self) -> None:
+        """Calibration and every block."""
+        rated = sum(1 for cell in self.cells if RATE in cell.modes)
+        shown = sum(1 for name in self._contenders if name != TWIN)
+        total = schedule.run_count(self._experiment, len(self._contenders))
+        total += rated * shown * self._experiment.calibration_rounds
+        self._progress.begin(Outline(self._experiment, len(self._contenders), total))
+        self.calibrate()
+        for cell in self.cells:
+            if RATE in cell.modes:
+                self._progress.say(f"{cell.name}: fixed rate {self.rate_of(cell):,.0f} messages/s, "
+                                   "half of the slowest contender's saturation")
+        if not self._contenders:
+            return
+        length = self._length()
+        self._runs_left = schedule.run_count(self._experiment, len(self._contenders))
+        self._progress.say(f"{self._experiment.blocks} blocks, each run measured for {length.duration_s:.2f} s "
+                           f"after {length.warmup_s:.2f} s of warm-up")
+        for block in range(self._experiment.blocks):
+            self._block(block, length)
+
+    def _block(self, block: int, length: Length) -> None:
+        marred = []
+        for task in schedule.block_tasks(self.cells, block, list(self._contenders), self._seed):
+            if task.mode == RATE and not self.rate_of(task.cell):
+                continue
+            record = self._do(task, length)
+            self._runs_left -= 1
+            self._wall_s = max(0.8 * self._wall_s, record["wall_s"])
+            if record["status"] == gates.INVALID:
+                marred.append(task)
+        for number, task in enumerate(marred):
+            if self._store.get(task.again().key) is None and self.time_left_s() < (self._runs_left + 1) * self._wall_s:
+                self._progress.say(f"block {block + 1}: no time to repeat {len(marred) - number} INVALID runs")
+                break
+            self._do(task.again(), length)
+
+    def _do(self, task: Task, length: Length) -> dict:
+        """The record of `task`: from the store if it was done before the restart, else from a run now."""
+        record = self._store.get(task.key)
+        if record is None:
+            rate = self.rate_of(task.cell) if task.mode == RATE else 0.0
+            record = self._runner.run(task, self._contenders[task.contender], length, rate)
+            self._store.add(record)
+        self._progress.ran(record)
+        return record

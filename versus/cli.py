@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of `python3 -m versus`. Exit codes: 0 done, 1 it failed, 2 it was called wrongly."""
+
+import argparse
+import random
+import shlex
+import sys
+import time
+from pathlib import Path
+
+from versus import comparison, experiments, roster, terminal
+from versus.bars import bench
+from versus.process import StartFailed
+from versus.store import StoreError
+
+DONE, FAILED, CALLED_WRONGLY = 0, 1, 2
+EXAMPLES = """examples:
+  python3 -m versus quick
+  python3 -m versus quick --contender 'mine=./my_server --port {port}' --only peal-epoll,raw-epoll,mine
+  python3 -m versus full --out build/versus/full --seed 7      # run again to go on where it stopped
+  python3 -m versus bench --only instructions,idle_memory
+"""
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if value <= 0:
+        raise argparse.ArgumentTypeError(f"{text} is not above 0")
+    return value
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return value
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="python3 -m versus",
+        description="Compares ping-pong servers on real sockets, fairly, and writes one page.",
+        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = top.add_subparsers(dest="verb", required=True, metavar="quick|full|bench|list")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--bin", type=Path, default=Path("build/release/bin"), metavar="DIR",
+                        help="where the programs were built (default: build/release/bin)")
+    shared.add_argument("--contender", action="append", default=[], metavar="NAME=COMMAND",
+                        help="another server; its command holds {listen} or {host} and {port}, and may hold {threads}")
+    measured = argparse.ArgumentParser(add_help=False)
+    measured.add_argument("--out", type=Path, metavar="DIR",
+                          help="where the results go (default: build/versus/VERB-TIME)")
+    measured.add_argument("--seed", type=int,
+                          help="the seed of the order and of the bootstrap (default: a new one, printed)")
+    for name, words in (("quick", "three cells in under five minutes"), ("full", "the whole matrix: hours; resumable")):
+        verb = commands.add_parser(name, parents=[shared, measured], help=words, description=words, epilog=EXAMPLES,
+                                   formatter_class=argparse.RawDescriptionHelpFormatter)
+        verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
+        verb.add_argument("--blocks", type=_count, help="blocks (default: as many as the claims need)")
+        verb.add_argument("--budget", type=_positive, metavar="SECONDS",
+                          help="wall time for the whole; sets the run's length")
+        verb.add_argument("--run-seconds", type=_positive, metavar="SECONDS", help="the measured length of a run")
+        verb.add_argument("--no-calls", action="store_true", help="do not count system calls")
+    bars = commands.add_parser("bench", parents=[shared, measured],
+                               help="the figures peal must reach, beside their bars",
+                               description="Measures the figures peal must reach and prints each beside its bar.",
+                               epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    bars.add_argument("--only", type=_names, default=[], metavar="FIGURE,...", help=f"of {', '.join(bench.names())}")
+    bars.add_argument("--all", action="store_true",
+                      help="the peers too, where a figure is usually peal's and the floor's")
+    bars.add_argument("--blocks", type=_count, default=8, help="paired blocks of each ratio (default: 8)")
+    commands.add_parser("list", parents=[shared], help="the contenders, the experiments and the figures")
+    return top
+
+
+def _list(options) -> int:
+    rows = []
+    for contender in roster.built_in(options.bin) + [roster.given(text) for text in options.contender]:
+        rows.append([contender.name, contender.note, contender.missing() or "ready"])
+    print(terminal.table(["contender", "what it is", "state"], rows, "<<<"))
+    for experiment in experiments.BY_NAME.values():
+        print(f"\n{experiment.name}: {experiment.title}; {experiment.blocks} blocks; "
+              f"{', '.join(cell.name for cell in experiment.cells)}")
+        for claim in experiment.claims:
+            print(f"  claim: {claim.sentence(experiment.cell(claim.cell).title)}")
+    print(f"\nbench: {', '.join(bench.names())}")
+    return DONE
+
+
+def _run(options, command: str) -> int:
+    if options.verb == "list":
+        return _list(options)
+    if options.seed is None:
+        options.seed = random.SystemRandom().randrange(1, 10**6)
+    if options.out is None:
+        options.out = Path("build/versus") / f"{options.verb}-{time.strftime('%Y%m%d-%H%M%S')}"
+    if options.verb == "bench":
+        return bench.run(options, command)
+    results = comparison.compare(options.verb, options, command)
+    print(terminal.summary(results))
+    print(f"\n{(options.out / 'report.html').resolve()}")
+    return DONE if results["costs"] else FAILED
+
+
+def main(words: list[str] | None = None) -> int:
+    words = sys.argv[1:] if words is None else words
+    options = parser().parse_args(words)
+    command = "python3 -m versus " + shlex.join(words)
+    try:
+        return _run(options, command)
+    except (roster.BadContender, bench.UnknownFigure) as error:
+        print(f"versus: {error}", file=sys.stderr)
+        return CALLED_WRONGLY
+    except StoreError as error:
+        print(f"versus: {error}", file=sys.stderr)
+        return CALLED_WRONGLY
+    except (comparison.CannotCompare, StartFailed, OSError) as error:
+        print(f"versus: {error}", file=sys.stderr)
+        return FAILED
+    except KeyboardInterrupt:
+        print("\nversus: stopped; the runs done so far are kept, and the same --out and --seed go on.", file=sys.stderr)
+        return FAILED

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The whole way, with programs that only pretend: options to runs, results, report and exit code."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from versus import cli, fakes, report, roster, terminal
+from versus.store import Store, StoreError
+
+SECTIONS = ("claims", "cells", "gates", "environment", "commands", "method")
+SHORT = ["--blocks", "4", "--run-seconds", "0.01", "--no-calls", "--only", "raw-epoll,libevent,peal-epoll"]
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    """One quick comparison of three contenders and the twin; what it left."""
+    folder = tmp_path_factory.mktemp("campaign")
+    bin_dir = fakes.make_bin(folder / "bin")
+    out = folder / "out"
+    words = ["quick", "--bin", str(bin_dir), "--out", str(out), "--seed", "11", *SHORT]
+    assert cli.main(words) == cli.DONE
+    return words, out, json.loads((out / "results.json").read_text())
+
+
+def test_every_contender_ran_once_per_block_and_cell(campaign):
+    _, _, results = campaign
+    keys = [(run["cell"], run["block"], run["contender"]) for run in results["runs"]
+            if run["block"] >= 0 and not run["attempt"]]
+    assert len(keys) == len(set(keys)) == 3 * 4 * 4
+
+
+def test_a_rate_is_half_the_slowest_saturation(campaign):
+    cells = {cell["name"]: cell for cell in campaign[2]["experiment"]["cells"]}
+    assert cells["64Bx1000"]["rate"] == 20000.0 and cells["64Bx1"]["rate"] == 0.0
+
+
+def test_the_pair_comes_out_as_it_was_made(campaign):
+    pair = next(p for p in campaign[2]["pairs"]
+                if (p["cell"], p["metric"], p["rival"]) == ("64Bx1000", "server_cpu", "libevent"))
+    assert pair["ratio"] == pytest.approx(0.5, rel=0.05) and pair["high"] < 1.0
+    assert pair["says"] == "less CPU, unproven"  # four blocks cannot carry a grid of pairs
+
+
+def test_claims_about_who_did_not_run_are_not_measured(campaign):
+    verdicts = {(c["subject"], c["rival"]): c["verdict"] for c in campaign[2]["claims"]}
+    assert verdicts["peal-uring", "raw-uring"] == "not measured"
+    assert verdicts["peal-epoll", "raw-epoll"] == "cannot tell"
+
+
+def test_a_restart_goes_on_where_it_stopped(campaign, tmp_path):
+    words, out, results = campaign
+    lines = (out / "runs.ndjson").read_text().splitlines(keepends=True)
+    cut = tmp_path / "cut"
+    cut.mkdir()
+    (cut / "campaign.json").write_text((out / "campaign.json").read_text())
+    (cut / "runs.ndjson").write_text("".join(lines[:-3]) + lines[-3][:20])
+    again = [str(cut) if word == str(out) else word for word in words]
+    assert cli.main(again) == cli.DONE
+    kept = (cut / "runs.ndjson").read_text().splitlines(keepends=True)
+    assert kept[: len(lines) - 3] == lines[:-3]
+    assert [json.loads(line)["key"] for line in kept] == [json.loads(line)["key"] for line in lines]
+
+
+def test_another_seed_in_the_same_folder_is_refused(campaign):
+    words, out, _ = campaign
+    before = (out / "runs.ndjson").read_text()
+    assert cli.main([word if word != "11" else "12" for word in words]) == cli.CALLED_WRONGLY
+    assert (out / "runs.ndjson").read_text() == before
+
+
+class Page(HTMLParser):
+    """Collects ids, outside addresses and unclosed elements."""
+
+    VOID = {"meta", "br", "hr", "link", "img", "input"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.resources, self.open, self.broken = set(), [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.ids.add(found.get("id"))
+        self.resources += [v for k, v in attrs if k in ("src", "href", "xlink:href", "data") and not v.startswith("#")]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.broken.append(tag)
+
+
+def test_the_page_is_whole_and_needs_nothing_from_outside(campaign):
+    text = (campaign[1] / "report.html").read_text()
+    page = Page(text)
+    assert set(SECTIONS) <= page.ids
+    assert page.resources == [] and page.open == [] and page.broken == []
+    assert not re.search(r"https?://|@import|url\((?!#)", text)
+
+
+def test_every_plot_has_its_table_and_follows_the_theme(campaign):
+    text = (campaign[1] / "report.html").read_text()
+    for article in text.split("<article")[1:]:
+        for part in re.split(r"<h3", article)[1:]:
+            if "<svg" in part:
+                assert "<table>" in part, part[:60]
+    assert "prefers-color-scheme: dark" in text and "var(--ink)" in text
+    assert not re.search(r"(fill|stroke): #", text)
+
+
+def test_the_summary_names_the_verdict(campaign):
+    text = terminal.summary(campaign[2])
+    assert "Verdict: " in text and "libevent" in text and roster.TWIN in text
+
+
+def test_results_that_came_from_json_render_the_same(campaign):
+    assert report.render(campaign[2]) == (campaign[1] / "report.html").read_text()
+
+
+def test_marked_runs_are_shown_not_dropped(campaign):
+    results = json.loads(json.dumps(campaign[2]))
+    marred = {"status": "INVALID", "sentences": ["Something <odd> happened."], "cell": "64Bx1", "mode": "closed",
+              "block": -1, "contender": "raw-epoll", "attempt": 1, "key": "k"}
+    results["flagged"] = [marred]
+    text = report.render(results)
+    assert "Something &lt;odd&gt; happened." in text and "1 INVALID" in text
+
+
+def test_a_server_that_cannot_start_is_left_out_and_named(tmp_path):
+    bin_dir = fakes.make_bin(tmp_path / "bin", ("raw_epoll",))
+    words = ["quick", "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--seed", "1", "--blocks", "1",
+             "--run-seconds", "0.01", "--no-calls", "--contender", "broken=/bin/false {port}",
+             "--only", "raw-epoll,broken"]
+    assert cli.main(words) == cli.DONE
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert any(line.startswith("broken: The server did not start") for line in results["left_out"])
+    assert all(contender["name"] != "broken" for contender in results["contenders"])
+
+
+@pytest.mark.parametrize("words, code", [
+    (["quick", "--bin", "/nowhere"], cli.FAILED),
+    (["quick", "--only", "nobody"], cli.CALLED_WRONGLY),
+    (["quick", "--contender", "x"], cli.CALLED_WRONGLY),
+    (["bench", "--only", "nothing"], cli.CALLED_WRONGLY),
+])
+def test_exit_codes(words, code, capsys):
+    assert cli.main(words) == code
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize("words", [[], ["quick", "--blocks", "0"], ["quick", "--budget", "-1"], ["fast"]])
+def test_a_wrong_call_exits_with_two(words):
+    with pytest.raises(SystemExit) as raised:
+        cli.main(words)
+    assert raised.value.code == cli.CALLED_WRONGLY
+
+
+def test_the_store_refuses_a_folder_of_another_campaign(tmp_path):
+    Store(tmp_path, {"seed": 1}).close()
+    Store(tmp_path, {"seed": 1}).close()
+    with pytest.raises(StoreError, match="another campaign"):
+        Store(tmp_path, {"seed": 2})

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// asio, an io_context and a listener on the shared port for every thread.
+#include "asio_echo.h"
+#include "contender.h"
+
+static void serve_thread(int listener) {
+  // Nothing of this io_context is ever touched by another thread, so its locks can go.
+  asio::io_context io(ASIO_CONCURRENCY_HINT_UNSAFE);
+  AsioAcceptor acceptor(io, listener);
+  acceptor.accept_next();
+  io.run();
+  fail("io_context::run");
+}
+
+int serve(const contender_options* options) { return serve_on_each_thread(options, serve_thread); }

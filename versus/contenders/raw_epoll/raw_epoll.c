@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The floor: what an echo costs when nothing stands between the program and epoll. Edge-triggered, each socket
+// registered once, one warm read buffer per thread, write first; interest in writability and a queue exist only while a
+// write came short, and reading rests meanwhile, so a slow reader holds at most one buffer. One loop per thread.
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "contender.h"
+
+enum { kReadBytes = 64 * 1024, kEventsPerWait = 512, kReadsPerTurn = 16 };
+
+static const uint32_t kReading = EPOLLIN | EPOLLRDHUP | EPOLLET;
+static const uint32_t kWriting = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+// With one of these a short read is no proof that the socket is empty: the end or an error stands behind it.
+static const uint32_t kMoreToRead = EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI;
+
+struct unsent {
+  size_t size;
+  size_t sent;
+  char bytes[];
+};
+
+// By fd; NULL while nothing waits to be written. A slot is touched only by the thread whose loop holds the fd.
+static struct unsent** unsent_of;
+
+static void close_stream(int fd) {
+  free(unsent_of[fd]);
+  unsent_of[fd] = NULL;
+  close(fd);
+}
+
+// Registering anew also reports again whatever is ready by now.
+static void rearm(int poller, int fd, uint32_t interest) {
+  struct epoll_event event = {.events = interest, .data.fd = fd};
+  if (epoll_ctl(poller, EPOLL_CTL_MOD, fd, &event) != 0) close_stream(fd);
+}
+
+static void keep_unsent(int poller, int fd, const char* bytes, size_t size) {
+  struct unsent* rest = malloc(sizeof *rest + size);
+  if (rest == NULL) {
+    close_stream(fd);
+    return;
+  }
+  rest->size = size;
+  rest->sent = 0;
+  memcpy(rest->bytes, bytes, size);
+  unsent_of[fd] = rest;
+  rearm(poller, fd, kWriting);
+}
+
+static void write_unsent(int poller, int fd) {
+  struct unsent* rest = unsent_of[fd];
+  const ssize_t written = write(fd, rest->bytes + rest->sent, rest->size - rest->sent);
+  if (written < 0) {
+    if (errno != EAGAIN && errno != EINTR) close_stream(fd);
+    return;
+  }
+  rest->sent += (size_t)written;
+  if (rest->sent < rest->size) {
+    rearm(poller, fd, kWriting);
+    return;
+  }
+  free(rest);
+  unsent_of[fd] = NULL;
+  rearm(poller, fd, kReading);
+}
+
+static void serve_stream(int poller, int fd, uint32_t events, char* buffer) {
+  if (unsent_of[fd] != NULL) {
+    write_unsent(poller, fd);
+    return;
+  }
+  for (int turn = 0; turn < kReadsPerTurn; ++turn) {
+    const ssize_t got = read(fd, buffer, kReadBytes);
+    if (got <= 0) {
+      if (got < 0 && errno == EINTR) continue;
+      if (got == 0 || errno != EAGAIN) close_stream(fd);
+      return;
+    }
+    const ssize_t written = write(fd, buffer, (size_t)got);
+    if (written != got) {
+      if (written < 0 && errno != EAGAIN && errno != EINTR) {
+        close_stream(fd);
+        return;
+      }
+      const size_t done = written < 0 ? 0 : (size_t)written;
+      keep_unsent(poller, fd, buffer + done, (size_t)got - done);
+      return;
+    }
+    if (got < kReadBytes && (events & kMoreToRead) == 0) return;
+  }
+  rearm(poller, fd, kReading);
+}
+
+// False when fds or memory ran out with connections still waiting: no edge will tell of those.
+static bool accept_all(int poller, int listener) {
+  for (;;) {
+    const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+      struct epoll_event event = {.events = kReading, .data.fd = fd};
+      if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) != 0) close(fd);
+    } else if (errno == EAGAIN) {
+      return true;
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      return false;
+    }
+  }
+}
+
+static void serve_thread(int listener) {
+  struct epoll_event events[kEventsPerWait];
+  const int poller = epoll_create1(EPOLL_CLOEXEC);
+  char* buffer = malloc(kReadBytes);
+  struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.fd = listener};
+  if (poller < 0 || buffer == NULL || epoll_ctl(poller, EPOLL_CTL_ADD, listener, &event) != 0) fail("epoll");
+  bool accepted_all = true;
+  for (;;) {
+    const int count = epoll_wait(poller, events, kEventsPerWait, accepted_all ? -1 : kContenderRetryMs);
+    for (int i = 0; i < count; ++i) {
+      if (events[i].data.fd == listener) {
+        accepted_all = accept_all(poller, listener);
+      } else {
+        serve_stream(poller, events[i].data.fd, events[i].events, buffer);
+      }
+    }
+    if (!accepted_all) accepted_all = accept_all(poller, listener);
+  }
+}
+
+int serve(const struct contender_options* options) {
+  struct rlimit files;
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) fail("getrlimit");
+  unsent_of = calloc(files.rlim_cur, sizeof *unsent_of);
+  if (unsent_of == NULL) fail("calloc");
+  return serve_on_each_thread(options, serve_thread);
+}

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the kernel counts about the host and about one process: CPU, steal, listen drops, retransmits, memory."""
+
+import os
+import resource
+import time
+from dataclasses import dataclass
+
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+PAGE_BYTES = os.sysconf("SC_PAGESIZE")
+
+
+@dataclass(frozen=True)
+class HostSample:
+    """One reading of the host's counters; the difference of two tells what happened between."""
+
+    at_s: float
+    busy_s: float
+    steal_s: float
+    own_s: float
+    listen_overflows: int
+    listen_drops: int
+    retransmits: int
+
+
+@dataclass(frozen=True)
+class HostDelta:
+    """What happened on the host during a run, the CPU of the run itself taken out."""
+
+    elapsed_s: float
+    steal_s: float
+    foreign_s: float
+    listen_overflows: int
+    listen_drops: int
+    retransmits: int
+
+
+def _pairs(path: str, group: str) -> dict[str, int]:
+    """The counters of one group of /proc/net/netstat or snmp: a line of names, then a line of values."""
+    try:
+        with open(path, encoding="ascii") as file:
+            lines = [line.split() for line in file if line.startswith(group + ":")]
+    except OSError:
+        return {}
+    if len(lines) < 2:
+        return {}
+    return {name: int(value) for name, value in zip(lines[0][1:], lines[1][1:])}
+
+
+def sample() -> HostSample:
+    """The host now. `own_s` is the CPU of this process and of the children it has reaped."""
+    with open("/proc/stat", encoding="ascii") as file:
+        user, nice, system, _idle, _iowait, irq, softirq, steal = (int(word) for word in file.readline().split()[1:9])
+    own = sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
+    )
+    extended = _pairs("/proc/net/netstat", "TcpExt")
+    tcp = _pairs("/proc/net/snmp", "Tcp")
+    return HostSample(
+        at_s=time.monotonic(),
+        busy_s=(user + nice + system + irq + softirq) / TICKS_PER_SECOND,
+        steal_s=steal / TICKS_PER_SECOND,
+        own_s=own,
+        listen_overflows=extended.get("ListenOverflows", 0),
+        listen_drops=extended.get("ListenDrops", 0),
+        retransmits=tcp.get("RetransSegs", 0),
+    )
+
+
+def between(before: HostSample, after: HostSample) -> HostDelta:
+    """`after` minus `before`; both are taken while the run's processes are not there, so all of theirs is in own_s."""
+    return HostDelta(
+        elapsed_s=after.at_s - before.at_s,
+        steal_s=after.steal_s - before.steal_s,
+        foreign_s=max(0.0, (after.busy_s - before.busy_s) - (after.own_s - before.own_s)),
+        listen_overflows=after.listen_overflows - before.listen_overflows,
+        listen_drops=after.listen_drops - before.listen_drops,
+        retransmits=after.retransmits - before.retransmits,
+    )
+
+
+def process_cpu_s(pid: int) -> float:
+    """CPU seconds of `pid` to the nanosecond, all threads: the clock clock_getcpuclockid(3) names."""
+    return time.clock_gettime((~pid << 3) | 2)
+
+
+def process_rss_bytes(pid: int) -> int:
+    """Resident memory of `pid` counted page by page (smaps_rollup); statm is cached per CPU and lags behind."""
+    try:
+        with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("Rss:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * PAGE_BYTES

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stand-ins for the harness's own tests: a server, and a generator whose figures are made up but shaped like the real.
+
+The server's cost depends on its program's name, so a test knows which way a pair must come out.
+"""
+
+import json
+import random
+import sys
+from pathlib import Path
+
+# Made with the public hdrhistogram package; what it must read back as stands in hdr_test.py.
+GOLDEN = "HISTFAAAADR4nJNpmSzMwMAgwgABzFCaEch0M9ixgMH+A1SAiYnpOD/LagEmpo0eLN1uTB/zmADQyQkw"
+PYTHON = "/usr/bin/python3"
+NAMES = ("raw_epoll", "raw_uring", "libevent", "asio_shared", "asio_per_thread", "libuv")
+
+SERVER = f"""#!{PYTHON} -ISE
+# Sends back whatever arrives, one connection at a time.
+import signal, socket, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+words = sys.argv[1:]
+if words[0] == "load":
+    sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
+    sys.path.append("/usr/lib/python3/dist-packages")
+    from versus.fakes import load
+    sys.exit(load(words))
+host, port = words[words.index("--listen") + 1].rsplit(":", 1)
+listener = socket.create_server((host, int(port)))
+print("listening on %s:%d" % listener.getsockname(), flush=True)
+while True:
+    peer, _ = listener.accept()
+    while data := peer.recv(65536):
+        peer.sendall(data)
+    peer.close()
+"""
+
+
+def make_bin(folder: Path, names: tuple[str, ...] = NAMES) -> Path:
+    """A folder of programs as `make build` would leave it."""
+    (folder / "contenders").mkdir(parents=True)
+    for path in [folder / "peal", *(folder / "contenders" / name for name in names)]:
+        path.write_text(SERVER, encoding="utf-8")
+        path.chmod(0o755)
+    return folder
+
+
+def document(size: int = 64, connections: int = 1, rate: float = 0.0, cost_ns: float = 1000.0, **more) -> dict:
+    """What `peal load --json` would have written."""
+    speed = rate or 40000.0
+    messages = int(speed)
+    found = {
+        "schema": 1, "tool": "peal load", "experiment": "pingpong", "size": size, "threads": 1,
+        "connections": {"asked": connections, "open": connections, "failed": 0},
+        "mode": "rate" if rate else "closed", "offered_rate": rate, "seconds": 1.0, "messages": messages,
+        "reads": messages, "bytes_received": messages * size, "bytes_sent": messages * size,
+        "mib_per_s": messages * size / 2**20, "messages_per_s": speed,
+        "latency_ns": {"p50": 2047, "p99": 123469823, "count": 11, "clamped": 0, "hdr": GOLDEN},
+        "send_lag_ns": {"p99": 1000},
+        "client": {"cpu_ns": messages * 900.0, "spin_ns": 0},
+        "server": {"cpu_ns": messages * cost_ns, "rss_bytes": 8 << 20, "voluntary_switches": 10,
+                   "involuntary_switches": 2},
+        "gates": [], "errors": {},
+    }
+    return found | more
+
+
+def load(words: list[str]) -> int:
+    """`peal load pingpong TARGET ...`: writes made-up figures at once."""
+
+    def option(name: str, default: str = "0") -> str:
+        return words[words.index(name) + 1] if name in words else default
+
+    pid = option("--server-pid")
+    command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    program = Path(command[2].decode()).name
+    cost = {"libevent": 2000.0, "libuv": 1500.0}.get(program, 1000.0) * random.gauss(1.0, 0.004)
+    rate = float(option("--rate", "0/s").removesuffix("/s"))
+    found = document(int(option("--size")), int(option("--connections")), rate, cost)
+    Path(option("--json")).write_text(json.dumps(found), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    make_bin(Path(sys.argv[1]))

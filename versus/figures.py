@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report's plots as inline SVG that follows the page's theme.
+
+Matplotlib draws in marker colours that stand for CSS variables; `_inline` puts the variables in, so one drawing is
+right in the light and in the dark. Text stays text.
+"""
+
+import io
+import re
+
+import matplotlib
+
+matplotlib.use("svg")
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator  # noqa: E402
+
+from versus.gates import INVALID, NOISY  # noqa: E402
+
+INK, MUTED, GRID, PAPER = "#010101", "#020202", "#030303", "#040404"
+SERIES = [f"#0001{number:02x}" for number in range(10)]
+VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line", PAPER: "--paper"} | {
+    colour: f"--s{number}" for number, colour in enumerate(SERIES)}
+KNOWN_ORDER = ["peal-epoll", "peal-uring", "raw-epoll", "raw-uring", "libevent", "asio-shared", "asio-per-thread",
+               "libuv"]
+MARKERS = "oD^vsPXphd"
+WIDTH_IN = 7.4
+CAN_BE_SAID = ("less CPU", "more CPU", "faster", "slower")
+
+matplotlib.rcParams.update({
+    "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9.5, "text.color": INK, "axes.edgecolor": GRID,
+    "axes.labelcolor": MUTED, "xtick.color": GRID, "ytick.color": GRID, "xtick.labelcolor": MUTED,
+    "ytick.labelcolor": INK, "grid.color": GRID, "grid.linewidth": 0.7, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.spines.left": False, "axes.linewidth": 0.8, "legend.frameon": False,
+    "svg.hashsalt": "versus", "figure.constrained_layout.use": True,
+})
+
+
+def place_of(name: str, names: list[str]) -> int:
+    """A contender's number among the series: fixed for those of the table, free places for the others."""
+    if name in KNOWN_ORDER:
+        return KNOWN_ORDER.index(name)
+    others = [other for other in names if other not in KNOWN_ORDER]
+    return len(KNOWN_ORDER) + (others.index(name) if name in others else 0) % (len(SERIES) - len(KNOWN_ORDER))
+
+
+def _style(name: str, names: list[str]) -> dict:
+    place = place_of(name, names)
+    return {"color": SERIES[place], "marker": MARKERS[place], "linestyle": "--" if place in (1, 3, 5) else "-"}
+
+
+def _inline(figure, label: str) -> str:
+    """The figure as an <svg> element that scales with the page."""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
+    pyplot.close(figure)
+    text = buffer.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
+    tag, rest = text.split(">", 1)
+    tag = re.sub(r'\s(xmlns(:\w+)?|width|height|version)="[^"]*"', "", tag)
+    text = f"{tag}>{rest}"
+    for colour, variable in VARIABLES.items():
+        text = text.replace(colour, f"var({variable})")
+    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
+    return text.replace("<svg", f'<svg role="img" aria-label="{label}"', 1).strip()
+
+
+def _axes(height_in: float, width_in: float = WIDTH_IN):
+    return pyplot.subplots(figsize=(width_in, height_in))
+
+
+def _ratio_ticks(axes, low: float, high: float) -> None:
+    """Plain numbers on a log axis of ratios."""
+    axes.set_xscale("log")
+    steps = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0)
+    if high / low < 1.3:
+        steps = tuple(round(0.8 + 0.02 * k, 2) for k in range(0, 21))
+    elif high / low < 2.2:
+        steps = tuple(round(0.5 + 0.1 * k, 1) for k in range(0, 16))
+    axes.xaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlim(low, high)
+
+
+def forest(pairs: list[dict], floor: float | None, names: list[str], label: str) -> str:
+    """Ratios with their intervals; the band is what the same program differs from itself by."""
+    rows = [pair for pair in pairs if pair["low"] is not None]
+    if not rows:
+        return ""
+    figure, axes = _axes(0.75 + 0.27 * len(rows))
+    ends = [pair[key] for pair in rows for key in ("low", "high")] + [floor or 1.0, 1 / (floor or 1.0), 1.0]
+    spread = max(1.03, (max(ends) / min(ends)) ** 0.06)
+    if floor:
+        axes.axvspan(1 / floor, floor, color=MUTED, alpha=0.18, linewidth=0)
+    axes.axvline(1.0, color=MUTED, linewidth=1)
+    for number, pair in enumerate(reversed(rows)):
+        colour = SERIES[place_of(pair["subject"], names)]
+        axes.plot([pair["low"], pair["high"]], [number, number], color=colour, linewidth=2.2, solid_capstyle="butt")
+        sure = pair["says"].startswith(CAN_BE_SAID)
+        axes.plot([pair["ratio"]], [number], marker="o", markersize=6.5, color=colour,
+                  markerfacecolor=colour if sure else PAPER, markeredgewidth=1.5)
+        axes.annotate(f"{pair['ratio']:.3f}", (1.01, number), xycoords=("axes fraction", "data"), va="center",
+                      color=MUTED)
+    axes.set_yticks(range(len(rows)), [f"{pair['subject']} / {pair['rival']}" for pair in reversed(rows)])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(-0.6, len(rows) - 0.4)
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+    _ratio_ticks(axes, min(ends) / spread, max(ends) * spread)
+    axes.set_xlabel(label)
+    return _inline(figure, label)
+
+
+def cost_bars(rows: list[dict], names: list[str], label: str) -> str:
+    """Server and client CPU per message, cheapest server first."""
+    if not rows:
+        return ""
+    ordered = sorted(rows, key=lambda row: row["server_us"], reverse=True)
+    figure, axes = _axes(0.8 + 0.27 * len(ordered))
+    for number, row in enumerate(ordered):
+        colour = SERIES[place_of(row["contender"], names)]
+        axes.barh(number, row["server_us"], height=0.62, color=colour)
+        axes.barh(number, row["client_us"], left=row["server_us"], height=0.62, color=colour, alpha=0.28)
+        axes.annotate(f"{row['server_us']:.2f}", (row["server_us"], number), xytext=(-4, 0), textcoords="offset points",
+                      ha="right", va="center", color=PAPER, fontsize=9)
+    axes.set_yticks(range(len(ordered)), [row["contender"] for row in ordered])
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+    axes.set_xlabel("CPU per message, microseconds: the server's (solid), the client's (pale)")
+    return _inline(figure, label)
+
+
+def _legend(axes, columns: int) -> None:
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, fontsize=8.5, handlelength=2.2,
+                columnspacing=1.4, labelcolor=INK)
+
+
+def latency(rows: list[dict], names: list[str], label: str) -> str:
+    """Latency by percentile from merged histograms, as far as ten samples lie above."""
+    rows = [row for row in rows if len(row["curve"]) > 1]
+    if not rows:
+        return ""
+    figure, axes = _axes(3.3)
+    for row in rows:
+        style = _style(row["contender"], names) | {"marker": ""}
+        axes.plot(*zip(*row["curve"]), label=row["contender"], linewidth=1.6, **style)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    reach = max(row["curve"][-1][0] for row in rows)
+    marks = {1: "0 %", 2: "50 %", 10: "90 %", 100: "99 %", 1000: "99.9 %", 10**4: "99.99 %", 10**5: "99.999 %"}
+    shown = {at: text for at, text in marks.items() if at <= reach * 1.05}
+    axes.xaxis.set_major_locator(FixedLocator(list(shown)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown.get(int(round(value)), "")))
+    axes.xaxis.set_minor_locator(NullLocator())
+    _plain_log_y(axes)
+    axes.grid(axis="both")
+    axes.set_xlabel("percentile of messages")
+    axes.set_ylabel("microseconds or less")
+    _legend(axes, 4)
+    return _inline(figure, label)
+
+
+def _plain_log_y(axes) -> None:
+    low, high = axes.get_ylim()
+    steps = [base * 10**power for power in range(-3, 9) for base in (1, 2, 5)]
+    axes.yaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.tick_params(axis="y", labelcolor=MUTED)
+
+
+def series(points: list[dict], names: list[str], figure_name: str, unit: str, scale: float, label: str) -> str:
+    """Every repeat in the order it ran; hollow where a gate marked it, a cross where it is INVALID."""
+    points = [point for point in points if "figures" in point]
+    if not points:
+        return ""
+    figure, axes = _axes(3.4)
+    began = min(point["started"] for point in points)
+    for name in names:
+        mine = [point for point in points if point["contender"] == name]
+        if not mine:
+            continue
+        style = _style(name, names)
+        counted = [point for point in mine if point["status"] != INVALID]
+        axes.plot([p["started"] - began for p in counted], [p["figures"][figure_name] * scale for p in counted],
+                  label=name, linewidth=0.8, alpha=0.9, markersize=0, **(style | {"marker": ""}))
+        for point in mine:
+            at = (point["started"] - began, point["figures"][figure_name] * scale)
+            marker = "x" if point["status"] == INVALID else style["marker"]
+            fill = PAPER if point["status"] == NOISY else style["color"]
+            axes.plot(*at, marker=marker, markersize=4.5, color=style["color"], markerfacecolor=fill)
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y")
+    axes.tick_params(axis="y", labelcolor=MUTED)
+    axes.set_xlabel("seconds since the first run of the cell")
+    axes.set_ylabel(unit)
+    _legend(axes, 4)
+    return _inline(figure, label)
+
+
+def scaling(rows: list[dict], names: list[str], along: str, unit: str, label: str) -> str:
+    """Throughput along connections or threads; rows have contender, at, value."""
+    if len({row["at"] for row in rows}) < 3:
+        return ""
+    figure, axes = _axes(3.2)
+    for name in names:
+        mine = sorted((row["at"], row["value"]) for row in rows if row["contender"] == name)
+        if mine:
+            axes.plot(*zip(*mine), label=name, linewidth=1.4, markersize=4.5, **_style(name, names))
+    ticks = sorted({row["at"] for row in rows})
+    if ticks[-1] / ticks[0] > 20:
+        axes.set_xscale("log")
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y")
+    axes.tick_params(axis="y", labelcolor=MUTED)
+    axes.set_xlabel(along)
+    axes.set_ylabel(unit)
+    _legend(axes, 4)
+    return _inline(figure, label)
+

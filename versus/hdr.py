@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""HdrHistogram V2: decode the compressed base64 form, merge, and read percentiles.
+
+Percentiles of several runs come from their merged histogram, never from averaged percentiles.
+"""
+
+import base64
+import struct
+import zlib
+from dataclasses import dataclass, field
+
+COMPRESSED_COOKIE = 0x1C849304
+PLAIN_COOKIE = 0x1C849303
+# A percentile counts as known when at least this many samples lie above it.
+SAMPLES_ABOVE = 10
+
+
+class BadHistogram(ValueError):
+    """The text is not a V2 histogram."""
+
+
+@dataclass
+class Histogram:
+    """Counts by value; a value stands for its bucket by the highest value the bucket holds."""
+
+    counts: dict[int, int] = field(default_factory=dict)
+    significant_digits: int = 3
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @property
+    def mean(self) -> float:
+        return sum(v * n for v, n in self.counts.items()) / self.total if self.counts else 0.0
+
+    @property
+    def max(self) -> int:
+        return max(self.counts, default=0)
+
+    def add(self, other: "Histogram") -> None:
+        for value, count in other.counts.items():
+            self.counts[value] = self.counts.get(value, 0) + count
+
+    def percentiles(self, wanted: list[float]) -> list[int]:
+        """The value at each percentile of `wanted` (0..100, ascending); 0 where nothing was recorded."""
+        total = self.total
+        if total == 0:
+            return [0] * len(wanted)
+        ranked = sorted(self.counts.items())
+        answer, seen, at = [], 0, -1
+        for percentile in wanted:
+            rank = max(1, -(-int(round(percentile * total * 1000)) // 100000))
+            while seen < min(rank, total):
+                at += 1
+                seen += ranked[at][1]
+            answer.append(ranked[at][0])
+        return answer
+
+    def known(self, percentile: float) -> bool:
+        """Whether enough samples lie above `percentile` for it to mean something."""
+        return self.total * (100.0 - percentile) / 100.0 >= SAMPLES_ABOVE - 1e-9
+
+
+def _zigzag_words(data: bytes):
+    """The signed words of a ZigZag LEB128-64b9B payload: seven bits a byte, the ninth byte whole."""
+    at, end = 0, len(data)
+    while at < end:
+        word = shift = 0
+        while True:
+            if at >= end:
+                raise BadHistogram("the counts end inside a word")
+            byte = data[at]
+            at += 1
+            if shift == 56:
+                word |= byte << shift
+                break
+            word |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+        yield (word >> 1) ^ -(word & 1)
+
+
+def _highest_of(index: int, half_magnitude: int, unit_magnitude: int) -> int:
+    """The highest value that lands in the counter `index`."""
+    half = 1 << half_magnitude
+    bucket = (index >> half_magnitude) - 1
+    sub = (index & (half - 1)) + half
+    if bucket < 0:
+        sub -= half
+        bucket = 0
+    width = 1 << (bucket + unit_magnitude)
+    return (sub << (bucket + unit_magnitude)) + width - 1
+
+
+def decode(text: str) -> Histogram:
+    """The histogram in `text`, the V2 compressed base64 form ("HISTF..."). Raises BadHistogram."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+        cookie, length = struct.unpack_from(">ii", raw)
+        if cookie & ~0xF0 != COMPRESSED_COOKIE:
+            raise BadHistogram(f"cookie {cookie:#x} is not that of a V2 compressed histogram")
+        body = zlib.decompress(raw[8 : 8 + length])
+        plain, size, _offset, digits, lowest, _highest, _ratio = struct.unpack_from(">iiiiqqd", body)
+    except (ValueError, struct.error, zlib.error) as error:
+        raise BadHistogram(str(error)) from error
+    if plain & ~0xF0 != PLAIN_COOKIE or not 0 <= digits <= 5 or lowest < 1 or len(body) < 40 + size:
+        raise BadHistogram("the header is not that of a V2 histogram")
+    # As the format has it: enough sub-buckets to tell 2 * 10^digits single units apart.
+    half_magnitude = max((2 * 10**digits - 1).bit_length(), 1) - 1
+    unit_magnitude = lowest.bit_length() - 1
+    histogram = Histogram(significant_digits=digits)
+    index = 0
+    for word in _zigzag_words(body[40 : 40 + size]):
+        if word < 0:
+            index += -word
+            continue
+        if word:
+            histogram.counts[_highest_of(index, half_magnitude, unit_magnitude)] = word
+        index += 1
+    return histogram
+
+
+def merged(texts: list[str]) -> Histogram:
+    """One histogram of all `texts`; empty strings are passed over."""
+    total = Histogram()
+    for text in texts:
+        if text:
+            total.add(decode(text))
+    return total

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A client for exact counts, not for speed: every connection sends a block, then every echo is awaited and checked."""
+
+import socket
+from contextlib import contextmanager
+
+WAIT_S = 60.0
+
+
+class EchoDiffers(RuntimeError):
+    """The server did not send back what it was sent."""
+
+
+def block_of(size: int) -> bytes:
+    return bytes(i % 128 for i in range(size))
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    pieces, left = [], size
+    while left:
+        piece = connection.recv(left)
+        if not piece:
+            raise EchoDiffers(f"the server closed with {left} of {size} bytes owed")
+        pieces.append(piece)
+        left -= len(piece)
+    return b"".join(pieces)
+
+
+@contextmanager
+def connected(host: str, port: int, count: int):
+    """`count` connections with TCP_NODELAY, closed by RST so that they leave nothing in TIME_WAIT."""
+    connections = []
+    try:
+        for _ in range(count):
+            connection = socket.create_connection((host, port), timeout=WAIT_S)
+            connections.append(connection)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        yield connections
+    finally:
+        for connection in connections:
+            connection.close()
+
+
+def rounds(connections: list[socket.socket], size: int, count: int) -> int:
+    """`count` rounds of one message on every connection. The number of messages."""
+    block = block_of(size)
+    for _ in range(count):
+        for connection in connections:
+            connection.sendall(block)
+        for connection in connections:
+            if _receive(connection, size) != block:
+                raise EchoDiffers("the bytes echoed differ from the bytes sent")
+    return count * len(connections)

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Child processes of the harness: a server until it listens, a program until it ends, both pinned and always reaped."""
+
+import fcntl
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+START_LIMIT_S = 10.0
+STOP_LIMIT_S = 5.0
+# Below the kernel's ephemeral range, so that clients in TIME_WAIT never hold a server's port.
+FIRST_PORT, LAST_PORT = 20000, 32000
+F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
+_next_port = [FIRST_PORT + os.getpid() * 7 % (LAST_PORT - FIRST_PORT)]
+
+
+class StartFailed(RuntimeError):
+    """A server did not come to listen: one sentence why."""
+
+
+@dataclass(frozen=True)
+class Pins:
+    """The CPUs of the server and of the client; empty where they are too few to keep the two apart."""
+
+    server: tuple[int, ...] = ()
+    client: tuple[int, ...] = ()
+
+    @staticmethod
+    def of(threads: int) -> "Pins":
+        cpus = sorted(os.sched_getaffinity(0))
+        if len(cpus) < 2 * threads:
+            return Pins()
+        return Pins(tuple(cpus[:threads]), tuple(cpus[threads : 2 * threads]))
+
+    @property
+    def words(self) -> str:
+        if not self.server:
+            return "server and client share the CPUs: there are too few to keep them apart"
+        join = ",".join
+        return f"server on CPU {join(map(str, self.server))}, client on CPU {join(map(str, self.client))}"
+
+
+def raise_fd_limit() -> int:
+    """Raises this process's limit of open files (children inherit it) to the hard one, and returns it."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return hard
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """A port nobody listens on now."""
+    for _ in range(LAST_PORT - FIRST_PORT):
+        port = _next_port[0]
+        _next_port[0] = port + 1 if port + 1 < LAST_PORT else FIRST_PORT
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((host, port))
+                return port
+            except OSError:
+                continue
+    raise StartFailed(f"There is no free port between {FIRST_PORT} and {LAST_PORT}.")
+
+
+def spawn(words: list[str], cpus: tuple[int, ...] = (), **options) -> subprocess.Popen:
+    """Starts `words`; the child inherits the affinity this process has for the moment of the fork."""
+    mine = os.sched_getaffinity(0)
+    if cpus:
+        os.sched_setaffinity(0, cpus)
+    try:
+        return subprocess.Popen(words, stdin=subprocess.DEVNULL, **options)
+    finally:
+        if cpus:
+            os.sched_setaffinity(0, mine)
+
+
+def wait_for_end(child: subprocess.Popen, limit_s: float) -> bool:
+    """Whether `child` ended within the limit; wakes at once, without polling."""
+    if child.poll() is not None:
+        return True
+    handle = os.pidfd_open(child.pid)
+    try:
+        ready, _, _ = select.select([handle], [], [], limit_s)
+    finally:
+        os.close(handle)
+    if ready:
+        child.wait()
+    return bool(ready)
+
+
+def stop(child: subprocess.Popen) -> bool:
+    """Ends `child` by SIGTERM, then by force. Whether it went at the first asking."""
+    if child.poll() is None:
+        child.send_signal(signal.SIGTERM)
+    if wait_for_end(child, STOP_LIMIT_S):
+        return True
+    child.kill()
+    child.wait()
+    return False
+
+
+def _accepts(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=0.2).close()
+        return True
+    except OSError:
+        return False
+
+
+def _await_listening(child: subprocess.Popen, host: str, port: int, knock: bool) -> int:
+    """The port `child` listens on: as its "listening on HOST:PORT" line says, or, with `knock`, once it accepts."""
+    deadline = time.monotonic() + START_LIMIT_S
+    pipe = child.stdout.fileno()
+    seen = b""
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([pipe], [], [], 0.005 if knock else deadline - time.monotonic())
+        if ready:
+            piece = os.read(pipe, 4096)
+            seen += piece
+            for line in seen.split(b"\n")[:-1]:
+                _, found, where = line.partition(b"listening on ")
+                if found:
+                    return int(where.split()[0].rpartition(b":")[2])
+            if not piece:
+                break
+        if knock and _accepts(host, port):
+            return port
+    if wait_for_end(child, 0.2):
+        raise StartFailed(f"it ended with exit code {child.returncode} before it listened")
+    raise StartFailed(f"it did not listen within {START_LIMIT_S:.0f} s")
+
+
+@dataclass(frozen=True)
+class Server:
+    pid: int
+    host: str
+    port: int
+    child: subprocess.Popen
+
+    @property
+    def target(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+@contextmanager
+def serving(words_for, cpus: tuple[int, ...] = (), knock: bool = False) -> Iterator[Server]:
+    """A server running for the length of the block. `words_for(host, port)` gives its command line."""
+    host = "127.0.0.1"
+    port = free_port(host)
+    words = words_for(host, port)
+    with tempfile.TemporaryFile() as complaints:
+        try:
+            child = spawn(words, cpus, stdout=subprocess.PIPE, stderr=complaints)
+        except OSError as error:
+            raise StartFailed(f"{words[0]}: {error.strerror}") from error
+        try:
+            fcntl.fcntl(child.stdout.fileno(), F_SETPIPE_SZ, 1 << 20)  # a talkative server is not held up
+            try:
+                yield Server(child.pid, host, _await_listening(child, host, port, knock), child)
+            except StartFailed as error:
+                complaints.seek(0)
+                said = complaints.read(300).decode(errors="replace").strip().splitlines()
+                raise StartFailed(f"{words[0]}: {error}" + (f" ({said[0]})" if said else "")) from error
+        finally:
+            stop(child)
+            child.stdout.close()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int | None  # None: it had to be ended
+    out: str
+    complaint: str
+
+
+def run(words: list[str], cpus: tuple[int, ...] = (), limit_s: float = 60.0) -> Outcome:
+    """Runs a program to its end, at most `limit_s`."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints:
+        try:
+            child = spawn(words, cpus, stdout=out, stderr=complaints)
+        except OSError as error:
+            return Outcome(127, "", f"{words[0]}: {error.strerror}")
+        try:
+            ended = wait_for_end(child, limit_s)
+        finally:
+            if child.returncode is None:
+                child.kill()
+                child.wait()
+        out.seek(0)
+        complaints.seek(0)
+        said = complaints.read(2000).decode(errors="replace").strip().splitlines()
+        words_out = out.read().decode(errors="replace")
+        return Outcome(child.returncode if ended else None, words_out, said[0] if said else "")

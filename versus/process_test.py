@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Children start, are pinned, and are gone afterwards; the lockstep client and the tools' tables count exactly."""
+
+import os
+import sys
+import time
+
+import pytest
+
+from versus import counters, fakes, lockstep, process, roster, traces
+from versus.bars import instructions
+from versus.bars.common import CannotMeasure
+
+SUMMARY = """% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ----------------
+ 60.00    0.001234           1      2000        12 recvfrom
+ 30.00    0.000600           1      2000           sendto
+ 10.00    0.000100           1        10           epoll_wait
+------ ----------- ----------- --------- --------- ----------------
+100.00    0.001934           1      4010        12 total
+"""
+
+
+@pytest.fixture
+def server(tmp_path):
+    contender = roster.built_in(fakes.make_bin(tmp_path / "bin"))[0]
+    with process.serving(contender.for_threads(1)) as running:
+        yield running
+
+
+def test_a_server_is_gone_when_its_block_ends(tmp_path):
+    contender = roster.built_in(fakes.make_bin(tmp_path / "bin"))[0]
+    with process.serving(contender.for_threads(1)) as running:
+        pid = running.pid
+    assert running.child.returncode == 0 and not os.path.exists(f"/proc/{pid}")
+
+
+def test_lockstep_counts_and_checks(server):
+    with lockstep.connected(server.host, server.port, 1) as connections:
+        assert lockstep.rounds(connections, 1000, 3) == 3
+
+
+def test_a_server_that_answers_otherwise_is_noticed(tmp_path):
+    liar = tmp_path / "liar"
+    liar.write_text(fakes.SERVER.replace("peer.sendall(data)", "peer.sendall(b'x' * len(data))"))
+    liar.chmod(0o755)
+    with process.serving(lambda host, port: [str(liar), "--listen", f"{host}:{port}"]) as running:
+        with lockstep.connected(running.host, running.port, 1) as connections:
+            with pytest.raises(lockstep.EchoDiffers):
+                lockstep.rounds(connections, 64, 1)
+
+
+def test_a_silent_server_is_found_by_knocking(tmp_path):
+    silent = tmp_path / "silent"
+    silent.write_text(fakes.SERVER.replace('print("listening', '0 and print("listening'))
+    silent.chmod(0o755)
+    with process.serving(lambda host, port: [str(silent), "--listen", f"{host}:{port}"], knock=True) as running:
+        assert running.child.poll() is None
+
+
+@pytest.mark.parametrize("words, why", [(["/bin/false"], "exit code 1"), (["/nowhere/at/all"], "No such file")])
+def test_a_server_that_does_not_start_says_why(words, why):
+    with pytest.raises(process.StartFailed, match=why):
+        with process.serving(lambda host, port: words):
+            pass
+
+
+def test_a_program_that_takes_too_long_is_ended():
+    outcome = process.run(["/bin/sleep", "60"], limit_s=0.05)
+    assert outcome.code is None
+
+
+def test_a_programs_words_and_complaint_are_kept():
+    outcome = process.run([sys.executable, "-c", "import sys; print('out'); sys.exit('no')"])
+    assert (outcome.code, outcome.out, outcome.complaint) == (1, "out\n", "no")
+
+
+def test_a_child_is_pinned_and_the_parent_is_not():
+    mine = os.sched_getaffinity(0)
+    one = (min(mine),)
+    outcome = process.run([sys.executable, "-c", "import os; print(sorted(os.sched_getaffinity(0)))"], one)
+    assert outcome.out.strip() == str(list(one)) and os.sched_getaffinity(0) == mine
+
+
+def test_the_cpu_of_a_process_is_read_to_the_nanosecond(server):
+    began = counters.process_cpu_s(os.getpid())
+    until = time.process_time() + 0.02
+    while time.process_time() < until:
+        pass
+    assert 0.02 <= counters.process_cpu_s(os.getpid()) - began < 2.0
+    assert counters.process_cpu_s(server.pid) > 0
+    assert counters.process_rss_bytes(server.pid) > 1 << 20
+
+
+def test_foreign_load_leaves_out_our_own_children():
+    before = counters.sample()
+    process.run([sys.executable, "-c", "pass"])
+    after = counters.sample()
+    assert after.own_s > before.own_s
+    assert counters.between(before, after).foreign_s >= 0.0
+
+
+def test_the_table_of_strace_is_read():
+    assert traces.parse_summary(SUMMARY) == {"recvfrom": 2000, "sendto": 2000, "epoll_wait": 10}
+    assert traces.parse_summary("") == {}
+
+
+def test_the_total_of_callgrind_is_read():
+    assert instructions.parse_total("version: 1\nsummary: 1234\nfn=x\ntotals: 1234\n") == 1234
+    with pytest.raises(CannotMeasure):
+        instructions.parse_total("version: 1\n")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who is compared: the table of contenders, and anyone else's given as NAME=COMMAND."""
+
+import re
+import shlex
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+PLACEHOLDERS = ("listen", "host", "port", "threads")
+TWIN = "peal-epoll-twin"
+TWIN_OF = "peal-epoll"
+
+
+class BadContender(ValueError):
+    """A contender given on the command line is malformed: one sentence why."""
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A server program. `command` holds {listen} {host} {port} {threads}, filled in for each run."""
+
+    name: str
+    command: tuple[str, ...]
+    note: str
+    shown: bool = True  # the A/A twin has no row of its own in the tables of contenders
+    usual: bool = True  # a variant that is not usual runs only where it is named
+    given: bool = False  # named on the command line: it need not print where it listens
+
+    def words(self, host: str, port: int, threads: int) -> list[str]:
+        values = {"listen": f"{host}:{port}", "host": host, "port": str(port), "threads": str(threads)}
+        return [word.format(**values) for word in self.command]
+
+    def for_threads(self, threads: int):
+        """words() as process.serving() wants it."""
+        return lambda host, port: self.words(host, port, threads)
+
+    @property
+    def program(self) -> str:
+        return self.command[0]
+
+    def missing(self) -> str:
+        """Why this contender cannot run here, or ""."""
+        return "" if shutil.which(self.program) else f"{self.program} is not there"
+
+
+def built_in(bin_dir: Path) -> list[Contender]:
+    """The table, by where `make build` leaves the programs."""
+    folder = bin_dir / "contenders"
+    words = ("--listen", "{listen}", "--threads", "{threads}")
+
+    def peer(name: str, note: str, **more) -> Contender:
+        return Contender(name, (str(folder / name.replace("-", "_")), *words), note, **more)
+
+    def peal(name: str, engine: str, note: str) -> Contender:
+        return Contender(name, (str(bin_dir / "peal"), "serve", "pingpong", "--engine", engine, *words), note)
+
+    return [
+        peer("raw-epoll", "a bare epoll loop in C: the floor"),
+        peer("raw-uring", "a bare io_uring loop in C"),
+        peer("libevent", "libevent's bufferevent"),
+        peer("libevent-write-first", "libevent, its output written at once by hand", usual=False),
+        peer("asio-shared", "asio, one io_context shared by all threads"),
+        peer("asio-per-thread", "asio, one io_context per thread"),
+        peer("libuv", "libuv's streams"),
+        peal("peal-epoll", "epoll", "peal on epoll"),
+        peal("peal-uring", "io_uring", "peal on io_uring"),
+    ]
+
+
+def given(text: str) -> Contender:
+    """The contender in NAME=COMMAND. Raises BadContender."""
+    name, equals, command = text.partition("=")
+    if not equals or not command.strip():
+        raise BadContender(f"'{text}' is not NAME=COMMAND.")
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}", name):
+        raise BadContender(f"'{name}' cannot be a contender's name: use letters, digits, '-', '_', '.' and '+'.")
+    try:
+        words = tuple(shlex.split(command))
+        filled = " ".join(words).format(**{holder: "" for holder in PLACEHOLDERS})
+    except (ValueError, KeyError, IndexError) as error:
+        raise BadContender(f"The command of '{name}' cannot be read: {error}; it may hold {{listen}} {{host}} {{port}} "
+                           "{threads}.") from error
+    if filled == " ".join(words) or not ("{listen}" in command or "{port}" in command):
+        raise BadContender(f"The command of '{name}' must hold {{listen}} or {{port}}, so that it can be told where.")
+    return Contender(name, words, "given on the command line", given=True)
+
+
+def twin(contenders: list[Contender], folder: Path) -> Contender | None:
+    """The A/A twin: peal-epoll's program copied to a second path, so that only the path differs."""
+    original = next((c for c in contenders if c.name == TWIN_OF), None)
+    if original is None:
+        return None
+    copy = folder / Path(original.program).name
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy2(original.program, copy)
+    return Contender(TWIN, (str(copy), *original.command[1:]), "the same program at a second path (A/A)", shown=False)
+
+
+def choose(bin_dir: Path, extra: list[str], only: list[str]) -> tuple[list[Contender], list[str]]:
+    """The contenders asked for that can run, and a sentence for each that cannot. Raises BadContender."""
+    table = built_in(bin_dir) + [given(text) for text in extra]
+    names = [contender.name for contender in table]
+    for name in names:
+        if names.count(name) > 1:
+            raise BadContender(f"There are two contenders named '{name}'.")
+    for name in only:
+        if name not in names:
+            raise BadContender(f"There is no contender '{name}'; there are {', '.join(names)}.")
+    wanted = [contender for contender in table if contender.name in only or (not only and contender.usual)]
+    absent = [f"{contender.name}: {contender.missing()}" for contender in wanted if contender.missing()]
+    return [contender for contender in wanted if not contender.missing()], absent

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Contenders: the table, commands of others, the twin."""
+
+import pytest
+
+from versus import roster
+from versus.fakes import make_bin
+
+
+def test_a_command_is_filled_in_word_by_word():
+    contender = roster.given("mine=./my server --at {host}:{port} --listen={listen} -t {threads}")
+    assert contender.words("127.0.0.1", 9981, 2) == [
+        "./my", "server", "--at", "127.0.0.1:9981", "--listen=127.0.0.1:9981", "-t", "2"]
+
+
+def test_quotes_keep_words_together():
+    contender = roster.given("mine='./a path/server' {port}")
+    assert contender.words("127.0.0.1", 1, 1) == ["./a path/server", "1"]
+
+
+@pytest.mark.parametrize("text", ["mine", "mine=", "=./server {port}", "mi ne=./s {port}", "mine=./server",
+                                  "mine=./s {threads}", "mine=./s {port} {nonsense}", "mine=./s '{port}",
+                                  "mine=./s {0} {port}"])
+def test_a_malformed_contender_is_one_sentence(text):
+    with pytest.raises(roster.BadContender) as raised:
+        roster.given(text)
+    assert "\n" not in str(raised.value) and str(raised.value).endswith(".")
+
+
+def test_the_table_serves_as_the_contract_says(tmp_path):
+    table = {contender.name: contender for contender in roster.built_in(tmp_path)}
+    assert table["peal-uring"].words("127.0.0.1", 7, 3) == [
+        f"{tmp_path}/peal", "serve", "pingpong", "--engine", "io_uring", "--listen", "127.0.0.1:7", "--threads", "3"]
+    assert table["asio-per-thread"].words("127.0.0.1", 7, 3)[0] == f"{tmp_path}/contenders/asio_per_thread"
+
+
+def test_who_is_not_built_is_named(tmp_path):
+    ready, absent = roster.choose(make_bin(tmp_path / "bin", ("raw_epoll",)), [], [])
+    assert [contender.name for contender in ready] == ["raw-epoll", "peal-epoll", "peal-uring"]
+    assert any(line.startswith("libuv: ") for line in absent) and len(absent) == 5
+
+
+def test_only_those_asked_for_run_and_a_stranger_is_refused(tmp_path):
+    folder = make_bin(tmp_path / "bin")
+    ready, absent = roster.choose(folder, ["mine=/bin/cat {port}"], ["mine", "libuv"])
+    assert [contender.name for contender in ready] == ["libuv", "mine"] and not absent
+    with pytest.raises(roster.BadContender, match="no contender 'nobody'"):
+        roster.choose(folder, [], ["nobody"])
+    with pytest.raises(roster.BadContender, match="two contenders"):
+        roster.choose(folder, ["libuv=/bin/cat {port}"], [])
+
+
+def test_the_twin_is_the_same_program_at_another_path(tmp_path):
+    ready, _ = roster.choose(make_bin(tmp_path / "bin"), [], [])
+    twin = roster.twin(ready, tmp_path / "twin")
+    original = next(contender for contender in ready if contender.name == roster.TWIN_OF)
+    assert twin.program != original.program and twin.command[1:] == original.command[1:]
+    assert open(twin.program, "rb").read() == open(original.program, "rb").read()
+    assert roster.twin([c for c in ready if c is not original], tmp_path / "none") is None

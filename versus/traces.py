@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""System calls per message, counted by strace outside the measured blocks.
+
+strace is attached once the connections stand, so that every call counted belongs to a message; a server under strace is
+slow, and so finds more ready at each wait: a loop's figure is a lower bound of its waits.
+"""
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from versus import lockstep, process
+from versus.experiments import Cell
+from versus.roster import Contender
+
+MESSAGES = {1: 500}
+MESSAGES_AT_LEAST = 2000
+ATTACH_LIMIT_S = 5.0
+
+
+def available() -> bool:
+    return shutil.which("strace") is not None
+
+
+def parse_summary(text: str) -> dict[str, int]:
+    """Calls by name from the table of `strace -c`."""
+    calls = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) >= 5 and words[0].replace(".", "").isdigit() and words[-1] != "total" and words[3].isdigit():
+            calls[words[-1]] = calls.get(words[-1], 0) + int(words[3])
+    return calls
+
+
+def _attached(tracer: subprocess.Popen) -> bool:
+    """Whether strace has said that it attached to the server."""
+    os.set_blocking(tracer.stderr.fileno(), False)
+    deadline = time.monotonic() + ATTACH_LIMIT_S
+    seen = b""
+    while time.monotonic() < deadline and tracer.poll() is None:
+        seen += tracer.stderr.read() or b""
+        if b"attached" in seen:
+            return True
+        time.sleep(0.002)
+    return False
+
+
+def calls_per_message(contender: Contender, cell: Cell) -> dict[str, float] | None:
+    """System calls per message by name, or None where they cannot be counted."""
+    rounds = MESSAGES.get(cell.connections) or max(2, MESSAGES_AT_LEAST // cell.connections)
+    with tempfile.NamedTemporaryFile("r", prefix="versus-strace-") as summary:
+        try:
+            with process.serving(contender.for_threads(cell.threads), (), contender.given) as server:
+                with lockstep.connected(server.host, server.port, cell.connections) as connections:
+                    lockstep.rounds(connections, cell.size, 2)
+                    words = ["strace", "-c", "-f", "-o", summary.name, "-p", str(server.pid)]
+                    tracer = process.spawn(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                    try:
+                        if not _attached(tracer):
+                            return None
+                        messages = lockstep.rounds(connections, cell.size, rounds)
+                    finally:
+                        if tracer.poll() is None:
+                            tracer.send_signal(signal.SIGINT)
+                        if not process.wait_for_end(tracer, ATTACH_LIMIT_S):
+                            tracer.kill()
+                            tracer.wait()
+                        tracer.stderr.close()
+        except (process.StartFailed, lockstep.EchoDiffers, OSError):
+            return None
+        calls = parse_summary(summary.read())
+    return {name: count / messages for name, count in sorted(calls.items())} if calls else None

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The verdict in plain words, from the claims and the pairs."""
+
+from versus.experiments import METRICS
+
+UNQUIET_SHARE = 0.1
+SPOKEN_CELLS = 4
+SPOKEN = {"peal-epoll": "peal on epoll", "peal-uring": "peal on io_uring", "raw-epoll": "the raw epoll loop",
+          "raw-uring": "the raw io_uring loop"}
+
+
+def name_of(contender: str) -> str:
+    return SPOKEN.get(contender, contender)
+
+
+def span(row: dict) -> str:
+    """"0.98 (0.97 to 1.01)"."""
+    if row["ratio"] is None:
+        return "-"
+    if row["low"] is None:
+        return f"{row['ratio']:.2f} (too few runs for an interval)"
+    return f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+
+
+def _count(verdicts: list[str], wanted: str) -> int:
+    return sum(1 for verdict in verdicts if verdict == wanted)
+
+
+def headline(claims: list[dict]) -> tuple[str, str]:
+    """(tone, sentence) of the banner; the tone is good, bad or unsure."""
+    verdicts = [claim["verdict"] for claim in claims]
+    if not verdicts or all(verdict == "not measured" for verdict in verdicts):
+        return "unsure", "No claim was measured: the contenders it speaks of did not run, or too few blocks did."
+    count = len(verdicts)
+    if _count(verdicts, "met") == count:
+        return "good", f"All {count} claims declared beforehand are met."
+    spoken = {"met": "met", "not met": "not met", "cannot tell": "cannot be told", "not measured": "not measured"}
+    parts = [f"{_count(verdicts, verdict)} {words}" for verdict, words in spoken.items() if _count(verdicts, verdict)]
+    return "bad" if "not met" in verdicts else "unsure", f"Of {count} claims declared beforehand: {', '.join(parts)}."
+
+
+def sentences(results: dict) -> list[str]:
+    """What was found, a sentence a cell, from peal-epoll's side; of many cells, those that claims are about."""
+    titles = {cell["name"]: cell["title"] for cell in results["experiment"]["cells"]}
+    if len(titles) > SPOKEN_CELLS:
+        claimed = {claim["cell"] for claim in results["claims"]}
+        titles = {name: title for name, title in titles.items() if name in claimed}
+    lines = []
+    for cell, title in titles.items():
+        mine = [pair for pair in results["pairs"]
+                if pair["cell"] == cell and pair["subject"] == "peal-epoll" and pair["ratio"] is not None]
+        cpu = {pair["rival"]: pair for pair in mine if pair["metric"] == "server_cpu"}
+        speed = {pair["rival"]: pair for pair in mine if pair["metric"] == "speed"}
+        parts = []
+        if "raw-epoll" in cpu:
+            parts.append(f"{span(cpu['raw-epoll'])} times the {METRICS['server_cpu'][0]} of the raw epoll loop")
+        if "raw-epoll" in speed:
+            parts.append(f"{span(speed['raw-epoll'])} times its round trips per second")
+        proven = {claim["rival"] for claim in results["claims"] if claim["cell"] == cell and claim["bar"] is None
+                  and claim["subject"] == "peal-epoll" and claim["verdict"] == "met"}
+        proven |= {name for name, pair in cpu.items() if pair["says"] == "less CPU"}
+        rivals = [name for name in cpu if name in proven and not name.startswith(("raw", "peal"))]
+        if rivals:
+            parts.append(f"less CPU than {_listed(rivals)}")
+        dearer = [name for name, pair in cpu.items()
+                  if pair["says"].startswith("more CPU") and not name.startswith("peal")]
+        if dearer:
+            parts.append(f"but more CPU than {_listed(dearer)}")
+        if parts:
+            lines.append(f"{title}: peal on epoll takes {', '.join(parts)}.")
+    return lines + disturbance(results)
+
+
+def disturbance(results: dict) -> list[str]:
+    """A warning where steal or foreign load marked more than a tenth of the runs."""
+    outside = {"steal", "foreign_load"}
+    marked = sum(1 for run in results["runs"] if any(gate["name"] in outside for gate in run["gates"]))
+    if marked <= UNQUIET_SHARE * len(results["runs"]):
+        return []
+    return [f"The machine was not quiet: steal or the load of other programs marked {marked} of {len(results['runs'])} "
+            "runs, so intervals are wider than they need be. Run it again on an idle machine."]
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
