@@ -24,6 +24,7 @@ double milliseconds(double ns) { return ns / 1e6; }
 void judge_answers(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
   if (!outcome.failures.empty()) {
     std::vector<std::string> kinds;
+    kinds.reserve(outcome.failures.kinds.size());
     for (const auto& [kind, failure] : outcome.failures.kinds) {
       kinds.push_back(fmt::format("{} {} (first: {})", kind, failure.count, failure.first));
     }

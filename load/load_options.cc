@@ -35,23 +35,23 @@ constexpr size_t kFdsBeside = 32;
 }  // namespace
 
 std::optional<Duration> parse_duration(std::string_view text) {
-  static constexpr std::array<Unit, 6> units{
+  static constexpr std::array<Unit, 6> kUnits{
       {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 6e10}, {"h", 3.6e12}}};
-  const std::optional<double> ns = parse_with_unit(text, units);
+  const std::optional<double> ns = parse_with_unit(text, kUnits);
   if (!ns || *ns > static_cast<double>(kLongest.count())) return std::nullopt;
   return Duration(std::llround(*ns));
 }
 
 std::optional<double> parse_rate(std::string_view text) {
-  static constexpr std::array<Unit, 6> units{{{"", 1}, {"/s", 1}, {"k", 1e3}, {"k/s", 1e3}, {"M", 1e6}, {"M/s", 1e6}}};
-  const std::optional<double> rate = parse_with_unit(text, units);
+  static constexpr std::array<Unit, 6> kUnits{{{"", 1}, {"/s", 1}, {"k", 1e3}, {"k/s", 1e3}, {"M", 1e6}, {"M/s", 1e6}}};
+  const std::optional<double> rate = parse_with_unit(text, kUnits);
   if (!rate || *rate <= 0 || *rate > kMostRate) return std::nullopt;
   return rate;
 }
 
 std::optional<size_t> parse_size(std::string_view text) {
-  static constexpr std::array<Unit, 4> units{{{"", 1}, {"B", 1}, {"KiB", 1024}, {"MiB", 1048576}}};
-  const std::optional<double> bytes = parse_with_unit(text, units);
+  static constexpr std::array<Unit, 4> kUnits{{{"", 1}, {"B", 1}, {"KiB", 1024}, {"MiB", 1048576}}};
+  const std::optional<double> bytes = parse_with_unit(text, kUnits);
   if (!bytes || *bytes < 1 || *bytes > static_cast<double>(kMostBytes) || *bytes != std::floor(*bytes)) {
     return std::nullopt;
   }

@@ -16,14 +16,14 @@ using Out = std::back_insert_iterator<std::string>;
 std::string human_rate(double rate) { return human_count(static_cast<uint64_t>(std::llround(rate))); }
 
 void add_times(Out out, std::string_view name, const Histogram& times) {
-  static constexpr std::array<std::pair<std::string_view, double>, 5> columns{
+  static constexpr std::array<std::pair<std::string_view, double>, 5> kColumns{
       {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}, {"p99.9", 99.9}}};
   fmt::format_to(out, "{:<12}", name);
   if (times.empty()) {
     fmt::format_to(out, "no message came back\n");
     return;
   }
-  for (const auto& [label, percent] : columns) {
+  for (const auto& [label, percent] : kColumns) {
     fmt::format_to(out, "{} {}  ", label, human_time(static_cast<double>(times.value_at_percentile(percent))));
   }
   fmt::format_to(out, "max {}\n", human_time(static_cast<double>(times.max())));
@@ -87,9 +87,9 @@ std::string live_line(const LoadOptions& options, const Progress& progress) {
 }
 
 std::string human_time(double ns) {
-  static constexpr std::array<std::pair<double, std::string_view>, 4> units{
+  static constexpr std::array<std::pair<double, std::string_view>, 4> kUnits{
       {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
-  for (const auto& [factor, unit] : units) {
+  for (const auto& [factor, unit] : kUnits) {
     // What would round up to 1000 of the smaller unit belongs to this one.
     if (ns < factor * 0.9995 && factor > 1) continue;
     const double value = ns / factor;

@@ -131,7 +131,7 @@ TEST_P(ClientTest, connect_that_is_never_answered_times_out) {
 
 TEST_P(ClientTest, text_that_is_no_address) {
   Client client(loop(), journal.callbacks());
-  EXPECT_EQ(client.connect("localhost:80").error(), make_error_code(Trouble::kBadAddress));
+  EXPECT_EQ(test::error_of(client.connect("localhost:80")), make_error_code(Trouble::kBadAddress));
   EXPECT_EQ(client.connect(refused_address()).has_value(), true) << "a bad address must claim nothing";
 }
 
@@ -145,15 +145,15 @@ TEST_P(ClientTest, second_start_is_refused_until_stopped) {
   auto server = serve(test::echoing());
   Client client(loop(), journal.callbacks());
   ASSERT_TRUE(client.connect(address()));
-  EXPECT_EQ(client.connect(address()).error(), errno_code(EALREADY));
+  EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY));
   ASSERT_TRUE(told("open"));
-  EXPECT_EQ(client.connect(address()).error(), errno_code(EALREADY));
+  EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY));
   client.stop();
   EXPECT_TRUE(client.connect(address()));
-  EXPECT_EQ(client.connect(address()).error(), errno_code(EALREADY));
+  EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY));
   ASSERT_TRUE(told("open", 2));
   ASSERT_TRUE(told("close: closed here"));
-  EXPECT_EQ(client.connect(address()).error(), errno_code(EALREADY)) << "the old connection's end is not the new one's";
+  EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY)) << "the old connection's end is not the new one's";
 }
 
 TEST_P(ClientTest, closed_connection_lets_start_again) {
@@ -273,8 +273,8 @@ TEST_P(ClientTest, from_a_source_address) {
 TEST_P(ClientTest, connect_after_the_loops_end_is_an_error) {
   Client client(loop(), journal.callbacks());
   end_loop();
-  EXPECT_EQ(client.connect("127.0.0.1:1").error(), make_error_code(Trouble::kLoopStopped));
-  EXPECT_EQ(client.connect("127.0.0.1:1").error(), make_error_code(Trouble::kLoopStopped));
+  EXPECT_EQ(test::error_of(client.connect("127.0.0.1:1")), make_error_code(Trouble::kLoopStopped));
+  EXPECT_EQ(test::error_of(client.connect("127.0.0.1:1")), make_error_code(Trouble::kLoopStopped));
   client.stop();
   EXPECT_EQ(client.stats().opened, 0u);
 }

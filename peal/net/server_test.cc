@@ -132,9 +132,9 @@ TEST_P(ServerTest, port_already_taken_is_an_error_in_every_mode) {
     for (AcceptMode mode : kModes) {
       SCOPED_TRACE(fmt::format("{} after {}", static_cast<int>(mode), static_cast<int>(taker)));
       Server second(*group, placing(), {.accept = mode});
-      EXPECT_EQ(second.listen(address).error(), errno_code(EADDRINUSE));
+      EXPECT_EQ(test::error_of(second.listen(address)), errno_code(EADDRINUSE));
       Server alone(loop(), placing(), {.accept = mode});
-      EXPECT_EQ(alone.listen(address).error(), errno_code(EADDRINUSE));
+      EXPECT_EQ(test::error_of(alone.listen(address)), errno_code(EADDRINUSE));
     }
     expect_echo(address);
   }
@@ -157,17 +157,17 @@ TEST_P(ServerTest, address_that_fails_leaves_the_others_listening) {
 
 TEST_P(ServerTest, bad_addresses_are_told_apart) {
   Server server(loop(), placing());
-  EXPECT_EQ(server.listen("localhost:0").error(), make_error_code(Trouble::kBadAddress));
-  EXPECT_EQ(server.listen("").error(), make_error_code(Trouble::kBadAddress));
-  EXPECT_EQ(server.listen("unix:" + std::string(200, 'x')).error(), make_error_code(Trouble::kPathTooLong));
-  EXPECT_EQ(server.listen("192.0.2.1:0").error(), errno_code(EADDRNOTAVAIL));
-  EXPECT_EQ(server.listen("unix:/nowhere/at/all/socket").error(), errno_code(ENOENT));
+  EXPECT_EQ(test::error_of(server.listen("localhost:0")), make_error_code(Trouble::kBadAddress));
+  EXPECT_EQ(test::error_of(server.listen("")), make_error_code(Trouble::kBadAddress));
+  EXPECT_EQ(test::error_of(server.listen("unix:" + std::string(200, 'x'))), make_error_code(Trouble::kPathTooLong));
+  EXPECT_EQ(test::error_of(server.listen("192.0.2.1:0")), errno_code(EADDRNOTAVAIL));
+  EXPECT_EQ(test::error_of(server.listen("unix:/nowhere/at/all/socket")), errno_code(ENOENT));
 }
 
 TEST_P(ServerTest, listening_after_the_loops_end_is_an_error) {
   Server server(loop(), placing());
   end_loop();
-  EXPECT_EQ(server.listen("127.0.0.1:0").error(), make_error_code(Trouble::kLoopStopped));
+  EXPECT_EQ(test::error_of(server.listen("127.0.0.1:0")), make_error_code(Trouble::kLoopStopped));
   EXPECT_EQ(server.stats().opened, 0u);
   server.stop_listening();
 }
@@ -192,7 +192,7 @@ TEST_P(ServerTest, unix_socket_file_lives_as_long_as_its_server) {
       EXPECT_EQ(address->to_string(), folder.socket_address());
       for (int i = 0; i < 4; ++i) expect_echo(*address);
       Server second(*group, placing(), {.accept = mode});
-      EXPECT_EQ(second.listen(folder.socket_address()).error(), errno_code(EADDRINUSE));
+      EXPECT_EQ(test::error_of(second.listen(folder.socket_address())), errno_code(EADDRINUSE));
       expect_echo(*address);
     }
     // The listening socket closes in the loop's next turn.
@@ -215,7 +215,7 @@ TEST_P(ServerTest, stale_socket_file_is_replaced_and_another_file_is_not) {
   ASSERT_TRUE(wait_until([&] { return ::access(folder.socket_path().c_str(), F_OK) != 0; }));
   ASSERT_TRUE(std::filesystem::create_directory(folder.socket_path()));
   Server server(loop(), placing());
-  EXPECT_EQ(server.listen(address).error(), errno_code(EADDRINUSE));
+  EXPECT_EQ(test::error_of(server.listen(address)), errno_code(EADDRINUSE));
   EXPECT_TRUE(std::filesystem::is_directory(folder.socket_path()));
 }
 

@@ -195,7 +195,7 @@ TEST(Serve, port_taken_is_said_in_one_sentence) {
 TEST(Serve, what_is_asked_wrongly_exits_with_2_and_one_sentence) {
   const std::vector<std::vector<std::string>> wrong = {
       {"serve", "pingpong", "--listen", "localhost"},
-      {"serve", "pingpong", "--listen", "127.0.0.1:0x50"},
+      {"serve", "pingpong", "--listen", "127.0.0.1:http"},
       {"serve", "pingpong", "--listen", ""},
       {"serve", "pingpong", "--no-such-option"},
       {"serve", "pingpong", "--threads", "0"},

@@ -35,7 +35,7 @@ TEST_P(RestartedClient, whose_old_connection_lingers_still_reconnects) {
   ASSERT_TRUE(wait_until([&] { return at_server.size() == 2 && journal.count("open") == 2; }));
   ask([&] { at_server[0].close(); });
   ASSERT_TRUE(wait_until([&] { return journal.count("close: closed here") == 1; }));
-  EXPECT_EQ(client.connect(address()).error(), errno_code(EALREADY));
+  EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY));
   ask([&] { at_server[1].abort(); });
   ASSERT_TRUE(wait_until([&] { return journal.count("open") == 3; }));
   ask([&] { at_server.clear(); });

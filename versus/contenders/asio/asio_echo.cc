@@ -29,9 +29,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::array<char, 20 * 1024> buffer_;
 };
 
-void start_session(Socket socket) {
-  std::make_shared<Session>(std::move(socket))->read();
-}
+void start_session(Socket socket) { std::make_shared<Session>(std::move(socket))->read(); }
 
 }  // namespace
 

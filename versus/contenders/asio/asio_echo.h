@@ -4,8 +4,9 @@
 // default, and asio recycles the memory of its operations by itself. A session lives while a handler of it is pending.
 #pragma once
 #include <array>
-#include <asio.hpp>
 #include <memory>
+
+#include <asio.hpp>
 
 // Accepts on the listener it adopts. A session runs on the io_context that accepted it, one handler at a time, so no
 // strand is needed however many threads run that io_context.

@@ -107,9 +107,12 @@ static uint64_t run(struct churn* churn, double total, double duration, double r
 
 int main(int argc, char** argv) {
   double concurrent = 16, total = 0, duration = 0, rate = 0, size = 64, server_pid = 0;
-  const struct bare_option options[] = {{"--concurrent", &concurrent}, {"--total", &total},
-                                        {"--duration", &duration},     {"--rate", &rate},
-                                        {"--size", &size},             {"--server-pid", &server_pid}};
+  const struct bare_option options[] = {{"--concurrent", &concurrent},
+                                        {"--total", &total},
+                                        {"--duration", &duration},
+                                        {"--rate", &rate},
+                                        {"--size", &size},
+                                        {"--server-pid", &server_pid}};
   struct churn churn = {.target = parse_command_line(argc, argv, options, sizeof options / sizeof *options)};
   if (total == 0 && duration == 0) duration = 1;
   if (total == 0) total = 1e18;

@@ -179,9 +179,10 @@ int main(int argc, char** argv) {
   const double own_spent = (double)(cpu_ns(0) - own_cpu), seconds = (double)(now_ns() - start) * 1e-9;
   const double messages = (double)(client.bytes - bytes) / (double)client.size;
   const double divisor = messages > 0 ? messages : 1;
-  printf("{\"messages\": %.0f, \"bytes\": %llu, \"seconds\": %.6f, \"round_trips_per_s\": %.1f, "
-         "\"client_cpu_ns_per_message\": %.1f, ",
-         messages, (unsigned long long)(client.bytes - bytes), seconds, messages / seconds, own_spent / divisor);
+  printf(
+      "{\"messages\": %.0f, \"bytes\": %llu, \"seconds\": %.6f, \"round_trips_per_s\": %.1f, "
+      "\"client_cpu_ns_per_message\": %.1f, ",
+      messages, (unsigned long long)(client.bytes - bytes), seconds, messages / seconds, own_spent / divisor);
   if (server_pid > 0) printf("\"server_cpu_ns_per_message\": %.1f, ", server_spent / divisor);
   printf("\"connections\": %u, \"errors\": %llu}\n", client.connections, (unsigned long long)client.errors);
   return client.errors == 0 ? 0 : 1;

@@ -3,11 +3,12 @@
 // Tuned: no locks, one base per thread, single reads and writes of 64 KiB instead of 16. (Below those, evbuffer_read()
 // of libevent 2.1 takes at most 4096 bytes a call; nothing a user can set lifts that.) With WRITE_FIRST the input goes
 // straight to the socket and only what does not fit becomes output, as a user who has profiled it would do.
+#include <sys/time.h>
+
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/listener.h>
-#include <sys/time.h>
 
 #include "contender.h"
 
