@@ -153,7 +153,7 @@ TEST_P(ClientTest, second_start_is_refused_until_stopped) {
   EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY));
   ASSERT_TRUE(told("open", 2));
   ASSERT_TRUE(told("close: closed here"));
-  EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY)) << "the old connection's end is not the new one's";
+  EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY)) << "the old one's end counts not";
 }
 
 TEST_P(ClientTest, closed_connection_lets_start_again) {

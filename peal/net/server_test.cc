@@ -155,6 +155,20 @@ TEST_P(ServerTest, address_that_fails_leaves_the_others_listening) {
   }
 }
 
+TEST_P(ServerTest, address_that_fails_on_the_second_loop_is_undone_alone) {
+  FdFamine famine;
+  auto group = group_of(2);
+  Server server(*group, placing());
+  SocketAddress good = server.listen("127.0.0.1:0").value();
+  RawPeer last_fd;
+  famine.fill();
+  last_fd.close();
+  EXPECT_EQ(test::error_of(server.listen("127.0.0.1:0")), errno_code(EMFILE));
+  famine.end();
+  EXPECT_TRUE(server.listen("127.0.0.1:0"));
+  for (int i = 0; i < 8; ++i) expect_echo(good);
+}
+
 TEST_P(ServerTest, bad_addresses_are_told_apart) {
   Server server(loop(), placing());
   EXPECT_EQ(test::error_of(server.listen("localhost:0")), make_error_code(Trouble::kBadAddress));
