@@ -21,6 +21,8 @@ add_library(peal_flags INTERFACE)
 target_compile_options(peal_flags INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wno-sign-conversion
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
+  # What peal/base/thread_annotations.h says about locks; g++ has no such check.
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
   # clang 19 reads `requires`-free designated initialisers with defaults as "missing fields".
   -Wno-missing-field-initializers)
 if(PEAL_SANITIZE)

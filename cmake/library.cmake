@@ -6,6 +6,21 @@ find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(ZLIB REQUIRED)
 pkg_check_modules(LIBURING REQUIRED IMPORTED_TARGET liburing)
+pkg_check_modules(CARES REQUIRED IMPORTED_TARGET libcares)
+
+# libbacktrace is part of gcc and lives in gcc's own folder. clang looks for libraries there but may not see gcc's other
+# headers, so the two that matter are copied, for the one source that includes them.
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=libbacktrace.a
+  OUTPUT_VARIABLE libbacktrace OUTPUT_STRIP_TRAILING_WHITESPACE)
+cmake_path(GET libbacktrace PARENT_PATH gcc_folder)
+foreach(header backtrace.h backtrace-supported.h)
+  if(NOT EXISTS ${gcc_folder}/include/${header})
+    message(FATAL_ERROR "peal needs libbacktrace, which ${CMAKE_CXX_COMPILER} does not find (Debian: libgcc-12-dev)")
+  endif()
+  configure_file(${gcc_folder}/include/${header} ${PROJECT_BINARY_DIR}/third/${header} COPYONLY)
+endforeach()
+set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/base/stack_trace.cc PROPERTIES
+  INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/third)
 
 file(GLOB_RECURSE peal_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.cc)
 list(FILTER peal_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
@@ -16,4 +31,13 @@ target_compile_features(peal PUBLIC cxx_std_23)
 target_include_directories(peal PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
 target_link_libraries(peal PUBLIC Threads::Threads fmt::fmt
-  PRIVATE $<BUILD_INTERFACE:peal_flags> spdlog::spdlog PkgConfig::LIBURING ZLIB::ZLIB)
+  PRIVATE $<BUILD_INTERFACE:peal_flags> spdlog::spdlog PkgConfig::LIBURING PkgConfig::CARES ZLIB::ZLIB
+  backtrace)
+
+# liburing maps and unmaps a ring by bare system calls, which the thread sanitizer does not see: a ring that one thread
+# has given back and another one gets at the same address looks shared. The kernel itself refuses a ring that two
+# threads use (IORING_SETUP_SINGLE_ISSUER: EEXIST).
+if("${PEAL_SANITIZE}" STREQUAL "thread")
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/engine/parts/uring_ring.cc
+    PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
+endif()

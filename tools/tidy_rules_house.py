@@ -45,6 +45,8 @@ THIRD_PARTIES = [
     (r"google/protobuf/.*", [r"^peal/rpc/", r"^tests/"], "only peal/rpc knows protobuf"),
     (r"nghttp2/.*", [r"^peal/http/", r"^tests/"], "only peal/http knows nghttp2"),
     (r"ares(_.*)?\.h", [r"^peal/net/"], "only peal/net knows c-ares"),
+    (r"backtrace(-supported)?\.h", [r"^peal/base/stack_trace\.cc$"],
+     "only peal/base/stack_trace.cc knows libbacktrace"),
     (r"spdlog/.*", [r"^peal/base/log\.cc$"], "only peal/base/log.cc knows spdlog"),
     (r"boost/context/.*", [r"^models/"], "only models/ knows Boost.Context"),
     (r"CLI/.*", [r"^cli/"], "only cli/ knows CLI11"),

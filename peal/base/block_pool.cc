@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/base/block_pool.h>
 
+#include <cxxabi.h>
+
 #include <new>
 #include <utility>
 
 #include <peal/base/assert.h>
+#include <peal/base/memory_budget.h>
+
+// The ABI's name for this program or library. NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
 
 namespace peal {
 namespace {
@@ -25,19 +31,18 @@ SharedBytes share_bytes(std::string_view bytes) {
   return std::make_shared<const std::vector<std::byte>>(view.begin(), view.end());
 }
 
-// The owner's thread ends: the pool goes now, or with its last outstanding block.
-struct BlockPool::ThreadExit {
-  BlockPool* pool;
-  ~ThreadExit() {
-    current_ = nullptr;
-    pool->abandon();
-  }
-};
-
+// A thread's objects end in the reverse order of their making. One that asks for the pool after the pool has ended gets
+// a new one, which ends right after it: each pool has an end of its own, where a thread_local could not be made twice.
 BlockPool& BlockPool::make_here() {
-  static thread_local ThreadExit owned{new BlockPool};
-  current_ = owned.pool;
-  return *current_;
+  auto* pool = new BlockPool;
+  current_ = pool;
+  abi::__cxa_thread_atexit(
+      [](void* ended) {
+        current_ = nullptr;
+        static_cast<BlockPool*>(ended)->abandon();
+      },
+      pool, static_cast<void*>(&__dso_handle));
+  return *pool;
 }
 
 BlockPool::~BlockPool() { PEAL_ASSERT(blocks_ == 0, "{} blocks of a pool that goes", blocks_); }
@@ -56,6 +61,7 @@ Block* BlockPool::acquire_slow(uint32_t bytes) {
   uint32_t capacity = measured ? bytes : list.block_bytes;
   auto* data = static_cast<std::byte*>(::operator new(capacity, kDataAlignment));
   ++stats_.allocations;
+  if (MemoryBudget::grew(capacity) && listener_ != nullptr) listener_->on_memory_short();
   return add(new Block{this, data, capacity, 1, &list, nullptr, nullptr});
 }
 
@@ -71,6 +77,7 @@ void BlockPool::give_back(Block* block) {
   if (block->home != &none_) ++stats_.given_back;
   --blocks_;
   bytes_ -= block->capacity_bytes;
+  if (block->shared == nullptr) MemoryBudget::shrank(block->capacity_bytes);
   delete_block(block);
 }
 

@@ -23,6 +23,7 @@
 namespace peal {
 
 class BlockPool;
+class MemoryListener;
 
 inline constexpr uint32_t kLargeBlockBytes = 20 * 1024;
 inline constexpr uint32_t kSmallBlockBytes = 512;
@@ -62,7 +63,7 @@ struct BlockStats {
 
 class BlockPool {
  public:
-  // The calling thread's pool, made at the first call.
+  // The calling thread's pool, made at the first call; destructors of thread_locals and statics may call it too.
   static BlockPool& here() {
     BlockPool* pool = current_;
     return pool != nullptr ? *pool : make_here();
@@ -112,11 +113,12 @@ class BlockPool {
 
   // Free large blocks kept at most; more go back to malloc. The default is 5 MiB, about a core's share of cache.
   void set_bound(uint32_t blocks);
+  // Who is told when this pool grows while the process is short of memory (memory_budget.h); null: nobody.
+  void set_listener(MemoryListener* listener) { listener_ = listener; }
   // As of now; call on the pool's own thread.
   BlockStats stats() const;
 
  private:
-  struct ThreadExit;
   struct Returned {
     Block* block;
     Returned* next;
@@ -141,6 +143,7 @@ class BlockPool {
   BlockList none_{.block_bytes = 0, .room = 0, .bound = 0};  // home of what is made to measure or shared
   size_t blocks_ = 0;                                        // all there are, free ones included
   size_t bytes_ = 0;
+  MemoryListener* listener_ = nullptr;
   BlockStats stats_;                           // the counters; stats() works out the rest
   std::atomic<Returned*> returned_ = nullptr;  // pushed by any thread, taken whole by the owner
   std::mutex orphan_mutex_;                    // guards everything once the thread has ended

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/base/block_pool.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <latch>
 #include <thread>
@@ -217,6 +219,57 @@ TEST(BlockPool, outlives_its_thread_until_the_last_block_is_home) {
     BlockPool::release(block);
   }
   EXPECT_EQ(shared.use_count(), 1);
+}
+
+// Made before its thread's pool, so it dies after it; then needs a pool, and leaves a block to the next such object.
+struct UsesThePoolWhenItDies {
+  ~UsesThePoolWhenItDies() {
+    BlockPool& late = BlockPool::here();
+    EXPECT_EQ(late.stats().allocations, 0U) << "the pool that has ended is not used again";
+    left_behind = late.acquire(kLargeBlockBytes);
+    std::memset(left_behind->data, 7, kLargeBlockBytes);
+    late.unref(late.acquire(1));
+    EXPECT_TRUE(BlockPool::owns(left_behind));
+  }
+  static Block* left_behind;
+};
+Block* UsesThePoolWhenItDies::left_behind = nullptr;
+
+struct ReleasesWhenItDies {
+  ~ReleasesWhenItDies() {
+    EXPECT_FALSE(BlockPool::owns(UsesThePoolWhenItDies::left_behind));
+    BlockPool::release(UsesThePoolWhenItDies::left_behind);
+    BlockPool& third = BlockPool::here();
+    third.unref(third.acquire(1));
+  }
+};
+
+TEST(BlockPool, thread_locals_that_outlive_it_get_another) {
+  std::thread([] {
+    static thread_local ReleasesWhenItDies last;
+    static thread_local UsesThePoolWhenItDies first;
+    [[maybe_unused]] const void* made[] = {&last, &first};
+    BlockPool& pool = BlockPool::here();
+    pool.unref(pool.acquire(1));
+  }).join();
+}
+
+TEST(BlockPoolDeath, statics_that_die_after_the_main_thread_s_pool_get_another) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  struct Static {
+    ~Static() {
+      BlockPool& pool = BlockPool::here();
+      pool.unref(pool.acquire(1));
+      std::fputs("done", stderr);
+    }
+  };
+  EXPECT_EXIT(
+      {
+        static const Static late;
+        BlockPool::here();
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "done");
 }
 
 TEST(BlockPool, threads_end_while_others_still_release_their_blocks) {

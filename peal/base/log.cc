@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // spdlog, and the only place that knows it: one logger whose one sink holds the current target under a mutex.
-// The logger is never destroyed, so that destructors of statics and late threads may still log.
+// The logger is never destroyed, so that destructors of statics and late threads may still log. Lines are written with
+// write(2) and not through stdio, whose clean-up at exit writes again what another thread is just writing.
 #include <peal/base/log.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
 #include <memory>
 #include <utility>
 
+#include <fmt/format.h>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/dist_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 
 #include <peal/base/assert.h>
+#include <peal/base/fd.h>
 
 namespace peal {
 namespace {
@@ -24,6 +29,39 @@ static_assert(static_cast<int>(LogLevel::kOff) == static_cast<int>(spdlog::level
 
 // True while this thread is inside the log, whose mutex it then holds.
 constinit thread_local bool inside_log = false;
+
+// False: errno says why the rest is not written.
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+// A line that not even stderr takes is lost.
+void print_to_stderr(LogLevel level, std::string_view text) {
+  write_all(STDERR_FILENO, fmt::format("{} {}\n", to_string(level), text));
+}
+
+// A file of its own, or stderr.
+class FdSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ public:
+  explicit FdSink(Fd file = {}) : file_(std::move(file)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    const bool written = write_all(file_ ? file_.get() : STDERR_FILENO, {line.data(), line.size()});
+    if (!written && file_) throw std::system_error(errno_code(errno));
+  }
+  void flush_() override {}
+
+  const Fd file_;
+};
 
 class CallbackSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
@@ -43,7 +81,7 @@ class CallbackSink final : public spdlog::sinks::base_sink<spdlog::details::null
 
 class Logger {
  public:
-  Logger() { set_target(std::make_shared<spdlog::sinks::stderr_sink_st>()); }
+  Logger() { set_target(std::make_shared<FdSink>()); }
 
   void set_target(spdlog::sink_ptr target) {
     PEAL_ASSERT(!inside_log, "a log sink may not replace itself");
@@ -54,10 +92,7 @@ class Logger {
     inside_log = false;
   }
 
-  void write(const spdlog::details::log_msg& message) {
-    target_->log(message);
-    target_->flush();
-  }
+  void write(const spdlog::details::log_msg& message) { target_->log(message); }
 
  private:
   std::shared_ptr<spdlog::sinks::dist_sink_mt> target_ = std::make_shared<spdlog::sinks::dist_sink_mt>();
@@ -67,8 +102,6 @@ Logger& logger() {
   static Logger* const logger = new Logger;
   return *logger;
 }
-
-void print_to_stderr(LogLevel level, std::string_view text) { fmt::print(stderr, "{} {}\n", to_string(level), text); }
 
 }  // namespace
 
@@ -91,18 +124,15 @@ void set_log_sink(LogSink sink) {
   if (sink) {
     logger().set_target(std::make_shared<CallbackSink>(std::move(sink)));
   } else {
-    logger().set_target(std::make_shared<spdlog::sinks::stderr_sink_st>());
+    logger().set_target(std::make_shared<FdSink>());
   }
 }
 
 Result<void> set_log_file(const std::string& path) {
-  try {
-    errno = 0;
-    logger().set_target(std::make_shared<spdlog::sinks::basic_file_sink_st>(path));
-    return {};
-  } catch (const spdlog::spdlog_ex&) {
-    return fail(errno != 0 ? errno : EIO);
-  }
+  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!file) return fail(errno);
+  logger().set_target(std::make_shared<FdSink>(std::move(file)));
+  return {};
 }
 
 void detail::log_line(LogLevel level, const char* file, int line, fmt::string_view format,

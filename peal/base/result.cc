@@ -16,6 +16,10 @@ class TroubleCategory final : public std::error_category {
       case Trouble::kPathTooLong: return "a unix socket path may be at most 107 bytes long";
       case Trouble::kLoopStopped: return "the loop has stopped";
       case Trouble::kBadHistogram: return "the text is not an encoded histogram that peal can hold";
+      case Trouble::kHostNotFound: return "no host has this name, or it has no address";
+      case Trouble::kNoAnswer: return "no name server answered in time";
+      case Trouble::kNameServerFailed: return "the name servers refused or failed to answer";
+      case Trouble::kTooManyLookups: return "too many names are being looked up at once";
     }
     return "unknown peal error " + std::to_string(value);
   }

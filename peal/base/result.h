@@ -20,6 +20,10 @@ enum class Trouble : int {
   kPathTooLong,            // a unix socket path longer than sockaddr_un holds (107 bytes)
   kLoopStopped,            // the loop this was meant for has stopped
   kBadHistogram,           // the text is not an encoded histogram, or not one peal can hold
+  kHostNotFound,           // no host has this name, or it has no address
+  kNoAnswer,               // no name server answered in time
+  kNameServerFailed,       // the name servers refused or failed to answer
+  kTooManyLookups,         // ResolverOptions::most_pending lookups are under way
 };
 
 const std::error_category& trouble_category() noexcept;

@@ -13,6 +13,8 @@
 
 namespace peal {
 
+[[gnu::used]] constinit thread_local char detail::thread_name[kMaxThreadNameBytes + 1] = {};
+
 Result<Thread> Thread::start(std::string_view name, Body body) {
   PEAL_ASSERT(body, "thread {} has nothing to run", name);
   try {
@@ -46,8 +48,9 @@ std::string current_thread_name() {
 }
 
 void set_current_thread_name(std::string_view name) {
-  const std::string kept(name.substr(0, kMaxThreadNameBytes));
-  ::pthread_setname_np(::pthread_self(), kept.c_str());
+  auto& kept = detail::thread_name;
+  kept[name.copy(kept, kMaxThreadNameBytes)] = '\0';
+  ::pthread_setname_np(::pthread_self(), kept);
 }
 
 Result<void> pin_current_thread(unsigned cpu) {

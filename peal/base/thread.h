@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thread is a std::jthread with a name that `top -H`, gdb and perf show, and with a start that can fail.
+// Thread is a std::jthread with a name that `top -H`, gdb and perf show, and with a start that can fail. A core dump,
+// which lacks the kernel's names, tells them too:
+//   gdb -batch -ex "thread apply all print 'peal::detail::thread_name'" PROGRAM CORE
 // Its owner, on one thread at a time, starts and joins it; the destructor asks it to stop and joins.
 #pragma once
 
@@ -44,6 +46,8 @@ class Thread {
 namespace detail {
 inline constinit thread_local pid_t cached_thread_id = 0;
 pid_t cache_thread_id();
+// For debuggers: what set_current_thread_name() was told; empty in threads that nobody named. Part of the contract.
+extern constinit thread_local char thread_name[kMaxThreadNameBytes + 1];
 }  // namespace detail
 
 // The kernel's id of the calling thread, as `top -H` shows it; right in the child after fork(2) too.

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -36,6 +37,13 @@ class LoopThread {
   std::jthread thread_;
 };
 
+// Not the simulator: its clock does not wait for what another thread, or a socket of the test's, is about to do.
+inline std::vector<std::string_view> kernel_engines() {
+  std::vector<std::string_view> names(engine_names().begin(), engine_names().end());
+  std::erase(names, "sim");
+  return names;
+}
+
 // The parameter is an engine's name; one that this machine forbids is skipped, with the reason.
 class LoopEngineTest : public testing::TestWithParam<std::string_view> {
  protected:
@@ -47,7 +55,11 @@ class LoopEngineTest : public testing::TestWithParam<std::string_view> {
 
 }  // namespace peal::test
 
-#define PEAL_TEST_ON_EVERY_ENGINE(Suite)                                                                    \
+#define PEAL_TEST_ON_EVERY_ENGINE(Suite)                                                     \
+  INSTANTIATE_TEST_SUITE_P(engine, Suite, testing::ValuesIn(::peal::test::kernel_engines()), \
+                           [](const auto& tested) { return std::string(tested.param); })
+// The simulator too: for suites that need nothing but the loop.
+#define PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Suite)                                                            \
   INSTANTIATE_TEST_SUITE_P(engine, Suite,                                                                   \
                            testing::ValuesIn(::peal::engine_names().begin(), ::peal::engine_names().end()), \
                            [](const auto& tested) { return std::string(tested.param); })
