@@ -17,9 +17,13 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <peal/base/buffer.h>
 #include <peal/base/clock.h>
@@ -43,21 +47,43 @@ struct EngineId {
 using StreamId = EngineId<struct StreamTag>;
 using ListenerId = EngineId<struct ListenerTag>;
 using WatchId = EngineId<struct WatchTag>;
+using DatagramId = EngineId<struct DatagramTag>;
 
 // A connected stream that belongs to no engine: what accept yields, adopt takes and detach gives back. It may travel to
 // another thread; destroying it closes the connection.
 // Bytes that its last engine's kernel had handed over by the time of detach() travel with it.
 class LooseStream {
  public:
+  // The end of a connection that is no fd, of an engine that has none; destroying it closes the connection.
+  class Foreign {
+   public:
+    virtual ~Foreign() = default;
+  };
+
   explicit LooseStream(Fd fd, Buffer early = {}) : fd_(std::move(fd)), early_(std::move(early)) {}
+  explicit LooseStream(std::unique_ptr<Foreign> foreign, Buffer early = {})
+      : foreign_(std::move(foreign)), early_(std::move(early)) {}
   Fd take_fd() && { return std::move(fd_); }
+  // Null when it is an fd.
+  std::unique_ptr<Foreign> take_foreign() { return std::move(foreign_); }
   // To be delivered before anything that is read from the fd.
   Buffer take_early() { return std::move(early_); }
 
  private:
   Fd fd_;
+  std::unique_ptr<Foreign> foreign_;
   Buffer early_;
 };
+
+// `bytes` of an open file from `offset` on. The fd is closed with its last holder; engines never move its position.
+struct FileRange {
+  std::shared_ptr<const Fd> file;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;
+};
+
+// The names of a network that is not the world's.
+using NameTable = std::map<std::string, std::vector<SocketAddress>, std::less<>>;
 
 class StreamEvents {
  public:
@@ -104,6 +130,19 @@ class WatchEvents {
   ~WatchEvents() = default;
 };
 
+class DatagramEvents {
+ public:
+  // One datagram; what is left in `bytes` on return is dropped. One longer than kMostDatagramBytes comes cut off.
+  virtual void on_datagram(const SocketAddress& from, Buffer& bytes) = 0;
+  // What a datagram sent earlier met on its way (ECONNREFUSED, ...). The socket goes on working.
+  virtual void on_datagram_error(std::error_code error) = 0;
+  // Last completion after close_datagrams().
+  virtual void on_datagrams_closed() = 0;
+
+ protected:
+  ~DatagramEvents() = default;
+};
+
 // Ends the engine's wait from any thread, at any time: it may outlive the engine, and then does nothing.
 class Waker {
  public:
@@ -147,13 +186,17 @@ struct EngineStats {
   uint64_t short_sends = 0;  // those that left something behind
   uint64_t sent_bytes = 0;
   uint64_t accepts = 0;
-  uint64_t accepts_failed = 0;  // by any error
-  uint64_t accepts_shed = 0;    // accepted with the spare fd and closed at once, the process being out of fds
-  uint64_t accept_pauses = 0;   // times a listener backed off
-  uint64_t accepted_late = 0;   // accepted after stop() was asked
-  uint64_t stale_calls = 0;     // calls down with a dead id
-  uint64_t stashed_bytes = 0;   // arrived after a pause and were kept for the resume
-  uint64_t buffers_dry = 0;     // io_uring: times the ring of provided buffers ran out
+  uint64_t accepts_failed = 0;   // by any error
+  uint64_t accepts_shed = 0;     // accepted with the spare fd and closed at once, the process being out of fds
+  uint64_t accept_pauses = 0;    // times a listener backed off
+  uint64_t accepted_late = 0;    // accepted after stop() was asked
+  uint64_t stale_calls = 0;      // calls down with a dead id
+  uint64_t stashed_bytes = 0;    // arrived after a pause and were kept for the resume
+  uint64_t buffers_dry = 0;      // io_uring: times the ring of provided buffers ran out
+  uint64_t file_bytes = 0;       // sent by send_file(); in sent_bytes too
+  uint64_t forwarded_bytes = 0;  // moved by forward(); in neither received_bytes nor sent_bytes
+  uint64_t datagrams_received = 0;
+  uint64_t datagrams_sent = 0;
 };
 
 class Engine {
@@ -188,12 +231,25 @@ class Engine {
   // and delivered after the resume.
   virtual void receive(StreamId stream, bool on) = 0;
   // Queues output. It leaves when the current call up returns, at the latest when wait() is next entered. Returns how
-  // many bytes the queue now holds.
+  // many bytes the queue now holds in memory: file ranges, which cost none, are not counted.
   virtual size_t send(StreamId stream, Buffer&& bytes) = 0;
   virtual size_t send_copy(StreamId stream, std::string_view bytes) = 0;
   // Reports on_sent after each progress from now on until it has reported 0.
   virtual void report_sent(StreamId stream) = 0;
+  // Queues part of a file, in order with send(); where the kernel can it never passes through user space (sendfile(2)).
+  // A file that ends before the range, or cannot be read, is on_send_failed (EIO, or what reading failed with).
+  virtual void send_file(StreamId stream, FileRange range) = 0;
+  // From now on what `from` receives goes to the output of `to` inside the kernel (splice(2)), a bounded amount at a
+  // time: a `to` that does not drain stops the reading of `from`. Ended by receive(from, false), after which bytes in
+  // between are still moved on. on_receive_end(from) comes when all before the end was taken in by `to`. False:
+  // this engine cannot, or not now (no pipe left, output queued on `to`); nothing has happened then.
+  virtual bool forward(StreamId from, StreamId to) = 0;
+  // What forward() has moved out of `from`.
+  virtual uint64_t forwarded_bytes(StreamId from) const = 0;
+  // All that waits to be sent, file ranges included.
   virtual size_t queued_bytes(StreamId stream) const = 0;
+  // What the kernel took and the peer's has not acknowledged (SIOCOUTQ, tcp(7)); 0 for a dead id. Costs a system call.
+  virtual uint64_t unsent_bytes(StreamId stream) const = 0;
   // Sends FIN once all queued output is out; later sends are dropped.
   virtual void shutdown_send(StreamId stream) = 0;
   virtual void close(StreamId stream, CloseHow how = CloseHow::kNormal) = 0;
@@ -203,8 +259,22 @@ class Engine {
   virtual Result<void> set_option(StreamId stream, SocketOption option, int value) = 0;
 
   // Watches an fd of somebody else's, which must stay open until on_unwatched. The fd must be one that poll(2) takes.
+  // An empty id when this engine cannot (select beyond FD_SETSIZE, the kernel out of memory): the log says why, and
+  // nothing is reported.
   virtual WatchId watch(int fd, bool readable, bool writable, WatchEvents& events) = 0;
   virtual void unwatch(WatchId watch) = 0;
+
+  // A UDP socket bound to `local` (port 0: any), or a unix datagram socket. EADDRINUSE, EACCES, EMFILE, ...
+  virtual Result<DatagramId> open_datagrams(const SocketAddress& local, DatagramEvents& events) = 0;
+  virtual Result<SocketAddress> local_address(DatagramId socket) const = 0;
+  // Sends at once or not at all: EAGAIN when the kernel's buffer is full, EMSGSIZE, ECONNREFUSED, EBADF for a dead id.
+  virtual Result<void> send_datagram(DatagramId socket, const SocketAddress& to, std::string_view bytes) = 0;
+  virtual void close_datagrams(DatagramId socket) = 0;
+
+  // The names of an engine whose network is its own; null: the world's are good here, asked for by DNS.
+  virtual const NameTable* names() const { return nullptr; }
+  // For generators of what need not be secret: the machine's randomness, or that of the engine's own world.
+  virtual uint64_t random_seed();
 
   // One trip into the kernel, at most until `deadline` (kPollOnly: without blocking), then dispatches. Returns how many
   // events it handled; a wake() counts as one.
@@ -215,6 +285,7 @@ class Engine {
   virtual const EngineStats& stats() const = 0;
 
   static constexpr TimePoint kPollOnly = TimePoint::min();
+  static constexpr size_t kMostDatagramBytes = 65'507;  // UDP over IPv4 (RFC 768, RFC 791)
 };
 
 }  // namespace peal

@@ -176,7 +176,7 @@ TEST_P(EngineReceive, peer_resets) {
 TEST_P(EngineReceive, data_sent_before_a_reset_is_still_delivered) {
   auto [client, server] = rig().pair();
   client.send("last words");
-  ASSERT_TRUE(rig().run_until([&] { return client.queued() == 0; }));
+  ASSERT_TRUE(rig().run_beside([&] { return client.queued() == 0; }));
   client.close(CloseHow::kReset);
   ASSERT_TRUE(rig().run_until([&] { return client.closed; }));
   rig().settle();
@@ -189,9 +189,10 @@ TEST_P(EngineReceive, data_sent_before_a_reset_is_still_delivered) {
 TEST_P(EngineReceive, send_to_a_peer_that_reset_fails_once_and_raises_no_signal) {
   auto [client, server] = rig().pair();
   client.send("last words");
-  ASSERT_TRUE(rig().run_until([&] { return client.queued() == 0; }));
+  ASSERT_TRUE(rig().run_beside([&] { return client.queued() == 0; }));
   client.close(CloseHow::kReset);
   ASSERT_TRUE(rig().run_until([&] { return client.closed; }));
+  rig().settle();
   server.send("are you there?");
   ASSERT_TRUE(rig().run_until([&] { return server.send_failures > 0; }));
   EXPECT_TRUE(server.send_error == std::errc::broken_pipe || server.send_error == std::errc::connection_reset)

@@ -2,14 +2,18 @@
 #include <peal/engine/engines.h>
 
 #include <array>
+#include <random>
 
 #include <fmt/core.h>
 
 #include <peal/base/log.h>
 #include <peal/engine/parts/epoll_poller.h>
+#include <peal/engine/parts/poll_poller.h>
 #include <peal/engine/parts/readiness_engine.h>
+#include <peal/engine/parts/select_poller.h>
 #include <peal/engine/parts/uring_engine.h>
 #include <peal/engine/parts/uring_ring.h>
+#include <peal/engine/sim_world.h>
 
 namespace peal {
 namespace {
@@ -26,11 +30,23 @@ std::unique_ptr<Engine> make_io_uring() { return std::make_unique<detail::UringE
 std::unique_ptr<Engine> make_epoll() {
   return std::make_unique<detail::ReadinessEngine>("epoll", detail::EpollPoller::make);
 }
+std::unique_ptr<Engine> make_poll() {
+  return std::make_unique<detail::ReadinessEngine>("poll", detail::PollPoller::make);
+}
+std::unique_ptr<Engine> make_select() {
+  return std::make_unique<detail::ReadinessEngine>("select", detail::SelectPoller::make);
+}
 
-// Best first. The last one runs everywhere.
+// A world of its own, in which nothing goes wrong.
+std::unique_ptr<Engine> make_sim() { return SimWorld(1).make_engine(); }
+
+// Best first. One before the simulator runs everywhere, so "auto" never gets there.
 constexpr std::array kMakers{
     Maker{"io_uring", detail::UringRing::why_unsupported, make_io_uring},
     Maker{"epoll", always_supported, make_epoll},
+    Maker{"poll", always_supported, make_poll},
+    Maker{"select", always_supported, make_select},
+    Maker{"sim", always_supported, make_sim},
 };
 
 constexpr auto kNames = [] {
@@ -46,7 +62,26 @@ const Maker* find(std::string_view name) {
   return nullptr;
 }
 
+// The best that runs here, asked once a process: the probe of a ring costs a few system calls and its teardown.
+const Maker& best() {
+  static const Maker& found = [] -> const Maker& {
+    std::string why;
+    for (const Maker& maker : kMakers) {
+      std::string reason = maker.why_unsupported();
+      if (reason.empty()) {
+        if (!why.empty()) PEAL_LOG_WARN("using the {} engine: {}", maker.name, why);
+        return maker;
+      }
+      if (why.empty()) why = std::move(reason);
+    }
+    return kMakers.back();
+  }();
+  return found;
+}
+
 }  // namespace
+
+uint64_t Engine::random_seed() { return std::random_device{}(); }
 
 std::span<const std::string_view> engine_names() { return kNames; }
 
@@ -57,21 +92,10 @@ std::string why_unsupported(std::string_view name) {
 }
 
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name) {
-  if (name != "auto") {
-    const Maker* maker = find(name);
-    if (maker == nullptr || !maker->why_unsupported().empty()) return fail(Trouble::kUnsupportedEngine);
-    return maker->make();
-  }
-  std::string why;
-  for (const Maker& maker : kMakers) {
-    std::string reason = maker.why_unsupported();
-    if (reason.empty()) {
-      if (!why.empty()) PEAL_LOG_WARN("using the {} engine: {}", maker.name, why);
-      return maker.make();
-    }
-    if (why.empty()) why = std::move(reason);
-  }
-  return fail(Trouble::kUnsupportedEngine);
+  if (name == "auto") return best().make();
+  const Maker* maker = find(name);
+  if (maker == nullptr || !maker->why_unsupported().empty()) return fail(Trouble::kUnsupportedEngine);
+  return maker->make();
 }
 
 }  // namespace peal

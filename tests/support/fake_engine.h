@@ -81,7 +81,11 @@ class FakeEngine final : public Engine {
   size_t send(StreamId, Buffer&&) override { return 0; }
   size_t send_copy(StreamId, std::string_view) override { return 0; }
   void report_sent(StreamId) override {}
+  void send_file(StreamId, FileRange) override {}
+  bool forward(StreamId, StreamId) override { return false; }
+  uint64_t forwarded_bytes(StreamId) const override { return 0; }
   size_t queued_bytes(StreamId) const override { return 0; }
+  uint64_t unsent_bytes(StreamId) const override { return 0; }
   void shutdown_send(StreamId) override {}
   void close(StreamId, CloseHow) override {}
   Result<SocketAddress> local_address(StreamId) const override { return fail(ENOSYS); }
@@ -89,6 +93,10 @@ class FakeEngine final : public Engine {
   Result<void> set_option(StreamId, SocketOption, int) override { return fail(ENOSYS); }
   WatchId watch(int, bool, bool, WatchEvents&) override { return {}; }
   void unwatch(WatchId) override {}
+  Result<DatagramId> open_datagrams(const SocketAddress&, DatagramEvents&) override { return fail(ENOSYS); }
+  Result<SocketAddress> local_address(DatagramId) const override { return fail(ENOSYS); }
+  Result<void> send_datagram(DatagramId, const SocketAddress&, std::string_view) override { return fail(ENOSYS); }
+  void close_datagrams(DatagramId) override {}
 
  private:
   struct FakeWaker final : Waker {

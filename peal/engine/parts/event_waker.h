@@ -23,6 +23,8 @@ class EventWaker final : public Waker {
   Result<void> ready() const;
   // Readable once somebody woke.
   int fd() const { return fd_.get(); }
+  // Somebody woke, and drain() has not noticed.
+  bool woken() const { return pending_.load(std::memory_order_acquire); }
   // On the engine's thread, after the wait: empties the eventfd. What was posted before a wake() this takes in is
   // visible from here on.
   void drain();

@@ -1,27 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ListenerSet: the listening sockets of a ReadinessEngine: who accepts, how much in a turn, and what happens when
-// accepting fails. On the engine's thread, but for bind() and local_address() before the engine opens.
+// ListenerSet: the listening sockets of a ReadinessEngine: how much they accept in a turn, and what happens when
+// accepting fails.
 #pragma once
 
-#include <memory>
 #include <vector>
 
-#include <peal/base/slot_table.h>
-#include <peal/engine/engine.h>
-#include <peal/engine/parts/accept_guard.h>
+#include <peal/engine/parts/listener_table.h>
 #include <peal/engine/parts/poller.h>
 
 namespace peal::detail {
 
-class ListenerSet {
+class ListenerSet final : public ListenerTable {
  public:
-  explicit ListenerSet(EngineStats& stats) : stats_(stats) {}
+  explicit ListenerSet(EngineStats& stats) : ListenerTable(stats) {}
 
   // From here on listeners can be polled; `key` makes what the poller reports them by.
   using MakeKey = uint64_t (*)(uint32_t slot, uint32_t generation);
   void open(Poller& poller, MakeKey key);
-  Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options);
-  Result<SocketAddress> local_address(ListenerId id) const;
   void accept(ListenerId id, AcceptEvents& events);
   void stop(ListenerId id);
   void stop_all();
@@ -30,38 +25,23 @@ class ListenerSet {
   void ready(uint32_t slot, uint16_t generation);
   // Ends the pauses that are over by `now`.
   void resume(TimePoint now);
-  // When resume() has something to do next; kNever when nothing is paused.
-  TimePoint next_resume() const { return next_resume_; }
   // Delivers what the stopped ones still hold (only if `deliver_late`), then their last completions; returns how many.
   size_t say_farewells(bool deliver_late);
   bool has_farewells() const { return !farewells_.empty(); }
 
  private:
-  struct Listener {
-    uint32_t generation = 0;
-    uint32_t next_free = 0;
-    Fd fd;
-    AcceptEvents* events = nullptr;
-    TimePoint resume_at = kNever;  // paused until then
-  };
   struct Farewell {
     Fd fd;
     AcceptEvents* events;
   };
 
-  void pause(uint32_t slot, Listener& listener, TimePoint now);
-  size_t accept_late(int fd, AcceptEvents& events);
+  int poll(uint32_t slot, Listener& listener);
 
   static constexpr int kAcceptsPerTurn = 64;
-  static constexpr size_t kMostLate = 4096;
 
-  EngineStats& stats_;
   Poller* poller_ = nullptr;
   MakeKey key_ = nullptr;
-  SlotTable<Listener> listeners_;
   std::vector<Farewell> farewells_;
-  std::unique_ptr<AcceptGuard> guard_;
-  TimePoint next_resume_ = kNever;
 };
 
 }  // namespace peal::detail

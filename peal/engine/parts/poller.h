@@ -4,7 +4,9 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -36,6 +38,8 @@ class Poller {
   virtual void modify(int fd, uint64_t key, uint32_t interest, bool edge) = 0;
   // Forgets `fd`, which is still open.
   virtual void remove(int fd) = 0;
+  // Whether add() could take an fd of this number; says in the log why not.
+  virtual bool can_hold(int /*fd*/) { return true; }
   // Waits until `deadline` (TimePoint::min(): not at all, kNever: for ever) and fills `events` from the front. Returns
   // how many; 0 at the deadline or when a signal came.
   virtual size_t wait(std::span<PollEvent> events, TimePoint deadline) = 0;
@@ -46,5 +50,14 @@ class Poller {
   };
   virtual Name name() const = 0;
 };
+
+// What ppoll(2) and pselect(2) take for wait()'s deadline: `room`, filled in, or null for ever.
+inline const timespec* timeout_until(TimePoint deadline, timespec& room) {
+  if (deadline == kNever) return nullptr;
+  Duration left = Duration::zero();
+  if (deadline != TimePoint::min()) left = std::max(deadline - monotonic_now(), Duration::zero());
+  room = {.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
+  return &room;
+}
 
 }  // namespace peal::detail

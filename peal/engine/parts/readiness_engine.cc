@@ -7,12 +7,17 @@
 #include <cerrno>
 
 #include <peal/base/assert.h>
+#include <peal/base/log.h>
 #include <peal/engine/parts/socket_calls.h>
 
 namespace peal::detail {
 
 ReadinessEngine::ReadinessEngine(std::string_view name, MakePoller make_poller)
-    : name_(name), make_poller_(make_poller), waker_(std::make_shared<EventWaker>()), listeners_(stats_) {}
+    : name_(name),
+      make_poller_(make_poller),
+      waker_(std::make_shared<EventWaker>()),
+      listeners_(stats_),
+      datagrams_(*this, stats_) {}
 
 ReadinessEngine::~ReadinessEngine() {
   if (poller_ != nullptr) shut();
@@ -77,17 +82,26 @@ StreamId ReadinessEngine::add_stream(Fd fd, StreamEvents& events, bool connectin
   Stream& stream = streams_[slot];
   stream.slot = slot;
   if (error == 0) {
-    uint32_t interest = connecting ? kReadable | kWritable : kReadable;
+    uint32_t interest = (edge_ ? kReadable : 0U) | (connecting ? kWritable : 0U);
     Result<void> added = poller_->add(fd.get(), key(stream), interest, edge_);
     if (!added) error = added.error().value();
   }
   stream.events = &events;
   stream.output = connecting ? kStalled | kConnecting : 0;
-  stream.polls_read = error == 0;
-  stream.polls_write = error == 0 && connecting;
+  stream.polled = error == 0;
+  stream.polls_read = stream.polled && edge_;
+  stream.polls_write = stream.polled && connecting;
   stream.pending_error = error;
   stream.fd = fd.release();
-  if (error != 0) list_ready(stream);
+  if (error != 0) {
+    // An adopted stream that cannot be polled takes no output, and its input ends with the error once it is wanted.
+    stream.input |= kUnread;
+    if (connecting) {
+      list_ready(stream);
+    } else {
+      stream.output = kOutputOver;
+    }
+  }
   return {slot, stream.generation};
 }
 
@@ -113,9 +127,13 @@ StreamId ReadinessEngine::connect(const SocketAddress& address, const ConnectOpt
 }
 
 void ReadinessEngine::release_stream(Stream& stream, bool detach) {
+  if (stream.output & (kFiles | kFed)) drop_output(stream);
+  if (auto forward = forwards_.find(stream.slot); forward != forwards_.end()) {
+    if (stream.input & kForwarding) end_forward(*forward->second);
+    forwards_.erase(stream.slot);
+  }
   // Closing an fd takes it out of an epoll set; a level poller keeps its own list.
-  bool polled = stream.polls_read || stream.polls_write;
-  if (stream.fd >= 0 && polled && (detach || !edge_)) poller_->remove(stream.fd);
+  if (stream.polled && (detach || !edge_)) poller_->remove(stream.fd);
   if (&stream == delivering_) {
     delivering_ = nullptr;
     delivering_id_ = {};
@@ -143,6 +161,8 @@ void ReadinessEngine::close(StreamId id, CloseHow how) {
 void ReadinessEngine::detach(StreamId id) {
   Stream* stream = find(id);
   if (stream == nullptr) return;
+  if (stream->input & kForwarding) end_forward(*forwards_.at(id.slot));
+  if (stream->output & kFed) end_forward(*feeds_.at(id.slot));
   stream->output |= kDetach;
   stream->input &= static_cast<uint8_t>(~kReceiving);
   make_dirty(*stream);
@@ -160,6 +180,11 @@ Result<SocketAddress> ReadinessEngine::peer_address(StreamId id) const {
   return detail::peer_address(stream->fd);
 }
 
+uint64_t ReadinessEngine::unsent_bytes(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream == nullptr ? 0 : detail::unsent_bytes(stream->fd);
+}
+
 Result<void> ReadinessEngine::set_option(StreamId id, SocketOption option, int value) {
   Stream* stream = find(id);
   if (stream == nullptr) return fail(EBADF);
@@ -174,8 +199,12 @@ WatchId ReadinessEngine::watch(int fd, bool readable, bool writable, WatchEvents
   watch.events = &events;
   uint32_t interest = (readable ? kReadable : 0U) | (writable ? kWritable : 0U);
   Result<void> added = poller_->add(fd, key(kWatch, slot, watch.generation), interest, false);
-  PEAL_ASSERT(added.has_value(), "fd {} cannot be watched: {}", fd, added.error().message());
-  return {slot, watch.generation};
+  if (added) return {slot, watch.generation};
+  int error = added.error().value();
+  PEAL_ASSERT(error == EMFILE || error == ENOSPC || error == ENOMEM, "fd {} cannot be watched: errno {}", fd, error);
+  PEAL_LOG_ERROR("fd {} cannot be watched: {}", fd, added.error().message());
+  watches_.release(slot);
+  return {};
 }
 
 void ReadinessEngine::unwatch(WatchId id) {
@@ -232,5 +261,36 @@ size_t ReadinessEngine::say_farewells() {
   }
   return count + leaving.size();
 }
+
+bool ReadinessEngine::has_early(StreamId id) const {
+  return std::ranges::any_of(early_, [id](const Early& early) { return early.stream == id; });
+}
+
+Buffer ReadinessEngine::take_early(const Stream& stream) {
+  Buffer bytes;
+  std::erase_if(early_, [&](Early& early) {
+    bool found = early.stream == StreamId{stream.slot, stream.generation};
+    if (found) bytes = std::move(early.bytes);
+    return found;
+  });
+  return bytes;
+}
+
+// True when the stream is to be read on.
+bool ReadinessEngine::deliver_early(Stream& stream) {
+  const uint32_t generation = stream.generation;
+  Buffer bytes = take_early(stream);
+  if (!bytes.empty()) stream.events->on_received(bytes);
+  return stream.generation == generation && (stream.input & kReceiving);
+}
+
+Result<DatagramId> ReadinessEngine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
+  return datagrams_.open(local, events);
+}
+Result<SocketAddress> ReadinessEngine::local_address(DatagramId id) const { return datagrams_.local_address(id); }
+Result<void> ReadinessEngine::send_datagram(DatagramId id, const SocketAddress& to, std::string_view bytes) {
+  return datagrams_.send(id, to, bytes);
+}
+void ReadinessEngine::close_datagrams(DatagramId id) { datagrams_.close(id); }
 
 }  // namespace peal::detail

@@ -13,13 +13,17 @@
 
 #include <array>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
+#include <peal/engine/parts/datagram_set.h>
 #include <peal/engine/parts/event_waker.h>
+#include <peal/engine/parts/file_queue.h>
 #include <peal/engine/parts/listener_set.h>
 #include <peal/engine/parts/poller.h>
+#include <peal/engine/parts/splicer.h>
 
 namespace peal::detail {
 
@@ -47,7 +51,11 @@ class ReadinessEngine final : public Engine {
   size_t send(StreamId id, Buffer&& bytes) override;
   size_t send_copy(StreamId id, std::string_view bytes) override;
   void report_sent(StreamId id) override;
+  void send_file(StreamId id, FileRange range) override;
+  bool forward(StreamId from, StreamId to) override;
+  uint64_t forwarded_bytes(StreamId from) const override;
   size_t queued_bytes(StreamId id) const override;
+  uint64_t unsent_bytes(StreamId id) const override;
   void shutdown_send(StreamId id) override;
   void close(StreamId id, CloseHow how) override;
   Result<SocketAddress> local_address(StreamId id) const override;
@@ -56,6 +64,11 @@ class ReadinessEngine final : public Engine {
 
   WatchId watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
+
+  Result<DatagramId> open_datagrams(const SocketAddress& local, DatagramEvents& events) override;
+  Result<SocketAddress> local_address(DatagramId id) const override;
+  Result<void> send_datagram(DatagramId id, const SocketAddress& to, std::string_view bytes) override;
+  void close_datagrams(DatagramId id) override;
 
   size_t wait(TimePoint deadline) override;
   TimePoint now() const override { return monotonic_now(); }
@@ -70,6 +83,8 @@ class ReadinessEngine final : public Engine {
     kHungUp = 4,     // RDHUP, HUP, ERR or PRI was seen: read until the end
     kInputOver = 8,  // the end was reported
     kListed = 16,    // on the ready list
+    kForwarding = 32,
+    kWaiting = 64,  // forwarding, until the other stream's output is out
   };
   // Bits of Stream::output. Zero: what is queued can be sent.
   enum Output : uint8_t {
@@ -79,6 +94,8 @@ class ReadinessEngine final : public Engine {
     kReportSent = 8,  // what is to be done once output has moved on
     kSendFin = 16,
     kDetach = 32,
+    kFiles = 64,  // file ranges are queued, and what came after them
+    kFed = 128,   // some stream is forwarded to it, or was and not all is out
   };
   // One cache line: what an idle connection costs here.
   struct alignas(64) Stream {
@@ -92,6 +109,7 @@ class ReadinessEngine final : public Engine {
     uint8_t input = 0;
     uint8_t output = 0;
     bool dirty = false;       // has output to flush
+    bool polled = false;      // the poller knows it
     bool polls_read = false;  // what the poller was asked for
     bool polls_write = false;
   };
@@ -119,6 +137,13 @@ class ReadinessEngine final : public Engine {
     StreamId stream;
     Buffer bytes;
   };
+  // Known to `from` until that closes, and to `to` until all is out.
+  struct Forward {
+    Splicer pipe;
+    StreamId from;
+    StreamId to;
+    uint64_t bytes = 0;  // moved out of `from`, since its beginning
+  };
   // A last completion, waiting for wait() to deliver it.
   struct Farewell {
     StreamEvents* stream;
@@ -145,6 +170,7 @@ class ReadinessEngine final : public Engine {
   [[gnu::noinline]] void follow_interest(Stream& stream);
   void list_ready(Stream& stream);
   size_t serve_ready_list();
+  bool has_early(StreamId id) const;
   Buffer take_early(const Stream& stream);
   bool deliver_early(Stream& stream);
 
@@ -159,6 +185,7 @@ class ReadinessEngine final : public Engine {
     unfinished_ = true;
   }
   [[gnu::noinline]] size_t send_slow(StreamId id, Buffer& bytes);
+  [[gnu::noinline]] size_t send_copy_slow(Stream& stream, std::string_view bytes);
   void flush_dirty() {
     if (unfinished_) [[unlikely]]
       flush_all();
@@ -166,9 +193,20 @@ class ReadinessEngine final : public Engine {
   [[gnu::noinline]] void flush_all();
   bool flush(Stream& stream);
   [[gnu::noinline]] bool flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes);
+  int send_parts(Stream& stream, bool& progress);
   int account(Stream& stream, ssize_t count, size_t offered_bytes);
   bool fail_output(Stream& stream, int error);
   bool after_output(Stream& stream, bool progress);
+
+  // readiness_zero_copy.cc: files and forwarding.
+  int send_front_file(Stream& stream, size_t& budget, bool& progress);
+  size_t queued(const Stream& stream) const;
+  void drop_output(Stream& stream);
+  void forward_turn(Stream& from);
+  int drain_feed(Stream& to, bool& progress);
+  void resume_feeder(Stream& to);
+  void end_forward(Forward& forward);
+
   [[gnu::noinline]] TimePoint begin_unfinished(TimePoint deadline);
   [[gnu::noinline]] size_t finish();
   void settle();
@@ -195,8 +233,12 @@ class ReadinessEngine final : public Engine {
   StreamId delivering_id_;
   std::vector<Stream*> dirty_;
   std::vector<Stream*> ready_;
-  std::vector<Stream*> serving_;  // taken from ready_ before the wait
-  std::vector<Early> early_;      // few, if any
+  std::vector<Stream*> serving_;                                     // taken from ready_ before the wait
+  std::vector<Early> early_;                                         // few, if any
+  std::unordered_map<uint32_t, FileQueue> files_;                    // by slot; of those that have kFiles
+  std::unordered_map<uint32_t, std::shared_ptr<Forward>> forwards_;  // by the slot of `from`
+  std::unordered_map<uint32_t, std::shared_ptr<Forward>> feeds_;     // by the slot of `to`; of those that have kFed
+  DatagramSet datagrams_;
   std::vector<Farewell> farewells_;
   std::array<PollEvent, kMaxPollEvents> events_;
 };

@@ -125,27 +125,28 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
     make_dirty(stream);
   }
   if (!(readiness & (kReadable | kHangup))) return;
-  if ((stream.input & (kReceiving | kListed)) == kReceiving) read_turn(stream);
+  if ((stream.input & (kReceiving | kListed | kWaiting)) == kReceiving) read_turn(stream);
 }
 
 void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
   stream.output &= static_cast<uint8_t>(~(kConnecting | kStalled));
   if (error) {
     stream.input = static_cast<uint8_t>((stream.input | kInputOver) & ~kReceiving);
+    drop_output(stream);
     stream.output |= kOutputOver;
-    stream.out.clear();
   } else {
-    if (!edge_) follow_interest(stream);
     make_dirty(stream);
     // A server that speaks first may have been heard in the event that told of the connection.
     if ((stream.input & (kReceiving | kUnread)) == (kReceiving | kUnread)) list_ready(stream);
   }
+  if (!edge_) follow_interest(stream);
   stream.events->on_connected(error);
 }
 
 void ReadinessEngine::receive(StreamId id, bool on) {
   Stream* stream = find(id);
   if (stream == nullptr || (stream->output & kDetach)) return;
+  if (!on && (stream->input & kForwarding)) end_forward(*forwards_.at(id.slot));
   bool receiving = on && !(stream->input & kInputOver);
   stream->input = static_cast<uint8_t>(receiving ? stream->input | kReceiving : stream->input & ~kReceiving);
   if (!edge_) follow_interest(*stream);
@@ -154,7 +155,8 @@ void ReadinessEngine::receive(StreamId id, bool on) {
 
 // On a level poller interest follows what is wanted, or it would report for ever what nobody takes.
 void ReadinessEngine::follow_interest(Stream& stream) {
-  bool read = edge_ || (stream.input & kReceiving) != 0;
+  if (!stream.polled) return;
+  bool read = edge_ || (stream.input & (kReceiving | kWaiting)) == kReceiving;
   bool write = (stream.output & kStalled) != 0 || (edge_ && stream.polls_write);
   if (read == stream.polls_read && write == stream.polls_write) return;
   stream.polls_read = read;
@@ -192,27 +194,10 @@ size_t ReadinessEngine::serve_ready_list() {
   return count;
 }
 
-Buffer ReadinessEngine::take_early(const Stream& stream) {
-  Buffer bytes;
-  std::erase_if(early_, [&](Early& early) {
-    bool found = early.stream == StreamId{stream.slot, stream.generation};
-    if (found) bytes = std::move(early.bytes);
-    return found;
-  });
-  return bytes;
-}
-
-// True when the stream is to be read on.
-bool ReadinessEngine::deliver_early(Stream& stream) {
-  const uint32_t generation = stream.generation;
-  Buffer bytes = take_early(stream);
-  if (!bytes.empty()) stream.events->on_received(bytes);
-  return stream.generation == generation && (stream.input & kReceiving);
-}
-
 // Reads until the socket is empty or the turn's budget is used up; then others come first.
 void ReadinessEngine::read_turn(Stream& stream) {
   for (size_t taken = 0; taken < kTurnBudgetBytes; taken += kLargeBlockBytes) {
+    if (stream.input & kForwarding) return forward_turn(stream);
     if (!read_once(stream)) return;
   }
   list_ready(stream);
@@ -244,6 +229,7 @@ size_t ReadinessEngine::send(StreamId id, Buffer&& bytes) {
 size_t ReadinessEngine::send_slow(StreamId id, Buffer& bytes) {
   Stream* stream = find(id);
   if (stream == nullptr || (stream->output & kOutputOver)) return 0;
+  if (stream->output & kFiles) return stream->out.size() + files_.at(id.slot).append(std::move(bytes));
   stream->out.append(std::move(bytes));
   make_dirty(*stream);
   return stream->out.size();
@@ -251,10 +237,17 @@ size_t ReadinessEngine::send_slow(StreamId id, Buffer& bytes) {
 
 size_t ReadinessEngine::send_copy(StreamId id, std::string_view bytes) {
   Stream* stream = find(id);
-  if (stream == nullptr || (stream->output & kOutputOver)) return 0;
+  if (stream == nullptr) return 0;
+  if (stream->output & (kOutputOver | kFiles)) [[unlikely]]
+    return send_copy_slow(*stream, bytes);
   stream->out.append(bytes);
   make_dirty(*stream);
   return stream->out.size();
+}
+
+size_t ReadinessEngine::send_copy_slow(Stream& stream, std::string_view bytes) {
+  if (stream.output & kOutputOver) return 0;
+  return stream.out.size() + files_.at(stream.slot).append(bytes);
 }
 
 void ReadinessEngine::report_sent(StreamId id) {
@@ -266,12 +259,13 @@ void ReadinessEngine::report_sent(StreamId id) {
 
 size_t ReadinessEngine::queued_bytes(StreamId id) const {
   const Stream* stream = find(id);
-  return stream == nullptr ? 0 : stream->out.size();
+  return stream == nullptr ? 0 : queued(*stream);
 }
 
 void ReadinessEngine::shutdown_send(StreamId id) {
   Stream* stream = find(id);
   if (stream == nullptr || (stream->output & kOutputOver)) return;
+  if (stream->output & kFed) end_forward(*feeds_.at(id.slot));
   stream->output |= kOutputOver | kSendFin;
   make_dirty(*stream);
 }
@@ -294,22 +288,40 @@ bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_by
   int error = 0;
   bool progress = sent > 0;
   if (offered_bytes > 0) error = account(stream, sent, offered_bytes);
-  while (error == 0 && !(stream.output & kStalled) && stream.out.holds_blocks()) {
-    std::array<iovec, kMaxParts> parts;
-    msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = stream.out.gather(parts);
-    size_t offered = 0;
-    for (size_t i = 0; i < message.msg_iovlen; ++i) offered += parts[i].iov_len;
-    ssize_t count = ::sendmsg(stream.fd, &message, MSG_NOSIGNAL);
-    ++stats_.sends;
-    progress = progress || count > 0;
-    error = account(stream, count, offered);
+  if (stream.output & kFed) error = drain_feed(stream, progress);
+  size_t file_budget = kTurnBudgetBytes;
+  while (error == 0 && !(stream.output & kStalled)) {
+    if (stream.out.holds_blocks()) {
+      error = send_parts(stream, progress);
+    } else if ((stream.output & kFiles) && file_budget > 0) {
+      error = send_front_file(stream, file_budget, progress);
+    } else {
+      break;
+    }
   }
   if (error != 0 && !fail_output(stream, error)) return false;
-  if (stream.output & kStalled) follow_interest(stream);
+  if (stream.output & kStalled) {
+    follow_interest(stream);
+  } else if (stream.output & kFiles) {
+    stream.dirty = true;
+    queue_dirty(stream);
+  }
+  if (stream.output & kFed) resume_feeder(stream);
   if (!(stream.output & (kReportSent | kSendFin | kDetach))) return true;
   return after_output(stream, progress);
+}
+
+int ReadinessEngine::send_parts(Stream& stream, bool& progress) {
+  std::array<iovec, kMaxParts> parts;
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = stream.out.gather(parts);
+  size_t offered = 0;
+  for (size_t i = 0; i < message.msg_iovlen; ++i) offered += parts[i].iov_len;
+  ssize_t count = ::sendmsg(stream.fd, &message, MSG_NOSIGNAL);
+  ++stats_.sends;
+  progress = progress || count > 0;
+  return account(stream, count, offered);
 }
 
 // Takes in the answer of one send. Returns the error that ends sending, or 0.
@@ -333,7 +345,7 @@ int ReadinessEngine::account(Stream& stream, ssize_t count, size_t offered_bytes
 // False when the owner closed the stream on hearing of it.
 bool ReadinessEngine::fail_output(Stream& stream, int error) {
   uint32_t generation = stream.generation;
-  stream.out.clear();
+  drop_output(stream);
   stream.output = static_cast<uint8_t>((stream.output | kOutputOver) & ~kSendFin);
   told_ = true;
   stream.events->on_send_failed(errno_code(error));
@@ -342,7 +354,7 @@ bool ReadinessEngine::fail_output(Stream& stream, int error) {
 
 // False when the stream is gone.
 bool ReadinessEngine::after_output(Stream& stream, bool progress) {
-  size_t left = stream.out.size();
+  size_t left = queued(stream);
   if (left == 0 && (stream.output & kSendFin)) {
     stream.output &= static_cast<uint8_t>(~kSendFin);
     ::shutdown(stream.fd, SHUT_WR);
@@ -354,7 +366,7 @@ bool ReadinessEngine::after_output(Stream& stream, bool progress) {
     stream.events->on_sent(left);
     if (stream.generation != generation) return false;
   }
-  if (!(stream.output & kDetach) || stream.out.holds_blocks()) return true;
+  if (!(stream.output & kDetach) || queued(stream) > 0) return true;
   release_stream(stream, true);
   return false;
 }

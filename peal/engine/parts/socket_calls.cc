@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/engine/parts/socket_calls.h>
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,17 +27,18 @@ Result<void> apply(int fd, const SocketAddress& address, const SocketOptions& op
   return done;
 }
 
-Result<Fd> open_socket(const SocketAddress& address) {
-  Fd fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+Result<Fd> open_socket(const SocketAddress& address, int type) {
+  Fd fd(::socket(address.family(), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return fail(errno);
   return fd;
 }
 
-// A socket file whose server is gone refuses connections; one that is served accepts them (or is too busy to).
+// A socket file whose owner is gone refuses everybody; that of a stream listener has another answer for a datagram
+// socket (EPROTOTYPE), which asks it without making it a connection.
 bool is_stale(const SocketAddress& address, const std::string& path) {
   struct stat facts{};
   if (::stat(path.c_str(), &facts) != 0 || !S_ISSOCK(facts.st_mode)) return false;
-  Fd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  Fd probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   return probe && ::connect(probe.get(), address.data(), address.size()) != 0 && errno == ECONNREFUSED;
 }
 
@@ -60,7 +63,7 @@ Result<SocketAddress> ask_address(int fd, Ask ask) {
 }  // namespace
 
 Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& options) {
-  Result<Fd> fd = open_socket(address);
+  Result<Fd> fd = open_socket(address, SOCK_STREAM);
   if (!fd) return fd;
   Result<void> done = apply(fd->get(), address, options.socket);
   if (done && address.is_ip()) done = set(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1);
@@ -72,13 +75,24 @@ Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& opti
   return fd;
 }
 
-void close_listener(Fd fd) {
+Result<Fd> open_datagram_socket(const SocketAddress& address) {
+  Result<Fd> fd = open_socket(address, SOCK_DGRAM);
+  if (!fd) return fd;
+  Result<void> done;
+  if (address.family() == AF_INET) done = set(fd->get(), IPPROTO_IP, IP_RECVERR, 1);
+  if (address.family() == AF_INET6) done = set(fd->get(), IPPROTO_IPV6, IPV6_RECVERR, 1);
+  if (done) done = bind_to(fd->get(), address);
+  if (!done) return std::unexpected(done.error());
+  return fd;
+}
+
+void close_bound(Fd fd) {
   Result<SocketAddress> address = local_address(fd.get());
   if (address && !address->unix_path().empty()) ::unlink(std::string(address->unix_path()).c_str());
 }
 
 Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& options) {
-  Result<Fd> fd = open_socket(address);
+  Result<Fd> fd = open_socket(address, SOCK_STREAM);
   if (!fd) return fd;
   Result<void> done = apply(fd->get(), address, options.socket);
   if (done && options.source.is_set()) {
@@ -108,6 +122,11 @@ std::error_code take_socket_error(int fd) {
   socklen_t size = sizeof error;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
   return error == 0 ? std::error_code{} : errno_code(error);
+}
+
+uint64_t unsent_bytes(int fd) {
+  int bytes = 0;
+  return ::ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
 }
 
 void arm_reset(int fd) {

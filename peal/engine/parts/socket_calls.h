@@ -12,8 +12,10 @@ namespace peal::detail {
 // socket, setsockopt, bind, listen. A unix path that nobody listens on any more is removed first (its socket file
 // outlives a killed server); one that somebody answers on stays, and the answer is EADDRINUSE.
 Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& options);
-// Closes a listener and removes its socket file, if it has one.
-void close_listener(Fd fd);
+// The same for datagrams: socket, bind; errors that come back go to its error queue.
+Result<Fd> open_datagram_socket(const SocketAddress& address);
+// Closes what one of these opened and removes its socket file, if it has one.
+void close_bound(Fd fd);
 // socket, setsockopt, bind to options.source if set; ready for connect.
 Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& options);
 Result<SocketAddress> local_address(int fd);
@@ -21,6 +23,8 @@ Result<SocketAddress> peer_address(int fd);
 Result<void> set_socket_option(int fd, SocketOption option, int value);
 // The pending SO_ERROR, cleared.
 std::error_code take_socket_error(int fd);
+// Sent but not acknowledged: SIOCOUTQ. 0 where the kernel does not tell.
+uint64_t unsent_bytes(int fd);
 // Makes the coming close(2) send RST.
 void arm_reset(int fd);
 

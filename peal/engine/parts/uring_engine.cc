@@ -11,7 +11,7 @@
 
 namespace peal::detail {
 
-UringEngine::UringEngine() : waker_(std::make_shared<EventWaker>()), listeners_(stats_) {}
+UringEngine::UringEngine() : waker_(std::make_shared<EventWaker>()), listeners_(stats_), datagrams_(*this, stats_) {}
 
 UringEngine::~UringEngine() {
   shut();
@@ -120,6 +120,7 @@ void UringEngine::close(StreamId id, CloseHow how) {
 void UringEngine::begin_close(uint32_t slot, Stream& stream) {
   stream.closed = true;
   stream.aside.reset();
+  stream.files.reset();
   if (stream.connecting) ring_->cancel(tag(kConnect, slot));
   if (stream.armed && !stream.cancelling) ring_->cancel(tag(kReceive, slot));
   if (stream.polled) ring_->cancel(tag(kRoom, slot));
@@ -149,6 +150,11 @@ Result<SocketAddress> UringEngine::peer_address(StreamId id) const {
   const Stream* stream = peek(id);
   if (stream == nullptr) return fail(EBADF);
   return detail::peer_address(stream->fd);
+}
+
+uint64_t UringEngine::unsent_bytes(StreamId id) const {
+  const Stream* stream = peek(id);
+  return stream == nullptr ? 0 : detail::unsent_bytes(stream->fd);
 }
 
 Result<void> UringEngine::set_option(StreamId id, SocketOption option, int value) {
@@ -228,8 +234,10 @@ size_t UringEngine::wait(TimePoint deadline) {
 size_t UringEngine::turn(TimePoint deadline) {
   size_t count = listeners_.say_farewells();
   if (!attended_.empty()) count += attend_all();
-  send_dirty();
-  TimePoint until = count > 0 || !attended_.empty() ? kPollOnly : std::min(deadline, listeners_.next_resume());
+  // Whoever was told something may have set a timer since the deadline was given.
+  count += send_dirty();
+  bool busy = count > 0 || !attended_.empty() || !dirty_.empty();
+  TimePoint until = busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
   if (ring_->enter(until)) ++stats_.waits;
   std::array<Completion, kBatch> batch;
   size_t handled = 0;
@@ -258,5 +266,18 @@ void UringEngine::dispatch(const Completion& completion) {
   }
   // A cancel that found nothing to cancel: what it meant had completed.
 }
+
+// The ring's splice blocks, so the kernel hands each to a worker thread; moving the blocks costs less.
+bool UringEngine::forward(StreamId /*from*/, StreamId /*to*/) { return false; }
+uint64_t UringEngine::forwarded_bytes(StreamId /*from*/) const { return 0; }
+
+Result<DatagramId> UringEngine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
+  return datagrams_.open(local, events);
+}
+Result<SocketAddress> UringEngine::local_address(DatagramId id) const { return datagrams_.local_address(id); }
+Result<void> UringEngine::send_datagram(DatagramId id, const SocketAddress& to, std::string_view bytes) {
+  return datagrams_.send(id, to, bytes);
+}
+void UringEngine::close_datagrams(DatagramId id) { datagrams_.close(id); }
 
 }  // namespace peal::detail

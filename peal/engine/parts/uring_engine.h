@@ -13,7 +13,9 @@
 
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
+#include <peal/engine/parts/datagram_set.h>
 #include <peal/engine/parts/event_waker.h>
+#include <peal/engine/parts/file_queue.h>
 #include <peal/engine/parts/uring_listeners.h>
 #include <peal/engine/parts/uring_ring.h>
 
@@ -41,7 +43,11 @@ class UringEngine final : public Engine {
   size_t send(StreamId id, Buffer&& bytes) override;
   size_t send_copy(StreamId id, std::string_view bytes) override;
   void report_sent(StreamId id) override;
+  void send_file(StreamId id, FileRange range) override;
+  bool forward(StreamId from, StreamId to) override;
+  uint64_t forwarded_bytes(StreamId from) const override;
   size_t queued_bytes(StreamId id) const override;
+  uint64_t unsent_bytes(StreamId id) const override;
   void shutdown_send(StreamId id) override;
   void close(StreamId id, CloseHow how) override;
   Result<SocketAddress> local_address(StreamId id) const override;
@@ -50,6 +56,11 @@ class UringEngine final : public Engine {
 
   WatchId watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
+
+  Result<DatagramId> open_datagrams(const SocketAddress& local, DatagramEvents& events) override;
+  Result<SocketAddress> local_address(DatagramId id) const override;
+  Result<void> send_datagram(DatagramId id, const SocketAddress& to, std::string_view bytes) override;
+  void close_datagrams(DatagramId id) override;
 
   size_t wait(TimePoint deadline) override;
   TimePoint now() const override { return monotonic_now(); }
@@ -72,6 +83,7 @@ class UringEngine final : public Engine {
     StreamEvents* events = nullptr;
     Buffer out;  // its front is in the kernel's hands while `sending`
     std::unique_ptr<Aside> aside;
+    std::unique_ptr<FileQueue> files;  // what is queued behind `out`; null when nothing is
     int fd = -1;
     uint32_t offered = 0;  // bytes of the send in flight
     // In the kernel's hands:
@@ -95,6 +107,7 @@ class UringEngine final : public Engine {
     bool dirty : 1 = false;         // on the list of what has output to send
     bool attended : 1 = false;      // on the list to attend to
 
+    bool has_output() const { return !out.empty() || files != nullptr; }
     bool held() const { return connecting || armed || sending || polled || closing_fd; }
   };
   struct Watch {
@@ -142,11 +155,17 @@ class UringEngine final : public Engine {
     stream.dirty = true;
     dirty_.push_back(slot);
   }
-  void send_dirty();
+  size_t send_dirty();
+  bool send_files(uint32_t slot, Stream& stream);
+  void fail_output(Stream& stream, std::error_code error);
+  template <class Bytes>
+  size_t enqueue(StreamId id, Bytes&& bytes);
   void arm_receive(uint32_t slot, Stream& stream);
   void pause_receive(uint32_t slot, Stream& stream);
 
   static constexpr size_t kBatch = 64;
+  static constexpr size_t kFileBudgetBytes = 256 * 1024;  // of files, for a stream in a turn
+  static constexpr size_t kStashPieceBytes = 64 * 1024;   // of what came while paused, for a call up
   // From this size on a message is cut too often where shared blocks meet (20 KiB).
   static constexpr int kBulkyBytes = 8 * 1024;
   static constexpr size_t kMostPerTurn = 1024;  // completions; then timers and posted tasks get their turn
@@ -161,6 +180,7 @@ class UringEngine final : public Engine {
   SlotTable<Watch> watches_;
   std::vector<uint32_t> dirty_;
   std::vector<uint32_t> attended_;
+  DatagramSet datagrams_;
 };
 
 }  // namespace peal::detail

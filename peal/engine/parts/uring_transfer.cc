@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -61,18 +62,20 @@ void UringEngine::tell_aside(Stream& stream) {
   if (told->connect_error) {
     stream.receive_over = stream.send_over = true;
     stream.out.clear();
+    stream.files.reset();
     return stream.events->on_connected(told->connect_error);
   }
-  if (!told->bytes.empty()) {
+  // In pieces, so that a receiver that pauses at each gets no more at once than it would from the socket.
+  while (!told->bytes.empty() && stream.wants_bytes && !stream.closed) {
+    Buffer piece = told->bytes.take(std::min(told->bytes.size(), kStashPieceBytes));
     ++stats_.receives;
-    stats_.received_bytes += told->bytes.size();
-    stream.events->on_received(told->bytes);
+    stats_.received_bytes += piece.size();
+    stream.events->on_received(piece);
   }
-  if (!told->ended || stream.closed || stream.detach_asked) return;
+  if (stream.closed || (told->bytes.empty() && (!told->ended || stream.detach_asked))) return;
   if (stream.wants_bytes) {
     stream.events->on_receive_end(told->end_error);
   } else {
-    told->bytes.clear();
     stream.aside = std::move(told);
   }
 }
@@ -145,40 +148,93 @@ void UringEngine::connected(uint32_t slot, Stream& stream, int result) {
     if (result < 0) {
       stream.receive_over = stream.send_over = true;
       stream.out.clear();
+      stream.files.reset();
     }
     stream.events->on_connected(result < 0 ? errno_code(-result) : std::error_code{});
-    if (!stream.out.empty()) make_dirty(slot, stream);
+    if (stream.has_output()) make_dirty(slot, stream);
   }
   settle(slot, stream);
 }
 
-size_t UringEngine::send(StreamId id, Buffer&& bytes) {
+template <class Bytes>
+size_t UringEngine::enqueue(StreamId id, Bytes&& bytes) {
   Stream* stream = find(id);
   if (stream == nullptr || stream->send_over || stream->shutdown_asked) return 0;
-  stream->out.append(std::move(bytes));
+  if (stream->files != nullptr) [[unlikely]]
+    return stream->out.size() + stream->files->append(std::forward<Bytes>(bytes));
+  stream->out.append(std::forward<Bytes>(bytes));
   make_dirty(id.slot, *stream);
   return stream->out.size();
 }
 
-size_t UringEngine::send_copy(StreamId id, std::string_view bytes) {
+size_t UringEngine::send(StreamId id, Buffer&& bytes) { return enqueue(id, std::move(bytes)); }
+size_t UringEngine::send_copy(StreamId id, std::string_view bytes) { return enqueue(id, bytes); }
+
+void UringEngine::send_file(StreamId id, FileRange range) {
   Stream* stream = find(id);
-  if (stream == nullptr || stream->send_over || stream->shutdown_asked) return 0;
-  stream->out.append(bytes);
+  if (stream == nullptr || stream->send_over || stream->shutdown_asked || range.bytes == 0) return;
+  if (stream->files == nullptr) stream->files = std::make_unique<FileQueue>();
+  stream->files->push(std::move(range));
   make_dirty(id.slot, *stream);
-  return stream->out.size();
 }
 
-void UringEngine::send_dirty() {
-  for (uint32_t slot : dirty_) {
+// Sends those that are dirty when it is called; what the completions of files add waits for the next turn. Returns how
+// many streams may have been called up.
+size_t UringEngine::send_dirty() {
+  const size_t count = dirty_.size();
+  size_t told = 0;
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t slot = dirty_[i];
     Stream& stream = streams_[slot];
     if (!stream.dirty) continue;
     stream.dirty = false;
-    if (stream.sending || stream.blocked || stream.closed || stream.connecting || stream.out.empty()) continue;
+    if (stream.sending || stream.blocked || stream.closed || stream.connecting) continue;
+    if (stream.out.empty()) {
+      if (stream.files == nullptr) continue;
+      ++told;
+      if (!send_files(slot, stream)) continue;
+    }
     stream.offered = static_cast<uint32_t>(ring_->send(stream.fd, stream.out, tag(kSend, slot)));
     stream.sending = true;
     ++stats_.sends;
   }
-  dirty_.clear();
+  dirty_.erase(dirty_.begin(), dirty_.begin() + static_cast<ptrdiff_t>(count));
+  return told;
+}
+
+// sendfile(2) at once: the ring has no such request, and its splice blocks. True when blocks are to be sent next.
+bool UringEngine::send_files(uint32_t slot, Stream& stream) {
+  size_t budget = kFileBudgetBytes;
+  while (stream.files != nullptr && stream.out.empty() && budget > 0) {
+    Moved moved = stream.files->send(stream.fd, budget);
+    ++stats_.sends;
+    if (moved.error == EAGAIN) {
+      block(slot, stream);
+      break;
+    }
+    if (moved.error != 0) {
+      fail_output(stream, errno_code(moved.error));
+      break;
+    }
+    stats_.sent_bytes += moved.bytes;
+    stats_.file_bytes += moved.bytes;
+    budget -= moved.bytes;
+    if (!stream.files->front_is_out()) continue;
+    stream.out = stream.files->pop();
+    if (stream.files->empty()) stream.files.reset();
+  }
+  if (stream.closed) return false;
+  if (!stream.blocked && !stream.out.empty()) return true;
+  if (!stream.blocked && stream.files != nullptr) make_dirty(slot, stream);
+  after_output(slot, stream, budget < kFileBudgetBytes);
+  return false;
+}
+
+void UringEngine::fail_output(Stream& stream, std::error_code error) {
+  stream.out.clear();
+  stream.files.reset();
+  stream.send_over = true;
+  stream.events->on_send_failed(error);
 }
 
 void UringEngine::sent(uint32_t slot, Stream& stream, int result) {
@@ -199,12 +255,10 @@ void UringEngine::sent(uint32_t slot, Stream& stream, int result) {
   } else if (result == -EAGAIN) {
     block(slot, stream);
   } else if (!is_passing(result)) {
-    stream.out.clear();
-    stream.send_over = true;
-    stream.events->on_send_failed(errno_code(-result));
+    fail_output(stream, errno_code(-result));
     if (stream.closed) return;
   }
-  if (!stream.out.empty()) make_dirty(slot, stream);
+  if (stream.has_output()) make_dirty(slot, stream);
   if (stream.wants_sent || stream.shutdown_asked || stream.detach_asked) [[unlikely]] {
     after_output(slot, stream, result > 0);
   }
@@ -238,19 +292,20 @@ void UringEngine::report_sent(StreamId id) {
   Stream* stream = find(id);
   if (stream == nullptr) return;
   stream->wants_sent = true;
-  if (stream->out.empty()) attend(id.slot, *stream);
+  if (!stream->has_output()) attend(id.slot, *stream);
 }
 
 size_t UringEngine::queued_bytes(StreamId id) const {
   const Stream* stream = peek(id);
-  return stream == nullptr ? 0 : stream->out.size();
+  if (stream == nullptr) return 0;
+  return stream->out.size() + (stream->files == nullptr ? 0 : stream->files->bytes());
 }
 
 void UringEngine::shutdown_send(StreamId id) {
   Stream* stream = find(id);
   if (stream == nullptr || stream->shutdown_asked) return;
   stream->shutdown_asked = true;
-  if (stream->out.empty() && !stream->connecting && !stream->send_over) {
+  if (!stream->has_output() && !stream->connecting && !stream->send_over) {
     stream->send_over = true;
     ::shutdown(stream->fd, SHUT_WR);
   }
@@ -266,7 +321,7 @@ void UringEngine::detach(StreamId id) {
 }
 
 void UringEngine::after_output(uint32_t slot, Stream& stream, bool progress) {
-  size_t left = stream.out.size();
+  size_t left = stream.out.size() + (stream.files == nullptr ? 0 : stream.files->bytes());
   if (left == 0 && stream.shutdown_asked && !stream.send_over) {
     stream.send_over = true;
     ::shutdown(stream.fd, SHUT_WR);
@@ -276,7 +331,7 @@ void UringEngine::after_output(uint32_t slot, Stream& stream, bool progress) {
     stream.events->on_sent(left);
     if (stream.closed) return;
   }
-  if (!stream.detach_asked || !stream.out.empty()) return;
+  if (!stream.detach_asked || stream.has_output()) return;
   if (stream.polled && !stream.armed && !stream.sending) ring_->cancel(tag(kRoom, slot));
   if (!stream.held()) finish_detach(slot, stream);
 }

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The behaviour suite, file ranges: in order with what is sent, cheap while they wait, and how they fail.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <tests/support/engine_rig.h>
+
+namespace peal {
+namespace {
+
+class EngineFile : public EngineTest {
+ protected:
+  // An open file that has no name any more.
+  static std::shared_ptr<const Fd> make_file(const std::string& bytes) {
+    std::string path = std::filesystem::temp_directory_path() / "peal-file-XXXXXX";
+    auto file = std::make_shared<Fd>(::mkostemp(path.data(), O_CLOEXEC));
+    EXPECT_TRUE(static_cast<bool>(*file)) << path;
+    ::unlink(path.c_str());
+    EXPECT_EQ(::write(file->get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    EXPECT_EQ(::lseek(file->get(), 3, SEEK_SET), 3);
+    return file;
+  }
+  void send_file(StreamLog& stream, const std::shared_ptr<const Fd>& file, uint64_t offset, uint64_t bytes) {
+    rig().engine().send_file(stream.id, {file, offset, bytes});
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Engines, EngineFile, testing::ValuesIn(every_engine()), engine_label);
+
+constexpr SocketOptions kTight{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};
+
+TEST_P(EngineFile, ranges_keep_their_place_among_what_is_sent) {
+  auto [client, server] = rig().pair(kTight, kTight);
+  const std::string bytes = pattern(2'000'000);
+  auto file = make_file(bytes);
+  client.receive();
+  EXPECT_EQ(server.send("head "), 5U);
+  send_file(server, file, 0, 700'000);
+  EXPECT_EQ(server.send("middle "), 12U) << "a range counts as memory";
+  EXPECT_EQ(server.send_blocks(Buffer("again ")), 18U);
+  send_file(server, file, 700'000, 1'300'000);
+  send_file(server, file, 10, 0);
+  send_file(server, file, 5, 1);
+  EXPECT_EQ(server.send(" tail"), 23U);
+  EXPECT_EQ(server.queued(), 2'000'024U);
+  server.shutdown_send();
+  ASSERT_TRUE(rig().run_until([&] { return client.ended; }));
+  EXPECT_TRUE(same_bytes(client.received, "head " + bytes.substr(0, 700'000) + "middle again " + bytes.substr(700'000) +
+                                              bytes[5] + " tail"));
+  EXPECT_EQ(server.queued(), 0U);
+  EXPECT_EQ(rig().stats().file_bytes, 2'000'001U);
+  EXPECT_EQ(rig().stats().sent_bytes, 2'000'024U);
+  EXPECT_EQ(::lseek(file->get(), 0, SEEK_CUR), 3) << "the file's position moved";
+  EXPECT_EQ(file.use_count(), 1) << "the engine keeps the file open";
+}
+
+TEST_P(EngineFile, waits_for_a_reader_that_half_closed_and_is_slow) {
+  auto [client, server] = rig().pair(kTight, kTight);
+  const std::string bytes = pattern(5'000'000);
+  auto file = make_file(bytes);
+  server.receive();
+  server.when_ended = [&] {
+    send_file(server, file, 0, bytes.size());
+    server.report_sent();
+    server.shutdown_send();
+  };
+  client.shutdown_send();
+  rig().settle();
+  EXPECT_GT(server.queued(), 4'000'000U) << "who reads nothing was sent nearly all";
+  EXPECT_LE(BlockPool::here().stats().blocks_in_use, 1024U);
+  client.when_received = [&] { client.receive(false); };
+  while (!client.ended) {
+    size_t before = client.receive_count;
+    client.receive(true);
+    ASSERT_TRUE(rig().run_until([&] { return client.receive_count > before || client.ended; }));
+  }
+  EXPECT_TRUE(same_bytes(client.received, bytes));
+  ASSERT_TRUE(rig().run_until([&] { return !server.sent_reports.empty() && server.sent_reports.back() == 0; }));
+}
+
+TEST_P(EngineFile, sent_from_a_callback_and_while_connecting) {
+  const std::string bytes = pattern(100'000);
+  auto file = make_file(bytes);
+  AcceptLog& acceptor = rig().listen();
+  StreamLog& client = rig().connect(acceptor.address);
+  send_file(client, file, 0, bytes.size());
+  client.send("!");
+  client.receive();
+  ASSERT_TRUE(rig().run_until([&] { return !acceptor.accepted.empty(); }));
+  StreamLog& server = rig().adopt(std::move(acceptor.accepted.front()));
+  server.receive();
+  server.when_received = [&] {
+    if (server.received.size() != bytes.size() + 1) return;
+    send_file(server, file, 1, 9);
+    server.send("?");
+    server.shutdown_send();
+  };
+  ASSERT_TRUE(rig().run_until([&] { return client.ended; }));
+  EXPECT_TRUE(same_bytes(server.received, bytes + "!"));
+  EXPECT_EQ(client.received, bytes.substr(1, 9) + "?");
+}
+
+TEST_P(EngineFile, shorter_than_its_range_fails_the_output) {
+  auto [client, server] = rig().pair();
+  auto file = make_file(pattern(1000));
+  client.receive();
+  send_file(server, file, 0, 1001);
+  server.send("never sent");
+  ASSERT_TRUE(rig().run_until([&] { return server.send_failures > 0; }));
+  EXPECT_EQ(server.send_error, std::errc::io_error);
+  EXPECT_EQ(server.queued(), 0U);
+  EXPECT_EQ(file.use_count(), 1);
+  send_file(server, file, 0, 10);
+  EXPECT_EQ(server.queued(), 0U) << "a failed output takes no more";
+  server.close();
+  ASSERT_TRUE(rig().run_until([&] { return client.ended; }));
+  EXPECT_TRUE(same_bytes(client.received, pattern(1000)));
+}
+
+TEST_P(EngineFile, peer_that_resets_raises_no_signal) {
+  auto [client, server] = rig().pair(kTight, kTight);
+  auto file = make_file(pattern(3'000'000));
+  send_file(server, file, 0, 3'000'000);
+  rig().settle();
+  client.close(CloseHow::kReset);
+  ASSERT_TRUE(rig().run_until([&] { return server.send_failures > 0; }));
+  EXPECT_EQ(file.use_count(), 1);
+  auto [other, again] = rig().pair();
+  other.close(CloseHow::kReset);
+  ASSERT_TRUE(rig().run_beside([&] {
+    if (again.send_failures == 0) send_file(again, file, 0, 10);
+    return again.send_failures > 0;
+  }));
+}
+
+TEST_P(EngineFile, closed_while_it_waits_lets_go_of_the_file) {
+  auto [client, server] = rig().pair(kTight, kTight);
+  auto file = make_file(pattern(3'000'000));
+  send_file(server, file, 0, 3'000'000);
+  server.send("behind");
+  send_file(server, file, 0, 3'000'000);
+  rig().settle();
+  server.close();
+  ASSERT_TRUE(rig().run_until([&] { return server.closed; }));
+  EXPECT_EQ(file.use_count(), 1);
+}
+
+TEST_P(EngineFile, detach_waits_for_the_files) {
+  auto [client, first] = rig().pair(kTight, kTight);
+  const std::string bytes = pattern(1'000'000);
+  auto file = make_file(bytes);
+  send_file(first, file, 0, bytes.size());
+  first.send("last");
+  first.detach();
+  rig().settle();
+  EXPECT_FALSE(first.loose.has_value());
+  client.receive();
+  ASSERT_TRUE(rig().run_until([&] { return first.loose.has_value(); }));
+  StreamLog& second = rig().adopt(std::move(*first.loose), "second");
+  second.send(" but one");
+  second.shutdown_send();
+  ASSERT_TRUE(rig().run_until([&] { return client.ended; }));
+  EXPECT_TRUE(same_bytes(client.received, bytes + "last but one"));
+}
+
+TEST_P(EngineFile, big_file_starves_nobody) {
+  auto [reader, feeder] = rig().pair();
+  auto [client, server] = rig().pair();
+  auto file = make_file(pattern(8'000'000));
+  send_file(feeder, file, 0, 8'000'000);
+  reader.receive();
+  client.receive();
+  server.receive();
+  server.when_received = [&] { server.send("pong"); };
+  client.send("ping");
+  ASSERT_TRUE(rig().run_until([&] { return client.received == "pong"; }));
+  EXPECT_LT(reader.received.size(), 8'000'000U) << "the file went first, and alone";
+  ASSERT_TRUE(rig().run_until([&] { return reader.received.size() == 8'000'000U; }));
+  EXPECT_TRUE(same_bytes(reader.received, pattern(8'000'000)));
+}
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SimLink: one connection of a SimNetwork, with its two ends; SimEnd is what an engine holds for a socket.
+//
+// A direction is a pipe in order: what is written arrives after the network's travel time, never before what was
+// written earlier, waits until it is read, and only then makes room again, as TCP's window does. Whatever is on its way
+// keeps the link alive; the ends' owners share it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <peal/engine/engine.h>
+
+namespace peal::detail {
+
+class SimNetwork;
+struct SimLink;
+
+// An engine, told that one of its slots has something to look at.
+class SimOwner {
+ public:
+  enum class Kind : uint8_t { kStream, kListener, kDatagrams };
+  virtual void slot_ready(Kind kind, uint32_t slot) = 0;
+
+ protected:
+  ~SimOwner() = default;
+};
+
+class SimEnd {
+ public:
+  static constexpr int kConnecting = -1;
+
+  explicit SimEnd(SimLink& link) : link_(link) {}
+  SimEnd(const SimEnd&) = delete;
+  SimEnd& operator=(const SimEnd&) = delete;
+
+  SocketAddress local;
+  SocketAddress peer;
+  // Of connecting: kConnecting until it is known, then 0 or an errno.
+  int connected = 0;
+
+  SimEnd& other() const;
+  std::shared_ptr<SimEnd> self();
+  uint64_t id() const;
+  void set_owner(SimOwner* owner, uint32_t slot);
+  // 0: the network's default.
+  void set_send_buffer(uint32_t bytes);
+  void set_receive_buffer(uint32_t bytes);
+  // Tells the owner, now or, by chance, late.
+  void notify();
+  // Tells it a little later: what an operation that was cut short waits for.
+  void notify_later();
+
+  // How many bytes write() takes now.
+  size_t room() const;
+  // Written, not yet arrived.
+  size_t in_flight() const { return in_flight_; }
+  // At most room(); not after a FIN or an error.
+  void write(std::string bytes);
+  void send_fin();
+  // What can be read.
+  std::string_view readable() const { return std::string_view(arrived_).substr(taken_); }
+  void consume(size_t bytes);
+  // Nothing will follow what is readable.
+  bool input_ended() const { return fin_arrived_ || error_ != 0; }
+  // What the connection was ended by; 0: nothing yet.
+  int error() const { return error_; }
+  // The owner leaves. RST when asked for, or when something was left unread (RFC 1122 4.2.2.13), else FIN.
+  void close(bool reset);
+  bool closed() const { return closed_; }
+  // The connection ends for this end with an errno.
+  void fail(int error);
+
+ private:
+  void arrive(const std::string& bytes);
+  void travel(std::move_only_function<void(SimEnd&)> act);
+  void await_acknowledgement();
+
+  SimLink& link_;
+  SimOwner* owner_ = nullptr;
+  uint32_t slot_ = 0;
+  std::string arrived_;
+  size_t taken_ = 0;         // of those
+  size_t in_flight_ = 0;     // written, not yet arrived
+  size_t outstanding_ = 0;   // written, not yet read by the other end
+  uint32_t send_bytes_ = 0;  // buffers
+  uint32_t receive_bytes_ = 0;
+  TimePoint last_arrival_{};  // of what this end sent
+  int error_ = 0;
+  bool fin_sent_ = false;
+  bool fin_arrived_ = false;
+  bool closed_ = false;
+  bool giving_up_ = false;  // a timer runs
+};
+
+struct SimLink : std::enable_shared_from_this<SimLink> {
+  SimLink(SimNetwork& its_network, uint64_t its_id) : network(its_network), id(its_id) {}
+
+  SimNetwork& network;
+  const uint64_t id;
+  bool vanished = false;                                     // what is sent gets lost
+  bool cut = false;                                          // the same, and both ends will hear of it
+  std::array<SimEnd, 2> ends{SimEnd(*this), SimEnd(*this)};  // the one that connected first
+};
+
+inline SimEnd& SimEnd::other() const { return link_.ends[this == link_.ends.data() ? 1 : 0]; }
+inline std::shared_ptr<SimEnd> SimEnd::self() { return {link_.shared_from_this(), this}; }
+inline uint64_t SimEnd::id() const { return link_.id * 2 + (this == link_.ends.data() ? 0 : 1); }
+
+}  // namespace peal::detail

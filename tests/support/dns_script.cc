@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages are those of RFC 1035 4.1, with one question each.
+#include <tests/support/dns_script.h>
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+namespace peal::test {
+namespace {
+
+constexpr size_t kHeaderBytes = 12;
+constexpr int kNxDomain = 3;
+constexpr uint16_t kTypeA = 1;
+constexpr uint16_t kTypeAaaa = 28;
+
+std::string number(size_t value) { return {static_cast<char>(value >> 8 & 0xff), static_cast<char>(value & 0xff)}; }
+
+SocketAddress name_of(const Fd& fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &size), 0);
+  return SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&storage), size);
+}
+
+// An A or AAAA record's data; empty for an address of the other family.
+std::string record_data(const std::string& address, uint16_t type) {
+  std::array<char, sizeof(in6_addr)> bytes{};
+  const bool v6 = address.find(':') != address.npos;
+  EXPECT_EQ(::inet_pton(v6 ? AF_INET6 : AF_INET, address.c_str(), bytes.data()), 1) << address;
+  if (type != (v6 ? kTypeAaaa : kTypeA)) return {};
+  return {bytes.data(), v6 ? sizeof(in6_addr) : sizeof(in_addr)};
+}
+
+}  // namespace
+
+// One port for both: a port that is free for one may be taken for the other, so several are tried.
+DnsScript::DnsScript() {
+  const SocketAddress any = SocketAddress::parse("127.0.0.1:0").value();
+  constexpr int kMostTries = 100;
+  bool bound = false;
+  for (int i = 0; i < kMostTries && !bound; ++i) {
+    tcp_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    udp_.reset(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::bind(tcp_.get(), any.data(), any.size()), 0);
+    address_ = name_of(tcp_);
+    bound = ::bind(udp_.get(), address_.data(), address_.size()) == 0;
+  }
+  EXPECT_TRUE(bound);
+  EXPECT_EQ(::listen(tcp_.get(), 8), 0);
+}
+
+std::string DnsScript::server() const { return address_.to_string(); }
+
+std::string DnsScript::answer(std::string_view question, bool over_tcp) const {
+  std::string name;
+  size_t at = kHeaderBytes;
+  while (at < question.size() && question[at] != 0) {
+    const auto length = static_cast<uint8_t>(question[at]);
+    if (!name.empty()) name += '.';
+    name += question.substr(at + 1, length);
+    at += length + 1u;
+  }
+  if (at + 5 > question.size()) {
+    ADD_FAILURE() << "a question of " << question.size() << " bytes";
+    return {};
+  }
+  const auto type =
+      static_cast<uint16_t>(static_cast<uint8_t>(question[at + 1]) << 8 | static_cast<uint8_t>(question[at + 2]));
+  const auto found = entries.find(name);
+  const Entry entry = found == entries.end() ? Entry{.rcode = kNxDomain} : found->second;
+  if (entry.mute) return {};
+  std::string records;
+  size_t count = 0;
+  const bool truncated = entry.truncated && !over_tcp;
+  for (const std::string& address : entry.addresses) {
+    const std::string data = record_data(address, type);
+    if (data.empty() || truncated) continue;
+    ++count;
+    // The name as a pointer to the question's, the type, the class IN, a minute to live.
+    records +=
+        number(0xc000 | kHeaderBytes) + number(type) + number(1) + number(0) + number(60) + number(data.size()) + data;
+  }
+  // Response, recursion desired and available.
+  const size_t flags = 0x8180 | (truncated ? 0x0200 : 0) | static_cast<size_t>(entry.rcode);
+  std::string text(question.substr(0, 2));
+  text += number(flags) + number(1) + number(count) + number(0) + number(0);
+  text += question.substr(kHeaderBytes, at + 5 - kHeaderBytes);
+  return text + records;
+}
+
+void DnsScript::send(const Late& late) {
+  // Whoever asked may be gone.
+  ::sendto(udp_.get(), late.answer.data(), late.answer.size(), MSG_NOSIGNAL, late.to.data(), late.to.size());
+}
+
+void DnsScript::pump() {
+  std::array<char, 512> bytes;
+  for (;;) {
+    sockaddr_storage storage{};
+    socklen_t size = sizeof storage;
+    const ssize_t got =
+        ::recvfrom(udp_.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&storage), &size);
+    if (got < 0) break;
+    ++questions_;
+    Late late{answer({bytes.data(), static_cast<size_t>(got)}, false),
+              SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&storage), size)};
+    if (late.answer.empty()) continue;
+    held_ ? late_.push_back(std::move(late)) : send(late);
+  }
+  pump_tcp();
+}
+
+// Each question is small enough to come in one piece over loopback; a length goes before it (RFC 1035 4.2.2).
+void DnsScript::pump_tcp() {
+  for (;;) {
+    Fd peer(::accept4(tcp_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!peer) break;
+    peers_.push_back(std::move(peer));
+  }
+  for (const Fd& peer : peers_) {
+    std::array<char, 2048> bytes;
+    const ssize_t got = ::recv(peer.get(), bytes.data(), bytes.size(), 0);
+    std::string_view rest(bytes.data(), got > 0 ? static_cast<size_t>(got) : 0);
+    while (rest.size() > 2) {
+      const auto length = static_cast<size_t>(static_cast<uint8_t>(rest[0]) << 8 | static_cast<uint8_t>(rest[1]));
+      ++over_tcp_;
+      const std::string text = answer(rest.substr(2, length), true);
+      const std::string framed = number(text.size()) + text;
+      EXPECT_EQ(::send(peer.get(), framed.data(), framed.size(), MSG_NOSIGNAL), static_cast<ssize_t>(framed.size()));
+      rest.remove_prefix(std::min(rest.size(), length + 2));
+    }
+  }
+}
+
+void DnsScript::release() {
+  held_ = false;
+  for (const Late& late : late_) send(late);
+  late_.clear();
+}
+
+}  // namespace peal::test

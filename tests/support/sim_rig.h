@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SimTest: runs a play on many seeds, each in a world of its own with a loop for servers and one for clients, all on
+// the test's thread. A seed that fails ends the test and is printed; PEAL_SIM_SEED replays one alone.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <peal/base/block_pool.h>
+#include <peal/base/log.h>
+#include <peal/engine/sim_world.h>
+#include <peal/loop/sim_loop.h>
+#include <peal/net/client.h>
+#include <peal/net/server.h>
+
+namespace peal::test {
+
+struct SimPair {
+  SimPair(uint64_t its_seed, const SimOptions& options) : seed(its_seed), world(its_seed, options) {}
+
+  // The world's faults spare it.
+  template <class Listening>
+  SocketAddress listen(Listening& server, std::string_view address = "127.0.0.1:0") {
+    const double no_fd = std::exchange(world.options().no_fd, 0);
+    const Result<SocketAddress> bound = server.listen(address);
+    world.options().no_fd = no_fd;
+    EXPECT_TRUE(bound);
+    return bound.value_or(SocketAddress());
+  }
+  bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::minutes(30)) {
+    return world.run_until(done, limit);
+  }
+  void run_for(Duration time) { world.run_for(time); }
+
+  const uint64_t seed;
+  SimWorld world;
+  SimLoop here{world};   // of servers
+  SimLoop there{world};  // of clients
+};
+
+class SimTest : public testing::Test {
+ protected:
+  // Delays, interruptions and short transfers, but no byte is ever lost.
+  static SimOptions rough() {
+    SimOptions options = SimOptions::hostile();
+    options.reset = options.vanish = options.no_fd = 0;
+    options.refuse = options.unreachable = options.swallow = 0;
+    return options;
+  }
+  void SetUp() override {
+    set_log_sink([](const LogRecord&) {});
+  }
+  void TearDown() override { set_log_sink({}); }
+
+  // Each world ends with as many blocks in use as it began with.
+  void on_seeds(uint64_t count, const SimOptions& options, const std::function<void(SimPair&)>& play) {
+    const char* only = std::getenv("PEAL_SIM_SEED");
+    const uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1;
+    const uint64_t last = only != nullptr ? first : count;
+    for (uint64_t seed = first; seed <= last && !HasFailure(); ++seed) {
+      SCOPED_TRACE("to replay it alone: PEAL_SIM_SEED=" + std::to_string(seed));
+      const uint64_t blocks = BlockPool::here().stats().blocks_in_use;
+      {
+        SimPair pair(seed, options);
+        play(pair);
+        if (HasFailure()) ADD_FAILURE() << pair.world.trace_tail();
+      }
+      EXPECT_EQ(BlockPool::here().stats().blocks_in_use, blocks);
+    }
+  }
+  // Whether figures over all seeds mean anything.
+  static bool all_seeds() { return std::getenv("PEAL_SIM_SEED") == nullptr; }
+};
+
+}  // namespace peal::test
