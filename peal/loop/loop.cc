@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <exception>
 #include <thread>
 #include <utility>
 
@@ -40,6 +39,7 @@ Loop::~Loop() {
   wheel_.reset();
 }
 
+// Unless something is pending, which makes it a look.
 inline void Loop::sleep() {
   now_known_ = false;
   TimePoint deadline = next_timer_;
@@ -57,21 +57,58 @@ inline void Loop::sleep() {
     next_timer_ = wheel_->next();
   }
   spin_ ? wait_awake() : sleep();
-  if (next_timer_ != kNever && now() >= next_timer_) fire_timers();
+  if (next_timer_ != kNever) fire_timers();
   if (mailbox_->pending()) run_tasks();
 }
 
-Result<void> Loop::run() {
+void Loop::claim() {
   std::thread::id none;
   const bool mine = mailbox_->owner_.compare_exchange_strong(none, std::this_thread::get_id());
   PEAL_ASSERT(mine && mailbox_->open(), "a loop runs once; this one {}", mine ? "has ended" : "is running");
+}
+
+Result<void> Loop::run() {
+  claim();
   const Result<void> opened = engine_->open();
   if (opened) {
-    if (signals_) signals_->attach(*engine_);
+    if (signals_) signals_->attach();
     while (!stopping_.load(std::memory_order_acquire)) turn();
   }
   finish(opened.has_value());
   return opened;
+}
+
+Result<void> Loop::begin() {
+  claim();
+  const Result<void> opened = engine_->open();
+  if (!opened) {
+    finish(false);
+    return opened;
+  }
+  if (signals_) signals_->attach();
+  mailbox_->owner_.store(std::thread::id(), std::memory_order_release);
+  return opened;
+}
+
+size_t Loop::step() {
+  if (!mailbox_->open()) return 0;
+  auto done = [this] { return engine_->stats().events + stats_.timers_fired + stats_.tasks; };
+  const uint64_t before = done();
+  claim();
+  if (stopping_.load(std::memory_order_acquire)) {
+    finish(true);
+  } else {
+    turn();
+    now_known_ = false;
+    mailbox_->owner_.store(std::thread::id(), std::memory_order_release);
+  }
+  return done() - before;
+}
+
+void Loop::end() {
+  if (!mailbox_->open()) return;
+  claim();
+  finish(true);
 }
 
 void Loop::stop() {
@@ -111,21 +148,32 @@ bool Loop::cancel(TimerId timer) {
 
 bool Loop::rearm(TimerId timer, TimePoint deadline) { return takes_timers() && wheel_->rearm(timer, deadline); }
 
-Result<void> Loop::on_signal(int signal_number, Task task) {
+Result<SignalId> Loop::on_signal(int signal_number, Task task) {
   assert_here();
   if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
-  if (!signals_) signals_ = std::make_unique<detail::SignalWatch>();
-  Result<void> added = signals_->add(signal_number, [this, task = std::move(task)]() mutable { call(task); });
-  if (added && in_loop()) signals_->attach(*engine_);
+  if (!signals_) signals_ = std::make_unique<detail::SignalWatch>(*this);
+  Result<SignalId> added = signals_->add(signal_number, std::move(task));
+  if (added && in_loop()) signals_->attach();
   return added;
 }
 
-Result<void> Loop::stop_on_signals() {
-  Result<void> added = on_signal(SIGINT, [this] { stop(); });
-  return added ? on_signal(SIGTERM, [this] { stop(); }) : added;
+bool Loop::cancel(SignalId handler) {
+  assert_here();
+  return signals_ && signals_->cancel(handler);
 }
 
-// Unless something is pending, which makes it a look.
+Result<void> Loop::stop_on_signals() {
+  for (const int signal_number : {SIGINT, SIGTERM}) {
+    if (const auto added = on_signal(signal_number, [this] { stop(); }); !added) return std::unexpected(added.error());
+  }
+  return {};
+}
+
+void Loop::enable_flight_recorder(size_t events) {
+  assert_here();
+  recorder_ = std::make_unique<FlightRecorder>(events);
+}
+
 void Loop::finish(bool opened) noexcept {
   std::vector<Task> last = mailbox_->close();
   if (opened) {
@@ -173,8 +221,10 @@ bool Loop::spin() {
 // After an exception the rest fires in the next turn, whose deadline has passed: a timer that re-arms itself and throws
 // must not keep the loop here.
 void Loop::fire_timers() {
+  if (now() < next_timer_) return;
   timers_changed_ = true;
-  if (!guard("a timer", [this] { stats_.timers_fired += wheel_->advance(now()); })) ++stats_.timers_fired;
+  guard("a timer", [this] { wheel_->advance(now()); });
+  stats_.timers_fired = wheel_->fired();
 }
 
 void Loop::run_tasks() {
@@ -192,19 +242,6 @@ void Loop::call(Task& task) {
   guard("a task", task);
 }
 
-template <class Function>
-bool Loop::guard(const char* thrower, Function&& function) {
-  try {
-    function();
-    return true;
-  } catch (const std::exception& error) {
-    survive(thrower, error.what());
-  } catch (...) {
-    survive(thrower, "what is no std::exception");
-  }
-  return false;
-}
-
 void Loop::survive(const char* thrower, const char* thrown) {
   ++stats_.exceptions;
   if (const auto suppressed = log_limiter_.admit(engine_->now())) {
@@ -212,8 +249,8 @@ void Loop::survive(const char* thrower, const char* thrown) {
   }
 }
 
-TimePoint Loop::now() {
-  if (!now_known_) now_ = engine_->now();
+TimePoint Loop::read_clock() {
+  now_ = engine_->now();
   now_known_ = in_loop();
   return now_;
 }

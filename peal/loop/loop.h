@@ -5,8 +5,8 @@
 // "any thread"; before run(), and after it, whoever has the loop may use it. A loop runs once.
 //
 // A turn: wait for events and dispatch them, fire the timers that are due, run the tasks that were posted. What tasks
-// post runs in the next turn. An exception of a task, a timer or a signal's handler is logged, counted and survived;
-// one that leaves an engine's callback ends the process.
+// post runs in the next turn. An exception of a task, a timer, a watch or a signal's handler is logged, counted and
+// survived; one that leaves an engine's callback ends the process.
 //
 // The end of run(): no task and no timer is taken any more, the tasks taken before run, the engine shuts (each owner of
 // a stream, listener or watch hears so), the pending timers' closures die. All of it on the loop's thread, where
@@ -15,6 +15,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@
 #include <peal/base/log_limiter.h>
 #include <peal/base/result.h>
 #include <peal/engine/engine.h>
+#include <peal/loop/flight_recorder.h>
 #include <peal/loop/mailbox.h>
 #include <peal/loop/spin.h>
 #include <peal/loop/timer_wheel.h>
@@ -44,11 +46,20 @@ struct LoopOptions {
 // Plain counters since the loop was made; read on its thread.
 struct LoopStats {
   uint64_t turns = 0;
-  uint64_t tasks = 0;  // posted ones and signals' handlers that were called
+  uint64_t tasks = 0;  // that were called; a signal's arrival is one
   uint64_t timers_fired = 0;
-  uint64_t exceptions = 0;  // thrown by a task, a timer or a signal's handler, and survived
+  uint64_t exceptions = 0;  // thrown by a task, a timer, a watch or a signal's handler, and survived
   uint64_t spins = 0;       // waits that spun first, the first poll having found nothing
   uint64_t spins_won = 0;   // of those, the ones that an event or a task ended
+  uint64_t stalls = 0;      // turns longer than a StallWatchdog's threshold; 0 without one
+  Duration longest_stall{};
+};
+
+// Names one handler of one loop's signals. Late use does nothing; a default SignalId names none.
+struct SignalId {
+  uint64_t number = 0;
+
+  bool operator==(const SignalId&) const = default;
 };
 
 class Loop {
@@ -71,6 +82,14 @@ class Loop {
   // Any thread; also before run(), which then returns at once. Takes effect after the current turn.
   void stop();
 
+  // Instead of run(), for who turns several loops on one thread: begin(), then step() again and again, then end().
+  // In between the loop is as before run(): who has it may touch it, and posts travel.
+  Result<void> begin();
+  // One turn. How much it did: events, timers and tasks. The turn after stop() is the end; later ones do nothing.
+  size_t step();
+  // Does nothing once the loop has ended.
+  void end();
+
   // Any thread. See Mailbox::post.
   bool post(Task task) { return mailbox_->post(std::move(task)); }
   // Any thread: at once on the loop's thread, where exceptions are the caller's; posted from another.
@@ -90,23 +109,42 @@ class Loop {
   // False if it is not pending; a timer may re-arm itself from its own call. See TimerWheel::rearm.
   bool rearm(TimerId timer, TimePoint deadline);
 
-  // Calls `task` on the loop whenever the process receives `signal_number`, instead of the signal's default effect.
-  // The signal is blocked in the calling thread and in threads started from it later: call it before starting threads.
-  // One handler for each signal of each loop (EEXIST); of several loops with the same signal one hears of it. EINVAL:
-  // no signal that can be caught; EMFILE and its like: no fd left. Undone when the loop is destroyed, the mask only if
-  // by the thread that first called this; what arrived unread until then is dropped.
-  Result<void> on_signal(int signal_number, Task task);
+  // Calls `task` on the loop whenever the process receives `signal_number`, instead of the signal's disposition until
+  // now, which comes back with the last handler of that signal in the process; so does, if on the same thread, the mask
+  // of the calling thread, where the signal is unblocked. Any number of handlers on any number of loops: each is
+  // called, one loop's in the order they were added, until it is cancelled or its loop destroyed. Signals that arrive
+  // before the handlers had their turn are coalesced into one call, as the kernel does with SIGCHLD: reap until no
+  // child is left. What arrives before run() is heard in it. A fault of the program itself (SIGSEGV and its like sent
+  // by the kernel) keeps its default effect. EINVAL: no signal, or one that cannot be caught; EMFILE and its like: no
+  // fd left.
+  Result<SignalId> on_signal(int signal_number, Task task);
+  // True if it was there; it will not be called any more. A handler may cancel itself.
+  bool cancel(SignalId handler);
   // SIGINT and SIGTERM stop the loop.
   Result<void> stop_on_signals();
 
   // The time of this turn: read once after each wait, when somebody asks. Outside run(), the engine's clock.
-  TimePoint now();
+  TimePoint now() { return now_known_ ? now_ : read_clock(); }
   Engine& engine() { return *engine_; }
   // What other threads, and things that may outlive the loop, keep.
   const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
   const LoopStats& stats() const { return stats_; }
 
+  // From now on there is one, of at least `events` events (FlightRecorder's limits); what an older one held is gone.
+  void enable_flight_recorder(size_t events);
+  // Null until it is enabled.
+  FlightRecorder* flight_recorder() { return recorder_.get(); }
+
+  // What the calling thread's loop is calling: "a task", "timers", ...; null: an engine's event, or nothing.
+  // Async-signal-safe.
+  static const char* running() { return running_.load(std::memory_order_relaxed); }
+
  private:
+  friend class StallWatchdog;
+  friend class Watch;
+  friend class detail::SignalWatch;
+
+  void claim();
   void turn() noexcept;
   void finish(bool opened) noexcept;
   void sleep();
@@ -115,10 +153,11 @@ class Loop {
   void fire_timers();
   void run_tasks();
   void call(Task& task);
-  // False if it threw.
+  // Calls what must not end the loop by throwing. `what` stays.
   template <class Function>
-  bool guard(const char* thrower, Function&& function);
+  void guard(const char* what, Function&& function);
   void survive(const char* thrower, const char* thrown);
+  TimePoint read_clock();
   TimePoint deadline_in(Duration delay);
   bool takes_timers();
 
@@ -133,8 +172,30 @@ class Loop {
   std::vector<Task> tasks_;                   // of this turn
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<detail::SignalWatch> signals_;
+  std::unique_ptr<FlightRecorder> recorder_;
   LogLimiter log_limiter_{std::chrono::seconds(1)};
   LoopStats stats_;
+
+  inline static constinit thread_local std::atomic<const char*> running_{nullptr};
 };
+
+template <class Function>
+void Loop::guard(const char* what, Function&& function) {
+  struct Mark {
+    explicit Mark(const char* inner) : outer(running()) { running_.store(inner, std::memory_order_relaxed); }
+    ~Mark() { running_.store(outer, std::memory_order_relaxed); }
+    Mark(const Mark&) = delete;
+    Mark& operator=(const Mark&) = delete;
+    const char* const outer;
+  };
+  try {
+    const Mark mark(what);
+    function();
+  } catch (const std::exception& error) {
+    survive(what, error.what());
+  } catch (...) {
+    survive(what, "what is no std::exception");
+  }
+}
 
 }  // namespace peal

@@ -107,12 +107,12 @@ std::size_t TimerWheel::advance(TimePoint now) {
   const Finally done{[this] { advancing_ = false; }};
   now_ = std::max(now_, now);
   const uint64_t limit = ticks_down(now_);
-  std::size_t fired = 0;
+  const uint64_t before = fired_;
   splice(kDue, kFiring);
   do {
-    for (; heads_[kFiring].next < kHeadBase; ++fired) fire(heads_[kFiring].next);
+    while (heads_[kFiring].next < kHeadBase) fire(heads_[kFiring].next);
   } while (collect(limit));
-  return fired;
+  return fired_ - before;
 }
 
 TimePoint TimerWheel::next() const {
@@ -277,6 +277,7 @@ void TimerWheel::fire(uint32_t slot) {
     arm(slot, own, own.period > kNever - last ? kNever : last + own.period);
   }
   running_ = slot;
+  ++fired_;
   const Finally done{[this, slot, &own] {
     running_ = kNone;
     if (link(slot).next == kNone) release(slot, own);

@@ -79,6 +79,9 @@ class TimerWheel {
   // already. Earlier than any timer where a cascade comes first. kNever if nothing is pending.
   TimePoint next() const;
 
+  // Calls made, those that threw included, since the wheel was made.
+  uint64_t fired() const { return fired_; }
+
   // How many are pending; the one whose callback is running counts if it is armed again.
   std::size_t size() const { return size_; }
 
@@ -146,6 +149,7 @@ class TimerWheel {
   TimePoint now_;
   uint64_t tick_;  // all before it have fired
   std::size_t size_ = 0;
+  uint64_t fired_ = 0;
   uint32_t used_ = 0;  // timers of the chunks ever used
   uint32_t free_ = kNone;
   uint32_t running_ = kNone;  // the timer whose callback is being called

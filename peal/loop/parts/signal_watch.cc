@@ -2,61 +2,90 @@
 #include <peal/loop/parts/signal_watch.h>
 
 #include <pthread.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <ctime>
+#include <algorithm>
 #include <utility>
 
 #include <peal/base/assert.h>
+#include <peal/base/log.h>
+#include <peal/loop/parts/signal_hub.h>
 
 namespace peal::detail {
 
 SignalWatch::~SignalWatch() {
-  PEAL_ASSERT(!watch_, "{} signals still watched", handlers_.size());
-  if (thread_ != std::this_thread::get_id()) return;
-  constexpr timespec kAtOnce{};
-  while (::sigtimedwait(&blocked_, nullptr, &kAtOnce) > 0 || errno == EINTR) {
-  }
-  ::pthread_sigmask(SIG_UNBLOCK, &blocked_, nullptr);
+  PEAL_ASSERT(!watch_, "{} handlers of signals still watched", handlers_.size());
+  if (!joined_) return;
+  // First: what is pending must not slip out and meet the disposition.
+  if (thread_ == std::this_thread::get_id()) ::pthread_sigmask(SIG_BLOCK, &unblocked_, nullptr);
+  while (!handlers_.empty()) cancel(handlers_.back().id);
+  leave_signals(*this);
 }
 
-Result<void> SignalWatch::add(int signal_number, Task handler) {
+Result<SignalId> SignalWatch::add(int signal_number, Loop::Task handler) {
   PEAL_ASSERT(handler, "signal {} without a handler", signal_number);
-  sigset_t with = signals_;
-  // It refuses what is no signal and the two the C library keeps for itself.
-  const bool is_signal = ::sigaddset(&with, signal_number) == 0;
-  if (!is_signal || signal_number == SIGKILL || signal_number == SIGSTOP) return fail(EINVAL);
-  if (handlers_.contains(signal_number)) return fail(EEXIST);
-  const int fd = ::signalfd(fd_.get(), &with, SFD_NONBLOCK | SFD_CLOEXEC);
-  if (fd < 0) return fail(errno);
-  if (!fd_) fd_.reset(fd);
-
+  if (!joined_) {
+    if (const Result<void> joined = join_signals(*this); !joined) return std::unexpected(joined.error());
+    joined_ = true;
+    thread_ = std::this_thread::get_id();
+  }
+  handlers_.push_back({{++last_id_}, signal_number, std::make_shared<Loop::Task>(std::move(handler))});
+  if (const Result<void> taken = take_signal(*this, signal_number); !taken) {
+    handlers_.pop_back();
+    return std::unexpected(taken.error());
+  }
+  sigset_t it;
   sigset_t before;
-  const int error = ::pthread_sigmask(SIG_BLOCK, &with, &before);
-  PEAL_ASSERT(error == 0, "blocking signal {} failed with error {}", signal_number, error);
-  if (handlers_.empty()) thread_ = std::this_thread::get_id();
-  const bool was_blocked = ::sigismember(&before, signal_number) == 1;
-  if (!was_blocked && thread_ == std::this_thread::get_id()) ::sigaddset(&blocked_, signal_number);
-  signals_ = with;
-  handlers_.emplace(signal_number, std::move(handler));
-  return {};
+  ::sigemptyset(&it);
+  ::sigaddset(&it, signal_number);
+  ::pthread_sigmask(SIG_UNBLOCK, &it, &before);
+  if (::sigismember(&before, signal_number) == 1 && thread_ == std::this_thread::get_id()) {
+    ::sigaddset(&unblocked_, signal_number);
+  }
+  return handlers_.back().id;
 }
 
-void SignalWatch::attach(Engine& engine) {
-  if (fd_ && !watch_) watch_ = engine.watch(fd_.get(), true, false, *this);
+bool SignalWatch::cancel(SignalId id) {
+  const auto found = std::ranges::find(handlers_, id, &Handler::id);
+  if (found == handlers_.end()) return false;
+  // Its closure dies last: it may call in.
+  const Handler gone = std::move(*found);
+  handlers_.erase(found);
+  give_signal_back(*this, gone.signal_number);
+  return true;
 }
 
-// One signal a turn: a handler that raises its own must not keep the loop here. The next one makes the fd ready again.
-void SignalWatch::on_ready(bool, bool) {
-  signalfd_siginfo arrived;
-  // EAGAIN: another loop that handles the same signal was faster.
-  if (::read(fd_.get(), &arrived, sizeof(arrived)) != sizeof(arrived)) return;
-  const auto handler = handlers_.find(static_cast<int>(arrived.ssi_signo));
-  if (handler != handlers_.end()) handler->second();
+bool SignalWatch::handles(int signal_number) const {
+  return std::ranges::find(handlers_, signal_number, &Handler::signal_number) != handlers_.end();
 }
 
+void SignalWatch::attach() {
+  if (!joined_ || watch_) return;
+  if (const Result<int> fd = signal_fd()) {
+    watch_ = loop_.engine().watch(*fd, true, false, *this);
+  } else {
+    PEAL_LOG_ERROR("no signal can be heard in this process: {}", fd.error().message());
+  }
+}
+
+void SignalWatch::post(uint64_t bits) {
+  if (bits != 0 && arrived_.fetch_or(bits) == 0) loop_.mailbox()->insist([this] { deliver(arrived_.exchange(0)); });
+}
+
+void SignalWatch::on_ready(bool, bool) { relay_signals(); }
 void SignalWatch::on_unwatched() { watch_ = {}; }
+
+// Handlers that are added meanwhile wait for the next signal.
+void SignalWatch::deliver(uint64_t bits) {
+  std::vector<SignalId> ids;
+  for (const Handler& each : handlers_) {
+    if ((bits >> (each.signal_number - 1) & 1) != 0) ids.push_back(each.id);
+  }
+  for (const SignalId id : ids) {
+    const auto found = std::ranges::find(handlers_, id, &Handler::id);
+    if (found == handlers_.end()) continue;
+    const std::shared_ptr<Loop::Task> task = found->task;
+    loop_.guard("a signal's handler", *task);
+  }
+}
 
 }  // namespace peal::detail

@@ -1,44 +1,58 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SignalWatch turns signals of the process into calls on a loop's thread: it blocks them, and reads them from a
-// signalfd that the engine watches. The loop owns it; its thread alone touches it.
+// SignalWatch: one loop's handlers of signals, which the process's SignalHub tells of what arrived. The loop owns it;
+// its thread alone touches it, but for what is marked.
 #pragma once
 
+#include <atomic>
 #include <csignal>
-#include <functional>
-#include <map>
+#include <cstdint>
+#include <memory>
 #include <thread>
+#include <vector>
 
-#include <peal/base/fd.h>
 #include <peal/base/result.h>
 #include <peal/engine/engine.h>
+#include <peal/loop/loop.h>
 
 namespace peal::detail {
 
 class SignalWatch final : public WatchEvents {
  public:
-  // Must not throw.
-  using Task = std::move_only_function<void()>;
-
-  // Not while the engine watches. On the thread of the first add(), whose mask alone is within reach, signals that were
-  // not blocked before are unblocked again; those of them that arrived unread are dropped, not let loose on a process
-  // that is about to end.
+  explicit SignalWatch(Loop& loop) : loop_(loop) {}
+  // Not while the engine watches. Gives all signals back.
   ~SignalWatch();
 
-  // Blocks the signal in the calling thread. EEXIST: it has a handler already. EINVAL: no such signal, or one that
-  // cannot be caught. EMFILE, ENFILE, ENOMEM: no signalfd to be had.
-  Result<void> add(int signal_number, Task handler);
-  // Watches from now on until the engine, which has opened, shuts. After an add() too; doing it twice is harmless.
-  void attach(Engine& engine);
+  // As Loop::on_signal() and Loop::cancel().
+  Result<SignalId> add(int signal_number, Loop::Task handler);
+  bool cancel(SignalId id);
+  bool handles(int signal_number) const;
+  // Watches from now on until the engine, which has opened, shuts. Doing it twice is harmless.
+  void attach();
+
+  // Any thread, under the hub's mutex: the loop shall hear of these signals, bit n - 1 is signal n.
+  void post(uint64_t bits);
+  // The signals that the hub posts. Guarded by its mutex.
+  uint64_t wanted = 0;
 
   void on_ready(bool readable, bool writable) override;
   void on_unwatched() override;
 
  private:
-  std::map<int, Task> handlers_;
-  std::thread::id thread_;  // of the first add()
-  sigset_t signals_{};      // with a handler; on Linux a set of zeroes is empty
-  sigset_t blocked_{};      // of those, what add() blocked in thread_
-  Fd fd_;
+  struct Handler {
+    SignalId id;
+    int signal_number;
+    std::shared_ptr<Loop::Task> task;  // shared with the call under way: it may cancel itself
+  };
+
+  void deliver(uint64_t bits);
+
+  Loop& loop_;
+  std::vector<Handler> handlers_;
+  uint64_t last_id_ = 0;
+  bool joined_ = false;
+  std::thread::id thread_;             // of the first add()
+  sigset_t unblocked_{};               // what add() unblocked in thread_; on Linux a set of zeroes is empty
+  std::atomic<uint64_t> arrived_ = 0;  // posted to the loop, not delivered
   WatchId watch_;
 };
 

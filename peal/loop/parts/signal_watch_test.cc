@@ -3,8 +3,10 @@
 #include <peal/loop/parts/signal_watch.h>
 
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <functional>
 #include <optional>
@@ -99,55 +101,138 @@ TEST_P(SignalTest, throwing_handler_is_survived) {
   EXPECT_EQ(loop->stats().exceptions, 1u);
 }
 
-TEST_P(SignalTest, second_handler_and_impossible_signals_are_refused) {
-  ASSERT_TRUE(loop->on_signal(SIGUSR1, [] {}));
-  EXPECT_EQ(loop->on_signal(SIGUSR1, [] {}).error(), errno_code(EEXIST));
+TEST_P(SignalTest, impossible_signals_are_refused) {
   for (const int impossible : {0, -1, SIGKILL, SIGSTOP, 32, NSIG, 1000}) {
     EXPECT_EQ(loop->on_signal(impossible, [] {}).error(), errno_code(EINVAL)) << impossible;
   }
+  EXPECT_FALSE(loop->cancel(SignalId{}));
 }
 
-TEST_P(SignalTest, mask_is_restored_and_what_came_unread_is_dropped) {
+TEST_P(SignalTest, handlers_of_one_signal_are_called_in_order_until_cancelled) {
+  std::string heard;
+  SignalId first = loop->on_signal(SIGUSR1,
+                                   [&] {
+                                     heard += "1";
+                                     EXPECT_TRUE(loop->cancel(first));
+                                     EXPECT_FALSE(loop->cancel(first));
+                                     send_to_process(SIGUSR1);
+                                   })
+                       .value();
+  ASSERT_TRUE(loop->on_signal(SIGUSR1, [&] { heard += "2"; }));
+  ASSERT_TRUE(loop->on_signal(SIGUSR1, [&] {
+    heard += "3";
+    if (heard.size() > 3) loop->stop();
+  }));
+  send_to_process(SIGUSR1);
+  ASSERT_TRUE(loop->run());
+  EXPECT_EQ(heard, "12323");
+}
+
+TEST_P(SignalTest, any_catchable_signal_is_heard) {
+  int heard = 0;
+  int asked = 0;
+  for (const int each : {SIGHUP, SIGQUIT, SIGSEGV, SIGFPE, SIGCHLD, SIGWINCH, SIGPIPE, SIGTSTP, SIGRTMIN, SIGRTMAX}) {
+    ++asked;
+    ASSERT_TRUE(loop->on_signal(each, [&] {
+      if (++heard == asked) loop->stop();
+    })) << each;
+    send_to_process(each);
+  }
+  ASSERT_TRUE(loop->run());
+  EXPECT_EQ(heard, asked);
+}
+
+TEST_P(SignalTest, children_that_end_together_are_all_there_when_the_loop_hears_of_one) {
+  int reaped = 0;
+  ASSERT_TRUE(loop->on_signal(SIGCHLD, [&] {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) ++reaped;
+    if (reaped == 5) loop->stop();
+  }));
+  for (int child = 0; child < 5; ++child) {
+    if (::fork() == 0) ::_exit(0);
+  }
+  ASSERT_TRUE(loop->run());
+  EXPECT_EQ(reaped, 5);
+}
+
+TEST_P(SignalTest, every_loop_with_the_signal_hears_it) {
+  std::unique_ptr<Loop> other = Loop::make(options()).value();
+  std::atomic<int> heard = 0;
+  ASSERT_TRUE(loop->on_signal(SIGUSR1, [&] {
+    ++heard;
+    loop->stop();
+  }));
+  ASSERT_TRUE(other->on_signal(SIGUSR1, [&] {
+    ++heard;
+    other->stop();
+  }));
+  std::jthread thread([&] { EXPECT_TRUE(other->run()); });
+  send_to_process(SIGUSR1);
+  ASSERT_TRUE(loop->run());
+  thread.join();
+  EXPECT_EQ(heard, 2);
+}
+
+void foreign_handler(int) {}
+
+TEST_P(SignalTest, disposition_comes_back_with_the_last_handler_in_the_process) {
+  struct sigaction mine{};
+  struct sigaction now{};
+  mine.sa_handler = foreign_handler;
+  struct sigaction before{};
+  ASSERT_EQ(::sigaction(SIGUSR1, &mine, &before), 0);
+  std::unique_ptr<Loop> other = Loop::make(options()).value();
+  const SignalId first = loop->on_signal(SIGUSR1, [] {}).value();
+  ASSERT_TRUE(loop->on_signal(SIGUSR1, [] {}));
+  ASSERT_TRUE(other->on_signal(SIGUSR1, [] {}));
+  EXPECT_TRUE(loop->cancel(first));
+  loop.reset();
+  ::sigaction(SIGUSR1, nullptr, &now);
+  EXPECT_NE(now.sa_handler, foreign_handler);
+  other.reset();
+  ASSERT_EQ(::sigaction(SIGUSR1, &before, &now), 0);
+  EXPECT_EQ(now.sa_handler, foreign_handler);
+}
+
+TEST_P(SignalTest, blocked_signal_is_unblocked_and_blocked_again_at_the_end) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGUSR2);
   ASSERT_EQ(::pthread_sigmask(SIG_BLOCK, &set, nullptr), 0);
   ASSERT_TRUE(loop->on_signal(SIGUSR1, [] {}));
-  ASSERT_TRUE(loop->on_signal(SIGUSR2, [] {}));
-  EXPECT_TRUE(is_blocked(SIGUSR1));
-  loop->stop();
+  ASSERT_TRUE(loop->on_signal(SIGUSR2, [&] { loop->stop(); }));
+  EXPECT_FALSE(is_blocked(SIGUSR2));
+  send_to_process(SIGUSR2);
   ASSERT_TRUE(loop->run());
-  send_to_process(SIGUSR1);  // unblocked with this pending, the process would die
   loop.reset();
   EXPECT_FALSE(is_blocked(SIGUSR1));
   EXPECT_TRUE(is_blocked(SIGUSR2));
   ASSERT_EQ(::pthread_sigmask(SIG_UNBLOCK, &set, nullptr), 0);
 }
 
-TEST_P(SignalTest, loop_that_never_ran_restores_the_mask) {
-  ASSERT_TRUE(loop->stop_on_signals());
-  EXPECT_TRUE(is_blocked(SIGINT));
-  loop.reset();
-  EXPECT_FALSE(is_blocked(SIGINT));
-  EXPECT_FALSE(is_blocked(SIGTERM));
+// A loop begun before fork() and run in the child hears the child's signals, the parent's its own.
+TEST_P(SignalTest, child_of_a_fork_hears_its_own_signals) {
+  ASSERT_TRUE(loop->on_signal(SIGUSR1, [&] { loop->stop(); }));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    send_to_process(SIGUSR1);
+    ::_exit(loop->run() ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  send_to_process(SIGUSR1);
+  ASSERT_TRUE(loop->run());
 }
 
-TEST_P(SignalTest, of_two_loops_with_one_signal_one_hears_it) {
-  std::unique_ptr<Loop> other = Loop::make(options()).value();
-  int heard = 0;
-  const auto hear = [&] {
-    ++heard;
-    loop->stop();
-    other->stop();
-  };
-  ASSERT_TRUE(loop->on_signal(SIGUSR1, hear));
-  ASSERT_TRUE(other->on_signal(SIGUSR1, hear));
-  // Both watch before the signal comes.
-  other->post([&] { loop->post([] { send_to_process(SIGUSR1); }); });
-  std::jthread thread([&] { EXPECT_TRUE(other->run()); });
-  ASSERT_TRUE(loop->run());
-  thread.join();
-  EXPECT_EQ(heard, 1);
+using SignalDeathTest = SignalTest;
+PEAL_TEST_ON_EVERY_ENGINE(SignalDeathTest);
+
+TEST_P(SignalDeathTest, default_effect_is_back_once_the_loop_is_gone) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  ASSERT_TRUE(loop->stop_on_signals());
+  loop.reset();
+  EXPECT_EXIT(send_to_process(SIGTERM), testing::KilledBySignal(SIGTERM), "");
 }
 
 }  // namespace

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/loop/stall_watchdog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/base/log.h>
+#include <peal/base/stack_trace.h>
+#include <peal/loop/parts/remote_trace.h>
+
+namespace peal {
+
+// A thread that runs takes a signal at once; one that the machine does not let run must wait for its turn.
+static constexpr Duration kPatience = std::chrono::seconds(1);
+// `asked` of a loop that owes no answer.
+static constexpr TimePoint kOwesNothing = kNever;
+
+// One loop, shared with the task in its mailbox that answers.
+struct StallWatchdog::Patient {
+  Patient(Loop& watched, const StallWatchdogOptions& watchdog)
+      : loop(&watched), mailbox(watched.mailbox()), options(watchdog) {}
+
+  // On the loop's thread.
+  void answer() {
+    const Duration owed = options.clock() - asked.load();
+    if (thread_id.load() == 0) {
+      thread_name = current_thread_name();
+      thread_id.store(current_thread_id());
+    } else if (owed >= options.threshold) {
+      ++loop->stats_.stalls;
+      loop->stats_.longest_stall = std::max(loop->stats_.longest_stall, owed);
+    }
+    asked.store(kOwesNothing);
+  }
+
+  Loop* const loop;  // touched on its thread
+  const std::shared_ptr<Mailbox> mailbox;
+  const StallWatchdogOptions options;
+  std::string thread_name;           // written once, before thread_id
+  std::atomic<pid_t> thread_id = 0;  // 0: has not answered yet
+  std::atomic<TimePoint> asked = kOwesNothing;
+  bool reported = false;  // what it owes now; touched in look()
+};
+
+Result<std::unique_ptr<StallWatchdog>> StallWatchdog::start(const StallWatchdogOptions& options, OnStall on_stall) {
+  PEAL_ASSERT(options.threshold > Duration::zero(), "a stall of {} ns", options.threshold.count());
+  if (const Result<void> opened = detail::open_remote_traces(); !opened) return std::unexpected(opened.error());
+  std::unique_ptr<StallWatchdog> made(new StallWatchdog(options, std::move(on_stall)));
+  if (!options.own_thread) return made;
+  Result<Thread> thread = Thread::start("peal-watchdog", [self = made.get()](const std::stop_token& stop) {
+    std::mutex alone;
+    std::unique_lock lock(alone);
+    while (!stop.stop_requested()) {
+      self->look();
+      self->stopping_.wait_for(lock, stop, self->options_.threshold / 2, [] { return false; });
+    }
+  });
+  if (!thread) return std::unexpected(thread.error());
+  made->thread_ = std::move(*thread);
+  return made;
+}
+
+StallWatchdog::StallWatchdog(const StallWatchdogOptions& options, OnStall on_stall)
+    : options_(options), on_stall_(std::move(on_stall)), log_limiter_(options.log_interval) {}
+
+StallWatchdog::~StallWatchdog() {
+  if (thread_.joinable()) {
+    thread_.request_stop();
+    thread_.join();
+  }
+  detail::close_remote_traces();
+}
+
+void StallWatchdog::watch(Loop& loop) {
+  auto patient = std::make_shared<Patient>(loop, options_);
+  const std::lock_guard lock(mutex_);
+  patients_.push_back(std::move(patient));
+}
+
+void StallWatchdog::look() {
+  const std::lock_guard looking(looking_);
+  std::vector<std::shared_ptr<Patient>> patients;
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(patients_, [](const auto& each) { return !each->mailbox->open(); });
+    patients = patients_;
+  }
+  for (const std::shared_ptr<Patient>& each : patients) {
+    const TimePoint now = options_.clock();
+    const TimePoint asked = each->asked.load();
+    if (asked == kOwesNothing) {
+      each->reported = false;
+      each->asked.store(now);
+      each->mailbox->insist([each] { each->answer(); });
+    } else if (now - asked >= options_.threshold && each->thread_id.load() != 0 &&
+               !std::exchange(each->reported, true)) {
+      report(*each, now - asked);
+    }
+  }
+}
+
+void StallWatchdog::report(const Patient& patient, Duration lasting) {
+  Stall stall{.thread_name = patient.thread_name, .thread_id = patient.thread_id.load(), .lasting = lasting};
+  if (const auto seen = detail::trace_thread(stall.thread_id, kPatience)) {
+    stall.what = seen->running != nullptr ? seen->running : "an event";
+    stall.stack = describe(seen->trace);
+  } else {
+    stall.what = "what cannot be interrupted";
+    stall.stack = "no stack: the thread took no signal\n";
+  }
+  if (const auto suppressed = log_limiter_.admit(options_.clock())) {
+    PEAL_LOG_WARN("the loop of thread {} ({}) has been held for {} ms by {} ({} more since the last such line)\n{}",
+                  stall.thread_name, stall.thread_id, lasting / std::chrono::milliseconds(1), stall.what, *suppressed,
+                  stall.stack);
+  }
+  if (on_stall_) on_stall_(stall);
+}
+
+}  // namespace peal

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state outlives the Watch for as long as the engine, a task of the loop or its own callback refers to it.
+#include <peal/loop/watch.h>
+
+#include <cstddef>
+#include <utility>
+
+#include <peal/base/assert.h>
+
+namespace peal {
+
+class Watch::State final : public WatchEvents, public std::enable_shared_from_this<Watch::State> {
+ public:
+  State(Loop& loop, int number, Fd owned, Readiness wanted, Callback callback)
+      : interest(wanted),
+        fd(number),
+        loop_(loop),
+        mailbox_(loop.mailbox()),
+        owned_(std::move(owned)),
+        callback_(std::move(callback)) {
+    PEAL_ASSERT(number >= 0 && callback_, "a watch of fd {}, its callback {}", number, callback_ ? "there" : "empty");
+  }
+
+  void begin() {
+    loop_.assert_here();
+    if (loop_.in_loop()) return ask();
+    mailbox_->insist([self = shared_from_this()] { self->ask(); });
+  }
+
+  void change(Readiness wanted) {
+    assert_here();
+    if (stopped_ || wanted == std::exchange(interest, wanted) || !begun_ || !mailbox_->open()) return;
+    leave();
+    ask();
+  }
+
+  void stop(std::move_only_function<void()> on_done) {
+    assert_here();
+    PEAL_ASSERT(!stopped_ || !on_done, "the watch of fd {} is stopped twice", fd);
+    if (std::exchange(stopped_, true)) return;
+    on_done_ = std::move(on_done);
+    leave();
+    if (held_ == 0) finish();
+  }
+
+  void on_ready(bool readable, bool writable) override {
+    const auto self = shared_from_this();
+    const Readiness ready{readable && interest.readable, writable && interest.writable};
+    loop_.guard("a watch", [&] { callback_(ready); });
+  }
+
+  void on_unwatched() override {
+    const auto self = shared_from_this();
+    PEAL_ASSERT(held_ > 0, "fd {} is let go of twice", fd);
+    if (--held_ > 0) return;
+    watch_ = {};
+    const auto last = std::move(self_);
+    if (stopped_) finish();
+  }
+
+  Readiness interest;
+  const int fd;
+
+ private:
+  // Of the engine, which is open; the loop may have begun to end, and then lets go at once.
+  void ask() {
+    begun_ = true;
+    if (stopped_ || watch_ || interest == Readiness{}) return;
+    watch_ = loop_.engine().watch(fd, interest.readable, interest.writable, *this);
+    ++held_;
+    self_ = shared_from_this();
+  }
+
+  void leave() {
+    if (watch_) loop_.engine().unwatch(std::exchange(watch_, {}));
+  }
+
+  void finish() {
+    owned_.reset();
+    if (!on_done_) return;
+    auto on_done = std::exchange(on_done_, {});
+    mailbox_->here() != nullptr ? loop_.guard("a watch", on_done) : on_done();
+  }
+
+  void assert_here() const {
+    if (mailbox_->open()) loop_.assert_here();
+  }
+
+  Loop& loop_;  // gone once the mailbox is closed, unless the engine still holds the fd
+  const std::shared_ptr<Mailbox> mailbox_;
+  Fd owned_;
+  Callback callback_;
+  std::move_only_function<void()> on_done_;
+  WatchId watch_;
+  size_t held_ = 0;     // watches of the engine's whose last completion is to come
+  bool begun_ = false;  // the engine is, or was, open
+  bool stopped_ = false;
+  std::shared_ptr<State> self_;  // while held_ > 0
+};
+
+Watch::Watch(Loop& loop, Fd fd, Readiness interest, Callback callback) {
+  const int number = fd.get();
+  state_ = std::make_shared<State>(loop, number, std::move(fd), interest, std::move(callback));
+  state_->begin();
+}
+
+Watch::Watch(Loop& loop, int fd, Readiness interest, Callback callback)
+    : state_(std::make_shared<State>(loop, fd, Fd(), interest, std::move(callback))) {
+  state_->begin();
+}
+
+Watch::~Watch() { state_->stop({}); }
+
+void Watch::set_interest(Readiness interest) { state_->change(interest); }
+Readiness Watch::interest() const { return state_->interest; }
+int Watch::fd() const { return state_->fd; }
+void Watch::stop(std::move_only_function<void()> on_done) { state_->stop(std::move(on_done)); }
+
+}  // namespace peal

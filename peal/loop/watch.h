@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Watch: readiness of an fd of the user's own (a pipe, inotify, a foreign library's socket) as calls on a loop. Its
+// owner destroys it to end it. One thread: the loop's, or before run() whoever has the loop; what is watched before
+// run() is registered when the loop begins.
+//
+// An engine may refer to an fd for a moment after the watch has ended: the fd must stay open until then. A Watch that
+// owns its fd sees to that itself; the owner of a borrowed one waits for stop() to say so.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <peal/base/fd.h>
+#include <peal/loop/loop.h>
+
+namespace peal {
+
+// Both: what a Watch asks for, and what its fd is ready for. An error or a hang-up counts as all that was asked.
+struct Readiness {
+  bool readable = false;
+  bool writable = false;
+
+  bool operator==(const Readiness&) const = default;
+};
+
+class Watch {
+ public:
+  // Level-triggered: called again, once a turn, while the fd stays ready. May throw, as a task may; may do anything
+  // with its Watch, destroy it too.
+  using Callback = std::move_only_function<void(Readiness)>;
+
+  // The fd must be one that poll(2) takes, so no file and no folder; on "select" less than FD_SETSIZE. It is best
+  // non-blocking. Owned: closed once nothing refers to it.
+  Watch(Loop& loop, Fd fd, Readiness interest, Callback callback);
+  // Borrowed: stays open until `on_done` of stop(), or until the loop is destroyed.
+  Watch(Loop& loop, int fd, Readiness interest, Callback callback);
+  // As stop() without on_done; also after the loop's end.
+  ~Watch();
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // None of both pauses.
+  void set_interest(Readiness interest);
+  Readiness interest() const;
+  int fd() const;
+  // No call any more, from now on. `on_done` is called once the engine has let go of the fd, an owned one being closed
+  // by then: at once if it does not hold it, else in a later turn or at the end of run(). A second stop() has none.
+  void stop(std::move_only_function<void()> on_done = {});
+
+ private:
+  class State;
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace peal
