@@ -5,6 +5,7 @@
 
 #include <peal/net/parts/connector.h>
 #include <peal/net/parts/on_loop.h>
+#include <peal/net/resolver.h>
 
 namespace peal {
 
@@ -26,15 +27,20 @@ Client::~Client() {
 
 Result<void> Client::connect(std::string_view address) {
   Result<SocketAddress> parsed = SocketAddress::parse(address);
-  if (!parsed) return std::unexpected(parsed.error());
-  return connect(*parsed);
+  if (parsed) return connect(*parsed);
+  const Result<HostPort> name = HostPort::parse(address);
+  if (!name) return std::unexpected(parsed.error());
+  return start({}, *name);
 }
 
-Result<void> Client::connect(const SocketAddress& address) {
+Result<void> Client::connect(const SocketAddress& address) { return start(address, {}); }
+
+Result<void> Client::start(const SocketAddress& address, const HostPort& name) {
   const uint64_t claim = connector_->claim();
   if (claim == 0) return fail(EALREADY);
   // A task even where the loop could be touched: before it runs its engine is not open.
-  bool posted = mailbox_->insist([connector = connector_, address, claim] { connector->start(address, claim); });
+  bool posted =
+      mailbox_->insist([connector = connector_, address, name, claim] { connector->start(address, name, claim); });
   if (posted) return {};
   connector_->unclaim(claim);
   return fail(Trouble::kLoopStopped);

@@ -7,6 +7,7 @@
 // on another thread waits for that loop's current turn.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string_view>
@@ -20,20 +21,34 @@
 
 namespace peal {
 
+class Resolver;
+struct HostPort;
 namespace detail {
 class Connector;
 }
 
+// The delays carry jitter (each is drawn from its upper half) and begin anew only after a connection that was open for
+// `longest_delay`: a server that accepts and drops is tried ever more slowly, too.
 struct RetryOptions {
-  unsigned attempts = 1;                                  // in a row; 0: without end
+  unsigned attempts = 1;                                  // that fail in a row; 0: without end
   Duration first_delay = std::chrono::milliseconds(100);  // before the second attempt; doubles from there
   Duration longest_delay = std::chrono::seconds(30);
   bool reconnect = false;  // also after a connection that was open is lost
+  uint64_t seed = 0;       // of the jitter, for runs that are to be repeated; 0: Engine::random_seed
+};
+
+// Between the addresses of one name: RFC 8305, Happy Eyeballs. The first to connect wins, the others are closed.
+struct RaceOptions {
+  Duration attempt_delay = std::chrono::milliseconds(250);  // then the next address is tried as well (RFC 8305 8)
+  unsigned most_at_once = 4;                                // 1: the next one only when one has failed
 };
 
 struct ClientOptions {
-  Duration connect_timeout = std::chrono::seconds(10);  // one attempt; then ETIMEDOUT
+  // One attempt: the name's lookup and the race between its addresses. Then Trouble::kNoAnswer, or ETIMEDOUT.
+  Duration connect_timeout = std::chrono::seconds(10);
   RetryOptions retry = {};
+  RaceOptions race = {};
+  Resolver* resolver = nullptr;  // of the same loop; must outlive the client. Null: one of its own for each lookup
   ConnectOptions connect = {};
   ConnectionOptions connection = {};
 };
@@ -49,8 +64,9 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Starts connecting; the loop need not run yet. Trouble::kBadAddress for text that is no address, EALREADY when this
-  // client was started before and has not been stopped.
+  // Starts connecting; the loop need not run yet. The text is an address as SocketAddress::parse() reads it, or
+  // "name:port"; a name is looked up anew for every attempt. Trouble::kBadAddress for any other text, EALREADY when
+  // this client was started before and has not been stopped.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);
   // Gives up connecting and reconnecting; an open connection ends gracefully.
@@ -59,6 +75,8 @@ class Client {
   NetStats stats() const;
 
  private:
+  Result<void> start(const SocketAddress& address, const HostPort& name);
+
   const std::shared_ptr<Mailbox> mailbox_;
   const std::shared_ptr<detail::Connector> connector_;
 };

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <peal/base/memory_budget.h>
 #include <peal/loop/loop.h>
 #include <peal/net/parts/connection_set.h>
+#include <peal/net/parts/joint.h>
 
 namespace peal {
 
@@ -19,8 +21,15 @@ std::string_view to_string(CloseReason reason) {
     case CloseReason::kInputLimit: return "too much unconsumed input";
     case CloseReason::kOutputLimit: return "too much unsent output";
     case CloseReason::kLingerTimeout: return "the graceful end made no progress";
+    case CloseReason::kPipeEnded: return "the other end of its pipe ended";
+    case CloseReason::kMemoryBudget: return "the process holds too much memory";
     case CloseReason::kCallbackThrew: return "a callback threw";
     case CloseReason::kLoopStopped: return "the loop stopped";
+    case CloseReason::kIdle: return "idle for too long";
+    case CloseReason::kReadTooSlow: return "the peer sent too slowly";
+    case CloseReason::kWriteTooSlow: return "the peer read too slowly";
+    case CloseReason::kEvicted: return "idle when the server was full";
+    case CloseReason::kDrainDeadline: return "not done when the drain was to be";
   }
   return "unknown";
 }
@@ -28,7 +37,6 @@ std::string_view to_string(CloseReason reason) {
 Loop& Connection::loop() const { return set_->loop(); }
 size_t Connection::queued_bytes() const { return engine_->queued_bytes(stream_); }
 Result<SocketAddress> Connection::local_address() const { return engine_->local_address(stream_); }
-Result<SocketAddress> Connection::peer_address() const { return engine_->peer_address(stream_); }
 Result<void> Connection::set_option(SocketOption option, int value) {
   return engine_->set_option(stream_, option, value);
 }
@@ -36,14 +44,57 @@ Result<void> Connection::set_option(SocketOption option, int value) {
 ConnectionHandle Connection::handle() { return {set_->shared_from_this(), slot_, generation}; }
 
 bool Connection::send(std::string_view bytes) {
-  if (state_ != State::kOpen) return false;
-  return sent(bytes.size(), engine_->send_copy(stream_, bytes));
+  if (!is_open() || needs(kSendEnded)) return false;
+  return sent_attended(bytes.size(), engine_->send_copy(stream_, bytes));
 }
 
-bool Connection::send(const SharedBytes& bytes) {
-  Buffer buffer;
-  buffer.append(bytes);
-  return send(std::move(buffer));
+bool Connection::send_attended(Buffer&& bytes) {
+  const size_t size = bytes.size();
+  if (needs_only(kRecorded)) {
+    record_event(FlightKind::kSent, size);
+    return sent(size, engine_->send(stream_, std::move(bytes)));
+  }
+  if (!is_open() || needs(kSendEnded) || output_failed_) {
+    bytes.clear();  // an echo's input: it would be kept, and shown again
+    return false;
+  }
+  return sent_attended(size, engine_->send(stream_, std::move(bytes)));
+}
+
+bool Connection::sent_attended(size_t size, size_t queued) {
+  bool below = sent(size, queued) && !needs(kAboveHighWater);
+  if (needs(kWatched)) note_sent(size);
+  return below;
+}
+
+void Connection::send_file(FileRange range) {
+  if (!is_open() || needs(kSendEnded) || range.bytes == 0) return;
+  PEAL_ASSERT(range.file != nullptr, "{} bytes of no file are sent", range.bytes);
+  sends_files_ = true;
+  const uint64_t bytes = range.bytes;
+  sent_bytes_ += bytes;
+  engine_->send_file(stream_, std::move(range));
+  if (needs(kWatched)) note_sent(bytes);
+}
+
+void Connection::shutdown_send() {
+  if (!is_open() || needs(kSendEnded)) return;
+  attend(kSendEnded, true);
+  if (peer_ended_) return end_gracefully(CloseReason::kPeerClosed);
+  engine_->shutdown_send(stream_);
+}
+
+// What it keeps of the process's memory: input in blocks, output in bytes.
+size_t Connection::memory_bytes() const {
+  size_t queued = queued_bytes();
+  if (sends_files_) queued = std::min<size_t>(queued, high_water_bytes_);
+  return queued + (needs(kKeptInput) ? input_.pinned_bytes() : 0);
+}
+
+bool Connection::end_over_budget() {
+  ++set_->stats().memory_closes;
+  end(CloseReason::kMemoryBudget, CloseHow::kReset);
+  return false;
 }
 
 bool Connection::crossed_high_water(size_t queued) {
@@ -51,8 +102,10 @@ bool Connection::crossed_high_water(size_t queued) {
     end(CloseReason::kOutputLimit, CloseHow::kReset);
     return false;
   }
-  if (!above_high_water_) {
-    above_high_water_ = true;
+  if (MemoryBudget::above_hard()) return end_over_budget();
+  if (!needs(kAboveHighWater)) {
+    attend(kAboveHighWater, true);
+    note_high_water(queued);
     engine_->report_sent(stream_);
     follow_flow();
   }
@@ -62,28 +115,40 @@ bool Connection::crossed_high_water(size_t queued) {
 // Receiving goes on unless the user paused it, kept input is to be shown first (the peer's end must not overtake it) or
 // unsent output piles up; a closing connection reads to find the end.
 void Connection::follow_flow() {
-  bool wanted = state_ == State::kClosing;
-  if (state_ == State::kOpen) wanted = !paused_ && !timer_ && (!above_high_water_ || output_failed_);
+  if (needs(kPiped) && is_open()) return joint_->follow();
+  bool wanted = life_.state == State::kClosing;
+  if (is_open()) {
+    wanted = !paused_ && !timer_ && !needs(kOverBudget) && (!needs(kAboveHighWater) || output_failed_);
+  }
   engine_->receive(stream_, wanted && !peer_ended_);
 }
 
+void Connection::report_drained() {
+  if (!is_open()) return;
+  drain_wanted_ = true;
+  engine_->report_sent(stream_);
+}
+
 void Connection::pause() {
-  if (paused_ || state_ != State::kOpen) return;
+  if (paused_ || life_.state != State::kOpen) return;
   paused_ = true;
+  record(FlightKind::kPaused);
   follow_flow();
 }
 
 void Connection::resume() {
-  if (!paused_ || state_ != State::kOpen) return;
+  if (!paused_ || life_.state != State::kOpen) return;
   paused_ = false;
+  record(FlightKind::kResumed);
   // From the loop, not from here: the caller may be inside on_message.
-  if (input_.holds_blocks() && !timer_) timer_ = loop().after(Duration::zero(), [this] { show_again(); });
+  if (needs(kKeptInput) && !timer_) timer_ = loop().after(Duration::zero(), [this] { show_again(); });
   follow_flow();
 }
 
 // Inside a handler.
 void Connection::threw() {
   set_->note_exception();
+  record(FlightKind::kThrew);
   end(CloseReason::kCallbackThrew);
 }
 
@@ -102,20 +167,23 @@ void Connection::threw() {
 
 void Connection::show_again() {
   if (timer_) loop().cancel(std::exchange(timer_, {}));
-  if (state_ != State::kOpen || paused_) return;
-  if (input_.holds_blocks()) {
-    Buffer bytes = std::move(input_);
+  if (life_.state != State::kOpen || paused_) return;
+  if (needs(kKeptInput)) {
+    Buffer bytes = take_kept();
     deliver(bytes);
+    settle_input();
   }
-  if (state_ == State::kOpen) follow_flow();
+  if (life_.state == State::kOpen) follow_flow();
 }
 
 void Connection::open() {
-  state_ = State::kOpen;
+  life_.state = State::kOpen;
   was_open_ = true;
   set_->on_connection_opened();
+  if (set_->watches()) begin_watching();
   engine_->receive(stream_, true);
   if (!set_->call(set_->callbacks().on_open, *this)) end(CloseReason::kCallbackThrew);
+  if (set_->draining()) set_->drain_one(*this);
 }
 
 void Connection::on_connected(std::error_code error) {
@@ -124,36 +192,55 @@ void Connection::on_connected(std::error_code error) {
     return end(CloseReason::kFailed);
   }
   if (set_->on_connect_done) set_->call(set_->on_connect_done, handle(), error);
-  if (state_ == State::kConnecting) open();
+  if (life_.state == State::kConnecting) open();
 }
 
 void Connection::on_received(Buffer& bytes) {
   received_bytes_ += bytes.size();
-  if (state_ != State::kOpen) [[unlikely]]
-    return;
-  if (input_.holds_blocks()) [[unlikely]]
-    return deliver_with_kept(bytes);
+  if (!plain()) [[unlikely]]
+    return received_attended(bytes);
   deliver(bytes);
 }
 
 // Little is copied into the room behind what is kept, or a peer that drips would pin a block with every byte.
-void Connection::deliver_with_kept(Buffer& bytes) {
+void Connection::received_attended(Buffer& bytes) {
+  if (needs_only(kRecorded)) {
+    record_event(FlightKind::kReceived, bytes.size());
+    return deliver(bytes);
+  }
+  if (!is_open()) return;
+  if (needs(kWatched)) note_received(bytes.size());
+  if (needs(kPiped)) return joint_->received(*this, bytes);
+  if (!needs(kKeptInput)) {
+    deliver(bytes);
+    return settle_input();
+  }
   constexpr size_t kLittle = kLargeBlockBytes / 4;
   if (bytes.is_contiguous() && bytes.size() <= kLittle) {
     input_.append(bytes.front());
   } else {
     input_.append(std::move(bytes));
   }
-  Buffer all = std::move(input_);
+  Buffer all = take_kept();
   deliver(all);
+  settle_input();
+}
+
+Buffer Connection::take_kept() {
+  attend(kKeptInput, false);
+  return std::move(input_);
 }
 
 // What the callback left is kept for the next time.
 void Connection::keep(Buffer& bytes) {
-  if (state_ != State::kOpen || bytes.empty()) return;
+  if (life_.state != State::kOpen || bytes.empty()) return;
+  if (needs(kPiped)) return joint_->received(*this, bytes);
+  if (MemoryBudget::above_hard()) return void(end_over_budget());
   if (bytes.size() > set_->options().input_limit_bytes) return end(CloseReason::kInputLimit, CloseHow::kReset);
   input_ = std::move(bytes);
   input_.compact();
+  attend(kKeptInput, true);
+  if (needs(kTracked)) watch_input();
 }
 
 void Connection::on_receive_end(std::error_code error) {
@@ -163,20 +250,30 @@ void Connection::on_receive_end(std::error_code error) {
     return end(reset ? CloseReason::kReset : CloseReason::kFailed);
   }
   peer_ended_ = true;
+  record(FlightKind::kPeerEnded);
   if (output_failed_) return end(reason_);
-  if (state_ == State::kOpen && set_->callbacks().on_peer_end) {
-    if (!set_->call(set_->callbacks().on_peer_end, *this)) end(CloseReason::kCallbackThrew);
+  if (needs(kPiped) && is_open()) {
+    joint_->peer_ended(*this);
+    if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
     return;
   }
-  end_gracefully(state_ == State::kOpen ? CloseReason::kPeerClosed : reason_);
+  if (life_.state == State::kOpen && set_->callbacks().on_peer_end) {
+    if (!set_->call(set_->callbacks().on_peer_end, *this)) end(CloseReason::kCallbackThrew);
+    if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
+    return;
+  }
+  end_gracefully(life_.state == State::kOpen ? CloseReason::kPeerClosed : reason_);
 }
 
 // Both sides are done once the peer's FIN is here and our queue is out.
 void Connection::end_gracefully(CloseReason reason) {
   if (peer_ended_ && engine_->queued_bytes(stream_) == 0) return end(reason);
-  if (state_ == State::kClosing) return;
-  state_ = State::kClosing;
+  if (life_.state == State::kClosing) return;
+  life_.state = State::kClosing;
   reason_ = reason;
+  if (needs(kPiped)) joint_->ended(*this, false);
+  if (life_.state != State::kClosing) return;
+  record(FlightKind::kEndedOutput);
   engine_->shutdown_send(stream_);
   engine_->report_sent(stream_);
   follow_flow();
@@ -184,19 +281,19 @@ void Connection::end_gracefully(CloseReason reason) {
 }
 
 void Connection::linger() {
-  lingering_bytes_ = static_cast<uint32_t>(std::min<size_t>(queued_bytes(), UINT32_MAX));
+  lingering_bytes_ = static_cast<uint32_t>(queued_bytes());
   loop().cancel(timer_);
   timer_ = loop().after(set_->options().linger_timeout, [this] {
     timer_ = {};
-    if (queued_bytes() < lingering_bytes_) return linger();
+    if (static_cast<uint32_t>(queued_bytes()) != lingering_bytes_) return linger();
     end(CloseReason::kLingerTimeout, CloseHow::kReset);
   });
 }
 
 void Connection::close() {
   ended_here_ = true;
-  if (state_ == State::kConnecting) return end(CloseReason::kLocal);
-  if (state_ == State::kOpen) end_gracefully(CloseReason::kLocal);
+  if (life_.state == State::kConnecting) return end(CloseReason::kLocal);
+  if (life_.state == State::kOpen) end_gracefully(CloseReason::kLocal);
 }
 
 void Connection::abort() {
@@ -205,33 +302,43 @@ void Connection::abort() {
 }
 
 void Connection::end(CloseReason reason, CloseHow how) {
-  if (state_ == State::kClosed) return;
-  state_ = State::kClosed;
+  if (life_.state == State::kClosed) return;
+  if (needs(kPiped)) joint_->count_spliced();
+  life_.state = State::kClosed;
   reason_ = reason;
+  record(FlightKind::kClosing, static_cast<uint64_t>(reason));
+  if (needs(kRecorded)) tell_abnormal_end();
+  set_->note_end(*this, how);
   if (timer_) loop().cancel(std::exchange(timer_, {}));
   engine_->close(stream_, how);
+  if (needs(kPiped)) joint_->ended(*this, how == CloseHow::kReset || error_ != 0);
 }
 
 void Connection::on_send_failed(std::error_code error) {
-  if (state_ == State::kClosed) return;
+  if (life_.state == State::kClosed) return;
   error_ = error.value();
+  record(FlightKind::kSendFailed, static_cast<uint64_t>(error_));
   bool reset = error_ == EPIPE || error_ == ECONNRESET;
   reason_ = reset ? CloseReason::kReset : CloseReason::kFailed;
   // What the peer sent before it went is still to be read, if anybody reads; the end follows it.
-  if (!reset || peer_ended_ || paused_) return end(reason_);
+  if (!reset || peer_ended_ || paused_ || needs(kPiped)) return end(reason_);
   output_failed_ = true;
-  above_high_water_ = true;  // so that send() answers false
+  attend(kAboveHighWater, true);  // so that send() answers false
   follow_flow();
 }
 
 void Connection::on_sent(size_t left_bytes) {
-  if (state_ == State::kClosing) {
+  if (life_.state == State::kClosing) {
     if (left_bytes == 0 && peer_ended_) end(reason_);
     return;
   }
-  if (state_ != State::kOpen || !above_high_water_ || output_failed_) return;
-  if (left_bytes > high_water_bytes_ / 2) return;
-  above_high_water_ = false;
+  if (needs(kPiped) && is_open()) return joint_->drained(*this, left_bytes);
+  if (!is_open() || output_failed_) return;
+  const bool drained = left_bytes == 0 && drain_wanted_;
+  if (drained) drain_wanted_ = false;
+  if (!drained && (!needs(kAboveHighWater) || left_bytes > high_water_bytes_ / 2)) return;
+  attend(kAboveHighWater, false);
+  record(FlightKind::kBelowHighWater, left_bytes);
   follow_flow();
   if (!set_->call(set_->callbacks().on_writable, *this)) return end(CloseReason::kCallbackThrew);
   show_again();
@@ -239,9 +346,15 @@ void Connection::on_sent(size_t left_bytes) {
 
 void Connection::on_closed() {
   // Without end() it is the engine that shuts, and the loop with it.
-  if (state_ != State::kClosed) loop().cancel(std::exchange(timer_, {}));
-  state_ = State::kClosed;
+  if (life_.state != State::kClosed) {
+    loop().cancel(std::exchange(timer_, {}));
+    reason_ = CloseReason::kLoopStopped;
+  }
+  life_.state = State::kClosed;
+  record(FlightKind::kClosed);
+  detail::Joint* joint = needs(kPiped) ? joint_ : nullptr;
   set_->release(*this);
+  if (joint != nullptr) joint->gone(*this);
 }
 
 void Connection::on_detached(LooseStream) { PEAL_ASSERT(false, "connection {} was never detached", slot_); }
@@ -267,6 +380,9 @@ void ConnectionHandle::send(Buffer&& bytes) const {
 }
 void ConnectionHandle::send(const SharedBytes& bytes) const {
   act([bytes](Connection& connection) { connection.send(bytes); });
+}
+void ConnectionHandle::send_file(const FileRange& range) const {
+  act([range](Connection& connection) { connection.send_file(range); });
 }
 void ConnectionHandle::close() const {
   act([](Connection& connection) { connection.close(); });

@@ -11,6 +11,8 @@
 // once for each on_open, last, and tells why.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -24,6 +26,7 @@
 #include <peal/base/result.h>
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
+#include <peal/loop/flight_recorder.h>
 #include <peal/loop/timer_wheel.h>
 
 namespace peal {
@@ -33,7 +36,11 @@ class ConnectionHandle;
 class Loop;
 namespace detail {
 class ConnectionSet;
-}
+class Joint;
+class MemoryRelief;
+class Seats;
+struct Tracked;
+}  // namespace detail
 
 enum class CloseReason : uint8_t {
   kLocal,          // close()
@@ -44,8 +51,15 @@ enum class CloseReason : uint8_t {
   kInputLimit,     // the callback left more than input_limit_bytes unconsumed
   kOutputLimit,    // more than output_limit_bytes were queued
   kLingerTimeout,  // the graceful end made no progress for linger_timeout
+  kPipeEnded,      // the connection it was piped to ended
+  kMemoryBudget,   // the process was above its hard mark (memory_budget.h) and this one asked for more, or held most
   kCallbackThrew,  // an exception left a callback of this connection
   kLoopStopped,    // the loop ended
+  kIdle,           // idle_timeout
+  kReadTooSlow,    // read_window
+  kWriteTooSlow,   // write_window
+  kEvicted,        // the server was full, and this one idle for longest
+  kDrainDeadline,  // Server::drain ran out of time
 };
 std::string_view to_string(CloseReason reason);
 
@@ -58,6 +72,21 @@ struct ConnectionOptions {
   size_t input_limit_bytes = 16 * 1024 * 1024;
   // How long a graceful end may go without progress. Long enough for a lost packet's retransmissions.
   Duration linger_timeout = std::chrono::seconds(5);
+  // Nothing arrived, nothing was given to send() and no queued output left for that long: kIdle. 0, the default: never,
+  // since only the protocol knows how long a client may be silent.
+  Duration idle_timeout = {};
+  // While the callback leaves input unconsumed, or after expect_input(), each read_window must bring min_read_bytes, or
+  // the peer is cut off: kReadTooSlow. Time in which nothing is received, by pause() or for backpressure, does not
+  // count. 0, the default: any rate will do.
+  uint32_t min_read_bytes = 0;
+  Duration read_window = std::chrono::seconds(10);
+  // While output is queued, in each write_window the peer must take min_write_bytes or it is cut off, though its kernel
+  // may go on answering: kWriteTooSlow. Watched from the high-water mark on until the queue is empty; with any of the
+  // deadlines above, from the first queued byte. 0: never. The default cuts off who stands still.
+  uint32_t min_write_bytes = 1;
+  Duration write_window = std::chrono::seconds(60);
+  // peer_address() answers after a reset and in on_close too, for 130 bytes a connection.
+  bool remember_peer = false;
 };
 
 class Connection final : private SlotLinks, private StreamEvents {
@@ -67,32 +96,47 @@ class Connection final : private SlotLinks, private StreamEvents {
   Connection& operator=(const Connection&) = delete;
 
   // Queues output, which leaves in one piece when the callback returns. True while below the high-water mark; after
-  // false, on_writable tells when to go on. On a connection that is ending it does nothing and answers false.
+  // false, on_writable tells when to go on. On a connection that is ending it is dropped, and the answer false.
   bool send(std::string_view bytes);  // copied
   bool send(Buffer&& bytes) {         // moved
-    if (state_ != State::kOpen) [[unlikely]]
-      return false;
+    if (!plain()) [[unlikely]]
+      return send_attended(std::move(bytes));
     size_t size = bytes.size();
     return sent(size, engine().send(stream_, std::move(bytes)));
   }
-  bool send(const SharedBytes& bytes);  // referred to
+  bool send(const SharedBytes& bytes) {  // referred to
+    Buffer buffer;
+    buffer.append(bytes);
+    return send(std::move(buffer));
+  }
+  // Part of a file, in order with the rest. It holds no memory, so it counts in queued_bytes() but towards no limit:
+  // whoever lets a peer ask for many bounds how many wait. A file shorter than the range ends the connection (EIO).
+  void send_file(FileRange range);
+  // Ends sending alone: FIN follows what is queued, later sends answer false, receiving goes on. When the peer has
+  // ended too the connection ends by itself.
+  void shutdown_send();
 
   // Ends gracefully; see above. Later calls do nothing.
   void close();
   // Ends with RST, dropping what is queued.
   void abort();
+  // Has on_writable called once more, when the kernel has all that was sent (unless the connection ends first).
+  void report_drained();
   // Stops and resumes receiving; what was left unconsumed is shown again after resume(), from the loop.
   void pause();
   void resume();
+  // The peer is to send something: until this is switched off, min_read_bytes holds even with no input unconsumed.
+  void expect_input(bool on);
 
   ConnectionHandle handle();
   Loop& loop() const;
-  bool is_open() const { return state_ == State::kOpen; }
+  bool is_open() const { return life_.state == State::kOpen; }
   size_t queued_bytes() const;
   uint64_t received_bytes() const { return received_bytes_; }
   // Accepted for sending.
   uint64_t sent_bytes() const { return sent_bytes_; }
   Result<SocketAddress> local_address() const;
+  // Not after a reset nor in on_close (ENOTCONN, EBADF), unless remember_peer or the flight recorder is on.
   Result<SocketAddress> peer_address() const;
   Result<void> set_option(SocketOption option, int value);
   // What the socket failed with, for on_close.
@@ -113,8 +157,28 @@ class Connection final : private SlotLinks, private StreamEvents {
 
  private:
   friend class detail::ConnectionSet;
+  friend class detail::Joint;
+  friend class detail::MemoryRelief;
+  friend class detail::Seats;
   friend class SlotTable<Connection>;
   enum class State : uint8_t { kConnecting, kOpen, kClosing, kClosed };
+  // Reasons why bytes, in or out, take the longer path.
+  enum Attention : uint8_t {
+    kKeptInput = 1,       // the callback left some
+    kAboveHighWater = 2,  // so that send() answers false
+    kSendEnded = 4,       // shutdown_send() was called
+    kPiped = 8,           // joint_ is set
+    kOverBudget = 16,     // not read until the process holds less memory
+    kDrains = 32,         // closes once no input is kept
+    kTracked = 64,        // its deadlines and its recency are followed
+    kRecorded = 128,      // the flight recorder wants to know
+    kWatched = kTracked | kRecorded,
+  };
+  // Asked as one word on every receive and send: an open connection that needs no attention costs one compare.
+  struct alignas(2) Life {
+    State state = State::kClosed;
+    uint8_t attention = 0;
+  };
 
   template <class T>
   static void destroy_context(void* context) {
@@ -131,22 +195,61 @@ class Connection final : private SlotLinks, private StreamEvents {
   void on_detached(LooseStream stream) override;
 
   Engine& engine() const { return *engine_; }
+  bool plain() const {
+    return std::bit_cast<uint16_t>(life_) == std::bit_cast<uint16_t>(Life{.state = State::kOpen, .attention = 0});
+  }
+  // Open, and plain but for this.
+  bool needs_only(Attention what) const {
+    return std::bit_cast<uint16_t>(life_) == std::bit_cast<uint16_t>(Life{.state = State::kOpen, .attention = what});
+  }
+  bool needs(Attention what) const { return (life_.attention & what) != 0; }
+  void attend(Attention what, bool on) {
+    life_.attention = static_cast<uint8_t>(on ? life_.attention | what : life_.attention & ~what);
+  }
   bool sent(size_t size, size_t queued) {
     sent_bytes_ += size;
     if (queued > high_water_bytes_) [[unlikely]]
       return crossed_high_water(queued);
-    return !above_high_water_;
+    return true;
   }
+  [[gnu::noinline]] bool send_attended(Buffer&& bytes);
+  bool sent_attended(size_t size, size_t queued);
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
   void open();
   void deliver(Buffer& bytes);
-  [[gnu::noinline]] void deliver_with_kept(Buffer& bytes);
+  [[gnu::noinline]] void received_attended(Buffer& bytes);
   [[gnu::noinline]] void keep(Buffer& bytes);
+  Buffer take_kept();
   [[gnu::noinline]] void threw();
+  // connection_watch.cc: who is watched, and cut off.
+  void begin_watching();
+  detail::Tracked& tracked();
+  void note_received(size_t bytes);
+  void note_sent(size_t bytes);
+  void note_high_water(size_t queued);
+  void settle_input();
+  void watch_input();
+  void watch_output();
+  void watch_until(TimePoint due);
+  void begin_write_window();
+  void check_deadlines();
+  bool passed_idle_timeout();
+  bool passed_read_window();
+  bool passed_write_window();
+  uint64_t drained_bytes() const;
+  uint64_t acknowledged_bytes() const;
+  bool is_idle() const;
+  void record(FlightKind kind, uint64_t bytes = 0) {
+    if (needs(kRecorded)) record_event(kind, bytes);
+  }
+  void record_event(FlightKind kind, uint64_t bytes);
+  void tell_abnormal_end();
   void show_again();
   void follow_flow();
   void end_gracefully(CloseReason reason);
   void linger();
+  bool end_over_budget();
+  size_t memory_bytes() const;
   [[gnu::noinline]] void end(CloseReason reason, CloseHow how = CloseHow::kNormal);
 
   Engine* engine_ = nullptr;
@@ -156,19 +259,26 @@ class Connection final : private SlotLinks, private StreamEvents {
   uint32_t high_water_bytes_ = 0;
   Buffer input_;
   std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};
+  struct DeleteTracked {
+    void operator()(detail::Tracked* tracked) const;
+  };
+  std::unique_ptr<detail::Tracked, DeleteTracked> tracked_;  // if somebody watches
+  detail::Joint* joint_ = nullptr;                           // good while kPiped
   uint64_t received_bytes_ = 0;
   uint64_t sent_bytes_ = 0;
   TimerId timer_;                 // linger, or showing unconsumed input again
-  uint32_t lingering_bytes_ = 0;  // queued when the linger timer was set
+  uint32_t lingering_bytes_ = 0;  // queued when the linger timer was set, its lower half: it can only shrink
   int error_ = 0;
-  State state_ = State::kClosed;
+  Life life_;
   CloseReason reason_ = CloseReason::kLoopStopped;
   bool was_open_ : 1 = false;
   bool peer_ended_ : 1 = false;
   bool paused_ : 1 = false;
-  bool above_high_water_ : 1 = false;
+  bool sends_files_ : 1 = false;    // queued_bytes() is not all memory
   bool output_failed_ : 1 = false;  // open only to read what the peer sent before it went
   bool ended_here_ : 1 = false;     // close() or abort() was called
+  bool expects_input_ : 1 = false;
+  bool drain_wanted_ : 1 = false;  // report_drained() was called
 };
 
 // Shared by all connections of a Server or Client. Each is called on the connection's loop: with several loops, on
@@ -181,6 +291,9 @@ struct ConnectionCallbacks {
   std::move_only_function<void(Connection&)> on_writable = nullptr;
   // The peer sent FIN and will send no more. With this set, the connection stays open for sending until close().
   std::move_only_function<void(Connection&)> on_peer_end = nullptr;
+  // The server drains: close() when what is under way is done. Without it a connection closes as soon as it has no
+  // unconsumed input.
+  std::move_only_function<void(Connection&)> on_drain = nullptr;
   std::move_only_function<void(Connection&, CloseReason)> on_close = nullptr;
 };
 
@@ -196,6 +309,7 @@ class ConnectionHandle {
   void send(std::string_view bytes) const;
   void send(Buffer&& bytes) const;
   void send(const SharedBytes& bytes) const;
+  void send_file(const FileRange& range) const;
   void close() const;
   void abort() const;
   // Calls `task` with the connection on its loop, if it is still open then.

@@ -10,9 +10,17 @@ struct NetStats {
   uint64_t opened = 0;  // on_open was due
   uint64_t closed = 0;  // on_close was due
   uint64_t connect_failed = 0;
-  uint64_t exceptions = 0;  // left a callback; each closed its connection
-  uint64_t late_calls = 0;  // through a handle whose connection had gone
-  uint64_t lost_calls = 0;  // through a handle whose loop refused the post
+  uint64_t exceptions = 0;     // left a callback; each closed its connection
+  uint64_t late_calls = 0;     // through a handle whose connection had gone
+  uint64_t memory_pauses = 0;  // times one that held bytes was not read because the process was above its soft mark
+  uint64_t memory_closes = 0;  // ended with CloseReason::kMemoryBudget
+  uint64_t lost_calls = 0;     // through a handle whose loop refused the post
+  uint64_t idle_closes = 0;
+  uint64_t slow_closes = 0;  // CloseReason::kReadTooSlow and kWriteTooSlow
+  uint64_t evicted = 0;      // to make room for another
+  uint64_t refused = 0;      // closed before on_open: the server was full, and nobody idle
+  uint64_t drained = 0;      // ended while the server drained, in time
+  uint64_t drain_forced = 0;
 
   NetStats& operator+=(const NetStats& other) {
     opened += other.opened;
@@ -20,9 +28,25 @@ struct NetStats {
     connect_failed += other.connect_failed;
     exceptions += other.exceptions;
     late_calls += other.late_calls;
+    memory_pauses += other.memory_pauses;
+    memory_closes += other.memory_closes;
     lost_calls += other.lost_calls;
+    idle_closes += other.idle_closes;
+    slow_closes += other.slow_closes;
+    evicted += other.evicted;
+    refused += other.refused;
+    drained += other.drained;
+    drain_forced += other.drain_forced;
     return *this;
   }
+};
+
+// What became of the connections that were open when Server::drain() was called.
+struct DrainReport {
+  uint64_t finished = 0;              // ended by themselves, the graceful end included
+  uint64_t forced = 0;                // cut off: the deadline, or linger_timeout, passed, or the loop ended
+  uint64_t lost_bytes = 0;            // of output, in our queues
+  uint64_t lost_in_kernel_bytes = 0;  // sent, and unacknowledged by the peer when it was cut off (SIOCOUTQ)
 };
 
 }  // namespace peal

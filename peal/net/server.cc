@@ -2,10 +2,13 @@
 #include <peal/net/server.h>
 
 #include <cerrno>
+#include <future>
 #include <limits>
 
 #include <peal/net/parts/acceptor.h>
+#include <peal/net/parts/admission.h>
 #include <peal/net/parts/connection_set.h>
+#include <peal/net/parts/drain.h>
 #include <peal/net/parts/on_loop.h>
 
 namespace peal {
@@ -71,13 +74,20 @@ Server::Server(LoopGroup& group, ConnectionCallbacks callbacks, const ServerOpti
 
 void Server::add_loop(Loop& loop, const std::shared_ptr<ConnectionCallbacks>& callbacks) {
   auto set = std::make_shared<ConnectionSet>(loop, callbacks, options_.connection);
-  shards_.push_back(std::make_unique<Shard>(loop.mailbox(), std::move(set), std::vector<std::shared_ptr<Acceptor>>{}));
+  const size_t most = options_.max_connections;
+  const size_t most_of_one = options_.max_connections_per_address;
+  if (!admission_ && most + most_of_one > 0) admission_ = std::make_shared<detail::Admission>(most, most_of_one);
+  if (admission_) set->cap(admission_);
+  shards_.push_back(std::make_shared<Shard>(loop.mailbox(), std::move(set), std::vector<std::shared_ptr<Acceptor>>{}));
 }
 
 Server::~Server() {
   for (auto& shard : shards_) {
     PEAL_ASSERT(shards_.size() == 1 || shard->mailbox->here() == nullptr,
                 "a server of {} loops is destroyed on one of them", shards_.size());
+  }
+  for (auto& each : drains_) {
+    if (auto drain = each.lock()) drain->forget();
   }
   stop_listening();
   for (auto& shard : shards_) {
@@ -157,10 +167,41 @@ void Server::stop_listening() {
   for (auto& shard : shards_) {
     on_loop_and_wait(*shard->mailbox, [&](Loop&) {
       for (auto& acceptor : shard->acceptors) acceptor->stop();
-      shard->acceptors.clear();
     });
-    shard->acceptors.clear();
   }
+}
+
+// First every acceptor stops; whatever was accepted has been handed over then, and lies before this in the mailboxes.
+void Server::drain(Duration deadline, std::move_only_function<void(const DrainReport&)> on_done) {
+  auto drain = std::make_shared<detail::Drain>(std::move(on_done));
+  {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(drains_, [](const auto& each) { return each.expired(); });
+    drains_.push_back(drain);
+  }
+  std::vector<std::shared_ptr<ConnectionSet>> sets;
+  sets.reserve(shards_.size());
+  for (const auto& shard : shards_) sets.push_back(shard->set);
+  auto stopping = std::make_shared<detail::WhenLetGo>([sets = std::move(sets), drain = std::move(drain), deadline] {
+    for (const auto& set : sets) {
+      set->mailbox().insist([set, drain, deadline] { set->drain(drain, deadline); });
+    }
+  });
+  for (const auto& shard : shards_) {
+    shard->mailbox->insist([shard, stopping] {
+      for (auto& acceptor : shard->acceptors) acceptor->stop(stopping);
+    });
+  }
+}
+
+DrainReport Server::drain_and_wait(Duration deadline) {
+  for (const auto& shard : shards_) {
+    PEAL_ASSERT(shard->mailbox->here() == nullptr, "one of {} loops would wait for itself to drain", shards_.size());
+  }
+  std::promise<DrainReport> promise;
+  std::future<DrainReport> report = promise.get_future();
+  drain(deadline, [&promise](const DrainReport& done) { promise.set_value(done); });
+  return report.get();
 }
 
 size_t Server::connections() const {

@@ -11,7 +11,9 @@
 // another thread waits for that loop's current turn, so a server of several loops is not destroyed on one of them.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +28,9 @@ namespace peal {
 
 namespace detail {
 class Acceptor;
+class Admission;
 class ConnectionSet;
+class Drain;
 }  // namespace detail
 
 // Who accepts, when there are several loops. With one loop all are the same.
@@ -40,6 +44,13 @@ struct ServerOptions {
   AcceptMode accept = AcceptMode::kReusePort;  // no hand-over, no shared queue: best for many connections
   ListenOptions listen = {};                   // reuse_port is decided by `accept`
   ConnectionOptions connection = {};
+  // Connections open at once, on all loops together and of one IP address (all unix clients are one). Over a cap the
+  // newcomer takes the place of whoever has been idle for longest (nothing queued, no unconsumed input, not piped)
+  // among the connections of its loop, or of its address there; if nobody is idle, or nobody among the 1,024 least
+  // recently active, the newcomer is closed at once. Never more than the cap have on_open behind and on_close before
+  // them. 0, the default: the process's limit of fds, where accepting backs off.
+  size_t max_connections = 0;
+  size_t max_connections_per_address = 0;
 };
 
 class Server {
@@ -58,6 +69,14 @@ class Server {
   // Stops listening on every address; connections live on. Clients whose handshake was done are still served.
   void stop_listening();
 
+  // Ends in order: stops listening, calls on_drain of every connection, or closes those without unconsumed input (the
+  // others once they have none; a pipe is left to its ends), and cuts off what is still there after `deadline`. Then
+  // `on_done` is called, on one of the loops' threads; once, also when a loop ends meanwhile, but not after the server
+  // is destroyed. Any thread, also again; connections that still come in are closed. The loops run, or have ended.
+  void drain(Duration deadline, std::move_only_function<void(const DrainReport&)> on_done);
+  // The same, waiting for it. Not on a thread of one of the loops: asserts.
+  DrainReport drain_and_wait(Duration deadline);
+
   // Connections open or being handed over, on all loops. Any thread.
   size_t connections() const;
   // The sum over all loops; waits for each.
@@ -72,7 +91,10 @@ class Server {
   static void stop_last(Shard& shard);
 
   const ServerOptions options_;
-  std::vector<std::unique_ptr<Shard>> shards_;
+  std::shared_ptr<detail::Admission> admission_;  // null: no caps
+  std::vector<std::shared_ptr<Shard>> shards_;
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<detail::Drain>> drains_;  // guarded by the mutex
 };
 
 }  // namespace peal

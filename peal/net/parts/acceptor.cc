@@ -24,7 +24,8 @@ void Acceptor::begin() {
   loop_.engine().accept(listener_, *this);
 }
 
-void Acceptor::stop() {
+void Acceptor::stop(std::shared_ptr<void> held) {
+  if (self_ != nullptr && held != nullptr) held_.push_back(std::move(held));
   if (stopped_) return;
   stopped_ = true;
   loop_.engine().stop(listener_);
@@ -41,6 +42,7 @@ void Acceptor::on_accepted(LooseStream stream) {
 void Acceptor::on_accept_stopped() {
   stopped_ = true;
   std::shared_ptr<Acceptor> last = std::move(self_);
+  held_.clear();
 }
 
 }  // namespace peal::detail

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include <peal/engine/engine.h>
 #include <peal/loop/loop.h>
@@ -18,8 +19,9 @@ class Acceptor final : private AcceptEvents, public std::enable_shared_from_this
   // Takes over a listener that `loop`'s engine has bound. On the loop's thread, or before it runs; accepting begins
   // with the loop.
   static std::shared_ptr<Acceptor> start(Loop& loop, ListenerId listener, Take take);
-  // Clients whose handshake the kernel had finished are still handed on. On the loop's thread, or before it runs.
-  void stop();
+  // Clients whose handshake the kernel had finished are still handed on. `held` is let go of when all have been. On the
+  // loop's thread, or before it runs.
+  void stop(std::shared_ptr<void> held = {});
 
  private:
   Acceptor(Loop& loop, ListenerId listener, Take take) : loop_(loop), listener_(listener), take_(std::move(take)) {}
@@ -32,6 +34,7 @@ class Acceptor final : private AcceptEvents, public std::enable_shared_from_this
   Take take_;
   bool stopped_ = false;
   std::shared_ptr<Acceptor> self_;  // set while the engine may call
+  std::vector<std::shared_ptr<void>> held_;
 };
 
 }  // namespace peal::detail

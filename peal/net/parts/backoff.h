@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Backoff: how long to wait before trying again: doubling from `first` to `longest`, each delay drawn from its upper
 // half, so that clients who lost one server together do not come back together.
+//
+// That a connection came about does not start the delays anew, only that it lasted: for as long as the longest delay.
+// Otherwise a server that accepts and drops would be tried at the first delay for ever; so, in the long run, no client
+// comes more often than about once in the longest delay, whatever the server does.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +20,7 @@ class Backoff {
  public:
   // 0 < first <= longest.
   Backoff(Duration first, Duration longest, uint64_t seed)
-      : first_(first), longest_(longest), step_(first), random_(seed) {
+      : first_(first), longest_(longest), step_(first), random_(mixed(seed)) {
     PEAL_ASSERT(first > Duration::zero() && first <= longest, "back-off from {} ns to {} ns", first.count(),
                 longest.count());
   }
@@ -28,8 +32,21 @@ class Backoff {
     return delay;
   }
   void reset() { step_ = first_; }
+  void seed(uint64_t seed) { random_.seed(mixed(seed)); }
+  // A connection is lost that had been open for so long.
+  void lost_after(Duration open) {
+    if (open >= longest_) reset();
+  }
 
  private:
+  // SplitMix64's finisher: minstd_rand would make neighbouring seeds' first draws neighbours.
+  static uint32_t mixed(uint64_t seed) {
+    seed += 0x9e3779b97f4a7c15;
+    seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9;
+    seed = (seed ^ (seed >> 27)) * 0x94d049bb133111eb;
+    return static_cast<uint32_t>(seed >> 32);
+  }
+
   const Duration first_;
   const Duration longest_;
   Duration step_;

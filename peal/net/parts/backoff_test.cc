@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/net/parts/backoff.h>
 
+#include <algorithm>
 #include <set>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -26,6 +28,40 @@ TEST(Backoff, reset_starts_anew) {
   EXPECT_GT(backoff.next(), milliseconds(10));
   backoff.reset();
   EXPECT_LE(backoff.next(), milliseconds(10));
+}
+
+TEST(Backoff, only_a_connection_that_lasted_starts_anew) {
+  Backoff backoff(milliseconds(10), seconds(5), 7);
+  for (int i = 0; i < 20; ++i) {
+    backoff.next();
+    backoff.lost_after(seconds(5) - milliseconds(1));
+  }
+  EXPECT_GE(backoff.next(), milliseconds(2500));
+  backoff.lost_after(seconds(5));
+  EXPECT_LE(backoff.next(), milliseconds(10));
+}
+
+// A thousand clients lose their server at once and fail to find it four times: no fiftieth part of the time over which
+// they may come holds more than three times its share.
+TEST(Backoff, neighbouring_seeds_come_far_apart_from_the_first_time_on) {
+  constexpr int kClients = 1000;
+  constexpr int kParts = 50;
+  std::vector<Backoff> clients;
+  std::vector<Duration> when(kClients);
+  for (int i = 0; i < kClients; ++i) clients.emplace_back(seconds(1), seconds(60), static_cast<uint64_t>(i));
+  Duration least{};
+  Duration most{};
+  for (Duration step : {seconds(1), seconds(2), seconds(4), seconds(8)}) {
+    least += step / 2;
+    most += step;
+    std::vector<int> counts(kParts);
+    for (int i = 0; i < kClients; ++i) {
+      when[i] += clients[i].next();
+      ++counts[std::min<size_t>(kParts - 1, static_cast<size_t>((when[i] - least) * kParts / (most - least)))];
+    }
+    EXPECT_LE(*std::ranges::max_element(counts), 3 * kClients / kParts)
+        << "of those that waited up to " << most.count();
+  }
 }
 
 TEST(Backoff, same_seed_same_delays_and_other_seeds_others) {

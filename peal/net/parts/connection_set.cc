@@ -4,11 +4,16 @@
 #include <cerrno>
 
 #include <peal/base/log.h>
+#include <peal/net/parts/memory_relief.h>
+#include <peal/net/parts/tracked.h>
 
 namespace peal::detail {
 
 Connection& ConnectionSet::make() {
-  if (table_.size() == 0) self_ = shared_from_this();
+  if (table_.size() == 0) {
+    self_ = shared_from_this();
+    MemoryRelief::here().join(*this);
+  }
   uint32_t slot = table_.acquire();
   Connection& connection = table_[slot];
   connection.slot_ = slot;
@@ -17,10 +22,12 @@ Connection& ConnectionSet::make() {
   connection.high_water_bytes_ = options_.high_water_bytes;
   connection.received_bytes_ = connection.sent_bytes_ = 0;
   connection.timer_ = {};
+  connection.life_ = {};
   connection.error_ = 0;
   connection.reason_ = CloseReason::kLoopStopped;
-  connection.was_open_ = connection.peer_ended_ = connection.paused_ = connection.above_high_water_ = false;
-  connection.output_failed_ = connection.ended_here_ = false;
+  connection.was_open_ = connection.peer_ended_ = connection.paused_ = false;
+  connection.output_failed_ = connection.ended_here_ = connection.sends_files_ = false;
+  connection.drain_wanted_ = connection.expects_input_ = false;
   return connection;
 }
 
@@ -30,22 +37,26 @@ void ConnectionSet::adopt(LooseStream stream) {
     return;
   }
   Connection& connection = make();
-  connection.state_ = Connection::State::kConnecting;
+  connection.life_.state = Connection::State::kConnecting;
   connection.stream_ = loop_->engine().adopt(std::move(stream), connection);
-  connection.open();
+  Seats::Answer answer = seats_ ? seats_->admit(connection) : Seats::Answer::kEnter;
+  if (answer == Seats::Answer::kEnter) return connection.open();
+  if (answer == Seats::Answer::kWait) return;
+  ++stats_.refused;
+  connection.end(CloseReason::kEvicted);
 }
 
 Connection& ConnectionSet::connect(const SocketAddress& address, const ConnectOptions& options) {
   load_.fetch_add(1, std::memory_order_relaxed);
   Connection& connection = make();
-  connection.state_ = Connection::State::kConnecting;
+  connection.life_.state = Connection::State::kConnecting;
   connection.stream_ = loop_->engine().connect(address, options, connection);
   return connection;
 }
 
 Connection* ConnectionSet::find(uint32_t slot, uint32_t generation) {
   Connection* connection = table_.find(slot, generation);
-  if (connection != nullptr && connection->state_ != Connection::State::kClosed) return connection;
+  if (connection != nullptr && connection->life_.state != Connection::State::kClosed) return connection;
   ++stats_.late_calls;
   return nullptr;
 }
@@ -65,7 +76,8 @@ void ConnectionSet::release(Connection& connection) {
   if (was_open) {
     ++stats_.closed;
     if (!retired_) call(callbacks_->on_close, connection, connection.reason_);
-  } else {
+    if (draining_) count_end(connection);
+  } else if (on_connect_done) {
     ++stats_.connect_failed;
   }
   const bool wanted_here = connection.ended_here_ || connection.reason_ == CloseReason::kLoopStopped;
@@ -74,13 +86,92 @@ void ConnectionSet::release(Connection& connection) {
   if (on_connect_done) which = connection.handle();
   connection.input_.clear();
   connection.context_ = {nullptr, &Connection::no_context};
+  std::unique_ptr<Seat> seat;
+  if (connection.tracked_) {
+    loop_->cancel(connection.tracked_->timer);
+    seat = std::move(connection.tracked_->seat);
+    connection.tracked_.reset();
+  }
   table_.release(connection.slot_);
   load_.fetch_sub(1, std::memory_order_relaxed);
   if (table_.size() == 0) {
+    MemoryRelief::here().leave(*this);
     self_.reset();
     if (retired_) callbacks_.reset();
   }
+  if (seat) {
+    seats_->released(*seat);
+    open_successor(*seat);
+  }
   if (which && !retired_) tell_owner(which, was_open, wanted_here, error);
+  if (draining_ && table_.size() == 0) finish_drains();
+}
+
+void ConnectionSet::open_successor(const Seat& seat) {
+  Connection* next = table_.find(seat.successor_slot, seat.successor_generation);
+  if (next == nullptr || retired_ || !mailbox_->open()) return;
+  if (next->life_.state == Connection::State::kConnecting) next->open();
+}
+
+bool ConnectionSet::watches() const {
+  return seats_ != nullptr || options_.idle_timeout > Duration::zero() || options_.min_read_bytes > 0 ||
+         options_.remember_peer || loop_->flight_recorder() != nullptr;
+}
+
+void ConnectionSet::drain(std::shared_ptr<Drain> drain, Duration deadline) {
+  std::shared_ptr<ConnectionSet> keep = shared_from_this();
+  draining_ = true;
+  drains_.push_back({std::move(drain), loop_->after(deadline, [set = weak_from_this()] {
+                       if (auto self = set.lock()) self->force();
+                     })});
+  each([this](Connection& connection) { drain_one(connection); });
+  if (table_.size() == 0) finish_drains();
+}
+
+void ConnectionSet::drain_one(Connection& connection) {
+  if (connection.life_.state == Connection::State::kConnecting) return connection.close();
+  if (!connection.is_open() || retired_) return;
+  if (callbacks_->on_drain) {
+    if (!call(callbacks_->on_drain, connection)) connection.end(CloseReason::kCallbackThrew);
+    return;
+  }
+  if (connection.needs(Connection::kPiped)) return;
+  // A request that is half here is still answered.
+  connection.attend(Connection::kDrains, true);
+  connection.settle_input();
+}
+
+void ConnectionSet::force() {
+  std::shared_ptr<ConnectionSet> keep = shared_from_this();
+  each([](Connection& connection) { connection.end(CloseReason::kDrainDeadline, CloseHow::kReset); });
+}
+
+// Letting go of the last drain makes its report, which may destroy or drain the server.
+void ConnectionSet::finish_drains() {
+  std::vector<Draining> done = std::exchange(drains_, {});
+  for (Draining& each : done) loop_->cancel(each.deadline);
+}
+
+void ConnectionSet::note_end(const Connection& connection, CloseHow how) {
+  switch (connection.reason_) {
+    case CloseReason::kIdle: ++stats_.idle_closes; break;
+    case CloseReason::kReadTooSlow:
+    case CloseReason::kWriteTooSlow: ++stats_.slow_closes; break;
+    case CloseReason::kEvicted: stats_.evicted += connection.was_open_ ? 1 : 0; break;
+    default: break;
+  }
+  if (drains_.empty()) return;
+  const uint64_t queued = connection.queued_bytes();
+  const uint64_t in_kernel = how == CloseHow::kReset ? connection.engine_->unsent_bytes(connection.stream_) : 0;
+  for (Draining& each : drains_) each.drain->lost(queued, in_kernel);
+}
+
+void ConnectionSet::count_end(const Connection& connection) {
+  const CloseReason reason = connection.reason_;
+  const bool forced = reason == CloseReason::kDrainDeadline || reason == CloseReason::kLingerTimeout ||
+                      reason == CloseReason::kLoopStopped;
+  ++(forced ? stats_.drain_forced : stats_.drained);
+  for (Draining& each : drains_) each.drain->ended(forced);
 }
 
 void ConnectionSet::tell_owner(const ConnectionHandle& which, bool was_open, bool wanted_here, std::error_code error) {

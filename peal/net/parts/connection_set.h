@@ -7,12 +7,17 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <utility>
+#include <vector>
 
+#include <peal/base/log_limiter.h>
 #include <peal/base/slot_table.h>
 #include <peal/loop/loop.h>
 #include <peal/loop/mailbox.h>
 #include <peal/net/connection.h>
 #include <peal/net/net_stats.h>
+#include <peal/net/parts/admission.h>
+#include <peal/net/parts/drain.h>
 
 namespace peal::detail {
 
@@ -32,6 +37,26 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   std::move_only_function<void(const ConnectionHandle& which, bool wanted_here)> on_connection_gone;
 
   Connection* find(uint32_t slot, uint32_t generation);
+  // Calls `visit` with each that is not closed; it may end them.
+  template <class Visit>
+  void each(Visit&& visit) {
+    for (uint32_t slot = 0; slot < table_.capacity(); ++slot) {
+      Connection& connection = table_[slot];
+      if (connection.generation != 0 && connection.life_.state != Connection::State::kClosed) visit(connection);
+    }
+  }
+  // Before any connection: newcomers come in as the caps allow.
+  void cap(std::shared_ptr<Admission> admission) { seats_ = std::make_unique<Seats>(std::move(admission)); }
+  Seats* seats() { return seats_.get(); }
+  // Does anybody watch connections that open now?
+  bool watches() const;
+  // Every connection, and whichever still opens, is asked to end; what has not after `deadline` is cut off.
+  void drain(std::shared_ptr<Drain> drain, Duration deadline);
+  bool draining() const { return draining_; }
+  void drain_one(Connection& connection);
+  // A connection is about to be closed with its reason_.
+  void note_end(const Connection& connection, CloseHow how);
+  LogLimiter& dump_limiter() { return dump_limiter_; }
   // Nobody is told anything any more; every connection ends, what the kernel has of its output still goes out.
   void retire();
 
@@ -69,6 +94,10 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
 
  private:
   Connection& make();
+  void count_end(const Connection& connection);
+  void open_successor(const Seat& seat);
+  void force();
+  void finish_drains();
   void tell_owner(const ConnectionHandle& which, bool was_open, bool wanted_here, std::error_code error);
 
   Loop* const loop_;  // good on the loop's thread only
@@ -80,7 +109,26 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   std::atomic<size_t> load_ = 0;
   std::atomic<uint64_t> lost_ = 0;
   NetStats stats_;
+  struct Draining {
+    std::shared_ptr<Drain> drain;
+    TimerId deadline;
+  };
+  std::unique_ptr<Seats> seats_;  // none: no caps
+  std::vector<Draining> drains_;  // under way
+  LogLimiter dump_limiter_{std::chrono::seconds(1)};
+  bool draining_ = false;  // for good
   bool retired_ = false;
 };
 
 }  // namespace peal::detail
+
+namespace peal {
+
+// Here because it is to be cheap: twice an echo.
+inline void Connection::record_event(FlightKind kind, uint64_t bytes) {
+  Loop& its_loop = set_->loop();
+  its_loop.flight_recorder()->record(its_loop.now(), {.owner = set_, .slot = slot_, .generation = generation}, kind,
+                                     bytes);
+}
+
+}  // namespace peal

@@ -2,7 +2,7 @@
 #include <peal/net/parts/connector.h>
 
 #include <cerrno>
-#include <random>
+#include <utility>
 
 namespace peal::detail {
 
@@ -10,7 +10,7 @@ Connector::Connector(std::shared_ptr<ConnectionSet> set, const ClientOptions& op
     : set_(std::move(set)),
       options_(options),
       on_failed_(std::move(on_failed)),
-      backoff_(options.retry.first_delay, options.retry.longest_delay, std::random_device{}()) {}
+      backoff_(options.retry.first_delay, options.retry.longest_delay, options.retry.seed) {}
 
 uint64_t Connector::claim() {
   uint64_t last = claims_;
@@ -22,13 +22,15 @@ void Connector::unclaim(uint64_t claim) {
   if (claim % 2 == 1) claims_.compare_exchange_strong(claim, claim + 1);
 }
 
-void Connector::start(const SocketAddress& address, uint64_t claim) {
+void Connector::start(const SocketAddress& address, const HostPort& name, uint64_t claim) {
   if (set_->retired()) return;
   address_ = address;
+  name_ = name;
   claim_ = claim;
   wanted_ = true;
   attempts_ = 0;
   backoff_.reset();
+  if (options_.retry.seed == 0) backoff_.seed(set_->loop().engine().random_seed());
   // The set dies with its last connection or with this; the hooks must not keep this alive in turn.
   set_->on_connect_done = [self = weak_from_this()](const ConnectionHandle& which, std::error_code error) {
     if (auto connector = self.lock()) connector->connect_done(which, error);
@@ -41,55 +43,89 @@ void Connector::start(const SocketAddress& address, uint64_t claim) {
 
 void Connector::attempt() {
   ++attempts_;
-  timed_out_ = false;
-  current_ = set_->connect(address_, options_.connect).handle();
-  set_timer(options_.connect_timeout, &Connector::time_out);
+  set_timer(&Connector::timer_, options_.connect_timeout, &Connector::time_out);
+  if (!address_.is_set()) return look_up();
+  race({address_});
 }
 
-void Connector::set_timer(Duration delay, void (Connector::*then)()) {
-  timer_ = set_->loop().after(delay, [self = weak_from_this(), then] {
-    auto connector = self.lock();
-    if (connector == nullptr) return;
-    connector->timer_ = {};
-    (connector.get()->*then)();
-  });
+// The attempt's deadline is the lookup's.
+void Connector::look_up() {
+  if (options_.resolver == nullptr) own_resolver_.emplace(set_->loop());
+  const Result<ResolveId> lookup = resolver().resolve(name_.host, name_.port, {.timeout = Duration::max()},
+                                                      [self = weak_from_this()](Result<Resolver::Addresses> addresses) {
+                                                        auto connector = self.lock();
+                                                        if (connector == nullptr) return;
+                                                        connector->lookup_ = ResolveId::kNone;
+                                                        connector->own_resolver_.reset();
+                                                        if (!addresses)
+                                                          return connector->fail_attempt(addresses.error());
+                                                        connector->race(std::move(*addresses));
+                                                      });
+  if (!lookup) return fail_attempt(lookup.error());
+  lookup_ = *lookup;
+}
+
+void Connector::race(std::vector<SocketAddress> addresses) {
+  eyeballs_ = HappyEyeballs(std::move(addresses), options_.race.most_at_once);
+  try_next();
+}
+
+void Connector::try_next() {
+  racing_.push_back(set_->connect(eyeballs_.next(), options_.connect).handle());
+  if (eyeballs_.has_next(racing_.size())) {
+    set_timer(&Connector::race_timer_, options_.race.attempt_delay, &Connector::try_next);
+  }
 }
 
 void Connector::time_out() {
-  timed_out_ = true;
-  current_.close();
+  fail_attempt(lookup_ == ResolveId::kNone ? errno_code(ETIMEDOUT) : make_error_code(Trouble::kNoAnswer));
 }
 
-// What is told of a connection that a stop() left behind concerns nobody.
+// What is told of a connection that lost the race, or that a stop() left behind, concerns nobody.
 void Connector::connect_done(const ConnectionHandle& which, std::error_code error) {
-  if (which != current_) return;
-  if (timer_) set_->loop().cancel(std::exchange(timer_, {}));
+  if (std::erase(racing_, which) == 0) return;
   if (!error) {
+    current_ = which;
+    opened_at_ = set_->loop().now();
     attempts_ = 0;
-    backoff_.reset();
-    return;
+    return drop_attempt();
   }
-  if (wanted_ && set_->mailbox().open()) try_again_after(timed_out_ ? errno_code(ETIMEDOUT) : error);
+  if (!wanted_ || !set_->mailbox().open()) return;
+  if (eyeballs_.has_next(racing_.size())) {
+    cancel_timer(race_timer_);
+    return try_next();
+  }
+  if (racing_.empty()) fail_attempt(error);
 }
 
 void Connector::connection_gone(const ConnectionHandle& which, bool wanted_here) {
   if (which != current_) return;
-  if (!wanted_ || wanted_here || !options_.retry.reconnect) {
-    give_up();
-    return;
-  }
-  set_timer(backoff_.next(), &Connector::attempt);
+  current_ = {};
+  if (!wanted_ || wanted_here || !options_.retry.reconnect) return give_up();
+  backoff_.lost_after(set_->loop().now() - opened_at_);
+  set_timer(&Connector::timer_, backoff_.next(), &Connector::attempt);
 }
 
-void Connector::try_again_after(std::error_code error) {
-  bool more = options_.retry.attempts == 0 || attempts_ < options_.retry.attempts;
-  Duration delay = more ? backoff_.next() : Client::kNoRetry;
+void Connector::fail_attempt(std::error_code error) {
+  drop_attempt();
+  const bool more = options_.retry.attempts == 0 || attempts_ < options_.retry.attempts;
+  const Duration delay = more ? backoff_.next() : Client::kNoRetry;
   if (more) {
-    set_timer(delay, &Connector::attempt);
+    set_timer(&Connector::timer_, delay, &Connector::attempt);
   } else {
     give_up();
   }
   set_->call(on_failed_, error, delay);
+}
+
+// What an attempt has under way: timers, a lookup, connections that did not win.
+void Connector::drop_attempt() {
+  cancel_timer(timer_);
+  cancel_timer(race_timer_);
+  if (lookup_ != ResolveId::kNone) resolver().cancel(std::exchange(lookup_, ResolveId::kNone));
+  own_resolver_.reset();
+  eyeballs_ = {};
+  for (const ConnectionHandle& loser : std::exchange(racing_, {})) loser.close();
 }
 
 void Connector::give_up() {
@@ -99,14 +135,27 @@ void Connector::give_up() {
 
 void Connector::stop() {
   give_up();
-  if (timer_) set_->loop().cancel(std::exchange(timer_, {}));
-  current_.close();
+  drop_attempt();
+  std::exchange(current_, {}).close();
 }
 
 void Connector::retire() {
   wanted_ = false;
-  if (timer_) set_->loop().cancel(std::exchange(timer_, {}));
+  drop_attempt();
   set_->retire();
+}
+
+void Connector::set_timer(TimerId Connector::* timer, Duration delay, void (Connector::*then)()) {
+  this->*timer = set_->loop().after(delay, [self = weak_from_this(), timer, then] {
+    auto connector = self.lock();
+    if (connector == nullptr) return;
+    (*connector).*timer = {};
+    (connector.get()->*then)();
+  });
+}
+
+void Connector::cancel_timer(TimerId& timer) {
+  if (timer) set_->loop().cancel(std::exchange(timer, {}));
 }
 
 }  // namespace peal::detail

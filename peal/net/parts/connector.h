@@ -1,15 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connector: what a Client does on its loop: attempts, their deadline, the waits between them. It belongs to the loop;
 // counted, because timers and tasks refer to it.
+//
+//   attempt: look up the name -> race its addresses -> the first to connect is the current connection
+//      ^                                    |                              |
+//      +------- wait (Backoff) -------------+ failed, or no time left -----+ lost
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include <peal/loop/loop.h>
 #include <peal/net/client.h>
 #include <peal/net/parts/backoff.h>
 #include <peal/net/parts/connection_set.h>
+#include <peal/net/parts/happy_eyeballs.h>
+#include <peal/net/resolver.h>
 
 namespace peal::detail {
 
@@ -24,7 +32,8 @@ class Connector : public std::enable_shared_from_this<Connector> {
   void unclaim() { unclaim(claims_); }
 
   // All on the loop's thread.
-  void start(const SocketAddress& address, uint64_t claim);
+  // `name` counts where `address` is not set.
+  void start(const SocketAddress& address, const HostPort& name, uint64_t claim);
   void stop();
   // As stop(), and nobody is told anything any more.
   void retire();
@@ -32,25 +41,37 @@ class Connector : public std::enable_shared_from_this<Connector> {
 
  private:
   void attempt();
-  void give_up();
+  void look_up();
+  void race(std::vector<SocketAddress> addresses);
+  void try_next();
+  void time_out();
   void connect_done(const ConnectionHandle& which, std::error_code error);
   void connection_gone(const ConnectionHandle& which, bool wanted_here);
-  void try_again_after(std::error_code error);
-  void set_timer(Duration delay, void (Connector::*then)());
-  void time_out();
+  void drop_attempt();
+  void fail_attempt(std::error_code error);
+  void give_up();
+  void set_timer(TimerId Connector::* timer, Duration delay, void (Connector::*then)());
+  void cancel_timer(TimerId& timer);
+  Resolver& resolver() { return options_.resolver != nullptr ? *options_.resolver : *own_resolver_; }
 
   const std::shared_ptr<ConnectionSet> set_;
   const ClientOptions options_;
   Client::ConnectFailed on_failed_;
   SocketAddress address_;
+  HostPort name_;
   Backoff backoff_;
-  TimerId timer_;
-  ConnectionHandle current_;
+  TimerId timer_;  // the attempt's deadline, or the wait for the next
+  TimerId race_timer_;
+  std::optional<Resolver> own_resolver_;  // while it looks up
+  ResolveId lookup_ = ResolveId::kNone;
+  HappyEyeballs eyeballs_;
+  std::vector<ConnectionHandle> racing_;
+  ConnectionHandle current_;  // open
+  TimePoint opened_at_;
   std::atomic<uint64_t> claims_ = 0;  // odd: claimed
   uint64_t claim_ = 0;                // what it was started with
-  unsigned attempts_ = 0;
+  unsigned attempts_ = 0;             // since one connected
   bool wanted_ = false;
-  bool timed_out_ = false;
 };
 
 }  // namespace peal::detail

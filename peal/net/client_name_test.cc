@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Clients that connect by name: the lookup, the race between the addresses, and what is left of those that lose it.
+#include <sys/socket.h>
+
+#include <gmock/gmock.h>
+
+#include <peal/net/client.h>
+#include <peal/net/resolver.h>
+#include <tests/support/dns_script.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::Journal;
+using testing::ElementsAre;
+
+class ClientNameTest : public test::NetTest {
+ protected:
+  void SetUp() override {
+    NetTest::SetUp();
+    if (IsSkipped()) return;
+    dns.emplace();
+    resolver.emplace(loop(), ResolverOptions{.servers = dns->server(), .try_timeout = seconds(30)});
+    server = serve(test::echoing());
+  }
+  void TearDown() override {
+    server.reset();
+    resolver.reset();
+    dns.reset();
+    NetTest::TearDown();
+  }
+
+  ClientOptions by_script() {
+    ClientOptions options;
+    options.connect_timeout = seconds(30);
+    options.resolver = &*resolver;
+    return options;
+  }
+  std::string at_port(const std::string& name) const { return name + ":" + std::to_string(address().port()); }
+  // Writes down the address that was reached.
+  ConnectionCallbacks noting() {
+    ConnectionCallbacks callbacks = journal.callbacks();
+    callbacks.on_open = [this](Connection& connection) {
+      journal.add("open " + connection.peer_address().value().to_string());
+    };
+    return callbacks;
+  }
+  Client::ConnectFailed failing() {
+    return [this](std::error_code error, Duration next) {
+      journal.add(error.message() + (next == Client::kNoRetry ? ", no retry" : ", retry"));
+    };
+  }
+  testing::AssertionResult told(std::string_view line) {
+    return wait_until([this, line] {
+      dns->pump();
+      return journal.count(line) > 0;
+    });
+  }
+  // A listener at the server's port of another loopback address that answers nobody: its backlog is full.
+  void stop_up(const std::string& host) {
+    const SocketAddress there = address_of(at_port(host));
+    stopped_up_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::bind(stopped_up_.get(), there.data(), there.size()), 0);
+    ASSERT_EQ(::listen(stopped_up_.get(), 0), 0);
+    fills_the_backlog_.emplace();
+    fills_the_backlog_->connect(there);
+  }
+  void open_up() {
+    stopped_up_.reset();
+    fills_the_backlog_.reset();
+  }
+
+  Journal journal;
+  std::optional<test::DnsScript> dns;
+  std::optional<Resolver> resolver;
+  std::unique_ptr<Server> server;
+
+ private:
+  Fd stopped_up_;
+  std::optional<RawPeer> fills_the_backlog_;
+};
+
+const std::string kNotFound = make_error_code(Trouble::kHostNotFound).message();
+
+TEST_P(ClientNameTest, connects_by_name) {
+  dns->entries["echo.test"] = {.addresses = {"127.0.0.1"}};
+  Client client(loop(), noting(), by_script(), failing());
+  ASSERT_TRUE(client.connect(at_port("echo.test")));
+  ASSERT_TRUE(told("open " + address().to_string()));
+  EXPECT_EQ(journal.lines().size(), 1u);
+}
+
+TEST_P(ClientNameTest, connects_by_a_name_of_the_hosts_file_with_a_resolver_of_its_own) {
+  Client client(loop(), noting(), {}, failing());
+  ASSERT_TRUE(client.connect(at_port("localhost")));
+  // ::1 may come first, where nobody listens.
+  ASSERT_TRUE(told("open " + address().to_string()));
+}
+
+TEST_P(ClientNameTest, name_that_nobody_has) {
+  Client client(loop(), noting(), by_script(), failing());
+  ASSERT_TRUE(client.connect("nowhere.test:80"));
+  ASSERT_TRUE(told(kNotFound + ", no retry"));
+  EXPECT_TRUE(client.connect("nowhere.test:80")) << "it gave up, so it may be started";
+}
+
+TEST_P(ClientNameTest, every_attempt_looks_the_name_up_anew) {
+  ClientOptions options = by_script();
+  options.retry = {.attempts = 0, .first_delay = milliseconds(1), .longest_delay = milliseconds(2)};
+  Client client(loop(), noting(), options, failing());
+  ASSERT_TRUE(client.connect(at_port("later.test")));
+  ASSERT_TRUE(told(kNotFound + ", retry"));
+  ask([&] { dns->entries["later.test"] = {.addresses = {"127.0.0.1"}}; });
+  ASSERT_TRUE(told("open " + address().to_string()));
+}
+
+TEST_P(ClientNameTest, address_that_refuses_hands_on_to_the_next_at_once) {
+  dns->entries["two.test"] = {.addresses = {"127.0.0.3", "127.0.0.1"}};
+  ClientOptions options = by_script();
+  options.race.attempt_delay = seconds(60);
+  Client client(loop(), noting(), options, failing());
+  ASSERT_TRUE(client.connect(at_port("two.test")));
+  ASSERT_TRUE(told("open " + address().to_string()));
+  EXPECT_EQ(journal.lines().size(), 1u) << "one attempt, which succeeded";
+  EXPECT_EQ(client.stats().connect_failed, 1u);
+}
+
+TEST_P(ClientNameTest, address_that_does_not_answer_is_overtaken_and_closed) {
+  stop_up("127.0.0.2");
+  dns->entries["two.test"] = {.addresses = {"127.0.0.2", "127.0.0.1"}};
+  ClientOptions options = by_script();
+  options.race.attempt_delay = milliseconds(5);
+  Client client(loop(), noting(), options, failing());
+  ASSERT_TRUE(client.connect(at_port("two.test")));
+  ASSERT_TRUE(told("open " + address().to_string()));
+  ASSERT_TRUE(wait_until([&] { return client.stats().connect_failed == 1; })) << "the loser is closed";
+  EXPECT_EQ(journal.lines().size(), 1u);
+  open_up();
+}
+
+TEST_P(ClientNameTest, one_at_a_time_waits_for_the_first_to_fail) {
+  stop_up("127.0.0.2");
+  dns->entries["two.test"] = {.addresses = {"127.0.0.2", "127.0.0.1"}};
+  ClientOptions options = by_script();
+  options.connect_timeout = milliseconds(100);
+  options.race = {.attempt_delay = milliseconds(1), .most_at_once = 1};
+  Client client(loop(), noting(), options, failing());
+  ASSERT_TRUE(client.connect(at_port("two.test")));
+  ASSERT_TRUE(told(errno_code(ETIMEDOUT).message() + ", no retry"));
+  EXPECT_EQ(journal.lines().size(), 1u);
+  open_up();
+}
+
+TEST_P(ClientNameTest, all_addresses_fail) {
+  dns->entries["dead.test"] = {.addresses = {"127.0.0.3", "127.0.0.4", "127.0.0.5"}};
+  Client client(loop(), noting(), by_script(), failing());
+  ASSERT_TRUE(client.connect(at_port("dead.test")));
+  ASSERT_TRUE(told("Connection refused, no retry"));
+  EXPECT_EQ(journal.lines().size(), 1u);
+  EXPECT_EQ(client.stats().connect_failed, 3u);
+}
+
+TEST_P(ClientNameTest, deadline_covers_the_lookup) {
+  dns->entries["mute.test"] = {.mute = true};
+  ClientOptions options = by_script();
+  options.connect_timeout = milliseconds(20);
+  Client client(loop(), noting(), options, failing());
+  ASSERT_TRUE(client.connect("mute.test:80"));
+  ASSERT_TRUE(told(make_error_code(Trouble::kNoAnswer).message() + ", no retry"));
+  EXPECT_EQ(ask([&] { return resolver->pending(); }), 0u);
+}
+
+TEST_P(ClientNameTest, dies_in_the_middle_of_a_race) {
+  stop_up("127.0.0.2");
+  dns->entries["slow.test"] = {.addresses = {"127.0.0.2"}};
+  std::optional<Client> client;
+  client.emplace(loop(), noting(), by_script(), failing());
+  ASSERT_TRUE(client->connect(at_port("slow.test")));
+  ASSERT_TRUE(wait_until([&] {
+    dns->pump();
+    return resolver->stats().answered == 1;
+  }));
+  client.reset();
+  open_up();
+  EXPECT_TRUE(journal.lines().empty());
+}
+
+TEST_P(ClientNameTest, dies_after_its_loop_ended_while_it_looked_up) {
+  dns->entries["mute.test"] = {.mute = true};
+  Client client(loop(), noting(), by_script(), failing());
+  ASSERT_TRUE(client.connect("mute.test:80"));
+  ask([] {});
+  end_loop();
+  EXPECT_TRUE(journal.lines().empty());
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(ClientNameTest);
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/datagram_socket.h>
+
+#include <cerrno>
+#include <exception>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/base/log.h>
+#include <peal/engine/engine.h>
+#include <peal/net/parts/on_loop.h>
+
+namespace peal {
+namespace detail {
+
+// What the engine knows of a DatagramSocket: it lives on until the engine has let go.
+class DatagramPort final : public DatagramEvents, public std::enable_shared_from_this<DatagramPort> {
+ public:
+  DatagramPort(DatagramSocket& owner, Loop& loop, DatagramCallbacks callbacks)
+      : owner_(&owner), loop_(loop), callbacks_(std::move(callbacks)) {}
+
+  Result<SocketAddress> open(const SocketAddress& local) {
+    if (used_) return fail(EALREADY);
+    Result<DatagramId> opened = loop_.engine().open_datagrams(local, *this);
+    if (!opened) return std::unexpected(opened.error());
+    used_ = true;
+    id_ = *opened;
+    self_ = shared_from_this();
+    return local_address();
+  }
+  Result<SocketAddress> local_address() const {
+    if (!id_) return fail(EBADF);
+    return loop_.engine().local_address(id_);
+  }
+  Result<void> send(const SocketAddress& to, std::string_view bytes) {
+    const Result<void> sent = id_ ? loop_.engine().send_datagram(id_, to, bytes) : fail(EBADF);
+    stats_.sent += sent ? 1 : 0;
+    stats_.sent_bytes += sent ? bytes.size() : 0;
+    stats_.dropped += sent ? 0 : 1;
+    return sent;
+  }
+  void close() {
+    if (id_) loop_.engine().close_datagrams(std::exchange(id_, {}));
+  }
+  void orphan() { owner_ = nullptr; }
+  bool is_open() const { return static_cast<bool>(id_); }
+  const DatagramStats& stats() const { return stats_; }
+
+ private:
+  void on_datagram(const SocketAddress& from, Buffer& bytes) override {
+    ++stats_.received;
+    stats_.received_bytes += bytes.size();
+    call(callbacks_.on_datagram, from, bytes);
+  }
+  void on_datagram_error(std::error_code error) override {
+    ++stats_.errors;
+    call(callbacks_.on_error, error);
+  }
+  // Also told by an engine that shuts, without close().
+  void on_datagrams_closed() override {
+    id_ = {};
+    self_.reset();
+  }
+
+  template <class Callback, class... Args>
+  void call(Callback& callback, Args&&... args) {
+    if (!callback || owner_ == nullptr) return;
+    try {
+      callback(*owner_, std::forward<Args>(args)...);
+    } catch (const std::exception& error) {
+      ++stats_.exceptions;
+      PEAL_LOG_ERROR("a datagram socket's callback threw: {}", error.what());
+    } catch (...) {
+      ++stats_.exceptions;
+      PEAL_LOG_ERROR("a datagram socket's callback threw something that is no std::exception");
+    }
+  }
+
+  DatagramSocket* owner_;  // null once destroyed
+  Loop& loop_;
+  DatagramCallbacks callbacks_;
+  DatagramId id_;
+  std::shared_ptr<DatagramPort> self_;  // while the engine holds it
+  DatagramStats stats_;
+  bool used_ = false;
+};
+
+}  // namespace detail
+
+DatagramSocket::DatagramSocket(Loop& loop, DatagramCallbacks callbacks)
+    : mailbox_(loop.mailbox()), port_(std::make_shared<detail::DatagramPort>(*this, loop, std::move(callbacks))) {}
+
+// Once the loop has ended its engine has let go.
+DatagramSocket::~DatagramSocket() {
+  detail::on_loop_and_wait(*mailbox_, [this](Loop&) {
+    port_->close();
+    port_->orphan();
+  });
+}
+
+Result<SocketAddress> DatagramSocket::open(const SocketAddress& local) {
+  if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
+  PEAL_ASSERT(mailbox_->here() != nullptr, "a datagram socket is opened for {} outside its loop", local.to_string());
+  return port_->open(local);
+}
+
+Result<SocketAddress> DatagramSocket::open(std::string_view local) {
+  const Result<SocketAddress> parsed = SocketAddress::parse(local);
+  return parsed ? open(*parsed) : parsed;
+}
+
+Result<SocketAddress> DatagramSocket::local_address() const { return port_->local_address(); }
+Result<void> DatagramSocket::send_to(const SocketAddress& to, std::string_view bytes) { return port_->send(to, bytes); }
+void DatagramSocket::close() { port_->close(); }
+bool DatagramSocket::is_open() const { return port_->is_open(); }
+const DatagramStats& DatagramSocket::stats() const { return port_->stats(); }
+
+}  // namespace peal

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/datagram_socket.h>
+
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+using test::Journal;
+using testing::ElementsAre;
+
+class DatagramSocketTest : public test::NetTest {
+ protected:
+  // Writes down what comes.
+  DatagramCallbacks noting() {
+    return {.on_datagram = [this](DatagramSocket&, const SocketAddress&,
+                                  Buffer& bytes) { journal.add("got " + bytes.to_string()); },
+            .on_error = [this](DatagramSocket&, std::error_code error) { journal.add(error.message()); }};
+  }
+  static DatagramCallbacks echoing_datagrams() {
+    return {.on_datagram = [](DatagramSocket& self, const SocketAddress& from, Buffer& bytes) {
+      EXPECT_TRUE(self.send_to(from, bytes.to_string()));
+    }};
+  }
+  SocketAddress open(DatagramSocket& socket) {
+    const Result<SocketAddress> opened = ask([&] { return socket.open("127.0.0.1:0"); });
+    EXPECT_TRUE(opened) << test::error_of(opened).message();
+    return opened.value_or(SocketAddress());
+  }
+  testing::AssertionResult told(std::string_view line) {
+    return wait_until([this, line] { return journal.count(line) > 0; });
+  }
+
+  Journal journal;
+};
+
+TEST_P(DatagramSocketTest, is_answered_by_another) {
+  DatagramSocket server(loop(), echoing_datagrams());
+  DatagramSocket client(loop(), noting());
+  const SocketAddress there = open(server);
+  const SocketAddress here = open(client);
+  EXPECT_NE(here.port(), 0);
+  EXPECT_EQ(ask([&] { return client.local_address().value(); }), here);
+  ask([&] {
+    EXPECT_TRUE(client.send_to(there, "one"));
+    EXPECT_TRUE(client.send_to(there, ""));
+    EXPECT_TRUE(client.send_to(there, std::string(9000, 'x')));
+  });
+  ASSERT_TRUE(told("got " + std::string(9000, 'x')));
+  EXPECT_THAT(journal.lines(), ElementsAre("got one", "got ", "got " + std::string(9000, 'x')));
+  const DatagramStats stats = ask([&] { return client.stats(); });
+  EXPECT_EQ(stats.sent, 3u);
+  EXPECT_EQ(stats.sent_bytes, 9003u);
+  EXPECT_EQ(stats.received, 3u);
+  EXPECT_EQ(stats.received_bytes, 9003u);
+  EXPECT_EQ(stats.dropped, 0u);
+}
+
+TEST_P(DatagramSocketTest, what_cannot_be_sent_is_an_error_and_counted) {
+  DatagramSocket socket(loop(), {});
+  const SocketAddress here = open(socket);
+  ask([&] {
+    EXPECT_EQ(test::error_of(socket.send_to(here, std::string(Engine::kMostDatagramBytes + 1, 'x'))),
+              errno_code(EMSGSIZE));
+    EXPECT_EQ(socket.stats().dropped, 1u);
+    EXPECT_EQ(socket.stats().sent, 0u);
+    socket.close();
+    EXPECT_EQ(test::error_of(socket.send_to(here, "late")), errno_code(EBADF));
+    EXPECT_EQ(test::error_of(socket.local_address()), errno_code(EBADF));
+    EXPECT_FALSE(socket.is_open());
+    socket.close();
+  });
+}
+
+TEST_P(DatagramSocketTest, opens_once_and_where_nobody_is) {
+  DatagramSocket socket(loop(), {});
+  DatagramSocket second(loop(), {});
+  const SocketAddress here = open(socket);
+  ask([&] {
+    EXPECT_EQ(test::error_of(socket.open(here)), errno_code(EALREADY));
+    EXPECT_EQ(test::error_of(second.open(here)), errno_code(EADDRINUSE));
+    EXPECT_EQ(test::error_of(second.open("localhost:1")), make_error_code(Trouble::kBadAddress));
+    EXPECT_TRUE(second.open("127.0.0.1:0"));
+  });
+}
+
+TEST_P(DatagramSocketTest, port_that_nobody_has_is_told) {
+  DatagramSocket gone(loop(), {});
+  DatagramSocket socket(loop(), noting());
+  const SocketAddress nobody = open(gone);
+  open(socket);
+  ask([&] { gone.close(); });
+  ask([&] { EXPECT_TRUE(socket.send_to(nobody, "anybody?")); });
+  ASSERT_TRUE(told("Connection refused"));
+  EXPECT_EQ(ask([&] { return socket.stats().errors; }), 1u);
+}
+
+TEST_P(DatagramSocketTest, dies_inside_its_callback) {
+  DatagramSocket sender(loop(), {});
+  std::optional<DatagramSocket> socket;
+  socket.emplace(loop(), DatagramCallbacks{.on_datagram = [&](DatagramSocket&, const SocketAddress&, Buffer&) {
+                   socket.reset();
+                   journal.add("gone");
+                 }});
+  open(sender);
+  const SocketAddress there = open(*socket);
+  ask([&] {
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(sender.send_to(there, "end"));
+  });
+  ASSERT_TRUE(told("gone"));
+  ASSERT_TRUE(wait_until([turns = 0]() mutable { return ++turns == 10; }));
+  EXPECT_EQ(journal.lines().size(), 1u);
+}
+
+TEST_P(DatagramSocketTest, closed_inside_its_callback_hears_nothing_more) {
+  DatagramSocket sender(loop(), {});
+  DatagramSocket socket(loop(), {.on_datagram = [&](DatagramSocket& self, const SocketAddress&, Buffer&) {
+                          self.close();
+                          journal.add("closed");
+                        }});
+  open(sender);
+  const SocketAddress there = open(socket);
+  ask([&] {
+    for (int i = 0; i < 5; ++i) EXPECT_TRUE(sender.send_to(there, "end"));
+  });
+  ASSERT_TRUE(told("closed"));
+  ASSERT_TRUE(wait_until([turns = 0]() mutable { return ++turns == 10; }));
+  EXPECT_EQ(journal.lines().size(), 1u);
+}
+
+TEST_P(DatagramSocketTest, callback_that_throws_is_survived) {
+  DatagramSocket socket(loop(), {.on_datagram = [&](DatagramSocket&, const SocketAddress&, Buffer& bytes) {
+                          journal.add(bytes.to_string());
+                          if (bytes.to_string() == "a") throw std::runtime_error("not this one");
+                          if (bytes.to_string() == "b") throw 7;
+                        }});
+  const SocketAddress here = open(socket);
+  ask([&] {
+    for (const char* text : {"a", "b", "c"}) EXPECT_TRUE(socket.send_to(here, text));
+  });
+  ASSERT_TRUE(told("c"));
+  EXPECT_EQ(ask([&] { return socket.stats().exceptions; }), 2u);
+}
+
+TEST_P(DatagramSocketTest, dies_on_another_thread_while_the_loop_runs) {
+  std::optional<DatagramSocket> socket;
+  socket.emplace(loop(), noting());
+  const SocketAddress here = open(*socket);
+  ask([&] { EXPECT_TRUE(socket->send_to(here, "x")); });
+  socket.reset();
+  const size_t lines = journal.lines().size();
+  ask([] {});
+  EXPECT_EQ(journal.lines().size(), lines);
+}
+
+TEST_P(DatagramSocketTest, outlives_its_loop) {
+  DatagramSocket socket(loop(), noting());
+  DatagramSocket never_opened(loop(), {});
+  open(socket);
+  end_loop();
+  EXPECT_EQ(test::error_of(never_opened.open("127.0.0.1:0")), make_error_code(Trouble::kLoopStopped));
+  EXPECT_EQ(test::error_of(socket.send_to(SocketAddress(), "late")), errno_code(EBADF));
+  destroy_loop();
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(DatagramSocketTest);
+
+}  // namespace
+}  // namespace peal

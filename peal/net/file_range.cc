@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/file_range.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+
+namespace peal {
+
+Result<FileRange> open_file(const std::string& path) {
+  // O_NONBLOCK: opening a FIFO must not wait for its writer.
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd) return fail(errno);
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0) return fail(errno);
+  if (S_ISDIR(status.st_mode)) return fail(EISDIR);
+  if (!S_ISREG(status.st_mode)) return fail(EINVAL);
+  return FileRange{std::make_shared<const Fd>(std::move(fd)), 0, static_cast<uint64_t>(status.st_size)};
+}
+
+}  // namespace peal

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who may come in when a server is full. Admission counts for all loops of a server; Seats, one a loop, knows who of
+// its connections has been idle for longest and gives that one's place away.
+//
+// The bound is exact: a newcomer whose place has to be made waits, unread, until on_close of the evicted one is over.
+// The loop that serves the newcomer evicts among its own; when it has nobody idle the newcomer is closed.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include <peal/net/connection.h>
+
+namespace peal::detail {
+
+// An IP address without its port; all unix clients have the same.
+using PeerKey = std::array<uint8_t, 17>;
+PeerKey peer_key(const SocketAddress& address);
+
+// Any thread. A cap of 0 is none.
+class Admission {
+ public:
+  Admission(size_t most, size_t most_of_one_peer) : most_(most), most_of_one_peer_(most_of_one_peer) {}
+
+  bool enter();
+  void leave() { inside_.fetch_sub(1, std::memory_order_relaxed); }
+  bool enter_from(const PeerKey& peer);
+  void leave_from(const PeerKey& peer);
+
+ private:
+  const size_t most_;
+  const size_t most_of_one_peer_;
+  std::atomic<size_t> inside_ = 0;
+  std::mutex mutex_;
+  std::map<PeerKey, size_t> from_;  // guarded by the mutex
+};
+
+struct Seat {
+  using Queue = std::list<Connection*>;
+
+  PeerKey peer{};
+  Queue::iterator of_all;   // good while listed
+  Queue::iterator of_peer;  // the same
+  Queue* peers = nullptr;   // those of this peer; null: not listed
+  bool entered = false;     // to be given back
+  bool entered_from = false;
+  uint32_t successor_slot = 0;  // who waits for this place; generation 0: nobody
+  uint32_t successor_generation = 0;
+};
+
+class Seats {
+ public:
+  explicit Seats(std::shared_ptr<Admission> admission) : admission_(std::move(admission)) {}
+
+  enum class Answer : uint8_t { kEnter, kWait, kRefused };
+  // About a connection that is not open yet. kWait: it is opened by whoever releases the one it waits for.
+  Answer admit(Connection& newcomer);
+  void opened(Connection& connection);
+  // It is the most recent one now.
+  void touched(Seat& seat) {
+    if (seat.peers == nullptr) return;
+    by_recency_.splice(by_recency_.end(), by_recency_, seat.of_all);
+    seat.peers->splice(seat.peers->end(), *seat.peers, seat.of_peer);
+  }
+  // Its place is free, or its successor's.
+  void released(Seat& seat);
+
+ private:
+  static Connection* oldest_idle(const Seat::Queue& queue);
+  void unlist(Seat& seat);
+  void evict(Connection& victim, const Connection& successor);
+
+  const std::shared_ptr<Admission> admission_;
+  Seat::Queue by_recency_;  // the least recently active first
+  std::map<PeerKey, Seat::Queue> by_peer_;
+};
+
+}  // namespace peal::detail

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The watched connection: its deadlines, its recency, what the flight recorder hears of it. All of it is asked for: a
+// connection nobody watches comes here only when its output crosses the high-water mark.
+//
+// One timer a connection. Activity stores a time and moves no timer; the timer looks, and comes back at the earliest
+// moment at which one of the deadlines could have passed.
+#include <algorithm>
+
+#include <peal/base/log.h>
+#include <peal/loop/loop.h>
+#include <peal/net/connection.h>
+#include <peal/net/parts/admission.h>
+#include <peal/net/parts/connection_set.h>
+#include <peal/net/parts/joint.h>
+#include <peal/net/parts/tracked.h>
+
+namespace peal {
+
+using detail::Tracked;
+
+void Connection::DeleteTracked::operator()(Tracked* tracked) const { delete tracked; }
+
+Tracked& Connection::tracked() {
+  if (!tracked_) tracked_.reset(new Tracked{.active = loop().now()});
+  return *tracked_;
+}
+
+// Whoever adds an option that wants watching adds it to ConnectionSet::watches() too.
+void Connection::begin_watching() {
+  Tracked& own = tracked();
+  own.active = loop().now();
+  const ConnectionOptions& options = set_->options();
+  const bool recorded = loop().flight_recorder() != nullptr;
+  if ((options.remember_peer || recorded) && !own.peer) {
+    if (Result<SocketAddress> peer = engine_->peer_address(stream_)) own.peer = std::make_unique<SocketAddress>(*peer);
+  }
+  attend(kRecorded, recorded);
+  attend(kTracked, options.idle_timeout > Duration::zero() || options.min_read_bytes > 0 || own.seat != nullptr);
+  record(FlightKind::kOpened);
+  if (options.idle_timeout > Duration::zero()) watch_until(own.active + options.idle_timeout);
+  if (own.seat) set_->seats()->opened(*this);
+}
+
+Result<SocketAddress> Connection::peer_address() const {
+  if (tracked_ && tracked_->peer) return *tracked_->peer;
+  return engine_->peer_address(stream_);
+}
+
+void Connection::note_received(size_t bytes) {
+  record(FlightKind::kReceived, bytes);
+  if (!needs(kTracked)) return;
+  tracked_->active = loop().now();
+  if (tracked_->seat) set_->seats()->touched(*tracked_->seat);
+}
+
+void Connection::note_sent(size_t bytes) {
+  record(FlightKind::kSent, bytes);
+  if (!needs(kTracked)) return;
+  tracked_->active = loop().now();
+  if (tracked_->seat) set_->seats()->touched(*tracked_->seat);
+  watch_output();
+}
+
+void Connection::note_high_water(size_t queued) {
+  record(FlightKind::kAboveHighWater, queued);
+  watch_output();
+  if (tracked_) tracked_->was_queued = true;
+}
+
+void Connection::expect_input(bool on) {
+  expects_input_ = on;
+  if (on) {
+    watch_input();
+  } else {
+    settle_input();
+  }
+}
+
+// What arrived was shown to the user.
+void Connection::settle_input() {
+  if (!is_open() || needs(kKeptInput)) return;
+  if (needs(kDrains)) return close();
+  if (tracked_ && !expects_input_) tracked_->read.since = kNever;
+}
+
+void Connection::watch_input() {
+  const ConnectionOptions& options = set_->options();
+  if (!is_open() || options.min_read_bytes == 0 || tracked().read.runs()) return;
+  tracked_->read = {.since = loop().now(), .bytes = received_bytes_, .least = options.min_read_bytes};
+  watch_until(tracked_->read.since + options.read_window);
+}
+
+void Connection::watch_output() {
+  const ConnectionOptions& options = set_->options();
+  if (!is_open() || options.min_write_bytes == 0 || tracked().write.runs()) return;
+  begin_write_window();
+  watch_until(tracked_->write.since + options.write_window);
+}
+
+// Had the queue been empty at any time of the window, at least what was queued at its beginning would have gone.
+void Connection::begin_write_window() {
+  const uint64_t queued = queued_bytes();
+  tracked_->write = {.since = loop().now(),
+                     .bytes = drained_bytes(),
+                     .least = std::min<uint64_t>(set_->options().min_write_bytes, queued)};
+  tracked_->write_acknowledged = acknowledged_bytes();
+}
+
+uint64_t Connection::drained_bytes() const { return sent_bytes_ - std::min<uint64_t>(queued_bytes(), sent_bytes_); }
+
+// The kernel takes more only when a good part of its buffer is free: between such steps this tells who reads slowly
+// from who does not read.
+uint64_t Connection::acknowledged_bytes() const {
+  const uint64_t drained = drained_bytes();
+  return drained - std::min(engine_->unsent_bytes(stream_), drained);
+}
+
+void Connection::watch_until(TimePoint due) {
+  Tracked& own = *tracked_;
+  if (due >= own.due) return;
+  own.due = due;
+  if (own.timer && loop().rearm(own.timer, due)) return;
+  own.timer = loop().at(due, [this] { check_deadlines(); });
+}
+
+void Connection::check_deadlines() {
+  Tracked& own = *tracked_;
+  own.timer = {};
+  own.due = kNever;
+  if (!is_open()) return;
+  CloseReason reason = CloseReason::kLocal;
+  if (passed_idle_timeout()) reason = CloseReason::kIdle;
+  if (passed_read_window()) reason = CloseReason::kReadTooSlow;
+  if (passed_write_window()) reason = CloseReason::kWriteTooSlow;
+  if (reason != CloseReason::kLocal) {
+    record(FlightKind::kDeadline);
+    return end(reason, reason == CloseReason::kIdle ? CloseHow::kNormal : CloseHow::kReset);
+  }
+  const ConnectionOptions& options = set_->options();
+  if (options.idle_timeout > Duration::zero()) watch_until(own.active + options.idle_timeout);
+  if (own.read.runs()) watch_until(own.read.since + options.read_window);
+  if (own.write.runs()) watch_until(own.write.since + options.write_window);
+}
+
+// Output that drains is activity too, but nobody tells of it: a look that finds it moved counts it as of now.
+bool Connection::passed_idle_timeout() {
+  const Duration timeout = set_->options().idle_timeout;
+  if (timeout == Duration::zero()) return false;
+  Tracked& own = *tracked_;
+  const bool queued = queued_bytes() > 0;
+  if (queued || own.was_queued || needs(kPiped)) {
+    const uint64_t moved = acknowledged_bytes() + (needs(kPiped) ? joint_->moved_bytes() : 0);
+    if (moved != std::exchange(own.moved_bytes, moved)) own.active = loop().now();
+  }
+  own.was_queued = queued;
+  return loop().now() >= own.active + timeout;
+}
+
+bool Connection::passed_read_window() {
+  Tracked& own = *tracked_;
+  if (!own.read.runs() || loop().now() < own.read.since + set_->options().read_window) return false;
+  const bool receives = !paused_ && !needs(kAboveHighWater) && !needs(kOverBudget) && !timer_;
+  if (receives && !peer_ended_ && received_bytes_ - own.read.bytes < own.read.least) return true;
+  own.read.since = peer_ended_ ? kNever : loop().now();
+  own.read.bytes = received_bytes_;
+  return false;
+}
+
+bool Connection::passed_write_window() {
+  Tracked& own = *tracked_;
+  if (!own.write.runs() || loop().now() < own.write.since + set_->options().write_window) return false;
+  if (queued_bytes() == 0) {
+    own.write.since = kNever;
+    return false;
+  }
+  const uint64_t acknowledged = std::max(acknowledged_bytes(), own.write_acknowledged) - own.write_acknowledged;
+  const uint64_t taken = std::max(drained_bytes() - own.write.bytes, acknowledged);
+  if (taken < own.write.least) return true;
+  begin_write_window();
+  return false;
+}
+
+// Closing it now loses nothing.
+bool Connection::is_idle() const { return is_open() && !needs(kKeptInput) && !needs(kPiped) && queued_bytes() == 0; }
+
+// While its socket still knows its own address.
+void Connection::tell_abnormal_end() {
+  switch (reason_) {
+    case CloseReason::kReset:
+    case CloseReason::kFailed:
+    case CloseReason::kInputLimit:
+    case CloseReason::kOutputLimit:
+    case CloseReason::kLingerTimeout:
+    case CloseReason::kMemoryBudget:
+    case CloseReason::kCallbackThrew:
+    case CloseReason::kReadTooSlow:
+    case CloseReason::kWriteTooSlow: break;
+    default: return;
+  }
+  std::optional<uint64_t> suppressed = set_->dump_limiter().admit(loop().now());
+  if (!suppressed) return;
+  auto text = [](const Result<SocketAddress>& address) { return address ? address->to_string() : "?"; };
+  std::string events = loop().flight_recorder()->dump(FlightId{.owner = set_, .slot = slot_, .generation = generation});
+  if (events.ends_with('\n')) events.pop_back();
+  PEAL_LOG_WARN("connection {} <- {} ended: {} ({} such ends untold); its last events:\n{}", text(local_address()),
+                text(peer_address()), to_string(reason_), *suppressed, events);
+}
+
+}  // namespace peal

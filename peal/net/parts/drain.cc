@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/parts/drain.h>
+
+#include <exception>
+#include <utility>
+
+#include <peal/base/log.h>
+
+namespace peal::detail {
+
+Drain::~Drain() {
+  if (!on_done_) return;
+  try {
+    on_done_({.finished = finished_,
+              .forced = forced_,
+              .lost_bytes = lost_bytes_,
+              .lost_in_kernel_bytes = lost_in_kernel_bytes_});
+  } catch (const std::exception& error) {
+    PEAL_LOG_ERROR("what is told of a drain threw: {}", error.what());
+  } catch (...) {
+    PEAL_LOG_ERROR("what is told of a drain threw something that is no std::exception");
+  }
+}
+
+void Drain::forget() {
+  Done dropped;
+  const std::lock_guard lock(mutex_);
+  dropped = std::exchange(on_done_, nullptr);
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Drain: one call of Server::drain(), held by whatever still has something to do for it. The last to let go of it
+// makes the report: so it is made once, also when a loop ends meanwhile. Any thread.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+
+#include <peal/net/net_stats.h>
+
+namespace peal::detail {
+
+class Drain {
+ public:
+  using Done = std::move_only_function<void(const DrainReport&)>;
+
+  explicit Drain(Done on_done) : on_done_(std::move(on_done)) {}
+  ~Drain();
+  Drain(const Drain&) = delete;
+  Drain& operator=(const Drain&) = delete;
+
+  void ended(bool forced) { (forced ? forced_ : finished_).fetch_add(1, std::memory_order_relaxed); }
+  void lost(uint64_t queued_bytes, uint64_t kernel_bytes) {
+    lost_bytes_.fetch_add(queued_bytes, std::memory_order_relaxed);
+    lost_in_kernel_bytes_.fetch_add(kernel_bytes, std::memory_order_relaxed);
+  }
+  // Nobody will be told.
+  void forget();
+
+ private:
+  std::mutex mutex_;
+  Done on_done_;  // guarded by the mutex
+  std::atomic<uint64_t> finished_ = 0;
+  std::atomic<uint64_t> forced_ = 0;
+  std::atomic<uint64_t> lost_bytes_ = 0;
+  std::atomic<uint64_t> lost_in_kernel_bytes_ = 0;
+};
+
+// Acts when the last holder lets go of it.
+class WhenLetGo {
+ public:
+  explicit WhenLetGo(std::move_only_function<void()> act) : act_(std::move(act)) {}
+  ~WhenLetGo() { act_(); }
+  WhenLetGo(const WhenLetGo&) = delete;
+  WhenLetGo& operator=(const WhenLetGo&) = delete;
+
+ private:
+  std::move_only_function<void()> act_;
+};
+
+}  // namespace peal::detail

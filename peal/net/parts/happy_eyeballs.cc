@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/parts/happy_eyeballs.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include <peal/base/assert.h>
+
+namespace peal::detail {
+
+HappyEyeballs::HappyEyeballs(std::vector<SocketAddress> addresses, unsigned most_at_once)
+    : addresses_(std::move(addresses)), most_at_once_(most_at_once) {
+  PEAL_ASSERT(most_at_once > 0, "no attempt at any of {} addresses", addresses_.size());
+  for (auto at = addresses_.begin(); at != addresses_.end() && std::next(at) != addresses_.end(); ++at) {
+    const auto turn = std::next(at);
+    const auto other = std::find_if(turn, addresses_.end(), [&](const auto& a) { return a.family() != at->family(); });
+    // The first of the other family comes next; those it overtakes keep their order.
+    if (other != addresses_.end()) std::rotate(turn, other, std::next(other));
+  }
+}
+
+const SocketAddress& HappyEyeballs::next() {
+  PEAL_ASSERT(next_ < addresses_.size(), "attempt {} at {} addresses", next_ + 1, addresses_.size());
+  return addresses_[next_++];
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/parts/joint.h>
+
+#include <cerrno>
+#include <utility>
+
+namespace peal::detail {
+
+Joint::Joint(Connection& a, Connection& b, bool splice, std::move_only_function<void(PipeReport)> on_done)
+    : sides_{Side{&a, a.set_->shared_from_this()}, Side{&b, b.set_->shared_from_this()}},
+      splice_(splice),
+      on_done_(std::move(on_done)) {}
+
+Result<void> Joint::join(Connection& a, Connection& b, const PipeOptions& options,
+                         std::move_only_function<void(PipeReport)> on_done) {
+  for (Connection* side : {&a, &b}) {
+    PEAL_ASSERT(!side->needs(Connection::kPiped), "connection {} is piped twice", side->slot_);
+    if (!side->is_open() || side->output_failed_) return fail(ENOTCONN);
+  }
+  (new Joint(a, b, options.splice, std::move(on_done)))->start();
+  return {};
+}
+
+void Joint::start() {
+  for (Side& side : sides_) {
+    Connection& connection = *side.connection;
+    connection.attend(Connection::kPiped, true);
+    connection.joint_ = this;
+    connection.paused_ = false;
+    if (connection.timer_) connection.loop().cancel(std::exchange(connection.timer_, {}));
+  }
+  for (Side& side : sides_) {
+    if (!side.connection->needs(Connection::kKeptInput)) continue;
+    Buffer kept = side.connection->take_kept();
+    received(*side.connection, kept);
+  }
+  for (Side& side : sides_) {
+    if (side.connection->peer_ended_) peer_ended(*side.connection);
+  }
+  follow();
+}
+
+bool Joint::may_read(const Side& from, const Side& to) const {
+  if (from.connection == nullptr || to.connection == nullptr) return false;
+  const Connection& reader = *from.connection;
+  const Connection& writer = *to.connection;
+  return reader.is_open() && writer.is_open() && !reader.paused_ && !reader.peer_ended_ &&
+         !reader.needs(Connection::kOverBudget) && !writer.needs(Connection::kOverBudget) &&
+         !writer.needs(Connection::kAboveHighWater);
+}
+
+void Joint::follow() {
+  follow(sides_[0], sides_[1]);
+  follow(sides_[1], sides_[0]);
+}
+
+void Joint::follow(Side& from, const Side& to) {
+  if (from.connection == nullptr || !from.connection->is_open()) return;
+  Engine& engine = from.connection->engine();
+  const StreamId stream = from.connection->stream_;
+  if (!may_read(from, to)) {
+    from.forwarding = false;
+    return engine.receive(stream, false);
+  }
+  if (from.forwarding) return;
+  from.forwarding = splice_ && engine.forward(stream, to.connection->stream_);
+  if (from.forwarding) return;
+  engine.receive(stream, true);
+  if (!splice_) return;
+  // Once the queue is out it is tried again; an engine that cannot then never will.
+  splice_ = to.connection->queued_bytes() > 0;
+  if (splice_) engine.report_sent(to.connection->stream_);
+}
+
+void Joint::received(Connection& from, Buffer& bytes) {
+  const size_t index = index_of(from);
+  Side& to = sides_[1 - index];
+  if (to.connection == nullptr || !to.connection->is_open()) return bytes.clear();
+  sides_[index].received_bytes += bytes.size();
+  to.connection->send(std::move(bytes));
+}
+
+void Joint::drained(Connection& to, size_t left_bytes) {
+  if (left_bytes > to.high_water_bytes_ / 2) return;
+  to.attend(Connection::kAboveHighWater, false);
+  follow();
+}
+
+void Joint::peer_ended(Connection& from) {
+  Side& to = other(from);
+  sides_[index_of(from)].forwarding = false;
+  if (to.connection != nullptr) to.connection->shutdown_send();
+}
+
+void Joint::ended(Connection& side, bool hard) {
+  for (Side& each : sides_) {
+    if (!std::exchange(each.forwarding, false)) continue;
+    each.connection->engine().receive(each.connection->stream_, false);
+  }
+  Connection* rest = other(side).connection;
+  if (rest == nullptr || !rest->is_open()) return;
+  if (hard) return rest->end(CloseReason::kPipeEnded, CloseHow::kReset);
+  rest->end_gracefully(rest->peer_ended_ ? CloseReason::kPeerClosed : CloseReason::kPipeEnded);
+}
+
+void Joint::count_spliced() {
+  for (size_t i = 0; i < sides_.size(); ++i) {
+    Side& from = sides_[i];
+    if (from.connection == nullptr || from.connection->life_.state == Connection::State::kClosed) continue;
+    const uint64_t now = from.connection->engine().forwarded_bytes(from.connection->stream_);
+    if (now <= from.spliced_bytes) continue;
+    const uint64_t more = now - std::exchange(from.spliced_bytes, now);
+    from.received_bytes += more;
+    from.connection->received_bytes_ += more;
+    if (Connection* to = sides_[1 - i].connection) to->sent_bytes_ += more;
+  }
+}
+
+uint64_t Joint::moved_bytes() const {
+  uint64_t moved = 0;
+  for (const Side& side : sides_) {
+    if (side.connection == nullptr) continue;
+    moved += side.received_bytes + side.connection->engine().forwarded_bytes(side.connection->stream_);
+  }
+  return moved;
+}
+
+uint64_t Joint::moved_bytes() {
+  count_spliced();
+  return sides_[0].received_bytes + sides_[1].received_bytes;
+}
+
+void Joint::gone(Connection& side) {
+  Side& one = sides_[index_of(side)];
+  one.connection = nullptr;
+  one.forwarding = false;
+  if (sides_[0].connection != nullptr || sides_[1].connection != nullptr) return;
+  const std::unique_ptr<Joint> last(this);
+  if (sides_[0].set->retired() || sides_[1].set->retired()) return;
+  one.set->call(on_done_, PipeReport{sides_[0].received_bytes, sides_[1].received_bytes});
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/parts/memory_relief.h>
+
+#include <algorithm>
+
+#include <peal/base/block_pool.h>
+#include <peal/net/parts/connection_set.h>
+
+namespace peal::detail {
+namespace {
+
+constexpr Duration kLookAgainAfter = std::chrono::milliseconds(20);
+constexpr Duration kPatience = std::chrono::seconds(5);
+
+}  // namespace
+
+MemoryRelief& MemoryRelief::here() {
+  static thread_local MemoryRelief relief;
+  return relief;
+}
+
+void MemoryRelief::join(ConnectionSet& set) {
+  if (sets_.empty()) BlockPool::here().set_listener(this);
+  sets_.push_back(&set);
+}
+
+void MemoryRelief::leave(ConnectionSet& set) {
+  std::erase(sets_, &set);
+  if (sets_.empty()) BlockPool::here().set_listener(nullptr);
+}
+
+void MemoryRelief::on_memory_short() {
+  grown_ = true;
+  if (pending_.expired()) look_after(Duration::zero());
+}
+
+void MemoryRelief::look_after(Duration delay) {
+  if (sets_.empty()) return;
+  auto pending = std::make_shared<char>();
+  pending_ = pending;
+  sets_.front()->loop().after(delay, [this, pending = std::move(pending)]() mutable {
+    pending.reset();
+    relieve();
+  });
+}
+
+void MemoryRelief::relieve() {
+  BlockPool::here().trim();
+  if (MemoryBudget::below_low() || sets_.empty()) {
+    patience_until_ = kNever;
+    return resume_all();
+  }
+  const TimePoint now = sets_.front()->loop().now();
+  if (patience_until_ == kNever) patience_until_ = now + kPatience;
+  const uint64_t held = MemoryBudget::held_bytes();
+  const MemoryMarks marks = MemoryBudget::marks();
+  const bool impatient = held > marks.soft_bytes && now >= patience_until_;
+  if (impatient) patience_until_ = now + kPatience;
+  if (grown_ || impatient || held > marks.hard_bytes) {
+    std::vector<Holder> found = holders();
+    end_largest(found, held > marks.hard_bytes ? held - marks.hard_bytes : impatient ? 1 : 0);
+    if (held > marks.soft_bytes) pause(found);
+  }
+  grown_ = false;
+  look_after(kLookAgainAfter);
+}
+
+std::vector<MemoryRelief::Holder> MemoryRelief::holders() const {
+  std::vector<Holder> found;
+  for (ConnectionSet* set : sets_) {
+    set->each([&found](Connection& connection) {
+      if (const size_t bytes = connection.memory_bytes(); bytes > 0) found.push_back({bytes, &connection});
+    });
+  }
+  return found;
+}
+
+// Ends them, the largest first, until `bytes` should come free; takes them off the list.
+void MemoryRelief::end_largest(std::vector<Holder>& holders, uint64_t bytes) {
+  while (bytes > 0 && !holders.empty()) {
+    auto largest = std::ranges::max_element(holders, {}, &Holder::bytes);
+    bytes -= std::min<uint64_t>(bytes, largest->bytes);
+    largest->connection->end_over_budget();
+    holders.erase(largest);
+  }
+}
+
+void MemoryRelief::pause(const std::vector<Holder>& holders) {
+  for (const Holder& holder : holders) {
+    Connection& connection = *holder.connection;
+    if (!connection.is_open() || connection.needs(Connection::kOverBudget)) continue;
+    connection.attend(Connection::kOverBudget, true);
+    ++connection.set_->stats().memory_pauses;
+    connection.follow_flow();
+  }
+}
+
+void MemoryRelief::resume_all() {
+  for (ConnectionSet* set : sets_) {
+    set->each([](Connection& connection) {
+      if (!connection.needs(Connection::kOverBudget)) return;
+      connection.attend(Connection::kOverBudget, false);
+      if (connection.is_open()) connection.follow_flow();
+    });
+  }
+}
+
+}  // namespace peal::detail

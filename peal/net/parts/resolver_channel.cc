@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// c-ares closes a socket inside its calls, but a watched fd must stay open until on_unwatched. So it gets its sockets
+// from here (ares_set_socket_functions(3)): one that it closes lives on until its last watch has gone. It also spares
+// the process the SIGPIPE of a name server that hangs up on TCP.
+#include <peal/net/parts/resolver_channel.h>
+
+#include <ares.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+
+#include <cerrno>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/base/fd.h>
+
+namespace peal::detail {
+namespace {
+
+// Once for the process; what it sets up is never torn down.
+bool library_ready() {
+  static const bool ready = ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS;
+  return ready;
+}
+
+std::error_code ares_error(int status) {
+  switch (status) {
+    case ARES_ENODATA:
+    case ARES_ENOTFOUND:
+    case ARES_ENONAME: return Trouble::kHostNotFound;
+    case ARES_ETIMEOUT: return Trouble::kNoAnswer;
+    case ARES_EBADNAME:
+    case ARES_EBADSTR: return Trouble::kBadAddress;
+    case ARES_ENOMEM: return errno_code(ENOMEM);
+    case ARES_EFILE: return errno_code(EIO);
+    default: return Trouble::kNameServerFailed;
+  }
+}
+
+}  // namespace
+
+struct ResolverChannel::Question {
+  ResolverChannel& channel;
+  uint16_t port;
+  Answer answer;
+};
+
+class ResolverChannel::Socket final : public WatchEvents {
+ public:
+  Socket(ResolverChannel& channel, Fd fd) : channel_(channel), fd_(std::move(fd)) {}
+
+  void follow(bool readable, bool writable) {
+    // Without a watch the loop may be gone.
+    if (watch_) channel_.loop_.engine().unwatch(std::exchange(watch_, {}));
+    if (!readable && !writable) return;
+    watch_ = channel_.loop_.engine().watch(fd_.get(), readable, writable, *this);
+    ++watches_;
+  }
+  // c-ares is done with it; from now on it belongs to itself.
+  static void close(std::unique_ptr<Socket> socket) {
+    if (socket->watch_) socket->follow(false, false);
+    if (socket->watches_ == 0) return;
+    socket->closed_ = true;
+    socket.release();  // NOLINT(bugprone-unused-return-value): deleted by on_unwatched
+  }
+
+ private:
+  void on_ready(bool readable, bool writable) override {
+    channel_.process(readable ? fd_.get() : ARES_SOCKET_BAD, writable ? fd_.get() : ARES_SOCKET_BAD);
+  }
+  // Also told by an engine that shuts, without unwatch().
+  void on_unwatched() override {
+    if (--watches_ > 0) return;
+    watch_ = {};
+    if (closed_) delete this;
+  }
+
+  ResolverChannel& channel_;  // not looked at once closed
+  const Fd fd_;
+  WatchId watch_;
+  unsigned watches_ = 0;  // whose on_unwatched has not come
+  bool closed_ = false;
+};
+
+// What c-ares calls; `data` is the ResolverChannel.
+struct ResolverChannel::Calls {
+  static ResolverChannel& channel(void* data) { return *static_cast<ResolverChannel*>(data); }
+
+  static void state(void* data, int fd, int readable, int writable) {
+    channel(data).sockets_.at(fd)->follow(readable != 0, writable != 0);
+  }
+  static int open(int domain, int type, int protocol, void* data) {
+    const int fd = ::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+    if (fd >= 0) channel(data).sockets_.emplace(fd, std::make_unique<Socket>(channel(data), Fd(fd)));
+    return fd;
+  }
+  static int close(int fd, void* data) {
+    auto socket = channel(data).sockets_.extract(fd);
+    PEAL_ASSERT(!socket.empty(), "c-ares closes fd {}, which is not its own", fd);
+    Socket::close(std::move(socket.mapped()));
+    return 0;
+  }
+  static int connect(int fd, const sockaddr* address, socklen_t size, void*) { return ::connect(fd, address, size); }
+  static ssize_t receive(int fd, void* into, size_t size, int flags, sockaddr* from, socklen_t* from_size, void*) {
+    return ::recvfrom(fd, into, size, flags, from, from_size);
+  }
+  static ssize_t send(int fd, const iovec* parts, int count, void*) {
+    msghdr message{};
+    message.msg_iov = const_cast<iovec*>(parts);
+    message.msg_iovlen = static_cast<size_t>(count);
+    return ::sendmsg(fd, &message, MSG_NOSIGNAL);
+  }
+};
+
+ResolverChannel::ResolverChannel(Loop& loop) : loop_(loop), mailbox_(loop.mailbox()) {}
+
+Result<std::unique_ptr<ResolverChannel>> ResolverChannel::make(Loop& loop, const ResolverOptions& options) {
+  std::unique_ptr<ResolverChannel> channel(new ResolverChannel(loop));
+  Result<void> opened = channel->open(options);
+  if (!opened) return std::unexpected(opened.error());
+  return channel;
+}
+
+Result<void> ResolverChannel::open(const ResolverOptions& options) {
+  if (!library_ready()) return fail(ENOMEM);
+  char lookups[] = "fb";  // the hosts file first, then DNS
+  ares_options wanted{};
+  wanted.timeout = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(options.try_timeout).count());
+  wanted.tries = options.tries;
+  wanted.lookups = lookups;
+  wanted.sock_state_cb = &Calls::state;
+  wanted.sock_state_cb_data = this;
+  const int mask = ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB;
+  if (const int status = ares_init_options(&channel_, &wanted, mask); status != ARES_SUCCESS) {
+    return std::unexpected(ares_error(status));
+  }
+  static constexpr ares_socket_functions kCalls{&Calls::open, &Calls::close, &Calls::connect, &Calls::receive,
+                                                &Calls::send};
+  ares_set_socket_functions(channel_, &kCalls, this);
+  if (options.servers.empty()) return {};
+  if (ares_set_servers_ports_csv(channel_, options.servers.c_str()) != ARES_SUCCESS) return fail(Trouble::kBadAddress);
+  return {};
+}
+
+ResolverChannel::~ResolverChannel() {
+  if (Loop* loop = mailbox_->reachable()) loop->cancel(timer_);
+  if (channel_ != nullptr) ares_destroy(channel_);
+}
+
+void ResolverChannel::ask(const std::string& host, uint16_t port, Answer answer) {
+  ++questions_;
+  ares_addrinfo_hints hints{};
+  hints.ai_family = AF_UNSPEC;
+  // Answered exactly once, so the question is not lost.
+  auto question = std::make_unique<Question>(Question{*this, port, std::move(answer)});
+  ares_getaddrinfo(channel_, host.c_str(), nullptr, &hints, &answered, question.release());
+  follow_timeouts();
+}
+
+void ResolverChannel::answered(void* asked, int status, int, ares_addrinfo* info) {
+  const std::unique_ptr<Question> question(static_cast<Question*>(asked));
+  --question->channel.questions_;
+  Resolver::Addresses addresses;
+  for (const auto* node = info == nullptr ? nullptr : info->nodes; node != nullptr; node = node->ai_next) {
+    addresses.push_back(SocketAddress::from_kernel(node->ai_addr, node->ai_addrlen));
+    if (addresses.back().is_ip()) addresses.back().set_port(question->port);
+  }
+  ares_freeaddrinfo(info);
+  if (status == ARES_EDESTRUCTION || status == ARES_ECANCELLED) return;
+  if (status == ARES_SUCCESS && addresses.empty()) status = ARES_ENODATA;
+  if (status == ARES_SUCCESS) return question->answer(std::move(addresses));
+  question->answer(std::unexpected(ares_error(status)));
+}
+
+void ResolverChannel::cancel_all() {
+  ares_cancel(channel_);
+  follow_timeouts();
+}
+
+void ResolverChannel::process(int readable_fd, int writable_fd) {
+  ares_process_fd(channel_, readable_fd, writable_fd);
+  follow_timeouts();
+}
+
+void ResolverChannel::follow_timeouts() {
+  if (timer_) loop_.cancel(std::exchange(timer_, {}));
+  timeval left{};
+  if (ares_timeout(channel_, nullptr, &left) == nullptr) return;
+  timer_ = loop_.after(std::chrono::seconds(left.tv_sec) + std::chrono::microseconds(left.tv_usec), [this] {
+    timer_ = {};
+    process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+  });
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tracked: what is kept beside a connection that somebody watches: its deadlines, its place among those that may be
+// evicted, its peer. It belongs to the connection.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <peal/net/connection.h>
+
+namespace peal::detail {
+
+struct Seat;
+
+// A stretch of time in which something must move on.
+struct ProgressWindow {
+  TimePoint since = kNever;  // kNever: none runs
+  uint64_t bytes = 0;        // moved until then
+  uint64_t least = 0;        // to be moved in it
+
+  bool runs() const { return since != kNever; }
+};
+
+struct Tracked {
+  TimePoint active{};  // when something arrived or was given to send()
+  ProgressWindow read;
+  ProgressWindow write;
+  uint64_t write_acknowledged = 0;  // when `write` began
+  uint64_t moved_bytes = 0;         // out, at the last look
+  bool was_queued = false;          // something, at the last look or since
+  TimePoint due = kNever;           // when the timer will look
+  TimerId timer;
+  std::unique_ptr<SocketAddress> peer;
+  std::unique_ptr<Seat> seat;
+};
+
+}  // namespace peal::detail
