@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// AsyncMutex: mutual exclusion among the tasks of one loop, first come, first served. What one task does between two
+// awaits needs no lock; this is for what must stay together across awaits.
+//
+//   auto lock = co_await mutex.lock();
+//   if (!lock) co_return;  // cancelled, or too late
+#pragma once
+
+#include <utility>
+
+#include <peal/coro/task.h>
+
+namespace peal {
+
+class AsyncMutex {
+ public:
+  // Unlocks when destroyed, on the same loop; then the next in line has it.
+  class Guard {
+   public:
+    Guard(Guard&& other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {}
+    Guard& operator=(Guard&& other) noexcept {
+      std::swap(mutex_, other.mutex_);
+      return *this;
+    }
+    ~Guard() {
+      if (mutex_ != nullptr) mutex_->unlock();
+    }
+
+   private:
+    friend class AsyncMutex;
+    explicit Guard(AsyncMutex& mutex) : mutex_(&mutex) {}
+    AsyncMutex* mutex_;
+  };
+
+  class [[nodiscard]] Lock final : public detail::Awaitable<Lock> {
+   public:
+    explicit Lock(AsyncMutex& mutex) : mutex_(mutex) {}
+    bool await_ready() { return !std::exchange(mutex_.locked_, true); }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> handle) {
+      if (!begin(handle)) return false;
+      mutex_.waiting_.push_back(*this);
+      return true;
+    }
+    Result<Guard> await_resume() {
+      if (why_ != 0) return detail::failed(why_);
+      return Guard(mutex_);
+    }
+    void cancel(detail::Why why) noexcept override {
+      mutex_.waiting_.remove(*this);
+      complete(why);
+    }
+
+   private:
+    friend class AsyncMutex;
+    friend class detail::WaitList<Lock>;
+    AsyncMutex& mutex_;
+    Lock* next_;
+    Lock* prev_;
+  };
+
+  AsyncMutex() = default;
+  ~AsyncMutex() { PEAL_ASSERT(!locked_, "a mutex is destroyed while locked, {} waiting", waiting_.empty() ? 0 : 1); }
+  AsyncMutex(const AsyncMutex&) = delete;
+  AsyncMutex& operator=(const AsyncMutex&) = delete;
+
+  Lock lock() { return Lock(*this); }
+  bool locked() const { return locked_; }
+
+ private:
+  void unlock() {
+    Lock* next = waiting_.pop_front();
+    locked_ = next != nullptr;
+    if (next != nullptr) next->complete(0);
+  }
+
+  detail::WaitList<Lock> waiting_;
+  bool locked_ = false;
+};
+
+}  // namespace peal

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// AsyncQueue: a bounded queue among the tasks of one loop. Pushing waits while it is full, popping while it is empty,
+// both first come, first served.
+#pragma once
+
+#include <cerrno>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include <peal/coro/task.h>
+
+namespace peal {
+
+template <class T>
+class AsyncQueue {
+ public:
+  class Push;
+  class Pop;
+
+  // `limit` > 0.
+  explicit AsyncQueue(size_t limit) : limit_(limit) { PEAL_ASSERT(limit > 0, "a queue of {}", limit); }
+  ~AsyncQueue() { PEAL_ASSERT(pushing_.empty() && popping_.empty(), "tasks wait for a queue of {}", items_.size()); }
+  AsyncQueue(const AsyncQueue&) = delete;
+  AsyncQueue& operator=(const AsyncQueue&) = delete;
+
+  // Result<void>: EPIPE once the queue is closed. On any error the item was not taken and dies.
+  Push push(T item) { return Push(*this, std::move(item)); }
+  // Result<T>: EPIPE once the queue is closed and empty.
+  Pop pop() { return Pop(*this); }
+  // False when it is full or closed: the item was not taken. For callbacks.
+  bool try_push(T& item) {
+    if (closed_ || items_.size() >= limit_) return false;
+    add(std::move(item));
+    return true;
+  }
+  // Nothing more goes in; what is there still comes out.
+  void close() {
+    const detail::Ready::Hold hold;
+    closed_ = true;
+    while (Push* push = pushing_.pop_front()) push->complete(EPIPE);
+    while (Pop* pop = popping_.pop_front()) pop->complete(EPIPE);
+  }
+  size_t size() const { return items_.size(); }
+  bool closed() const { return closed_; }
+
+ private:
+  void add(T item) {
+    if (Pop* pop = popping_.pop_front()) {
+      pop->item_.emplace(std::move(item));
+      pop->complete(0);
+    } else {
+      items_.push_back(std::move(item));
+    }
+  }
+  T take() {
+    T item = std::move(items_.front());
+    items_.pop_front();
+    if (Push* push = pushing_.pop_front()) {
+      items_.push_back(std::move(push->item_));
+      push->complete(0);
+    }
+    return item;
+  }
+
+  const size_t limit_;
+  std::deque<T> items_;
+  detail::WaitList<Push> pushing_;
+  detail::WaitList<Pop> popping_;
+  bool closed_ = false;
+};
+
+template <class T>
+class [[nodiscard]] AsyncQueue<T>::Push final : public detail::Awaitable<Push> {
+ public:
+  Push(AsyncQueue& queue, T item) : queue_(queue), item_(std::move(item)) {}
+  bool await_ready() {
+    if (queue_.closed_) this->why_ = EPIPE;
+    return queue_.closed_ || queue_.try_push(item_);
+  }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
+    if (!this->begin(handle)) return false;
+    queue_.pushing_.push_back(*this);
+    return true;
+  }
+  Result<void> await_resume() const { return detail::answer_of(this->why_); }
+  void cancel(detail::Why why) noexcept override {
+    queue_.pushing_.remove(*this);
+    this->complete(why);
+  }
+
+ private:
+  friend class AsyncQueue;
+  friend class detail::WaitList<Push>;
+  AsyncQueue& queue_;
+  T item_;
+  Push* next_;
+  Push* prev_;
+};
+
+template <class T>
+class [[nodiscard]] AsyncQueue<T>::Pop final : public detail::Awaitable<Pop> {
+ public:
+  explicit Pop(AsyncQueue& queue) : queue_(queue) {}
+  bool await_ready() {
+    if (!queue_.items_.empty()) {
+      item_.emplace(queue_.take());
+    } else if (queue_.closed_) {
+      this->why_ = EPIPE;
+    } else {
+      return false;
+    }
+    return true;
+  }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
+    if (!this->begin(handle)) return false;
+    queue_.popping_.push_back(*this);
+    return true;
+  }
+  Result<T> await_resume() {
+    if (this->why_ != 0) return detail::failed(this->why_);
+    return std::move(*item_);
+  }
+  void cancel(detail::Why why) noexcept override {
+    queue_.popping_.remove(*this);
+    this->complete(why);
+  }
+
+ private:
+  friend class AsyncQueue;
+  friend class detail::WaitList<Pop>;
+  AsyncQueue& queue_;
+  std::optional<T> item_;
+  Pop* next_;
+  Pop* prev_;
+};
+
+}  // namespace peal

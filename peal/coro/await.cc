@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/coro/await.h>
+
+#include <cerrno>
+
+#include <peal/loop/loop.h>
+
+namespace peal::detail {
+
+Why why_of(std::error_code error) { return error.category() == trouble_category() ? -error.value() : error.value(); }
+
+std::error_code code_of(Why why) { return why < 0 ? make_error_code(static_cast<Trouble>(-why)) : errno_code(why); }
+
+void Ready::push(Runnable& what) {
+  what.next_ready = nullptr;
+  (first_ == nullptr ? first_ : last_->next_ready) = &what;
+  last_ = &what;
+}
+
+void Ready::drain() {
+  while (Runnable* next = first_) {
+    first_ = next->next_ready;
+    next->run();
+  }
+}
+
+void Strand::cancel(Why why) noexcept {
+  if (cancelled_ == 0) cancelled_ = why;
+  if (waiting_ != nullptr) waiting_->cancel(cancelled_);
+}
+
+// What a deadline leaves in the wheel. Its closure dies uncalled only when the wait ends first, or the loop does.
+struct Wait::Alarm {
+  explicit Alarm(Wait& its_wait) : wait(&its_wait) {}
+  Alarm(Alarm&& other) noexcept : wait(std::exchange(other.wait, nullptr)) {}
+  Alarm& operator=(Alarm&&) = delete;
+  ~Alarm() { ring(why_of(Trouble::kLoopStopped)); }
+  void operator()() { ring(ETIMEDOUT); }
+  void ring(Why why) noexcept {
+    Wait* rung = std::exchange(wait, nullptr);
+    if (rung == nullptr || rung->timing_ == 0) return;
+    rung->timing_ = 0;
+    rung->cancel(why);
+  }
+
+  Wait* wait;
+};
+
+bool Wait::begin_attended() {
+  const Duration timeout(std::exchange(timing_, 0));
+  why_ = strand_->cancelled();
+  if (why_ != 0) return false;
+  const TimerId timer = strand_->loop().after(timeout, Alarm(*this));
+  if (!timer) {
+    why_ = why_of(Trouble::kLoopStopped);
+    return false;
+  }
+  timing_ = std::bit_cast<int64_t>(timer);
+  strand_->wait_in(this);
+  return true;
+}
+
+void Wait::disarm() noexcept { strand_->loop().cancel(std::bit_cast<TimerId>(std::exchange(timing_, 0))); }
+
+}  // namespace peal::detail

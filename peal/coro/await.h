@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every await is made of. A strand is one chain of awaits: a task, what it awaits, what that awaits. It runs on
+// one loop at a time and has a Strand object, which knows the one Wait the strand is suspended in; that is how it is
+// found and cancelled. Strands form a tree: when_all, within() and Scope give each child a strand of its own.
+//
+// Cancelling is sticky. The wait under way is withdrawn and resumed once, with the reason as its error; every later
+// await that would have to wait fails at once with the same. What can be had without waiting is still had, so that a
+// cancelled task may say good-bye.
+//
+// A coroutine is never resumed inside another one: who is ready runs when the one that runs now suspends, in order. So
+// code between two awaits is never interleaved with other tasks of its loop.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <coroutine>
+#include <cstdint>
+#include <utility>
+
+#include <peal/base/clock.h>
+#include <peal/base/result.h>
+#include <peal/loop/timer_wheel.h>
+
+namespace peal {
+
+class Loop;
+
+namespace detail {
+
+// How a wait ended, in one word: 0, an errno value, or a negated Trouble.
+using Why = int;
+constexpr Why why_of(Trouble trouble) { return -static_cast<int>(trouble); }
+Why why_of(std::error_code error);
+std::error_code code_of(Why why);
+inline std::unexpected<std::error_code> failed(Why why) { return std::unexpected(code_of(why)); }
+inline Result<void> answer_of(Why why) {
+  if (why != 0) [[unlikely]]
+    return failed(why);
+  return {};
+}
+
+class Runnable {
+ public:
+  virtual void run() noexcept = 0;
+  Runnable* next_ready;  // Ready's
+
+ protected:
+  ~Runnable() = default;
+};
+
+// This thread's queue of who is ready.
+class Ready {
+ public:
+  // Now, or when the coroutine running now suspends.
+  template <class What>
+  static void run(What& what) {
+    if (here_.running_) return here_.push(what);
+    run_now(what);
+  }
+  // The same when not busy().
+  template <class What>
+  static void run_now(What& what) {
+    Ready& here = here_;
+    here.running_ = true;
+    what.What::run();
+    if (here.first_ != nullptr) [[unlikely]]
+      here.drain();
+    here.running_ = false;
+  }
+  // Whether run() would have to wait.
+  static bool busy() { return here_.running_; }
+  // While it lives nobody is resumed; whoever became ready is when it dies. For walking lists that tasks change.
+  class Hold {
+   public:
+    Hold() : outer_(std::exchange(here_.running_, true)) {}
+    ~Hold() {
+      if (outer_) return;
+      here_.drain();
+      here_.running_ = false;
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    const bool outer_;
+  };
+
+ private:
+  void push(Runnable& what);
+  void drain();
+
+  static thread_local constinit Ready here_;
+  bool running_ = false;
+  Runnable* first_ = nullptr;
+  Runnable* last_ = nullptr;
+};
+inline thread_local constinit Ready Ready::here_;
+
+class Wait;
+
+class Strand {
+ public:
+  explicit Strand(Loop* loop) : loop_(loop) {}
+  Strand(const Strand&) = delete;
+  Strand& operator=(const Strand&) = delete;
+
+  // Where it runs; its thread is the only one to touch it.
+  Loop& loop() const { return *loop_; }
+  Why cancelled() const { return cancelled_; }
+  // The first reason counts.
+  void cancel(Why why) noexcept;
+  // What it is suspended in; null: it runs.
+  void wait_in(Wait* wait) { waiting_ = wait; }
+  // Its outermost task has ended; answers who runs next.
+  virtual std::coroutine_handle<> on_done() noexcept = 0;
+
+ protected:
+  ~Strand() = default;
+
+  Loop* loop_;
+
+ private:
+  Wait* waiting_ = nullptr;
+  Why cancelled_ = 0;
+};
+
+// A suspended await: lives in the frame of the coroutine that waits.
+class Wait : public Runnable {
+ public:
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+  void run() noexcept final { handle_.resume(); }
+  // Takes it out of where it waits, so that nothing else completes it, and completes it; or, if it waits for tasks,
+  // cancels those and goes on waiting.
+  virtual void cancel(Why why) noexcept = 0;
+
+ protected:
+  Wait() = default;
+  ~Wait() = default;
+
+  // First thing in await_suspend(). False: it must not wait, why() tells the reason.
+  template <class Promise>
+  bool begin(std::coroutine_handle<Promise> handle) {
+    handle_ = handle;
+    strand_ = handle.promise().strand();
+    if (strand_->cancelled() != 0 || timing_ != 0) [[unlikely]]
+      return begin_attended();
+    strand_->wait_in(this);
+    return true;
+  }
+  // The same for what waits for tasks, and so must wait even when cancelled: then it cancels them at once.
+  template <class Promise>
+  void begin_joining(std::coroutine_handle<Promise> handle) {
+    if (begin(handle)) return;
+    strand_->wait_in(this);
+    cancel(why_);
+  }
+  // The wait is over: the coroutine is resumed, here or soon. Once.
+  void complete(Why why) noexcept {
+    why_ = why;
+    end();
+    Ready::run(*this);
+  }
+  // The same when not Ready::busy(), for good.
+  void complete_now() noexcept {
+    end();
+    Ready::run_now(*this);
+  }
+  // The same when the caller resumes it.
+  std::coroutine_handle<> end() noexcept {
+    strand_->wait_in(nullptr);
+    if (timing_ != 0) [[unlikely]]
+      disarm();
+    return handle_;
+  }
+  Strand& strand() const { return *strand_; }
+
+  // A deadline in no time at all is the next tick's.
+  void set_timeout(Duration timeout) { timing_ = std::max<int64_t>(timeout.count(), 1); }
+
+  Why why_ = 0;
+  uint32_t flag_ = 0;  // the derived class's own, here so that one store clears both
+
+ private:
+  struct Alarm;
+  bool begin_attended();
+  void disarm() noexcept;
+
+  int64_t timing_ = 0;  // 0: no deadline. Before begin() a Duration, then the TimerId
+  std::coroutine_handle<> handle_;
+  Strand* strand_;
+};
+
+// Awaits what lives on in the same expression: g++ 12 would move it.
+template <class Self>
+struct ByReference {
+  bool await_ready() { return wait.await_ready(); }
+  template <class Promise>
+  auto await_suspend(std::coroutine_handle<Promise> handle) {
+    return wait.await_suspend(handle);
+  }
+  auto await_resume() { return wait.await_resume(); }
+
+  Self& wait;
+};
+
+// Gives an awaitable its deadline: `co_await stream.read().within(5s)` fails with ETIMEDOUT, never early.
+template <class Self>
+class Awaitable : public Wait {
+ public:
+  ByReference<Self> within(Duration timeout) && {
+    set_timeout(timeout);
+    return {static_cast<Self&>(*this)};
+  }
+
+ protected:
+  ~Awaitable() = default;
+};
+
+// A FIFO of waits that may leave from the middle; T has `T* next_` and `T* prev_`.
+template <class T>
+class WaitList {
+ public:
+  bool empty() const { return first_ == nullptr; }
+  T* front() const { return first_; }
+  void push_back(T& wait) {
+    wait.prev_ = last_;
+    wait.next_ = nullptr;
+    (last_ == nullptr ? first_ : last_->next_) = &wait;
+    last_ = &wait;
+  }
+  void remove(T& wait) {
+    (wait.prev_ == nullptr ? first_ : wait.prev_->next_) = wait.next_;
+    (wait.next_ == nullptr ? last_ : wait.next_->prev_) = wait.prev_;
+  }
+  T* pop_front() {
+    T* wait = first_;
+    if (wait != nullptr) remove(*wait);
+    return wait;
+  }
+
+ private:
+  T* first_ = nullptr;
+  T* last_ = nullptr;
+};
+
+}  // namespace detail
+}  // namespace peal

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/coro/co_server.h>
+
+#include <atomic>
+#include <exception>
+#include <utility>
+#include <vector>
+
+#include <peal/base/log.h>
+
+namespace peal {
+
+// The tasks of all loops. Each task holds the crew, so that it lives as long as the last of them.
+class CoServer::Crew : public std::enable_shared_from_this<Crew> {
+ public:
+  explicit Crew(Serve serve) : serve_(std::move(serve)) {}
+
+  void add(Loop& loop) { posts_.push_back(std::make_unique<Post>(loop)); }
+  // On the connection's loop.
+  void start(Connection& connection, detail::StreamState& state) {
+    Stream stream(state);
+    for (auto& post : posts_) {
+      if (&post->scope.loop() != &connection.loop()) continue;
+      post->scope.spawn(run(shared_from_this(), connection.handle(), std::move(stream)));
+      return;
+    }
+    PEAL_ASSERT(false, "a connection on none of the server's {} loops", posts_.size());
+  }
+  void cancel() {
+    for (auto& post : posts_) {
+      auto cancel_here = [crew = shared_from_this(), &scope = post->scope] { scope.cancel(); };
+      if (post->mailbox->insist(cancel_here)) continue;
+      post->mailbox->wait_until_left();
+      cancel_here();
+    }
+  }
+  uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Post {
+    explicit Post(Loop& loop) : mailbox(loop.mailbox()), scope(loop) {}
+    const std::shared_ptr<Mailbox> mailbox;
+    Scope scope;
+  };
+
+  static Task<> run(std::shared_ptr<Crew> crew, ConnectionHandle connection, Stream stream) {
+    std::exception_ptr thrown;
+    try {
+      Task<> task = crew->serve_(std::move(stream));
+      try {
+        co_await std::move(task);
+      } catch (...) {
+        thrown = std::current_exception();
+      }
+      // While the task still holds its stream: as if a callback of the connection had thrown it.
+      if (thrown) connection.run([&thrown](Connection&) { std::rethrow_exception(std::exchange(thrown, nullptr)); });
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+    if (thrown) crew->note(thrown);
+  }
+  // What a task has thrown after its connection was gone.
+  void note(const std::exception_ptr& thrown) {
+    exceptions_.fetch_add(1, std::memory_order_relaxed);
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const std::exception& error) {
+      PEAL_LOG_ERROR("a task of a connection that is gone threw: {}", error.what());
+    } catch (...) {
+      PEAL_LOG_ERROR("a task of a connection that is gone threw something that is no std::exception");
+    }
+  }
+
+  Serve serve_;
+  std::vector<std::unique_ptr<Post>> posts_;
+  std::atomic<uint64_t> exceptions_ = 0;
+};
+
+CoServer::CoServer(Loop& loop, Serve serve, const ServerOptions& options)
+    : crew_(std::make_shared<Crew>(std::move(serve))) {
+  crew_->add(loop);
+  server_.emplace(loop, callbacks(crew_), options);
+}
+
+CoServer::CoServer(LoopGroup& group, Serve serve, const ServerOptions& options)
+    : crew_(std::make_shared<Crew>(std::move(serve))) {
+  for (size_t i = 0; i < group.size(); ++i) crew_->add(group[i]);
+  server_.emplace(group, callbacks(crew_), options);
+}
+
+CoServer::~CoServer() {
+  server_.reset();
+  crew_->cancel();
+}
+
+ConnectionCallbacks CoServer::callbacks(const std::shared_ptr<Crew>& crew) {
+  return detail::stream_callbacks(
+      [crew](Connection& connection, detail::StreamState& state) { crew->start(connection, state); });
+}
+
+NetStats CoServer::stats() const {
+  NetStats stats = server_->stats();
+  stats.exceptions += crew_->exceptions();
+  return stats;
+}
+
+}  // namespace peal

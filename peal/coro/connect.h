@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// co_await connect("example.org:80"): a Stream to an address or a name, on the loop the coroutine runs on. Names, the
+// race between their addresses, retries and the time they may take are ClientOptions'; `reconnect` means nothing here.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <peal/coro/stream.h>
+#include <peal/net/client.h>
+
+namespace peal {
+
+class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
+ public:
+  Connect(std::string address, const ClientOptions& options) : address_(std::move(address)), options_(options) {
+    options_.retry.reconnect = false;
+  }
+  static bool await_ready() { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
+    return begin(handle) && start();
+  }
+  Result<Stream> await_resume();
+  void cancel(detail::Why why) noexcept override;
+
+ private:
+  bool start();
+
+  const std::string address_;
+  ClientOptions options_;
+  std::shared_ptr<Client> client_;  // the stream's once connected
+  detail::StreamState* state_ = nullptr;
+};
+
+// The last attempt's error; Trouble::kBadAddress.
+inline Connect connect(std::string address, const ClientOptions& options = {}) {
+  return Connect(std::move(address), options);
+}
+
+}  // namespace peal

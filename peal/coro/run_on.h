@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// co_await run_on(other_loop, work()): goes on in another loop, and comes back with the answer. The task runs on the
+// other loop's thread, the awaiting one waits on its own: so every strand stays on one loop, and nothing of a loop is
+// touched elsewhere. What the task's arguments refer to must bear that thread.
+//
+// Answers Result<T>, or T where that is a Result already. Trouble::kLoopStopped when the other loop refuses: it has
+// ended, or its queue of posts is full; then the task never begins. Cancelling travels there and back; an exception
+// too.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <type_traits>
+
+#include <peal/coro/task.h>
+#include <peal/loop/loop.h>
+
+namespace peal {
+
+namespace detail {
+
+template <class T>
+struct RunOnAnswer {
+  using Type = Result<T>;
+};
+template <class T>
+struct RunOnAnswer<Result<T>> {
+  using Type = Result<T>;
+};
+
+// The task's strand on the other loop. Shared, for the mailboxes of both.
+class Errand final : public Strand, public Runnable, public std::enable_shared_from_this<Errand> {
+ public:
+  // Told on the home loop, once.
+  class Home : public Wait {
+   public:
+    void cancel(Why why) noexcept override { errand_->cancel_from_home(why); }
+
+   protected:
+    ~Home() = default;
+    std::shared_ptr<Errand> errand_;
+
+   public:
+    void back() noexcept { complete(0); }
+  };
+
+  Errand(Loop& home, Loop& away, Home& waiting, PromiseBase& promise, std::coroutine_handle<> task)
+      : Strand(&away),
+        home_(home.mailbox()),
+        away_(away.mailbox()),
+        waiting_(waiting),
+        promise_(promise),
+        task_(task) {}
+
+  bool send();
+  void cancel_from_home(Why why) noexcept;
+  void run() noexcept override;
+  std::coroutine_handle<> on_done() noexcept override;
+
+ private:
+  const std::shared_ptr<Mailbox> home_;
+  const std::shared_ptr<Mailbox> away_;
+  Home& waiting_;
+  PromiseBase& promise_;
+  const std::coroutine_handle<> task_;
+  bool begun_ = false;               // the away loop's
+  bool taken_ = false;               // the home loop's thread ends what the away loop, now ended, has left
+  bool told_ = false;                // the home loop's
+  std::atomic<bool> ended_ = false;  // the task's frame is at rest
+};
+
+}  // namespace detail
+
+template <class T>
+class [[nodiscard]] RunOn final : public detail::Errand::Home {
+ public:
+  RunOn(Loop& away, Task<T> task) : away_(away), task_(std::move(task)) {}
+  static bool await_ready() { return false; }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
+    Loop& home = handle.promise().strand()->loop();
+    if (!begin(handle)) return false;
+    errand_ = std::make_shared<detail::Errand>(home, away_, *this, task_.coroutine().promise(), task_.coroutine());
+    if (errand_->send()) return true;
+    why_ = detail::why_of(Trouble::kLoopStopped);
+    end();
+    return false;
+  }
+  typename detail::RunOnAnswer<T>::Type await_resume() {
+    if (why_ != 0) return detail::failed(why_);
+    if constexpr (std::is_void_v<T>) {
+      task_.coroutine().promise().take();
+      return {};
+    } else {
+      return task_.coroutine().promise().take();
+    }
+  }
+  detail::ByReference<RunOn> within(Duration timeout) && {
+    set_timeout(timeout);
+    return {*this};
+  }
+
+ private:
+  Loop& away_;
+  Task<T> task_;
+};
+
+template <class T>
+RunOn<T> run_on(Loop& loop, Task<T> task) {
+  return RunOn<T>(loop, std::move(task));
+}
+
+}  // namespace peal

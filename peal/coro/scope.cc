@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/coro/scope.h>
+
+#include <peal/base/log.h>
+
+namespace peal {
+
+using detail::Ready;
+using detail::Why;
+
+class Scope::Child final : public detail::Runnable, public detail::Strand {
+ public:
+  Child(Scope& scope, Task<> task) : Strand(scope.loop_), scope_(scope), task_(std::move(task)) {}
+
+  bool begun() const { return task_.coroutine().promise().strand() != nullptr; }
+  // Posted to a loop that does not run yet.
+  bool waits_for_loop = false;
+  const std::exception_ptr& thrown() const { return task_.coroutine().promise().thrown(); }
+  // Called when it is to begin, and again when it has ended, its frame being at rest.
+  void run() noexcept override {
+    if (begun()) return scope_.ended(*this);
+    task_.coroutine().promise().belong(*this, nullptr);
+    task_.coroutine().resume();
+  }
+  std::coroutine_handle<> on_done() noexcept override {
+    Ready::run(*this);
+    return std::noop_coroutine();
+  }
+
+ private:
+  friend class Scope;
+  friend class detail::WaitList<Child>;
+  Scope& scope_;
+  Task<> task_;
+  Child* next_ = nullptr;
+  Child* prev_ = nullptr;
+};
+
+Scope::Scope(Loop& loop) : loop_(&loop), mailbox_(loop.mailbox()) {}
+
+Scope::Scope(Loop& loop, std::stop_token stop) : Scope(loop) {
+  stop_.emplace(std::move(stop), [mailbox = mailbox_, self = std::weak_ptr(self())] {
+    mailbox->insist([self] {
+      if (auto scope = self.lock()) (*scope)->cancel();
+    });
+  });
+}
+
+Scope::~Scope() {
+  if (size_ > 0 && !mailbox_->open()) cancel(detail::why_of(Trouble::kLoopStopped));
+  while (Child* child = children_.front()) {
+    PEAL_ASSERT(child->waits_for_loop, "a scope is destroyed with {} children: join it first", size_);
+    children_.remove(*child);
+    --size_;
+    delete child;
+  }
+  if (thrown_) PEAL_LOG_ERROR("a task's exception is lost: its scope was not joined");
+}
+
+const std::shared_ptr<Scope*>& Scope::self() {
+  if (!self_) self_ = std::make_shared<Scope*>(this);
+  return self_;
+}
+
+bool Scope::spawn(Task<> task) {
+  loop_->assert_here();
+  if (!mailbox_->open()) return false;
+  auto* child = new Child(*this, std::move(task));
+  children_.push_back(*child);
+  ++size_;
+  if (cancelled_ != 0) child->cancel(cancelled_);
+  if (loop_->in_loop()) {
+    Ready::run(*child);
+  } else {
+    child->waits_for_loop = true;
+    mailbox_->insist([self = std::weak_ptr(self()), child] {
+      if (self.expired()) return;
+      child->waits_for_loop = false;
+      Ready::run(*child);
+    });
+  }
+  return true;
+}
+
+void Scope::cancel(Why why) {
+  if (cancelled_ == 0) cancelled_ = why;
+  const Ready::Hold hold;
+  for (Child* child = children_.front(); child != nullptr; child = child->next_) child->cancel(why);
+}
+
+// The end of the child's frame may be the end of the scope, unless somebody joins it.
+void Scope::ended(Child& child) {
+  if (child.thrown()) keep_exception(child.thrown());
+  children_.remove(child);
+  --size_;
+  const bool joined = joining_ != nullptr;
+  delete &child;
+  if (joined && size_ == 0 && joining_ != nullptr) {
+    Join* join = std::exchange(joining_, nullptr);
+    join->complete(join->reason_);
+  }
+}
+
+void Scope::keep_exception(const std::exception_ptr& thrown) {
+  if (thrown_) {
+    PEAL_LOG_ERROR("a task's exception is lost: another task of its scope threw first");
+    return;
+  }
+  thrown_ = thrown;
+  cancel();
+}
+
+void Scope::Join::cancel(Why why) noexcept {
+  reason_ = why;
+  scope_.cancel(why);
+}
+
+Result<void> Scope::Join::await_resume() {
+  if (scope_.thrown_) std::rethrow_exception(std::exchange(scope_.thrown_, nullptr));
+  return detail::answer_of(why_);
+}
+
+}  // namespace peal

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tasks side by side on one loop, and how they are cancelled: Scope, deadlines, when_all, when_any, queue, mutex,
+// run_on.
+#include <atomic>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <peal/coro/async_mutex.h>
+#include <peal/coro/async_queue.h>
+#include <peal/coro/run_on.h>
+#include <peal/coro/scope.h>
+#include <peal/coro/sleep.h>
+#include <peal/coro/when.h>
+#include <tests/support/loop_thread.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using testing::ElementsAre;
+
+const std::error_code kCancelled = errno_code(ECANCELED);
+const std::error_code kTooLate = errno_code(ETIMEDOUT);
+
+template <class T>
+std::error_code error_of(const Result<T>& result) {
+  return result ? std::error_code{} : result.error();
+}
+
+class StrandsTest : public test::LoopEngineTest {
+ protected:
+  void SetUp() override {
+    test::LoopEngineTest::SetUp();
+    if (!IsSkipped()) loop_ = Loop::make(options()).value();
+  }
+  Loop& loop() { return *loop_; }
+  void destroy_loop() { loop_.reset(); }
+  // Runs the loop until `task` has ended.
+  void run(Task<> task) {
+    Scope scope(loop());
+    scope.spawn(stop_after(std::move(task)));
+    ASSERT_TRUE(loop().run());
+  }
+  // Waits an hour, which only cancelling shortens.
+  Task<std::error_code> sleeper() { co_return error_of(co_await sleep(hours(1))); }
+  Task<> note_sleep() { notes.push_back((co_await sleeper()).message()); }
+  Task<> note(std::string text, Duration delay = {}) {
+    co_await sleep(delay);
+    notes.push_back(text);
+  }
+  Task<> throws(std::string text, Duration delay = {}) {
+    co_await sleep(delay);
+    throw std::runtime_error(text);
+  }
+
+  std::vector<std::string> notes;
+
+ private:
+  Task<> stop_after(Task<> task) {
+    co_await std::move(task);
+    loop().stop();
+  }
+  std::unique_ptr<Loop> loop_;
+};
+
+TEST_P(StrandsTest, children_run_side_by_side_and_are_joined) {
+  auto test = [&]() -> Task<> {
+    Scope scope(loop());
+    scope.spawn(note("b", milliseconds(4)));
+    scope.spawn(note("a"));
+    EXPECT_EQ(scope.size(), 2u);
+    EXPECT_TRUE(co_await scope.join());
+    notes.push_back("joined");
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre("a", "b", "joined"));
+}
+
+TEST_P(StrandsTest, a_cancelled_scope_ends_its_children_once) {
+  auto test = [&]() -> Task<> {
+    Scope scope(loop());
+    scope.spawn(note_sleep());
+    scope.spawn(note_sleep());
+    co_await sleep({});
+    scope.cancel();
+    scope.cancel();
+    EXPECT_TRUE(co_await scope.join());
+    scope.spawn(note_sleep());
+    EXPECT_TRUE(co_await scope.join());
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre(kCancelled.message(), kCancelled.message(), kCancelled.message()));
+}
+
+TEST_P(StrandsTest, a_childs_exception_cancels_the_others_and_is_thrown_by_join) {
+  auto test = [&]() -> Task<> {
+    Scope scope(loop());
+    scope.spawn(note_sleep());
+    scope.spawn(throws("boom"));
+    try {
+      co_await scope.join();
+    } catch (const std::runtime_error& error) {
+      notes.emplace_back(error.what());
+    }
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre(kCancelled.message(), "boom"));
+}
+
+TEST_P(StrandsTest, cancelling_who_joins_cancels_the_children) {
+  auto nested = [&]() -> Task<> {
+    Scope inner(loop());
+    inner.spawn(note_sleep());
+    notes.push_back(error_of(co_await inner.join()).message());
+  };
+  auto test = [&]() -> Task<> {
+    Scope scope(loop());
+    scope.spawn(nested());
+    co_await sleep({});
+    scope.cancel();
+    co_await scope.join();
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre(kCancelled.message(), kCancelled.message()));
+}
+
+TEST_P(StrandsTest, a_join_that_takes_too_long_cancels) {
+  auto test = [&]() -> Task<> {
+    Scope scope(loop());
+    scope.spawn(note_sleep());
+    EXPECT_EQ(error_of(co_await scope.join().within(milliseconds(2))), kTooLate);
+    EXPECT_EQ(scope.size(), 0u);
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre(kTooLate.message()));
+}
+
+TEST_P(StrandsTest, a_deadline_ends_a_task_and_not_who_awaits_it) {
+  auto test = [&]() -> Task<> {
+    EXPECT_EQ(co_await sleeper().within(milliseconds(2)), kTooLate);
+    EXPECT_TRUE(co_await sleep(milliseconds(1)));
+  };
+  auto outer = [&]() -> Task<std::error_code> { co_return co_await sleeper().within(hours(1)); };
+  auto both = [&]() -> Task<> {
+    co_await test();
+    EXPECT_EQ(co_await outer().within(milliseconds(2)), kTooLate);
+  };
+  run(both());
+}
+
+TEST_P(StrandsTest, when_all_answers_all) {
+  auto number = [&](int value) -> Task<int> {
+    co_await sleep(milliseconds(value));
+    co_return value;
+  };
+  auto test = [&]() -> Task<> {
+    auto [three, text, one] = co_await when_all(number(3), note("void"), number(1));
+    EXPECT_EQ(three, 3);
+    EXPECT_EQ(one, 1);
+  };
+  run(test());
+}
+
+TEST_P(StrandsTest, when_all_cancels_the_others_of_one_that_throws) {
+  auto test = [&]() -> Task<> {
+    try {
+      co_await when_all(note_sleep(), throws("first", milliseconds(1)), note_sleep());
+    } catch (const std::runtime_error& error) {
+      notes.emplace_back(error.what());
+    }
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre(kCancelled.message(), kCancelled.message(), "first"));
+}
+
+TEST_P(StrandsTest, when_any_cancels_and_joins_the_losers) {
+  auto quick = [&]() -> Task<std::error_code> {
+    co_await sleep(milliseconds(1));
+    co_return std::error_code{};
+  };
+  auto loser = [&]() -> Task<std::error_code> {
+    co_await note_sleep();
+    co_return kTooLate;
+  };
+  auto test = [&]() -> Task<> {
+    auto first = co_await when_any(loser(), quick(), loser());
+    EXPECT_EQ(first.index, 1u);
+    EXPECT_FALSE(first.value);
+    notes.push_back("went on");
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre(kCancelled.message(), kCancelled.message(), "went on"));
+}
+
+TEST_P(StrandsTest, cancelling_when_any_cancels_all_of_it) {
+  auto race = [&]() -> Task<std::error_code> { co_return (co_await when_any(sleeper(), sleeper())).value; };
+  auto test = [&]() -> Task<> { EXPECT_EQ(co_await race().within(milliseconds(2)), kTooLate); };
+  run(test());
+}
+
+TEST_P(StrandsTest, a_queue_is_bounded_and_first_come_first_served) {
+  AsyncQueue<int> queue(2);
+  auto produce = [&]() -> Task<> {
+    for (int i = 0; i < 1000; ++i) {
+      EXPECT_TRUE(co_await queue.push(i));
+      EXPECT_LE(queue.size(), 2u);
+    }
+    queue.close();
+    EXPECT_EQ(error_of(co_await queue.push(1)), errno_code(EPIPE));
+  };
+  auto consume = [&]() -> Task<int> {
+    int count = 0;
+    while (auto item = co_await queue.pop()) EXPECT_EQ(*item, count++);
+    co_return count;
+  };
+  auto test = [&]() -> Task<> {
+    auto [nothing, count] = co_await when_all(produce(), consume());
+    EXPECT_EQ(count, 1000);
+  };
+  run(test());
+}
+
+TEST_P(StrandsTest, waits_of_queue_and_mutex_end_in_time_and_leave_nothing_behind) {
+  AsyncQueue<std::string> queue(1);
+  AsyncMutex mutex;
+  auto test = [&]() -> Task<> {
+    EXPECT_EQ(error_of(co_await queue.pop().within(milliseconds(1))), kTooLate);
+    EXPECT_TRUE(co_await queue.push("one"));
+    EXPECT_EQ(error_of(co_await queue.push("two").within(milliseconds(1))), kTooLate);
+    EXPECT_EQ(*co_await queue.pop(), "one");
+    EXPECT_EQ(queue.size(), 0u);
+    auto lock = co_await mutex.lock();
+    EXPECT_TRUE(lock);
+    EXPECT_EQ(error_of(co_await mutex.lock().within(milliseconds(1))), kTooLate);
+  };
+  run(test());
+  EXPECT_FALSE(mutex.locked());
+}
+
+TEST_P(StrandsTest, a_mutex_is_passed_on_in_order) {
+  AsyncMutex mutex;
+  auto holder = [&](std::string name) -> Task<> {
+    auto lock = co_await mutex.lock();
+    notes.push_back(name + " in");
+    co_await sleep({});
+    notes.push_back(name + " out");
+  };
+  auto test = [&]() -> Task<> { co_await when_all(holder("a"), holder("b"), holder("c")); };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre("a in", "a out", "b in", "b out", "c in", "c out"));
+}
+
+TEST_P(StrandsTest, a_loop_that_stops_ends_what_waits) {
+  AsyncQueue<int> queue(1);
+  auto popper = [&]() -> Task<> { notes.push_back(error_of(co_await queue.pop()).message()); };
+  const std::string stopped = std::error_code(Trouble::kLoopStopped).message();
+  {
+    Scope scope(loop());
+    scope.spawn(note_sleep());
+    scope.spawn(popper());
+    loop().post([this] { loop().stop(); });
+    ASSERT_TRUE(loop().run());
+    EXPECT_THAT(notes, ElementsAre(stopped));
+    EXPECT_FALSE(scope.spawn(popper()));
+    destroy_loop();
+  }
+  EXPECT_THAT(notes, ElementsAre(stopped, stopped));
+}
+
+TEST_P(StrandsTest, a_scope_whose_loop_never_ran_drops_its_tasks) {
+  Scope scope(loop());
+  scope.spawn(note("never"));
+  EXPECT_EQ(scope.size(), 1u);
+}
+
+class StrandsOfThreadsTest : public StrandsTest {};
+
+TEST_P(StrandsOfThreadsTest, a_stop_requested_on_another_thread_cancels_the_scope) {
+  // Made by the library: g++ 12 warns of one made here.
+  std::jthread owner([](std::stop_token) {});
+  std::stop_source source = owner.get_stop_source();
+  std::atomic<bool> waiting = false;
+  std::jthread other([&] {
+    waiting.wait(false);
+    source.request_stop();
+  });
+  auto child = [&]() -> Task<> {
+    waiting = true;
+    waiting.notify_all();
+    co_await note_sleep();
+  };
+  auto test = [&]() -> Task<> {
+    Scope scope(loop(), source.get_token());
+    scope.spawn(child());
+    EXPECT_TRUE(co_await scope.join());
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre(kCancelled.message()));
+}
+
+TEST_P(StrandsOfThreadsTest, a_task_goes_on_in_another_loop_and_comes_back) {
+  test::LoopThread other(options());
+  auto where = [](Loop& away) -> Task<bool> {
+    co_await sleep(milliseconds(1));
+    co_return away.in_loop();
+  };
+  auto test = [&]() -> Task<> {
+    EXPECT_EQ(co_await run_on(other.loop(), where(other.loop())), true);
+    EXPECT_TRUE(loop().in_loop());
+    try {
+      co_await run_on(other.loop(), throws("abroad"));
+    } catch (const std::runtime_error& error) {
+      notes.emplace_back(error.what());
+    }
+    EXPECT_EQ(error_of(co_await run_on(other.loop(), where(loop())).within(hours(1))), std::error_code{});
+    other.finish();
+    EXPECT_EQ(error_of(co_await run_on(other.loop(), where(loop()))), std::error_code(Trouble::kLoopStopped));
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre("abroad"));
+}
+
+TEST_P(StrandsOfThreadsTest, cancelling_reaches_a_task_on_another_loop) {
+  test::LoopThread other(options());
+  auto away = [](Duration how_long) -> Task<Result<int>> {
+    auto slept = co_await sleep(how_long);
+    if (!slept) co_return std::unexpected(slept.error());
+    co_return 1;
+  };
+  auto test = [&]() -> Task<> {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_EQ(error_of(co_await run_on(other.loop(), away(hours(1))).within(Duration(i * 20'000))), kTooLate);
+    }
+    EXPECT_EQ(co_await run_on(other.loop(), away({})), 1);
+  };
+  run(test());
+}
+
+TEST_P(StrandsOfThreadsTest, the_home_loop_stops_while_its_task_is_away) {
+  test::LoopThread other(options());
+  auto away = [&]() -> Task<std::error_code> {
+    loop().stop();
+    co_return error_of(co_await sleep(hours(1)));
+  };
+  auto test = [&]() -> Task<> { notes.push_back((co_await run_on(other.loop(), away())).value().message()); };
+  {
+    Scope scope(loop());
+    scope.spawn(test());
+    ASSERT_TRUE(loop().run());
+  }
+  EXPECT_THAT(notes, ElementsAre(std::error_code(Trouble::kLoopStopped).message()));
+}
+
+PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(StrandsTest);
+PEAL_TEST_ON_EVERY_ENGINE(StrandsOfThreadsTest);
+
+}  // namespace
+}  // namespace peal

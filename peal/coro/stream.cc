@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/coro/stream.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace peal {
+
+namespace detail {
+namespace {
+
+// The connection's context. It dies with the connection, on_close or not.
+struct StreamLink {
+  explicit StreamLink(Connection& connection) : state(new StreamState(connection)) {}
+  StreamLink(const StreamLink&) = delete;
+  StreamLink& operator=(const StreamLink&) = delete;
+  ~StreamLink() {
+    state->gone(CloseReason::kLocal, {});
+    const std::shared_ptr<void> keeper = std::move(state->keeper);
+    state->held_by_connection = false;
+    if (!state->held_by_stream) delete state;
+  }
+
+  StreamState* const state;
+};
+
+StreamState& state_of(Connection& connection) { return *connection.context<StreamLink>().state; }
+
+Why why_of(CloseReason reason, std::error_code error) {
+  switch (reason) {
+    case CloseReason::kLocal:
+    case CloseReason::kAborted: return ESHUTDOWN;
+    case CloseReason::kPeerClosed:
+    case CloseReason::kReset: return ECONNRESET;
+    case CloseReason::kFailed: return detail::why_of(error);
+    case CloseReason::kLoopStopped: return detail::why_of(Trouble::kLoopStopped);
+    default: return ECONNABORTED;
+  }
+}
+
+}  // namespace
+
+StreamState::StreamState(Connection& its_connection) : connection(&its_connection), high_water_bytes(64 * 1024) {}
+
+// Little is copied into the room behind what is there, or a peer that drips would pin a block with every byte.
+static void keep(Buffer& input, Buffer& more) {
+  constexpr size_t kLittle = kLargeBlockBytes / 4;
+  if (!input.empty() && more.is_contiguous() && more.size() <= kLittle) {
+    input.append(more.front());
+    more.clear();
+  } else {
+    input.append(std::move(more));
+  }
+}
+
+// The plain case first: somebody waits for whatever comes, and nothing else is on its way.
+inline void StreamState::received(Buffer& more) {
+  if (reader == nullptr || !reader->takes_any() || Ready::busy()) [[unlikely]]
+    return received_otherwise(more);
+  arriving = &more;
+  reader->satisfied_now();
+}
+
+void StreamState::received_otherwise(Buffer& more) {
+  keep(input, more);
+  if (reader != nullptr) return reader->look();
+  if (input.size() < high_water_bytes) return;
+  paused = true;
+  connection->pause();
+}
+
+void StreamState::want_input() {
+  paused = false;
+  if (connection != nullptr) connection->resume();
+}
+
+void StreamState::peer_ended() {
+  over = true;
+  if (reader != nullptr) reader->look();
+}
+
+void StreamState::writable() {
+  const Ready::Hold hold;
+  above = false;
+  pump_writers();
+  pump_flushers();
+}
+
+void StreamState::pump_writers() {
+  while (WriteWait* writer = writers.front()) {
+    if (writer->flag_ == 0) {
+      writer->flag_ = 1;
+      if (!writer->send()) {
+        above = true;
+        return;
+      }
+    }
+    writers.remove(*writer);
+    writer->complete(0);
+  }
+  writable_now = true;
+}
+
+void StreamState::pump_flushers() {
+  if (connection->queued_bytes() > 0) return;
+  while (FlushWait* flusher = flushers.pop_front()) flusher->complete(0);
+}
+
+void StreamState::fail(Why with) {
+  if (!over || why == 0) why = with;
+  over = true;
+  writable_now = false;
+  const Ready::Hold hold;
+  if (reader != nullptr) reader->look();
+  while (WriteWait* writer = writers.pop_front()) writer->complete(why);
+  while (FlushWait* flusher = flushers.pop_front()) flusher->complete(why);
+}
+
+void StreamState::gone(CloseReason its_reason, std::error_code error) {
+  if (connection == nullptr) return;
+  connection = nullptr;
+  reason = its_reason;
+  fail(why_of(its_reason, error));
+}
+
+void WriteWait::cancel(Why why) noexcept {
+  state_.writers.remove(*this);
+  if (state_.writers.empty() && !state_.above) state_.writable_now = state_.connection != nullptr;
+  complete(why);
+}
+
+// What to do after send() has answered false, or was not to be called: whether there is nothing to wait for.
+bool WriteWait::settled() {
+  if (state_.connection == nullptr || !state_.connection->is_open()) {
+    why_ = state_.why != 0 ? state_.why : ECONNABORTED;
+    return true;
+  }
+  flag_ = state_.writable_now ? 1 : 0;
+  if (flag_ != 0) state_.above = true;
+  state_.writable_now = false;
+  return false;
+}
+
+bool FlushWait::await_ready() {
+  if (state_.connection == nullptr || !state_.connection->is_open()) {
+    why_ = state_.why != 0 ? state_.why : ECONNABORTED;
+    return true;
+  }
+  return state_.writers.empty() && state_.connection->queued_bytes() == 0;
+}
+
+void FlushWait::wait() {
+  state_.flushers.push_back(*this);
+  state_.connection->report_drained();
+}
+
+void FlushWait::cancel(Why why) noexcept {
+  state_.flushers.remove(*this);
+  complete(why);
+}
+
+ConnectionCallbacks stream_callbacks(std::move_only_function<void(Connection&, StreamState&)> take) {
+  ConnectionCallbacks callbacks;
+  callbacks.on_open = [take = std::move(take)](Connection& connection) mutable {
+    take(connection, *connection.emplace_context<StreamLink>(connection).state);
+  };
+  callbacks.on_message = [](Connection& connection, Buffer& input) { state_of(connection).received(input); };
+  callbacks.on_writable = [](Connection& connection) { state_of(connection).writable(); };
+  callbacks.on_peer_end = [](Connection& connection) { state_of(connection).peer_ended(); };
+  callbacks.on_close = [](Connection& connection, CloseReason reason) {
+    state_of(connection).gone(reason, connection.error());
+  };
+  return callbacks;
+}
+
+}  // namespace detail
+
+bool StreamReadMessage::find() {
+  Buffer& input = state_.input;
+  if (delimiter_.empty()) {
+    if (input.size() >= bytes_) found_ = bytes_;
+    return found_ > 0;
+  }
+  const std::string_view view = input.view(std::min(input.size(), bytes_));
+  const size_t at = view.find(delimiter_, searched_);
+  if (at != std::string_view::npos) found_ = at + delimiter_.size();
+  searched_ = view.size() < delimiter_.size() ? 0 : view.size() - delimiter_.size() + 1;
+  too_long_ = found_ == 0 && view.size() == bytes_;
+  return found_ > 0 || too_long_;
+}
+
+Result<Buffer> StreamReadMessage::await_resume() {
+  if (why_ != 0) return detail::failed(why_);
+  if (found_ > 0) return state_.input.take(found_);
+  if (too_long_) return fail(EMSGSIZE);
+  if (state_.why != 0) return detail::failed(state_.why);
+  if (!state_.input.empty()) return fail(ENODATA);
+  return Buffer();
+}
+
+void Stream::close() {
+  if (state_->connection == nullptr) return;
+  state_->connection->close();
+  state_->fail(ESHUTDOWN);
+}
+
+void Stream::abort() {
+  if (state_->connection == nullptr) return;
+  state_->connection->abort();
+  state_->fail(ESHUTDOWN);
+}
+
+ConnectionHandle Stream::handle() const {
+  return state_->connection == nullptr ? ConnectionHandle() : state_->connection->handle();
+}
+
+void Stream::Leave::operator()(detail::StreamState* state) const {
+  PEAL_ASSERT(state->reader == nullptr && state->writers.empty() && state->flushers.empty(),
+              "a stream is destroyed while a coroutine waits in it, {} bytes unread", state->input.size());
+  if (state->connection != nullptr) state->connection->close();
+  state->held_by_stream = false;
+  if (!state->held_by_connection) delete state;
+}
+
+}  // namespace peal

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection as coroutines see it: reading, writing, their deadlines, and every way it ends. The peers are raw
+// sockets, so the simulator, which has none, is left out.
+#include <peal/coro/stream.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <peal/coro/co_server.h>
+#include <peal/coro/run_on.h>
+#include <peal/coro/sleep.h>
+#include <peal/coro/when.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using test::error_of;
+using test::Journal;
+using testing::ElementsAre;
+using testing::StartsWith;
+
+class StreamTest : public test::NetTest {
+ protected:
+  // A server on loop() whose connections run `serve`; it ends before the test does.
+  SocketAddress serve_tasks(CoServer::Serve serve, const ServerOptions& options = {}) {
+    server_ = std::make_unique<CoServer>(loop(), std::move(serve), options);
+    Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
+    EXPECT_TRUE(bound);
+    return *bound;
+  }
+  RawPeer connect_to(const SocketAddress& address) {
+    RawPeer peer;
+    peer.connect(address);
+    return peer;
+  }
+  void TearDown() override {
+    server_.reset();
+    NetTest::TearDown();
+  }
+  bool wait_for(std::string_view line) {
+    return wait_until([this, line] { return journal.count(line) > 0; });
+  }
+  // What a read answered, as text.
+  static std::string text(const Result<Buffer>& read) {
+    if (!read) return "error: " + read.error().message();
+    return read->empty() ? "end" : read->to_string();
+  }
+  static std::string text(const Result<void>& done) { return done ? "done" : "error: " + done.error().message(); }
+  static std::string text(int error) { return "error: " + errno_code(error).message(); }
+
+  Journal journal;
+  std::unique_ptr<CoServer> server_;
+};
+
+TEST_P(StreamTest, reads_what_comes_until_the_end) {
+  auto address = serve_tasks([this](Stream stream) -> Task<> {
+    journal.add(text(co_await stream.read()));
+    journal.add(text(co_await stream.read()));
+    journal.add(text(co_await stream.read()));
+    co_await stream.write("bye");
+  });
+  RawPeer peer = connect_to(address);
+  peer.send("one");
+  ASSERT_TRUE(wait_for("one"));
+  peer.send("two");
+  ASSERT_TRUE(wait_for("two"));
+  peer.fin();
+  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  EXPECT_EQ(peer.received(), "bye");
+  EXPECT_TRUE(peer.ended());
+  EXPECT_THAT(journal.lines(), ElementsAre("one", "two", "end"));
+}
+
+TEST_P(StreamTest, messages_are_cut_where_they_end) {
+  auto address = serve_tasks([this](Stream stream) -> Task<> {
+    journal.add(text(co_await stream.read_until("\r\n")));
+    journal.add(text(co_await stream.read_exactly(4)));
+    journal.add(text(co_await stream.read_until("\n", 5)));
+    journal.add(text(co_await stream.read_exactly(6)));
+    journal.add(text(co_await stream.read_exactly(10)));
+    journal.add(text(co_await stream.read()));
+    journal.add(text(co_await stream.read_until("\n")));
+  });
+  RawPeer peer = connect_to(address);
+  for (const char byte : std::string("a line\r\nfourtoo long")) {
+    peer.send(std::string_view(&byte, 1));
+    ask([] {});
+  }
+  peer.fin();
+  ASSERT_TRUE(wait_for("end"));
+  EXPECT_THAT(journal.lines(), ElementsAre("a line\r\n", "four", text(EMSGSIZE), "too lo", text(ENODATA), "ng", "end"));
+}
+
+TEST_P(StreamTest, every_await_has_a_deadline) {
+  ServerOptions small;
+  small.connection.high_water_bytes = 1000;
+  auto address = serve_tasks(
+      [this](Stream stream) -> Task<> {
+        constexpr Duration kSoon = milliseconds(2);
+        journal.add(text(co_await stream.read().within(kSoon)));
+        journal.add(text(co_await stream.read_until("\n").within(kSoon)));
+        journal.add(text(co_await stream.read_exactly(2).within(kSoon)));
+        const std::string much(32 * 1024 * 1024, 'x');
+        journal.add(text(co_await stream.write(much).within(kSoon)));
+        journal.add(text(co_await stream.write("behind").within(kSoon)));
+        journal.add(text(co_await stream.flush().within(kSoon)));
+        stream.abort();
+      },
+      small);
+  RawPeer peer = connect_to(address);
+  ASSERT_TRUE(wait_until([this] { return journal.lines().size() == 6; }));
+  EXPECT_EQ(journal.count(text(ETIMEDOUT)), 6u);
+}
+
+TEST_P(StreamTest, a_server_that_dies_cancels_every_wait_once) {
+  ServerOptions small;
+  small.connection.high_water_bytes = 1000;
+  auto address = serve_tasks(
+      [this](Stream stream) -> Task<> {
+        const std::string much(32 * 1024 * 1024, 'x');
+        auto reads = [&]() -> Task<> { journal.add("read " + text(co_await stream.read())); };
+        auto writes = [&]() -> Task<> { journal.add("write " + text(co_await stream.write(much))); };
+        auto queues = [&]() -> Task<> { journal.add("queue " + text(co_await stream.write("more"))); };
+        auto flushes = [&]() -> Task<> { journal.add("flush " + text(co_await stream.flush())); };
+        auto sleeps = [&]() -> Task<> { journal.add("sleep " + text(co_await sleep(hours(1)))); };
+        journal.add("waiting");
+        co_await when_all(reads(), writes(), queues(), flushes(), sleeps());
+        journal.add("ended");
+      },
+      small);
+  RawPeer peer = connect_to(address);
+  ASSERT_TRUE(wait_for("waiting"));
+  ask([] {});
+  server_.reset();
+  ASSERT_TRUE(wait_for("ended"));
+  EXPECT_EQ(journal.lines().size(), 7u);
+  EXPECT_EQ(journal.count("sleep " + text(ECANCELED)), 1u);
+}
+
+TEST_P(StreamTest, a_reset_ends_reads_and_writes) {
+  auto address = serve_tasks([this](Stream stream) -> Task<> {
+    journal.add(text(co_await stream.read()));
+    journal.add(text(co_await stream.read()));
+    journal.add(text(co_await stream.write("late")));
+    journal.add(text(co_await stream.flush()));
+    journal.add(std::string(to_string(stream.close_reason().value_or(CloseReason::kLocal))));
+    stream.handle().send("nobody hears");
+    stream.close();
+    journal.add("over");
+  });
+  RawPeer peer = connect_to(address);
+  peer.send("hello");
+  ASSERT_TRUE(wait_for("hello"));
+  peer.reset();
+  ASSERT_TRUE(wait_for("over"));
+  EXPECT_THAT(journal.lines(), ElementsAre("hello", text(ECONNRESET), text(ECONNRESET), text(ECONNRESET),
+                                           std::string(to_string(CloseReason::kReset)), "over"));
+}
+
+TEST_P(StreamTest, close_here_ends_the_waits_of_others) {
+  auto address = serve_tasks([this](Stream stream) -> Task<> {
+    auto reads = [&]() -> Task<> { journal.add(text(co_await stream.read())); };
+    auto closes = [&]() -> Task<> {
+      co_await sleep({});
+      stream.close();
+      journal.add(text(co_await stream.write("late")));
+    };
+    co_await when_all(reads(), closes());
+    journal.add("over");
+  });
+  RawPeer peer = connect_to(address);
+  ASSERT_TRUE(wait_for("over"));
+  EXPECT_THAT(journal.lines(), testing::UnorderedElementsAre(text(ESHUTDOWN), text(ESHUTDOWN), "over"));
+}
+
+TEST_P(StreamTest, input_that_nobody_reads_stays_bounded_and_arrives_whole) {
+  bool go = false;
+  size_t total = 0;
+  auto address = serve_tasks([&](Stream stream) -> Task<> {
+    while (!go) co_await sleep(milliseconds(1));
+    for (;;) {
+      auto input = co_await stream.read();
+      if (!input || input->empty()) break;
+      total += input->size();
+    }
+    journal.add("end");
+  });
+  RawPeer peer = connect_to(address);
+  const std::string chunk(256 * 1024, 'x');
+  size_t sent = 0;
+  // Until the kernel takes no more: sender and receiver are stuck.
+  int idle = 0;
+  ASSERT_TRUE(wait_until([&] {
+    const size_t more = peer.try_send(chunk);
+    sent += more;
+    idle = more == 0 ? idle + 1 : 0;
+    return idle > 20;
+  }));
+  EXPECT_LT(ask([&] { return loop().engine().stats().received_bytes; }), 2 * 1024 * 1024u);
+  ask([&] { go = true; });
+  peer.fin();
+  ASSERT_TRUE(wait_for("end"));
+  EXPECT_EQ(total, sent);
+}
+
+TEST_P(StreamTest, flush_waits_until_the_kernel_has_all) {
+  auto address = serve_tasks([this](Stream stream) -> Task<> {
+    co_await stream.write(std::string(100'000, 'x'));
+    journal.add(text(co_await stream.flush()));
+    journal.add(std::to_string(stream.connection()->queued_bytes()));
+    journal.add(text(co_await stream.flush()));
+  });
+  RawPeer peer = connect_to(address);
+  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  EXPECT_EQ(peer.received().size(), 100'000u);
+  EXPECT_THAT(journal.lines(), ElementsAre("done", "0", "done"));
+}
+
+TEST_P(StreamTest, an_exception_closes_its_connection_alone) {
+  auto address = serve_tasks([](Stream stream) -> Task<> {
+    auto input = co_await stream.read();
+    if (input && input->to_string() == "throw") throw std::runtime_error("asked to");
+    if (input) co_await stream.write(std::move(*input));
+    co_await stream.read();
+  });
+  RawPeer bad = connect_to(address);
+  RawPeer good = connect_to(address);
+  bad.send("throw");
+  ASSERT_TRUE(wait_until([&] { return !bad.pump(); }));
+  good.send("hello");
+  ASSERT_TRUE(wait_until([&] { return good.pump() && good.received() == "hello"; }));
+  EXPECT_EQ(server_->stats().exceptions, 1u);
+}
+
+TEST_P(StreamTest, the_loop_stops_while_tasks_wait) {
+  auto address = serve_tasks([this](Stream stream) -> Task<> {
+    auto reads = [&]() -> Task<> { journal.add(text(co_await stream.read())); };
+    auto sleeps = [&]() -> Task<> { journal.add(text(co_await sleep(hours(1)))); };
+    journal.add("waiting");
+    co_await when_all(reads(), sleeps());
+    journal.add("ended");
+  });
+  RawPeer peer = connect_to(address);
+  ASSERT_TRUE(wait_for("waiting"));
+  end_loop();
+  EXPECT_EQ(journal.count("error: " + std::error_code(Trouble::kLoopStopped).message()), 2u);
+  EXPECT_EQ(journal.count("ended"), 1u);
+}
+
+TEST_P(StreamTest, a_group_serves_on_every_loop) {
+  auto group = LoopGroup::start(2, options()).value();
+  {
+    ServerOptions round;
+    round.accept = AcceptMode::kRoundRobin;
+    CoServer server(
+        *group,
+        [](Stream stream) -> Task<> {
+          while (auto input = co_await stream.read()) {
+            if (input->empty() || !co_await stream.write(std::move(*input))) break;
+          }
+        },
+        round);
+    const SocketAddress address = server.listen("127.0.0.1:0").value();
+    std::vector<RawPeer> peers;
+    for (int i = 0; i < 8; ++i) peers.push_back(connect_to(address));
+    for (RawPeer& peer : peers) peer.send("hello");
+    for (RawPeer& peer : peers) {
+      ASSERT_TRUE(wait_until([&] { return peer.pump() && peer.received() == "hello"; }));
+    }
+  }
+  group->stop();
+  group->join();
+}
+
+INSTANTIATE_TEST_SUITE_P(engine, StreamTest, testing::ValuesIn([] {
+                           std::vector<std::string_view> names(engine_names().begin(), engine_names().end());
+                           std::erase(names, "sim");
+                           return names;
+                         }()),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Task<T>: a coroutine that begins when it is awaited or spawned, and is awaited once.
+//
+//   peal::Task<int> twice(int number) { co_return 2 * number; }
+//   ... int four = co_await twice(2);
+//
+// Move-only; its frame is the only allocation, and dies with the Task. T may be void or a reference. An exception that
+// leaves it is thrown again where it is awaited. Awaiting costs no stack: a loop may await any number of tasks, one
+// chain may be any number deep (with g++ only where it optimises sibling calls, which -O2 does and -O0 does not).
+// A task that has begun is not destroyed before it has ended: cancel it, then await its end; see Scope.
+#pragma once
+
+#include <coroutine>
+#include <exception>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/coro/await.h>
+
+namespace peal {
+
+template <class T>
+class Task;
+
+namespace detail {
+
+class PromiseBase {
+ public:
+  static std::suspend_always initial_suspend() noexcept { return {}; }
+  struct Final {
+    static bool await_ready() noexcept { return false; }
+    template <class Promise>
+    static std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+      PromiseBase& own = handle.promise();
+      return own.awaiting_ ? own.awaiting_ : own.strand_->on_done();
+    }
+    static void await_resume() noexcept {}
+  };
+  static Final final_suspend() noexcept { return {}; }
+  void unhandled_exception() noexcept { thrown_ = std::current_exception(); }
+  Strand* strand() const { return strand_; }
+  const std::exception_ptr& thrown() const { return thrown_; }
+  // Before it is resumed for the first time. Without `awaiting`, its end is the strand's.
+  void belong(Strand& strand, std::coroutine_handle<> awaiting) {
+    PEAL_ASSERT(strand_ == nullptr, "a task is awaited twice, by {}", awaiting.address());
+    strand_ = &strand;
+    awaiting_ = awaiting;
+  }
+
+ private:
+  Strand* strand_ = nullptr;
+  std::coroutine_handle<> awaiting_;
+  std::exception_ptr thrown_;
+};
+
+template <class T>
+class Promise final : public PromiseBase {
+ public:
+  Task<T> get_return_object() noexcept;
+  template <class Value = T>
+  void return_value(Value&& value) {
+    value_.emplace(std::forward<Value>(value));
+  }
+  T take() {
+    if (thrown()) std::rethrow_exception(thrown());
+    return std::move(*value_);
+  }
+
+ private:
+  std::optional<T> value_;
+};
+
+template <class T>
+class Promise<T&> final : public PromiseBase {
+ public:
+  Task<T&> get_return_object() noexcept;
+  void return_value(T& value) { value_ = &value; }
+  T& take() {
+    if (thrown()) std::rethrow_exception(thrown());
+    return *value_;
+  }
+
+ private:
+  T* value_ = nullptr;
+};
+
+template <>
+class Promise<void> final : public PromiseBase {
+ public:
+  Task<void> get_return_object() noexcept;
+  void return_void() {}
+  void take() {
+    if (thrown()) std::rethrow_exception(thrown());
+  }
+};
+
+template <class T>
+class TimedTask;
+
+}  // namespace detail
+
+template <class T = void>
+class [[nodiscard]] Task {
+ public:
+  using promise_type = detail::Promise<T>;
+  using Handle = std::coroutine_handle<promise_type>;
+
+  Task(Task&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Task& operator=(Task&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Task() {
+    if (!handle_) return;
+    PEAL_ASSERT(handle_.promise().strand() == nullptr || handle_.done(), "a task is destroyed while it waits, at {}",
+                handle_.address());
+    handle_.destroy();
+  }
+
+  // Runs it in the strand of the coroutine that awaits.
+  auto operator co_await() && noexcept { return Await{handle_}; }
+  // As every awaitable's: at the deadline the wait it is in fails with ETIMEDOUT, as do its later ones, and what it
+  // then answers counts.
+  detail::TimedTask<T> within(Duration timeout) &&;
+
+  // For those who run it otherwise.
+  Handle coroutine() const { return handle_; }
+
+ private:
+  friend promise_type;
+  struct Await {
+    static bool await_ready() noexcept { return false; }
+    template <class Promise>
+    Handle await_suspend(std::coroutine_handle<Promise> awaiting) noexcept {
+      handle.promise().belong(*awaiting.promise().strand(), awaiting);
+      return handle;
+    }
+    T await_resume() { return handle.promise().take(); }
+
+    Handle handle;
+  };
+  explicit Task(Handle handle) noexcept : handle_(handle) {}
+
+  Handle handle_;
+};
+
+namespace detail {
+
+template <class T>
+Task<T> Promise<T>::get_return_object() noexcept {
+  return Task<T>(std::coroutine_handle<Promise>::from_promise(*this));
+}
+template <class T>
+Task<T&> Promise<T&>::get_return_object() noexcept {
+  return Task<T&>(std::coroutine_handle<Promise>::from_promise(*this));
+}
+inline Task<void> Promise<void>::get_return_object() noexcept {
+  return Task<void>(std::coroutine_handle<Promise>::from_promise(*this));
+}
+
+// The task gets a strand of its own, which the deadline cancels.
+template <class T>
+class TimedTask final : public Wait, private Strand {
+ public:
+  TimedTask(Task<T> task, Duration timeout) : Strand(nullptr), task_(std::move(task)) { set_timeout(timeout); }
+  static bool await_ready() noexcept { return false; }
+  template <class Promise>
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> awaiting) {
+    loop_ = &awaiting.promise().strand()->loop();
+    task_.coroutine().promise().belong(*this, nullptr);
+    begin_joining(awaiting);
+    return task_.coroutine();
+  }
+  T await_resume() { return task_.coroutine().promise().take(); }
+  void cancel(Why why) noexcept override { Strand::cancel(why); }
+
+ private:
+  std::coroutine_handle<> on_done() noexcept override { return end(); }
+
+  Task<T> task_;
+};
+
+}  // namespace detail
+
+template <class T>
+detail::TimedTask<T> Task<T>::within(Duration timeout) && {
+  return {std::move(*this), timeout};
+}
+
+}  // namespace peal
