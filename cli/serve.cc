@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `peal serve pingpong`: sends back whatever bytes arrive, unframed.
+#include <csignal>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <fmt/core.h>
 
 #include <cli/command.h>
+#include <load/load_options.h>
+#include <peal/coro/co_server.h>
 #include <peal/loop/loop_group.h>
+#include <peal/loop/stall_watchdog.h>
 #include <peal/net/server.h>
 
 namespace peal::cli {
@@ -18,6 +25,20 @@ struct ServeOptions {
   std::string spin = "off";
   size_t threads = 1;
   std::string accept = "reuseport";
+  std::string drain = "5s";
+  std::string idle_timeout = "off";
+  size_t max_connections = 0;
+  size_t max_per_address = 0;
+  std::string style = "callbacks";
+  std::string stalls = "off";
+  size_t flight_recorder = 0;
+};
+
+// What of them had to be read first.
+struct Limits {
+  Duration drain{};
+  Duration idle_timeout{};
+  Duration stalls{};
 };
 
 constexpr size_t kMostThreads = 1024;
@@ -30,6 +51,29 @@ AcceptMode accept_mode(const std::string& name) {
 ConnectionCallbacks ping_pong() {
   return {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }};
 }
+
+Task<> ping_pong_task(Stream stream) {
+  for (;;) {
+    auto input = co_await stream.read();
+    if (!input || input->empty() || !co_await stream.write(std::move(*input))) co_return;
+  }
+}
+
+// A server in one of the two styles.
+struct AnyServer {
+  template <class LoopOrGroup>
+  AnyServer(LoopOrGroup& loops, const std::string& style, const ServerOptions& options) {
+    if (style == "coroutines") {
+      tasks.emplace(loops, ping_pong_task, options);
+    } else {
+      callbacks.emplace(loops, ping_pong(), options);
+    }
+  }
+  Server& server() { return tasks ? tasks->server() : *callbacks; }
+
+  std::optional<Server> callbacks;
+  std::optional<CoServer> tasks;
+};
 
 std::string listen_trouble(const std::string& address, std::error_code error) {
   if (error == std::errc::address_in_use) {
@@ -44,25 +88,89 @@ std::string listen_trouble(const std::string& address, std::error_code error) {
   return fmt::format("cannot listen on {}: {}", address, error.message());
 }
 
-// Serves until SIGINT or SIGTERM. `signals` runs on this thread; with several threads the group's loops serve.
-int serve(const ServeOptions& options, const SocketAddress& address, const Spin& spin) {
+std::string drain_report(const DrainReport& report) {
+  return fmt::format("drained: {} finished, {} cut off, {} bytes lost here, {} in the kernel\n", report.finished,
+                     report.forced, report.lost_bytes, report.lost_in_kernel_bytes);
+}
+
+// The first SIGTERM drains, the second stops; SIGINT stops.
+class Stopper {
+ public:
+  Stopper(Loop& loop, Duration deadline) : loop_(loop), deadline_(deadline) {}
+  Result<void> listen_for_signals() {
+    Result<SignalId> terminate = loop_.on_signal(SIGTERM, [this] { drain(); });
+    Result<SignalId> interrupt = loop_.on_signal(SIGINT, [this] { loop_.stop(); });
+    if (terminate && interrupt) return {};
+    return std::unexpected((terminate ? interrupt : terminate).error());
+  }
+  void serves(Server& server) { server_ = &server; }
+
+ private:
+  void drain() {
+    if (server_ == nullptr || std::exchange(draining_, true)) return loop_.stop();
+    server_->drain(deadline_, [this](const DrainReport& report) {
+      fmt::print("{}", drain_report(report));
+      loop_.stop();
+    });
+  }
+
+  Loop& loop_;
+  const Duration deadline_;
+  Server* server_ = nullptr;
+  bool draining_ = false;
+};
+
+// What shows a live server's insides; lives as long as the loops run. Each loop is asked on its own thread.
+class Insight {
+ public:
+  Result<void> begin(const ServeOptions& options, const Limits& limits, std::span<Loop* const> loops) {
+    if (limits.stalls > Duration::zero()) {
+      auto started = StallWatchdog::start({.threshold = limits.stalls});
+      if (!started) return std::unexpected(started.error());
+      watchdog_ = std::move(*started);
+    }
+    for (Loop* loop : loops) {
+      if (watchdog_) watchdog_->watch(*loop);
+      if (options.flight_recorder == 0) continue;
+      loop->post([loop, events = options.flight_recorder] { loop->enable_flight_recorder(events); });
+    }
+    return {};
+  }
+
+ private:
+  std::unique_ptr<StallWatchdog> watchdog_;
+};
+
+// Serves until SIGINT or SIGTERM. Signals come to this thread's loop; with several threads the group's loops serve.
+int serve(const ServeOptions& options, const SocketAddress& address, const Spin& spin, const Limits& limits) {
   LoopOptions loop_options{.engine = options.engine, .spin = spin};
   Result<std::unique_ptr<Loop>> main_loop =
       Loop::make(options.threads == 1 ? loop_options : LoopOptions{.engine = "epoll"});
   if (!main_loop) return complain(kFailed, main_loop.error().message());
   // Before other threads start, so that they inherit the blocked signals.
-  if (Result<void> done = (*main_loop)->stop_on_signals(); !done) return complain(kFailed, done.error().message());
+  Stopper stopper(**main_loop, limits.drain);
+  if (Result<void> done = stopper.listen_for_signals(); !done) return complain(kFailed, done.error().message());
   std::unique_ptr<LoopGroup> group;
   if (options.threads > 1) {
     Result<std::unique_ptr<LoopGroup>> started = LoopGroup::start(options.threads, loop_options);
     if (!started) return complain(kFailed, fmt::format("cannot start the loops: {}", started.error().message()));
     group = std::move(*started);
   }
-  ServerOptions server_options{.accept = accept_mode(options.accept)};
-  auto server = group ? std::make_unique<Server>(*group, ping_pong(), server_options)
-                      : std::make_unique<Server>(**main_loop, ping_pong(), server_options);
-  Result<SocketAddress> bound = server->listen(address);
+  ServerOptions server_options{.accept = accept_mode(options.accept),
+                               .connection = {.idle_timeout = limits.idle_timeout},
+                               .max_connections = options.max_connections,
+                               .max_connections_per_address = options.max_per_address};
+  auto server = group ? std::make_unique<AnyServer>(*group, options.style, server_options)
+                      : std::make_unique<AnyServer>(**main_loop, options.style, server_options);
+  Result<SocketAddress> bound = server->server().listen(address);
   if (!bound) return complain(kFailed, listen_trouble(options.listen, bound.error()));
+  stopper.serves(server->server());
+  Insight insight;
+  std::vector<Loop*> loops{main_loop->get()};
+  for (size_t i = 0; group && i < group->size(); ++i) loops.push_back(&(*group)[i]);
+  if (Result<void> done = insight.begin(options, limits, loops); !done) {
+    return complain(kFailed, fmt::format("cannot watch for stalls: {}", done.error().message()));
+  }
   fmt::print("listening on {}\n", bound->to_string());
   std::fflush(stdout);
   Result<void> ran = (*main_loop)->run();
@@ -82,11 +190,27 @@ int check_and_serve(const ServeOptions& options) {
     return complain(kCalledWrongly,
                     fmt::format("--spin takes off, auto or a bound such as 50us, not '{}'", options.spin));
   }
+  std::optional<Duration> drain = load::parse_duration(options.drain);
+  if (!drain) {
+    return complain(kCalledWrongly, fmt::format("--drain takes a time such as 5s or 500ms, not '{}'", options.drain));
+  }
+  std::optional<Duration> idle_timeout = load::parse_duration(options.idle_timeout);
+  if (!idle_timeout && options.idle_timeout != "off") {
+    return complain(kCalledWrongly,
+                    fmt::format("--idle-timeout takes off or a time such as 60s, not '{}'", options.idle_timeout));
+  }
+  std::optional<Duration> stalls = load::parse_duration(options.stalls);
+  if ((!stalls && options.stalls != "off") || stalls == Duration::zero()) {
+    return complain(kCalledWrongly, fmt::format("--stalls takes off or a time such as 50ms, not '{}'", options.stalls));
+  }
   if (EngineTrouble trouble = engine_trouble(options.engine); trouble.code != kDone) {
     return complain(trouble.code, trouble.sentence);
   }
   raise_fd_limit();
-  return serve(options, *address, *spin);
+  return serve(options, *address, *spin,
+               {.drain = *drain,
+                .idle_timeout = idle_timeout.value_or(Duration::zero()),
+                .stalls = stalls.value_or(Duration::zero())});
 }
 
 }  // namespace
@@ -99,7 +223,7 @@ void add_serve(CLI::App& app, int& exit_code) {
   pingpong
       ->add_option("--listen", options->listen, "Address: HOST:PORT, [HOST]:PORT or unix:PATH; port 0: any free one")
       ->capture_default_str();
-  pingpong->add_option("--engine", options->engine, "auto, epoll or io_uring")->capture_default_str();
+  pingpong->add_option("--engine", options->engine, "auto, io_uring, epoll, poll or select")->capture_default_str();
   pingpong->add_option("--threads", options->threads, "Loops, each on a thread of its own")
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, kMostThreads));
@@ -107,6 +231,25 @@ void add_serve(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::IsMember({"reuseport", "round-robin", "least-loaded"}));
   pingpong->add_option("--spin", options->spin, "Look for events before sleeping: off, auto or a bound such as 50us")
+      ->capture_default_str();
+  pingpong->add_option("--drain", options->drain, "How long SIGTERM waits for clients to end; a second one does not")
+      ->capture_default_str();
+  pingpong->add_option("--idle-timeout", options->idle_timeout, "Close connections that are silent for so long, or off")
+      ->capture_default_str();
+  pingpong
+      ->add_option("--max-connections", options->max_connections,
+                   "Over it the connection idle for longest is closed for a new one; 0: no cap")
+      ->capture_default_str();
+  pingpong->add_option("--max-per-address", options->max_per_address, "The same for the connections of one IP address")
+      ->capture_default_str();
+  pingpong->add_option("--style", options->style, "Write it with callbacks or with coroutines")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"callbacks", "coroutines"}));
+  pingpong->add_option("--stalls", options->stalls, "Log the stack of what holds a loop for so long, or off")
+      ->capture_default_str();
+  pingpong
+      ->add_option("--flight-recorder", options->flight_recorder,
+                   "Remember so many events a loop, and log a connection's when it ends badly; 0: none")
       ->capture_default_str();
   pingpong->footer("Example:\n  peal serve pingpong --listen 127.0.0.1:9981 --engine epoll --threads 2");
   pingpong->callback([options, &exit_code] { exit_code = check_and_serve(*options); });

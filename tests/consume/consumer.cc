@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user's first program does with an installed peal: public headers, a compiled function, the log.
+// What a user's first program does with an installed peal: public headers, a compiled function, the log, and a stack
+// trace, whose library no package file names by path.
 #include <peal/base/buffer.h>
+#include <peal/base/exception.h>
 #include <peal/base/log.h>
 #include <peal/base/result.h>
 
@@ -8,5 +10,6 @@ int main() {
   const peal::Result<int> nothing = peal::fail(ENOENT);
   peal::Buffer greeting("from an installed peal");
   PEAL_LOG_WARN("{}: {}", greeting.view(), nothing.error().message());
-  return nothing.has_value() ? 1 : 0;
+  const bool traced = peal::Exception("here").stack_trace().starts_with("#0 main");
+  return traced && !nothing.has_value() ? 0 : 1;
 }

@@ -143,10 +143,67 @@ TEST(Serve, sends_back_what_comes_and_ends_on_sigterm) {
     expect_echo(address);
     RawPeer open;
     open.connect(address);
+    open.fin();
     program.signal(signal);
     EXPECT_EQ(program.exit_code(), 0);
     EXPECT_EQ(program.errors(), "");
   }
+}
+
+TEST(Serve, sigterm_drains_and_reports) {
+  for (std::string threads : {"1", "2"}) {
+    SCOPED_TRACE(threads);
+    Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--threads", threads, "--drain", "100ms"});
+    SocketAddress address = listening(program);
+    RawPeer polite;
+    polite.connect(address);
+    polite.send("hello");
+    polite.fin();
+    while (!polite.ended() && ready(polite.fd()) && polite.pump()) {
+    }
+    EXPECT_EQ(polite.received(), "hello");
+    RawPeer mute;  // sends no FIN in answer to the server's
+    mute.connect(address);
+    mute.send("x");
+    ASSERT_TRUE(ready(mute.fd()));
+    program.signal(SIGTERM);
+    EXPECT_EQ(program.exit_code(), 0);
+    EXPECT_EQ(program.output(), "drained: 0 finished, 1 cut off, 0 bytes lost here, 0 in the kernel\n");
+    EXPECT_EQ(program.errors(), "");
+  }
+}
+
+TEST(Serve, second_sigterm_does_not_wait) {
+  Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--drain", "1h"});
+  RawPeer mute;
+  mute.connect(listening(program));
+  mute.send("x");
+  ASSERT_TRUE(ready(mute.fd()));
+  program.signal(SIGTERM);
+  while (!mute.ended() && ready(mute.fd()) && mute.pump()) {
+  }
+  EXPECT_TRUE(mute.ended());
+  program.signal(SIGTERM);
+  EXPECT_EQ(program.exit_code(), 0);
+}
+
+TEST(Serve, caps_and_idle_timeout) {
+  Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--max-connections", "2", "--max-per-address", "1",
+                   "--idle-timeout", "200ms"});
+  SocketAddress address = listening(program);
+  RawPeer first;
+  first.connect(address);
+  first.send("x");
+  ASSERT_TRUE(ready(first.fd()));
+  first.pump();
+  RawPeer second;
+  second.connect(address);
+  ASSERT_TRUE(ready(first.fd())) << "the older one goes";
+  EXPECT_FALSE(first.pump());
+  ASSERT_TRUE(ready(second.fd())) << "this one when it has been idle";
+  EXPECT_FALSE(second.pump());
+  program.signal(SIGINT);
+  EXPECT_EQ(program.exit_code(), 0);
 }
 
 TEST(Serve, serves_in_every_mode_on_every_engine) {
@@ -203,6 +260,9 @@ TEST(Serve, what_is_asked_wrongly_exits_with_2_and_one_sentence) {
       {"serve", "pingpong", "--accept", "all"},
       {"serve", "pingpong", "--engine", "kqueue"},
       {"serve", "pingpong", "--spin", "a lot"},
+      {"serve", "pingpong", "--drain", "long"},
+      {"serve", "pingpong", "--idle-timeout", "-1s"},
+      {"serve", "pingpong", "--max-connections", "many"},
       {"serve", "nothing"},
       {"serve"},
       {"no-such-command"},

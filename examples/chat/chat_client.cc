@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends each line of standard input to a chat room and prints what is said there: `chat_client ADDRESS`. Reads the
+// terminal on a thread of its own; the connection's handle takes it to the loop. Ends half a second after end of input.
+#include <iostream>
+
+#include <examples/chat/chat_codec.h>
+#include <examples/shared/service.h>
+
+#include <peal/base/thread.h>
+#include <peal/net/client.h>
+
+int main(int argc, char** argv) {
+  using namespace peal;
+  using namespace peal::examples;
+  if (argc != 2) {
+    fmt::print(stderr, "usage: chat_client ADDRESS\n");
+    return 2;
+  }
+  int exit_code = 1;
+  Thread keyboard;
+  Loop loop;
+  auto read_lines = [&](const ConnectionHandle& connection) {
+    std::string line;
+    while (std::getline(std::cin, line)) connection.send(chat_message(line));
+    loop.post([&, connection] {
+      exit_code = 0;
+      loop.after(std::chrono::milliseconds(500), [connection] { connection.close(); });
+    });
+  };
+  auto on_message = [](Connection& connection, Buffer& input) {
+    take_chat_messages(connection, input, [](Buffer& message) { fmt::print("{}\n", message.view().substr(4)); });
+    std::fflush(stdout);
+  };
+  Client client(loop,
+                {.on_open =
+                     [&](Connection& connection) {
+                       auto started = Thread::start("keyboard", [&, handle = connection.handle()](
+                                                                    const std::stop_token&) { read_lines(handle); });
+                       started ? void(keyboard = std::move(*started)) : connection.close();
+                     },
+                 .on_message = on_message,
+                 .on_close = [&](Connection&, CloseReason) { loop.stop(); }},
+                {}, [&](std::error_code error, Duration) {
+                  failed("cannot connect", error);
+                  loop.stop();
+                });
+  if (auto started = client.connect(argv[1]); !started) return failed(argv[1], started.error());
+  const int ran = run(loop);
+  if (ran != 0 || exit_code != 0) std::_Exit(1);  // the keyboard's thread may wait for a line for ever
+  return 0;
+}

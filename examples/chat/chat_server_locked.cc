@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The chat room on several threads, behind one lock that is held while a message is handed to everybody:
+// `chat_server_locked [ADDRESS [THREADS]]`. Simple; the lock is held longer the fuller the room.
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include <examples/chat/chat_codec.h>
+#include <examples/shared/service.h>
+
+int main(int argc, char** argv) {
+  using namespace peal;
+  std::mutex mutex;
+  std::map<const Connection*, ConnectionHandle> room;  // guarded by the mutex
+  auto on_open = [&](Connection& connection) {
+    const std::lock_guard lock(mutex);
+    room.emplace(&connection, connection.handle());
+  };
+  auto on_message = [&](Connection& connection, Buffer& input) {
+    examples::take_chat_messages(connection, input, [&](Buffer& message) {
+      const SharedBytes shared = share_bytes(message.view());
+      const std::lock_guard lock(mutex);
+      for (const auto& [key, member] : room) member.send(shared);
+    });
+  };
+  auto on_close = [&](Connection& connection, CloseReason) {
+    const std::lock_guard lock(mutex);
+    room.erase(&connection);
+  };
+  const int threads = std::atoi(examples::argument(argc, argv, 2, "2").c_str());
+  return examples::serve_on_threads(static_cast<size_t>(std::max(threads, 1)),
+                                    examples::argument(argc, argv, 1, "127.0.0.1:9983"),
+                                    {.on_open = on_open, .on_message = on_message, .on_close = on_close});
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The chat room on several threads, a room for each: a message is posted once to every loop, which hands it to its own
+// members without a lock. `chat_server_thread_local [ADDRESS [THREADS]]`.
+#include <cstdlib>
+#include <set>
+#include <vector>
+
+#include <examples/chat/chat_codec.h>
+#include <examples/shared/service.h>
+
+namespace {
+
+using namespace peal;
+
+// The members on this thread's loop.
+thread_local std::set<Connection*> t_room;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int threads = std::max(1, std::atoi(examples::argument(argc, argv, 2, "2").c_str()));
+  Loop signals;
+  if (auto done = signals.stop_on_signals(); !done) return examples::failed("cannot handle signals", done.error());
+  auto group = LoopGroup::start(static_cast<size_t>(threads));
+  if (!group) return examples::failed("cannot start the loops", group.error());
+  auto tell_everybody = [&](const SharedBytes& message) {
+    for (size_t i = 0; i < (*group)->size(); ++i) {
+      (**group)[i].run_in_loop([message] {
+        for (Connection* member : t_room) member->send(message);
+      });
+    }
+  };
+  Server server(**group, {.on_open = [](Connection& connection) { t_room.insert(&connection); },
+                          .on_message =
+                              [&](Connection& connection, Buffer& input) {
+                                examples::take_chat_messages(connection, input, [&](Buffer& message) {
+                                  tell_everybody(share_bytes(message.view()));
+                                });
+                              },
+                          .on_close = [](Connection& connection, CloseReason) { t_room.erase(&connection); }});
+  if (!examples::listen(server, examples::argument(argc, argv, 1, "127.0.0.1:9983"))) return 1;
+  return signals.run() ? 0 : 1;
+}

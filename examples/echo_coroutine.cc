@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The echo server as a coroutine: one task for each connection. Try `echo_coroutine 127.0.0.1:9981`.
+#include <fmt/core.h>
+
+#include <peal/coro/co_server.h>
+
+peal::Task<> echo(peal::Stream stream) {
+  for (;;) {
+    auto input = co_await stream.read();
+    if (!input || input->empty() || !co_await stream.write(std::move(*input))) co_return;
+  }
+}
+
+int main(int argc, char** argv) {
+  peal::Loop loop;
+  peal::CoServer server(loop, echo);
+  auto listening = server.listen(argc > 1 ? argv[1] : "127.0.0.1:9981");
+  if (!listening) {
+    fmt::print(stderr, "cannot listen: {}\n", listening.error().message());
+    return 1;
+  }
+  fmt::print("listening on {}\n", listening->to_string());
+  return loop.stop_on_signals() && loop.run() ? 0 : 1;
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finger, step 4 of 7: reads the user's name, a line that ends in CRLF (RFC 1288), then drops the connection.
+#include <examples/shared/service.h>
+
+int main(int argc, char** argv) {
+  auto on_message = [](peal::Connection& connection, peal::Buffer& input) {
+    if (input.view().find("\r\n") != std::string_view::npos) connection.close();
+  };
+  return peal::examples::serve(argc, argv, "127.0.0.1:1079", {.on_message = on_message});
+}

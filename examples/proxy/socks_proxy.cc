@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A SOCKS 4, 4a and 5 proxy on one loop: `socks_proxy [ADDRESS]`, then
+//   curl --socks5-hostname 127.0.0.1:1080 http://example.org/
+// Names are looked up without blocking; both ends are joined by pipe(), so a slow one holds up the other, in bounded
+// memory, and half-closing passes through.
+#include <map>
+
+#include <examples/proxy/socks.h>
+#include <examples/shared/service.h>
+
+#include <peal/net/client.h>
+#include <peal/net/pipe.h>
+#include <peal/net/resolver.h>
+
+namespace {
+
+using namespace peal;
+using examples::SocksHandshake;
+
+class SocksProxy {
+ public:
+  explicit SocksProxy(Loop& loop) : loop_(loop), resolver_(loop) {}
+
+  ConnectionCallbacks callbacks() {
+    return {.on_open = [this](Connection& client) { client.emplace_context<Session>().id = ++last_id_; },
+            .on_message = [this](Connection& client, Buffer& input) { shake_hands(client, input); },
+            .on_close =
+                [this](Connection& client, CloseReason) {
+                  Session& session = client.context<Session>();
+                  if (!session.piped) upstreams_.erase(session.id);  // nobody waits for it any more
+                }};
+  }
+
+ private:
+  struct Session {
+    uint64_t id = 0;
+    SocksHandshake handshake = {};
+    bool connecting = false;
+    bool piped = false;
+  };
+
+  void shake_hands(Connection& client, Buffer& input) {
+    Session& session = client.context<Session>();
+    if (session.connecting) return;  // what came with the request is kept, and goes first
+    SocksHandshake::State state;
+    do {
+      state = session.handshake.take(input);
+      if (std::string reply = session.handshake.reply(); !reply.empty()) {
+        client.send(reply);
+      } else if (state == SocksHandshake::State::kMore) {
+        return;
+      }
+    } while (state == SocksHandshake::State::kMore);
+    if (state == SocksHandshake::State::kHangUp) return client.close();
+    connect_upstream(client, session);
+  }
+
+  void connect_upstream(Connection& client, Session& session) {
+    session.connecting = true;
+    client.pause();  // what it sends early waits in the kernel
+    ClientOptions options;
+    options.resolver = &resolver_;
+    auto on_open = [handle = client.handle()](Connection& upstream) {
+      handle.run([&](Connection& waiting) {
+        Session& its = waiting.context<Session>();
+        waiting.send(its.handshake.granted());
+        its.piped = pipe(waiting, upstream).has_value();
+        its.piped ? waiting.resume() : waiting.close();
+      });
+    };
+    auto on_close = [this, id = session.id](Connection&, CloseReason) { upstreams_.erase(id); };
+    auto on_failed = [this, id = session.id, handle = client.handle()](std::error_code error, Duration) {
+      handle.run([&](Connection& waiting) { refuse(waiting, error); });
+      upstreams_.erase(id);
+    };
+    auto& upstream = upstreams_[session.id];
+    upstream = std::make_unique<Client>(loop_, ConnectionCallbacks{.on_open = on_open, .on_close = on_close}, options,
+                                        on_failed);
+    Result<void> started = upstream->connect(session.handshake.target());
+    if (!started) refuse(client, started.error());
+  }
+
+  static void refuse(Connection& client, std::error_code error) {
+    client.send(client.context<Session>().handshake.refused(error));
+    client.close();
+  }
+
+  Loop& loop_;
+  Resolver resolver_;
+  std::map<uint64_t, std::unique_ptr<Client>> upstreams_;  // each leaves with its connection
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Loop loop;
+  SocksProxy proxy(loop);
+  Server server(loop, proxy.callbacks());
+  if (!examples::listen(server, examples::argument(argc, argv, 1, "127.0.0.1:1080"))) return 1;
+  return examples::run(loop);
+}

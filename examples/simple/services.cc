@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <examples/simple/services.h>
+
+#include <arpa/inet.h>
+
+#include <ctime>
+#include <string>
+
+#include <fmt/chrono.h>
+
+namespace peal::examples {
+namespace {
+
+// RFC 864's pattern: lines of 72 of the 95 printing characters, each line beginning one character further on.
+std::string chargen_lines() {
+  constexpr int kPrinting = 95;
+  constexpr int kLine = 72;
+  std::string lines;
+  for (int line = 0; line < kPrinting; ++line) {
+    for (int column = 0; column < kLine; ++column) lines += static_cast<char>(' ' + (line + column) % kPrinting);
+    lines += "\r\n";
+  }
+  return lines;
+}
+
+}  // namespace
+
+ConnectionCallbacks echo_service() {
+  return {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }};
+}
+
+ConnectionCallbacks discard_service() {
+  return {.on_message = [](Connection&, Buffer& input) { input.clear(); }};
+}
+
+ConnectionCallbacks daytime_service() {
+  return {.on_open = [](Connection& connection) {
+    connection.send(fmt::format("{:%a, %d %b %Y %H:%M:%S} UTC\r\n", fmt::gmtime(std::time(nullptr))));
+    connection.close();
+  }};
+}
+
+ConnectionCallbacks time_service() {
+  return {.on_open = [](Connection& connection) {
+    const uint32_t seconds = htonl(static_cast<uint32_t>(std::time(nullptr)) + kSecondsFrom1900To1970);
+    connection.send(std::string_view(reinterpret_cast<const char*>(&seconds), sizeof(seconds)));
+    connection.close();
+  }};
+}
+
+// One copy of the lines serves all clients. Sending until send() answers false, and again whenever the output has
+// drained, keeps a slow reader's queue at the high-water mark.
+ConnectionCallbacks chargen_service(std::atomic<uint64_t>& sent_bytes) {
+  auto fill = [lines = share_bytes(chargen_lines()), &sent_bytes](Connection& connection) {
+    do {
+      sent_bytes += lines->size();
+    } while (connection.send(lines));
+  };
+  return {
+      .on_open = fill,
+      .on_message = [](Connection&, Buffer& input) { input.clear(); },
+      .on_writable = fill,
+  };
+}
+
+void print_throughput(Loop& loop, Duration period, const std::atomic<uint64_t>& bytes) {
+  loop.every(period, [&loop, &bytes, before = uint64_t{0}, since = loop.now()]() mutable {
+    const uint64_t now_bytes = bytes;
+    const double seconds = std::chrono::duration<double>(loop.now() - since).count();
+    if (now_bytes != before) {
+      fmt::print("{:.1f} MiB/s\n", static_cast<double>(now_bytes - before) / seconds / (1024 * 1024));
+      std::fflush(stdout);
+    }
+    before = now_bytes;
+    since = loop.now();
+  });
+}
+
+}  // namespace peal::examples

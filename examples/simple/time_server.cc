@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Time (RFC 868): four bytes, the seconds since 1900, then the end. `time_server [ADDRESS]`
+#include <examples/shared/service.h>
+#include <examples/simple/services.h>
+
+int main(int argc, char** argv) {
+  return peal::examples::serve(argc, argv, "127.0.0.1:2037", peal::examples::time_service());
+}

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sudoku, model 1 of 5: one loop reads, solves and answers. `sudoku_one_loop [ADDRESS]`. Nothing is shared and answers
+// keep their order, but one hard puzzle holds up everybody.
+#include <examples/sudoku/sudoku_service.h>
+
+int main(int argc, char** argv) {
+  using namespace peal::examples;
+  return serve(argc, argv, kSudokuAddress, sudoku_on_the_loop(), sudoku_options());
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Timers, 1 of 5: wait for one. The loop sleeps in the kernel until the timer is due, and its task ends the loop.
+#include <fmt/core.h>
+
+#include <peal/loop/loop.h>
+
+int main() {
+  peal::Loop loop;
+  loop.after(std::chrono::milliseconds(50), [&] { loop.stop(); });
+  if (!loop.run()) return 1;
+  fmt::print("50 ms have passed\n");
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Publish/subscribe: the programs, and the protocol by hand."""
+from programs import Program, connect, joined, read_exactly
+
+
+def test_what_is_published_reaches_subscribers_and_is_retained_for_later_ones():
+    with Program("hub", "127.0.0.1:0") as hub:
+        address = hub.address()
+        with Program("sub", joined(address), "weather", "news") as early:
+            with connect(address) as peer:  # so that the first publication comes after the subscription
+                peer.sendall(b"sub weather\r\n")
+                with Program("pub", joined(address), "weather", "sunny") as publisher:
+                    assert publisher.wait()[0] == 0
+                assert read_exactly(peer, 20) == b"pub weather\r\nsunny\r\n"
+            assert early.line() == "weather: sunny"
+            with Program("sub", joined(address), "weather") as late:
+                assert late.line() == "weather: sunny"
+            with Program("pub", joined(address), "news", "-") as publisher:
+                publisher.process.stdin.write(b"one\ntwo\n")
+                assert publisher.wait()[0] == 0
+            assert [early.line(), early.line()] == ["news: one", "news: two"]
+        assert hub.end()[0] == 0
+
+
+def test_unsubscribed_hears_no_more_and_the_clock_ticks():
+    with Program("hub", "127.0.0.1:0") as hub, connect(hub.address()) as peer:
+        peer.sendall(b"sub a\r\nunsub a\r\npub a\r\nunheard\r\nsub utc_time\r\n")
+        assert read_exactly(peer, 14) == b"pub utc_time\r\n"
+
+
+def test_nonsense_is_hung_up_on_and_others_are_served():
+    with Program("hub", "127.0.0.1:0") as hub:
+        address = hub.address()
+        with connect(address) as bad, connect(address) as good:
+            bad.sendall(b"shout loudly\r\n")
+            assert bad.recv(100) == b""
+            good.sendall(b"sub x\r\npub x\r\nstill here\r\n")
+            assert read_exactly(good, 19) == b"pub x\r\nstill here\r\n"
+
+
+def test_a_publisher_without_a_hub_fails():
+    with Program("pub", "127.0.0.1:1", "topic", "content") as publisher:
+        code, _, errors = publisher.wait()
+        assert code == 1 and "cannot connect" in errors

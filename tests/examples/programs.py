@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the example programs, and other people's clients against them. Whatever a test starts is gone when it ends."""
+import os
+import pathlib
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+PATIENCE_SECONDS = 30
+EXAMPLES = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "examples"
+
+
+class Program:
+    """An example, its output in pipes."""
+
+    def __init__(self, name, *arguments, **options):
+        self.process = subprocess.Popen([EXAMPLES / name, *map(str, arguments)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+        self._pending = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+    def line(self):
+        """The next line it prints, without its end; fails when none comes."""
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while b"\n" not in self._pending:
+            left = give_up - time.monotonic()
+            ready, _, _ = select.select([self.process.stdout], [], [], max(left, 0))
+            data = os.read(self.process.stdout.fileno(), 65536) if ready else b""
+            assert data, f"no line from {self.process.args[0]}, but {self._pending!r}"
+            self._pending += data
+        text, self._pending = self._pending.split(b"\n", 1)
+        return text.decode()
+
+    def has_output(self):
+        return bool(self._pending) or bool(select.select([self.process.stdout], [], [], 0)[0])
+
+    def address(self):
+        """Of its "listening on" line: host and port."""
+        words = self.line().removeprefix("listening on ").rpartition(":")
+        return words[0], int(words[2])
+
+    def end(self):
+        """Asks it to end as Ctrl-C would; its exit code and what it still printed."""
+        self.process.send_signal(signal.SIGINT)
+        return self.wait()
+
+    def wait(self):
+        out, err = self.process.communicate(timeout=PATIENCE_SECONDS)
+        return self.process.returncode, (self._pending + out).decode(), err.decode()
+
+
+def joined(address):
+    return f"{address[0]}:{address[1]}"
+
+
+def connect(address):
+    return socket.create_connection(address, timeout=PATIENCE_SECONDS)
+
+
+def read_all(peer):
+    """What comes until the end."""
+    chunks = []
+    while chunk := peer.recv(65536):
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def read_exactly(peer, size):
+    data = b""
+    while len(data) < size:
+        chunk = peer.recv(size - len(data))
+        assert chunk, f"the end after {len(data)} of {size} bytes"
+        data += chunk
+    return data
+
+
+def tool(name):
+    """A program of the system's, or the test is skipped."""
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed")
+    return path
+
+
+def run_tool(name, *arguments, send=b""):
+    """Its output; it must end by itself, well."""
+    return subprocess.run([tool(name), *map(str, arguments)], input=send, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, check=True).stdout

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The SOCKS proxy, by curl and byte by byte."""
+import contextlib
+import http.server
+import socket
+import struct
+import threading
+
+import pytest
+
+from programs import Program, connect, joined, read_all, read_exactly, run_tool
+
+BODY = bytes(range(256)) * 2000
+
+
+class Pages(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(BODY)))
+        self.end_headers()
+        self.wfile.write(BODY)
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def web_server():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextlib.contextmanager
+def echo_once():
+    """Sends back what one client says, once the client has said all of it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            peer, _ = listener.accept()
+            with peer:
+                peer.sendall(read_all(peer))
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            thread.join()
+
+
+@pytest.mark.parametrize("option", ["--socks4", "--socks4a", "--socks5", "--socks5-hostname"])
+def test_curl_fetches_a_page_through_it(option):
+    with web_server() as port, Program("socks_proxy", "127.0.0.1:0") as proxy:
+        url = f"http://localhost:{port}/"
+        assert run_tool("curl", "-sS", "-4", "--noproxy", "", option, joined(proxy.address()), url) == BODY
+        assert proxy.end()[0] == 0
+
+
+def test_half_close_passes_through_and_early_bytes_go_first():
+    with echo_once() as port, Program("socks_proxy", "127.0.0.1:0") as proxy, connect(proxy.address()) as peer:
+        request = b"\x05\x01\x00" + b"\x05\x01\x00\x01\x7f\x00\x00\x01" + struct.pack("!H", port)
+        for byte in request:
+            peer.sendall(bytes([byte]))
+        peer.sendall(b"early")
+        assert read_exactly(peer, 2) == b"\x05\x00"
+        assert read_exactly(peer, 10)[:2] == b"\x05\x00"
+        peer.sendall(b" and late")
+        peer.shutdown(socket.SHUT_WR)
+        assert read_all(peer) == b"early and late"
+
+
+def closed_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def test_what_cannot_be_connected_is_refused_in_each_protocols_words():
+    with Program("socks_proxy", "127.0.0.1:0") as proxy:
+        address = proxy.address()
+        port = struct.pack("!H", closed_port())
+        with connect(address) as peer:
+            peer.sendall(b"\x04\x01" + port + b"\x7f\x00\x00\x01user\x00")
+            assert read_all(peer) == b"\x00\x5b" + bytes(6)
+        with connect(address) as peer:
+            peer.sendall(b"\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01" + port)
+            assert read_all(peer) == b"\x05\x00" + b"\x05\x05\x00\x01" + bytes(6)
+
+
+@pytest.mark.parametrize("sent, answer", [
+    (b"GET / HTTP/1.1\r\n\r\n", b""),
+    (b"\x05\x01\x02", b"\x05\xff"),                                  # wants a password
+    (b"\x05\x01\x00\x05\x02\x00\x01\x7f\x00\x00\x01\x00\x50", b"\x05\x00\x05\x07\x00\x01" + bytes(6)),  # BIND
+    (b"\x04\x02\x00\x50\x7f\x00\x00\x01\x00", b"\x00\x5b" + bytes(6)),
+    (b"\x04\x01\x00\x50\x00\x00\x00\x01" + b"x" * 2000, b"\x00\x5b" + bytes(6)),
+])
+def test_what_is_no_request_for_it_is_hung_up_on(sent, answer):
+    with Program("socks_proxy", "127.0.0.1:0") as proxy, connect(proxy.address()) as peer:
+        peer.sendall(sent)
+        assert read_all(peer) == answer

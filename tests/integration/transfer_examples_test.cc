@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The examples that send a file, and the relay, as programs: a large file arrives whole at a client that sends FIN
+// first and reads in small pieces, and the sender's memory does not grow with it.
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <peal/base/fd.h>
+#include <peal/engine/socket_address.h>
+
+namespace peal {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kSanitized = false;
+#endif
+constexpr uint64_t kMiB = 1 << 20;
+constexpr uint64_t kMostMemory = (kSanitized ? 1024 : 32) * kMiB;         // a sanitizer keeps what was freed
+constexpr uint64_t kLargeBytes = (kSanitized ? 64 : 1024) * kMiB + 4321;  // no round number
+constexpr uint64_t kMarkEvery = 16 * kMiB - 1000;
+
+// Zeros but for an 8-byte mark that tells its own place, so that what is lost, doubled or moved shows.
+class SparseFile {
+ public:
+  explicit SparseFile(uint64_t bytes) : path_(testing::TempDir() + fmt::format("peal_transfer_{}", ::getpid())) {
+    std::ofstream file(path_, std::ios::binary);
+    for (uint64_t at = 0; at + 8 <= bytes; at += kMarkEvery) {
+      file.seekp(static_cast<std::streamoff>(at));
+      file << fmt::format("{:08x}", at);
+    }
+    file.close();
+    std::filesystem::resize_file(path_, bytes);
+  }
+  ~SparseFile() { std::filesystem::remove(path_); }
+  SparseFile(const SparseFile&) = delete;
+  SparseFile& operator=(const SparseFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// An example that serves at a free port. Killed with this.
+class Service {
+ public:
+  Service(const std::string& name, const std::string& argument) {
+    std::vector<std::string> arguments = {std::string(PEAL_BIN_DIR) + "/examples/" + name, argument, "127.0.0.1:0"};
+    std::vector<char*> argv;
+    for (std::string& each : arguments) argv.push_back(each.data());
+    argv.push_back(nullptr);
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    Fd out(ends[0]);
+    Fd in(ends[1]);
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, in.get(), STDOUT_FILENO);
+    EXPECT_EQ(::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ), 0) << argv[0];
+    ::posix_spawn_file_actions_destroy(&actions);
+    in.reset();
+    std::string line;
+    for (char c = 0; ::read(out.get(), &c, 1) == 1 && c != '\n';) line += c;
+    address_ = line.substr(line.rfind(' ') + 1);
+  }
+  ~Service() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  const std::string& address() const { return address_; }
+  // The most memory it ever had (VmHWM, proc(5)).
+  uint64_t peak_bytes() const {
+    std::ifstream status(fmt::format("/proc/{}/status", pid_));
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
+    }
+    ADD_FAILURE() << "no VmHWM";
+    return 0;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  std::string address_;
+};
+
+// Connects, sends FIN at once, and reads to the end in pieces of 40,000 bytes. Checks every mark; returns the length.
+uint64_t download(const std::string& address) {
+  const auto to = SocketAddress::parse(address);
+  if (!to) return 0;
+  Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval patience{.tv_sec = 30, .tv_usec = 0};
+  EXPECT_EQ(::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+  EXPECT_EQ(::connect(socket.get(), to->data(), to->size()), 0);
+  EXPECT_EQ(::shutdown(socket.get(), SHUT_WR), 0);
+  std::vector<char> piece(40'000);
+  std::string mark;
+  uint64_t total = 0;
+  for (;;) {
+    const ssize_t got = ::recv(socket.get(), piece.data(), piece.size(), 0);
+    EXPECT_GE(got, 0) << errno_code(errno).message();
+    if (got <= 0) return total;
+    for (ssize_t i = 0; i < got; ++i, ++total) {
+      const uint64_t into = total % kMarkEvery;
+      if (into >= 8) {
+        // Nothing to look at until the next mark.
+        const uint64_t skip = std::min<uint64_t>(static_cast<uint64_t>(got - i), kMarkEvery - into) - 1;
+        i += static_cast<ssize_t>(skip);
+        total += skip;
+        continue;
+      }
+      mark += piece[static_cast<size_t>(i)];
+      if (into != 7) continue;
+      EXPECT_EQ(mark, fmt::format("{:08x}", total - 7));
+      mark.clear();
+    }
+  }
+}
+
+TEST(TransferExamplesTest, whole_file_arrives) {
+  const SparseFile file(9 * kMiB);
+  const Service service("file_whole", file.path());
+  EXPECT_EQ(download(service.address()), 9 * kMiB);
+}
+
+TEST(TransferExamplesTest, large_file_arrives_chunk_by_chunk_in_constant_memory) {
+  const SparseFile file(kLargeBytes);
+  const Service service("file_chunks", file.path());
+  EXPECT_EQ(download(service.address()), kLargeBytes);
+  EXPECT_LT(service.peak_bytes(), kMostMemory);
+}
+
+TEST(TransferExamplesTest, large_file_arrives_with_zero_copy_in_constant_memory) {
+  const SparseFile file(kLargeBytes);
+  const Service service("file_zero_copy", file.path());
+  EXPECT_EQ(download(service.address()), kLargeBytes);
+  EXPECT_LT(service.peak_bytes(), kMostMemory);
+}
+
+TEST(TransferExamplesTest, large_file_arrives_through_the_relay) {
+  const SparseFile file(kLargeBytes / 4);
+  const Service upstream("file_zero_copy", file.path());
+  const Service relay("tcp_relay", upstream.address());
+  EXPECT_EQ(download(relay.address()), kLargeBytes / 4);
+  EXPECT_LT(relay.peak_bytes(), kMostMemory);
+}
+
+TEST(TransferExamplesTest, relay_whose_upstream_is_gone_ends_its_client) {
+  std::string nobody;
+  {
+    const SparseFile file(1);
+    nobody = Service("file_zero_copy", file.path()).address();
+  }
+  const Service relay("tcp_relay", nobody);
+  const auto to = SocketAddress::parse(relay.address());
+  ASSERT_TRUE(to.has_value());
+  const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::connect(socket.get(), to->data(), to->size()), 0);
+  char none = 0;
+  EXPECT_EQ(::recv(socket.get(), &none, 1, 0), -1);
+  EXPECT_EQ(errno, ECONNRESET);
+}
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Out of fds, accept fails with EMFILE while the listener stays readable: servers elsewhere spin at 100 % CPU, write
+// millions of log lines, or abort. Here clients are told, the loop sleeps, what is connected is served, and accepting
+// goes on once there are fds again.
+#include <sys/resource.h>
+
+#include <deque>
+
+#include <gmock/gmock.h>
+
+#include <peal/base/log.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+Duration cpu_time() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  auto of = [](const timeval& time) {
+    return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
+  };
+  return of(usage.ru_utime) + of(usage.ru_stime);
+}
+
+class FdExhaustionDoesNotSpin : public test::NetTest {};
+
+TEST_P(FdExhaustionDoesNotSpin, while_clients_knock) {
+  constexpr int kClients = 60;
+  FdFamine famine;  // before accepting is armed: io_uring keeps the limit of that moment
+  std::atomic<int> log_lines = 0;
+  auto server = serve(test::echoing());
+  set_log_sink([&](const LogRecord&) { ++log_lines; });
+  RawPeer connected = connect_peer();
+  connected.send("ping");
+  ASSERT_TRUE(wait_until([&] { return connected.pump(), connected.received() == "ping"; }));
+  std::deque<RawPeer> clients(kClients);
+  famine.fill();
+  // Sleeps until the clients have their answer, so what is measured is the loop.
+  const uint64_t waits_before = ask([&] { return loop().engine().stats().waits; });
+  const Duration cpu_before = cpu_time();
+  const TimePoint begin = monotonic_now();
+  for (RawPeer& client : clients) client.connect(address());
+  uint64_t ticks = 0;
+  ASSERT_TRUE(wait_until([&] {
+    ++ticks;
+    return std::ranges::none_of(clients, [](RawPeer& client) { return client.pump(); });
+  }));
+  const uint64_t waits = ask([&] { return loop().engine().stats().waits; }) - waits_before;
+  EXPECT_LE(waits, ticks + 4 * kClients + 50) << "the loop spins";
+  EXPECT_LE(cpu_time() - cpu_before, (monotonic_now() - begin) / 2 + std::chrono::milliseconds(200));
+  EXPECT_LE(log_lines, 20);
+  connected.send("pong");
+  EXPECT_TRUE(wait_until([&] { return connected.pump(), connected.received() == "pingpong"; }));
+  clients.clear();
+  famine.end();
+  RawPeer late = connect_peer();
+  late.send("at last");
+  EXPECT_TRUE(wait_until([&] { return late.pump(), late.received() == "at last"; }));
+  set_log_sink([](const LogRecord&) {});
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(FdExhaustionDoesNotSpin);
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On the simulator: an object dies in a callback while the loop, a timer or another loop's connection still points at
+// it (something_dies_while_the_loop_still_points_at_it_test.cc, for the other engines). Seeds decide what else happens.
+#include <array>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <tests/support/sim_rig.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::array<std::string_view, 6> kPlaces{"open", "message", "writable", "peer end", "drain", "close"};
+constexpr size_t kAnswer = 60'000;
+constexpr uint64_t kSeeds = 300;
+
+class SimSomethingDies : public test::SimTest {
+ protected:
+  using Act = std::function<void(std::string_view, Connection&)>;
+
+  // Calls `act` in each place, and does there what makes the next one come.
+  static ConnectionCallbacks calling(const Act& act) {
+    return {.on_open = [act](Connection& connection) { act("open", connection); },
+            .on_message =
+                [act](Connection& connection, Buffer& input) {
+                  if (connection.sent_bytes() < kAnswer) connection.send(std::string(kAnswer, 'x'));
+                  act("message", connection);
+                  input.clear();
+                },
+            .on_writable = [act](Connection& connection) { act("writable", connection); },
+            .on_peer_end =
+                [act](Connection& connection) {
+                  act("peer end", connection);
+                  connection.close();
+                },
+            .on_drain = [act](Connection& connection) { act("drain", connection); },
+            .on_close = [act](Connection& connection, CloseReason) { act("close", connection); }};
+  }
+  static ConnectionOptions watched() {
+    return {.high_water_bytes = 16 * 1024,
+            .idle_timeout = seconds(10),
+            .min_read_bytes = 1,
+            .min_write_bytes = 1,
+            .remember_peer = true};
+  }
+  static ServerOptions capped() {
+    return {.connection = watched(), .max_connections = 10, .max_connections_per_address = 10};
+  }
+  static std::string_view place_of(const test::SimPair& pair) { return kPlaces[pair.seed % kPlaces.size()]; }
+
+  // Three visitors, who ask, take the answer, and end their side.
+  struct Visitors {
+    Visitors(test::SimPair& pair, const SocketAddress& target) {
+      for (std::unique_ptr<Client>& client : clients) {
+        client = std::make_unique<Client>(
+            *pair.there,
+            ConnectionCallbacks{.on_open = [](Connection& connection) { connection.send("hello"); },
+                                .on_message =
+                                    [](Connection& connection, Buffer& input) {
+                                      input.clear();
+                                      if (connection.received_bytes() >= kAnswer) connection.shutdown_send();
+                                    }},
+            ClientOptions{.connection = {.idle_timeout = seconds(20)}});
+        EXPECT_TRUE(client->connect(target));
+      }
+    }
+    std::array<std::unique_ptr<Client>, 3> clients;
+  };
+
+  // A hostile world keeps some from getting there, not most.
+  void TearDown() override {
+    if (all_seeds()) {
+      for (size_t i = 0; i < kPlaces.size(); ++i) EXPECT_GE(deaths_[i] * 2, wanted_[i]) << kPlaces[i];
+    }
+    test::SimTest::TearDown();
+  }
+  void count(const test::SimPair& pair, bool died) {
+    ++wanted_[pair.seed % kPlaces.size()];
+    deaths_[pair.seed % kPlaces.size()] += died;
+  }
+
+ private:
+  std::array<uint64_t, kPlaces.size()> wanted_{};
+  std::array<uint64_t, kPlaces.size()> deaths_{};
+};
+
+TEST_F(SimSomethingDies, server_in_each_callback) {
+  on_seeds(kSeeds, SimOptions::hostile(), [&](test::SimPair& pair) {
+    const std::string_view where = place_of(pair);
+    pair.here->enable_flight_recorder(256);
+    std::unique_ptr<Server> server;
+    bool dead = false;
+    server = std::make_unique<Server>(*pair.here, calling([&](std::string_view here, Connection&) {
+      EXPECT_FALSE(dead) << here;
+      if (here != where) return;
+      server.reset();
+      dead = true;
+    }),
+                                      capped());
+    Visitors visitors(pair, pair.listen(*server));
+    if (where == "drain") {
+      pair.here->after(milliseconds(2), [&] {
+        server->drain(seconds(10), [&](const DrainReport&) { EXPECT_FALSE(dead) << "told after its end"; });
+      });
+    }
+    count(pair, pair.run_until([&] { return dead; }, minutes(1)));
+    pair.run_for(seconds(30));
+  });
+}
+
+TEST_F(SimSomethingDies, client_in_each_callback) {
+  on_seeds(kSeeds, SimOptions::hostile(), [&](test::SimPair& pair) {
+    const std::string_view where = place_of(pair);
+    if (where == "drain") return;
+    Server server(*pair.here, {.on_message = [](Connection& connection, Buffer& input) {
+      connection.send(std::move(input));
+      if (connection.received_bytes() >= kAnswer) connection.close();
+    }});
+    std::unique_ptr<Client> client;
+    bool dead = false;
+    auto callbacks = calling([&](std::string_view here, Connection& connection) {
+      EXPECT_FALSE(dead) << here;
+      if (here == "open") connection.send(std::string(kAnswer, 'y'));
+      if (here != where) return;
+      client.reset();
+      dead = true;
+    });
+    client =
+        std::make_unique<Client>(*pair.there, std::move(callbacks),
+                                 ClientOptions{.retry = {.attempts = 0, .reconnect = true}, .connection = watched()});
+    ASSERT_TRUE(client->connect(pair.listen(server)));
+    count(pair, pair.run_until([&] { return dead; }, minutes(10)));
+    pair.run_for(seconds(30));
+  });
+}
+
+// A session object as users write it: a handle, a timer that uses it, and its own end in any callback. Here the handle
+// is that of a connection on another loop than the one its owner lives on.
+TEST_F(SimSomethingDies, owner_of_a_handle_and_a_timer_in_each_callback) {
+  struct Session {
+    Session(Connection& connection, Loop& its_loop, int& alive_count)
+        : handle(connection.handle()), loop(its_loop), alive(alive_count) {
+      ++alive;
+      timer = loop.every(milliseconds(1), [this] { ++ticks; });
+    }
+    ~Session() {
+      loop.cancel(timer);
+      handle.send("late");
+      handle.close();
+      --alive;
+    }
+    ConnectionHandle handle;
+    Loop& loop;
+    int& alive;
+    TimerId timer;
+    int ticks = 0;
+  };
+  on_seeds(kSeeds, SimOptions::hostile(), [&](test::SimPair& pair) {
+    const std::string_view where = place_of(pair);
+    int alive = 0;
+    bool dead = false;
+    std::unique_ptr<Session> session;
+    Server server(*pair.here, calling([&](std::string_view here, Connection& connection) {
+      if (here == "open" && !session && !dead) {
+        session = std::make_unique<Session>(connection, pair.seed % 2 == 0 ? *pair.here : *pair.there, alive);
+      }
+      if (here != where || !session) return;
+      session.reset();
+      dead = true;
+    }),
+                  capped());
+    Visitors visitors(pair, pair.listen(server));
+    if (where == "drain") {
+      pair.here->after(milliseconds(2), [&] { server.drain(seconds(10), [](const DrainReport&) {}); });
+    }
+    count(pair, pair.run_until([&] { return dead; }, minutes(1)));
+    session.reset();
+    EXPECT_EQ(alive, 0);
+    EXPECT_TRUE(pair.run_until([&] { return server.connections() == 0; }));
+  });
+}
+
+}  // namespace
+}  // namespace peal

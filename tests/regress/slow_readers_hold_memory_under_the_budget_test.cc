@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Clients that ask for much and read nothing. Elsewhere each takes what its output limit allows, times the number of
+// clients, until the machine is out of memory; input that never becomes a message does the same. The process's memory
+// budget holds whatever they do, and who reads on gets all of his answer.
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+#include <peal/base/memory_budget.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+constexpr size_t kClients = 24;
+
+class MemoryUnderAttack : public test::NetTest {
+ protected:
+  void SetUp() override {
+    test::NetTest::SetUp();
+    if (IsSkipped()) return;
+    // What the engine itself lends and the pool keeps warm is there before the attack.
+    const uint64_t held = MemoryBudget::held_bytes();
+    marks_ = {.soft_bytes = held + 16 * kMiB, .hard_bytes = held + 40 * kMiB};
+    MemoryBudget::set(marks_);
+  }
+  void TearDown() override {
+    MemoryBudget::set(MemoryBudget::default_marks());
+    peers_.clear();
+    test::NetTest::TearDown();
+  }
+  void attack() {
+    for (size_t i = 0; i < kClients; ++i) peers_.push_back(connect_peer(16 * 1024));
+  }
+  // Each sends what fits until, for a while, nothing does.
+  testing::AssertionResult flood_until(const std::function<bool()>& done) {
+    return wait_until([&, chunk = std::string(64 * 1024, 'x')] {
+      for (RawPeer& peer : peers_) peer.try_send(chunk);
+      most_held_ = std::max(most_held_, MemoryBudget::held_bytes());
+      return done();
+    });
+  }
+
+  MemoryMarks marks_;
+  std::vector<RawPeer> peers_;
+  uint64_t most_held_ = 0;
+};
+
+TEST_P(MemoryUnderAttack, clients_that_do_not_read_are_no_longer_read_from) {
+  auto server = serve(test::echoing(), {.connection = {.high_water_bytes = 8 * kMiB}});
+  attack();
+  ASSERT_TRUE(flood_until([&, turns = 0]() mutable { return ++turns == 400; }));
+  const NetStats stats = server->stats();
+  EXPECT_GT(stats.memory_pauses, 0u);
+  EXPECT_LT(most_held_, marks_.hard_bytes + 4 * kMiB);
+  // Those still there read at last: their echo comes, and what was paused goes on.
+  ASSERT_TRUE(wait_until([&] {
+    for (RawPeer& peer : peers_) peer.pump();
+    return MemoryBudget::below_low();
+  }));
+}
+
+TEST_P(MemoryUnderAttack, answers_without_end_are_cut_off_at_the_hard_mark) {
+  auto server = serve({.on_message =
+                           [](Connection& connection, Buffer& input) {
+                             input.clear();
+                             // As a careless user would: never looking at the answer of send().
+                             for (int i = 0; i < 40 && connection.is_open(); ++i) {
+                               connection.send(std::string(256 * 1024, 'y'));
+                             }
+                           }},
+                      {.connection = {.high_water_bytes = 64 * 1024}});
+  attack();
+  ASSERT_TRUE(flood_until([&] { return server->connections() <= kClients / 2; }));
+  EXPECT_LT(most_held_, marks_.hard_bytes + 4 * kMiB);
+}
+
+TEST_P(MemoryUnderAttack, header_without_end_stays_under_the_input_limit) {
+  // The limit of each is to be seen, not the budget: what is kept may pin four times its size.
+  MemoryBudget::set({.soft_bytes = marks_.soft_bytes + 64 * kMiB, .hard_bytes = marks_.hard_bytes + 64 * kMiB});
+  size_t most_input = 0;
+  auto server =
+      serve({.on_message = [&](Connection&, Buffer& input) { most_input = std::max(most_input, input.size()); }},
+            {.connection = {.input_limit_bytes = 256 * 1024}});
+  attack();
+  ASSERT_TRUE(flood_until([&] { return server->connections() == 0; }));
+  // The last look is at what was too much, one hand-over of the engine beyond the limit.
+  EXPECT_LE(most_input, 256 * 1024 + 4 * kMiB);
+}
+
+TEST_P(MemoryUnderAttack, messages_that_never_end_are_paused_below_the_input_limit) {
+  auto server = serve({.on_message = [](Connection&, Buffer&) {}});
+  attack();
+  ASSERT_TRUE(flood_until([&, turns = 0]() mutable { return ++turns == 400; }));
+  EXPECT_GT(server->stats().memory_pauses, 0u);
+  EXPECT_LT(most_held_, marks_.hard_bytes + 4 * kMiB);
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(MemoryUnderAttack);
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The first theme in every tracker: an object dies in a callback while the loop, a timer or a thread still points at
+// it. Here the server, the client, or the object that owns a handle and a timer is destroyed inside every callback
+// there is, in every combination of ends; what goes wrong is found by the sanitizers.
+#include <gmock/gmock.h>
+
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+constexpr std::string_view kPlaces[] = {"open", "message", "writable", "peer end", "drain", "close"};
+
+class SomethingDies : public test::NetTest {
+ protected:
+  // Callbacks that call `act` in each place, and do there what makes the next one come.
+  static ConnectionCallbacks calling(std::function<void(std::string_view, Connection&)> act) {
+    return {.on_open = [act](Connection& connection) { act("open", connection); },
+            .on_message =
+                [act](Connection& connection, Buffer& input) {
+                  connection.send(std::string(600'000, 'x'));
+                  act("message", connection);
+                  input.clear();
+                },
+            .on_writable = [act](Connection& connection) { act("writable", connection); },
+            .on_peer_end =
+                [act](Connection& connection) {
+                  act("peer end", connection);
+                  connection.close();
+                },
+            .on_drain = [act](Connection& connection) { act("drain", connection); },
+            .on_close = [act](Connection& connection, CloseReason) { act("close", connection); }};
+  }
+  // Watched, so that deadlines, caps and the recorder point at the connection too.
+  static ServerOptions watched() {
+    return {.connection = {.idle_timeout = std::chrono::seconds(10), .min_read_bytes = 1, .remember_peer = true},
+            .max_connections = 10,
+            .max_connections_per_address = 10};
+  }
+  // Provokes every callback but on_drain, reading all that comes.
+  testing::AssertionResult play(RawPeer& peer, const std::function<bool()>& done) {
+    peer.try_send("hello");
+    return wait_until([&, sent_fin = false]() mutable {
+      bool stands = peer.pump();
+      if (stands && !sent_fin && peer.received().size() >= 600'000) {
+        peer.fin();
+        sent_fin = true;
+      }
+      return done();
+    });
+  }
+};
+
+TEST_P(SomethingDies, server_in_each_callback) {
+  ask([&] { loop().enable_flight_recorder(256); });
+  for (std::string_view where : kPlaces) {
+    SCOPED_TRACE(where);
+    std::unique_ptr<Server> server;
+    std::atomic<bool> dead = false;
+    // On the loop, so that no callback comes before the pointer is set.
+    ask([&] {
+      server = serve(calling([&](std::string_view here, Connection&) {
+                       EXPECT_FALSE(dead) << here;
+                       if (here != where) return;
+                       server.reset();
+                       dead = true;
+                     }),
+                     watched());
+    });
+    RawPeer peer = connect_peer();
+    if (where == "drain") {
+      peer.send("hello");
+      ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received().size() == 600'000; }));
+      server->drain(std::chrono::seconds(10), [](const DrainReport&) { ADD_FAILURE() << "told after its end"; });
+    }
+    EXPECT_TRUE(play(peer, [&] { return dead.load(); }));
+  }
+}
+
+TEST_P(SomethingDies, client_in_each_callback) {
+  auto server = serve({.on_message = [](Connection& connection, Buffer& input) {
+    connection.send(std::move(input));
+    connection.close();
+  }});
+  for (std::string_view where : {"open", "message", "writable", "peer end", "close"}) {
+    SCOPED_TRACE(where);
+    std::unique_ptr<Client> client;
+    std::atomic<bool> dead = false;
+    auto callbacks = calling([&](std::string_view here, Connection& connection) {
+      EXPECT_FALSE(dead) << here;
+      if (here == "open") connection.send(std::string(600'000, 'y'));
+      if (here != where) return;
+      client.reset();
+      dead = true;
+    });
+    client = std::make_unique<Client>(
+        loop(), std::move(callbacks),
+        ClientOptions{.retry = {.reconnect = true},
+                      .connection = {.idle_timeout = std::chrono::seconds(10), .min_read_bytes = 1}});
+    ASSERT_TRUE(client->connect(address()));
+    EXPECT_TRUE(wait_until([&] { return dead.load(); }));
+  }
+}
+
+// A session object as users write it: a handle, a timer that uses it, and its own end in any callback.
+TEST_P(SomethingDies, owner_of_a_handle_and_a_timer_in_each_callback) {
+  struct Session {
+    Session(Connection& connection, std::atomic<int>& alive_count)
+        : handle(connection.handle()), loop(connection.loop()), alive(alive_count) {
+      ++alive;
+      timer = loop.every(std::chrono::milliseconds(1), [this] { ++ticks; });
+    }
+    ~Session() {
+      loop.cancel(timer);
+      handle.send("late");
+      handle.close();
+      --alive;
+    }
+    ConnectionHandle handle;
+    Loop& loop;
+    std::atomic<int>& alive;
+    TimerId timer;
+    int ticks = 0;
+  };
+  for (std::string_view where : kPlaces) {
+    SCOPED_TRACE(where);
+    std::atomic<int> alive = 0;
+    std::atomic<bool> dead = false;
+    std::unique_ptr<Session> session;
+    auto server = serve(calling([&](std::string_view here, Connection& connection) {
+                          if (here == "open") session = std::make_unique<Session>(connection, alive);
+                          if (here != where) return;
+                          session.reset();
+                          dead = true;
+                        }),
+                        watched());
+    RawPeer peer = connect_peer();
+    if (where == "drain") {
+      ASSERT_TRUE(wait_until([&] { return alive == 1; }));
+      server->drain(std::chrono::seconds(10), [](const DrainReport&) {});
+    }
+    EXPECT_TRUE(play(peer, [&] { return dead.load(); }));
+    EXPECT_EQ(alive, 0);
+    ask([&] { session.reset(); });
+  }
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(SomethingDies);
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The story: in asio a write is many sends, each of which may fall short and wait; two coroutines (or threads) that
+// write to one socket at the same time so cut each other's messages to pieces (hazelcast PR #981, nano-node PR #4202).
+// In peal a write() goes into the output queue in one piece or waits its turn before it.
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <peal/coro/co_server.h>
+#include <peal/coro/when.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+constexpr size_t kMessageBytes = 3000;
+constexpr int kMessages = 500;
+
+class TwoWritersTest : public test::NetTest {};
+
+Task<> write_many(Stream& stream, char letter) {
+  const std::string message(kMessageBytes, letter);
+  for (int i = 0; i < kMessages; ++i) {
+    // Moved and copied in turn: both ways in.
+    Buffer moved(message);
+    auto written = i % 2 == 0 ? co_await stream.write(std::move(moved)) : co_await stream.write(message);
+    EXPECT_TRUE(written);
+  }
+}
+
+TEST_P(TwoWritersTest, writes_of_two_coroutines_never_interleave) {
+  ServerOptions options;
+  options.connection.high_water_bytes = 10'000;  // crossed again and again
+  options.listen.socket.send_buffer_bytes = 4096;
+  auto serve = [](Stream stream) -> Task<> {
+    co_await when_all(write_many(stream, 'a'), write_many(stream, 'b'));
+    EXPECT_TRUE(co_await stream.flush());
+  };
+  auto server = std::make_unique<CoServer>(loop(), serve, options);
+  const Result<SocketAddress> address = server->listen("127.0.0.1:0");
+  ASSERT_TRUE(address);
+  RawPeer peer;
+  peer.connect(*address);
+  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  const std::string& got = peer.received();
+  ASSERT_EQ(got.size(), 2 * kMessages * kMessageBytes);
+  for (size_t at = 0; at < got.size(); at += kMessageBytes) {
+    ASSERT_EQ(got.substr(at, kMessageBytes), std::string(kMessageBytes, got[at]));
+  }
+  EXPECT_EQ(std::ranges::count(got, 'a'), std::ranges::count(got, 'b'));
+}
+
+INSTANTIATE_TEST_SUITE_P(engine, TwoWritersTest, testing::ValuesIn([] {
+                           std::vector<std::string_view> names(engine_names().begin(), engine_names().end());
+                           std::erase(names, "sim");
+                           return names;
+                         }()),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+}  // namespace
+}  // namespace peal
