@@ -47,6 +47,11 @@ bench: build ## microbenchmarks, then the table of bars
 	@build/release/bin/peal_bench
 	@$(PYTHON) -m versus bench
 
+.PHONY: churn
+churn: setup ## a million connections in every order, on each engine: what they leave behind (minutes)
+	@$(call build,dev) --target integration_tests
+	@PEAL_CHURN_CONNECTIONS=1000000 build/dev/bin/integration_tests --gtest_filter='*ChurnOrders*'
+
 .PHONY: asan
 asan: setup ## every C++ test under the address and undefined-behaviour sanitizers
 	@$(call build,asan)

@@ -105,9 +105,8 @@ LoadRun::Trouble LoadRun::prepare() {
   Result<std::unique_ptr<Loop>> loop = Loop::make({.engine = "epoll"});
   if (!loop) return fmt::format("the generator has no loop: {}", loop.error().message());
   loop_ = std::move(*loop);
-  // Before the lanes' threads, which inherit the mask.
   for (const int signal : {SIGINT, SIGTERM}) {
-    const Result<void> done = loop_->on_signal(signal, [this] { interrupt(); });
+    const auto done = loop_->on_signal(signal, [this] { interrupt(); });
     if (!done) return fmt::format("signals cannot be handled: {}", done.error().message());
   }
   return std::nullopt;
