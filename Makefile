@@ -8,6 +8,7 @@ MAKEFLAGS += --no-print-directory
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 60
 PYTHON := /usr/bin/python3
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -40,6 +41,7 @@ build: setup ## the release build, into build/release
 
 .PHONY: lab
 lab: build ## the full matrix of the lab (long)
+	@cmake --build --preset release --target contenders_foreign
 	@$(PYTHON) -m versus full
 
 .PHONY: bench
@@ -61,6 +63,15 @@ asan: setup ## every C++ test under the address and undefined-behaviour sanitize
 tsan: setup ## every C++ test under the thread sanitizer
 	@$(call build,tsan)
 	@$(call check,tsan)
+
+.PHONY: fuzz
+fuzz: setup ## feed the protocol parsers broken input, FUZZ_SECONDS (60) each; what is found stays in build/fuzz/found
+	@$(call build,fuzz) --target fuzzers
+	@for program in build/fuzz/bin/*_fuzz; do \
+	    name=$$(basename "$$program" _fuzz); mkdir -p "build/fuzz/found/$$name"; echo "fuzz: $$name"; \
+	    "$$program" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
+	        -artifact_prefix="build/fuzz/found/$$name-" "build/fuzz/found/$$name" "fuzz/corpus/$$name"; \
+	done
 
 .PHONY: cover
 cover: setup ## line coverage of the library's tests, as a table and build/cover/report/index.html

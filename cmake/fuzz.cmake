@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# One program per fuzz/*_fuzz.cc. Under the fuzz preset it is a libFuzzer; in every other build it replays its corpus
+# (fuzz/corpus/NAME, found by an earlier run or written by hand) as an ordinary test.
+file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/*_fuzz.cc)
+add_custom_target(fuzzers)
+foreach(source ${fuzz_sources})
+  cmake_path(GET source STEM program)
+  string(REGEX REPLACE "_fuzz$" "" name ${program})
+  add_executable(${program} ${source})
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${program} PRIVATE peal peal_flags)
+  add_dependencies(fuzzers ${program})
+  if("${PEAL_SANITIZE}" MATCHES "fuzzer")
+    target_link_options(${program} PRIVATE -fsanitize=fuzzer)
+  else()
+    target_sources(${program} PRIVATE ${PROJECT_SOURCE_DIR}/fuzz/replay.cc)
+    add_test(NAME fuzz.${name} COMMAND ${program} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${name})
+    set_tests_properties(fuzz.${name} PROPERTIES TIMEOUT 60 LABELS fuzz)
+  endif()
+endforeach()

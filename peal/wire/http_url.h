@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HttpUrl: an absolute http or https URL (RFC 3986, RFC 9110 4.2) taken apart into what a client needs: where to
+// connect and what to ask for. Pure functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <string>
+#include <string_view>
+
+namespace peal {
+
+struct HttpUrl {
+  std::string scheme;  // "http" or "https"
+  std::string host;    // a name in lower case, or an address; an IPv6 address without its brackets
+  uint16_t port = 0;   // 80 or 443 unless the URL says another
+  std::string target;  // path and query as written, to be sent as they are; "/" at least
+
+  // `http://host[:port][/path][?query][#fragment]`, the scheme in any case. The fragment is dropped: it is not sent
+  // (RFC 9110 4.2.5). Refused, with a sentence that names the trouble: user information (RFC 9110 4.2.4), an empty
+  // host, a port outside 1 to 65535, an IPv6 zone, and whatever is not visible ASCII.
+  static std::expected<HttpUrl, std::string> parse(std::string_view text);
+
+  bool is_https() const { return scheme == "https"; }
+  bool is_default_port() const { return port == (is_https() ? 443 : 80); }
+  // As an authority, with brackets where the host has a colon and without the scheme's own port: the value of a Host
+  // field (RFC 9112 3.2).
+  std::string authority() const;
+};
+
+}  // namespace peal

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GuardedBytes: a copy of some bytes whose last one is the last of its page, with an unmapped page behind it. Whoever
+// reads one byte too far crashes.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include <peal/base/assert.h>
+
+namespace peal::test {
+
+class GuardedBytes {
+ public:
+  explicit GuardedBytes(std::size_t capacity_bytes) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    room_bytes_ = (capacity_bytes + page - 1) / page * page;
+    mapped_bytes_ = room_bytes_ + page;
+    void* memory = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    PEAL_ASSERT(memory != MAP_FAILED, "no {} bytes to test with", mapped_bytes_);
+    start_ = static_cast<char*>(memory);
+    PEAL_ASSERT(mprotect(start_ + room_bytes_, page, PROT_NONE) == 0, "no guard behind {} bytes", room_bytes_);
+  }
+  GuardedBytes(const GuardedBytes&) = delete;
+  GuardedBytes& operator=(const GuardedBytes&) = delete;
+  ~GuardedBytes() { munmap(start_, mapped_bytes_); }
+
+  // Puts `bytes` against the guard; the view is valid until the next call.
+  std::string_view hold(std::string_view bytes) {
+    PEAL_ASSERT(bytes.size() <= room_bytes_, "{} bytes into room for {}", bytes.size(), room_bytes_);
+    char* place = start_ + room_bytes_ - bytes.size();
+    if (!bytes.empty()) std::memcpy(place, bytes.data(), bytes.size());
+    return {place, bytes.size()};
+  }
+
+ private:
+  char* start_;
+  std::size_t room_bytes_;
+  std::size_t mapped_bytes_;
+};
+
+}  // namespace peal::test
