@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/process_files.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <peal/base/fd.h>
+
+namespace peal::load {
+namespace {
+
+constexpr size_t kStatFields = 22;  // from the third, the first after the name, to the resident pages
+
+// The whole file. Its size is not known before.
+Result<std::string> read_whole(const std::string& path) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return fail(errno);
+  std::string text;
+  std::array<char, 4096> part{};
+  for (;;) {
+    const ssize_t size = ::read(file.get(), part.data(), part.size());
+    if (size < 0) return fail(errno);
+    if (size == 0) return text;
+    text.append(part.data(), static_cast<size_t>(size));
+  }
+}
+
+std::string_view next_word(std::string_view& text) {
+  constexpr std::string_view kBlanks = " \t\n";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  const std::string_view word = text.substr(0, text.find_first_of(kBlanks));
+  text.remove_prefix(word.size());
+  return word;
+}
+
+// 0 for what is no number: the kernel wrote it.
+template <class Number>
+Number number_in(std::string_view word, int base = 10) {
+  Number number = 0;
+  std::from_chars(word.data(), word.data() + word.size(), number, base);
+  return number;
+}
+
+// What follows `key`, which has a line of its own; empty when it has none.
+std::string_view value_of(std::string_view text, std::string_view key) {
+  const size_t at = text.find(key);
+  if (at == text.npos) return {};
+  text.remove_prefix(at + key.size());
+  return next_word(text);
+}
+
+// The entries of `folder` that are numbers.
+template <class Use>
+void for_each_id(const std::string& folder, Use use) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
+    if (const int id = number_in<int>(entry->path().filename().native()); id > 0) use(id);
+  }
+}
+
+}  // namespace
+
+Result<clockid_t> cpu_clock_of(int pid) {
+  clockid_t clock{};
+  if (const int error = ::clock_getcpuclockid(pid, &clock); error != 0) return fail(error);
+  return clock;
+}
+
+std::optional<Duration> cpu_time(clockid_t clock) {
+  timespec time{};
+  if (::clock_gettime(clock, &time) != 0) return std::nullopt;
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+Result<ProcessStat> read_process_stat(int pid) {
+  const Result<std::string> text = read_whole(fmt::format("/proc/{}/stat", pid));
+  if (!text) {
+    const bool out_of_fds = text.error() == errno_code(EMFILE) || text.error() == errno_code(ENFILE);
+    if (out_of_fds) return std::unexpected(text.error());
+    // hidepid says that there is no such file; the clock says that there is such a process.
+    return fail(cpu_clock_of(pid) ? EACCES : ESRCH);
+  }
+  // "PID (NAME) STATE PARENT ...": a name may hold anything, parentheses and blanks included.
+  std::string_view left = *text;
+  left.remove_prefix(std::min(left.rfind(')'), left.size() - 1) + 1);
+  std::array<std::string_view, kStatFields> words;
+  for (std::string_view& word : words) word = next_word(left);
+  const auto field = [&words](size_t number) { return words[number - 3]; };  // as proc(5) numbers them
+  const int64_t ticks = number_in<int64_t>(field(16)) + number_in<int64_t>(field(17));
+  return ProcessStat{.parent = number_in<int>(field(4)),
+                     .alive = field(3) != "Z" && field(3) != "X",
+                     .started = number_in<uint64_t>(field(22)),
+                     .children_cpu = std::chrono::nanoseconds(std::chrono::seconds(ticks)) / ::sysconf(_SC_CLK_TCK),
+                     .resident_bytes = number_in<uint64_t>(field(24)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE))};
+}
+
+std::unordered_map<int, ThreadStatus> read_thread_statuses(int pid) {
+  std::unordered_map<int, ThreadStatus> threads;
+  const std::string folder = fmt::format("/proc/{}/task", pid);
+  for_each_id(folder, [&](int thread) {
+    const Result<std::string> text = read_whole(fmt::format("{}/{}/status", folder, thread));
+    if (!text) return;
+    const auto ignored = number_in<uint64_t>(value_of(*text, "\nSigIgn:"), 16);
+    threads[thread] = {.voluntary_switches = number_in<uint64_t>(value_of(*text, "\nvoluntary_ctxt_switches:")),
+                       .involuntary_switches = number_in<uint64_t>(value_of(*text, "\nnonvoluntary_ctxt_switches:")),
+                       .ignores_children = (ignored >> (SIGCHLD - 1) & 1) != 0};
+  });
+  return threads;
+}
+
+std::optional<uint64_t> read_proportional_bytes(int pid) {
+  constexpr uint64_t kKibibyte = 1024;
+  const Result<std::string> text = read_whole(fmt::format("/proc/{}/smaps_rollup", pid));
+  if (text) return number_in<uint64_t>(value_of(*text, "\nPss:")) * kKibibyte;
+  // A process that has ended but was not waited for has this file and no memory.
+  const Result<ProcessStat> stat = read_process_stat(pid);
+  if (stat ? !stat->alive : stat.error() == errno_code(ESRCH)) return 0;
+  return std::nullopt;
+}
+
+ChildFinder::Way ChildFinder::best_way() {
+  static const bool has_files = ::access("/proc/thread-self/children", F_OK) == 0;
+  return has_files ? Way::kFiles : Way::kScan;
+}
+
+ChildFinder::ChildFinder(Way way) : way_(way) {
+  if (way != Way::kScan) return;
+  for_each_id("/proc", [this](int pid) {
+    if (const Result<ProcessStat> stat = read_process_stat(pid)) children_.emplace(stat->parent, pid);
+  });
+}
+
+std::vector<int> ChildFinder::children_of(int pid) const {
+  std::vector<int> children;
+  if (way_ == Way::kScan) {
+    const auto [first, last] = children_.equal_range(pid);
+    for (auto child = first; child != last; ++child) children.push_back(child->second);
+    return children;
+  }
+  const std::string folder = fmt::format("/proc/{}/task", pid);
+  for_each_id(folder, [&](int thread) {
+    const Result<std::string> text = read_whole(fmt::format("{}/{}/children", folder, thread));
+    if (!text) return;
+    std::string_view left = *text;
+    for (std::string_view word = next_word(left); !word.empty(); word = next_word(left)) {
+      children.push_back(number_in<int>(word));
+    }
+  });
+  return children;
+}
+
+}  // namespace peal::load

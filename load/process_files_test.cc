@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/process_files.h>
+
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <load/forked_server.h>
+
+namespace peal::load {
+namespace {
+
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+TEST(ProcessFiles, a_name_with_parentheses_hides_nothing) {
+  Cue named;
+  Cue end;
+  ForkedServer process([&] {
+    ::prctl(PR_SET_NAME, ") Z 1 (");
+    named.tell();
+    end.await();
+  });
+  named.await();
+  const Result<ProcessStat> stat = read_process_stat(process.pid());
+  ASSERT_TRUE(stat);
+  EXPECT_EQ(stat->parent, ::getpid());
+  EXPECT_TRUE(stat->alive);
+  EXPECT_GT(stat->resident_bytes, 0U);
+  EXPECT_GE(stat->started, read_process_stat(::getpid())->started);
+  end.tell();
+}
+
+TEST(ProcessFiles, a_process_that_ended_is_there_until_somebody_waits_for_it) {
+  const int pid = fork_child([] {});
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
+  EXPECT_FALSE(read_process_stat(pid).value().alive);
+  EXPECT_EQ(read_proportional_bytes(pid), 0U);
+  EXPECT_TRUE(cpu_clock_of(pid));
+  wait_for(pid);
+  EXPECT_EQ(read_process_stat(pid).error(), errno_code(ESRCH));
+  EXPECT_EQ(cpu_clock_of(pid).error(), errno_code(ESRCH));
+  EXPECT_THAT(read_thread_statuses(pid), IsEmpty());
+  EXPECT_EQ(read_proportional_bytes(pid), 0U);
+}
+
+TEST(ProcessFiles, both_ways_find_the_children_of_all_threads) {
+  Cue end;
+  int of_thread = 0;
+  const int of_main = fork_child([&] { end.await(); });
+  Cue forked;
+  Cue join;
+  std::thread thread([&] {
+    of_thread = fork_child([&] { end.await(); });
+    forked.tell();
+    join.await();
+  });
+  forked.await();
+  for (const ChildFinder::Way way : {ChildFinder::Way::kFiles, ChildFinder::Way::kScan}) {
+    if (way == ChildFinder::Way::kFiles && ChildFinder::best_way() != way) continue;
+    const ChildFinder finder(way);
+    EXPECT_THAT(finder.children_of(::getpid()), UnorderedElementsAre(of_main, of_thread));
+    EXPECT_THAT(finder.children_of(of_main), IsEmpty());
+  }
+  EXPECT_EQ(read_thread_statuses(::getpid()).size(), 2U);
+  for (int i = 0; i < 2; ++i) end.tell();
+  join.tell();
+  thread.join();
+  wait_for(of_main);
+  wait_for(of_thread);
+}
+
+TEST(ProcessFiles, who_ignores_the_end_of_children_is_known) {
+  Cue ready;
+  Cue end;
+  ForkedServer process([&] {
+    ::signal(SIGCHLD, SIG_IGN);
+    ready.tell();
+    end.await();
+  });
+  ready.await();
+  EXPECT_TRUE(read_thread_statuses(process.pid()).at(process.pid()).ignores_children);
+  EXPECT_FALSE(read_thread_statuses(::getpid()).at(::getpid()).ignores_children);
+  end.tell();
+}
+
+}  // namespace
+}  // namespace peal::load
