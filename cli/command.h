@@ -19,6 +19,8 @@ inline constexpr int kCalledWrongly = 2;
 
 void add_serve(CLI::App& app, int& exit_code);
 void add_load(CLI::App& app, int& exit_code);
+void add_drum(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
 
 // Prints "peal: <sentence>" to stderr and returns `code`.
 int complain(int code, std::string_view sentence);

@@ -10,6 +10,8 @@ int main(int argc, char** argv) {
   int exit_code = peal::cli::kDone;
   peal::cli::add_serve(app, exit_code);
   peal::cli::add_load(app, exit_code);
+  peal::cli::add_drum(app, exit_code);
+  peal::cli::add_doctor(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `peal drum`: passes bytes around a ring of fds, and says what the event loop took for it.
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <cli/command.h>
+#include <load/drum_report.h>
+#include <load/drum_ring.h>
+
+namespace peal::cli {
+namespace {
+
+// As they stand on the command line.
+struct DrumWords {
+  load::DrumOptions options;
+  bool timeouts = false;
+  bool rearm = false;
+  std::string json;
+};
+
+int report(const DrumWords& words, const load::DrumOutcome& outcome) {
+  const std::string json = load::drum_json(words.options, outcome);
+  if (words.json == "-") {
+    fmt::print("{}", json);
+    return kDone;
+  }
+  fmt::print("{}", load::drum_text(words.options, outcome));
+  if (words.json.empty()) return kDone;
+  std::ofstream file(words.json, std::ios::trunc);
+  file << json;
+  if (file.flush().good()) return kDone;
+  return complain(kFailed, fmt::format("the figures could not be written to {}", words.json));
+}
+
+int check_and_drum(DrumWords& words) {
+  load::DrumOptions& options = words.options;
+  if (words.rearm && !words.timeouts) {
+    return complain(kCalledWrongly, "--rearm says what happens to the idle timers, which --timeouts asks for");
+  }
+  if (words.timeouts) options.idle = words.rearm ? load::DrumIdle::kRearm : load::DrumIdle::kTouch;
+  if (std::string trouble = load::drum_trouble(options); !trouble.empty()) return complain(kCalledWrongly, trouble);
+  if (EngineTrouble trouble = engine_trouble(options.engine); trouble.code != kDone) {
+    return complain(trouble.code, trouble.sentence);
+  }
+  if (std::string misfit = load::drum_misfit(options, raise_fd_limit()); !misfit.empty()) {
+    return complain(kFailed, misfit);
+  }
+  if (!words.json.empty() && words.json != "-" && !std::ofstream(words.json, std::ios::app)) {
+    return complain(kFailed, fmt::format("{} cannot be written", words.json));
+  }
+  const std::expected<load::DrumOutcome, std::string> outcome = load::run_drum(options);
+  return outcome ? report(words, *outcome) : complain(kFailed, outcome.error());
+}
+
+}  // namespace
+
+void add_drum(CLI::App& app, int& exit_code) {
+  CLI::App* drum = app.add_subcommand("drum", "Pass bytes around a ring of socketpairs: what the event loop costs");
+  auto words = std::make_shared<DrumWords>();
+  load::DrumOptions& options = words->options;
+  drum->add_option("-n,--pairs", options.pairs, "Socketpairs in the ring")->capture_default_str();
+  drum->add_option("-a,--active", options.active, "Bytes on their way at once")->capture_default_str();
+  drum->add_option("-w,--writes", options.writes, "How often a byte is passed on, in all")->capture_default_str();
+  drum->add_option("--rounds", options.rounds, "Rounds; the first stands apart")->capture_default_str();
+  drum->add_flag("--timeouts", words->timeouts, "Every watcher has an idle timer of 10 to 11 s, touched at each byte");
+  drum->add_flag("--rearm", words->rearm, "Each byte moves the timer itself, instead of touching it");
+  drum->add_option("--engine", options.engine, "auto, io_uring, epoll, poll or select")->capture_default_str();
+  drum->add_flag("--pipes", options.pipes, "Pipes instead of socketpairs");
+  drum->add_option("--json", words->json, "Write the figures of every round to this file; -: to stdout, and only them");
+  drum->footer(
+      "total: registering all watchers anew, then the loop; loop: from there until the last byte is received.\n"
+      "Example:\n  peal drum -n 1000 -a 100 -w 1000 --engine epoll --timeouts");
+  drum->callback([words, &exit_code] { exit_code = check_and_drum(*words); });
+}
+
+}  // namespace peal::cli

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `peal drum` says and answers. The rounds themselves are tested in load/.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cli/command.h>
+
+namespace peal::cli {
+namespace {
+
+using testing::HasSubstr;
+
+struct DrumAnswer {
+  int exit_code = -1;
+  std::string out;
+  std::string error;
+};
+
+DrumAnswer drum(std::vector<std::string> words) {
+  CLI::App app{"peal", "peal"};
+  DrumAnswer answer;
+  add_drum(app, answer.exit_code);
+  words.insert(words.begin(), "drum");
+  std::ranges::reverse(words);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {  // as main() does
+    answer.exit_code = complain(kCalledWrongly, error.what());
+  }
+  answer.out = testing::internal::GetCapturedStdout();
+  answer.error = testing::internal::GetCapturedStderr();
+  return answer;
+}
+
+void expect_refused(int code, std::vector<std::string> words, std::string_view sentence) {
+  const DrumAnswer answer = drum(std::move(words));
+  EXPECT_EQ(answer.exit_code, code);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_THAT(answer.error, HasSubstr(sentence));
+  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+}
+
+TEST(DrumCommand, what_is_called_wrongly_is_said_in_one_sentence) {
+  expect_refused(kCalledWrongly, {"-n", "0"}, "-n takes 1 to");
+  expect_refused(kCalledWrongly, {"-n", "5", "-a", "6"}, "6 drumsticks are too many for 5 pairs");
+  expect_refused(kCalledWrongly, {"--rounds", "1"}, "--rounds takes 2 to");
+  expect_refused(kCalledWrongly, {"--engine", "steam"}, "there is no engine 'steam'");
+  expect_refused(kCalledWrongly, {"--engine", "sim"}, "the simulator has no fds to watch");
+  expect_refused(kCalledWrongly, {"--rearm"}, "which --timeouts asks for");
+  expect_refused(kCalledWrongly, {"-w", "many"}, "--writes");
+  expect_refused(kCalledWrongly, {"--tempo", "fast"}, "--tempo");
+}
+
+TEST(DrumCommand, more_pairs_than_the_fd_limit_allows) { expect_refused(kFailed, {"-n", "9000000"}, "fds: at most "); }
+
+TEST(DrumCommand, select_refuses_what_lies_beyond_its_reach) {
+  if (raise_fd_limit() < 2500) GTEST_SKIP() << "too few fds to get there";
+  expect_refused(kFailed, {"-n", "1200", "--engine", "select"}, "select(2) takes only fds below FD_SETSIZE");
+}
+
+TEST(DrumCommand, figures_that_cannot_be_written_are_noticed_before_the_run) {
+  expect_refused(kFailed, {"--json", "/nowhere/at/all.json"}, "/nowhere/at/all.json cannot be written");
+}
+
+TEST(DrumCommand, a_run_reports_to_stdout_and_to_the_file) {
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / fmt::format("drum-{}.json", ::getpid());
+  const DrumAnswer answer = drum(
+      {"-n", "20", "-a", "2", "-w", "30", "--rounds", "3", "--timeouts", "--engine", "epoll", "--json", file.string()});
+  EXPECT_EQ(answer.exit_code, kDone) << answer.error;
+  EXPECT_THAT(answer.out, HasSubstr("20 socketpairs, 2 active, 30 writes, 3 rounds"));
+  const nlohmann::json json = nlohmann::json::parse(std::ifstream(file));
+  EXPECT_EQ(json["rounds"].size(), 3U);
+  EXPECT_EQ(json["idle"], "touch");
+  std::filesystem::remove(file);
+}
+
+TEST(DrumCommand, figures_to_stdout_come_alone) {
+  const DrumAnswer answer = drum({"--pairs", "10", "--rounds", "2", "--pipes", "--timeouts", "--rearm", "--json", "-"});
+  EXPECT_EQ(answer.exit_code, kDone) << answer.error;
+  const nlohmann::json json = nlohmann::json::parse(answer.out);
+  EXPECT_EQ(json["transport"], "pipe");
+  EXPECT_EQ(json["idle"], "rearm");
+  EXPECT_EQ(json["rounds"][0]["receives"], 101);
+}
+
+}  // namespace
+}  // namespace peal::cli
