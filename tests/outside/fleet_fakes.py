@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stand-ins for what scripts/fleet calls: an ssh that runs the command here, a peal that obeys --start-at, and a clock
+that is wrong. A host is a name; what its peal does is said by an environment variable of that name."""
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+PATIENCE_SECONDS = 60
+
+# As ssh does: joins its words, has a shell of the "host" take them apart again, ends when that shell does.
+SSH = """#!/bin/sh
+while [ "$1" = -o ]; do shift 2; done
+host=$1
+shift
+if [ "$host" = gone ]; then
+  echo "ssh: connect to host gone port 22: No route to host" >&2
+  exit 255
+fi
+if [ -d "$FAKES/$host" ]; then PATH="$FAKES/$host:$PATH"; fi
+FAKE_HOST=$host
+export PATH FAKE_HOST
+exec sh -c "$*"
+"""
+
+DATE = """#!/bin/sh
+/bin/date -d '+3 seconds' "$@"
+"""
+
+NO_DATE = """#!/bin/sh
+/bin/date +%s.N
+"""
+
+PEAL = """#!/usr/bin/python3
+import json, os, signal, sys, time
+words = sys.argv[1:]
+if words[:2] == ["load", "merge"]:
+    cut = words.index("--json")
+    merged = {"merged": [json.load(open(name)) for name in words[2:cut]]}
+    json.dump(merged, open(words[cut + 1], "w"))
+    print("merged", cut - 2)
+    sys.exit(int(os.environ.get("FAKE_MERGE", 0)))
+host = os.environ.get("FAKE_HOST", "local")
+does = os.environ.get("does_" + host, "0")
+with open(os.environ["FAKE_STARTED"], "a") as started:
+    started.write(f"{os.getpid()} {host}\\n")
+start_at = float(words[words.index("--start-at") + 1])
+if does == "hang":
+    signal.pause()
+if does == "usage":
+    sys.exit("peal: there is no such option")
+time.sleep(max(start_at - time.time(), 0))
+if does == "garbage":
+    print("{")
+else:
+    print(json.dumps({"host": host, "start_at": start_at, "words": words}))
+print("a report in words", file=sys.stderr)
+sys.exit(0 if does == "garbage" else int(does))
+"""
+
+
+def write_program(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+
+
+class Fakes:
+    """The stand-ins, in a folder; `environment` holds what they need."""
+
+    def __init__(self, folder):
+        self.folder, self.started = folder, folder / "started"
+        write_program(folder / "ssh", SSH)
+        write_program(folder / "peal", PEAL)
+        write_program(folder / "skewed/date", DATE)
+        write_program(folder / "clockless/date", NO_DATE)
+        os.mkfifo(self.started)
+        # Open at both ends, so that nobody waits for the other one; it holds far more than these few lines.
+        self.pipe = os.open(self.started, os.O_RDWR)
+        self.fleets, self.generators = [], []
+        self.environment = os.environ | {"FAKES": str(folder), "FAKE_STARTED": str(self.started)}
+
+    def close(self):
+        """Whatever a failing test left running ends here; a fleet that ends takes its generators along."""
+        for process in self.fleets:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+        for pid in self.generators:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        os.close(self.pipe)
+
+    def wait_for_generators(self, count):
+        """The process ids of so many generators, once they run."""
+        lines = b""
+        while lines.count(b"\n") < count:
+            lines += os.read(self.pipe, 4096)
+        self.generators += [int(line.split()[0]) for line in lines.splitlines()]
+        return self.generators
+
+    def fleet(self, *words, **does):
+        """A fleet under way; `does` says what hosts do: an exit code, or hang, garbage, usage."""
+        environment = self.environment | {f"does_{host}": str(what) for host, what in does.items()}
+        options = ["--ssh", f"{self.folder}/ssh -o BatchMode=yes", "--peal", self.folder / "peal", "--local-peal",
+                   self.folder / "peal", "--out", self.folder / "out", "--delay", "200ms"]
+        self.fleets.append(subprocess.Popen([ROOT / "scripts/fleet", *map(str, options), *words], env=environment,
+                                            text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        return self.fleets[-1]
+
+    def run(self, *words, **does):
+        """Its exit code, and what it printed to either stream."""
+        with self.fleet(*words, **does) as process:
+            out, error = process.communicate(timeout=PATIENCE_SECONDS)
+        return process.returncode, out, error
