@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is compared: the table of contenders, and anyone else's given as NAME=COMMAND."""
+"""Who is compared: the table of contenders, and anyone else's given as NAME=COMMAND.
 
+A contender is of one kind, by what it speaks; an experiment takes those of its own kind. What each is, how it is tuned
+and what is unequal stands in docs/contenders.md.
+"""
+
+import os
 import re
 import shlex
 import shutil
@@ -8,6 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PLACEHOLDERS = ("listen", "host", "port", "threads")
+PINGPONG = "pingpong"  # sends back whatever bytes arrive
+HTTP = "http"  # gives the answer of contenders/common/contender_http.h
+KINDS = (PINGPONG, HTTP)
+SYSTEM_FOLDERS = ":/usr/sbin:/usr/local/sbin"  # where servers live, and no user's PATH leads
 TWIN = "peal-epoll-twin"
 TWIN_OF = "peal-epoll"
 
@@ -26,6 +35,8 @@ class Contender:
     shown: bool = True  # the A/A twin has no row of its own in the tables of contenders
     usual: bool = True  # a variant that is not usual runs only where it is named
     given: bool = False  # named on the command line: it need not print where it listens
+    kind: str = PINGPONG
+    needs: str = ""  # another program it starts
 
     def words(self, host: str, port: int, threads: int) -> list[str]:
         values = {"listen": f"{host}:{port}", "host": host, "port": str(port), "threads": str(threads)}
@@ -41,7 +52,19 @@ class Contender:
 
     def missing(self) -> str:
         """Why this contender cannot run here, or ""."""
-        return "" if shutil.which(self.program) else f"{self.program} is not there"
+        if not shutil.which(self.program):
+            return _why_unbuilt(self.program) or f"{self.program} is not there"
+        if self.needs and not shutil.which(self.needs, path=os.environ.get("PATH", os.defpath) + SYSTEM_FOLDERS):
+            return f"{self.needs} is not installed"
+        return ""
+
+
+def _why_unbuilt(program: str) -> str:
+    """What the build left beside where `program` would be, when it knew why it could not build it."""
+    try:
+        return Path(program + ".missing").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
 
 
 def built_in(bin_dir: Path) -> list[Contender]:
@@ -51,6 +74,9 @@ def built_in(bin_dir: Path) -> list[Contender]:
 
     def peer(name: str, note: str, **more) -> Contender:
         return Contender(name, (str(folder / name.replace("-", "_")), *words), note, **more)
+
+    def http(name: str, note: str, **more) -> Contender:
+        return peer(name, note, kind=HTTP, **more)
 
     def peal(name: str, engine: str, note: str) -> Contender:
         return Contender(name, (str(bin_dir / "peal"), "serve", "pingpong", "--engine", engine, *words), note)
@@ -63,14 +89,33 @@ def built_in(bin_dir: Path) -> list[Contender]:
         peer("asio-shared", "asio, one io_context shared by all threads"),
         peer("asio-per-thread", "asio, one io_context per thread"),
         peer("libuv", "libuv's streams"),
+        peer("libev", "libev's watchers, reading and writing by hand"),
+        peer("ace", "ACE's event handlers on ACE_Dev_Poll_Reactor, one per thread"),
+        peer("poco", "POCO's SocketReactor, one per thread behind a ParallelSocketAcceptor"),
         peal("peal-epoll", "epoll", "peal on epoll"),
         peal("peal-uring", "io_uring", "peal on io_uring"),
+        http("http-raw-epoll", "a bare epoll loop in C that answers HTTP: the floor"),
+        http("http-raw-uring", "a bare io_uring loop in C that answers HTTP"),
+        http("http-nginx", "nginx, its answer in its configuration; a worker per thread", needs="nginx"),
+        http("http-libevent", "libevent's evhttp, one per thread"),
+        http("http-beast", "Boost.Beast on asio, one io_context per thread"),
+        http("http-poco", "POCO's HTTPServer; a thread per connection, whatever is asked"),
+        http("http-go", "Go's net/http on as many processors as threads"),
+        http("http-hyper", "Rust's hyper on tokio, one runtime per thread"),
+        http("http-python", "Python's http.server; a thread per connection, whatever is asked"),
     ]
 
 
 def given(text: str) -> Contender:
-    """The contender in NAME=COMMAND. Raises BadContender."""
+    """The contender in NAME=COMMAND or KIND:NAME=COMMAND. Raises BadContender."""
     name, equals, command = text.partition("=")
+    kind, colon, rest = name.partition(":")
+    if colon:
+        name = rest
+        if kind not in KINDS:
+            raise BadContender(f"'{kind}' is not what a contender can speak: {' or '.join(KINDS)}.")
+    else:
+        kind = PINGPONG
     if not equals or not command.strip():
         raise BadContender(f"'{text}' is not NAME=COMMAND.")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}", name):
@@ -83,7 +128,7 @@ def given(text: str) -> Contender:
                            "{threads}.") from error
     if filled == " ".join(words) or not ("{listen}" in command or "{port}" in command):
         raise BadContender(f"The command of '{name}' must hold {{listen}} or {{port}}, so that it can be told where.")
-    return Contender(name, words, "given on the command line", given=True)
+    return Contender(name, words, "given on the command line", given=True, kind=kind)
 
 
 def twin(contenders: list[Contender], folder: Path) -> Contender | None:
@@ -97,13 +142,17 @@ def twin(contenders: list[Contender], folder: Path) -> Contender | None:
     return Contender(TWIN, (str(copy), *original.command[1:]), "the same program at a second path (A/A)", shown=False)
 
 
-def choose(bin_dir: Path, extra: list[str], only: list[str]) -> tuple[list[Contender], list[str]]:
-    """The contenders asked for that can run, and a sentence for each that cannot. Raises BadContender."""
-    table = built_in(bin_dir) + [given(text) for text in extra]
+def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "") -> tuple[list[Contender], list[str]]:
+    """The contenders asked for, of every kind or of one, that can run, and a sentence for each that cannot.
+
+    Raises BadContender. Two may share a name when they are of different kinds: no experiment takes both.
+    """
+    table = [c for c in built_in(bin_dir) + [given(text) for text in extra] if kind in ("", c.kind)]
     names = [contender.name for contender in table]
-    for name in names:
-        if names.count(name) > 1:
-            raise BadContender(f"There are two contenders named '{name}'.")
+    seen = [(contender.kind, contender.name) for contender in table]
+    for who in seen:
+        if seen.count(who) > 1:
+            raise BadContender(f"There are two contenders named '{who[1]}'.")
     for name in only:
         if name not in names:
             raise BadContender(f"There is no contender '{name}'; there are {', '.join(names)}.")

@@ -20,7 +20,7 @@ def test_quotes_keep_words_together():
 
 @pytest.mark.parametrize("text", ["mine", "mine=", "=./server {port}", "mi ne=./s {port}", "mine=./server",
                                   "mine=./s {threads}", "mine=./s {port} {nonsense}", "mine=./s '{port}",
-                                  "mine=./s {0} {port}"])
+                                  "mine=./s {0} {port}", "gopher:mine=./s {port}", "http:=./s {port}"])
 def test_a_malformed_contender_is_one_sentence(text):
     with pytest.raises(roster.BadContender) as raised:
         roster.given(text)
@@ -37,7 +37,36 @@ def test_the_table_serves_as_the_contract_says(tmp_path):
 def test_who_is_not_built_is_named(tmp_path):
     ready, absent = roster.choose(make_bin(tmp_path / "bin", ("raw_epoll",)), [], [])
     assert [contender.name for contender in ready] == ["raw-epoll", "peal-epoll", "peal-uring"]
-    assert any(line.startswith("libuv: ") for line in absent) and len(absent) == 5
+    usual = [contender for contender in roster.built_in(tmp_path) if contender.usual]
+    assert any(line.startswith("libuv: ") for line in absent) and len(absent) == len(usual) - 3
+
+
+def test_what_the_build_knew_is_repeated(tmp_path):
+    folder = make_bin(tmp_path / "bin", ())
+    (folder / "contenders" / "http_go.missing").write_text("go is not installed\n")
+    _, absent = roster.choose(folder, [], ["http-go"])
+    assert absent == ["http-go: go is not installed"]
+
+
+def test_a_launcher_without_its_program_cannot_run(tmp_path, monkeypatch):
+    folder = make_bin(tmp_path / "bin", ("http_nginx",))
+    monkeypatch.setattr(roster, "SYSTEM_FOLDERS", "")
+    monkeypatch.setenv("PATH", str(folder))
+    assert roster.choose(folder, [], ["http-nginx"]) == ([], ["http-nginx: nginx is not installed"])
+    (folder / "nginx").write_text("")
+    (folder / "nginx").chmod(0o755)
+    assert [contender.name for contender in roster.choose(folder, [], ["http-nginx"])[0]] == ["http-nginx"]
+
+
+def test_an_experiment_takes_those_of_its_kind(tmp_path):
+    folder = make_bin(tmp_path / "bin", ("raw_epoll", "http_raw_epoll", "http_python"))
+    extra = ["mine=/bin/cat {port}", "http:mine=/bin/cat {listen}"]
+    everyone, _ = roster.choose(folder, extra, [])
+    speaking = {kind: [c.name for c in roster.choose(folder, extra, [], kind)[0]] for kind in roster.KINDS}
+    assert speaking == {"pingpong": ["raw-epoll", "peal-epoll", "peal-uring", "mine"],
+                        "http": ["http-raw-epoll", "http-python", "mine"]}
+    assert len(everyone) == sum(map(len, speaking.values()))
+    assert roster.given("pingpong:mine=/bin/cat {port}").kind == roster.PINGPONG
 
 
 def test_only_those_asked_for_run_and_a_stranger_is_refused(tmp_path):

@@ -47,7 +47,7 @@ class Context:
     extra: list[str]
 
     def __post_init__(self) -> None:
-        self._ready = roster.choose(self.bin_dir, self.extra, [])[0]
+        self._ready = roster.choose(self.bin_dir, self.extra, [], roster.PINGPONG)[0]
 
     def contenders(self, names: tuple[str, ...] = ()) -> list[Contender]:
         """Those that can run; of `names` alone, unless everyone was asked for."""

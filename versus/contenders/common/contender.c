@@ -25,7 +25,7 @@ void fail(const char* what) {
 static void usage(void) {
   fprintf(stderr,
           "usage: %s --listen IPV4:PORT [--threads N]\n"
-          "Sends back whatever bytes arrive. Port 0 takes a free one; the address is printed once it listens.\n"
+          "Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n"
           "example: %s --listen 127.0.0.1:9981 --threads 2\n",
           program_invocation_short_name, program_invocation_short_name);
   exit(2);

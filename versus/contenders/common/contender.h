@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What every contender shares, so that each file holds only the code under comparison: the command line, the listening
-// socket, the signals and main(). A contender sends back whatever bytes arrive, unframed, and implements serve().
+// socket, the signals and main(). A ping-pong contender sends back whatever bytes arrive, unframed; an HTTP contender
+// answers as contender_http.h says. Each implements serve().
 // main() has ignored SIGPIPE, raised the fd limit to its ceiling and made SIGTERM and SIGINT end the process with 0.
 #pragma once
 #include <netinet/in.h>

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ACE as its users write an echo: an ACE_Event_Handler over an ACE_SOCK_Stream, on an ACE_Reactor that runs the epoll
+// implementation (ACE_Dev_Poll_Reactor), one reactor and one listener per thread. The other way, threads sharing one
+// ACE_TP_Reactor, rests on select() and ends at 1024 sockets. Tuned: write first; a queue and an interest in
+// writability only while a write came short, and reading rests meanwhile; one warm read buffer per thread.
+// What cannot be changed: this reactor hands out one event at a time and registers the socket anew after each.
+#include <sys/resource.h>
+
+#include <cerrno>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ace/Dev_Poll_Reactor.h>
+#include <ace/Event_Handler.h>
+#include <ace/Init_ACE.h>
+#include <ace/Reactor.h>
+#include <ace/SOCK_Acceptor.h>
+#include <ace/SOCK_Stream.h>
+
+#include "contender.h"
+
+namespace {
+
+constexpr size_t kReadBytes = size_t{64} * 1024;
+
+// Deletes itself when it is closed, as handlers do.
+class AceEcho final : public ACE_Event_Handler {
+ public:
+  AceEcho(ACE_Reactor* owner, std::span<char> buffer) : ACE_Event_Handler(owner), buffer_(buffer) {}
+
+  ACE_SOCK_Stream& peer() { return peer_; }
+  ACE_HANDLE get_handle() const override { return peer_.get_handle(); }
+
+  int handle_input(ACE_HANDLE) override {
+    const ssize_t got = peer_.recv(buffer_.data(), buffer_.size());
+    if (got < 0 && would_block()) return 0;
+    if (got <= 0) return -1;
+    const ssize_t written = peer_.send(buffer_.data(), static_cast<size_t>(got));
+    if (written == got) return 0;
+    if (written < 0 && !would_block()) return -1;
+    const size_t done = written < 0 ? 0 : static_cast<size_t>(written);
+    unsent_.assign(buffer_.data() + done, static_cast<size_t>(got) - done);
+    sent_ = 0;
+    reactor()->cancel_wakeup(this, READ_MASK);
+    reactor()->schedule_wakeup(this, WRITE_MASK);
+    return 0;
+  }
+
+  int handle_output(ACE_HANDLE) override {
+    const ssize_t written = peer_.send(unsent_.data() + sent_, unsent_.size() - sent_);
+    if (written < 0) return would_block() ? 0 : -1;
+    sent_ += static_cast<size_t>(written);
+    if (sent_ < unsent_.size()) return 0;
+    std::string().swap(unsent_);
+    reactor()->cancel_wakeup(this, WRITE_MASK);
+    reactor()->schedule_wakeup(this, READ_MASK);
+    return 0;
+  }
+
+  int handle_close(ACE_HANDLE, ACE_Reactor_Mask) override {
+    reactor()->remove_handler(this, ALL_EVENTS_MASK | DONT_CALL);
+    peer_.close();
+    delete this;
+    return 0;
+  }
+
+ private:
+  static bool would_block() { return errno == EWOULDBLOCK || errno == EINTR; }
+
+  ACE_SOCK_Stream peer_;
+  std::span<char> buffer_;
+  std::string unsent_;
+  size_t sent_ = 0;
+};
+
+class AceAcceptor final : public ACE_Event_Handler {
+ public:
+  AceAcceptor(ACE_Reactor* owner, int listener) : ACE_Event_Handler(owner), buffer_(kReadBytes) {
+    acceptor_.set_handle(listener);
+  }
+
+  ACE_HANDLE get_handle() const override { return acceptor_.get_handle(); }
+
+  int handle_input(ACE_HANDLE) override {
+    for (;;) {
+      auto* echo = new AceEcho(reactor(), buffer_);
+      if (acceptor_.accept(echo->peer()) != 0) {
+        delete echo;
+        return on_accept_error();
+      }
+      echo->peer().enable(ACE_NONBLOCK);
+      if (reactor()->register_handler(echo, READ_MASK) != 0) echo->handle_close(ACE_INVALID_HANDLE, 0);
+    }
+  }
+
+  int handle_timeout(const ACE_Time_Value&, const void*) override {
+    reactor()->schedule_wakeup(this, ACCEPT_MASK);
+    return 0;
+  }
+
+ private:
+  int on_accept_error() {
+    if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      // Out of fds: without a pause the acceptor would spin.
+      reactor()->cancel_wakeup(this, ACCEPT_MASK);
+      reactor()->schedule_timer(this, nullptr, ACE_Time_Value(0, kContenderRetryMs * 1000));
+    }
+    return 0;
+  }
+
+  ACE_SOCK_Acceptor acceptor_;
+  std::vector<char> buffer_;
+};
+
+void serve_thread(int listener) {
+  struct rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) fail("getrlimit");
+  // It restarts waits that a signal interrupts; without a notification pipe, as no other thread calls it.
+  ACE_Dev_Poll_Reactor implementation(files.rlim_cur, true, nullptr, nullptr, 1, nullptr, 0);
+  ACE_Reactor reactor(&implementation);
+  AceAcceptor acceptor(&reactor, listener);
+  if (reactor.register_handler(&acceptor, ACE_Event_Handler::ACCEPT_MASK) != 0) fail("register_handler");
+  reactor.run_reactor_event_loop();
+  fail("run_reactor_event_loop");
+}
+
+}  // namespace
+
+int serve(const contender_options* options) {
+  ACE::init();
+  return serve_on_each_thread(options, serve_thread);
+}

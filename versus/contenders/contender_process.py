@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A contender's program under test: started on a free port, spoken to, ended.
+
+Runs against built programs: PEAL_BIN_DIR names the folder that holds contenders/. What was not built is skipped.
+"""
+import os
+import resource
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin")) / "contenders"
+PATIENCE_S = 30
+
+
+def program(name):
+    path = BIN_DIR / name
+    if not path.exists():
+        pytest.skip(f"{path} was not built")
+    return str(path)
+
+
+class Server:
+    def __init__(self, name, threads=1, fd_limit=None):
+        def limit_fds():
+            if fd_limit:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (fd_limit, fd_limit))
+
+        self.process = subprocess.Popen([program(name), "--listen", "127.0.0.1:0", "--threads", str(threads)],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                        preexec_fn=limit_fds)
+        line = self.process.stdout.readline()
+        if not line.startswith("listening on 127.0.0.1:"):
+            self.end()
+            pytest.fail(f"{name} did not start: {line!r}")
+        self.port = int(line.rsplit(":", 1)[1])
+        self.address = f"127.0.0.1:{self.port}"
+
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S)
+
+    def end(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        try:
+            _, errors = self.process.communicate(timeout=PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            _, errors = self.process.communicate()
+        if "io_uring is not available here" in errors:
+            pytest.skip("io_uring is not available here")
+        return self.process.returncode
+
+    def cpu_seconds(self):
+        return time_of(self.process.pid)
+
+
+def time_of(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every HTTP contender gives the one answer of contender_http.h, byte for byte, and keeps to the protocol around it."""
+import os
+import re
+import signal
+import socket
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from contender_process import PATIENCE_S, Server, program
+
+SERVERS = ["http_raw_epoll", "http_raw_uring", "http_nginx", "http_libevent", "http_beast", "http_poco", "http_go",
+           "http_hyper", "http_python"]
+OWN_ORDER = {"http_go", "http_hyper"}  # as many bytes, in an order that cannot be changed
+ONE_METHOD_FOR_ALL = {"http_nginx"}  # its `return` does not look at the method
+BODY = b"Hello, World!"
+DATE = rb"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"
+LINES = [rb"Server: (bench|nginx)", b"Date: " + DATE, b"Content-Type: text/plain", b"Content-Length: 13",
+         b"Connection: keep-alive"]
+ANSWER_BYTES = 154
+GET = b"GET /collect?v=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
+RESET = struct.pack("ii", 1, 0)
+
+
+@pytest.fixture(params=SERVERS, scope="module")
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def server(name):
+    """One process for all the tests of a contender."""
+    running = Server(name)
+    yield running
+    assert running.end() == 0, "the server must outlive its clients and end well"
+
+
+class Client:
+    """A connection whose answers are read one by one; what came beyond them is kept."""
+
+    def __init__(self, server):
+        self.stream = server.connect()
+        self.stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.rest = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stream.close()
+
+    def send(self, data):
+        self.stream.sendall(data)
+
+    def more(self):
+        try:
+            chunk = self.stream.recv(1 << 16)
+        except ConnectionResetError:
+            chunk = b""
+        self.rest += chunk
+        return bool(chunk)
+
+    def answer(self, has_body=True):
+        """The next answer, whole: (all of it, status, headers by name in small letters, body)."""
+        while b"\r\n\r\n" not in self.rest:
+            assert self.more(), f"the server closed after {self.rest!r}"
+        head, _, rest = self.rest.partition(b"\r\n\r\n")
+        status, *lines = head.split(b"\r\n")
+        headers = {key.lower(): value for key, value in (line.split(b": ", 1) for line in lines)}
+        length = int(headers.get(b"content-length", b"0")) if has_body else 0
+        while len(rest) < length:
+            assert self.more(), f"the server closed within the body {rest!r}"
+            rest = self.rest[len(head) + 4:]
+        self.rest = rest[length:]
+        return head + b"\r\n\r\n" + rest[:length], int(status.split()[1]), headers, rest[:length]
+
+    def closed(self):
+        """Whether the server closes without another byte."""
+        return self.rest == b"" and not self.more()
+
+
+def assert_common(answer, name):
+    whole, status, _, body = answer
+    assert status == 200 and body == BODY and len(whole) == ANSWER_BYTES
+    first, *lines = whole.partition(b"\r\n\r\n")[0].split(b"\r\n")
+    assert first == b"HTTP/1.1 200 OK"
+    wanted = LINES
+    if name in OWN_ORDER:
+        lines, wanted = sorted(lines), sorted(LINES, key=lambda line: line.split(b":")[0])
+    assert len(lines) == len(wanted)
+    for line, pattern in zip(lines, wanted):
+        assert re.fullmatch(pattern, line), line
+
+
+@pytest.mark.parametrize("target", [b"/", b"/collect", b"/collect?v=1", b"/?x"])
+def test_the_answer_is_everybodys(server, name, target):
+    with Client(server) as client:
+        client.send(b"GET " + target + b" HTTP/1.1\r\nHost: 127.0.0.1\r\nUser-Agent: test\r\nAccept: */*\r\n\r\n")
+        assert_common(client.answer(), name)
+
+
+def test_a_connection_stays_for_the_next_request(server, name):
+    with Client(server) as client:
+        for _ in range(3):
+            client.send(GET)
+            assert_common(client.answer(), name)
+
+
+def test_sixteen_requests_in_one_write(server, name):
+    with Client(server) as client:
+        for _ in range(3):
+            client.send(GET * 16)
+            for _ in range(16):
+                assert_common(client.answer(), name)
+
+
+def test_more_requests_than_any_buffer_holds(server, name):
+    count = 5000  # 770 KB of answers
+    with Client(server) as client:
+        client.stream.setblocking(False)
+        left = GET * count
+        while left:  # until everything is sent, or the server waits for us to read
+            try:
+                left = left[client.stream.send(left):]
+            except BlockingIOError:
+                client.stream.settimeout(PATIENCE_S)
+                client.more()
+                client.stream.setblocking(False)
+        client.stream.settimeout(PATIENCE_S)
+        for _ in range(count):
+            assert client.answer()[3] == BODY
+
+
+def test_a_request_split_at_every_byte(server, name):
+    with Client(server) as client:
+        for at in range(1, len(GET)):
+            client.send(GET[:at])
+            os.sched_yield()
+            client.send(GET[at:])
+            assert_common(client.answer(), name)
+        for byte in GET:
+            client.send(bytes([byte]))
+        assert_common(client.answer(), name)
+
+
+def test_half_of_the_next_request_comes_with_this_one(server, name):
+    with Client(server) as client:
+        client.send(GET + GET[:20])
+        assert_common(client.answer(), name)
+        client.send(GET[20:] + GET[:1])
+        assert_common(client.answer(), name)
+        client.send(GET[1:])
+        assert_common(client.answer(), name)
+
+
+def test_who_asks_to_close_is_closed(server, name):
+    with Client(server) as client:
+        client.send(b"GET /collect?v=1 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        whole, status, headers, body = client.answer()
+        assert status == 200 and body == BODY and headers[b"connection"] == b"close"
+        assert len(whole) == ANSWER_BYTES - len(b"keep-alive") + len(b"close")
+        assert client.closed()
+
+
+def test_five_hundred_short_connections(server, name):
+    for _ in range(500):
+        with Client(server) as client:
+            client.send(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            assert client.answer()[3] == BODY
+
+
+def test_head_has_no_body(server, name):
+    with Client(server) as client:
+        for _ in range(2):
+            client.send(b"HEAD /collect?v=1 HTTP/1.1\r\nHost: a\r\n\r\n")
+            _, status, headers, _ = client.answer(has_body=False)
+            assert status == 200 and headers[b"content-length"] == b"13"
+        client.send(GET)
+        assert_common(client.answer(), name)
+
+
+def test_another_path_is_not_found(server, name):
+    for target in (b"/nothing", b"/collec", b"/collect/", b"/collects?v=1"):
+        with Client(server) as client:
+            client.send(b"GET " + target + b" HTTP/1.1\r\nHost: a\r\n\r\n")
+            assert client.answer()[1] == 404
+
+
+def test_another_method_is_refused(server, name):
+    with Client(server) as client:
+        client.send(b"POST /collect HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n")
+        status = client.answer()[1]
+    assert status in ((200,) if name in ONE_METHOD_FOR_ALL else (405, 501))
+
+
+@pytest.mark.parametrize("header_bytes", [32 << 10, 128 << 10])
+def test_a_huge_header_is_refused_and_harms_nobody(server, name, header_bytes):
+    if name == "http_python" and header_bytes < 1 << 16:
+        pytest.skip("its limit is 64 KiB")
+    with Client(server) as client:
+        try:
+            client.send(b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * header_bytes + b"\r\n\r\n")
+        except OSError:
+            pass  # it closed while we were sending
+        if client.more():
+            assert 400 <= client.answer()[1] < 500
+    with Client(server) as client:
+        client.send(GET)
+        assert_common(client.answer(), name)
+
+
+def test_garbage_is_refused_and_harms_nobody(server, name):
+    for garbage in (b"\r\n\r\n\r\n\r\nx", b"GET", b"GET /", b"\0" * 100, b" "):
+        with Client(server) as client:
+            client.send(garbage + b"\r\n\r\n")
+            client.stream.shutdown(socket.SHUT_WR)
+            while client.more():
+                pass
+            assert b" 200 " not in client.rest
+    with Client(server) as client:
+        client.send(GET)
+        assert_common(client.answer(), name)
+
+
+def test_resets_do_not_kill_it(server, name):
+    for _ in range(50):
+        stream = server.connect()
+        stream.sendall(GET * 100)
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        stream.close()
+    with Client(server) as client:
+        client.send(GET)
+        assert_common(client.answer(), name)
+
+
+def test_two_hundred_connections_on_two_threads(name):
+    server = Server(name, threads=2)
+    try:
+        clients = [Client(server) for _ in range(200)]
+        for _ in range(2):
+            for client in clients:
+                client.send(GET)
+            for client in clients:
+                assert_common(client.answer(), name)
+        for client in clients:
+            client.stream.close()
+    finally:
+        assert server.end() == 0
+
+
+def gone(pid):
+    """Whether the process ends, waited for without a sleep: nobody but the kernel can tell when an orphan is gone."""
+    deadline = time.monotonic() + PATIENCE_S
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+        os.sched_yield()
+    return not Path(f"/proc/{pid}").exists()
+
+
+def children_of(pid):
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(word) for task in tasks for word in (task / "children").read_text().split()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_zero_and_leaves_nothing(name, number, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    server = Server(name, threads=2)
+    with Client(server) as client:
+        client.send(GET)
+        assert_common(client.answer(), name)
+        children = children_of(server.process.pid)
+        assert server.end(number) == 0
+    assert all(gone(child) for child in children)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arguments", [[], ["--listen"], ["--listen", "nonsense"],
+                                       ["--listen", "127.0.0.1:0", "-x", "1"],
+                                       ["--listen", "127.0.0.1:0", "--threads", "0"]])
+def test_called_wrongly_it_says_how(name, arguments):
+    result = subprocess.run([program(name), *arguments], capture_output=True, text=True, timeout=PATIENCE_S)
+    assert result.returncode == 2
+    assert result.stderr.startswith("usage: ")

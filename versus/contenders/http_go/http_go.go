@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Go's net/http: a goroutine per connection on --threads processors. net/http writes its headers sorted, then its own
+// Date and Content-Length; that order cannot be changed, the bytes are as many. It answers one request at a time.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+)
+
+const body = "Hello, World!"
+
+var (
+	server     = []string{"bench"}
+	plain      = []string{"text/plain"}
+	keepAlive  = []string{"keep-alive"}
+	bodyLength = []string{"13"}
+)
+
+func answer(writer http.ResponseWriter, request *http.Request) {
+	header := writer.Header()
+	header["Server"] = server
+	if request.URL.Path != "/" && request.URL.Path != "/collect" {
+		http.NotFound(writer, request)
+		return
+	}
+	if request.Method != http.MethodGet && request.Method != http.MethodHead {
+		header["Allow"] = []string{"GET, HEAD"}
+		http.Error(writer, "not allowed", http.StatusMethodNotAllowed)
+		return
+	}
+	header["Content-Type"] = plain
+	header["Content-Length"] = bodyLength
+	header["Connection"] = keepAlive // net/http says "close" to whoever asked for it
+	io.WriteString(writer, body)
+}
+
+func usage() {
+	fmt.Fprintf(os.Stderr, "usage: http_go --listen IPV4:PORT [--threads N]\n"+
+		"Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n")
+	os.Exit(2)
+}
+
+func main() {
+	flags := flag.NewFlagSet("http_go", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	address := flags.String("listen", "", "")
+	threads := flags.Int("threads", 1, "")
+	if flags.Parse(os.Args[1:]) != nil || flags.NArg() > 0 || *threads < 1 {
+		usage()
+	}
+	if _, err := net.ResolveTCPAddr("tcp4", *address); err != nil || *address == "" {
+		usage()
+	}
+	runtime.GOMAXPROCS(*threads)
+	ends := make(chan os.Signal, 1)
+	signal.Notify(ends, syscall.SIGTERM, syscall.SIGINT)
+	go func() {
+		<-ends
+		os.Exit(0)
+	}()
+	listener, err := net.Listen("tcp4", *address)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "http_go:", err)
+		os.Exit(1)
+	}
+	fmt.Printf("listening on %s\n", listener.Addr())
+	// net/http adds 4096 to its limit.
+	serving := http.Server{Handler: http.HandlerFunc(answer), MaxHeaderBytes: 4096}
+	fmt.Fprintln(os.Stderr, "http_go:", serving.Serve(listener))
+	os.Exit(1)
+}

@@ -1,0 +1,133 @@
+#!/usr/bin/python3 -IS
+# SPDX-License-Identifier: BSD-3-Clause
+"""nginx, answering from its configuration alone: N single-threaded workers, each with a listener of its own.
+
+Writes the configuration into a temporary folder and becomes nginx, so that this process is nginx's master: SIGTERM
+ends it with 0, and its children are the workers. A child made before says where it listens and removes the folder.
+"""
+import os
+import resource
+import shutil
+import socket
+import sys
+import tempfile
+import time
+
+START_LIMIT_S = 10.0
+MOST_THREADS = 256
+BACKLOG = 4096
+MOST_CONNECTIONS = 8192  # of a worker; each costs it memory from the start
+OTHER_FDS = 64
+
+CONFIGURATION = """
+daemon off;
+{user}
+worker_processes {threads};
+pid {folder}/pid;
+error_log stderr emerg;
+events {{
+  use epoll;
+  worker_connections {connections};
+  multi_accept on;
+}}
+http {{
+  access_log off;
+  server_tokens off;
+  default_type text/plain;
+  keepalive_requests 2000000000;
+  keepalive_timeout 1h;
+  keepalive_time 24h;
+  client_body_temp_path {folder}/body;
+  proxy_temp_path {folder}/proxy;
+  fastcgi_temp_path {folder}/fastcgi;
+  uwsgi_temp_path {folder}/uwsgi;
+  scgi_temp_path {folder}/scgi;
+  server {{
+    listen {host}:{port} reuseport backlog={backlog};
+    location = / {{ return 200 "Hello, World!"; }}
+    location = /collect {{ return 200 "Hello, World!"; }}
+    location / {{ return 404; }}
+  }}
+}}
+"""
+
+
+def usage():
+    print("usage: http_nginx --listen IPV4:PORT [--threads N]\n"
+          "Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n"
+          "example: http_nginx --listen 127.0.0.1:9981 --threads 2", file=sys.stderr)
+    sys.exit(2)
+
+
+def options(words):
+    """Host, port and threads."""
+    values = {"--listen": "", "--threads": "1"}
+    if len(words) % 2 or any(word not in values for word in words[::2]):
+        usage()
+    values.update(zip(words[::2], words[1::2]))
+    host, _, port = values["--listen"].rpartition(":")
+    try:
+        socket.inet_aton(host)
+        port, threads = int(port), int(values["--threads"])
+    except (OSError, ValueError):
+        usage()
+    if not 0 <= port < 65536 or not 1 <= threads <= MOST_THREADS:
+        usage()
+    return host, port, threads
+
+
+def hold(host, port):
+    """A socket that holds the port until nginx listens on it too: bound, never listening.
+
+    A free port is held without SO_REUSEADDR, or the next process to ask for a free one might be given the same.
+    """
+    holder = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(port != 0))
+    holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    holder.bind((host, port))
+    return holder
+
+
+def announce(host, port, folder, master):
+    """Waits for nginx to listen, says where, and leaves nothing in the file system."""
+    deadline = time.monotonic() + START_LIMIT_S
+    while time.monotonic() < deadline and os.getppid() == master:
+        try:
+            socket.create_connection((host, port), timeout=1).close()
+            break
+        except OSError:
+            time.sleep(0.002)
+    else:
+        host = ""
+    shutil.rmtree(folder, ignore_errors=True)
+    if host:
+        print(f"listening on {host}:{port}", flush=True)
+
+
+def main():
+    host, port, threads = options(sys.argv[1:])
+    nginx = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+    if not nginx:
+        sys.exit("http_nginx: nginx is not installed")
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        holder = hold(host, port)
+    except OSError as error:
+        sys.exit(f"http_nginx: bind: {error.strerror}")
+    port = holder.getsockname()[1]
+    folder = tempfile.mkdtemp(prefix="http-nginx-")
+    user = "" if os.geteuid() else "user root;"
+    connections = min(MOST_CONNECTIONS, hard - OTHER_FDS)
+    with open(f"{folder}/nginx.conf", "w", encoding="utf-8") as file:
+        file.write(CONFIGURATION.format(folder=folder, host=host, port=port, threads=threads, backlog=BACKLOG,
+                                        connections=connections, user=user))
+    master = os.getpid()
+    if os.fork() == 0:
+        announce(host, port, folder, master)
+        os._exit(0)
+    os.execv(nginx, [nginx, "-e", "stderr", "-p", folder, "-c", f"{folder}/nginx.conf"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// POCO's reactor as its users write an echo: a handler per connection, whose methods a SocketReactor calls. Threads as
+// POCO makes them: a ParallelSocketAcceptor deals the connections to one reactor per thread, in turn; accepting has a
+// thread of its own, which rests once all are connected. Tuned: write first; an interest in writability and a queue
+// only while a write came short, and reading rests meanwhile; one warm read buffer per thread.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <Poco/Net/ParallelSocketAcceptor.h>
+#include <Poco/Net/ServerSocket.h>
+#include <Poco/Net/SocketNotification.h>
+#include <Poco/Net/SocketReactor.h>
+#include <Poco/Net/StreamSocket.h>
+#include <Poco/Observer.h>
+#include <Poco/Thread.h>
+
+#include "contender.h"
+
+namespace {
+
+using Poco::Observer;
+using Poco::Net::ReadableNotification;
+using Poco::Net::ServerSocket;
+using Poco::Net::SocketReactor;
+using Poco::Net::StreamSocket;
+using Poco::Net::WritableNotification;
+
+constexpr int kReadBytes = 64 * 1024;
+
+// Deletes itself when it is closed, as service handlers do.
+class PocoEcho {
+ public:
+  PocoEcho(StreamSocket& socket, SocketReactor& reactor) : socket_(socket), reactor_(reactor) {
+    socket_.setBlocking(false);
+    reactor_.addEventHandler(socket_, readable());
+    reactor_.wakeUp();  // a reactor without sockets sleeps
+  }
+
+  PocoEcho(const PocoEcho&) = delete;
+  PocoEcho& operator=(const PocoEcho&) = delete;
+
+  void on_readable(ReadableNotification* notification) {
+    notification->release();
+    thread_local std::array<char, kReadBytes> buffer;
+    int got = 0;
+    int written = 0;
+    try {
+      got = socket_.receiveBytes(buffer.data(), kReadBytes);
+      if (got > 0) written = std::max(0, socket_.sendBytes(buffer.data(), got));
+    } catch (const Poco::Exception&) {
+      got = 0;
+    }
+    if (got == 0) {
+      close();
+    } else if (written < got) {
+      unsent_.assign(buffer.data() + written, static_cast<size_t>(got - written));
+      reactor_.removeEventHandler(socket_, readable());
+      reactor_.addEventHandler(socket_, writable());
+    }
+  }
+
+  void on_writable(WritableNotification* notification) {
+    notification->release();
+    try {
+      const int written = socket_.sendBytes(unsent_.data(), static_cast<int>(unsent_.size()));
+      unsent_.erase(0, static_cast<size_t>(std::max(0, written)));
+    } catch (const Poco::Exception&) {
+      close();
+      return;
+    }
+    if (!unsent_.empty()) return;
+    std::string().swap(unsent_);
+    reactor_.removeEventHandler(socket_, writable());
+    reactor_.addEventHandler(socket_, readable());
+  }
+
+ private:
+  ~PocoEcho() = default;
+
+  Observer<PocoEcho, ReadableNotification> readable() { return {*this, &PocoEcho::on_readable}; }
+  Observer<PocoEcho, WritableNotification> writable() { return {*this, &PocoEcho::on_writable}; }
+
+  void close() {
+    if (unsent_.empty()) {
+      reactor_.removeEventHandler(socket_, readable());
+    } else {
+      reactor_.removeEventHandler(socket_, writable());
+    }
+    delete this;
+  }
+
+  StreamSocket socket_;
+  SocketReactor& reactor_;
+  std::string unsent_;
+};
+
+// POCO's own, but for what it does when the fds run out.
+class PocoAcceptor : public Poco::Net::ParallelSocketAcceptor<PocoEcho, SocketReactor> {
+ public:
+  PocoAcceptor(ServerSocket& listener, SocketReactor& reactor, unsigned threads)
+      : ParallelSocketAcceptor(listener, threads), listener_(listener) {
+    reactor.addEventHandler(listener,
+                            Poco::Observer<PocoAcceptor, ReadableNotification>(*this, &PocoAcceptor::on_acceptable));
+  }
+
+  void on_acceptable(ReadableNotification* notification) {
+    notification->release();
+    try {
+      StreamSocket socket = listener_.acceptConnection();
+      createServiceHandler(socket);
+    } catch (const Poco::Exception&) {
+      // Out of fds: without a pause the acceptor would spin. Nobody else uses this thread.
+      Poco::Thread::sleep(kContenderRetryMs);
+    }
+  }
+
+ private:
+  ServerSocket listener_;
+};
+
+}  // namespace
+
+int serve(const contender_options* options) {
+  const Poco::Net::SocketAddress address(reinterpret_cast<const sockaddr*>(&options->address), sizeof options->address);
+  ServerSocket listener;
+  listener.bind(address, true);
+  listener.listen(kContenderBacklog);
+  listener.impl()->setNoDelay(true);
+  SocketReactor reactor;
+  PocoAcceptor acceptor(listener, reactor, static_cast<unsigned>(options->threads));
+  announce(listener.impl()->sockfd());
+  reactor.run();
+  fail("SocketReactor::run");
+}
