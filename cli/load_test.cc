@@ -8,54 +8,23 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cli/command.h>
+#include <load/scripted_http.h>
 #include <load/scripted_server.h>
+#include <tests/support/load_call.h>
 
 namespace peal::cli {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
-struct Answer {
-  int exit_code = -1;
-  std::string out;
-  std::string error;
-};
-
-Answer load(std::vector<std::string> words) {
-  CLI::App app{"peal", "peal"};
-  Answer answer;
-  add_load(app, answer.exit_code);
-  words.insert(words.begin(), {"load", "pingpong"});
-  std::ranges::reverse(words);
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  app.parse(words);
-  answer.out = testing::internal::GetCapturedStdout();
-  answer.error = testing::internal::GetCapturedStderr();
-  return answer;
-}
-
-void expect_called_wrongly(std::vector<std::string> words, std::string_view sentence) {
-  const Answer answer = load(std::move(words));
-  EXPECT_EQ(answer.exit_code, kCalledWrongly);
-  EXPECT_THAT(answer.error, HasSubstr(sentence));
-  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
-}
-
-TEST(LoadCommand, what_is_called_wrongly_is_said_in_one_sentence) {
-  expect_called_wrongly({"nowhere"}, "'nowhere' is not an address");
-  expect_called_wrongly({"127.0.0.1:1", "--size", "0"}, "--size takes 1 to 16777216 bytes");
-  expect_called_wrongly({"127.0.0.1:1", "--duration", "10"}, "--duration takes a time such as 10s");
-  expect_called_wrongly({"127.0.0.1:1", "--warmup", "soon"}, "--warmup takes a time");
-  expect_called_wrongly({"127.0.0.1:1", "--rate", "much"}, "--rate takes messages a second");
-  expect_called_wrongly({"127.0.0.1:1", "--spin", "wild"}, "--spin takes off, auto or a bound");
-  expect_called_wrongly({"127.0.0.1:1", "--threads", "2"}, "2 threads cannot share 1 connection");
-  expect_called_wrongly({"127.0.0.1:1", "--source-addresses", "here"}, "'here' is not a numeric address");
+Answer pingpong(std::vector<std::string> words) {
+  words.insert(words.begin(), "pingpong");
+  return call_load(std::move(words));
 }
 
 TEST(LoadCommand, more_fds_than_the_limit_allows) {
-  const Answer answer = load({"127.0.0.1:1", "--connections", "1000000"});
+  const Answer answer = pingpong({"127.0.0.1:1", "--connections", "1000000"});
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_THAT(answer.error, HasSubstr("1000000 connections need"));
   EXPECT_THAT(answer.error, HasSubstr("ulimit -Hn"));
@@ -63,43 +32,137 @@ TEST(LoadCommand, more_fds_than_the_limit_allows) {
 
 TEST(LoadCommand, a_target_where_nobody_listens) {
   const std::string gone = [] { return load::ScriptedServer().address().to_string(); }();
-  const Answer answer = load({gone});
+  const Answer answer = pingpong({gone, "--connect-timeout", "200ms"});
   EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_EQ(answer.error, "peal: cannot connect to " + gone + ": Connection refused\n");
+  EXPECT_THAT(answer.error, HasSubstr("peal: cannot connect to " + gone));
+  EXPECT_THAT(answer.error, HasSubstr("Connection refused"));
+}
+
+TEST(LoadCommand, a_server_that_never_answers) {
+  const load::ScriptedServer server(load::Manner::kSilent);
+  const Answer answer =
+      pingpong({server.address().to_string(), "--duration", "50ms", "--warmup", "0s", "--timeout", "20ms"});
+  EXPECT_EQ(answer.exit_code, kFailed) << "nothing came back in its whole life";
+  EXPECT_THAT(answer.out, HasSubstr("latency     no message came back")) << "the report comes all the same";
+  EXPECT_THAT(answer.error, HasSubstr("peal: not one message came back from " + server.address().to_string()));
 }
 
 TEST(LoadCommand, an_engine_that_does_not_exist) {
-  const Answer answer = load({"127.0.0.1:1", "--engine", "steam"});
+  const Answer answer = pingpong({"127.0.0.1:1", "--engine", "steam"});
   EXPECT_NE(answer.exit_code, kDone);
   EXPECT_THAT(answer.error, HasSubstr("steam"));
 }
 
 TEST(LoadCommand, a_report_that_cannot_be_written_is_noticed_before_the_run) {
-  const Answer answer = load({"127.0.0.1:1", "--json", "/nowhere/at/all.json"});
-  EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("/nowhere/at/all.json cannot be written"));
+  for (const char* option : {"--json", "--ndjson", "--hdr", "--openmetrics"}) {
+    const Answer answer = pingpong({"127.0.0.1:1", option, "/nowhere/at/all"});
+    EXPECT_EQ(answer.exit_code, kFailed);
+    EXPECT_THAT(answer.error, HasSubstr("/nowhere/at/all cannot be written"));
+  }
 }
 
-TEST(LoadCommand, a_run_reports_to_stdout_and_to_the_file) {
+TEST(LoadCommand, a_run_reports_to_stdout_and_to_the_files) {
   const load::ScriptedServer server;
-  const std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / fmt::format("load-{}.json", ::getpid());
-  const Answer answer = load({server.address().to_string(), "--connections", "2", "--duration", "100ms", "--warmup",
-                              "10ms", "--rate", "500/s", "--engine", "epoll", "--json", file.string()});
+  const TemporaryFolder folder;
+  const Answer answer = pingpong({server.address().to_string(),
+                                  "--connections",
+                                  "2",
+                                  "--duration",
+                                  "120ms",
+                                  "--warmup",
+                                  "10ms",
+                                  "--interval",
+                                  "20ms",
+                                  "--rate",
+                                  "500/s",
+                                  "--engine",
+                                  "epoll",
+                                  "--json",
+                                  folder.file("json"),
+                                  "--ndjson",
+                                  folder.file("ndjson"),
+                                  "--hdr",
+                                  folder.file("hdr"),
+                                  "--openmetrics",
+                                  folder.file("metrics")});
   EXPECT_TRUE(answer.exit_code == kDone || answer.exit_code == 3) << answer.error;
   EXPECT_EQ(answer.error, "") << "no live line where stderr is no terminal";
   EXPECT_THAT(answer.out, HasSubstr("2 asked, 2 open, 2 served"));
-  const nlohmann::json report = nlohmann::json::parse(std::ifstream(file));
+  const nlohmann::json report = nlohmann::json::parse(folder.text("json"));
   EXPECT_EQ(report["connections"]["open"], 2);
+  EXPECT_EQ(report["arrivals"], "constant 500/s");
   EXPECT_GT(report["messages"], 0);
-  std::filesystem::remove(file);
+  ASSERT_GT(report["intervals"].size(), 1U);
+  std::istringstream lines(folder.text("ndjson"));
+  size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    EXPECT_EQ(nlohmann::json::parse(line)["messages"], report["intervals"].at(count)["messages"]) << count;
+  }
+  EXPECT_EQ(count, report["intervals"].size());
+  const std::string log = folder.text("hdr");
+  EXPECT_EQ(static_cast<size_t>(std::ranges::count(log, '\n')), 4 + count);
+  EXPECT_THAT(folder.text("metrics"), testing::EndsWith("# EOF\n"));
+}
+
+TEST(LoadCommand, json_on_stdout_sends_the_report_to_stderr) {
+  const load::ScriptedServer server;
+  const Answer answer = pingpong({server.address().to_string(), "--duration", "50ms", "--warmup", "0s", "--json", "-"});
+  EXPECT_EQ(nlohmann::json::parse(answer.out)["tool"], "peal load");
+  EXPECT_THAT(answer.error, HasSubstr("1 asked, 1 open, 1 served"));
+}
+
+TEST(LoadCommand, live_lines_where_they_are_asked_for) {
+  const load::ScriptedServer server;
+  const Answer answer = pingpong(
+      {server.address().to_string(), "--duration", "100ms", "--warmup", "0s", "--interval", "20ms", "--live", "on"});
+  EXPECT_THAT(answer.error, HasSubstr("in flight 1  p50"));
+  EXPECT_THAT(answer.error, Not(HasSubstr("\x1b"))) << "no terminal, no escapes";
 }
 
 TEST(LoadCommand, a_server_that_sends_garbage_fails_a_gate) {
   const load::ScriptedServer server(load::Manner::kFlipByte, 64);
-  const Answer answer = load({server.address().to_string(), "--duration", "50ms", "--warmup", "0s"});
+  const Answer answer = pingpong({server.address().to_string(), "--duration", "50ms", "--warmup", "0s"});
   EXPECT_EQ(answer.exit_code, 3);
-  EXPECT_THAT(answer.out, HasSubstr("INVALID     Errors nobody asked for: wrong_bytes 1"));
+  EXPECT_THAT(answer.out, HasSubstr("INVALID     Errors nobody asked for: wrong_bytes"));
+}
+
+TEST(LoadCommand, http_requests_are_sent_and_judged_as_asked_for) {
+  const load::ScriptedHttp server([](size_t, size_t, const std::string& text) {
+    EXPECT_TRUE(text.starts_with("POST / HTTP/1.1\r\n")) << text;
+    EXPECT_THAT(text, HasSubstr("x-load: yes"));
+    EXPECT_THAT(text, testing::EndsWith("payload"));
+    return load::ScriptedAnswer{};
+  });
+  const std::vector<std::string> words{"http",        server.url(), "--method",     "POST",       "--header",
+                                       "x-load: yes", "--body",     "payload",      "--duration", "50ms",
+                                       "--warmup",    "0s",         "--expect-body"};
+  std::vector<std::string> right = words;
+  right.emplace_back("hello");
+  Answer answer = call_load(right);
+  EXPECT_EQ(answer.error, "");
+  EXPECT_THAT(answer.out, HasSubstr("POST of 7 bytes"));
+  EXPECT_THAT(answer.out, HasSubstr("first byte"));
+  std::vector<std::string> wrong = words;
+  wrong.emplace_back("goodbye");
+  answer = call_load(wrong);
+  EXPECT_THAT(answer.out, HasSubstr("answers were not what was asked for."));
+}
+
+TEST(LoadCommand, the_highest_rate_that_holds) {
+  const load::ScriptedServer server;
+  const TemporaryFolder folder;
+  // So lenient and so slow that any machine ends at a rate that was tried.
+  const Answer answer = pingpong({server.address().to_string(), "--duration", "20ms", "--warmup", "0s", "--rate", "500",
+                                  "--slo", "p50=1ns", "--find-max", "--json", folder.file("json")});
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_THAT(answer.out, HasSubstr("trial 1"));
+  EXPECT_THAT(answer.out, HasSubstr("does not hold: p50 is"));
+  EXPECT_THAT(answer.out, HasSubstr("No rate down to the last one tried holds (p50=1ns holds)."));
+  const nlohmann::json report = nlohmann::json::parse(folder.text("json"));
+  EXPECT_TRUE(report["rate"].is_null());
+  EXPECT_GT(report["trials"].size(), 2U);
+  EXPECT_EQ(report["trials"][0]["rate"], 500);
+  EXPECT_EQ(report["trials"][0]["report"]["arrivals"], "constant 500/s");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal serve pingpong`: sends back whatever bytes arrive, unframed.
+// `peal serve pingpong|echo`: the options, the signals and the life of a server; what is served is in echo_services.h.
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -10,8 +10,8 @@
 #include <fmt/core.h>
 
 #include <cli/command.h>
+#include <cli/echo_services.h>
 #include <load/load_options.h>
-#include <peal/coro/co_server.h>
 #include <peal/loop/loop_group.h>
 #include <peal/loop/stall_watchdog.h>
 #include <peal/net/server.h>
@@ -48,25 +48,22 @@ AcceptMode accept_mode(const std::string& name) {
   return name == "least-loaded" ? AcceptMode::kLeastLoaded : AcceptMode::kReusePort;
 }
 
-ConnectionCallbacks ping_pong() {
-  return {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }};
-}
-
-Task<> ping_pong_task(Stream stream) {
-  for (;;) {
-    auto input = co_await stream.read();
-    if (!input || input->empty() || !co_await stream.write(std::move(*input))) co_return;
-  }
-}
+// One service in the two styles it is written in.
+struct Service {
+  ConnectionCallbacks (*callbacks)();
+  Task<> (*task)(Stream);
+};
+constexpr Service kPingPong{ping_pong, ping_pong_task};
+constexpr Service kFramedEcho{framed_echo, framed_echo_task};
 
 // A server in one of the two styles.
 struct AnyServer {
   template <class LoopOrGroup>
-  AnyServer(LoopOrGroup& loops, const std::string& style, const ServerOptions& options) {
+  AnyServer(LoopOrGroup& loops, const Service& service, const std::string& style, const ServerOptions& options) {
     if (style == "coroutines") {
-      tasks.emplace(loops, ping_pong_task, options);
+      tasks.emplace(loops, service.task, options);
     } else {
-      callbacks.emplace(loops, ping_pong(), options);
+      callbacks.emplace(loops, service.callbacks(), options);
     }
   }
   Server& server() { return tasks ? tasks->server() : *callbacks; }
@@ -142,7 +139,8 @@ class Insight {
 };
 
 // Serves until SIGINT or SIGTERM. Signals come to this thread's loop; with several threads the group's loops serve.
-int serve(const ServeOptions& options, const SocketAddress& address, const Spin& spin, const Limits& limits) {
+int serve(const Service& service, const ServeOptions& options, const SocketAddress& address, const Spin& spin,
+          const Limits& limits) {
   LoopOptions loop_options{.engine = options.engine, .spin = spin};
   Result<std::unique_ptr<Loop>> main_loop =
       Loop::make(options.threads == 1 ? loop_options : LoopOptions{.engine = "epoll"});
@@ -160,8 +158,8 @@ int serve(const ServeOptions& options, const SocketAddress& address, const Spin&
                                .connection = {.idle_timeout = limits.idle_timeout},
                                .max_connections = options.max_connections,
                                .max_connections_per_address = options.max_per_address};
-  auto server = group ? std::make_unique<AnyServer>(*group, options.style, server_options)
-                      : std::make_unique<AnyServer>(**main_loop, options.style, server_options);
+  auto server = group ? std::make_unique<AnyServer>(*group, service, options.style, server_options)
+                      : std::make_unique<AnyServer>(**main_loop, service, options.style, server_options);
   Result<SocketAddress> bound = server->server().listen(address);
   if (!bound) return complain(kFailed, listen_trouble(options.listen, bound.error()));
   stopper.serves(server->server());
@@ -178,7 +176,7 @@ int serve(const ServeOptions& options, const SocketAddress& address, const Spin&
   return kDone;
 }
 
-int check_and_serve(const ServeOptions& options) {
+int check_and_serve(const Service& service, const ServeOptions& options) {
   Result<SocketAddress> address = SocketAddress::parse(options.listen);
   if (!address) {
     return complain(kCalledWrongly, fmt::format("'{}' is not an address: give HOST:PORT with a numeric host, "
@@ -207,10 +205,47 @@ int check_and_serve(const ServeOptions& options) {
     return complain(trouble.code, trouble.sentence);
   }
   raise_fd_limit();
-  return serve(options, *address, *spin,
+  return serve(service, options, *address, *spin,
                {.drain = *drain,
                 .idle_timeout = idle_timeout.value_or(Duration::zero()),
                 .stalls = stalls.value_or(Duration::zero())});
+}
+
+void add_service(CLI::App& serve, const Service& service, const char* name, const char* what, int& exit_code) {
+  CLI::App* command = serve.add_subcommand(name, what);
+  auto options = std::make_shared<ServeOptions>();
+  command->add_option("--listen", options->listen, "Address: HOST:PORT, [HOST]:PORT or unix:PATH; port 0: any free one")
+      ->capture_default_str();
+  command->add_option("--engine", options->engine, "auto, io_uring, epoll, poll or select")->capture_default_str();
+  command->add_option("--threads", options->threads, "Loops, each on a thread of its own")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{1}, kMostThreads));
+  command->add_option("--accept", options->accept, "Who accepts: reuseport, round-robin or least-loaded")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"reuseport", "round-robin", "least-loaded"}));
+  command->add_option("--spin", options->spin, "Look for events before sleeping: off, auto or a bound such as 50us")
+      ->capture_default_str();
+  command->add_option("--drain", options->drain, "How long SIGTERM waits for clients to end; a second one does not")
+      ->capture_default_str();
+  command->add_option("--idle-timeout", options->idle_timeout, "Close connections that are silent for so long, or off")
+      ->capture_default_str();
+  command
+      ->add_option("--max-connections", options->max_connections,
+                   "Over it the connection idle for longest is closed for a new one; 0: no cap")
+      ->capture_default_str();
+  command->add_option("--max-per-address", options->max_per_address, "The same for the connections of one IP address")
+      ->capture_default_str();
+  command->add_option("--style", options->style, "Write it with callbacks or with coroutines")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"callbacks", "coroutines"}));
+  command->add_option("--stalls", options->stalls, "Log the stack of what holds a loop for so long, or off")
+      ->capture_default_str();
+  command
+      ->add_option("--flight-recorder", options->flight_recorder,
+                   "Remember so many events a loop, and log a connection's when it ends badly; 0: none")
+      ->capture_default_str();
+  command->footer(fmt::format("Example:\n  peal serve {} --listen 127.0.0.1:9981 --engine epoll --threads 2", name));
+  command->callback([options, &service, &exit_code] { exit_code = check_and_serve(service, *options); });
 }
 
 }  // namespace
@@ -218,41 +253,9 @@ int check_and_serve(const ServeOptions& options) {
 void add_serve(CLI::App& app, int& exit_code) {
   CLI::App* serve = app.add_subcommand("serve", "Run a server until SIGINT or SIGTERM");
   serve->require_subcommand(1);
-  CLI::App* pingpong = serve->add_subcommand("pingpong", "Send back whatever bytes arrive, unframed");
-  auto options = std::make_shared<ServeOptions>();
-  pingpong
-      ->add_option("--listen", options->listen, "Address: HOST:PORT, [HOST]:PORT or unix:PATH; port 0: any free one")
-      ->capture_default_str();
-  pingpong->add_option("--engine", options->engine, "auto, io_uring, epoll, poll or select")->capture_default_str();
-  pingpong->add_option("--threads", options->threads, "Loops, each on a thread of its own")
-      ->capture_default_str()
-      ->check(CLI::Range(size_t{1}, kMostThreads));
-  pingpong->add_option("--accept", options->accept, "Who accepts: reuseport, round-robin or least-loaded")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"reuseport", "round-robin", "least-loaded"}));
-  pingpong->add_option("--spin", options->spin, "Look for events before sleeping: off, auto or a bound such as 50us")
-      ->capture_default_str();
-  pingpong->add_option("--drain", options->drain, "How long SIGTERM waits for clients to end; a second one does not")
-      ->capture_default_str();
-  pingpong->add_option("--idle-timeout", options->idle_timeout, "Close connections that are silent for so long, or off")
-      ->capture_default_str();
-  pingpong
-      ->add_option("--max-connections", options->max_connections,
-                   "Over it the connection idle for longest is closed for a new one; 0: no cap")
-      ->capture_default_str();
-  pingpong->add_option("--max-per-address", options->max_per_address, "The same for the connections of one IP address")
-      ->capture_default_str();
-  pingpong->add_option("--style", options->style, "Write it with callbacks or with coroutines")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"callbacks", "coroutines"}));
-  pingpong->add_option("--stalls", options->stalls, "Log the stack of what holds a loop for so long, or off")
-      ->capture_default_str();
-  pingpong
-      ->add_option("--flight-recorder", options->flight_recorder,
-                   "Remember so many events a loop, and log a connection's when it ends badly; 0: none")
-      ->capture_default_str();
-  pingpong->footer("Example:\n  peal serve pingpong --listen 127.0.0.1:9981 --engine epoll --threads 2");
-  pingpong->callback([options, &exit_code] { exit_code = check_and_serve(*options); });
+  add_service(*serve, kPingPong, "pingpong", "Send back whatever bytes arrive, unframed", exit_code);
+  add_service(*serve, kFramedEcho, "echo",
+              "Answer each frame, a 4-byte big-endian length and so many bytes, with itself", exit_code);
 }
 
 }  // namespace peal::cli

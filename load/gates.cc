@@ -20,8 +20,40 @@ auto is_verdict(Verdict verdict) {
 
 double milliseconds(double ns) { return ns / 1e6; }
 
-// What went wrong with the bytes and the connections.
-void judge_answers(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
+// Why Little's law says nothing of this run; empty when it does.
+std::string why_no_little(const LoadOptions& options, const Outcome& outcome) {
+  if (!options.closed_loop()) return {};
+  if (!options.requests_per_connection.endless() || outcome.total.counts.retired > 0) {
+    return "Little's law was not asked: connections are opened anew, and meanwhile nothing is in flight on them.";
+  }
+  if (!outcome.failures.empty()) {
+    return "Little's law was not asked: on connections that failed nothing was in flight.";
+  }
+  return {};
+}
+
+uint64_t clamped_times(const Outcome& outcome) {
+  uint64_t clamped = outcome.total.latency.clamped_count() + outcome.connect.clamped_count();
+  for (const auto* part : {&outcome.total.service, &outcome.total.send_lag, &outcome.total.first_byte}) {
+    if (*part) clamped += (*part)->clamped_count();
+  }
+  return clamped;
+}
+
+void judge_connections(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
+  if (outcome.opened < options.connections) {
+    found.push_back(
+        {"connections", kInvalid, fmt::format("{} of {} connections opened.", outcome.opened, options.connections)});
+  }
+  if (outcome.idle_open < options.idle_connections) {
+    found.push_back(
+        {"idle_connections", kInvalid,
+         fmt::format("{} of {} idle connections were open at the end.", outcome.idle_open, options.idle_connections)});
+  }
+}
+
+// What went wrong with the answers.
+void judge_answers(const Outcome& outcome, std::vector<Gate>& found) {
   if (!outcome.failures.empty()) {
     std::vector<std::string> kinds;
     kinds.reserve(outcome.failures.kinds.size());
@@ -30,35 +62,35 @@ void judge_answers(const LoadOptions& options, const Outcome& outcome, std::vect
     }
     found.push_back({"errors", kInvalid, fmt::format("Errors nobody asked for: {}.", fmt::join(kinds, "; "))});
   }
-  if (outcome.opened < options.connections) {
-    found.push_back(
-        {"connections", kInvalid, fmt::format("{} of {} connections opened.", outcome.opened, options.connections)});
-  }
   const Counts& all = outcome.lifetime;
-  if (all.bytes_received != all.bytes_sent) {
+  if (all.wrong > 0) {
+    found.push_back(
+        {"wrong", kInvalid,
+         fmt::format("{} of {} answers were not what was asked for.", all.wrong, all.messages + all.wrong)});
+  }
+  if (outcome.echoes && all.bytes_received != all.bytes_sent) {
     found.push_back(
         {"bytes", kInvalid, fmt::format("{} bytes were sent and {} came back.", all.bytes_sent, all.bytes_received)});
   }
   if (outcome.total.counts.messages == 0) {
     found.push_back({"nothing", kInvalid, fmt::format("Not one message came back in {:.3g} s.", outcome.seconds())});
   }
-  uint64_t clamped = outcome.total.latency.clamped_count();
-  if (outcome.total.send_lag) {
-    clamped += outcome.total.service->clamped_count() + outcome.total.send_lag->clamped_count();
-  }
-  if (clamped > 0) {
+  if (const uint64_t clamped = clamped_times(outcome); clamped > 0) {
     found.push_back({"clamped", kInvalid, fmt::format("{} times lay outside the histogram's range.", clamped)});
   }
 }
 
 // Whether the schedule was kept. One message a thread may fall on either side of an instant.
 void judge_rate(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
-  const double offered = options.rate * outcome.seconds();
+  const auto shed = static_cast<double>(outcome.total.counts.shed);
+  const double wanted = std::max(outcome.offered - shed, 0.0);
   const auto messages = static_cast<double>(outcome.total.counts.messages);
-  if (messages + static_cast<double>(options.threads) < kLeastAchieved * offered) {
-    found.push_back(
-        {"achieved", kInvalid,
-         fmt::format("{:.1f} % of the offered {:.0f}/s was achieved.", 100 * messages / offered, options.rate)});
+  if (messages + static_cast<double>(options.threads) < kLeastAchieved * wanted) {
+    const std::string without =
+        shed > 0 ? fmt::format(", the {} that were shed left out", outcome.total.counts.shed) : std::string();
+    found.push_back({"achieved", kInvalid,
+                     fmt::format("{:.1f} % of the offered {:.0f}/s was achieved{}.", 100 * messages / wanted,
+                                 outcome.seconds() > 0 ? outcome.offered / outcome.seconds() : 0, without)});
   }
   const auto late = static_cast<double>(outcome.total.send_lag->value_at_percentile(99));
   if (late > static_cast<double>(kSendLagP99.count())) {
@@ -68,21 +100,22 @@ void judge_rate(const LoadOptions& options, const Outcome& outcome, std::vector<
                      fmt::format("1 % of the sends left more than {:.1f} ms late{}.", milliseconds(late),
                                  busy ? ", for want of an idle connection" : "")});
   }
-  const double flight = outcome.messages_per_s() * outcome.total.service->mean() * 1e-9;
-  if (flight > static_cast<double>(outcome.opened) * (1 + kLittleOff)) {
-    found.push_back({"little", kNoisy,
-                     fmt::format("Rate times mean service time gives {:.1f} in flight, on {} "
-                                 "connections.",
-                                 flight, outcome.opened)});
-  }
 }
 
-void judge_closed_loop(const Outcome& outcome, std::vector<Gate>& found) {
-  if (outcome.total.counts.messages == 0 || outcome.opened == 0) return;
-  const double flight = outcome.messages_per_s() * outcome.total.latency.mean() * 1e-9;
-  if (std::abs(flight / static_cast<double>(outcome.opened) - 1) > kLittleOff) {
+// Little's law: as many are in flight, on average, as come back in the time one takes.
+void judge_flight(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
+  if (outcome.total.counts.messages == 0 || outcome.opened == 0 || !why_no_little(options, outcome).empty()) return;
+  const auto room = static_cast<double>(outcome.opened * options.pipeline);
+  const Histogram& times = outcome.total.service ? *outcome.total.service : outcome.total.latency;
+  const double flight = outcome.messages_per_s() * times.mean() * 1e-9;
+  if (options.closed_loop() && std::abs(flight / room - 1) > kLittleOff) {
+    found.push_back(
+        {"little", kNoisy, fmt::format("Rate times mean latency gives {:.1f} in flight, not {:.0f}.", flight, room)});
+  } else if (!options.closed_loop() && flight > room * (1 + kLittleOff)) {
     found.push_back({"little", kNoisy,
-                     fmt::format("Rate times mean latency gives {:.1f} in flight, not {}.", flight, outcome.opened)});
+                     fmt::format("Rate times mean service time gives {:.1f} in flight, where {} connections have room "
+                                 "for {:.0f}.",
+                                 flight, outcome.opened, room)});
   }
 }
 
@@ -114,12 +147,10 @@ std::string_view to_string(Verdict verdict) { return verdict == kInvalid ? "INVA
 
 std::vector<Gate> judge(const LoadOptions& options, const Outcome& outcome) {
   std::vector<Gate> found;
-  judge_answers(options, outcome, found);
-  if (options.closed_loop()) {
-    judge_closed_loop(outcome, found);
-  } else {
-    judge_rate(options, outcome, found);
-  }
+  judge_connections(options, outcome, found);
+  judge_answers(outcome, found);
+  if (!options.closed_loop()) judge_rate(options, outcome, found);
+  judge_flight(options, outcome, found);
   judge_cpu(options, outcome, found);
   if (outcome.interrupted) {
     found.push_back({"interrupted", kNoisy,
@@ -130,6 +161,18 @@ std::vector<Gate> judge(const LoadOptions& options, const Outcome& outcome) {
   std::ranges::copy_if(found, std::back_inserter(sorted), is_verdict(kInvalid));
   std::ranges::copy_if(found, std::back_inserter(sorted), is_verdict(kNoisy));
   return sorted;
+}
+
+std::vector<SkippedGate> skipped_gates(const LoadOptions& options, const Outcome& outcome) {
+  std::vector<SkippedGate> skipped;
+  if (std::string why = why_no_little(options, outcome); !why.empty()) skipped.push_back({"little", std::move(why)});
+  if (!outcome.echoes) {
+    skipped.push_back({"bytes", "Bytes sent and received were not compared: an answer is not its request."});
+  }
+  if (options.spin.mode != Spin::Mode::kOff) {
+    skipped.push_back({"generator", "The generator's own load was not judged: it was asked to spin."});
+  }
+  return skipped;
 }
 
 bool is_invalid(const std::vector<Gate>& gates) { return std::ranges::any_of(gates, is_verdict(kInvalid)); }

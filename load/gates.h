@@ -4,6 +4,9 @@
 //
 // INVALID: the figure does not mean what it says (exit code 3). NOISY: it counts, and is flagged. The names and the
 // limits are those of versus/gates.py, which judges the same run with the host's counters beside it.
+//
+// Messages shed past a deadline were asked for: they are no error, and they are taken from what was offered before the
+// achieved share is judged; the sentence says so.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +27,12 @@ struct Gate {
   std::string sentence;
 };
 
+// A gate that could not judge this run, and why.
+struct SkippedGate {
+  std::string name;
+  std::string sentence;
+};
+
 inline constexpr double kLeastAchieved = 0.99;
 inline constexpr double kFullCore = 0.85;
 inline constexpr double kLittleOff = 0.05;
@@ -33,6 +42,7 @@ inline constexpr Duration kSendLagP99 = std::chrono::milliseconds(2);
 
 // Those that failed, gravest first.
 std::vector<Gate> judge(const LoadOptions& options, const Outcome& outcome);
+std::vector<SkippedGate> skipped_gates(const LoadOptions& options, const Outcome& outcome);
 bool is_invalid(const std::vector<Gate>& gates);
 
 }  // namespace peal::load

@@ -16,13 +16,13 @@ using testing::IsEmpty;
 LoadOptions ten_connections(double rate = 0) {
   LoadOptions options;
   options.connections = 10;
-  options.rate = rate;
+  if (rate > 0) options.arrivals = ArrivalPlan::constant(rate);
   return options;
 }
 
 // A run nobody can object to: 10 connections, 1000 messages of 64 bytes in 1 s, 10 ms each.
 Outcome good(bool with_rate = false) {
-  Outcome outcome(with_rate);
+  Outcome outcome(RecordingParts{.open_loop = with_rate});
   outcome.window = 1s;
   outcome.opened = outcome.served = 10;
   outcome.came_back = true;
@@ -33,6 +33,7 @@ Outcome good(bool with_rate = false) {
   outcome.server.emplace();
   outcome.server->cpu = 900ms;
   if (with_rate) {
+    outcome.offered = 1000;
     outcome.total.service->record_n(9'000'000, 1000);
     outcome.total.send_lag->record_n(10'000, 1000);
   }
@@ -42,6 +43,12 @@ Outcome good(bool with_rate = false) {
 std::vector<std::string> names(const std::vector<Gate>& gates) {
   std::vector<std::string> found;
   for (const Gate& gate : gates) found.push_back(fmt::format("{} {}", gate.name, to_string(gate.verdict)));
+  return found;
+}
+
+std::vector<std::string> skipped(const LoadOptions& options, const Outcome& outcome) {
+  std::vector<std::string> found;
+  for (const SkippedGate& gate : skipped_gates(options, outcome)) found.push_back(gate.name);
   return found;
 }
 
@@ -87,8 +94,73 @@ TEST(Gates, a_latency_beyond_the_histogram) {
 
 TEST(Gates, the_offered_rate_was_not_achieved) {
   Outcome outcome = good(true);
-  EXPECT_THAT(names(judge(ten_connections(1010), outcome)), IsEmpty()) << "one message may fall beside each instant";
-  EXPECT_THAT(names(judge(ten_connections(1012), outcome)), ElementsAre("achieved INVALID"));
+  outcome.offered = 1011;
+  EXPECT_THAT(names(judge(ten_connections(1000), outcome)), IsEmpty()) << "one message may fall beside each instant";
+  outcome.offered = 1012;
+  EXPECT_THAT(names(judge(ten_connections(1000), outcome)), ElementsAre("achieved INVALID"));
+}
+
+TEST(Gates, what_was_shed_was_not_to_be_achieved) {
+  Outcome outcome = good(true);
+  outcome.offered = 1500;
+  outcome.total.counts.shed = 500;
+  EXPECT_THAT(names(judge(ten_connections(1500), outcome)), IsEmpty());
+  outcome.total.counts.shed = 400;
+  const std::vector<Gate> gates = judge(ten_connections(1500), outcome);
+  ASSERT_THAT(names(gates), ElementsAre("achieved INVALID"));
+  EXPECT_EQ(gates[0].sentence, "90.9 % of the offered 1500/s was achieved, the 400 that were shed left out.");
+}
+
+TEST(Gates, answers_that_are_not_what_was_asked_for) {
+  Outcome outcome = good();
+  outcome.lifetime.messages = 1000;
+  outcome.lifetime.wrong = 3;
+  const std::vector<Gate> gates = judge(ten_connections(), outcome);
+  ASSERT_THAT(names(gates), ElementsAre("wrong INVALID"));
+  EXPECT_EQ(gates[0].sentence, "3 of 1003 answers were not what was asked for.");
+}
+
+TEST(Gates, an_answer_need_not_be_as_long_as_its_request) {
+  Outcome outcome = good();
+  outcome.echoes = false;
+  outcome.lifetime.bytes_received *= 7;
+  EXPECT_THAT(names(judge(ten_connections(), outcome)), IsEmpty());
+  EXPECT_THAT(skipped(ten_connections(), outcome), ElementsAre("bytes"));
+}
+
+TEST(Gates, idle_connections_that_did_not_last) {
+  LoadOptions options = ten_connections();
+  options.idle_connections = 5;
+  Outcome outcome = good();
+  outcome.idle_open = 5;
+  EXPECT_THAT(names(judge(options, outcome)), IsEmpty());
+  outcome.idle_open = 4;
+  EXPECT_THAT(names(judge(options, outcome)), ElementsAre("idle_connections INVALID"));
+}
+
+TEST(Gates, littles_law_counts_what_a_pipeline_has_in_flight) {
+  LoadOptions options = ten_connections();
+  options.pipeline = 4;
+  EXPECT_THAT(names(judge(options, good())), ElementsAre("little NOISY"));
+  Outcome outcome = good();
+  outcome.total.latency.reset();
+  outcome.total.latency.record_n(40'000'000, 1000);
+  EXPECT_THAT(names(judge(options, outcome)), IsEmpty());
+}
+
+TEST(Gates, littles_law_does_not_hold_where_connections_come_and_go) {
+  LoadOptions options = ten_connections();
+  Outcome outcome = good();
+  outcome.total.latency.record_n(90'000'000, 1000);
+  EXPECT_THAT(skipped(options, outcome), IsEmpty());
+  EXPECT_THAT(names(judge(options, outcome)), ElementsAre("little NOISY"));
+  options.requests_per_connection = {1, 1};
+  EXPECT_THAT(names(judge(options, outcome)), IsEmpty());
+  EXPECT_THAT(skipped(options, outcome), ElementsAre("little"));
+  EXPECT_THAT(skipped_gates(options, outcome)[0].sentence, HasSubstr("connections are opened anew"));
+  options.requests_per_connection = {};
+  outcome.total.counts.retired = 1;
+  EXPECT_THAT(skipped(options, outcome), ElementsAre("little")) << "the server closes them";
 }
 
 TEST(Gates, sends_that_leave_late) {

@@ -52,13 +52,29 @@ std::optional<double> parse_rate(std::string_view text) {
 std::optional<size_t> parse_size(std::string_view text) {
   static constexpr std::array<Unit, 4> kUnits{{{"", 1}, {"B", 1}, {"KiB", 1024}, {"MiB", 1048576}}};
   const std::optional<double> bytes = parse_with_unit(text, kUnits);
-  if (!bytes || *bytes < 1 || *bytes > static_cast<double>(kMostBytes) || *bytes != std::floor(*bytes)) {
+  if (!bytes || *bytes < 0 || *bytes > static_cast<double>(kMostBytes) || *bytes != std::floor(*bytes)) {
     return std::nullopt;
   }
   return static_cast<size_t>(*bytes);
 }
 
-std::string options_trouble(const LoadOptions& options) {
+std::optional<RequestRange> parse_request_range(std::string_view text) {
+  const auto parse_count = [](std::string_view digits) -> std::optional<uint64_t> {
+    uint64_t count = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+    if (error != std::errc{} || end != digits.data() + digits.size() || count == 0) return std::nullopt;
+    return count;
+  };
+  const size_t dash = text.find('-');
+  const std::optional<uint64_t> least = parse_count(text.substr(0, dash));
+  const std::optional<uint64_t> most = dash == std::string_view::npos ? least : parse_count(text.substr(dash + 1));
+  if (!least || !most || *most < *least) return std::nullopt;
+  return RequestRange{*least, *most};
+}
+
+namespace {
+
+std::string counts_trouble(const LoadOptions& options) {
   if (options.connections == 0 || options.connections > kMostConnections) {
     return fmt::format("--connections is 1 to {}, not {}", kMostConnections, options.connections);
   }
@@ -69,8 +85,32 @@ std::string options_trouble(const LoadOptions& options) {
     return fmt::format("{} threads cannot share {} connection{}: give each thread at least one", options.threads,
                        options.connections, options.connections == 1 ? "" : "s");
   }
+  if (options.pipeline == 0 || options.pipeline > kMostPipelined) {
+    return fmt::format("--pipeline is 1 to {}, not {}", kMostPipelined, options.pipeline);
+  }
+  if (options.idle_connections > kMostConnections) {
+    return fmt::format("--idle-connections is at most {}, not {}", kMostConnections, options.idle_connections);
+  }
+  return {};
+}
+
+std::string times_trouble(const LoadOptions& options) {
   if (options.duration <= Duration::zero()) return "--duration must be more than 0";
   if (options.connect_timeout <= Duration::zero()) return "--connect-timeout must be more than 0";
+  if (options.interval < kShortestInterval) return "--interval is at least 10ms";
+  if (options.deadline && options.closed_loop()) {
+    return "--deadline sheds messages of a schedule: it needs --rate or --arrivals";
+  }
+  if (options.deadline && *options.deadline <= Duration::zero()) return "--deadline must be more than 0";
+  if (options.timeout && *options.timeout <= Duration::zero()) return "--timeout must be more than 0";
+  return {};
+}
+
+}  // namespace
+
+std::string options_trouble(const LoadOptions& options) {
+  if (std::string trouble = counts_trouble(options); !trouble.empty()) return trouble;
+  if (std::string trouble = times_trouble(options); !trouble.empty()) return trouble;
   for (const SocketAddress& source : options.sources) {
     if (source.family() != options.target.family()) {
       return fmt::format("--source-addresses: {} cannot reach {}, which is of another family", source.to_string(),
@@ -81,7 +121,7 @@ std::string options_trouble(const LoadOptions& options) {
 }
 
 size_t fds_needed(const LoadOptions& options) {
-  return options.connections + options.threads * kFdsPerThread + kFdsBeside;
+  return options.connections + options.idle_connections + options.threads * kFdsPerThread + kFdsBeside;
 }
 
 }  // namespace peal::load

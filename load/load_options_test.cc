@@ -55,8 +55,24 @@ TEST(LoadOptions, sizes_are_whole_bytes_within_bounds) {
   EXPECT_EQ(parse_size("16KiB"), 16384U);
   EXPECT_EQ(parse_size("16MiB"), kMostBytes);
   EXPECT_EQ(parse_size("1"), 1U);
-  for (const char* text : {"", "0", "-1", "1.5", "17MiB", "64x", "KiB"})
-    EXPECT_EQ(parse_size(text), std::nullopt) << text;
+  EXPECT_EQ(parse_size("0"), 0U) << "a frame may be empty";
+  for (const char* text : {"", "-1", "1.5", "17MiB", "64x", "KiB"}) EXPECT_EQ(parse_size(text), std::nullopt) << text;
+}
+
+TEST(LoadOptions, requests_of_a_connection_are_a_number_or_a_range) {
+  const auto expect_range = [](const char* text, uint64_t least, uint64_t most) {
+    const std::optional<RequestRange> range = parse_request_range(text);
+    ASSERT_TRUE(range.has_value()) << text;
+    EXPECT_EQ(range->least, least);
+    EXPECT_EQ(range->most, most);
+    EXPECT_FALSE(range->endless());
+  };
+  expect_range("1", 1, 1);
+  expect_range("40", 40, 40);
+  expect_range("10-100", 10, 100);
+  for (const char* text : {"", "0", "0-3", "5-4", "-3", "3-", "a", "1.5", "99999999999999999999"}) {
+    EXPECT_FALSE(parse_request_range(text).has_value()) << text;
+  }
 }
 
 TEST(LoadOptions, the_defaults_make_sense) { EXPECT_EQ(options_trouble(sensible()), ""); }
@@ -79,6 +95,20 @@ TEST(LoadOptions, out_of_bounds_is_one_sentence) {
   options = sensible();
   options.duration = Duration::zero();
   EXPECT_THAT(options_trouble(options), HasSubstr("--duration"));
+  options = sensible();
+  options.pipeline = 0;
+  EXPECT_THAT(options_trouble(options), HasSubstr("--pipeline is 1 to 10000, not 0"));
+  options = sensible();
+  options.interval = Duration(1ms);
+  EXPECT_THAT(options_trouble(options), HasSubstr("--interval"));
+}
+
+TEST(LoadOptions, only_what_has_a_schedule_can_be_shed) {
+  LoadOptions options = sensible();
+  options.deadline = Duration(50ms);
+  EXPECT_THAT(options_trouble(options), HasSubstr("it needs --rate or --arrivals"));
+  options.arrivals = ArrivalPlan::constant(1000);
+  EXPECT_EQ(options_trouble(options), "");
 }
 
 TEST(LoadOptions, a_source_of_another_family_is_refused) {
@@ -93,7 +123,8 @@ TEST(LoadOptions, every_connection_needs_an_fd) {
   LoadOptions options = sensible();
   const size_t one = fds_needed(options);
   options.connections = 1001;
-  EXPECT_EQ(fds_needed(options), one + 1000);
+  options.idle_connections = 500;
+  EXPECT_EQ(fds_needed(options), one + 1500);
 }
 
 }  // namespace

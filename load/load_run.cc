@@ -17,19 +17,18 @@
 namespace peal::load {
 namespace {
 
-constexpr Duration kProgressEvery = std::chrono::milliseconds(250);
-
 class LoadRun final : public LaneReports {
  public:
-  LoadRun(const LoadOptions& options, const Protocol& protocol, OnProgress on_progress);
+  LoadRun(const LoadOptions& options, const Protocol& protocol, OnInterval on_interval);
   std::expected<Outcome, std::string> run();
 
  private:
-  enum class Phase : uint8_t { kConnecting, kWarming, kMeasuring, kDraining, kDone };
+  enum class Phase : uint8_t { kConnecting, kWaiting, kWarming, kMeasuring, kDraining, kDone };
   using Trouble = std::optional<std::string>;
 
   Trouble prepare();
   Trouble make_lanes();
+  void wait_for_start();
   void warm();
   void measure();
   void start_clock();
@@ -46,40 +45,46 @@ class LoadRun final : public LaneReports {
   void on_cut(size_t lane, Cut cut) override;
   void on_quiet(size_t lane) override;
   void on_deserted(size_t lane) override;
-  void take_server_cpu(const Cut& cut);
-  void show_progress(const Cut& cut);
+  void take_server(const Cut& cut);
+  void take_step(const Cut& cut);
+  void end_step();
 
   const LoadOptions& options_;
   const Protocol& protocol_;
-  OnProgress on_progress_;
+  const RecordingParts parts_;
+  OnInterval on_interval_;
   Outcome outcome_;
   Trouble trouble_;
   Phase phase_ = Phase::kConnecting;
   TimerId timer_;  // the phase's end
-  TimerId progress_timer_;
+  TimerId interval_timer_;
   size_t settled_ = 0;
   size_t deserted_ = 0;
   size_t first_cuts_ = 0;
   size_t last_cuts_ = 0;
   size_t quiet_ = 0;
-  // Of the server, at the first instant.
-  std::optional<clockid_t> server_clock_;
-  std::optional<Duration> server_cpu_;
-  std::optional<ProcessLook> server_look_;
-  // Of the live view.
-  Progress progress_;
+  uint64_t due_before_ = 0;  // the first instant
+  std::optional<ServerProbe> probe_;
+  std::optional<ServerLook> server_before_;
+  // The interval that is being collected: lanes that have not yet handed theirs over, and what the others did.
   size_t looks_left_ = 0;
-  uint64_t messages_shown_ = 0;
+  Interval step_;
+  Histogram step_latency_{kLatencyRange};
   TimePoint measured_from_;
-  TimePoint shown_at_;
   // The lanes' loops end before the lanes, and both before the loop they report to.
   std::unique_ptr<Loop> loop_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::unique_ptr<LoopGroup> group_;
 };
 
-LoadRun::LoadRun(const LoadOptions& options, const Protocol& protocol, OnProgress on_progress)
-    : options_(options), protocol_(protocol), on_progress_(std::move(on_progress)), outcome_(!options.closed_loop()) {}
+LoadRun::LoadRun(const LoadOptions& options, const Protocol& protocol, OnInterval on_interval)
+    : options_(options),
+      protocol_(protocol),
+      parts_{.open_loop = !options.closed_loop(), .first_byte = protocol.has_first_byte()},
+      on_interval_(std::move(on_interval)),
+      outcome_(parts_) {
+  outcome_.echoes = protocol.echoes();
+}
 
 std::expected<Outcome, std::string> LoadRun::run() {
   if (Trouble trouble = prepare()) return std::unexpected(std::move(*trouble));
@@ -97,9 +102,9 @@ std::expected<Outcome, std::string> LoadRun::run() {
 
 LoadRun::Trouble LoadRun::prepare() {
   if (options_.server_pid) {
-    const Result<clockid_t> clock = cpu_clock_of(*options_.server_pid);
-    if (!clock) return fmt::format("there is no process {} whose CPU could be read", *options_.server_pid);
-    server_clock_ = *clock;
+    Result<ServerProbe> probe = ServerProbe::of(*options_.server_pid);
+    if (!probe) return fmt::format("there is no process {} whose CPU could be read", *options_.server_pid);
+    probe_ = std::move(*probe);
     outcome_.server.emplace();
   }
   Result<std::unique_ptr<Loop>> loop = Loop::make({.engine = "epoll"});
@@ -118,16 +123,18 @@ LoadRun::Trouble LoadRun::make_lanes() {
   if (!group) return fmt::format("the generator's threads cannot start: {}", group.error().message());
   group_ = std::move(*group);
   outcome_.engine = (*group_)[0].engine().name();
+  const auto share = [this](size_t all, size_t lane) {
+    return all / options_.threads + (lane < all % options_.threads ? 1 : 0);
+  };
   size_t first = 0;
   for (size_t i = 0; i < options_.threads; ++i) {
-    const size_t share =
-        options_.connections / options_.threads + (i < options_.connections % options_.threads ? 1 : 0);
     const Lane::Setup setup{.number = i,
                             .first_connection = first,
-                            .connections = share,
-                            .server_clock = i == 0 ? server_clock_ : std::nullopt};
+                            .connections = share(options_.connections, i),
+                            .idle_connections = share(options_.idle_connections, i),
+                            .server = i == 0 && probe_ ? &*probe_ : nullptr};
     lanes_.push_back(std::make_unique<Lane>(setup, options_, protocol_, (*group_)[i], *this, loop_->mailbox()));
-    first += share;
+    first += setup.connections + setup.idle_connections;
   }
   return std::nullopt;
 }
@@ -141,18 +148,26 @@ void LoadRun::tell_all(Command command) {
 
 void LoadRun::cut_all(CutKind kind) {
   for (size_t i = 0; i < lanes_.size(); ++i) {
-    auto fresh = std::make_unique<Recording>(!options_.closed_loop());
+    auto fresh = std::make_unique<Recording>(parts_);
     (*group_)[i].post(
         [lane = lanes_[i].get(), kind, fresh = std::move(fresh)]() mutable { lane->cut(kind, std::move(fresh)); });
   }
 }
 
 void LoadRun::on_settled(size_t) {
-  if (phase_ == Phase::kConnecting && ++settled_ == lanes_.size()) warm();
+  if (phase_ == Phase::kConnecting && ++settled_ == lanes_.size()) wait_for_start();
+}
+
+// Nothing is due on the monotonic clock at a wall-clock instant, so the wait is computed once.
+void LoadRun::wait_for_start() {
+  loop_->cancel(timer_);
+  phase_ = Phase::kWaiting;
+  const auto left = options_.start_at ? *options_.start_at - std::chrono::system_clock::now() : Duration::zero();
+  if (left <= Duration::zero()) return warm();
+  timer_ = loop_->after(std::chrono::duration_cast<Duration>(left), [this] { warm(); });
 }
 
 void LoadRun::warm() {
-  loop_->cancel(timer_);
   phase_ = Phase::kWarming;
   if (deserted_ == lanes_.size()) return measure();
   tell_all([start = loop_->engine().now()](Lane& lane) { lane.begin(start); });
@@ -161,23 +176,22 @@ void LoadRun::warm() {
 
 void LoadRun::measure() {
   phase_ = Phase::kMeasuring;
+  outcome_.began = std::chrono::system_clock::now();
   cut_all(CutKind::kWarmUp);
-  if (options_.server_pid) server_look_ = look_at_process(*options_.server_pid);
   if (deserted_ == lanes_.size()) drain();
 }
 
 // Every lane has begun to count: no window will be shorter than was asked for.
 void LoadRun::start_clock() {
   if (phase_ != Phase::kMeasuring) return;
-  measured_from_ = shown_at_ = loop_->engine().now();
+  measured_from_ = loop_->engine().now();
   timer_ = loop_->after(options_.duration, [this] { drain(); });
-  if (on_progress_) progress_timer_ = loop_->every(kProgressEvery, [this] { look(); });
+  interval_timer_ = loop_->every(options_.interval, [this] { look(); });
 }
 
 void LoadRun::look() {
   if (looks_left_ > 0) return;
   looks_left_ = lanes_.size();
-  progress_ = {};
   cut_all(CutKind::kInterval);
 }
 
@@ -185,14 +199,8 @@ void LoadRun::drain() {
   if (phase_ != Phase::kMeasuring) return;
   phase_ = Phase::kDraining;
   loop_->cancel(timer_);
-  loop_->cancel(progress_timer_);
+  loop_->cancel(interval_timer_);
   cut_all(CutKind::kLast);
-  if (!options_.server_pid) return;
-  const std::optional<ProcessLook> now = look_at_process(*options_.server_pid);
-  if (!now || !server_look_) return;
-  outcome_.server->rss_bytes = now->rss_bytes;
-  outcome_.server->voluntary_switches = now->voluntary_switches - server_look_->voluntary_switches;
-  outcome_.server->involuntary_switches = now->involuntary_switches - server_look_->involuntary_switches;
 }
 
 void LoadRun::finish() {
@@ -203,6 +211,7 @@ void LoadRun::finish() {
 void LoadRun::interrupt() {
   switch (phase_) {
     case Phase::kConnecting:
+    case Phase::kWaiting:
     case Phase::kWarming: trouble_ = "interrupted before anything was measured"; return finish();
     case Phase::kMeasuring: outcome_.interrupted = true; return drain();
     case Phase::kDraining:
@@ -214,41 +223,66 @@ void LoadRun::interrupt() {
 
 void LoadRun::on_cut(size_t, Cut cut) {
   outcome_.lifetime.add(cut.recording->counts);
-  take_server_cpu(cut);
+  outcome_.connect.add(cut.recording->connect);
+  take_server(cut);
   if (cut.kind == CutKind::kWarmUp) {
+    due_before_ += cut.due;
     if (++first_cuts_ == lanes_.size()) start_clock();
     return;
   }
   outcome_.total.add(*cut.recording);
+  take_step(cut);
+  if (cut.kind == CutKind::kInterval) {
+    if (--looks_left_ == 0) end_step();
+    return;
+  }
   outcome_.unsent += cut.unsent;
   outcome_.unanswered += cut.unanswered;
-  if (cut.kind == CutKind::kInterval) return show_progress(cut);
+  outcome_.offered += static_cast<double>(cut.due);
+  if (++last_cuts_ < lanes_.size()) return;
+  outcome_.offered -= static_cast<double>(due_before_);
+  end_step();
   // All that counts is here: now somebody may become impatient.
-  if (++last_cuts_ == lanes_.size()) timer_ = loop_->after(options_.grace, [this] { finish(); });
+  if (phase_ == Phase::kDraining) timer_ = loop_->after(options_.grace, [this] { finish(); });
 }
 
-// Of the lane that reads the server's clock, from its first cut to its last.
-void LoadRun::take_server_cpu(const Cut& cut) {
-  if (!cut.server_cpu) return;
-  if (cut.kind == CutKind::kWarmUp) server_cpu_ = cut.server_cpu;
-  if (cut.kind == CutKind::kLast && server_cpu_) outcome_.server->cpu = *cut.server_cpu - *server_cpu_;
+// From the first cut of the lane that looks at the server to its last.
+void LoadRun::take_server(const Cut& cut) {
+  if (!probe_ || !cut.server) return;
+  if (cut.kind == CutKind::kWarmUp) server_before_ = cut.server;
+  if (cut.kind != CutKind::kLast || !server_before_) return;
+  const ServerLook& now = *cut.server;
+  outcome_.server = ServerUse{.cpu = now.cpu - server_before_->cpu,
+                              .rss_bytes = now.rss_bytes,
+                              .voluntary_switches = now.voluntary_switches - server_before_->voluntary_switches,
+                              .involuntary_switches = now.involuntary_switches - server_before_->involuntary_switches,
+                              .processes = now.processes};
 }
 
-void LoadRun::show_progress(const Cut& cut) {
-  progress_.in_flight += cut.in_flight;
-  progress_.open += cut.open;
-  progress_.failures += cut.failures;
-  if (--looks_left_ > 0 || phase_ != Phase::kMeasuring) return;
-  const TimePoint now = loop_->engine().now();
-  const uint64_t messages = outcome_.total.counts.messages;
-  progress_.elapsed = now - measured_from_;
-  progress_.messages_per_s =
-      static_cast<double>(messages - messages_shown_) * 1e9 / static_cast<double>((now - shown_at_).count());
-  progress_.p50_ns = outcome_.total.latency.value_at_percentile(50);
-  progress_.p99_ns = outcome_.total.latency.value_at_percentile(99);
-  messages_shown_ = messages;
-  shown_at_ = now;
-  on_progress_(progress_);
+void LoadRun::take_step(const Cut& cut) {
+  step_.counts.add(cut.recording->counts);
+  step_.in_flight += cut.in_flight;
+  step_.open += cut.open;
+  step_.failures += cut.failures;
+  step_latency_.add(cut.recording->latency);
+}
+
+// Every lane has handed over its part of the interval.
+void LoadRun::end_step() {
+  if (measured_from_ == TimePoint{}) return;
+  step_.to = loop_->engine().now() - measured_from_;
+  if (!step_latency_.empty()) {
+    step_.p50_ns = step_latency_.value_at_percentile(50);
+    step_.p90_ns = step_latency_.value_at_percentile(90);
+    step_.p99_ns = step_latency_.value_at_percentile(99);
+    step_.p999_ns = step_latency_.value_at_percentile(99.9);
+    step_.max_ns = step_latency_.max();
+  }
+  if (options_.interval_histograms) step_.latency = step_latency_;
+  step_latency_.reset();
+  outcome_.intervals.push_back(std::exchange(step_, {}));
+  step_.from = outcome_.intervals.back().to;
+  if (on_interval_ && phase_ == Phase::kMeasuring) on_interval_(outcome_.intervals.back(), outcome_);
 }
 
 void LoadRun::on_quiet(size_t) {
@@ -260,7 +294,7 @@ void LoadRun::on_quiet(size_t) {
 // A run without connections has nothing left to measure.
 void LoadRun::on_deserted(size_t) {
   if (++deserted_ < lanes_.size()) return;
-  if (phase_ == Phase::kWarming) {
+  if (phase_ == Phase::kWarming || phase_ == Phase::kWaiting) {
     loop_->cancel(timer_);
     measure();
   } else if (phase_ == Phase::kMeasuring) {
@@ -271,10 +305,13 @@ void LoadRun::on_deserted(size_t) {
 // The loops have ended: the lanes are this thread's.
 void LoadRun::collect() {
   for (const std::unique_ptr<Lane>& lane : lanes_) {
+    lane->give_up_waiting();
     outcome_.lifetime.add(lane->recording().counts);
+    outcome_.connect.add(lane->recording().connect);
     outcome_.failures.add(lane->failures());
     outcome_.opened += lane->opened();
     outcome_.served += lane->served();
+    outcome_.idle_open += lane->idle_open();
   }
   outcome_.window = outcome_.total.span / static_cast<int64_t>(lanes_.size());
 }
@@ -282,10 +319,10 @@ void LoadRun::collect() {
 }  // namespace
 
 std::expected<Outcome, std::string> run_load(const LoadOptions& options, const Protocol& protocol,
-                                             OnProgress on_progress) {
+                                             OnInterval on_interval) {
   const std::string trouble = options_trouble(options);
   PEAL_ASSERT(trouble.empty(), "{}", trouble);
-  std::expected<Outcome, std::string> outcome = LoadRun(options, protocol, std::move(on_progress)).run();
+  std::expected<Outcome, std::string> outcome = LoadRun(options, protocol, std::move(on_interval)).run();
   if (!outcome || outcome->opened > 0) return outcome;
   const std::string why =
       outcome->failures.empty() ? "no reason is known" : outcome->failures.kinds.begin()->second.first;

@@ -4,7 +4,8 @@
 //   connecting --all open--> warming --warm_up--> measuring --duration--> draining --all back, or grace--> done
 //
 // The two instants that count are the end of warming and the end of measuring: at each, every lane hands over what it
-// has recorded. No phase lacks a deadline. SIGINT and SIGTERM end measuring early; a second one ends the draining.
+// has recorded, and so it does at the end of each interval between them, whether anybody looks or not. No phase lacks a
+// deadline. SIGINT and SIGTERM end measuring early; a second one ends the draining.
 #pragma once
 
 #include <expected>
@@ -17,23 +18,13 @@
 
 namespace peal::load {
 
-// What a live view shows, of the measurement so far.
-struct Progress {
-  Duration elapsed{};
-  double messages_per_s = 0;  // since the last look
-  size_t in_flight = 0;       // messages
-  size_t open = 0;            // connections
-  uint64_t failures = 0;
-  int64_t p50_ns = 0;
-  int64_t p99_ns = 0;
-};
-// Called four times a second, on the calling thread.
-using OnProgress = std::move_only_function<void(const Progress&)>;
+// Called at the end of each interval but the last, on the calling thread: the interval, and the measurement so far, of
+// which `total`, `intervals`, `lifetime` and `connect` are filled in.
+using OnInterval = std::move_only_function<void(const Interval&, const Outcome&)>;
 
 // Blocks until the run has ended. The error is one sentence: nothing was measured, and why. `options` make sense
-// (options_trouble() is empty) and the fd limit allows them. Handles SIGINT and SIGTERM while it lasts. Without
-// `on_progress` the lanes are left alone between the two instants.
+// (options_trouble() is empty) and the fd limit allows them. Handles SIGINT and SIGTERM while it lasts.
 std::expected<Outcome, std::string> run_load(const LoadOptions& options, const Protocol& protocol,
-                                             OnProgress on_progress = {});
+                                             OnInterval on_interval = {});
 
 }  // namespace peal::load

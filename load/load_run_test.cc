@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <load/echo_session.h>
 #include <load/gates.h>
-#include <load/ping_pong_session.h>
 #include <load/scripted_server.h>
 #include <tests/support/loop_thread.h>
 
@@ -36,8 +36,8 @@ LoadOptions brief(const SocketAddress& target, size_t connections, size_t size =
   return options;
 }
 
-std::expected<Outcome, std::string> run(const LoadOptions& options, OnProgress on_progress = {}) {
-  return run_load(options, PingPong(options.size), std::move(on_progress));
+std::expected<Outcome, std::string> run(const LoadOptions& options, OnInterval on_interval = {}) {
+  return run_load(options, EchoProtocol::unframed(options.size), std::move(on_interval));
 }
 
 std::vector<std::string> invalid_gates(const LoadOptions& options, const Outcome& outcome) {
@@ -95,7 +95,7 @@ TEST_P(LoadRun, several_threads_share_the_connections) {
 TEST_P(LoadRun, at_a_rate_latency_counts_from_when_a_message_was_due) {
   ScriptedServer server;
   LoadOptions options = brief_here(server.address(), 4);
-  options.rate = 1000;
+  options.arrivals = ArrivalPlan::constant(1000);
   options.threads = 2;
   const std::expected<Outcome, std::string> outcome = run(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
@@ -106,7 +106,7 @@ TEST_P(LoadRun, at_a_rate_latency_counts_from_when_a_message_was_due) {
   EXPECT_GT(total.send_lag->total_count(), 0U);
   EXPECT_GE(total.latency.mean(), total.service->mean());
   // The schedule alone says how many messages may have been sent until the end.
-  const double offered = options.rate * (outcome->seconds() + 60);
+  const double offered = 1000 * (outcome->seconds() + 60);
   EXPECT_LE(static_cast<double>(outcome->lifetime.messages), offered);
   EXPECT_EQ(outcome->lifetime.bytes_sent, outcome->lifetime.messages * 64);
   EXPECT_LE(total.spin, total.span);
@@ -120,7 +120,7 @@ TEST(LoadRunFaults, a_changed_byte_is_found) {
   const std::expected<Outcome, std::string> outcome = run(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   ASSERT_TRUE(outcome->failures.kinds.contains("wrong_bytes"));
-  EXPECT_EQ(outcome->failures.kinds.at("wrong_bytes").count, 2U);
+  EXPECT_GE(outcome->failures.kinds.at("wrong_bytes").count, 2U);
   EXPECT_EQ(outcome->failures.kinds.at("wrong_bytes").first, "byte 63 of a 64-byte message came back changed");
   EXPECT_THAT(invalid_gates(options, *outcome), Contains("errors"));
   EXPECT_THAT(invalid_gates(options, *outcome), Contains("bytes"));
@@ -134,16 +134,16 @@ TEST(LoadRunFaults, more_bytes_than_were_sent) {
   EXPECT_TRUE(outcome->failures.kinds.contains("too_many_bytes"));
 }
 
-TEST(LoadRunFaults, a_server_that_closes_half_way_ends_the_run_early) {
+TEST(LoadRunFaults, a_server_that_closes_half_way_is_asked_again) {
   for (const auto& [manner, kind] :
        {std::pair(Manner::kClose, "closed_by_server"), std::pair(Manner::kReset, "reset")}) {
     ScriptedServer server(manner, 640);
-    LoadOptions options = brief(server.address(), 3);
-    options.duration = std::chrono::hours(1);
+    const LoadOptions options = brief(server.address(), 3);
     const std::expected<Outcome, std::string> outcome = run(options);
     ASSERT_TRUE(outcome.has_value()) << outcome.error();
     ASSERT_TRUE(outcome->failures.kinds.contains(kind)) << outcome->failures.kinds.begin()->first;
-    EXPECT_EQ(outcome->failures.kinds.at(kind).count, 3U);
+    EXPECT_GE(outcome->failures.kinds.at(kind).count, 3U);
+    EXPECT_GT(outcome->lifetime.connects, 3U);
     EXPECT_THAT(invalid_gates(options, *outcome), Contains("errors"));
   }
 }
@@ -157,13 +157,15 @@ TEST(LoadRunFaults, a_server_that_never_answers_is_not_waited_for) {
   EXPECT_FALSE(outcome->came_back);
   EXPECT_EQ(outcome->served, 0U);
   EXPECT_EQ(outcome->lifetime.bytes_sent, 3U * 64);
-  EXPECT_THAT(invalid_gates(options, *outcome), testing::ElementsAre("bytes", "nothing"));
+  EXPECT_EQ(outcome->unanswered, 3U);
+  EXPECT_EQ(outcome->failures.kinds.at("no_answer").count, 3U);
+  EXPECT_THAT(invalid_gates(options, *outcome), testing::IsSupersetOf({"errors", "bytes", "nothing"}));
 }
 
 TEST(LoadRunFaults, at_a_rate_what_is_unsent_or_unanswered_is_counted) {
   ScriptedServer server(Manner::kSilent);
   LoadOptions options = brief(server.address(), 3);
-  options.rate = 1000;
+  options.arrivals = ArrivalPlan::constant(1000);
   options.grace = 20ms;
   const std::expected<Outcome, std::string> outcome = run(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
@@ -225,17 +227,21 @@ TEST(LoadRunLife, a_signal_ends_it_with_what_was_measured) {
   ScriptedServer server;
   LoadOptions options = brief(server.address(), 2);
   options.duration = std::chrono::hours(1);
+  options.interval = 50ms;
   int looks = 0;
-  const std::expected<Outcome, std::string> outcome = run(options, [&](const Progress& progress) {
-    EXPECT_EQ(progress.open, 2U);
-    EXPECT_GT(progress.p99_ns, 0);
-    // To this thread: the server's has not blocked the signal.
-    if (++looks == 2) ::raise(SIGINT);
-  });
+  const std::expected<Outcome, std::string> outcome =
+      run(options, [&](const Interval& interval, const Outcome& so_far) {
+        EXPECT_EQ(interval.open, 2U);
+        EXPECT_EQ(interval.in_flight, 2U);
+        EXPECT_GT(interval.p99_ns, 0);
+        EXPECT_GE(so_far.total.counts.messages, interval.counts.messages);
+        // To this thread: the server's has not blocked the signal.
+        if (++looks == 2) ::raise(SIGINT);
+      });
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   EXPECT_TRUE(outcome->interrupted);
   EXPECT_TRUE(outcome->came_back);
-  EXPECT_GE(outcome->window, 2 * 250ms);
+  EXPECT_GE(outcome->window, 2 * 50ms);
   EXPECT_EQ(outcome->total.latency.total_count(), outcome->total.counts.messages);
   EXPECT_THAT(invalid_gates(options, *outcome), Not(Contains("interrupted")));
 }

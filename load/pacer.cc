@@ -17,38 +17,47 @@ constexpr Duration kLongestPoll = std::chrono::microseconds(5);
 
 }  // namespace
 
-Pacer::Pacer(Lane& lane, Loop& loop, size_t connections) : lane_(lane), loop_(loop), idle_(connections) {}
+Pacer::Pacer(Lane& lane, Loop& loop, size_t connections) : lane_(lane), loop_(loop), free_(connections) {}
 
-Result<void> Pacer::begin(const SendSchedule& schedule) {
+Result<void> Pacer::begin(const ArrivalCursor& arrivals) {
   timer_ = Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!timer_) return fail(errno);
   loop_.engine().watch(timer_.get(), true, false, *this);
-  schedule_ = schedule;
-  next_due_ = schedule.due(0);
+  arrivals_ = arrivals;
+  next_due_ = arrivals_->due();
   state_ = State::kStarved;
   step();
   return {};
 }
 
-void Pacer::add_idle(Session& session) {
-  PEAL_ASSERT(idle_count_ < idle_.size(), "{} sessions idle of {}", idle_count_ + 1, idle_.size());
-  idle_[(idle_first_ + idle_count_++) % idle_.size()] = &session;
+void Pacer::add(Session& session) {
+  put_last(session);
   if (state_ == State::kStarved) step();
 }
 
-uint64_t Pacer::stop(TimePoint now) {
-  state_ = State::kStopped;
-  if (!schedule_) return 0;
-  const uint64_t due = schedule_->due_by(now);
-  return due > next_ ? due - next_ : 0;
+void Pacer::put_last(Session& session) {
+  if (session.notes.queued || session.room() == 0) return;
+  PEAL_ASSERT(free_count_ < free_.size(), "{} sessions free of {}", free_count_ + 1, free_.size());
+  session.notes.queued = true;
+  free_[(free_first_ + free_count_++) % free_.size()] = &session;
 }
 
-Session* Pacer::take_idle() {
-  while (idle_count_ > 0) {
-    Session* session = idle_[idle_first_];
-    if (++idle_first_ == idle_.size()) idle_first_ = 0;
-    --idle_count_;
-    if (session->open()) return session;
+uint64_t Pacer::due_by(TimePoint now) const { return arrivals_ ? taken_ + arrivals_->due_by(now) : 0; }
+
+uint64_t Pacer::stop(TimePoint now) {
+  if (!arrivals_) return 0;
+  shed_late(now);
+  state_ = State::kStopped;
+  return arrivals_->due_by(now);
+}
+
+Session* Pacer::take_free() {
+  while (free_count_ > 0) {
+    Session* session = free_[free_first_];
+    if (++free_first_ == free_.size()) free_first_ = 0;
+    --free_count_;
+    session->notes.queued = false;
+    if (session->room() > 0) return session;
   }
   return nullptr;
 }
@@ -65,8 +74,10 @@ void Pacer::step() {
   if (state_ == State::kSpinning) account_spin(now);
   sent_ = false;
   send_due(now);
-  if (idle_count_ == 0) {
+  if (free_count_ == 0) {
     state_ = State::kStarved;
+  } else if (next_due_ == kNever) {
+    state_ = State::kAsleep;
   } else if (next_due_ - now > kSpinBefore) {
     arm(next_due_ - kSpinBefore);
     state_ = State::kAsleep;
@@ -82,18 +93,35 @@ void Pacer::step() {
 
 // "Sent" is when the engine was given the bytes: it writes them within the same turn.
 void Pacer::send_due(TimePoint& now) {
+  shed_late(now);
   while (next_due_ <= now) {
-    Session* session = take_idle();
+    Session* session = take_free();
     if (session == nullptr) return;
     Recording& recording = lane_.recording();
     now = lane_.engine().now();
     recording.send_lag->record((now - next_due_).count());
-    if (session->lap.ended > next_due_) ++recording.counts.late_for_want;
-    session->lap.due = next_due_;
-    session->lap.sent = now;
-    next_due_ = schedule_->due(++next_);
+    if (std::max(session->answered_at(), session->since()) > next_due_) ++recording.counts.late_for_want;
+    const TimePoint due = next_due_;
+    next();
     sent_ = true;
-    lane_.start(*session);
+    lane_.start(*session, 1, due, now);
+    put_last(*session);
+    shed_late(now);
+  }
+}
+
+void Pacer::next() {
+  arrivals_->advance();
+  ++taken_;
+  next_due_ = arrivals_->due();
+}
+
+void Pacer::shed_late(TimePoint now) {
+  const std::optional<Duration>& deadline = lane_.options().deadline;
+  if (!deadline) return;
+  while (next_due_ < now - *deadline) {
+    ++lane_.recording().counts.shed;
+    next();
   }
 }
 

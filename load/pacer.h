@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pacer: sends one lane's messages when its schedule says so. The connection that has been idle longest takes the next
-// message that is due; where none is idle the message waits, and its latency counts from when it was due all the same.
+// Pacer: sends one lane's messages when its arrivals say so. The connection that has been free longest takes the next
+// message that is due; where none is free the message waits, and its latency counts from when it was due all the same.
+// With a deadline, one that has waited longer is shed: counted, never sent.
 //
 //   sleep (a timerfd)      spin (the loop polls)   due
 //   ----------------------|=======================|---> send, look at the next
@@ -15,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include <load/send_schedule.h>
+#include <load/arrivals.h>
 #include <load/session.h>
 #include <peal/base/fd.h>
 #include <peal/loop/loop.h>
@@ -32,38 +33,43 @@ class Pacer final : private WatchEvents {
   Pacer& operator=(const Pacer&) = delete;
 
   // Sends from now on. EMFILE and the like: there is no fd left for the timer.
-  Result<void> begin(const SendSchedule& schedule);
-  // An open session on which nothing is outstanding. It may close later: then it is passed over.
-  void add_idle(Session& session);
-  // Sends no more; returns how many messages were due before `now` and were not sent.
+  Result<void> begin(const ArrivalCursor& arrivals);
+  // A session that has room. It may close later: then it is passed over.
+  void add(Session& session);
+  // How many messages were due by then, since begin().
+  uint64_t due_by(TimePoint now) const;
+  // Sends no more; returns how many messages were due before `now` and were neither sent nor past their deadline.
   uint64_t stop(TimePoint now);
 
  private:
   enum class State : uint8_t {
     kStopped,
-    kAsleep,    // the timer is armed
+    kAsleep,    // the timer is armed, or nothing more is due
     kSpinning,  // posted: the loop polls, then comes back here
-    kStarved,   // a message is to be sent and no session is idle: add_idle() goes on
+    kStarved,   // a message is to be sent and no session is free: add() goes on
   };
 
   void on_ready(bool readable, bool writable) override;
   void on_unwatched() override {}
   void step();
   void send_due(TimePoint& now);
+  void shed_late(TimePoint now);
+  void next();
   void account_spin(TimePoint now);
   void arm(TimePoint at);
-  Session* take_idle();
+  void put_last(Session& session);
+  Session* take_free();
 
   Lane& lane_;
   Loop& loop_;
   Fd timer_;
-  std::optional<SendSchedule> schedule_;
+  std::optional<ArrivalCursor> arrivals_;
   State state_ = State::kStopped;
-  uint64_t next_ = 0;  // of the schedule
+  uint64_t taken_ = 0;  // of the arrivals: sent or shed
   TimePoint next_due_;
-  std::vector<Session*> idle_;  // a ring, the one idle longest first
-  size_t idle_first_ = 0;
-  size_t idle_count_ = 0;
+  std::vector<Session*> free_;  // a ring, the one free longest first
+  size_t free_first_ = 0;
+  size_t free_count_ = 0;
   TimePoint spin_begin_;
   uint64_t events_before_ = 0;  // of the engine, when the spin began
   bool sent_ = false;           // in this step: the poll that follows works, it does not spin

@@ -25,24 +25,35 @@ struct Failures {
   };
   std::map<std::string, Kind> kinds;
 
-  void add(const std::string& kind, const std::string& sentence);
+  void add(const std::string& kind, const std::string& sentence, uint64_t count = 1);
   void add(const Failures& other);
   uint64_t count() const;
   bool empty() const { return kinds.empty(); }
 };
 
 struct Counts {
-  uint64_t messages = 0;  // laps completed
+  uint64_t messages = 0;  // came back as they should
+  uint64_t wrong = 0;     // whole answers that were not what was asked for (a status, a length); among the failures too
   uint64_t reads = 0;     // chunks they came in
   uint64_t bytes_received = 0;
   uint64_t bytes_sent = 0;     // given to the engine
-  uint64_t late_for_want = 0;  // with a rate: sent late because every connection was busy when it was due
+  uint64_t late_for_want = 0;  // open loop: sent late because every connection was busy when it was due
+  uint64_t shed = 0;           // open loop: past the deadline before they could be sent, so never sent
+  uint64_t attempts = 0;       // connections tried
+  uint64_t connects = 0;       // of them, those that opened
+  uint64_t retired = 0;        // connections closed because they had carried their requests, or the server said so
 
   void add(const Counts& other);
 };
 
+// Which histograms a recording has.
+struct RecordingParts {
+  bool open_loop = false;
+  bool first_byte = false;  // answers begin before they end
+};
+
 struct Recording {
-  explicit Recording(bool with_rate);
+  explicit Recording(const RecordingParts& parts);
   // Of the span that follows, or of another thread: everything is summed, `span` too.
   void add(const Recording& other);
 
@@ -54,7 +65,9 @@ struct Recording {
   // only `latency` is there.
   Histogram latency{kLatencyRange};
   std::optional<Histogram> service;
-  std::optional<Histogram> send_lag;  // sent minus due
+  std::optional<Histogram> send_lag;    // sent minus due
+  std::optional<Histogram> first_byte;  // of an answer, minus sent
+  Histogram connect{kLatencyRange};     // open minus tried
 };
 
 }  // namespace peal::load

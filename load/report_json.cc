@@ -10,12 +10,16 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// In no known encoding: what a server sent may stand in a failure's sentence.
+constexpr auto kReplace = Json::error_handler_t::replace;
+
 Json histogram_json(const Histogram& histogram) {
   return {{"p50", histogram.value_at_percentile(50)},
           {"p90", histogram.value_at_percentile(90)},
           {"p95", histogram.value_at_percentile(95)},
           {"p99", histogram.value_at_percentile(99)},
           {"p999", histogram.value_at_percentile(99.9)},
+          {"p9999", histogram.value_at_percentile(99.99)},
           {"max", histogram.max()},
           {"mean", histogram.mean()},
           {"count", histogram.total_count()},
@@ -23,76 +27,158 @@ Json histogram_json(const Histogram& histogram) {
           {"hdr", encode_histogram(histogram)}};
 }
 
-Json counts_json(const Outcome& outcome) {
-  const Counts& counts = outcome.total.counts;
-  return {{"seconds", outcome.seconds()},
-          {"messages", counts.messages},
+Json histogram_json(const std::optional<Histogram>& histogram) {
+  return histogram ? histogram_json(*histogram) : Json(nullptr);
+}
+
+Json counts_json(const Counts& counts) {
+  return {{"messages", counts.messages},
+          {"wrong", counts.wrong},
           {"reads", counts.reads},
           {"bytes_received", counts.bytes_received},
           {"bytes_sent", counts.bytes_sent},
-          {"mib_per_s", outcome.mib_per_s()},
-          {"messages_per_s", outcome.messages_per_s()}};
+          {"late_for_want", counts.late_for_want},
+          {"shed", counts.shed},
+          {"attempts", counts.attempts},
+          {"connects", counts.connects},
+          {"retired", counts.retired}};
 }
 
-Json server_json(const Outcome& outcome) {
-  if (!outcome.server) return nullptr;
-  const ServerUse& server = *outcome.server;
+double seconds_since_epoch(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+Json asked_json(const RunRecord& record) {
+  const LoadOptions& options = record.options;
+  Json json{{"schema", 1},
+            {"tool", "peal load"},
+            {"experiment", record.experiment},
+            {"request", record.request},
+            {"target", options.target_text},
+            {"engine", record.outcome.engine},
+            {"size", options.size},
+            {"threads", options.threads},
+            {"pipeline", options.pipeline},
+            {"requests_per_connection", nullptr},
+            {"duration_ns", options.duration.count()},
+            {"warm_up_ns", options.warm_up.count()},
+            {"interval_ns", options.interval.count()},
+            {"seed", options.seed},
+            {"spins", options.spin.mode != Spin::Mode::kOff},
+            {"mode", options.closed_loop() ? "closed" : "rate"},
+            {"arrivals", nullptr},
+            {"offered_rate", record.offered_rate()},
+            {"offered", record.outcome.offered},
+            {"began", seconds_since_epoch(record.outcome.began)}};
+  if (!options.requests_per_connection.endless()) {
+    json["requests_per_connection"] = {{"least", options.requests_per_connection.least},
+                                       {"most", options.requests_per_connection.most}};
+  }
+  if (!options.closed_loop()) json["arrivals"] = record.schedule;
+  if (!record.merged.empty()) json["merged"] = record.merged;
+  return json;
+}
+
+Json connections_json(const LoadOptions& options, const Outcome& outcome) {
+  return {{"asked", options.connections},
+          {"open", outcome.opened},
+          {"failed", options.connections - outcome.opened},
+          {"served", outcome.served},
+          {"idle_asked", options.idle_connections},
+          {"idle_open", outcome.idle_open}};
+}
+
+Json client_json(const LoadOptions& options, const Outcome& outcome) {
+  return {{"cpu_ns", outcome.total.cpu.count()},
+          {"cpu_ns_per_message", outcome.client_ns_per_message()},
+          {"spin_ns", outcome.total.spin.count()},
+          {"cpu_share", outcome.client_share(options)}};
+}
+
+Json server_json(const RunRecord& record) {
+  if (!record.outcome.server) return nullptr;
+  const ServerUse& server = *record.outcome.server;
   Json json{{"cpu_ns", nullptr},
             {"cpu_ns_per_message", nullptr},
             {"rss_bytes", server.rss_bytes},
             {"voluntary_switches", server.voluntary_switches},
-            {"involuntary_switches", server.involuntary_switches}};
+            {"involuntary_switches", server.involuntary_switches},
+            {"processes", server.processes},
+            {"pid", record.options.server_pid.value_or(0)}};
   if (server.cpu) {
     json["cpu_ns"] = server.cpu->count();
-    json["cpu_ns_per_message"] = outcome.server_ns_per_message();
+    json["cpu_ns_per_message"] = record.outcome.server_ns_per_message();
   }
   return json;
 }
 
-}  // namespace
+Json interval_json(const Interval& interval) {
+  Json json{{"from_ns", interval.from.count()}, {"to_ns", interval.to.count()}};
+  json.update(counts_json(interval.counts));
+  json.update({{"messages_per_s", interval.messages_per_s()},
+               {"failures", interval.failures},
+               {"in_flight", interval.in_flight},
+               {"open", interval.open}});
+  if (interval.percentiles_known) {
+    json.update({{"p50", interval.p50_ns},
+                 {"p90", interval.p90_ns},
+                 {"p99", interval.p99_ns},
+                 {"p999", interval.p999_ns},
+                 {"max", interval.max_ns}});
+  }
+  if (interval.latency) json["hdr"] = encode_histogram(*interval.latency);
+  return json;
+}
 
-std::string report_json(std::string_view experiment, const LoadOptions& options, const Outcome& outcome,
-                        const std::vector<Gate>& gates) {
-  Json json{{"schema", 1},
-            {"tool", "peal load"},
-            {"experiment", experiment},
-            {"target", options.target_text},
-            {"engine", outcome.engine},
-            {"size", options.size},
-            {"threads", options.threads},
-            {"connections",
-             {{"asked", options.connections},
-              {"open", outcome.opened},
-              {"failed", options.connections - outcome.opened},
-              {"served", outcome.served}}},
-            {"mode", options.closed_loop() ? "closed" : "rate"},
-            {"offered_rate", options.rate}};
-  json.update(counts_json(outcome));
-  json["lifetime"] = {{"messages", outcome.lifetime.messages},
-                      {"bytes_received", outcome.lifetime.bytes_received},
-                      {"bytes_sent", outcome.lifetime.bytes_sent}};
-  json["latency_ns"] = histogram_json(outcome.total.latency);
-  json["service_ns"] = outcome.total.service ? histogram_json(*outcome.total.service) : Json(nullptr);
-  json["send_lag_ns"] = outcome.total.send_lag ? histogram_json(*outcome.total.send_lag) : Json(nullptr);
-  json["client"] = {{"cpu_ns", outcome.total.cpu.count()},
-                    {"cpu_ns_per_message", outcome.client_ns_per_message()},
-                    {"spin_ns", outcome.total.spin.count()},
-                    {"cpu_share", outcome.client_share(options)}};
-  json["server"] = server_json(outcome);
+void add_verdicts(const RunRecord& record, Json& json) {
   json["gates"] = Json::array();
-  for (const Gate& gate : gates) {
+  for (const Gate& gate : record.gates) {
     json["gates"].push_back({{"name", gate.name}, {"verdict", to_string(gate.verdict)}, {"sentence", gate.sentence}});
+  }
+  json["skipped_gates"] = Json::array();
+  for (const SkippedGate& gate : record.skipped) {
+    json["skipped_gates"].push_back({{"name", gate.name}, {"sentence", gate.sentence}});
   }
   json["errors"] = Json::object();
   json["first_errors"] = Json::object();
-  for (const auto& [kind, failure] : outcome.failures.kinds) {
+  for (const auto& [kind, failure] : record.outcome.failures.kinds) {
     json["errors"][kind] = failure.count;
     json["first_errors"][kind] = failure.first;
   }
+}
+
+}  // namespace
+
+std::string report_json(const RunRecord& record) {
+  const Outcome& outcome = record.outcome;
+  Json json = asked_json(record);
+  json["connections"] = connections_json(record.options, outcome);
+  json["seconds"] = outcome.seconds();
+  json.update(counts_json(outcome.total.counts));
+  json["mib_per_s"] = outcome.mib_per_s();
+  json["messages_per_s"] = outcome.messages_per_s();
+  json["lifetime"] = counts_json(outcome.lifetime);
+  json["latency_ns"] = histogram_json(outcome.total.latency);
+  json["service_ns"] = histogram_json(outcome.total.service);
+  json["send_lag_ns"] = histogram_json(outcome.total.send_lag);
+  json["first_byte_ns"] = histogram_json(outcome.total.first_byte);
+  json["connect_ns"] = histogram_json(outcome.connect);
+  json["client"] = client_json(record.options, outcome);
+  json["server"] = server_json(record);
+  add_verdicts(record, json);
   json["censored"] = {{"unsent", outcome.unsent}, {"unanswered", outcome.unanswered}};
+  json["echoes"] = outcome.echoes;
   json["came_back"] = outcome.came_back;
   json["interrupted"] = outcome.interrupted;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  json["intervals"] = Json::array();
+  for (const Interval& interval : outcome.intervals) json["intervals"].push_back(interval_json(interval));
+  return json.dump(2, ' ', false, kReplace) + "\n";
+}
+
+std::string interval_line(const Interval& interval, const Outcome& so_far) {
+  Json json{{"began", seconds_since_epoch(so_far.began)}};
+  json.update(interval_json(interval));
+  return json.dump(-1, ' ', false, kReplace) + "\n";
 }
 
 }  // namespace peal::load

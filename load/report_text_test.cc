@@ -4,11 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <load/sample_record.h>
+
 namespace peal::load {
 namespace {
 
 using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -30,59 +31,65 @@ TEST(ReportText, counts_are_grouped) {
   EXPECT_EQ(human_count(1234567), "1,234,567");
 }
 
+TEST(ReportText, a_percentile_is_known_with_ten_samples_above_it) {
+  Histogram times(kLatencyRange);
+  times.record_n(1000, 999);
+  EXPECT_FALSE(is_known(times, 99));
+  times.record(1000);
+  EXPECT_TRUE(is_known(times, 99));
+  EXPECT_FALSE(is_known(times, 99.9));
+  times.record_n(1000, 99'000);
+  EXPECT_TRUE(is_known(times, 99.99));
+}
+
 TEST(ReportText, the_report_shows_what_was_asked_and_got) {
-  LoadOptions options;
-  options.target_text = "127.0.0.1:9981";
-  options.connections = 1000;
-  options.rate = 20000;
-  Outcome outcome(true);
-  outcome.engine = "epoll";
-  outcome.window = 2s;
-  outcome.opened = outcome.served = 998;
-  outcome.total.counts.messages = 40'000;
-  outcome.total.cpu = 200ms;
-  outcome.total.spin = 100ms;
-  outcome.total.latency.record_n(60'000, 40'000);
-  outcome.total.service->record_n(50'000, 40'000);
-  outcome.total.send_lag->record_n(10'000, 40'000);
-  outcome.unsent = 12;
-  outcome.server = ServerUse{.cpu = 80ms, .rss_bytes = 3 << 20, .voluntary_switches = 1500, .involuntary_switches = 2};
-  const std::string text = report_text("pingpong", options, outcome, judge(options, outcome));
-  EXPECT_THAT(text, HasSubstr("pingpong 127.0.0.1:9981: 64 bytes, 1 thread, fixed rate, engine epoll\n"));
-  EXPECT_THAT(text, HasSubstr("1,000 asked, 998 open, 998 served\n"));
+  RunRecord record = sample_record({.open_loop = true, .first_byte = true, .with_server = true});
+  record.outcome.total.counts.messages = 40'000;
+  record.outcome.total.counts.shed = 2;
+  record.outcome.total.latency.record_n(60'000, 39'900);
+  record.outcome.total.service->record_n(50'000, 40'000);
+  record.outcome.lifetime.retired = 9;
+  const std::string text = report_text(record);
+  EXPECT_THAT(text, HasSubstr("pingpong 127.0.0.1:9981: 64 bytes, 1 thread, constant 50/s, engine epoll\n"));
+  EXPECT_THAT(text, HasSubstr("3 asked, 2 open, 2 served; 3 attempts, 2 opened, 1 failed, 9 retired\n"));
   EXPECT_THAT(text, HasSubstr("40,000 in 2.000 s: 20,000/s, 0.00 MiB/s\n"));
-  EXPECT_THAT(text, HasSubstr("20,000/s offered; at the end 12 due but unsent, 0 sent but unanswered\n"));
-  EXPECT_THAT(text, HasSubstr("latency     p50 60.0 us"));
-  EXPECT_THAT(text, HasSubstr("service     p50 50.0 us"));
-  EXPECT_THAT(text, HasSubstr("send lag    p50 10.0 us"));
-  EXPECT_THAT(text, HasSubstr("client      2.50 us CPU a message, 5 % of a core (and 100 ms of spinning"));
-  EXPECT_THAT(text, HasSubstr("server      2.00 us CPU a message, 4 % of a core, 3.0 MiB resident, 1,500 + 2 context"));
-  EXPECT_THAT(text, HasSubstr("INVALID     998 of 1000 connections opened.\n"));
+  EXPECT_THAT(text, HasSubstr("50/s offered; 2 shed; at the end 3 due but unsent, 4 sent but unanswered\n"));
+  EXPECT_THAT(text, HasSubstr("\nlatency         60.0 us    60.0 us    60.0 us    60.0 us    60.0 us  (60.0 us)"));
+  EXPECT_THAT(text, HasSubstr("\nservice         50.0 us"));
+  EXPECT_THAT(text, HasSubstr("\nfirst byte       900 ns"));
+  EXPECT_THAT(text, HasSubstr("\nsend lag      (2.00 us)"));
+  EXPECT_THAT(text, HasSubstr("\nconnect       (30.0 us)"));
+  EXPECT_THAT(text, HasSubstr("client      150 ns CPU a message, 0 % of a core (and 4.00 ms of spinning"));
+  EXPECT_THAT(text, HasSubstr("server      500 ns CPU a message, 1 % of a core, 0.0 MiB resident, 0.000175 + 0.0002 "
+                              "context switches a message, 2 processes\n"));
+  EXPECT_THAT(text, HasSubstr("failed      1 reset (0.83 % of the messages): a connection broke\n"));
+  EXPECT_THAT(text, HasSubstr("INVALID     2 of 3 connections opened.\n"));
+}
+
+TEST(ReportText, failures_to_connect_are_a_share_of_the_attempts) {
+  RunRecord record = sample_record({});
+  record.outcome.failures = {};
+  record.outcome.failures.add("connect_refused", "nobody listens");
+  EXPECT_THAT(report_text(record), HasSubstr("1 connect_refused (33 % of the attempts to connect): nobody listens\n"));
 }
 
 TEST(ReportText, an_empty_run_has_no_percentiles) {
   const LoadOptions options;
-  const Outcome outcome(false);
-  const std::string text = report_text("pingpong", options, outcome, {});
+  RunRecord record = make_record("echo", "0 bytes", "", options, Outcome(RecordingParts{}));
+  record.gates.clear();
+  const std::string text = report_text(record);
   EXPECT_THAT(text, HasSubstr("latency     no message came back\n"));
   EXPECT_THAT(text, HasSubstr("gates       all passed\n"));
   EXPECT_THAT(text, Not(HasSubstr("send lag")));
   EXPECT_THAT(text, Not(HasSubstr("server")));
 }
 
-TEST(ReportText, the_live_line_fits_a_terminal) {
-  LoadOptions options;
-  options.duration = 3600s;
-  Progress progress{.elapsed = 3599s,
-                    .messages_per_s = 1'234'567,
-                    .in_flight = 10'000,
-                    .open = 10'000,
-                    .failures = 12,
-                    .p50_ns = 123'456,
-                    .p99_ns = 9'876'543};
-  const std::string line = live_line(options, progress);
-  EXPECT_LE(line.size(), 100U);
-  EXPECT_THAT(line, HasSubstr("1,234,567/s  in flight 10000  open 10000  p50 123 us  p99 9.88 ms  errors 12"));
+TEST(ReportText, what_a_connection_carries_and_what_was_not_judged) {
+  RunRecord record = sample_record({});
+  record.options.pipeline = 16;
+  record.options.requests_per_connection = {10, 100};
+  EXPECT_THAT(report_text(record), HasSubstr("1 thread, 16 in flight a connection, 10 to 100 requests a connection"));
+  EXPECT_THAT(report_text(record), HasSubstr("not judged  Little's law was not asked: on connections that failed"));
 }
 
 }  // namespace

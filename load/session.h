@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Session: one connection that messages go round on. One implementation a protocol, made by its Protocol; what all of
-// them share (connecting, failing, being closed) is here. It belongs to a Lane and its thread.
+// Session: a connection that messages go round on, and the one that follows when it has ended. One implementation a
+// protocol, made by its Protocol; what all of them share (opening, stamping what is in flight, failing, closing) is
+// here. It belongs to a Lane and its thread.
 //
-// A session is idle, or has one message under way: start() sends it, and the implementation tells the lane when it has
-// come back (Lane::message_done) and when nothing of it is outstanding any more (Lane::idle).
+// The lane says when to send; the implementation sends, checks what comes back, and says of each answer, in the order
+// of the requests, what became of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <peal/base/clock.h>
 #include <peal/engine/engine.h>
@@ -19,43 +22,86 @@ namespace peal::load {
 
 class Lane;
 
-// The message under way, or the last one.
-struct Lap {
+// A message in flight.
+struct Stamp {
   TimePoint due;  // when the schedule wanted it sent; closed loop: when it was
   TimePoint sent;
-  TimePoint ended;  // when the last one came back
 };
 
 class Session : public StreamEvents {
  public:
-  explicit Session(Lane& lane) : lane_(lane) {}
+  enum class State : uint8_t { kClosed, kConnecting, kOpen };
+
+  explicit Session(Lane& lane);
   virtual ~Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  void connect(const SocketAddress& target, const ConnectOptions& options);
-  // Closes it without a failure.
-  void abandon();
+  // Opens the next connection, which carries `messages`. What the last one left unanswered is sent again on it.
+  void connect(const SocketAddress& target, const ConnectOptions& options, uint64_t messages);
+  // Closes without a word. What is in flight is forgotten; returns how much that was.
+  size_t abandon(CloseHow how = CloseHow::kNormal);
+  // Sends `count` messages that were due then; count <= room().
+  void send(size_t count, TimePoint due, TimePoint now);
+
+  State state() const { return state_; }
   bool open() const { return state_ == State::kOpen; }
-  // It failed, or was abandoned.
-  bool closed() const { return state_ == State::kClosed; }
+  size_t in_flight() const { return in_flight_; }
+  // How many messages may be sent now.
+  size_t room() const;
+  // The oldest in flight.
+  const Stamp& oldest() const { return stamps_[first_]; }
+  // Since when it connects, or is open.
+  TimePoint since() const { return since_; }
+  // When the last answer came.
+  TimePoint answered_at() const { return answered_at_; }
 
-  // Sends one message. Of an open, idle session.
-  virtual void start() = 0;
-  // Nothing it sent is outstanding.
-  virtual bool is_idle() const = 0;
-
-  Lap lap;
-  bool served = false;  // a message came back on it
+  // The lane's notes about it.
+  struct Notes {
+    bool silent = false;         // an idle connection: nothing is ever sent
+    bool tried = false;          // its first attempt is over
+    bool opened = false;         // it was open at least once
+    bool served = false;         // a message came back on it
+    bool queued = false;         // it waits in the pacer's ring
+    bool fruitful = false;       // a message came back on this connection
+    unsigned fruitless_row = 0;  // connections in a row on which none did
+    size_t number = 0;           // of the whole run
+  } notes;
 
  protected:
   Lane& lane() { return lane_; }
+  const Lane& lane() const { return lane_; }
   StreamId stream() const { return stream_; }
-  // Counts a failure of this kind and closes. Nothing more happens on this session.
+  // Messages this connection may still be given; UINT64_MAX: no end.
+  uint64_t left() const { return left_; }
+
+  // Sends `count` messages in order, and counts their bytes.
+  virtual void send_messages(size_t count) = 0;
+  // A new connection begins: nothing of the last one counts.
+  virtual void begin_connection() = 0;
+  // The server sends no more. False: that cuts an answer short, or comes where one is owed.
+  virtual bool accept_end(TimePoint now);
+
+  // The first bytes of the oldest's answer are here.
+  void first_byte(TimePoint now) { first_byte_at_ = now; }
+  // The oldest is answered as it should be.
+  void answered(TimePoint now);
+  // It is answered, but not as asked. The connection goes on.
+  void answered_wrongly(TimePoint now, const std::string& kind, const std::string& sentence);
+  // The oldest is answered, and the next one is on its way already.
+  void answered_and_sent(TimePoint now);
+  // The oldest will not be answered, and nobody is to blame.
+  void withdraw();
+  // After the answers that came together: the lane may send what there is room for, or close. May close the session.
+  void go_on(TimePoint now);
+  // The server has said that it closes, or has. What is in flight goes out again on the next connection.
+  void leave();
+  // Counts a failure of this kind and closes. Nothing more happens on this connection.
   void fail(const std::string& kind, const std::string& sentence);
 
  private:
-  enum class State : uint8_t { kNew, kConnecting, kOpen, kClosed };
+  void push(const Stamp& stamp);
+  Stamp pop();
 
   void on_connected(std::error_code error) final;
   void on_receive_end(std::error_code error) final;
@@ -66,7 +112,14 @@ class Session : public StreamEvents {
 
   Lane& lane_;
   StreamId stream_;
-  State state_ = State::kNew;
+  State state_ = State::kClosed;
+  uint64_t left_ = 0;
+  std::vector<Stamp> stamps_;  // a ring of as many as may be in flight
+  size_t first_ = 0;
+  size_t in_flight_ = 0;
+  TimePoint since_;
+  TimePoint answered_at_;
+  TimePoint first_byte_at_;
 };
 
 // What goes round, as a factory of sessions. Immutable; shared by all threads.
@@ -75,6 +128,10 @@ class Protocol {
   virtual ~Protocol() = default;
   // As the command line calls it.
   virtual std::string_view name() const = 0;
+  // As many bytes come back as are sent.
+  virtual bool echoes() const { return true; }
+  // Answers begin before they end: first_byte() is told.
+  virtual bool has_first_byte() const { return false; }
   virtual std::unique_ptr<Session> make_session(Lane& lane) const = 0;
 };
 

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `peal serve` serves, each with callbacks and as a coroutine: `pingpong` sends back whatever bytes arrive, `echo`
+// answers each frame with the same one (peal/wire/echo_frame.h); a frame beyond its 1 MiB closes the connection.
+#pragma once
+
+#include <peal/coro/co_server.h>
+#include <peal/net/connection.h>
+
+namespace peal::cli {
+
+ConnectionCallbacks ping_pong();
+Task<> ping_pong_task(Stream stream);
+
+ConnectionCallbacks framed_echo();
+Task<> framed_echo_task(Stream stream);
+
+}  // namespace peal::cli

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether the generator tells the truth: servers with known delays, freezes and drops, and what must then be recorded.
+// The bounds follow from the script and the schedule alone; a slow machine only adds to a latency, so they are lower
+// bounds, or shares of what was due.
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <load/gates.h>
+#include <load/http_protocol.h>
+#include <load/load_run.h>
+#include <load/scripted_http.h>
+
+namespace peal::load {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+
+LoadOptions options_for(const ScriptedHttp& server, size_t connections, Duration duration) {
+  LoadOptions options;
+  options.target = server.address();
+  options.target_text = server.url();
+  options.connections = connections;
+  options.duration = duration;
+  options.warm_up = 20ms;
+  options.grace = 5s;
+  options.engine = "epoll";
+  return options;
+}
+
+Outcome run(const LoadOptions& options) {
+  const auto protocol = HttpProtocol::make({.url = options.target_text}, options.pipeline).value();
+  std::expected<Outcome, std::string> outcome = run_load(options, *protocol);
+  EXPECT_TRUE(outcome.has_value()) << outcome.error();
+  return std::move(*outcome);
+}
+
+uint64_t above(const Histogram& histogram, Duration bound) {
+  return histogram.total_count() - histogram.count_at_or_below(bound.count() - 1);
+}
+
+double rate_times_mean(const Outcome& outcome, const Histogram& times) {
+  return outcome.messages_per_s() * times.mean() * 1e-9;
+}
+
+// A server that freezes once, for so long, when it is first asked after `from` requests. All its connections wait.
+ScriptedHttp::Script freezing(size_t from, Duration freeze) {
+  return [from, freeze, asked = std::make_shared<std::atomic<size_t>>(0)](size_t, size_t, const std::string&) {
+    if (++*asked == from) std::this_thread::sleep_for(freeze);
+    return ScriptedAnswer{};
+  };
+}
+
+TEST(LoadProof, a_known_delay_is_what_is_recorded) {
+  ScriptedHttp server([](size_t, size_t, const std::string&) { return ScriptedAnswer{.delay = 20ms}; });
+  const Outcome closed = run(options_for(server, 5, 500ms));
+  EXPECT_EQ(above(closed.total.latency, 20ms), closed.total.counts.messages) << "no answer came before its time";
+  EXPECT_LE(closed.total.counts.messages, 5U * 26) << "and five connections can not have more of them";
+
+  LoadOptions options = options_for(server, 20, 500ms);
+  options.arrivals = ArrivalPlan::constant(200);
+  const Outcome open = run(options);
+  EXPECT_EQ(above(open.total.service.value(), 20ms), open.total.counts.messages);
+  EXPECT_EQ(above(open.total.latency, 20ms), open.total.counts.messages);
+}
+
+TEST(LoadProof, two_delays_make_two_peaks_of_the_right_size) {
+  ScriptedHttp server([](size_t, size_t request, const std::string&) {
+    return ScriptedAnswer{.delay = request % 4 == 3 ? Duration(80ms) : Duration(5ms)};
+  });
+  LoadOptions options = options_for(server, 50, 1s);
+  options.arrivals = ArrivalPlan::poisson(400);
+  const Outcome outcome = run(options);
+  const Histogram& service = *outcome.total.service;
+  const auto slow = static_cast<double>(above(service, 80ms)) / static_cast<double>(service.total_count());
+  EXPECT_NEAR(slow, 0.25, 0.05);
+  EXPECT_EQ(above(service, 5ms), service.total_count());
+}
+
+// The classic trap. Of a server that freezes for 1.4 s a closed loop sees one slow answer a connection; users who come
+// at their own time see as many as come within it.
+TEST(LoadProof, a_freeze_is_seen_by_all_who_came_within_it) {
+  constexpr Duration kFreeze = 1400ms;
+  ScriptedHttp closed_server(freezing(500, kFreeze));
+  const Outcome closed = run(options_for(closed_server, 4, 2s));
+  EXPECT_GE(above(closed.total.latency, kFreeze - 5ms), 1U) << "who was asked first waits for all of it";
+  EXPECT_LE(above(closed.total.latency, kFreeze / 2), 4U + 4U) << "the others asked before they could see it";
+
+  ScriptedHttp open_server(freezing(500, kFreeze));
+  LoadOptions options = options_for(open_server, 4, 2s);
+  options.arrivals = ArrivalPlan::constant(1000);
+  const Outcome open = run(options);
+  // One is due each millisecond: 700 of them when half of the freeze or more was still to come.
+  EXPECT_GE(above(open.total.latency, kFreeze / 2) + open.unsent, 690U);
+  EXPECT_GE(above(open.total.latency, kFreeze / 4) + open.unsent, 1040U);
+  EXPECT_GE(open.total.latency.max(), (kFreeze - 2ms).count());
+  // What the connections themselves saw hides it, as the closed loop does.
+  EXPECT_LE(above(*open.total.service, kFreeze / 2), 4U + 4U);
+}
+
+TEST(LoadProof, past_a_deadline_nothing_is_sent_and_all_is_counted) {
+  ScriptedHttp server(freezing(200, 700ms));
+  LoadOptions options = options_for(server, 2, 1500ms);
+  options.arrivals = ArrivalPlan::constant(1000);
+  options.deadline = 100ms;
+  const Outcome outcome = run(options);
+  EXPECT_GE(outcome.total.counts.shed, 590U) << "due in the first 600 ms of the freeze";
+  EXPECT_TRUE(outcome.failures.empty());
+  const auto counted = static_cast<double>(outcome.total.send_lag->total_count() + outcome.total.counts.shed);
+  EXPECT_NEAR(counted + static_cast<double>(outcome.unsent), outcome.offered, 2.0)
+      << "each message that was due was sent, shed, or is left over";
+  EXPECT_LE(outcome.total.send_lag->max(), std::chrono::nanoseconds(100ms).count() * 5);
+}
+
+TEST(LoadProof, dropped_answers_are_failures_or_censored_never_forgotten) {
+  // Each hundredth request is swallowed: its connection hears nothing more.
+  std::atomic<size_t> asked = 0;
+  ScriptedHttp server([&](size_t, size_t, const std::string&) { return ScriptedAnswer{.silent = ++asked % 100 == 0}; });
+  LoadOptions options = options_for(server, 8, 600ms);
+  options.timeout = 40ms;
+  const Outcome outcome = run(options);
+  ASSERT_TRUE(outcome.failures.kinds.contains("timeout"));
+  const uint64_t dropped = asked / 100;
+  const uint64_t failed = outcome.failures.count();
+  EXPECT_LE(failed, dropped);
+  EXPECT_GE(failed + 8, dropped) << "but for those that were in flight at the end";
+  EXPECT_EQ(outcome.lifetime.messages + dropped, asked);
+}
+
+TEST(LoadProof, littles_law_holds) {
+  ScriptedHttp server([](size_t, size_t request, const std::string&) {
+    return ScriptedAnswer{.delay = Duration(1ms) * static_cast<int64_t>(1 + request % 7)};
+  });
+  const LoadOptions closed_options = options_for(server, 10, 1s);
+  const Outcome closed = run(closed_options);
+  EXPECT_NEAR(rate_times_mean(closed, closed.total.latency), 10, 0.5);
+
+  LoadOptions open_options = options_for(server, 40, 1s);
+  open_options.arrivals = ArrivalPlan::poisson(500);
+  const Outcome open = run(open_options);
+  const double flight = rate_times_mean(open, *open.total.service);
+  EXPECT_GT(flight, 500 * 0.003) << "the mean delay is 4 ms";
+  EXPECT_LT(flight, 40);
+}
+
+TEST(LoadProof, what_was_sent_follows_the_schedule) {
+  // When requests arrive at the server, seen from the schedule: the k-th never before it was due.
+  std::vector<TimePoint> arrived;
+  ScriptedHttp server([&](size_t, size_t, const std::string&) {
+    arrived.push_back(TimePoint(std::chrono::steady_clock::now().time_since_epoch()));
+    return ScriptedAnswer{};
+  });
+  LoadOptions options = options_for(server, 4, 400ms);
+  options.warm_up = Duration::zero();
+  options.arrivals = ArrivalPlan::steps({200, 1000, 400}, 100ms);
+  const Outcome outcome = run(options);
+  ASSERT_GT(arrived.size(), 100U);
+  size_t piece = 0;
+  for (size_t k = 0; k < arrived.size(); ++k) {
+    EXPECT_GE(arrived[k] - arrived[0] + 5ms, options.arrivals->due(k, piece)) << k;
+  }
+  EXPECT_NEAR(outcome.offered, options.arrivals->expected_count(Duration::zero(), outcome.window), 30);
+}
+
+}  // namespace
+}  // namespace peal::load

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests: calls `peal load` within this process, and a folder for what it writes.
+#pragma once
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cli/command.h>
+
+namespace peal::cli {
+
+struct Answer {
+  int exit_code = -1;
+  std::string out;
+  std::string error;
+};
+
+inline Answer call_load(std::vector<std::string> words) {
+  CLI::App app{"peal", "peal"};
+  Answer answer;
+  add_load(app, answer.exit_code);
+  words.insert(words.begin(), "load");
+  std::ranges::reverse(words);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {
+    // As main() does.
+    answer.exit_code = complain(kCalledWrongly, error.what());
+  }
+  answer.out = testing::internal::GetCapturedStdout();
+  answer.error = testing::internal::GetCapturedStderr();
+  return answer;
+}
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder()
+      : folder_(
+            std::filesystem::path(testing::TempDir()) /
+            fmt::format("peal-load-{}-{}", ::getpid(), testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(folder_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string file(const std::string& name) const { return folder_ / name; }
+  std::string text(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(file(name)).rdbuf();
+    return std::move(text).str();
+  }
+
+ private:
+  const std::filesystem::path folder_;
+};
+
+}  // namespace peal::cli
