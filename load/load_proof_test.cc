@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cmath>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -52,8 +51,7 @@ double rate_times_mean(const Outcome& outcome, const Histogram& times) {
 // A server that freezes once, for so long, when it is first asked after `from` requests. All its connections wait.
 ScriptedHttp::Script freezing(size_t from, Duration freeze) {
   return [from, freeze, asked = std::make_shared<std::atomic<size_t>>(0)](size_t, size_t, const std::string&) {
-    if (++*asked == from) std::this_thread::sleep_for(freeze);
-    return ScriptedAnswer{};
+    return ScriptedAnswer{.freeze = ++*asked == from ? freeze : Duration::zero()};
   };
 }
 

@@ -4,6 +4,8 @@
 // made and destroyed on the test's thread.
 #pragma once
 
+#include <poll.h>
+
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -20,7 +22,8 @@ namespace peal::load {
 
 struct ScriptedAnswer {
   std::string bytes = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-  Duration delay{};  // before it is sent; the request behind it waits its turn
+  Duration delay{};   // before it is sent; the request behind it waits its turn
+  Duration freeze{};  // before that the whole server stands still
   bool close = false;
   bool reset = false;
   bool silent = false;  // no answer at all
@@ -83,6 +86,9 @@ class ScriptedHttp final : private AcceptEvents {
         const std::string request = take_request();
         if (request.empty()) return;
         ScriptedAnswer answer = server_.script_(number_, requests_++, request);
+        if (answer.freeze > Duration::zero()) {
+          ::poll(nullptr, 0, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(answer.freeze).count()));
+        }
         if (answer.delay == Duration::zero()) {
           carry_out(answer);
           continue;
