@@ -4,13 +4,12 @@
 // made and destroyed on the test's thread.
 #pragma once
 
-#include <poll.h>
-
 #include <cstdint>
 #include <functional>
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -86,9 +85,7 @@ class ScriptedHttp final : private AcceptEvents {
         const std::string request = take_request();
         if (request.empty()) return;
         ScriptedAnswer answer = server_.script_(number_, requests_++, request);
-        if (answer.freeze > Duration::zero()) {
-          ::poll(nullptr, 0, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(answer.freeze).count()));
-        }
+        std::this_thread::sleep_for(answer.freeze);
         if (answer.delay == Duration::zero()) {
           carry_out(answer);
           continue;
