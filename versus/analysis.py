@@ -6,14 +6,13 @@ import statistics
 import zlib
 
 from versus import hdr, stats
-from versus.experiments import CLOSED, METRICS, RATE, Cell, Claim, Experiment
-from versus.roster import TWIN, TWIN_OF
-from versus.runner import is_lower_bound, usable
+from versus.experiments import CLOSED, METRICS, RATE, Cell, Claim, Experiment, HttpCell
+from versus.runner import is_lower_bound, never_saturated, usable
 
 PERCENTILES = [50.0, 90.0, 99.0, 99.9, 99.99]
 FIGURE_OF = {"server_cpu": "server_cpu_ns", "speed": "messages_per_s"}
-# peal-epoll stands against everyone; peal-uring against the loop it must equal and against the floor.
-SUBJECTS = {"peal-epoll": None, "peal-uring": ("raw-uring", "raw-epoll")}
+# The histograms a run has: of what, and where its record keeps it.
+HISTOGRAMS = {"latency": "latency_hdr", "connect": "connect_hdr"}
 
 
 def chosen_runs(records: list[dict], cell: str, mode: str, contender: str) -> dict[int, dict]:
@@ -33,39 +32,40 @@ class Analysis:
     def __init__(self, experiment: Experiment, names: list[str], records: list[dict], seed: int):
         self._experiment = experiment
         self._names = names
-        self._records = [record for record in records if "contender" in record]
+        self._records = [record for record in records if record.get("experiment") == experiment.name]
+        self._twin = experiment.twin_name
         self._seed = seed
         self._runs: dict[tuple[str, str, str], dict[int, dict]] = {}
 
-    def runs(self, cell: Cell, mode: str, name: str) -> dict[int, dict]:
+    def runs(self, cell: Cell | HttpCell, mode: str, name: str) -> dict[int, dict]:
         key = (cell.name, mode, name)
         if key not in self._runs:
             self._runs[key] = chosen_runs(self._records, *key)
         return self._runs[key]
 
-    def _mode(self, cell: Cell, metric: str) -> str:
+    def _mode(self, cell: Cell | HttpCell, metric: str) -> str:
         return CLOSED if metric == "speed" else cell.headline_mode
 
-    def values(self, cell: Cell, metric: str, name: str) -> dict[int, float]:
+    def values(self, cell: Cell | HttpCell, metric: str, name: str) -> dict[int, float]:
         runs = self.runs(cell, self._mode(cell, metric), name)
         return {block: run["figures"][FIGURE_OF[metric]] for block, run in runs.items()}
 
-    def pair(self, cell: Cell, metric: str, subject: str, rival: str) -> stats.Pair:
+    def pair(self, cell: Cell | HttpCell, metric: str, subject: str, rival: str) -> stats.Pair:
         salt = zlib.crc32(f"{self._seed}/{cell.name}/{metric}/{subject}/{rival}".encode())
         return stats.compare(self.values(cell, metric, subject), self.values(cell, metric, rival), salt)
 
-    def metrics(self, cell: Cell) -> list[str]:
+    def metrics(self, cell: Cell | HttpCell) -> list[str]:
         return ["server_cpu"] + (["speed"] if CLOSED in cell.modes else [])
 
-    def floor(self, cell: Cell, metric: str) -> float:
+    def floor(self, cell: Cell | HttpCell, metric: str) -> float:
         """The A/A noise floor of a cell: NaN where the twin did not run, and then no claim passes."""
-        return stats.noise_floor(self.pair(cell, metric, TWIN, TWIN_OF))
+        return stats.noise_floor(self.pair(cell, metric, self._twin, self._experiment.twin_of))
 
     def noise(self) -> list[dict]:
         rows = []
         for cell in self._experiment.cells:
             for metric in self.metrics(cell):
-                pair = self.pair(cell, metric, TWIN, TWIN_OF)
+                pair = self.pair(cell, metric, self._twin, self._experiment.twin_of)
                 floor = _plain(stats.noise_floor(pair))
                 rows.append({"cell": cell.name, "metric": metric, "floor": floor, **_of(pair)})
         return rows
@@ -86,8 +86,9 @@ class Analysis:
             wanted = "below" if METRICS[claim.metric][1] == "less" else "above"
             found = stats.differs(pair, floor, p)
             verdict = "cannot tell" if not found else "met" if found == wanted else "not met"
-        return {"sentence": claim.sentence(cell.title), "subject": claim.subject, "rival": claim.rival,
-                "cell": claim.cell, "metric": claim.metric, "bar": claim.bar, "floor": _plain(floor), "p_adjusted": p,
+        return {"sentence": claim.sentence(cell.title, self._experiment.unit), "subject": claim.subject,
+                "rival": claim.rival, "cell": claim.cell, "metric": claim.metric, "bar": claim.bar,
+                "floor": _plain(floor), "p_adjusted": p,
                 "verdict": verdict if pair.known else "not measured",
                 "why": stats.obstacle(pair, claim.bar or 1.0, floor, p) if verdict == "cannot tell" else "",
                 **_of(pair)}
@@ -98,6 +99,8 @@ class Analysis:
         for cell in self._experiment.cells:
             for metric in self.metrics(cell):
                 for subject, rival in self._grid():
+                    if not all(self._experiment.runs_here(name, cell) for name in (subject, rival)):
+                        continue
                     pair = self.pair(cell, metric, subject, rival)
                     bounded = metric == "speed" and (self._bounded(cell, subject) or self._bounded(cell, rival))
                     rows.append({"cell": cell.name, "metric": metric, "subject": subject, "rival": rival,
@@ -109,19 +112,11 @@ class Analysis:
             row["says"] = says(pair, metric, floor, p)
         return rows
 
-    def _bounded(self, cell: Cell, name: str) -> bool:
+    def _bounded(self, cell: Cell | HttpCell, name: str) -> bool:
         return any(is_lower_bound(run) for run in self.runs(cell, CLOSED, name).values())
 
     def _grid(self) -> list[tuple[str, str]]:
-        shown = [name for name in self._names if name != TWIN]
-        grid = []
-        for subject, rivals in SUBJECTS.items():
-            if subject in shown:
-                wanted = shown if rivals is None else [name for name in shown if name in rivals]
-                grid += [(subject, rival) for rival in wanted if rival != subject]
-        if not grid and shown:
-            grid = [(shown[0], rival) for rival in shown[1:]]
-        return grid
+        return self._experiment.grid_of([name for name in self._names if name != self._twin])
 
     def saturation(self) -> list[dict]:
         """Closed-loop throughput: the blocks' where they ran closed, else the calibration's."""
@@ -130,7 +125,7 @@ class Analysis:
             for name in self._names:
                 records = [r for r in self._records if r["cell"] == cell.name and r["contender"] == name
                            and r["mode"] == CLOSED and usable(r) and (r["block"] >= 0) == (CLOSED in cell.modes)]
-                if name == TWIN or not records:
+                if name == self._twin or not records:
                     continue
                 values = [record["figures"]["messages_per_s"] for record in records]
                 figures = [record["figures"] for record in records]
@@ -141,7 +136,11 @@ class Analysis:
                     "mean_read_bytes": statistics.median(f["mean_read_bytes"] for f in figures),
                     "server_share": statistics.median(f["server_share"] for f in figures),
                     "client_share": statistics.median(f["client_share"] for f in figures),
+                    "server_percent": _three(f["server_percent"] for f in figures),
+                    "rss_bytes": _three(f["server_rss_bytes"] for f in figures),
+                    "mean": statistics.mean(values),
                     "lower_bound": any(is_lower_bound(record) for record in records),
+                    "never_saturated": 2 * sum(never_saturated(record) for record in records) > len(records),
                 })
         return rows
 
@@ -151,7 +150,7 @@ class Analysis:
         for cell in self._experiment.cells:
             for name in self._names:
                 figures = [run["figures"] for run in self.runs(cell, cell.headline_mode, name).values()]
-                if name == TWIN or not figures:
+                if name == self._twin or not figures:
                     continue
 
                 def middle(key: str) -> float:
@@ -171,24 +170,28 @@ class Analysis:
         return rows
 
     def latency(self) -> list[dict]:
-        """Percentiles and a curve from the merged histograms of all blocks."""
+        """Percentiles and a curve from the merged histograms of all blocks, of requests and of connects."""
         rows = []
         for cell in self._experiment.cells:
             for mode in cell.modes:
-                for name in self._names:
+                for name, of in ((name, of) for name in self._names for of in self._histograms(cell)):
                     runs = self.runs(cell, mode, name).values()
-                    histogram = hdr.merged([run["figures"]["latency_hdr"] for run in runs])
-                    if name == TWIN or not histogram.counts:
+                    histogram = hdr.merged([run["figures"][HISTOGRAMS[of]] for run in runs])
+                    if name == self._twin or not histogram.counts:
                         continue
                     values = histogram.percentiles(PERCENTILES)
                     rows.append({
-                        "cell": cell.name, "mode": mode, "contender": name, "samples": histogram.total,
+                        "cell": cell.name, "mode": mode, "of": of, "contender": name, "samples": histogram.total,
                         "mean_us": histogram.mean / 1e3, "max_us": histogram.max / 1e3,
                         "percentiles": [{"p": p, "us": v / 1e3, "known": histogram.known(p)}
                                         for p, v in zip(PERCENTILES, values)],
                         "curve": curve(histogram),
                     })
         return rows
+
+    @staticmethod
+    def _histograms(cell: Cell | HttpCell) -> list[str]:
+        return list(HISTOGRAMS) if getattr(cell, "short", False) else ["latency"]
 
     def flagged(self) -> list[dict]:
         """Every run a gate marked, and what became of it."""
@@ -215,6 +218,12 @@ def says(pair: stats.Pair, metric: str, floor: float, p: float) -> str:
     if not found:
         return stats.standing(pair) if metric == "speed" else "cannot tell"
     return words[found] + ("" if p <= stats.ALPHA else ", unproven")
+
+
+def _three(values) -> dict:
+    """Least, most and mean: the three a published table gives."""
+    values = list(values)
+    return {"least": min(values), "most": max(values), "mean": statistics.mean(values)}
 
 
 def _plain(value: float) -> float | None:

@@ -7,14 +7,13 @@ import time
 from dataclasses import dataclass
 
 from versus import gates, schedule
-from versus.experiments import RATE, Cell, Experiment
-from versus.roster import TWIN, Contender
+from versus.experiments import RATE, Cell, Experiment, HttpCell
+from versus.roster import Contender
 from versus.runner import Length, Runner, usable
 from versus.schedule import Task
 from versus.store import Store
 
-# Kept back of a budget: counting system calls, a few repeats, drawing the report.
-REPORT_RESERVE_S = 12.0
+# Kept back of a budget: counting system calls, a few repeats.
 TRACE_RESERVE_S = 0.9
 REPEATS_RESERVE = 0.02
 
@@ -45,7 +44,7 @@ class Campaign:
         self.left_out: list[str] = []
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[Cell | HttpCell, ...]:
         return self._experiment.cells
 
     @property
@@ -54,87 +53,97 @@ class Campaign:
         return list(self._contenders.values())
 
     def time_left_s(self) -> float:
-        """Until the report must be begun; without a budget, for ever."""
+        """Until this experiment must be over; without a budget, for ever."""
         budget = self._experiment.budget_s
-        return math.inf if budget is None else self._began + budget - REPORT_RESERVE_S - time.monotonic()
+        return math.inf if budget is None else self._began + budget - time.monotonic()
 
-    def rate_of(self, cell: Cell) -> float:
-        record = self._store.get(f"rate/{cell.name}")
+    def _key(self, *words: str) -> str:
+        return "/".join((*words[:1], self._experiment.name, *words[1:]))
+
+    def rate_of(self, cell: Cell | HttpCell) -> float:
+        record = self._store.get(self._key("rate", cell.name))
         return record["rate"] if record else 0.0
 
     def calibrate(self) -> None:
         """Saturation of every contender wherever a rate must be found; who cannot run is left out, and named."""
         length = Length(self._experiment.calibration_s, self._experiment.warmup_s)
-        names = [name for name in self._contenders if name != TWIN]
+        names = [name for name in self._contenders if name != self._experiment.twin_name]
         for round_ in range(1, self._experiment.calibration_rounds + 1):
-            for task in schedule.calibration_tasks(self.cells, round_, names, self._seed):
+            for task in schedule.calibration_tasks(self._experiment, round_, names, self._seed):
                 self._do(task, length)
-        self._drop_those_that_never_ran()
+        self._drop_those_that_never_ran(self._calibrations())
         for cell in self.cells:
-            if RATE in cell.modes and not self._store.get(f"rate/{cell.name}"):
+            if RATE in cell.modes and not self.rate_of(cell):
                 saturations = self._saturations(cell)
                 if saturations:
-                    self._store.add({"key": f"rate/{cell.name}", "rate": schedule.fixed_rate(saturations)})
+                    self._store.add({"key": self._key("rate", cell.name), "rate": schedule.fixed_rate(saturations)})
 
-    def _saturations(self, cell: Cell) -> dict[str, list[float]]:
+    def _records(self) -> list[dict]:
+        return [record for record in self._store.records if record.get("experiment") == self._experiment.name]
+
+    def _calibrations(self) -> list[dict]:
+        return [record for record in self._records() if record["block"] < 0]
+
+    def _saturations(self, cell: Cell | HttpCell) -> dict[str, list[float]]:
         found: dict[str, list[float]] = {}
-        for record in self._store.records:
-            if record.get("cell") == cell.name and record["block"] < 0 and usable(record):
+        for record in self._calibrations():
+            if record["cell"] == cell.name and usable(record):
                 found.setdefault(record["contender"], []).append(record["figures"]["messages_per_s"])
         return found
 
-    def _drop_those_that_never_ran(self) -> None:
+    def _drop_those_that_never_ran(self, records: list[dict]) -> None:
+        """Those of whom `records` has runs, but not one with figures."""
         for name in list(self._contenders):
-            records = [r for r in self._store.records if r.get("contender") == name and r["block"] < 0]
-            if records and not any("figures" in record for record in records):
-                self.left_out.append(f"{name}: {records[0]['gates'][0]['sentence']}")
+            mine = [record for record in records if record["contender"] == name]
+            if mine and not any("figures" in record for record in mine):
+                self.left_out.append(f"{name}: {mine[0]['gates'][0]['sentence']}")
                 del self._contenders[name]
 
     def _length(self) -> Length:
         """The length of a measured run: given, or what the budget leaves; kept in the store for a restart."""
-        kept = self._store.get("length")
+        kept = self._store.get(self._key("length"))
         if kept:
             return Length(kept["duration_s"], kept["warmup_s"])
         experiment = self._experiment
         if experiment.budget_s is None:
             duration = float(experiment.run_s)
         else:
-            records = [record for record in self._store.records if "wall_s" in record]
-            overheads = [r["wall_s"] - r["duration_s"] - experiment.warmup_s for r in records]
+            records = [record for record in self._store.records if "wall_s" in record and "duration_s" in record]
+            overheads = [r["wall_s"] - r["duration_s"] - r["warmup_s"] for r in records]
             overhead = statistics.mean(overheads) if overheads else 0.1
-            remaining = experiment.budget_s - (time.monotonic() - self._began)
-            reserve = REPORT_RESERVE_S + REPEATS_RESERVE * remaining
+            remaining = self.time_left_s()
+            reserve = REPEATS_RESERVE * remaining
             if experiment.trace_calls:
                 reserve += TRACE_RESERVE_S * len(self._contenders) * len(self.cells)
-            runs = schedule.run_count(experiment, len(self._contenders))
+            runs = schedule.run_count(experiment, list(self._contenders))
             duration = schedule.run_seconds(remaining, reserve, runs, overhead, experiment.warmup_s)
-        self._store.add({"key": "length", "duration_s": duration, "warmup_s": experiment.warmup_s})
+        self._store.add({"key": self._key("length"), "duration_s": duration, "warmup_s": experiment.warmup_s})
         return Length(duration, experiment.warmup_s)
 
     def run(self) -> None:
         """Calibration and every block."""
-        rated = sum(1 for cell in self.cells if RATE in cell.modes)
-        shown = sum(1 for name in self._contenders if name != TWIN)
-        total = schedule.run_count(self._experiment, len(self._contenders))
-        total += rated * shown * self._experiment.calibration_rounds
+        names = list(self._contenders)
+        total = schedule.run_count(self._experiment, names) + schedule.calibration_count(self._experiment, names)
         self._progress.begin(Outline(self._experiment, len(self._contenders), total))
         self.calibrate()
         for cell in self.cells:
             if RATE in cell.modes:
-                self._progress.say(f"{cell.name}: fixed rate {self.rate_of(cell):,.0f} messages/s, "
+                self._progress.say(f"{cell.name}: fixed rate {self.rate_of(cell):,.0f} {self._experiment.unit}s/s, "
                                    "half of the slowest contender's saturation")
         if not self._contenders:
             return
         length = self._length()
-        self._runs_left = schedule.run_count(self._experiment, len(self._contenders))
+        self._runs_left = schedule.run_count(self._experiment, list(self._contenders))
         self._progress.say(f"{self._experiment.blocks} blocks, each run measured for {length.duration_s:.2f} s "
                            f"after {length.warmup_s:.2f} s of warm-up")
         for block in range(self._experiment.blocks):
             self._block(block, length)
+        # Who runs closed loop alone meets no calibration.
+        self._drop_those_that_never_ran(self._records())
 
     def _block(self, block: int, length: Length) -> None:
         marred = []
-        for task in schedule.block_tasks(self.cells, block, list(self._contenders), self._seed):
+        for task in schedule.block_tasks(self._experiment, block, list(self._contenders), self._seed):
             if task.mode == RATE and not self.rate_of(task.cell):
                 continue
             record = self._do(task, length)

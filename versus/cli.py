@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from versus import comparison, experiments, roster, terminal
+from versus import comparison, drum, plans, roster, terminal
 from versus.bars import bench
 from versus.process import StartFailed
 from versus.store import StoreError
@@ -16,6 +16,7 @@ from versus.store import StoreError
 DONE, FAILED, CALLED_WRONGLY = 0, 1, 2
 EXAMPLES = """examples:
   python3 -m versus quick
+  python3 -m versus quick --experiments rest,pages
   python3 -m versus quick --contender 'mine=./my_server --port {port}' --only peal-epoll,raw-epoll,mine
   python3 -m versus full --out build/versus/full --seed 7      # run again to go on where it stopped
   python3 -m versus bench --only instructions,idle_memory
@@ -24,6 +25,13 @@ EXAMPLES = """examples:
 
 def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
+
+
+def _experiments(text: str) -> list[str]:
+    strangers = [name for name in _names(text) if name not in plans.NAMES]
+    if strangers:
+        raise argparse.ArgumentTypeError(f"there is no experiment '{strangers[0]}'; there are {', '.join(plans.NAMES)}")
+    return _names(text)
 
 
 def _positive(text: str) -> float:
@@ -43,23 +51,29 @@ def _count(text: str) -> int:
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python3 -m versus",
-        description="Compares ping-pong servers on real sockets, fairly, and writes one page.",
+        description="Compares servers on real sockets, fairly, and writes one page.",
         epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = top.add_subparsers(dest="verb", required=True, metavar="quick|full|bench|list")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--bin", type=Path, default=Path("build/release/bin"), metavar="DIR",
                         help="where the programs were built (default: build/release/bin)")
     shared.add_argument("--contender", action="append", default=[], metavar="NAME=COMMAND",
-                        help="another server; its command holds {listen} or {host} and {port}, and may hold {threads}")
+                        help="another server, http:NAME=COMMAND for a web server; its command holds {listen} or {host} "
+                             "and {port}, and may hold {threads}")
     measured = argparse.ArgumentParser(add_help=False)
     measured.add_argument("--out", type=Path, metavar="DIR",
                           help="where the results go (default: build/versus/VERB-TIME)")
     measured.add_argument("--seed", type=int,
                           help="the seed of the order and of the bootstrap (default: a new one, printed)")
-    for name, words in (("quick", "three cells in under five minutes"), ("full", "the whole matrix: hours; resumable")):
+    for name, words in (("quick", "a cell or three of each experiment, together in under five minutes"),
+                        ("full", "the whole matrix: hours; resumable")):
         verb = commands.add_parser(name, parents=[shared, measured], help=words, description=words, epilog=EXAMPLES,
                                    formatter_class=argparse.RawDescriptionHelpFormatter)
         verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
+        verb.add_argument("--experiments", type=_experiments, default=[], metavar="NAME,...",
+                          help=f"these alone, of {', '.join(plans.NAMES)}")
+        verb.add_argument("--variants", action="store_true",
+                          help="peal built by g++ and clang at -O2 and -O3, too (full does so by itself)")
         verb.add_argument("--blocks", type=_count, help="blocks (default: as many as the claims need)")
         verb.add_argument("--budget", type=_positive, metavar="SECONDS",
                           help="wall time for the whole; sets the run's length")
@@ -82,11 +96,16 @@ def _list(options) -> int:
     for contender in roster.built_in(options.bin) + [roster.given(text) for text in options.contender]:
         rows.append([contender.name, contender.note, contender.missing() or "ready"])
     print(terminal.table(["contender", "what it is", "state"], rows, "<<<"))
-    for experiment in experiments.BY_NAME.values():
-        print(f"\n{experiment.name}: {experiment.title}; {experiment.blocks} blocks; "
-              f"{', '.join(cell.name for cell in experiment.cells)}")
-        for claim in experiment.claims:
-            print(f"  claim: {claim.sentence(experiment.cell(claim.cell).title)}")
+    for plan in plans.BY_NAME.values():
+        print(f"\n{plan.name}:")
+        for experiment in plan.experiments:
+            print(f"  {experiment.name}: {experiment.title}; {experiment.blocks} blocks; "
+                  f"{', '.join(cell.name for cell in experiment.cells)}")
+            for claim in experiment.claims:
+                print(f"    claim: {claim.sentence(experiment.cell(claim.cell).title, experiment.unit)}")
+        if plan.drum:
+            cells = (drum.QUICK if plan.name == plans.QUICK.name else drum.FULL).cells
+            print(f"  {drum.NAME}: {drum.TITLE}; {', '.join(cell.name for cell in cells)}")
     print(f"\nbench: {', '.join(bench.names())}")
     return DONE
 
@@ -103,7 +122,7 @@ def _run(options, command: str) -> int:
     results = comparison.compare(options.verb, options, command)
     print(terminal.summary(results))
     print(f"\n{(options.out / 'report.html').resolve()}")
-    return DONE if results["costs"] else FAILED
+    return DONE if results["drum"] or any(each["costs"] for each in results["experiments"]) else FAILED
 
 
 def main(words: list[str] | None = None) -> int:

@@ -2,19 +2,23 @@
 """`versus quick` and `versus full`: from the options to runs.ndjson, results.json, report.html and the last line."""
 
 import json
+import os
 import shlex
 import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
 
-from versus import environment, experiments, process, roster, schedule, terminal, traces
+from versus import drum, environment, findings, plans, process, roster, schedule, terminal, traces, variants
 from versus.analysis import Analysis
 from versus.campaign import Campaign
-from versus.experiments import RATE, Experiment
-from versus.roster import Contender
+from versus.experiments import RATE, Experiment, Plan
+from versus.roster import PINGPONG, Contender
 from versus.runner import Runner
 from versus.store import Store
+
+# Kept back of a budget for drawing the page.
+REPORT_RESERVE_S = 14.0
 
 
 class CannotCompare(RuntimeError):
@@ -28,12 +32,14 @@ def _count_calls(experiment: Experiment, campaign: Campaign, progress) -> dict[s
     progress.say("counting system calls (strace, outside the measured blocks)")
     calls: dict[str, dict[str, dict]] = {}
     for cell in experiment.cells:
-        if cell.threads > 1:
+        if cell.threads > 1 and experiment.kind == PINGPONG:
             continue
         for contender in (contender for contender in campaign.contenders if contender.shown):
             if campaign.time_left_s() <= 0:
                 progress.say("no time left to count the other system calls")
                 return calls
+            if not experiment.runs_here(contender.name, cell):
+                continue
             found = traces.calls_per_message(contender, cell)
             if found:
                 calls.setdefault(cell.name, {})[contender.name] = found
@@ -50,25 +56,25 @@ def _commands(records: list[dict]) -> list[dict]:
     return list(seen.values())
 
 
-def results_of(experiment: Experiment, contenders: list[Contender], store: Store, seed: int, about: dict,
-               calls: dict) -> dict:
-    """Everything the report says, as plain data."""
-    records = [record for record in store.records if "contender" in record]
+def results_of(experiment: Experiment, contenders: list[Contender], store: Store, seed: int, calls: dict) -> dict:
+    """Everything the report says about one experiment, as plain data."""
+    records = [record for record in store.records if record.get("experiment") == experiment.name]
     analysis = Analysis(experiment, [contender.name for contender in contenders], records, seed)
-    length = store.get("length") or {"duration_s": 0.0, "warmup_s": experiment.warmup_s}
+    length = store.get(f"length/{experiment.name}") or {"duration_s": 0.0, "warmup_s": experiment.warmup_s}
 
     def rate(cell) -> float:
-        found = store.get(f"rate/{cell.name}") if RATE in cell.modes else None
+        found = store.get(f"rate/{experiment.name}/{cell.name}") if RATE in cell.modes else None
         return found["rate"] if found else 0.0
 
     cells = [{"name": cell.name, "title": cell.title, "size": cell.size, "connections": cell.connections,
-              "threads": cell.threads, "modes": list(cell.modes), "rate": rate(cell)} for cell in experiment.cells]
+              "threads": cell.threads, "client_threads": cell.generator_threads,
+              "short": getattr(cell, "short", False), "modes": list(cell.modes), "rate": rate(cell),
+              "placement": process.Pins.of(cell.threads, cell.generator_threads).words} for cell in experiment.cells]
     return {
-        "schema": 1,
-        "seed": seed,
-        "experiment": {"name": experiment.name, "title": experiment.title, "blocks": experiment.blocks,
-                       "duration_s": length["duration_s"], "warmup_s": length["warmup_s"], "cells": cells},
-        **about,
+        "name": experiment.name, "title": experiment.title, "kind": experiment.kind, "unit": experiment.unit,
+        "note": experiment.note, "classic": experiment.classic, "twin": experiment.twin_name,
+        "twin_of": experiment.twin_of, "blocks": experiment.blocks, "duration_s": length["duration_s"],
+        "warmup_s": length["warmup_s"], "cells": cells,
         "contenders": [{"name": c.name, "note": c.note, "command": shlex.join(c.command), "shown": c.shown}
                        for c in contenders],
         "claims": analysis.claims(),
@@ -83,50 +89,143 @@ def results_of(experiment: Experiment, contenders: list[Contender], store: Store
     }
 
 
-def _shaped(experiment: Experiment, options) -> tuple[Experiment, list[str]]:
-    """The experiment as the options and the fd limit leave it, and what does not fit."""
-    cells, left = schedule.fitting(experiment.cells, process.raise_fd_limit())
-    names = {cell.name for cell in cells}
-    claims = tuple(claim for claim in experiment.claims if claim.cell in names)
-    shaped = replace(experiment, cells=cells, claims=claims, blocks=options.blocks or experiment.blocks)
-    if options.budget:
-        shaped = replace(shaped, budget_s=options.budget, run_s=None)
-    if options.run_seconds:
-        shaped = replace(shaped, budget_s=None, run_s=options.run_seconds)
-    return replace(shaped, trace_calls=shaped.trace_calls and not options.no_calls), left
+def shaped(plan: Plan, options, fd_limit: int) -> tuple[Plan, list[str]]:
+    """The plan as the options and the fd limit leave it, and what does not fit."""
+    plan = plans.chosen(plan, options.experiments, options.variants)
+    kept, left = [], []
+    for experiment in plan.experiments:
+        fitted, unfit = schedule.fitting(experiment, fd_limit)
+        left += unfit
+        fitted = replace(fitted, blocks=options.blocks or fitted.blocks,
+                         trace_calls=fitted.trace_calls and not options.no_calls)
+        if options.run_seconds:
+            fitted = replace(fitted, budget_s=None, run_s=options.run_seconds)
+        if fitted.cells:
+            kept.append(fitted)
+    budget = None if options.run_seconds else options.budget or plan.budget_s
+    return replace(plan, experiments=tuple(kept), budget_s=budget), left
+
+
+class Comparison:
+    """One plan being carried out: its store, its contenders, its clock."""
+
+    def __init__(self, plan: Plan, options, left_out: list[str]):
+        self._plan = plan
+        self._options = options
+        self._began = time.monotonic()
+        self._ready, absent = roster.choose(options.bin, options.contender, options.only)
+        kinds = {contender.name: contender.kind for contender in roster.built_in(options.bin)}
+        self.left_out = [line for line in absent if self._is_wanted(name := line.partition(":")[0], kinds.get(name))]
+        self.left_out += left_out
+        self._program = options.bin / "peal"
+        if not shutil.which(str(self._program)):
+            raise CannotCompare(f"{self._program}, the load generator, is not there: run `make build` first.")
+        if not any(self._of(experiment) for experiment in plan.experiments) and not plan.drum:
+            raise CannotCompare(f"No contender can run: {'; '.join(absent)}. Run `make build` first.")
+        self._store = Store(options.out, {"plan": plan.name, "seed": options.seed, "blocks": options.blocks,
+                                          "experiments": [experiment.name for experiment in plan.experiments],
+                                          "contenders": [contender.name for contender in self._ready]})
+        self._progress = terminal.Progress()
+        self._built: list[Contender] = []
+
+    def _is_wanted(self, name: str, kind: str | None) -> bool:
+        """Whether any experiment would have run a contender that is absent; None: one given by hand."""
+        return any(kind in (None, experiment.kind) and (self._options.only or not experiment.contenders
+                   or name in experiment.contenders) for experiment in self._plan.experiments)
+
+    def _of(self, experiment: Experiment) -> list[Contender]:
+        """Who runs in `experiment`: of its kind, and named by it, by --only, or given on the command line."""
+        return [c for c in self._ready if c.kind == experiment.kind
+                and (not experiment.contenders or c.name in experiment.contenders
+                     or (experiment.name != plans.COMPILERS.name and (c.given or self._options.only)))]
+
+    def _with_twin(self, experiment: Experiment, contenders: list[Contender]) -> list[Contender]:
+        """The contenders and the A/A twin: one of them, its program copied, so that only the path differs."""
+        original = next((c for c in contenders if c.name == experiment.twin_of), None)
+        if original is None:
+            return contenders
+        folder = self._options.out / "twin"
+        folder.mkdir(parents=True, exist_ok=True)
+        copy = folder / Path(original.program).name
+        shutil.copy2(original.program, copy)
+        twin = replace(original, name=experiment.twin_name, command=(str(copy), *original.command[1:]),
+                       note="the same program at a second path (A/A)", shown=False)
+        return contenders + [twin]
+
+    def _left_s(self) -> float | None:
+        if self._plan.budget_s is None:
+            return None
+        return self._plan.budget_s - REPORT_RESERVE_S - (time.monotonic() - self._began)
+
+    def _on_budget(self, experiment: Experiment, at: int) -> Experiment:
+        left = self._left_s()
+        if left is None:
+            return experiment
+        after = sum(other.share for other in self._plan.experiments[at + 1 :])
+        after += self._plan.drum_share if self._plan.drum else 0.0
+        return replace(experiment, budget_s=max(1.0, schedule.share_of(left, experiment.share, after)), run_s=None)
+
+    def _variants(self) -> list[Contender]:
+        model = next((c for c in self._ready if c.name == plans.COMPILERS.twin_of), None)
+        if not self._plan.variants or model is None:
+            return []
+        ready, absent = variants.build(model, plans.COMPILERS.contenders, self._progress.say, os.cpu_count() or 1)
+        self.left_out += absent
+        return ready
+
+    def _experiment(self, at: int) -> dict | None:
+        experiment = self._plan.experiments[at]
+        contenders = self._of(experiment)
+        if experiment.name == plans.COMPILERS.name:
+            contenders += self._built
+        if not contenders:
+            self.left_out.append(f"{experiment.title}: no contender of its kind ({experiment.kind}) is there")
+            return None
+        experiment = self._on_budget(experiment, at)
+        campaign = Campaign(experiment, self._with_twin(experiment, contenders),
+                            Runner(self._program, self._options.out), self._store, self._options.seed, self._progress)
+        campaign.run()
+        calls = _count_calls(experiment, campaign, self._progress)
+        self.left_out += campaign.left_out
+        return results_of(experiment, campaign.contenders, self._store, self._options.seed, calls)
+
+    def _drum(self) -> dict:
+        """Experiment 2, whose programs play by themselves; its own module has its cells and its findings."""
+        plan = drum.QUICK if self._plan.name == plans.QUICK.name else drum.FULL
+        left = self._left_s()
+        plan = replace(plan, blocks=self._options.blocks or plan.blocks,
+                       budget_s=None if left is None else max(1.0, left))
+        return drum.run(plan, self._options.bin, self._store, self._options.seed, self._progress.say)
+
+    def run(self, command: str) -> dict:
+        """The results of everything, as results.json holds them."""
+        options = self._options
+        self._progress.say(f"seed {options.seed}; runs are kept in {options.out}/runs.ndjson")
+        for line in self.left_out:
+            self._progress.say(f"left out: {line}")
+        started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
+        described = environment.describe(options.bin, process.Pins.of(1).words)
+        self._built = self._variants()
+        self._began = time.monotonic()  # building is no part of the budget
+        try:
+            done = [self._experiment(at) for at in range(len(self._plan.experiments))]
+            drummed = self._drum() if self._plan.drum else None
+        finally:
+            self._progress.end()
+            self._store.close()
+        results = {
+            "schema": 2, "seed": options.seed, "plan": {"name": self._plan.name, "title": self._plan.title},
+            "started": started, "elapsed_s": time.monotonic() - self._began, "environment": described,
+            "command": command, "left_out": list(dict.fromkeys(self.left_out)),
+            "experiments": [experiment for experiment in done if experiment], "drum": drummed,
+        }
+        return results | {"findings": findings.of(results)}
 
 
 def compare(name: str, options, command: str) -> dict:
-    """Runs the experiment `name`; writes its files under options.out and returns the results. Raises CannotCompare."""
-    began = time.monotonic()
-    experiment, unfit = _shaped(experiments.BY_NAME[name], options)
-    contenders, absent = roster.choose(options.bin, options.contender, options.only)
-    program = options.bin / "peal"
-    if not shutil.which(str(program)):
-        raise CannotCompare(f"{program}, the load generator, is not there: run `make build` first.")
-    if not contenders:
-        raise CannotCompare(f"No contender can run: {'; '.join(absent)}. Run `make build` first.")
-    identity = {"experiment": name, "seed": options.seed, "blocks": experiment.blocks,
-                "contenders": [contender.name for contender in contenders]}
-    store = Store(options.out, identity)
-    progress = terminal.Progress()
-    progress.say(f"seed {options.seed}; runs are kept in {options.out}/runs.ndjson")
-    for line in absent + unfit:
-        progress.say(f"left out: {line}")
-    started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
-    twin = roster.twin(contenders, options.out / "twin")
-    described = environment.describe(options.bin, process.Pins.of(1).words)
-    try:
-        campaign = Campaign(experiment, contenders + ([twin] if twin else []), Runner(program, options.out), store,
-                            options.seed, progress)
-        campaign.run()
-        calls = _count_calls(experiment, campaign, progress)
-        progress.end()
-        about = {"started": started, "elapsed_s": time.monotonic() - began, "environment": described,
-                 "command": command, "left_out": absent + unfit + campaign.left_out}
-        results = results_of(experiment, campaign.contenders, store, options.seed, about, calls)
-    finally:
-        store.close()
+    """Carries out the plan `name`; writes its files under options.out and returns the results. Raises CannotCompare."""
+    plan, unfit = shaped(plans.BY_NAME[name], options, process.raise_fd_limit())
+    results = Comparison(plan, options, unfit).run(command)
     _write(results, options.out)
     return results
 

@@ -10,8 +10,13 @@ import pytest
 from versus import cli, fakes, report, roster, terminal
 from versus.store import Store, StoreError
 
-SECTIONS = ("claims", "cells", "gates", "environment", "commands", "method")
-SHORT = ["--blocks", "4", "--run-seconds", "0.01", "--no-calls", "--only", "raw-epoll,libevent,peal-epoll"]
+SECTIONS = ("claims", "findings", "pingpong", "gates", "environment", "commands", "method")
+SHORT = ["--experiments", "pingpong", "--blocks", "4", "--run-seconds", "0.01", "--no-calls"]
+ONLY = ["--only", "raw-epoll,libevent,peal-epoll"]
+
+
+def of_pingpong(campaign):
+    return campaign[2]["experiments"][0]
 
 
 @pytest.fixture(scope="module")
@@ -20,32 +25,32 @@ def campaign(tmp_path_factory):
     folder = tmp_path_factory.mktemp("campaign")
     bin_dir = fakes.make_bin(folder / "bin")
     out = folder / "out"
-    words = ["quick", "--bin", str(bin_dir), "--out", str(out), "--seed", "11", *SHORT]
+    words = ["quick", "--bin", str(bin_dir), "--out", str(out), "--seed", "11", *SHORT, *ONLY]
     assert cli.main(words) == cli.DONE
     return words, out, json.loads((out / "results.json").read_text())
 
 
 def test_every_contender_ran_once_per_block_and_cell(campaign):
-    _, _, results = campaign
+    results = of_pingpong(campaign)
     keys = [(run["cell"], run["block"], run["contender"]) for run in results["runs"]
             if run["block"] >= 0 and not run["attempt"]]
     assert len(keys) == len(set(keys)) == 3 * 4 * 4
 
 
 def test_a_rate_is_half_the_slowest_saturation(campaign):
-    cells = {cell["name"]: cell for cell in campaign[2]["experiment"]["cells"]}
+    cells = {cell["name"]: cell for cell in of_pingpong(campaign)["cells"]}
     assert cells["64Bx1000"]["rate"] == 20000.0 and cells["64Bx1"]["rate"] == 0.0
 
 
 def test_the_pair_comes_out_as_it_was_made(campaign):
-    pair = next(p for p in campaign[2]["pairs"]
+    pair = next(p for p in of_pingpong(campaign)["pairs"]
                 if (p["cell"], p["metric"], p["rival"]) == ("64Bx1000", "server_cpu", "libevent"))
     assert pair["ratio"] == pytest.approx(0.5, rel=0.05) and pair["high"] < 1.0
     assert pair["says"] == "less CPU, unproven"  # four blocks cannot carry a grid of pairs
 
 
 def test_claims_about_who_did_not_run_are_not_measured(campaign):
-    verdicts = {(c["subject"], c["rival"]): c["verdict"] for c in campaign[2]["claims"]}
+    verdicts = {(c["subject"], c["rival"]): c["verdict"] for c in of_pingpong(campaign)["claims"]}
     assert verdicts["peal-uring", "raw-uring"] == "not measured"
     assert verdicts["peal-epoll", "raw-epoll"] == "cannot tell"
 
@@ -109,7 +114,7 @@ def test_the_page_is_whole_and_needs_nothing_from_outside(campaign):
 def test_every_plot_has_its_table_and_follows_the_theme(campaign):
     text = (campaign[1] / "report.html").read_text()
     for article in text.split("<article")[1:]:
-        for part in re.split(r"<h3", article)[1:]:
+        for part in re.split(r"<h4", article)[1:]:
             if "<svg" in part:
                 assert "<table>" in part, part[:60]
     assert "prefers-color-scheme: dark" in text and "var(--ink)" in text
@@ -129,7 +134,7 @@ def test_marked_runs_are_shown_not_dropped(campaign):
     results = json.loads(json.dumps(campaign[2]))
     marred = {"status": "INVALID", "sentences": ["Something <odd> happened."], "cell": "64Bx1", "mode": "closed",
               "block": -1, "contender": "raw-epoll", "attempt": 1, "key": "k"}
-    results["flagged"] = [marred]
+    results["experiments"][0]["flagged"] = [marred]
     text = report.render(results)
     assert "Something &lt;odd&gt; happened." in text and "1 INVALID" in text
 
@@ -137,12 +142,12 @@ def test_marked_runs_are_shown_not_dropped(campaign):
 def test_a_server_that_cannot_start_is_left_out_and_named(tmp_path):
     bin_dir = fakes.make_bin(tmp_path / "bin", ("raw_epoll",))
     words = ["quick", "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--seed", "1", "--blocks", "1",
-             "--run-seconds", "0.01", "--no-calls", "--contender", "broken=/bin/false {port}",
-             "--only", "raw-epoll,broken"]
+             "--run-seconds", "0.01", "--no-calls", "--experiments", "pingpong",
+             "--contender", "broken=/bin/false {port}", "--only", "raw-epoll,broken"]
     assert cli.main(words) == cli.DONE
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert any(line.startswith("broken: The server did not start") for line in results["left_out"])
-    assert all(contender["name"] != "broken" for contender in results["contenders"])
+    assert all(contender["name"] != "broken" for contender in results["experiments"][0]["contenders"])
 
 
 @pytest.mark.parametrize("words, code", [
@@ -156,7 +161,8 @@ def test_exit_codes(words, code, capsys):
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("words", [[], ["quick", "--blocks", "0"], ["quick", "--budget", "-1"], ["fast"]])
+@pytest.mark.parametrize("words", [[], ["quick", "--blocks", "0"], ["quick", "--budget", "-1"], ["fast"],
+                                   ["quick", "--experiments", "nothing"]])
 def test_a_wrong_call_exits_with_two(words):
     with pytest.raises(SystemExit) as raised:
         cli.main(words)

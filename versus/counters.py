@@ -85,6 +85,34 @@ def process_cpu_s(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)
 
 
+def descendants(pid: int) -> list[int]:
+    """`pid` and every process under it now."""
+    found = [pid]
+    for parent in found:
+        try:
+            threads = os.listdir(f"/proc/{parent}/task")
+        except OSError:
+            continue
+        for thread in threads:
+            try:
+                with open(f"/proc/{parent}/task/{thread}/children", encoding="ascii") as file:
+                    found += [int(word) for word in file.read().split()]
+            except OSError:
+                continue
+    return found
+
+
+def tree_rss_bytes(pid: int) -> int:
+    """Resident memory of `pid` and of the processes under it, pages they share counted in each."""
+    total = process_rss_bytes(pid)
+    for child in descendants(pid)[1:]:
+        try:
+            total += process_rss_bytes(child)
+        except OSError:
+            continue  # it ended meanwhile
+    return total
+
+
 def process_rss_bytes(pid: int) -> int:
     """Resident memory of `pid` counted page by page (smaps_rollup); statm is cached per CPU and lags behind."""
     try:

@@ -9,7 +9,8 @@ import subprocess
 from pathlib import Path
 
 GOVERNOR = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"
-PACKAGES = ("libevent-dev", "libuv1-dev", "libasio-dev", "libboost-dev", "liburing-dev", "strace", "valgrind")
+PACKAGES = ("libevent-dev", "libuv1-dev", "libasio-dev", "libboost-dev", "liburing-dev", "libev-dev", "libace-dev",
+            "libpoco-dev", "nginx-light", "strace", "valgrind")
 
 
 def _text(path: str) -> str:

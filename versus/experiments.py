@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The experiments and the claims, as data, declared before anything is measured."""
+"""What an experiment is: cells, modes, contenders, claims. plans.py holds the experiments themselves, as data."""
 
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 
 from versus import stats
+from versus.roster import PINGPONG
 
 # What a run of a cell does: "closed" sends as fast as answers come back, "rate" sends at a fixed rate.
 CLOSED = "closed"
@@ -13,16 +15,46 @@ METRICS = {
     "server_cpu": ("server CPU per message", "less"),
     "speed": ("messages/s", "more"),
 }
+MOST_CLIENT_THREADS = 4
+
+
+def metric_words(metric: str, unit: str = "message") -> tuple[str, str]:
+    """What a metric is called where the unit of work is `unit`, and which is better."""
+    what, better = METRICS[metric]
+    return what.replace("message", unit), better
+
+
+def _many(count: int) -> str:
+    return "1 connection" if count == 1 else f"{count:,} connections"
+
+
+class _Load:
+    """What the cells of both kinds share."""
+
+    @property
+    def headline_mode(self) -> str:
+        """Where the server's CPU per message is read: at the fixed rate if there is one."""
+        return RATE if RATE in self.modes else CLOSED
+
+    @property
+    def generator_threads(self) -> int:
+        return self.client_threads or self.threads
+
+    def closed(self):
+        """The same load, in a closed loop alone."""
+        return replace(self, modes=(CLOSED,))
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One load: blocks of `size` bytes on `connections`, `threads` on both sides."""
+class Cell(_Load):
+    """One ping-pong load: blocks of `size` bytes on `connections`, `threads` on both sides."""
 
     size: int
     connections: int
     threads: int = 1
     modes: tuple[str, ...] = (RATE,)
+    client_threads: int = 0  # 0: as many as the server's
+    without: tuple[str, ...] = ()  # contenders that do not run here
 
     @property
     def name(self) -> str:
@@ -32,13 +64,34 @@ class Cell:
     @property
     def title(self) -> str:
         size = f"{self.size // 1024} KiB" if self.size >= 1024 and self.size % 1024 == 0 else f"{self.size} B"
-        many = "1 connection" if self.connections == 1 else f"{self.connections:,} connections"
-        return f"{size}, {many}" + (f", {self.threads} threads" if self.threads > 1 else "")
+        return f"{size}, {_many(self.connections)}" + (f", {self.threads} threads" if self.threads > 1 else "")
+
+
+@dataclass(frozen=True)
+class HttpCell(_Load):
+    """One HTTP load: `connections` clients, each request on a connection of its own where `short`."""
+
+    connections: int
+    threads: int = 1
+    modes: tuple[str, ...] = (CLOSED,)
+    short: bool = False
+    client_threads: int = 0
+    without: tuple[str, ...] = ()
 
     @property
-    def headline_mode(self) -> str:
-        """Where the server's CPU per message is read: at the fixed rate if there is one."""
-        return RATE if RATE in self.modes else CLOSED
+    def size(self) -> int:
+        return 0
+
+    @property
+    def name(self) -> str:
+        threads = f"x{self.threads}t" if self.threads > 1 else ""
+        return ("short" if self.short else "keep") + f"{self.connections}{threads}"
+
+    @property
+    def title(self) -> str:
+        life = "a connection per request" if self.short else "keep-alive"
+        clients = "1 client" if self.connections == 1 else f"{self.connections:,} clients"
+        return f"{clients}, {life}, " + ("1 server thread" if self.threads == 1 else f"{self.threads} server threads")
 
 
 @dataclass(frozen=True)
@@ -51,12 +104,18 @@ class Claim:
     metric: str = "server_cpu"
     bar: float | None = None
 
-    def sentence(self, where: str) -> str:
+    def sentence(self, where: str, unit: str = "message") -> str:
         """The claim in words; `where` is its cell's title."""
-        what, better = METRICS[self.metric]
+        what, better = metric_words(self.metric, unit)
         if self.bar is not None:
             return f"{self.subject} takes at most {self.bar:g} times the {what} of {self.rival} ({where})"
         return f"{self.subject} has {better} {what} than {self.rival} ({where})"
+
+
+# peal-epoll stands against everyone; peal-uring against the loop it must equal and against the floor.
+PINGPONG_GRID = (("peal-epoll", ("*",)), ("peal-uring", ("raw-uring", "raw-epoll")))
+# Whoever of peal's speaks HTTP stands against everyone, and everyone against the floor.
+HTTP_GRID = (("http-peal*", ("*",)), ("peal-http*", ("*",)), ("*", ("http-raw-epoll",)))
 
 
 @dataclass(frozen=True)
@@ -65,7 +124,7 @@ class Experiment:
 
     name: str
     title: str
-    cells: tuple[Cell, ...]
+    cells: tuple[Cell | HttpCell, ...]
     claims: tuple[Claim, ...]
     blocks: int
     warmup_s: float
@@ -75,63 +134,58 @@ class Experiment:
     calibration_rounds: int = 2
     calibration_s: float = 0.25
     trace_calls: bool = True
+    kind: str = PINGPONG
+    unit: str = "message"
+    contenders: tuple[str, ...] = ()  # those that run; none named: all of the kind that are usual
+    share: float = 1.0  # of a plan's budget, beside the other experiments' shares
+    grid: tuple[tuple[str, tuple[str, ...]], ...] = PINGPONG_GRID
+    twin_of: str = "peal-epoll"
+    classic: str = ""  # which of the published tables it reproduces
+    note: str = ""  # a sentence for the page
 
-    def cell(self, name: str) -> Cell:
+    def cell(self, name: str) -> Cell | HttpCell:
         return next(cell for cell in self.cells if cell.name == name)
 
     def with_blocks(self, blocks: int) -> "Experiment":
         return replace(self, blocks=blocks)
 
+    @property
+    def twin_name(self) -> str:
+        """The A/A twin: `twin_of`'s program at a second path."""
+        return f"{self.twin_of}-twin"
 
-# Six claims need eight blocks: 6 x 2^(1-8) = 0.047.
-QUICK_CLAIMS = (
-    Claim("peal-epoll", "raw-epoll", "64Bx1000", bar=1.05),
-    Claim("peal-epoll", "raw-epoll", "16KiBx100", bar=1.05),
-    Claim("peal-uring", "raw-uring", "64Bx1000", bar=1.05),
-    Claim("peal-epoll", "libevent", "64Bx1000"),
-    Claim("peal-epoll", "asio-per-thread", "64Bx1000"),
-    Claim("peal-epoll", "libuv", "64Bx1000"),
-)
+    def runs_here(self, name: str, cell: Cell | HttpCell) -> bool:
+        return name not in cell.without
 
-QUICK = Experiment(
-    name="quick",
-    title="Ping-pong, quick",
-    cells=(Cell(64, 1, modes=(CLOSED,)), Cell(64, 1000), Cell(16384, 100)),
-    claims=QUICK_CLAIMS,
-    blocks=8,
-    warmup_s=0.12,
-    budget_s=262.0,
-)
+    def grid_of(self, names: list[str]) -> list[tuple[str, str]]:
+        """The pairs shown among `names`; where none of the grid is there, the first against the others."""
+        pairs = []
+        for subject_pattern, rival_patterns in self.grid:
+            for subject in (name for name in names if fnmatchcase(name, subject_pattern)):
+                pairs += [(subject, rival) for rival in names if rival != subject
+                          and any(fnmatchcase(rival, pattern) for pattern in rival_patterns)]
+        kept = [pair for at, pair in enumerate(pairs) if pair not in pairs[:at] and pair[::-1] not in pairs[:at]]
+        return kept or [(names[0], rival) for rival in names[1:]] if names else []
 
 
-def _full_cells() -> tuple[Cell, ...]:
-    """The classic matrix (16 KiB, 4 KiB) and the modern size, on one thread and on up to four."""
-    cells = []
-    for size in (16384, 4096, 64):
-        for connections in (1, 10, 100, 1000, 10000):
-            modes = (CLOSED,) if connections == 1 else (CLOSED, RATE)
-            cells.append(Cell(size, connections, modes=modes))
-        cells += [Cell(size, connections, threads, (CLOSED,)) for connections in (100, 1000) for threads in (2, 3, 4)]
-    return tuple(cells)
+@dataclass(frozen=True)
+class Plan:
+    """What `versus quick` or `versus full` does: experiments, on one budget where there is one."""
 
-
-FULL = Experiment(
-    name="full",
-    title="Ping-pong, the whole matrix",
-    cells=_full_cells(),
-    claims=QUICK_CLAIMS,
-    blocks=8,
-    warmup_s=0.3,
-    run_s=2.0,
-    calibration_s=0.5,
-)
-
-BY_NAME = {experiment.name: experiment for experiment in (QUICK, FULL)}
+    name: str
+    title: str
+    experiments: tuple[Experiment, ...]
+    budget_s: float | None = None
+    drum: bool = True
+    drum_share: float = 0.1
+    variants: bool = False  # whether peal is built with other compilers and flags, as contenders
 
 
 def check(experiment: Experiment) -> None:
     """An experiment whose blocks cannot let its claims pass is a mistake of whoever wrote it."""
     names = {cell.name for cell in experiment.cells}
+    assert len(names) == len(experiment.cells), experiment.name
     assert experiment.blocks >= stats.fewest_blocks_for(len(experiment.claims)), experiment.name
     assert all(claim.cell in names for claim in experiment.claims), experiment.name
+    assert experiment.claims or experiment.note, experiment.name
     assert (experiment.budget_s is None) != (experiment.run_s is None), experiment.name

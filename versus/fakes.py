@@ -12,6 +12,9 @@ from pathlib import Path
 # Made with the public hdrhistogram package; what it must read back as stands in hdr_test.py.
 GOLDEN = "HISTFAAAADR4nJNpmSzMwMAgwgABzFCaEch0M9ixgMH+A1SAiYnpOD/LagEmpo0eLN1uTB/zmADQyQkw"
 PYTHON = "/usr/bin/python3"
+HTTP_NAMES = ("http_raw_epoll", "http_nginx", "http_libevent", "http_beast")
+# Server CPU per request, from which a closed loop's speed follows.
+HTTP_COST_NS = {"http_raw_epoll": 4000.0, "http_nginx": 8000.0, "http_libevent": 12000.0, "http_beast": 40000.0}
 NAMES = ("raw_epoll", "raw_uring", "libevent", "asio_shared", "asio_per_thread", "libuv")
 
 SERVER = f"""#!{PYTHON} -ISE
@@ -44,9 +47,10 @@ def make_bin(folder: Path, names: tuple[str, ...] = NAMES) -> Path:
     return folder
 
 
-def document(size: int = 64, connections: int = 1, rate: float = 0.0, cost_ns: float = 1000.0, **more) -> dict:
-    """What `peal load --json` would have written."""
-    speed = rate or 40000.0
+def document(size: int = 64, connections: int = 1, rate: float = 0.0, cost_ns: float = 1000.0,
+             speed: float = 40000.0, **more) -> dict:
+    """What `peal load --json` would have written; `speed` is that of a closed loop."""
+    speed = rate or speed
     messages = int(speed)
     found = {
         "schema": 1, "tool": "peal load", "experiment": "pingpong", "size": size, "threads": 1,
@@ -65,7 +69,7 @@ def document(size: int = 64, connections: int = 1, rate: float = 0.0, cost_ns: f
 
 
 def load(words: list[str]) -> int:
-    """`peal load pingpong TARGET ...`: writes made-up figures at once."""
+    """`peal load pingpong|http TARGET ...`: writes made-up figures at once."""
 
     def option(name: str, default: str = "0") -> str:
         return words[words.index(name) + 1] if name in words else default
@@ -73,9 +77,17 @@ def load(words: list[str]) -> int:
     pid = option("--server-pid")
     command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     program = Path(command[2].decode()).name
-    cost = {"libevent": 2000.0, "libuv": 1500.0}.get(program, 1000.0) * random.gauss(1.0, 0.004)
+    noise = random.gauss(1.0, 0.004)
+    cost = {"libevent": 2000.0, "libuv": 1500.0}.get(program, 1000.0) * noise
     rate = float(option("--rate", "0/s").removesuffix("/s"))
-    found = document(int(option("--size")), int(option("--connections")), rate, cost)
+    if words[1] == "http":
+        cost = HTTP_COST_NS.get(program, 5000.0) * noise
+        short = option("--requests-per-connection") == "1"
+        found = document(0, int(option("--connections")), rate, cost, 1e9 / cost / (4 if short else 1))
+        found |= {"experiment": "http", "connect_ns": {"p50": 1, "hdr": GOLDEN if short else ""}}
+    else:
+        found = document(int(option("--size")), int(option("--connections")), rate, cost)
+    found["threads"] = int(option("--threads", "1"))
     Path(option("--json")).write_text(json.dumps(found), encoding="utf-8")
     return 0
 

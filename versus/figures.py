@@ -17,12 +17,17 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLo
 from versus.gates import INVALID, NOISY  # noqa: E402
 
 INK, MUTED, GRID, PAPER = "#010101", "#020202", "#030303", "#040404"
-SERIES = [f"#0001{number:02x}" for number in range(10)]
+SERIES = [f"#0001{number:02x}" for number in range(14)]
 VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line", PAPER: "--paper"} | {
     colour: f"--s{number}" for number, colour in enumerate(SERIES)}
 KNOWN_ORDER = ["peal-epoll", "peal-uring", "raw-epoll", "raw-uring", "libevent", "asio-shared", "asio-per-thread",
-               "libuv"]
-MARKERS = "oD^vsPXphd"
+               "libuv", "libev", "ace", "poco"]
+# The HTTP servers wear the colour of their kin among the ping-pong servers.
+KIN = {"http-raw-epoll": "raw-epoll", "http-raw-uring": "raw-uring",
+       "http-libevent": "libevent", "http-beast": "asio-per-thread",
+       "http-poco": "poco", "http-nginx": "asio-shared", "http-go": "libuv", "http-hyper": "libev",
+       "http-python": "ace"}
+MARKERS = "oD^vsPXphd<>*H"
 WIDTH_IN = 7.4
 CAN_BE_SAID = ("less CPU", "more CPU", "faster", "slower")
 
@@ -37,9 +42,9 @@ matplotlib.rcParams.update({
 
 def place_of(name: str, names: list[str]) -> int:
     """A contender's number among the series: fixed for those of the table, free places for the others."""
-    if name in KNOWN_ORDER:
-        return KNOWN_ORDER.index(name)
-    others = [other for other in names if other not in KNOWN_ORDER]
+    if KIN.get(name, name) in KNOWN_ORDER:
+        return KNOWN_ORDER.index(KIN.get(name, name))
+    others = [other for other in names if KIN.get(other, other) not in KNOWN_ORDER]
     return len(KNOWN_ORDER) + (others.index(name) if name in others else 0) % (len(SERIES) - len(KNOWN_ORDER))
 
 
@@ -112,23 +117,27 @@ def forest(pairs: list[dict], floor: float | None, names: list[str], label: str)
     return _inline(figure, label)
 
 
-def cost_bars(rows: list[dict], names: list[str], label: str) -> str:
-    """Server and client CPU per message, cheapest server first."""
+def cost_bars(rows: list[dict], names: list[str], label: str, unit: str = "message") -> str:
+    """Server and client CPU per message (or whatever `unit` says), cheapest server first."""
     if not rows:
         return ""
     ordered = sorted(rows, key=lambda row: row["server_us"], reverse=True)
+    reach = max(row["sum_us"] for row in rows)
     figure, axes = _axes(0.8 + 0.27 * len(ordered))
     for number, row in enumerate(ordered):
         colour = SERIES[place_of(row["contender"], names)]
         axes.barh(number, row["server_us"], height=0.62, color=colour)
         axes.barh(number, row["client_us"], left=row["server_us"], height=0.62, color=colour, alpha=0.28)
-        axes.annotate(f"{row['server_us']:.2f}", (row["server_us"], number), xytext=(-4, 0), textcoords="offset points",
-                      ha="right", va="center", color=PAPER, fontsize=9)
+        # Inside the bar where it fits, else beside it.
+        inside = row["server_us"] > 0.08 * reach
+        axes.annotate(f"{row['server_us']:.2f}", (row["server_us"], number), xytext=(-4 if inside else 4, 0),
+                      textcoords="offset points", ha="right" if inside else "left", va="center",
+                      color=PAPER if inside else INK, fontsize=9)
     axes.set_yticks(range(len(ordered)), [row["contender"] for row in ordered])
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x")
     axes.set_axisbelow(True)
-    axes.set_xlabel("CPU per message, microseconds: the server's (solid), the client's (pale)")
+    axes.set_xlabel(f"CPU per {unit}, microseconds: the server's (solid), the client's (pale)")
     return _inline(figure, label)
 
 
@@ -137,7 +146,7 @@ def _legend(axes, columns: int) -> None:
                 columnspacing=1.4, labelcolor=INK)
 
 
-def latency(rows: list[dict], names: list[str], label: str) -> str:
+def latency(rows: list[dict], names: list[str], label: str, unit: str = "message") -> str:
     """Latency by percentile from merged histograms, as far as ten samples lie above."""
     rows = [row for row in rows if len(row["curve"]) > 1]
     if not rows:
@@ -156,7 +165,7 @@ def latency(rows: list[dict], names: list[str], label: str) -> str:
     axes.xaxis.set_minor_locator(NullLocator())
     _plain_log_y(axes)
     axes.grid(axis="both")
-    axes.set_xlabel("percentile of messages")
+    axes.set_xlabel(f"percentile of {unit}s")
     axes.set_ylabel("microseconds or less")
     _legend(axes, 4)
     return _inline(figure, label)
@@ -164,7 +173,8 @@ def latency(rows: list[dict], names: list[str], label: str) -> str:
 
 def _plain_log_y(axes) -> None:
     low, high = axes.get_ylim()
-    steps = [base * 10**power for power in range(-3, 9) for base in (1, 2, 5)]
+    bases = (1, 2, 5) if high / low < 2e3 else (1,)
+    steps = [base * 10.0**power for power in range(-3, 9) for base in bases]
     axes.yaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -217,6 +227,7 @@ def scaling(rows: list[dict], names: list[str], along: str, unit: str, label: st
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_ylim(bottom=0)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.grid(axis="y")
     axes.tick_params(axis="y", labelcolor=MUTED)
     axes.set_xlabel(along)

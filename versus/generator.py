@@ -2,13 +2,15 @@
 """The load generator's seam: the only module that knows `peal load`'s command line and its JSON."""
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from versus import hdr
-from versus.experiments import RATE, Cell
+from versus.experiments import RATE, Cell, HttpCell
 
 EXIT_DONE, EXIT_GATE = 0, 3
+HTTP_PATH = "/collect?v=1"
 # How the generator names a gate, where the harness has another name for the same thing.
 GATE_NAMES = {"generator_cpu": "generator", "client_cpu": "generator", "rate": "achieved", "littles_law": "little"}
 
@@ -32,24 +34,31 @@ class Measurement:
     client_share: float = 0.0
     server_cpu_ns: float | None = None
     server_share: float = 0.0
+    server_percent: float = 0.0  # 100 is one core
+    machine_share: float = 0.0  # of all the cores, both together
     server_rss_bytes: int = 0
     voluntary_switches: int = 0
     involuntary_switches: int = 0
     latency_mean_ns: float = 0.0
     latency_hdr: str = ""
+    connect_hdr: str = ""
     send_lag_p99_ns: float = 0.0
     clamped: int = 0
     errors: dict[str, int] = field(default_factory=dict)
     gates: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-def command(program: str, target: str, cell: Cell, mode: str, duration_s: float, warmup_s: float, server_pid: int,
-            json_path: Path, rate: float = 0.0) -> list[str]:
+def command(program: str, target: str, cell: Cell | HttpCell, mode: str, duration_s: float, warmup_s: float,
+            server_pid: int, json_path: Path, rate: float = 0.0) -> list[str]:
     """The command line of one run."""
-    words = [program, "load", "pingpong", target, "--connections", str(cell.connections),
-             "--threads", str(cell.threads), "--size", str(cell.size),
-             "--duration", f"{round(duration_s * 1000)}ms", "--warmup", f"{round(warmup_s * 1000)}ms",
-             "--server-pid", str(server_pid), "--json", str(json_path)]
+    if isinstance(cell, HttpCell):
+        what = ["http", f"http://{target}{HTTP_PATH}"]
+        more = ["--requests-per-connection", "1"] if cell.short else []
+    else:
+        what, more = ["pingpong", target], ["--size", str(cell.size)]
+    words = [program, "load", *what, "--connections", str(cell.connections),
+             "--threads", str(cell.generator_threads), *more, "--duration", f"{round(duration_s * 1000)}ms",
+             "--warmup", f"{round(warmup_s * 1000)}ms", "--server-pid", str(server_pid), "--json", str(json_path)]
     if mode == RATE:
         words += ["--rate", f"{rate:.0f}/s"]
     return words
@@ -59,8 +68,9 @@ def _number(value, default=0):
     return default if value is None else value
 
 
-def parse(text: str) -> Measurement:
-    """The measurement in the generator's JSON. Raises NoMeasurement."""
+def parse(text: str, server_threads: int | None = None, apart: bool = True) -> Measurement:
+    """The measurement in the generator's JSON. `server_threads`: where they are not as many as the generator's;
+    `apart`: whether each thread has a core. Raises NoMeasurement."""
     try:
         data = json.loads(text)
         seconds = float(data["seconds"])
@@ -70,9 +80,12 @@ def parse(text: str) -> Measurement:
         server = data.get("server") or {}
         threads = max(1, int(_number(data.get("threads"), 1)))
         busy_ns = seconds * 1e9
+        cores = len(os.sched_getaffinity(0))
+        at_most = 10**6 if apart else cores
         client_cpu = float(_number(client.get("cpu_ns")))
         spin = float(_number(client.get("spin_ns")))
         server_cpu = server.get("cpu_ns")
+        spent = float(server_cpu or 0.0)
         encoded = latency.get("hdr") or ""
         return Measurement(
             messages=messages,
@@ -83,14 +96,17 @@ def parse(text: str) -> Measurement:
             offered_rate=float(_number(data.get("offered_rate"))),
             connections_open=int(data["connections"]["open"]),
             client_cpu_ns=client_cpu,
-            client_share=max(0.0, client_cpu - spin) / busy_ns / threads if busy_ns > 0 else 0.0,
+            client_share=max(0.0, client_cpu - spin) / busy_ns / min(threads, at_most) if busy_ns > 0 else 0.0,
             server_cpu_ns=None if server_cpu is None else float(server_cpu),
-            server_share=float(server_cpu or 0.0) / busy_ns / threads if busy_ns > 0 else 0.0,
+            server_share=spent / busy_ns / min(server_threads or threads, at_most) if busy_ns > 0 else 0.0,
+            server_percent=100.0 * spent / busy_ns if busy_ns > 0 else 0.0,
+            machine_share=(spent + client_cpu) / busy_ns / cores if busy_ns > 0 else 0.0,
             server_rss_bytes=int(_number(server.get("rss_bytes"))),
             voluntary_switches=int(_number(server.get("voluntary_switches"))),
             involuntary_switches=int(_number(server.get("involuntary_switches"))),
             latency_mean_ns=hdr.decode(encoded).mean if encoded else 0.0,
             latency_hdr=encoded,
+            connect_hdr=(data.get("connect_ns") or {}).get("hdr") or "",
             send_lag_p99_ns=float(_number((data.get("send_lag_ns") or {}).get("p99"))),
             clamped=int(_number(latency.get("clamped"))),
             errors={name: int(count) for name, count in (data.get("errors") or {}).items()
@@ -102,9 +118,9 @@ def parse(text: str) -> Measurement:
         raise NoMeasurement(f"The generator's JSON could not be read: {error}.") from error
 
 
-def read(path: Path) -> Measurement:
+def read(path: Path, server_threads: int | None = None, apart: bool = True) -> Measurement:
     """The measurement the generator wrote to `path`. Raises NoMeasurement."""
     try:
-        return parse(path.read_text(encoding="utf-8"))
+        return parse(path.read_text(encoding="utf-8"), server_threads, apart)
     except OSError as error:
         raise NoMeasurement(f"The generator wrote no figures: {error.strerror}.") from error

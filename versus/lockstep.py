@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A client for exact counts, not for speed: every connection sends a block, then every echo is awaited and checked."""
+"""A client for exact counts, not for speed: every connection sends a block or asks, then every answer is awaited."""
 
 import socket
 from contextlib import contextmanager
 
 WAIT_S = 60.0
+REQUEST = b"GET /collect?v=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
 class EchoDiffers(RuntimeError):
-    """The server did not send back what it was sent."""
+    """The server did not send back what it was sent, or did not answer."""
 
 
 def block_of(size: int) -> bytes:
@@ -51,4 +52,30 @@ def rounds(connections: list[socket.socket], size: int, count: int) -> int:
         for connection in connections:
             if _receive(connection, size) != block:
                 raise EchoDiffers("the bytes echoed differ from the bytes sent")
+    return count * len(connections)
+
+
+def _answer(connection: socket.socket) -> None:
+    """Awaits one HTTP answer with a Content-Length."""
+    head = b""
+    while b"\r\n\r\n" not in head:
+        piece = connection.recv(65536)
+        if not piece:
+            raise EchoDiffers("the server closed instead of answering")
+        head += piece
+    head, _, body = head.partition(b"\r\n\r\n")
+    lines = head.lower().split(b"\r\n")
+    length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), None)
+    if length is None or b" 200" not in lines[0]:
+        raise EchoDiffers("the server did not answer 200 with a length")
+    _receive(connection, length - len(body))
+
+
+def requests(connections: list[socket.socket], count: int) -> int:
+    """`count` rounds of one request on every connection, all sent before the first answer is read. How many."""
+    for _ in range(count):
+        for connection in connections:
+            connection.sendall(REQUEST)
+        for connection in connections:
+            _answer(connection)
     return count * len(connections)

@@ -34,11 +34,13 @@ class Pins:
     client: tuple[int, ...] = ()
 
     @staticmethod
-    def of(threads: int) -> "Pins":
+    def of(threads: int, client_threads: int | None = None) -> "Pins":
+        """For `threads` in the server and `client_threads` (as many, if not said) in the client."""
         cpus = sorted(os.sched_getaffinity(0))
-        if len(cpus) < 2 * threads:
+        together = threads + (client_threads or threads)
+        if len(cpus) < together:
             return Pins()
-        return Pins(tuple(cpus[:threads]), tuple(cpus[threads : 2 * threads]))
+        return Pins(tuple(cpus[:threads]), tuple(cpus[threads:together]))
 
     @property
     def words(self) -> str:

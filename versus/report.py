@@ -6,15 +6,24 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from versus import figures, verdict
+from versus import classic, drum_figures, figures, published, verdict
 from versus.analysis import rate_mode_name
-from versus.experiments import CLOSED, METRICS, RATE
-from versus.roster import TWIN
+from versus.experiments import CLOSED, METRICS, RATE, metric_words
+from versus.roster import PINGPONG
 
 TEMPLATE = Path(__file__).with_name("report.html.j2")
-# Published averages of the classic experiment, beside which a classic table may be set.
-PUBLISHED = ("Published for this experiment, as averages: muduo at least 15 % ahead of asio at 16 KiB, at least 18 % "
-             "ahead of libevent 2.0 at 4 KiB, up to 70 % in single cases at 16 KiB.")
+CLASSIC_WORDS = {
+    "pingpong": "MiB/s = bytes the client read / (seconds × 2²⁰), closed loop, clock started when all are connected "
+                "and warm. Published, as averages: muduo at least 15 % ahead of asio at 16 KiB, at least 18 % ahead of "
+                "libevent 2.0 at 4 KiB, up to 70 % in single cases at 16 KiB.",
+    "pages": "Closed loop; the first run is discarded, the figure is the mean of the next three. Published: "
+             f"{published.PAGES_LOAD}; the old tool counted any read of up to 1500 bytes as a page, this one parses "
+             "the response.",
+}
+HISTOGRAM_WORDS = {"latency": {"pingpong": "Latency of one lap", "http": "Latency of a request"},
+                   "connect": {"http": "Time to connect"}}
+# The order of the sections: experiment 2 comes between.
+SECTION_ORDER = ("pingpong", "drum", "rest", "pages", "compilers")
 
 
 def _bytes(value: float | None) -> str:
@@ -39,48 +48,54 @@ def _of_cell(rows: list[dict], cell: str, **wanted) -> list[dict]:
     return [row for row in rows if row["cell"] == cell and all(row[key] == value for key, value in wanted.items())]
 
 
-def _floor(results: dict, cell: str, metric: str) -> float | None:
-    return next((row["floor"] for row in _of_cell(results["noise"], cell, metric=metric)), None)
-
-
-def _comparisons(results: dict, cell: dict, names: list[str]) -> list[dict]:
+def _comparisons(experiment: dict, cell: dict, names: list[str]) -> list[dict]:
     """The forest plot and the table of each metric of a cell."""
     parts = []
-    for metric, (what, better) in METRICS.items():
-        pairs = _of_cell(results["pairs"], cell["name"], metric=metric)
+    for metric in METRICS:
+        what, better = metric_words(metric, experiment["unit"])
+        pairs = _of_cell(experiment["pairs"], cell["name"], metric=metric)
         if not pairs:
             continue
-        noise = _of_cell(results["noise"], cell["name"], metric=metric)[0]
+        noise = _of_cell(experiment["noise"], cell["name"], metric=metric)[0]
         label = f"{what}, ratio; {'less is better' if better == 'less' else 'more is better'}"
         parts.append({"what": what, "better": better, "pairs": pairs, "noise": noise,
                       "plot": Markup(figures.forest(pairs, noise["floor"], names, label))})
     return parts
 
 
-def _cell_view(results: dict, cell: dict, names: list[str]) -> dict:
-    name = cell["name"]
-    headline = RATE if RATE in cell["modes"] else CLOSED
-    shown = [n for n in names if n != TWIN]
-    costs = _of_cell(results["costs"], name)
-    runs = [run for run in results["runs"] if run["cell"] == name and run["mode"] == headline and run["block"] >= 0]
-    latencies = []
+def _latencies(experiment: dict, cell: dict, shown: list[str]) -> list[dict]:
+    """A plot and a table for each mode, of requests and, where connections are short, of connects."""
+    parts = []
     for mode in cell["modes"]:
-        rows = _of_cell(results["latency"], name, mode=mode)
-        title = f"Latency of one lap, {rate_mode_name(mode)}"
-        latencies.append({"title": title, "rows": rows, "plot": Markup(figures.latency(rows, shown, title))})
-    unit = "server CPU, µs per message"
+        for of, words in HISTOGRAM_WORDS.items():
+            rows = _of_cell(experiment["latency"], cell["name"], mode=mode, of=of)
+            if not rows and of != "latency":
+                continue
+            title = f"{words[experiment['kind']]}, {rate_mode_name(mode)}"
+            unit = experiment["unit"] if of == "latency" else "connect"
+            parts.append({"title": title, "rows": rows, "plot": Markup(figures.latency(rows, shown, title, unit))})
+    return parts
+
+
+def _cell_view(experiment: dict, cell: dict, names: list[str]) -> dict:
+    name, unit = cell["name"], experiment["unit"]
+    headline = RATE if RATE in cell["modes"] else CLOSED
+    shown = [n for n in names if n != experiment["twin"]]
+    costs = _of_cell(experiment["costs"], name)
+    runs = [run for run in experiment["runs"] if run["cell"] == name and run["mode"] == headline and run["block"] >= 0]
+    label = f"server CPU, µs per {unit}"
     return {
         **cell,
-        "mode_words": f"at a fixed rate of {cell['rate']:,.0f} messages/s, half of the slowest contender's saturation"
+        "mode_words": f"at a fixed rate of {cell['rate']:,.0f} {unit}s/s, half of the slowest contender's saturation"
                       if headline == RATE else "in a closed loop",
-        "comparisons": _comparisons(results, cell, names),
+        "comparisons": _comparisons(experiment, cell, names),
         "costs": costs,
-        "cost_plot": Markup(figures.cost_bars(costs, shown, "CPU per message")),
-        "saturation": _of_cell(results["saturation"], name),
+        "cost_plot": Markup(figures.cost_bars(costs, shown, f"CPU per {unit}", unit)),
+        "saturation": _of_cell(experiment["saturation"], name),
         "saturation_from": "the blocks" if CLOSED in cell["modes"] else "the calibration",
-        "latencies": latencies,
-        "series_plot": Markup(figures.series(runs, names, "server_cpu_ns", unit, 1e-3, "Every repeat")),
-        "series": _series_table(runs, names, results["experiment"]["blocks"]),
+        "latencies": _latencies(experiment, cell, shown),
+        "series_plot": Markup(figures.series(runs, names, "server_cpu_ns", label, 1e-3, "Every repeat")),
+        "series": _series_table(runs, names, experiment["blocks"]),
     }
 
 
@@ -98,50 +113,71 @@ def _series_table(runs: list[dict], names: list[str], blocks: int) -> list[dict]
     return rows
 
 
-def _classic(results: dict, names: list[str]) -> list[dict]:
-    """Throughput along connections and along threads, for an experiment that has several of either."""
-    views = []
-    cells = results["experiment"]["cells"]
-    groups = [("size", "connections", lambda c: c["threads"] == 1), ("both", "threads", lambda c: True)]
-    for kind, along, keep in groups:
-        keys = {(c["size"], c["connections"] if kind == "both" else 0)
-                for c in cells if keep(c) and CLOSED in c["modes"]}
-        for size, connections in sorted(keys, reverse=True):
-            members = [c for c in cells if keep(c) and c["size"] == size and CLOSED in c["modes"]
-                       and (kind == "size" or c["connections"] == connections)]
-            where = {c["name"]: c[along] for c in members}
-            rows = [{"contender": row["contender"], "at": where[row["cell"]], "value": row["mib_per_s"]}
-                    for row in results["saturation"] if row["cell"] in where]
-            columns = sorted({row["at"] for row in rows})
-            if len(columns) < 2:
-                continue
-            where_at = f"{connections:,} connections" if kind == "both" else "one thread on each side"
-            title = f"{size:,} B, {where_at}"
-            table = [{"contender": name, "values": [next((r["value"] for r in rows if r["contender"] == name
-                                                          and r["at"] == at), None) for at in columns]}
-                     for name in names if any(r["contender"] == name for r in rows)]
-            views.append({"title": title, "along": along, "columns": columns, "table": table,
-                          "plot": Markup(figures.scaling(rows, names, along, "MiB/s", title))})
+def _classic(experiment: dict, names: list[str]) -> list[dict]:
+    """The classic tables along clients, connections or threads, each with its plot."""
+    if experiment["name"] == "pages":
+        views = classic.pages(experiment)
+    elif experiment["kind"] == PINGPONG:
+        views = classic.pingpong(experiment)
+    else:
+        return []
+    for view in views:
+        view["plot"] = Markup(figures.scaling(view["rows"], names, view["along"], view["unit"], view["title"]))
     return views
+
+
+def _experiment_view(experiment: dict) -> dict:
+    names = [contender["name"] for contender in experiment["contenders"]]
+    pages = experiment["unit"] == "page"
+    return {
+        **experiment,
+        "per": "min" if pages else "s",
+        "scale": 60.0 if pages else 1.0,
+        "cells": [_cell_view(experiment, cell, names) for cell in experiment["cells"]],
+        "classic": _classic(experiment, [name for name in names if name != experiment["twin"]]),
+        "classic_words": CLASSIC_WORDS.get(experiment["name"], ""),
+        "classic_rest": classic.rest(experiment) if experiment["name"] == "rest" else [],
+    }
+
+
+def _sections(results: dict, views: list[dict]) -> list[dict]:
+    """The experiments in their order, the drum's own section among them."""
+    sections = list(views)
+    if results.get("drum"):
+        sections.append({"name": "drum", "title": results["drum"]["title"],
+                         "html": Markup(drum_figures.section(results["drum"]))})
+    return sorted(sections, key=lambda section: SECTION_ORDER.index(section["name"]))
+
+
+def _flagged(results: dict) -> list[dict]:
+    """Every run a gate marked, the drum's among them."""
+    rows = [row | {"experiment": experiment["name"]} for experiment in results["experiments"]
+            for row in experiment["flagged"]]
+    drummed = [run for run in (results["drum"] or {"runs": []})["runs"] if run["gates"]]
+    return rows + [{"experiment": "drum", "cell": run["cell"], "mode": "rounds", "block": run["block"], "attempt": 0,
+                    "contender": run["contender"], "status": run["status"],
+                    "sentences": [gate["sentence"] for gate in run["gates"]]} for run in drummed]
 
 
 def render(results: dict) -> str:
     """The page. `results` is what results.json holds."""
-    names = [contender["name"] for contender in results["contenders"]]
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATE.parent), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined)
     environment.filters.update(bytes=_bytes, number=_number, micros=_micros, span=verdict.span)
-    tone, sentence = verdict.headline(results["claims"])
+    views = [_experiment_view(experiment) for experiment in results["experiments"]]
+    claims = [claim for experiment in results["experiments"] for claim in experiment["claims"]]
+    tone, sentence = verdict.headline(claims)
     return environment.get_template(TEMPLATE.name).render(
         r=results,
         tone=tone,
         sentence=sentence,
         found=verdict.sentences(results),
-        cells=[_cell_view(results, cell, names) for cell in results["experiment"]["cells"]],
-        classic=_classic(results, [n for n in names if n != TWIN]),
-        published=PUBLISHED,
-        metrics=METRICS,
+        claims=claims,
+        experiments=views,
+        sections=_sections(results, views),
+        flagged=_flagged(results),
+        run_count=len(verdict.every_run(results)),
     )
 
 

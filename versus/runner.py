@@ -37,11 +37,14 @@ class Runner:
         measured, found, commands = self._measure(task, contender, length, rate)
         delta = counters.between(before, counters.sample())
         if measured is not None:
-            mine = gates.of_measurement(measured, task.mode, task.cell.connections) + gates.of_host(delta, self._cores)
+            cell = task.cell
+            mine = gates.of_measurement(measured, task.mode, cell.connections, getattr(cell, "short", False))
+            mine += gates.of_host(delta, self._cores)
             found += gates.combined(mine, [Gate(*gate) for gate in measured.gates], task.mode)
         self._json.unlink(missing_ok=True)
         record = {
             "key": task.key,
+            "experiment": task.experiment,
             "cell": task.cell.name,
             "mode": task.mode,
             "block": task.block,
@@ -50,6 +53,7 @@ class Runner:
             "started": round(started, 3),
             "wall_s": round(delta.elapsed_s, 4),
             "duration_s": length.duration_s,
+            "warmup_s": length.warmup_s,
             "rate": rate,
             "steal_s": round(delta.steal_s, 3),
             "foreign_s": round(delta.foreign_s, 3),
@@ -64,7 +68,7 @@ class Runner:
     def _measure(self, task: Task, contender: Contender, length: Length, rate: float):
         """(measurement or None, gates, the two command lines)."""
         cell = task.cell
-        pins = process.Pins.of(cell.threads)
+        pins = process.Pins.of(cell.threads, cell.generator_threads)
         commands: list[str] = []
 
         def words_for(host: str, port: int) -> list[str]:
@@ -74,7 +78,7 @@ class Runner:
 
         try:
             with process.serving(words_for, pins.server, contender.given) as server:
-                self._rss_start_bytes = counters.process_rss_bytes(server.pid)
+                self._rss_start_bytes = counters.tree_rss_bytes(server.pid)
                 words = generator.command(self._program, server.target, cell, task.mode, length.duration_s,
                                           length.warmup_s, server.pid, self._json, rate)
                 commands.append(as_typed(words, pins.client))
@@ -90,7 +94,7 @@ class Runner:
             why = outcome.complaint or ended
             found.append(Gate("generator_failed", gates.INVALID, f"The generator failed: {why}."))
         try:
-            return generator.read(self._json), found, commands
+            return generator.read(self._json, cell.threads, bool(pins.server)), found, commands
         except generator.NoMeasurement as error:
             if not found:
                 found.append(Gate("generator_failed", gates.INVALID, str(error)))
@@ -117,9 +121,12 @@ def figures(run: generator.Measurement) -> dict:
         "client_cpu_ns": run.client_cpu_ns / per,
         "server_share": run.server_share,
         "client_share": run.client_share,
+        "machine_share": run.machine_share,
+        "server_percent": run.server_percent,
         "server_rss_bytes": run.server_rss_bytes,
         "switches": (run.voluntary_switches + run.involuntary_switches) / per,
         "latency_hdr": run.latency_hdr,
+        "connect_hdr": run.connect_hdr,
     }
 
 
@@ -131,3 +138,9 @@ def usable(record: dict | None) -> bool:
 def is_lower_bound(record: dict) -> bool:
     """Whether the generator's core filled before the server's."""
     return record["mode"] != RATE and any(gate["name"] == "generator" for gate in record["gates"])
+
+
+def never_saturated(record: dict) -> bool:
+    """Whether a closed loop left the server short of work with the machine not full either: its figure is no limit."""
+    found = record["figures"]
+    return record["mode"] != RATE and max(found["server_share"], found["machine_share"]) < gates.FULL_CORE

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who runs when: shuffled blocks from one seed, and the length of a run from the budget."""
+"""Who runs when: shuffled blocks from one seed, the length of a run from the budget, a budget shared out."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from versus.experiments import CLOSED, RATE, Cell, Experiment
+from versus.experiments import RATE, Cell, Experiment, HttpCell
 
 SHORTEST_RUN_S = 0.15
 LONGEST_RUN_S = 3.0
@@ -12,9 +12,10 @@ LONGEST_RUN_S = 3.0
 
 @dataclass(frozen=True)
 class Task:
-    """One run: a contender in a cell in a block. Block -1, -2... are the calibration's rounds."""
+    """One run: a contender in a cell in a block of an experiment. Block -1, -2... are the calibration's rounds."""
 
-    cell: Cell
+    experiment: str
+    cell: Cell | HttpCell
     mode: str
     block: int
     contender: str
@@ -22,30 +23,30 @@ class Task:
 
     @property
     def key(self) -> str:
-        return f"{self.cell.name}/{self.mode}/{self.block}/{self.contender}/{self.attempt}"
+        return f"{self.experiment}/{self.cell.name}/{self.mode}/{self.block}/{self.contender}/{self.attempt}"
 
     def again(self) -> "Task":
-        return Task(self.cell, self.mode, self.block, self.contender, self.attempt + 1)
+        return replace(self, attempt=self.attempt + 1)
 
 
-def block_tasks(cells: tuple[Cell, ...], block: int, names: list[str], seed: int) -> list[Task]:
+def block_tasks(experiment: Experiment, block: int, names: list[str], seed: int) -> list[Task]:
     """Every contender once in every cell and mode. Cells are shuffled, then the contenders within each: what is
     compared runs close together in time."""
-    shuffler = random.Random(f"{seed}/{block}")
-    slots = [(cell, mode) for cell in cells for mode in cell.modes]
+    shuffler = random.Random(f"{seed}/{experiment.name}/{block}")
+    slots = [(cell, mode) for cell in experiment.cells for mode in cell.modes]
     shuffler.shuffle(slots)
     tasks = []
     for cell, mode in slots:
-        order = list(names)
+        order = [name for name in names if experiment.runs_here(name, cell)]
         shuffler.shuffle(order)
-        tasks += [Task(cell, mode, block, name) for name in order]
+        tasks += [Task(experiment.name, cell, mode, block, name) for name in order]
     return tasks
 
 
-def calibration_tasks(cells: tuple[Cell, ...], round_: int, names: list[str], seed: int) -> list[Task]:
+def calibration_tasks(experiment: Experiment, round_: int, names: list[str], seed: int) -> list[Task]:
     """One closed-loop run of every contender in every cell that has a fixed rate to be found."""
-    rated = tuple(Cell(c.size, c.connections, c.threads, (CLOSED,)) for c in cells if RATE in c.modes)
-    return block_tasks(rated, -round_, names, seed)
+    rated = tuple(cell.closed() for cell in experiment.cells if RATE in cell.modes)
+    return block_tasks(replace(experiment, cells=rated), -round_, names, seed)
 
 
 def fixed_rate(saturations: dict[str, list[float]]) -> float:
@@ -65,15 +66,30 @@ def run_seconds(remaining_s: float, reserve_s: float, runs: int, overhead_s: flo
     return round(min(LONGEST_RUN_S, max(SHORTEST_RUN_S, each)), 3)
 
 
-def run_count(experiment: Experiment, contenders: int) -> int:
+def run_count(experiment: Experiment, names: list[str]) -> int:
     """The runs of all blocks, repeats not counted."""
-    return experiment.blocks * contenders * sum(len(cell.modes) for cell in experiment.cells)
+    return experiment.blocks * sum(len(cell.modes) for cell in experiment.cells for name in names
+                                   if experiment.runs_here(name, cell))
 
 
-def fitting(cells: tuple[Cell, ...], fd_limit: int) -> tuple[tuple[Cell, ...], list[str]]:
-    """The cells whose connections fit under the fd limit, and a sentence for each that does not."""
+def calibration_count(experiment: Experiment, names: list[str]) -> int:
+    """The runs of the calibration; the twin takes no part in it."""
+    shown = [name for name in names if name != experiment.twin_name]
+    return experiment.calibration_rounds * sum(1 for cell in experiment.cells for name in shown
+                                               if RATE in cell.modes and experiment.runs_here(name, cell))
+
+
+def share_of(remaining_s: float, share: float, shares_after: float) -> float:
+    """What an experiment may take of what remains, others still to come: what one leaves over goes to the next."""
+    return remaining_s * share / (share + shares_after)
+
+
+def fitting(experiment: Experiment, fd_limit: int) -> tuple[Experiment, list[str]]:
+    """The experiment with the cells and claims that fit under the fd limit, and a sentence for each other cell."""
     spare = 64
-    kept = tuple(cell for cell in cells if cell.connections + spare <= fd_limit)
-    left = [f"{cell.name}: {cell.connections:,} connections do not fit under the limit of {fd_limit:,} open files"
-            for cell in cells if cell not in kept]
-    return kept, left
+    kept = tuple(cell for cell in experiment.cells if cell.connections + spare <= fd_limit)
+    left = [f"{experiment.name}, {cell.name}: {cell.connections:,} connections do not fit under the limit of "
+            f"{fd_limit:,} open files" for cell in experiment.cells if cell not in kept]
+    names = {cell.name for cell in kept}
+    claims = tuple(claim for claim in experiment.claims if claim.cell in names)
+    return replace(experiment, cells=kept, claims=claims), left

@@ -8,7 +8,7 @@ import time
 from versus import verdict
 from versus.campaign import Outline
 from versus.experiments import CLOSED
-from versus.roster import TWIN
+from versus.roster import PINGPONG
 
 SPARSE_EVERY_S = 30.0
 
@@ -24,7 +24,7 @@ class Progress:
         self._blocks = 0
 
     def begin(self, outline: Outline) -> None:
-        self._total = outline.runs
+        self._total, self._done = outline.runs, 0
         self._blocks = outline.experiment.blocks
         self._began = self._last = time.monotonic()
         self.say(f"{outline.experiment.title}: {len(outline.experiment.cells)} cells, {outline.contenders} contenders "
@@ -57,8 +57,8 @@ def _brief(record: dict) -> str:
         return "INVALID. " + record["gates"][0]["sentence"]
     figures = record["figures"]
     if record["mode"] == CLOSED:
-        return f"{figures['messages_per_s']:,.0f} messages/s"
-    return f"{figures['server_cpu_ns'] / 1e3:.2f} us of server CPU per message"
+        return f"{figures['messages_per_s']:,.0f}/s"
+    return f"{figures['server_cpu_ns'] / 1e3:.2f} us of server CPU each"
 
 
 def table(header: list[str], rows: list[list[str]], sides: str = "<") -> str:
@@ -76,37 +76,83 @@ def _text(value: float | None, digits: int) -> str:
     return "-" if value is None else f"{value:,.{digits}f}"
 
 
-def _cell_table(results: dict, cell: dict) -> str:
-    saturation = {row["contender"]: row for row in results["saturation"] if row["cell"] == cell["name"]}
-    pairs = {pair["rival"]: pair for pair in results["pairs"]
-             if (pair["cell"], pair["metric"], pair["subject"]) == (cell["name"], "server_cpu", "peal-epoll")}
+def _subject_of(experiment: dict) -> str:
+    """The contender the table sets beside each other one: peal's, or that of the A/A twin."""
+    return "peal-epoll" if experiment["kind"] == PINGPONG else experiment["twin_of"]
+
+
+def _pair_beside(experiment: dict, cell: str, name: str) -> str:
+    """How the contender `name` stands to the experiment's subject, whichever way the pair was made."""
+    subject = _subject_of(experiment)
+    for pair in experiment["pairs"]:
+        if (pair["cell"], pair["metric"]) != (cell, "server_cpu"):
+            continue
+        if (pair["subject"], pair["rival"]) in ((subject, name), (name, subject)):
+            return f"{pair['subject'] if pair['rival'] == subject else subject} / " \
+                   f"{pair['rival']} {verdict.span(pair)}, {pair['says']}"
+    return ""
+
+
+def _cell_table(experiment: dict, cell: dict) -> str:
+    unit = experiment["unit"]
+    per, scale = ("min", 60.0) if unit == "page" else ("s", 1.0)
+    saturation = {row["contender"]: row for row in experiment["saturation"] if row["cell"] == cell["name"]}
     rows = []
-    for row in (row for row in results["costs"] if row["cell"] == cell["name"]):
+    for row in (row for row in experiment["costs"] if row["cell"] == cell["name"]):
         name = row["contender"]
         full = saturation.get(name)
-        top = "-" if full is None else ("≥" if full["lower_bound"] else "") + f"{full['messages_per_s']:,.0f}"
-        pair = pairs.get(name)
+        top = "-"
+        if full is not None:
+            mark = "≥" if full["lower_bound"] else "~" if full["never_saturated"] else ""
+            top = mark + f"{full['messages_per_s'] * scale:,.0f}"
         rows.append([name, _text(row["server_us"], 3), _text(row["sum_us"], 3), _text(row["calls"], 2),
-                     _text(row["switches"], 3), top, verdict.span(pair) if pair else "", pair["says"] if pair else ""])
-    header = ["contender", "server us/msg", "+ client", "calls/msg", "switches/msg", "closed loop msg/s",
-              "peal-epoll / it", "peal-epoll has"]
-    how = f"at {cell['rate']:,.0f} messages/s" if cell["rate"] else "closed loop"
-    return f"{cell['title']} ({how})\n" + table(header, rows)
+                     _text(row["switches"], 3), top, _pair_beside(experiment, cell["name"], name)])
+    header = ["contender", f"server us/{unit}", "+ client", "calls", "switches", f"closed loop {unit}s/{per}",
+              "server CPU, ratio"]
+    how = f"at {cell['rate']:,.0f} {unit}s/s" if cell["rate"] else "closed loop"
+    return f"{cell['title']} ({how})\n" + table(header, rows, "<>>>>><")
+
+
+def _experiment_tables(experiment: dict) -> list[str]:
+    parts = [f"== {experiment['title']}"]
+    parts += [_cell_table(experiment, cell) for cell in experiment["cells"]]
+    noise = ", ".join(f"{row['cell']} ±{(row['floor'] - 1) * 100:.1f} %" for row in experiment["noise"]
+                      if row["metric"] == "server_cpu" and row["floor"])
+    parts.append(f"Noise floor of the A/A twin ({experiment['twin']}): {noise or 'not measured'}")
+    if experiment["claims"]:
+        rows = [[claim["sentence"], verdict.span(claim), ": ".join(filter(None, (claim["verdict"], claim["why"])))]
+                for claim in experiment["claims"]]
+        parts.append(table(["claim", "ratio (95 % interval)", "verdict"], rows, "<<<"))
+    return parts
+
+
+def _drum_tables(drummed: dict) -> list[str]:
+    """Microseconds a round of each ring; of many rings, only the largest."""
+    parts = [f"== {drummed['title']}"]
+    largest = max((cell["pairs"] for cell in drummed["cells"]), default=0)
+    for cell in (cell for cell in drummed["cells"] if cell["pairs"] == largest):
+        rows = [[row["contender"], _text(row["total_median_us"], 1), _text(row["loop_median_us"], 1),
+                 _text(row["waits"], 1), _text(row["events_per_wait"], 1)]
+                for row in drummed["rows"] if row["cell"] == cell["name"]]
+        parts.append(f"{cell['title']} (median round, microseconds)\n"
+                     + table(["contender", "total", "loop", "waits", "events/wait"], rows))
+    return parts
 
 
 def summary(results: dict) -> str:
     """The tables and the verdict."""
-    parts = [_cell_table(results, cell) for cell in results["experiment"]["cells"]]
-    noise = ", ".join(f"{row['cell']} ±{(row['floor'] - 1) * 100:.1f} %" for row in results["noise"]
-                      if row["metric"] == "server_cpu" and row["floor"])
-    parts.append(f"Noise floor of the A/A twin ({TWIN}): {noise or 'not measured'}")
-    if results["claims"]:
-        rows = [[claim["sentence"], verdict.span(claim), ": ".join(filter(None, (claim["verdict"], claim["why"])))]
-                for claim in results["claims"]]
-        parts.append(table(["claim", "ratio (95 % interval)", "verdict"], rows, "<<<"))
-    marked = results["flagged"]
-    invalid = sum(1 for row in marked if row["status"] == "INVALID")
-    parts.append(f"Gates: {len(marked)} of {len(results['runs'])} runs marked, {invalid} of them INVALID.")
+    parts = [part for experiment in results["experiments"] for part in _experiment_tables(experiment)]
+    parts += _drum_tables(results["drum"]) if results["drum"] else []
+    judged = [row for row in results["findings"] if row["verdict"] != "not measurable here"]
+    if judged:
+        lines = [f"{row['verdict']:<9}  {row['experiment']}: {row['sentence']}\n{'':11}{row['figure']}"
+                 for row in judged]
+        parts.append("\n".join(["== Published findings (the others were not measurable here)", *lines]))
+    runs = verdict.every_run(results)
+    marked = [run for run in runs if run["gates"]]
+    invalid = sum(1 for run in marked if run["status"] == "INVALID")
+    parts.append(f"Gates: {len(marked)} of {len(runs)} runs marked, {invalid} of them INVALID.")
     parts += [f"Left out: {line}" for line in results["left_out"]]
-    parts.append("\n".join(["Verdict: " + verdict.headline(results["claims"])[1], *verdict.sentences(results)]))
+    claims = [claim for experiment in results["experiments"] for claim in experiment["claims"]]
+    parts.append("\n".join(["Verdict: " + verdict.headline(claims)[1], *verdict.sentences(results)]))
     return "\n\n".join(parts)

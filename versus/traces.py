@@ -12,8 +12,8 @@ import subprocess
 import tempfile
 import time
 
-from versus import lockstep, process
-from versus.experiments import Cell
+from versus import counters, lockstep, process
+from versus.experiments import Cell, HttpCell
 from versus.roster import Contender
 
 MESSAGES = {1: 500}
@@ -35,33 +35,43 @@ def parse_summary(text: str) -> dict[str, int]:
     return calls
 
 
-def _attached(tracer: subprocess.Popen) -> bool:
-    """Whether strace has said that it attached to the server."""
+def _attached(tracer: subprocess.Popen, processes: int) -> bool:
+    """Whether strace has said that it attached to all of the server's processes."""
     os.set_blocking(tracer.stderr.fileno(), False)
     deadline = time.monotonic() + ATTACH_LIMIT_S
     seen = b""
     while time.monotonic() < deadline and tracer.poll() is None:
         seen += tracer.stderr.read() or b""
-        if b"attached" in seen:
+        if seen.count(b"attached") >= processes:
             return True
         time.sleep(0.002)
     return False
 
 
-def calls_per_message(contender: Contender, cell: Cell) -> dict[str, float] | None:
-    """System calls per message by name, or None where they cannot be counted."""
+def calls_per_message(contender: Contender, cell: Cell | HttpCell) -> dict[str, float] | None:
+    """System calls per message (or per request) by name, or None where they cannot be counted."""
+    if getattr(cell, "short", False):
+        return None
+
+    def work(connections: list, count: int) -> int:
+        if isinstance(cell, HttpCell):
+            return lockstep.requests(connections, count)
+        return lockstep.rounds(connections, cell.size, count)
+
     rounds = MESSAGES.get(cell.connections) or max(2, MESSAGES_AT_LEAST // cell.connections)
     with tempfile.NamedTemporaryFile("r", prefix="versus-strace-") as summary:
         try:
             with process.serving(contender.for_threads(cell.threads), (), contender.given) as server:
                 with lockstep.connected(server.host, server.port, cell.connections) as connections:
-                    lockstep.rounds(connections, cell.size, 2)
-                    words = ["strace", "-c", "-f", "-o", summary.name, "-p", str(server.pid)]
+                    work(connections, 2)
+                    pids = counters.descendants(server.pid)  # -f follows new ones only
+                    words = ["strace", "-c", "-f", "-o", summary.name]
+                    words += [word for pid in pids for word in ("-p", str(pid))]
                     tracer = process.spawn(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
                     try:
-                        if not _attached(tracer):
+                        if not _attached(tracer, len(pids)):
                             return None
-                        messages = lockstep.rounds(connections, cell.size, rounds)
+                        messages = work(connections, rounds)
                     finally:
                         if tracer.poll() is None:
                             tracer.send_signal(signal.SIGINT)

@@ -2,9 +2,11 @@
 """The verdict in plain words, from the claims and the pairs."""
 
 from versus.experiments import METRICS
+from versus.roster import PINGPONG
 
 UNQUIET_SHARE = 0.1
 SPOKEN_CELLS = 4
+FINDING_VERDICTS = ("confirmed", "refuted", "not measurable here")
 SPOKEN = {"peal-epoll": "peal on epoll", "peal-uring": "peal on io_uring", "raw-epoll": "the raw epoll loop",
           "raw-uring": "the raw io_uring loop"}
 
@@ -29,7 +31,9 @@ def _count(verdicts: list[str], wanted: str) -> int:
 def headline(claims: list[dict]) -> tuple[str, str]:
     """(tone, sentence) of the banner; the tone is good, bad or unsure."""
     verdicts = [claim["verdict"] for claim in claims]
-    if not verdicts or all(verdict == "not measured" for verdict in verdicts):
+    if not verdicts:
+        return "unsure", "No claim was declared for what ran; the ratios and the published findings stand below."
+    if all(verdict == "not measured" for verdict in verdicts):
         return "unsure", "No claim was measured: the contenders it speaks of did not run, or too few blocks did."
     count = len(verdicts)
     if _count(verdicts, "met") == count:
@@ -40,14 +44,43 @@ def headline(claims: list[dict]) -> tuple[str, str]:
 
 
 def sentences(results: dict) -> list[str]:
-    """What was found, a sentence a cell, from peal-epoll's side; of many cells, those that claims are about."""
-    titles = {cell["name"]: cell["title"] for cell in results["experiment"]["cells"]}
-    if len(titles) > SPOKEN_CELLS:
-        claimed = {claim["cell"] for claim in results["claims"]}
-        titles = {name: title for name, title in titles.items() if name in claimed}
+    """What was found, a sentence a cell, experiment by experiment; then how the published findings stand."""
     lines = []
-    for cell, title in titles.items():
-        mine = [pair for pair in results["pairs"]
+    for experiment in results["experiments"]:
+        lines += _of_pingpong(experiment) if experiment["kind"] == PINGPONG else _of_http(experiment)
+    counts = {verdict: _count([row["verdict"] for row in results["findings"]], verdict) for verdict in FINDING_VERDICTS}
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    return lines + ([f"Published findings: {told}."] if told else []) + disturbance(results)
+
+
+def _spoken_cells(experiment: dict) -> dict[str, str]:
+    """Titles by cell: all, or of many those that claims are about."""
+    titles = {cell["name"]: cell["title"] for cell in experiment["cells"]}
+    if len(titles) > SPOKEN_CELLS:
+        claimed = {claim["cell"] for claim in experiment["claims"]}
+        titles = {name: title for name, title in titles.items() if name in claimed}
+    return titles
+
+
+def _of_http(experiment: dict) -> list[str]:
+    """Throughput of each cell, the fastest first; a lower bound is marked as one."""
+    lines = []
+    for cell, title in _spoken_cells(experiment).items():
+        rows = sorted((row for row in experiment["saturation"] if row["cell"] == cell),
+                      key=lambda row: -row["messages_per_s"])
+        per, scale = ("pages/min", 60.0) if experiment["unit"] == "page" else ("requests/s", 1.0)
+        told = ", ".join(f"{row['contender'].removeprefix('http-')} {'≥ ' if row['lower_bound'] else ''}"
+                         f"{row['messages_per_s'] * scale:,.0f}" for row in rows)
+        if told:
+            lines.append(f"{title} ({per}): {told}.")
+    return lines
+
+
+def _of_pingpong(experiment: dict) -> list[str]:
+    """From peal-epoll's side."""
+    lines = []
+    for cell, title in _spoken_cells(experiment).items():
+        mine = [pair for pair in experiment["pairs"]
                 if pair["cell"] == cell and pair["subject"] == "peal-epoll" and pair["ratio"] is not None]
         cpu = {pair["rival"]: pair for pair in mine if pair["metric"] == "server_cpu"}
         speed = {pair["rival"]: pair for pair in mine if pair["metric"] == "speed"}
@@ -56,7 +89,7 @@ def sentences(results: dict) -> list[str]:
             parts.append(f"{span(cpu['raw-epoll'])} times the {METRICS['server_cpu'][0]} of the raw epoll loop")
         if "raw-epoll" in speed:
             parts.append(f"{span(speed['raw-epoll'])} times its round trips per second")
-        proven = {claim["rival"] for claim in results["claims"] if claim["cell"] == cell and claim["bar"] is None
+        proven = {claim["rival"] for claim in experiment["claims"] if claim["cell"] == cell and claim["bar"] is None
                   and claim["subject"] == "peal-epoll" and claim["verdict"] == "met"}
         proven |= {name for name, pair in cpu.items() if pair["says"] == "less CPU"}
         rivals = [name for name in cpu if name in proven and not name.startswith(("raw", "peal"))]
@@ -68,16 +101,22 @@ def sentences(results: dict) -> list[str]:
             parts.append(f"but more CPU than {_listed(dearer)}")
         if parts:
             lines.append(f"{title}: peal on epoll takes {', '.join(parts)}.")
-    return lines + disturbance(results)
+    return lines
+
+
+def every_run(results: dict) -> list[dict]:
+    """The runs of all experiments, the drum's among them."""
+    return [run for part in [*results["experiments"], results["drum"]] if part for run in part["runs"]]
 
 
 def disturbance(results: dict) -> list[str]:
     """A warning where steal or foreign load marked more than a tenth of the runs."""
     outside = {"steal", "foreign_load"}
-    marked = sum(1 for run in results["runs"] if any(gate["name"] in outside for gate in run["gates"]))
-    if marked <= UNQUIET_SHARE * len(results["runs"]):
+    runs = every_run(results)
+    marked = sum(1 for run in runs if any(gate["name"] in outside for gate in run["gates"]))
+    if marked <= UNQUIET_SHARE * len(runs):
         return []
-    return [f"The machine was not quiet: steal or the load of other programs marked {marked} of {len(results['runs'])} "
+    return [f"The machine was not quiet: steal or the load of other programs marked {marked} of {len(runs)} "
             "runs, so intervals are wider than they need be. Run it again on an idle machine."]
 
 

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Headless Chromium on a pipe: opens the report as a reader would, and tells what went wrong.
+
+It speaks the browser's own debugging protocol over two file descriptors (no port). One Page belongs to one thread; the
+browser, every process it started and its profile are gone when the block ends.
+"""
+
+import base64
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ANSWER_LIMIT_S = 30.0
+CLOSE_LIMIT_S = 5.0
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-sync",
+         "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--mute-audio",
+         "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe", "--window-size=1200,1600")
+
+
+class BrowserFailed(RuntimeError):
+    """The browser did not do what it was asked: one sentence why."""
+
+
+def program() -> str | None:
+    return shutil.which("chromium")
+
+
+class Page:
+    """One tab. `complaints` are console errors, exceptions and failed loads; `requests` every address it asked for."""
+
+    def __init__(self, read_fd: int, write_fd: int):
+        self._read, self._write = read_fd, write_fd
+        self._seen = b""
+        self._last = 0
+        self._session = None
+        self._loaded = False
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.group = 0  # the process group of the browser
+        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
+        self._session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.ask(f"{domain}.enable")
+
+    def _next_message(self, deadline: float) -> dict:
+        while b"\0" not in self._seen:
+            ready, _, _ = select.select([self._read], [], [], max(0.0, deadline - time.monotonic()))
+            piece = os.read(self._read, 1 << 16) if ready else b""
+            if not piece:
+                raise BrowserFailed("The browser ended." if ready else "The browser did not answer in time.")
+            self._seen += piece
+        message, _, self._seen = self._seen.partition(b"\0")
+        return json.loads(message)
+
+    def _note(self, message: dict) -> None:
+        """Keeps what an event says."""
+        method, told = message.get("method"), message.get("params", {})
+        if method == "Runtime.exceptionThrown":
+            self.complaints.append(told["exceptionDetails"].get("text", "an exception"))
+        elif method == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning", "assert"):
+            self.complaints.append(" ".join(str(value.get("value")) for value in told["args"]))
+        elif method == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
+            self.complaints.append(told["entry"]["text"])
+        elif method == "Network.requestWillBeSent":
+            self.requests.append(told["request"]["url"])
+        elif method == "Network.loadingFailed":
+            self.complaints.append(told["errorText"])
+        elif method == "Page.loadEventFired":
+            self._loaded = True
+
+    def ask(self, method: str, **values) -> dict:
+        """The answer to one command. Raises BrowserFailed."""
+        self._last += 1
+        message = {"id": self._last, "method": method, "params": values}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._write, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + ANSWER_LIMIT_S
+        while True:
+            answer = self._next_message(deadline)
+            if answer.get("id") != self._last:
+                self._note(answer)
+            elif "error" in answer:
+                raise BrowserFailed(f"{method}: {answer['error']['message']}.")
+            else:
+                return answer["result"]
+
+    def close(self) -> None:
+        """Asks the whole browser to end."""
+        self._session = None
+        self.ask("Browser.close")
+
+    def open(self, path: Path) -> None:
+        """Loads a file and waits until it is all there."""
+        self._loaded = False
+        failed = self.ask("Page.navigate", url=path.resolve().as_uri()).get("errorText")
+        if failed:
+            raise BrowserFailed(f"{path}: {failed}.")
+        deadline = time.monotonic() + ANSWER_LIMIT_S
+        while not self._loaded:
+            self._note(self._next_message(deadline))
+
+    def theme(self, name: str) -> None:
+        """As a reader whose system is set to `name` ("light", "dark") sees it."""
+        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+
+    def value(self, script: str):
+        """What a piece of JavaScript gives."""
+        answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise BrowserFailed(f"{script}: {answer['exceptionDetails']['text']}.")
+        return answer["result"].get("value")
+
+    def screenshot(self, path: Path, whole: bool = False) -> bytes:
+        """A PNG of the window, or of the whole page, written to `path`."""
+        shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        image = base64.b64decode(shot["data"])
+        path.write_bytes(image)
+        return image
+
+
+def alive(group: int) -> list[int]:
+    """The processes of a group that still run; those ended but not yet waited for do not."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            state, _parent, its_group = (folder / "stat").read_text().rpartition(") ")[2].split()[:3]
+        except OSError:
+            continue  # it ended meanwhile
+        if int(its_group) == group and state not in "ZX":
+            found.append(int(folder.name))
+    return found
+
+
+def _end(child: subprocess.Popen) -> None:
+    """Ends the browser and whatever it started: they are a process group of their own."""
+    try:
+        child.wait(CLOSE_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        pass
+    deadline = time.monotonic() + CLOSE_LIMIT_S
+    while alive(child.pid) and time.monotonic() < deadline:
+        os.killpg(child.pid, signal.SIGKILL)
+        time.sleep(0.01)
+    child.wait()
+
+
+@contextmanager
+def opened() -> Iterator[Page]:
+    """A page of a browser that lives as long as the block."""
+    found = program()
+    if found is None:
+        raise BrowserFailed("chromium is not there: run scripts/setup.")
+    their_read, our_write = os.pipe()
+    our_read, their_write = os.pipe()
+    with tempfile.TemporaryDirectory(prefix="versus-browser-", ignore_cleanup_errors=True) as profile:
+        words = [found, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        script = f'exec "$@" 3<&{their_read} 4>&{their_write}'
+        child = subprocess.Popen(["bash", "-c", script, "browser", *words], pass_fds=(their_read, their_write),
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                 env=os.environ | {"HOME": profile}, start_new_session=True)
+        os.close(their_read)
+        os.close(their_write)
+        try:
+            page = Page(our_read, our_write)
+            page.group = child.pid
+            yield page
+            page.close()
+        finally:
+            os.close(our_write)
+            _end(child)
+            os.close(our_read)

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Experiment 2, drum passing: libevent's bench on peal's engines, on libevent, on libev and on a bare epoll loop.
+
+Each run is a fresh program that plays all its rounds by itself and prints them; there is no server and no generator.
+Blocks are shuffled from the seed, runs are kept in the store, so that a campaign that was cut off goes on.
+"""
+
+import json
+import os
+import random
+import resource
+import shlex
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from versus import counters, gates, process
+from versus.gates import Gate
+from versus.store import Store
+
+NAME = "drum"
+TITLE = "Experiment 2: drum passing"
+# What a process opens besides its pairs; the programs keep the same.
+FDS_BESIDE = 32
+SELECT_PAIRS = 490  # whose receiving ends lie below FD_SETSIZE, the fds of libraries included
+RUN_LIMIT_S = 120.0
+STEPS = (1, 2, 3, 4, 5, 6, 7.5)
+
+
+@dataclass(frozen=True)
+class DrumCell:
+    """One ring: `active` bytes on their way among `pairs`, passed on `writes` times a round."""
+
+    pairs: int
+    active: int
+    writes: int = 100
+    timeouts: bool = False
+
+    @property
+    def name(self) -> str:
+        return f"n{self.pairs}a{self.active}w{self.writes}" + ("t" if self.timeouts else "")
+
+    @property
+    def title(self) -> str:
+        return f"{self.pairs:,} pairs, {self.active:,} active, {self.writes:,} writes, " + (
+            "idle timers" if self.timeouts else "no timers")
+
+    @property
+    def receives(self) -> int:
+        return self.active + self.writes
+
+
+@dataclass(frozen=True)
+class Drummer:
+    """A contender: its program with the words that choose its engine."""
+
+    name: str
+    command: tuple[str, ...]
+    note: str
+    most_pairs: int = 10**9
+    only_with_timeouts: bool = False
+
+    def words(self, cell: DrumCell, rounds: int) -> list[str]:
+        sizes = ["-n", str(cell.pairs), "-a", str(cell.active), "-w", str(cell.writes), "--rounds", str(rounds)]
+        return [*self.command, *sizes, *(["--timeouts"] if cell.timeouts else []), "--json", "-"]
+
+    def plays(self, cell: DrumCell) -> bool:
+        return cell.pairs <= self.most_pairs and (cell.timeouts or not self.only_with_timeouts)
+
+
+@dataclass(frozen=True)
+class DrumPlan:
+    """The cells, how often each is measured, and how long the whole may take."""
+
+    cells: tuple[DrumCell, ...]
+    blocks: int
+    rounds: int = 25
+    budget_s: float | None = None
+    stopped: tuple[str, ...] = ()  # a sentence for what the fd limit cut off
+
+
+def both_ways(cells: list[DrumCell]) -> tuple[DrumCell, ...]:
+    """Each cell without and with idle timers."""
+    return tuple(replace(cell, timeouts=timed) for cell in cells for timed in (False, True))
+
+
+def classic_sizes() -> list[int]:
+    """100 to 100,000 pairs, at 1, 2, 3, 4, 5, 6, 7.5 and 10 per decade."""
+    return [int(step * decade) for decade in (100, 1000, 10000) for step in STEPS] + [100000]
+
+
+QUICK = DrumPlan(both_ways([DrumCell(1000, 100, 1000)]), blocks=8)
+FULL = DrumPlan(both_ways([DrumCell(n, a) for a in (100, 1000) for n in classic_sizes() if n >= a]), blocks=8)
+
+
+def fitting(plan: DrumPlan, fd_limit: int) -> DrumPlan:
+    """The plan as far as the fd limit allows; it says where it stopped."""
+    most = (fd_limit - FDS_BESIDE) // 2
+    kept = tuple(cell for cell in plan.cells if cell.pairs <= most)
+    cut = sorted({cell.pairs for cell in plan.cells} - {cell.pairs for cell in kept})
+    if not cut:
+        return plan
+    where = f"stopped after {max(cell.pairs for cell in kept):,} pairs" if kept else "nothing was run"
+    until = f"{cut[0]:,}" if len(cut) == 1 else f"{cut[0]:,} to {cut[-1]:,}"
+    sentence = (f"{TITLE}: {where}: {until} pairs do not fit, because a process may open {fd_limit:,} files here, "
+                f"enough for {max(0, most):,} pairs")
+    return replace(plan, cells=kept, stopped=(*plan.stopped, sentence))
+
+
+def built_in(bin_dir: Path) -> list[Drummer]:
+    """The table, by where `make build` leaves the programs."""
+    folder = bin_dir / "contenders"
+
+    def peal(name: str, engine: str, note: str, *more: str, **limits) -> Drummer:
+        return Drummer(name, (str(bin_dir / "peal"), "drum", "--engine", engine, *more), note, **limits)
+
+    def peer(name: str, note: str) -> Drummer:
+        return Drummer(name, (str(folder / f"drum_{name.replace('-', '_')}"),), note)
+
+    return [
+        peal("peal-epoll", "epoll", "peal on epoll; a byte touches its idle timer, as peal's own idle timeouts do"),
+        peal("peal-epoll-rearm", "epoll", "the same, moving the timer itself at each byte, as libevent and libev do",
+             "--rearm", only_with_timeouts=True),
+        peal("peal-uring", "io_uring", "peal on io_uring"),
+        peal("peal-poll", "poll", "peal on poll"),
+        peal("peal-select", "select", "peal on select, as far as that goes", most_pairs=SELECT_PAIRS),
+        peer("raw-epoll", "a bare epoll loop in C: the floor; its idle timeout is a store and a sweep a second"),
+        peer("libevent", "libevent's events; EV_PERSIST with a timeout moves the timer by itself"),
+        peer("libevent-changelist", "libevent with EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST, which is off by default"),
+        peer("libev", "libev's ev_io and, for the timeouts, ev_timer_again"),
+    ]
+
+
+def ready(drummers: list[Drummer]) -> tuple[list[Drummer], list[str]]:
+    """Those whose program is there, and a sentence for each other one."""
+    there = [drummer for drummer in drummers if os.access(drummer.command[0], os.X_OK)]
+    return there, [f"{TITLE}, {d.name}: {d.command[0]} is not there" for d in drummers if d not in there]
+
+
+def order(plan: DrumPlan, block: int, drummers: list[Drummer], seed: int) -> list[tuple[DrumCell, Drummer]]:
+    """Every contender once in every cell, cells shuffled, then the contenders within each: what is compared runs close
+    together in time."""
+    shuffler = random.Random(f"{seed}/{NAME}/{block}")
+    cells = list(plan.cells)
+    shuffler.shuffle(cells)
+    tasks = []
+    for cell in cells:
+        players = [drummer for drummer in drummers if drummer.plays(cell)]
+        shuffler.shuffle(players)
+        tasks += [(cell, drummer) for drummer in players]
+    return tasks
+
+
+def _times(rounds: list[dict], part: str) -> dict:
+    values = [each[part] for each in rounds]
+    return {"mean_ns": statistics.fmean(values), "median_ns": statistics.median(values), "least_ns": min(values)}
+
+
+def figures_of(document: dict) -> dict:
+    """The figures of a run from the JSON it printed: the first round stands apart. Raises ValueError."""
+    rounds = document["rounds"]
+    wanted = document["active"] + document["writes"]
+    if len(rounds) < 2 or any(each["receives"] != wanted for each in rounds):
+        raise ValueError(f"not every round received exactly {wanted} bytes")
+    later = rounds[1:]
+    waits = sum(each["waits"] for each in later)
+    return {
+        "first": {"total_ns": rounds[0]["total_ns"], "loop_ns": rounds[0]["loop_ns"]},
+        "total": _times(later, "total_ns"),
+        "loop": _times(later, "loop_ns"),
+        "enlist": _times([{"ns": each["total_ns"] - each["loop_ns"]} for each in later], "ns"),
+        "waits": waits / len(later),
+        "events_per_wait": sum(each["events"] for each in later) / waits if waits else 0.0,
+    }
+
+
+def _measured(words: list[str], cpus: tuple[int, ...]) -> tuple[dict | None, list[Gate]]:
+    outcome = process.run(words, cpus, RUN_LIMIT_S)
+    if outcome.code != 0:
+        ended = f"it did not end within {RUN_LIMIT_S:.0f} s" if outcome.code is None else f"exit code {outcome.code}"
+        return None, [Gate("program", gates.INVALID, f"The program failed: {outcome.complaint or ended}.")]
+    try:
+        document = json.loads(outcome.out)
+        return {"document": document, "figures": figures_of(document)}, []
+    except (ValueError, KeyError, TypeError) as error:
+        return None, [Gate("program", gates.INVALID, f"What the program printed cannot be used: {error}.")]
+
+
+def run_one(cell: DrumCell, drummer: Drummer, block: int, rounds: int) -> dict:
+    """The record of one run, whatever became of it."""
+    pins = process.Pins.of(1).server
+    words = drummer.words(cell, rounds)
+    before, started = counters.sample(), time.time()
+    found, marks = _measured(words, pins)
+    delta = counters.between(before, counters.sample())
+    marks += gates.of_host(delta, len(os.sched_getaffinity(0)))
+    pin = ["taskset", "-c", ",".join(map(str, pins))] if pins else []
+    record = {
+        "key": key_of(cell, drummer.name, block), "experiment": NAME, "cell": cell.name, "pairs": cell.pairs,
+        "active": cell.active, "writes": cell.writes, "timeouts": cell.timeouts, "block": block,
+        "contender": drummer.name, "started": round(started, 3), "wall_s": round(delta.elapsed_s, 4),
+        "status": gates.status(marks), "gates": [mark.as_dict() for mark in marks],
+        "commands": [shlex.join(pin + words)],
+    }
+    if found:
+        record |= {"figures": found["figures"], "rounds": found["document"]["rounds"],
+                   "library": found["document"]["library"]}
+    return record
+
+
+def key_of(cell: DrumCell, contender: str, block: int) -> str:
+    return f"{NAME}/{cell.name}/{block}/{contender}"
+
+
+def records(plan: DrumPlan, drummers: list[Drummer], store: Store, seed: int, say=print) -> Iterator[dict]:
+    """Every run of the plan, as plain dicts: from the store where it was done before, else measured now. With a budget
+    whole blocks are left out at the end, and that is said."""
+    began = time.monotonic()
+    longest = 0.0
+    for block in range(plan.blocks):
+        left = None if plan.budget_s is None else plan.budget_s - (time.monotonic() - began)
+        if left is not None and block > 0 and left < longest:
+            say(f"{TITLE}: the time is up after {block} of {plan.blocks} blocks")
+            return
+        block_began = time.monotonic()
+        for cell, drummer in order(plan, block, drummers, seed):
+            record = store.get(key_of(cell, drummer.name, block))
+            if record is None:
+                record = run_one(cell, drummer, block, plan.rounds)
+                store.add(record)
+                if record["status"] == gates.INVALID:
+                    say(f"{record['cell']} {record['contender']}: INVALID. {record['gates'][0]['sentence']}")
+            yield record
+        longest = max(longest, time.monotonic() - block_began)
+
+
+def run(plan: DrumPlan, bin_dir: Path, store: Store, seed: int, say=print, fd_limit: int = 0) -> dict:
+    """The whole experiment, as results.json holds it; drum_figures.section() shows it."""
+    from versus import drum_analysis
+
+    plan = fitting(plan, fd_limit or resource.getrlimit(resource.RLIMIT_NOFILE)[1])
+    drummers, absent = ready(built_in(bin_dir))
+    say(f"{TITLE}: {len(plan.cells)} cells, {len(drummers)} contenders, up to {plan.blocks} blocks")
+    done = list(records(plan, drummers, store, seed, say))
+    beyond = [f"{TITLE}, {d.name}: more than {d.most_pairs:,} pairs are beyond it" for d in drummers
+              if any(cell.pairs > d.most_pairs for cell in plan.cells)]
+    return {
+        "title": TITLE, "seed": seed, "blocks": len({record["block"] for record in done}), "rounds": plan.rounds,
+        "cells": [{"name": cell.name, "title": cell.title, "pairs": cell.pairs, "active": cell.active,
+                   "writes": cell.writes, "timeouts": cell.timeouts} for cell in plan.cells],
+        "contenders": [{"name": d.name, "note": d.note, "command": shlex.join(d.command)} for d in drummers],
+        "left_out": [*plan.stopped, *absent, *beyond],
+        "rows": drum_analysis.rows(done),
+        "pairs": drum_analysis.pairs(done, seed),
+        "findings": drum_analysis.findings(done, seed),
+        "runs": done,
+    }

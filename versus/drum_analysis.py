@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the runs of the drum say: a row per cell and contender, paired ratios, and the published findings held against
+them. Pure functions over records; the rules are fixed here, beforehand.
+"""
+
+import math
+import statistics
+import zlib
+
+from versus import stats
+from versus.gates import INVALID
+
+CONFIRMED, REFUTED, NOT_HERE = "confirmed", "refuted", "not measurable here"
+PARTS = ("total", "loop")
+SUBJECT = "peal-epoll"
+SIMILAR = 1.25  # "similar growth": within a quarter of each other
+# Where each published claim stands.
+LEHMANN = "M. Lehmann on the libevent-users list, 2008-05-07, of libev 3.31 and libevent 1.4.3"
+README = "libev's README, which refers to libev.schmorp.de/bench.html"
+DIFFERENCES = "libev's README on libevent 1.3e"
+MUDUO = "Chen Shuo's article on the drum, of muduo 0.1.2 and libevent 2.0.6"
+
+
+def usable(record: dict) -> bool:
+    return record["status"] != INVALID and "figures" in record
+
+
+def rows(records: list[dict]) -> list[dict]:
+    """Per cell and contender the medians over the blocks of what each run gives for its rounds 2 and up."""
+    found: dict[tuple, list[dict]] = {}
+    for record in filter(usable, records):
+        place = (record["timeouts"], record["active"], record["pairs"], record["contender"])
+        found.setdefault(place, []).append(record)
+    result = []
+    for (timeouts, active, pairs_, contender), runs in sorted(found.items()):
+        row = {"cell": runs[0]["cell"], "pairs": pairs_, "active": active, "writes": runs[0]["writes"],
+               "timeouts": timeouts, "contender": contender, "library": runs[0]["library"], "runs": len(runs)}
+        for part in PARTS:
+            for figure in ("mean", "median", "least"):
+                row[f"{part}_{figure}_us"] = statistics.median(r["figures"][part][f"{figure}_ns"] for r in runs) / 1e3
+            row[f"{part}_first_us"] = statistics.median(r["figures"]["first"][f"{part}_ns"] for r in runs) / 1e3
+        for figure in ("waits", "events_per_wait"):
+            row[figure] = statistics.median(r["figures"][figure] for r in runs)
+        result.append(row)
+    return result
+
+
+def _figure(record: dict, part: str) -> float:
+    return max(1.0, record["figures"][part]["median_ns"])
+
+
+def by_block(records: list[dict], contender: str, part: str, **wanted) -> dict[int, float]:
+    """The median round of `contender` by block, in the one cell that is as wanted."""
+    return {record["block"]: _figure(record, part) for record in records
+            if usable(record) and record["contender"] == contender
+            and all(record[name] == value for name, value in wanted.items())}
+
+
+def _plain(pair: stats.Pair) -> dict:
+    known = pair.known
+    return {"ratio": None if math.isnan(pair.ratio) else pair.ratio, "low": pair.low if known else None,
+            "high": pair.high if known else None, "p": pair.p, "blocks": pair.blocks}
+
+
+def _seed(seed: int, *salt) -> int:
+    return zlib.crc32("/".join(map(str, (seed, *salt))).encode())
+
+
+def pairs(records: list[dict], seed: int) -> list[dict]:
+    """peal on epoll against each other one: ratios of median rounds, by block."""
+    cells = list(dict.fromkeys(record["cell"] for record in records))
+    names = list(dict.fromkeys(record["contender"] for record in records))
+    result = []
+    for cell in cells:
+        for part in PARTS:
+            for rival in sorted(name for name in names if name != SUBJECT):
+                pair = stats.compare(by_block(records, SUBJECT, part, cell=cell),
+                                     by_block(records, rival, part, cell=cell), _seed(seed, cell, part, rival))
+                if pair.blocks:
+                    result.append({"cell": cell, "part": part, "subject": SUBJECT, "rival": rival} | _plain(pair))
+    for row, adjusted in zip(result, stats.holm([row["p"] for row in result])):
+        row["p_adjusted"] = adjusted
+    return result
+
+
+def within(pair: stats.Pair, least: float, most: float) -> str:
+    """The interval wholly in [least, most], wholly out of it, or neither."""
+    if not pair.known:
+        return NOT_HERE
+    if pair.low >= least and pair.high <= most:
+        return CONFIRMED
+    return REFUTED if pair.high < least or pair.low > most else NOT_HERE
+
+
+def _said(what: str, pair: stats.Pair, verdict: str, missing: str) -> str:
+    if not pair.known:
+        return missing
+    words = f"{what}: {pair.ratio:.2f} ({pair.low:.2f} to {pair.high:.2f}), {pair.blocks} blocks"
+    return words + ("; the interval holds the bound" if verdict == NOT_HERE else "")
+
+
+def _finding(sentence: str, source: str, what: str, pair: stats.Pair, bounds: tuple[float, float],
+             missing: str = "too few runs of both") -> dict:
+    verdict = within(pair, *bounds)
+    return {"sentence": f"{sentence} ({source})", "claim": sentence, "source": source, "verdict": verdict,
+            "figure": _said(what, pair, verdict, missing)}
+
+
+def _quotient(over: dict[int, float], under: dict[int, float]) -> dict[int, float]:
+    return {block: over[block] / under[block] for block in over.keys() & under.keys()}
+
+
+class _Ring:
+    """The records of the fewest sticks, where the loop itself weighs most, and the smallest and largest ring with so
+    many that both libraries played."""
+
+    def __init__(self, records: list[dict], seed: int):
+        self._records, self._seed = records, seed
+        played = [{(r["active"], r["pairs"], r["timeouts"]) for r in records if usable(r) and r["contender"] == name}
+                  for name in ("libevent", "libev")]
+        common = sorted(played[0] & played[1])
+        self.active = common[0][0] if common else 0
+        sizes = sorted({pairs_ for active, pairs_, _ in common if active == self.active})
+        self.least, self.most = (sizes[0], sizes[-1]) if sizes else (0, 0)
+
+    def values(self, name: str, part: str, timeouts: bool, pairs_: int) -> dict[int, float]:
+        return by_block(self._records, name, part, active=self.active, pairs=pairs_, timeouts=timeouts)
+
+    def compare(self, over: dict[int, float], under: dict[int, float], *salt) -> stats.Pair:
+        return stats.compare(over, under, _seed(self._seed, *salt))
+
+    def ratio(self, part: str, timeouts: bool) -> stats.Pair:
+        return self.compare(self.values("libevent", part, timeouts, self.most),
+                            self.values("libev", part, timeouts, self.most), part, timeouts)
+
+    @property
+    def where(self) -> str:
+        return f"{self.most:,} pairs, {self.active:,} active"
+
+
+def findings(records: list[dict], seed: int = 0) -> list[dict]:
+    """Each published finding as {sentence, claim, source, verdict, figure}, at the largest ring that was played."""
+    ring = _Ring(records, seed)
+    found = []
+    for part in PARTS:
+        for timeouts in (False, True):
+            timed = "with idle timeouts" if timeouts else "without timeouts"
+            what = f"{part}, libevent / libev, {ring.where}, {timed}"
+            pair = ring.ratio(part, timeouts)
+            found.append(_finding(f"libev is faster than libevent: {part} time, {timed}", README, what, pair,
+                                  (1.0, math.inf)))
+            found.append(_finding(f"libevent takes 2 to 3 times as long as libev: {part} time, {timed}", LEHMANN,
+                                  what, pair, (2.0, 3.0)))
+    return [*found, _growth(ring), _enlisting(ring), _timers(ring), _muduo(records, ring)]
+
+
+def _growth(ring: _Ring) -> dict:
+    sentence = "libevent's time grows with the ring as libev's does"
+    missing = "rings of several sizes belong to the full lab"
+    pair = stats.UNKNOWN
+    if ring.least < ring.most:
+        grown = {name: _quotient(ring.values(name, "total", True, ring.most),
+                                 ring.values(name, "total", True, ring.least)) for name in ("libevent", "libev")}
+        pair = ring.compare(grown["libevent"], grown["libev"], "growth")
+    what = f"growth of total from {ring.least:,} to {ring.most:,} pairs, libevent / libev"
+    return _finding(sentence, LEHMANN, what, pair, (1 / SIMILAR, SIMILAR), missing)
+
+
+def _enlisting(ring: _Ring) -> dict:
+    pair = ring.compare(ring.values("libevent", "enlist", False, ring.most),
+                        ring.values("libev", "enlist", False, ring.most), "enlist")
+    return _finding("Stopping and starting watchers between two turns costs libev fewer epoll_ctl calls than libevent, "
+                    "so registering anew is cheaper", DIFFERENCES,
+                    f"registering anew, libevent / libev, {ring.where}, without timeouts", pair, (1.0, math.inf))
+
+
+def _timers(ring: _Ring) -> dict:
+    dearer = {name: _quotient(ring.values(name, "loop", True, ring.most), ring.values(name, "loop", False, ring.most))
+              for name in ("libevent", "libev")}
+    pair = ring.compare(dearer["libevent"], dearer["libev"], "timers")
+    return _finding("libev's timers are the more efficient: idle timeouts slow libevent's loop down more", DIFFERENCES,
+                    f"slowing of the loop by timeouts, libevent / libev, {ring.where}", pair, (1.0, math.inf))
+
+
+def _muduo(records: list[dict], ring: _Ring) -> dict:
+    sentence = "muduo's event handling beside libevent's, 100 and 1,000 sticks among 100 to 100,000 pairs"
+    figure = "muduo is not packaged, so it does not run here"
+    parts = []
+    for part in PARTS:
+        pair = ring.compare(ring.values(SUBJECT, part, False, ring.most),
+                            ring.values("libevent", part, False, ring.most), "muduo", part)
+        if pair.known:
+            parts.append(f"{part} {pair.ratio:.2f} ({pair.low:.2f} to {pair.high:.2f})")
+    if parts:
+        figure += f"; in its place, peal on epoll / libevent, {ring.where}: {', '.join(parts)}"
+    return {"sentence": f"{sentence} ({MUDUO})", "claim": sentence, "source": MUDUO, "verdict": NOT_HERE,
+            "figure": figure}

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The drum's section of the report: four panels (total and loop, without and with idle timers) for each number of
+sticks, each with its table; log x where there are rings of several sizes, bars where there is one.
+"""
+
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+from matplotlib import pyplot
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from versus import figures
+
+TEMPLATE = "drum.html.j2"
+PANELS = (("total", False), ("total", True), ("loop", False), ("loop", True))
+PANEL_HEIGHT_IN = 2.6
+# Variants wear the colour of what they vary, dashed.
+VARIANTS = {"peal-epoll-rearm": "peal-epoll", "libevent-changelist": "libevent"}
+
+
+def panel_title(part: str, timeouts: bool) -> str:
+    return f"{part}, {'with' if timeouts else 'without'} idle timers"
+
+
+def panel_rows(rows: list[dict], active: int, part: str, timeouts: bool) -> list[dict]:
+    """What one panel shows: contender, at (pairs) and value (the median round in microseconds)."""
+    return [{"contender": row["contender"], "at": row["pairs"], "value": row[f"{part}_median_us"]}
+            for row in rows if row["active"] == active and row["timeouts"] == timeouts]
+
+
+def panel_table(rows: list[dict], active: int, part: str, timeouts: bool) -> dict:
+    """The same as a table: a column per ring, a row per contender, None where it did not play."""
+    shown = panel_rows(rows, active, part, timeouts)
+    columns = sorted({row["at"] for row in shown})
+    names = _names(shown)
+    values = {(row["contender"], row["at"]): row["value"] for row in shown}
+    return {"title": panel_title(part, timeouts), "columns": columns,
+            "rows": [{"contender": name, "values": [values.get((name, at)) for at in columns]} for name in names]}
+
+
+def plot_tables(rows: list[dict], active: int) -> list[dict]:
+    """The tables of the four panels; of a single ring they are the columns of one."""
+    tables = [table for table in (panel_table(rows, active, *panel) for panel in PANELS) if table["rows"]]
+    if any(len(table["columns"]) > 1 for table in tables):
+        return tables
+    names = _names([row for row in rows if row["active"] == active])
+    values = {(row["contender"], table["title"]): row["values"][0] for table in tables for row in table["rows"]}
+    columns = [table["title"] for table in tables]
+    return [{"title": "", "columns": columns,
+             "rows": [{"contender": name, "values": [values.get((name, at)) for at in columns]} for name in names]}]
+
+
+def _style(name: str, names: list[str]) -> dict:
+    style = figures._style(VARIANTS.get(name, name), names)
+    return style | {"linestyle": "--"} if name in VARIANTS else style
+
+
+def _names(rows: list[dict]) -> list[str]:
+    found = dict.fromkeys(row["contender"] for row in rows)
+    return sorted(found, key=lambda name: (figures.place_of(VARIANTS.get(name, name), list(found)), name))
+
+
+def _lines(axes, shown: list[dict], names: list[str]) -> None:
+    for name in names:
+        mine = sorted((row["at"], row["value"]) for row in shown if row["contender"] == name)
+        if mine:
+            axes.plot(*zip(*mine), label=name, linewidth=1.3, markersize=3.6, **_style(name, names))
+    ticks = sorted({row["at"] for row in shown})
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_locator(FixedLocator([at for at in ticks if str(at).strip("0") in {"1", "2", "5"}]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    figures._plain_log_y(axes)
+    axes.grid(axis="both")
+
+
+def _bars(axes, shown: list[dict], names: list[str]) -> None:
+    values = {row["contender"]: row["value"] for row in shown}
+    present = [name for name in reversed(names) if name in values]
+    for at, name in enumerate(present):
+        axes.barh(at, values[name], height=0.62, color=_style(name, names)["color"],
+                  alpha=0.55 if name in VARIANTS else 1.0)
+        axes.annotate(f"{values[name]:,.0f}", (values[name], at), xytext=(3, 0), textcoords="offset points",
+                      va="center", color=figures.MUTED, fontsize=8.5)
+    axes.set_yticks(range(len(present)), present)
+    axes.tick_params(axis="y", length=0)
+    axes.margins(x=0.16)
+    axes.grid(axis="x")
+
+
+def panels(rows: list[dict], active: int) -> str:
+    """The four panels of `active` sticks as one SVG; "" where nothing was measured."""
+    mine = [row for row in rows if row["active"] == active]
+    if not mine:
+        return ""
+    names = _names(mine)
+    scales = len({row["pairs"] for row in mine}) > 1
+    figure, grid = pyplot.subplots(2, 2, figsize=(figures.WIDTH_IN, 2 * PANEL_HEIGHT_IN), sharex=scales)
+    for axes, (part, timeouts) in zip(grid.flat, PANELS):
+        shown = panel_rows(mine, active, part, timeouts)
+        axes.set_title(panel_title(part, timeouts), fontsize=9.5, loc="left")
+        axes.set_axisbelow(True)
+        if shown:
+            (_lines if scales else _bars)(axes, shown, names)
+    for axes in grid[1]:
+        axes.set_xlabel("pairs in the ring" if scales else "microseconds a round")
+    if scales:
+        for row in grid:
+            row[0].set_ylabel("microseconds a round")
+        labels = {label: handle for axes in grid.flat for handle, label in zip(*axes.get_legend_handles_labels())}
+        order = [name for name in names if name in labels]
+        figure.get_layout_engine().set(rect=(0, 0, 1, 0.9))
+        figure.legend([labels[name] for name in order], order, loc="upper center", ncols=5, fontsize=8.5,
+                      labelcolor=figures.INK)
+    return figures._inline(figure, f"Drum passing, {active} active: median round by pairs")
+
+
+def _groups(results: dict) -> list[dict]:
+    rows = results["rows"]
+    groups = []
+    for active in sorted({row["active"] for row in rows}):
+        mine = [row for row in rows if row["active"] == active]
+        sizes = sorted({row["pairs"] for row in mine})
+        rings = f"{sizes[0]:,} pairs" if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,} pairs"
+        cells = {cell["name"]: cell["title"] for cell in results["cells"] if cell["active"] == active}
+        groups.append({
+            "title": f"{active:,} bytes on their way among {rings}, {mine[0]['writes']:,} writes a round",
+            "plot": Markup(panels(rows, active)),
+            "tables": plot_tables(rows, active),
+            "cells": [{"title": title, "rows": [row for row in mine if row["cell"] == name],
+                       "pairs": [pair for pair in results["pairs"] if pair["cell"] == name]}
+                      for name, title in cells.items() if any(row["cell"] == name for row in mine)],
+        })
+    return groups
+
+
+def _commands(results: dict) -> list[str]:
+    """One command line of each contender, of the largest ring it played."""
+    found = {run["contender"]: run for run in sorted(results["runs"], key=lambda run: run["pairs"])}
+    return [run["commands"][0] for _, run in sorted(found.items())]
+
+
+def _number(value: float | None, digits: int = 1) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def section(results: dict) -> str:
+    """The section's HTML, without a heading of its own rank above h3; `results` is what drum.run() returned."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined)
+    environment.filters.update(number=_number)
+    flagged = [run for run in results["runs"] if run["gates"]]
+    return environment.get_template(TEMPLATE).render(
+        d=results, groups=_groups(results), commands=_commands(results), parts=("total", "loop"), flagged=flagged)

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The drum's campaign: its matrix, its order, its records, its figures, its findings and its section of the page."""
+
+import json
+import re
+
+import pytest
+
+from versus import drum, drum_analysis, drum_figures
+from versus.drum import DrumCell, Drummer, DrumPlan
+from versus.store import Store
+
+# Prints what a drum would; a round of `loop` microseconds, twice that with the registering.
+PROGRAM = """#!/usr/bin/python3 -ISE
+import json, sys
+words = sys.argv[1:]
+pairs, active, writes, rounds = (int(words[words.index(name) + 1]) for name in ("-n", "-a", "-w", "--rounds"))
+timed = "--timeouts" in words
+loop = %d * pairs * (1 + timed)
+each = [{"total_ns": 2 * loop + number, "loop_ns": loop, "waits": 2, "events": active + writes,
+         "receives": active + writes} for number in range(rounds)]
+each[0]["loop_ns"] = 10**9
+print(json.dumps({"library": "a fake", "active": active, "writes": writes, "rounds": each}))
+"""
+SMALL = drum.both_ways([DrumCell(100, 10), DrumCell(1000, 10)])
+
+
+def programs(tmp_path, speeds):
+    drummers = []
+    for name, nanoseconds in speeds.items():
+        path = tmp_path / name
+        path.write_text(PROGRAM % nanoseconds, encoding="utf-8")
+        path.chmod(0o755)
+        drummers.append(Drummer(name, (str(path),), "a fake"))
+    return drummers
+
+
+def made_up(speeds, cells=SMALL, blocks=8):
+    """The records such programs would leave, without running them."""
+    found = []
+    for block in range(blocks):
+        for cell, drummer in drum.order(DrumPlan(cells, blocks), block, [Drummer(n, (n,), "") for n in speeds], 1):
+            loop = speeds[drummer.name] * cell.pairs * (1 + cell.timeouts)
+            rounds = [{"total_ns": 2 * loop, "loop_ns": loop, "waits": 2, "events": cell.receives,
+                       "receives": cell.receives}] * 3
+            figures = drum.figures_of({"active": cell.active, "writes": cell.writes, "rounds": rounds})
+            found.append({"cell": cell.name, "pairs": cell.pairs, "active": cell.active, "writes": cell.writes,
+                          "timeouts": cell.timeouts, "block": block, "contender": drummer.name, "status": "OK",
+                          "library": "made up", "figures": figures})
+    return found
+
+
+def play(tmp_path, speeds, plan=DrumPlan(SMALL, blocks=4, rounds=3)):
+    store = Store(tmp_path / "out", {"seed": 1})
+    done = list(drum.records(plan, programs(tmp_path, speeds), store, 1, say=lambda text: None))
+    store.close()
+    return done
+
+
+def test_the_classic_matrix():
+    assert drum.classic_sizes()[:9] == [100, 200, 300, 400, 500, 600, 750, 1000, 2000]
+    assert drum.classic_sizes()[-3:] == [60000, 75000, 100000]
+    assert {cell.active for cell in drum.FULL.cells} == {100, 1000}
+    assert all(cell.pairs >= cell.active and cell.writes == 100 for cell in drum.FULL.cells)
+    assert {cell.timeouts for cell in drum.FULL.cells} == {False, True}
+    assert len({cell.name for cell in drum.FULL.cells}) == len(drum.FULL.cells)
+    assert len({(cell.pairs, cell.active) for cell in drum.QUICK.cells}) == 1
+
+
+def test_it_says_where_the_fd_limit_stopped_it():
+    plan = drum.fitting(drum.FULL, 20000)
+    assert max(cell.pairs for cell in plan.cells) == 7500
+    assert plan.stopped == ("Experiment 2: drum passing: stopped after 7,500 pairs: 10,000 to 100,000 pairs do not fit,"
+                            " because a process may open 20,000 files here, enough for 9,984 pairs",)
+    assert drum.fitting(drum.FULL, 10**6) == drum.FULL
+    assert "nothing was run" in drum.fitting(drum.QUICK, 100).stopped[0]
+
+
+def test_every_contender_once_per_block_and_cell_in_an_order_of_the_seed():
+    drummers = [Drummer(name, ("true",), "") for name in "abcdefgh"]
+    plan = DrumPlan(SMALL, blocks=8)
+    tasks = drum.order(plan, 0, drummers, 42)
+    assert len({(cell.name, each.name) for cell, each in tasks}) == len(tasks) == len(SMALL) * 8
+    cells = [cell.name for cell, _ in tasks]
+    assert cells == sorted(cells, key=cells.index), "what is compared runs side by side"
+    assert tasks == drum.order(plan, 0, drummers, 42)
+    assert tasks != drum.order(plan, 0, drummers, 43) and tasks != drum.order(plan, 1, drummers, 42)
+
+
+def test_a_contender_plays_only_where_it_can():
+    select = Drummer("select", ("true",), "", most_pairs=490)
+    rearm = Drummer("rearm", ("true",), "", only_with_timeouts=True)
+    plan = DrumPlan(SMALL, blocks=1)
+    played = {(each.name, cell.pairs, cell.timeouts) for cell, each in drum.order(plan, 0, [select, rearm], 1)}
+    assert played == {("select", 100, False), ("select", 100, True), ("rearm", 100, True), ("rearm", 1000, True)}
+
+
+def test_the_first_round_stands_apart():
+    rounds = [{"total_ns": total, "loop_ns": loop, "waits": waits, "events": 12, "receives": 12}
+              for total, loop, waits in ((999, 500, 99), (10, 4, 1), (20, 6, 2), (60, 50, 3))]
+    found = drum.figures_of({"active": 2, "writes": 10, "rounds": rounds})
+    assert found["first"] == {"total_ns": 999, "loop_ns": 500}
+    assert found["total"] == {"mean_ns": 30, "median_ns": 20, "least_ns": 10}
+    assert found["loop"] == {"mean_ns": 20, "median_ns": 6, "least_ns": 4}
+    assert found["enlist"]["median_ns"] == 10
+    assert found["waits"] == 2 and found["events_per_wait"] == 6
+
+
+def test_a_round_that_lost_a_byte_is_no_figure():
+    rounds = [{"total_ns": 1, "loop_ns": 1, "waits": 1, "events": 1, "receives": receives} for receives in (12, 11)]
+    with pytest.raises(ValueError, match="exactly 12 bytes"):
+        drum.figures_of({"active": 2, "writes": 10, "rounds": rounds})
+
+
+@pytest.mark.parametrize("body, why", [
+    ("echo oops >&2; exit 3", "The program failed: oops."),
+    ("exit 3", "The program failed: exit code 3."),
+    ("echo nonsense", "What the program printed cannot be used"),
+    ("echo '{}'", "What the program printed cannot be used"),
+])
+def test_a_program_that_fails_leaves_an_invalid_record(tmp_path, body, why):
+    path = tmp_path / "broken"
+    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
+    path.chmod(0o755)
+    record = drum.run_one(SMALL[0], Drummer("broken", (str(path),), ""), 0, 3)
+    assert record["status"] == "INVALID" and record["gates"][0]["sentence"].startswith(why)
+    assert "figures" not in record and not drum_analysis.usable(record)
+    json.dumps(record)
+
+
+def test_records_name_the_command_and_keep_every_round(tmp_path):
+    done = play(tmp_path, {"peal-epoll": 10})
+    assert len(done) == 4 * len(SMALL)
+    record = next(each for each in done if each["timeouts"])
+    assert record["commands"][0].endswith("-w 100 --rounds 3 --timeouts --json -")
+    assert len(record["rounds"]) == 3 and record["experiment"] == "drum"
+
+
+def test_what_was_cut_off_goes_on_where_it_stopped(tmp_path):
+    plan = DrumPlan(SMALL, blocks=4, rounds=3)
+    drummers = programs(tmp_path, {"peal-epoll": 10, "libev": 20})
+    store = Store(tmp_path / "out", {"seed": 1})
+    campaign = drum.records(plan, drummers, store, 1)
+    first = [next(campaign)["key"] for _ in range(5)]
+    store.close()
+    again = Store(tmp_path / "out", {"seed": 1})
+    done = [record["key"] for record in drum.records(plan, drummers, again, 1)]
+    again.close()
+    assert done[:5] == first and len(set(done)) == len(done) == 4 * 2 * len(SMALL)
+    lines = (tmp_path / "out" / "runs.ndjson").read_text().splitlines()
+    assert len(lines) == len(done), "what was done before is not done again"
+
+
+def test_a_budget_that_is_used_up_leaves_whole_blocks_out(tmp_path):
+    said = []
+    store = Store(tmp_path / "out", {"seed": 1})
+    plan = DrumPlan(SMALL, blocks=8, rounds=3, budget_s=0.0)
+    done = list(drum.records(plan, programs(tmp_path, {"libev": 20}), store, 1, said.append))
+    store.close()
+    assert {record["block"] for record in done} == {0}
+    assert said == ["Experiment 2: drum passing: the time is up after 1 of 8 blocks"]
+
+
+def test_rows_hold_the_medians_over_the_blocks(tmp_path):
+    rows = drum_analysis.rows(play(tmp_path, {"peal-epoll": 10, "libev": 20}))
+    assert len(rows) == len(SMALL) * 2
+    row = next(r for r in rows if r["contender"] == "libev" and r["pairs"] == 1000 and r["timeouts"])
+    assert row["loop_median_us"] == 40 and row["loop_mean_us"] == 40 and row["loop_first_us"] == 10**6
+    assert row["total_least_us"] == pytest.approx(80.001)
+    assert row["waits"] == 2 and row["events_per_wait"] == 55 and row["runs"] == 4
+
+
+def verdicts(found):
+    return {finding["claim"]: finding["verdict"] for finding in found}
+
+
+def test_findings_follow_the_figures():
+    done = made_up({"peal-epoll": 10, "libev": 20, "libevent": 50})
+    found = verdicts(drum_analysis.findings(done, 1))
+    for part in ("total", "loop"):
+        for timed in ("with idle timeouts", "without timeouts"):
+            assert found[f"libev is faster than libevent: {part} time, {timed}"] == "confirmed"
+            assert found[f"libevent takes 2 to 3 times as long as libev: {part} time, {timed}"] == "confirmed"
+    assert found["libevent's time grows with the ring as libev's does"] == "confirmed"
+    muduo = next(finding for finding in drum_analysis.findings(done, 1) if finding["claim"].startswith("muduo"))
+    assert muduo["verdict"] == "not measurable here" and "peal on epoll / libevent" in muduo["figure"]
+
+
+def test_findings_are_refuted_by_the_opposite():
+    done = made_up({"libev": 50, "libevent": 20})
+    found = verdicts(drum_analysis.findings(done, 1))
+    assert found["libev is faster than libevent: loop time, without timeouts"] == "refuted"
+    assert found["libevent takes 2 to 3 times as long as libev: total time, with idle timeouts"] == "refuted"
+
+
+def test_every_finding_has_a_source_and_a_figure_even_without_runs():
+    found = drum_analysis.findings([])
+    assert len(found) == 12
+    for finding in found:
+        assert finding["verdict"] == "not measurable here" and finding["figure"] and finding["source"]
+        assert finding["sentence"] == f"{finding['claim']} ({finding['source']})"
+
+
+def test_one_ring_tells_nothing_about_growth():
+    done = made_up({"libev": 20, "libevent": 50}, drum.both_ways([DrumCell(100, 10)]))
+    growth = next(f for f in drum_analysis.findings(done) if "grows" in f["claim"])
+    assert growth["verdict"] == "not measurable here" and "belong to the full lab" in growth["figure"]
+
+
+def results_of(tmp_path, monkeypatch, plan):
+    drummers = programs(tmp_path, {"peal-epoll": 10, "libev": 20, "libevent": 50, "peal-epoll-rearm": 11})
+    monkeypatch.setattr(drum, "built_in", lambda bin_dir: [*drummers, Drummer("gone", ("/nowhere/gone",), "not there")])
+    store = Store(tmp_path / "out", {"seed": 1})
+    found = drum.run(plan, tmp_path, store, 1, say=lambda text: None, fd_limit=20000)
+    store.close()
+    return json.loads(json.dumps(found))
+
+
+@pytest.mark.parametrize("sizes", [(1000,), (100, 1000, 100000)])
+def test_the_section_shows_four_panels_and_their_tables(tmp_path, monkeypatch, sizes):
+    plan = DrumPlan(drum.both_ways([DrumCell(n, 10) for n in sizes]), blocks=1, rounds=3)
+    results = results_of(tmp_path, monkeypatch, plan)
+    html = drum_figures.section(results)
+    assert html.count("<svg") == 1
+    for part, timeouts in drum_figures.PANELS:
+        title = drum_figures.panel_title(part, timeouts)
+        assert len(re.findall(title, html)) >= 2, f"{title} is a panel and a table"
+    assert "gone: /nowhere/gone is not there" in html
+    assert ("stopped after 1,000 pairs" in html) == (100000 in sizes)
+    assert "nan" not in html.lower().replace("nanosecond", "") and "#0001" not in html
+
+
+def test_a_panel_and_its_table_hold_the_same():
+    rows = drum_analysis.rows(made_up({"peal-epoll": 10, "libev": 20}))
+    shown = drum_figures.panel_rows(rows, 10, "loop", True)
+    table = drum_figures.panel_table(rows, 10, "loop", True)
+    assert table["columns"] == [100, 1000]
+    assert {(row["contender"], at): value for row in table["rows"] for at, value in zip(table["columns"], row["values"])
+            } == {(row["contender"], row["at"]): row["value"] for row in shown}
+
+
+def test_a_section_without_a_usable_run_says_so():
+    empty = {"rounds": 25, "blocks": 0, "left_out": [], "rows": [], "pairs": [], "cells": [], "runs": [],
+             "contenders": []}
+    assert "No usable run." in drum_figures.section(empty)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Results of a whole plan, made up without starting a process: for the tests of the page."""
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+from versus import comparison, drum, drum_analysis, fakes, findings, generator, plans, runner, schedule
+from versus.experiments import CLOSED, RATE, Experiment, Plan
+from versus.gates import Gate
+from versus.roster import PINGPONG, Contender
+from versus.store import Store
+
+DRUMMERS = {"peal-epoll": 2.0, "peal-uring": 2.1, "raw-epoll": 1.9, "libevent": 3.0, "libev": 2.2}
+
+COSTS_NS = {"raw-epoll": 3800.0, "raw-uring": 3700.0, "libevent": 6400.0, "asio-per-thread": 5000.0, "libuv": 7100.0,
+            "peal-epoll": 3850.0, "peal-uring": 3750.0, "http-raw-epoll": 4000.0, "http-nginx": 9000.0,
+            "http-libevent": 12000.0, "http-beast": 20000.0}
+NOISE = 0.02
+
+
+def _contender(name: str) -> Contender:
+    return Contender(name, (f"build/release/bin/contenders/{name}", "--listen", "{listen}"), "made up")
+
+
+def _record(task: schedule.Task, rate: float, noise: random.Random, started: float) -> dict:
+    """A run that never was; one in fifty is NOISY, one in a hundred INVALID."""
+    cost = COSTS_NS.get(task.contender.removesuffix("-twin"), 9000.0) * noise.lognormvariate(0.0, NOISE)
+    short = getattr(task.cell, "short", False)
+    document = fakes.document(task.cell.size, task.cell.connections, rate, cost, 0.9e9 / cost / (3 if short else 1))
+    document["connect_ns"] = {"hdr": fakes.GOLDEN if short else ""}
+    figures = runner.figures(generator.parse(json.dumps(document), task.cell.threads))
+    luck = noise.random()
+    gates = []
+    if luck < 0.03:
+        verdict = "INVALID" if luck < 0.01 else "NOISY"
+        gates = [Gate("steal", verdict, "The hypervisor took 3.1 % of the CPU time away.").as_dict()]
+    return {"key": task.key, "experiment": task.experiment, "cell": task.cell.name, "mode": task.mode,
+            "block": task.block, "contender": task.contender, "attempt": task.attempt, "started": started,
+            "wall_s": 0.9, "duration_s": 0.6, "warmup_s": 0.1, "rate": rate, "steal_s": 0.0, "foreign_s": 0.0,
+            "status": gates[0]["verdict"] if gates else "ok", "gates": gates,
+            "commands": ["server --listen 127.0.0.1:1", "peal load --json run.json"],
+            "figures": figures | {"rss_start_bytes": 3 << 20}}
+
+
+def _fill(store: Store, experiment: Experiment, names: list[str], seed: int) -> None:
+    noise = random.Random(seed)
+    rate = 20000.0 if experiment.kind == PINGPONG else 10000.0
+    for cell in experiment.cells:
+        store.add({"key": f"rate/{experiment.name}/{cell.name}", "rate": rate})
+    store.add({"key": f"length/{experiment.name}", "duration_s": 0.6, "warmup_s": 0.1})
+    tasks = schedule.calibration_tasks(experiment, 1, [n for n in names if n != experiment.twin_name], seed)
+    for block in range(experiment.blocks):
+        tasks += schedule.block_tasks(experiment, block, names, seed)
+    for number, task in enumerate(tasks):
+        store.add(_record(task, rate if task.mode == RATE else 0.0, noise, 1.7e9 + number))
+
+
+def drum_results(seed: int) -> dict:
+    """What the drum might have found."""
+    noise = random.Random(seed)
+    plan, done = drum.QUICK, []
+    drummers = [drum.Drummer(name, (f"build/release/bin/drum_{name}",), "made up") for name in DRUMMERS]
+    for block in range(plan.blocks):
+        for cell, drummer in drum.order(plan, block, drummers, seed):
+            loop = DRUMMERS[drummer.name] * cell.receives * 500 * (1 + cell.timeouts) * noise.lognormvariate(0.0, NOISE)
+            rounds = [{"total_ns": 1.5 * loop, "loop_ns": loop, "waits": 20, "events": cell.receives,
+                       "receives": cell.receives}] * 3
+            figures = drum.figures_of({"active": cell.active, "writes": cell.writes, "rounds": rounds})
+            done.append({"cell": cell.name, "pairs": cell.pairs, "active": cell.active, "writes": cell.writes,
+                         "timeouts": cell.timeouts, "block": block, "contender": drummer.name, "status": "ok",
+                         "gates": [], "library": "made up", "figures": figures, "commands": ["drum -n 1000"]})
+    return {"title": drum.TITLE, "blocks": plan.blocks, "rounds": 3, "left_out": [], "runs": done,
+            "cells": [{"name": c.name, "title": c.title, "pairs": c.pairs, "active": c.active, "writes": c.writes,
+                       "timeouts": c.timeouts} for c in plan.cells],
+            "contenders": [{"name": d.name, "note": d.note, "command": d.command[0]} for d in drummers],
+            "rows": drum_analysis.rows(done), "pairs": drum_analysis.pairs(done, seed),
+            "findings": drum_analysis.findings(done, seed)}
+
+
+def results(folder: Path, plan: Plan = plans.QUICK, seed: int = 7) -> dict:
+    """What comparing `plan` might have found; `folder` holds its store."""
+    store = Store(folder, {"seed": seed})
+    done = []
+    for experiment in plan.experiments:
+        experiment = replace(experiment, budget_s=None, run_s=0.6)
+        contenders = [_contender(name) for name in experiment.contenders or COSTS_NS]
+        contenders.append(replace(_contender(experiment.twin_name), shown=False))
+        _fill(store, experiment, [contender.name for contender in contenders], seed)
+        calls = {cell.name: {c.name: {"epoll_wait": 0.1, "recvfrom": 1.0, "sendto": 1.0} for c in contenders}
+                 for cell in experiment.cells if CLOSED not in cell.modes}
+        done.append(comparison.results_of(experiment, contenders, store, seed, calls))
+    store.close()
+    made = {"schema": 2, "seed": seed, "plan": {"name": plan.name, "title": plan.title}, "started": "2026-01-01 00:00",
+            "elapsed_s": 290.0, "environment": {"Kernel": "Linux", "Processor": "a made-up one"},
+            "command": "python3 -m versus quick", "left_out": ["http-go: the Go toolchain is not there"],
+            "experiments": done, "drum": drum_results(seed) if plan.drum else None}
+    return made | {"findings": findings.of(made)}

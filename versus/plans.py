@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The experiments and the claims, as data, declared before anything is measured.
+
+Adding an experiment is one entry here: its cells, the kind of contender it takes, its claims, its share of the time.
+Experiment 2 (the drum) is measured by the program under test itself; drum.py has it.
+"""
+
+from dataclasses import replace
+
+from versus.experiments import CLOSED, HTTP_GRID, RATE, Cell, Claim, Experiment, HttpCell, Plan
+from versus.roster import HTTP
+
+# Its server answers some thousand requests a second: half of that would be no load for the others.
+SLOW_HTTP = ("http-python",)
+QUICK_HTTP = ("http-raw-epoll", "http-nginx", "http-libevent")
+NO_HTTP_CLAIM = ("No claim was declared for this experiment, so none is made: peal does not serve HTTP yet, and what "
+                 "the others are to each other was published; the findings say how that stands here.")
+
+# Six claims need eight blocks: 6 x 2^(1-8) = 0.047.
+PINGPONG_CLAIMS = (
+    Claim("peal-epoll", "raw-epoll", "64Bx1000", bar=1.05),
+    Claim("peal-epoll", "raw-epoll", "16KiBx100", bar=1.05),
+    Claim("peal-uring", "raw-uring", "64Bx1000", bar=1.05),
+    Claim("peal-epoll", "libevent", "64Bx1000"),
+    Claim("peal-epoll", "asio-per-thread", "64Bx1000"),
+    Claim("peal-epoll", "libuv", "64Bx1000"),
+)
+
+QUICK_PINGPONG = Experiment(
+    name="pingpong",
+    title="Experiment 1: ping-pong",
+    cells=(Cell(64, 1, modes=(CLOSED,)), Cell(64, 1000), Cell(16384, 100)),
+    claims=PINGPONG_CLAIMS,
+    blocks=8,
+    warmup_s=0.12,
+    budget_s=170.0,
+    share=0.62,
+    contenders=("raw-epoll", "raw-uring", "libevent", "asio-per-thread", "libuv", "peal-epoll", "peal-uring"),
+)
+
+QUICK_REST = Experiment(
+    name="rest",
+    title="Experiment 3: REST servers",
+    cells=(HttpCell(100, modes=(RATE, CLOSED)),),
+    claims=(),
+    blocks=7,
+    warmup_s=0.12,
+    budget_s=35.0,
+    share=0.13,
+    trace_calls=False,
+    kind=HTTP,
+    unit="request",
+    contenders=QUICK_HTTP,
+    grid=HTTP_GRID,
+    twin_of="http-raw-epoll",
+    note=NO_HTTP_CLAIM,
+)
+
+QUICK_PAGES = replace(
+    QUICK_REST,
+    name="pages",
+    title="Experiment 4: web pages per minute",
+    cells=(HttpCell(100, short=True), HttpCell(100)),
+    unit="page",
+    calibration_rounds=1,
+)
+
+QUICK = Plan("quick", "The lab, quick", (QUICK_PINGPONG, QUICK_REST, QUICK_PAGES), budget_s=292.0, drum_share=0.12)
+
+
+def _pingpong_cells() -> tuple[Cell, ...]:
+    """The classic matrix (16 KiB, 4 KiB) and the modern size, on one thread and on up to four."""
+    cells = []
+    for size in (16384, 4096, 64):
+        for connections in (1, 10, 100, 1000, 10000):
+            modes = (CLOSED,) if connections == 1 else (CLOSED, RATE)
+            cells.append(Cell(size, connections, modes=modes))
+        cells += [Cell(size, connections, threads, (CLOSED,)) for connections in (100, 1000) for threads in (2, 3, 4)]
+    return tuple(cells)
+
+
+FULL_PINGPONG = replace(
+    QUICK_PINGPONG,
+    cells=_pingpong_cells(),
+    warmup_s=0.3,
+    budget_s=None,
+    run_s=2.0,
+    calibration_s=0.5,
+    contenders=(),
+    classic="pingpong",
+)
+
+# The published row (8 server threads, 4 client threads, 200 connections) and the modern one on a thread.
+FULL_REST = replace(
+    QUICK_REST,
+    cells=(HttpCell(200, threads=8, client_threads=4), HttpCell(200, modes=(CLOSED, RATE), without=SLOW_HTTP)),
+    blocks=8,
+    warmup_s=0.5,
+    budget_s=None,
+    run_s=10.0,
+    calibration_s=0.5,
+    trace_calls=True,
+    contenders=(),
+    classic="rest",
+)
+
+# webbench's matrix; at 100 clients a fixed rate beside it.
+FULL_PAGES = replace(
+    FULL_REST,
+    name="pages",
+    title="Experiment 4: web pages per minute",
+    cells=tuple(HttpCell(clients, 4, short=short, client_threads=min(clients, 4))
+                for short in (True, False) for clients in (1, 10, 100, 1000))
+    + tuple(HttpCell(100, modes=(RATE,), short=short, without=SLOW_HTTP) for short in (True, False)),
+    trace_calls=False,
+    unit="page",
+    classic="pages",
+)
+
+# The axis of compiler and optimisation level: peal as released (g++ -O2) beside its variants.
+COMPILERS = Experiment(
+    name="compilers",
+    title="Compilers and optimisation levels",
+    cells=(Cell(64, 1000), Cell(16384, 100)),
+    claims=(),
+    blocks=8,
+    warmup_s=0.3,
+    run_s=2.0,
+    calibration_s=0.5,
+    trace_calls=False,
+    share=0.25,
+    contenders=("peal-epoll", "peal-epoll-gcc-O3", "peal-epoll-clang-O2", "peal-epoll-clang-O3"),
+    grid=(("peal-epoll-*", ("peal-epoll",)),),
+    note="No claim was declared: the axis answers a published finding of experiment 3. peal-epoll is g++ -O2.",
+)
+
+FULL = Plan("full", "The lab, full", (FULL_PINGPONG, FULL_REST, FULL_PAGES, COMPILERS), variants=True)
+
+BY_NAME = {plan.name: plan for plan in (QUICK, FULL)}
+DRUM = "drum"
+NAMES = ("pingpong", DRUM, "rest", "pages", "compilers")
+
+
+def chosen(plan: Plan, names: list[str], variants: bool) -> Plan:
+    """`plan` with the experiments named alone; with `variants`, the compilers too."""
+    kept = tuple(experiment for experiment in plan.experiments if not names or experiment.name in names)
+    wanted = variants or COMPILERS.name in names
+    if wanted and COMPILERS not in kept:
+        kept += (COMPILERS,)
+    return replace(plan, experiments=kept, drum=plan.drum and (not names or DRUM in names),
+                   variants=any(experiment.name == COMPILERS.name for experiment in kept))

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Experiments 3 and 4 the whole way, with programs that only pretend; and peal's variants, built by no cmake."""
+
+import json
+import os
+import shlex
+import subprocess
+
+import pytest
+
+from versus import cli, counters, fakes, generator, lockstep, process, roster, traces, variants
+from versus.experiments import CLOSED, HttpCell
+
+ONLY = "http-raw-epoll,http-libevent,http-beast,mine"
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("web")
+    bin_dir = fakes.make_bin(folder / "bin", fakes.HTTP_NAMES)
+    mine = f"http:mine={bin_dir}/contenders/http_libevent --listen {{listen}}"
+    words = ["quick", "--bin", str(bin_dir), "--out", str(folder / "out"), "--seed", "3", "--blocks", "6",
+             "--budget", "40", "--experiments", "rest,pages", "--contender", mine, "--only", ONLY]
+    assert cli.main(words) == cli.DONE
+    return folder / "out", json.loads((folder / "out" / "results.json").read_text())
+
+
+def named(results, name):
+    return next(experiment for experiment in results["experiments"] if experiment["name"] == name)
+
+
+def test_both_experiments_ran_their_kind_of_contender_and_the_twin(campaign):
+    rest, pages = named(campaign[1], "rest"), named(campaign[1], "pages")
+    names = {"http-raw-epoll", "http-libevent", "http-beast", "mine", "http-raw-epoll-twin"}
+    for experiment in (rest, pages):
+        assert {contender["name"] for contender in experiment["contenders"]} == names
+    assert {(run["cell"], run["mode"]) for run in rest["runs"]} == {("keep100", "rate"), ("keep100", "closed")}
+    assert {run["cell"] for run in pages["runs"]} == {"keep100", "short100"}
+    assert len({run["key"] for run in rest["runs"] + pages["runs"]}) == len(rest["runs"]) + len(pages["runs"])
+
+
+def test_a_fixed_rate_is_half_of_the_slowest(campaign):
+    slowest = 1e9 / fakes.HTTP_COST_NS["http_beast"]
+    assert named(campaign[1], "rest")["cells"][0]["rate"] == pytest.approx(slowest / 2, rel=0.06)
+
+
+def test_a_connection_per_request_is_asked_for_and_its_connects_are_shown(campaign):
+    pages = named(campaign[1], "pages")
+    short = next(run for run in pages["runs"] if run["cell"] == "short100")
+    words = shlex.split(short["commands"][1])
+    assert "http://127.0.0.1" in words[words.index("http") + 1] and "--requests-per-connection" in words
+    assert {row["of"] for row in pages["latency"] if row["cell"] == "short100"} == {"latency", "connect"}
+    assert {row["of"] for row in pages["latency"] if row["cell"] == "keep100"} == {"latency"}
+
+
+def test_the_findings_follow_from_the_runs(campaign):
+    rows = {row["sentence"]: row["verdict"] for row in campaign[1]["findings"]}
+    assert rows["asio answers less than half of libevent's requests (published: 0.17)"] == "confirmed"
+    assert next(v for s, v in rows.items() if s.startswith("Keep-alive")) == "confirmed"
+    assert next(v for s, v in rows.items() if s.startswith("nginx and libevent")) == "not measurable here"
+
+
+def test_the_page_has_both_sections_and_the_published_rows(campaign):
+    text = (campaign[0] / "report.html").read_text()
+    assert 'id="rest"' in text and 'id="pages"' in text and 'id="pingpong"' not in text
+    assert "muduo, published" in text and "3,396,090" in text and "286,586" in text
+    assert "No claim was declared" in text
+
+
+def test_the_command_line_of_a_cell():
+    cell = HttpCell(1000, 4, short=True, client_threads=2)
+    words = generator.command("peal", "127.0.0.1:80", cell, CLOSED, 1.0, 0.5, 7, "out.json")
+    assert words[:4] == ["peal", "load", "http", "http://127.0.0.1:80/collect?v=1"] and "--size" not in words
+    assert words[words.index("--threads") + 1] == "2" and words[words.index("--requests-per-connection") + 1] == "1"
+
+
+def test_shares_are_of_what_each_side_may_have():
+    text = json.dumps(fakes.document(cost_ns=20000.0) | {"threads": 4})  # 40,000/s at 20 us: 0.8 of a core
+    assert generator.parse(text, server_threads=8).server_share == pytest.approx(0.1)
+    assert generator.parse(text, server_threads=1).server_percent == pytest.approx(80.0)
+    assert generator.parse(text, server_threads=1).client_share == pytest.approx(0.009)
+
+
+ANSWERER = fakes.SERVER.replace(
+    "peer.sendall(data)", 'peer.sendall(b"HTTP/1.1 STATUS OK\\r\\nContent-Length: 2\\r\\n\\r\\nok")')
+
+
+@pytest.mark.parametrize("status, fine", [("200", True), ("500", False)])
+def test_requests_are_counted_where_they_are_answered(tmp_path, status, fine):
+    server = tmp_path / "server"
+    server.write_text(ANSWERER.replace("STATUS", status))
+    server.chmod(0o755)
+    with process.serving(lambda host, port: [str(server), "--listen", f"{host}:{port}"]) as running:
+        with lockstep.connected(running.host, running.port, 1) as connections:
+            if fine:
+                assert lockstep.requests(connections, 3) == 3
+            else:
+                with pytest.raises(lockstep.EchoDiffers):
+                    lockstep.requests(connections, 1)
+
+
+def test_short_connections_are_not_traced(tmp_path):
+    contender = roster.built_in(tmp_path)[0]
+    assert traces.calls_per_message(contender, HttpCell(10, short=True)) is None
+
+
+def test_memory_is_that_of_all_the_servers_processes():
+    script = "sleep 60 & echo; wait"
+    with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE) as parent:
+        try:
+            parent.stdout.readline()
+            mine = counters.descendants(parent.pid)
+            assert len(mine) == 2 and mine[0] == parent.pid
+            assert counters.tree_rss_bytes(parent.pid) > counters.process_rss_bytes(parent.pid)
+        finally:
+            for pid in reversed(mine):
+                os.kill(pid, 15)
+
+
+class Builds:
+    """A cmake that writes down what it was asked and fails for one compiler."""
+
+    def __init__(self, failing=""):
+        self.asked, self._failing = [], failing
+
+    def __call__(self, words, cpus, limit_s):
+        self.asked.append(words)
+        failed = self._failing and any(self._failing in word for word in words)
+        return process.Outcome(1 if failed else 0, "", "no such compiler" if failed else "")
+
+
+def test_variants_differ_in_compiler_and_level_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(variants.shutil, "which", lambda name: name)
+    model = next(c for c in roster.built_in(tmp_path) if c.name == "peal-epoll")
+    builds = Builds()
+    wanted = tuple(variant.contender for variant in variants.VARIANTS)
+    ready, absent = variants.build(model, wanted, lambda text: None, 2, tmp_path, builds)
+    assert [contender.name for contender in ready] == list(wanted) and not absent
+    assert ready[2].program == f"{tmp_path}/clang-O3/bin/peal" and ready[2].command[1:] == model.command[1:]
+    assert len(builds.asked) == 6 and "-DCMAKE_CXX_FLAGS=-O3 -g" in builds.asked[4]
+
+
+def test_a_variant_that_cannot_be_built_is_left_out_and_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(variants.shutil, "which", lambda name: name)
+    model = next(c for c in roster.built_in(tmp_path) if c.name == "peal-epoll")
+    wanted = ("peal-epoll-gcc-O3", "peal-epoll-clang-O3")
+    ready, absent = variants.build(model, wanted, lambda text: None, 2, tmp_path, Builds("clang++"))
+    assert [contender.name for contender in ready] == ["peal-epoll-gcc-O3"]
+    assert absent == ["peal-epoll-clang-O3: its build failed: no such compiler"]
