@@ -5,7 +5,18 @@ import json
 import sys
 
 from versus import lockstep, process, terminal
-from versus.bars import churn, cost_ratio, generator_cost, idle_memory, instructions, spin
+from versus.bars import (
+    churn,
+    cost_ratio,
+    generator_cost,
+    http_generator,
+    http_rate,
+    idle_memory,
+    instructions,
+    live_view,
+    send_lag,
+    spin,
+)
 from versus.bars.common import CannotMeasure, Context, Row
 
 FIGURES = {
@@ -15,6 +26,10 @@ FIGURES = {
     "spin": spin,
     "churn": churn,
     "generator_cost": generator_cost,
+    "http_generator": http_generator,
+    "send_lag": send_lag,
+    "http_rate": http_rate,
+    "live_view": live_view,
 }
 
 

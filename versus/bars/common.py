@@ -8,9 +8,12 @@ import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from versus import process, roster, stats
 from versus.roster import Contender
+
+Value = TypeVar("Value")
 
 
 class CannotMeasure(RuntimeError):
@@ -70,9 +73,9 @@ class Context:
         print(text, file=sys.stderr, flush=True)
 
 
-def paired(context: Context, what: str, variants: dict[str, Callable[[], float]]) -> dict[str, dict[int, float]]:
+def paired(context: Context, what: str, variants: dict[str, Callable[[], Value]]) -> dict[str, dict[int, Value]]:
     """The value of every variant in every block, in an order shuffled from the seed."""
-    values: dict[str, dict[int, float]] = {name: {} for name in variants}
+    values: dict[str, dict[int, Value]] = {name: {} for name in variants}
     for block in range(context.blocks):
         order = list(variants)
         random.Random(f"{context.seed}/{what}/{block}").shuffle(order)

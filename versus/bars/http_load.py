@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the figures of the HTTP generator share: a web server, a run of `peal load http`, a verdict on medians.
+
+The server has one core and the generator the other; how much of a core each could use is printed beside the figures,
+for on a shared machine neither has it whole.
+"""
+
+import os
+import statistics
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from versus import generator, process, roster, stats
+from versus.bars.common import CannotMeasure, Context, Marred
+from versus.generator import Measurement
+
+CONNECTIONS = 64
+WARMUP_S = 0.2
+
+
+@contextmanager
+def web_server(context: Context, name: str):
+    """The contender `name` on one thread, for the length of the block. Raises CannotMeasure, StartFailed."""
+    ready, absent = roster.choose(context.bin_dir, [], [name], roster.HTTP)
+    if not ready:
+        raise CannotMeasure(absent[0])
+    with process.serving(ready[0].for_threads(1), process.Pins.of(1).server) as server:
+        yield server
+
+
+def url(server: process.Server) -> str:
+    return f"http://{server.target}{generator.HTTP_PATH}"
+
+
+def run(context: Context, server: process.Server, seconds: float, more: tuple[str, ...] = (),
+        warmup_s: float = WARMUP_S) -> Measurement:
+    """One run on one thread over keep-alive connections. A gate that failed is no failure here: the bar judges."""
+    with tempfile.TemporaryDirectory(prefix="versus-load-") as folder:
+        path = Path(folder) / "run.json"
+        words = [context.tool("peal"), "load", "http", url(server), "--connections", str(CONNECTIONS), "--threads", "1",
+                 "--duration", f"{round(seconds * 1000)}ms", "--warmup", f"{round(warmup_s * 1000)}ms",
+                 "--server-pid", str(server.pid), "--json", str(path), *more]
+        outcome = process.run(words, process.Pins.of(1).client, seconds + 20.0)
+        if outcome.code not in (generator.EXIT_DONE, generator.EXIT_GATE):
+            raise CannotMeasure(f"peal load failed: {outcome.complaint or outcome.code}")
+        try:
+            found = generator.read(path)
+        except generator.NoMeasurement as error:
+            raise CannotMeasure(str(error)) from error
+    if found.errors or not found.messages:
+        raise Marred(f"{found.messages} requests, errors {found.errors}")
+    return found
+
+
+@dataclass(frozen=True)
+class Median:
+    """The middle of some runs, with its 95 % bootstrap interval where they are enough for one."""
+
+    value: float
+    low: float
+    high: float
+    known: bool
+
+    @staticmethod
+    def of(values: list[float], seed: int) -> "Median":
+        low, high = stats.bootstrap_median(values, seed)
+        return Median(statistics.median(values), low, high, len(values) >= stats.FEWEST_BLOCKS)
+
+    def at_most(self, bar: float) -> str:
+        if not self.known:
+            return "cannot tell"
+        return "met" if self.high <= bar else "not met" if self.low > bar else "cannot tell"
+
+    def at_least(self, bar: float) -> str:
+        if not self.known:
+            return "cannot tell"
+        return "met" if self.low >= bar else "not met" if self.high < bar else "cannot tell"
+
+
+def load_average() -> str:
+    return f"load average {os.getloadavg()[0]:.1f}"

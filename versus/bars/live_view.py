@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Whether watching changes the figures: throughput and p99 with the live line on and off, beside off and off again.
+
+Each block holds a run with the line and two without; the two without are the A/A pair, whose interval is the floor. All
+have a terminal as stderr, the line ten times as often as it comes by default.
+"""
+
+import os
+import pty
+import subprocess
+import tempfile
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+from versus import generator, hdr, process, stats
+from versus.bars import common, http_load
+from versus.bars.common import CannotMeasure, Context, Marred, Row
+
+RUN_S = 1.5
+INTERVAL = "100ms"
+METRICS = {"requests/s": lambda found: found.messages_per_s,
+           "p99": lambda found: float(hdr.decode(found.latency_hdr).percentiles([99.0])[0])}
+
+
+@contextmanager
+def terminal():
+    """A terminal's fd, and a list that what is written there ends up in; whole once the block is left."""
+    reader, writer = pty.openpty()
+    said: list[bytes] = []
+
+    def drain() -> None:
+        try:
+            while piece := os.read(reader, 65536):
+                said.append(piece)
+        except OSError:
+            pass  # EIO: the last writer has closed
+
+    thread = threading.Thread(target=drain)
+    thread.start()
+    try:
+        yield writer, said
+    finally:
+        os.close(writer)
+        thread.join()
+        os.close(reader)
+
+
+def _once(context: Context, live: str) -> generator.Measurement:
+    pins = process.Pins.of(1)
+    with http_load.web_server(context, "http-raw-epoll") as server, \
+            tempfile.TemporaryDirectory(prefix="versus-live-") as folder:
+        path = Path(folder) / "run.json"
+        words = [context.tool("peal"), "load", "http", http_load.url(server), "--connections",
+                 str(http_load.CONNECTIONS), "--threads", "1", "--duration", f"{round(RUN_S * 1000)}ms", "--warmup",
+                 f"{round(http_load.WARMUP_S * 1000)}ms", "--interval", INTERVAL, "--live", live,
+                 "--server-pid", str(server.pid), "--json", str(path)]
+        with terminal() as (writer, said):
+            child = process.spawn(words, pins.client, stdout=subprocess.DEVNULL, stderr=writer)
+            try:
+                ended = process.wait_for_end(child, RUN_S + 20.0)
+            finally:
+                if child.returncode is None:
+                    child.kill()
+                    child.wait()
+        if not ended or child.returncode not in (generator.EXIT_DONE, generator.EXIT_GATE):
+            raise CannotMeasure(f"peal load --live {live} failed with exit code {child.returncode}")
+        if (live == "on") != bool(b"".join(said).strip()):
+            raise CannotMeasure(f"--live {live} {'wrote nothing' if live == 'on' else 'wrote on the terminal'}")
+        try:
+            found = generator.read(path)
+        except generator.NoMeasurement as error:
+            raise CannotMeasure(str(error)) from error
+    if found.errors or not found.messages:
+        raise Marred(f"{found.messages} requests, errors {found.errors}")
+    return found
+
+
+def verdict(pair: stats.Pair, floor: float, p_adjusted: float) -> str:
+    """"met" is "no difference beyond the A/A floor": not that there is none, but that this could not see one."""
+    if not pair.known or floor != floor:
+        return "cannot tell"
+    return "not met" if stats.differs(pair, floor, p_adjusted) else "met"
+
+
+def measure(context: Context) -> list[Row]:
+    context.say(f"live view: {context.blocks} blocks of on, off and off again")
+    runs = common.paired(context, "live_view", {name: (lambda live=live: _once(context, live)) for name, live in
+                                                (("on", "on"), ("off", "off"), ("off again", "off"))})
+    values = {metric: {name: {block: of(found) for block, found in by_block.items()}
+                       for name, by_block in runs.items()} for metric, of in METRICS.items()}
+    pairs = {metric: common.pair_of(context, values[metric], "on", "off") for metric in METRICS}
+    adjusted = dict(zip(pairs, stats.holm([pair.p for pair in pairs.values()])))
+    rows = []
+    for metric, pair in pairs.items():
+        again = common.pair_of(context, values[metric], "off again", "off")
+        floor = stats.noise_floor(again)
+        measured = f"{common.span(pair)}; A/A {common.span(again)}; {http_load.load_average()}"
+        rows.append(Row(f"{metric}, live view on / off", "within the A/A floor", measured,
+                        verdict(pair, floor, adjusted[metric]),
+                        common.ratio_data(pair, values[metric]) | {"floor": floor}))
+    return rows

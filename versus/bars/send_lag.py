@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How late requests leave (sent minus due) at a fixed 10,000/s, against the bare epoll server: the 99th percentile."""
+
+from versus.bars import http_load
+from versus.bars.common import CannotMeasure, Context, Marred, Row
+
+BAR_US = 50.0
+RATE = 10_000
+RUN_S = 2.0
+
+
+def measure(context: Context) -> list[Row]:
+    context.say(f"send lag: {context.blocks} runs at {RATE:,}/s")
+    values, shares = [], []
+    for _ in range(context.blocks):
+        with http_load.web_server(context, "http-raw-epoll") as server:
+            try:
+                found = http_load.run(context, server, RUN_S, ("--rate", f"{RATE}/s"))
+            except Marred as error:
+                context.say(f"send lag: {error}")
+                continue
+        values.append(found.send_lag_p99_ns / 1e3)
+        shares.append(found.client_share)
+    if not values:
+        raise CannotMeasure("no run was worth counting")
+    median = http_load.Median.of(values, context.seed)
+    measured = (f"{median.value:.1f} us ({median.low:.1f} to {median.high:.1f}; best {min(values):.1f}); "
+                f"{max(shares):.0%} of a core; {http_load.load_average()}")
+    return [Row(f"send lag (sent minus due) at {RATE:,}/s, p99, median of {len(values)} runs", f"<= {BAR_US:g} us",
+                measured, median.at_most(BAR_US), {"p99_us": values})]

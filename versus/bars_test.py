@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The bars of the HTTP generator, on made-up runs: what is charged, what is refused, and what a verdict needs."""
+
+import json
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from versus import fakes, stats
+from versus.bars import bench, http_generator, http_load, live_view
+from versus.bars.common import CannotMeasure, Context, Marred, paired
+
+WRK = f"""#!{fakes.PYTHON} -ISE
+import sys, time
+seconds = int(next(word for word in sys.argv if word.startswith("-d"))[2:-1])
+until = time.process_time() + 0.2 * seconds
+while time.process_time() < until:
+    pass
+print("  %d requests in %d.00s, 1MB read" % (1000 * seconds, seconds))
+"""
+
+
+def context(folder, programs, blocks=4) -> Context:
+    (folder / "out").mkdir()
+    return Context(fakes.make_bin(folder / "bin", programs), folder / "out", 1, blocks, False, [])
+
+
+def test_the_start_of_a_run_is_not_charged():
+    clock = [0.0]
+
+    def run(seconds: int) -> int:
+        clock[0] += 7.0 + seconds * 100 * 2e-6  # start and end, and two microseconds a request
+        return seconds * 100
+
+    assert http_generator.marginal(run, lambda: clock[0]) == pytest.approx(2e-6)
+
+
+def test_a_long_run_that_did_no_more_than_the_short_one_is_refused():
+    with pytest.raises(Marred):
+        http_generator.marginal(lambda _seconds: 100, iter([0.0, 1.0, 1.0, 3.0]).__next__)
+
+
+def test_wrk_is_read_and_its_errors_count():
+    text = "  70155 requests in 2.04s, 10.30MB read\nRequests/sec:  34451.75\n"
+    assert http_generator.wrk_requests(text) == 70155
+    with pytest.raises(Marred, match="Socket errors"):
+        http_generator.wrk_requests(text + "  Socket errors: connect 0, read 3, write 0, timeout 0\n")
+    with pytest.raises(Marred, match="Non-2xx"):
+        http_generator.wrk_requests(text + "  Non-2xx or 3xx responses: 12\n")
+    with pytest.raises(CannotMeasure):
+        http_generator.wrk_requests("unable to connect")
+
+
+def test_a_child_that_ended_is_charged_what_it_used(tmp_path):
+    wrk = tmp_path / "wrk"
+    wrk.write_text(WRK, encoding="utf-8")
+    wrk.chmod(0o755)
+    server = SimpleNamespace(target="127.0.0.1:1")
+    per_request = http_generator.marginal(lambda seconds: http_generator._wrk(str(wrk), server, seconds))
+    assert 100e-6 < per_request < 400e-6  # it burns 200; its own start varies
+
+
+def test_a_wrk_that_fails_is_no_measurement():
+    with pytest.raises(CannotMeasure, match="wrk failed"):
+        http_generator._wrk("/bin/false", SimpleNamespace(target="127.0.0.1:1"), 1)
+
+
+def test_a_median_is_judged_by_its_interval():
+    few, many = http_load.Median.of([40.0, 41.0], 1), http_load.Median.of([40.0, 41.0, 42.0, 43.0, 44.0], 1)
+    assert many.value == 42.0 and (few.at_most(50.0), many.at_most(50.0)) == ("cannot tell", "met")
+    assert (many.at_most(42.0), many.at_most(39.0)) == ("cannot tell", "not met")
+    assert (many.at_least(39.0), many.at_least(42.0), many.at_least(50.0)) == ("met", "cannot tell", "not met")
+
+
+def pair(*ratios: float) -> stats.Pair:
+    return stats.compare(dict(enumerate(ratios)), {block: 1.0 for block in range(len(ratios))}, 1)
+
+
+def test_the_live_view_may_not_show_beyond_what_nothing_shows():
+    still = pair(0.99, 1.01, 0.98, 1.02, 1.0, 0.99, 1.01, 1.0)
+    slower = pair(*[0.9 + step / 1000 for step in range(8)])
+    floor = stats.noise_floor(still)
+    assert live_view.verdict(still, floor, still.p) == "met"
+    assert live_view.verdict(slower, floor, slower.p) == "not met"
+    assert live_view.verdict(slower, stats.noise_floor(pair(1.0)), slower.p) == "cannot tell"
+    assert live_view.verdict(pair(0.5), floor, 1.0) == "cannot tell"
+
+
+def test_a_run_with_the_view_on_must_have_shown_something(tmp_path):
+    # The fake generator writes nothing: a bar that did not look would compare "off" with "off" and be met.
+    with pytest.raises(CannotMeasure, match="--live on wrote nothing"):
+        live_view._once(context(tmp_path, ("http_raw_epoll",)), "on")
+    assert live_view._once(Context(tmp_path / "bin", tmp_path, 1, 4, False, []), "off").messages > 0
+
+
+def test_what_a_terminal_was_told_is_whole_when_its_block_ends():
+    with live_view.terminal() as (writer, said):
+        os.write(writer, b"a line")
+    assert b"".join(said) == b"a line"
+
+
+def test_blocks_may_hold_whole_runs(tmp_path):
+    found = paired(context(tmp_path, ("http_raw_epoll",), blocks=2), "x", {"a": lambda: {"rate": 1}})
+    assert found == {"a": {0: {"rate": 1}, 1: {"rate": 1}}}
+
+
+@pytest.mark.parametrize("figure", ["http_rate", "send_lag"])
+def test_a_figure_ends_up_in_the_table_and_in_its_file(figure, tmp_path, capsys):
+    fakes.make_bin(tmp_path / "bin", ("http_raw_epoll",))
+    options = SimpleNamespace(only=[figure], out=tmp_path / "out", bin=tmp_path / "bin", seed=1, blocks=4, all=False,
+                              contender=[])
+    assert bench.run(options, "a command") == 0
+    rows = json.loads((tmp_path / "out" / "bench.json").read_text(encoding="utf-8"))["rows"]
+    verdicts = {row["figure"].split(",")[1].strip(): row["verdict"] for row in rows}
+    # 4000 ns a request make 250,000/s: enough one by one, too little pipelined. The fake's lag is a microsecond.
+    assert verdicts == {"http_rate": {"keep-alive": "met", "pipelined by 16": "not met"},
+                        "send_lag": {"000/s": "met"}}[figure]
+    assert figure.split("_")[0] in capsys.readouterr().err
