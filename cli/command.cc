@@ -11,8 +11,13 @@
 
 namespace peal::cli {
 
+bool say(std::FILE* place, std::string_view text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), place) == text.size();
+  return std::fflush(place) == 0 && written;
+}
+
 int complain(int code, std::string_view sentence) {
-  fmt::print(stderr, "peal: {}\n", sentence);
+  say(stderr, fmt::format("peal: {}\n", sentence));
   return code;
 }
 

@@ -5,6 +5,7 @@
 // What went wrong is said in one sentence on stderr.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,8 @@ void add_load(CLI::App& app, int& exit_code);
 void add_drum(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 
+// Writes the text out, whole and at once. False: the disk is full, or nobody reads any more.
+bool say(std::FILE* place, std::string_view text);
 // Prints "peal: <sentence>" to stderr and returns `code`.
 int complain(int code, std::string_view sentence);
 // Why `engine` cannot be used here, as complain() wants it: kCalledWrongly for a name nobody knows, kFailed for an

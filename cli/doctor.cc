@@ -37,10 +37,7 @@ int look_and_tell(const DoctorWords& words) {
   machine.probes = probe_kernel();
   const Findings findings = examine(machine);
   const std::string text = words.json ? doctor_json(findings) : doctor_text(findings);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return complain(kFailed, "what was found could not be written");
-  }
-  return kDone;
+  return say(stdout, text) ? kDone : complain(kFailed, "what was found could not be written");
 }
 
 }  // namespace

@@ -25,10 +25,11 @@ struct DrumWords {
 int report(const DrumWords& words, const load::DrumOutcome& outcome) {
   const std::string json = load::drum_json(words.options, outcome);
   if (words.json == "-") {
-    fmt::print("{}", json);
-    return kDone;
+    return say(stdout, json) ? kDone : complain(kFailed, "the figures could not be written to stdout");
   }
-  fmt::print("{}", load::drum_text(words.options, outcome));
+  if (!say(stdout, load::drum_text(words.options, outcome))) {
+    return complain(kFailed, "the figures could not be written to stdout");
+  }
   if (words.json.empty()) return kDone;
   std::ofstream file(words.json, std::ios::trunc);
   file << json;

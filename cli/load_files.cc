@@ -46,11 +46,11 @@ int merge(const std::vector<std::string>& paths, const std::string& json) {
   const std::expected<load::RunRecord, std::string> sum = load::merge_runs(*records);
   if (!sum) return complain(kFailed, sum.error());
   std::FILE* place = json == "-" ? stderr : stdout;
-  fmt::print(place, "{}", load::report_text(*sum));
-  std::fflush(place);
+  const bool said = say(place, load::report_text(*sum));
   if (!json.empty() && !write_to(json, load::report_json(*sum))) {
     return complain(kFailed, fmt::format("the report could not be written to {}", json));
   }
+  if (!said && place == stdout) return complain(kFailed, "the report could not be written to stdout");
   return load::is_invalid(sum->gates) ? kGateFailed : kDone;
 }
 
@@ -85,8 +85,9 @@ int compare(std::vector<std::string> first, std::vector<std::string> second) {
   if (!seconds) return complain(kFailed, seconds.error());
   const std::expected<load::Comparison, std::string> comparison = load::compare_runs(*firsts, *seconds);
   if (!comparison) return complain(kFailed, comparison.error());
-  fmt::print("{}", load::comparison_text(*comparison));
-  std::fflush(stdout);
+  if (!say(stdout, load::comparison_text(*comparison))) {
+    return complain(kFailed, "the comparison could not be written to stdout");
+  }
   return comparison->invalid ? kGateFailed : kDone;
 }
 

@@ -61,10 +61,9 @@ void MaxFinder::tell(double rate, const std::string& why_not, const load::RunRec
   const auto time = [&latency](double percent) {
     return load::human_time(static_cast<double>(latency.value_at_percentile(percent)));
   };
-  fmt::print(place_, "trial {:<3}{:>14}/s  achieved {:>14}/s  p50 {:>8}  p99 {:>8}  {}\n", search_.trials() + 1,
-             load::human_rate(rate), load::human_rate(record.outcome.messages_per_s()), time(50), time(99),
-             why_not.empty() ? "holds" : "does not hold: " + why_not);
-  std::fflush(place_);
+  say(place_, fmt::format("trial {:<3}{:>14}/s  achieved {:>14}/s  p50 {:>8}  p99 {:>8}  {}\n", search_.trials() + 1,
+                          load::human_rate(rate), load::human_rate(record.outcome.messages_per_s()), time(50), time(99),
+                          why_not.empty() ? "holds" : "does not hold: " + why_not));
   trials_.push_back({{"rate", rate},
                      {"held", why_not.empty()},
                      {"why_not", why_not},
@@ -86,8 +85,7 @@ std::string MaxFinder::answer() const {
 
 int MaxFinder::finish() {
   const std::string sentence = answer();
-  fmt::print(place_, "{}\n", sentence);
-  std::fflush(place_);
+  const bool said = say(place_, sentence + "\n");
   if (!words_.json.empty()) {
     Json json{{"schema", 1},
               {"tool", "peal load --find-max"},
@@ -103,6 +101,7 @@ int MaxFinder::finish() {
       return complain(kFailed, fmt::format("the report could not be written to {}", words_.json));
     }
   }
+  if (!said && place_ == stdout) return complain(kFailed, "the answer could not be written to stdout");
   return search_.confirmed() ? kDone : kFailed;
 }
 

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <cli/command.h>
+
 namespace peal::cli {
 namespace {
 
@@ -47,7 +49,7 @@ LiveLine::LiveLine(const load::LoadOptions& options, const std::string& mode)
 LiveLine::~LiveLine() { clear(); }
 
 void LiveLine::clear() {
-  if (drawn_) fmt::print(stderr, "\r\x1b[2K");
+  if (drawn_) say(stderr, "\r\x1b[2K");
   drawn_ = false;
 }
 
@@ -55,12 +57,11 @@ void LiveLine::show(const load::Interval& interval) {
   if (!shows_) return;
   view_.add(interval);
   if (terminal_) {
-    fmt::print(stderr, "\r\x1b[2K{}", view_.line(options_, columns_of_terminal(), speaks_utf8()));
+    say(stderr, fmt::format("\r\x1b[2K{}", view_.line(options_, columns_of_terminal(), speaks_utf8())));
     drawn_ = true;
   } else {
-    fmt::print(stderr, "{}\n", view_.line(options_, kUsualColumns, speaks_utf8()));
+    say(stderr, fmt::format("{}\n", view_.line(options_, kUsualColumns, speaks_utf8())));
   }
-  std::fflush(stderr);
 }
 
 }  // namespace peal::cli

@@ -17,9 +17,7 @@ constexpr int64_t kMostHistograms = 600;
 }  // namespace
 
 bool write_to(const std::string& path, const std::string& text) {
-  if (path == "-") {
-    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  }
+  if (path == "-") return say(stdout, text);
   std::ofstream file(path, std::ios::trunc);
   file << text;
   return file.flush().good();
@@ -62,8 +60,7 @@ void LoadOutputs::add_interval(const load::Interval& interval, const load::Outco
 std::string LoadOutputs::write(const load::RunRecord& record) {
   // The last interval ends with the run, and nobody was told of it.
   if (!record.outcome.intervals.empty()) add_interval(record.outcome.intervals.back(), record.outcome);
-  fmt::print(report_place(), "{}", load::report_text(record));
-  std::fflush(report_place());
+  const bool said = say(report_place(), load::report_text(record));
   if (lines_failed_) return fmt::format("the intervals could not be written to {}", words_.ndjson);
   if (!words_.json.empty() && !write_to(words_.json, load::report_json(record))) {
     return fmt::format("the report could not be written to {}", words_.json);
@@ -74,6 +71,7 @@ std::string LoadOutputs::write(const load::RunRecord& record) {
   if (!words_.open_metrics.empty() && !write_to(words_.open_metrics, load::open_metrics(record))) {
     return fmt::format("the metrics could not be written to {}", words_.open_metrics);
   }
+  if (!said && report_place() == stdout) return "the report could not be written to stdout";
   return {};
 }
 

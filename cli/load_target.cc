@@ -2,11 +2,17 @@
 #include <cli/load_target.h>
 
 #include <netdb.h>
+#include <sys/socket.h>
+#include <sys/time.h>
 
+#include <algorithm>
 #include <charconv>
 #include <memory>
 
 #include <fmt/format.h>
+
+#include <peal/base/assert.h>
+#include <peal/base/fd.h>
 
 namespace peal::cli {
 namespace {
@@ -15,7 +21,23 @@ std::string no_address(std::string_view text) {
   return fmt::format("'{}' is not an address: give HOST:PORT, [HOST]:PORT for IPv6, or unix:PATH", text);
 }
 
+constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};
+
+bool somebody_listens(const SocketAddress& address) {
+  const Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // On Linux this bounds connect() too (socket(7)).
+  return socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience) == 0 &&
+         ::connect(socket.get(), address.data(), address.size()) == 0;
+}
+
 }  // namespace
+
+SocketAddress first_that_listens(const std::vector<SocketAddress>& addresses) {
+  PEAL_ASSERT(!addresses.empty(), "{} addresses", addresses.size());
+  if (addresses.size() == 1) return addresses.front();
+  const auto found = std::ranges::find_if(addresses, somebody_listens);
+  return found == addresses.end() ? addresses.front() : *found;
+}
 
 std::expected<SocketAddress, std::string> find_host(const std::string& host, uint16_t port) {
   const addrinfo hints{.ai_flags = AI_NUMERICSERV,
@@ -32,7 +54,11 @@ std::expected<SocketAddress, std::string> find_host(const std::string& host, uin
     return std::unexpected(fmt::format("the name '{}' has no address: {}", host, ::gai_strerror(error)));
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
-  return SocketAddress::from_kernel(found->ai_addr, found->ai_addrlen);
+  std::vector<SocketAddress> addresses;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    addresses.push_back(SocketAddress::from_kernel(each->ai_addr, each->ai_addrlen));
+  }
+  return first_that_listens(addresses);
 }
 
 std::expected<SocketAddress, std::string> find_target(std::string_view text) {

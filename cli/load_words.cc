@@ -48,6 +48,8 @@ Trouble read_times(const LoadWords& words, load::LoadOptions& options) {
   }
   if (words.start_at == 0) return {};
   const std::chrono::duration<double> since_epoch(words.start_at);
+  const auto now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch());
+  if (!(since_epoch < now + load::kLongest)) return "--start-at lies more than a week ahead";
   const auto start = std::chrono::system_clock::time_point(
       std::chrono::duration_cast<std::chrono::system_clock::duration>(since_epoch));
   if (start <= std::chrono::system_clock::now())

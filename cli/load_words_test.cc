@@ -44,6 +44,8 @@ TEST(LoadWords, times_and_sizes_that_are_none) {
   expect_wrong_option({"--deadline", "1s"}, "--deadline sheds messages of a schedule");
   expect_wrong_option({"--timeout", "never"}, "--timeout takes a time");
   expect_wrong_option({"--start-at", "1000"}, "--start-at lies in the past");
+  expect_wrong_option({"--start-at", "1e300"}, "--start-at lies more than a week ahead");
+  expect_wrong_option({"--start-at", "nan"}, "--start-at");
 }
 
 TEST(LoadWords, a_load_that_makes_no_sense) {

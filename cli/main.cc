@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <fmt/core.h>
 
 #include <cli/command.h>
 
+// A standard stream that is closed would be given to the next socket, and what is printed would go to a server.
+static void fill_standard_streams() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (fd > STDERR_FILENO) ::close(fd);
+}
+
 int main(int argc, char** argv) {
+  fill_standard_streams();
   CLI::App app{"peal: servers, a load generator and the lab of the peal network library", "peal"};
   app.set_version_flag("--version", PEAL_VERSION);
   app.require_subcommand(1);

@@ -42,6 +42,7 @@ struct Limits {
 };
 
 constexpr size_t kMostThreads = 1024;
+constexpr size_t kMostRecorded = size_t{1} << 24;  // as many as a flight recorder holds
 
 AcceptMode accept_mode(const std::string& name) {
   if (name == "round-robin") return AcceptMode::kRoundRobin;
@@ -106,7 +107,7 @@ class Stopper {
   void drain() {
     if (server_ == nullptr || std::exchange(draining_, true)) return loop_.stop();
     server_->drain(deadline_, [this](const DrainReport& report) {
-      fmt::print("{}", drain_report(report));
+      say(stdout, drain_report(report));
       loop_.stop();
     });
   }
@@ -169,8 +170,9 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   if (Result<void> done = insight.begin(options, limits, loops); !done) {
     return complain(kFailed, fmt::format("cannot watch for stalls: {}", done.error().message()));
   }
-  fmt::print("listening on {}\n", bound->to_string());
-  std::fflush(stdout);
+  if (!say(stdout, fmt::format("listening on {}\n", bound->to_string()))) {
+    return complain(kFailed, "the address could not be written to stdout");
+  }
   Result<void> ran = (*main_loop)->run();
   if (!ran) return complain(kFailed, fmt::format("the loop cannot run: {}", ran.error().message()));
   return kDone;
@@ -243,7 +245,8 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
   command
       ->add_option("--flight-recorder", options->flight_recorder,
                    "Remember so many events a loop, and log a connection's when it ends badly; 0: none")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{0}, kMostRecorded));
   command->footer(fmt::format("Example:\n  peal serve {} --listen 127.0.0.1:9981 --engine epoll --threads 2", name));
   command->callback([options, &service, &exit_code] { exit_code = check_and_serve(service, *options); });
 }

@@ -21,6 +21,8 @@ using Parsed = std::expected<ArrivalPlan, std::string>;
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr size_t kLongestLine = 256;
+// Each arrival is drawn, 25 ns: a thread that drew a billion a second would do nothing else, and never end.
+constexpr double kMostPoisson = 5e6;
 
 std::unexpected<std::string> refuse(std::string_view text, std::string_view why) {
   return std::unexpected(fmt::format("--arrivals: '{}' {}", text, why));
@@ -164,6 +166,9 @@ Parsed parse_arrivals(std::string_view text, double rate, Duration run) {
   const bool constant = text == "constant";
   if (constant || text == "poisson") {
     if (rate <= 0) return refuse(text, "needs a --rate");
+    if (!constant && rate > kMostPoisson) {
+      return refuse(text, fmt::format("is drawn one by one: its rate is at most {:.0f}/s", kMostPoisson));
+    }
     return constant ? ArrivalPlan::constant(rate) : ArrivalPlan::poisson(rate);
   }
   const size_t colon = std::min(text.find(':'), text.size());

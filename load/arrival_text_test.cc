@@ -58,6 +58,12 @@ TEST(ArrivalText, constant_and_poisson_take_the_rate) {
   EXPECT_EQ(poisson->poisson_rate(), 200);
 }
 
+TEST(ArrivalText, what_is_drawn_one_by_one_is_not_drawn_for_ever) {
+  EXPECT_TRUE(parse_arrivals("poisson", 5e6, kRun));
+  EXPECT_EQ(parse_arrivals("poisson", 1e9, kRun).error(),
+            "--arrivals: 'poisson' is drawn one by one: its rate is at most 5000000/s");
+}
+
 TEST(ArrivalText, a_ramp_lasts_as_long_as_it_says_or_as_the_run) {
   EXPECT_EQ(parse_arrivals("ramp:1000/s..20k/s over 30s", 0, kRun)->mean_rate(0s, 30s), 10'500);
   EXPECT_EQ(parse_arrivals("ramp:1000..20000", 0, kRun)->mean_rate(0s, 10s), 10'500);

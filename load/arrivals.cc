@@ -59,6 +59,19 @@ void ArrivalCursor::advance() {
   move();
 }
 
+uint64_t ArrivalCursor::pass_before(TimePoint limit) {
+  uint64_t passed = 0;
+  if (plan_.kind() == ArrivalPlan::Kind::kPoisson) {
+    for (; due_ != kNever && due_ < limit; ++passed) advance();
+    return passed;
+  }
+  passed = due_by(limit - Duration(1));
+  if (passed == 0) return 0;
+  taken_ += passed;
+  move();
+  return passed;
+}
+
 uint64_t ArrivalCursor::due_by(TimePoint now) const {
   if (due_ > now || due_ == kNever) return 0;
   // Nothing is due past the horizon, so no later `now` needs to be looked at: it would overflow.

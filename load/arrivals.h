@@ -28,6 +28,9 @@ class ArrivalCursor {
   TimePoint due() const { return due_; }
   // To the one after it. Nothing when the plan is over.
   void advance();
+  // Passes over all that are due before `limit`; returns how many those were. Takes time in proportion for a Poisson
+  // plan alone.
+  uint64_t pass_before(TimePoint limit);
   // How many, the next included, are due at `now` or before. Takes time in proportion for a Poisson plan, which draws
   // them on a copy.
   uint64_t due_by(TimePoint now) const;

@@ -217,5 +217,28 @@ TEST(Arrivals, what_is_due_in_a_hundred_years_is_never_due) {
   }
 }
 
+TEST(Arrivals, what_is_passed_over_is_what_stepping_would_pass) {
+  for (const NamedPlan& named : all_plans()) {
+    for (const Duration limit : {Duration(0), Duration(1ns), Duration(20ms), Duration(21ms), Duration(300ms)}) {
+      ArrivalCursor stepped(named.plan, kStart, 1, 1, 3);
+      ArrivalCursor jumped = stepped;
+      // Of 90 million the last ones say enough.
+      if (named.name == "constant, many" && limit > 20ms) continue;
+      uint64_t passed = 0;
+      for (; stepped.due() < kStart + limit; ++passed) stepped.advance();
+      EXPECT_EQ(jumped.pass_before(kStart + limit), passed) << named.name;
+      EXPECT_EQ(jumped.due(), stepped.due()) << named.name << ", " << limit.count() << " ns";
+      EXPECT_EQ(jumped.due_by(kStart + 400ms), stepped.due_by(kStart + 400ms)) << named.name;
+      EXPECT_EQ(jumped.pass_before(kStart + limit), 0U) << named.name;
+    }
+  }
+}
+
+TEST(Arrivals, a_billion_a_second_are_passed_over_at_once) {
+  ArrivalCursor cursor(ArrivalPlan::constant(1e9), kStart, 1, 0, 1);
+  EXPECT_EQ(cursor.pass_before(kStart + std::chrono::hours(1)), uint64_t{3'600'000'000'000});
+  EXPECT_EQ(cursor.due(), kStart + std::chrono::hours(1));
+}
+
 }  // namespace
 }  // namespace peal::load

@@ -113,19 +113,19 @@ void Lane::queue(Session& session) {
   connect_more();
 }
 
+// Of those that have opened before and are being opened again, nobody is given up.
 void Lane::give_up_connecting() {
   if (settled_) return;
-  gave_up_ = true;
-  to_connect_.clear();
-  connecting_ = 0;
+  std::erase_if(to_connect_, [](const Session* session) { return !session->notes.tried; });
   for (const std::unique_ptr<Session>& session : sessions_) {
-    if (session->open() || session->notes.tried) continue;
+    if (session->notes.tried) continue;
+    if (session->state() == Session::State::kConnecting) --connecting_;
     session->abandon();
     add_failure("connect_timeout", "a connection was not open when --connect-timeout ended", 1);
     first_try_over(*session);
     give_up(*session);
   }
-  check_settled();
+  connect_more();
 }
 
 void Lane::first_try_over(Session& session) {
@@ -198,7 +198,7 @@ void Lane::lost_connection(Session& session, bool was_open) {
 
 // At once after a connection that served, otherwise later and later.
 void Lane::reopen(Session& session, bool at_once) {
-  if (ended_ || gave_up_) return give_up(session);
+  if (ended_) return give_up(session);
   if (at_once) {
     session.notes.fruitless_row = 0;
     return queue(session);
@@ -333,7 +333,10 @@ void Lane::sweep() {
 
 void Lane::add_failure(const std::string& kind, const std::string& sentence, size_t count) {
   failures_.add(kind, sentence, count);
-  if (options_.debug) fmt::print(stderr, "peal: failure {}: {}\n", kind, sentence);
+  if (!options_.debug) return;
+  const std::string line = fmt::format("peal: failure {}: {}\n", kind, sentence);
+  // A full disk is no reason to end: fmt::print would throw.
+  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 }  // namespace peal::load

@@ -143,7 +143,6 @@ class Lane {
   bool ended_ = false;  // the last cut was made
   bool settled_ = false;
   bool deserted_ = false;
-  bool gave_up_ = false;
   std::unique_ptr<Pacer> pacer_;  // open loop
   std::vector<std::unique_ptr<Session>> sessions_;
   // Opening.

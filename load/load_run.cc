@@ -282,7 +282,7 @@ void LoadRun::end_step() {
   step_latency_.reset();
   outcome_.intervals.push_back(std::exchange(step_, {}));
   step_.from = outcome_.intervals.back().to;
-  if (on_interval_ && phase_ == Phase::kMeasuring) on_interval_(outcome_.intervals.back(), outcome_);
+  if (on_interval_ && last_cuts_ < lanes_.size()) on_interval_(outcome_.intervals.back(), outcome_);
 }
 
 void LoadRun::on_quiet(size_t) {

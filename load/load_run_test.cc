@@ -19,6 +19,7 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""us;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
@@ -253,6 +254,33 @@ TEST(LoadRunLife, connections_come_from_the_addresses_asked_for) {
   const std::expected<Outcome, std::string> outcome = run(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   expect_all_came_back(*outcome, options);
+}
+
+TEST(LoadRunLife, every_interval_but_the_last_is_told) {
+  ScriptedServer server;
+  LoadOptions options = brief(server.address(), 4);
+  options.threads = 2;
+  options.interval = 10ms;
+  size_t told = 0;
+  const std::expected<Outcome, std::string> outcome =
+      run(options, [&](const Interval& interval, const Outcome& so_far) {
+        ++told;
+        EXPECT_EQ(so_far.intervals.size(), told);
+        EXPECT_EQ(so_far.intervals.back().to, interval.to);
+      });
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  EXPECT_EQ(told + 1, outcome->intervals.size());
+}
+
+TEST(LoadRunLife, a_rate_nobody_can_keep_is_shed_and_the_run_ends) {
+  ScriptedServer server;
+  LoadOptions options = brief(server.address(), 2);
+  options.arrivals = ArrivalPlan::constant(kMostRate);
+  options.deadline = 1us;
+  const std::expected<Outcome, std::string> outcome = run(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  EXPECT_TRUE(outcome->came_back);
+  EXPECT_GT(static_cast<double>(outcome->total.counts.shed), 0.9 * outcome->offered);
 }
 
 }  // namespace

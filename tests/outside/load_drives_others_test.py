@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`peal load` against servers that other people wrote, against `peal serve`, and through scripts/fleet: every way of
+driving them ends without one error."""
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import subprocess
+import threading
+
+import pytest
+
+BIN = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin"))
+PEAL = BIN / "peal"
+FLEET = pathlib.Path(__file__).parents[2] / "scripts/fleet"
+PATIENCE_SECONDS = 60
+BRIEF = ["--duration", "100ms", "--warmup", "10ms", "--connections", "4"]
+HTTP_SERVERS = ["http_nginx", "http_libevent", "http_python"]
+HTTP_WAYS = {
+    "kept alive": [],
+    "at a rate": ["--rate", "500/s", "--timeout", "30s"],
+    "one request a connection": ["--requests-per-connection", "1"],
+    "some requests a connection, then a reset": ["--requests-per-connection", "2-5", "--close", "rst"],
+    "pipelined": ["--pipeline", "8", "--expect-body", "Hello, World!"],
+    "pipelined, on connections that end": ["--pipeline", "8", "--requests-per-connection", "20"],
+    "without a body": ["--method", "HEAD", "--expect-length", "0"],
+}
+ECHO_WAYS = {
+    "no body": ["--size", "0"],
+    "64 bytes": ["--size", "64"],
+    "a MiB": ["--size", "1MiB"],
+    "pipelined": ["--pipeline", "8"],
+    "at a rate": ["--rate", "500/s", "--pipeline", "8"],
+    "one message a connection": ["--requests-per-connection", "1"],
+    "connections that end with a reset": ["--requests-per-connection", "1-3", "--close", "rst"],
+    "idle ones beside": ["--idle-connections", "20"],
+}
+
+
+@contextlib.contextmanager
+def listening(*words):
+    """The address of a server, which says it and lives until it is no longer needed."""
+    if not pathlib.Path(words[0]).exists():
+        pytest.skip(f"{words[0]} was not built")
+    with subprocess.Popen([*words, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as server:
+        try:
+            line = server.stdout.readline()
+            assert line.startswith("listening on "), f"{words[0]} did not start: {line!r}"
+            yield line.strip().removeprefix("listening on ")
+        finally:
+            server.terminate()
+            assert server.wait(PATIENCE_SECONDS) == 0
+
+
+@pytest.fixture(name="http_address", params=HTTP_SERVERS, scope="module")
+def fixture_http_address(request):
+    with listening(BIN / "contenders" / request.param) as address:
+        yield address
+
+
+@pytest.fixture(name="echo_address", params=["callbacks", "coroutines"], scope="module")
+def fixture_echo_address(request):
+    with listening(PEAL, "serve", "echo", "--style", request.param) as address:
+        yield address
+
+
+def load(*words, brief=tuple(BRIEF)):
+    """The report of a run that had no error and no gate against it but those of a busy machine."""
+    run = subprocess.run([PEAL, "load", *words, *brief, "--json", "-"], capture_output=True, text=True,
+                         timeout=PATIENCE_SECONDS, check=False)
+    assert run.stdout, run.stderr
+    report = json.loads(run.stdout)
+    invalid = [gate for gate in report["gates"] if gate["verdict"] == "INVALID"]
+    # A machine that is busy may keep a rate from being achieved; nothing else may go wrong.
+    assert [gate for gate in invalid if gate["name"] != "achieved"] == [], run.stderr
+    assert run.returncode == (3 if invalid else 0)
+    assert report["errors"] == {} and report["first_errors"] == {}
+    assert report["came_back"]
+    assert report["messages"] == report["latency_ns"]["count"] > 0
+    assert report["lifetime"]["wrong"] == 0
+    return report
+
+
+@pytest.mark.parametrize("way", HTTP_WAYS)
+def test_http_servers_are_driven_without_an_error(http_address, way):
+    report = load("http", f"http://{http_address}/collect?v=1", *HTTP_WAYS[way])
+    if "--requests-per-connection" in HTTP_WAYS[way]:
+        assert report["lifetime"]["connects"] > 4
+    elif "--pipeline" not in HTTP_WAYS[way]:
+        assert report["lifetime"]["connects"] == 4
+
+
+def test_a_status_that_was_asked_for_is_no_error(http_address):
+    load("http", f"http://{http_address}/nothing", "--expect-status", "404")
+
+
+class Counting(http.server.BaseHTTPRequestHandler):
+    """Answers every request and counts its answers."""
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self):
+        with self.server.lock:
+            self.server.answered += 1
+        self.send_response(200)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"hello")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("words", [[], ["--pipeline", "4"], ["--requests-per-connection", "1"], ["--rate", "300/s"]],
+                         ids=lambda words: " ".join(words) or "kept alive")
+def test_the_client_counts_as_many_answers_as_the_server_gave(words):
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counting) as server:
+        server.lock, server.answered = threading.Lock(), 0
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            report = load("http", f"http://127.0.0.1:{server.server_port}/", *words)
+        finally:
+            server.shutdown()
+            thread.join()
+    assert report["lifetime"]["messages"] == server.answered
+
+
+@pytest.mark.parametrize("way", ECHO_WAYS)
+def test_frames_come_back_whole(echo_address, way):
+    report = load("echo", echo_address, *ECHO_WAYS[way])
+    assert report["lifetime"]["bytes_sent"] == report["lifetime"]["bytes_received"]
+    if "--idle-connections" in ECHO_WAYS[way]:
+        assert report["connections"]["idle_open"] == 20
+
+
+def test_a_fleet_of_the_real_program_is_merged(tmp_path):
+    with listening(PEAL, "serve", "pingpong") as address:
+        run = subprocess.run([FLEET, "--out", tmp_path, "--delay", "1s", "--local-peal", PEAL, "local", "local", "--",
+                              "load", "pingpong", address, *BRIEF],
+                             capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    assert run.returncode == 0, run.stderr
+    parts = [json.loads((tmp_path / name).read_text()) for name in ("local.json", "local-2.json")]
+    merged = json.loads((tmp_path / "merged.json").read_text())
+    assert merged["messages"] == sum(part["messages"] for part in parts) > 0
+    assert merged["connections"]["open"] == 8
+    assert len(merged["merged"]) == 2
