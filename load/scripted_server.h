@@ -4,38 +4,24 @@
 #pragma once
 
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <peal/loop/loop_group.h>
+#include <load/scripted_listener.h>
 
 namespace peal::load {
 
 enum class Manner : uint8_t { kEcho, kFlipByte, kSendMore, kSilent, kClose, kReset };
 
-class ScriptedServer final : private AcceptEvents {
+class ScriptedServer final : public ScriptedListener {
  public:
   explicit ScriptedServer(Manner manner = Manner::kEcho, size_t after_bytes = 0)
-      : manner_(manner), after_bytes_(after_bytes), group_(LoopGroup::start(1, {.engine = "epoll"}).value()) {
-    std::promise<SocketAddress> bound;
-    loop().post([this, &bound] {
-      const ListenerId listener = engine().bind(SocketAddress::parse("127.0.0.1:0").value(), {}).value();
-      engine().accept(listener, *this);
-      bound.set_value(engine().local_address(listener).value());
-    });
-    address_ = bound.get_future().get();
+      : manner_(manner), after_bytes_(after_bytes) {
+    begin_accepting();
   }
-  ~ScriptedServer() {
-    group_->stop();
-    group_->join();
-  }
-  ScriptedServer(const ScriptedServer&) = delete;
-  ScriptedServer& operator=(const ScriptedServer&) = delete;
-
-  const SocketAddress& address() const { return address_; }
+  ~ScriptedServer() { end(); }
 
  private:
   class Peer final : public StreamEvents {
@@ -79,15 +65,10 @@ class ScriptedServer final : private AcceptEvents {
   };
 
   void on_accepted(LooseStream stream) override { peers_.push_back(std::make_unique<Peer>(*this, std::move(stream))); }
-  void on_accept_stopped() override {}
-  Loop& loop() { return (*group_)[0]; }
-  Engine& engine() { return loop().engine(); }
 
   const Manner manner_;
   const size_t after_bytes_;
-  SocketAddress address_;
   std::vector<std::unique_ptr<Peer>> peers_;
-  std::unique_ptr<LoopGroup> group_;
 };
 
 }  // namespace peal::load

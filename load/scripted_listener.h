@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ScriptedListener: for tests, what scripted servers share: a loop on a thread of its own that accepts on a free port.
+// Made and destroyed on the test's thread; who derives begins accepting at the end of his constructor and ends it at
+// the beginning of his destructor.
+#pragma once
+
+#include <future>
+#include <memory>
+
+#include <peal/loop/loop_group.h>
+
+namespace peal::load {
+
+class ScriptedListener : private AcceptEvents {
+ public:
+  ScriptedListener(const ScriptedListener&) = delete;
+  ScriptedListener& operator=(const ScriptedListener&) = delete;
+
+  const SocketAddress& address() const { return address_; }
+
+ protected:
+  ScriptedListener() : group_(LoopGroup::start(1, {.engine = "epoll"}).value()) {}
+  ~ScriptedListener() = default;
+
+  void begin_accepting() {
+    std::promise<SocketAddress> bound;
+    loop().post([this, &bound] {
+      const ListenerId listener = engine().bind(SocketAddress::parse("127.0.0.1:0").value(), {}).value();
+      engine().accept(listener, *this);
+      bound.set_value(engine().local_address(listener).value());
+    });
+    address_ = bound.get_future().get();
+  }
+  void end() {
+    group_->stop();
+    group_->join();
+    group_.reset();  // while whom it calls still lives
+  }
+  Loop& loop() { return (*group_)[0]; }
+  Engine& engine() { return loop().engine(); }
+
+ private:
+  void on_accept_stopped() override {}
+
+  SocketAddress address_;
+  std::unique_ptr<LoopGroup> group_;
+};
+
+}  // namespace peal::load
