@@ -11,10 +11,6 @@ find_program(PEAL_CCACHE ccache)
 if(PEAL_CCACHE AND PROJECT_IS_TOP_LEVEL AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${PEAL_CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${PEAL_CCACHE})
-  if(PEAL_SANITIZE)
-    # What ccache asks for before it keeps what was compiled with a precompiled header.
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${PEAL_CCACHE})
-  endif()
 endif()
 
 # For everything, the contenders included: calls into libc without the detour over the PLT, and no vector instructions

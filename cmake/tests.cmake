@@ -31,11 +31,18 @@ function(peal_test_folder name folder)
   if(PEAL_SANITIZE AND NOT name STREQUAL "coro_tests")
     target_compile_options(${name} PRIVATE -O0)
   endif()
-  # Half of a test's compilation is reading these. Only here: the other builds show who forgot to include what he uses.
-  if(PEAL_SANITIZE)
+  # Half of a test's compilation is reading these.
+  if(PEAL_PRECOMPILE)
     target_precompile_headers(${name} PRIVATE <chrono> <functional> <memory> <optional> <string> <thread> <vector>
       <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
-    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    endif()
+    if(CMAKE_CXX_COMPILER_LAUNCHER AND CMAKE_CXX_COMPILER_LAUNCHER STREQUAL PEAL_CCACHE)
+      # What ccache asks for before it keeps what was compiled so.
+      set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
+        "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${PEAL_CCACHE}")
+    endif()
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS "${folder}")
 endfunction()
