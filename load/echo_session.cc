@@ -49,11 +49,10 @@ void EchoSession::on_received(Buffer& bytes) {
 // What came is what is owed again: the block goes straight back out. What comes back of the last message does not.
 void EchoSession::bounce(Buffer& bytes, TimePoint now) {
   while (!bytes.empty()) {
-    const size_t size = bytes.size();
-    const size_t step = std::min(size, pattern_.size() - position_);
+    const size_t step = std::min(bytes.size(), pattern_.size() - position_);
     if (lane().circulates() && left() > 0) {
       lane().recording().counts.bytes_sent += step;
-      lane().engine().send(stream(), step == size ? std::move(bytes) : bytes.take(step));
+      lane().engine().send(stream(), bytes.take(step));
     } else {
       owed_ -= step;
       bytes.consume(step);

@@ -23,12 +23,17 @@ using Json = nlohmann::json;
 // What every reader of JSON holds exactly; sums of a thousand such still fit.
 constexpr uint64_t kMostCounted = uint64_t{1} << 53;
 
-uint64_t count_of(const Json& json, const char* key) {
+// Asked for as an integer, a number such as 1e300 would be undefined behaviour.
+uint64_t unsigned_of(const Json& json, const char* key) {
   const Json& value = json.at(key);
-  if (!value.is_number_unsigned() || value.get<uint64_t>() > kMostCounted) {
-    refuse(fmt::format("\"{}\" is no count", key));
-  }
+  if (!value.is_number_unsigned()) refuse(fmt::format("\"{}\" is no count", key));
   return value.get<uint64_t>();
+}
+
+uint64_t count_of(const Json& json, const char* key) {
+  const uint64_t count = unsigned_of(json, key);
+  if (count > kMostCounted) refuse(fmt::format("\"{}\" is no count", key));
+  return count;
 }
 
 int64_t whole_of(const Json& json, const char* key) { return static_cast<int64_t>(count_of(json, key)); }
@@ -108,7 +113,7 @@ LoadOptions options_of(const Json& json) {
   options.duration = duration_of(json, "duration_ns");
   options.warm_up = duration_of(json, "warm_up_ns");
   options.interval = duration_of(json, "interval_ns");
-  options.seed = json.at("seed").get<uint64_t>();
+  options.seed = unsigned_of(json, "seed");
   if (json.at("spins").get<bool>()) options.spin.mode = Spin::Mode::kAuto;
   // That it was an open loop, and at which rate, is all that is left of its plan.
   if (json.at("mode").get<std::string>() == "rate") {
@@ -194,7 +199,7 @@ Outcome outcome_of(const Json& json, const LoadOptions& options) {
 }
 
 RunRecord record_of(const Json& json) {
-  if (json.value("tool", "") != "peal load" || json.value("schema", 0) != 1) {
+  if (json.value("tool", Json()) != "peal load" || json.value("schema", Json()) != 1) {
     refuse("it is no report of peal load");
   }
   if (!json.contains("intervals")) refuse("it is a report of an older peal load, which told too little");
