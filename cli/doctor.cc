@@ -42,6 +42,15 @@ int look_and_tell(const DoctorWords& words) {
 
 }  // namespace
 
+Findings findings_of(std::span<const Rule> rules, std::string_view group, const Machine& machine) {
+  Findings all;
+  for (const Rule rule : rules) {
+    all.push_back(rule(machine));
+    all.back().group = group;
+  }
+  return all;
+}
+
 Finding not_readable(Finding found, std::string_view path) {
   found.value = "?";
   found.health = Health::kUnknown;

@@ -104,11 +104,6 @@ constexpr Rule kRules[] = {hard_limit, soft_limit, process_ceiling, system_ceili
 
 }  // namespace
 
-Findings examine_descriptors(const Machine& machine) {
-  Findings all;
-  for (Rule rule : kRules) all.push_back(rule(machine));
-  for (Finding& found : all) found.group = "File descriptors";
-  return all;
-}
+Findings examine_descriptors(const Machine& machine) { return findings_of(kRules, "File descriptors", machine); }
 
 }  // namespace peal::cli

@@ -109,11 +109,6 @@ constexpr Rule kRules[] = {cpu_time, memory, available_memory, huge_pages};
 
 }  // namespace
 
-Findings examine_groups(const Machine& machine) {
-  Findings all;
-  for (Rule rule : kRules) all.push_back(rule(machine));
-  for (Finding& found : all) found.group = "Quota and memory";
-  return all;
-}
+Findings examine_groups(const Machine& machine) { return findings_of(kRules, "Quota and memory", machine); }
 
 }  // namespace peal::cli

@@ -190,18 +190,8 @@ constexpr Rule kKernelRules[] = {release,      uring, epoll,    pwait2,         
 
 }  // namespace
 
-Findings examine_clocks(const Machine& machine) {
-  Findings all;
-  for (Rule rule : kClockRules) all.push_back(rule(machine));
-  for (Finding& found : all) found.group = "Clocks";
-  return all;
-}
+Findings examine_clocks(const Machine& machine) { return findings_of(kClockRules, "Clocks", machine); }
 
-Findings examine_kernel(const Machine& machine) {
-  Findings all;
-  for (Rule rule : kKernelRules) all.push_back(rule(machine));
-  for (Finding& found : all) found.group = "Kernel";
-  return all;
-}
+Findings examine_kernel(const Machine& machine) { return findings_of(kKernelRules, "Kernel", machine); }
 
 }  // namespace peal::cli

@@ -200,11 +200,6 @@ constexpr Rule kRules[] = {usable,    siblings,          governor,   turbo,     
 
 }  // namespace
 
-Findings examine_processors(const Machine& machine) {
-  Findings all;
-  for (Rule rule : kRules) all.push_back(rule(machine));
-  for (Finding& found : all) found.group = "Processors";
-  return all;
-}
+Findings examine_processors(const Machine& machine) { return findings_of(kRules, "Processors", machine); }
 
 }  // namespace peal::cli

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,6 +35,8 @@ Findings examine(const Machine& machine);
 
 // For the rules.
 using Rule = Finding (*)(const Machine& machine);
+// What each of them finds, in their order, under the heading `group`.
+Findings findings_of(std::span<const Rule> rules, std::string_view group, const Machine& machine);
 Finding not_readable(Finding found, std::string_view path);
 // Digits in threes: 1,048,576; "unlimited" for kUnlimited.
 std::string grouped(uint64_t number);

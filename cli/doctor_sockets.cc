@@ -211,11 +211,6 @@ constexpr Rule kRules[] = {ports,        time_wait_reuse, fin_timeout,  time_wai
 
 }  // namespace
 
-Findings examine_sockets(const Machine& machine) {
-  Findings all;
-  for (Rule rule : kRules) all.push_back(rule(machine));
-  for (Finding& found : all) found.group = "Ports and queues";
-  return all;
-}
+Findings examine_sockets(const Machine& machine) { return findings_of(kRules, "Ports and queues", machine); }
 
 }  // namespace peal::cli
