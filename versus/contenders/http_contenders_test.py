@@ -110,6 +110,16 @@ def test_a_connection_stays_for_the_next_request(server, name):
             assert_common(client.answer(), name)
 
 
+def test_the_answer_is_everybodys_when_the_second_has_changed_too(server, name):
+    dates = set()
+    with Client(server) as client:
+        while len(dates) < 2:
+            client.send(GET)
+            answer = client.answer()
+            assert_common(answer, name)
+            dates.add(answer[2][b"date"])
+
+
 def test_sixteen_requests_in_one_write(server, name):
     with Client(server) as client:
         for _ in range(3):

@@ -27,6 +27,7 @@ using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
 
 template <class Body>
 void fill(http::response<Body>& answer, http::status status) {
+  answer.clear();
   answer.result(status);
   answer.set(http::field::server, kHttpServer);
   answer.set(http::field::date, http_date());
@@ -72,7 +73,8 @@ class BeastSession : public std::enable_shared_from_this<BeastSession> {
     } else {
       const std::string_view date(http_date(), kHttpDateBytes);
       const auto shown = page_[http::field::date];
-      if (std::string_view(shown.data(), shown.size()) != date) page_.set(http::field::date, http_date());
+      // All of it anew: setting a field again would move it to the end.
+      if (std::string_view(shown.data(), shown.size()) != date) fill(page_, http::status::ok);
       write(page_, true);
     }
   }

@@ -9,6 +9,7 @@
 
 #include <Poco/Net/ParallelSocketAcceptor.h>
 #include <Poco/Net/ServerSocket.h>
+#include <Poco/Net/SocketDefs.h>
 #include <Poco/Net/SocketNotification.h>
 #include <Poco/Net/SocketReactor.h>
 #include <Poco/Net/StreamSocket.h>
@@ -47,7 +48,7 @@ class PocoEcho {
     int written = 0;
     try {
       got = socket_.receiveBytes(buffer.data(), kReadBytes);
-      if (got > 0) written = std::max(0, socket_.sendBytes(buffer.data(), got));
+      if (got > 0) written = send(buffer.data(), got);
     } catch (const Poco::Exception&) {
       got = 0;
     }
@@ -63,8 +64,8 @@ class PocoEcho {
   void on_writable(WritableNotification* notification) {
     notification->release();
     try {
-      const int written = socket_.sendBytes(unsent_.data(), static_cast<int>(unsent_.size()));
-      unsent_.erase(0, static_cast<size_t>(std::max(0, written)));
+      const int written = send(unsent_.data(), static_cast<int>(unsent_.size()));
+      unsent_.erase(0, static_cast<size_t>(written));
     } catch (const Poco::Exception&) {
       close();
       return;
@@ -80,6 +81,16 @@ class PocoEcho {
 
   Observer<PocoEcho, ReadableNotification> readable() { return {*this, &PocoEcho::on_readable}; }
   Observer<PocoEcho, WritableNotification> writable() { return {*this, &PocoEcho::on_writable}; }
+
+  // How many bytes the kernel took. A full socket is an exception in POCO 1.11.
+  int send(const char* bytes, int count) {
+    try {
+      return std::max(0, socket_.sendBytes(bytes, count));
+    } catch (const Poco::Exception& error) {
+      if (error.code() == POCO_EAGAIN || error.code() == POCO_EWOULDBLOCK) return 0;
+      throw;
+    }
+  }
 
   void close() {
     if (unsent_.empty()) {
