@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""clang-tidy over every C++ source that a configured build folder compiles.
+
+Most of what clang-tidy costs is reading the headers of others, so sources that are compiled with the same flags are
+read together, as one that includes them all. Those that cannot be (two of them define the same name) are told apart by
+the compiler and read in further groups. A clean verdict is kept in BUILD_FOLDER/tidied under the hash of the source, of
+every header of the repository and of the rules, so that only what changed is looked at again.
+
+lint_sources.py BUILD_FOLDER [--jobs N] [SOURCE ...]
+"""
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPILER, TIDY = "clang++-19", "clang-tidy-19"
+# What is included counts as a header. That a source is included is what we do, not what is to be found.
+HEADERS = r"/(peal|load|cli|models|examples|fuzz|versus)/.*\.(h|cc)$"
+CHECKS = "-bugprone-suspicious-include"
+MOST_TOGETHER = 24
+NOISE = re.compile(r"^\d+ (warnings?|errors?) .*(generated|treated)|^Suppressed|^Use -header")
+MISFIT = re.compile(r"^(/[^:\n]+\.cc):\d+:\d+: (?:fatal )?error: ", re.M)
+
+
+@dataclass(frozen=True)
+class Source:
+    path: str
+    flags: tuple[str, ...]
+
+
+def flags_of(entry):
+    """The flags of a compilation, without what names its source and its object."""
+    words = shlex.split(entry["command"])
+    while words and not words[0].startswith("-"):
+        words.pop(0)  # the compiler, and what launches it
+    kept = []
+    skip = False
+    for word in words:
+        if skip or word in ("-c", "-o", entry["file"]):
+            skip = word == "-o"
+            continue
+        kept.append(word)
+    return tuple(kept)
+
+
+def sources_of(entries):
+    return [Source(entry["file"], flags_of(entry)) for entry in entries if entry["file"].endswith(".cc")]
+
+
+def groups_of(sources, most=MOST_TOGETHER):
+    """Those of one floor and the same flags together, at most `most`, the largest groups first."""
+    by_kind = {}
+    for source in sources:
+        floor = Path(source.path).relative_to(ROOT).parts[:-1][:2] if Path(source.path).is_relative_to(ROOT) else ()
+        by_kind.setdefault((floor, source.flags), []).append(source)
+    groups = [kind[at:at + most] for kind in by_kind.values() for at in range(0, len(kind), most)]
+    return sorted(groups, key=len, reverse=True)
+
+
+def together(group):
+    """One source that includes all of the group; each has a `main` of its own, if any."""
+    lines = []
+    for at, source in enumerate(group):
+        lines += [f"#define main main_{at}  // NOLINT", f'#include "{source.path}"', "#undef main"]
+    return "\n".join(lines) + "\n" if len(group) > 1 else f'#include "{group[0].path}"\n'
+
+
+def misfits(output, group):
+    """Which of the group the compiler complains of."""
+    blamed = set(MISFIT.findall(output))
+    return [source for source in group if source.path in blamed]
+
+
+class Verdicts:
+    """What was found clean before."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        listed = subprocess.run([ROOT / "scripts" / "sources"], capture_output=True, check=True, cwd=ROOT).stdout
+        self._common = hashlib.sha256((ROOT / ".clang-tidy").read_bytes())
+        for name in sorted(filter(lambda name: name.endswith(".h"), listed.decode().split("\0"))):
+            self._common.update((ROOT / name).read_bytes())
+
+    def _file(self, source):
+        key = self._common.copy()
+        key.update(Path(source.path).read_bytes() + repr(source.flags).encode())
+        return self.folder / key.hexdigest()
+
+    def known(self, source):
+        return self._file(source).exists()
+
+    def keep(self, group):
+        for source in group:
+            self._file(source).touch()
+
+
+class Reader:
+    """Reads groups, several at a time."""
+
+    def __init__(self, build):
+        self._folder = build / "groups"
+        self._folder.mkdir(parents=True, exist_ok=True)
+
+    def _run(self, words, group):
+        text = together(group)
+        file = self._folder / (hashlib.sha256(text.encode() + repr(group[0].flags).encode()).hexdigest()[:16] + ".cc")
+        file.write_text(text, encoding="utf-8")
+        done = subprocess.run([word.format(file=file) for word in words], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def split(self, group):
+        """The group, in as few parts as can each be read together."""
+        if len(group) == 1:
+            return [group]
+        code, output = self._run([COMPILER, *group[0].flags, "-fsyntax-only", "-ferror-limit=0", "{file}"], group)
+        if code == 0:
+            return [group]
+        apart = misfits(output, group)
+        if not apart or len(apart) == len(group):
+            return [[source] for source in group]
+        rest = [source for source in group if source not in apart]
+        return self.split(rest) + self.split(apart)
+
+    def read(self, group):
+        """Sentences about the group; none: it is clean."""
+        words = [TIDY, "--quiet", f"--header-filter={HEADERS}", f"--checks={CHECKS}",
+                 f"--config-file={ROOT}/.clang-tidy", "{file}", "--", *group[0].flags]
+        code, output = self._run(words, group)
+        said = "\n".join(line for line in output.splitlines() if not NOISE.search(line))
+        return said or f"clang-tidy ended with {code}" if code else ""
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("build", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("sources", nargs="*", help="only these")
+    asked = parser.parse_args(arguments)
+    sources = sources_of(json.loads((asked.build / "compile_commands.json").read_text(encoding="utf-8")))
+    if asked.sources:
+        named = {str(Path(name).resolve()) for name in asked.sources}
+        sources = [source for source in sources if source.path in named]
+    verdicts = Verdicts(asked.build / "tidied")
+    reader = Reader(asked.build)
+    found = 0
+    with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
+        fresh = [source for source in sources if not verdicts.known(source)]
+        parts = [part for parts in pool.map(reader.split, groups_of(fresh)) for part in parts]
+        parts.sort(key=len, reverse=True)
+        for part, said in zip(parts, pool.map(reader.read, parts)):
+            if said:
+                found += 1
+                print(said)
+            else:
+                verdicts.keep(part)
+    print(f"clang-tidy: {len(sources)} sources, {len(fresh)} of them read in {len(parts)} parts, {found} with findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

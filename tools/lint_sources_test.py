@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sources are grouped by floor and flags, told apart where they collide, and found out together as they are alone."""
+import json
+
+import lint_sources
+from lint_sources import Source, flags_of, groups_of, misfits, sources_of, together
+
+ROOT = str(lint_sources.ROOT)
+FLAGS = ("-std=c++23",)
+
+
+def test_flags_are_a_command_without_its_source_its_object_and_its_launcher():
+    entry = {"file": "/x/a.cc", "command": "/usr/bin/ccache clang++-19 -O1 -DA='\"b c\"' -o a.o -c /x/a.cc"}
+    assert flags_of(entry) == ("-O1", '-DA="b c"')
+    assert [source.path for source in sources_of([entry, {"file": "/x/b.c", "command": "cc -c /x/b.c"}])] == ["/x/a.cc"]
+
+
+def test_a_group_is_of_one_floor_and_the_same_flags():
+    net = [Source(f"{ROOT}/peal/net/{name}.cc", FLAGS) for name in "abc"]
+    parts = Source(f"{ROOT}/peal/net/parts/d.cc", FLAGS)
+    other_floor = Source(f"{ROOT}/peal/base/e.cc", FLAGS)
+    other_flags = Source(f"{ROOT}/peal/net/f.cc", ("-O0",))
+    assert groups_of([*net, parts, other_floor, other_flags], most=4) == [[*net, parts], [other_floor], [other_flags]]
+    assert [len(group) for group in groups_of([*net, parts], most=3)] == [3, 1]
+
+
+def test_those_the_compiler_blames_are_told_apart():
+    group = [Source("/x/a.cc", FLAGS), Source("/x/b.cc", FLAGS)]
+    output = "/x/b.cc:3:5: error: redefinition of 'k'\n/x/a.cc:3:5: note: previous definition\n"
+    assert misfits(output, group) == [group[1]]
+    assert "#define main main_1" in together(group)
+    assert "main" not in together(group[:1])
+
+
+def lint(folder, files, capsys):
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    entries = [{"file": str(folder / name), "command": f"clang++-19 -std=c++2b -c {folder / name}"} for name in files]
+    (folder / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
+    code = lint_sources.main([str(folder)])
+    return code, capsys.readouterr().out
+
+
+def test_what_is_wrong_with_one_of_several_is_found_and_what_is_clean_is_not_read_again(tmp_path, capsys):
+    folder = tmp_path / "peal"  # whose headers and sources are looked at
+    folder.mkdir()
+    good = "namespace { int twice(int value) { return 2 * value; } }\nint main() { return twice(0); }\n"
+    bad = "int* nothing() { return 0; }\nint main() { return nothing() == nullptr ? 0 : 1; }\n"
+    code, said = lint(folder, {"a.cc": good, "b.cc": good, "c.cc": bad}, capsys)
+    assert code == 1
+    assert "c.cc:1:25: error: use nullptr" in said
+    assert "3 of them read in 2 parts, 1 with findings" in said  # b.cc collides with a.cc
+    code, said = lint(folder, {"a.cc": good, "b.cc": good, "c.cc": bad.replace("return 0;", "return nullptr;")}, capsys)
+    assert code == 0
+    assert "1 of them read in 1 parts" in said  # the others had been found clean: b.cc, and a.cc reads as it does
