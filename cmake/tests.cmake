@@ -9,8 +9,32 @@ file(GLOB support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/
 list(FILTER support_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
 if(support_sources)
   add_library(peal_test_support STATIC ${support_sources})
+  target_compile_definitions(peal_test_support PRIVATE PEAL_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   target_link_libraries(peal_test_support PUBLIC peal GTest::gtest peal_flags)
 endif()
+
+# peal_precompile_test(NAME) precompiles what half of a test's compilation is reading: once for all that are compiled
+# with the same flags.
+function(peal_precompile_test name)
+  get_target_property(flags ${name} COMPILE_OPTIONS)
+  string(MAKE_C_IDENTIFIER "precompiled_${flags}" owner_property)
+  get_property(owner GLOBAL PROPERTY ${owner_property})
+  if(owner)
+    target_precompile_headers(${name} REUSE_FROM ${owner})
+  else()
+    set_property(GLOBAL PROPERTY ${owner_property} ${name})
+    target_precompile_headers(${name} PRIVATE <chrono> <functional> <memory> <optional> <string> <thread> <vector>
+      <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+  if(CMAKE_CXX_COMPILER_LAUNCHER AND CMAKE_CXX_COMPILER_LAUNCHER STREQUAL PEAL_CCACHE)
+    # What ccache asks for before it keeps what was compiled so.
+    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${PEAL_CCACHE}")
+  endif()
+endfunction()
 
 # peal_test_folder(NAME FOLDER [LIBRARIES...]) builds NAME from every *_test.cc under FOLDER.
 function(peal_test_folder name folder)
@@ -31,18 +55,8 @@ function(peal_test_folder name folder)
   if(PEAL_SANITIZE AND NOT name STREQUAL "coro_tests")
     target_compile_options(${name} PRIVATE -O0)
   endif()
-  # Half of a test's compilation is reading these.
   if(PEAL_PRECOMPILE)
-    target_precompile_headers(${name} PRIVATE <chrono> <functional> <memory> <optional> <string> <thread> <vector>
-      <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-      target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-    endif()
-    if(CMAKE_CXX_COMPILER_LAUNCHER AND CMAKE_CXX_COMPILER_LAUNCHER STREQUAL PEAL_CCACHE)
-      # What ccache asks for before it keeps what was compiled so.
-      set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
-        "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${PEAL_CCACHE}")
-    endif()
+    peal_precompile_test(${name})
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS "${folder}")
 endfunction()
@@ -62,6 +76,7 @@ if(PEAL_LAB)
   if(TARGET peal_load)
     peal_test_folder(load_tests load peal_load)
   endif()
+  peal_test_folder(models_tests models peal_models)
   if(TARGET peal_cli)
     peal_test_folder(cli_tests cli peal_cli)
   endif()

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `peal serve pingpong` as other people's scripts call it: what it prints, how it exits, that it serves.
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <string>
@@ -15,121 +10,23 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <peal/base/clock.h>
-#include <peal/base/fd.h>
 #include <tests/support/engine_rig.h>
+#include <tests/support/program.h>
 #include <tests/support/raw_peer.h>
 
 namespace peal {
 namespace {
 
-using testing::EndsWith;
 using testing::HasSubstr;
-using testing::StartsWith;
-
-constexpr Duration kPatience = std::chrono::seconds(20);
-
-// Waits for the fd to be ready; false after too long.
-bool ready(int fd, short events = POLLIN) {
-  pollfd entry{.fd = fd, .events = events, .revents = 0};
-  return ::poll(&entry, 1, static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(kPatience).count())) == 1;
-}
-
-// The program, run with its output in pipes. Killed if the test leaves it running.
-class Program {
- public:
-  explicit Program(std::vector<std::string> arguments) {
-    std::string path = std::string(PEAL_BIN_DIR) + "/peal";
-    arguments.insert(arguments.begin(), path);
-    std::vector<char*> argv;
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    auto [out_read, out_write] = pipe();
-    auto [err_read, err_write] = pipe();
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, out_write.get(), STDOUT_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, err_write.get(), STDERR_FILENO);
-    EXPECT_EQ(::posix_spawn(&pid_, path.c_str(), &actions, nullptr, argv.data(), environ), 0) << path;
-    ::posix_spawn_file_actions_destroy(&actions);
-    out_ = std::move(out_read);
-    err_ = std::move(err_read);
-  }
-  ~Program() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  // The next line of its output, without the newline.
-  std::string line() {
-    std::string text;
-    char c = 0;
-    while (ready(out_.get()) && ::read(out_.get(), &c, 1) == 1 && c != '\n') text += c;
-    return text;
-  }
-  void signal(int number) { EXPECT_EQ(::kill(pid_, number), 0); }
-  // Reads what it still prints, waits for its end and returns its exit code; what ended it otherwise is negative.
-  int exit_code() {
-    drain(out_, output_);
-    drain(err_, errors_);
-    int status = 0;
-    EXPECT_EQ(::waitpid(std::exchange(pid_, -1), &status, 0) > 0, true);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-  // After exit_code().
-  const std::string& output() const { return output_; }
-  const std::string& errors() const { return errors_; }
-
- private:
-  static std::pair<Fd, Fd> pipe() {
-    int ends[2] = {-1, -1};
-    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-    return {Fd(ends[0]), Fd(ends[1])};
-  }
-  static void drain(const Fd& fd, std::string& into) {
-    char room[4096];
-    for (;;) {
-      if (!ready(fd.get())) {
-        ADD_FAILURE() << "the program neither spoke nor ended";
-        return;
-      }
-      ssize_t count = ::read(fd.get(), room, sizeof room);
-      if (count <= 0) return;
-      into.append(room, static_cast<size_t>(count));
-    }
-  }
-
-  pid_t pid_ = -1;
-  Fd out_;
-  Fd err_;
-  std::string output_;
-  std::string errors_;
-};
-
-// What `peal serve pingpong` says before it serves, as an address.
-SocketAddress listening(Program& program) {
-  std::string line = program.line();
-  EXPECT_THAT(line, StartsWith("listening on "));
-  return line.size() > 13 ? address_of(line.substr(13)) : SocketAddress{};
-}
 
 void expect_echo(const SocketAddress& address) {
   RawPeer peer(address.family());
   peer.connect(address);
   std::string bytes = pattern(20'000);
   peer.send(bytes);
-  while (peer.received().size() < bytes.size() && ready(peer.fd()) && peer.pump()) {
+  while (peer.received().size() < bytes.size() && readable(peer.fd()) && peer.pump()) {
   }
   EXPECT_TRUE(same_bytes(peer.received(), bytes));
-}
-
-void expect_one_sentence(const std::string& text) {
-  EXPECT_THAT(text, StartsWith("peal: "));
-  EXPECT_THAT(text, EndsWith("\n"));
-  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
 }
 
 std::string temp_path(std::string_view name) {
@@ -139,7 +36,7 @@ std::string temp_path(std::string_view name) {
 TEST(Serve, sends_back_what_comes_and_ends_on_sigterm) {
   for (int signal : {SIGTERM, SIGINT}) {
     Program program({"serve", "pingpong", "--listen", "127.0.0.1:0"});
-    SocketAddress address = listening(program);
+    SocketAddress address = program.listening();
     expect_echo(address);
     RawPeer open;
     open.connect(address);
@@ -154,18 +51,18 @@ TEST(Serve, sigterm_drains_and_reports) {
   for (std::string threads : {"1", "2"}) {
     SCOPED_TRACE(threads);
     Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--threads", threads, "--drain", "100ms"});
-    SocketAddress address = listening(program);
+    SocketAddress address = program.listening();
     RawPeer polite;
     polite.connect(address);
     polite.send("hello");
     polite.fin();
-    while (!polite.ended() && ready(polite.fd()) && polite.pump()) {
+    while (!polite.ended() && readable(polite.fd()) && polite.pump()) {
     }
     EXPECT_EQ(polite.received(), "hello");
     RawPeer mute;  // sends no FIN in answer to the server's
     mute.connect(address);
     mute.send("x");
-    ASSERT_TRUE(ready(mute.fd()));
+    ASSERT_TRUE(readable(mute.fd()));
     program.signal(SIGTERM);
     EXPECT_EQ(program.exit_code(), 0);
     EXPECT_EQ(program.output(), "drained: 0 finished, 1 cut off, 0 bytes lost here, 0 in the kernel\n");
@@ -176,11 +73,11 @@ TEST(Serve, sigterm_drains_and_reports) {
 TEST(Serve, second_sigterm_does_not_wait) {
   Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--drain", "1h"});
   RawPeer mute;
-  mute.connect(listening(program));
+  mute.connect(program.listening());
   mute.send("x");
-  ASSERT_TRUE(ready(mute.fd()));
+  ASSERT_TRUE(readable(mute.fd()));
   program.signal(SIGTERM);
-  while (!mute.ended() && ready(mute.fd()) && mute.pump()) {
+  while (!mute.ended() && readable(mute.fd()) && mute.pump()) {
   }
   EXPECT_TRUE(mute.ended());
   program.signal(SIGTERM);
@@ -190,17 +87,17 @@ TEST(Serve, second_sigterm_does_not_wait) {
 TEST(Serve, caps_and_idle_timeout) {
   Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--max-connections", "2", "--max-per-address", "1",
                    "--idle-timeout", "200ms"});
-  SocketAddress address = listening(program);
+  SocketAddress address = program.listening();
   RawPeer first;
   first.connect(address);
   first.send("x");
-  ASSERT_TRUE(ready(first.fd()));
+  ASSERT_TRUE(readable(first.fd()));
   first.pump();
   RawPeer second;
   second.connect(address);
-  ASSERT_TRUE(ready(first.fd())) << "the older one goes";
+  ASSERT_TRUE(readable(first.fd())) << "the older one goes";
   EXPECT_FALSE(first.pump());
-  ASSERT_TRUE(ready(second.fd())) << "this one when it has been idle";
+  ASSERT_TRUE(readable(second.fd())) << "this one when it has been idle";
   EXPECT_FALSE(second.pump());
   program.signal(SIGINT);
   EXPECT_EQ(program.exit_code(), 0);
@@ -213,7 +110,7 @@ TEST(Serve, serves_in_every_mode_on_every_engine) {
       SCOPED_TRACE(engine + " " + mode);
       Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--threads", "2", "--accept", mode, "--engine",
                        engine, "--spin", "20us"});
-      SocketAddress address = listening(program);
+      SocketAddress address = program.listening();
       for (int i = 0; i < 4; ++i) expect_echo(address);
       program.signal(SIGTERM);
       EXPECT_EQ(program.exit_code(), 0);
@@ -225,7 +122,7 @@ TEST(Serve, unix_socket_and_ipv6) {
   const std::string path = temp_path("socket");
   {
     Program program({"serve", "pingpong", "--listen", "unix:" + path, "--threads", "2"});
-    SocketAddress address = listening(program);
+    SocketAddress address = program.listening();
     EXPECT_EQ(address.to_string(), "unix:" + path);
     expect_echo(address);
     program.signal(SIGTERM);
@@ -234,12 +131,12 @@ TEST(Serve, unix_socket_and_ipv6) {
   }
   if (!has_ipv6_loopback()) GTEST_SKIP() << "no IPv6 here";
   Program program({"serve", "pingpong", "--listen", "[::1]:0"});
-  expect_echo(listening(program));
+  expect_echo(program.listening());
 }
 
 TEST(Serve, port_taken_is_said_in_one_sentence) {
   Program first({"serve", "pingpong", "--listen", "127.0.0.1:0", "--threads", "2"});
-  const std::string address = listening(first).to_string();
+  const std::string address = first.listening().to_string();
   for (std::string threads : {"1", "2"}) {
     Program second({"serve", "pingpong", "--listen", address, "--threads", threads});
     EXPECT_EQ(second.exit_code(), 1);

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The examples that send a file, and the relay, as programs: a large file arrives whole at a client that sends FIN
 // first and reads in small pieces, and the sender's memory does not grow with it.
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -20,17 +14,12 @@
 
 #include <peal/base/fd.h>
 #include <peal/engine/socket_address.h>
+#include <tests/support/program.h>
+#include <tests/support/sanitized.h>
 
 namespace peal {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 constexpr uint64_t kMiB = 1 << 20;
 constexpr uint64_t kMostMemory = (kSanitized ? 1024 : 32) * kMiB;         // a sanitizer keeps what was freed
 constexpr uint64_t kLargeBytes = (kSanitized ? 64 : 1024) * kMiB + 4321;  // no round number
@@ -57,49 +46,20 @@ class SparseFile {
   std::string path_;
 };
 
-// An example that serves at a free port. Killed with this.
+// An example that serves at a free port.
 class Service {
  public:
-  Service(const std::string& name, const std::string& argument) {
-    std::vector<std::string> arguments = {std::string(PEAL_BIN_DIR) + "/examples/" + name, argument, "127.0.0.1:0"};
-    std::vector<char*> argv;
-    for (std::string& each : arguments) argv.push_back(each.data());
-    argv.push_back(nullptr);
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    Fd out(ends[0]);
-    Fd in(ends[1]);
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, in.get(), STDOUT_FILENO);
-    EXPECT_EQ(::posix_spawn(&pid_, argv[0], &actions, nullptr, argv.data(), environ), 0) << argv[0];
-    ::posix_spawn_file_actions_destroy(&actions);
-    in.reset();
-    std::string line;
-    for (char c = 0; ::read(out.get(), &c, 1) == 1 && c != '\n';) line += c;
+  Service(const std::string& name, const std::string& argument)
+      : program_("examples/" + name, {argument, "127.0.0.1:0"}) {
+    const std::string line = program_.line();
     address_ = line.substr(line.rfind(' ') + 1);
   }
-  ~Service() {
-    if (pid_ <= 0) return;
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Service(const Service&) = delete;
-  Service& operator=(const Service&) = delete;
 
   const std::string& address() const { return address_; }
-  // The most memory it ever had (VmHWM, proc(5)).
-  uint64_t peak_bytes() const {
-    std::ifstream status(fmt::format("/proc/{}/status", pid_));
-    for (std::string line; std::getline(status, line);) {
-      if (line.starts_with("VmHWM:")) return std::stoull(line.substr(6)) * 1024;
-    }
-    ADD_FAILURE() << "no VmHWM";
-    return 0;
-  }
+  uint64_t peak_bytes() const { return program_.peak_bytes(); }
 
  private:
-  pid_t pid_ = -1;
+  Program program_;
   std::string address_;
 };
 

@@ -15,20 +15,13 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/thread.h>
+#include <tests/support/sanitized.h>
 
 namespace peal {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
 
 struct Outcome {
   int exit_code = -1;

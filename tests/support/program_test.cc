@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// That a test sees what became of a program: its end, its output, and what it left behind.
+#include <tests/support/program.h>
+
+#include <csignal>
+
+namespace peal {
+namespace {
+
+Program shell(const std::string& script) { return Program("/bin/sh", {"-c", script}); }
+
+TEST(ProgramTest, exit_code_output_and_what_a_signal_did) {
+  Program speaks = shell("echo one; echo two; echo trouble >&2; exit 3");
+  EXPECT_EQ(speaks.line(), "one");
+  EXPECT_EQ(speaks.exit_code(), 3);
+  EXPECT_EQ(speaks.output(), "two\n");
+  EXPECT_EQ(speaks.errors(), "trouble\n");
+  Program dies = shell("kill -9 $$");
+  EXPECT_EQ(dies.exit_code(), -SIGKILL);
+  Program waits = shell("echo ready; exec sleep 1000");
+  EXPECT_EQ(waits.line(), "ready");
+  waits.signal(SIGTERM);
+  EXPECT_EQ(waits.exit_code(), -SIGTERM);
+}
+
+TEST(ProgramTest, more_output_than_pipes_hold_on_both_of_them) {
+  Program speaks = shell("head -c 300000 /dev/zero >&2; head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2");
+  EXPECT_EQ(speaks.exit_code(), 0);
+  EXPECT_EQ(speaks.output().size(), 300'000u);
+  EXPECT_EQ(speaks.errors().size(), 600'000u);
+}
+
+TEST(ProgramTest, process_left_behind_is_seen_and_ends_with_the_test) {
+  pid_t left = 0;
+  {
+    Program leaves = shell("sleep 1000 & echo left $!");
+    left = std::stoi(leaves.line().substr(5));
+    EXPECT_EQ(leaves.exit_code(), 0) << "though its pipes are still open";
+    EXPECT_EQ(leaves.others(), std::vector<pid_t>{left});
+  }
+  EXPECT_EQ(::kill(left, 0), -1);
+}
+
+TEST(ProgramTest, zombie_left_behind_is_seen_until_it_was_waited_for) {
+  // What the shell becomes does not wait for the shell's child.
+  Program leaves = shell("sh -c 'read line' & echo $!; exec sleep 1000 </dev/null");
+  const pid_t child = std::stoi(leaves.line());
+  EXPECT_EQ(leaves.others(), std::vector<pid_t>{child});
+  ::kill(child, SIGKILL);
+  EXPECT_EQ(leaves.others(), std::vector<pid_t>{child}) << "its parent has not waited";
+  leaves.signal(SIGKILL);
+  EXPECT_EQ(leaves.exit_code(), -SIGKILL);
+  EXPECT_EQ(leaves.others(), std::vector<pid_t>{child}) << "it is the test's child now";
+  EXPECT_TRUE(leaves.others_end());
+  EXPECT_EQ(leaves.others(), std::vector<pid_t>{});
+}
+
+}  // namespace
+}  // namespace peal
