@@ -45,6 +45,8 @@ void add_connecting(CLI::App& command, LoadWords& words) {
   command.add_option("--ramp", words.ramp, "The same as a time: all connections are opened within it");
   command.add_option("--connect-timeout", words.connect_timeout, "By then all connections must be open")
       ->capture_default_str();
+  command.add_option("--grace", words.grace, "How long is waited at the end for what is still in flight")
+      ->capture_default_str();
   command.add_option("--idle-connections", words.idle_connections, "Held open beside the others, and silent")
       ->capture_default_str();
   command.add_option("--source-addresses", words.sources,

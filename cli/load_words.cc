@@ -36,6 +36,7 @@ Trouble read_times(const LoadWords& words, load::LoadOptions& options) {
       {"--warmup", {&words.warm_up, &options.warm_up}},
       {"--interval", {&words.interval, &options.interval}},
       {"--connect-timeout", {&words.connect_timeout, &options.connect_timeout}},
+      {"--grace", {&words.grace, &options.grace}},
   };
   for (const auto& [option, place] : times) {
     if (!take(load::parse_duration(*place.first), *place.second)) return bad(option, *place.first);

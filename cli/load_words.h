@@ -38,6 +38,7 @@ struct LoadWords {
   size_t idle_connections = 0;
   std::string sources;
   std::string connect_timeout = "10s";
+  std::string grace = "1s";
   std::string engine = "auto";
   std::string spin = "off";
   int server_pid = 0;

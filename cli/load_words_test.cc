@@ -43,6 +43,7 @@ TEST(LoadWords, times_and_sizes_that_are_none) {
   expect_wrong_option({"--interval", "1ms"}, "--interval is at least 10ms");
   expect_wrong_option({"--deadline", "1s"}, "--deadline sheds messages of a schedule");
   expect_wrong_option({"--timeout", "never"}, "--timeout takes a time");
+  expect_wrong_option({"--grace", "a while"}, "--grace takes a time");
   expect_wrong_option({"--start-at", "1000"}, "--start-at lies in the past");
   expect_wrong_option({"--start-at", "1e300"}, "--start-at lies more than a week ahead");
   expect_wrong_option({"--start-at", "nan"}, "--start-at");
@@ -103,7 +104,8 @@ TEST(LoadWords, what_they_ask_for) {
                         .requests_per_connection = "10-20",
                         .close = "rst",
                         .ramp = "5s",
-                        .sources = "127.0.0.2-127.0.0.4"};
+                        .sources = "127.0.0.2-127.0.0.4",
+                        .grace = "50ms"};
   LoadWords with_rate = words;
   with_rate.rate = "2k/s";
   with_rate.deadline = "10ms";
@@ -116,6 +118,7 @@ TEST(LoadWords, what_they_ask_for) {
   EXPECT_EQ(job->options.requests_per_connection.most, 20U);
   EXPECT_TRUE(job->options.reset_close);
   EXPECT_EQ(job->options.sources.size(), 3U);
+  EXPECT_EQ(job->options.grace, 50ms);
   EXPECT_EQ(job->options.deadline, 10ms);
   EXPECT_EQ(job->schedule, "poisson 2000/s");
   EXPECT_EQ(job->request, "1024 bytes");

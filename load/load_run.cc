@@ -256,7 +256,8 @@ void LoadRun::take_server(const Cut& cut) {
                               .rss_bytes = now.rss_bytes,
                               .voluntary_switches = now.voluntary_switches - server_before_->voluntary_switches,
                               .involuntary_switches = now.involuntary_switches - server_before_->involuntary_switches,
-                              .processes = now.processes};
+                              .processes = now.processes,
+                              .forgets_children = now.forgets_children};
 }
 
 void LoadRun::take_step(const Cut& cut) {

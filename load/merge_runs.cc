@@ -95,6 +95,7 @@ std::optional<ServerUse> server_of(const std::vector<NamedRecord>& runs) {
       all.voluntary_switches += look.voluntary_switches;
       all.involuntary_switches += look.involuntary_switches;
       all.processes = std::max(all.processes, look.processes);
+      sum.forgets_children |= look.forgets_children;
     }
     const size_t count = looks.size();
     sum.cpu = sum.cpu && all.cpu ? std::optional(*sum.cpu + *all.cpu / static_cast<int64_t>(count)) : std::nullopt;

@@ -131,10 +131,13 @@ TEST(MergeRuns, a_server_that_two_generators_watched_counts_once) {
   ASSERT_TRUE(sum.has_value());
   EXPECT_EQ(*sum->outcome.server->cpu, 21ms);
   EXPECT_EQ(sum->outcome.server->processes, 2U);
+  EXPECT_FALSE(sum->outcome.server->forgets_children);
   b.options.server_pid = 78;
+  b.outcome.server->forgets_children = true;
   sum = merge_runs({{"a.json", sample_record({.with_server = true})}, {"b.json", b}});
   EXPECT_EQ(*sum->outcome.server->cpu, 42ms) << "another process shares the work";
   EXPECT_EQ(sum->outcome.server->processes, 4U);
+  EXPECT_TRUE(sum->outcome.server->forgets_children);
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct ServerUse {
   uint64_t rss_bytes = 0;       // at the second
   uint64_t voluntary_switches = 0;
   uint64_t involuntary_switches = 0;
-  size_t processes = 0;  // at the second
+  size_t processes = 0;           // at the second
+  bool forgets_children = false;  // it ignores SIGCHLD: what its children used that ended is in no figure
 };
 
 // One step of the series.

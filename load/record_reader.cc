@@ -131,7 +131,8 @@ std::optional<ServerUse> server_of(const Json& json) {
                    .rss_bytes = count_of(json, "rss_bytes"),
                    .voluntary_switches = count_of(json, "voluntary_switches"),
                    .involuntary_switches = count_of(json, "involuntary_switches"),
-                   .processes = count_of(json, "processes")};
+                   .processes = count_of(json, "processes"),
+                   .forgets_children = json.value("forgets_children", false)};
   if (!json.at("cpu_ns").is_null()) server.cpu = duration_of(json, "cpu_ns");
   return server;
 }

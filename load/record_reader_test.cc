@@ -29,6 +29,7 @@ TEST(RecordReader, what_was_written_is_read_as_it_was) {
   odd.options.idle_connections = 7;
   odd.options.pipeline = 16;
   odd.outcome.server->cpu.reset();
+  odd.outcome.server->forgets_children = true;
   odd.outcome.echoes = false;
   odd.merged = {"a.json", "b.json"};
   odd.outcome.intervals[0].percentiles_known = false;

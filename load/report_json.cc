@@ -105,6 +105,7 @@ Json server_json(const RunRecord& record) {
             {"involuntary_switches", server.involuntary_switches},
             {"processes", server.processes},
             {"pid", record.options.server_pid.value_or(0)}};
+  if (server.forgets_children) json["forgets_children"] = true;
   if (server.cpu) {
     json["cpu_ns"] = server.cpu->count();
     json["cpu_ns_per_message"] = record.outcome.server_ns_per_message();

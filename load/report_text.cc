@@ -115,6 +115,10 @@ void add_server(Out out, const LoadOptions& options, const Outcome& outcome) {
                  static_cast<double>(server.rss_bytes) / (1 << 20), fraction(server.voluntary_switches, messages),
                  fraction(server.involuntary_switches, messages),
                  server.processes == 1 ? "1 process" : fmt::format("{} processes", server.processes));
+  if (server.forgets_children) {
+    fmt::format_to(out, "{:<12}it ignores SIGCHLD: what its children used that ended meanwhile is not in its figures\n",
+                   "");
+  }
 }
 
 // Failures to connect are a share of the attempts, others of the messages that were answered or failed.

@@ -66,6 +66,13 @@ TEST(ReportText, the_report_shows_what_was_asked_and_got) {
   EXPECT_THAT(text, HasSubstr("INVALID     2 of 3 connections opened.\n"));
 }
 
+TEST(ReportText, a_server_whose_ended_children_are_in_no_figure) {
+  RunRecord record = sample_record({.with_server = true});
+  EXPECT_THAT(report_text(record), Not(HasSubstr("SIGCHLD")));
+  record.outcome.server->forgets_children = true;
+  EXPECT_THAT(report_text(record), HasSubstr("\n            it ignores SIGCHLD: what its children used"));
+}
+
 TEST(ReportText, failures_to_connect_are_a_share_of_the_attempts) {
   RunRecord record = sample_record({});
   record.outcome.failures = {};
