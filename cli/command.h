@@ -21,6 +21,7 @@ inline constexpr int kCalledWrongly = 2;
 void add_serve(CLI::App& app, int& exit_code);
 void add_load(CLI::App& app, int& exit_code);
 void add_drum(CLI::App& app, int& exit_code);
+void add_model_commands(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 
 // Writes the text out, whole and at once. False: the disk is full, or nobody reads any more.

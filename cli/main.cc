@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
   peal::cli::add_serve(app, exit_code);
   peal::cli::add_load(app, exit_code);
   peal::cli::add_drum(app, exit_code);
+  peal::cli::add_model_commands(app, exit_code);
   peal::cli::add_doctor(app, exit_code);
   try {
     app.parse(argc, argv);

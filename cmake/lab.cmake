@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The lab: the load generator, the `peal` program, the examples and the contenders.
+# The lab: the load generator, the concurrency models, the `peal` program, the examples and the contenders.
 find_package(CLI11 REQUIRED)
 find_package(nlohmann_json REQUIRED)
 
@@ -17,6 +17,14 @@ if(load_sources)
   target_link_libraries(peal_load PUBLIC peal PRIVATE peal_flags nlohmann_json::nlohmann_json)
 endif()
 
+# The concurrency models. Boost.Context changes stacks for the stackful coroutines.
+find_package(Boost REQUIRED COMPONENTS context)
+file(GLOB_RECURSE model_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.cc)
+list(FILTER model_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
+add_library(peal_models STATIC ${model_sources})
+target_include_directories(peal_models PUBLIC ${PROJECT_SOURCE_DIR})
+target_link_libraries(peal_models PUBLIC peal PRIVATE peal_flags Boost::context PkgConfig::LIBURING)
+
 # All of the program but its main is a library, so that cli/*_test.cc can reach it.
 peal_lab_sources(cli_sources cli)
 set(cli_main ${PROJECT_SOURCE_DIR}/cli/main.cc)
@@ -24,7 +32,7 @@ list(REMOVE_ITEM cli_sources ${cli_main})
 if(EXISTS ${cli_main} AND cli_sources)
   add_library(peal_cli STATIC ${cli_sources})
   target_include_directories(peal_cli PUBLIC ${PROJECT_SOURCE_DIR})
-  target_link_libraries(peal_cli PUBLIC peal $<TARGET_NAME_IF_EXISTS:peal_load> CLI11::CLI11
+  target_link_libraries(peal_cli PUBLIC peal $<TARGET_NAME_IF_EXISTS:peal_load> peal_models CLI11::CLI11
     nlohmann_json::nlohmann_json PRIVATE peal_flags)
   add_executable(peal_program ${cli_main})
   set_target_properties(peal_program PROPERTIES OUTPUT_NAME peal)

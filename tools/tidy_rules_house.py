@@ -36,8 +36,8 @@ MAY_SEE = {
 _TESTS = r"^tests/|_test\.cc$"
 _CONTENDERS = r"^versus/contenders/"
 THIRD_PARTIES = [
-    (r"liburing(/.*)?\.h|linux/io_uring\.h", [r"^peal/engine/parts/uring_\w+\.(h|cc)$", _CONTENDERS],
-     "only peal/engine/parts/uring_* speaks io_uring"),
+    (r"liburing(/.*)?\.h|linux/io_uring\.h", [r"^peal/engine/parts/uring_\w+\.(h|cc)$", _CONTENDERS, r"^models/"],
+     "only peal/engine/parts/uring_* and models/ speak io_uring"),
     (r"sys/epoll\.h", [r"^peal/engine/parts/", _CONTENDERS, r"^models/"], "only an engine knows epoll"),
     (r"poll\.h|sys/poll\.h|sys/select\.h", [r"^peal/engine/parts/", _CONTENDERS, r"^models/", _TESTS],
      "only an engine knows poll and select"),

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `peal model list|run`: every concurrency model of one echo service. A model's command has the options its row of the
+// table names, and no others.
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cli/command.h>
+#include <load/load_options.h>
+#include <models/run_model.h>
+
+namespace peal::cli {
+namespace {
+
+using models::ModelEntry;
+using models::ModelOptions;
+using models::Takes;
+
+constexpr Duration kLongestWork = std::chrono::milliseconds(500);  // a model ends within a second of being asked
+constexpr size_t kMostWorkers = 1024;
+constexpr size_t kMostQueued = 1'000'000;
+
+// What has to be read before it is an option.
+struct ModelWords {
+  ModelOptions options;
+  std::string listen = "127.0.0.1:9981";
+  std::string max_frame = "1MiB";
+  std::string work = "off";
+  std::string slow_timeout = "10s";
+};
+
+std::string_view serves_words(models::Serves serves) {
+  switch (serves) {
+    case models::Serves::kOne: return "one";
+    case models::Serves::kWorkers: return "one a worker";
+    case models::Serves::kMany: return "many";
+  }
+  return "";
+}
+
+struct OptionName {
+  Takes takes;
+  const char* name;
+};
+constexpr OptionName kOptionNames[] = {
+    {Takes::kLoopAccept, "--loop-accept"},
+    {Takes::kReadUntilEmpty, "--read-until-eagain"},
+    {Takes::kWriteOrder, "--write"},
+    {Takes::kDynamicTimeout, "--dynamic-timeout"},
+    {Takes::kEventsPerWait, "--events"},
+    {Takes::kWorkers, "--workers"},
+    {Takes::kIoThreads, "--io-threads"},
+    {Takes::kQueueBound, "--queue-bound"},
+    {Takes::kReplyBy, "--reply-by"},
+    {Takes::kWaitForReadable, "--wait-for-readable"},
+    {Takes::kContexts, "--contexts"},
+    {Takes::kCoroutines, "--coroutines"},
+    {Takes::kServedPerLifetime, "--served-per-lifetime"},
+    {Takes::kPoller, "--poller"},
+    {Takes::kQueues, "--queues"},
+    {Takes::kEngine, "--engine"},
+    {Takes::kSlowTimeout, "--slow-timeout"},
+};
+
+nlohmann::ordered_json row_json(const ModelEntry& model) {
+  nlohmann::ordered_json options = nlohmann::ordered_json::array();
+  for (const OptionName& option : kOptionNames) {
+    if (includes(model.takes, option.takes)) options.push_back(option.name);
+  }
+  return {{"name", model.name},
+          {"historic", model.historic},
+          {"family", models::to_string(model.family)},
+          {"line", model.line},
+          {"serves", serves_words(model.serves)},
+          {"processes", model.processes},
+          {"own_listeners", model.own_listeners},
+          {"times_out", model.times_out},
+          {"options", std::move(options)}};
+}
+
+int list_models(bool as_json) {
+  std::string text;
+  if (as_json) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const ModelEntry& model : models::model_table()) rows.push_back(row_json(model));
+    text = rows.dump(2) + '\n';
+  } else {
+    models::Family family = models::model_table().front().family;
+    for (const ModelEntry& model : models::model_table()) {
+      if (std::exchange(family, model.family) != model.family) text += '\n';
+      fmt::format_to(std::back_inserter(text), "{:36} {:38} {}\n", model.name, model.historic, model.line);
+    }
+  }
+  return say(stdout, text) ? kDone : complain(kFailed, "the list could not be written to stdout");
+}
+
+// The words into `words.options`; a sentence about what cannot be read.
+std::string read_words(ModelWords& words) {
+  ModelOptions& options = words.options;
+  Result<SocketAddress> address = SocketAddress::parse(words.listen);
+  if (!address) {
+    return fmt::format("'{}' is not an address: give HOST:PORT with a numeric host, [HOST]:PORT for IPv6, or unix:PATH",
+                       words.listen);
+  }
+  options.listen = *address;
+  const std::optional<size_t> most = load::parse_size(words.max_frame);
+  if (!most) return fmt::format("--max-frame takes a size such as 64KiB, at most 16MiB, not '{}'", words.max_frame);
+  options.max_body_bytes = static_cast<uint32_t>(*most);
+  const std::optional<Duration> work = load::parse_duration(words.work);
+  if ((!work && words.work != "off") || work > kLongestWork) {
+    return fmt::format("--work takes off or a time up to 500ms such as 50us, not '{}'", words.work);
+  }
+  options.work.time = work.value_or(Duration::zero());
+  const std::optional<Duration> slow = load::parse_duration(words.slow_timeout);
+  if ((!slow && words.slow_timeout != "off") || slow == Duration::zero()) {
+    return fmt::format("--slow-timeout takes off or a time such as 10s, not '{}'", words.slow_timeout);
+  }
+  options.slow_timeout = slow.value_or(Duration::zero());
+  return {};
+}
+
+int check_and_run(const ModelEntry& model, ModelWords& words) {
+  if (const std::string trouble = read_words(words); !trouble.empty()) return complain(kCalledWrongly, trouble);
+  if (includes(model.takes, Takes::kEngine)) {
+    const EngineTrouble trouble = engine_trouble(words.options.engine);
+    if (trouble.code != kDone) return complain(trouble.code, trouble.sentence);
+  }
+  raise_fd_limit();
+  auto ended = models::run_model(model, words.options, [](const SocketAddress& address) {
+    return say(stdout, fmt::format("listening on {}\n", address.to_string()));
+  });
+  if (!ended) return complain(kFailed, ended.error());
+  return say(stdout, *ended + '\n') ? kDone : complain(kFailed, "the counts could not be written to stdout");
+}
+
+void add_common_options(CLI::App& command, ModelWords& words) {
+  command.add_option("--listen", words.listen, "Address: HOST:PORT, [HOST]:PORT or unix:PATH; port 0: any free one")
+      ->capture_default_str();
+  command
+      .add_option("--max-frame", words.max_frame, "The longest body; a frame that announces more ends its connection")
+      ->capture_default_str();
+  command.add_option("--work", words.work, "What a request costs besides its echo: off or a time up to 500ms")
+      ->capture_default_str();
+  command
+      .add_option("--work-kind", words.options.work.kind,
+                  "cpu: it computes for so long; sleep: it holds its thread for so long")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, models::Work::Kind>{
+          {"cpu", models::Work::Kind::kCpu}, {"sleep", models::Work::Kind::kSleep}}))
+      ->default_str("cpu");
+}
+
+void add_reactor_options(CLI::App& command, Takes takes, ModelWords& words) {
+  ModelOptions& options = words.options;
+  if (includes(takes, Takes::kLoopAccept)) {
+    command.add_flag("--loop-accept,!--no-loop-accept", options.loop_accept,
+                     "Accept until nobody waits (default), or one connection a readiness");
+  }
+  if (includes(takes, Takes::kReadUntilEmpty)) {
+    command.add_flag("--read-until-eagain", options.read_until_empty, "Read until EAGAIN, not once a readiness");
+  }
+  if (includes(takes, Takes::kWriteOrder)) {
+    command
+        .add_option("--write", options.write_order,
+                    "first: write at once, wait for what did not fit; epollout: wait for writability, then write")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, models::WriteOrder>{
+            {"first", models::WriteOrder::kFirst}, {"epollout", models::WriteOrder::kWhenWritable}}))
+        ->default_str("first");
+  }
+  if (includes(takes, Takes::kDynamicTimeout)) {
+    command.add_flag("--dynamic-timeout", options.dynamic_timeout,
+                     "After a wait that brought events the next does not sleep");
+  }
+  if (includes(takes, Takes::kEventsPerWait)) {
+    command.add_option("--events", options.events_per_wait, "Events a wait may bring")
+        ->capture_default_str()
+        ->check(CLI::Range(size_t{1}, size_t{65536}));
+  }
+  if (includes(takes, Takes::kPoller)) {
+    command.add_option("--poller", options.poller, "What the reactor waits with: select, poll or epoll")
+        ->transform(
+            CLI::CheckedTransformer(std::map<std::string, models::PollerKind>{{"select", models::PollerKind::kSelect},
+                                                                              {"poll", models::PollerKind::kPoll},
+                                                                              {"epoll", models::PollerKind::kEpoll}}))
+        ->default_str("epoll");
+  }
+  if (includes(takes, Takes::kEngine)) {
+    command.add_option("--engine", options.engine, "auto, io_uring, epoll, poll or select")->capture_default_str();
+  }
+  if (includes(takes, Takes::kSlowTimeout)) {
+    command
+        .add_option("--slow-timeout", words.slow_timeout,
+                    "Close who stops within a frame, or does not take the answer, after so long; or off")
+        ->capture_default_str();
+  }
+}
+
+void add_worker_options(CLI::App& command, Takes takes, ModelOptions& options) {
+  if (includes(takes, Takes::kWorkers)) {
+    options.workers = std::clamp(size_t{std::thread::hardware_concurrency()}, size_t{1}, kMostWorkers);
+    command.add_option("--workers", options.workers, "Workers: threads or processes, as the model has them")
+        ->capture_default_str()
+        ->check(CLI::Range(size_t{1}, kMostWorkers));
+  }
+  if (includes(takes, Takes::kIoThreads)) {
+    command.add_option("--io-threads", options.io_threads, "Threads that do input and output alone")
+        ->capture_default_str()
+        ->check(CLI::Range(size_t{1}, kMostWorkers));
+  }
+  if (includes(takes, Takes::kQueueBound)) {
+    command.add_option("--queue-bound", options.queue_bound, "Requests that may wait for a worker")
+        ->capture_default_str()
+        ->check(CLI::Range(size_t{1}, kMostQueued));
+  }
+  if (includes(takes, Takes::kReplyBy)) {
+    command.add_option("--reply-by", options.reply_by, "Who writes the answer: the worker, or the I/O thread")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, models::ReplyBy>{
+            {"io", models::ReplyBy::kIoThread}, {"worker", models::ReplyBy::kWorker}}))
+        ->default_str("worker");
+  }
+  if (includes(takes, Takes::kWaitForReadable)) {
+    command.add_flag("--wait-for-readable", options.wait_for_readable,
+                     "Hand a connection over once its first bytes are there");
+  }
+  if (includes(takes, Takes::kQueues)) {
+    command.add_option("--queues", options.queues, "per-worker: a queue for each worker; one: one that they share")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, models::Queues>{
+            {"per-worker", models::Queues::kPerWorker}, {"one", models::Queues::kOne}}))
+        ->default_str("per-worker");
+  }
+}
+
+void add_coroutine_options(CLI::App& command, Takes takes, ModelOptions& options) {
+  if (includes(takes, Takes::kContexts)) {
+    command.add_option("--contexts", options.contexts, "Stacks switched by the C library's contexts or Boost.Context")
+        ->transform(CLI::CheckedTransformer(
+            std::map<std::string, models::Contexts>{{"c", models::Contexts::kC}, {"boost", models::Contexts::kBoost}}))
+        ->default_str("c");
+  }
+  if (includes(takes, Takes::kCoroutines)) {
+    command.add_option("--coroutines", options.coroutines, "Connections served at a time; more of them wait")
+        ->capture_default_str()
+        ->check(CLI::Range(size_t{1}, size_t{100'000}));
+  }
+  if (includes(takes, Takes::kServedPerLifetime)) {
+    command
+        .add_option("--served-per-lifetime", options.served_per_lifetime,
+                    "Connections after which a process makes room for a fresh one; 0: never")
+        ->capture_default_str();
+  }
+}
+
+void add_model(CLI::App& run, const ModelEntry& model, int& exit_code) {
+  CLI::App* command = run.add_subcommand(std::string(model.name), std::string(model.line));
+  auto words = std::make_shared<ModelWords>();
+  add_common_options(*command, *words);
+  add_reactor_options(*command, model.takes, *words);
+  add_worker_options(*command, model.takes, words->options);
+  add_coroutine_options(*command, model.takes, words->options);
+  command->footer(fmt::format("Example:\n  peal model run {} --listen 127.0.0.1:9981", model.name));
+  command->callback([words, &model, &exit_code] { exit_code = check_and_run(model, *words); });
+}
+
+}  // namespace
+
+void add_model_commands(CLI::App& app, int& exit_code) {
+  CLI::App* model = app.add_subcommand("model", "Every concurrency model of one framed echo service");
+  model->require_subcommand(1);
+  CLI::App* list = model->add_subcommand("list", "The models: name, historic name, what it is");
+  auto as_json = std::make_shared<bool>(false);
+  list->add_flag("--json", *as_json, "As JSON, with what each serves and takes");
+  list->footer("Example:\n  peal model list");
+  list->callback([as_json, &exit_code] { exit_code = list_models(*as_json); });
+  CLI::App* run = model->add_subcommand("run", "Run a model until SIGINT or SIGTERM");
+  run->require_subcommand(1);
+  run->footer("Example:\n  peal model run reactor_epoll --listen 127.0.0.1:9981 --work 50us");
+  for (const ModelEntry& entry : models::model_table()) add_model(*run, entry, exit_code);
+}
+
+}  // namespace peal::cli

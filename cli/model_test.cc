@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `peal model` lists, takes and refuses. The models themselves are tested in models/.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cli/command.h>
+#include <models/model_table.h>
+
+namespace peal::cli {
+namespace {
+
+using testing::HasSubstr;
+
+struct ModelAnswer {
+  int exit_code = -1;
+  std::string out;
+  std::string error;
+};
+
+ModelAnswer call_model(std::vector<std::string> words) {
+  CLI::App app{"peal", "peal"};
+  ModelAnswer answer;
+  add_model_commands(app, answer.exit_code);
+  words.insert(words.begin(), "model");
+  std::ranges::reverse(words);
+  testing::internal::CaptureStdout();
+  testing::internal::CaptureStderr();
+  try {
+    app.parse(words);
+  } catch (const CLI::ParseError& error) {  // as main() does
+    answer.exit_code = complain(kCalledWrongly, error.what());
+  }
+  answer.out = testing::internal::GetCapturedStdout();
+  answer.error = testing::internal::GetCapturedStderr();
+  return answer;
+}
+
+void expect_called_wrongly(const std::vector<std::string>& words, std::string_view sentence) {
+  SCOPED_TRACE(testing::PrintToString(words));
+  const ModelAnswer answer = call_model(words);
+  EXPECT_EQ(answer.exit_code, kCalledWrongly);
+  EXPECT_EQ(answer.out, "");
+  EXPECT_THAT(answer.error, HasSubstr(sentence));
+  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+}
+
+TEST(ModelCommand, list_has_a_line_for_every_model) {
+  const ModelAnswer answer = call_model({"list"});
+  EXPECT_EQ(answer.exit_code, kDone);
+  EXPECT_EQ(answer.error, "");
+  for (const models::ModelEntry& row : models::model_table()) {
+    EXPECT_THAT("\n" + answer.out, HasSubstr("\n" + std::string(row.name) + " "));
+    EXPECT_THAT(answer.out, HasSubstr(row.line));
+    EXPECT_THAT(answer.out, HasSubstr(row.historic));
+  }
+}
+
+TEST(ModelCommand, list_as_json_names_the_options_each_command_has) {
+  const ModelAnswer answer = call_model({"list", "--json"});
+  EXPECT_EQ(answer.exit_code, kDone);
+  const nlohmann::json rows = nlohmann::json::parse(answer.out);
+  ASSERT_EQ(rows.size(), models::model_table().size());
+  CLI::App app{"peal", "peal"};
+  int exit_code = 0;
+  add_model_commands(app, exit_code);
+  const CLI::App* run = app.get_subcommand("model")->get_subcommand("run");
+  std::set<std::string> all;
+  for (const nlohmann::json& row : rows) {
+    for (const nlohmann::json& option : row.at("options")) all.insert(option.get<std::string>());
+  }
+  EXPECT_EQ(all.size(), 17u) << testing::PrintToString(all);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const models::ModelEntry& model = models::model_table()[i];
+    SCOPED_TRACE(model.name);
+    EXPECT_EQ(rows[i].at("name"), model.name);
+    EXPECT_EQ(rows[i].at("historic"), model.historic);
+    EXPECT_EQ(rows[i].at("line"), model.line);
+    const auto taken = rows[i].at("options").get<std::set<std::string>>();
+    const CLI::App* command = run->get_subcommand(std::string(model.name));
+    for (const std::string& option : all) {
+      EXPECT_EQ(command->get_option_no_throw(option) != nullptr, taken.contains(option)) << option;
+    }
+    for (const char* everybodys : {"--listen", "--max-frame", "--work", "--work-kind"}) {
+      EXPECT_NE(command->get_option_no_throw(everybodys), nullptr) << everybodys;
+    }
+  }
+}
+
+TEST(ModelCommand, option_that_a_model_does_not_take) {
+  expect_called_wrongly({"run", "blocking_single", "--workers", "2"}, "--workers");
+  expect_called_wrongly({"run", "blocking_leader_follower", "--slow-timeout", "1s"}, "--slow-timeout");
+  expect_called_wrongly({"run", "reactor_epoll_edge", "--read-until-eagain"}, "--read-until-eagain");
+  expect_called_wrongly({"run", "coroutine_stackless", "--contexts", "boost"}, "--contexts");
+  expect_called_wrongly({"run", "peal_callbacks", "--poller", "poll"}, "--poller");
+}
+
+TEST(ModelCommand, what_cannot_be_read) {
+  expect_called_wrongly({"run"}, "subcommand");
+  expect_called_wrongly({}, "subcommand");
+  expect_called_wrongly({"run", "no_such_model"}, "");
+  expect_called_wrongly({"run", "blocking_single", "--listen", "localhost"}, "'localhost' is not an address");
+  expect_called_wrongly({"run", "blocking_single", "--work", "long"}, "--work takes off or a time");
+  expect_called_wrongly({"run", "blocking_single", "--work", "501ms"}, "--work takes off or a time up to 500ms");
+  expect_called_wrongly({"run", "blocking_single", "--work-kind", "play"}, "--work-kind");
+  expect_called_wrongly({"run", "blocking_single", "--max-frame", "much"}, "--max-frame takes a size");
+  expect_called_wrongly({"run", "reactor_epoll", "--slow-timeout", "0s"}, "--slow-timeout takes off or a time");
+  expect_called_wrongly({"run", "reactor_epoll", "--write", "later"}, "--write");
+  expect_called_wrongly({"run", "reactor_epoll", "--events", "0"}, "--events");
+  expect_called_wrongly({"run", "reactor_thread_pool", "--workers", "0"}, "--workers");
+  expect_called_wrongly({"run", "half_sync_bounded_queue", "--queue-bound", "0"}, "--queue-bound");
+  expect_called_wrongly({"run", "half_sync_bounded_queue", "--reply-by", "nobody"}, "--reply-by");
+  expect_called_wrongly({"run", "coroutine_stackful", "--coroutines", "0"}, "--coroutines");
+  expect_called_wrongly({"run", "libio_accept_thread", "--queues", "two"}, "--queues");
+  expect_called_wrongly({"run", "libio_reactor", "--poller", "kqueue"}, "--poller");
+  expect_called_wrongly({"run", "peal_callbacks", "--engine", "steam"}, "there is no engine 'steam'");
+}
+
+}  // namespace
+}  // namespace peal::cli

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <models/common/blocking_service.h>
+
+#include <optional>
+#include <utility>
+
+#include <models/common/plain_sockets.h>
+#include <models/common/work.h>
+
+namespace peal::models {
+
+Fd accept_next(int listener, Statistics& statistics, const Sleepers* sleepers) {
+  for (;;) {
+    Accepted next = accept_one(listener, Blocking::kYes);
+    if (next.did == Did::kIt) {
+      count_one(statistics, &Tally::accepted);
+      return std::move(next.socket);
+    }
+    // Without a free fd, accept(2) does not say that the listener was shut down.
+    if (next.did == Did::kEnd || (sleepers != nullptr && sleepers->stopping())) return {};
+    wait_for_room();
+  }
+}
+
+void serve_to_the_end(int socket, const ModelOptions& options, Tally& tally) {
+  EchoBytes buffer(options.max_body_bytes);
+  ++tally.ended;
+  while (read_some(socket, buffer).did == Did::kIt) {
+    EchoFrameState state = buffer.take();
+    for (; state == EchoFrameState::kWhole; state = buffer.take()) {
+      do_work(options.work);
+      ++tally.requests;
+    }
+    while (buffer.has_answer()) {
+      if (write_some(socket, buffer).did != Did::kIt) return;
+    }
+    if (state == EchoFrameState::kTooLarge) {
+      ++tally.too_large;
+      return;
+    }
+  }
+}
+
+void serve_and_count(int socket, ModelRun& run) {
+  Tally tally;
+  serve_to_the_end(socket, run.options, tally);
+  run.statistics.add(tally);
+}
+
+void count_one(Statistics& statistics, uint64_t Tally::* what) {
+  Tally tally;
+  tally.*what = 1;
+  statistics.add(tally);
+}
+
+void serve_one_after_another(int listener, ModelRun& run, Sleepers* sleepers) {
+  while (const Fd client = accept_next(listener, run.statistics, sleepers)) {
+    std::optional<Sleepers::Place> place;
+    if (sleepers != nullptr) place.emplace(*sleepers, client.get());
+    serve_and_count(client.get(), run);
+  }
+}
+
+}  // namespace peal::models

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coroutine_condition (EpollReactorSingleProcessCoroutineHSHA2): one coroutine accepts, others serve, and between them
+// is a list with condition variables, as between threads; but one thread runs them all, so there is no lock.
+//
+//   producer:  accept ──> wait while the list is long ──> put in the list ──> notify a consumer
+//   consumer:  wait while the list is empty ──> take ──> notify the producer ──> read ─> frames ─> work ─> write ...
+//
+// Who accepts: the producer. Who reads, computes and writes: the consumer that took the connection, a stackful
+// coroutine, up to --coroutines of them; another is started only when none waits. A connection that finds all of them
+// serving waits in the list and is counted; when that is long enough the producer waits, and the rest is in the
+// backlog. What the channel of coroutine_channel does by itself is written out here: who waits for what, and looks
+// again when resumed.
+//
+// After --served-per-lifetime connections the process makes room for a fresh one (lifetimes.h).
+//
+// What it cannot do: use a second processor; keep others going while one request computes.
+#include <list>
+
+#include <models/common/co_condition.h>
+#include <models/common/fiber_pool.h>
+#include <models/common/lifetimes.h>
+#include <models/common/stackful_echo.h>
+#include <models/models.h>
+
+namespace peal::models {
+namespace {
+
+constexpr size_t kLongestList = 64;
+
+class ConditionServer {
+ public:
+  ConditionServer(CoroutineLoop& loop, ModelRun& run, const std::function<void()>& make_room)
+      : echo_(loop, run.options, run.statistics),
+        listener_(loop, std::move(run.listener)),
+        came_(loop),
+        taken_(loop),
+        producer_(loop, run.options.contexts, 1),
+        consumers_(loop, run.options.contexts, run.options.coroutines),
+        make_room_(make_room) {}
+
+  Result<void> run() {
+    Fiber::Body body = [this](Fiber* self) { produce(*self); };
+    if (!producer_.start(body)) return fail(ENOMEM);
+    return echo_.loop().run();
+  }
+
+ private:
+  void produce(Fiber& self) {
+    const size_t most = echo_.options().served_per_lifetime;
+    for (size_t accepted = 0; most == 0 || accepted < most; ++accepted) {
+      std::optional<Fd> next = echo_.accept(self, listener_);
+      if (!next) return;
+      echo_.count_waiting(came_.anybody_waits() || start_consumer());
+      while (list_.size() >= kLongestList && !echo_.loop().stopping()) taken_.wait(self);
+      list_.push_back(std::move(*next));
+      came_.notify_one();
+    }
+    listener_.forget();
+    make_room_();
+    no_more_ = true;
+    came_.notify_all();
+  }
+  void consume(Fiber& self) {
+    for (;;) {
+      while (list_.empty() && !no_more_ && !echo_.loop().stopping()) came_.wait(self);
+      if (list_.empty()) return;
+      Fd next = std::move(list_.front());
+      list_.pop_front();
+      taken_.notify_one();
+      echo_.serve(self, std::move(next));
+    }
+  }
+  // False: there may be no more of them.
+  bool start_consumer() {
+    Fiber::Body body = [this](Fiber* self) { consume(*self); };
+    return consumers_.start(body);
+  }
+
+  StackfulEcho echo_;
+  CoSocket listener_;
+  std::list<Fd> list_;
+  CoCondition came_;
+  CoCondition taken_;
+  FiberPool producer_;
+  FiberPool consumers_;
+  const std::function<void()>& make_room_;
+  bool no_more_ = false;  // nobody will be put in the list
+};
+
+}  // namespace
+
+Result<void> coroutine_condition(ModelRun& run) {
+  return run_lifetimes(run, [](CoroutineLoop& loop, ModelRun& own, const std::function<void()>& make_room) {
+    return ConditionServer(loop, own, make_room).run();
+  });
+}
+
+}  // namespace peal::models

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coroutine_condition_stackless: coroutine_condition with C++20's coroutines; read the two side by side.
+//
+//   producer:  accept ──> wait while the list is long ──> put in the list ──> notify a consumer
+//   consumer:  wait while the list is empty ──> take ──> notify the producer ──> read ─> frames ─> work ─> write ...
+//
+// Who accepts: the producer. Who reads, computes and writes: the consumer that took the connection, up to --coroutines
+// of them; another is started only when none waits. A connection that finds all of them serving waits in the list and
+// is counted; when that is long enough the producer waits, and the rest is in the backlog.
+//
+// After --served-per-lifetime connections the process makes room for a fresh one (lifetimes.h).
+//
+// What it cannot do: use a second processor; keep others going while one request computes.
+#include <list>
+
+#include <models/common/co_condition.h>
+#include <models/common/lifetimes.h>
+#include <models/common/stackless_echo.h>
+#include <models/models.h>
+
+namespace peal::models {
+namespace {
+
+constexpr size_t kLongestList = 64;
+
+class StacklessConditionServer {
+ public:
+  StacklessConditionServer(CoroutineLoop& loop, ModelRun& run, const std::function<void()>& make_room)
+      : echo_(loop, run.options, run.statistics),
+        listener_(loop, std::move(run.listener)),
+        came_(loop),
+        taken_(loop),
+        make_room_(make_room) {}
+
+  Result<void> run() {
+    produce().start(echo_.loop());
+    return echo_.loop().run();
+  }
+
+ private:
+  CoTask<void> produce() {
+    const size_t most = echo_.options().served_per_lifetime;
+    for (size_t accepted = 0; most == 0 || accepted < most; ++accepted) {
+      std::optional<Fd> next = co_await echo_.accept(listener_);
+      if (!next) co_return;
+      echo_.count_waiting(came_.anybody_waits() || start_consumer());
+      while (list_.size() >= kLongestList && !echo_.loop().stopping()) co_await taken_.wait();
+      list_.push_back(std::move(*next));
+      came_.notify_one();
+    }
+    listener_.forget();
+    make_room_();
+    no_more_ = true;
+    came_.notify_all();
+  }
+  CoTask<void> consume() {
+    for (;;) {
+      while (list_.empty() && !no_more_ && !echo_.loop().stopping()) co_await came_.wait();
+      if (list_.empty()) co_return;
+      Fd next = std::move(list_.front());
+      list_.pop_front();
+      taken_.notify_one();
+      co_await echo_.serve(std::move(next));
+    }
+  }
+  // False: there may be no more of them.
+  bool start_consumer() {
+    if (consumers_ == echo_.options().coroutines) return false;
+    ++consumers_;
+    consume().start(echo_.loop());
+    return true;
+  }
+
+  StacklessEcho echo_;
+  CoSocket listener_;
+  std::list<Fd> list_;
+  CoCondition came_;
+  CoCondition taken_;
+  const std::function<void()>& make_room_;
+  size_t consumers_ = 0;
+  bool no_more_ = false;  // nobody will be put in the list
+};
+
+}  // namespace
+
+Result<void> coroutine_condition_stackless(ModelRun& run) {
+  return run_lifetimes(run, [](CoroutineLoop& loop, ModelRun& own, const std::function<void()>& make_room) {
+    return StacklessConditionServer(loop, own, make_room).run();
+  });
+}
+
+}  // namespace peal::models

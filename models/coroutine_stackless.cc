@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coroutine_stackless: coroutine_stackful with C++20's coroutines; read the two side by side.
+//
+//   acceptor:           accept ──> start a coroutine with the connection ──> accept the next
+//   each connection:    read ─> frames ─> work ─> write ─> read ...
+//                         └─ EAGAIN: it returns to the loop; what it needs to go on is in its frame
+//
+// Who accepts: a coroutine. Who reads, computes and writes: the connection's own. All take turns on one thread; work
+// changes hands only when a connection gets its coroutine. There is no stack to keep, and so no pool of them: a frame
+// is a few hundred bytes, made for the connection and gone with it. At most --coroutines serve; when there are so many
+// the next connection waits and is counted, as in the other one.
+//
+// What it cannot do: use a second processor; keep others going while one request computes; wait inside a function that
+// is not a coroutine itself.
+#include <models/common/co_condition.h>
+#include <models/common/stackless_echo.h>
+#include <models/models.h>
+
+namespace peal::models {
+namespace {
+
+class StacklessServer {
+ public:
+  StacklessServer(CoroutineLoop& loop, ModelRun& run)
+      : echo_(loop, run.options, run.statistics), listener_(loop, std::move(run.listener)), free_(loop) {}
+
+  Result<void> run() {
+    accept_all().start(echo_.loop());
+    return echo_.loop().run();
+  }
+
+ private:
+  CoTask<void> accept_all() {
+    std::optional<Fd> next = co_await echo_.accept(listener_);
+    while (next) {
+      echo_.count_waiting(any_free());
+      while (!any_free() && !echo_.loop().stopping()) co_await free_.wait();
+      ++serving_;
+      serve(std::move(*next)).start(echo_.loop());
+      next = co_await echo_.accept(listener_);
+    }
+  }
+  CoTask<void> serve(Fd connection) {
+    co_await echo_.serve(std::move(connection));
+    --serving_;
+    free_.notify_one();
+  }
+  bool any_free() const { return serving_ < echo_.options().coroutines; }
+
+  StacklessEcho echo_;
+  CoSocket listener_;
+  CoCondition free_;
+  size_t serving_ = 0;
+};
+
+}  // namespace
+
+Result<void> coroutine_stackless(ModelRun& run) {
+  Result<std::unique_ptr<CoroutineLoop>> loop = CoroutineLoop::make(run.options, run.stop);
+  if (!loop) return std::unexpected(loop.error());
+  return StacklessServer(**loop, run).run();
+}
+
+}  // namespace peal::models

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// main_sub_threads (EpollReactorThreadPoolMS): main reactors accept, sub reactors serve.
+//
+//   main reactor:  epoll_wait ─> accept ──┬─ epoll_ctl(ADD) ──> epoll of sub reactor 0 ──> read, work, write
+//   (--io-threads of them,                ├─ epoll_ctl(ADD) ──> epoll of sub reactor 1 ──> read, work, write
+//    one shared listener)                 └─ ... in turn        (--workers of them)
+//
+// Who accepts: the main threads. Who reads, computes and writes: the sub thread that has the connection, to its end.
+// Work changes hands once in a connection's life, and without a queue: an epoll may be changed by any thread while
+// another sleeps in it, so the main thread adds the socket straight into the epoll of the next sub reactor, and the
+// connection's first bytes wake that one. With --wait-for-readable the main thread first waits for those bytes itself.
+//
+// What it cannot do: even out connections of unequal weight, for round-robin counts them and nothing else; nor serve
+// the other connections of a sub reactor while one request computes there.
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <models/common/epoll_reactor.h>
+#include <models/common/run_together.h>
+#include <models/models.h>
+
+namespace peal::models {
+namespace {
+
+using Reactors = std::vector<std::unique_ptr<EpollReactor>>;
+
+Result<Reactors> make_reactors(ModelRun& run, size_t count) {
+  Reactors reactors;
+  for (size_t i = 0; i < count; ++i) {
+    auto reactor = EpollReactor::make(run.options, run.stop, run.statistics);
+    if (!reactor) return std::unexpected(reactor.error());
+    reactors.push_back(std::move(*reactor));
+  }
+  return reactors;
+}
+
+// Each main reactor goes around on its own; they begin at different places.
+EpollReactor::HandOver in_turn(const Reactors& subs, size_t first) {
+  return [&subs, next = first](Fd socket) mutable { return subs[next++ % subs.size()]->add(std::move(socket)); };
+}
+
+}  // namespace
+
+Result<void> main_sub_threads(ModelRun& run) {
+  const Result<Reactors> subs = make_reactors(run, run.options.workers);
+  if (!subs) return std::unexpected(subs.error());
+  const Result<Reactors> mains = make_reactors(run, run.options.io_threads);
+  if (!mains) return std::unexpected(mains.error());
+  const HandOverWhen when = run.options.wait_for_readable ? HandOverWhen::kReadable : HandOverWhen::kAccepted;
+  std::vector<ThreadRole> roles;
+  for (size_t i = 0; i < mains->size(); ++i) {
+    auto listening = (*mains)[i]->listen(run.listener.get(), in_turn(*subs, i), when);
+    if (!listening) return listening;
+    roles.push_back({fmt::format("main {}", i), [main = (*mains)[i].get()] { return main->run(); }});
+  }
+  for (size_t i = 0; i < subs->size(); ++i) {
+    roles.push_back({fmt::format("sub {}", i), [sub = (*subs)[i].get()] { return sub->run(); }});
+  }
+  return run_together(roles);
+}
+
+}  // namespace peal::models

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Clients that vanish, stop, or do not read: whom they hold up, whom they must not, and what becomes of them.
+#include <tests/support/engine_rig.h>
+#include <tests/support/model_rig.h>
+#include <tests/support/sanitized.h>
+
+namespace peal::models {
+namespace {
+
+using test::model_label;
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+using ModelBadClients = test::ModelTest;
+
+TEST_P(ModelBadClients, vanish_within_a_frame) {
+  serve();
+  EchoPeer* const other = serves_many() ? &join() : nullptr;
+  const std::string frame = frame_of(pattern(50'000));
+  for (const size_t at : {size_t{1}, size_t{4}, size_t{30'000}}) {
+    EchoPeer& ends = join();
+    ends.ask(frame);
+    ends.say(frame.substr(0, at));
+    ends.finish();
+    ASSERT_TRUE(crowd().until([&] { return ends.ended(); }));
+    EXPECT_TRUE(ends.answered());
+    EchoPeer& resets = join();
+    resets.ask(frame);
+    resets.say(frame.substr(0, at));
+    ASSERT_TRUE(crowd().until([&] { return resets.answered() && resets.unsent_bytes() == 0; }));
+    resets.reset();
+    EchoPeer& unheard = join();  // it is gone before its answer is
+    unheard.say(frame);
+    ASSERT_TRUE(crowd().until([&] { return unheard.unsent_bytes() == 0; }));
+    unheard.reset();
+    if (other != nullptr) {
+      ASSERT_TRUE(serves(*other));
+    }
+  }
+  EchoPeer& next = join();
+  EXPECT_TRUE(serves(next));
+  EXPECT_TRUE(leaves(next));
+  const Tally counted = stop();
+  EXPECT_EQ(counted.timed_out + counted.too_large, 0u);
+  EXPECT_GE(counted.ended, 4u);
+}
+
+// It is pushed at until nothing moves: the server reads no more while an answer is unsent, and so holds little. When
+// the client reads at last, nothing is missing.
+TEST_P(ModelBadClients, one_that_does_not_read_makes_nothing_grow_and_misses_nothing) {
+  test::Words options = patient();
+  for (std::string& word : one_worker()) options.push_back(std::move(word));
+  serve(options);
+  constexpr size_t kFrames = 256;
+  const std::string frame = frame_of(pattern(64 * 1024));
+  EchoPeer* const other = serves_many() ? &join() : nullptr;
+  if (other != nullptr) {
+    ASSERT_TRUE(serves(*other));
+  }
+  const uint64_t before_bytes = program().peak_bytes();
+  EchoPeer& peer = join(32 * 1024);
+  peer.read(false);
+  for (size_t i = 0; i < kFrames; ++i) peer.ask(frame);
+  size_t unsent = 0;
+  do {
+    unsent = peer.unsent_bytes();
+    if (other == nullptr) {
+      ASSERT_TRUE(crowd().never([&] { return peer.unsent_bytes() == 0; }));
+      continue;
+    }
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_TRUE(serves(*other));
+    }
+  } while (peer.unsent_bytes() < unsent);
+  // What the kernel's buffers on both sides hold was taken, not more.
+  EXPECT_GT(unsent, kFrames * frame.size() / 4);
+  if (!kSanitized) {
+    // A multishot receive goes on until its cancelling is heard of: 8 MiB of provided buffers, and what was put aside.
+    const size_t most_bytes = (model().name == "io_uring_multishot" ? 14 : 4) * kMiB;
+    EXPECT_LT(program().peak_bytes(), before_bytes + most_bytes);
+  }
+  peer.read(true);
+  ASSERT_TRUE(crowd().until([&] { return peer.answered(); }));
+  EXPECT_TRUE(leaves(peer));
+  EchoPeer& next = join();
+  EXPECT_TRUE(serves(next));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ModelBadClients, testing::ValuesIn(test::cases_of(model_table())), model_label);
+
+using ModelsWithCrowdsThatStop = test::ModelTest;
+
+TEST_P(ModelsWithCrowdsThatStop, within_a_frame_serve_the_others_and_end_in_their_midst) {
+  serve(patient());
+  EchoPeer& early = join();
+  ASSERT_TRUE(serves(early));
+  std::vector<EchoPeer*> stuck = join_many(many(1000));
+  for (EchoPeer* peer : stuck) peer->say("\1");
+  EchoPeer& late = join();
+  for (EchoPeer* peer : {&early, &late}) {
+    for (int i = 0; i < 10; ++i) {
+      ASSERT_TRUE(serves(*peer));
+    }
+  }
+  EXPECT_FALSE(std::ranges::any_of(stuck, &EchoPeer::ended));
+  program().signal(SIGTERM);
+  ASSERT_TRUE(crowd().until([&] { return all_ended(stuck); }));
+  const Tally counted = ended();
+  EXPECT_EQ(counted.timed_out, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, ModelsWithCrowdsThatStop,
+    testing::ValuesIn(test::cases_of(model_table(), [](const ModelEntry& row) { return row.serves == Serves::kMany; })),
+    model_label);
+
+using ModelsThatTimeOut = test::ModelTest;
+
+TEST_P(ModelsThatTimeOut, close_the_slow_and_keep_the_idle) {
+  serve({"--slow-timeout", "150ms"});
+  EchoPeer& idle = join();
+  ASSERT_TRUE(serves(idle));
+  std::vector<EchoPeer*> slow = join_many(20);
+  for (size_t i = 0; i < slow.size(); ++i) {
+    slow[i]->ask(frame_of("whole"));
+    slow[i]->say(frame_of("in part").substr(0, 1 + i % 10));
+  }
+  EchoPeer& deaf = *slow.emplace_back(&join(32 * 1024));
+  deaf.read(false);
+  const std::string frame = frame_of(pattern(kMiB));
+  for (int i = 0; i < 24; ++i) deaf.say(frame);
+  ASSERT_TRUE(crowd().until([&] { return all_ended(slow); }));
+  for (EchoPeer* peer : slow) {
+    EXPECT_TRUE(peer == &deaf || peer->answered());
+  }
+  EXPECT_TRUE(serves(idle));
+  const Tally counted = stop();
+  EXPECT_EQ(counted.timed_out, slow.size());
+  EXPECT_EQ(counted.accepted, slow.size() + 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, ModelsThatTimeOut,
+                         testing::ValuesIn(test::cases_of(model_table(),
+                                                          [](const ModelEntry& row) { return row.times_out; })),
+                         model_label);
+
+}  // namespace
+}  // namespace peal::models

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// peal_coroutines: the same service written with peal's coroutines, on the same loops as peal_callbacks.
+//
+//   a loop:  engine: epoll │ io_uring │ poll │ select ──> resumes the connection's coroutine
+//                                                              ┌─> co_await read ─> take whole frames ─> work ─┐
+//                                                              └────────────────── co_await write <────────────┘
+//
+// Who accepts, reads and writes: peal, on the loop's thread. Who computes: the connection's coroutine, there too. Work
+// never changes hands. What is written reads like blocking_thread_per_connection; what runs is a reactor: at co_await
+// the coroutine leaves its place to the others, and costs a frame of some hundred bytes instead of a stack. With more
+// workers than one each has a loop, a thread and a listener of its own. A request that computes or sleeps holds up
+// every other connection of its loop. A client that stops within a frame ends the read by its time limit; one that does
+// not take its answer is cut off by peal's own deadline.
+#include <utility>
+
+#include <models/common/peal_service.h>
+#include <models/common/work.h>
+#include <models/models.h>
+#include <peal/coro/co_server.h>
+
+namespace peal::models {
+namespace {
+
+// Takes the frames that are whole from `input` to `answer`; what the next one is.
+EchoFrameState take_frames(Buffer& input, Buffer& answer, const ModelOptions& options, Tally& tally) {
+  const EchoFrameDecoder decoder(options.max_body_bytes);
+  Buffer frame;
+  EchoFrameState state = decoder.next_frame(input, frame);
+  for (; state == EchoFrameState::kWhole; state = decoder.next_frame(input, frame)) {
+    do_work(options.work);
+    ++tally.requests;
+    answer.append(std::move(frame));
+  }
+  if (state == EchoFrameState::kTooLarge) ++tally.too_large;
+  return state;
+}
+
+Task<> serve(Stream stream, PealLoops& loops, const ModelOptions& options) {
+  if (stream.connection() == nullptr) co_return;
+  PealClient client(loops.clients_of(*stream.connection()), *stream.connection());
+  Buffer input;
+  for (;;) {
+    Result<Buffer> more = co_await stream.read();
+    if (!more || more->empty()) co_return;
+    input.append(std::move(*more));
+    Buffer answer;
+    const EchoFrameState state = take_frames(input, answer, options, client.tally);
+    client.in_frame = input.holds_blocks();
+    if (!answer.empty() && !co_await stream.write(std::move(answer))) co_return;
+    if (state == EchoFrameState::kTooLarge) co_return;
+  }
+}
+
+}  // namespace
+
+Result<void> peal_coroutines(ModelRun& run) {
+  Result<std::unique_ptr<PealLoops>> loops = PealLoops::make(run);
+  if (!loops) return std::unexpected(loops.error());
+  return (*loops)->serve(run, [&](auto& loop_or_group, const ServerOptions& options) {
+    return std::make_unique<CoServer>(
+        loop_or_group, [&](Stream stream) { return serve(std::move(stream), **loops, run.options); }, options);
+  });
+}
+
+}  // namespace peal::models
