@@ -44,6 +44,10 @@ lab: build ## the full matrix of the lab (long)
 	@cmake --build --preset release --target contenders_foreign
 	@$(PYTHON) -m versus full
 
+.PHONY: models
+models: build ## every concurrency model on one service: who wins where (minutes); MODE=full: every situation (hours)
+	@$(PYTHON) -m versus models $(if $(filter full,$(MODE)),--full)
+
 .PHONY: bench
 bench: build ## microbenchmarks, then the table of bars
 	@build/release/bin/peal_bench

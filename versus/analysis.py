@@ -4,9 +4,10 @@
 import math
 import statistics
 import zlib
+from dataclasses import replace
 
 from versus import hdr, stats
-from versus.experiments import CLOSED, METRICS, RATE, Cell, Claim, Experiment, HttpCell
+from versus.experiments import CLOSED, METRICS, RATE, Claim, Experiment, Load
 from versus.runner import is_lower_bound, never_saturated, usable
 
 PERCENTILES = [50.0, 90.0, 99.0, 99.9, 99.99]
@@ -37,27 +38,27 @@ class Analysis:
         self._seed = seed
         self._runs: dict[tuple[str, str, str], dict[int, dict]] = {}
 
-    def runs(self, cell: Cell | HttpCell, mode: str, name: str) -> dict[int, dict]:
+    def runs(self, cell: Load, mode: str, name: str) -> dict[int, dict]:
         key = (cell.name, mode, name)
         if key not in self._runs:
             self._runs[key] = chosen_runs(self._records, *key)
         return self._runs[key]
 
-    def _mode(self, cell: Cell | HttpCell, metric: str) -> str:
+    def _mode(self, cell: Load, metric: str) -> str:
         return CLOSED if metric == "speed" else cell.headline_mode
 
-    def values(self, cell: Cell | HttpCell, metric: str, name: str) -> dict[int, float]:
+    def values(self, cell: Load, metric: str, name: str) -> dict[int, float]:
         runs = self.runs(cell, self._mode(cell, metric), name)
         return {block: run["figures"][FIGURE_OF[metric]] for block, run in runs.items()}
 
-    def pair(self, cell: Cell | HttpCell, metric: str, subject: str, rival: str) -> stats.Pair:
+    def pair(self, cell: Load, metric: str, subject: str, rival: str) -> stats.Pair:
         salt = zlib.crc32(f"{self._seed}/{cell.name}/{metric}/{subject}/{rival}".encode())
         return stats.compare(self.values(cell, metric, subject), self.values(cell, metric, rival), salt)
 
-    def metrics(self, cell: Cell | HttpCell) -> list[str]:
+    def metrics(self, cell: Load) -> list[str]:
         return ["server_cpu"] + (["speed"] if CLOSED in cell.modes else [])
 
-    def floor(self, cell: Cell | HttpCell, metric: str) -> float:
+    def floor(self, cell: Load, metric: str) -> float:
         """The A/A noise floor of a cell: NaN where the twin did not run, and then no claim passes."""
         return stats.noise_floor(self.pair(cell, metric, self._twin, self._experiment.twin_of))
 
@@ -72,10 +73,18 @@ class Analysis:
 
     def claims(self) -> list[dict]:
         """Each claim's verdict, p adjusted over all claims declared, measured or not."""
-        declared = self._experiment.claims
+        declared = [self._resolved(claim) for claim in self._experiment.claims]
         pairs = [self.pair(self._experiment.cell(c.cell), c.metric, c.subject, c.rival) for c in declared]
         adjusted = stats.holm([stats.p_against(pair, claim.bar or 1.0) for pair, claim in zip(pairs, declared)])
         return [self._claim(*row) for row in zip(declared, pairs, adjusted)]
+
+    def _resolved(self, claim: Claim) -> Claim:
+        """`claim`, its rival the best of those it is about: who has the least median in its cell."""
+        cell = self._experiment.cell(claim.cell)
+        known = {name: statistics.median(values) for name in claim.best_of
+                 if (values := self.values(cell, claim.metric, name).values())}
+        best = {"less": min, "more": max}[METRICS[claim.metric][1]]
+        return replace(claim, rival=best(known, key=known.get)) if known else claim
 
     def _claim(self, claim: Claim, pair: stats.Pair, p: float) -> dict:
         cell = self._experiment.cell(claim.cell)
@@ -86,7 +95,8 @@ class Analysis:
             wanted = "below" if METRICS[claim.metric][1] == "less" else "above"
             found = stats.differs(pair, floor, p)
             verdict = "cannot tell" if not found else "met" if found == wanted else "not met"
-        return {"sentence": claim.sentence(cell.title, self._experiment.unit), "subject": claim.subject,
+        among = f" (the best of {', '.join(claim.best_of)})" if claim.best_of else ""
+        return {"sentence": claim.sentence(cell.title, self._experiment.unit) + among, "subject": claim.subject,
                 "rival": claim.rival, "cell": claim.cell, "metric": claim.metric, "bar": claim.bar,
                 "floor": _plain(floor), "p_adjusted": p,
                 "verdict": verdict if pair.known else "not measured",
@@ -112,7 +122,7 @@ class Analysis:
             row["says"] = says(pair, metric, floor, p)
         return rows
 
-    def _bounded(self, cell: Cell | HttpCell, name: str) -> bool:
+    def _bounded(self, cell: Load, name: str) -> bool:
         return any(is_lower_bound(run) for run in self.runs(cell, CLOSED, name).values())
 
     def _grid(self) -> list[tuple[str, str]]:
@@ -190,7 +200,7 @@ class Analysis:
         return rows
 
     @staticmethod
-    def _histograms(cell: Cell | HttpCell) -> list[str]:
+    def _histograms(cell: Load) -> list[str]:
         return list(HISTOGRAMS) if getattr(cell, "short", False) else ["latency"]
 
     def flagged(self) -> list[dict]:

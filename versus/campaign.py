@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 
 from versus import gates, schedule
-from versus.experiments import RATE, Cell, Experiment, HttpCell
+from versus.experiments import RATE, Experiment, Load
 from versus.roster import Contender
 from versus.runner import Length, Runner, usable
 from versus.schedule import Task
@@ -44,7 +44,7 @@ class Campaign:
         self.left_out: list[str] = []
 
     @property
-    def cells(self) -> tuple[Cell | HttpCell, ...]:
+    def cells(self) -> tuple[Load, ...]:
         return self._experiment.cells
 
     @property
@@ -60,7 +60,7 @@ class Campaign:
     def _key(self, *words: str) -> str:
         return "/".join((*words[:1], self._experiment.name, *words[1:]))
 
-    def rate_of(self, cell: Cell | HttpCell) -> float:
+    def rate_of(self, cell: Load) -> float:
         record = self._store.get(self._key("rate", cell.name))
         return record["rate"] if record else 0.0
 
@@ -84,7 +84,7 @@ class Campaign:
     def _calibrations(self) -> list[dict]:
         return [record for record in self._records() if record["block"] < 0]
 
-    def _saturations(self, cell: Cell | HttpCell) -> dict[str, list[float]]:
+    def _saturations(self, cell: Load) -> dict[str, list[float]]:
         found: dict[str, list[float]] = {}
         for record in self._calibrations():
             if record["cell"] == cell.name and usable(record):

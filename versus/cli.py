@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from versus import comparison, drum, plans, roster, terminal
+from versus import comparison, drum, model_plans, model_roster, plans, roster, terminal
 from versus.bars import bench
 from versus.process import StartFailed
 from versus.store import StoreError
@@ -19,6 +19,7 @@ EXAMPLES = """examples:
   python3 -m versus quick --experiments rest,pages
   python3 -m versus quick --contender 'mine=./my_server --port {port}' --only peal-epoll,raw-epoll,mine
   python3 -m versus full --out build/versus/full --seed 7      # run again to go on where it stopped
+  python3 -m versus models                       # every concurrency model; --full: every situation and published load
   python3 -m versus bench --only instructions,idle_memory
 """
 
@@ -27,11 +28,14 @@ def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
 
-def _experiments(text: str) -> list[str]:
-    strangers = [name for name in _names(text) if name not in plans.NAMES]
-    if strangers:
-        raise argparse.ArgumentTypeError(f"there is no experiment '{strangers[0]}'; there are {', '.join(plans.NAMES)}")
-    return _names(text)
+def _experiments_of(known: tuple[str, ...]):
+    def parse(text: str) -> list[str]:
+        strangers = [name for name in _names(text) if name not in known]
+        if strangers:
+            raise argparse.ArgumentTypeError(f"there is no experiment '{strangers[0]}'; there are {', '.join(known)}")
+        return _names(text)
+
+    return parse
 
 
 def _positive(text: str) -> float:
@@ -48,18 +52,33 @@ def _count(text: str) -> int:
     return value
 
 
+def _add_plan(commands, name: str, words: str, parents: list[argparse.ArgumentParser], known: tuple[str, ...]):
+    """A verb that carries out a plan."""
+    verb = commands.add_parser(name, parents=parents, help=words, description=words, epilog=EXAMPLES,
+                               formatter_class=argparse.RawDescriptionHelpFormatter)
+    verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
+    verb.add_argument("--experiments", type=_experiments_of(known), default=[], metavar="NAME,...",
+                      help=f"these alone, of {', '.join(known)}")
+    verb.add_argument("--blocks", type=_count, help="blocks (default: as many as the claims need)")
+    verb.add_argument("--budget", type=_positive, metavar="SECONDS",
+                      help="wall time for the whole; sets the run's length")
+    verb.add_argument("--run-seconds", type=_positive, metavar="SECONDS", help="the measured length of a run")
+    verb.add_argument("--no-calls", action="store_true", help="do not count system calls")
+    return verb
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python3 -m versus",
         description="Compares servers on real sockets, fairly, and writes one page.",
         epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = top.add_subparsers(dest="verb", required=True, metavar="quick|full|bench|list")
+    commands = top.add_subparsers(dest="verb", required=True, metavar="quick|full|models|bench|list")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--bin", type=Path, default=Path("build/release/bin"), metavar="DIR",
                         help="where the programs were built (default: build/release/bin)")
     shared.add_argument("--contender", action="append", default=[], metavar="NAME=COMMAND",
-                        help="another server, http:NAME=COMMAND for a web server; its command holds {listen} or {host} "
-                             "and {port}, and may hold {threads}")
+                        help="another server, http:NAME=COMMAND a web server, model:NAME=COMMAND one of framed echo; "
+                             "its command holds {listen} or {host} and {port}, and may hold {threads}")
     measured = argparse.ArgumentParser(add_help=False)
     measured.add_argument("--out", type=Path, metavar="DIR",
                           help="where the results go (default: build/versus/VERB-TIME)")
@@ -67,18 +86,13 @@ def parser() -> argparse.ArgumentParser:
                           help="the seed of the order and of the bootstrap (default: a new one, printed)")
     for name, words in (("quick", "a cell or three of each experiment, together in under five minutes"),
                         ("full", "the whole matrix: hours; resumable")):
-        verb = commands.add_parser(name, parents=[shared, measured], help=words, description=words, epilog=EXAMPLES,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
-        verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
-        verb.add_argument("--experiments", type=_experiments, default=[], metavar="NAME,...",
-                          help=f"these alone, of {', '.join(plans.NAMES)}")
+        verb = _add_plan(commands, name, words, [shared, measured], plans.NAMES)
         verb.add_argument("--variants", action="store_true",
                           help="peal built by g++ and clang at -O2 and -O3, too (full does so by itself)")
-        verb.add_argument("--blocks", type=_count, help="blocks (default: as many as the claims need)")
-        verb.add_argument("--budget", type=_positive, metavar="SECONDS",
-                          help="wall time for the whole; sets the run's length")
-        verb.add_argument("--run-seconds", type=_positive, metavar="SECONDS", help="the measured length of a run")
-        verb.add_argument("--no-calls", action="store_true", help="do not count system calls")
+    models = _add_plan(commands, "models", "every concurrency model of one framed echo service (experiment 5)",
+                       [shared, measured], model_plans.NAMES)
+    models.add_argument("--full", action="store_true", help="every situation, variant and published load: hours")
+    models.set_defaults(variants=False)
     bars = commands.add_parser("bench", parents=[shared, measured],
                                help="the figures peal must reach, beside their bars",
                                description="Measures the figures peal must reach and prints each beside its bar.",
@@ -93,7 +107,8 @@ def parser() -> argparse.ArgumentParser:
 
 def _list(options) -> int:
     rows = []
-    for contender in roster.built_in(options.bin) + [roster.given(text) for text in options.contender]:
+    models = model_roster.rows_of(model_roster.listed_by(options.bin / "peal"), options.bin / "peal")
+    for contender in roster.built_in(options.bin) + models + [roster.given(text) for text in options.contender]:
         rows.append([contender.name, contender.note, contender.missing() or "ready"])
     print(terminal.table(["contender", "what it is", "state"], rows, "<<<"))
     for plan in plans.BY_NAME.values():
@@ -110,6 +125,10 @@ def _list(options) -> int:
     return DONE
 
 
+def _plan_name(options) -> str:
+    return model_plans.FULL.name if options.verb == "models" and options.full else options.verb
+
+
 def _run(options, command: str) -> int:
     if options.verb == "list":
         return _list(options)
@@ -119,7 +138,7 @@ def _run(options, command: str) -> int:
         options.out = Path("build/versus") / f"{options.verb}-{time.strftime('%Y%m%d-%H%M%S')}"
     if options.verb == "bench":
         return bench.run(options, command)
-    results = comparison.compare(options.verb, options, command)
+    results = comparison.compare(_plan_name(options), options, command)
     print(terminal.summary(results))
     print(f"\n{(options.out / 'report.html').resolve()}")
     return DONE if results["drum"] or any(each["costs"] for each in results["experiments"]) else FAILED

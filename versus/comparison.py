@@ -9,11 +9,26 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from versus import drum, environment, findings, plans, process, roster, schedule, terminal, traces, variants
+from versus import (
+    drum,
+    environment,
+    findings,
+    model_analysis,
+    model_findings,
+    model_plans,
+    model_roster,
+    plans,
+    process,
+    roster,
+    schedule,
+    terminal,
+    traces,
+    variants,
+)
 from versus.analysis import Analysis
 from versus.campaign import Campaign
-from versus.experiments import RATE, Experiment, Plan
-from versus.roster import PINGPONG, Contender
+from versus.experiments import RATE, Experiment, Load, Plan
+from versus.roster import MODEL, PINGPONG, Contender
 from versus.runner import Runner
 from versus.store import Store
 
@@ -66,16 +81,19 @@ def results_of(experiment: Experiment, contenders: list[Contender], store: Store
         found = store.get(f"rate/{experiment.name}/{cell.name}") if RATE in cell.modes else None
         return found["rate"] if found else 0.0
 
-    cells = [{"name": cell.name, "title": cell.title, "size": cell.size, "connections": cell.connections,
+    shown = [contender for contender in contenders if contender.shown]
+    cells = [cell.facts() | {
+              "name": cell.name, "title": cell.title, "size": cell.size, "connections": cell.connections,
               "threads": cell.threads, "client_threads": cell.generator_threads,
               "short": getattr(cell, "short", False), "modes": list(cell.modes), "rate": rate(cell),
+              "unfit": {c.name: c.unfit_for(cell) for c in shown if c.unfit_for(cell) and is_meant(c, cell)},
               "placement": process.Pins.of(cell.threads, cell.generator_threads).words} for cell in experiment.cells]
-    return {
+    found = {
         "name": experiment.name, "title": experiment.title, "kind": experiment.kind, "unit": experiment.unit,
         "note": experiment.note, "classic": experiment.classic, "twin": experiment.twin_name,
         "twin_of": experiment.twin_of, "blocks": experiment.blocks, "duration_s": length["duration_s"],
         "warmup_s": length["warmup_s"], "cells": cells,
-        "contenders": [{"name": c.name, "note": c.note, "command": shlex.join(c.command), "shown": c.shown}
+        "contenders": [c.facts() | {"name": c.name, "note": c.note, "command": shlex.join(c.command), "shown": c.shown}
                        for c in contenders],
         "claims": analysis.claims(),
         "pairs": analysis.pairs(),
@@ -87,6 +105,23 @@ def results_of(experiment: Experiment, contenders: list[Contender], store: Store
         "commands": _commands(records),
         "runs": records,
     }
+    return found | ({"rows": model_analysis.rows(found)} if experiment.kind == MODEL else {})
+
+
+def is_meant(contender: Contender, cell: Load) -> bool:
+    """Whether the cell is about this contender; a twin is what it copies."""
+    patterns = getattr(cell, "only", ())
+    return bool(model_roster.matching([contender.name.removesuffix("-twin")], patterns))
+
+
+def placed(experiment: Experiment, contenders: list[Contender]) -> Experiment:
+    """The experiment with those left out of each cell that it is not about, or that cannot run in it."""
+    def left_out(cell: Load) -> tuple[str, ...]:
+        return tuple(c.name for c in contenders if not is_meant(c, cell) or c.unfit_for(cell))
+
+    if experiment.kind != MODEL:
+        return experiment
+    return replace(experiment, cells=tuple(replace(cell, without=left_out(cell)) for cell in experiment.cells))
 
 
 def shaped(plan: Plan, options, fd_limit: int) -> tuple[Plan, list[str]]:
@@ -106,6 +141,19 @@ def shaped(plan: Plan, options, fd_limit: int) -> tuple[Plan, list[str]]:
     return replace(plan, experiments=tuple(kept), budget_s=budget), left
 
 
+def with_twin(experiment: Experiment, contenders: list[Contender], out: Path) -> list[Contender]:
+    """The contenders and the A/A twin: one of them, its program copied under `out`, so that only the path differs."""
+    original = next((c for c in contenders if c.name == experiment.twin_of), None)
+    if original is None:
+        return contenders
+    folder = out / "twin"
+    folder.mkdir(parents=True, exist_ok=True)
+    copy = folder / Path(original.program).name
+    shutil.copy2(original.program, copy)
+    return contenders + [replace(original, name=experiment.twin_name, command=(str(copy), *original.command[1:]),
+                                 note="the same program at a second path (A/A)", shown=False)]
+
+
 class Comparison:
     """One plan being carried out: its store, its contenders, its clock."""
 
@@ -113,8 +161,11 @@ class Comparison:
         self._plan = plan
         self._options = options
         self._began = time.monotonic()
-        self._ready, absent = roster.choose(options.bin, options.contender, options.only)
-        kinds = {contender.name: contender.kind for contender in roster.built_in(options.bin)}
+        self._of_models = plan.name in model_plans.PLANS
+        models = self._models() if self._of_models else []
+        self._ready, absent = roster.choose(options.bin, options.contender, options.only,
+                                            MODEL if self._of_models else "", models)
+        kinds = {contender.name: contender.kind for contender in roster.built_in(options.bin) + models}
         self.left_out = [line for line in absent if self._is_wanted(name := line.partition(":")[0], kinds.get(name))]
         self.left_out += left_out
         self._program = options.bin / "peal"
@@ -128,6 +179,11 @@ class Comparison:
         self._progress = terminal.Progress()
         self._built: list[Contender] = []
 
+    def _models(self) -> list[Contender]:
+        """Every model the program lists; in the full plan with every variant."""
+        program = self._options.bin / "peal"
+        return model_roster.rows_of(model_roster.listed_by(program), program, self._plan.name == model_plans.FULL.name)
+
     def _is_wanted(self, name: str, kind: str | None) -> bool:
         """Whether any experiment would have run a contender that is absent; None: one given by hand."""
         return any(kind in (None, experiment.kind) and (self._options.only or not experiment.contenders
@@ -138,19 +194,6 @@ class Comparison:
         return [c for c in self._ready if c.kind == experiment.kind
                 and (not experiment.contenders or c.name in experiment.contenders
                      or (experiment.name != plans.COMPILERS.name and (c.given or self._options.only)))]
-
-    def _with_twin(self, experiment: Experiment, contenders: list[Contender]) -> list[Contender]:
-        """The contenders and the A/A twin: one of them, its program copied, so that only the path differs."""
-        original = next((c for c in contenders if c.name == experiment.twin_of), None)
-        if original is None:
-            return contenders
-        folder = self._options.out / "twin"
-        folder.mkdir(parents=True, exist_ok=True)
-        copy = folder / Path(original.program).name
-        shutil.copy2(original.program, copy)
-        twin = replace(original, name=experiment.twin_name, command=(str(copy), *original.command[1:]),
-                       note="the same program at a second path (A/A)", shown=False)
-        return contenders + [twin]
 
     def _left_s(self) -> float | None:
         if self._plan.budget_s is None:
@@ -181,9 +224,10 @@ class Comparison:
         if not contenders:
             self.left_out.append(f"{experiment.title}: no contender of its kind ({experiment.kind}) is there")
             return None
-        experiment = self._on_budget(experiment, at)
-        campaign = Campaign(experiment, self._with_twin(experiment, contenders),
-                            Runner(self._program, self._options.out), self._store, self._options.seed, self._progress)
+        contenders = with_twin(experiment, contenders, self._options.out)
+        experiment = self._on_budget(placed(experiment, contenders), at)
+        campaign = Campaign(experiment, contenders, Runner(self._program, self._options.out), self._store,
+                            self._options.seed, self._progress)
         campaign.run()
         calls = _count_calls(experiment, campaign, self._progress)
         self.left_out += campaign.left_out
@@ -219,7 +263,7 @@ class Comparison:
             "command": command, "left_out": list(dict.fromkeys(self.left_out)),
             "experiments": [experiment for experiment in done if experiment], "drum": drummed,
         }
-        return results | {"findings": findings.of(results)}
+        return results | {"findings": (model_findings if self._of_models else findings).of(results)}
 
 
 def compare(name: str, options, command: str) -> dict:

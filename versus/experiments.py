@@ -24,12 +24,20 @@ def metric_words(metric: str, unit: str = "message") -> tuple[str, str]:
     return what.replace("message", unit), better
 
 
-def _many(count: int) -> str:
+def many(count: int) -> str:
     return "1 connection" if count == 1 else f"{count:,} connections"
 
 
-class _Load:
-    """What the cells of both kinds share."""
+class Load:
+    """What the cells of all kinds share."""
+
+    def facts(self) -> dict:
+        """What a page says of the cell beside what every cell has."""
+        return {}
+
+    def fitted(self, fd_limit: int):
+        """The same under a limit of open files, where less of it means something."""
+        return self
 
     @property
     def headline_mode(self) -> str:
@@ -46,7 +54,7 @@ class _Load:
 
 
 @dataclass(frozen=True)
-class Cell(_Load):
+class Cell(Load):
     """One ping-pong load: blocks of `size` bytes on `connections`, `threads` on both sides."""
 
     size: int
@@ -64,11 +72,11 @@ class Cell(_Load):
     @property
     def title(self) -> str:
         size = f"{self.size // 1024} KiB" if self.size >= 1024 and self.size % 1024 == 0 else f"{self.size} B"
-        return f"{size}, {_many(self.connections)}" + (f", {self.threads} threads" if self.threads > 1 else "")
+        return f"{size}, {many(self.connections)}" + (f", {self.threads} threads" if self.threads > 1 else "")
 
 
 @dataclass(frozen=True)
-class HttpCell(_Load):
+class HttpCell(Load):
     """One HTTP load: `connections` clients, each request on a connection of its own where `short`."""
 
     connections: int
@@ -103,6 +111,7 @@ class Claim:
     cell: str
     metric: str = "server_cpu"
     bar: float | None = None
+    best_of: tuple[str, ...] = ()  # `rival` is whichever of these is best in the cell; then it is but a word for them
 
     def sentence(self, where: str, unit: str = "message") -> str:
         """The claim in words; `where` is its cell's title."""
@@ -124,7 +133,7 @@ class Experiment:
 
     name: str
     title: str
-    cells: tuple[Cell | HttpCell, ...]
+    cells: tuple[Load, ...]
     claims: tuple[Claim, ...]
     blocks: int
     warmup_s: float
@@ -143,7 +152,7 @@ class Experiment:
     classic: str = ""  # which of the published tables it reproduces
     note: str = ""  # a sentence for the page
 
-    def cell(self, name: str) -> Cell | HttpCell:
+    def cell(self, name: str) -> Load:
         return next(cell for cell in self.cells if cell.name == name)
 
     def with_blocks(self, blocks: int) -> "Experiment":
@@ -154,11 +163,13 @@ class Experiment:
         """The A/A twin: `twin_of`'s program at a second path."""
         return f"{self.twin_of}-twin"
 
-    def runs_here(self, name: str, cell: Cell | HttpCell) -> bool:
+    def runs_here(self, name: str, cell: Load) -> bool:
         return name not in cell.without
 
     def grid_of(self, names: list[str]) -> list[tuple[str, str]]:
         """The pairs shown among `names`; where none of the grid is there, the first against the others."""
+        if not self.grid:
+            return []
         pairs = []
         for subject_pattern, rival_patterns in self.grid:
             for subject in (name for name in names if fnmatchcase(name, subject_pattern)):
@@ -185,7 +196,8 @@ def check(experiment: Experiment) -> None:
     """An experiment whose blocks cannot let its claims pass is a mistake of whoever wrote it."""
     names = {cell.name for cell in experiment.cells}
     assert len(names) == len(experiment.cells), experiment.name
-    assert experiment.blocks >= stats.fewest_blocks_for(len(experiment.claims)), experiment.name
+    claimed = len(experiment.claims)
+    assert not claimed or experiment.blocks >= stats.fewest_blocks_for(claimed), experiment.name
     assert all(claim.cell in names for claim in experiment.claims), experiment.name
     assert experiment.claims or experiment.note, experiment.name
     assert (experiment.budget_s is None) != (experiment.run_s is None), experiment.name

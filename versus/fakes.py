@@ -15,6 +15,12 @@ PYTHON = "/usr/bin/python3"
 HTTP_NAMES = ("http_raw_epoll", "http_nginx", "http_libevent", "http_beast")
 # Server CPU per request, from which a closed loop's speed follows.
 HTTP_COST_NS = {"http_raw_epoll": 4000.0, "http_nginx": 8000.0, "http_libevent": 12000.0, "http_beast": 40000.0}
+# The models a fake program lists, and their server CPU per request.
+MODEL_COST_NS = {"blocking_single": 3000.0, "blocking_process_per_connection": 8000.0,
+                 "half_sync_unbounded_queue": 9000.0, "reactor_epoll": 4000.0,
+                 "reactor_epoll_edge": 4400.0, "reactor_select": 6000.0, "peal_callbacks": 4040.0}
+MODEL_OPTIONS = {"half_sync_unbounded_queue": ["--workers", "--io-threads", "--reply-by"], "reactor_epoll": ["--write"],
+                 "peal_callbacks": ["--engine", "--workers"]}
 NAMES = ("raw_epoll", "raw_uring", "libevent", "asio_shared", "asio_per_thread", "libuv")
 
 SERVER = f"""#!{PYTHON} -ISE
@@ -27,6 +33,16 @@ if words[0] == "load":
     sys.path.append("/usr/lib/python3/dist-packages")
     from versus.fakes import load
     sys.exit(load(words))
+if words[:2] == ["model", "list"]:
+    sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
+    from versus.fakes import listed_models
+    import json
+    print(json.dumps(listed_models()))
+    sys.exit(0)
+if "blocking_process_per_connection" in words:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if "io_uring" in words and words[0] == "model":
+    sys.exit("io_uring is forbidden here")
 host, port = words[words.index("--listen") + 1].rsplit(":", 1)
 listener = socket.create_server((host, int(port)))
 print("listening on %s:%d" % listener.getsockname(), flush=True)
@@ -45,6 +61,27 @@ def make_bin(folder: Path, names: tuple[str, ...] = NAMES) -> Path:
         path.write_text(SERVER, encoding="utf-8")
         path.chmod(0o755)
     return folder
+
+
+def listed_models() -> list[dict]:
+    """What `peal model list --json` would say."""
+    return [{"name": name, "historic": name.title().replace("_", ""), "family": name.partition("_")[0],
+             "line": f"what {name} is", "serves": "one" if name == "blocking_single" else "many", "processes": False,
+             "own_listeners": False, "times_out": name != "blocking_single", "options": MODEL_OPTIONS.get(name, [])}
+            for name in MODEL_COST_NS]
+
+
+def echo_document(name: str, size: int, connections: int, rate: float, noise: float, requests: int = 0) -> dict:
+    """A run of a model: who serves one connection answers one, and the others never."""
+    model = name.partition("+")[0].removesuffix("-twin")
+    cost = MODEL_COST_NS.get(model, 5000.0) * noise * (1.3 if name.endswith("+io") else 1.0)
+    found = document(size, connections, rate, cost, 1e9 / cost / (4 if requests else 1))
+    few = model == "blocking_single" and not requests and connections > 1
+    found["connections"]["served"] = 1 if few else connections
+    if few:
+        found["errors"] = {"no_answer": connections - 1}
+        found["gates"] = [{"name": "bytes", "verdict": "INVALID", "sentence": "Bytes were sent and did not come back."}]
+    return found | {"experiment": "echo", "connect_ns": {"p50": 1, "hdr": GOLDEN if requests else ""}}
 
 
 def document(size: int = 64, connections: int = 1, rate: float = 0.0, cost_ns: float = 1000.0,
@@ -69,7 +106,7 @@ def document(size: int = 64, connections: int = 1, rate: float = 0.0, cost_ns: f
 
 
 def load(words: list[str]) -> int:
-    """`peal load pingpong|http TARGET ...`: writes made-up figures at once."""
+    """`peal load pingpong|http|echo TARGET ...`: writes made-up figures at once."""
 
     def option(name: str, default: str = "0") -> str:
         return words[words.index(name) + 1] if name in words else default
@@ -85,6 +122,10 @@ def load(words: list[str]) -> int:
         short = option("--requests-per-connection") == "1"
         found = document(0, int(option("--connections")), rate, cost, 1e9 / cost / (4 if short else 1))
         found |= {"experiment": "http", "connect_ns": {"p50": 1, "hdr": GOLDEN if short else ""}}
+    elif words[1] == "echo":
+        name = command[command.index(b"run") + 1].decode() + ("+io" if b"io" in command else "")
+        found = echo_document(name, int(option("--size")), int(option("--connections")), rate, noise,
+                              int(option("--requests-per-connection")))
     else:
         found = document(int(option("--size")), int(option("--connections")), rate, cost)
     found["threads"] = int(option("--threads", "1"))

@@ -26,7 +26,9 @@ KNOWN_ORDER = ["peal-epoll", "peal-uring", "raw-epoll", "raw-uring", "libevent",
 KIN = {"http-raw-epoll": "raw-epoll", "http-raw-uring": "raw-uring",
        "http-libevent": "libevent", "http-beast": "asio-per-thread",
        "http-poco": "poco", "http-nginx": "asio-shared", "http-go": "libuv", "http-hyper": "libev",
-       "http-python": "ace"}
+       "http-python": "ace",
+       "peal_callbacks+epoll": "peal-epoll", "peal_coroutines+epoll": "peal-uring", "reactor_epoll": "raw-epoll",
+       "reactor_epoll_edge": "libevent", "reactor_thread_pool": "asio-per-thread", "libio_reactor": "libuv"}
 MARKERS = "oD^vsPXphd<>*H"
 WIDTH_IN = 7.4
 CAN_BE_SAID = ("less CPU", "more CPU", "faster", "slower")

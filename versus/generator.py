@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from versus import hdr
-from versus.experiments import RATE, Cell, HttpCell
+from versus.echo_cell import EchoCell
+from versus.experiments import RATE, HttpCell, Load
 
 EXIT_DONE, EXIT_GATE = 0, 3
 HTTP_PATH = "/collect?v=1"
@@ -30,6 +31,7 @@ class Measurement:
     reads: int = 0
     offered_rate: float = 0.0
     connections_open: int = 0
+    connections_served: int = 0  # of which at least one message came back
     client_cpu_ns: float = 0.0
     client_share: float = 0.0
     server_cpu_ns: float | None = None
@@ -37,6 +39,7 @@ class Measurement:
     server_percent: float = 0.0  # 100 is one core
     machine_share: float = 0.0  # of all the cores, both together
     server_rss_bytes: int = 0
+    forgets_children: bool = False  # what children used that ended is not in the CPU: the server ignores SIGCHLD
     voluntary_switches: int = 0
     involuntary_switches: int = 0
     latency_mean_ns: float = 0.0
@@ -48,10 +51,12 @@ class Measurement:
     gates: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-def command(program: str, target: str, cell: Cell | HttpCell, mode: str, duration_s: float, warmup_s: float,
-            server_pid: int, json_path: Path, rate: float = 0.0) -> list[str]:
-    """The command line of one run."""
-    if isinstance(cell, HttpCell):
+def command(program: str, target: str, cell: Load, mode: str, duration_s: float, warmup_s: float,
+            server_pid: int, json_path: Path, rate: float = 0.0, grace: str = "") -> list[str]:
+    """The command line of one run; `grace`: how long is waited at the end for what has not come back."""
+    if isinstance(cell, EchoCell):
+        what, more = ["echo", target], cell.generator_words()
+    elif isinstance(cell, HttpCell):
         what = ["http", f"http://{target}{HTTP_PATH}"]
         more = ["--requests-per-connection", "1"] if cell.short else []
     else:
@@ -59,6 +64,8 @@ def command(program: str, target: str, cell: Cell | HttpCell, mode: str, duratio
     words = [program, "load", *what, "--connections", str(cell.connections),
              "--threads", str(cell.generator_threads), *more, "--duration", f"{round(duration_s * 1000)}ms",
              "--warmup", f"{round(warmup_s * 1000)}ms", "--server-pid", str(server_pid), "--json", str(json_path)]
+    if grace:
+        words += ["--grace", grace]
     if mode == RATE:
         words += ["--rate", f"{rate:.0f}/s"]
     return words
@@ -95,6 +102,7 @@ def parse(text: str, server_threads: int | None = None, apart: bool = True) -> M
             reads=int(_number(data.get("reads"))),
             offered_rate=float(_number(data.get("offered_rate"))),
             connections_open=int(data["connections"]["open"]),
+            connections_served=int(_number(data["connections"].get("served"))),
             client_cpu_ns=client_cpu,
             client_share=max(0.0, client_cpu - spin) / busy_ns / min(threads, at_most) if busy_ns > 0 else 0.0,
             server_cpu_ns=None if server_cpu is None else float(server_cpu),
@@ -102,6 +110,7 @@ def parse(text: str, server_threads: int | None = None, apart: bool = True) -> M
             server_percent=100.0 * spent / busy_ns if busy_ns > 0 else 0.0,
             machine_share=(spent + client_cpu) / busy_ns / cores if busy_ns > 0 else 0.0,
             server_rss_bytes=int(_number(server.get("rss_bytes"))),
+            forgets_children=bool(server.get("forgets_children")),
             voluntary_switches=int(_number(server.get("voluntary_switches"))),
             involuntary_switches=int(_number(server.get("involuntary_switches"))),
             latency_mean_ns=hdr.decode(encoded).mean if encoded else 0.0,

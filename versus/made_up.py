@@ -6,10 +6,24 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from versus import comparison, drum, drum_analysis, fakes, findings, generator, plans, runner, schedule
+from versus import (
+    comparison,
+    drum,
+    drum_analysis,
+    fakes,
+    findings,
+    generator,
+    model_findings,
+    model_plans,
+    model_roster,
+    plans,
+    runner,
+    schedule,
+)
+from versus.echo_cell import EchoCell
 from versus.experiments import CLOSED, RATE, Experiment, Plan
 from versus.gates import Gate
-from versus.roster import PINGPONG, Contender
+from versus.roster import MODEL, PINGPONG, Contender
 from versus.store import Store
 
 DRUMMERS = {"peal-epoll": 2.0, "peal-uring": 2.1, "raw-epoll": 1.9, "libevent": 3.0, "libev": 2.2}
@@ -24,12 +38,21 @@ def _contender(name: str) -> Contender:
     return Contender(name, (f"build/release/bin/contenders/{name}", "--listen", "{listen}"), "made up")
 
 
+def model_contenders(everything: bool = False) -> list[Contender]:
+    """The rows of the models a fake program lists; no program is started."""
+    return model_roster.rows_of(fakes.listed_models(), Path("build/release/bin/peal"), everything)
+
+
 def _record(task: schedule.Task, rate: float, noise: random.Random, started: float) -> dict:
     """A run that never was; one in fifty is NOISY, one in a hundred INVALID."""
     cost = COSTS_NS.get(task.contender.removesuffix("-twin"), 9000.0) * noise.lognormvariate(0.0, NOISE)
     short = getattr(task.cell, "short", False)
-    document = fakes.document(task.cell.size, task.cell.connections, rate, cost, 0.9e9 / cost / (3 if short else 1))
-    document["connect_ns"] = {"hdr": fakes.GOLDEN if short else ""}
+    if isinstance(task.cell, EchoCell):
+        document = fakes.echo_document(task.contender, task.cell.size, task.cell.connections, rate,
+                                       noise.lognormvariate(0.0, NOISE), task.cell.requests)
+    else:
+        document = fakes.document(task.cell.size, task.cell.connections, rate, cost, 0.9e9 / cost / (3 if short else 1))
+        document["connect_ns"] = {"hdr": fakes.GOLDEN if short else ""}
     figures = runner.figures(generator.parse(json.dumps(document), task.cell.threads))
     luck = noise.random()
     gates = []
@@ -85,8 +108,15 @@ def results(folder: Path, plan: Plan = plans.QUICK, seed: int = 7) -> dict:
     done = []
     for experiment in plan.experiments:
         experiment = replace(experiment, budget_s=None, run_s=0.6)
-        contenders = [_contender(name) for name in experiment.contenders or COSTS_NS]
-        contenders.append(replace(_contender(experiment.twin_name), shown=False))
+        if experiment.kind == MODEL:
+            contenders = [c for c in model_contenders(plan.name == model_plans.FULL.name)
+                          if (c.name in experiment.contenders if experiment.contenders else c.usual)]
+            twin_of = next(c for c in contenders if c.name == experiment.twin_of)
+            contenders.append(replace(twin_of, name=experiment.twin_name, shown=False))
+            experiment = comparison.placed(experiment, contenders)
+        else:
+            contenders = [_contender(name) for name in experiment.contenders or COSTS_NS]
+            contenders.append(replace(_contender(experiment.twin_name), shown=False))
         _fill(store, experiment, [contender.name for contender in contenders], seed)
         calls = {cell.name: {c.name: {"epoll_wait": 0.1, "recvfrom": 1.0, "sendto": 1.0} for c in contenders}
                  for cell in experiment.cells if CLOSED not in cell.modes}
@@ -96,4 +126,4 @@ def results(folder: Path, plan: Plan = plans.QUICK, seed: int = 7) -> dict:
             "elapsed_s": 290.0, "environment": {"Kernel": "Linux", "Processor": "a made-up one"},
             "command": "python3 -m versus quick", "left_out": ["http-go: the Go toolchain is not there"],
             "experiments": done, "drum": drum_results(seed) if plan.drum else None}
-    return made | {"findings": findings.of(made)}
+    return made | {"findings": (model_findings if plan.name in model_plans.PLANS else findings).of(made)}

@@ -2,11 +2,13 @@
 """The experiments and the claims, as data, declared before anything is measured.
 
 Adding an experiment is one entry here: its cells, the kind of contender it takes, its claims, its share of the time.
-Experiment 2 (the drum) is measured by the program under test itself; drum.py has it.
+Experiment 2 (the drum) is measured by the program under test itself; drum.py has it. Experiment 5 (the concurrency
+models) is a plan of its own, in model_plans.py.
 """
 
 from dataclasses import replace
 
+from versus import model_plans
 from versus.experiments import CLOSED, HTTP_GRID, RATE, Cell, Claim, Experiment, HttpCell, Plan
 from versus.roster import HTTP
 
@@ -136,7 +138,7 @@ COMPILERS = Experiment(
 
 FULL = Plan("full", "The lab, full", (FULL_PINGPONG, FULL_REST, FULL_PAGES, COMPILERS), variants=True)
 
-BY_NAME = {plan.name: plan for plan in (QUICK, FULL)}
+BY_NAME = {plan.name: plan for plan in (QUICK, FULL, model_plans.QUICK, model_plans.FULL)}
 DRUM = "drum"
 NAMES = ("pingpong", DRUM, "rest", "pages", "compilers")
 

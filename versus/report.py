@@ -6,7 +6,7 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
-from versus import classic, drum_figures, figures, published, verdict
+from versus import classic, drum_figures, figures, model_page, model_plans, published, verdict
 from versus.analysis import rate_mode_name
 from versus.experiments import CLOSED, METRICS, RATE, metric_words
 from versus.roster import PINGPONG
@@ -20,10 +20,11 @@ CLASSIC_WORDS = {
              f"{published.PAGES_LOAD}; the old tool counted any read of up to 1500 bytes as a page, this one parses "
              "the response.",
 }
-HISTOGRAM_WORDS = {"latency": {"pingpong": "Latency of one lap", "http": "Latency of a request"},
-                   "connect": {"http": "Time to connect"}}
+HISTOGRAM_WORDS = {"latency": {"pingpong": "Latency of one lap", "http": "Latency of a request",
+                               "model": "Latency of a request"},
+                   "connect": {"http": "Time to connect", "model": "Time to connect"}}
 # The order of the sections: experiment 2 comes between.
-SECTION_ORDER = ("pingpong", "drum", "rest", "pages", "compilers")
+SECTION_ORDER = ("pingpong", "drum", "rest", "pages", "compilers", *model_plans.NAMES)
 
 
 def _bytes(value: float | None) -> str:
@@ -140,9 +141,16 @@ def _experiment_view(experiment: dict) -> dict:
     }
 
 
+def _has_own_page(experiment: dict) -> bool:
+    """Whether it is a part of experiment 5 that shows every model, too many for the pages of pairs."""
+    return experiment["name"] in (model_plans.GRID, model_plans.HISTORIC)
+
+
 def _sections(results: dict, views: list[dict]) -> list[dict]:
-    """The experiments in their order, the drum's own section among them."""
-    sections = list(views)
+    """The experiments in their order, the drum's own section and those of the models among them."""
+    sections = list(views) + [{"name": experiment["name"], "title": experiment["title"],
+                               "html": Markup(model_page.section(experiment))}
+                              for experiment in results["experiments"] if _has_own_page(experiment)]
     if results.get("drum"):
         sections.append({"name": "drum", "title": results["drum"]["title"],
                          "html": Markup(drum_figures.section(results["drum"]))})
@@ -165,7 +173,7 @@ def render(results: dict) -> str:
         loader=jinja2.FileSystemLoader(TEMPLATE.parent), autoescape=True, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined)
     environment.filters.update(bytes=_bytes, number=_number, micros=_micros, span=verdict.span)
-    views = [_experiment_view(experiment) for experiment in results["experiments"]]
+    views = [_experiment_view(experiment) for experiment in results["experiments"] if not _has_own_page(experiment)]
     claims = [claim for experiment in results["experiments"] for claim in experiment["claims"]]
     tone, sentence = verdict.headline(claims)
     return environment.get_template(TEMPLATE.name).render(
@@ -174,7 +182,7 @@ def render(results: dict) -> str:
         sentence=sentence,
         found=verdict.sentences(results),
         claims=claims,
-        experiments=views,
+        experiments=results["experiments"],
         sections=_sections(results, views),
         flagged=_flagged(results),
         run_count=len(verdict.every_run(results)),

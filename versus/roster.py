@@ -15,7 +15,8 @@ from pathlib import Path
 PLACEHOLDERS = ("listen", "host", "port", "threads")
 PINGPONG = "pingpong"  # sends back whatever bytes arrive
 HTTP = "http"  # gives the answer of contenders/common/contender_http.h
-KINDS = (PINGPONG, HTTP)
+MODEL = "model"  # answers frames: a 4-byte big-endian length and the body, both sent back (model_roster.py)
+KINDS = (PINGPONG, HTTP, MODEL)
 SYSTEM_FOLDERS = ":/usr/sbin:/usr/local/sbin"  # where servers live, and no user's PATH leads
 TWIN = "peal-epoll-twin"
 TWIN_OF = "peal-epoll"
@@ -45,6 +46,26 @@ class Contender:
     def for_threads(self, threads: int):
         """words() as process.serving() wants it."""
         return lambda host, port: self.words(host, port, threads)
+
+    def for_cell(self, cell):
+        """The same for a run of `cell`."""
+        return self.for_threads(cell.threads)
+
+    def parallel(self, cell) -> int:
+        """How many threads of it can compute at a time."""
+        return cell.threads
+
+    def serves_at_once(self, cell) -> int:
+        """How many of the cell's connections it serves at a time, by what it is."""
+        return cell.connections
+
+    def facts(self) -> dict:
+        """What a page says of it beside what every contender has."""
+        return {}
+
+    def unfit_for(self, cell) -> str:
+        """Why it cannot run in `cell`, in a few words, or ""."""
+        return "it has no such work to do" if getattr(cell, "work", "") else ""
 
     @property
     def program(self) -> str:
@@ -142,12 +163,15 @@ def twin(contenders: list[Contender], folder: Path) -> Contender | None:
     return Contender(TWIN, (str(copy), *original.command[1:]), "the same program at a second path (A/A)", shown=False)
 
 
-def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "") -> tuple[list[Contender], list[str]]:
-    """The contenders asked for, of every kind or of one, that can run, and a sentence for each that cannot.
+def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "",
+           models: list[Contender] | None = None) -> tuple[list[Contender], list[str]]:
+    """The contenders asked for, of every kind or of one, that can run, and a sentence for each that cannot. `models`
+    are the program's own, which it lists itself.
 
     Raises BadContender. Two may share a name when they are of different kinds: no experiment takes both.
     """
-    table = [c for c in built_in(bin_dir) + [given(text) for text in extra] if kind in ("", c.kind)]
+    everybody = built_in(bin_dir) + (models or []) + [given(text) for text in extra]
+    table = [c for c in everybody if kind in ("", c.kind)]
     names = [contender.name for contender in table]
     seen = [(contender.kind, contender.name) for contender in table]
     for who in seen:

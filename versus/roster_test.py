@@ -64,9 +64,10 @@ def test_an_experiment_takes_those_of_its_kind(tmp_path):
     everyone, _ = roster.choose(folder, extra, [])
     speaking = {kind: [c.name for c in roster.choose(folder, extra, [], kind)[0]] for kind in roster.KINDS}
     assert speaking == {"pingpong": ["raw-epoll", "peal-epoll", "peal-uring", "mine"],
-                        "http": ["http-raw-epoll", "http-python", "mine"]}
+                        "http": ["http-raw-epoll", "http-python", "mine"], "model": []}
     assert len(everyone) == sum(map(len, speaking.values()))
     assert roster.given("pingpong:mine=/bin/cat {port}").kind == roster.PINGPONG
+    assert roster.given("model:mine=/bin/cat {port}").kind == roster.MODEL
 
 
 def test_only_those_asked_for_run_and_a_stranger_is_refused(tmp_path):

@@ -4,10 +4,10 @@
 import os
 import shlex
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from versus import counters, gates, generator, process
+from versus import counters, gates, generator, model_roster, process
 from versus.experiments import RATE
 from versus.gates import Gate
 from versus.roster import Contender
@@ -41,6 +41,9 @@ class Runner:
             mine = gates.of_measurement(measured, task.mode, cell.connections, getattr(cell, "short", False))
             mine += gates.of_host(delta, self._cores)
             found += gates.combined(mine, [Gate(*gate) for gate in measured.gates], task.mode)
+            at_once = contender.serves_at_once(cell)
+            if at_once < cell.connections:
+                found = gates.excused(found, measured, at_once, cell.connections)
         self._json.unlink(missing_ok=True)
         record = {
             "key": task.key,
@@ -61,7 +64,7 @@ class Runner:
             "gates": [gate.as_dict() for gate in found],
             "commands": commands,
         }
-        if measured is not None:
+        if measured is not None and record["status"] != gates.UNSERVED:
             record["figures"] = figures(measured) | {"rss_start_bytes": self._rss_start_bytes}
         return record
 
@@ -72,18 +75,20 @@ class Runner:
         commands: list[str] = []
 
         def words_for(host: str, port: int) -> list[str]:
-            words = contender.words(host, port, cell.threads)
+            words = contender.for_cell(cell)(host, port)
             commands.append(as_typed(words, pins.server))
             return words
 
         try:
             with process.serving(words_for, pins.server, contender.given) as server:
                 self._rss_start_bytes = counters.tree_rss_bytes(server.pid)
+                grace = model_roster.GRACE if contender.serves_at_once(cell) < cell.connections else ""
                 words = generator.command(self._program, server.target, cell, task.mode, length.duration_s,
-                                          length.warmup_s, server.pid, self._json, rate)
+                                          length.warmup_s, server.pid, self._json, rate, grace)
                 commands.append(as_typed(words, pins.client))
                 outcome = process.run(words, pins.client, length.duration_s + length.warmup_s + 30.0)
                 died = server.child.poll()
+                forgets = getattr(cell, "short", False) and counters.forgets_children(server.pid)
         except process.StartFailed as error:
             return None, [Gate("server", gates.INVALID, f"The server did not start: {error}.")], commands
         found = []
@@ -94,7 +99,10 @@ class Runner:
             why = outcome.complaint or ended
             found.append(Gate("generator_failed", gates.INVALID, f"The generator failed: {why}."))
         try:
-            return generator.read(self._json, cell.threads, bool(pins.server)), found, commands
+            measured = generator.read(self._json, contender.parallel(cell), bool(pins.server))
+            if forgets:  # its children end during the run, and what they used is nowhere
+                measured = replace(measured, server_cpu_ns=0.0, forgets_children=True)
+            return measured, found, commands
         except generator.NoMeasurement as error:
             if not found:
                 found.append(Gate("generator_failed", gates.INVALID, str(error)))
@@ -117,6 +125,8 @@ def figures(run: generator.Measurement) -> dict:
         "mean_read_bytes": run.mib_per_s * 2**20 * run.seconds / run.reads if run.reads else 0.0,
         "offered_rate": run.offered_rate,
         "connections": run.connections_open,
+        "served": run.connections_served,
+        "failed": sum(run.errors.values()),
         "server_cpu_ns": (run.server_cpu_ns or 0.0) / per,
         "client_cpu_ns": run.client_cpu_ns / per,
         "server_share": run.server_share,

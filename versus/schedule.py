@@ -4,7 +4,7 @@
 import random
 from dataclasses import dataclass, replace
 
-from versus.experiments import RATE, Cell, Experiment, HttpCell
+from versus.experiments import RATE, Experiment, Load
 
 SHORTEST_RUN_S = 0.15
 LONGEST_RUN_S = 3.0
@@ -15,7 +15,7 @@ class Task:
     """One run: a contender in a cell in a block of an experiment. Block -1, -2... are the calibration's rounds."""
 
     experiment: str
-    cell: Cell | HttpCell
+    cell: Load
     mode: str
     block: int
     contender: str
@@ -87,8 +87,10 @@ def share_of(remaining_s: float, share: float, shares_after: float) -> float:
 def fitting(experiment: Experiment, fd_limit: int) -> tuple[Experiment, list[str]]:
     """The experiment with the cells and claims that fit under the fd limit, and a sentence for each other cell."""
     spare = 64
+    experiment = replace(experiment, cells=tuple(cell.fitted(fd_limit) for cell in experiment.cells))
     kept = tuple(cell for cell in experiment.cells if cell.connections + spare <= fd_limit)
-    left = [f"{experiment.name}, {cell.name}: {cell.connections:,} connections do not fit under the limit of "
+    left = [f"{experiment.name}: {cell.title}" for cell in kept if getattr(cell, "asked", 0) > cell.connections]
+    left += [f"{experiment.name}, {cell.name}: {cell.connections:,} connections do not fit under the limit of "
             f"{fd_limit:,} open files" for cell in experiment.cells if cell not in kept]
     names = {cell.name for cell in kept}
     claims = tuple(claim for claim in experiment.claims if claim.cell in names)

@@ -8,7 +8,8 @@ import time
 from versus import verdict
 from versus.campaign import Outline
 from versus.experiments import CLOSED
-from versus.roster import PINGPONG
+from versus.model_analysis import CPU, MEMORY, SPEED, TAIL
+from versus.roster import MODEL, PINGPONG
 
 SPARSE_EVERY_S = 30.0
 
@@ -53,8 +54,8 @@ class Progress:
 
 
 def _brief(record: dict) -> str:
-    if record["status"] == "INVALID":
-        return "INVALID. " + record["gates"][0]["sentence"]
+    if "figures" not in record or record["status"] == "INVALID":
+        return f"{record['status']}. " + record["gates"][0]["sentence"]
     figures = record["figures"]
     if record["mode"] == CLOSED:
         return f"{figures['messages_per_s']:,.0f}/s"
@@ -113,8 +114,21 @@ def _cell_table(experiment: dict, cell: dict) -> str:
     return f"{cell['title']} ({how})\n" + table(header, rows, "<>>>>><")
 
 
+def _model_table(experiment: dict, cell: dict) -> str:
+    """Every model in a situation, those first that served all connections, then by speed."""
+    rows = sorted((row for row in experiment["rows"] if row["cell"] == cell["name"]),
+                  key=lambda row: (row["served"] < row["asked"], -(row["messages_per_s"] or 0.0)))
+    shown = [[row["contender"], f"{row['served']}/{row['asked']}", SPEED.shown(row["messages_per_s"]),
+              TAIL.shown(row["p50_us"]), TAIL.shown(row["p99_us"]), CPU.shown(row["server_us"]),
+              _text(row["switches"], 3), MEMORY.shown(row["rss_bytes"])] for row in rows]
+    header = ["model", "served", "requests", "p50", "p99", "server CPU each", "switches each", "memory"]
+    return f"{cell['title']}\n" + table(header, shown)
+
+
 def _experiment_tables(experiment: dict) -> list[str]:
     parts = [f"== {experiment['title']}"]
+    if experiment["kind"] == MODEL and not experiment["claims"]:
+        return [*parts, *(_model_table(experiment, cell) for cell in experiment["cells"])]
     parts += [_cell_table(experiment, cell) for cell in experiment["cells"]]
     noise = ", ".join(f"{row['cell']} ±{(row['floor'] - 1) * 100:.1f} %" for row in experiment["noise"]
                       if row["metric"] == "server_cpu" and row["floor"])

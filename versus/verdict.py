@@ -2,6 +2,7 @@
 """The verdict in plain words, from the claims and the pairs."""
 
 from versus.experiments import METRICS
+from versus.model_analysis import winners
 from versus.roster import PINGPONG
 
 UNQUIET_SHARE = 0.1
@@ -47,7 +48,8 @@ def sentences(results: dict) -> list[str]:
     """What was found, a sentence a cell, experiment by experiment; then how the published findings stand."""
     lines = []
     for experiment in results["experiments"]:
-        lines += _of_pingpong(experiment) if experiment["kind"] == PINGPONG else _of_http(experiment)
+        say = _of_models if "rows" in experiment else _of_pingpong if experiment["kind"] == PINGPONG else _of_http
+        lines += say(experiment)
     counts = {verdict: _count([row["verdict"] for row in results["findings"]], verdict) for verdict in FINDING_VERDICTS}
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     return lines + ([f"Published findings: {told}."] if told else []) + disturbance(results)
@@ -73,6 +75,17 @@ def _of_http(experiment: dict) -> list[str]:
                          f"{row['messages_per_s'] * scale:,.0f}" for row in rows)
         if told:
             lines.append(f"{title} ({per}): {told}.")
+    return lines
+
+
+def _of_models(experiment: dict) -> list[str]:
+    """Of the grid, who is best in each of the first situations; the claims and the published loads speak elsewhere."""
+    if experiment["claims"] or not experiment["pairs"]:
+        return []
+    lines = []
+    for row in winners(experiment)[:SPOKEN_CELLS]:
+        told = [f"{entry['metric']} {entry['value']} ({entry['best']})" for entry in row["entries"] if entry["best"]]
+        lines += [f"{row['title']}, the best: {', '.join(told)}."] if told else []
     return lines
 
 

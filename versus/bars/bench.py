@@ -14,6 +14,7 @@ from versus.bars import (
     idle_memory,
     instructions,
     live_view,
+    model_cost,
     send_lag,
     spin,
 )
@@ -30,6 +31,7 @@ FIGURES = {
     "send_lag": send_lag,
     "http_rate": http_rate,
     "live_view": live_view,
+    "model_cost": model_cost,
 }
 
 

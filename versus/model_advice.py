@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""When to choose a model and when not to, in sentences made from its cells: each names the figure it rests on.
+
+The rules are fixed here: level is within 5 % of the best, far behind is half as much again, a long tail five times the
+shortest. A model about which the cells say nothing in its favour is told so.
+"""
+
+from versus.model_analysis import CPU, LEVEL, MEMORY, SPEED, TAIL, Metric, behind, best_of, serves_all
+
+FAR_BEHIND = 1.5
+LONG_TAIL = 5.0
+HEAVY = 5.0
+SPOKEN = 3  # situations named in one sentence
+PRAISE = ((SPEED, "Fastest, or level with the fastest"), (CPU, "Least server CPU per request, or level"),
+          (TAIL, "Shortest p99, or level"), (MEMORY, "Least memory, or level"))
+BLAME = ((SPEED, FAR_BEHIND, "Fewer requests"), (CPU, FAR_BEHIND, "More server CPU"),
+         (TAIL, LONG_TAIL, "A longer p99"), (MEMORY, HEAVY, "More memory"))
+SHARED = " (a page that its processes share counts in each)"
+
+
+class _Situations:
+    """The rows of a grid by situation, and the best of each."""
+
+    def __init__(self, experiment: dict):
+        self.cells = experiment["cells"]
+        self._rows = {(row["cell"], row["contender"]): row for row in experiment["rows"]}
+        self._best = {(cell["name"], metric.key): best_of([row for row in experiment["rows"]
+                                                           if row["cell"] == cell["name"]], metric)
+                      for cell in self.cells for metric in (SPEED, CPU, TAIL, MEMORY)}
+
+    def row(self, cell: dict, name: str) -> dict | None:
+        return self._rows.get((cell["name"], name))
+
+    def best(self, cell: dict, metric: Metric) -> dict | None:
+        return self._best[cell["name"], metric.key]
+
+    def times(self, name: str, metric: Metric) -> list[tuple[float, dict]]:
+        """How many times worse than the best it is, by situation, nearest first."""
+        found = [(times, cell) for cell in self.cells if (row := self.row(cell, name))
+                 and (times := behind(row, self.best(cell, metric), metric)) is not None]
+        return sorted(found, key=lambda entry: entry[0])
+
+
+def _figure(at: _Situations, cell: dict, name: str, metric: Metric) -> str:
+    return metric.shown(at.row(cell, name)[metric.key])
+
+
+def _listed(entries: list[str]) -> str:
+    more = len(entries) - SPOKEN
+    return "; ".join(entries[:SPOKEN]) + (f"; and {more} more" if more > 0 else "")
+
+
+def _against(at: _Situations, cell: dict, name: str, metric: Metric, times: float) -> str:
+    best = at.best(cell, metric)
+    return (f"{cell['title']}: {times:.1f} times worse, {_figure(at, cell, name, metric)} against "
+            f"{metric.shown(best[metric.key])} of {best['contender']}")
+
+
+def reasons_for(at: _Situations, name: str) -> list[str]:
+    found = []
+    for metric, words in PRAISE:
+        level = [f"{cell['title']} ({_figure(at, cell, name, metric)})" for times, cell in at.times(name, metric)
+                 if times <= LEVEL]
+        if level:
+            found.append(f"{words}: {_listed(level)}.")
+    for times, cell in at.times(name, SPEED):
+        if cell.get("work_kind") == "sleep" and cell.get("work") and LEVEL < times <= 2.0:
+            found.append(f"Requests that sleep {cell['work']} overlap: {_figure(at, cell, name, SPEED)}, "
+                         f"{1 / times:.2f} of the most.")
+    nearest = at.times(name, SPEED)
+    if not found and nearest:
+        times, cell = nearest[0]
+        found.append(f"Nowhere here within {(LEVEL - 1) * 100:.0f} % of the best; it comes nearest in {cell['title']}: "
+                     f"{_figure(at, cell, name, SPEED)}, {1 / times:.2f} of the most.")
+    return found or ["No situation here speaks for it: in none did it serve all connections."]
+
+
+def _few_served(at: _Situations, name: str) -> list[str]:
+    few = [f"{row['served']} of {row['asked']} ({cell['title']})" for cell in at.cells
+           if (row := at.row(cell, name)) and not serves_all(row)]
+    return [f"Connections beyond what it serves at a time wait for ever: served {_listed(few)}."] if few else []
+
+
+def reasons_against(at: _Situations, name: str, contender: dict) -> list[str]:
+    found = _few_served(at, name)
+    for metric, bound, words in BLAME:
+        far = [_against(at, cell, name, metric, times) for times, cell in reversed(at.times(name, metric))
+               if times > bound]
+        if far:
+            shared = SHARED if metric is MEMORY and contender.get("processes") else ""
+            found.append(f"{words}{shared}: {_listed(far)}.")
+    unfit = [f"{cell['title']}: {cell['unfit'][name]}" for cell in at.cells if name in cell["unfit"]
+             and not cell["rated"]]
+    if unfit:
+        found.append(f"Not run: {_listed(unfit)}.")
+    if contender.get("times_out") is False:
+        found.append("A client that stops within a frame keeps its place: it closes no slow ones (peal model list).")
+    return found or ["Nothing here speaks against it."]
+
+
+def advice(experiment: dict) -> list[dict]:
+    """Of every model that ran, and each of its variants: the sentences for it and against it."""
+    at = _Situations(experiment)
+    ran = {row["contender"] for row in experiment["rows"]}
+    return [{"contender": contender["name"], "for": reasons_for(at, contender["name"]),
+             "against": reasons_against(at, contender["name"], contender)}
+            for contender in experiment["contenders"] if contender["name"] in ran]

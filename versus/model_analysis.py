@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a model did in a situation, a row each; and who is best in it. Pure: from results to plain data.
+
+Medians over the blocks; percentiles from histograms merged over them. What could not be known is None, never 0.
+"""
+
+import statistics
+from dataclasses import dataclass
+
+from versus import gates, hdr
+from versus.analysis import chosen_runs
+from versus.experiments import CLOSED, RATE
+
+PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+LEVEL = 1.05  # within this of the best: level with it
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A figure of a row: where it stands, how it is called, whether less of it is better, how it is shown."""
+
+    key: str
+    words: str
+    less: bool
+    unit: str
+    scale: float = 1.0
+    digits: int = 1
+
+    def shown(self, value: float | None) -> str:
+        if value is None:
+            return "-"
+        scaled = value * self.scale
+        digits = self.digits if scaled < 100 else 0
+        return f"{scaled:,.{digits}f}{self.unit}"
+
+
+SPEED = Metric("messages_per_s", "requests a second", False, "/s", digits=0)
+CPU = Metric("server_us", "server CPU per request", True, " µs", digits=2)
+TAIL = Metric("p99_us", "p99 latency", True, " µs")
+MEMORY = Metric("rss_bytes", "memory", True, " MiB", 1 / 2**20)
+METRICS = (SPEED, CPU, TAIL, MEMORY)
+
+
+def mode_of(cell: dict) -> str:
+    """The one mode a situation's rows are of."""
+    return CLOSED if CLOSED in cell["modes"] else RATE
+
+
+def rows(experiment: dict) -> list[dict]:
+    """A row for each contender in each cell it ran in; `experiment` is what results_of() has so far."""
+    found = []
+    for cell in experiment["cells"]:
+        for contender in (c for c in experiment["contenders"] if c["shown"]):
+            runs = list(chosen_runs(experiment["runs"], cell["name"], mode_of(cell), contender["name"]).values())
+            if runs:
+                found.append(_row(cell, contender["name"], runs))
+            elif _unserved(experiment["runs"], cell["name"], contender["name"]):
+                found.append(_nothing(cell, contender["name"]))
+    return found
+
+
+def _unserved(runs: list[dict], cell: str, name: str) -> bool:
+    return any(run["status"] == gates.UNSERVED for run in runs if (run["cell"], run["contender"]) == (cell, name))
+
+
+def _nothing(cell: dict, name: str) -> dict:
+    """The row of who by its nature answered nobody."""
+    keys = ("messages_per_s", "server_us", "switches", "rss_bytes", *(f"{p}_us" for p in PERCENTILES))
+    return {"cell": cell["name"], "contender": name, "runs": 0, "asked": cell["connections"], "served": 0, "failed": 0,
+            "at_rate": False, "lower_bound": False, "known": []} | dict.fromkeys(keys)
+
+
+def _row(cell: dict, name: str, runs: list[dict]) -> dict:
+    figures = [run["figures"] for run in runs]
+
+    def middle(key: str) -> float:
+        return statistics.median(figure[key] for figure in figures)
+
+    merged = hdr.merged([figure["latency_hdr"] for figure in figures])
+    values = dict(zip(PERCENTILES, merged.percentiles(list(PERCENTILES.values()))))
+    cpu = middle("server_cpu_ns")
+    return {
+        "cell": cell["name"], "contender": name, "runs": len(runs), "asked": cell["connections"],
+        "at_rate": mode_of(cell) == RATE,
+        "served": round(middle("served")),
+        "messages_per_s": middle("messages_per_s"),
+        "server_us": cpu / 1e3 if cpu else None,
+        "switches": middle("switches") if cpu else None,  # of children that ended they are not known either
+        "rss_bytes": middle("server_rss_bytes"),
+        "failed": sum(figure["failed"] for figure in figures),
+        "lower_bound": any(gate["name"] == "generator" for run in runs for gate in run["gates"]),
+        "known": [p for p, percent in PERCENTILES.items() if merged.known(percent)],
+    } | {f"{p}_us": value / 1e3 for p, value in values.items()}
+
+
+def serves_all(row: dict) -> bool:
+    """Whether the figures are those of the situation, not of the few connections that were served."""
+    return row["served"] >= row["asked"]
+
+
+def best_of(rows_: list[dict], metric: Metric) -> dict | None:
+    """The best row of a situation by `metric`, of those that served everybody."""
+    known = [row for row in rows_ if row[metric.key] is not None and serves_all(row)
+             and not (metric is SPEED and row["at_rate"])]  # all are as fast there as they are asked to be
+    if not known:
+        return None
+    return (min if metric.less else max)(known, key=lambda row: row[metric.key])
+
+
+def behind(row: dict, best: dict | None, metric: Metric) -> float | None:
+    """How many times worse than the best: 1 is the best itself. None where that cannot be said of the row."""
+    if best is None or row[metric.key] is None or not best[metric.key] or not row[metric.key] or not serves_all(row):
+        return None
+    ratio = row[metric.key] / best[metric.key]
+    return ratio if metric.less else 1.0 / ratio
+
+
+def winners(experiment: dict) -> list[dict]:
+    """Of each situation and metric the best, and who is level with it."""
+    found = []
+    for cell in experiment["cells"]:
+        here = [row for row in experiment["rows"] if row["cell"] == cell["name"]]
+        entries = []
+        for metric in METRICS:
+            best = best_of(here, metric)
+            level = [row["contender"] for row in here if row is not best
+                     and (times := behind(row, best, metric)) is not None and times <= LEVEL]
+            entries.append({"metric": metric.words, "best": best["contender"] if best else "",
+                            "value": metric.shown(best[metric.key]) if best else "-", "level": level})
+        found.append({"cell": cell["name"], "title": cell["title"], "entries": entries})
+    return found

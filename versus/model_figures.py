@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The heat map of experiment 5: model by situation, each field how far behind the best of its situation it is."""
+
+import math
+
+from matplotlib.patches import Rectangle
+
+from versus import figures
+from versus.experiments import CLOSED
+from versus.model_analysis import SPEED, Metric, behind, best_of
+
+ROW_IN = 0.215
+HEAD_IN = 1.5
+FAR = 10.0  # ten times behind is as pale as it gets
+STRONGEST = 0.5  # the opacity of the best: text stays readable on it in both themes
+
+
+def cells_of(experiment: dict, metric: Metric) -> list[dict]:
+    """The situations the figure can differ in: at a fixed rate all are as fast as they are asked to be."""
+    return [cell for cell in experiment["cells"] if metric is not SPEED or CLOSED in cell["modes"]]
+
+
+def heat_rows(experiment: dict, metric: Metric) -> list[dict]:
+    """A row a model: per situation {text, times}; times is None where nothing can be compared."""
+    by_place = {(row["cell"], row["contender"]): row for row in experiment["rows"]}
+    best = {cell["name"]: best_of([row for row in experiment["rows"] if row["cell"] == cell["name"]], metric)
+            for cell in cells_of(experiment, metric)}
+    found = []
+    for name in (contender["name"] for contender in experiment["contenders"] if contender["shown"]):
+        fields = [_field(by_place.get((cell["name"], name)), best[cell["name"]], metric, name in cell["unfit"])
+                  for cell in cells_of(experiment, metric)]
+        if any(field["text"] for field in fields):
+            found.append({"contender": name, "fields": fields})
+    return found
+
+
+def _field(row: dict | None, best: dict | None, metric: Metric, unfit: bool) -> dict:
+    if row is None:
+        return {"text": "-" if unfit else "", "times": None, "value": ""}
+    value = metric.shown(row[metric.key])
+    if row["served"] < row["asked"]:
+        return {"text": f"{row['served']}/{row['asked']}", "times": None, "value": value}
+    times = behind(row, best, metric)
+    if times is None:
+        return {"text": "?", "times": None, "value": value}
+    digits = 2 if times < 10 else 1 if times < 100 else 0
+    return {"text": f"{times:,.{digits}f}", "times": times, "value": value}
+
+
+def strength(times: float) -> float:
+    """1 for the best, 0 from FAR on."""
+    return 1.0 - min(1.0, math.log(times) / math.log(FAR))
+
+
+def heat_map(experiment: dict, metric: Metric) -> str:
+    """The fields as an <svg>: 1.0 is the best of its column; k/n: so many of the connections were served."""
+    rows = heat_rows(experiment, metric)
+    if not rows:
+        return ""
+    columns = [cell["name"] for cell in cells_of(experiment, metric)]
+    figure, axes = figures._axes(HEAD_IN + ROW_IN * len(rows))
+    for down, row in enumerate(rows):
+        for across, field in enumerate(row["fields"]):
+            shown = 0.0 if field["times"] is None else STRONGEST * strength(field["times"])
+            axes.add_patch(Rectangle((across - 0.48, down - 0.46), 0.96, 0.92, facecolor=figures.SERIES[0],
+                                     alpha=shown, linewidth=0))
+            axes.annotate(field["text"], (across, down), ha="center", va="center",
+                          fontsize=7.5 if len(field["text"]) < 6 or len(columns) < 9 else 5.6,
+                          color=figures.INK if field["times"] is not None else figures.MUTED)
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.xaxis.tick_top()
+    axes.set_xticks(range(len(columns)), columns, rotation=35, ha="left", fontsize=8)
+    axes.set_yticks(range(len(rows)), [row["contender"] for row in rows], fontsize=7.8)
+    axes.tick_params(length=0)
+    return figures._inline(figure, f"Heat map: {metric.words}, model by situation")

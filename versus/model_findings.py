@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each published finding about the concurrency models held against this run.
+
+Each is a ratio of one figure, subject / rival, in the published load it was made with. The rules are fixed here,
+beforehand, and judge as findings.py does: the whole interval of a ratio paired by block, over at least six blocks.
+Where a finding speaks of several rivals, each by itself must bear it out, and one that contradicts refutes it.
+"""
+
+import math
+import zlib
+from dataclasses import asdict, dataclass, replace
+
+from versus import hdr, stats
+from versus import model_plans as plan
+from versus.analysis import chosen_runs
+from versus.experiments import CLOSED
+from versus.findings import CONFIRMED, EQUAL, FEWEST_BLOCKS, LEVEL, NOT_HERE, REFUTED, Finding, Side, ratio, within
+
+NUMBER = 5
+MORE = (1.0, math.inf)
+LESS = (0.0, 1.0)
+SAME = (1 / LEVEL, LEVEL)
+NO_CHANGE = (1 / EQUAL, EQUAL)
+A_LITTLE = (1.0, 1.25)
+NOT_FASTER = (0.0, EQUAL)
+SPEED, CPU = "messages_per_s", "server_cpu_ns"
+WORDS = {SPEED: "requests/s", CPU: "server CPU per request", "p50": "p50", "p95": "p95", "p999": "p99.9"}
+PERCENTILES = {"p50": 50.0, "p95": 95.0, "p999": 99.9}
+PUBLISHED_PER_S = 220_000
+
+SINGLE = "blocking_single"
+PER_PROCESS, PER_THREAD = "blocking_process_per_connection", "blocking_thread_per_connection"
+PROCESS_POOL_1, PROCESS_POOL_2 = "blocking_process_pool_one_listener", "blocking_process_pool_own_listeners"
+THREAD_POOL = "blocking_thread_pool_own_listeners"
+ALL_POOLS = (PROCESS_POOL_1, PROCESS_POOL_2, THREAD_POOL)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A finding: subject / each rival of `figure` lies in `bounds`, in one cell of the published loads."""
+
+    sentence: str
+    cell: str
+    subject: str
+    rivals: tuple[str, ...]
+    bounds: tuple[float, float]
+    figure: str = SPEED
+
+
+def _rules() -> list[Rule]:
+    simple, edge, reply = plan.SIMPLE_LOAD.name, plan.EDGE_LOAD.name, plan.REPLY_LOAD.name
+    long, short = plan.POOL_LONG.name, plan.POOL_SHORT.name
+    rules = [
+        Rule("A single process is the slowest of the simple models", simple, SINGLE,
+             (PER_PROCESS, PER_THREAD, *ALL_POOLS, "blocking_leader_follower"), LESS),
+        Rule("A process per connection is faster than a single one", simple, PER_PROCESS, (SINGLE,), MORE),
+        Rule("A thread per connection is faster than a single process", simple, PER_THREAD, (SINGLE,), MORE),
+        Rule("... with a high p50", simple, PER_THREAD, ALL_POOLS, MORE, "p50"),
+        Rule("... and p95", simple, PER_THREAD, ALL_POOLS, MORE, "p95"),
+        Rule("A process pool is faster still than a process per connection", simple, PROCESS_POOL_1, (PER_PROCESS,),
+             MORE),
+        Rule("A thread pool is faster still than a thread per connection", simple, THREAD_POOL, (PER_THREAD,), MORE),
+        Rule("A pool with a listener per worker is a little faster than one with a shared listener", simple,
+             PROCESS_POOL_2, (PROCESS_POOL_1,), A_LITTLE),
+        Rule("... with the worse p99.9", simple, PROCESS_POOL_2, (PROCESS_POOL_1,), MORE, "p999"),
+        Rule("The thread pool is as fast as the process pool with a listener per worker", simple, THREAD_POOL,
+             (PROCESS_POOL_2,), SAME),
+        Rule("Leader/follower is as fast as the process pool with a shared listener", simple,
+             "blocking_leader_follower", (PROCESS_POOL_1,), SAME),
+        Rule("select, poll and epoll as a trigger alone are as fast as a single process: select", simple,
+             "trigger_select", (SINGLE,), SAME),
+        Rule("... poll", simple, "trigger_poll", (SINGLE,), SAME),
+        Rule("... epoll", simple, "trigger_epoll", (SINGLE,), SAME),
+        Rule("select is slower than poll and epoll (published at 2,000 connections; here at as many as fit)",
+             plan.SELECT_LOAD.name, "reactor_select", ("reactor_poll", "reactor_epoll"), LESS),
+        Rule("poll is as fast as epoll at 2,000 connections", plan.POLLER_LOAD.name, "reactor_poll",
+             ("reactor_epoll",), SAME),
+        Rule("poll is slower than epoll at many more (published at 4 x 8,000; here at as many as fit)",
+             plan.MOST_LOAD.name, "reactor_poll", ("reactor_epoll",), LESS),
+        Rule("Edge-triggered is not faster than level-triggered", edge, "reactor_epoll_edge", ("reactor_epoll",),
+             NOT_FASTER),
+        Rule("Coroutines cost a little latency", edge, "coroutine_stackful", ("reactor_epoll",), A_LITTLE, "p50"),
+        Rule("Writing first beats asking for writability first by 4 %", plan.WRITE_LOAD.name, "reactor_epoll",
+             ("reactor_epoll+epollout",), (1.04, math.inf)),
+        Rule("Workers that write beat handing back to the I/O thread by 25 %: unbounded queue", reply,
+             "half_sync_unbounded_queue", ("half_sync_unbounded_queue+io",), (1.25, math.inf)),
+        Rule("... bounded queue", reply, "half_sync_bounded_queue", ("half_sync_bounded_queue+io",),
+             (1.25, math.inf)),
+        Rule("Waiting for the first readable event before handing over changes almost nothing: long connections",
+             plan.WAIT_LOADS[0].name, "main_sub_threads+wait", ("main_sub_threads",), NO_CHANGE),
+        Rule("... short connections", plan.WAIT_LOADS[1].name, "main_sub_threads+wait", ("main_sub_threads",),
+             NO_CHANGE),
+        Rule("A dynamic timeout gains 14 % with many events", plan.DYNAMIC_LOAD.name, "coroutine_stackful+dynamic",
+             ("coroutine_stackful",), (1.14, math.inf)),
+        Rule("With long connections main and sub reactors in processes win", long, "main_sub_processes",
+             ("reactor_thread_pool", "coroutine_process_pool", "main_sub_threads"), MORE),
+        Rule("... the thread pool of reactors is second, the process pool of coroutines third", long,
+             "reactor_thread_pool", ("coroutine_process_pool",), MORE),
+        Rule("With short connections processes beat threads: main and sub reactors", short, "main_sub_processes",
+             ("main_sub_threads",), MORE),
+        Rule("... a process pool of coroutines and a thread pool of reactors", short, "coroutine_process_pool",
+             ("reactor_thread_pool",), MORE),
+        Rule("libio: a queue per worker is faster than one that all share (published: part of a doubling)",
+             plan.QUEUE_LOAD.name, "libio_accept_thread", ("libio_accept_thread+one_queue",), MORE),
+    ]
+    return rules
+
+
+RULES = tuple(_rules())
+
+
+def _percentile(experiment: dict, cell: str, name: str, percent: float) -> dict[int, float]:
+    """A percentile by block, where enough lies above it."""
+    runs = chosen_runs(experiment["runs"], cell, CLOSED, name)
+    found = {block: hdr.decode(run["figures"]["latency_hdr"]) for block, run in runs.items()
+             if run["figures"]["latency_hdr"]}
+    return {block: histogram.percentiles([percent])[0] for block, histogram in found.items()
+            if histogram.known(percent)}
+
+
+def pair_of(experiment: dict, rule: Rule, rival: str) -> stats.Pair:
+    if rule.figure in (SPEED, CPU):
+        return ratio(experiment, Side(rule.subject, (rule.cell,)), Side(rival, (rule.cell,)), rule.figure)
+    percent = PERCENTILES[rule.figure]
+    salt = zlib.crc32(f"{rule.cell}/{rule.subject}/{rival}/{rule.figure}".encode())
+    return stats.compare(_percentile(experiment, rule.cell, rule.subject, percent),
+                         _percentile(experiment, rule.cell, rival, percent), salt)
+
+
+def _row(experiment: dict, cell: str, name: str) -> dict | None:
+    return next((row for row in experiment["rows"] if (row["cell"], row["contender"]) == (cell, name)), None)
+
+
+def _bounded(experiment: dict, cell: str, name: str) -> bool:
+    row = _row(experiment, cell, name)
+    return row is not None and row["lower_bound"]
+
+
+def _judged(experiment: dict, rule: Rule, rival: str) -> tuple[str, str]:
+    """(verdict, figure) of one rival; what a generator that filled its core could turn over is no verdict."""
+    pair = pair_of(experiment, rule, rival)
+    what = f"{WORDS[rule.figure]}, {rule.subject} / {rival}"
+    if not pair.blocks:
+        return NOT_HERE, f"{what}: one of the two has no such figure here"
+    if pair.blocks < FEWEST_BLOCKS:
+        return NOT_HERE, f"{what}: {pair.ratio:.2f} over {pair.blocks} blocks: too few, {FEWEST_BLOCKS} are needed"
+    verdict = within(pair, *rule.bounds)
+    figure = f"{what}: {pair.ratio:.2f} ({pair.low:.2f} to {pair.high:.2f}), {pair.blocks} blocks"
+    if verdict == NOT_HERE:
+        return verdict, figure + "; the interval holds the bound"
+    full = [name for name in (rule.subject, rival) if _bounded(experiment, rule.cell, name)]
+    if rule.figure == SPEED and _could_turn(verdict, pair, rule.bounds, rule.subject in full, rival in full):
+        return NOT_HERE, f"{figure}; but the generator's core filled first with {' and '.join(full)}"
+    return verdict, figure
+
+
+def _could_turn(verdict: str, pair: stats.Pair, bounds: tuple[float, float], subject: bool, rival: bool) -> bool:
+    """Whether the verdict could be another if a bounded side were faster: a subject makes the ratio rise, a rival
+    makes it fall."""
+    least, most = bounds
+    rises = most < math.inf if verdict == CONFIRMED else pair.high < least
+    falls = least > 0.0 if verdict == CONFIRMED else pair.low > most
+    return (subject and rises) or (rival and falls)
+
+
+def _together(verdicts: list[str]) -> str:
+    if REFUTED in verdicts:
+        return REFUTED
+    return CONFIRMED if set(verdicts) == {CONFIRMED} else NOT_HERE
+
+
+def finding(experiment: dict | None, rule: Rule) -> Finding:
+    """The rule's verdict; of several rivals the figure names the one that decides."""
+    if experiment is None or rule.cell not in [cell["name"] for cell in experiment["cells"]]:
+        return Finding(NUMBER, rule.sentence, NOT_HERE, "the published loads belong to the full plan")
+    judged = [_judged(experiment, rule, rival) for rival in rule.rivals]
+    verdict = _together([each for each, _ in judged])
+    deciding = next(figure for each, figure in judged if each == verdict) if verdict != CONFIRMED else \
+        "; ".join(figure for _, figure in judged)
+    return Finding(NUMBER, rule.sentence, verdict, deciding)
+
+
+def _one_reactor(experiment: dict | None) -> Finding:
+    sentence = "A single epoll reactor serves 220,000 requests a second at 1 KiB"
+    cell = plan.SINGLE_LOAD.name
+    runs = chosen_runs(experiment["runs"], cell, CLOSED, "reactor_epoll") if experiment else {}
+    values = {block: run["figures"][SPEED] for block, run in runs.items()}
+    pair = stats.compare(values, dict.fromkeys(values, float(PUBLISHED_PER_S)), NUMBER)
+    if pair.blocks < FEWEST_BLOCKS:
+        return Finding(NUMBER, sentence, NOT_HERE, "the published loads belong to the full plan" if not pair.blocks else
+                       f"{pair.blocks} blocks: too few, {FEWEST_BLOCKS} are needed")
+    low, middle, high = (value * PUBLISHED_PER_S for value in (pair.low, pair.ratio, pair.high))
+    figure = f"{middle:,.0f}/s ({low:,.0f} to {high:,.0f}), {pair.blocks} blocks, on this machine"
+    verdict = within(pair, *MORE)
+    if verdict == REFUTED and _bounded(experiment, cell, "reactor_epoll"):
+        return Finding(NUMBER, sentence, NOT_HERE, figure + "; but the generator's core filled first")
+    return Finding(NUMBER, sentence, verdict, figure)
+
+
+def of(results: dict) -> list[dict]:
+    """Every published finding of experiment 5, as plain data."""
+    experiment = next((each for each in results["experiments"] if each["name"] == plan.HISTORIC), None)
+    found = [finding(experiment, rule) for rule in RULES] + [_one_reactor(experiment)]
+    for number, each in enumerate(found):  # a row stands by itself wherever it is quoted
+        if each.sentence.startswith("..."):
+            found[number] = replace(each, sentence=_head(found, number) + each.sentence)
+    return [asdict(each) for each in found]
+
+
+def _head(found: list[Finding], number: int) -> str:
+    before = next(each.sentence for each in reversed(found[:number]) if not each.sentence.startswith("..."))
+    return before.partition(": ")[0].partition(" ...")[0] + " "

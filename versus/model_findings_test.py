@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each published finding about the models comes out both ways on made-up runs, and says what it lacks otherwise."""
+
+import random
+
+import pytest
+
+from versus import model_findings, model_plans, model_roster
+from versus.findings import CONFIRMED, NOT_HERE, REFUTED
+from versus.model_findings import PERCENTILES, RULES
+
+BLOCKS = 8
+
+
+class Made:
+    """A published-loads experiment whose runs have the speeds given: {(cell, contender): requests/s}, within 1 %, and
+    that of `swinging` in every other block above and below it by a tenth."""
+
+    def __init__(self, speeds, blocks=BLOCKS, full=(), swinging=""):
+        noise = random.Random(3)
+
+        def factor(who, block):
+            return 1.0 + 0.1 * (-1) ** block if who == swinging else noise.uniform(0.99, 1.01)
+
+        cells = {cell for cell, _ in speeds}
+        self.experiment = {
+            "name": model_plans.HISTORIC, "cells": [{"name": cell} for cell in cells],
+            "rows": [{"cell": cell, "contender": who, "lower_bound": who in full} for cell, who in speeds],
+            "runs": [{"cell": cell, "mode": "closed", "contender": who, "block": block, "status": "ok",
+                      "figures": {"messages_per_s": speed * factor(who, block), "latency_hdr": "",
+                                  "server_cpu_ns": 1e9 / speed}}
+                     for (cell, who), speed in speeds.items() for block in range(blocks)]}
+
+    def found(self):
+        return model_findings.of({"experiments": [self.experiment]})
+
+
+def of_rule(rule, ratio, **more):
+    """The finding of `rule` where subject / each rival is `ratio`."""
+    speeds = {(rule.cell, rival): 1000.0 for rival in rule.rivals} | {(rule.cell, rule.subject): 1000.0 * ratio}
+    return model_findings.finding(Made(speeds, **more).experiment, rule)
+
+
+SPEED_RULES = [rule for rule in RULES if rule.figure == "messages_per_s"]
+
+
+def sides(bounds):
+    """A ratio within the bounds, one out of them, and one on the bound."""
+    least, most = bounds
+    if least == 0.0:
+        return 0.5 * most, 2.0 * most, most
+    inside = 2.0 * least if most > 1e6 else (least * most) ** 0.5
+    return inside, 0.5 * least, least
+
+
+@pytest.mark.parametrize("rule", SPEED_RULES, ids=lambda rule: f"{rule.cell}:{rule.sentence}"[:60])
+def test_every_rule_is_confirmed_and_refuted_and_left_open(rule):
+    inside, outside, edge = sides(rule.bounds)
+    assert of_rule(rule, inside).verdict == CONFIRMED
+    assert of_rule(rule, outside).verdict == REFUTED
+    open_ = of_rule(rule, edge, swinging=rule.subject)
+    assert open_.verdict == NOT_HERE and "the interval holds the bound" in open_.figure
+
+
+def test_latency_rules_read_the_histograms(monkeypatch):
+    rule = next(rule for rule in RULES if rule.figure == "p50")
+    speeds = {(rule.cell, name): 1.0 for name in (rule.subject, *rule.rivals)}
+    experiment = Made(speeds).experiment
+
+    def percentiles(_, cell, name, percent):
+        assert cell == rule.cell and percent == PERCENTILES["p50"]
+        return {block: (3.0 if name == rule.subject else 1.0) * (1 + block / 1000) for block in range(BLOCKS)}
+
+    monkeypatch.setattr(model_findings, "_percentile", percentiles)
+    assert model_findings.finding(experiment, rule).verdict == CONFIRMED
+
+
+def test_a_percentile_with_too_little_above_it_is_none():
+    rule = next(rule for rule in RULES if rule.figure == "p999")
+    experiment = Made({(rule.cell, name): 1.0 for name in (rule.subject, *rule.rivals)}).experiment
+    found = model_findings.finding(experiment, rule)
+    assert found.verdict == NOT_HERE and "no such figure here" in found.figure
+
+
+def test_of_several_rivals_one_can_refute():
+    rule = next(rule for rule in RULES if "slowest of the simple" in rule.sentence)
+    speeds = {(rule.cell, rule.subject): 1000.0} | {(rule.cell, rival): 2000.0 for rival in rule.rivals}
+    assert model_findings.finding(Made(speeds).experiment, rule).verdict == CONFIRMED
+    speeds[rule.cell, rule.rivals[2]] = 500.0
+    found = model_findings.finding(Made(speeds).experiment, rule)
+    assert found.verdict == REFUTED and rule.rivals[2] in found.figure
+
+
+def test_what_a_full_generator_could_turn_over_is_no_verdict():
+    rule = next(rule for rule in RULES if "Writing first" in rule.sentence)
+    rival = rule.rivals[0]
+    assert of_rule(rule, 1.5, full=(rule.subject,)).verdict == CONFIRMED, "the subject may be faster still"
+    assert of_rule(rule, 1.5, full=(rival,)).verdict == NOT_HERE
+    assert of_rule(rule, 0.9, full=(rival,)).verdict == REFUTED
+    found = of_rule(rule, 0.9, full=(rule.subject,))
+    assert found.verdict == NOT_HERE and f"filled first with {rule.subject}" in found.figure
+
+
+def test_too_few_blocks_judge_nothing():
+    found = of_rule(SPEED_RULES[0], 0.5, blocks=5)
+    assert found.verdict == NOT_HERE and "5 blocks: too few, 6 are needed" in found.figure
+
+
+@pytest.mark.parametrize("speed, full, expected", [
+    (300_000.0, (), CONFIRMED), (100_000.0, (), REFUTED), (100_000.0, ("reactor_epoll",), NOT_HERE),
+    (300_000.0, ("reactor_epoll",), CONFIRMED)])
+def test_a_single_reactor_is_held_against_what_was_published(speed, full, expected):
+    found = Made({(model_plans.SINGLE_LOAD.name, "reactor_epoll"): speed}, full=full).found()
+    row = next(row for row in found if "220,000" in row["sentence"])
+    assert row["verdict"] == expected and "/s (" in row["figure"]
+
+
+def test_without_the_published_loads_nothing_is_judged():
+    rows = model_findings.of({"experiments": []})
+    assert {row["verdict"] for row in rows} == {NOT_HERE} and len(rows) == len(RULES) + 1
+    assert all("belong to the full plan" in row["figure"] and row["experiment"] == 5 for row in rows)
+
+
+def test_a_sentence_stands_by_itself():
+    rows = model_findings.of({"experiments": []})
+    assert all(not row["sentence"].startswith("...") for row in rows)
+    assert any(row["sentence"].startswith("A thread per connection is faster") and row["sentence"].endswith("and p95")
+               for row in rows)
+
+
+def test_every_rule_is_about_rows_that_run_in_its_cell():
+    cells = {cell.name: cell for cell in model_plans.FULL_HISTORIC.cells}
+    for rule in RULES:
+        for name in (rule.subject, *rule.rivals):
+            assert model_roster.matching([name], cells[rule.cell].only), (rule.sentence, name)

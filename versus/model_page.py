@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The sections of experiment 5 on the page: heat maps, who wins where, when to choose which, and every situation."""
+
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from versus import model_figures, verdict
+from versus.experiments import CLOSED
+from versus.model_advice import advice
+from versus.model_analysis import METRICS, PERCENTILES, TAIL, Metric, winners
+from versus.model_plans import GRID
+
+TEMPLATE = "models.html.j2"
+BETTER = {True: "times the least of the situation", False: "times fewer than the most of the situation"}
+
+
+def _heat(experiment: dict, metric: Metric) -> dict:
+    return {"title": metric.words, "what": BETTER[metric.less], "cells": model_figures.cells_of(experiment, metric),
+            "plot": Markup(model_figures.heat_map(experiment, metric)),
+            "rows": model_figures.heat_rows(experiment, metric)}
+
+
+def _pair_beside(experiment: dict, cell: str, name: str) -> str:
+    """peal's server CPU over this row's, with its interval."""
+    for pair in experiment["pairs"]:
+        if (pair["cell"], pair["metric"], pair["rival"]) == (cell, "server_cpu", name):
+            return verdict.span(pair) if pair["blocks"] else ""
+    return ""
+
+
+def _failures(experiment: dict, cell: str, name: str) -> str:
+    """What a gate said of this row's runs, each once."""
+    said = [gate["sentence"] for run in experiment["runs"] for gate in run["gates"]
+            if (run["cell"], run["contender"]) == (cell, name) and run["status"] == "INVALID"]
+    return " ".join(dict.fromkeys(said))
+
+
+def _situation(experiment: dict, cell: dict) -> dict:
+    rows = [row | {"pair": _pair_beside(experiment, cell["name"], row["contender"])}
+            for row in experiment["rows"] if row["cell"] == cell["name"]]
+    rows.sort(key=lambda row: -(row["messages_per_s"] or 0.0) if row["served"] >= row["asked"] else 1.0)
+    named = {row["contender"] for row in rows}
+    lost = [f"{contender['name']}: {why}" for contender in experiment["contenders"] if contender["name"] not in named
+            and (why := _failures(experiment, cell["name"], contender["name"]))]
+    closed = CLOSED in cell["modes"]
+    return {**cell, "rows": rows, "lost": lost,
+            "how": "in a closed loop" if closed else f"at {cell['rate']:,.0f} requests/s, half of the slowest's most"}
+
+
+def _tail(row: dict, percentile: str) -> str:
+    return TAIL.shown(row[f"{percentile}_us"])
+
+
+def section(experiment: dict) -> str:
+    """The section's HTML, with headings from h3 on; `experiment` is one of results.json."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined)
+    shown = {metric.key: metric.shown for metric in METRICS}
+    environment.filters.update(tail=_tail)
+    is_grid = experiment["name"] == GRID
+    return environment.get_template(TEMPLATE).render(
+        e=experiment, shown=shown, percentiles=list(PERCENTILES), beside=bool(experiment["pairs"]),
+        models=[contender for contender in experiment["contenders"] if contender["shown"]],
+        heats=[_heat(experiment, metric) for metric in METRICS] if is_grid else [],
+        winners=winners(experiment), metrics=[metric.words for metric in METRICS],
+        advice=advice(experiment) if is_grid else [],
+        situations=[_situation(experiment, cell) for cell in experiment["cells"]])

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Experiment 5 as data: the situations every model is put into, the published loads, and the claim, declared before
+anything is measured.
+
+Everywhere a server that has several workers gets as many, and the generator is one thread; which CPUs they have is said
+of each situation. `models` is the grid; in it nothing is claimed, its figures are what "when to choose it" rests on.
+`model_claims` is the claim about peal, one loop against one loop, at a fixed rate. `historic` are the published loads.
+"""
+
+from dataclasses import replace
+
+from versus.echo_cell import LONG, ONE, EchoCell
+from versus.experiments import Claim, Experiment, Plan
+from versus.roster import MODEL
+
+GRID, CLAIMS, HISTORIC = "models", "model_claims", "historic"
+SUBJECT = "peal_callbacks+epoll"
+BAR = 1.05
+BEST = "the best hand-written epoll reactor"
+HAND_WRITTEN = ("reactor_epoll", "reactor_epoll_edge")
+ALL_HAND_WRITTEN = (*HAND_WRITTEN, "reactor_thread_pool", "libio_reactor")
+EACH_BESIDE_PEAL = ((SUBJECT, ("*",)),)
+NO_CLAIM = ("No claim was declared for this part: its figures are medians over the blocks, and what is within 5 % of "
+            "the best is called level with it.")
+
+# The situations of the quick grid; each shows something else.
+FEW, MANY = EchoCell(64, 100), EchoCell(64, 1000)
+SHORT = EchoCell(64, 100, ONE)
+SLEEPING = EchoCell(64, 64, work="1ms", work_kind="sleep")
+COMPUTING = EchoCell(64, 64, work="50us")
+MOSTLY_IDLE = EchoCell(64, 10, idle=990)
+
+QUICK_GRID = Experiment(
+    name=GRID,
+    title="Experiment 5: concurrency models",
+    cells=(FEW, MANY, SHORT, SLEEPING, MOSTLY_IDLE),
+    claims=(),
+    blocks=3,
+    warmup_s=0.05,
+    budget_s=240.0,
+    share=0.73,
+    trace_calls=False,
+    kind=MODEL,
+    unit="request",
+    grid=EACH_BESIDE_PEAL,
+    twin_of=SUBJECT,
+    note=NO_CLAIM,
+)
+
+
+def one_loop(cell: EchoCell) -> EchoCell:
+    """The same at a fixed rate, one loop against one loop; a single connection runs closed loop, as everywhere."""
+    alone = replace(cell, pool=1)
+    return alone if cell.connections == 1 else alone.at_a_rate()
+
+
+def claims_of(cells: tuple[EchoCell, ...], rivals: tuple[str, ...]) -> tuple[Claim, ...]:
+    return tuple(Claim(SUBJECT, BEST, cell.name, bar=BAR, best_of=rivals) for cell in cells)
+
+
+CLAIM_CELLS = tuple(map(one_loop, (FEW, MANY, EchoCell(4096, 100))))
+
+# Three claims need seven blocks (3 x 2^(1-7) = 0.047); with nine one may fall on the other side.
+QUICK_CLAIMS = replace(
+    QUICK_GRID,
+    name=CLAIMS,
+    title="Experiment 5: peal against the hand-written reactors",
+    cells=CLAIM_CELLS,
+    claims=claims_of(CLAIM_CELLS, HAND_WRITTEN),
+    blocks=9,
+    warmup_s=0.1,
+    share=0.27,
+    contenders=(SUBJECT, *HAND_WRITTEN),
+    note="",
+)
+
+# The claims first: what a run costs beside its length is known then, and the grid's many runs fit into the budget.
+QUICK = Plan("models", "Concurrency models, quick", (QUICK_CLAIMS, QUICK_GRID), budget_s=320.0, drum=False)
+
+FULL_CELLS = tuple(EchoCell(size, connections) for size in (64, 4096) for connections in (1, 100, 1000)) + (
+    SHORT, EchoCell(64, 100, 40), COMPUTING, SLEEPING, MOSTLY_IDLE)
+FULL_GRID = replace(
+    QUICK_GRID,
+    cells=FULL_CELLS + tuple(cell.at_a_rate() for cell in (FEW, MANY, SHORT)),
+    blocks=6,
+    warmup_s=0.1,
+    budget_s=None,
+    run_s=0.4,
+    calibration_rounds=1,
+)
+
+# Eleven claims need nine blocks (11 x 2^(1-9) = 0.043); with thirteen a few may fall on the other side.
+FULL_CLAIM_CELLS = tuple(map(one_loop, FULL_CELLS))
+FULL_CLAIMS = replace(
+    QUICK_CLAIMS,
+    cells=FULL_CLAIM_CELLS,
+    claims=claims_of(FULL_CLAIM_CELLS, ALL_HAND_WRITTEN),
+    blocks=13,
+    warmup_s=0.15,
+    budget_s=None,
+    run_s=0.7,
+    contenders=(SUBJECT, "peal_coroutines+epoll", *ALL_HAND_WRITTEN),
+)
+
+SIMPLE = ("blocking_*", "trigger_*")
+POLLERS = ("reactor_select", "reactor_poll", "reactor_epoll")
+LEVEL_EDGE_COROUTINE = ("reactor_epoll", "reactor_epoll+drain", "reactor_epoll_edge", "coroutine_stackful*",
+                        "coroutine_stackless")
+POOLS = ("reactor_thread_pool", "coroutine_process_pool*", "main_sub_*", "half_sync_*")
+ONE_AND_ONE = (("--io-threads", "1"), ("--workers", "1"))
+
+
+def published(label: str, threads: int, requests: int, size: int, clients: int, only: tuple[str, ...],
+              **more) -> EchoCell:
+    """A load as the historic tool was told it: clients a thread."""
+    return EchoCell(size, threads * clients, requests, client_threads=threads, only=only, label=label, **more)
+
+
+# threads, requests a connection, body, clients a thread. What the tool called its rate limit was never reached.
+SIMPLE_LOAD = published("simple models", 1, 40, 1024, 64, SIMPLE)
+SELECT_LOAD = published("pollers where select fits", 1, 40, 256, 950, POLLERS)
+POLLER_LOAD = published("pollers", 1, 40, 256, 2000, POLLERS)
+MOST_LOAD = published("pollers, many", 4, LONG, 512, 8000, POLLERS)
+EDGE_LOAD = published("level, edge, coroutine", 4, LONG, 4096, 250, LEVEL_EDGE_COROUTINE)
+WRITE_LOAD = published("write first", 4, LONG, 512, 250, ("reactor_epoll", "reactor_epoll+epollout"))
+REPLY_LOAD = published("who writes", 4, LONG, 4096, 250, ("half_sync_*",), options=ONE_AND_ONE)
+WAIT_LOADS = tuple(published("first event", 4, requests, 4096, 250, ("main_sub_threads*",), options=ONE_AND_ONE)
+                   for requests in (LONG, ONE))
+DYNAMIC_LOAD = published("dynamic timeout", 4, LONG, 4096, 1000, ("coroutine_stackful", "coroutine_stackful+dynamic"),
+                         options=(("--events", "2048"),))
+POOL_LONG, POOL_SHORT = (published("pools", 4, requests, 512, 500, POOLS) for requests in (LONG, ONE))
+SINGLE_LOAD = published("one reactor", 4, LONG, 1024, 250, ("reactor_epoll",))
+QUEUE_LOAD = published("accept thread", 4, ONE, 64, 25, ("libio_accept_thread*",))
+
+FULL_HISTORIC = replace(
+    FULL_GRID,
+    name=HISTORIC,
+    title="Experiment 5: the published loads",
+    cells=(SIMPLE_LOAD, SELECT_LOAD, POLLER_LOAD, MOST_LOAD, EDGE_LOAD, WRITE_LOAD, REPLY_LOAD, *WAIT_LOADS,
+           DYNAMIC_LOAD, POOL_LONG, POOL_SHORT, SINGLE_LOAD, QUEUE_LOAD),
+    blocks=8,
+    warmup_s=0.3,
+    run_s=1.0,
+    grid=(),
+    note="The published runs lasted 30 or 60 s (--run-seconds 60 does the same) and were limited to 200,000 or "
+         "1,000,000 requests a second and thread, which no run here comes near: they are closed loops.",
+)
+
+FULL = Plan("models-full", "Concurrency models, full", (FULL_CLAIMS, FULL_GRID, FULL_HISTORIC), drum=False)
+
+NAMES = (GRID, CLAIMS, HISTORIC)
+PLANS = (QUICK.name, FULL.name)

@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Experiment 5 as data and as runs: its rows, its situations, what a model by nature cannot do, and the whole way with
+programs that only pretend."""
+
+import json
+import os
+import signal
+import subprocess
+
+import pytest
+
+from versus import (
+    cli,
+    comparison,
+    counters,
+    fakes,
+    gates,
+    generator,
+    made_up,
+    model_plans,
+    model_roster,
+    stats,
+    terminal,
+)
+from versus.bars import bench, model_cost
+from versus.echo_cell import EchoCell
+from versus.experiments import CLOSED, RATE, check
+from versus.gates import Gate
+
+PLANS = (model_plans.QUICK, model_plans.FULL)
+RAN = ("blocking_single", "blocking_process_per_connection", "reactor_epoll", "reactor_epoll_edge",
+       "peal_callbacks+epoll", "peal_callbacks+uring")
+SHORT = ["--blocks", "2", "--run-seconds", "0.01"]
+
+
+def rows(everything=True):
+    return {row.name: row for row in made_up.model_contenders(everything)}
+
+
+def model(name, **more):
+    return {"name": name, "historic": "", "family": "f", "line": "a line", "serves": "many", "processes": False,
+            "times_out": True, "options": []} | more
+
+
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan.name)
+def test_the_plans_are_consistent(plan):
+    for experiment in plan.experiments:
+        check(experiment)
+        assert all(claim.best_of and claim.bar == 1.05 for claim in experiment.claims)
+    assert not plan.drum and (plan.budget_s is None) == (plan is model_plans.FULL)
+
+
+def test_the_full_claim_stands_in_every_situation_at_a_fixed_rate():
+    full = model_plans.FULL_CLAIMS
+    assert {claim.cell for claim in full.claims} == {cell.name for cell in full.cells}
+    assert {(c.size, c.connections, c.requests, c.work, c.idle) for c in full.cells} == {
+        (c.size, c.connections, c.requests, c.work, c.idle) for c in model_plans.FULL_CELLS}
+    assert all(cell.modes == ((CLOSED,) if cell.connections == 1 else (RATE,)) for cell in full.cells)
+
+
+def test_every_published_load_is_there_as_it_was_told_then():
+    told = {(c.client_threads, c.requests, c.size, c.connections // c.client_threads)
+            for c in model_plans.FULL_HISTORIC.cells}
+    assert {(1, 40, 1024, 64), (1, 40, 256, 2000), (4, 0, 512, 8000), (4, 0, 4096, 250), (4, 0, 512, 250),
+            (4, 1, 4096, 250), (4, 0, 4096, 1000), (4, 0, 512, 500), (4, 1, 512, 500)} <= told
+
+
+def test_what_does_not_fit_under_the_fd_limit_is_cut_and_said():
+    cell = model_plans.MOST_LOAD.fitted(20000)
+    assert cell.connections == 19872 and cell.connections % 4 == 0 and cell.name == model_plans.MOST_LOAD.name
+    assert "19,872 connections" in cell.title and "of 32,000 published" in cell.title
+    assert "--source-addresses" in cell.generator_words()
+    options = cli.parser().parse_args(["models", "--full"])
+    _, left = comparison.shaped(model_plans.FULL, options, 20000)
+    assert any("of 32,000 published" in line for line in left)
+    assert model_plans.FEW.fitted(20000) == model_plans.FEW
+
+
+def test_a_new_model_appears_by_itself():
+    found = model_roster.rows_of([model("brand_new", options=["--workers"])], "peal")
+    assert [row.name for row in found] == ["brand_new"]
+    assert found[0].for_cell(EchoCell(64, 100, pool=3))("127.0.0.1", 7) == [
+        "peal", "model", "run", "brand_new", "--listen", "127.0.0.1:7", "--workers", "3"]
+
+
+def test_variants_need_their_option():
+    with_it = model_roster.rows_of([model("main_sub_threads", options=["--wait-for-readable"])], "peal")
+    assert [row.name for row in with_it] == ["main_sub_threads", "main_sub_threads+wait"]
+    assert [row.name for row in model_roster.rows_of([model("main_sub_threads")], "peal")] == ["main_sub_threads"]
+    one = model_roster.rows_of([model("reactor_epoll", options=["--loop-accept"])], "peal", True)
+    assert [row.name for row in one] == ["reactor_epoll", "reactor_epoll+accept_one"]
+
+
+def test_a_row_is_told_what_it_takes_and_nothing_else():
+    words = rows()["half_sync_unbounded_queue+io"].for_cell(
+        EchoCell(64, 64, work="1ms", work_kind="sleep", options=(("--workers", "1"), ("--events", "9"))))("h", 1)
+    assert words[-6:] == ["--work", "1ms", "--work-kind", "sleep", "--workers", "1"] and "--events" not in words
+    assert words.count("--reply-by") == 1
+    peal = rows()["peal_callbacks+epoll"].for_cell(EchoCell(64, 64))("h", 1)
+    assert peal.count("--workers") == 1 and peal[peal.index("--workers") + 1] == "1"
+
+
+def test_what_a_model_cannot_do_is_known_beforehand():
+    table = rows()
+    assert table["blocking_single"].serves_at_once(model_plans.FEW) == 1
+    assert table["reactor_epoll"].serves_at_once(model_plans.FEW) == 100
+    pool = model_roster.rows_of([model("blocking_pool", serves="one a worker", options=["--workers"])], "peal")[0]
+    assert pool.serves_at_once(EchoCell(64, 100, pool=3)) == 3
+    assert table["reactor_select"].unfit_for(EchoCell(64, 2000)).startswith("select")
+    assert not table["reactor_select"].unfit_for(model_plans.MANY)
+    assert "at a time" in table["blocking_single"].unfit_for(model_plans.FEW.at_a_rate())
+    given = model_roster.Contender("mine", ("x", "{port}"), "", kind="model")
+    assert given.unfit_for(EchoCell(64, 1, work="1ms")) and not given.unfit_for(model_plans.FEW)
+
+
+def measured(**more):
+    return generator.parse(json.dumps(fakes.document(64, 100) | more))
+
+
+SERVED_ONE = {"connections": {"asked": 100, "open": 100, "served": 1}, "errors": {"no_answer": 99}}
+
+
+def test_connections_that_wait_for_ever_are_no_error_of_a_model_that_serves_one():
+    run = measured(**SERVED_ONE)
+    found = gates.of_measurement(run, CLOSED, 100) + [Gate("bytes", gates.INVALID, "x")]
+    assert gates.status(found) == gates.INVALID
+    assert gates.status(gates.excused(found, run, 1, 100)) == "ok"
+
+
+def test_another_error_of_such_a_model_stays_one():
+    run = measured(**(SERVED_ONE | {"errors": {"no_answer": 98, "reset": 1}}))
+    assert gates.status(gates.excused(gates.of_measurement(run, CLOSED, 100), run, 1, 100)) == gates.INVALID
+
+
+def test_who_answered_nobody_is_unserved_and_has_no_figures():
+    run = measured(connections={"asked": 100, "open": 100, "served": 0}, messages=0, errors={"no_answer": 100})
+    found = gates.excused(gates.of_measurement(run, CLOSED, 100), run, 1, 100)
+    assert gates.status(found) == gates.UNSERVED and "1 of 100" in found[0].sentence
+
+
+def test_a_server_whose_acceptor_ignores_its_children_is_known():
+    script = ("import os, signal\nif not os.fork():\n  signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+              "  print(flush=True); signal.pause()\nos.wait()")
+    for words, expected in ((script, True), (script.replace("SIG_IGN", "SIG_DFL"), False)):
+        with subprocess.Popen([fakes.PYTHON, "-c", words], stdout=subprocess.PIPE) as parent:
+            parent.stdout.readline()
+            tree = counters.descendants(parent.pid)
+            assert len(tree) == 2 and counters.forgets_children(parent.pid) is expected
+            os.kill(tree[1], signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    """A quick comparison of a few rows; what it left."""
+    folder = tmp_path_factory.mktemp("models")
+    bin_dir = fakes.make_bin(folder / "bin", ())
+    out = folder / "out"
+    only = ",".join(RAN)
+    words = ["models", "--bin", str(bin_dir), "--out", str(out), "--seed", "5", *SHORT, "--only", only,
+             "--experiments", f"{model_plans.GRID},{model_plans.CLAIMS}"]
+    assert cli.main(words) == cli.DONE
+    return words, out, json.loads((out / "results.json").read_text())
+
+
+def part(campaign, name):
+    return next(experiment for experiment in campaign[2]["experiments"] if experiment["name"] == name)
+
+
+def test_only_those_named_ran_and_the_twin(campaign):
+    ran = {run["contender"] for run in part(campaign, model_plans.GRID)["runs"]}
+    assert ran == {*RAN, "peal_callbacks+epoll-twin"}
+
+
+def test_an_engine_that_cannot_run_is_reported(campaign):
+    assert any(line.startswith("peal_callbacks+uring: The server did not start") and "forbidden" in line
+               for line in campaign[2]["left_out"])
+    text = (campaign[1] / "report.html").read_text()
+    assert "peal_callbacks+uring" in text
+    assert all(row["contender"] != "peal_callbacks+uring" for row in part(campaign, model_plans.GRID)["rows"])
+
+
+def test_a_blocking_model_is_said_to_have_served_one(campaign):
+    grid = part(campaign, model_plans.GRID)
+    found = {row["cell"]: row for row in grid["rows"] if row["contender"] == "blocking_single"}
+    assert (found["64Bx100"]["served"], found["64Bx100"]["asked"]) == (1, 100)
+    assert found["64Bx100-short"]["served"] == 100
+    assert all(run["status"] != gates.INVALID for run in grid["runs"] if run["contender"] == "blocking_single")
+    assert "1 of 100" in (campaign[1] / "report.html").read_text()
+    assert "--grace" in next(run["commands"][1] for run in grid["runs"] if run["contender"] == "blocking_single")
+
+
+def test_the_cpu_of_children_that_the_kernel_forgets_is_not_known(campaign):
+    grid = part(campaign, model_plans.GRID)
+    found = {row["cell"]: row for row in grid["rows"] if row["contender"] == "blocking_process_per_connection"}
+    assert found["64Bx100-short"]["server_us"] is None and found["64Bx100-short"]["messages_per_s"] > 0
+    assert found["64Bx100"]["server_us"] == pytest.approx(8.0, rel=0.05), "those of long connections live on"
+
+
+def test_the_claim_is_about_the_best_of_the_rivals(campaign):
+    claims = part(campaign, model_plans.CLAIMS)["claims"]
+    assert {claim["rival"] for claim in claims} == {"reactor_epoll"}, "4.0 against 4.4 us"
+    assert all(claim["ratio"] == pytest.approx(1.01, rel=0.03) for claim in claims)
+    assert all("the best of reactor_epoll, reactor_epoll_edge" in claim["sentence"] for claim in claims)
+
+
+def test_the_summary_shows_every_situation(campaign):
+    text = terminal.summary(campaign[2])
+    assert "1/100" in text and "100/100" in text and "Verdict: " in text
+    assert all(cell.title in text for cell in model_plans.QUICK_GRID.cells)
+
+
+def test_it_goes_on_where_it_stopped(campaign, tmp_path):
+    words, out, _ = campaign
+    lines = (out / "runs.ndjson").read_text().splitlines(keepends=True)
+    cut = tmp_path / "cut"
+    cut.mkdir()
+    (cut / "campaign.json").write_text((out / "campaign.json").read_text())
+    (cut / "runs.ndjson").write_text("".join(lines[:-3]))
+    assert cli.main([str(cut) if word == str(out) else word for word in words]) == cli.DONE
+    again = (cut / "runs.ndjson").read_text().splitlines(keepends=True)
+    assert again[: len(lines) - 3] == lines[:-3] and len(again) == len(lines)
+
+
+def test_holm_and_blocks_let_the_claims_pass():
+    for experiment in (model_plans.QUICK_CLAIMS, model_plans.FULL_CLAIMS):
+        assert experiment.blocks > stats.fewest_blocks_for(len(experiment.claims))
+
+
+@pytest.mark.parametrize("words, code", [
+    (["models", "--only", "nobody"], cli.CALLED_WRONGLY), (["models", "--bin", "/nowhere"], cli.FAILED)])
+def test_exit_codes(words, code, capsys, tmp_path):
+    assert cli.main([*words, "--out", str(tmp_path / "out")]) == code
+    assert len(capsys.readouterr().err.strip().splitlines()) == 1
+
+
+def test_a_program_without_models_has_none_to_run(tmp_path):
+    (tmp_path / "peal").write_text("#!/bin/sh\nexit 2\n")
+    (tmp_path / "peal").chmod(0o755)
+    assert model_roster.listed_by(tmp_path / "peal") == []
+    assert cli.main(["models", "--bin", str(tmp_path), "--out", str(tmp_path / "out")]) == cli.FAILED
+
+
+def test_the_bar_is_in_the_table(tmp_path, monkeypatch):
+    monkeypatch.setattr(model_cost, "CLAIM_CELLS", model_plans.CLAIM_CELLS[:1])
+    bin_dir = fakes.make_bin(tmp_path / "bin", ())
+    options = cli.parser().parse_args(["bench", "--only", "model_cost", "--bin", str(bin_dir), "--out",
+                                       str(tmp_path / "out"), "--seed", "1", "--blocks", "4"])
+    assert bench.run(options, "a command") == 0
+    found = json.loads((tmp_path / "out" / "bench.json").read_text())["rows"]
+    assert [row["bar"] for row in found] == ["<= 1.05"]
+    assert all("reactor_epoll" in row["figure"] and row["verdict"] != "not measured" for row in found)
