@@ -32,6 +32,34 @@ TEST_P(EngineWait, deadline_in_the_past_is_a_look_only) {
   EXPECT_EQ(rig().wait(TimePoint{}), 0U);
 }
 
+// What an engine does to make repeated deadlines cheap may not lose one, nor keep an old one.
+TEST_P(EngineWait, deadline_that_many_waits_have_had_still_ends_one) {
+  auto waker = rig().engine().waker();
+  const auto wake_often = [&](TimePoint deadline) {
+    for (int i = 0; i < 12; ++i) {
+      waker->wake();
+      rig().wait(deadline);
+    }
+  };
+  const auto lasts_until = [&](TimePoint deadline) {
+    while (rig().engine().now() < deadline) rig().wait(deadline);
+  };
+  const TimePoint start = rig().engine().now();
+  const auto at = [&](int milliseconds) { return start + std::chrono::milliseconds(milliseconds); };
+  wake_often(at(60'000));  // far away, and never to come
+  wake_often(at(30));
+  lasts_until(at(20));  // an earlier one, of one wait
+  wake_often(at(25));   // an earlier one, of many
+  lasts_until(at(25));
+  lasts_until(at(30));
+  wake_often(at(40));
+  lasts_until(at(45));  // a later one than what was announced
+  wake_often(rig().engine().now() - std::chrono::seconds(1));
+  EXPECT_EQ(rig().wait(Engine::kPollOnly), 0U);
+  waker->wake();
+  EXPECT_EQ(rig().wait(kNever), 1U);
+}
+
 TEST_P(EngineWait, wake_before_the_wait_ends_it) {
   auto waker = rig().engine().waker();
   waker->wake();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/engine/parts/epoll_poller.h>
 
+#include <sys/timerfd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstddef>
+#include <utility>
 
 #include <peal/base/assert.h>
 
@@ -14,6 +17,9 @@ namespace {
 static_assert(sizeof(PollEvent) == sizeof(epoll_event) && offsetof(PollEvent, key) == offsetof(epoll_event, data));
 static_assert(kReadable == EPOLLIN && kWritable == EPOLLOUT);
 static_assert(kHangup == (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI));
+
+constexpr uint64_t kAlarmKey = ~uint64_t{0};  // no engine's: the kind it would name does not exist
+constexpr int kRepeatsForAlarm = 4;
 
 uint32_t to_epoll(uint32_t interest, bool edge) {
   // A level-triggered fd nobody is interested in must not report its hang-up over and over.
@@ -65,17 +71,55 @@ int EpollPoller::wait_until(epoll_event* events, int room, TimePoint deadline) {
   return ::epoll_wait(epoll_.get(), events, room, static_cast<int>(std::min<int64_t>(milliseconds, INT_MAX)));
 }
 
+// Whether the alarm ends a wait by `deadline`, if only for the next one to look again.
+bool EpollPoller::alarm_rings_by(TimePoint deadline) {
+  if (deadline == TimePoint::min()) return false;
+  if (alarm_at_ <= deadline) return true;
+  if (std::exchange(repeated_, deadline) != deadline) repeats_ = 0;
+  return ++repeats_ > kRepeatsForAlarm && set_alarm(deadline);
+}
+
+bool EpollPoller::set_alarm(TimePoint at) {
+  if (!alarm_) {
+    // Out of fds or memory: waits go on with timeouts.
+    Fd alarm(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+    // Edge-triggered: nobody needs to read it.
+    if (!alarm || control(EPOLL_CTL_ADD, alarm.get(), kAlarmKey, kReadable, true) != 0) return false;
+    alarm_ = std::move(alarm);
+  }
+  const int64_t since_boot = at.time_since_epoch().count();
+  if (since_boot <= 0) return false;  // zero would disarm it
+  const itimerspec when{.it_interval = {},
+                        .it_value = {.tv_sec = since_boot / 1'000'000'000, .tv_nsec = since_boot % 1'000'000'000}};
+  const int done = ::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+  PEAL_ASSERT(done == 0, "timerfd_settime failed with errno {}", errno);
+  alarm_at_ = at;
+  return true;
+}
+
+// Takes the alarm's own event out; how many are left.
+size_t EpollPoller::without_alarm(std::span<PollEvent> events) {
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (events[i].key != kAlarmKey) continue;
+    alarm_at_ = kNever;
+    repeats_ = 0;
+    events[i] = events.back();
+    return events.size() - 1;
+  }
+  return events.size();
+}
+
 size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
   auto* ready = reinterpret_cast<epoll_event*>(events.data());
   auto room = static_cast<int>(events.size());
   int count;
-  if (deadline == kNever) {
+  if (deadline == kNever || alarm_rings_by(deadline)) {
     count = ::epoll_wait(epoll_.get(), ready, room, -1);
   } else {
     count = wait_until(ready, room, deadline);
   }
   if (count >= 0) [[likely]]
-    return static_cast<size_t>(count);
+    return alarm_ ? without_alarm(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);
   PEAL_ASSERT(errno == EINTR, "epoll_wait failed with errno {}", errno);
   return 0;
 }

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Poller over epoll(7), edge- or level-triggered as asked.
+//
+// A timeout makes the kernel start a timer for each wait and stop it again, which on a virtual machine may cost as much
+// as a system call. So a deadline that several waits in a row have had (that of an idle timeout, say) is given to a
+// timerfd, once; until that fires, waits go without.
 #pragma once
 
 #include <sys/epoll.h>
@@ -23,9 +27,16 @@ class EpollPoller final : public Poller {
   explicit EpollPoller(Fd epoll) : epoll_(std::move(epoll)) {}
   int control(int operation, int fd, uint64_t key, uint32_t interest, bool edge);
   int wait_until(epoll_event* events, int room, TimePoint deadline);
+  bool alarm_rings_by(TimePoint deadline);
+  bool set_alarm(TimePoint at);
+  size_t without_alarm(std::span<PollEvent> events);
 
   Fd epoll_;
   bool has_pwait2_ = true;
+  Fd alarm_;                     // the timerfd, made when it is first of use
+  TimePoint alarm_at_ = kNever;  // kNever: it is not set
+  TimePoint repeated_ = kNever;  // what the last waits were to end by
+  int repeats_ = 0;
 };
 
 }  // namespace peal::detail
