@@ -41,7 +41,8 @@ class SocketFile {
 
 using Done = std::expected<void, std::string>;
 
-Done listen_and_run(const ModelEntry& model, ModelOptions options, const OnListening& on_listening, const Stop& stop,
+// The port that was found goes into `options`.
+Done listen_and_run(const ModelEntry& model, ModelOptions& options, const OnListening& on_listening, const Stop& stop,
                     Statistics& statistics) {
   const Blocking blocking = model.blocking_listener ? Blocking::kYes : Blocking::kNo;
   if (model.own_listeners) {
@@ -62,7 +63,7 @@ Done listen_and_run(const ModelEntry& model, ModelOptions options, const OnListe
 }
 
 // It listens by itself, so what fails before the address is known is that.
-Done run_listener(const ModelEntry& model, ModelOptions options, const OnListening& on_listening, const Stop& stop,
+Done run_listener(const ModelEntry& model, ModelOptions& options, const OnListening& on_listening, const Stop& stop,
                   Statistics& statistics) {
   bool listens = false;
   bool told = false;
@@ -96,7 +97,7 @@ std::expected<std::string, std::string> run_model(const ModelEntry& model, Model
   Result<Stop> stop = Stop::make();
   if (!stop) return std::unexpected(fmt::format("cannot mind signals: {}", stop.error().message()));
   const auto run = model.listens_itself ? run_listener : listen_and_run;
-  if (Done done = run(model, std::move(options), on_listening, *stop, *statistics); !done) {
+  if (Done done = run(model, options, on_listening, *stop, *statistics); !done) {
     return std::unexpected(done.error());
   }
   return statistics->to_string();
