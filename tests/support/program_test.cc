@@ -42,9 +42,10 @@ TEST(ProgramTest, process_left_behind_is_seen_and_ends_with_the_test) {
 }
 
 TEST(ProgramTest, zombie_left_behind_is_seen_until_it_was_waited_for) {
-  // What the shell becomes does not wait for the shell's child.
-  Program leaves = shell("sh -c 'read line' & echo $!; exec sleep 1000 </dev/null");
+  // What the shell becomes does not wait for the shell's child; once it speaks, the shell has become it.
+  Program leaves = shell("sleep 1000 & echo $!; exec yes became");
   const pid_t child = std::stoi(leaves.line());
+  ASSERT_EQ(leaves.line(), "became");
   EXPECT_EQ(leaves.others(), std::vector<pid_t>{child});
   ::kill(child, SIGKILL);
   EXPECT_EQ(leaves.others(), std::vector<pid_t>{child}) << "its parent has not waited";
