@@ -27,6 +27,7 @@ SPEED, CPU = "messages_per_s", "server_cpu_ns"
 WORDS = {SPEED: "requests/s", CPU: "server CPU per request", "p50": "p50", "p95": "p95", "p999": "p99.9"}
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p999": 99.9}
 PUBLISHED_PER_S = 220_000
+NOT_RUN = "its load did not run"
 
 SINGLE = "blocking_single"
 PER_PROCESS, PER_THREAD = "blocking_process_per_connection", "blocking_thread_per_connection"
@@ -172,7 +173,7 @@ def _together(verdicts: list[str]) -> str:
 def finding(experiment: dict | None, rule: Rule) -> Finding:
     """The rule's verdict; of several rivals the figure names the one that decides."""
     if experiment is None or rule.cell not in [cell["name"] for cell in experiment["cells"]]:
-        return Finding(NUMBER, rule.sentence, NOT_HERE, "the published loads belong to the full plan")
+        return Finding(NUMBER, rule.sentence, NOT_HERE, NOT_RUN)
     judged = [_judged(experiment, rule, rival) for rival in rule.rivals]
     verdict = _together([each for each, _ in judged])
     deciding = next(figure for each, figure in judged if each == verdict) if verdict != CONFIRMED else \
@@ -187,7 +188,7 @@ def _one_reactor(experiment: dict | None) -> Finding:
     values = {block: run["figures"][SPEED] for block, run in runs.items()}
     pair = stats.compare(values, dict.fromkeys(values, float(PUBLISHED_PER_S)), NUMBER)
     if pair.blocks < FEWEST_BLOCKS:
-        return Finding(NUMBER, sentence, NOT_HERE, "the published loads belong to the full plan" if not pair.blocks else
+        return Finding(NUMBER, sentence, NOT_HERE, NOT_RUN if not pair.blocks else
                        f"{pair.blocks} blocks: too few, {FEWEST_BLOCKS} are needed")
     low, middle, high = (value * PUBLISHED_PER_S for value in (pair.low, pair.ratio, pair.high))
     figure = f"{middle:,.0f}/s ({low:,.0f} to {high:,.0f}), {pair.blocks} blocks, on this machine"
