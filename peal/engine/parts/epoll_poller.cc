@@ -33,7 +33,14 @@ uint32_t to_epoll(uint32_t interest, bool edge) {
 Result<std::unique_ptr<Poller>> EpollPoller::make() {
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail(errno);
-  return std::unique_ptr<Poller>(new EpollPoller(std::move(epoll)));
+  std::unique_ptr<EpollPoller> poller(new EpollPoller(std::move(epoll)));
+  // Now, so that a loop has the same fds all its life. Edge-triggered: nobody needs to read it.
+  poller->alarm_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!poller->alarm_) return fail(errno);
+  if (int error = poller->control(EPOLL_CTL_ADD, poller->alarm_.get(), kAlarmKey, kReadable, true); error != 0) {
+    return fail(error);
+  }
+  return poller;
 }
 
 int EpollPoller::control(int operation, int fd, uint64_t key, uint32_t interest, bool edge) {
@@ -80,13 +87,6 @@ bool EpollPoller::alarm_rings_by(TimePoint deadline) {
 }
 
 bool EpollPoller::set_alarm(TimePoint at) {
-  if (!alarm_) {
-    // Out of fds or memory: waits go on with timeouts.
-    Fd alarm(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-    // Edge-triggered: nobody needs to read it.
-    if (!alarm || control(EPOLL_CTL_ADD, alarm.get(), kAlarmKey, kReadable, true) != 0) return false;
-    alarm_ = std::move(alarm);
-  }
   const int64_t since_boot = at.time_since_epoch().count();
   if (since_boot <= 0) return false;  // zero would disarm it
   const itimerspec when{.it_interval = {},
@@ -94,6 +94,7 @@ bool EpollPoller::set_alarm(TimePoint at) {
   const int done = ::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
   PEAL_ASSERT(done == 0, "timerfd_settime failed with errno {}", errno);
   alarm_at_ = at;
+  set_once_ = true;
   return true;
 }
 
@@ -119,7 +120,7 @@ size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
     count = wait_until(ready, room, deadline);
   }
   if (count >= 0) [[likely]]
-    return alarm_ ? without_alarm(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);
+    return set_once_ ? without_alarm(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);
   PEAL_ASSERT(errno == EINTR, "epoll_wait failed with errno {}", errno);
   return 0;
 }

@@ -33,7 +33,8 @@ class EpollPoller final : public Poller {
 
   Fd epoll_;
   bool has_pwait2_ = true;
-  Fd alarm_;                     // the timerfd, made when it is first of use
+  Fd alarm_;  // the timerfd
+  bool set_once_ = false;
   TimePoint alarm_at_ = kNever;  // kNever: it is not set
   TimePoint repeated_ = kNever;  // what the last waits were to end by
   int repeats_ = 0;
