@@ -31,3 +31,34 @@ if(PEAL_SANITIZE)
   add_compile_options(-fsanitize=${PEAL_SANITIZE} -fno-sanitize=vptr -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${PEAL_SANITIZE})
 endif()
+
+# What most sources of peal read.
+set(PEAL_COMMON_HEADERS <chrono> <functional> <memory> <optional> <string> <thread> <vector> <fmt/format.h>)
+
+# peal_precompile(NAME HEADERS...), or peal_precompile(NAME REUSE_FROM OTHER): what half of a target's compilation is
+# reading is read once, where that is wanted.
+function(peal_precompile name)
+  if(NOT PEAL_PRECOMPILE)
+    return()
+  endif()
+  if(ARGV1 STREQUAL "REUSE_FROM")
+    target_precompile_headers(${name} ${ARGN})
+  else()
+    target_precompile_headers(${name} PRIVATE ${ARGN})
+  endif()
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+  if(CMAKE_CXX_COMPILER_LAUNCHER AND CMAKE_CXX_COMPILER_LAUNCHER STREQUAL PEAL_CCACHE)
+    # What ccache asks for before it keeps what was compiled so.
+    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${PEAL_CCACHE}")
+  endif()
+endfunction()
+
+# peal_instrumented(NAME) is for what sanitizers compile besides the dev build, which shows who forgot an include.
+function(peal_instrumented name)
+  if(PEAL_SANITIZE)
+    peal_precompile(${name} ${PEAL_COMMON_HEADERS})
+  endif()
+endfunction()

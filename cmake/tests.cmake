@@ -13,26 +13,16 @@ if(support_sources)
   target_link_libraries(peal_test_support PUBLIC peal GTest::gtest peal_flags)
 endif()
 
-# peal_precompile_test(NAME) precompiles what half of a test's compilation is reading: once for all that are compiled
-# with the same flags.
+# peal_precompile_test(NAME) does so once for all tests that are compiled with the same flags.
 function(peal_precompile_test name)
   get_target_property(flags ${name} COMPILE_OPTIONS)
   string(MAKE_C_IDENTIFIER "precompiled_${flags}" owner_property)
   get_property(owner GLOBAL PROPERTY ${owner_property})
   if(owner)
-    target_precompile_headers(${name} REUSE_FROM ${owner})
+    peal_precompile(${name} REUSE_FROM ${owner})
   else()
     set_property(GLOBAL PROPERTY ${owner_property} ${name})
-    target_precompile_headers(${name} PRIVATE <chrono> <functional> <memory> <optional> <string> <thread> <vector>
-      <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h>)
-  endif()
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    target_compile_options(${name} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-  endif()
-  if(CMAKE_CXX_COMPILER_LAUNCHER AND CMAKE_CXX_COMPILER_LAUNCHER STREQUAL PEAL_CCACHE)
-    # What ccache asks for before it keeps what was compiled so.
-    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
-      "${CMAKE_COMMAND};-E;env;CCACHE_SLOPPINESS=pch_defines,time_macros;${PEAL_CCACHE}")
+    peal_precompile(${name} ${PEAL_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
   endif()
 endfunction()
 
@@ -55,9 +45,7 @@ function(peal_test_folder name folder)
   if(PEAL_SANITIZE AND NOT name STREQUAL "coro_tests")
     target_compile_options(${name} PRIVATE -O0)
   endif()
-  if(PEAL_PRECOMPILE)
-    peal_precompile_test(${name})
-  endif()
+  peal_precompile_test(${name})
   gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS "${folder}")
 endfunction()
 
