@@ -40,5 +40,5 @@ target_link_libraries(peal PUBLIC Threads::Threads fmt::fmt
 # threads use (IORING_SETUP_SINGLE_ISSUER: EEXIST).
 if("${PEAL_SANITIZE}" STREQUAL "thread")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/engine/parts/uring_ring.cc
-    PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread)
+    PROPERTIES COMPILE_OPTIONS -fno-sanitize=thread SKIP_PRECOMPILE_HEADERS ON)
 endif()
