@@ -56,9 +56,9 @@ function(peal_precompile name)
   endif()
 endfunction()
 
-# peal_instrumented(NAME) is for what sanitizers compile besides the dev build, which shows who forgot an include.
+# peal_instrumented(NAME [HEADERS...]) is for what sanitizers compile besides the dev build, which shows who forgot an include.
 function(peal_instrumented name)
   if(PEAL_SANITIZE)
-    peal_precompile(${name} ${PEAL_COMMON_HEADERS})
+    peal_precompile(${name} ${PEAL_COMMON_HEADERS} ${ARGN})
   endif()
 endfunction()

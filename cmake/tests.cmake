@@ -15,6 +15,10 @@ endif()
 
 # peal_precompile_test(NAME) does so once for all tests that are compiled with the same flags.
 function(peal_precompile_test name)
+  if(name STREQUAL "cli_tests")
+    peal_precompile(${name} ${PEAL_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h> <CLI/CLI.hpp>)
+    return()
+  endif()
   get_target_property(flags ${name} COMPILE_OPTIONS)
   string(MAKE_C_IDENTIFIER "precompiled_${flags}" owner_property)
   get_property(owner GLOBAL PROPERTY ${owner_property})
@@ -28,6 +32,10 @@ endfunction()
 
 # peal_test_folder(NAME FOLDER [LIBRARIES...]) builds NAME from every *_test.cc under FOLDER.
 function(peal_test_folder name folder)
+  # What one thread does in them, and the loop's tests do on several, the thread sanitizer need not see again.
+  if(PEAL_SANITIZE STREQUAL "thread" AND name MATCHES "^(wire|engine)_tests$")
+    return()
+  endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_test.cc)
   if(NOT sources)
     return()
