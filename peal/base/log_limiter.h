@@ -15,18 +15,19 @@ namespace peal {
 
 class LogLimiter {
  public:
-  // `interval` > 0.
+  // 0 < `interval` <= a day.
   explicit LogLimiter(Duration interval) : interval_(interval) {
-    PEAL_ASSERT(interval > Duration::zero(), "an interval of {} ns", interval.count());
+    PEAL_ASSERT(interval > Duration::zero() && interval <= std::chrono::days(1), "an interval of {} ns",
+                interval.count());
   }
 
   // The number held back since the last line that passed, or nothing: then this one is held back as well.
   std::optional<std::uint64_t> admit(TimePoint now) {
-    if (last_ && now - *last_ < interval_) {
+    if (now < next_) {
       ++suppressed_;
       return std::nullopt;
     }
-    last_ = now;
+    next_ = now + interval_;
     return std::exchange(suppressed_, 0);
   }
 
@@ -35,7 +36,7 @@ class LogLimiter {
 
  private:
   Duration interval_;
-  std::optional<TimePoint> last_;
+  TimePoint next_ = TimePoint::min();  // from then on a line passes
   std::uint64_t suppressed_ = 0;
 };
 
