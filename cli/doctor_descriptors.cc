@@ -100,10 +100,12 @@ Finding system_ceiling(const Machine& machine) {
   return found;
 }
 
-constexpr Rule kRules[] = {hard_limit, soft_limit, process_ceiling, system_ceiling};
+constexpr Rule kDescriptorRules[] = {hard_limit, soft_limit, process_ceiling, system_ceiling};
 
 }  // namespace
 
-Findings examine_descriptors(const Machine& machine) { return findings_of(kRules, "File descriptors", machine); }
+Findings examine_descriptors(const Machine& machine) {
+  return findings_of(kDescriptorRules, "File descriptors", machine);
+}
 
 }  // namespace peal::cli

@@ -105,10 +105,10 @@ Finding huge_pages(const Machine& machine) {
   return found;
 }
 
-constexpr Rule kRules[] = {cpu_time, memory, available_memory, huge_pages};
+constexpr Rule kGroupRules[] = {cpu_time, memory, available_memory, huge_pages};
 
 }  // namespace
 
-Findings examine_groups(const Machine& machine) { return findings_of(kRules, "Quota and memory", machine); }
+Findings examine_groups(const Machine& machine) { return findings_of(kGroupRules, "Quota and memory", machine); }
 
 }  // namespace peal::cli

@@ -195,11 +195,11 @@ Finding hypervisor(const Machine& machine) {
   return found;
 }
 
-constexpr Rule kRules[] = {usable,    siblings,          governor,   turbo,     hypervisor,
-                           frequency, stolen_since_boot, stolen_now, others_now};
+constexpr Rule kProcessorRules[] = {usable,    siblings,          governor,   turbo,     hypervisor,
+                                    frequency, stolen_since_boot, stolen_now, others_now};
 
 }  // namespace
 
-Findings examine_processors(const Machine& machine) { return findings_of(kRules, "Processors", machine); }
+Findings examine_processors(const Machine& machine) { return findings_of(kProcessorRules, "Processors", machine); }
 
 }  // namespace peal::cli

@@ -206,11 +206,11 @@ Finding loopback_mtu(const Machine& machine) {
   return found;
 }
 
-constexpr Rule kRules[] = {ports,        time_wait_reuse, fin_timeout,  time_wait_buckets,   time_wait_now,
-                           accept_queue, handshake_queue, packet_queue, connection_tracking, loopback_mtu};
+constexpr Rule kSocketRules[] = {ports,        time_wait_reuse, fin_timeout,  time_wait_buckets,   time_wait_now,
+                                 accept_queue, handshake_queue, packet_queue, connection_tracking, loopback_mtu};
 
 }  // namespace
 
-Findings examine_sockets(const Machine& machine) { return findings_of(kRules, "Ports and queues", machine); }
+Findings examine_sockets(const Machine& machine) { return findings_of(kSocketRules, "Ports and queues", machine); }
 
 }  // namespace peal::cli

@@ -32,13 +32,6 @@ std::string side_name(const Side& side) {
   return side.size() == 1 ? side.front().name : fmt::format("{} and {} more", side.front().name, side.size() - 1);
 }
 
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::ranges::sort(values);
-  const size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 template <class Figure>
 std::vector<double> figures(const Side& side, Figure figure) {
   std::vector<double> values;

@@ -78,12 +78,6 @@ Series weigh(std::span<const double> values) {
   return {mean, variance / worth, worth};
 }
 
-double median_of(std::vector<double> values) {
-  const size_t half = values.size() / 2;
-  std::ranges::sort(values);
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
 // Twice the rank of each of a, then of b, among all of them; equal ones share.
 std::vector<size_t> double_ranks(std::span<const double> a, std::span<const double> b) {
   std::vector<double> all(a.begin(), a.end());
@@ -236,6 +230,13 @@ std::vector<double> holm(std::span<const double> p) {
     adjusted[order[rank]] = running;
   }
   return adjusted;
+}
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const size_t half = values.size() / 2;
+  std::ranges::sort(values);
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 }  // namespace peal::load

@@ -22,6 +22,9 @@ double student_at(double p, double freedom);
 // P(X <= k) of a binomial X; 0 <= k < n (26.5.24).
 double binomial_at_most(uint64_t k, uint64_t n, double share);
 
+// 0 of none.
+double median_of(std::vector<double> values);
+
 // The ratio of two sides, b / a, with a 95 % interval and the p of "there is none".
 struct Difference {
   double ratio = 1;

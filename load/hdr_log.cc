@@ -12,8 +12,6 @@
 namespace peal::load {
 namespace {
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
 // "Mon Nov 14 12:59:18 UTC 2016".
 std::string date_of(std::chrono::system_clock::time_point time) {
   const std::time_t whole = std::chrono::system_clock::to_time_t(time);
@@ -35,8 +33,8 @@ std::string hdr_log(const RunRecord& record) {
       std::chrono::duration<double>(outcome.began.time_since_epoch()).count(), date_of(outcome.began));
   for (const Interval& interval : outcome.intervals) {
     if (!interval.latency) continue;
-    fmt::format_to(std::back_inserter(text), "{:.3f},{:.3f},{:.3f},{}\n", seconds(interval.from),
-                   seconds(interval.to - interval.from), static_cast<double>(interval.latency->max()) / 1e6,
+    fmt::format_to(std::back_inserter(text), "{:.3f},{:.3f},{:.3f},{}\n", in_seconds(interval.from),
+                   in_seconds(interval.to - interval.from), static_cast<double>(interval.latency->max()) / 1e6,
                    encode_histogram(*interval.latency));
   }
   return text;

@@ -18,8 +18,6 @@ constexpr std::array<std::string_view, 8> kBlocks{"▁", "▂", "▃", "▄", "�
 constexpr std::array<std::string_view, 8> kAscii{"_", ".", ",", "-", "=", "+", "*", "#"};
 constexpr size_t kFewestBars = 4;
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
 }  // namespace
 
 void LiveView::add(const Interval& interval) {
@@ -50,7 +48,7 @@ std::string LiveView::line(const LoadOptions& options, size_t columns, bool utf8
     int want;
   };
   std::vector<Item> items{
-      {fmt::format("{:.1f}/{:.0f} s", seconds(last_.to), seconds(options.duration)), 5},
+      {fmt::format("{:.1f}/{:.0f} s", in_seconds(last_.to), in_seconds(options.duration)), 5},
       {fmt::format("{}/s", human_rate(last_.messages_per_s())), 9},
       {fmt::format("in flight {}", human_count(last_.in_flight)), 3},
       {fmt::format("p50 {}", time(last_.p50_ns)), 6},

@@ -71,8 +71,6 @@ class Writer {
   std::string text_;
 };
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
 void add_counts(Writer& out, const Outcome& outcome) {
   const Counts& counts = outcome.total.counts;
   const auto value = [](uint64_t count) { return static_cast<double>(count); };
@@ -96,11 +94,12 @@ void add_counts(Writer& out, const Outcome& outcome) {
 void add_costs(Writer& out, const RunRecord& record) {
   const Outcome& outcome = record.outcome;
   out.counter("client_cpu_seconds", "seconds", "CPU time of the generator, without its spinning.",
-              seconds(outcome.client_work()));
+              in_seconds(outcome.client_work()));
   if (!outcome.server) return;
   const ServerUse& server = *outcome.server;
   if (server.cpu) {
-    out.counter("server_cpu_seconds", "seconds", "CPU time of the server and its descendants.", seconds(*server.cpu));
+    out.counter("server_cpu_seconds", "seconds", "CPU time of the server and its descendants.",
+                in_seconds(*server.cpu));
   }
   out.gauge("server_resident_bytes", "bytes", "Memory of the server at the end.",
             static_cast<double>(server.rss_bytes));

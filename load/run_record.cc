@@ -12,8 +12,6 @@ std::string range_text(const RequestRange& range) {
   return range.endless() ? "no end" : fmt::format("{} to {}", range.least, range.most);
 }
 
-double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
-
 }  // namespace
 
 std::vector<std::string> differences(const RunRecord& a, const RunRecord& b) {
@@ -33,7 +31,7 @@ std::vector<std::string> differences(const RunRecord& a, const RunRecord& b) {
   look("sizes", mine.size, other.size);
   look("pipelines", mine.pipeline, other.pipeline);
   look("requests a connection", range_text(mine.requests_per_connection), range_text(other.requests_per_connection));
-  look("durations in seconds", seconds(mine.duration), seconds(other.duration));
+  look("durations in seconds", in_seconds(mine.duration), in_seconds(other.duration));
   return found;
 }
 

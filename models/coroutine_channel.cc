@@ -22,14 +22,12 @@
 namespace peal::models {
 namespace {
 
-constexpr size_t kChannelBound = 64;
-
 class ChannelServer {
  public:
   ChannelServer(CoroutineLoop& loop, ModelRun& run, const std::function<void()>& make_room)
       : echo_(loop, run.options, run.statistics),
         listener_(loop, std::move(run.listener)),
-        channel_(loop, kChannelBound),
+        channel_(loop, kMostUntaken),
         producer_(loop, run.options.contexts, 1),
         consumers_(loop, run.options.contexts, run.options.coroutines),
         make_room_(make_room) {}

@@ -19,14 +19,12 @@
 namespace peal::models {
 namespace {
 
-constexpr size_t kChannelBound = 64;
-
 class StacklessChannelServer {
  public:
   StacklessChannelServer(CoroutineLoop& loop, ModelRun& run, const std::function<void()>& make_room)
       : echo_(loop, run.options, run.statistics),
         listener_(loop, std::move(run.listener)),
-        channel_(loop, kChannelBound),
+        channel_(loop, kMostUntaken),
         make_room_(make_room) {}
 
   Result<void> run() {

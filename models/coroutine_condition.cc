@@ -25,8 +25,6 @@
 namespace peal::models {
 namespace {
 
-constexpr size_t kLongestList = 64;
-
 class ConditionServer {
  public:
   ConditionServer(CoroutineLoop& loop, ModelRun& run, const std::function<void()>& make_room)
@@ -51,7 +49,7 @@ class ConditionServer {
       std::optional<Fd> next = echo_.accept(self, listener_);
       if (!next) return;
       echo_.count_waiting(came_.anybody_waits() || start_consumer());
-      while (list_.size() >= kLongestList && !echo_.loop().stopping()) taken_.wait(self);
+      while (list_.size() >= kMostUntaken && !echo_.loop().stopping()) taken_.wait(self);
       list_.push_back(std::move(*next));
       came_.notify_one();
     }

@@ -21,8 +21,6 @@
 namespace peal::models {
 namespace {
 
-constexpr size_t kLongestList = 64;
-
 class StacklessConditionServer {
  public:
   StacklessConditionServer(CoroutineLoop& loop, ModelRun& run, const std::function<void()>& make_room)
@@ -44,7 +42,7 @@ class StacklessConditionServer {
       std::optional<Fd> next = co_await echo_.accept(listener_);
       if (!next) co_return;
       echo_.count_waiting(came_.anybody_waits() || start_consumer());
-      while (list_.size() >= kLongestList && !echo_.loop().stopping()) co_await taken_.wait();
+      while (list_.size() >= kMostUntaken && !echo_.loop().stopping()) co_await taken_.wait();
       list_.push_back(std::move(*next));
       came_.notify_one();
     }

@@ -29,8 +29,6 @@
 namespace peal::models {
 namespace {
 
-// Without room for another connection nobody is accepted for so long.
-constexpr std::chrono::milliseconds kAcceptPause{10};
 // Who always has more to read is asked so often, then it is the others' turn.
 constexpr int kStepsAtOnce = 8;
 
@@ -205,7 +203,7 @@ void SignalServer::accept_all() {
     ask(fd);  // what came before it was announced
   }
   // No signal comes for who waits already.
-  accept_again_ = next.did == Did::kNoRoom ? monotonic_now() + kAcceptPause : kNever;
+  accept_again_ = next.did == Did::kNoRoom ? monotonic_now() + kRoomPause : kNever;
 }
 
 void SignalServer::close(Client& client) {

@@ -13,6 +13,7 @@
 // A request that computes or sleeps holds up every other connection.
 #include <list>
 
+#include <models/common/plain_sockets.h>
 #include <models/common/proactor.h>
 #include <models/common/slow_list.h>
 #include <models/common/work.h>
@@ -20,9 +21,6 @@
 
 namespace peal::models {
 namespace {
-
-// Without room for another connection the listener is left alone for so long.
-constexpr std::chrono::milliseconds kAcceptPause{10};
 
 class ProactiveServer final : private Proactor::Initiator,
                               private Proactor::Timekeeper,
@@ -116,7 +114,7 @@ void ProactiveServer::on_accepted(Accepted next) {
   if (next.did == Did::kNoRoom) {
     // While no accept is asked for, who waits would make the listener ready again and again.
     reactor_.change(run_.listener.get(), PollFor::kNothing);
-    accept_again_ = monotonic_now() + kAcceptPause;
+    accept_again_ = monotonic_now() + kRoomPause;
     return;
   }
   ++tally_.accepted;

@@ -9,11 +9,15 @@
 #pragma once
 
 #include <coroutine>
+#include <cstddef>
 
 #include <models/common/coroutine_loop.h>
 #include <models/common/fiber.h>
 
 namespace peal::models {
+
+// Accepted connections that may wait for a coroutine before accepting pauses.
+inline constexpr size_t kMostUntaken = 64;
 
 class CoCondition {
  public:

@@ -7,12 +7,6 @@
 #include <peal/base/assert.h>
 
 namespace peal::models {
-namespace {
-
-constexpr std::chrono::milliseconds kAcceptPause{10};
-
-}  // namespace
-
 struct LevelService::Client : SlowNode {
   Client(Fd socket, const ModelOptions& options, Tally& tally) : echo(std::move(socket), options, tally) {}
 
@@ -41,7 +35,7 @@ void LevelService::accept(const std::function<bool(int fd)>& takes) {
 // Whether there may be another.
 bool LevelService::accept_next(const std::function<bool(int fd)>& takes) {
   Accepted next = accept_one(run_.listener.get(), Blocking::kNo);
-  if (next.did == Did::kNoRoom) accept_again_ = monotonic_now() + kAcceptPause;
+  if (next.did == Did::kNoRoom) accept_again_ = monotonic_now() + kRoomPause;
   if (next.did != Did::kIt) return false;
   ++tally_.accepted;
   const int fd = next.socket.get();

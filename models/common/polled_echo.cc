@@ -7,13 +7,6 @@
 #include <models/common/plain_sockets.h>
 
 namespace peal::models {
-namespace {
-
-// Without room for another connection the listener is left alone for so long.
-constexpr std::chrono::milliseconds kAcceptPause{10};
-
-}  // namespace
-
 class PolledEcho::Client final : public PollerReactor::Handler, public SlowNode {
  public:
   Client(PolledEcho& owner, Fd socket) : echo(std::move(socket), owner.options_, owner.tally_), owner_(owner) {}
@@ -67,7 +60,7 @@ void PolledEcho::accept_all() {
   }
   if (next.did == Did::kWouldBlock) return;
   reactor_.change(listener_, PollFor::kNothing);
-  if (next.did == Did::kNoRoom) accept_again_ = monotonic_now() + kAcceptPause;
+  if (next.did == Did::kNoRoom) accept_again_ = monotonic_now() + kRoomPause;
 }
 
 void PolledEcho::serve(Fd socket) {

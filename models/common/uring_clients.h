@@ -67,7 +67,6 @@ class UringClients {
     typename std::list<Entry>::iterator self;
   };
 
-  static constexpr std::chrono::milliseconds kAcceptPause{10};  // without room for another connection
   static constexpr uint64_t kMask = 7;
 
   void accept() { ring_.accept(run_.listener.get(), accept_times_, static_cast<uint64_t>(UringKind::kAccept)); }
@@ -130,7 +129,7 @@ void UringClients<Client>::accepted(const CompletionRing::Completion& completion
     client.self = clients_.begin();
     begin(client);
   } else if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
-    accept_again_ = monotonic_now() + kAcceptPause;
+    accept_again_ = monotonic_now() + kRoomPause;
     return;
   }
   if (!completion.more() && !stopping_) accept();

@@ -16,4 +16,7 @@ inline constexpr TimePoint kNever = TimePoint::max();
 // CLOCK_MONOTONIC, any thread.
 inline TimePoint monotonic_now() { return std::chrono::steady_clock::now(); }
 
+// For reports and metrics.
+constexpr double in_seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
 }  // namespace peal

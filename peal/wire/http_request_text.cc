@@ -13,14 +13,6 @@ namespace {
 using Unexpected = std::unexpected<std::string>;
 using Outcome = std::expected<void, std::string>;
 
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& byte : out) {
-    if (byte >= 'A' && byte <= 'Z') byte = static_cast<char>(byte | 0x20);
-  }
-  return out;
-}
-
 // field-value (RFC 9110 5.5), any control but HTAB excluded.
 bool is_value(std::string_view text) {
   return std::ranges::none_of(text, [](char byte) { return detail::is_control(byte) || byte == '\x7f'; });
@@ -46,7 +38,7 @@ std::expected<size_t, std::string> check_fields(const std::vector<HttpRequestFie
     if (!is_value(field.value)) {
       return Unexpected(fmt::format("the value of {} has a line end or another control character in it", field.name));
     }
-    const std::string name = lower(field.name);
+    const std::string name = detail::to_lower(field.name);
     if (name == "content-length" || name == "transfer-encoding") {
       return Unexpected(fmt::format("{} is set from the body and cannot be given", field.name));
     }
@@ -68,7 +60,7 @@ std::expected<std::string, std::string> compose_http_request(const HttpRequest& 
 
   std::string text = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.target);
   if (*hosts == 0) append_field(text, "Host", request.host);
-  const auto is_host = [](const HttpRequestField& field) { return lower(field.name) == "host"; };
+  const auto is_host = [](const HttpRequestField& field) { return detail::to_lower(field.name) == "host"; };
   for (const HttpRequestField& field : request.fields) {
     if (is_host(field)) append_field(text, field.name, field.value);
   }

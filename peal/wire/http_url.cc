@@ -9,6 +9,8 @@
 
 #include <fmt/core.h>
 
+#include <peal/wire/parts/http_text.h>
+
 namespace peal {
 namespace {
 
@@ -16,14 +18,6 @@ using Unexpected = std::unexpected<std::string>;
 using Outcome = std::expected<void, std::string>;
 
 bool is_visible_ascii(char byte) { return byte > ' ' && byte < '\x7f'; }
-char to_lower(char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; }
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), to_lower);
-  return out;
-}
-
 // port = *DIGIT (RFC 3986 3.2.3); none after the colon means the scheme's own.
 Outcome parse_port(std::string_view text, HttpUrl& url) {
   if (text.empty()) return {};
@@ -40,7 +34,7 @@ Outcome parse_port(std::string_view text, HttpUrl& url) {
 Outcome parse_literal(std::string_view authority, HttpUrl& url) {
   const size_t bracket = authority.find(']');
   if (bracket == std::string_view::npos) return Unexpected("the address lacks its closing bracket");
-  url.host = lower(authority.substr(1, bracket - 1));
+  url.host = detail::to_lower(authority.substr(1, bracket - 1));
   in6_addr address;
   if (inet_pton(AF_INET6, url.host.c_str(), &address) != 1) {
     return Unexpected(fmt::format("\"{}\" is not an IPv6 address", url.host));
@@ -53,7 +47,7 @@ Outcome parse_literal(std::string_view authority, HttpUrl& url) {
 
 // reg-name or IPv4address (RFC 3986 3.2.2): unreserved, sub-delims and percent-encoded bytes.
 bool is_host_character(char byte) {
-  const char letter = to_lower(byte);
+  const char letter = detail::to_lower(byte);
   return (letter >= 'a' && letter <= 'z') || (byte >= '0' && byte <= '9') ||
          std::string_view("-._~!$&'()*+,;=%").contains(byte);
 }
@@ -73,7 +67,7 @@ Outcome parse_authority(std::string_view authority, HttpUrl& url) {
   if (const auto* odd = std::ranges::find_if_not(host, is_host_character); odd != host.end()) {
     return Unexpected(fmt::format("the host \"{}\" has '{}' in it", host, *odd));
   }
-  url.host = lower(host);
+  url.host = detail::to_lower(host);
   return colon == authority.size() ? Outcome() : parse_port(authority.substr(colon + 1), url);
 }
 
@@ -86,7 +80,7 @@ std::expected<HttpUrl, std::string> HttpUrl::parse(std::string_view text) {
   }
   const size_t mark = text.find("://");
   HttpUrl url;
-  if (mark != std::string_view::npos) url.scheme = lower(text.substr(0, mark));  // RFC 3986 3.1
+  if (mark != std::string_view::npos) url.scheme = detail::to_lower(text.substr(0, mark));  // RFC 3986 3.1
   if (url.scheme != "http" && url.scheme != "https") return Unexpected("the URL must begin with http:// or https://");
   url.port = url.is_https() ? 443 : 80;
   std::string_view rest = text.substr(mark + 3);
