@@ -19,8 +19,10 @@ add_compile_options(-fno-plt -fno-tree-slp-vectorize)
 
 add_library(peal_flags INTERFACE)
 target_compile_options(peal_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wno-sign-conversion
+  -Wall -Wextra -Wpedantic $<$<BOOL:${PEAL_WERROR}>:-Werror> -Wconversion -Wno-sign-conversion
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
+  # Of sources that are compiled together one's constant may be another one's parameter.
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>
   # What peal/base/thread_annotations.h says about locks; g++ has no such check.
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
   # clang 19 reads `requires`-free designated initialisers with defaults as "missing fields".
@@ -56,9 +58,11 @@ function(peal_precompile name)
   endif()
 endfunction()
 
-# peal_instrumented(NAME [HEADERS...]) is for what sanitizers compile besides the dev build, which shows who forgot an include.
-function(peal_instrumented name)
-  if(PEAL_SANITIZE)
+# peal_together(NAME HEADERS...) compiles a dozen of its sources at a time, after what all of them read, where
+# compilation is to be quick. Where it is not (release, lint) each shows by itself what it forgot to include.
+function(peal_together name)
+  if(PEAL_PRECOMPILE)
     peal_precompile(${name} ${PEAL_COMMON_HEADERS} ${ARGN})
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 12)
   endif()
 endfunction()

@@ -15,7 +15,7 @@ if(load_sources)
   add_library(peal_load STATIC ${load_sources})
   target_include_directories(peal_load PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(peal_load PUBLIC peal PRIVATE peal_flags nlohmann_json::nlohmann_json)
-  peal_instrumented(peal_load <nlohmann/json.hpp>)
+  peal_together(peal_load <nlohmann/json.hpp>)
 endif()
 
 # The concurrency models. Boost.Context changes stacks for the stackful coroutines.
@@ -25,7 +25,7 @@ list(FILTER model_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
 add_library(peal_models STATIC ${model_sources})
 target_include_directories(peal_models PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(peal_models PUBLIC peal PRIVATE peal_flags Boost::context PkgConfig::LIBURING)
-peal_instrumented(peal_models)
+peal_together(peal_models)
 
 # All of the program but its main is a library, so that cli/*_test.cc can reach it.
 peal_lab_sources(cli_sources cli)
@@ -37,7 +37,7 @@ if(EXISTS ${cli_main} AND cli_sources)
   target_link_libraries(peal_cli PUBLIC peal $<TARGET_NAME_IF_EXISTS:peal_load> peal_models CLI11::CLI11
     nlohmann_json::nlohmann_json PRIVATE peal_flags)
   # Command lines are read once: nobody waits for them, but for their compilation.
-  peal_precompile(peal_cli ${PEAL_COMMON_HEADERS} <CLI/CLI.hpp> <nlohmann/json.hpp>)
+  peal_together(peal_cli <CLI/CLI.hpp> <nlohmann/json.hpp>)
   if(PEAL_SANITIZE)
     target_compile_options(peal_cli PRIVATE -O0)
   endif()

@@ -53,6 +53,14 @@ std::string complaints_in(const std::string& errors) {
   return complaints;
 }
 
+bool may_have_threads(const models::ModelEntry& model) {
+  using models::Family;
+  using models::Takes;
+  if (includes(model.takes, Takes::kWorkers | Takes::kIoThreads)) return true;
+  return model.family != Family::kReactor && model.family != Family::kCoroutine && model.family != Family::kIoModel &&
+         model.family != Family::kLibio;
+}
+
 }  // namespace
 
 std::vector<ModelCase> cases_of(std::span<const models::ModelEntry> table, IsOfKind is) {
@@ -87,6 +95,9 @@ Words ModelTest::patient() { return takes(models::Takes::kSlowTimeout) ? Words{"
 void ModelTest::SetUp() {
   if (kThreadSanitized && model().processes) {
     GTEST_SKIP() << "the thread sanitizer knows threads: processes share nothing here that it could watch";
+  }
+  if (kThreadSanitized && !may_have_threads(model())) {
+    GTEST_SKIP() << "the thread sanitizer has nothing to watch: one thread does everything";
   }
   const auto engine = std::ranges::find(GetParam().options, "--engine");
   const std::string wanted = engine != GetParam().options.end()     ? *(engine + 1)
