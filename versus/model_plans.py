@@ -115,7 +115,7 @@ def published(label: str, threads: int, requests: int, size: int, clients: int, 
 
 # threads, requests a connection, body, clients a thread. What the tool called its rate limit was never reached.
 SIMPLE_LOAD = published("simple models", 1, 40, 1024, 64, SIMPLE)
-SELECT_LOAD = published("pollers where select fits", 1, 40, 256, 950, POLLERS)
+SELECT_LOAD = published("pollers where select fits", 1, 40, 256, 480, POLLERS)
 POLLER_LOAD = published("pollers", 1, 40, 256, 2000, POLLERS)
 MOST_LOAD = published("pollers, many", 4, LONG, 512, 8000, POLLERS)
 EDGE_LOAD = published("level, edge, coroutine", 4, LONG, 4096, 250, LEVEL_EDGE_COROUTINE)
