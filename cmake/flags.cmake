@@ -21,8 +21,9 @@ add_library(peal_flags INTERFACE)
 target_compile_options(peal_flags INTERFACE
   -Wall -Wextra -Wpedantic $<$<BOOL:${PEAL_WERROR}>:-Werror> -Wconversion -Wno-sign-conversion
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
-  # Of sources that are compiled together one's constant may be another one's parameter.
-  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>
+  # Of sources that are compiled together one's constant may be another one's parameter, and g++ takes all but the
+  # first for headers, where types without linkage do harm.
+  $<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>,-Wshadow>
   # What peal/base/thread_annotations.h says about locks; g++ has no such check.
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
   # clang 19 reads `requires`-free designated initialisers with defaults as "missing fields".
