@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ten thousand seeds (a quarter of them where a sanitizer watches) of echo, relay, pipe, half-close, pauses, files, deadlines, caps and drains in a hostile world:
+// Ten thousand seeds (a quarter of them where a sanitizer watches) of echo, relay, pipe, half-close, pauses, files,
+// deadlines, caps and drains in a hostile world:
 // bytes arrive as a prefix of what was sent, and whole where nothing interfered; on_close comes once for each on_open;
 // no cap is exceeded; a drain is over by its deadline and its report adds up; everything ends; nothing is left.
 //
