@@ -24,7 +24,7 @@ COMPILER, TIDY = "clang++-19", "clang-tidy-19"
 # What is included counts as a header. That a source is included is what we do, not what is to be found.
 HEADERS = r"/(peal|load|cli|models|examples)/.*\.h$|/(peal|load|cli|models|examples|fuzz|versus)/.*\.cc$"
 CHECKS = "-bugprone-suspicious-include"
-MOST_TOGETHER = 24
+MOST_TOGETHER = 40
 NOISE = re.compile(r"^\d+ (warnings?|errors?) .*(generated|treated)|^Suppressed|^Use -header")
 MISFIT = re.compile(r"^(/[^:\n]+\.cc):\d+:\d+: (?:fatal )?error: ", re.M)
 
@@ -55,11 +55,11 @@ def sources_of(entries):
 
 
 def groups_of(sources, most=MOST_TOGETHER):
-    """Those of one floor and the same flags together, at most `most`, the largest groups first."""
+    """Those of one folder of the root and the same flags together, at most `most`, the largest groups first."""
     by_kind = {}
     for source in sources:
-        floor = Path(source.path).relative_to(ROOT).parts[:-1][:2] if Path(source.path).is_relative_to(ROOT) else ()
-        by_kind.setdefault((floor, source.flags), []).append(source)
+        folder = Path(source.path).relative_to(ROOT).parts[0] if Path(source.path).is_relative_to(ROOT) else ""
+        by_kind.setdefault((folder, source.flags), []).append(source)
     groups = [kind[at:at + most] for kind in by_kind.values() for at in range(0, len(kind), most)]
     return sorted(groups, key=len, reverse=True)
 

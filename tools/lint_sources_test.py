@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sources are grouped by floor and flags, told apart where they collide, and found out together as they are alone."""
+"""Sources are grouped by folder and flags, told apart where they collide, and found out together as they are alone."""
 import json
 
 import lint_sources
@@ -15,12 +15,12 @@ def test_flags_are_a_command_without_its_source_its_object_and_its_launcher():
     assert [source.path for source in sources_of([entry, {"file": "/x/b.c", "command": "cc -c /x/b.c"}])] == ["/x/a.cc"]
 
 
-def test_a_group_is_of_one_floor_and_the_same_flags():
+def test_a_group_is_of_one_folder_and_the_same_flags():
     net = [Source(f"{ROOT}/peal/net/{name}.cc", FLAGS) for name in "abc"]
     parts = Source(f"{ROOT}/peal/net/parts/d.cc", FLAGS)
-    other_floor = Source(f"{ROOT}/peal/base/e.cc", FLAGS)
+    other_folder = Source(f"{ROOT}/load/e.cc", FLAGS)
     other_flags = Source(f"{ROOT}/peal/net/f.cc", ("-O0",))
-    assert groups_of([*net, parts, other_floor, other_flags], most=4) == [[*net, parts], [other_floor], [other_flags]]
+    assert groups_of([*net, parts, other_folder, other_flags], most=4) == [[*net, parts], [other_folder], [other_flags]]
     assert [len(group) for group in groups_of([*net, parts], most=3)] == [3, 1]
 
 
