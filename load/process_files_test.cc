@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <load/forked_server.h>
+#include <peal/base/thread.h>
 
 namespace peal::load {
 namespace {
