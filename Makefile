@@ -102,7 +102,7 @@ install: build ## install headers, library, packages and the program under PREFI
 	@echo "installed peal under $(PREFIX)"
 
 .PHONY: goldens
-goldens: setup ## rebuild the HDR histogram goldens with the public Python package hdrhistogram (from PyPI)
+goldens: setup ## rebuild tests/goldens with the public Python packages hdrhistogram and httptools (from PyPI)
 	@$(call build,dev) --target base_tests
 	@$(PYTHON) tools/make_goldens.py --tests build/dev/bin/base_tests
 

@@ -17,6 +17,7 @@ namespace peal::cli {
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;
 inline constexpr int kCalledWrongly = 2;
+inline constexpr int kGateFailed = 3;  // of `load`
 
 void add_serve(CLI::App& app, int& exit_code);
 void add_load(CLI::App& app, int& exit_code);

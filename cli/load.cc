@@ -18,8 +18,6 @@
 namespace peal::cli {
 namespace {
 
-constexpr int kGateFailed = 3;
-
 std::string nothing_at_all(const load::RunRecord& record) {
   const load::Failures& failures = record.outcome.failures;
   return fmt::format("not one message came back from {}{}", record.options.target_text,

@@ -22,8 +22,6 @@
 namespace peal::cli {
 namespace {
 
-constexpr int kGateFailed = 3;
-
 using Records = std::vector<load::NamedRecord>;
 
 std::expected<Records, std::string> read_files(const std::vector<std::string>& paths) {

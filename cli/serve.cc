@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal serve pingpong|echo`: the options, the signals and the life of a server; what is served is in echo_services.h.
+// `peal serve pingpong|echo|http`: the options, the signals and the life of a server; what is served is in
+// echo_services.h and http_service.h.
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,10 +13,14 @@
 
 #include <cli/command.h>
 #include <cli/echo_services.h>
+#include <cli/http_service.h>
 #include <load/load_options.h>
+#include <peal/base/log.h>
+#include <peal/inspect/inspector.h>
 #include <peal/loop/loop_group.h>
 #include <peal/loop/stall_watchdog.h>
 #include <peal/net/server.h>
+#include <peal/process/master.h>
 
 namespace peal::cli {
 namespace {
@@ -24,6 +30,7 @@ struct ServeOptions {
   std::string engine = "auto";
   std::string spin = "off";
   size_t threads = 1;
+  size_t workers = 0;
   std::string accept = "reuseport";
   std::string drain = "5s";
   std::string idle_timeout = "off";
@@ -32,6 +39,8 @@ struct ServeOptions {
   std::string style = "callbacks";
   std::string stalls = "off";
   size_t flight_recorder = 0;
+  std::string inspect;  // empty: none
+  HttpWords http;
 };
 
 // What of them had to be read first.
@@ -42,6 +51,7 @@ struct Limits {
 };
 
 constexpr size_t kMostThreads = 1024;
+constexpr size_t kMostWorkerProcesses = 1024;
 constexpr size_t kMostRecorded = size_t{1} << 24;  // as many as a flight recorder holds
 
 AcceptMode accept_mode(const std::string& name) {
@@ -49,28 +59,38 @@ AcceptMode accept_mode(const std::string& name) {
   return name == "least-loaded" ? AcceptMode::kLeastLoaded : AcceptMode::kReusePort;
 }
 
-// One service in the two styles it is written in.
+// One service in the two styles it is written in; without either, HTTP.
 struct Service {
   ConnectionCallbacks (*callbacks)();
   Task<> (*task)(Stream);
 };
 constexpr Service kPingPong{ping_pong, ping_pong_task};
 constexpr Service kFramedEcho{framed_echo, framed_echo_task};
+constexpr Service kHttp{nullptr, nullptr};
 
-// A server in one of the two styles.
-struct AnyServer {
+// A server of one of the three kinds.
+class AnyServer {
+ public:
   template <class LoopOrGroup>
-  AnyServer(LoopOrGroup& loops, const Service& service, const std::string& style, const ServerOptions& options) {
-    if (style == "coroutines") {
-      tasks.emplace(loops, service.task, options);
+  AnyServer(LoopOrGroup& loops, const Service& service, const std::string& style, const ServerOptions& options,
+            std::optional<HttpService>& http) {
+    if (http) {
+      http_.emplace(loops, std::move(http->router), http->options);
+    } else if (style == "coroutines") {
+      tasks_.emplace(loops, service.task, options);
     } else {
-      callbacks.emplace(loops, service.callbacks(), options);
+      callbacks_.emplace(loops, service.callbacks(), options);
     }
   }
-  Server& server() { return tasks ? tasks->server() : *callbacks; }
+  void show_in(Inspector& inspector, const std::string& name) {
+    http_ ? inspector.add(*http_, name) : inspector.add(server(), name);
+  }
+  Server& server() { return http_ ? http_->server() : tasks_ ? tasks_->server() : *callbacks_; }
 
-  std::optional<Server> callbacks;
-  std::optional<CoServer> tasks;
+ private:
+  std::optional<Server> callbacks_;
+  std::optional<CoServer> tasks_;
+  std::optional<HttpServer> http_;
 };
 
 std::string listen_trouble(const std::string& address, std::error_code error) {
@@ -91,11 +111,15 @@ std::string drain_report(const DrainReport& report) {
                      report.forced, report.lost_bytes, report.lost_in_kernel_bytes);
 }
 
-// The first SIGTERM drains, the second stops; SIGINT stops.
+// The first SIGTERM drains, the second stops; SIGINT stops. A worker leaves as its master has it.
 class Stopper {
  public:
-  Stopper(Loop& loop, Duration deadline) : loop_(loop), deadline_(deadline) {}
-  Result<void> listen_for_signals() {
+  Stopper(Loop& loop, Duration deadline, const ServiceManager& manager)
+      : loop_(loop), deadline_(deadline), manager_(manager) {}
+  Result<void> listen_for_signals(Worker* worker) {
+    if (worker != nullptr) {
+      return worker->when_to_leave(loop_, [this, worker](Leave how) { worker->leave(how, loop_, *server_); });
+    }
     Result<SignalId> terminate = loop_.on_signal(SIGTERM, [this] { drain(); });
     Result<SignalId> interrupt = loop_.on_signal(SIGINT, [this] { loop_.stop(); });
     if (terminate && interrupt) return {};
@@ -106,6 +130,7 @@ class Stopper {
  private:
   void drain() {
     if (server_ == nullptr || std::exchange(draining_, true)) return loop_.stop();
+    manager_.stopping();
     server_->drain(deadline_, [this](const DrainReport& report) {
       say(stdout, drain_report(report));
       loop_.stop();
@@ -114,9 +139,16 @@ class Stopper {
 
   Loop& loop_;
   const Duration deadline_;
+  const ServiceManager& manager_;
   Server* server_ = nullptr;
   bool draining_ = false;
 };
+
+bool say_listening(const std::string& address) {
+  if (say(stdout, fmt::format("listening on {}\n", address))) return true;
+  complain(kFailed, "the address could not be written to stdout");
+  return false;
+}
 
 // What shows a live server's insides; lives as long as the loops run. Each loop is asked on its own thread.
 class Insight {
@@ -134,21 +166,48 @@ class Insight {
     }
     return {};
   }
+  // A page about all that. Who may act besides this machine has the token of the environment: in a command line anybody
+  // could read it.
+  Result<void> show(const ServeOptions& options, AnyServer& server, std::span<Loop* const> loops) {
+    const char* token = std::getenv("PEAL_INSPECT_TOKEN");
+    auto started = Inspector::start(options.inspect, {.token = token != nullptr ? token : ""});
+    if (!started) return std::unexpected(started.error());
+    inspector_ = std::move(*started);
+    server.show_in(*inspector_, options.listen);
+    for (Loop* loop : loops) inspector_->add(*loop);
+    if (watchdog_) inspector_->add(*watchdog_);
+    PEAL_LOG_INFO("the inspector listens on {}", inspector_->address().to_string());
+    return {};
+  }
 
  private:
   std::unique_ptr<StallWatchdog> watchdog_;
+  std::unique_ptr<Inspector> inspector_;
 };
 
-// Serves until SIGINT or SIGTERM. Signals come to this thread's loop; with several threads the group's loops serve.
+// On what a service manager opened for us, or else on the address.
+Result<SocketAddress> listen(Server& server, const SocketAddress& address) {
+  std::vector<InheritedSocket> inherited = take_listen_fds();
+  if (inherited.empty()) return server.listen(address);
+  Result<SocketAddress> bound;
+  for (InheritedSocket& socket : inherited) {
+    if (bound = server.listen(std::move(socket.fd)); !bound) return bound;
+  }
+  return bound;
+}
+
+// Serves until SIGINT or SIGTERM, or as one worker of several. Signals come to this thread's loop; with several threads
+// the group's loops serve.
 int serve(const Service& service, const ServeOptions& options, const SocketAddress& address, const Spin& spin,
-          const Limits& limits) {
+          const Limits& limits, Worker* worker) {
   LoopOptions loop_options{.engine = options.engine, .spin = spin};
   Result<std::unique_ptr<Loop>> main_loop =
       Loop::make(options.threads == 1 ? loop_options : LoopOptions{.engine = "epoll"});
   if (!main_loop) return complain(kFailed, main_loop.error().message());
   // Before other threads start, so that they inherit the blocked signals.
-  Stopper stopper(**main_loop, limits.drain);
-  if (Result<void> done = stopper.listen_for_signals(); !done) return complain(kFailed, done.error().message());
+  const ServiceManager manager;
+  Stopper stopper(**main_loop, limits.drain, manager);
+  if (Result<void> done = stopper.listen_for_signals(worker); !done) return complain(kFailed, done.error().message());
   std::unique_ptr<LoopGroup> group;
   if (options.threads > 1) {
     Result<std::unique_ptr<LoopGroup>> started = LoopGroup::start(options.threads, loop_options);
@@ -159,10 +218,24 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
                                .connection = {.idle_timeout = limits.idle_timeout},
                                .max_connections = options.max_connections,
                                .max_connections_per_address = options.max_per_address};
-  auto server = group ? std::make_unique<AnyServer>(*group, service, options.style, server_options)
-                      : std::make_unique<AnyServer>(**main_loop, service, options.style, server_options);
-  Result<SocketAddress> bound = server->server().listen(address);
-  if (!bound) return complain(kFailed, listen_trouble(options.listen, bound.error()));
+  std::optional<HttpService> http;
+  if (service.callbacks == nullptr) {
+    std::expected<HttpService, std::string> read = read_http_service(options.http, server_options);
+    if (!read) return complain(kCalledWrongly, read.error());
+    http = std::move(*read);
+  }
+  auto server = group ? std::make_unique<AnyServer>(*group, service, options.style, server_options, http)
+                      : std::make_unique<AnyServer>(**main_loop, service, options.style, server_options, http);
+  std::string listening;
+  if (worker != nullptr) {
+    if (Result<void> done = worker->listen(server->server()); !done) {
+      return complain(kFailed, fmt::format("cannot accept: {}", done.error().message()));
+    }
+  } else if (Result<SocketAddress> bound = listen(server->server(), address); bound) {
+    listening = bound->to_string();
+  } else {
+    return complain(kFailed, listen_trouble(options.listen, bound.error()));
+  }
   stopper.serves(server->server());
   Insight insight;
   std::vector<Loop*> loops{main_loop->get()};
@@ -170,12 +243,44 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   if (Result<void> done = insight.begin(options, limits, loops); !done) {
     return complain(kFailed, fmt::format("cannot watch for stalls: {}", done.error().message()));
   }
-  if (!say(stdout, fmt::format("listening on {}\n", bound->to_string()))) {
-    return complain(kFailed, "the address could not be written to stdout");
+  if (!options.inspect.empty()) {
+    if (Result<void> done = insight.show(options, *server, loops); !done) {
+      return complain(kFailed, listen_trouble(options.inspect, done.error()));
+    }
+  }
+  if (worker != nullptr) {
+    worker->ready();
+  } else if (!say_listening(listening)) {
+    return kFailed;
+  } else {
+    manager.ready();
+    manager.watch(**main_loop);
   }
   Result<void> ran = (*main_loop)->run();
   if (!ran) return complain(kFailed, fmt::format("the loop cannot run: {}", ran.error().message()));
   return kDone;
+}
+
+// A master, and as many workers as were asked for. `work` is each worker's.
+int serve_by_workers(const ServeOptions& options, Duration drain_time, const Master::Work& work) {
+  MasterOptions master_options;
+  std::string listening;
+  master_options.workers = options.workers;
+  master_options.drain_time = drain_time;
+  master_options.on_serving = [&listening] { return say_listening(listening); };
+  Master master(std::move(master_options));
+  const Result<SocketAddress> bound = master.listen(options.listen);
+  if (!bound) return complain(kFailed, listen_trouble(options.listen, bound.error()));
+  listening = bound->to_string();
+  return master.run(work);
+}
+
+std::string inspect_trouble(const ServeOptions& options) {
+  if (options.inspect.empty()) return {};
+  const Result<SocketAddress> page = SocketAddress::parse(options.inspect);
+  if (!page) return fmt::format("--inspect takes an address such as 127.0.0.1:9990, not '{}'", options.inspect);
+  if (options.workers == 0 || page->port() == 0) return {};
+  return "--inspect of several workers takes port 0: each has a page of its own, and logs where";
 }
 
 int check_and_serve(const Service& service, const ServeOptions& options) {
@@ -203,14 +308,25 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
   if ((!stalls && options.stalls != "off") || stalls == Duration::zero()) {
     return complain(kCalledWrongly, fmt::format("--stalls takes off or a time such as 50ms, not '{}'", options.stalls));
   }
+  if (const std::string trouble = inspect_trouble(options); !trouble.empty()) return complain(kCalledWrongly, trouble);
   if (EngineTrouble trouble = engine_trouble(options.engine); trouble.code != kDone) {
     return complain(trouble.code, trouble.sentence);
   }
   raise_fd_limit();
-  return serve(service, options, *address, *spin,
-               {.drain = *drain,
-                .idle_timeout = idle_timeout.value_or(Duration::zero()),
-                .stalls = stalls.value_or(Duration::zero())});
+  const Limits limits{.drain = *drain,
+                      .idle_timeout = idle_timeout.value_or(Duration::zero()),
+                      .stalls = stalls.value_or(Duration::zero())};
+  if (options.workers == 0) return serve(service, options, *address, *spin, limits, nullptr);
+  return serve_by_workers(options, limits.drain,
+                          [&](Worker& worker) { return serve(service, options, *address, *spin, limits, &worker); });
+}
+
+void add_echo_options(CLI::App& command, ServeOptions& options) {
+  command.add_option("--idle-timeout", options.idle_timeout, "Close connections that are silent for so long, or off")
+      ->capture_default_str();
+  command.add_option("--style", options.style, "Write it with callbacks or with coroutines")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"callbacks", "coroutines"}));
 }
 
 void add_service(CLI::App& serve, const Service& service, const char* name, const char* what, int& exit_code) {
@@ -222,6 +338,9 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
   command->add_option("--threads", options->threads, "Loops, each on a thread of its own")
       ->capture_default_str()
       ->check(CLI::Range(size_t{1}, kMostThreads));
+  command->add_option("--workers", options->workers, "Processes that serve, each so, under a master; 0: this one alone")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{0}, kMostWorkerProcesses));
   command->add_option("--accept", options->accept, "Who accepts: reuseport, round-robin or least-loaded")
       ->capture_default_str()
       ->check(CLI::IsMember({"reuseport", "round-robin", "least-loaded"}));
@@ -229,17 +348,18 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
       ->capture_default_str();
   command->add_option("--drain", options->drain, "How long SIGTERM waits for clients to end; a second one does not")
       ->capture_default_str();
-  command->add_option("--idle-timeout", options->idle_timeout, "Close connections that are silent for so long, or off")
-      ->capture_default_str();
+  const bool http = service.callbacks == nullptr;
+  if (http) {
+    add_http_options(*command, options->http);
+  } else {
+    add_echo_options(*command, *options);
+  }
   command
       ->add_option("--max-connections", options->max_connections,
                    "Over it the connection idle for longest is closed for a new one; 0: no cap")
       ->capture_default_str();
   command->add_option("--max-per-address", options->max_per_address, "The same for the connections of one IP address")
       ->capture_default_str();
-  command->add_option("--style", options->style, "Write it with callbacks or with coroutines")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"callbacks", "coroutines"}));
   command->add_option("--stalls", options->stalls, "Log the stack of what holds a loop for so long, or off")
       ->capture_default_str();
   command
@@ -247,6 +367,8 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
                    "Remember so many events a loop, and log a connection's when it ends badly; 0: none")
       ->capture_default_str()
       ->check(CLI::Range(size_t{0}, kMostRecorded));
+  command->add_option("--inspect", options->inspect,
+                      "Show a live page about this process there, and metrics: HOST:PORT, as 127.0.0.1:9990");
   command->footer(fmt::format("Example:\n  peal serve {} --listen 127.0.0.1:9981 --engine epoll --threads 2", name));
   command->callback([options, &service, &exit_code] { exit_code = check_and_serve(service, *options); });
 }
@@ -259,6 +381,7 @@ void add_serve(CLI::App& app, int& exit_code) {
   add_service(*serve, kPingPong, "pingpong", "Send back whatever bytes arrive, unframed", exit_code);
   add_service(*serve, kFramedEcho, "echo",
               "Answer each frame, a 4-byte big-endian length and so many bytes, with itself", exit_code);
+  add_service(*serve, kHttp, "http", "A web server: 13 bytes at / and /collect, or the files of a folder", exit_code);
 }
 
 }  // namespace peal::cli

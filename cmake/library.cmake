@@ -5,8 +5,10 @@ find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(nlohmann_json REQUIRED)
 pkg_check_modules(LIBURING REQUIRED IMPORTED_TARGET liburing)
 pkg_check_modules(CARES REQUIRED IMPORTED_TARGET libcares)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 
 # libbacktrace is part of gcc and lives in gcc's own folder. clang looks for libraries there but may not see gcc's other
 # headers, so the two that matter are copied, for the one source that includes them.
@@ -25,6 +27,17 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/base/stack_trace.cc PROPE
 file(GLOB_RECURSE peal_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.cc)
 list(FILTER peal_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
 
+# What peal/inspect shows: its page, which is compiled in, and how the library was built.
+foreach(suffix html css js)
+  set(page ${PROJECT_SOURCE_DIR}/peal/inspect/page/inspector.${suffix})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
+  file(READ ${page} peal_page_${suffix})
+endforeach()
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" peal_built_flags)
+configure_file(${PROJECT_SOURCE_DIR}/peal/inspect/parts/built_in.cc.in ${PROJECT_BINARY_DIR}/inspect/built_in.cc @ONLY)
+list(APPEND peal_sources ${PROJECT_BINARY_DIR}/inspect/built_in.cc)
+
 add_library(peal ${peal_sources})
 add_library(peal::peal ALIAS peal)
 target_compile_features(peal PUBLIC cxx_std_23)
@@ -34,7 +47,8 @@ endif()
 target_include_directories(peal PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
 target_link_libraries(peal PUBLIC Threads::Threads fmt::fmt
-  PRIVATE $<BUILD_INTERFACE:peal_flags> spdlog::spdlog PkgConfig::LIBURING PkgConfig::CARES ZLIB::ZLIB
+  PRIVATE $<BUILD_INTERFACE:peal_flags> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> spdlog::spdlog
+  PkgConfig::LIBURING PkgConfig::CARES PkgConfig::ZSTD ZLIB::ZLIB
   backtrace)
 
 # liburing maps and unmaps a ring by bare system calls, which the thread sanitizer does not see: a ring that one thread

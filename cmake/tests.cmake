@@ -66,7 +66,7 @@ function(peal_script_test name label)
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS ${label} ENVIRONMENT "${environment}")
 endfunction()
 
-foreach(floor base wire engine loop net coro)
+foreach(floor base wire engine loop net coro http inspect process)
   peal_test_folder(${floor}_tests peal/${floor})
 endforeach()
 if(PEAL_LAB)

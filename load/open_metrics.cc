@@ -1,77 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <load/open_metrics.h>
 
-#include <iterator>
 #include <string_view>
+#include <utility>
 
-#include <fmt/format.h>
+#include <peal/wire/metrics_text.h>
 
 namespace peal::load {
 namespace {
 
-// OpenMetrics 1.0, "escaped-string".
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '\n') {
-      result += "\\n";
-      continue;
-    }
-    if (c == '\\' || c == '"') result += '\\';
-    result += c;
+constexpr std::pair<double, std::string_view> kQuantiles[] = {
+    {50, "0.5"}, {90, "0.9"}, {95, "0.95"}, {99, "0.99"}, {99.9, "0.999"}, {99.99, "0.9999"}, {100, "1"}};
+
+void add_times(MetricsText& out, std::string_view name, std::string_view help, const Histogram& histogram) {
+  out.family(name, MetricType::kSummary, "seconds", help);
+  for (const auto& [percent, quantile] : kQuantiles) {
+    if (histogram.empty()) break;
+    out.sample("", static_cast<double>(histogram.value_at_percentile(percent)) * 1e-9, {{"quantile", quantile}});
   }
-  return result;
+  const auto count = static_cast<double>(histogram.total_count());
+  out.sample("_count", count);
+  out.sample("_sum", histogram.mean() * count * 1e-9);
 }
 
-class Writer {
- public:
-  explicit Writer(const RunRecord& record)
-      : labels_(fmt::format("experiment=\"{}\",target=\"{}\"", escaped(record.experiment),
-                            escaped(record.options.target_text))) {}
-
-  // A family's name ends with its unit; a counter's samples have "_total" behind that.
-  void family(std::string_view name, std::string_view type, std::string_view unit, std::string_view help) {
-    name_ = fmt::format("peal_load_{}", name);
-    put("# TYPE {} {}\n", name_, type);
-    if (!unit.empty()) put("# UNIT {} {}\n", name_, unit);
-    put("# HELP {} {}\n", name_, help);
-  }
-  void sample(std::string_view suffix, double value, std::string_view more_labels = {}) {
-    put("{}{}{{{}{}{}}} {}\n", name_, suffix, labels_, more_labels.empty() ? "" : ",", more_labels, value);
-  }
-  void counter(std::string_view name, std::string_view unit, std::string_view help, double value) {
-    family(name, "counter", unit, help);
-    sample("_total", value);
-  }
-  void gauge(std::string_view name, std::string_view unit, std::string_view help, double value) {
-    family(name, "gauge", unit, help);
-    sample("", value);
-  }
-  void times(std::string_view name, std::string_view help, const Histogram& histogram) {
-    family(fmt::format("{}_seconds", name), "summary", "seconds", help);
-    for (const double percent : {50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0}) {
-      if (histogram.empty()) break;
-      sample("", static_cast<double>(histogram.value_at_percentile(percent)) * 1e-9,
-             fmt::format("quantile=\"{:.6g}\"", percent / 100));
-    }
-    const auto count = static_cast<double>(histogram.total_count());
-    sample("_count", count);
-    sample("_sum", histogram.mean() * count * 1e-9);
-  }
-  std::string finish() { return text_ + "# EOF\n"; }
-
- private:
-  template <class... Values>
-  void put(fmt::format_string<Values...> format, Values&&... values) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Values>(values)...);
-  }
-
-  const std::string labels_;
-  std::string name_;
-  std::string text_;
-};
-
-void add_counts(Writer& out, const Outcome& outcome) {
+void add_counts(MetricsText& out, const Outcome& outcome) {
   const Counts& counts = outcome.total.counts;
   const auto value = [](uint64_t count) { return static_cast<double>(count); };
   out.counter("messages", "", "Messages that came back as they should.", value(counts.messages));
@@ -85,13 +37,13 @@ void add_counts(Writer& out, const Outcome& outcome) {
   out.counter("connection_attempts", "", "Connections tried, warm-up included.", value(all.attempts));
   out.counter("connects", "", "Connections that opened, warm-up included.", value(all.connects));
   out.counter("retired_connections", "", "Connections closed as planned, warm-up included.", value(all.retired));
-  out.family("failures", "counter", "", "What went wrong, by kind, warm-up included.");
+  out.family("failures", MetricType::kCounter, "", "What went wrong, by kind, warm-up included.");
   for (const auto& [kind, failure] : outcome.failures.kinds) {
-    out.sample("_total", value(failure.count), fmt::format("kind=\"{}\"", escaped(kind)));
+    out.sample("_total", value(failure.count), {{"kind", kind}});
   }
 }
 
-void add_costs(Writer& out, const RunRecord& record) {
+void add_costs(MetricsText& out, const RunRecord& record) {
   const Outcome& outcome = record.outcome;
   out.counter("client_cpu_seconds", "seconds", "CPU time of the generator, without its spinning.",
               in_seconds(outcome.client_work()));
@@ -112,7 +64,8 @@ void add_costs(Writer& out, const RunRecord& record) {
 
 std::string open_metrics(const RunRecord& record) {
   const Outcome& outcome = record.outcome;
-  Writer out(record);
+  MetricsText out(MetricsFormat::kOpenMetrics, "peal_load_",
+                  {{"experiment", record.experiment}, {"target", record.options.target_text}});
   out.gauge("began_timestamp_seconds", "seconds", "When the measurement began.",
             std::chrono::duration<double>(outcome.began.time_since_epoch()).count());
   out.gauge("window_seconds", "seconds", "How long was measured.", outcome.seconds());
@@ -120,18 +73,20 @@ std::string open_metrics(const RunRecord& record) {
   out.gauge("offered_rate", "", "Messages due a second; 0 in a closed loop.", record.offered_rate());
   add_counts(out, outcome);
   add_costs(out, record);
-  out.times("latency", "From when a message was due until it was answered.", outcome.total.latency);
-  if (outcome.total.service) out.times("service", "From when it was sent until then.", *outcome.total.service);
-  if (outcome.total.send_lag) out.times("send_lag", "From when it was due until it was sent.", *outcome.total.send_lag);
+  add_times(out, "latency_seconds", "From when a message was due until it was answered.", outcome.total.latency);
+  if (outcome.total.service)
+    add_times(out, "service_seconds", "From when it was sent until then.", *outcome.total.service);
+  if (outcome.total.send_lag)
+    add_times(out, "send_lag_seconds", "From when it was due until it was sent.", *outcome.total.send_lag);
   if (outcome.total.first_byte) {
-    out.times("first_byte", "From when it was sent until its answer began.", *outcome.total.first_byte);
+    add_times(out, "first_byte_seconds", "From when it was sent until its answer began.", *outcome.total.first_byte);
   }
-  out.times("connect", "From trying to connect until that was done.", outcome.connect);
-  out.family("failed_gate", "gauge", "", "1 for each gate the run failed.");
+  add_times(out, "connect_seconds", "From trying to connect until that was done.", outcome.connect);
+  out.family("failed_gate", MetricType::kGauge, "", "1 for each gate the run failed.");
   for (const Gate& gate : record.gates) {
-    out.sample("", 1, fmt::format("gate=\"{}\",verdict=\"{}\"", escaped(gate.name), to_string(gate.verdict)));
+    out.sample("", 1, {{"gate", gate.name}, {"verdict", to_string(gate.verdict)}});
   }
-  return out.finish();
+  return std::move(out).finish();
 }
 
 }  // namespace peal::load

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Rebuilds tests/goldens/histogram with the public Python package `hdrhistogram`, and checks ours with it.
+"""Rebuilds tests/goldens with public Python packages: histogram with `hdrhistogram`, http with `httptools` (llhttp).
 
-For every case of CASES it writes what the package makes of the data (NAME.txt: options, records, encoding, figures,
-counts; NAME.hgrm: the percentile text), has the tests write ours.txt (our encoding of the same records), and asks
-the package to read each of those back. It ends with 1 and one line for each case that does not read back equal.
+The HTTP part is in http_goldens.py. For histograms, it writes for every case of CASES what the package makes of the
+data (NAME.txt: options, records, encoding, figures, counts; NAME.hgrm: the percentile text), has the tests write
+ours.txt (our encoding of the same records), and asks the package to read each of those back. It ends with 1 and one
+line for each case that does not read back equal.
 
   tools/make_goldens.py --tests build/release/bin/base_tests
   tools/make_goldens.py                                        # checks the ours.txt that is there
@@ -20,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 GOLDENS = ROOT / "tests" / "goldens" / "histogram"
 VENV = ROOT / "build" / "goldens-venv"
-PACKAGE = "hdrhistogram>=0.10,<1"
+PACKAGES = ["hdrhistogram>=0.10,<1", "httptools>=0.6,<1"]
 HOUR_NS = 3_600_000_000_000
 PERCENTILES = (0, 0.001, 1, 10, 25, 50, 75, 90, 95, 99, 99.9, 99.99, 99.999, 100)
 
@@ -57,7 +58,7 @@ def in_venv():
         return
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", PACKAGE], check=True)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
     os.execv(python, [str(python), str(Path(__file__).resolve()), *sys.argv[1:]])
 
 
@@ -134,6 +135,8 @@ def main():
     parser.add_argument("--tests", type=Path, help="the base_tests program, which writes ours.txt")
     arguments = parser.parse_args()
     in_venv()
+    import http_goldens
+    requests = http_goldens.write(GOLDENS.parent / "http" / "requests.txt")
     GOLDENS.mkdir(parents=True, exist_ok=True)
     for name, case in CASES.items():
         histogram = build(case)
@@ -145,7 +148,8 @@ def main():
         subprocess.run([arguments.tests.resolve(), "--gtest_filter=HistogramGoldens.*", "--gtest_brief=1"],
                        env={**os.environ, "PEAL_WRITE_GOLDENS": "1"}, check=True)
     failures = check_ours()
-    print(f"{len(CASES)} goldens in {GOLDENS.relative_to(ROOT)}, {failures} of ours read back differently")
+    print(f"{len(CASES)} goldens in {GOLDENS.relative_to(ROOT)}, {failures} of ours read back differently; "
+          f"{requests} requests in {GOLDENS.parent.relative_to(ROOT)}/http")
     return 1 if failures else 0
 
 

@@ -100,10 +100,14 @@ class Page:
 
     def open(self, path: Path) -> None:
         """Loads a file and waits until it is all there."""
+        self.visit(path.resolve().as_uri())
+
+    def visit(self, url: str) -> None:
+        """The same with any address."""
         self._loaded = False
-        failed = self.ask("Page.navigate", url=path.resolve().as_uri()).get("errorText")
+        failed = self.ask("Page.navigate", url=url).get("errorText")
         if failed:
-            raise BrowserFailed(f"{path}: {failed}.")
+            raise BrowserFailed(f"{url}: {failed}.")
         deadline = time.monotonic() + ANSWER_LIMIT_S
         while not self._loaded:
             self._note(self._next_message(deadline))

@@ -123,8 +123,8 @@ class Claim:
 
 # peal-epoll stands against everyone; peal-uring against the loop it must equal and against the floor.
 PINGPONG_GRID = (("peal-epoll", ("*",)), ("peal-uring", ("raw-uring", "raw-epoll")))
-# Whoever of peal's speaks HTTP stands against everyone, and everyone against the floor.
-HTTP_GRID = (("http-peal*", ("*",)), ("peal-http*", ("*",)), ("*", ("http-raw-epoll",)))
+# The same of those that speak HTTP, and everyone against the floor.
+HTTP_GRID = (("http-peal-epoll", ("*",)), ("http-peal-uring", ("http-raw-uring",)), ("*", ("http-raw-epoll",)))
 
 
 @dataclass(frozen=True)

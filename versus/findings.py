@@ -283,8 +283,26 @@ def of_pages(results: dict) -> list[Finding]:
                     (Side("http-libevent", long), Side("http-libevent", both)), (2.0, math.inf),
                     "http-libevent did not run both"),
         *_one_client(experiment),
-        Finding(4, "One queue per worker, reading on registration and pooled connections double libio's pages together",
-                NOT_HERE, "an ablation of concurrency models, not of servers: it belongs to experiment 5"),
+        *_ablations(results, experiment, tuple(short)),
+    ]
+
+
+def _ablations(results: dict, experiment: dict | None, short: tuple[str, ...]) -> list[Finding]:
+    """What libio's author did to double his pages, each step for itself (here of peal itself)."""
+    compilers = _experiment(results, "compilers")
+    cells = tuple(cell["name"] for cell in (compilers or {}).get("cells", ()))
+    mode = compilers["cells"][0]["modes"][0] if cells else CLOSED
+    unoptimised = ratio(compilers, Side("peal-epoll-gcc-O0", cells), Side("peal-epoll", cells), "server_cpu_ns", mode)
+    return [
+        _throughput(4, "Pooled connection objects carry more pages than new ones (here peal itself)",
+                    "pages/min, http-peal-epoll / http-peal-epoll-unpooled", experiment,
+                    (Side("http-peal-epoll", short), Side("http-peal-epoll-unpooled", short)), (1.0, math.inf),
+                    "one of the two did not run"),
+        _judged(4, "-O2 instead of -O0 makes a server faster (here peal itself)",
+                "server CPU per message, g++ -O0 / g++ -O2", unoptimised, (1.0, math.inf),
+                "the axis of compilers belongs to the full lab (or --variants)"),
+        Finding(4, "A queue per worker carries more pages than one for all; registering for reads on hand-over as many "
+                "as reading at once", NOT_HERE, "an ablation of concurrency models: `make models` judges it"),
     ]
 
 

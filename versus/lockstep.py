@@ -71,11 +71,11 @@ def _answer(connection: socket.socket) -> None:
     _receive(connection, length - len(body))
 
 
-def requests(connections: list[socket.socket], count: int) -> int:
+def requests(connections: list[socket.socket], count: int, request: bytes = REQUEST) -> int:
     """`count` rounds of one request on every connection, all sent before the first answer is read. How many."""
     for _ in range(count):
         for connection in connections:
-            connection.sendall(REQUEST)
+            connection.sendall(request)
         for connection in connections:
             _answer(connection)
     return count * len(connections)

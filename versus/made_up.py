@@ -29,7 +29,8 @@ from versus.store import Store
 DRUMMERS = {"peal-epoll": 2.0, "peal-uring": 2.1, "raw-epoll": 1.9, "libevent": 3.0, "libev": 2.2}
 
 COSTS_NS = {"raw-epoll": 3800.0, "raw-uring": 3700.0, "libevent": 6400.0, "asio-per-thread": 5000.0, "libuv": 7100.0,
-            "peal-epoll": 3850.0, "peal-uring": 3750.0, "http-raw-epoll": 4000.0, "http-nginx": 9000.0,
+            "peal-epoll": 3850.0, "peal-uring": 3750.0, "http-raw-epoll": 4000.0, "http-peal-epoll": 4100.0,
+            "http-peal-uring": 4050.0, "http-peal-epoll-unpooled": 4300.0, "http-nginx": 9000.0,
             "http-libevent": 12000.0, "http-beast": 20000.0}
 NOISE = 0.02
 

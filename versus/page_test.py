@@ -11,7 +11,8 @@ PNG = b"\x89PNG\r\n\x1a\n"
 # One cell of each experiment: drawing is what costs.
 PLAN = replace(plans.QUICK, experiments=(
     replace(plans.QUICK_PINGPONG, cells=plans.QUICK_PINGPONG.cells[1:2], claims=plans.QUICK_PINGPONG.claims[:1]),
-    plans.QUICK_REST, replace(plans.QUICK_PAGES, cells=plans.QUICK_PAGES.cells[:1])))
+    plans.QUICK_REST,
+    replace(plans.QUICK_PAGES, cells=plans.QUICK_PAGES.cells[:1], claims=plans.QUICK_PAGES.claims[:1])))
 PLOTS_WITHOUT_TABLE = """
 [...document.querySelectorAll("svg")].filter(svg => {
   // The plot's part of the page: what follows it up to the next heading.

@@ -14,9 +14,8 @@ from versus.roster import HTTP
 
 # Its server answers some thousand requests a second: half of that would be no load for the others.
 SLOW_HTTP = ("http-python",)
-QUICK_HTTP = ("http-raw-epoll", "http-nginx", "http-libevent")
-NO_HTTP_CLAIM = ("No claim was declared for this experiment, so none is made: peal does not serve HTTP yet, and what "
-                 "the others are to each other was published; the findings say how that stands here.")
+QUICK_HTTP = ("http-peal-epoll", "http-raw-epoll", "http-nginx", "http-libevent")
+UNPOOLED = "http-peal-epoll-unpooled"
 
 # Six claims need eight blocks: 6 x 2^(1-8) = 0.047.
 PINGPONG_CLAIMS = (
@@ -36,26 +35,34 @@ QUICK_PINGPONG = Experiment(
     blocks=8,
     warmup_s=0.12,
     budget_s=170.0,
-    share=0.62,
+    share=0.56,
     contenders=("raw-epoll", "raw-uring", "libevent", "asio-per-thread", "libuv", "peal-epoll", "peal-uring"),
 )
+
+def _http_costs(cell: str) -> tuple[Claim, ...]:
+    return (Claim("http-peal-epoll", "http-raw-epoll", cell, bar=1.06),
+            Claim("http-peal-epoll", "http-nginx", cell, bar=0.9))
+
+
+def _http_speeds(*cells: str) -> tuple[Claim, ...]:
+    return tuple(Claim("http-peal-epoll", "http-nginx", cell, metric="speed") for cell in cells)
+
 
 QUICK_REST = Experiment(
     name="rest",
     title="Experiment 3: REST servers",
     cells=(HttpCell(100, modes=(RATE, CLOSED)),),
-    claims=(),
+    claims=_http_costs("keep100"),
     blocks=7,
     warmup_s=0.12,
-    budget_s=35.0,
-    share=0.13,
+    budget_s=42.0,
+    share=0.16,
     trace_calls=False,
     kind=HTTP,
     unit="request",
     contenders=QUICK_HTTP,
     grid=HTTP_GRID,
-    twin_of="http-raw-epoll",
-    note=NO_HTTP_CLAIM,
+    twin_of="http-peal-epoll",
 )
 
 QUICK_PAGES = replace(
@@ -63,11 +70,14 @@ QUICK_PAGES = replace(
     name="pages",
     title="Experiment 4: web pages per minute",
     cells=(HttpCell(100, short=True), HttpCell(100)),
+    claims=_http_speeds("short100", "keep100"),
+    contenders=(*QUICK_HTTP, UNPOOLED),
+    share=0.17,
     unit="page",
     calibration_rounds=1,
 )
 
-QUICK = Plan("quick", "The lab, quick", (QUICK_PINGPONG, QUICK_REST, QUICK_PAGES), budget_s=292.0, drum_share=0.12)
+QUICK = Plan("quick", "The lab, quick", (QUICK_PINGPONG, QUICK_REST, QUICK_PAGES), budget_s=292.0, drum_share=0.11)
 
 
 def _pingpong_cells() -> tuple[Cell, ...]:
@@ -96,6 +106,7 @@ FULL_PINGPONG = replace(
 FULL_REST = replace(
     QUICK_REST,
     cells=(HttpCell(200, threads=8, client_threads=4), HttpCell(200, modes=(CLOSED, RATE), without=SLOW_HTTP)),
+    claims=_http_costs("keep200"),
     blocks=8,
     warmup_s=0.5,
     budget_s=None,
@@ -114,6 +125,7 @@ FULL_PAGES = replace(
     cells=tuple(HttpCell(clients, 4, short=short, client_threads=min(clients, 4))
                 for short in (True, False) for clients in (1, 10, 100, 1000))
     + tuple(HttpCell(100, modes=(RATE,), short=short, without=SLOW_HTTP) for short in (True, False)),
+    claims=_http_speeds("short100x4t", "short1000x4t"),
     trace_calls=False,
     unit="page",
     classic="pages",
@@ -131,7 +143,7 @@ COMPILERS = Experiment(
     calibration_s=0.5,
     trace_calls=False,
     share=0.25,
-    contenders=("peal-epoll", "peal-epoll-gcc-O3", "peal-epoll-clang-O2", "peal-epoll-clang-O3"),
+    contenders=("peal-epoll", "peal-epoll-gcc-O0", "peal-epoll-gcc-O3", "peal-epoll-clang-O2", "peal-epoll-clang-O3"),
     grid=(("peal-epoll-*", ("peal-epoll",)),),
     note="No claim was declared: the axis answers a published finding of experiment 3. peal-epoll is g++ -O2.",
 )

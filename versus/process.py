@@ -98,6 +98,12 @@ def wait_for_end(child: subprocess.Popen, limit_s: float) -> bool:
     return bool(ready)
 
 
+def line_of(child: subprocess.Popen, limit_s: float) -> str:
+    """The next line `child` prints, without its end; nothing where it says none within the limit."""
+    ready, _, _ = select.select([child.stdout.fileno()], [], [], limit_s)
+    return child.stdout.readline().decode().strip() if ready else ""
+
+
 def stop(child: subprocess.Popen) -> bool:
     """Ends `child` by SIGTERM, then by force. Whether it went at the first asking."""
     if child.poll() is None:

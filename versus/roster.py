@@ -102,6 +102,11 @@ def built_in(bin_dir: Path) -> list[Contender]:
     def peal(name: str, engine: str, note: str) -> Contender:
         return Contender(name, (str(bin_dir / "peal"), "serve", "pingpong", "--engine", engine, *words), note)
 
+    def peal_http(name: str, engine: str, note: str, *more: str) -> Contender:
+        serve = (str(bin_dir / "peal"), "serve", "http", "--engine", engine, "--server-name", "bench",
+                 "--say-keep-alive")
+        return Contender(name, (*serve, *more, *words), note, kind=HTTP)
+
     return [
         peer("raw-epoll", "a bare epoll loop in C: the floor"),
         peer("raw-uring", "a bare io_uring loop in C"),
@@ -115,6 +120,10 @@ def built_in(bin_dir: Path) -> list[Contender]:
         peer("poco", "POCO's SocketReactor, one per thread behind a ParallelSocketAcceptor"),
         peal("peal-epoll", "epoll", "peal on epoll"),
         peal("peal-uring", "io_uring", "peal on io_uring"),
+        peal_http("http-peal-epoll", "epoll", "peal's HTTP server on epoll"),
+        peal_http("http-peal-uring", "io_uring", "peal's HTTP server on io_uring"),
+        peal_http("http-peal-epoll-unpooled", "epoll", "the same, objects of connections allocated anew",
+                  "--pooling", "off"),
         http("http-raw-epoll", "a bare epoll loop in C that answers HTTP: the floor"),
         http("http-raw-uring", "a bare io_uring loop in C that answers HTTP"),
         http("http-nginx", "nginx, its answer in its configuration; a worker per thread", needs="nginx"),

@@ -6,6 +6,8 @@ import pytest
 from versus import roster
 from versus.fakes import make_bin
 
+OURS = ("peal-epoll", "peal-uring", "http-peal-epoll", "http-peal-uring", "http-peal-epoll-unpooled")
+
 
 def test_a_command_is_filled_in_word_by_word():
     contender = roster.given("mine=./my server --at {host}:{port} --listen={listen} -t {threads}")
@@ -36,9 +38,9 @@ def test_the_table_serves_as_the_contract_says(tmp_path):
 
 def test_who_is_not_built_is_named(tmp_path):
     ready, absent = roster.choose(make_bin(tmp_path / "bin", ("raw_epoll",)), [], [])
-    assert [contender.name for contender in ready] == ["raw-epoll", "peal-epoll", "peal-uring"]
+    assert [contender.name for contender in ready] == ["raw-epoll", *OURS]
     usual = [contender for contender in roster.built_in(tmp_path) if contender.usual]
-    assert any(line.startswith("libuv: ") for line in absent) and len(absent) == len(usual) - 3
+    assert any(line.startswith("libuv: ") for line in absent) and len(absent) == len(usual) - 1 - len(OURS)
 
 
 def test_what_the_build_knew_is_repeated(tmp_path):
@@ -64,7 +66,7 @@ def test_an_experiment_takes_those_of_its_kind(tmp_path):
     everyone, _ = roster.choose(folder, extra, [])
     speaking = {kind: [c.name for c in roster.choose(folder, extra, [], kind)[0]] for kind in roster.KINDS}
     assert speaking == {"pingpong": ["raw-epoll", "peal-epoll", "peal-uring", "mine"],
-                        "http": ["http-raw-epoll", "http-python", "mine"], "model": []}
+                        "http": [*OURS[2:], "http-raw-epoll", "http-python", "mine"], "model": []}
     assert len(everyone) == sum(map(len, speaking.values()))
     assert roster.given("pingpong:mine=/bin/cat {port}").kind == roster.PINGPONG
     assert roster.given("model:mine=/bin/cat {port}").kind == roster.MODEL

@@ -34,6 +34,7 @@ class Variant:
 
 
 VARIANTS = (
+    Variant("gcc-O0", "g++", "gcc", "-O0"),
     Variant("gcc-O3", "g++", "gcc", "-O3"),
     Variant("clang-O2", "clang++-19", "clang-19", "-O2"),
     Variant("clang-O3", "clang++-19", "clang-19", "-O3"),

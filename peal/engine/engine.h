@@ -3,9 +3,9 @@
 //
 // An engine is a proactor and belongs to one loop: its owner says what it wants done, the engine does it and reports
 // completions through the *Events interfaces below. The rules every engine keeps:
-//   - now() and waker() may be called at any time; bind() and local_address() of a listener before open(), too;
-//     everything else only between open() and shut(), on the thread that called open(). The one call legal from any
-//     thread is Waker::wake().
+//   - now() and waker() may be called at any time; bind(), adopt_listener() and local_address() of a listener before
+//     open(), too; everything else only between open() and shut(), on the thread that called open(). The one call legal
+//     from any thread is Waker::wake().
 //   - No completion is ever delivered inside a call down: all come from wait() (and the last ones from shut()).
 //   - Ids are generation-checked. After close(), stop() or unwatch() the id is dead: a later call with it does nothing
 //     and is counted (EngineStats::stale_calls), and nothing more of it is reported but its one last completion.
@@ -164,6 +164,12 @@ struct ListenOptions {
   SocketOptions socket = {};  // set once on the listener, inherited by every accepted stream
 };
 
+// Of a socket that listens already.
+struct AdoptOptions {
+  SocketOptions socket = {};
+  bool shared = false;  // other processes accept from it too: one connection a turn, so that they get theirs
+};
+
 struct ConnectOptions {
   SocketOptions socket = {};
   SocketAddress source = {};  // bind(2) before connecting; the default lets the kernel choose
@@ -173,6 +179,20 @@ enum class SocketOption : uint8_t { kNoDelay, kKeepAlive, kSendBuffer, kReceiveB
 enum class CloseHow : uint8_t {
   kNormal,  // close(2): queued output is dropped, what the kernel already has is still sent
   kReset,   // RST: SO_LINGER with a zero timeout
+};
+
+// What the kernel knows of a TCP connection (tcp(7), TCP_INFO).
+struct TcpFacts {
+  Duration round_trip{};  // smoothed
+  Duration round_trip_deviation{};
+  Duration retransmit_timeout{};
+  Duration since_received{};  // since data came last, at 1 ms or the kernel's tick
+  Duration since_sent{};
+  uint32_t congestion_window = 0;  // in segments, as are the next three
+  uint32_t unacknowledged = 0;
+  uint32_t lost = 0;
+  uint32_t retransmitted = 0;  // since it was opened
+  uint32_t segment_bytes = 0;  // the most one takes to the peer
 };
 
 // Plain counters since open(); read on the engine's thread.
@@ -212,6 +232,12 @@ class Engine {
 
   // Binds and listens; accepts nothing yet. EADDRINUSE, EACCES, EADDRNOTAVAIL, EMFILE, ...
   virtual Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options) = 0;
+  // Takes over a stream socket that listens already: inherited, or handed over. It is made non-blocking (for whoever
+  // else has it, too) and close-on-exec. Ends as one of bind() does, but its socket file stays. ENOTSOCK, EINVAL: it
+  // does not listen; EOPNOTSUPP: this engine has no fds.
+  virtual Result<ListenerId> adopt_listener(Fd /*listening*/, const AdoptOptions& /*options*/) {
+    return fail(EOPNOTSUPP);
+  }
   virtual Result<SocketAddress> local_address(ListenerId listener) const = 0;
   // Accepts until told to stop. Running out of fds or memory never ends it: the engine sheds, backs off and counts.
   virtual void accept(ListenerId listener, AcceptEvents& events) = 0;
@@ -257,6 +283,8 @@ class Engine {
   virtual Result<SocketAddress> local_address(StreamId stream) const = 0;
   virtual Result<SocketAddress> peer_address(StreamId stream) const = 0;
   virtual Result<void> set_option(StreamId stream, SocketOption option, int value) = 0;
+  // EBADF for a dead id, ENOTSUP where there is no TCP. Costs a system call.
+  virtual Result<TcpFacts> tcp_facts(StreamId /*stream*/) const { return fail(ENOTSUP); }
 
   // Watches an fd of somebody else's, which must stay open until on_unwatched. The fd must be one that poll(2) takes.
   // An empty id when this engine cannot (select beyond FD_SETSIZE, the kernel out of memory): the log says why, and
@@ -279,6 +307,9 @@ class Engine {
   // One trip into the kernel, at most until `deadline` (kPollOnly: without blocking), then dispatches. Returns how many
   // events it handled; a wake() counts as one.
   virtual size_t wait(TimePoint deadline) = 0;
+  // From now on each wait() writes there when it came out of the kernel, before it dispatches: one clock read a wait.
+  // Any time; once; it outlives the engine. An engine whose clock stands still while it dispatches need not.
+  virtual void note_wakes(TimePoint& /*at*/) {}
   // The engine's clock.
   virtual TimePoint now() const = 0;
   virtual std::shared_ptr<Waker> waker() = 0;

@@ -29,7 +29,9 @@ Loop::Loop(std::unique_ptr<Engine> engine, const LoopOptions& options)
     : engine_(std::move(engine)),
       mailbox_(std::make_shared<Mailbox>(this, engine_->waker(), options.post_limit)),
       wheel_(engine_->now()) {
-  if (options.spin.mode != Spin::Mode::kOff) spin_ = std::make_unique<detail::SpinPolicy>(options.spin);
+  if (options.spin.mode == Spin::Mode::kOff) return;
+  spin_ = std::make_unique<detail::SpinPolicy>(options.spin);
+  attended_ = true;
 }
 
 Loop::~Loop() {
@@ -56,7 +58,7 @@ inline void Loop::sleep() {
     timers_changed_ = false;
     next_timer_ = wheel_->next();
   }
-  spin_ ? wait_awake() : sleep();
+  attended_ ? wait_attended() : sleep();
   if (next_timer_ != kNever) fire_timers();
   if (mailbox_->pending()) run_tasks();
 }
@@ -174,6 +176,14 @@ void Loop::enable_flight_recorder(size_t events) {
   recorder_ = std::make_unique<FlightRecorder>(events);
 }
 
+void Loop::measure_turns() {
+  assert_here();
+  if (turn_times_) return;
+  turn_times_ = std::make_unique<TurnTimes>();
+  engine_->note_wakes(turn_times_->woke_at());
+  attended_ = true;
+}
+
 void Loop::finish(bool opened) noexcept {
   std::vector<Task> last = mailbox_->close();
   if (opened) {
@@ -187,6 +197,11 @@ void Loop::finish(bool opened) noexcept {
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
   mailbox->owner_.store(std::thread::id(), std::memory_order_release);
   mailbox->owner_.notify_all();
+}
+
+void Loop::wait_attended() {
+  if (turn_times_) turn_times_->begin_turn(engine_->now());
+  spin_ ? wait_awake() : sleep();
 }
 
 // Spins, or finds out whether it should have.

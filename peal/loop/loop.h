@@ -29,6 +29,7 @@
 #include <peal/loop/mailbox.h>
 #include <peal/loop/spin.h>
 #include <peal/loop/timer_wheel.h>
+#include <peal/loop/turn_times.h>
 
 namespace peal {
 
@@ -129,6 +130,12 @@ class Loop {
   // What other threads, and things that may outlive the loop, keep.
   const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
   const LoopStats& stats() const { return stats_; }
+  size_t timers_pending() const { return wheel_ ? wheel_->size() : 0; }
+
+  // From now on the loop's turns are timed; asked again, it goes on.
+  void measure_turns();
+  // Null until they are.
+  const TurnTimes* turn_times() const { return turn_times_.get(); }
 
   // From now on there is one, of at least `events` events (FlightRecorder's limits); what an older one held is gone.
   void enable_flight_recorder(size_t events);
@@ -148,6 +155,7 @@ class Loop {
   void turn() noexcept;
   void finish(bool opened) noexcept;
   void sleep();
+  void wait_attended();
   void wait_awake();
   bool spin();
   void fire_timers();
@@ -168,8 +176,10 @@ class Loop {
   bool timers_changed_ = false;      // since then
   bool now_known_ = false;
   TimePoint now_;
+  bool attended_ = false;                     // one of the next two is there
   std::unique_ptr<detail::SpinPolicy> spin_;  // none: off
-  std::vector<Task> tasks_;                   // of this turn
+  std::unique_ptr<TurnTimes> turn_times_;
+  std::vector<Task> tasks_;  // of this turn
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<detail::SignalWatch> signals_;
   std::unique_ptr<FlightRecorder> recorder_;

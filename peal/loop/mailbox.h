@@ -48,6 +48,11 @@ class Mailbox {
   }
   // False once the loop has begun to end; it may do so right after the answer.
   bool open() const { return !closed_.load(std::memory_order_acquire); }
+  // Tasks that wait now. Any thread.
+  size_t waiting() const {
+    const std::lock_guard lock(mutex_);
+    return tasks_.size();
+  }
   // Waits until no thread is inside run(). Not on the loop's thread; meant for when insist() has been refused.
   void wait_until_left() const;
 
@@ -76,7 +81,7 @@ class Mailbox {
   std::atomic<bool> pending_ = false;
   std::atomic<bool> sleeping_ = false;
   std::atomic<bool> closed_ = false;  // changes under the mutex
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<Task> tasks_;  // guarded by the mutex
 };
 

@@ -104,6 +104,7 @@ void StallWatchdog::look() {
 
 void StallWatchdog::report(const Patient& patient, Duration lasting) {
   Stall stall{.thread_name = patient.thread_name, .thread_id = patient.thread_id.load(), .lasting = lasting};
+  stall.found = options_.clock();
   if (const auto seen = detail::trace_thread(stall.thread_id, kPatience)) {
     stall.what = seen->running != nullptr ? seen->running : "an event";
     stall.stack = describe(seen->trace);
@@ -116,7 +117,17 @@ void StallWatchdog::report(const Patient& patient, Duration lasting) {
                   stall.thread_name, stall.thread_id, lasting / std::chrono::milliseconds(1), stall.what, *suppressed,
                   stall.stack);
   }
+  {
+    const std::lock_guard lock(mutex_);
+    if (recent_.size() == kMostRemembered) recent_.pop_front();
+    recent_.push_back(stall);
+  }
   if (on_stall_) on_stall_(stall);
+}
+
+std::vector<Stall> StallWatchdog::recent() const {
+  const std::lock_guard lock(mutex_);
+  return {recent_.begin(), recent_.end()};
 }
 
 }  // namespace peal

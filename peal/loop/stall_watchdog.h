@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -32,6 +33,7 @@ struct Stall {
   Duration lasting{};       // until now; a lower bound, it began up to half a threshold earlier
   std::string what;         // kind of callback: "a task", "a timer", ...
   std::string stack;        // a line a frame, innermost first; says so if it could not be had
+  TimePoint found{};        // by the watchdog's clock
 };
 
 struct StallWatchdogOptions {
@@ -61,6 +63,9 @@ class StallWatchdog {
   // watchdog's thread does twice in each threshold. Any thread that is no loop's of these. It takes up to a second for
   // each stalled thread that cannot be interrupted.
   void look();
+  // The last kMostRemembered stalls, oldest first. Any thread.
+  std::vector<Stall> recent() const;
+  static constexpr size_t kMostRemembered = 16;
 
  private:
   struct Patient;
@@ -72,8 +77,9 @@ class StallWatchdog {
   OnStall on_stall_;
   std::mutex looking_;  // held during look(), taken before mutex_
   LogLimiter log_limiter_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Patient>> patients_;  // guarded by mutex_
+  std::deque<Stall> recent_;                        // guarded by mutex_
   std::condition_variable_any stopping_;
   Thread thread_;
 };

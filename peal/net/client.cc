@@ -3,8 +3,8 @@
 
 #include <cerrno>
 
+#include <peal/loop/on_loop.h>
 #include <peal/net/parts/connector.h>
-#include <peal/net/parts/on_loop.h>
 #include <peal/net/resolver.h>
 
 namespace peal {

@@ -179,11 +179,12 @@ void Connection::show_again() {
 void Connection::open() {
   life_.state = State::kOpen;
   was_open_ = true;
+  note_opened();
   set_->on_connection_opened();
   if (set_->watches()) begin_watching();
   engine_->receive(stream_, true);
   if (!set_->call(set_->callbacks().on_open, *this)) end(CloseReason::kCallbackThrew);
-  if (set_->draining()) set_->drain_one(*this);
+  if (set_->asks_to_end()) set_->drain_one(*this);
 }
 
 void Connection::on_connected(std::error_code error) {

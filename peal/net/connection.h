@@ -33,6 +33,7 @@ namespace peal {
 
 class Connection;
 class ConnectionHandle;
+struct ConnectionFacts;
 class Loop;
 namespace detail {
 class ConnectionSet;
@@ -125,6 +126,10 @@ class Connection final : private SlotLinks, private StreamEvents {
   // Stops and resumes receiving; what was left unconsumed is shown again after resume(), from the loop.
   void pause();
   void resume();
+  // Until the queue is empty min_write_bytes holds, also below the high-water mark and for files.
+  void expect_output() { watch_output(); }
+  // Somebody works for it though nothing of that is to be seen: it is not evicted as idle until this is switched off.
+  void set_busy(bool on) { busy_ = on; }
   // The peer is to send something: until this is switched off, min_read_bytes holds even with no input unconsumed.
   void expect_input(bool on);
 
@@ -141,12 +146,19 @@ class Connection final : private SlotLinks, private StreamEvents {
   Result<void> set_option(SocketOption option, int value);
   // What the socket failed with, for on_close.
   std::error_code error() const { return error_ == 0 ? std::error_code{} : errno_code(error_); }
+  // For inspection; a few system calls. connection_facts.h
+  ConnectionFacts facts() const;
 
   // One object of the user's own, made in place and destroyed after on_close. context() asserts that it is a T.
   template <class T, class... Args>
   T& emplace_context(Args&&... args) {
     context_ = {new T(std::forward<Args>(args)...), &destroy_context<T>};
     return *static_cast<T*>(context_.get());
+  }
+  // The same for one made elsewhere.
+  template <class T>
+  void adopt_context(std::unique_ptr<T> object) {
+    context_ = {object.release(), &destroy_context<T>};
   }
   template <class T>
   T& context() const {
@@ -216,6 +228,11 @@ class Connection final : private SlotLinks, private StreamEvents {
   bool sent_attended(size_t size, size_t queued);
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
   void open();
+  void note_opened();
+  static constexpr int kAgeShift = 26;  // 67 ms: 32 bits hold nine years
+  static uint32_t age_stamp(TimePoint now) {
+    return static_cast<uint32_t>(now.time_since_epoch().count() >> kAgeShift);
+  }
   void deliver(Buffer& bytes);
   [[gnu::noinline]] void received_attended(Buffer& bytes);
   [[gnu::noinline]] void keep(Buffer& bytes);
@@ -278,7 +295,9 @@ class Connection final : private SlotLinks, private StreamEvents {
   bool output_failed_ : 1 = false;  // open only to read what the peer sent before it went
   bool ended_here_ : 1 = false;     // close() or abort() was called
   bool expects_input_ : 1 = false;
+  bool busy_ : 1 = false;
   bool drain_wanted_ : 1 = false;  // report_drained() was called
+  uint32_t opened_at_ = 0;         // age_stamp()
 };
 
 // Shared by all connections of a Server or Client. Each is called on the connection's loop: with several loops, on

@@ -8,7 +8,7 @@
 #include <peal/base/assert.h>
 #include <peal/base/log.h>
 #include <peal/engine/engine.h>
-#include <peal/net/parts/on_loop.h>
+#include <peal/loop/on_loop.h>
 
 namespace peal {
 namespace detail {

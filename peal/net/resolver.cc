@@ -7,7 +7,7 @@
 #include <charconv>
 #include <utility>
 
-#include <peal/net/parts/on_loop.h>
+#include <peal/loop/on_loop.h>
 #include <peal/net/parts/resolver_channel.h>
 
 namespace peal {

@@ -5,11 +5,11 @@
 #include <future>
 #include <limits>
 
+#include <peal/loop/on_loop.h>
 #include <peal/net/parts/acceptor.h>
 #include <peal/net/parts/admission.h>
 #include <peal/net/parts/connection_set.h>
 #include <peal/net/parts/drain.h>
-#include <peal/net/parts/on_loop.h>
 
 namespace peal {
 
@@ -139,20 +139,32 @@ Result<SocketAddress> Server::listen_on(Shard& shard, const SocketAddress& addre
     ListenOptions options = options_.listen;
     options.reuse_port = reuse_port;
     Result<ListenerId> listener = loop.engine().bind(address, options);
-    if (!listener) {
-      bound = std::unexpected(listener.error());
-      return;
-    }
-    bound = loop.engine().local_address(*listener);
-    std::vector<std::shared_ptr<ConnectionSet>> sets;
-    if (reuse_port) {
-      sets.push_back(shard.set);
-    } else {
-      for (auto& each : shards_) sets.push_back(each->set);
-    }
-    AcceptMode mode = options_.accept == AcceptMode::kLeastLoaded ? AcceptMode::kLeastLoaded : AcceptMode::kRoundRobin;
-    shard.acceptors.push_back(Acceptor::start(loop, *listener, Distributor(mode, std::move(sets))));
+    bound = listener ? accept_on(shard, loop, *listener, reuse_port) : std::unexpected(listener.error());
   });
+  return bound;
+}
+
+Result<SocketAddress> Server::listen(Fd listening, bool shared) {
+  Shard& shard = *shards_.front();
+  Result<SocketAddress> bound = fail(Trouble::kLoopStopped);
+  on_loop_and_wait(*shard.mailbox, [&](Loop& loop) {
+    const AdoptOptions options{.socket = options_.listen.socket, .shared = shared};
+    Result<ListenerId> listener = loop.engine().adopt_listener(std::move(listening), options);
+    bound = listener ? accept_on(shard, loop, *listener, false) : std::unexpected(listener.error());
+  });
+  return bound;
+}
+
+Result<SocketAddress> Server::accept_on(Shard& shard, Loop& loop, ListenerId listener, bool for_itself) {
+  Result<SocketAddress> bound = loop.engine().local_address(listener);
+  std::vector<std::shared_ptr<ConnectionSet>> sets;
+  if (for_itself) {
+    sets.push_back(shard.set);
+  } else {
+    for (auto& each : shards_) sets.push_back(each->set);
+  }
+  AcceptMode mode = options_.accept == AcceptMode::kLeastLoaded ? AcceptMode::kLeastLoaded : AcceptMode::kRoundRobin;
+  shard.acceptors.push_back(Acceptor::start(loop, listener, Distributor(mode, std::move(sets))));
   return bound;
 }
 
@@ -173,6 +185,10 @@ void Server::stop_listening() {
 
 // First every acceptor stops; whatever was accepted has been handed over then, and lies before this in the mailboxes.
 void Server::drain(Duration deadline, std::move_only_function<void(const DrainReport&)> on_done) {
+  drain(deadline, DrainMode::kAsk, std::move(on_done));
+}
+
+void Server::drain(Duration deadline, DrainMode mode, std::move_only_function<void(const DrainReport&)> on_done) {
   auto drain = std::make_shared<detail::Drain>(std::move(on_done));
   {
     const std::lock_guard lock(mutex_);
@@ -182,11 +198,12 @@ void Server::drain(Duration deadline, std::move_only_function<void(const DrainRe
   std::vector<std::shared_ptr<ConnectionSet>> sets;
   sets.reserve(shards_.size());
   for (const auto& shard : shards_) sets.push_back(shard->set);
-  auto stopping = std::make_shared<detail::WhenLetGo>([sets = std::move(sets), drain = std::move(drain), deadline] {
-    for (const auto& set : sets) {
-      set->mailbox().insist([set, drain, deadline] { set->drain(drain, deadline); });
-    }
-  });
+  auto stopping =
+      std::make_shared<detail::WhenLetGo>([sets = std::move(sets), drain = std::move(drain), deadline, mode] {
+        for (const auto& set : sets) {
+          set->mailbox().insist([set, drain, deadline, mode] { set->drain(drain, deadline, mode == DrainMode::kAsk); });
+        }
+      });
   for (const auto& shard : shards_) {
     shard->mailbox->insist([shard, stopping] {
       for (auto& acceptor : shard->acceptors) acceptor->stop(stopping);
@@ -208,6 +225,13 @@ size_t Server::connections() const {
   size_t count = 0;
   for (const auto& shard : shards_) count += shard->set->load().load(std::memory_order_relaxed);
   return count;
+}
+
+std::vector<ConnectionsView> Server::views() const {
+  std::vector<ConnectionsView> views;
+  views.reserve(shards_.size());
+  for (const auto& shard : shards_) views.emplace_back(shard->set);
+  return views;
 }
 
 NetStats Server::stats() const {

@@ -22,6 +22,7 @@
 #include <peal/loop/loop.h>
 #include <peal/loop/loop_group.h>
 #include <peal/net/connection.h>
+#include <peal/net/connections_view.h>
 #include <peal/net/net_stats.h>
 
 namespace peal {
@@ -38,6 +39,12 @@ enum class AcceptMode : uint8_t {
   kReusePort,    // every loop, each on a listener of its own; the kernel spreads clients by hash (SO_REUSEPORT)
   kRoundRobin,   // the first loop, handing over in turn: even for few, long connections
   kLeastLoaded,  // the first loop, handing over to whoever has the fewest connections
+};
+
+// What connections are told when a server ends in order.
+enum class DrainMode : uint8_t {
+  kAsk,   // on_drain, or close() as soon as nothing is under way
+  kWait,  // on_drain if there is one, otherwise nothing: clients end their connections themselves, or the deadline does
 };
 
 struct ServerOptions {
@@ -66,6 +73,9 @@ class Server {
   // address bound. EADDRINUSE, EACCES, EADDRNOTAVAIL, EMFILE, Trouble::kBadAddress, Trouble::kLoopStopped.
   Result<SocketAddress> listen(std::string_view address);
   Result<SocketAddress> listen(const SocketAddress& address);
+  // A socket that listens already: inherited from a master or a service manager. The first loop accepts, and hands over
+  // as kRoundRobin or kLeastLoaded has it. `shared`: other processes accept from it too. As Engine::adopt_listener().
+  Result<SocketAddress> listen(Fd listening, bool shared = false);
   // Stops listening on every address; connections live on. Clients whose handshake was done are still served.
   void stop_listening();
 
@@ -74,6 +84,8 @@ class Server {
   // `on_done` is called, on one of the loops' threads; once, also when a loop ends meanwhile, but not after the server
   // is destroyed. Any thread, also again; connections that still come in are closed. The loops run, or have ended.
   void drain(Duration deadline, std::move_only_function<void(const DrainReport&)> on_done);
+  // The same in this mode. kWait is for who is succeeded by another that listens already.
+  void drain(Duration deadline, DrainMode mode, std::move_only_function<void(const DrainReport&)> on_done);
   // The same, waiting for it. Not on a thread of one of the loops: asserts.
   DrainReport drain_and_wait(Duration deadline);
 
@@ -81,12 +93,15 @@ class Server {
   size_t connections() const;
   // The sum over all loops; waits for each.
   NetStats stats() const;
+  // One for each loop.
+  std::vector<ConnectionsView> views() const;
 
  private:
   struct Shard;
 
   void add_loop(Loop& loop, const std::shared_ptr<ConnectionCallbacks>& callbacks);
   Result<SocketAddress> listen_on(Shard& shard, const SocketAddress& address, bool reuse_port);
+  Result<SocketAddress> accept_on(Shard& shard, Loop& loop, ListenerId listener, bool for_itself);
   Result<void> probe(const SocketAddress& address) const;
   static void stop_last(Shard& shard);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/wire/http_body_framing.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <peal/wire/parts/http_text.h>
@@ -45,6 +46,11 @@ HttpParseError HttpBodyFraming::take_content_length(std::string_view value) {
   return found ? HttpParseError::kNone : HttpParseError::kBadContentLength;
 }
 
+HttpParseError HttpBodyFraming::take_only_length(std::string_view value) {
+  const bool is_number = !value.empty() && std::ranges::all_of(value, detail::is_digit);
+  return has_length_ || !is_number ? HttpParseError::kBadContentLength : take_content_length(value);
+}
+
 // What nearly every head has: one number, that cannot overflow.
 bool HttpBodyFraming::take_short_length(std::string_view value) {
   if (has_length_ || value.empty() || value.size() > 18) return false;
@@ -64,6 +70,7 @@ HttpParseError HttpBodyFraming::take_transfer_encoding(std::string_view value) {
   bool found = false;
   for (std::string_view coding; detail::next_element(value, coding); found = true) {
     last_is_chunked_ = equals_lower(coding, "chunked");
+    has_other_coding_ |= !last_is_chunked_;
     // Never twice (RFC 9112 6.1). Another coding behind it means: until the close (6.3 4.).
     if (last_is_chunked_ && std::exchange(has_chunked_, true)) return HttpParseError::kBadTransferEncoding;
   }
@@ -79,6 +86,7 @@ void HttpBodyFraming::take_connection(std::string_view value) {
   for (std::string_view option; detail::next_element(value, option);) {
     if (equals_lower(option, "close")) says_close_ = true;
     if (equals_lower(option, "keep-alive")) says_keep_alive_ = true;
+    if (equals_lower(option, "upgrade")) says_upgrade_ = true;
   }
 }
 

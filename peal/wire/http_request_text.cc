@@ -27,6 +27,9 @@ Outcome check_request_line(const HttpRequest& request) {
                                   odd - request.target.begin() + 1, static_cast<unsigned char>(*odd)));
   }
   if (!is_value(request.host)) return Unexpected("the host has a control character in it");
+  if ((request.body.empty() ? 0 : 1) + (request.following_bytes ? 1 : 0) + (request.chunked_follows ? 1 : 0) > 1) {
+    return Unexpected("there is more than one body");
+  }
   return {};
 }
 
@@ -68,7 +71,11 @@ std::expected<std::string, std::string> compose_http_request(const HttpRequest& 
     if (!is_host(field)) append_field(text, field.name, field.value);
   }
   const bool expects_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
-  if (!request.body.empty() || expects_body) append_field(text, "Content-Length", std::to_string(request.body.size()));
+  if (request.chunked_follows) {
+    append_field(text, "Transfer-Encoding", "chunked");
+  } else if (!request.body.empty() || request.following_bytes || expects_body) {
+    append_field(text, "Content-Length", std::to_string(request.following_bytes.value_or(request.body.size())));
+  }
   return text.append("\r\n").append(request.body);
 }
 

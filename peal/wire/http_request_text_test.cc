@@ -80,5 +80,17 @@ TEST(HttpRequestText, tabs_and_bytes_beyond_ascii_are_values) {
   EXPECT_TRUE(compose_http_request({.fields = {{"A", "x\ty\xff"}}})->contains("A: x\ty\xff\r\n"));
 }
 
+TEST(HttpRequestText, a_body_that_follows_is_announced) {
+  EXPECT_EQ(compose_http_request({.method = "PUT", .host = "h", .following_bytes = 70000}).value(),
+            "PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 70000\r\n\r\n");
+  EXPECT_EQ(compose_http_request({.method = "POST", .host = "h", .chunked_follows = true}).value(),
+            "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n");
+  EXPECT_EQ(compose_http_request({.host = "h", .following_bytes = 0}).value(),
+            "GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_EQ(compose_http_request({.body = "x", .chunked_follows = true}).error(), "there is more than one body");
+  EXPECT_EQ(compose_http_request({.following_bytes = 1, .chunked_follows = true}).error(),
+            "there is more than one body");
+}
+
 }  // namespace
 }  // namespace peal

@@ -213,7 +213,7 @@ bool HttpResponseParser::take_status_line(std::string_view line) {
 }
 
 bool HttpResponseParser::take_field_line(std::string_view line) {
-  detail::HttpField field;
+  HttpField field;
   HttpParseError error = detail::split_field_line(line, field);
   if (error == HttpParseError::kNone) error = framing_.take(field.name, field.value);
   return error == HttpParseError::kNone || fail_with(error);

@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include <peal/wire/http_body_framing.h>
 #include <peal/wire/http_chunked_decoder.h>
@@ -46,7 +47,7 @@ class HttpResponseParser {
   // belongs to the next one, or, after 101, to another protocol) or broken (error()).
   size_t parse(std::string_view bytes);
   // The same, and calls on_body(std::string_view) with each piece of the body, chunk framing taken off: a view into
-  // `bytes`, never empty.
+  // `bytes`, never empty. It may answer false to have no more of them now: then fewer bytes are taken.
   template <class OnBody>
   size_t parse(std::string_view bytes, OnBody&& on_body);
 
@@ -72,6 +73,8 @@ class HttpResponseParser {
   // What the head says, where a Transfer-Encoding does not overrule it.
   std::optional<uint64_t> content_length() const { return framing_.content_length(); }
   bool chunked() const { return framing_.chunked(); }
+  // Of a chunked body that is done: its trailer lines, for next_http_field(). Good until begin().
+  std::string_view trailers() const { return done() && chunked() ? chunks_.trailers() : std::string_view(); }
 
  private:
   enum class State : uint8_t { kStatusLine, kFields, kFixed, kChunked, kUntilClose, kDone, kBroken };
@@ -114,7 +117,12 @@ size_t HttpResponseParser::parse(std::string_view bytes, OnBody&& on_body) {
   while (used < bytes.size() && wants_more()) {
     std::string_view piece;
     used += step(bytes.substr(used), piece);
-    if (!piece.empty()) on_body(piece);
+    if (piece.empty()) continue;
+    if constexpr (std::is_void_v<std::invoke_result_t<OnBody&, std::string_view>>) {
+      on_body(piece);
+    } else if (!on_body(piece)) {
+      break;
+    }
   }
   return used;
 }

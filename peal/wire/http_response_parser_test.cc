@@ -76,7 +76,7 @@ std::vector<Case> framings() {
       at_close(good("coded until the close", kOk + "Transfer-Encoding: chunked, gzip\r\n\r\nzz", 200, {}, "zz")),
       as_chunked(good("chunks", kChunked + "5\r\nhello\r\n00A\r\n, the rest\r\n0\r\n\r\n", 200, {}, "hello, the rest")),
       as_chunked(good("chunk extensions and trailers",
-                      kChunked + "5 ;a=\"b;c\"\t\r\nhello\r\n0;last\r\nA: b\r\nDigest-256:\t1\r\n\r\n", 200, {},
+                      kChunked + "5 ;a=\"b;c\"\t;d\r\nhello\r\n0;last\r\nA: b\r\nDigest-256:\t1\r\n\r\n", 200, {},
                       "hello")),
       as_chunked(with_rest(
           good("chunked by another name",

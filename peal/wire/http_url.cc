@@ -71,7 +71,44 @@ Outcome parse_authority(std::string_view authority, HttpUrl& url) {
   return colon == authority.size() ? Outcome() : parse_port(authority.substr(colon + 1), url);
 }
 
+// Whether it begins with a scheme (RFC 3986 3.1), and so stands for itself.
+bool is_absolute(std::string_view reference) {
+  const size_t end = reference.find_first_of(":/?#");
+  return end != std::string_view::npos && end > 0 && reference[end] == ':';
+}
+
+// The path without its "." and ".." (RFC 3986 5.2.4).
+std::string remove_dot_segments(std::string_view path) {
+  std::string clean;
+  while (!path.empty()) {
+    const size_t end = std::min(path.find('/', 1), path.size());
+    const std::string_view segment = path.substr(0, end);
+    path.remove_prefix(end);
+    if (segment == "/.." && !clean.empty()) clean.erase(clean.rfind('/'));
+    if (segment != "/." && segment != "/..") {
+      clean += segment;
+    } else if (path.empty()) {
+      clean += '/';
+    }
+  }
+  return clean;
+}
+
 }  // namespace
+
+std::expected<HttpUrl, std::string> HttpUrl::resolve(std::string_view reference) const {
+  if (is_absolute(reference)) return parse(reference);
+  if (reference.starts_with("//")) return parse(scheme + ":" + std::string(reference));
+  reference = reference.substr(0, reference.find('#'));
+  const std::string prefix = scheme + "://" + authority();
+  if (reference.empty()) return *this;
+  const std::string_view base = std::string_view(target).substr(0, target.find('?'));
+  if (reference.starts_with('?')) return parse(prefix + std::string(base) + std::string(reference));
+  const size_t query = std::min(reference.find('?'), reference.size());
+  std::string path(reference.substr(0, query));
+  if (!path.starts_with('/')) path.insert(0, base.substr(0, base.rfind('/') + 1));
+  return parse(prefix + remove_dot_segments(path) + std::string(reference.substr(query)));
+}
 
 std::expected<HttpUrl, std::string> HttpUrl::parse(std::string_view text) {
   if (const auto* odd = std::ranges::find_if_not(text, is_visible_ascii); odd != text.end()) {

@@ -20,12 +20,20 @@ struct HttpUrl {
   // (RFC 9110 4.2.5). Refused, with a sentence that names the trouble: user information (RFC 9110 4.2.4), an empty
   // host, a port outside 1 to 65535, an IPv6 zone, and whatever is not visible ASCII.
   static std::expected<HttpUrl, std::string> parse(std::string_view text);
+  // What a reference found at this URL means, the value of a Location field say: absolute, or relative to it (RFC 3986
+  // 5.2).
+  std::expected<HttpUrl, std::string> resolve(std::string_view reference) const;
 
   bool is_https() const { return scheme == "https"; }
   bool is_default_port() const { return port == (is_https() ? 443 : 80); }
+  // Scheme, host and port (RFC 9110 4.3.1).
+  bool is_same_origin(const HttpUrl& other) const {
+    return scheme == other.scheme && host == other.host && port == other.port;
+  }
   // As an authority, with brackets where the host has a colon and without the scheme's own port: the value of a Host
   // field (RFC 9112 3.2).
   std::string authority() const;
+  std::string to_string() const { return scheme + "://" + authority() + target; }
 };
 
 }  // namespace peal

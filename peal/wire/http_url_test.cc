@@ -100,5 +100,51 @@ TEST(HttpUrl, every_beginning_of_a_url_is_taken_or_refused) {
   }
 }
 
+// RFC 3986 5.4, and what is no reference at all.
+TEST(HttpUrl, what_a_reference_means) {
+  const HttpUrl base = HttpUrl::parse("http://a:81/b/c/d;p?q").value();
+  const struct {
+    std::string_view reference, url;
+  } cases[] = {
+      {"http://g/x?y", "http://g/x?y"},
+      {"https://g", "https://g/"},
+      {"//g/h", "http://g/h"},
+      {"//g", "http://g/"},
+      {"g", "http://a:81/b/c/g"},
+      {"./g", "http://a:81/b/c/g"},
+      {"g/", "http://a:81/b/c/g/"},
+      {"/g", "http://a:81/g"},
+      {"?y", "http://a:81/b/c/d;p?y"},
+      {"g?y", "http://a:81/b/c/g?y"},
+      {"g?y/./x", "http://a:81/b/c/g?y/./x"},
+      {"#s", "http://a:81/b/c/d;p?q"},
+      {"g#s", "http://a:81/b/c/g"},
+      {";x", "http://a:81/b/c/;x"},
+      {"", "http://a:81/b/c/d;p?q"},
+      {".", "http://a:81/b/c/"},
+      {"./", "http://a:81/b/c/"},
+      {"..", "http://a:81/b/"},
+      {"../g", "http://a:81/b/g"},
+      {"../..", "http://a:81/"},
+      {"../../g", "http://a:81/g"},
+      {"../../../g", "http://a:81/g"},
+      {"/./g", "http://a:81/g"},
+      {"/../g", "http://a:81/g"},
+      {"g.", "http://a:81/b/c/g."},
+      {"..g", "http://a:81/b/c/..g"},
+      {"./g/.", "http://a:81/b/c/g/"},
+      {"g/../h", "http://a:81/b/c/h"},
+      {"g/?a:b", "http://a:81/b/c/g/?a:b"},
+  };
+  for (const auto& item : cases) {
+    const auto url = base.resolve(item.reference);
+    ASSERT_TRUE(url.has_value()) << item.reference << ": " << url.error();
+    EXPECT_EQ(url->to_string(), item.url) << item.reference;
+  }
+  for (const char* reference : {"ftp://g/", "mailto:x", "http:g", "//", "//user@g/", "a b", "g\x80"}) {
+    EXPECT_FALSE(base.resolve(reference).has_value()) << reference;
+  }
+}
+
 }  // namespace
 }  // namespace peal

@@ -154,6 +154,7 @@ TEST(Serve, what_is_asked_wrongly_exits_with_2_and_one_sentence) {
       {"serve", "pingpong", "--no-such-option"},
       {"serve", "pingpong", "--threads", "0"},
       {"serve", "pingpong", "--threads", "many"},
+      {"serve", "pingpong", "--workers", "many"},
       {"serve", "pingpong", "--flight-recorder", "1000000000000000"},
       {"serve", "pingpong", "--accept", "all"},
       {"serve", "pingpong", "--engine", "kqueue"},

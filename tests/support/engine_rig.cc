@@ -56,9 +56,16 @@ void EngineRig::shut() {
 }
 
 AcceptLog& EngineRig::listen(const SocketAddress& address, const ListenOptions& options) {
+  return begin_accept(engine_->bind(address, options), address.to_string());
+}
+
+AcceptLog& EngineRig::adopt_listener(Fd listening, const AdoptOptions& options) {
+  return begin_accept(engine_->adopt_listener(std::move(listening), options), "adopted");
+}
+
+AcceptLog& EngineRig::begin_accept(const Result<ListenerId>& id, const std::string& what) {
   AcceptLog& log = acceptors_.emplace_back(*this, fmt::format("listener{}", acceptors_.size()));
-  auto id = engine_->bind(address, options);
-  EXPECT_TRUE(id.has_value()) << address.to_string() << ": " << id.error().message();
+  EXPECT_TRUE(id.has_value()) << what << ": " << id.error().message();
   if (!id) return log;
   log.id = *id;
   auto bound = engine_->local_address(*id);

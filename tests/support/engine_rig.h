@@ -145,6 +145,8 @@ class EngineRig {
   // Binds and accepts. Unless told otherwise the address is 127.0.0.1 with a free port.
   AcceptLog& listen(const SocketAddress& address, const ListenOptions& options = {});
   AcceptLog& listen() { return listen(loopback()); }
+  // The same on a socket that listens already.
+  AcceptLog& adopt_listener(Fd listening, const AdoptOptions& options = {});
   StreamLog& connect(const SocketAddress& address, const std::string& name = "client",
                      const ConnectOptions& options = {});
   StreamLog& adopt(LooseStream stream, const std::string& name = "server");
@@ -184,6 +186,7 @@ class EngineRig {
     return call();
   }
   testing::AssertionResult pump(const std::function<bool()>& done, Duration slice);
+  AcceptLog& begin_accept(const Result<ListenerId>& id, const std::string& what);
 
   std::unique_ptr<Engine> engine_;
   std::deque<StreamLog> streams_;

@@ -55,6 +55,7 @@ class FakeEngine final : public Engine {
       world_->deadlines.push_back(deadline);
       sleep_until(deadline);
     }
+    if (woke_at_ != nullptr) *woke_at_ = world_->now;
     const size_t handled = dispatch() + (waker_->woken.exchange(false) ? 1 : 0);
     if (deadline == kPollOnly) {
       ++world_->polls;
@@ -62,6 +63,7 @@ class FakeEngine final : public Engine {
     }
     return handled;
   }
+  void note_wakes(TimePoint& at) override { woke_at_ = &at; }
   TimePoint now() const override {
     ++world_->clock_reads;
     return world_->now;
@@ -130,6 +132,7 @@ class FakeEngine final : public Engine {
   std::shared_ptr<World> world_;
   std::shared_ptr<FakeWaker> waker_ = std::make_shared<FakeWaker>();
   EngineStats stats_;
+  TimePoint* woke_at_ = nullptr;
 };
 
 }  // namespace peal::test

@@ -9,8 +9,13 @@ from versus.bars import (
     churn,
     cost_ratio,
     generator_cost,
+    http_attack,
     http_generator,
+    http_instructions,
+    http_memory,
     http_rate,
+    http_serve,
+    http_static,
     idle_memory,
     instructions,
     live_view,
@@ -32,6 +37,11 @@ FIGURES = {
     "http_rate": http_rate,
     "live_view": live_view,
     "model_cost": model_cost,
+    "http_instructions": http_instructions,
+    "http_serve": http_serve,
+    "http_memory": http_memory,
+    "http_static": http_static,
+    "http_attack": http_attack,
 }
 
 

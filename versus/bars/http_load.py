@@ -30,23 +30,24 @@ def web_server(context: Context, name: str):
         yield server
 
 
-def url(server: process.Server) -> str:
-    return f"http://{server.target}{generator.HTTP_PATH}"
+def url(server: process.Server, path: str = generator.HTTP_PATH) -> str:
+    return f"http://{server.target}{path}"
 
 
 def run(context: Context, server: process.Server, seconds: float, more: tuple[str, ...] = (),
-        warmup_s: float = WARMUP_S) -> Measurement:
+        warmup_s: float = WARMUP_S, connections: int = CONNECTIONS, path: str = generator.HTTP_PATH) -> Measurement:
     """One run on one thread over keep-alive connections. A gate that failed is no failure here: the bar judges."""
     with tempfile.TemporaryDirectory(prefix="versus-load-") as folder:
-        path = Path(folder) / "run.json"
-        words = [context.tool("peal"), "load", "http", url(server), "--connections", str(CONNECTIONS), "--threads", "1",
-                 "--duration", f"{round(seconds * 1000)}ms", "--warmup", f"{round(warmup_s * 1000)}ms",
-                 "--server-pid", str(server.pid), "--json", str(path), *more]
+        out = Path(folder) / "run.json"
+        words = [context.tool("peal"), "load", "http", url(server, path), "--connections", str(connections),
+                 "--threads", "1", "--duration", f"{round(seconds * 1000)}ms",
+                 "--warmup", f"{round(warmup_s * 1000)}ms",
+                 "--server-pid", str(server.pid), "--json", str(out), *more]
         outcome = process.run(words, process.Pins.of(1).client, seconds + 20.0)
         if outcome.code not in (generator.EXIT_DONE, generator.EXIT_GATE):
             raise CannotMeasure(f"peal load failed: {outcome.complaint or outcome.code}")
         try:
-            found = generator.read(path)
+            found = generator.read(out)
         except generator.NoMeasurement as error:
             raise CannotMeasure(str(error)) from error
     if found.errors or not found.messages:

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Resident memory per idle connection that has spoken once, 5000 of them: what the server grew by, divided."""
 
-import select
 import statistics
 import subprocess
 
@@ -17,10 +16,9 @@ PUBLISHED = "libuv 282, libevent 1021, muduo 3151, asio 11262"
 
 
 def _await_ready(holder: subprocess.Popen) -> None:
-    ready, _, _ = select.select([holder.stdout.fileno()], [], [], READY_LIMIT_S)
-    line = holder.stdout.readline().decode() if ready else ""
+    line = process.line_of(holder, READY_LIMIT_S)
     if line.split() != ["ready", str(CONNECTIONS)]:
-        raise CannotMeasure(f"only this became of {CONNECTIONS} connections: {line.strip() or 'nothing'}")
+        raise CannotMeasure(f"only this became of {CONNECTIONS} connections: {line or 'nothing'}")
 
 
 def per_connection(contender: Contender, idle_program: str) -> float:

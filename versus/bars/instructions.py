@@ -3,7 +3,9 @@
 
 import re
 import shutil
+import socket
 import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,6 +20,7 @@ SIZE = 64
 FEW, MANY = 1000, 3000
 NAMES = ("peal-epoll", "raw-epoll")
 # valgrind 3.19 knows no io_uring: those contenders fall out by themselves.
+Exchange = Callable[[list[socket.socket], int], object]  # so many round trips on these connections
 PUBLISHED = "raw 75, muduo 563, libuv 1591, asio 3010, libevent 3176"
 
 
@@ -29,8 +32,12 @@ def parse_total(text: str) -> int:
     return int(found.group(1))
 
 
-def _count(contender: Contender, messages: int) -> int:
-    """Instructions of a server that lived for exactly `messages` echoes on one connection."""
+def _echoes(connections: list[socket.socket], messages: int) -> None:
+    lockstep.rounds(connections, SIZE, messages)
+
+
+def _count(contender: Contender, messages: int, exchange: Exchange) -> int:
+    """Instructions of a server that lived for exactly `messages` exchanges on one connection."""
     with tempfile.TemporaryDirectory(prefix="versus-callgrind-") as folder:
         out = Path(folder) / "out"
 
@@ -40,15 +47,15 @@ def _count(contender: Contender, messages: int) -> int:
 
         with process.serving(words_for, (), contender.given) as server:
             with lockstep.connected(server.host, server.port, 1) as connections:
-                lockstep.rounds(connections, SIZE, messages)
+                exchange(connections, messages)
         try:
             return parse_total(out.read_text(encoding="utf-8"))
         except OSError as error:
             raise CannotMeasure(f"callgrind wrote nothing: {error.strerror}") from error
 
 
-def per_message(contender: Contender) -> float:
-    return (_count(contender, MANY) - _count(contender, FEW)) / (MANY - FEW)
+def per_message(contender: Contender, exchange: Exchange = _echoes) -> float:
+    return (_count(contender, MANY, exchange) - _count(contender, FEW, exchange)) / (MANY - FEW)
 
 
 def measure(context: Context) -> list[Row]:

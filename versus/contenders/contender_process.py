@@ -13,14 +13,21 @@ from pathlib import Path
 import pytest
 
 BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin")) / "contenders"
+SERVE_HTTP = ("serve", "http", "--server-name", "bench", "--say-keep-alive", "--engine")
+# The contenders that are not a program of their own: peal's (versus/roster.py).
+OF_PEAL = {"http_peal_epoll": (*SERVE_HTTP, "epoll"), "http_peal_uring": (*SERVE_HTTP, "io_uring")}
 PATIENCE_S = 30
 
 
 def program(name):
-    path = BIN_DIR / name
+    path = BIN_DIR.parent / "peal" if name in OF_PEAL else BIN_DIR / name
     if not path.exists():
         pytest.skip(f"{path} was not built")
     return str(path)
+
+
+def command(name):
+    return [program(name), *OF_PEAL.get(name, ())]
 
 
 class Server:
@@ -29,7 +36,7 @@ class Server:
             if fd_limit:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (fd_limit, fd_limit))
 
-        self.process = subprocess.Popen([program(name), "--listen", "127.0.0.1:0", "--threads", str(threads)],
+        self.process = subprocess.Popen([*command(name), "--listen", "127.0.0.1:0", "--threads", str(threads)],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         preexec_fn=limit_fds)
         line = self.process.stdout.readline()

@@ -41,9 +41,9 @@ void ListenerSet::stop(ListenerId id) {
   if (listener == nullptr) return;
   if (listener->events != nullptr) {
     if (listener->armed) poller_->remove(listener->fd.get());
-    farewells_.push_back({std::move(listener->fd), listener->events});
+    farewells_.push_back({std::move(listener->fd), listener->events, listener->adopted});
   } else {
-    close_bound(std::move(listener->fd));
+    close(std::move(listener->fd), listener->adopted);
   }
   listener->resume_at = kNever;
   listeners_.release(id.slot);
@@ -58,7 +58,8 @@ void ListenerSet::stop_all() {
 void ListenerSet::ready(uint32_t slot, uint16_t generation) {
   const uint32_t whole = listeners_[slot].generation;
   if (static_cast<uint16_t>(whole) != generation) return;
-  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+  const int most = listeners_[slot].shared ? 1 : kAcceptsPerTurn;
+  for (int i = 0; i < most; ++i) {
     Listener* listener = listeners_.find(slot, whole);
     if (listener == nullptr || !listener->armed) return;
     Fd fd(::accept4(listener->fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
@@ -94,7 +95,7 @@ size_t ListenerSet::say_farewells(bool deliver_late) {
   std::vector<Farewell> leaving = std::exchange(farewells_, {});
   for (Farewell& farewell : leaving) {
     if (deliver_late) count += accept_late(farewell.fd.get(), *farewell.events);
-    close_bound(std::move(farewell.fd));
+    close(std::move(farewell.fd), farewell.adopted);
     farewell.events->on_accept_stopped();
     ++count;
   }

@@ -33,6 +33,7 @@ class ListenerSet final : public ListenerTable {
   struct Farewell {
     Fd fd;
     AcceptEvents* events;
+    bool adopted;
   };
 
   int poll(uint32_t slot, Listener& listener);

@@ -13,13 +13,30 @@ namespace peal::detail {
 Result<ListenerId> ListenerTable::bind(const SocketAddress& address, const ListenOptions& options) {
   Result<Fd> fd = open_listener(address, options);
   if (!fd) return std::unexpected(fd.error());
+  return enter(std::move(*fd), false, false);
+}
+
+Result<ListenerId> ListenerTable::adopt(Fd listening, const AdoptOptions& options) {
+  if (Result<void> done = prepare_listener(listening.get(), options.socket); !done) {
+    return std::unexpected(done.error());
+  }
+  return enter(std::move(listening), true, options.shared);
+}
+
+ListenerId ListenerTable::enter(Fd fd, bool adopted, bool shared) {
   uint32_t slot = listeners_.acquire();
   Listener& listener = listeners_[slot];
-  listener.fd = std::move(*fd);
+  listener.fd = std::move(fd);
   listener.events = nullptr;
   listener.resume_at = kNever;
   listener.armed = listener.stopping = false;
-  return ListenerId{slot, listener.generation};
+  listener.adopted = adopted;
+  listener.shared = shared;
+  return {slot, listener.generation};
+}
+
+void ListenerTable::close(Fd fd, bool adopted) {
+  if (!adopted) close_bound(std::move(fd));
 }
 
 Result<SocketAddress> ListenerTable::local_address(ListenerId id) const {

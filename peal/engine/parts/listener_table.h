@@ -16,6 +16,7 @@ namespace peal::detail {
 class ListenerTable {
  public:
   Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options);
+  Result<ListenerId> adopt(Fd listening, const AdoptOptions& options);
   Result<SocketAddress> local_address(ListenerId id) const;
   // When resume() has something to do next; kNever when nothing is paused.
   TimePoint next_resume() const { return next_resume_; }
@@ -29,6 +30,8 @@ class ListenerTable {
     TimePoint resume_at = kNever;    // paused until then
     bool armed = false;              // in the kernel's hands
     bool stopping = false;           // the id is dead, the slot not yet free
+    bool adopted = false;            // its socket file is somebody else's
+    bool shared = false;             // as AdoptOptions has it
   };
 
   explicit ListenerTable(EngineStats& stats) : stats_(stats) {}
@@ -44,12 +47,15 @@ class ListenerTable {
   void end_pauses(TimePoint now, Again again);
   // Accepts what the kernel had finished before the stop, which would otherwise be reset; returns how many.
   size_t accept_late(int fd, AcceptEvents& events);
+  static void close(Fd fd, bool adopted);
 
   EngineStats& stats_;
   SlotTable<Listener> listeners_;
   std::unique_ptr<AcceptGuard> guard_;  // from the engine's opening on
 
  private:
+  ListenerId enter(Fd fd, bool adopted, bool shared);
+
   static constexpr size_t kMostLate = 4096;
 
   TimePoint next_resume_ = kNever;

@@ -9,6 +9,7 @@
 #include <peal/base/assert.h>
 #include <peal/base/log.h>
 #include <peal/engine/parts/socket_calls.h>
+#include <peal/engine/parts/timed_poller.h>
 
 namespace peal::detail {
 
@@ -31,6 +32,7 @@ Result<void> ReadinessEngine::open() {
   Result<void> added = (*poller)->add(waker_->fd(), key(kWaker, 0, 0), kReadable, false);
   if (!added) return added;
   poller_ = std::move(*poller);
+  if (woke_at_ != nullptr) poller_ = std::make_unique<TimedPoller>(std::move(poller_), *woke_at_);
   pool_ = &BlockPool::here();
   edge_ = poller_->name().edge_triggered;
   listeners_.open(*poller_, [](uint32_t slot, uint32_t generation) { return key(kListener, slot, generation); });
@@ -58,6 +60,9 @@ void ReadinessEngine::shut() {
 
 Result<ListenerId> ReadinessEngine::bind(const SocketAddress& address, const ListenOptions& options) {
   return listeners_.bind(address, options);
+}
+Result<ListenerId> ReadinessEngine::adopt_listener(Fd listening, const AdoptOptions& options) {
+  return listeners_.adopt(std::move(listening), options);
 }
 Result<SocketAddress> ReadinessEngine::local_address(ListenerId id) const { return listeners_.local_address(id); }
 void ReadinessEngine::accept(ListenerId id, AcceptEvents& events) {
@@ -185,10 +190,23 @@ uint64_t ReadinessEngine::unsent_bytes(StreamId id) const {
   return stream == nullptr ? 0 : detail::unsent_bytes(stream->fd);
 }
 
+Result<TcpFacts> ReadinessEngine::tcp_facts(StreamId id) const {
+  const Stream* stream = find(id);
+  if (stream == nullptr) return fail(EBADF);
+  return detail::tcp_facts(stream->fd);
+}
+
 Result<void> ReadinessEngine::set_option(StreamId id, SocketOption option, int value) {
   Stream* stream = find(id);
   if (stream == nullptr) return fail(EBADF);
   return set_socket_option(stream->fd, option, value);
+}
+
+// The poller itself tells, so that a wait nobody measures does not even ask.
+void ReadinessEngine::note_wakes(TimePoint& at) {
+  PEAL_ASSERT(woke_at_ == nullptr, "the waits of the {} engine are measured twice", name_);
+  woke_at_ = &at;
+  if (poller_ != nullptr) poller_ = std::make_unique<TimedPoller>(std::move(poller_), at);
 }
 
 WatchId ReadinessEngine::watch(int fd, bool readable, bool writable, WatchEvents& events) {

@@ -40,6 +40,7 @@ class ReadinessEngine final : public Engine {
   void shut() override;
 
   Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options) override;
+  Result<ListenerId> adopt_listener(Fd listening, const AdoptOptions& options) override;
   Result<SocketAddress> local_address(ListenerId id) const override;
   void accept(ListenerId id, AcceptEvents& events) override;
   void stop(ListenerId id) override;
@@ -61,6 +62,7 @@ class ReadinessEngine final : public Engine {
   Result<SocketAddress> local_address(StreamId id) const override;
   Result<SocketAddress> peer_address(StreamId id) const override;
   Result<void> set_option(StreamId id, SocketOption option, int value) override;
+  Result<TcpFacts> tcp_facts(StreamId id) const override;
 
   WatchId watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
@@ -71,6 +73,7 @@ class ReadinessEngine final : public Engine {
   void close_datagrams(DatagramId id) override;
 
   size_t wait(TimePoint deadline) override;
+  void note_wakes(TimePoint& at) override;
   TimePoint now() const override { return monotonic_now(); }
   std::shared_ptr<Waker> waker() override { return waker_; }
   const EngineStats& stats() const override { return stats_; }
@@ -222,6 +225,7 @@ class ReadinessEngine final : public Engine {
   EngineStats stats_;
   ListenerSet listeners_;
   std::unique_ptr<Poller> poller_;
+  TimePoint* woke_at_ = nullptr;  // null: nobody asks
   bool edge_ = false;
   bool shutting_ = false;
   bool unfinished_ = false;  // something waits on a list below, or a listener is paused

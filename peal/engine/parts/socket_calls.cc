@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/engine/parts/socket_calls.h>
 
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
@@ -75,6 +76,18 @@ Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& opti
   return fd;
 }
 
+Result<void> prepare_listener(int fd, const SocketOptions& options) {
+  int listens = 0;
+  socklen_t size = sizeof listens;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) return fail(errno);
+  if (listens == 0) return fail(EINVAL);
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return fail(errno);
+  if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return fail(errno);
+  Result<SocketAddress> address = local_address(fd);
+  return address ? apply(fd, *address, options) : std::unexpected(address.error());
+}
+
 Result<Fd> open_datagram_socket(const SocketAddress& address) {
   Result<Fd> fd = open_socket(address, SOCK_DGRAM);
   if (!fd) return fd;
@@ -127,6 +140,26 @@ std::error_code take_socket_error(int fd) {
 uint64_t unsent_bytes(int fd) {
   int bytes = 0;
   return ::ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<uint64_t>(bytes) : 0;
+}
+
+Result<TcpFacts> tcp_facts(int fd) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+    return fail(errno == EOPNOTSUPP || errno == ENOPROTOOPT ? ENOTSUP : errno);
+  }
+  using std::chrono::microseconds;
+  using std::chrono::milliseconds;
+  return TcpFacts{.round_trip = microseconds(info.tcpi_rtt),
+                  .round_trip_deviation = microseconds(info.tcpi_rttvar),
+                  .retransmit_timeout = microseconds(info.tcpi_rto),
+                  .since_received = milliseconds(info.tcpi_last_data_recv),
+                  .since_sent = milliseconds(info.tcpi_last_data_sent),
+                  .congestion_window = info.tcpi_snd_cwnd,
+                  .unacknowledged = info.tcpi_unacked,
+                  .lost = info.tcpi_lost,
+                  .retransmitted = info.tcpi_total_retrans,
+                  .segment_bytes = info.tcpi_snd_mss};
 }
 
 void arm_reset(int fd) {

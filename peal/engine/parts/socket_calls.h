@@ -12,6 +12,9 @@ namespace peal::detail {
 // socket, setsockopt, bind, listen. A unix path that nobody listens on any more is removed first (its socket file
 // outlives a killed server); one that somebody answers on stays, and the answer is EADDRINUSE.
 Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& options);
+// Makes a socket that listens already non-blocking and close-on-exec, and sets these options. ENOTSOCK; EINVAL: it does
+// not listen.
+Result<void> prepare_listener(int fd, const SocketOptions& options);
 // The same for datagrams: socket, bind; errors that come back go to its error queue.
 Result<Fd> open_datagram_socket(const SocketAddress& address);
 // Closes what one of these opened and removes its socket file, if it has one.
@@ -25,6 +28,8 @@ Result<void> set_socket_option(int fd, SocketOption option, int value);
 std::error_code take_socket_error(int fd);
 // Sent but not acknowledged: SIOCOUTQ. 0 where the kernel does not tell.
 uint64_t unsent_bytes(int fd);
+// TCP_INFO; ENOTSUP for what is no TCP socket.
+Result<TcpFacts> tcp_facts(int fd);
 // Makes the coming close(2) send RST.
 void arm_reset(int fd);
 

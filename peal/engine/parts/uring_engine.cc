@@ -61,6 +61,9 @@ void UringEngine::close_everything() {
 Result<ListenerId> UringEngine::bind(const SocketAddress& address, const ListenOptions& options) {
   return listeners_.bind(address, options);
 }
+Result<ListenerId> UringEngine::adopt_listener(Fd listening, const AdoptOptions& options) {
+  return listeners_.adopt(std::move(listening), options);
+}
 Result<SocketAddress> UringEngine::local_address(ListenerId id) const { return listeners_.local_address(id); }
 void UringEngine::accept(ListenerId id, AcceptEvents& events) { listeners_.accept(id, events); }
 void UringEngine::stop(ListenerId id) { listeners_.stop(id); }
@@ -157,6 +160,12 @@ uint64_t UringEngine::unsent_bytes(StreamId id) const {
   return stream == nullptr ? 0 : detail::unsent_bytes(stream->fd);
 }
 
+Result<TcpFacts> UringEngine::tcp_facts(StreamId id) const {
+  const Stream* stream = peek(id);
+  if (stream == nullptr) return fail(EBADF);
+  return detail::tcp_facts(stream->fd);
+}
+
 Result<void> UringEngine::set_option(StreamId id, SocketOption option, int value) {
   Stream* stream = find(id);
   if (stream == nullptr) return fail(EBADF);
@@ -239,6 +248,7 @@ size_t UringEngine::turn(TimePoint deadline) {
   bool busy = count > 0 || !attended_.empty() || !dirty_.empty();
   TimePoint until = busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
   if (ring_->enter(until)) ++stats_.waits;
+  if (woke_at_ != nullptr) *woke_at_ = monotonic_now();
   std::array<Completion, kBatch> batch;
   size_t handled = 0;
   while (handled < kMostPerTurn) {

@@ -32,6 +32,7 @@ class UringEngine final : public Engine {
   void shut() override;
 
   Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options) override;
+  Result<ListenerId> adopt_listener(Fd listening, const AdoptOptions& options) override;
   Result<SocketAddress> local_address(ListenerId id) const override;
   void accept(ListenerId id, AcceptEvents& events) override;
   void stop(ListenerId id) override;
@@ -53,6 +54,7 @@ class UringEngine final : public Engine {
   Result<SocketAddress> local_address(StreamId id) const override;
   Result<SocketAddress> peer_address(StreamId id) const override;
   Result<void> set_option(StreamId id, SocketOption option, int value) override;
+  Result<TcpFacts> tcp_facts(StreamId id) const override;
 
   WatchId watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
@@ -63,6 +65,7 @@ class UringEngine final : public Engine {
   void close_datagrams(DatagramId id) override;
 
   size_t wait(TimePoint deadline) override;
+  void note_wakes(TimePoint& at) override { woke_at_ = &at; }
   TimePoint now() const override { return monotonic_now(); }
   std::shared_ptr<Waker> waker() override { return waker_; }
   const EngineStats& stats() const override { return stats_; }
@@ -174,6 +177,7 @@ class UringEngine final : public Engine {
   EngineStats stats_;
   UringListeners listeners_;
   std::unique_ptr<UringRing> ring_;
+  TimePoint* woke_at_ = nullptr;  // null: nobody asks
   bool shutting_ = false;
   bool wake_armed_ = false;
   SlotTable<Stream> streams_;

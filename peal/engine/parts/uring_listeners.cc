@@ -15,7 +15,8 @@ void UringListeners::open(UringRing& ring, uint64_t tag) {
 }
 
 void UringListeners::arm(uint32_t slot, Listener& listener) {
-  ring_->accept(listener.fd.get(), tag_ + slot);
+  // The kernel wakes the first in a socket's queue. Armed for ever, that would be the same process each time.
+  ring_->accept(listener.fd.get(), !listener.shared, tag_ + slot);
   listener.armed = true;
 }
 
@@ -27,7 +28,7 @@ void UringListeners::stop(ListenerId id) {
   Listener* listener = find(id);
   if (listener == nullptr) return;
   if (listener->events == nullptr) {
-    close_bound(std::move(listener->fd));
+    close(std::move(listener->fd), listener->adopted);
     listeners_.release(id.slot);
     return;
   }
@@ -79,10 +80,11 @@ void UringListeners::resume(TimePoint now) {
 void UringListeners::finish(uint32_t slot, Listener& listener) {
   AcceptEvents& events = *listener.events;
   Fd fd = std::move(listener.fd);
+  const bool adopted = listener.adopted;
   listener.events = nullptr;
   listeners_.release(slot);
   if (deliver_late_) accept_late(fd.get(), events);
-  close_bound(std::move(fd));
+  close(std::move(fd), adopted);
   events.on_accept_stopped();
 }
 

@@ -150,9 +150,9 @@ void UringRing::make_room() {
   } while (sq.sqe_tail - *sq.khead >= sq.ring_entries);
 }
 
-void UringRing::accept(int fd, uint64_t tag) {
+void UringRing::accept(int fd, bool again, uint64_t tag) {
   io_uring_sqe& sqe = request(IORING_OP_ACCEPT, fd, tag);
-  sqe.ioprio = IORING_ACCEPT_MULTISHOT;
+  if (again) sqe.ioprio = IORING_ACCEPT_MULTISHOT;
   sqe.accept_flags = SOCK_NONBLOCK | SOCK_CLOEXEC;
 }
 

@@ -56,7 +56,8 @@ class UringRing {
   UringRing& operator=(const UringRing&) = delete;
 
   // Each queues a request whose completions carry `tag`, except that of a cancel, which carries none.
-  void accept(int fd, uint64_t tag);  // until cancelled or failed; results are non-blocking, close-on-exec fds
+  // Until cancelled or failed, or once; results are non-blocking, close-on-exec fds.
+  void accept(int fd, bool again, uint64_t tag);
   // Until cancelled, ended or failed; take_bytes() fetches the bytes.
   void receive(int fd, bool whole_blocks, uint64_t tag);
   // Sends from the front of `bytes` what fits, without waiting for room; they must stay until the completion. Returns

@@ -27,7 +27,7 @@ Connection& ConnectionSet::make() {
   connection.reason_ = CloseReason::kLoopStopped;
   connection.was_open_ = connection.peer_ended_ = connection.paused_ = false;
   connection.output_failed_ = connection.ended_here_ = connection.sends_files_ = false;
-  connection.drain_wanted_ = connection.expects_input_ = false;
+  connection.drain_wanted_ = connection.expects_input_ = connection.busy_ = false;
   return connection;
 }
 
@@ -118,13 +118,16 @@ bool ConnectionSet::watches() const {
          options_.remember_peer || loop_->flight_recorder() != nullptr;
 }
 
-void ConnectionSet::drain(std::shared_ptr<Drain> drain, Duration deadline) {
+void ConnectionSet::drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask) {
   std::shared_ptr<ConnectionSet> keep = shared_from_this();
   draining_ = true;
+  // on_drain knows how its protocol says it without losing anything.
+  ask = ask || (callbacks_ != nullptr && callbacks_->on_drain);
+  asks_ = asks_ || ask;
   drains_.push_back({std::move(drain), loop_->after(deadline, [set = weak_from_this()] {
                        if (auto self = set.lock()) self->force();
                      })});
-  each([this](Connection& connection) { drain_one(connection); });
+  if (ask) each([this](Connection& connection) { drain_one(connection); });
   if (table_.size() == 0) finish_drains();
 }
 

@@ -51,8 +51,9 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // Does anybody watch connections that open now?
   bool watches() const;
   // Every connection, and whichever still opens, is asked to end; what has not after `deadline` is cut off.
-  void drain(std::shared_ptr<Drain> drain, Duration deadline);
-  bool draining() const { return draining_; }
+  // `ask`: connections are to end, and those to come, too; otherwise they are only waited for.
+  void drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask);
+  bool asks_to_end() const { return asks_; }
   void drain_one(Connection& connection);
   // A connection is about to be closed with its reason_.
   void note_end(const Connection& connection, CloseHow how);
@@ -62,6 +63,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
 
   Loop& loop() const { return *loop_; }
   Mailbox& mailbox() const { return *mailbox_; }
+  const std::shared_ptr<Mailbox>& shared_mailbox() const { return mailbox_; }
   ConnectionCallbacks& callbacks() const { return *callbacks_; }
   const ConnectionOptions& options() const { return options_; }
   bool retired() const { return retired_; }
@@ -116,7 +118,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   std::unique_ptr<Seats> seats_;  // none: no caps
   std::vector<Draining> drains_;  // under way
   LogLimiter dump_limiter_{std::chrono::seconds(1)};
-  bool draining_ = false;  // for good
+  bool draining_ = false;  // for good, as is:
+  bool asks_ = false;
   bool retired_ = false;
 };
 

@@ -181,7 +181,9 @@ bool Connection::passed_write_window() {
 }
 
 // Closing it now loses nothing.
-bool Connection::is_idle() const { return is_open() && !needs(kKeptInput) && !needs(kPiped) && queued_bytes() == 0; }
+bool Connection::is_idle() const {
+  return is_open() && !busy_ && !needs(kKeptInput) && !needs(kPiped) && queued_bytes() == 0;
+}
 
 // While its socket still knows its own address.
 void Connection::tell_abnormal_end() {

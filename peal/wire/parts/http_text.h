@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <peal/wire/http_field.h>
 #include <peal/wire/http_parse_error.h>
 
 namespace peal::detail {
@@ -62,10 +63,13 @@ inline bool equals_lower(std::string_view text, std::string_view lower) {
   return true;
 }
 
-struct HttpField {
-  std::string_view name;
-  std::string_view value;
-};
+// The value of a hexadecimal digit, or -1.
+inline int hex_value(char byte) {
+  if (is_digit(byte)) return byte - '0';
+  const int letter = (byte | 0x20) - 'a';
+  return letter >= 0 && letter < 6 ? letter + 10 : -1;
+}
+
 // Takes one whole line apart, the LF that ends it included (RFC 9112 5).
 HttpParseError split_field_line(std::string_view line, HttpField& field);
 // Whether a line that ends in LF ends in CR LF.

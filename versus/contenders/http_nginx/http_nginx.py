@@ -32,6 +32,8 @@ events {{
 }}
 http {{
   access_log off;
+  sendfile on;
+  tcp_nopush on;
   server_tokens off;
   default_type text/plain;
   keepalive_requests 2000000000;
@@ -46,22 +48,23 @@ http {{
     listen {host}:{port} reuseport backlog={backlog};
     location = / {{ return 200 "Hello, World!"; }}
     location = /collect {{ return 200 "Hello, World!"; }}
-    location / {{ return 404; }}
+    location / {{ {other} }}
   }}
 }}
 """
 
 
 def usage():
-    print("usage: http_nginx --listen IPV4:PORT [--threads N]\n"
-          "Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n"
+    print("usage: http_nginx --listen IPV4:PORT [--threads N] [--root FOLDER]\n"
+          "Serves until SIGTERM; with a root, its files too. Port 0 takes a free one; the address is printed once "
+          "it listens.\n"
           "example: http_nginx --listen 127.0.0.1:9981 --threads 2", file=sys.stderr)
     sys.exit(2)
 
 
 def options(words):
-    """Host, port and threads."""
-    values = {"--listen": "", "--threads": "1"}
+    """Host, port, threads and what it does with other paths."""
+    values = {"--listen": "", "--threads": "1", "--root": ""}
     if len(words) % 2 or any(word not in values for word in words[::2]):
         usage()
     values.update(zip(words[::2], words[1::2]))
@@ -73,7 +76,10 @@ def options(words):
         usage()
     if not 0 <= port < 65536 or not 1 <= threads <= MOST_THREADS:
         usage()
-    return host, port, threads
+    root = values["--root"]
+    if root and (not os.path.isdir(root) or set(root) & set(" ;{}\"'$")):
+        usage()
+    return host, port, threads, f"root {os.path.abspath(root)};" if root else "return 404;"
 
 
 def hold(host, port):
@@ -105,7 +111,7 @@ def announce(host, port, folder, master):
 
 
 def main():
-    host, port, threads = options(sys.argv[1:])
+    host, port, threads, other = options(sys.argv[1:])
     nginx = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
     if not nginx:
         sys.exit("http_nginx: nginx is not installed")
@@ -121,7 +127,7 @@ def main():
     connections = min(MOST_CONNECTIONS, hard - OTHER_FDS)
     with open(f"{folder}/nginx.conf", "w", encoding="utf-8") as file:
         file.write(CONFIGURATION.format(folder=folder, host=host, port=port, threads=threads, backlog=BACKLOG,
-                                        connections=connections, user=user))
+                                        connections=connections, user=user, other=other))
     master = os.getpid()
     if os.fork() == 0:
         announce(host, port, folder, master)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/http_service.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include <fmt/core.h>
+
+#include <load/load_options.h>
+#include <peal/base/fd.h>
+#include <peal/http/static_files.h>
+
+namespace peal::cli {
+
+namespace {
+
+void hello(HttpExchange& exchange) { exchange.respond(200, "text/plain", "Hello, world!"); }
+
+// Lines go to the file whole: O_APPEND keeps those of several processes apart.
+std::optional<std::function<void(std::string_view)>> log_to(const std::string& path) {
+  auto file = std::make_shared<Fd>(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  if (!*file) return std::nullopt;
+  return [file = std::move(file)](std::string_view lines) {
+    while (!lines.empty()) {
+      const ssize_t written = ::write(file->get(), lines.data(), lines.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return;
+      lines.remove_prefix(static_cast<size_t>(written));
+    }
+  };
+}
+
+std::unexpected<std::string> wrong(std::string sentence) { return std::unexpected(std::move(sentence)); }
+
+}  // namespace
+
+void add_http_options(CLI::App& command, HttpWords& words) {
+  command.add_option("--root", words.root, "Serve the files of this folder; without it, / answers with 13 bytes");
+  command.add_option("--access-log", words.access_log, "Append a line for each request, in the combined format");
+  command.add_option("--head-timeout", words.head_timeout, "How long a request's head may take, however it drips")
+      ->capture_default_str();
+  command.add_option("--idle-timeout", words.idle_timeout, "Close connections between requests after so long, or off")
+      ->capture_default_str();
+  command.add_option("--body-limit", words.body_limit_bytes, "The longest body of a request, in bytes; more is 413")
+      ->capture_default_str();
+  command
+      .add_option("--requests-per-connection", words.requests_per_connection,
+                  "Close a connection after so many; 0: never for that reason")
+      ->capture_default_str();
+  command.add_flag("--unpooled", words.unpooled,
+                   "Allocate what each connection and request needs anew, to see the cost");
+}
+
+std::expected<HttpService, std::string> read_http_service(const HttpWords& words, const ServerOptions& server) {
+  HttpService service;
+  service.options.server = server;
+  const std::optional<Duration> head = load::parse_duration(words.head_timeout);
+  if (!head) return wrong(fmt::format("--head-timeout takes a time such as 15s, not '{}'", words.head_timeout));
+  const std::optional<Duration> idle = load::parse_duration(words.idle_timeout);
+  if (!idle && words.idle_timeout != "off") {
+    return wrong(fmt::format("--idle-timeout takes off or a time such as 60s, not '{}'", words.idle_timeout));
+  }
+  service.options.head_timeout = *head;
+  service.options.idle_timeout = idle.value_or(Duration::zero());
+  service.options.limits.body_bytes = words.body_limit_bytes;
+  service.options.max_requests_per_connection = words.requests_per_connection;
+  service.options.pooled = !words.unpooled;
+  if (!words.access_log.empty()) {
+    auto log = log_to(words.access_log);
+    if (!log) return wrong(fmt::format("--access-log {}: {}", words.access_log, errno_code(errno).message()));
+    service.options.access_log = std::move(*log);
+  }
+  service.router.any("/collect", hello);
+  if (words.root.empty()) {
+    service.router.get("/", hello);
+    return service;
+  }
+  Result<StaticFiles> files = StaticFiles::open(words.root);
+  if (!files) return wrong(fmt::format("--root {}: {}", words.root, files.error().message()));
+  service.router.get("/{path*}", *files);
+  return service;
+}
+
+}  // namespace peal::cli

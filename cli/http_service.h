@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `peal serve http` serves: `/` and the REST endpoint `/collect` of EXPERIMENTS.md, both with 13 bytes, or a
+// folder of files beside the endpoint.
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <memory>
+#include <string>
+
+#include <cli/command.h>
+#include <peal/http/http_server.h>
+
+namespace peal::cli {
+
+struct HttpWords {
+  std::string root;  // empty: no files
+  std::string access_log;
+  std::string head_timeout = "15s";
+  std::string idle_timeout = "60s";
+  uint64_t body_limit_bytes = HttpLimits().body_bytes;
+  uint32_t requests_per_connection = 0;
+  bool unpooled = false;
+};
+
+void add_http_options(CLI::App& command, HttpWords& words);
+
+// What is served and how, read from the words; or a sentence that says which word is wrong.
+struct HttpService {
+  Router router;
+  HttpServerOptions options;
+};
+std::expected<HttpService, std::string> read_http_service(const HttpWords& words, const ServerOptions& server);
+
+}  // namespace peal::cli

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A server with a page about itself: http://127.0.0.1:8082/ greets, http://127.0.0.1:9990/ shows how that goes.
+//   inspected [ADDRESS [PAGE_ADDRESS]]
+#include <examples/shared/service.h>
+
+#include <peal/http/http_server.h>
+#include <peal/inspect/inspector.h>
+#include <peal/loop/stall_watchdog.h>
+
+int main(int argc, char** argv) {
+  using namespace peal::examples;
+  const std::string page_address = argument(argc, argv, 2, "127.0.0.1:9990");
+  peal::Loop loop;
+  peal::Router router;
+  router.get("/", [](peal::HttpExchange& exchange) { exchange.respond(200, "text/plain", "hello\n"); });
+  // What a loop must never do: it is shown as stalled meanwhile, and what held it afterwards.
+  router.get("/stall", [](peal::HttpExchange& exchange) {
+    const peal::TimePoint end = peal::monotonic_now() + std::chrono::seconds(1);
+    while (peal::monotonic_now() < end) continue;
+    exchange.respond(200, "text/plain", "that was long\n");
+  });
+  peal::HttpServer server(loop, std::move(router));
+  auto watchdog = peal::StallWatchdog::start();
+  if (!watchdog) return failed("cannot watch for stalls", watchdog.error());
+  (*watchdog)->watch(loop);
+
+  // [attach]
+  auto inspector = peal::Inspector::attach(server, page_address);
+  if (!inspector) return failed("cannot show the page", inspector.error());
+  // [attach]
+  (*inspector)->add(**watchdog);
+
+  if (!listen(server.server(), argument(argc, argv, 1, "127.0.0.1:8082"))) return 1;
+  fmt::print("the page is at http://{}/\n", (*inspector)->address().to_string());
+  std::fflush(stdout);
+  return run(loop);
+}

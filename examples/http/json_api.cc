@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A small JSON API: notes that can be listed, added, read and deleted.
+//   curl -d '{"text":"buy bread"}' http://127.0.0.1:8080/notes
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <peal/http/http_server.h>
+
+namespace {
+
+using nlohmann::json;
+using peal::HttpExchange;
+
+void answer(HttpExchange& exchange, int status, const json& value) {
+  exchange.respond(status, "application/json", value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+// One loop serves them, so they need no lock.
+class Notes {
+ public:
+  void add_routes(peal::Router& router) {
+    router.get("/notes", [this](HttpExchange& exchange) { list(exchange); });
+    // read_body() answers 413 by itself where the body is longer.
+    router.post("/notes", [this](HttpExchange& exchange) {
+      exchange.read_body(4096, [this](HttpExchange& read, std::string&& body) { add(read, body); });
+    });
+    router.get("/notes/{id}", [this](HttpExchange& exchange) {
+      const auto note = find(exchange);
+      if (note == notes_.end()) return answer(exchange, 404, {{"error", "no such note"}});
+      answer(exchange, 200, {{"id", note->first}, {"text", note->second}});
+    });
+    router.del("/notes/{id}", [this](HttpExchange& exchange) {
+      const auto note = find(exchange);
+      if (note == notes_.end()) return answer(exchange, 404, {{"error", "no such note"}});
+      notes_.erase(note);
+      exchange.respond(204);
+    });
+  }
+
+ private:
+  using Map = std::map<uint64_t, std::string>;
+
+  void list(HttpExchange& exchange) {
+    json all = json::array();
+    for (const auto& [id, text] : notes_) all.push_back({{"id", id}, {"text", text}});
+    answer(exchange, 200, all);
+  }
+  void add(HttpExchange& exchange, const std::string& body) {
+    const json note = json::parse(body, nullptr, false);
+    if (!note.is_object() || !note.contains("text") || !note["text"].is_string()) {
+      return answer(exchange, 400, {{"error", "wanted: {\"text\": \"...\"}"}});
+    }
+    const uint64_t id = ++last_id_;
+    notes_.emplace(id, note["text"]);
+    exchange.set_field("Location", "/notes/" + std::to_string(id));
+    answer(exchange, 201, {{"id", id}});
+  }
+  Map::iterator find(const HttpExchange& exchange) {
+    const std::string_view text = exchange.parameter("id");
+    uint64_t id = 0;
+    std::from_chars(text.data(), text.data() + text.size(), id);
+    return notes_.find(id);
+  }
+
+  Map notes_;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Notes notes;
+  peal::Router router;
+  notes.add_routes(router);
+  peal::Loop loop;
+  peal::HttpServer server(loop, std::move(router));
+  auto bound = server.listen(argc > 1 ? argv[1] : "127.0.0.1:8080");
+  if (!bound) return std::fprintf(stderr, "%s\n", bound.error().message().c_str()), 1;
+  std::printf("listening on %s\n", bound->to_string().c_str());
+  std::fflush(stdout);
+  if (!loop.stop_on_signals()) return 1;
+  return loop.run() ? 0 : 1;
+}

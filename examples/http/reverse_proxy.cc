@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A reverse proxy to one upstream: `reverse_proxy UPSTREAM [ADDRESS]`, UPSTREAM as in 127.0.0.1:9000, name:80 or
+// unix:/run/service.sock.
+//
+//   client ◄── HttpExchange ──── Relay ──── HttpFetch ──► upstream
+//
+// Bodies pass through in pieces, both ways: who reads slowly slows the other down, and no more than a high-water mark
+// is held. Connections to the upstream are kept. What becomes another protocol (WebSocket), and CONNECT, is joined by
+// pipe(). Fields that concern one connection only stay behind (RFC 9110 7.6.1). An upstream that is not there or talks
+// nonsense is answered 502, one that takes too long 504, and a crowd that waits for it 503.
+#include <algorithm>
+
+#include <examples/shared/service.h>
+
+#include <peal/http/http_client.h>
+#include <peal/http/http_server.h>
+#include <peal/http/http_trouble.h>
+#include <peal/net/pipe.h>
+#include <peal/net/resolver.h>
+
+namespace {
+
+using namespace peal;
+
+// Whether a Connection field among the lines names it, or it is always meant for one connection.
+class HopByHop {
+ public:
+  // Those of a request or an answer: Connection's values, joined by commas.
+  explicit HopByHop(std::string named) : named_(std::move(named)) {}
+  bool contains(std::string_view name) const {
+    constexpr std::string_view kAlways[] = {
+        "Connection", "Keep-Alive", "Proxy-Connection",    "Transfer-Encoding",  "TE",
+        "Trailer",    "Upgrade",    "Proxy-Authorization", "Proxy-Authenticate", "Content-Length"};
+    if (std::ranges::any_of(kAlways, [&](std::string_view each) { return same_field_name(each, name); })) return true;
+    for (std::string_view rest = named_; !rest.empty();) {
+      const size_t comma = std::min(rest.find(','), rest.size());
+      std::string_view option = rest.substr(0, comma);
+      while (option.starts_with(' ')) option.remove_prefix(1);
+      while (option.ends_with(' ')) option.remove_suffix(1);
+      if (same_field_name(option, name)) return true;
+      rest.remove_prefix(std::min(comma + 1, rest.size()));
+    }
+    return false;
+  }
+
+ private:
+  const std::string named_;
+};
+
+int status_of(std::error_code error) {
+  for (const HttpTrouble late : {HttpTrouble::kConnectTimeout, HttpTrouble::kFirstByteTimeout,
+                                 HttpTrouble::kTotalTimeout, HttpTrouble::kStalled}) {
+    if (error == late) return 504;
+  }
+  if (error == HttpTrouble::kQueueFull || error == HttpTrouble::kQueueTimeout) return 503;
+  return error == Trouble::kNoAnswer ? 504 : 502;
+}
+
+// What takes a connection over after the answer that changes the protocol.
+class Tunnel final : public HttpTakeover {
+ public:
+  explicit Tunnel(HttpFetch& fetch) : fetch_(fetch) {}
+  void on_start(Connection& client) override {
+    Connection* const upstream = fetch_.tunnel();
+    if (upstream == nullptr || !pipe(client, *upstream)) client.close();
+  }
+  void on_data(Connection&, Buffer& input) override { input.clear(); }
+
+ private:
+  HttpFetch& fetch_;  // used inside on_start() only
+};
+
+class Proxy {
+ public:
+  Proxy(Loop& loop, std::string upstream) : upstream_(std::move(upstream)), client_(loop, options()) {}
+
+  void operator()(HttpExchange& exchange) {
+    auto relay = std::make_shared<Relay>(&exchange);
+    HttpClientRequest request = request_of(exchange);
+    const bool has_body = request.streamed;
+    auto started = client_.start(std::move(request), callbacks(relay));
+    if (!started) return exchange.respond_error(status_of(started.error()));
+    exchange.on_abandoned([this, relay, id = *started](HttpExchange&) {
+      relay->exchange = nullptr;
+      client_.cancel(id);
+    });
+    exchange.on_writable([this, id = *started](HttpExchange&) {
+      if (HttpFetch* fetch = client_.find(id)) fetch->resume();
+    });
+    if (has_body) send_body(exchange, *started);
+  }
+
+ private:
+  struct Relay {
+    explicit Relay(HttpExchange* its_exchange) : exchange(its_exchange) {}
+    HttpExchange* exchange;  // null once nobody is to be answered
+  };
+
+  static HttpClientOptions options() {
+    HttpClientOptions options;
+    options.most_per_origin = options.most_connections;
+    options.client.connect_timeout = std::chrono::seconds(5);
+    return options;
+  }
+
+  HttpClientRequest request_of(HttpExchange& exchange) const {
+    const HttpRequestHead& head = exchange.request();
+    HttpClientRequest request(std::string(head.method_text()), "http://upstream/");
+    request.connect_to = upstream_;
+    request.target = head.path().empty() ? head.target() : head.path();
+    if (head.target().contains('?')) request.target.append("?").append(head.query());
+    request.most_redirects = 0;
+    request.streamed = head.has_body();
+    request.streamed_bytes = head.content_length();
+    std::string named;
+    std::string via;
+    std::string forwarded;
+    for (const HttpField field : head.fields()) {
+      if (same_field_name(field.name, "Connection")) named.append(field.value).append(",");
+      if (same_field_name(field.name, "Via")) via.append(field.value).append(", ");
+      if (same_field_name(field.name, "X-Forwarded-For")) forwarded.append(field.value).append(", ");
+    }
+    request.add("Host", std::string(head.authority().empty() ? "upstream" : head.authority()));
+    const HopByHop hop_by_hop(std::move(named));
+    for (const HttpField field : head.fields()) {
+      const bool ours = same_field_name(field.name, "Host") || same_field_name(field.name, "Expect") ||
+                        same_field_name(field.name, "Via") || same_field_name(field.name, "X-Forwarded-For") ||
+                        same_field_name(field.name, "X-Forwarded-Proto");
+      if (!ours && !hop_by_hop.contains(field.name)) request.add(std::string(field.name), std::string(field.value));
+    }
+    if (const auto peer = exchange.connection().peer_address(); peer && peer->is_ip()) {
+      std::string address = peer->to_string();
+      address.resize(address.rfind(':'));
+      forwarded += address;
+    } else {
+      forwarded += "unknown";
+    }
+    request.add("X-Forwarded-For", forwarded).add("X-Forwarded-Proto", "http");
+    request.add("Via", fmt::format("{}1.{} peal", via, head.minor_version()));
+    request.may_upgrade = !request.streamed && (!head.upgrade().empty() || head.method() == HttpMethod::kConnect);
+    if (request.may_upgrade && !head.upgrade().empty()) {
+      request.add("Connection", "upgrade").add("Upgrade", std::string(head.upgrade()));
+    }
+    return request;
+  }
+
+  void send_body(HttpExchange& exchange, HttpFetchId id) {
+    exchange.on_body(
+        [this, id](HttpExchange& its, std::string_view piece) {
+          HttpFetch* const fetch = client_.find(id);
+          if (fetch != nullptr && !fetch->write(piece)) its.pause_body();
+        },
+        [this, id](HttpExchange&) {
+          if (HttpFetch* fetch = client_.find(id)) fetch->end_body();
+        });
+  }
+
+  static HttpFetchCallbacks callbacks(const std::shared_ptr<Relay>& relay) {
+    HttpFetchCallbacks callbacks;
+    callbacks.on_head = [relay](HttpFetch& fetch, const HttpResponseHead& head) { begin(*relay, fetch, head); };
+    callbacks.on_body = [relay](HttpFetch& fetch, std::string_view bytes) {
+      if (relay->exchange != nullptr && !relay->exchange->write(bytes)) fetch.pause();
+    };
+    callbacks.on_writable = [relay](HttpFetch&) {
+      if (relay->exchange != nullptr) relay->exchange->resume_body();
+    };
+    callbacks.on_done = [relay](const Result<void>& how) {
+      HttpExchange* const exchange = relay->exchange;
+      if (exchange == nullptr) return;
+      if (how) return exchange->end();
+      exchange->begun() ? exchange->abort() : exchange->respond_error(status_of(how.error()));
+    };
+    return callbacks;
+  }
+
+  static void begin(Relay& relay, HttpFetch& fetch, const HttpResponseHead& head) {
+    HttpExchange& exchange = *relay.exchange;
+    if (head.status() > 599) {
+      relay.exchange = nullptr;
+      fetch.cancel();
+      return exchange.respond_error(502);
+    }
+    std::string named;
+    std::optional<uint64_t> length;
+    std::string_view lines = head.field_lines();
+    for (HttpField field; next_http_field(lines, field);) {
+      if (same_field_name(field.name, "Connection")) named.append(field.value).append(",");
+      if (same_field_name(field.name, "Content-Length"))
+        length = std::strtoull(std::string(field.value).c_str(), nullptr, 10);
+      if (same_field_name(field.name, "Transfer-Encoding")) length.reset();
+    }
+    const HopByHop hop_by_hop(std::move(named));
+    lines = head.field_lines();
+    for (HttpField field; next_http_field(lines, field);) {
+      if (same_field_name(field.name, "Date") || hop_by_hop.contains(field.name)) continue;
+      exchange.set_field(field.name, field.value);
+    }
+    exchange.set_field("Via", fmt::format("1.{} peal", head.minor_version()));
+    if (fetch.tunnel() != nullptr) {
+      relay.exchange = nullptr;
+      const std::string protocol(head.status() == 101 ? head.find("Upgrade").value_or("unknown") : "");
+      return exchange.upgrade(protocol, std::make_unique<Tunnel>(fetch));
+    }
+    if (length && !head.find("Transfer-Encoding")) exchange.set_content_length(*length);
+    exchange.begin(head.status());
+  }
+
+  const std::string upstream_;
+  HttpClient client_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string upstream = examples::argument(argc, argv, 1, "");
+  if (!SocketAddress::parse(upstream) && !HostPort::parse(upstream)) {
+    return examples::failed("no address: " + upstream, make_error_code(Trouble::kBadAddress));
+  }
+  Loop loop;
+  Proxy proxy(loop, upstream);
+  HttpServerOptions options;
+  options.server.connection.remember_peer = true;
+  options.limits.body_bytes = UINT64_MAX;  // the upstream's business: nothing is kept here
+  HttpServer server(loop, Router([&proxy](HttpExchange& exchange) { proxy(exchange); }), options);
+  if (!examples::listen(server.server(), examples::argument(argc, argv, 2, "127.0.0.1:8088"))) return 1;
+  return examples::run(loop);
+}

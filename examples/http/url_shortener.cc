@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Short names for long URLs: `url_shortener [ADDRESS [FILE]]`, then
+//   curl -d https://example.org/a/very/long/path http://127.0.0.1:8082/links     -> 201, http://127.0.0.1:8082/1
+//   curl -L http://127.0.0.1:8082/1                                              -> 302 there
+// Everything is in memory; each new link is a line of the file before anybody is told of it, and the file is read again
+// at the start. A line that a crash cut is dropped. One loop, so no lock.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <examples/shared/service.h>
+
+#include <peal/http/http_server.h>
+#include <peal/wire/http_url.h>
+
+namespace {
+
+using namespace peal;
+
+constexpr std::string_view kDigits = "123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ";  // none look alike
+
+std::string short_name(uint64_t number) {
+  std::string name;
+  do {
+    name += kDigits[number % kDigits.size()];
+  } while ((number /= kDigits.size()) > 0);
+  std::ranges::reverse(name);
+  return name;
+}
+
+class Links {
+ public:
+  // What the file holds, which is made if need be.
+  Result<void> open(const std::string& path) {
+    file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (!file_) return fail(errno);
+    std::string text;
+    char part[65536];
+    ssize_t size = 0;
+    while ((size = ::read(file_.get(), part, sizeof part)) > 0) text.append(part, static_cast<size_t>(size));
+    if (size < 0) return fail(errno);
+    const size_t whole = text.rfind('\n') + 1;
+    if (whole < text.size() && ::ftruncate(file_.get(), static_cast<off_t>(whole)) != 0) return fail(errno);
+    for (size_t at = 0; at < whole;) {
+      const size_t end = text.find('\n', at);
+      remember(text.substr(at, end - at));
+      at = end + 1;
+    }
+    return {};
+  }
+
+  // Its short name, the old one where there is one.
+  Result<std::string> add(const std::string& url) {
+    if (const auto known = names_.find(url); known != names_.end()) return known->second;
+    const std::string line = url + "\n";
+    const ssize_t written = ::write(file_.get(), line.data(), line.size());
+    if (written != static_cast<ssize_t>(line.size())) return fail(written < 0 ? errno : EIO);
+    return remember(url);
+  }
+
+  const std::string* find(std::string_view name) const {
+    const auto found = urls_.find(std::string(name));
+    return found == urls_.end() ? nullptr : &found->second;
+  }
+  size_t size() const { return urls_.size(); }
+
+ private:
+  std::string remember(const std::string& url) {
+    std::string name = short_name(urls_.size());
+    names_.emplace(url, name);
+    urls_.emplace(name, url);
+    return name;
+  }
+
+  Fd file_;
+  std::unordered_map<std::string, std::string> urls_;   // by name
+  std::unordered_map<std::string, std::string> names_;  // by URL
+};
+
+void add_link(Links& links, HttpExchange& exchange, std::string_view body) {
+  while (body.ends_with('\n') || body.ends_with('\r')) body.remove_suffix(1);
+  const auto url = HttpUrl::parse(body);
+  if (!url) return exchange.respond(400, "text/plain; charset=utf-8", url.error() + "\n");
+  const auto name = links.add(std::string(body));
+  if (!name) return exchange.respond_error(507);
+  const std::string place = fmt::format("http://{}/{}", exchange.request().authority(), *name);
+  exchange.set_field("Location", place);
+  exchange.respond(201, "text/plain; charset=utf-8", place + "\n");
+}
+
+void follow(const Links& links, HttpExchange& exchange) {
+  const std::string* url = links.find(exchange.parameter("name"));
+  if (url == nullptr) return exchange.respond_error(404);
+  exchange.set_field("Location", *url);
+  exchange.set_field("Cache-Control", "no-store");
+  exchange.respond(302, "text/plain; charset=utf-8", *url + "\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string path = examples::argument(argc, argv, 2, "links.txt");
+  Links links;
+  if (Result<void> opened = links.open(path); !opened) return examples::failed("cannot use " + path, opened.error());
+  constexpr size_t kLongest = 8192;
+  Router router;
+  router.post("/links",
+              [&links](HttpExchange& exchange) {
+                exchange.read_body(kLongest,
+                                   [&links](HttpExchange& its, std::string&& body) { add_link(links, its, body); });
+              },
+              {.body_limit_bytes = kLongest});
+  router.get("/links", [&links](HttpExchange& exchange) {
+    exchange.respond(200, "application/json", fmt::format("{{\"links\": {}}}\n", links.size()));
+  });
+  router.get("/{name}", [&links](HttpExchange& exchange) { follow(links, exchange); });
+  Loop loop;
+  HttpServer server(loop, std::move(router));
+  if (!examples::listen(server.server(), examples::argument(argc, argv, 1, "127.0.0.1:8082"))) return 1;
+  return examples::run(loop);
+}

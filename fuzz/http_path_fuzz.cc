@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Paths and queries of any text: a path that is taken stays inside the root and, normalized once, needs no more.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <peal/base/assert.h>
+#include <peal/wire/http_path.h>
+
+namespace {
+
+// Whether a file server that walks the segments one by one ever stands above where it began.
+bool leaves_root(std::string_view path) {
+  int depth = 0;
+  while (!path.empty()) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view segment = path.substr(0, slash);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+    if (segment == "..") --depth;
+    if (depth < 0) return true;
+    if (!segment.empty() && segment != "." && segment != "..") ++depth;
+  }
+  return false;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view input(reinterpret_cast<const char*>(data), size);
+  std::string storage;
+  if (const auto path = peal::normalize_http_path(input, storage)) {
+    PEAL_ASSERT(path->starts_with('/') && path->size() <= input.size(), "{} from {}", *path, input);
+    PEAL_ASSERT(!leaves_root(*path), "{} leaves the root", *path);
+    for (const std::string_view dots : {"/../", "/./"}) PEAL_ASSERT(!path->contains(dots), "{} in {}", dots, *path);
+    PEAL_ASSERT(!path->ends_with("/..") && !path->ends_with("/."), "{} ends in dots", *path);
+    if (input.find('%') != std::string_view::npos) {
+      PEAL_ASSERT(path->find('\0') == std::string_view::npos || input.find('\0') != std::string_view::npos, "NUL");
+    } else {
+      std::string again;
+      PEAL_ASSERT(*peal::normalize_http_path(*path, again) == *path, "{} is not normal", *path);
+    }
+  }
+  std::string decoded;
+  peal::append_http_decoded(input, decoded);
+  PEAL_ASSERT(decoded.size() <= input.size(), "decoded to {} of {} bytes", decoded.size(), input.size());
+  size_t bytes = 0;
+  for (const auto& pair : peal::HttpQuery(input)) {
+    bytes += pair.key.size() + pair.value.size() + 1;
+    std::string key;
+    peal::append_http_decoded(pair.key, key);
+    PEAL_ASSERT(peal::HttpQuery(input).find(key, storage).has_value(), "{} is not found", key);
+  }
+  PEAL_ASSERT(bytes <= input.size() + 1, "{} bytes of pairs in {}", bytes, input.size());
+  return 0;
+}

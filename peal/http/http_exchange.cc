@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The answer of an exchange; its request's body is in http_exchange_body.cc.
+#include <peal/http/http_exchange.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <peal/base/assert.h>
+#include <peal/base/log.h>
+#include <peal/http/parts/http_core.h>
+#include <peal/http/parts/server_session.h>
+#include <peal/wire/http_chunk_writer.h>
+#include <peal/wire/http_response_writer.h>
+#include <peal/wire/http_status.h>
+
+namespace peal {
+
+using detail::HttpExtras;
+using detail::HttpSession;
+
+namespace {
+
+constexpr std::string_view kCloseLine = "Connection: close\r\n";
+constexpr std::string_view kKeepAliveLine = "Connection: keep-alive\r\n";  // HTTP/1.0 expects to be told
+constexpr std::string_view kUpgradeLine = "Connection: Upgrade\r\n";
+// A body up to here is composed in one piece with its head.
+constexpr size_t kLittleBody = 4096;
+
+void put_type(HttpResponseWriter& head, std::string_view type) {
+  head.lines("Content-Type: ");
+  const bool plain = std::ranges::none_of(type, [](char byte) { return static_cast<unsigned char>(byte) < ' '; });
+  PEAL_ASSERT(plain, "'{}' is no content type", type);
+  head.lines(type);
+  head.lines("\r\n");
+}
+
+}  // namespace
+
+HttpExchange::HttpExchange(detail::HttpShard& shard) : shard_(&shard), parser_(shard.core().options().limits) {}
+HttpExchange::~HttpExchange() = default;
+
+// For the next request, which may be another connection's.
+void HttpExchange::reset() {
+  session_ = nullptr;
+  if (!parser_.is_idle()) parser_ = HttpRequestParser(shard_->core().options().limits);
+  field_lines_.clear();
+  if (has_extras_) *extras_ = HttpExtras();
+  body_bytes_ = length_ = window_mark_ = drop_mark_ = 0;
+  body_since_ = {};
+  status_ = 0;
+  parameter_count_ = 0;
+  answer_ = Answer::kNone;
+  coding_ = Coding::kLength;
+  taker_ = Taker::kNobody;
+  has_extras_ = knows_length_ = head_read_ = request_read_ = continue_due_ = false;
+  body_paused_ = wants_close_ = keeps_ = paging_ = false;
+}
+
+detail::HttpExtras& HttpExchange::extras() {
+  has_extras_ = true;
+  if (!extras_) extras_ = std::make_unique<HttpExtras>();
+  return *extras_;
+}
+
+void HttpExchange::add_parameter(std::string_view name, std::string_view value) {
+  parameters_[parameter_count_++] = {name, value};
+}
+
+std::string_view HttpExchange::parameter(std::string_view name) const {
+  for (size_t i = 0; i < parameter_count_; ++i) {
+    if (parameters_[i].name == name) return parameters_[i].value;
+  }
+  return {};
+}
+
+Loop& HttpExchange::loop() const { return shard_->loop(); }
+
+Connection& HttpExchange::connection() const {
+  PEAL_ASSERT(session_ != nullptr, "the connection of exchange {} is gone", serial_);
+  return session_->connection();
+}
+
+HttpExchangeHandle HttpExchange::handle() {
+  return session_ == nullptr ? HttpExchangeHandle() : HttpExchangeHandle(session_->connection().handle(), serial_);
+}
+
+void HttpExchange::set_field(std::string_view name, std::string_view value) {
+  if (abandoned()) return;
+  PEAL_ASSERT(!begun(), "the field {} is set after the head of the answer has gone out", name);
+  for (const std::string_view own : {"Content-Length", "Transfer-Encoding", "Connection", "Date"}) {
+    PEAL_ASSERT(!same_field_name(name, own), "the field {} is the server's to set", name);
+  }
+  if (append_http_field(field_lines_, name, value)) return;
+  std::string clean(value);
+  for (char& byte : clean) {
+    if (static_cast<unsigned char>(byte) < ' ' || byte == '\x7f') byte = ' ';
+  }
+  PEAL_ASSERT(append_http_field(field_lines_, name, clean), "'{}' is no name of a field", name);
+}
+
+// Whether there is anybody to answer.
+bool HttpExchange::may_answer() const {
+  PEAL_ASSERT(answer_ != Answer::kComplete, "exchange {} is answered again", serial_);
+  return session_ != nullptr;
+}
+
+// Not when the client was promised an end, and not when more of the body would have to be read than that is worth.
+bool HttpExchange::keeps_connection() const {
+  if (wants_close_ || !head_read_ || !head_.keep_alive() || session_->must_close()) return false;
+  if (request_read_) return true;
+  if (continue_due_) return false;  // nobody knows whether the body will be sent
+  if (taker_ != Taker::kNobody || !head_.content_length()) return true;
+  return *head_.content_length() <= shard_->core().options().drain_limit_bytes;
+}
+
+// Composes the head, and behind it as much of `body` as is known: all or nothing.
+void HttpExchange::put_head(int status, std::string_view content_type, std::optional<uint64_t> length,
+                            std::string_view body) {
+  PEAL_ASSERT(!begun() && status >= 200 && status <= 599, "exchange {} is answered {} where it cannot be", serial_,
+              status);
+  answer_ = Answer::kBegun;
+  status_ = static_cast<uint16_t>(status);
+  const bool bodiless = status == 204 || status == 304;
+  keeps_ = keeps_connection();
+  coding_ = Coding::kLength;
+  if (!length) coding_ = head_.minor_version() >= 1 || bodiless ? Coding::kChunked : Coding::kClose;
+  if (coding_ == Coding::kClose) keeps_ = false;
+  const std::string_view common = shard_->common_lines();
+  const size_t room = HttpResponseWriter::kStatusBytes + common.size() + field_lines_.size() +
+                      HttpResponseWriter::field_bytes("Content-Type", content_type) +
+                      HttpResponseWriter::kContentLengthBytes + kKeepAliveLine.size() + HttpResponseWriter::kEndBytes;
+  Buffer& output = session_->output();
+  const size_t wanted = room + body.size();
+  HttpResponseWriter head(
+      output.prepare(shard_->expects_more ? std::max<size_t>(wanted, kSmallBlockBytes + 1) : wanted));
+  head.status(status);
+  head.lines(common);
+  if (!content_type.empty()) put_type(head, content_type);
+  if (!field_lines_.empty()) head.lines(field_lines_);
+  // With 304 the length would be that of 200 (RFC 9110 8.6), which is known where it was set.
+  if (status != 204 && (status != 304 || length.value_or(0) > 0)) {
+    if (length) {
+      head.content_length(*length);
+    } else if (coding_ == Coding::kChunked) {
+      head.chunked();
+    }
+  }
+  if (!keeps_) {
+    head.lines(kCloseLine);
+  } else if (head_.minor_version() == 0) {
+    head.lines(kKeepAliveLine);
+  }
+  head.end();
+  if (bodiless || head_.method() == HttpMethod::kHead) {
+    coding_ = Coding::kNoBody;
+  } else if (!body.empty()) {
+    head.lines(body);
+    body_bytes_ = body.size();
+  }
+  output.commit(head.size());
+  length_ = length.value_or(0);
+}
+
+void HttpExchange::respond(int status, std::string_view content_type, std::string_view body) {
+  if (!may_answer()) return;
+  const bool little = body.size() <= kLittleBody;
+  put_head(status, content_type, body.size(), little ? body : std::string_view());
+  if (!little && coding_ != Coding::kNoBody) {
+    session_->output().append(body);
+    body_bytes_ = body.size();
+  }
+  finish();
+}
+
+void HttpExchange::respond(int status, std::string_view content_type, Buffer&& body) {
+  if (!may_answer()) return;
+  put_head(status, content_type, body.size(), {});
+  if (coding_ != Coding::kNoBody) {
+    body_bytes_ = body.size();
+    session_->output().append(std::move(body));
+  }
+  finish();
+}
+
+void HttpExchange::respond_file(int status, std::string_view content_type, FileRange range) {
+  if (!may_answer()) return;
+  put_head(status, content_type, range.bytes, {});
+  if (coding_ != Coding::kNoBody && range.bytes > 0) {
+    body_bytes_ = range.bytes;
+    session_->send_file(std::move(range));
+  }
+  finish();
+}
+
+void HttpExchange::respond_error(int status) {
+  if (!may_answer()) return;
+  auto& page = shard_->core().routes().error_page;
+  if (!page || paging_) return default_page(status);
+  paging_ = true;
+  HttpSession::call(*this, [&] { page(*this, status); });
+  if (session_ != nullptr && !begun()) default_page(status);
+  if (session_ != nullptr) session_->settle();
+}
+
+void HttpExchange::default_page(int status) {
+  const std::string_view reason = http_reason(status);
+  const std::string text =
+      fmt::format("<!doctype html><title>{0} {1}</title><h1>{0} {1}</h1>\n", status, reason.empty() ? "Error" : reason);
+  respond(status, "text/html; charset=utf-8", text);
+}
+
+void HttpExchange::set_content_length(uint64_t bytes) {
+  PEAL_ASSERT(!begun(), "the length of an answer, {} bytes, comes after its head", bytes);
+  knows_length_ = true;
+  length_ = bytes;
+}
+
+void HttpExchange::begin(int status, std::string_view content_type) {
+  if (!may_answer()) return;
+  put_head(status, content_type, knows_length_ ? std::optional(length_) : std::nullopt, {});
+  written();
+}
+
+bool HttpExchange::written() { return session_->put_done(); }
+
+// Counts what is to be written; false where nothing of it goes out.
+bool HttpExchange::put_chunk_size(uint64_t bytes) {
+  if (session_ == nullptr) return false;
+  PEAL_ASSERT(answer_ == Answer::kBegun, "{} bytes are written outside of an answer", bytes);
+  if (bytes == 0 || coding_ == Coding::kNoBody) return false;
+  body_bytes_ += bytes;
+  PEAL_ASSERT(coding_ != Coding::kLength || body_bytes_ <= length_, "{} bytes of an answer of {} bytes", body_bytes_,
+              length_);
+  if (coding_ != Coding::kChunked) return true;
+  std::array<char, kMostHttpChunkHeadBytes> size{};
+  session_->output().append(std::string_view(size.data(), write_http_chunk_head(size, bytes)));
+  return true;
+}
+
+bool HttpExchange::write(std::string_view bytes) {
+  if (!put_chunk_size(bytes.size())) return session_ != nullptr && !session_->above_high_water();
+  Buffer& output = session_->output();
+  output.append(bytes);
+  if (coding_ == Coding::kChunked) output.append(kHttpChunkEnd);
+  return written();
+}
+
+bool HttpExchange::write(Buffer&& bytes) {
+  Buffer taken(std::move(bytes));
+  if (!put_chunk_size(taken.size())) return session_ != nullptr && !session_->above_high_water();
+  Buffer& output = session_->output();
+  output.append(std::move(taken));
+  if (coding_ == Coding::kChunked) output.append(kHttpChunkEnd);
+  return written();
+}
+
+void HttpExchange::write_file(FileRange range) {
+  if (!put_chunk_size(range.bytes)) return;
+  session_->send_file(std::move(range));
+  if (coding_ == Coding::kChunked) session_->output().append(kHttpChunkEnd);
+  written();
+}
+
+void HttpExchange::end() {
+  if (session_ == nullptr) return;
+  PEAL_ASSERT(answer_ == Answer::kBegun, "exchange {} ends an answer that it has not begun", serial_);
+  if (coding_ == Coding::kLength && body_bytes_ < length_) {
+    PEAL_LOG_ERROR("an answer of {} bytes ended after {}", length_, body_bytes_);
+    return abort();
+  }
+  if (coding_ == Coding::kChunked) session_->output().append(kHttpLastChunk);
+  finish();
+}
+
+void HttpExchange::finish() {
+  answer_ = Answer::kComplete;
+  HttpStats& stats = shard_->stats();
+  ++stats.answers[status_ / 100];
+  stats.response_body_bytes += body_bytes_;
+  if (shard_->core().options().access_log) [[unlikely]]
+    shard_->log(*this, session_->connection());
+  session_->put_done();
+  session_->settle();
+}
+
+void HttpExchange::on_writable(HttpCallback on_writable) {
+  if (session_ != nullptr) extras().on_writable = std::move(on_writable);
+}
+
+void HttpExchange::on_abandoned(HttpCallback on_abandoned) {
+  if (session_ != nullptr) extras().on_abandoned = std::move(on_abandoned);
+}
+
+void HttpExchange::abort() {
+  if (session_ != nullptr) session_->connection().abort();
+}
+
+void HttpExchange::inform(int status) {
+  if (!may_answer()) return;
+  PEAL_ASSERT(!begun() && status > 100 && status < 200 && status != 101, "{} is no interim answer", status);
+  if (head_.minor_version() >= 1) {
+    Buffer& output = session_->output();
+    HttpResponseWriter head(output.prepare(HttpResponseWriter::kStatusBytes + field_lines_.size() + 2));
+    head.status(status);
+    head.lines(field_lines_);
+    output.commit(head.end());
+    session_->put_done();
+  }
+  field_lines_.clear();
+}
+
+void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<HttpTakeover> takeover) {
+  if (!may_answer()) return;
+  PEAL_ASSERT(!begun() && request_read_, "exchange {} is upgraded after its answer began, or before its body was read",
+              serial_);
+  PEAL_ASSERT(is_sendable({"Upgrade", protocol}), "'{}' is no protocol to upgrade to", protocol);
+  status_ = protocol.empty() ? 200 : 101;
+  const std::string_view common = shard_->common_lines();
+  Buffer& output = session_->output();
+  HttpResponseWriter head(output.prepare(HttpResponseWriter::kStatusBytes + common.size() + field_lines_.size() +
+                                         kUpgradeLine.size() + HttpResponseWriter::field_bytes("Upgrade", protocol) +
+                                         HttpResponseWriter::kEndBytes));
+  head.status(status_);
+  head.lines(common);
+  head.lines(field_lines_);
+  if (!protocol.empty()) {
+    head.lines(kUpgradeLine);
+    PEAL_ASSERT(head.field("Upgrade", protocol), "'{}' is no protocol to upgrade to", protocol);
+  }
+  output.commit(head.end());
+  answer_ = Answer::kBegun;
+  session_->upgrade(std::move(takeover));
+  finish();
+}
+
+void HttpExchangeHandle::run(HttpCallback task) const {
+  connection_.run([serial = serial_, task = std::move(task)](Connection& connection) mutable {
+    HttpSession& session = connection.context<HttpSession>();
+    HttpExchange* exchange = session.exchange();
+    if (exchange == nullptr || exchange->serial_ != serial || exchange->complete()) return;
+    HttpSession::call(*exchange, [&] { task(*exchange); });
+    session.settle();
+  });
+}
+
+void HttpExchangeHandle::respond(int status, std::string content_type, std::string body) const {
+  run([status, type = std::move(content_type), text = std::move(body)](HttpExchange& exchange) {
+    if (!exchange.begun()) exchange.respond(status, type, text);
+  });
+}
+
+}  // namespace peal

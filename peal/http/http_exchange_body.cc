@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The body of an exchange's request, and the coroutine that answers it.
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/base/assert.h>
+#include <peal/base/log.h>
+#include <peal/http/http_exchange.h>
+#include <peal/http/parts/http_core.h>
+#include <peal/http/parts/server_session.h>
+
+namespace peal {
+
+using detail::HttpExtras;
+using detail::HttpRun;
+
+namespace {
+
+// What waits for a coroutine to read it; with more the client waits.
+constexpr size_t kMostUnreadBytes = 64 * 1024;
+
+}  // namespace
+
+// From now on somebody wants it.
+void HttpExchange::take_body(Taker taker) {
+  PEAL_ASSERT(taker_ == Taker::kNobody, "the body of exchange {} is taken twice", serial_);
+  taker_ = taker;
+  if (session_ == nullptr || request_read_) return;
+  if (continue_due_) {
+    continue_due_ = false;
+    session_->output().append("HTTP/1.1 100 Continue\r\n\r\n");
+    session_->put_done();
+  }
+  session_->settle();
+}
+
+bool HttpExchange::wants_body() const {
+  if (body_paused_ && taker_ != Taker::kDropped) return false;
+  if (taker_ == Taker::kCoroutine) return extras_->unread.size() < kMostUnreadBytes;
+  return taker_ != Taker::kNobody;
+}
+
+void HttpExchange::drop_body() {
+  taker_ = Taker::kDropped;
+  drop_mark_ = parser_.body_bytes();
+  parser_.set_body_limit(UINT64_MAX);  // the bound is drain_limit_bytes
+}
+
+void HttpExchange::begin_body_window() {
+  window_mark_ = parser_.body_bytes();
+  if (body_since_ == TimePoint{}) body_since_ = loop().now();
+}
+
+void HttpExchange::on_body(std::move_only_function<void(HttpExchange&, std::string_view piece)> on_piece,
+                           HttpCallback on_end) {
+  extras().on_piece = std::move(on_piece);
+  extras_->on_end = std::move(on_end);
+  take_body(Taker::kPieces);
+  if (session_ != nullptr && request_read_) extras_->on_end(*this);
+}
+
+void HttpExchange::read_body(size_t limit_bytes,
+                             std::move_only_function<void(HttpExchange&, std::string&& body)> on_whole) {
+  extras().on_whole = std::move(on_whole);
+  extras_->whole_limit = limit_bytes;
+  take_body(Taker::kWhole);
+  if (session_ != nullptr && request_read_) extras_->on_whole(*this, {});
+}
+
+void HttpExchange::pause_body() { body_paused_ = true; }
+
+void HttpExchange::resume_body() {
+  const bool was_paused = body_paused_;
+  body_paused_ = false;
+  if (!was_paused || session_ == nullptr) return;
+  if (request_read_) return body_ended();
+  session_->settle();
+}
+
+// A view into the input.
+void HttpExchange::body_piece(std::string_view piece) {
+  HttpExtras& extras = *extras_;
+  switch (taker_) {
+    case Taker::kPieces: return extras.on_piece(*this, piece);
+    case Taker::kWhole:
+      if (piece.size() > extras.whole_limit - extras.whole.size()) {
+        ++shard_->stats().too_large;
+        close_after();
+        return respond_error(413);
+      }
+      extras.whole.append(piece);
+      return;
+    case Taker::kCoroutine:
+      extras.unread.append(piece);
+      if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
+      return;
+    case Taker::kNobody:
+    case Taker::kDropped: return;
+  }
+}
+
+// No more of it will come.
+void HttpExchange::body_ended() {
+  if (complete() || body_paused_) return;
+  switch (taker_) {
+    case Taker::kPieces: return extras_->on_end(*this);
+    case Taker::kWhole: return extras_->on_whole(*this, std::move(extras_->whole));
+    case Taker::kCoroutine:
+      if (extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
+      return;
+    case Taker::kNobody:
+    case Taker::kDropped: return;
+  }
+}
+
+// Whether read() has an answer.
+bool HttpExchange::may_read() const {
+  return session_ == nullptr || request_read_ || (taker_ == Taker::kCoroutine && !extras_->unread.empty());
+}
+
+Result<Buffer> HttpExchange::take_read() {
+  if (taker_ == Taker::kCoroutine && !extras_->unread.empty()) {
+    Buffer taken = std::move(extras_->unread);
+    if (session_ != nullptr && !request_read_) session_->settle();
+    return taken;
+  }
+  if (session_ == nullptr) return fail(ECONNRESET);
+  return Buffer();
+}
+
+void detail::HttpBodyRead::enter() {
+  HttpExtras& extras = exchange_.extras();
+  PEAL_ASSERT(extras.reader == nullptr, "two coroutines read the body of exchange {}", exchange_.serial_);
+  extras.reader = this;
+  if (exchange_.taker_ == HttpExchange::Taker::kNobody) exchange_.take_body(HttpExchange::Taker::kCoroutine);
+}
+
+void detail::HttpBodyRead::cancel(Why why) noexcept {
+  exchange_.extras_->reader = nullptr;
+  complete(why);
+}
+
+Task<Result<std::string>> HttpExchange::read_all(size_t limit_bytes) {
+  std::string whole;
+  for (;;) {
+    Result<Buffer> piece = co_await read();
+    if (!piece) co_return std::unexpected(piece.error());
+    if (piece->empty()) co_return whole;
+    if (piece->size() > limit_bytes - whole.size()) co_return fail(EMSGSIZE);
+    whole.append(piece->view());
+  }
+}
+
+bool detail::HttpWritable::await_ready() const {
+  return exchange_.session_ == nullptr || !exchange_.session_->above_high_water();
+}
+
+void detail::HttpWritable::enter() {
+  HttpExtras& extras = exchange_.extras();
+  PEAL_ASSERT(extras.writer == nullptr, "two coroutines write the answer of exchange {}", exchange_.serial_);
+  extras.writer = this;
+}
+
+Result<void> detail::HttpWritable::await_resume() const {
+  if (why_ != 0) return failed(why_);
+  if (exchange_.session_ == nullptr) return fail(ECONNRESET);
+  return {};
+}
+
+void detail::HttpWritable::cancel(Why why) noexcept {
+  exchange_.extras_->writer = nullptr;
+  complete(why);
+}
+
+void HttpExchange::run(Task<> task) {
+  if (session_ == nullptr) return;
+  PEAL_ASSERT(!extras().run, "two coroutines answer exchange {}", serial_);
+  extras_->run = std::make_unique<HttpRun>(*this, std::move(task));
+  detail::Ready::run(*extras_->run);
+}
+
+detail::HttpRun::HttpRun(HttpExchange& exchange, Task<> task)
+    : Strand(&exchange.loop()),
+      exchange_(exchange),
+      task_(std::move(task)),
+      core_(exchange.shard_->core().shared_from_this()) {
+  exchange.shard_->runs().push_back(*this);
+}
+
+detail::HttpRun::~HttpRun() { exchange_.shard_->runs().remove(*this); }
+
+void detail::HttpRun::run() noexcept {
+  auto& promise = task_.coroutine().promise();
+  if (promise.strand() == nullptr) {
+    promise.belong(*this, nullptr);
+    return task_.coroutine().resume();
+  }
+  HttpExchange& exchange = exchange_;
+  const std::shared_ptr<HttpCore> core = core_;
+  const std::exception_ptr thrown = promise.thrown();
+  const std::unique_ptr<HttpRun> self = std::move(exchange.extras_->run);
+  HttpSession* session = exchange.session_;
+  if (session == nullptr) {  // complete long ago, or abandoned
+    if (thrown && exchange.complete()) HttpSession::call(exchange, [&] { std::rethrow_exception(thrown); });
+    return exchange.shard_->release(exchange);
+  }
+  HttpSession::call(exchange, [&] {
+    if (thrown) std::rethrow_exception(thrown);
+    if (exchange.complete()) return;
+    if (exchange.begun()) return exchange.end();
+    PEAL_LOG_ERROR("the coroutine for {} ended without an answer", exchange.head_.path());
+    exchange.respond_error(500);
+  });
+  session->settle();
+}
+
+}  // namespace peal

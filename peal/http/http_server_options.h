@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an HttpServer may be told, each with its default and the reason for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include <peal/base/clock.h>
+#include <peal/net/server.h>
+#include <peal/wire/http_limits.h>
+
+namespace peal {
+
+struct HttpServerOptions {
+  // Accepting, caps and the sockets. Its connection's idle_timeout and rates stay off: the ones below know what a
+  // client is in the midst of, and cost an idle connection no memory.
+  ServerOptions server = {};
+  // Of heads, bodies and chunks.
+  HttpLimits limits = {};
+  // The value of the Server field; empty, the default: none is sent, since it tells attackers more than clients.
+  std::string server_name = {};
+
+  // From the first byte of a request (of the first one: from the opening of the connection) to the end of its head.
+  // Bytes do not extend it: a client that drips is cut off (408). Twice a packet lost and sent again.
+  Duration head_timeout = std::chrono::seconds(15);
+  // Between two requests. Longer than a reader needs for a page, shorter than a forgotten browser tab.
+  Duration idle_timeout = std::chrono::seconds(60);
+  // While a body is wanted each window must bring so many bytes (408), the last one excepted. The slowest modem sends
+  // as much in a second.
+  Duration body_window = std::chrono::seconds(10);
+  uint32_t min_body_bytes = 4096;
+  // From the end of the head to the end of the body, however fast it comes; 0: the rate above is enough of a bound.
+  Duration body_timeout = {};
+  // While an answer is being sent the client must take so many bytes in each window, or it is reset.
+  Duration send_window = std::chrono::seconds(20);
+  uint32_t min_send_bytes = 4096;
+
+  // Of a body that the handler left unread, so much is read and dropped to keep the connection; with more to come it
+  // closes: beyond this a new connection is cheaper.
+  uint64_t drain_limit_bytes = 64 * 1024;
+  // A connection closes after so many; 0: after any number, because nothing of peal's grows with it.
+  uint32_t max_requests_per_connection = 0;
+
+  // A server that drains closes connections that have been idle for so long at once; the others may have a request on
+  // the way, which is still answered if it comes within this time. Longer than the way to a client and back.
+  Duration drain_grace = std::chrono::seconds(1);
+
+  // Exchanges and what is kept for a connection are used again. Off, each is allocated anew, to see what it is worth.
+  bool pooled = true;
+
+  // Lines of the access log in the combined format, each with its newline, many at once: when 32 KiB have gathered and
+  // every second. Empty, the default: no log. Called on the loops' threads, one at a time.
+  std::function<void(std::string_view lines)> access_log = {};
+};
+
+}  // namespace peal

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/parts/http_core.h>
+
+#include <peal/base/assert.h>
+#include <peal/http/parts/server_session.h>
+#include <peal/wire/http_field.h>
+
+namespace peal::detail {
+
+namespace {
+
+HttpSession& session_of(Connection& connection) { return connection.context<HttpSession>(); }
+
+}  // namespace
+
+HttpCore::HttpCore(Router router, const HttpServerOptions& options)
+    : routes_(std::move(router.tree_)), options_(options) {
+  PEAL_ASSERT(options_.limits.head_bytes <= kMostHttpHeadBytes, "heads of {} bytes are more than a parser takes",
+              options_.limits.head_bytes);
+  if (options_.server_name.empty()) return;
+  PEAL_ASSERT(is_sendable({"Server", options_.server_name}), "'{}' is no value of a Server field",
+              options_.server_name);
+  server_line_ = "Server: " + options_.server_name + "\r\n";
+}
+
+HttpShard& HttpCore::shard_of(const Loop& loop) const {
+  for (const auto& shard : shards_) {
+    if (&shard->loop() == &loop) return *shard;
+  }
+  PEAL_ASSERT(false, "a connection on none of the server's {} loops", shards_.size());
+  std::abort();
+}
+
+ConnectionCallbacks HttpCore::callbacks() {
+  ConnectionCallbacks callbacks;
+  callbacks.on_open = [core = shared_from_this()](Connection& connection) {
+    HttpShard& shard = core->shard_of(connection.loop());
+    std::unique_ptr<HttpSession> session = shard.make_session(connection);
+    shard.wait(*session, HttpWait::kHead);
+    connection.adopt_context(std::move(session));
+  };
+  callbacks.on_message = [](Connection& connection, Buffer& input) { session_of(connection).received(input); };
+  callbacks.on_writable = [](Connection& connection) { session_of(connection).writable(); };
+  callbacks.on_peer_end = [](Connection& connection) { session_of(connection).peer_ended(); };
+  callbacks.on_drain = [](Connection& connection) { session_of(connection).drain(); };
+  callbacks.on_close = [](Connection& connection, CloseReason reason) { session_of(connection).closed(reason); };
+  return callbacks;
+}
+
+void HttpCore::log(std::string_view lines) {
+  const std::lock_guard lock(log_mutex_);
+  options_.access_log(lines);
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HttpCore: what the loops of one HttpServer share: the routes, the options, the access log. Counted: the server, the
+// callbacks of its connections and the coroutines that still run hold it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <peal/http/http_server_options.h>
+#include <peal/http/http_stats.h>
+#include <peal/http/parts/http_shard.h>
+#include <peal/http/parts/route_tree.h>
+#include <peal/http/router.h>
+
+namespace peal::detail {
+
+class HttpCore : public std::enable_shared_from_this<HttpCore> {
+ public:
+  HttpCore(Router router, const HttpServerOptions& options);
+
+  void add(Loop& loop) { shards_.push_back(std::make_unique<HttpShard>(*this, loop)); }
+  const std::vector<std::unique_ptr<HttpShard>>& shards() const { return shards_; }
+  HttpShard& shard_of(const Loop& loop) const;
+  // Those of each connection, whose context is an HttpSession.
+  ConnectionCallbacks callbacks();
+
+  RouteTree& routes() { return *routes_; }
+  const HttpServerOptions& options() const { return options_; }
+  // The Server field as a line of a head; may be empty.
+  const std::string& server_line() const { return server_line_; }
+  // Any of the loops' threads.
+  void log(std::string_view lines);
+
+ private:
+  const std::unique_ptr<RouteTree> routes_;
+  const HttpServerOptions options_;
+  std::string server_line_;
+  std::mutex log_mutex_;
+  std::vector<std::unique_ptr<HttpShard>> shards_;
+};
+
+}  // namespace peal::detail

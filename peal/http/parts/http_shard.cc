@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/parts/http_shard.h>
+
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+
+#include <peal/http/parts/access_line.h>
+#include <peal/http/parts/http_core.h>
+#include <peal/http/parts/server_session.h>
+#include <peal/wire/http_date.h>
+
+namespace peal::detail {
+
+namespace {
+
+// Free ones kept of each; as many connections may be busy at once without an allocation.
+constexpr size_t kMostFree = 1024;
+constexpr size_t kMostLogBytes = 32 * 1024;
+constexpr size_t kMostKeptBytes = 4096;  // of an exchange's text
+
+std::array<Duration, HttpDeadlines::kKinds> waiting_times(const HttpServerOptions& options) {
+  return {options.head_timeout, options.idle_timeout, options.body_window, options.drain_grace};
+}
+
+// Of the wall clock, in nanoseconds since 1970.
+int64_t wall_time() { return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+HttpShard::HttpShard(HttpCore& core, Loop& loop)
+    : core_(core), loop_(&loop), mailbox_(loop.mailbox()), deadlines_(waiting_times(core.options())) {}
+
+HttpShard::~HttpShard() {
+  for (const HttpExchange* exchange : exchanges_) delete exchange;
+  for (HttpSession* session : sessions_) {
+    session->~HttpSession();
+    ::operator delete(session);
+  }
+}
+
+HttpExchange& HttpShard::acquire(HttpSession& session) {
+  HttpExchange* exchange = nullptr;
+  if (exchanges_.empty()) [[unlikely]] {
+    exchange = new HttpExchange(*this);
+  } else {
+    exchange = exchanges_.back();
+    exchanges_.pop_back();
+  }
+  exchange->session_ = &session;
+  exchange->serial_ = ++last_serial_;
+  return *exchange;
+}
+
+void HttpShard::release(HttpExchange& exchange) {
+  if (!core_.options().pooled || exchanges_.size() >= kMostFree || exchange.head_text_.capacity() > kMostKeptBytes ||
+      exchange.field_lines_.capacity() > kMostKeptBytes) [[unlikely]] {
+    delete &exchange;
+    return;
+  }
+  exchange.reset();
+  exchanges_.push_back(&exchange);
+}
+
+std::unique_ptr<HttpSession> HttpShard::make_session(Connection& connection) {
+  void* memory = nullptr;
+  if (sessions_.empty()) {
+    memory = ::operator new(sizeof(HttpSession));
+  } else {
+    memory = sessions_.back();
+    sessions_.back()->~HttpSession();
+    sessions_.pop_back();
+  }
+  return std::unique_ptr<HttpSession>(new (memory) HttpSession(*this, connection));
+}
+
+void HttpShard::give_back(HttpSession* session) {
+  if (core_.options().pooled && sessions_.size() < kMostFree) return sessions_.push_back(session);
+  session->~HttpSession();
+  ::operator delete(session);
+}
+
+// Dates are true to the second: they end when the second does.
+void HttpShard::make_date() {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t now = wall_time();
+  date_until_ = loop_->now() + Duration(kSecond - now % kSecond);
+  const auto text = format_http_date(now / kSecond);
+  common_lines_.assign("Date: ").append(text.data(), text.size()).append("\r\n").append(core_.server_line());
+  if (!core_.options().access_log) return;
+  const std::time_t seconds = now / kSecond;
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  // "Sun, 06 Nov 1994 08:49:37 GMT" again, as "06/Nov/1994:08:49:37 +0000".
+  const std::string_view date(text.data(), text.size());
+  log_date_.clear();
+  log_date_.append(date.substr(5, 2)).append("/").append(date.substr(8, 3)).append("/").append(date.substr(12, 4));
+  log_date_.append(":").append(date.substr(17, 8)).append(" +0000");
+}
+
+void HttpShard::wait(HttpSession& session, HttpWait what) {
+  deadlines_.enter(session, what, loop_->now());
+  if (session.wait != HttpWait::kNothing && session.due < timer_due_) [[unlikely]]
+    arm(session.due);
+}
+
+void HttpShard::leave(HttpSession& session) { deadlines_.leave(session); }
+
+Duration HttpShard::waited(const HttpSession& session) const { return deadlines_.waited(session, loop_->now()); }
+
+template <class Function>
+auto HttpShard::while_alive(Function function) {
+  return [core = core_.weak_from_this(), function = std::move(function)] {
+    if (const auto alive = core.lock()) function();
+  };
+}
+
+void HttpShard::arm(TimePoint due) {
+  timer_due_ = due;
+  if (timer_ && loop_->rearm(timer_, due)) return;
+  timer_ = loop_->at(due, while_alive([this] { look(); }));
+}
+
+void HttpShard::look() {
+  timer_ = {};
+  timer_due_ = kNever;
+  const TimePoint now = loop_->now();
+  HttpWaiter* first = deadlines_.first();
+  for (; first != nullptr && first->due <= now; first = deadlines_.first()) {
+    const HttpWait what = first->wait;
+    deadlines_.leave(*first);
+    static_cast<HttpSession*>(first)->timed_out(what);
+  }
+  if (first != nullptr && first->due < timer_due_) arm(first->due);
+}
+
+void HttpShard::retire() {
+  flush_log();
+  const Ready::Hold hold;
+  for (HttpRun* run = runs_.front(); run != nullptr; run = run->next()) run->cancel(ECANCELED);
+}
+
+void HttpShard::log(const HttpExchange& exchange, const Connection& connection) {
+  common_lines();
+  std::string client;
+  if (const auto peer = connection.peer_address()) client = peer->to_string();
+  const size_t port = client.rfind(':');
+  if (port != std::string::npos && client.find(':') != std::string::npos) client.resize(port);
+  append_access_line(log_lines_, {.client = client,
+                                  .date = log_date_,
+                                  .head = exchange.head_read_ ? &exchange.head_ : nullptr,
+                                  .status = exchange.status_,
+                                  .body_bytes = exchange.body_bytes_});
+  if (log_lines_.size() >= kMostLogBytes) return flush_log();
+  if (!log_timer_) log_timer_ = loop_->after(std::chrono::seconds(1), while_alive([this] { flush_log(); }));
+}
+
+void HttpShard::flush_log() {
+  if (log_timer_) loop_->cancel(std::exchange(log_timer_, {}));
+  if (log_lines_.empty()) return;
+  core_.log(log_lines_);
+  log_lines_.clear();
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HttpShard: what an HttpServer has on one loop: the exchanges and sessions to be used again, the date, the deadlines,
+// the answers of the callback under way, the lines of the access log, the counters. It belongs to that loop.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <peal/base/buffer.h>
+#include <peal/http/http_exchange.h>
+#include <peal/http/http_stats.h>
+#include <peal/http/parts/http_run.h>
+#include <peal/http/parts/http_waits.h>
+#include <peal/loop/loop.h>
+
+namespace peal::detail {
+
+class HttpCore;
+class HttpSession;
+
+class HttpShard {
+ public:
+  HttpShard(HttpCore& core, Loop& loop);
+  ~HttpShard();
+  HttpShard(const HttpShard&) = delete;
+  HttpShard& operator=(const HttpShard&) = delete;
+
+  HttpCore& core() const { return core_; }
+  Loop& loop() const { return *loop_; }
+  const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
+  HttpStats& stats() { return stats_; }
+
+  // An exchange for the session's next request; released when nobody uses it any more.
+  HttpExchange& acquire(HttpSession& session);
+  void release(HttpExchange& exchange);
+  // The context of a connection that opens; it comes back by itself.
+  std::unique_ptr<HttpSession> make_session(Connection& connection);
+  void give_back(HttpSession* session);
+
+  // Date and Server as lines of a head.
+  std::string_view common_lines() {
+    if (loop_->now() >= date_until_) [[unlikely]]
+      make_date();
+    return common_lines_;
+  }
+
+  // The session waits for `what` from now on.
+  void wait(HttpSession& session, HttpWait what);
+  void leave(HttpSession& session);
+  // How long it has waited for that already.
+  Duration waited(const HttpSession& session) const;
+
+  // Between the two the session's answers are gathered, to leave together.
+  void begin_batch(HttpSession& session) { batching_ = &session; }
+  void end_batch() { batching_ = nullptr; }
+  bool batches(const HttpSession& session) const { return batching_ == &session; }
+  // Where the session's output is composed; see HttpSession::put_done().
+  Buffer& output(const HttpSession& session) { return batches(session) ? batch_ : loose_; }
+  // There is more input, so more output is to be expected.
+  bool expects_more = false;
+
+  // A line of the access log for an exchange whose answer is complete.
+  void log(const HttpExchange& exchange, const Connection& connection);
+  // Coroutines that run on.
+  WaitList<HttpRun>& runs() { return runs_; }
+  // The server is gone: coroutines are cancelled, and end soon; the log's lines are written.
+  void retire();
+
+ private:
+  void make_date();
+  void arm(TimePoint due);
+  void look();
+  void flush_log();
+  template <class Function>
+  auto while_alive(Function function);
+
+  HttpCore& core_;
+  Loop* const loop_;
+  const std::shared_ptr<Mailbox> mailbox_;
+  HttpStats stats_;
+  HttpDeadlines deadlines_;
+  TimerId timer_;
+  TimePoint timer_due_ = kNever;
+  TimePoint date_until_{};
+  std::string common_lines_;
+  std::string log_date_;  // as the access log has it; of the same second
+  Buffer batch_;
+  Buffer loose_;
+  const HttpSession* batching_ = nullptr;
+  std::vector<HttpExchange*> exchanges_;  // free ones
+  std::vector<HttpSession*> sessions_;    // free ones
+  uint64_t last_serial_ = 0;
+  std::string log_lines_;
+  TimerId log_timer_;
+  WaitList<HttpRun> runs_;
+};
+
+}  // namespace peal::detail

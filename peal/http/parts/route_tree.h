@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RouteTree: the patterns of a Router, as a tree of their segments. Built before the server runs; then only read, by
+// any number of loops, but for the handlers it holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <peal/http/router.h>
+
+namespace peal::detail {
+
+class RouteTree {
+ public:
+  // One handler for one pattern.
+  struct Route {
+    std::string method;  // empty: any
+    HttpHandler handler;
+    RouteOptions options;
+    std::vector<std::string> names;  // of its parameters, from the left
+  };
+  struct Match {
+    Route* route = nullptr;
+    bool known_path = false;  // some pattern fits, whatever the method
+    std::string allow;        // the value of Allow, where no route was found for a known path
+  };
+
+  void add(std::string_view method, std::string_view pattern, HttpHandler handler, const RouteOptions& options);
+  // Fills the parameters of `exchange`, whose path has been normalized to `path`, a view that outlives them.
+  Match match(HttpExchange& exchange, std::string_view path);
+
+  std::move_only_function<void(HttpExchange&, int status)> error_page;
+
+ private:
+  struct Node {
+    std::vector<std::pair<std::string, std::unique_ptr<Node>>> literals;
+    std::unique_ptr<Node> parameter;
+    std::unique_ptr<Node> rest;  // has routes only
+    std::vector<Route> routes;
+  };
+  struct Search {
+    std::string_view method;
+    std::vector<const Node*> fitting;  // patterns without a handler for the method
+    std::array<std::string_view, HttpExchange::kMostParameters> values;
+    size_t value_count = 0;
+  };
+
+  static Route* find(Node& node, std::string_view method);
+  static Route* search(Node& node, std::string_view path, Search& search);
+  static std::string allowed(const std::vector<const Node*>& nodes);
+  Node& place(std::string_view pattern, std::vector<std::string>& names);
+
+  Node root_;
+};
+
+}  // namespace peal::detail

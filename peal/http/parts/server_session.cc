@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/parts/server_session.h>
+
+#include <algorithm>
+#include <exception>
+
+#include <peal/base/log.h>
+#include <peal/http/parts/http_core.h>
+#include <peal/loop/loop.h>
+#include <peal/wire/http_path.h>
+
+namespace peal::detail {
+
+namespace {
+
+// Answers gathered beyond it leave before the next request is looked at: so that a client that does not read them is
+// noticed.
+constexpr size_t kMostBatchedBytes = 64 * 1024;
+
+}  // namespace
+
+void HttpSession::operator delete(HttpSession* session, std::destroying_delete_t) {
+  session->detach();
+  session->shard_->give_back(session);
+}
+
+void HttpSession::received(Buffer& input) {
+  if (takeover_) return takeover_->on_data(*connection_, input);
+  shard_->begin_batch(*this);
+  while (is_open() && step(input)) {
+  }
+  send(output());
+  shard_->end_batch();
+  if (takeover_) {
+    if (!input.empty() && connection_->is_open()) takeover_->on_data(*connection_, input);
+    return;
+  }
+  follow();
+}
+
+// One thing that the input has; false when there is no more to be had from it now.
+bool HttpSession::step(Buffer& input) {
+  const bool in_body = exchange_ != nullptr && exchange_->head_read_ && !exchange_->request_read_;
+  if (input.empty() && !in_body) return false;
+  if (above_) return hold();
+  if (exchange_ == nullptr) exchange_ = &shard_->acquire(*this);
+  HttpExchange& exchange = *exchange_;
+  if (!exchange.head_read_) return take_head(exchange, input);
+  if (exchange.request_read_) {
+    if (!held_) ++shard_->stats().pipelined;
+    return hold();
+  }
+  if (exchange.wants_body()) return take_body(exchange, input);
+  // The end of a body may have come with the last piece that was wanted.
+  if (exchange.taker_ != HttpExchange::Taker::kNobody &&
+      exchange.parser_.next({}, exchange.head_).event == HttpRequestEvent::kEnd) {
+    exchange.request_read_ = true;
+    return true;
+  }
+  return !input.empty() && hold();
+}
+
+bool HttpSession::take_head(HttpExchange& exchange, Buffer& input) {
+  const std::string_view bytes =
+      input.is_contiguous() ? input.front() : input.view(std::min<size_t>(input.size(), kMostHttpHeadBytes));
+  const HttpRequestStep step = exchange.parser_.next(bytes, exchange.head_);
+  if (step.event == HttpRequestEvent::kHead) [[likely]] {
+    exchange.head_text_.assign(exchange.head_.text());
+    exchange.head_.relocate(exchange.head_text_.data());
+    input.consume(step.consumed);
+    shard_->expects_more = !input.empty();
+    start(exchange);
+    return true;
+  }
+  if (step.event == HttpRequestEvent::kFailed) {
+    ++shard_->stats().requests;
+    refuse(exchange, http_status(exchange.parser_.error()));
+    input.clear();
+    return false;
+  }
+  input.consume(step.consumed);
+  if (exchange.parser_.is_idle()) {
+    release_exchange();
+  } else if (wait != HttpWait::kHead) {
+    shard_->wait(*this, HttpWait::kHead);
+  }
+  return false;
+}
+
+void HttpSession::start(HttpExchange& exchange) {
+  ++shard_->stats().requests;
+  ++requests_;
+  exchange.head_read_ = true;
+  if (exchange.head_.has_body()) {
+    exchange.continue_due_ = exchange.head_.expects_continue();
+  } else {
+    const HttpRequestStep end = exchange.parser_.next({}, exchange.head_);
+    PEAL_ASSERT(end.event == HttpRequestEvent::kEnd, "a request without a body goes on with event {}",
+                static_cast<int>(end.event));
+    exchange.request_read_ = true;
+  }
+  call(exchange, [&] { dispatch(exchange); });
+  settle();
+}
+
+void HttpSession::dispatch(HttpExchange& exchange) {
+  const HttpRequestHead& head = exchange.head_;
+  const bool options = head.method() == HttpMethod::kOptions;
+  std::string_view path = head.path();
+  if (options && path == "*") {
+    exchange.set_field("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    return exchange.respond(204);
+  }
+  if (path.empty()) path = "/";
+  const auto normalized = normalize_http_path(path, exchange.path_storage_);
+  if (!normalized) {
+    ++shard_->stats().malformed;
+    return exchange.respond_error(400);
+  }
+  const RouteTree::Match match = shard_->core().routes().match(exchange, *normalized);
+  if (match.route != nullptr) {
+    if (!exchange.request_read_) {
+      const uint64_t own = match.route->options.body_limit_bytes;
+      const uint64_t limit = own != 0 ? own : shard_->core().options().limits.body_bytes;
+      exchange.parser_.set_body_limit(limit);
+      if (head.content_length().value_or(0) > limit) {
+        ++shard_->stats().too_large;
+        return exchange.respond_error(413);
+      }
+    }
+    return match.route->handler(exchange);
+  }
+  if (match.known_path) exchange.set_field("Allow", match.allow);
+  if (match.known_path && options) return exchange.respond(204);
+  ++shard_->stats().unrouted;
+  exchange.respond_error(match.known_path ? 405 : 404);
+}
+
+// Nothing the client sends is to be understood from here on.
+void HttpSession::refuse(HttpExchange& exchange, int status) {
+  HttpStats& stats = shard_->stats();
+  if (status == 413 || status == 414 || status == 431) {
+    ++stats.too_large;
+  } else if (status != 408) {
+    ++stats.malformed;
+  }
+  if (exchange.answer_ == HttpExchange::Answer::kComplete) return end();
+  if (exchange.begun()) return connection_->abort();
+  exchange.close_after();
+  exchange.respond_error(status);
+}
+
+bool HttpSession::take_body(HttpExchange& exchange, Buffer& input) {
+  const HttpRequestStep step = exchange.parser_.next(input.front(), exchange.head_);
+  switch (step.event) {
+    case HttpRequestEvent::kBody:
+      shard_->stats().request_body_bytes += step.body.size();
+      exchange.continue_due_ = false;
+      if (exchange.taker_ == HttpExchange::Taker::kDropped) {
+        if (exchange.parser_.body_bytes() - exchange.drop_mark_ <= shard_->core().options().drain_limit_bytes) break;
+        ++shard_->stats().undrained;
+        end();
+        return false;
+      }
+      call(exchange, [&] { exchange.body_piece(step.body); });
+      break;
+    case HttpRequestEvent::kEnd:
+      input.consume(step.consumed);
+      exchange.request_read_ = true;
+      call(exchange, [&] { exchange.body_ended(); });
+      settle();
+      return true;
+    case HttpRequestEvent::kFailed:
+      refuse(exchange, http_status(exchange.parser_.error()));
+      input.clear();
+      return false;
+    case HttpRequestEvent::kHead:
+    case HttpRequestEvent::kNeedMore: input.consume(step.consumed); return step.consumed > 0;
+  }
+  input.consume(step.consumed);
+  settle();
+  return true;
+}
+
+// What is left of the input waits.
+bool HttpSession::hold() {
+  if (!held_) {
+    held_ = true;
+    connection_->pause();
+  }
+  return false;
+}
+
+void HttpSession::unhold() {
+  if (!held_) return;
+  held_ = false;
+  connection_->resume();
+}
+
+bool HttpSession::must_close() const {
+  const uint32_t most = shard_->core().options().max_requests_per_connection;
+  return draining_ || (most != 0 && requests_ >= most);
+}
+
+void HttpSession::settle() {
+  HttpExchange* exchange = exchange_;
+  if (exchange != nullptr && exchange->calls_ > 0) return;
+  if (exchange != nullptr && exchange->complete()) {
+    if (takeover_) {
+      release_exchange();
+      shard_->leave(*this);
+      return unhold();
+    }
+    if (!exchange->keeps_) {
+      release_exchange();
+      return end();
+    }
+    if (exchange->request_read_) {
+      release_exchange();
+    } else if (exchange->taker_ != HttpExchange::Taker::kDropped) {
+      exchange->drop_body();
+    }
+  }
+  if (shard_->batches(*this)) return;
+  follow();
+  if (!above_ && (exchange_ == nullptr || (!exchange_->request_read_ && exchange_->wants_body()))) unhold();
+}
+
+// Between two callbacks: what is waited for now.
+void HttpSession::follow() {
+  if (!is_open()) return shard_->leave(*this);
+  connection_->set_busy(exchange_ != nullptr);
+  if (exchange_ == nullptr) {
+    if (peer_ended_ && !held_) return end();
+    return shard_->wait(*this, draining_ ? HttpWait::kGrace : HttpWait::kIdle);
+  }
+  if (!exchange_->head_read_) return;
+  if (exchange_->request_read_ || !exchange_->wants_body()) return shard_->leave(*this);
+  if (wait == HttpWait::kBody) return;
+  exchange_->begin_body_window();
+  shard_->wait(*this, HttpWait::kBody);
+}
+
+void HttpSession::release_exchange() {
+  HttpExchange& exchange = *std::exchange(exchange_, nullptr);
+  exchange.session_ = nullptr;
+  if (exchange.has_extras_ && exchange.extras_->run) return;  // it goes on, and releases it
+  shard_->release(exchange);
+}
+
+void HttpSession::end() {
+  if (exchange_ != nullptr && exchange_->complete() && exchange_->calls_ == 0) release_exchange();
+  shard_->leave(*this);
+  send(output());
+  connection_->close();
+}
+
+bool HttpSession::put_done() {
+  if (shard_->batches(*this) && output().size() < kMostBatchedBytes) return !above_;
+  return send(output());
+}
+
+bool HttpSession::send(Buffer& bytes) {
+  if (bytes.holds_blocks() && !connection_->send(std::move(bytes))) above_ = true;
+  bytes.clear();
+  return !above_;
+}
+
+// Files count towards no limit of the connection: with more of them queued than the high-water mark the next answer
+// waits until the kernel has them.
+void HttpSession::send_file(FileRange range) {
+  send(output());
+  if (!connection_->is_open()) return;
+  const bool large = range.bytes > shard_->core().options().server.connection.high_water_bytes;
+  connection_->send_file(std::move(range));
+  if (!large) return;
+  above_ = true;
+  connection_->expect_output();
+  connection_->report_drained();
+}
+
+void HttpSession::writable() {
+  if (takeover_) return takeover_->on_writable(*connection_);
+  above_ = false;
+  HttpExchange* exchange = exchange_;
+  if (exchange != nullptr && exchange->has_extras_) {
+    HttpExtras& extras = *exchange->extras_;
+    if (HttpWritable* writer = std::exchange(extras.writer, nullptr)) writer->complete(0);
+    if (extras.on_writable) call(*exchange, [&] { extras.on_writable(*exchange); });
+  }
+  settle();
+}
+
+void HttpSession::peer_ended() {
+  if (takeover_) return takeover_->on_peer_end(*connection_);
+  peer_ended_ = true;
+  if (exchange_ == nullptr) return end();
+  if (!exchange_->head_read_) return end();
+  if (!exchange_->request_read_) refuse(*exchange_, 400);
+}
+
+void HttpSession::drain() {
+  if (takeover_) return takeover_->on_drain(*connection_);
+  draining_ = true;
+  if (exchange_ != nullptr) return;
+  if (shard_->waited(*this) >= shard_->core().options().drain_grace) return end();
+  shard_->wait(*this, HttpWait::kGrace);
+}
+
+void HttpSession::timed_out(HttpWait what) {
+  HttpStats& stats = shard_->stats();
+  if (!is_open()) return;
+  switch (what) {
+    case HttpWait::kHead:
+      ++stats.head_timeouts;
+      if (exchange_ == nullptr) return end();
+      return refuse(*exchange_, 408);
+    case HttpWait::kIdle:
+      if (connection_->queued_bytes() > 0) {  // the last answer is still on its way
+        connection_->expect_output();
+        return shard_->wait(*this, HttpWait::kIdle);
+      }
+      ++stats.idle_timeouts;
+      return end();
+    case HttpWait::kBody: return body_too_slow(*exchange_);
+    case HttpWait::kGrace:
+    case HttpWait::kNothing: return end();
+  }
+}
+
+void HttpSession::body_too_slow(HttpExchange& exchange) {
+  const HttpServerOptions& options = shard_->core().options();
+  const bool slow = exchange.parser_.body_bytes() - exchange.window_mark_ < options.min_body_bytes;
+  const bool late =
+      options.body_timeout > Duration::zero() && shard_->loop().now() >= exchange.body_since_ + options.body_timeout;
+  if (!slow && !late) {
+    exchange.begin_body_window();
+    return shard_->wait(*this, HttpWait::kBody);
+  }
+  ++shard_->stats().body_timeouts;
+  refuse(exchange, 408);
+}
+
+void HttpSession::closed(CloseReason reason) {
+  if (reason == CloseReason::kWriteTooSlow) ++shard_->stats().send_timeouts;
+  if (takeover_) takeover_->on_close(*connection_, reason);
+  abandon(true);
+}
+
+void HttpSession::detach() {
+  abandon(false);
+  shard_->leave(*this);
+  takeover_.reset();
+}
+
+// The exchange loses its connection. A coroutine that answers it ends soon, and releases it then.
+void HttpSession::abandon(bool tell) {
+  if (exchange_ == nullptr) return;
+  HttpExchange& exchange = *std::exchange(exchange_, nullptr);
+  PEAL_ASSERT(exchange.calls_ == 0, "a connection dies inside {} calls of its handler", exchange.calls_);
+  exchange.session_ = nullptr;
+  const bool complete = exchange.complete();
+  if (exchange.head_read_ && !complete) ++shard_->stats().abandoned;
+  if (!exchange.has_extras_) return shard_->release(exchange);
+  HttpExtras& extras = *exchange.extras_;
+  if (tell && !complete && extras.on_abandoned) call(exchange, [&] { extras.on_abandoned(exchange); });
+  if (!extras.run) return shard_->release(exchange);
+  if (!complete) extras.run->cancel(ECANCELED);
+}
+
+void HttpSession::upgrade(std::unique_ptr<HttpTakeover> takeover) {
+  ++shard_->stats().upgraded;
+  send(output());
+  takeover_ = std::move(takeover);
+  takeover_->on_start(*connection_);
+}
+
+void HttpSession::threw(HttpExchange& exchange) {
+  ++exchange.shard_->stats().exceptions;
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    PEAL_LOG_ERROR("the handler of {} {} threw: {}", exchange.head_.method_text(), exchange.head_.path(), error.what());
+  } catch (...) {
+    PEAL_LOG_ERROR("the handler of {} {} threw what is no std::exception", exchange.head_.method_text(),
+                   exchange.head_.path());
+  }
+  HttpSession* session = exchange.session_;
+  if (session == nullptr || exchange.complete()) return;
+  if (exchange.begun()) return session->connection_->abort();
+  exchange.field_lines_.clear();
+  exchange.respond_error(500);
+}
+
+}  // namespace peal::detail

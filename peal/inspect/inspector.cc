@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/inspector.h>
+
+#include <optional>
+#include <utility>
+
+#include <peal/coro/co_server.h>
+#include <peal/http/http_server.h>
+#include <peal/inspect/parts/collector.h>
+#include <peal/inspect/parts/inspector_pages.h>
+#include <peal/loop/loop_group.h>
+#include <peal/loop/on_loop.h>
+#include <peal/loop/stall_watchdog.h>
+#include <peal/net/server.h>
+
+namespace peal {
+
+using detail::Collector;
+
+struct Inspector::Core {
+  Core(Loop& loop, const InspectorOptions& options)
+      : mailbox(loop.mailbox()),
+        collector(
+            std::make_shared<Collector>(loop, detail::CollectorOptions{.patience = options.patience,
+                                                                       .most_connections = options.most_connections,
+                                                                       .measure_turns = options.measure_turns})),
+        http(std::in_place, loop,
+             detail::inspector_pages(collector, {.token = options.token, .hosts = options.hosts})) {}
+
+  const std::shared_ptr<Mailbox> mailbox;
+  const std::shared_ptr<Collector> collector;
+  std::optional<HttpServer> http;
+};
+
+// Where the collector may be touched. Once its loop has ended, nobody else does.
+template <class Task>
+void Inspector::on_loop(Task&& task) {
+  const bool asked = detail::on_loop_and_wait(*core_->mailbox, [&](Loop&) { task(*core_->collector); });
+  if (!asked) task(*core_->collector);
+}
+
+Inspector::Inspector(Loop& loop, const InspectorOptions& options) : core_(std::make_shared<Core>(loop, options)) {}
+
+// Answers that are still on their way find nothing to look at any more.
+Inspector::~Inspector() {
+  core_->http.reset();
+  on_loop([](Collector& collector) { collector.forget_all(); });
+}
+
+Result<std::unique_ptr<Inspector>> Inspector::start(std::string_view address, const InspectorOptions& options) {
+  // epoll: it needs no speed, and runs everywhere.
+  Result<std::unique_ptr<LoopGroup>> loop = LoopGroup::start(1, {.engine = "epoll"}, "peal-inspect");
+  if (!loop) return std::unexpected(loop.error());
+  auto inspector = std::make_unique<Inspector>((**loop)[0], options);
+  inspector->own_loop_ = std::move(*loop);
+  if (Result<SocketAddress> bound = inspector->listen(address); !bound) return std::unexpected(bound.error());
+  return inspector;
+}
+
+Result<std::unique_ptr<Inspector>> Inspector::attach(Server& server, std::string_view address,
+                                                     const InspectorOptions& options) {
+  Result<std::unique_ptr<Inspector>> inspector = start(address, options);
+  if (inspector) (*inspector)->add(server);
+  return inspector;
+}
+
+Result<std::unique_ptr<Inspector>> Inspector::attach(HttpServer& server, std::string_view address,
+                                                     const InspectorOptions& options) {
+  Result<std::unique_ptr<Inspector>> inspector = start(address, options);
+  if (inspector) (*inspector)->add(server);
+  return inspector;
+}
+
+void Inspector::add(Server& server, std::string name) {
+  on_loop([&](Collector& collector) { collector.add_server(std::move(name), server, {}); });
+}
+
+void Inspector::add(HttpServer& server, std::string name) {
+  on_loop([&](Collector& collector) { collector.add_server(std::move(name), server.server(), server.stats_views()); });
+}
+
+void Inspector::add(CoServer& server, std::string name) { add(server.server(), std::move(name)); }
+
+void Inspector::add(LoopGroup& group) {
+  for (size_t i = 0; i < group.size(); ++i) add(group[i]);
+}
+
+void Inspector::add(Loop& loop) {
+  on_loop([&](Collector& collector) { collector.add_loop(loop.mailbox()); });
+}
+
+void Inspector::add(StallWatchdog& watchdog) {
+  on_loop([&](Collector& collector) { collector.add_watchdog(&watchdog); });
+}
+
+void Inspector::remove(Server& server) {
+  on_loop([&](Collector& collector) { collector.remove_server(server); });
+}
+
+void Inspector::remove(HttpServer& server) { remove(server.server()); }
+
+void Inspector::remove(StallWatchdog& watchdog) {
+  on_loop([&](Collector& collector) { collector.remove_watchdog(&watchdog); });
+}
+
+Result<SocketAddress> Inspector::listen(std::string_view address) {
+  Result<SocketAddress> bound = core_->http->listen(address);
+  if (bound && !address_.is_set()) address_ = *bound;
+  return bound;
+}
+
+}  // namespace peal

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The page, the JSON, the metrics and the actions over real connections. A browser looks at the page in
+// tests/outside/inspector_test.py.
+#include <peal/inspect/inspector.h>
+
+#include <poll.h>
+
+#include <atomic>
+#include <latch>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <peal/base/log.h>
+#include <peal/http/http_server.h>
+#include <peal/loop/stall_watchdog.h>
+#include <tests/support/net_rig.h>
+#include <tests/support/program.h>
+
+namespace peal {
+namespace {
+
+using nlohmann::json;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class InspectorTest : public testing::Test {
+ protected:
+  ~InspectorTest() override { set_log_level(level_); }
+
+  // The whole answer to one request; `fields` are lines, each with its end.
+  static std::string ask(const SocketAddress& address, std::string_view request, const std::string& fields = {}) {
+    RawPeer peer(address.family());
+    peer.connect(address);
+    peer.send(fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{}\r\n", request, fields));
+    while (peer.pump()) {
+      if (!ready(peer.fd(), POLLIN)) break;
+    }
+    return peer.received();
+  }
+  std::string get(std::string_view path, const std::string& fields = {}) {
+    return ask(inspector->address(), fmt::format("GET {}", path), fields);
+  }
+  std::string post(std::string_view path, const std::string& fields = "Peal-Action: 1\r\n") {
+    return ask(inspector->address(), fmt::format("POST {}", path), "Content-Length: 0\r\n" + fields);
+  }
+  static std::string body(const std::string& answer) {
+    const size_t end = answer.find("\r\n\r\n");
+    return end == answer.npos ? std::string() : answer.substr(end + 4);
+  }
+  json get_json(std::string_view path) { return json::parse(body(get(path))); }
+  // An echo server on `thread`, with one connection that has echoed.
+  void serve() {
+    server = std::make_unique<Server>(thread.loop(), test::echoing());
+    peer.connect(server->listen("127.0.0.1:0").value());
+    peer.send("hello");
+    while (peer.received() != "hello" && ready(peer.fd(), POLLIN)) peer.pump();
+    ASSERT_EQ(peer.received(), "hello");
+  }
+  void attach(const InspectorOptions& options = {}) {
+    inspector = Inspector::attach(*server, "127.0.0.1:0", options).value();
+  }
+  std::string connection_id() { return get_json("/connections")["connections"][0]["id"]; }
+
+  const LogLevel level_ = log_level();
+  test::LoopThread thread{{.engine = "epoll"}};
+  std::unique_ptr<Server> server;
+  std::unique_ptr<Inspector> inspector;
+  RawPeer peer;
+};
+
+TEST_F(InspectorTest, one_line_shows_loops_servers_and_connections) {
+  serve();
+  attach();
+  const json all = get_json("/json");
+  ASSERT_EQ(all["loops"].size(), 1u);
+  EXPECT_EQ(all["loops"][0]["state"], "answers");
+  EXPECT_EQ(all["loops"][0]["engine"], "epoll");
+  EXPECT_GT(all["loops"][0]["turns"], 0);
+  EXPECT_EQ(all["servers"][0]["connections"], 1);
+  EXPECT_EQ(all["servers"][0]["opened"], 1);
+  const json& connection = all["connections"][0];
+  EXPECT_EQ(connection["state"], "open");
+  EXPECT_EQ(connection["received_bytes"], 5);
+  EXPECT_THAT(connection["peer"].get<std::string>(), StartsWith("127.0.0.1:"));
+  EXPECT_GT(connection["segment_bytes"], 0);
+  EXPECT_EQ(all["process"]["pid"], ::getpid());
+  EXPECT_FALSE(all["build"]["compiler"].get<std::string>().empty());
+  EXPECT_GT(all["system"]["processors"], 0);
+}
+
+TEST_F(InspectorTest, browser_gets_a_page_and_others_json) {
+  serve();
+  attach();
+  const std::string html = get("/", "Accept: text/html,*/*\r\n");
+  EXPECT_THAT(html, StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(html, HasSubstr("Content-Type: text/html; charset=utf-8\r\n"));
+  EXPECT_THAT(html, HasSubstr("Content-Security-Policy: default-src 'none'; script-src 'self'"));
+  EXPECT_THAT(html, HasSubstr("<section id=\"connections\">"));
+  EXPECT_THAT(html, HasSubstr("<body data-json=\"/json\">"));
+  EXPECT_THAT(html, Not(HasSubstr("{{")));
+  EXPECT_THAT(get("/"), HasSubstr("Content-Type: application/json\r\n"));
+  const std::string loops = get("/loops", "Accept: text/html\r\n");
+  EXPECT_THAT(loops, HasSubstr("<section id=\"loops\">"));
+  EXPECT_THAT(loops, Not(HasSubstr("<section id=\"connections\">")));
+  EXPECT_THAT(loops, HasSubstr("data-json=\"/loops?format=json\""));
+  EXPECT_TRUE(json::accept(body(get("/loops?format=json", "Accept: text/html\r\n"))));
+  for (const char* path : {"/inspector.css", "/inspector.js"})
+    EXPECT_THAT(get(path), StartsWith("HTTP/1.1 200 ")) << path;
+  EXPECT_THAT(get("/nothing"), StartsWith("HTTP/1.1 404 "));
+}
+
+TEST_F(InspectorTest, metrics_in_both_formats) {
+  serve();
+  attach();
+  const std::string open = get("/metrics", "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n");
+  EXPECT_THAT(open, HasSubstr("Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
+  EXPECT_THAT(open, HasSubstr("\npeal_server_connections{server=\"0\",name=\"server 0\"} 1\n"));
+  EXPECT_THAT(open, EndsWith("\n# EOF\n"));
+  const std::string old = get("/metrics");
+  EXPECT_THAT(old, HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+  EXPECT_THAT(old, Not(HasSubstr("# EOF")));
+}
+
+TEST_F(InspectorTest, familiar_paths_are_text) {
+  inspector = Inspector::start("127.0.0.1:0").value();
+  EXPECT_EQ(body(get("/proc/pid")), fmt::format("{}\n", ::getpid()));
+  EXPECT_THAT(body(get("/proc/status")), HasSubstr("\nThreads:"));
+  EXPECT_THAT(body(get("/proc/threads")), HasSubstr("peal-inspect-0"));
+  EXPECT_THAT(body(get("/proc/opened_files")), HasSubstr("socket:["));
+  EXPECT_THAT(body(get("/proc/overview")), HasSubstr("bytes resident"));
+  EXPECT_THAT(body(get("/sys/overview")), HasSubstr("processors, load"));
+  for (const char* path :
+       {"/proc/limits", "/sys/loadavg", "/sys/version", "/sys/cpuinfo", "/sys/meminfo", "/sys/stat"}) {
+    EXPECT_THAT(get(path), StartsWith("HTTP/1.1 200 ")) << path;
+    EXPECT_GT(body(get(path)).size(), 10u) << path;
+  }
+}
+
+TEST_F(InspectorTest, connection_is_shown_with_its_flight_and_killed) {
+  test::ask(thread.loop(), [&] { thread.loop().enable_flight_recorder(256); });
+  serve();
+  attach();
+  const std::string id = connection_id();
+  const json detail = get_json("/connection/" + id);
+  EXPECT_EQ(detail["connection"]["id"], id);
+  EXPECT_TRUE(detail["recorded"]);
+  EXPECT_EQ(detail["flight"][0]["event"], "opened");
+  EXPECT_EQ(detail["flight"][1]["event"], "received");
+  EXPECT_EQ(detail["flight"][1]["bytes"], 5);
+  EXPECT_THAT(post("/actions/end?how=abort&connection=" + id), StartsWith("HTTP/1.1 200 "));
+  while (peer.pump() && ready(peer.fd(), POLLIN)) {
+  }
+  EXPECT_EQ(peer.error(), ECONNRESET);
+  EXPECT_THAT(post("/actions/end?how=abort&connection=" + id), StartsWith("HTTP/1.1 404 "));
+  const json after = get_json("/connection/" + id);
+  EXPECT_TRUE(after["connection"].is_null());
+  EXPECT_EQ(after["flight"].back()["event"], "closed");
+  EXPECT_THAT(get("/connection/x"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(get("/connection/7.0.0.1"), StartsWith("HTTP/1.1 503 "));
+}
+
+TEST_F(InspectorTest, connection_and_server_are_drained) {
+  serve();
+  attach();
+  EXPECT_THAT(post("/actions/end?how=drain&connection=" + connection_id()), StartsWith("HTTP/1.1 200 "));
+  while (peer.pump() && ready(peer.fd(), POLLIN)) {
+  }
+  EXPECT_TRUE(peer.ended());
+  EXPECT_EQ(peer.error(), 0);
+  peer.fin();
+  EXPECT_THAT(post("/actions/drain?server=0"), StartsWith("HTTP/1.1 202 "));
+  EXPECT_THAT(post("/actions/drain?server=1"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(post("/actions/drain?server=0x"), StartsWith("HTTP/1.1 404 "));
+  // Its drain has been asked for before: this one waits for both.
+  server->drain_and_wait(std::chrono::seconds(30));
+  EXPECT_EQ(server->connections(), 0u);
+}
+
+TEST_F(InspectorTest, log_level_is_changed) {
+  inspector = Inspector::start("127.0.0.1:0").value();
+  EXPECT_THAT(post("/actions/log_level?level=error"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(log_level(), LogLevel::kError);
+  EXPECT_EQ(get_json("/json")["log"]["level"], "error");
+  EXPECT_THAT(post("/actions/log_level?level=loud"), StartsWith("HTTP/1.1 400 "));
+  EXPECT_EQ(log_level(), LogLevel::kError);
+}
+
+TEST_F(InspectorTest, actions_are_refused_to_other_sites_and_by_get) {
+  inspector = Inspector::start("127.0.0.1:0").value();
+  const std::string path = "/actions/log_level?level=off";
+  EXPECT_THAT(post(path, {}), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(post(path, "Peal-Action: 1\r\nOrigin: https://evil.example\r\n"), StartsWith("HTTP/1.1 403 "));
+  EXPECT_THAT(get(path, "Peal-Action: 1\r\n"), StartsWith("HTTP/1.1 405 "));
+  const SocketAddress& address = inspector->address();
+  RawPeer rebound;
+  rebound.connect(address);
+  rebound.send("GET /json HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+  while (rebound.pump() && ready(rebound.fd(), POLLIN)) {
+  }
+  EXPECT_THAT(rebound.received(), StartsWith("HTTP/1.1 421 "));
+  EXPECT_EQ(log_level(), level_);
+}
+
+TEST_F(InspectorTest, token_is_asked_for_when_one_is_set) {
+  inspector = Inspector::start("127.0.0.1:0", {.token = "s3cret"}).value();
+  const std::string path = "/actions/log_level?level=error";
+  EXPECT_THAT(post(path), StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(post(path), HasSubstr("WWW-Authenticate: Bearer\r\n"));
+  EXPECT_EQ(log_level(), level_);
+  EXPECT_THAT(post(path, "Peal-Action: 1\r\nAuthorization: Bearer s3cret\r\n"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_EQ(log_level(), LogLevel::kError);
+}
+
+TEST_F(InspectorTest, stalled_loop_is_shown_with_the_stack_of_what_holds_it) {
+  std::atomic<bool> found = false;
+  auto watchdog =
+      StallWatchdog::start({.threshold = std::chrono::milliseconds(20)}, [&](const Stall&) { found = true; });
+  ASSERT_TRUE(watchdog);
+  (*watchdog)->watch(thread.loop());
+  serve();
+  attach({.patience = std::chrono::milliseconds(20)});
+  inspector->add(**watchdog);
+  (*watchdog)->look();
+  test::ask(thread.loop(), [] {});
+  std::latch begun(1);
+  std::latch gate(1);
+  thread.loop().post([&] {
+    begun.count_down();
+    gate.wait();
+  });
+  begun.wait();
+  const json all = get_json("/json");
+  EXPECT_EQ(all["loops"][0]["state"], "STALLED");
+  EXPECT_GE(all["loops"][0]["silent_seconds"], 0.02);
+  EXPECT_FALSE(all["servers"][0]["complete"]);
+  EXPECT_THAT(get("/connection/0.0.0.1"), StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(get("/", "Accept: text/html\r\n"), HasSubstr("<td>STALLED</td>"));
+  while (!found) std::this_thread::yield();
+  gate.count_down();
+  const json stalls = get_json("/stalls")["stalls"];
+  ASSERT_EQ(stalls.size(), 1u);
+  EXPECT_EQ(stalls[0]["what"], "a task");
+  EXPECT_FALSE(stalls[0]["stack"].get<std::string>().empty());
+  inspector->remove(**watchdog);
+}
+
+TEST_F(InspectorTest, http_server_shows_its_requests) {
+  Router router;
+  router.get("/hello", [](HttpExchange& exchange) { exchange.respond(200, "text/plain", "hello"); });
+  HttpServer http(thread.loop(), std::move(router));
+  const SocketAddress address = http.listen("127.0.0.1:0").value();
+  inspector = Inspector::attach(http, "127.0.0.1:0").value();
+  EXPECT_THAT(ask(address, "GET /hello"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(ask(address, "GET /nothing"), StartsWith("HTTP/1.1 404 "));
+  const json shown = get_json("/servers")["servers"][0];
+  EXPECT_EQ(shown["requests"], 2);
+  EXPECT_EQ(shown["answers_2xx"], 1);
+  EXPECT_EQ(shown["unrouted"], 1);
+  inspector.reset();
+}
+
+TEST_F(InspectorTest, on_a_loop_of_the_program_and_in_pieces) {
+  auto group = LoopGroup::start(2, {.engine = "epoll"}).value();
+  Inspector own(thread.loop(), {.measure_turns = false});
+  own.add(*group);
+  own.add(thread.loop());
+  Server one((*group)[0], test::echoing());
+  own.add(one, "one");
+  const SocketAddress address = own.listen("127.0.0.1:0").value();
+  const json all = json::parse(body(ask(address, "GET /json")));
+  EXPECT_EQ(all["loops"].size(), 3u);
+  EXPECT_FALSE(all["loops"][0].contains("busy_share"));
+  EXPECT_EQ(all["servers"][0]["name"], "one");
+  own.remove(one);
+  EXPECT_EQ(json::parse(body(ask(address, "GET /json")))["servers"].size(), 0u);
+}
+
+TEST_F(InspectorTest, address_that_is_taken_is_an_error) {
+  serve();
+  attach();
+  const auto second = Inspector::attach(*server, inspector->address().to_string());
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error(), std::errc::address_in_use);
+}
+
+TEST_F(InspectorTest, answers_on_their_way_may_outlive_it) {
+  serve();
+  attach({.patience = std::chrono::milliseconds(20)});
+  std::latch begun(1);
+  std::latch gate(1);
+  thread.loop().post([&] {
+    begun.count_down();
+    gate.wait();
+  });
+  begun.wait();
+  RawPeer late;
+  late.connect(inspector->address());
+  late.send("GET /json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  inspector.reset();
+  gate.count_down();
+  thread.finish();
+}
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/parts/collector.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <ctime>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <peal/base/thread.h>
+
+namespace peal::detail {
+
+struct Collector::WatchedLoop {
+  explicit WatchedLoop(std::shared_ptr<Mailbox> its_mailbox) : mailbox(std::move(its_mailbox)) {}
+
+  const std::shared_ptr<Mailbox> mailbox;
+  std::atomic<bool> owes = false;  // an answer; cleared on its thread
+  TimePoint asked{};
+  Answer last;
+};
+
+namespace {
+
+// On the loop's thread.
+LoopSnapshot look_at(Loop& loop, size_t number) {
+  LoopSnapshot seen{.number = number, .answered = true};
+  seen.thread = current_thread_name();
+  seen.thread_id = current_thread_id();
+  seen.engine = loop.engine().name();
+  timespec cpu{};
+  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu) == 0) {
+    seen.cpu = std::chrono::seconds(cpu.tv_sec) + std::chrono::nanoseconds(cpu.tv_nsec);
+  }
+  seen.timers = loop.timers_pending();
+  seen.stats = loop.stats();
+  seen.engine_stats = loop.engine().stats();
+  seen.blocks = BlockPool::here().stats();
+  if (const TurnTimes* times = loop.turn_times()) seen.times = *times;
+  if (const FlightRecorder* recorder = loop.flight_recorder()) seen.recorder_events = recorder->capacity();
+  return seen;
+}
+
+}  // namespace
+
+void Collector::add_loop(const std::shared_ptr<Mailbox>& mailbox) {
+  if (loop_number(*mailbox) < loops_.size()) return;
+  loops_.push_back(std::make_shared<WatchedLoop>(mailbox));
+  if (!options_.measure_turns) return;
+  auto measure = [mailbox] {
+    if (Loop* loop = mailbox->here()) loop->measure_turns();
+  };
+  mailbox->insist(measure);
+}
+
+void Collector::add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http) {
+  ShownServer shown{.name = std::move(name), .server = &server, .http = std::move(http), .views = server.views()};
+  if (shown.name.empty()) shown.name = fmt::format("server {}", servers_.size());
+  for (const ConnectionsView& view : shown.views) add_loop(view.mailbox());
+  servers_.push_back(std::move(shown));
+}
+
+void Collector::remove_server(const Server& server) {
+  for (ShownServer& shown : servers_) {
+    if (shown.server != &server) continue;
+    shown = {};
+  }
+}
+
+void Collector::forget_all() {
+  for (ShownServer& shown : servers_) shown = {};
+  watchdogs_.clear();
+}
+
+size_t Collector::loop_number(const Mailbox& mailbox) const {
+  const auto found = std::ranges::find_if(loops_, [&](const auto& each) { return each->mailbox.get() == &mailbox; });
+  return static_cast<size_t>(found - loops_.begin());
+}
+
+void Collector::collect(Done done) {
+  waiting_.push_back(std::move(done));
+  if (waiting_.size() > 1) return;
+  snapshot_ = {};
+  snapshot_.loops.resize(loops_.size());
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    const ShownServer& shown = servers_[i];
+    ServerSnapshot server{.number = i, .name = shown.name};
+    for (const ConnectionsView& view : shown.views) server.connections += view.count();
+    snapshot_.servers.push_back(std::move(server));
+  }
+  // One more than there are, so that answers given at once do not end the round.
+  outstanding_ = loops_.size() + 1;
+  for (size_t i = 0; i < loops_.size(); ++i) ask_loop(i);
+  if (--outstanding_ == 0) finish();
+}
+
+void Collector::ask_loop(size_t number) {
+  const std::shared_ptr<WatchedLoop>& watched = loops_[number];
+  if (watched->owes.exchange(true)) return heard(number, std::nullopt);
+  watched->asked = loop_.now();
+  std::vector<View> views;
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    for (size_t part = 0; part < servers_[i].views.size(); ++part) {
+      const ShownServer& shown = servers_[i];
+      if (shown.views[part].mailbox() != watched->mailbox) continue;
+      views.push_back({.name = {.server = i, .part = part}, .connections = shown.views[part]});
+      if (part < shown.http.size()) views.back().http = shown.http[part];
+    }
+  }
+  auto work = [watched, number, views = std::move(views), most = options_.most_connections] {
+    Answer answer{.loop = look_at(*watched->mailbox->here(), number)};
+    for (const View& view : views) {
+      Share share{.server = view.name.server, .stats = view.connections.stats()};
+      if (view.http) share.http = view.http();
+      for (ConnectionFacts& facts : view.connections.list(most)) {
+        ConnectionRow row{.name = view.name, .loop = number, .facts = std::move(facts)};
+        row.name.slot = row.facts.slot;
+        row.name.generation = row.facts.generation;
+        share.rows.push_back(std::move(row));
+      }
+      answer.shares.push_back(std::move(share));
+    }
+    watched->owes.store(false);
+    return answer;
+  };
+  ask(loop_, *watched->mailbox, options_.patience, std::move(work),
+      [self = shared_from_this(), number](std::optional<Answer> answer) { self->heard(number, std::move(answer)); });
+}
+
+void Collector::heard(size_t number, std::optional<Answer> answer) {
+  WatchedLoop& watched = *loops_[number];
+  LoopSnapshot& loop = snapshot_.loops[number];
+  if (answer) watched.last = std::move(*answer);
+  // Without one the last it gave is told: a counter must not seem to fall.
+  for (const Share& share : watched.last.shares) {
+    ServerSnapshot& server = snapshot_.servers[share.server];
+    server.stats += share.stats;
+    if (share.http) server.http = server.http.value_or(HttpStats()) += *share.http;
+    std::ranges::copy(share.rows, std::back_inserter(server.rows));
+  }
+  for (ServerSnapshot& server : snapshot_.servers) {
+    const std::vector<ConnectionsView>& views = servers_[server.number].views;
+    if (answer) break;
+    server.partial |= std::ranges::any_of(views, [&](const auto& view) { return view.mailbox() == watched.mailbox; });
+  }
+  loop = watched.last.loop;
+  loop.number = number;
+  loop.answered = answer.has_value();
+  loop.ended = !watched.mailbox->open();
+  loop.tasks_waiting = watched.mailbox->waiting();
+  if (!answer && !loop.ended) loop.silent = loop_.engine().now() - watched.asked;
+  if (--outstanding_ == 0) finish();
+}
+
+void Collector::finish() {
+  snapshot_.taken = std::chrono::system_clock::now();
+  snapshot_.now = monotonic_now();
+  std::erase_if(snapshot_.servers, [this](const auto& each) { return servers_[each.number].server == nullptr; });
+  snapshot_.watched = !watchdogs_.empty();
+  for (const StallWatchdog* watchdog : watchdogs_) {
+    std::ranges::move(watchdog->recent(), std::back_inserter(snapshot_.stalls));
+  }
+  snapshot_.process = read_process_facts(::getpid()).value_or(ProcessFacts());
+  snapshot_.threads = read_thread_facts(::getpid()).value_or(std::vector<ThreadFacts>());
+  snapshot_.system = read_system_facts();
+  snapshot_.marks = MemoryBudget::marks();
+  snapshot_.held_bytes = MemoryBudget::held_bytes();
+  snapshot_.log_level = peal::log_level();
+  const Snapshot taken = std::move(snapshot_);
+  for (Done& done : std::exchange(waiting_, {})) done(taken);
+}
+
+const ConnectionsView* Collector::find_view(const ConnectionName& name) const {
+  if (name.server >= servers_.size() || name.part >= servers_[name.server].views.size()) return nullptr;
+  return &servers_[name.server].views[name.part];
+}
+
+Server* Collector::server(size_t number) const { return number < servers_.size() ? servers_[number].server : nullptr; }
+
+void Collector::describe(const ConnectionName& name,
+                         std::move_only_function<void(std::optional<ConnectionDetail>)> done) {
+  const ConnectionsView* there = find_view(name);
+  if (there == nullptr) return done(std::nullopt);
+  auto work = [view = *there, name] {
+    Loop& loop = *view.mailbox()->here();
+    ConnectionDetail detail{.name = name, .facts = view.find(name.slot, name.generation)};
+    detail.recorded = loop.flight_recorder() != nullptr;
+    detail.events = view.flight(name.slot, name.generation, kMostFlightEvents);
+    detail.now = loop.now();
+    return detail;
+  };
+  ask(loop_, *there->mailbox(), options_.patience, std::move(work), std::move(done));
+}
+
+void Collector::end(const ConnectionName& name, EndHow how, std::move_only_function<void(std::optional<bool>)> done) {
+  const ConnectionsView* there = find_view(name);
+  if (there == nullptr) return done(false);
+  auto work = [view = *there, name, how] { return view.end(name.slot, name.generation, how); };
+  ask(loop_, *there->mailbox(), options_.patience, std::move(work), std::move(done));
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/parts/html_tables.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace peal::detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// 1234567 -> "1.18 MiB"
+std::string human_bytes(double bytes) {
+  constexpr std::array<std::string_view, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  while (bytes >= 1024 && unit + 1 < kUnits.size()) {
+    bytes /= 1024;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.4g} {}", bytes, kUnits.at(unit));
+}
+
+std::string human_seconds(double seconds) {
+  if (seconds == 0) return "0";
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
+  if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
+  if (seconds < 120) return fmt::format("{:.4g} s", seconds);
+  const auto whole = static_cast<uint64_t>(seconds);
+  if (whole < 86'400) return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
+  return fmt::format("{} d {} h", whole / 86'400, whole / 3600 % 24);
+}
+
+// [[upper end, count], ...] as bars.
+std::string bars(const Json& pairs) {
+  constexpr double kHeight = 18;
+  double most = 1;
+  for (const Json& pair : pairs) most = std::max(most, pair.at(1).get<double>());
+  std::string text = fmt::format("<svg class=\"bars\" width=\"{}\" height=\"{}\">", pairs.size() * 6, kHeight);
+  size_t i = 0;
+  for (const Json& pair : pairs) {
+    const auto count = pair.at(1).get<double>();
+    const double height = count == 0 ? 0 : std::max(1.0, count / most * kHeight);
+    fmt::format_to(std::back_inserter(text),
+                   "<rect x=\"{}\" y=\"{:.1f}\" width=\"5\" height=\"{:.1f}\"><title>to {}: {}</title></rect>", i++ * 6,
+                   kHeight - height, height, human_seconds(pair.at(0).get<double>()), count);
+  }
+  return text + "</svg>";
+}
+
+std::string cell(std::string_view key, const Json& value) {
+  if (value.is_array()) return bars(value);
+  if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (value.is_string()) {
+    const std::string text = html_escaped(value.get_ref<const std::string&>());
+    if (key == "id") return fmt::format("<a href=\"/connection/{0}\">{0}</a>", text);
+    return key == "stack" ? fmt::format("<pre>{}</pre>", text) : text;
+  }
+  if (!value.is_number()) return {};
+  if (key.ends_with("_bytes")) return human_bytes(value.get<double>());
+  if (key.ends_with("_seconds")) return human_seconds(value.get<double>());
+  if (key.ends_with("_share")) return fmt::format("{:.1f} %", value.get<double>() * 100);
+  return value.is_number_float() ? fmt::format("{:.4g}", value.get<double>()) : value.dump();
+}
+
+std::string heading(std::string_view key) {
+  for (const std::string_view unit : {"_bytes", "_seconds"}) {
+    if (key.ends_with(unit)) key.remove_suffix(unit.size());
+  }
+  std::string text = html_escaped(key);
+  std::ranges::replace(text, '_', ' ');
+  return text;
+}
+
+void append_rows(std::string& text, const Json& rows) {
+  std::vector<std::string> keys;
+  for (const Json& row : rows) {
+    for (const auto& [key, value] : row.items()) {
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    }
+  }
+  text += "<thead><tr>";
+  for (const std::string& key : keys) text += "<th>" + heading(key) + "</th>";
+  text += "</tr></thead><tbody>";
+  for (const Json& row : rows) {
+    text += "<tr>";
+    for (const std::string& key : keys) {
+      const bool number = row.contains(key) && row[key].is_number();
+      text += number ? "<td class=\"n\">" : "<td>";
+      if (row.contains(key)) text += cell(key, row[key]);
+      text += "</td>";
+    }
+    text += "</tr>";
+  }
+  text += "</tbody>";
+}
+
+}  // namespace
+
+std::string html_escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&': escaped += "&amp;"; break;
+      case '<': escaped += "&lt;"; break;
+      case '>': escaped += "&gt;"; break;
+      case '"': escaped += "&quot;"; break;
+      case '\'': escaped += "&#39;"; break;
+      default: escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string html_tables(const nlohmann::ordered_json& object) {
+  std::string text;
+  for (const auto& [name, value] : object.items()) {
+    if (!value.is_structured()) continue;
+    fmt::format_to(std::back_inserter(text), "<section id=\"{0}\"><h2>{1}</h2><div class=\"scroll\"><table>", name,
+                   heading(name));
+    if (value.is_array()) {
+      append_rows(text, value);
+    } else {
+      for (const auto& [key, member] : value.items()) {
+        text += "<tr><th>" + heading(key) + "</th><td>" + cell(key, member) + "</td></tr>";
+      }
+    }
+    text += value.empty() ? "<tr><td>none</td></tr></table></div></section>\n" : "</table></div></section>\n";
+  }
+  return text;
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/parts/html_tables.h>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+namespace peal::detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(HtmlTables, objects_become_sections_and_the_units_are_read_off_the_names) {
+  const std::string text =
+      html_tables({{"taken_unix_seconds", 12.5},
+                   {"memory", {{"held_bytes", 1'572'864}, {"up_seconds", 90'061}, {"busy_share", 0.25}}}});
+  EXPECT_THAT(text, HasSubstr("<section id=\"memory\"><h2>memory</h2>"));
+  EXPECT_THAT(text, HasSubstr("<th>held</th><td>1.5 MiB</td>"));
+  EXPECT_THAT(text, HasSubstr("<th>up</th><td>1 d 1 h</td>"));
+  EXPECT_THAT(text, HasSubstr("<th>busy share</th><td>25.0 %</td>"));
+  EXPECT_THAT(text, Not(HasSubstr("taken")));
+}
+
+TEST(HtmlTables, rows_that_lack_a_member_keep_their_columns) {
+  const std::string text = html_tables({{"loops", Json::array({{{"a", 1}, {"b", "x"}}, {{"b", "y"}, {"c", true}}})}});
+  EXPECT_THAT(text, HasSubstr("<th>a</th><th>b</th><th>c</th>"));
+  EXPECT_THAT(text, HasSubstr("<tr><td class=\"n\">1</td><td>x</td><td></td></tr>"));
+  EXPECT_THAT(text, HasSubstr("<tr><td></td><td>y</td><td>yes</td></tr>"));
+}
+
+TEST(HtmlTables, times_are_read_at_a_glance) {
+  for (const auto& [seconds, shown] : std::initializer_list<std::pair<double, const char*>>{
+           {0, ">0<"}, {42e-6, "42 us"}, {0.25, "250 ms"}, {59.5, "59.5 s"}, {3723, "1:02:03"}}) {
+    EXPECT_THAT(html_tables({{"x", {{"age_seconds", seconds}}}}), HasSubstr(shown));
+  }
+}
+
+TEST(HtmlTables, whatever_a_value_holds_is_text) {
+  const std::string hostile = "<script>alert('x')</script>&\"";
+  const std::string text =
+      html_tables({{"threads", Json::array({{{"name", hostile}, {"id", hostile}, {"stack", hostile}}})}});
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+  EXPECT_THAT(text, Not(HasSubstr("'x'")));
+  EXPECT_THAT(text, HasSubstr("&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;&quot;"));
+}
+
+TEST(HtmlTables, histogram_is_drawn) {
+  const std::string text = html_tables({{"loops", Json::array({{{"turns", Json::array({{1e-5, 10}, {1e-3, 0}})}}})}});
+  EXPECT_THAT(text, HasSubstr("<svg class=\"bars\" width=\"12\""));
+  EXPECT_THAT(text, HasSubstr("height=\"18.0\"><title>to 10 us: 10</title>"));
+  EXPECT_THAT(text, HasSubstr("height=\"0.0\"><title>to 1 ms: 0</title>"));
+}
+
+TEST(HtmlTables, nothing_says_so) { EXPECT_THAT(html_tables({{"stalls", Json::array()}}), HasSubstr("<td>none</td>")); }
+
+}  // namespace
+}  // namespace peal::detail

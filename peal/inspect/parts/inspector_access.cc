@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/parts/inspector_access.h>
+
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace peal::detail {
+namespace {
+
+bool same_name(std::string_view one, std::string_view other) {
+  return std::ranges::equal(one, other,
+                            [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
+}
+
+// "[::1]:80" -> "[::1]", "localhost:80" -> "localhost"
+std::string_view without_port(std::string_view host) {
+  const size_t bracket = host.starts_with('[') ? host.find(']') : 0;
+  return host.substr(0, host.find(':', bracket == host.npos ? 0 : bracket));
+}
+
+bool is_ours(std::string_view host, const InspectorRules& rules) {
+  const std::string_view name = without_port(host);
+  if (same_name(name, "localhost")) return true;
+  if (std::ranges::any_of(rules.hosts, [name](const std::string& known) { return same_name(name, known); }))
+    return true;
+  const Result<SocketAddress> address = SocketAddress::parse(std::string(name) + ":0");
+  return address && address->is_ip();
+}
+
+}  // namespace
+
+bool is_local(const SocketAddress& address) {
+  if (address.is_unix()) return true;
+  if (address.family() == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address.data());
+    return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+  }
+  if (address.family() != AF_INET6) return false;
+  const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(address.data())->sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
+}
+
+bool same_secret(std::string_view one, std::string_view other) {
+  size_t differs = one.size() ^ other.size();
+  for (size_t i = 0; i < one.size(); ++i) {
+    const char against = other.empty() ? '\0' : other[i % other.size()];
+    differs |= static_cast<unsigned char>(one[i]) ^ static_cast<unsigned char>(against);
+  }
+  return differs == 0;
+}
+
+Refusal may_look(const AskedBy& asked, const InspectorRules& rules) {
+  if (is_ours(asked.host, rules)) return {};
+  return {421, "the Host of this request is no address, not localhost and no name this inspector is known by\n"};
+}
+
+Refusal may_act(const AskedBy& asked, const InspectorRules& rules) {
+  if (const Refusal refusal = may_look(asked, rules); refusal.status != 0) return refusal;
+  if (asked.action.empty()) return {403, "an action needs the field Peal-Action\n"};
+  if (!asked.origin.empty()) {
+    const size_t scheme = asked.origin.find("://");
+    if (scheme == asked.origin.npos || !same_name(asked.origin.substr(scheme + 3), asked.host)) {
+      return {403, "this comes from another site\n"};
+    }
+  }
+  if (rules.token.empty()) {
+    if (is_local(asked.peer)) return {};
+    return {403, "without a token, only this machine may act\n"};
+  }
+  constexpr std::string_view kScheme = "Bearer ";
+  if (asked.authorization.size() > kScheme.size() &&
+      same_name(asked.authorization.substr(0, kScheme.size()), kScheme) &&
+      same_secret(asked.authorization.substr(kScheme.size()), rules.token)) {
+    return {};
+  }
+  return {401, "an action needs the token: Authorization: Bearer TOKEN\n"};
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/parts/inspector_access.h>
+
+#include <gtest/gtest.h>
+
+namespace peal::detail {
+namespace {
+
+SocketAddress from(std::string_view text) { return SocketAddress::parse(text).value(); }
+
+// An action that is allowed without a token.
+AskedBy local_action() {
+  return {.peer = from("127.0.0.1:4000"), .host = "127.0.0.1:9990", .origin = {}, .authorization = {}, .action = "1"};
+}
+
+AskedBy remote_action(std::string_view authorization) {
+  AskedBy asked = local_action();
+  asked.peer = from("192.0.2.1:4000");
+  asked.host = "192.0.2.9:9990";
+  asked.authorization = authorization;
+  return asked;
+}
+
+TEST(InspectorAccess, what_is_local) {
+  for (const char* text : {"127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "unix:/run/x", "unix:@x"}) {
+    EXPECT_TRUE(is_local(from(text))) << text;
+  }
+  for (const char* text : {"126.0.0.1:1", "10.0.0.1:1", "[::2]:1", "[::ffff:10.0.0.1]:1", "[fe80::1]:1"}) {
+    EXPECT_FALSE(is_local(from(text))) << text;
+  }
+  EXPECT_FALSE(is_local(SocketAddress()));
+}
+
+TEST(InspectorAccess, host_must_be_an_address_localhost_or_configured) {
+  const InspectorRules rules{.token = {}, .hosts = {"Metrics.example"}};
+  AskedBy asked;
+  for (const char* host : {"127.0.0.1:9990", "127.0.0.1", "[::1]:9990", "[::1]", "localhost", "LocalHost:9990",
+                           "192.0.2.1:80", "metrics.example", "metrics.example:9990"}) {
+    asked.host = host;
+    EXPECT_EQ(may_look(asked, rules).status, 0) << host;
+  }
+  for (const char* host : {"", "evil.example", "evil.example:9990", "localhost.evil.example", "127.0.0.1.evil.example",
+                           "metrics.example.evil", ":9990", "[", "[::1", "unix:x", "[evil]"}) {
+    asked.host = host;
+    EXPECT_EQ(may_look(asked, rules).status, 421) << host;
+  }
+}
+
+TEST(InspectorAccess, without_a_token_only_this_machine_acts) {
+  EXPECT_EQ(may_act(local_action(), {}).status, 0);
+  EXPECT_EQ(may_act(remote_action({}), {}).status, 403);
+  EXPECT_EQ(may_act(remote_action("Bearer "), {}).status, 403) << "an empty token is none";
+}
+
+TEST(InspectorAccess, with_a_token_who_has_it_acts_and_nobody_else) {
+  const InspectorRules rules{.token = "s3cret", .hosts = {}};
+  EXPECT_EQ(may_act(remote_action("Bearer s3cret"), rules).status, 0);
+  EXPECT_EQ(may_act(remote_action("bearer s3cret"), rules).status, 0);
+  for (const char* wrong : {"", "Bearer", "Bearer ", "Bearer s3cre", "Bearer s3cret ", "Bearer s3cretx", "Basic s3cret",
+                            "s3cret", "Bearer s3creT"}) {
+    EXPECT_EQ(may_act(remote_action(wrong), rules).status, 401) << wrong;
+  }
+  EXPECT_EQ(may_act(local_action(), rules).status, 401) << "another user of this machine has none";
+}
+
+TEST(InspectorAccess, another_site_may_not_act) {
+  AskedBy form = local_action();
+  form.action = {};
+  EXPECT_EQ(may_act(form, {}).status, 403);
+  AskedBy script = local_action();
+  for (const char* origin :
+       {"https://evil.example", "null", "http://127.0.0.1:9991", "http://127.0.0.1:9990.evil.example"}) {
+    script.origin = origin;
+    EXPECT_EQ(may_act(script, {}).status, 403) << origin;
+  }
+  script.origin = "http://127.0.0.1:9990";
+  EXPECT_EQ(may_act(script, {}).status, 0);
+  AskedBy rebound = local_action();
+  rebound.host = "evil.example:9990";
+  rebound.origin = "http://evil.example:9990";
+  EXPECT_EQ(may_act(rebound, {}).status, 421) << "DNS rebinding";
+}
+
+TEST(InspectorAccess, secrets_are_compared_whole) {
+  EXPECT_TRUE(same_secret("abc", "abc"));
+  EXPECT_TRUE(same_secret("", ""));
+  EXPECT_FALSE(same_secret("abc", "abd"));
+  EXPECT_FALSE(same_secret("abcabc", "abc"));
+  EXPECT_FALSE(same_secret("abc", "abcabc"));
+  EXPECT_FALSE(same_secret("a", ""));
+  EXPECT_FALSE(same_secret("", "a"));
+}
+
+}  // namespace
+}  // namespace peal::detail

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/parts/inspector_pages.h>
+
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <peal/base/log.h>
+#include <peal/http/http_exchange.h>
+#include <peal/inspect/parts/built_in.h>
+#include <peal/inspect/parts/html_tables.h>
+#include <peal/inspect/parts/proc_pages.h>
+#include <peal/inspect/parts/snapshot_json.h>
+#include <peal/inspect/parts/snapshot_metrics.h>
+
+namespace peal::detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kText = "text/plain; charset=utf-8";
+constexpr std::string_view kHtml = "text/html; charset=utf-8";
+constexpr std::string_view kJson = "application/json";
+constexpr Duration kDrainDeadline = std::chrono::seconds(30);
+
+class InspectorPages {
+ public:
+  InspectorPages(std::shared_ptr<Collector> collector, InspectorRules rules)
+      : collector_(std::move(collector)), rules_(std::move(rules)) {}
+
+  // The whole, or one part of it: "loops". As a page for a browser, else as JSON.
+  void show(HttpExchange& exchange, std::string part);
+  void metrics(HttpExchange& exchange);
+  void connection(HttpExchange& exchange);
+  void set_log_level(HttpExchange& exchange);
+  void drain(HttpExchange& exchange);
+  void end_connection(HttpExchange& exchange);
+
+  // Answers when it may not be; true when it may.
+  bool admits(HttpExchange& exchange, Refusal (*rule)(const AskedBy&, const InspectorRules&)) const;
+
+ private:
+  const std::shared_ptr<Collector> collector_;
+  const InspectorRules rules_;
+};
+
+std::string_view field(const HttpExchange& exchange, std::string_view name) {
+  return exchange.request().find(name).value_or(std::string_view());
+}
+
+// The value of one parameter of the query, as it stands there: what is asked for here needs no decoding.
+std::string_view query_value(const HttpExchange& exchange, std::string_view name) {
+  std::string_view query = exchange.request().query();
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    if (pair.starts_with(name) && pair.substr(name.size()).starts_with('=')) return pair.substr(name.size() + 1);
+  }
+  return {};
+}
+
+// Nothing that is shown here is good for long, and no other site may frame it or guess at what it is.
+void set_common_fields(HttpExchange& exchange) {
+  exchange.set_field("Cache-Control", "no-store");
+  exchange.set_field("X-Content-Type-Options", "nosniff");
+  exchange.set_field("Cross-Origin-Resource-Policy", "same-origin");
+  exchange.set_field("Content-Security-Policy",
+                     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+                     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+}
+
+void answer(HttpExchange& exchange, int status, std::string_view type, std::string_view body) {
+  set_common_fields(exchange);
+  exchange.respond(status, type, body);
+}
+
+bool InspectorPages::admits(HttpExchange& exchange, Refusal (*rule)(const AskedBy&, const InspectorRules&)) const {
+  const Refusal refusal = rule({.peer = exchange.connection().peer_address().value_or(SocketAddress()),
+                                .host = exchange.request().authority(),
+                                .origin = field(exchange, "Origin"),
+                                .authorization = field(exchange, "Authorization"),
+                                .action = field(exchange, "Peal-Action")},
+                               rules_);
+  if (refusal.status == 0) return true;
+  if (refusal.status == 401) exchange.set_field("WWW-Authenticate", "Bearer");
+  answer(exchange, refusal.status, kText, refusal.why);
+  return false;
+}
+
+// The page of inspector.html with its {{holes}} filled.
+std::string page(std::string_view title, std::string_view json_path, std::string_view tables) {
+  std::string text;
+  std::string_view rest = kPageHtml;
+  for (size_t hole = rest.find("{{"); hole != rest.npos; hole = rest.find("{{")) {
+    text += rest.substr(0, hole);
+    const size_t end = rest.find("}}", hole);
+    const std::string_view name = rest.substr(hole + 2, end - hole - 2);
+    if (name == "title") text += html_escaped(title);
+    if (name == "json") text += html_escaped(json_path);
+    if (name == "tables") text += tables;
+    rest.remove_prefix(end + 2);
+  }
+  return text += rest;
+}
+
+bool wants_html(const HttpExchange& exchange) {
+  if (query_value(exchange, "format") == "json") return false;
+  return field(exchange, "Accept").find("text/html") != std::string_view::npos;
+}
+
+// `path` is that of the same as JSON.
+void answer_json(HttpExchange& exchange, bool html, std::string_view title, std::string_view path, const Json& json) {
+  const std::string text = dump(json);
+  // Parsed again, so that what was no UTF-8 is none in the page either.
+  html ? answer(exchange, 200, kHtml, page(title, path, html_tables(Json::parse(text))))
+       : answer(exchange, 200, kJson, text);
+}
+
+void InspectorPages::show(HttpExchange& exchange, std::string part) {
+  const bool html = wants_html(exchange);
+  collector_->collect([handle = exchange.handle(), part = std::move(part), html](const Snapshot& snapshot) {
+    handle.run([&](HttpExchange& later) {
+      Json json = to_json(snapshot);
+      if (!part.empty()) json = Json{{part, json[part]}, {"taken_unix_seconds", json["taken_unix_seconds"]}};
+      const std::string title = fmt::format("{} ({})", snapshot.process.name, snapshot.process.pid);
+      const std::string path = part.empty() ? "/json" : fmt::format("/{}?format=json", part);
+      answer_json(later, html, title, path, json);
+    });
+  });
+}
+
+void InspectorPages::metrics(HttpExchange& exchange) {
+  const bool open = field(exchange, "Accept").find("application/openmetrics-text") != std::string_view::npos;
+  const MetricsFormat format = open ? MetricsFormat::kOpenMetrics : MetricsFormat::kPrometheus;
+  collector_->collect([handle = exchange.handle(), format](const Snapshot& snapshot) {
+    handle.run([&](HttpExchange& later) { answer(later, 200, content_type(format), to_metrics(snapshot, format)); });
+  });
+}
+
+void InspectorPages::connection(HttpExchange& exchange) {
+  const std::optional<ConnectionName> name = ConnectionName::parse(exchange.parameter("id"));
+  if (!name) return answer(exchange, 404, kText, "a connection is named as 0.1.17.203\n");
+  const bool html = wants_html(exchange);
+  collector_->describe(*name, [handle = exchange.handle(), name = *name, html](std::optional<ConnectionDetail> detail) {
+    handle.run([&](HttpExchange& later) {
+      if (!detail) return answer(later, 503, kText, "there is no such server, or its loop does not answer\n");
+      const std::string title = "connection " + name.to_string();
+      if (!detail->facts && detail->events.empty()) return answer(later, 404, kText, title + " has ended\n");
+      answer_json(later, html, title, fmt::format("/connection/{}?format=json", name.to_string()), to_json(*detail));
+    });
+  });
+}
+
+void InspectorPages::set_log_level(HttpExchange& exchange) {
+  const std::string_view name = query_value(exchange, "level");
+  const std::optional<LogLevel> level = parse_log_level(name);
+  if (!level) return answer(exchange, 400, kText, "level is trace, debug, info, warn, error, critical or off\n");
+  peal::set_log_level(*level);
+  answer(exchange, 200, kText, fmt::format("the log level is {}\n", to_string(*level)));
+}
+
+void InspectorPages::drain(HttpExchange& exchange) {
+  const std::string_view text = query_value(exchange, "server");
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  Server* server = error == std::errc() && end == text.data() + text.size() ? collector_->server(number) : nullptr;
+  if (server == nullptr) return answer(exchange, 404, kText, "server is the number of one that is shown\n");
+  server->drain(kDrainDeadline, [](const DrainReport& report) {
+    PEAL_LOG_INFO("drained, as asked through the inspector: {} finished, {} cut off", report.finished, report.forced);
+  });
+  answer(exchange, 202, kText, fmt::format("server {} drains; what has not ended in 30 s is cut off\n", number));
+}
+
+void InspectorPages::end_connection(HttpExchange& exchange) {
+  const std::optional<ConnectionName> name = ConnectionName::parse(query_value(exchange, "connection"));
+  const std::string_view how = query_value(exchange, "how");
+  if (!name || (how != "drain" && how != "abort")) {
+    return answer(exchange, 400, kText, "give connection=0.1.17.203 and how=drain or how=abort\n");
+  }
+  collector_->end(*name, how == "drain" ? EndHow::kDrain : EndHow::kAbort,
+                  [handle = exchange.handle(), name = *name](std::optional<bool> found) {
+                    const std::string which = "connection " + name.to_string();
+                    handle.run([&](HttpExchange& later) {
+                      if (!found) return answer(later, 503, kText, which + ": its loop does not answer\n");
+                      *found ? answer(later, 200, kText, which + " was asked to end\n")
+                             : answer(later, 404, kText, which + " has ended already\n");
+                    });
+                  });
+}
+
+}  // namespace
+
+Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules) {
+  auto pages = std::make_shared<InspectorPages>(collector, std::move(rules));
+  Router router;
+  const auto look = [&](std::string_view path, auto handler) {
+    router.get(path, [pages, handler](HttpExchange& exchange) {
+      if (pages->admits(exchange, may_look)) handler(exchange);
+    });
+  };
+  const auto act = [&](std::string_view path, void (InspectorPages::*handler)(HttpExchange&)) {
+    router.post(path, [pages, handler](HttpExchange& exchange) {
+      if (pages->admits(exchange, may_act)) (*pages.*handler)(exchange);
+    });
+  };
+  look("/", [pages](HttpExchange& exchange) { pages->show(exchange, {}); });
+  look("/json", [pages](HttpExchange& exchange) { pages->show(exchange, {}); });
+  for (const std::string_view part : {"loops", "servers", "connections", "stalls", "threads", "memory", "build"}) {
+    look(fmt::format("/{}", part), [pages, part](HttpExchange& exchange) { pages->show(exchange, std::string(part)); });
+  }
+  look("/metrics", [pages](HttpExchange& exchange) { pages->metrics(exchange); });
+  look("/connection/{id}", [pages](HttpExchange& exchange) { pages->connection(exchange); });
+  for (const ProcPage& each : proc_pages()) {
+    look(each.path, [each](HttpExchange& exchange) { answer(exchange, 200, kText, each.text()); });
+  }
+  look("/inspector.css", [](HttpExchange& exchange) { answer(exchange, 200, "text/css; charset=utf-8", kPageCss); });
+  look("/inspector.js",
+       [](HttpExchange& exchange) { answer(exchange, 200, "text/javascript; charset=utf-8", kPageJs); });
+  act("/actions/log_level", &InspectorPages::set_log_level);
+  act("/actions/drain", &InspectorPages::drain);
+  act("/actions/end", &InspectorPages::end_connection);
+  return router;
+}
+
+}  // namespace peal::detail

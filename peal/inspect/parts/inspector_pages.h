@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the inspector answers to each path.
+#pragma once
+
+#include <memory>
+
+#include <peal/http/router.h>
+#include <peal/inspect/parts/collector.h>
+#include <peal/inspect/parts/inspector_access.h>
+
+namespace peal::detail {
+
+// The handlers run on the collector's loop and keep it and the rules alive.
+Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules);
+
+}  // namespace peal::detail

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/parts/snapshot_json.h>
+
+#include <iterator>
+
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+#include <nlohmann/json.hpp>
+
+#include <peal/engine/engines.h>
+#include <peal/inspect/parts/built_in.h>
+
+namespace peal::detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double unix_seconds(std::chrono::system_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+Json process_json(const Snapshot& snapshot) {
+  const ProcessFacts& process = snapshot.process;
+  Json json{{"pid", process.pid},
+            {"parent", process.parent},
+            {"name", process.name},
+            {"command", process.command},
+            {"up_seconds", std::max(0.0, unix_seconds(snapshot.taken) - unix_seconds(process.started))},
+            {"user_cpu_seconds", in_seconds(process.user_cpu)},
+            {"system_cpu_seconds", in_seconds(process.system_cpu)},
+            {"resident_bytes", process.resident_bytes},
+            {"peak_resident_bytes", process.peak_resident_bytes},
+            {"virtual_bytes", process.virtual_bytes},
+            {"minor_faults", process.minor_faults},
+            {"major_faults", process.major_faults},
+            {"threads", process.threads}};
+  if (process.open_fds) json["open_fds"] = *process.open_fds;
+  if (process.most_fds) json["most_fds"] = *process.most_fds;
+  return json;
+}
+
+Json system_json(const SystemFacts& system) {
+  return {{"host", system.host},
+          {"kernel", system.kernel},
+          {"processors", system.processors},
+          {"load_1min", system.load[0]},
+          {"load_5min", system.load[1]},
+          {"load_15min", system.load[2]},
+          {"memory_bytes", system.memory_bytes},
+          {"available_bytes", system.available_bytes},
+          {"up_seconds", in_seconds(system.up)}};
+}
+
+void add_turns(Json& json, const TurnTimes& times) {
+  const Histogram& turns = times.turns();
+  const auto seconds = [&turns](double percent) {
+    return static_cast<double>(turns.value_at_percentile(percent)) * 1e-9;
+  };
+  const Duration all = times.busy() + times.waiting();
+  json["busy_share"] = all > Duration::zero() ? in_seconds(times.busy()) / in_seconds(all) : 0;
+  json["busy_seconds"] = in_seconds(times.busy());
+  json["waiting_seconds"] = in_seconds(times.waiting());
+  json["turn_p50_seconds"] = seconds(50);
+  json["turn_p99_seconds"] = seconds(99);
+  json["turn_max_seconds"] = seconds(100);
+  Json histogram = Json::array();
+  uint64_t below = 0;
+  for (const int64_t limit_ns : kTurnLimitsNs) {
+    const uint64_t up_to = turns.count_at_or_below(limit_ns);
+    histogram.push_back({static_cast<double>(limit_ns) / 1e9, up_to - below});
+    below = up_to;
+  }
+  json["turn_histogram"] = std::move(histogram);
+}
+
+Json loop_json(const LoopSnapshot& loop) {
+  Json json{{"loop", loop.number},
+            {"thread", loop.thread},
+            {"thread_id", loop.thread_id},
+            {"engine", loop.engine},
+            {"state", loop.ended      ? "ended"
+                      : loop.answered ? "answers"
+                                      : "STALLED"},
+            {"silent_seconds", in_seconds(loop.silent)},
+            {"cpu_seconds", in_seconds(loop.cpu)}};
+  if (loop.times) add_turns(json, *loop.times);
+  json.update({{"turns", loop.stats.turns},
+               {"events", loop.engine_stats.events},
+               {"tasks", loop.stats.tasks},
+               {"tasks_waiting", loop.tasks_waiting},
+               {"timers", loop.timers},
+               {"timers_fired", loop.stats.timers_fired},
+               {"wakeups", loop.engine_stats.wakeups},
+               {"spins", loop.stats.spins},
+               {"spins_won", loop.stats.spins_won},
+               {"exceptions", loop.stats.exceptions},
+               {"stalls", loop.stats.stalls},
+               {"longest_stall_seconds", in_seconds(loop.stats.longest_stall)},
+               {"receives", loop.engine_stats.receives},
+               {"received_bytes", loop.engine_stats.received_bytes},
+               {"sends", loop.engine_stats.sends},
+               {"short_sends", loop.engine_stats.short_sends},
+               {"sent_bytes", loop.engine_stats.sent_bytes},
+               {"accepts", loop.engine_stats.accepts},
+               {"accepts_failed", loop.engine_stats.accepts_failed},
+               {"accepts_shed", loop.engine_stats.accepts_shed},
+               {"blocks_in_use", loop.blocks.blocks_in_use},
+               {"blocks_free", loop.blocks.blocks_free},
+               {"block_bytes_in_use", loop.blocks.bytes_in_use},
+               {"recorder_events", loop.recorder_events}});
+  return json;
+}
+
+void add_http(Json& json, const HttpStats& http) {
+  json["requests"] = http.requests;
+  for (size_t digit = 1; digit < http.answers.size(); ++digit) {
+    json[fmt::format("answers_{}xx", digit)] = http.answers.at(digit);
+  }
+  json.update({{"pipelined", http.pipelined},
+               {"malformed", http.malformed},
+               {"too_large", http.too_large},
+               {"unrouted", http.unrouted},
+               {"head_timeouts", http.head_timeouts},
+               {"body_timeouts", http.body_timeouts},
+               {"idle_timeouts", http.idle_timeouts},
+               {"send_timeouts", http.send_timeouts},
+               {"abandoned", http.abandoned},
+               {"handler_exceptions", http.exceptions},
+               {"request_body_bytes", http.request_body_bytes},
+               {"response_body_bytes", http.response_body_bytes}});
+}
+
+Json server_json(const ServerSnapshot& server) {
+  const NetStats& stats = server.stats;
+  Json json{{"server", server.number},
+            {"name", server.name},
+            {"connections", server.connections},
+            {"complete", !server.partial},
+            {"opened", stats.opened},
+            {"closed", stats.closed},
+            {"exceptions", stats.exceptions},
+            {"idle_closes", stats.idle_closes},
+            {"slow_closes", stats.slow_closes},
+            {"evicted", stats.evicted},
+            {"refused", stats.refused},
+            {"memory_pauses", stats.memory_pauses},
+            {"memory_closes", stats.memory_closes},
+            {"late_calls", stats.late_calls},
+            {"lost_calls", stats.lost_calls},
+            {"drained", stats.drained},
+            {"drain_forced", stats.drain_forced}};
+  if (server.http) add_http(json, *server.http);
+  return json;
+}
+
+std::string flags_of(const ConnectionFacts& facts) {
+  std::string text;
+  const auto add = [&text](bool on, std::string_view word) {
+    if (!on) return;
+    if (!text.empty()) text += ", ";
+    text += word;
+  };
+  add(facts.paused, "paused");
+  add(facts.above_high_water, "above high water");
+  add(facts.piped, "piped");
+  add(facts.peer_ended, "peer ended");
+  return text;
+}
+
+Json connection_json(const ConnectionName& name, const ConnectionFacts& facts) {
+  Json json{{"id", name.to_string()},
+            {"peer", facts.peer.to_string()},
+            {"local", facts.local.to_string()},
+            {"state", facts.state},
+            {"flags", flags_of(facts)},
+            {"age_seconds", in_seconds(facts.age)},
+            {"received_bytes", facts.received_bytes},
+            {"sent_bytes", facts.sent_bytes},
+            {"queued_bytes", facts.queued_bytes},
+            {"unacknowledged_bytes", facts.unacknowledged_bytes},
+            {"kept_bytes", facts.kept_bytes}};
+  if (!facts.tcp) return json;
+  json.update({{"round_trip_seconds", in_seconds(facts.tcp->round_trip)},
+               {"round_trip_deviation_seconds", in_seconds(facts.tcp->round_trip_deviation)},
+               {"retransmit_timeout_seconds", in_seconds(facts.tcp->retransmit_timeout)},
+               {"since_received_seconds", in_seconds(facts.tcp->since_received)},
+               {"since_sent_seconds", in_seconds(facts.tcp->since_sent)},
+               {"congestion_window", facts.tcp->congestion_window},
+               {"unacknowledged", facts.tcp->unacknowledged},
+               {"lost", facts.tcp->lost},
+               {"retransmitted", facts.tcp->retransmitted},
+               {"segment_bytes", facts.tcp->segment_bytes}});
+  return json;
+}
+
+Json thread_json(const ThreadFacts& thread) {
+  return {{"thread_id", thread.id},
+          {"name", thread.name},
+          {"state", thread.state},
+          {"user_cpu_seconds", in_seconds(thread.user_cpu)},
+          {"system_cpu_seconds", in_seconds(thread.system_cpu)},
+          {"kept_waiting_seconds", in_seconds(thread.kept_waiting)},
+          {"voluntary_switches", thread.voluntary_switches},
+          {"involuntary_switches", thread.involuntary_switches},
+          {"processor", thread.processor}};
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const Snapshot& snapshot) {
+  Json json{{"taken_unix_seconds", unix_seconds(snapshot.taken)}, {"watches_for_stalls", snapshot.watched}};
+  Json loops = Json::array();
+  for (const LoopSnapshot& loop : snapshot.loops) loops.push_back(loop_json(loop));
+  Json servers = Json::array();
+  Json connections = Json::array();
+  for (const ServerSnapshot& server : snapshot.servers) {
+    servers.push_back(server_json(server));
+    for (const ConnectionRow& row : server.rows) connections.push_back(connection_json(row.name, row.facts));
+  }
+  Json stalls = Json::array();
+  for (const Stall& stall : snapshot.stalls) {
+    stalls.push_back({{"ago_seconds", in_seconds(snapshot.now - stall.found)},
+                      {"thread", stall.thread_name},
+                      {"thread_id", stall.thread_id},
+                      {"lasting_seconds", in_seconds(stall.lasting)},
+                      {"what", stall.what},
+                      {"stack", stall.stack}});
+  }
+  json["loops"] = std::move(loops);
+  json["servers"] = std::move(servers);
+  json["connections"] = std::move(connections);
+  json["stalls"] = std::move(stalls);
+  json["memory"] = {{"held_bytes", snapshot.held_bytes},
+                    {"soft_mark_bytes", snapshot.marks.soft_bytes},
+                    {"hard_mark_bytes", snapshot.marks.hard_bytes}};
+  json["process"] = process_json(snapshot);
+  Json threads = Json::array();
+  for (const ThreadFacts& thread : snapshot.threads) threads.push_back(thread_json(thread));
+  json["threads"] = std::move(threads);
+  json["system"] = system_json(snapshot.system);
+  json["log"] = {{"level", to_string(snapshot.log_level)}};
+  json["build"] = build_facts();
+  return json;
+}
+
+nlohmann::ordered_json to_json(const ConnectionDetail& detail) {
+  Json json{{"connection", detail.facts ? connection_json(detail.name, *detail.facts) : Json()},
+            {"recorded", detail.recorded}};
+  Json flight = Json::array();
+  for (const FlightEvent& event : detail.events) {
+    flight.push_back({{"ago_seconds", in_seconds(detail.now - event.at)},
+                      {"event", to_string(event.kind())},
+                      {"bytes", event.bytes()}});
+  }
+  json["flight"] = std::move(flight);
+  return json;
+}
+
+nlohmann::ordered_json build_facts() {
+  std::string engines;
+  for (const std::string_view name : engine_names()) {
+    if (!why_unsupported(name).empty()) continue;
+    engines += fmt::format("{}{}", engines.empty() ? "" : ", ", name);
+  }
+  return {{"peal", kBuiltVersion},   {"compiler", kBuiltCompiler},
+          {"flags", kBuiltFlags},    {"sanitizers", kBuiltSanitizers},
+          {"standard", __cplusplus}, {"c_library", ::gnu_get_libc_version()},
+          {"fmt", FMT_VERSION},      {"engines", engines}};
+}
+
+std::string dump(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/parts/snapshot_json.h>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <peal/inspect/parts/snapshot_metrics.h>
+
+namespace peal::detail {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr const char* kHostile = "\"<\\\n\x01\xff\xc3 \xed\xa0\x80";
+
+Snapshot hostile() {
+  Snapshot snapshot;
+  snapshot.process.name = snapshot.process.command = kHostile;
+  snapshot.system.host = kHostile;
+  LoopSnapshot loop{.answered = true, .thread = kHostile};
+  TurnTimes times;
+  times.begin_turn(TimePoint(std::chrono::seconds(1)));
+  times.woke_at() = TimePoint(std::chrono::seconds(4));
+  times.begin_turn(TimePoint(std::chrono::seconds(5)));
+  loop.times = times;
+  snapshot.loops.push_back(loop);
+  ServerSnapshot server{.name = kHostile};
+  server.http = HttpStats{.requests = 7};
+  server.rows.push_back({.name = {.server = 0, .part = 1, .slot = 2, .generation = 3}});
+  snapshot.servers.push_back(server);
+  snapshot.stalls.push_back({.thread_name = kHostile, .what = kHostile, .stack = kHostile});
+  snapshot.threads.push_back({.id = 1, .name = kHostile});
+  return snapshot;
+}
+
+TEST(SnapshotJson, any_bytes_become_valid_json) {
+  const std::string text = dump(to_json(hostile()));
+  const Json json = Json::parse(text);
+  EXPECT_THAT(json["threads"][0]["name"].get<std::string>(), HasSubstr("\xef\xbf\xbd"));
+  EXPECT_EQ(json["connections"][0]["id"], "0.1.2.3");
+  EXPECT_EQ(json["servers"][0]["requests"], 7);
+}
+
+TEST(SnapshotJson, busy_share_is_of_the_time_since_it_is_measured) {
+  const Json loop = to_json(hostile())["loops"][0];
+  EXPECT_DOUBLE_EQ(loop["busy_share"].get<double>(), 0.25);
+  EXPECT_DOUBLE_EQ(loop["waiting_seconds"].get<double>(), 3);
+  EXPECT_NEAR(loop["turn_max_seconds"].get<double>(), 1, 0.01);
+  EXPECT_EQ(loop["turn_histogram"].size(), kTurnLimitsNs.size());
+  EXPECT_EQ(loop["turn_histogram"][10][1], 1);
+}
+
+TEST(SnapshotJson, loop_says_whether_it_answers) {
+  Snapshot snapshot;
+  snapshot.loops.resize(3);
+  snapshot.loops[0].answered = true;
+  snapshot.loops[1].silent = std::chrono::milliseconds(1500);
+  snapshot.loops[2].ended = true;
+  const Json json = to_json(snapshot);
+  EXPECT_EQ(json["loops"][0]["state"], "answers");
+  EXPECT_EQ(json["loops"][1]["state"], "STALLED");
+  EXPECT_DOUBLE_EQ(json["loops"][1]["silent_seconds"].get<double>(), 1.5);
+  EXPECT_EQ(json["loops"][2]["state"], "ended");
+}
+
+TEST(SnapshotJson, connection_that_has_ended_leaves_its_flight) {
+  ConnectionDetail detail;
+  detail.recorded = true;
+  FlightEvent event{.at = TimePoint(std::chrono::seconds(1))};
+  event.bytes_and_kind = 5u << 8 | static_cast<uint8_t>(FlightKind::kReceived);
+  detail.events.push_back(event);
+  detail.now = TimePoint(std::chrono::seconds(3));
+  const Json json = to_json(detail);
+  EXPECT_TRUE(json["connection"].is_null());
+  EXPECT_EQ(dump(json["flight"]), R"([{"ago_seconds":2.0,"event":"received","bytes":5}])");
+}
+
+TEST(SnapshotJson, names_of_connections_are_read_back) {
+  const ConnectionName name{.server = 2, .part = 0, .slot = 17, .generation = 4'294'967'295};
+  const auto parsed = ConnectionName::parse(name.to_string());
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->to_string(), "2.0.17.4294967295");
+  for (const char* wrong : {"", "1", "1.2.3", "1.2.3.", "1.2.3.4.", "1.2.3.4.5", "1.2.3.x", "-1.2.3.4", " 1.2.3.4",
+                            "1.2.3.4294967296", "1..3.4", "99999999999999999999.1.1.1"}) {
+    EXPECT_FALSE(ConnectionName::parse(wrong)) << wrong;
+  }
+}
+
+TEST(SnapshotMetrics, every_loop_and_server_has_its_samples) {
+  Snapshot snapshot = hostile();
+  snapshot.loops[0].thread = "main";
+  snapshot.servers[0].name = "front";
+  snapshot.servers[0].connections = 3;
+  const std::string text = to_metrics(snapshot, MetricsFormat::kOpenMetrics);
+  EXPECT_THAT(text, HasSubstr("peal_loop_busy_seconds_total{loop=\"0\",thread=\"main\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("peal_loop_turn_seconds_bucket{loop=\"0\",thread=\"main\",le=\"0.3\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("peal_loop_turn_seconds_bucket{loop=\"0\",thread=\"main\",le=\"+Inf\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("peal_loop_turn_seconds_count{loop=\"0\",thread=\"main\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("peal_server_connections{server=\"0\",name=\"front\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("peal_http_requests_total{server=\"0\",name=\"front\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("# UNIT process_cpu_seconds seconds\n"));
+  EXPECT_THAT(text, testing::EndsWith("# EOF\n"));
+  EXPECT_THAT(to_metrics(snapshot, MetricsFormat::kPrometheus), Not(HasSubstr("EOF")));
+}
+
+TEST(SnapshotMetrics, server_that_speaks_no_http_has_no_requests) {
+  Snapshot snapshot;
+  snapshot.servers.emplace_back();
+  EXPECT_THAT(to_metrics(snapshot, MetricsFormat::kOpenMetrics), Not(HasSubstr("peal_http_requests_total{")));
+}
+
+}  // namespace
+}  // namespace peal::detail

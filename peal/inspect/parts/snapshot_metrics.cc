@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/inspect/parts/snapshot_metrics.h>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <peal/inspect/parts/built_in.h>
+
+namespace peal::detail {
+namespace {
+
+double plain(uint64_t value) { return static_cast<double>(value); }
+
+// One family with a sample for each loop, or for each server.
+struct LoopMetric {
+  std::string_view name;
+  MetricType type;
+  std::string_view unit;
+  std::string_view help;
+  double (*value)(const LoopSnapshot& loop);
+};
+
+constexpr LoopMetric kLoopMetrics[] = {
+    {"loop_answers", MetricType::kGauge, "", "1 when the loop answered the inspector in time.",
+     [](const LoopSnapshot& loop) { return loop.answered ? 1.0 : 0.0; }},
+    {"loop_silent_seconds", MetricType::kGauge, "seconds", "For how long it has owed an answer.",
+     [](const LoopSnapshot& loop) { return in_seconds(loop.silent); }},
+    {"loop_turns", MetricType::kCounter, "", "Turns of the loop.",
+     [](const LoopSnapshot& loop) { return plain(loop.stats.turns); }},
+    {"loop_busy_seconds", MetricType::kCounter, "seconds", "Time spent in events, timers and tasks.",
+     [](const LoopSnapshot& loop) { return loop.times ? in_seconds(loop.times->busy()) : 0; }},
+    {"loop_waiting_seconds", MetricType::kCounter, "seconds", "Time spent asleep, or spinning before it.",
+     [](const LoopSnapshot& loop) { return loop.times ? in_seconds(loop.times->waiting()) : 0; }},
+    {"loop_cpu_seconds", MetricType::kCounter, "seconds", "CPU time of its thread.",
+     [](const LoopSnapshot& loop) { return in_seconds(loop.cpu); }},
+    {"loop_events", MetricType::kCounter, "", "Events that the engine handled.",
+     [](const LoopSnapshot& loop) { return plain(loop.engine_stats.events); }},
+    {"loop_tasks", MetricType::kCounter, "", "Posted tasks that were called.",
+     [](const LoopSnapshot& loop) { return plain(loop.stats.tasks); }},
+    {"loop_waiting_tasks", MetricType::kGauge, "", "Posted tasks that wait.",
+     [](const LoopSnapshot& loop) { return plain(loop.tasks_waiting); }},
+    {"loop_timers", MetricType::kGauge, "", "Timers pending.",
+     [](const LoopSnapshot& loop) { return plain(loop.timers); }},
+    {"loop_fired_timers", MetricType::kCounter, "", "Timers that fired.",
+     [](const LoopSnapshot& loop) { return plain(loop.stats.timers_fired); }},
+    {"loop_wakeups", MetricType::kCounter, "", "Times another thread woke it.",
+     [](const LoopSnapshot& loop) { return plain(loop.engine_stats.wakeups); }},
+    {"loop_spins", MetricType::kCounter, "", "Waits that spun first.",
+     [](const LoopSnapshot& loop) { return plain(loop.stats.spins); }},
+    {"loop_exceptions", MetricType::kCounter, "", "Exceptions of tasks, timers and watches that were survived.",
+     [](const LoopSnapshot& loop) { return plain(loop.stats.exceptions); }},
+    {"loop_stalls", MetricType::kCounter, "", "Turns longer than a stall watchdog's threshold.",
+     [](const LoopSnapshot& loop) { return plain(loop.stats.stalls); }},
+    {"loop_received_bytes", MetricType::kCounter, "bytes", "Bytes received.",
+     [](const LoopSnapshot& loop) { return plain(loop.engine_stats.received_bytes); }},
+    {"loop_sent_bytes", MetricType::kCounter, "bytes", "Bytes sent.",
+     [](const LoopSnapshot& loop) { return plain(loop.engine_stats.sent_bytes); }},
+    {"loop_short_sends", MetricType::kCounter, "", "Sends of which the kernel took only a part.",
+     [](const LoopSnapshot& loop) { return plain(loop.engine_stats.short_sends); }},
+    {"loop_accepts", MetricType::kCounter, "", "Connections accepted.",
+     [](const LoopSnapshot& loop) { return plain(loop.engine_stats.accepts); }},
+    {"loop_failed_accepts", MetricType::kCounter, "", "Attempts to accept that failed.",
+     [](const LoopSnapshot& loop) { return plain(loop.engine_stats.accepts_failed); }},
+    {"loop_shed_accepts", MetricType::kCounter, "", "Connections closed at once for want of file descriptors.",
+     [](const LoopSnapshot& loop) { return plain(loop.engine_stats.accepts_shed); }},
+    {"loop_block_bytes", MetricType::kGauge, "bytes", "Memory of blocks that hold bytes now.",
+     [](const LoopSnapshot& loop) { return plain(loop.blocks.bytes_in_use); }},
+    {"loop_free_blocks", MetricType::kGauge, "", "Blocks kept warm.",
+     [](const LoopSnapshot& loop) { return plain(loop.blocks.blocks_free); }},
+};
+
+struct ServerMetric {
+  std::string_view name;
+  std::string_view unit;
+  std::string_view help;
+  double (*value)(const ServerSnapshot& server);
+};
+
+constexpr ServerMetric kServerCounters[] = {
+    {"server_opened_connections", "", "Connections that were opened.",
+     [](const ServerSnapshot& server) { return plain(server.stats.opened); }},
+    {"server_closed_connections", "", "Connections that ended.",
+     [](const ServerSnapshot& server) { return plain(server.stats.closed); }},
+    {"server_exceptions", "", "Exceptions that left a callback; each closed its connection.",
+     [](const ServerSnapshot& server) { return plain(server.stats.exceptions); }},
+    {"server_idle_closes", "", "Connections closed for being idle.",
+     [](const ServerSnapshot& server) { return plain(server.stats.idle_closes); }},
+    {"server_slow_closes", "", "Connections closed for sending or reading too slowly.",
+     [](const ServerSnapshot& server) { return plain(server.stats.slow_closes); }},
+    {"server_evicted_connections", "", "Connections closed to make room for another.",
+     [](const ServerSnapshot& server) { return plain(server.stats.evicted); }},
+    {"server_refused_connections", "", "Connections refused: the server was full, and nobody idle.",
+     [](const ServerSnapshot& server) { return plain(server.stats.refused); }},
+    {"server_memory_closes", "", "Connections closed because the process held too much memory.",
+     [](const ServerSnapshot& server) { return plain(server.stats.memory_closes); }},
+    {"server_late_calls", "", "Calls through handles whose connection had gone.",
+     [](const ServerSnapshot& server) { return plain(server.stats.late_calls); }},
+    {"server_lost_calls", "", "Calls through handles that a loop refused.",
+     [](const ServerSnapshot& server) { return plain(server.stats.lost_calls); }},
+};
+
+constexpr ServerMetric kHttpCounters[] = {
+    {"http_requests", "", "Heads of requests that were read.",
+     [](const ServerSnapshot& server) { return plain(server.http->requests); }},
+    {"http_malformed_requests", "", "Requests refused as no HTTP, or as ambiguous.",
+     [](const ServerSnapshot& server) { return plain(server.http->malformed); }},
+    {"http_too_large_requests", "", "Requests refused by a limit.",
+     [](const ServerSnapshot& server) { return plain(server.http->too_large); }},
+    {"http_abandoned_requests", "", "Requests whose connection ended before the answer was complete.",
+     [](const ServerSnapshot& server) { return plain(server.http->abandoned); }},
+    {"http_exceptions", "", "Exceptions that left a handler.",
+     [](const ServerSnapshot& server) { return plain(server.http->exceptions); }},
+    {"http_request_body_bytes", "bytes", "Bytes of bodies received.",
+     [](const ServerSnapshot& server) { return plain(server.http->request_body_bytes); }},
+    {"http_response_body_bytes", "bytes", "Bytes of bodies sent.",
+     [](const ServerSnapshot& server) { return plain(server.http->response_body_bytes); }},
+};
+
+void add_loops(MetricsText& out, const Snapshot& snapshot) {
+  for (const LoopMetric& metric : kLoopMetrics) {
+    out.family(metric.name, metric.type, metric.unit, metric.help);
+    for (const LoopSnapshot& loop : snapshot.loops) {
+      out.sample(metric.type == MetricType::kCounter ? "_total" : "", metric.value(loop),
+                 {{"loop", fmt::to_string(loop.number)}, {"thread", loop.thread}});
+    }
+  }
+  out.family("loop_turn_seconds", MetricType::kHistogram, "seconds", "For how long each turn was busy.");
+  for (const LoopSnapshot& loop : snapshot.loops) {
+    if (!loop.times) continue;
+    const std::string number = fmt::to_string(loop.number);
+    const Histogram& turns = loop.times->turns();
+    for (const int64_t limit_ns : kTurnLimitsNs) {
+      out.sample(
+          "_bucket", plain(turns.count_at_or_below(limit_ns)),
+          {{"loop", number}, {"thread", loop.thread}, {"le", fmt::to_string(static_cast<double>(limit_ns) / 1e9)}});
+    }
+    out.sample("_bucket", plain(turns.total_count()), {{"loop", number}, {"thread", loop.thread}, {"le", "+Inf"}});
+    out.sample("_sum", in_seconds(loop.times->busy()), {{"loop", number}, {"thread", loop.thread}});
+    out.sample("_count", plain(turns.total_count()), {{"loop", number}, {"thread", loop.thread}});
+  }
+}
+
+void add_server_counter(MetricsText& out, const Snapshot& snapshot, const ServerMetric& metric, bool of_http) {
+  out.family(metric.name, MetricType::kCounter, metric.unit, metric.help);
+  for (const ServerSnapshot& server : snapshot.servers) {
+    if (of_http && !server.http) continue;
+    out.sample("_total", metric.value(server), {{"server", fmt::to_string(server.number)}, {"name", server.name}});
+  }
+}
+
+void add_servers(MetricsText& out, const Snapshot& snapshot) {
+  out.family("server_connections", MetricType::kGauge, "", "Connections open, or being handed over.");
+  for (const ServerSnapshot& server : snapshot.servers) {
+    out.sample("", plain(server.connections), {{"server", fmt::to_string(server.number)}, {"name", server.name}});
+  }
+  for (const ServerMetric& metric : kServerCounters) add_server_counter(out, snapshot, metric, false);
+  for (const ServerMetric& metric : kHttpCounters) add_server_counter(out, snapshot, metric, true);
+  out.family("http_answers", MetricType::kCounter, "", "Answers, by the first digit of their status.");
+  for (const ServerSnapshot& server : snapshot.servers) {
+    for (size_t digit = 1; server.http && digit < server.http->answers.size(); ++digit) {
+      out.sample(
+          "_total", plain(server.http->answers.at(digit)),
+          {{"server", fmt::to_string(server.number)}, {"name", server.name}, {"code", fmt::format("{}xx", digit)}});
+    }
+  }
+}
+
+// By the names that all exporters use for them.
+void add_process(MetricsText& out, const ProcessFacts& process) {
+  out.counter("process_cpu_seconds", "seconds", "CPU time, of the user's and the system's.",
+              in_seconds(process.user_cpu + process.system_cpu));
+  out.gauge("process_resident_memory_bytes", "bytes", "Memory in RAM.", plain(process.resident_bytes));
+  out.gauge("process_virtual_memory_bytes", "bytes", "Address space.", plain(process.virtual_bytes));
+  out.gauge("process_start_time_seconds", "seconds", "When it started, since 1970.",
+            std::chrono::duration<double>(process.started.time_since_epoch()).count());
+  out.gauge("process_threads", "", "Threads.", process.threads);
+  if (process.open_fds) out.gauge("process_open_fds", "", "Open file descriptors.", *process.open_fds);
+  if (process.most_fds) out.gauge("process_max_fds", "", "The most it may open.", plain(*process.most_fds));
+}
+
+}  // namespace
+
+std::string to_metrics(const Snapshot& snapshot, MetricsFormat format) {
+  MetricsText out(format, "peal_");
+  out.family("build", MetricType::kInfo, "", "How the library was built.");
+  out.sample("_info", 1, {{"version", kBuiltVersion}, {"compiler", kBuiltCompiler}});
+  add_loops(out, snapshot);
+  add_servers(out, snapshot);
+  out.gauge("memory_held_bytes", "bytes", "Memory that blocks hold, free ones included.", plain(snapshot.held_bytes));
+  out.gauge("memory_soft_mark_bytes", "bytes", "Above it, reading pauses.", plain(snapshot.marks.soft_bytes));
+  out.gauge("memory_hard_mark_bytes", "bytes", "Above it, connections are closed.", plain(snapshot.marks.hard_bytes));
+  out.set_prefix({});
+  add_process(out, snapshot.process);
+  return std::move(out).finish();
+}
+
+}  // namespace peal::detail

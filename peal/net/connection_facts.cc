@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/connection_facts.h>
+
+#include <peal/loop/loop.h>
+#include <peal/net/connection.h>
+#include <peal/net/parts/connection_set.h>
+#include <peal/net/parts/tracked.h>
+
+namespace peal {
+
+void Connection::note_opened() { opened_at_ = age_stamp(loop().now()); }
+
+ConnectionFacts Connection::facts() const {
+  ConnectionFacts facts{.slot = slot_, .generation = generation};
+  facts.local = local_address().value_or(SocketAddress());
+  facts.peer = peer_address().value_or(SocketAddress());
+  switch (life_.state) {
+    case State::kConnecting: facts.state = "connecting"; break;
+    case State::kOpen: facts.state = "open"; break;
+    case State::kClosing: facts.state = "closing"; break;
+    case State::kClosed: facts.state = "closed"; break;
+  }
+  if (was_open_) facts.age = Duration(int64_t{age_stamp(loop().now()) - opened_at_} << kAgeShift);
+  facts.received_bytes = received_bytes_;
+  facts.sent_bytes = sent_bytes_;
+  facts.queued_bytes = queued_bytes();
+  facts.unacknowledged_bytes = engine_->unsent_bytes(stream_);
+  facts.kept_bytes = needs(kKeptInput) ? input_.size() : 0;
+  facts.paused = paused_;
+  facts.above_high_water = needs(kAboveHighWater);
+  facts.piped = needs(kPiped);
+  facts.peer_ended = peer_ended_;
+  if (const Result<TcpFacts> tcp = engine_->tcp_facts(stream_)) facts.tcp = *tcp;
+  return facts;
+}
+
+}  // namespace peal

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Masters with real workers: a test forks the master, the master its workers, and clients see who serves them.
+#include <peal/process/master.h>
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <peal/base/log.h>
+#include <tests/support/program.h>
+#include <tests/support/raw_peer.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Greets with "place count generation pid processors", then sends back what comes.
+int greet_and_echo(Worker& worker) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  ::sched_getaffinity(0, sizeof allowed, &allowed);
+  const std::string greeting = fmt::format("{} {} {} {} {}\n", worker.place(), worker.count(), worker.generation(),
+                                           ::getpid(), CPU_COUNT(&allowed));
+  Loop loop;
+  Server server(loop, {.on_open = [&greeting](Connection& connection) { connection.send(greeting); },
+                       .on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }});
+  return worker.serve(loop, server);
+}
+
+MasterOptions with_workers(size_t count) {
+  MasterOptions options;
+  options.workers = count;
+  options.respawn.first_pause = milliseconds(1);
+  options.grace = milliseconds(100);
+  return options;
+}
+
+// A master as a child of the test. Everything it prints in its log is dropped.
+class MasterProcess {
+ public:
+  explicit MasterProcess(MasterOptions options, const Master::Work& work = greet_and_echo,
+                         const std::string& address = "127.0.0.1:0") {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe(ends.data()), 0);
+    said_ = Fd(ends[0]);
+    Fd say(ends[1]);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    set_log_level(LogLevel::kOff);
+    Result<SocketAddress> bound;
+    options.on_serving = [&] {
+      const std::string line = bound->to_string() + "\n";
+      return ::write(say.get(), line.data(), line.size()) > 0;
+    };
+    Master master(std::move(options));
+    bound = master.listen(address);
+    ::_exit(bound ? master.run(work) : 2);
+  }
+  ~MasterProcess() {
+    if (pid_ == 0) return;
+    ::kill(pid_, SIGKILL);
+    exit_code();
+  }
+  MasterProcess(const MasterProcess&) = delete;
+  MasterProcess& operator=(const MasterProcess&) = delete;
+
+  // Where it serves, once it does; unset when it ended instead.
+  SocketAddress serving() {
+    std::string line;
+    for (char c = 0; readable(said_.get()) && ::read(said_.get(), &c, 1) == 1 && c != '\n';) line += c;
+    return SocketAddress::parse(line).value_or(SocketAddress{});
+  }
+  void signal(int number) const { EXPECT_EQ(::kill(pid_, number), 0); }
+  pid_t pid() const { return pid_; }
+  int exit_code() {
+    int status = 0;
+    EXPECT_EQ(::waitpid(std::exchange(pid_, 0), &status, 0) > 0, true);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+ private:
+  pid_t pid_ = 0;
+  Fd said_;
+};
+
+// A client, and who serves it.
+struct Client {
+  explicit Client(const SocketAddress& address) : peer(address.family()) {
+    peer.connect(address);
+    while (!peer.received().contains('\n') && readable(peer.fd()) && peer.pump()) {
+    }
+    EXPECT_EQ(std::sscanf(peer.received().c_str(), "%zu %zu %d %d %d", &place, &count, &generation, &pid, &processors),
+              5)
+        << "'" << peer.received() << "'";
+  }
+  // It gets its bytes back.
+  bool served() {
+    const size_t before = peer.received().size();
+    peer.send("hello");
+    while (peer.received().size() < before + 5 && readable(peer.fd()) && peer.pump()) {
+    }
+    return peer.received().size() == before + 5;
+  }
+  bool cut_off() {
+    while (readable(peer.fd()) && peer.pump()) {
+    }
+    return peer.ended() || peer.error() != 0;
+  }
+
+  RawPeer peer;
+  size_t place = 0;
+  size_t count = 0;
+  int generation = 0;
+  int pid = 0;
+  int processors = 0;
+};
+
+// Connects until `wanted` is served.
+template <class Wanted>
+Client& find_client(std::deque<Client>& clients, const SocketAddress& address, Wanted wanted) {
+  const TimePoint give_up = monotonic_now() + kProgramPatience;
+  while (!wanted(clients.emplace_back(address)) && monotonic_now() < give_up) {
+  }
+  EXPECT_TRUE(wanted(clients.back()));
+  return clients.back();
+}
+
+// A process that is none of ours to wait for.
+class Stranger {
+ public:
+  explicit Stranger(pid_t pid) : end_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) { EXPECT_TRUE(bool(end_)); }
+  bool ends() const { return readable(end_.get()); }
+
+ private:
+  Fd end_;
+};
+
+TEST(Master, workers_serve_and_drain_on_sigterm) {
+  MasterProcess master(with_workers(3));
+  const SocketAddress address = master.serving();
+  std::deque<Client> clients;
+  std::set<int> pids;
+  for (size_t place = 0; place < 3; ++place) {
+    pids.insert(find_client(clients, address, [&](const Client& client) { return client.place == place; }).pid);
+  }
+  EXPECT_EQ(pids.size(), 3U);
+  EXPECT_FALSE(pids.contains(master.pid()));
+  for (Client& client : clients) EXPECT_TRUE(client.served());
+  std::deque<Stranger> workers(pids.begin(), pids.end());
+  master.signal(SIGTERM);
+  for (Client& client : clients) {
+    EXPECT_TRUE(client.cut_off());
+    client.peer.close();
+  }
+  EXPECT_EQ(master.exit_code(), 0);
+  for (const Stranger& worker : workers) EXPECT_TRUE(worker.ends());
+}
+
+TEST(Master, a_worker_that_is_killed_takes_its_own_connections_and_no_others) {
+  MasterProcess master(with_workers(2));
+  const SocketAddress address = master.serving();
+  std::deque<Client> clients;
+  Client& lost = find_client(clients, address, [](const Client& client) { return client.place == 0; });
+  const Client& other = find_client(clients, address, [](const Client& client) { return client.place == 1; });
+  const Stranger victim(lost.pid);
+  ASSERT_EQ(::kill(lost.pid, SIGKILL), 0);
+  ASSERT_TRUE(victim.ends()) << "until then it accepts";
+  std::deque<Client> next;
+  const Client& heir = find_client(next, address, [](const Client& client) { return client.place == 0; });
+  EXPECT_NE(heir.pid, lost.pid);
+  for (Client& client : clients) {
+    EXPECT_EQ(client.pid == other.pid ? client.served() : client.cut_off(), true) << "of worker " << client.place;
+  }
+  for (Client& client : next) EXPECT_TRUE(client.served());
+}
+
+TEST(Master, reload_brings_new_workers_and_old_ones_stay_with_their_clients) {
+  MasterOptions options = with_workers(2);
+  size_t workers = 2;
+  options.on_reload = [&workers]() -> Result<size_t> { return ++workers; };
+  MasterProcess master(std::move(options));
+  const SocketAddress address = master.serving();
+  std::deque<Client> old;
+  find_client(old, address, [](const Client& client) { return client.place == 0; });
+  find_client(old, address, [](const Client& client) { return client.place == 1; });
+  master.signal(SIGHUP);
+  std::deque<Client> fresh;
+  find_client(fresh, address, [](const Client& client) { return client.generation == 2 && client.count == 3; });
+  for (Client& client : old) EXPECT_TRUE(client.served());
+  const Stranger worker(old.front().pid);
+  old.clear();
+  std::erase_if(fresh, [](const Client& client) { return client.generation == 1; });
+  EXPECT_TRUE(worker.ends());
+  for (Client& client : fresh) EXPECT_TRUE(client.served());
+  master.signal(SIGTERM);
+  fresh.clear();
+  EXPECT_EQ(master.exit_code(), 0);
+}
+
+TEST(Master, fewer_workers_accept_from_the_sockets_of_more) {
+  MasterOptions options = with_workers(4);
+  options.on_reload = []() -> Result<size_t> { return 1; };
+  MasterProcess master(std::move(options));
+  const SocketAddress address = master.serving();
+  const Stranger last(Client(address).pid);
+  master.signal(SIGHUP);
+  std::deque<Client> clients;
+  find_client(clients, address, [](const Client& client) { return client.generation == 2; });
+  clients.clear();
+  EXPECT_TRUE(last.ends());
+  // By hash they fall on all four sockets.
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(Client(address).generation, 2);
+}
+
+TEST(Master, what_cannot_be_reloaded_leaves_everything_as_it_was) {
+  for (const bool bad_configuration : {true, false}) {
+    MasterOptions options = with_workers(1);
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    const Fd tried(ends[0]);
+    const Fd trying(ends[1]);
+    options.on_reload = [&]() -> Result<size_t> {
+      EXPECT_EQ(::write(trying.get(), "x", 1), 1);
+      if (bad_configuration) return fail(EINVAL);
+      return 2;
+    };
+    // Otherwise the second of two new workers fails.
+    MasterProcess master(std::move(options),
+                         [](Worker& worker) { return worker.place() == 1 ? 7 : greet_and_echo(worker); });
+    const SocketAddress address = master.serving();
+    Client client(address);
+    master.signal(SIGHUP);
+    char c = 0;
+    ASSERT_TRUE(readable(tried.get()));
+    ASSERT_EQ(::read(tried.get(), &c, 1), 1);
+    EXPECT_TRUE(client.served());
+    std::deque<Client> later;
+    EXPECT_EQ(find_client(later, address, [](const Client& each) { return each.generation == 1; }).pid, client.pid);
+    master.signal(SIGQUIT);
+    EXPECT_EQ(master.exit_code(), 0);
+  }
+}
+
+TEST(Master, first_workers_that_cannot_serve_are_the_end) {
+  MasterProcess master(with_workers(3),
+                       [](Worker& worker) { return worker.place() == 2 ? 7 : greet_and_echo(worker); });
+  EXPECT_FALSE(master.serving().is_set());
+  EXPECT_EQ(master.exit_code(), 1);
+}
+
+TEST(Master, workers_that_do_not_serve_in_time_are_the_end) {
+  MasterOptions options = with_workers(1);
+  options.start_patience = options.drain_time = milliseconds(10);
+  MasterProcess master(std::move(options), [](Worker&) {
+    for (;;) ::pause();
+    return 0;
+  });
+  EXPECT_FALSE(master.serving().is_set());
+  EXPECT_EQ(master.exit_code(), 1);
+}
+
+TEST(Master, a_worker_that_dies_again_and_again_is_given_up) {
+  MasterOptions options = with_workers(1);
+  options.respawn.longest_pause = milliseconds(2);
+  options.respawn.most_deaths = 4;
+  MasterProcess master(std::move(options), [](Worker& worker) {
+    worker.ready();
+    return 3;
+  });
+  EXPECT_EQ(master.exit_code(), 1);
+}
+
+TEST(Master, sigquit_and_a_second_sigterm_do_not_wait_for_clients) {
+  for (const std::vector<int>& signals : {std::vector{SIGQUIT}, {SIGINT}, {SIGTERM, SIGTERM}}) {
+    MasterOptions options = with_workers(2);
+    options.drain_time = std::chrono::hours(1);
+    MasterProcess master(std::move(options));
+    Client client(master.serving());
+    for (const int number : signals) {
+      master.signal(number);
+      if (number == SIGTERM) {
+        EXPECT_TRUE(client.cut_off()) << "which it does not answer";
+      }
+    }
+    EXPECT_EQ(master.exit_code(), 0);
+  }
+}
+
+TEST(Master, a_worker_that_does_not_hear_is_killed_when_its_time_is_over) {
+  MasterOptions options = with_workers(1);
+  options.drain_time = milliseconds(10);
+  MasterProcess master(std::move(options), [](Worker& worker) {
+    worker.ready();
+    for (;;) ::pause();
+    return 0;
+  });
+  EXPECT_TRUE(master.serving().is_set());
+  master.signal(SIGTERM);
+  EXPECT_EQ(master.exit_code(), 0);
+}
+
+TEST(Master, a_worker_that_hangs_before_it_serves_is_replaced) {
+  MasterOptions options = with_workers(1);
+  options.start_patience = milliseconds(100);
+  void* memory = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto& starts = *new (memory) std::atomic<int>(0);
+  MasterProcess master(std::move(options), [&starts](Worker& worker) {
+    while (starts.fetch_add(1) == 1) ::pause();
+    return greet_and_echo(worker);
+  });
+  const SocketAddress address = master.serving();
+  const pid_t first = Client(address).pid;
+  const Stranger victim(first);
+  ASSERT_EQ(::kill(first, SIGKILL), 0);
+  ASSERT_TRUE(victim.ends());
+  std::deque<Client> clients;
+  EXPECT_TRUE(find_client(clients, address, [](const Client& client) { return client.pid != 0; }).served());
+  while (starts.load() < 3) ::sched_yield();
+  ::munmap(memory, sizeof starts);
+}
+
+TEST(Master, workers_die_with_their_master) {
+  MasterProcess master(with_workers(2));
+  Client client(master.serving());
+  const Stranger worker(client.pid);
+  master.signal(SIGKILL);
+  EXPECT_EQ(master.exit_code(), -SIGKILL);
+  EXPECT_TRUE(worker.ends());
+  EXPECT_TRUE(client.cut_off());
+}
+
+TEST(Master, workers_share_a_unix_socket_whose_file_goes_with_the_master) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / fmt::format("peal-master-{}", ::getpid())).string();
+  MasterProcess master(with_workers(2), greet_and_echo, "unix:" + path);
+  const SocketAddress address = master.serving();
+  Client first(address);
+  ASSERT_EQ(::kill(first.pid, SIGKILL), 0);
+  EXPECT_TRUE(first.cut_off());
+  EXPECT_TRUE(Client(address).served());
+  master.signal(SIGTERM);
+  EXPECT_EQ(master.exit_code(), 0);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(Master, a_pinned_worker_has_one_processor) {
+  MasterOptions options = with_workers(2);
+  options.pin = true;
+  MasterProcess master(std::move(options));
+  EXPECT_EQ(Client(master.serving()).processors, 1);
+}
+
+TEST(Master, a_port_that_is_taken_is_an_error_though_it_could_be_shared) {
+  Master first(with_workers(1));
+  const SocketAddress address = first.listen("127.0.0.1:0").value();
+  Master second(with_workers(1));
+  EXPECT_EQ(second.listen(address.to_string()).error(), std::errc::address_in_use);
+  EXPECT_EQ(second.listen("localhost").error(), Trouble::kBadAddress);
+}
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Crew: the master's worker processes: forks them, tells them things by signals, knows who is there. One thread, which
+// outlives the crew: a worker dies with the thread that forked it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <csignal>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <peal/base/clock.h>
+#include <peal/base/fd.h>
+#include <peal/base/result.h>
+#include <peal/process/master.h>
+#include <peal/process/parts/socket_group.h>
+
+namespace peal::detail {
+
+struct CrewMember {
+  pid_t pid;
+  size_t place;
+  uint64_t generation;
+  TimePoint born;
+  bool ready = false;
+  bool leaving = false;        // was asked to
+  TimePoint kill_at = kNever;  // when it has not left, or does not serve, by then
+};
+
+class Crew {
+ public:
+  // `groups` are the master's. `at_fork` is called in each child first: it closes what is the master's own.
+  Crew(std::vector<SocketGroup>& groups, const Master::Work& work, std::function<void()> at_fork)
+      : groups_(groups), work_(work), at_fork_(std::move(at_fork)) {}
+
+  // The child calls `work` and never returns. Errors of fork(2).
+  Result<void> add(const Worker::Facts& facts, bool pin, int report_to);
+  // Null when it is none of ours.
+  CrewMember* find(pid_t pid);
+  // It was reaped.
+  void remove(pid_t pid) {
+    std::erase_if(members_, [pid](const CrewMember& member) { return member.pid == pid; });
+  }
+  std::span<CrewMember> members() { return members_; }
+  bool empty() const { return members_.empty(); }
+
+  // Asks to leave, by this signal, all for which `which(member)`; kills who is there after `patience`.
+  template <class Which>
+  void dismiss(int signal, Duration patience, Which which) {
+    for (CrewMember& member : members_) {
+      if (which(member)) tell(member, signal, patience);
+    }
+  }
+  // Kills those whose time is over by `now`. The next such time; kNever: nobody's.
+  TimePoint enforce(TimePoint now);
+
+ private:
+  [[noreturn]] void become_worker(const Worker::Facts& facts, bool pin, Fd report_to, pid_t master) noexcept;
+  static void tell(CrewMember& member, int signal, Duration patience);
+
+  std::vector<SocketGroup>& groups_;
+  const Master::Work& work_;
+  std::function<void()> at_fork_;
+  std::vector<CrewMember> members_;
+};
+
+}  // namespace peal::detail

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/process/parts/handover.h>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include <peal/base/log.h>
+
+namespace peal::detail {
+namespace {
+
+constexpr const char* kPredecessor = "PEAL_PREDECESSOR";
+constexpr int kFirst = 3;
+constexpr int kExecFailed = 127;
+
+// Puts `fds` at 3, 4, ... open across execve(2). Copies above all of those first: none is in another's way then.
+bool line_up(std::vector<int> fds) {
+  const int end = kFirst + static_cast<int>(fds.size());
+  for (int& fd : fds) {
+    fd = ::fcntl(fd, F_DUPFD_CLOEXEC, end);
+    if (fd < 0) return false;
+  }
+  for (int target = kFirst; const int fd : fds) {
+    if (::dup2(fd, target++) < 0) return false;
+  }
+  return true;
+}
+
+// In the child.
+[[noreturn]] void become_successor(CommandLine& command, std::span<const SocketGroup> groups, int report_to,
+                                   const sigset_t& mask) {
+  std::vector<int> fds;
+  std::string names;
+  for (const SocketGroup& group : groups) {
+    for (const Fd& socket : group.sockets()) {
+      fds.push_back(socket.get());
+      names += (names.empty() ? "" : ":") + group.name();
+    }
+  }
+  const std::string count = std::to_string(fds.size());
+  const std::string self = std::to_string(::getpid());
+  const std::string last = std::to_string(kFirst + static_cast<int>(fds.size()));
+  fds.push_back(report_to);
+  if (!line_up(std::move(fds))) {
+    PEAL_LOG_ERROR("the sockets cannot be handed over: {}", errno_code(errno).message());
+    ::_exit(kExecFailed);
+  }
+  ::setenv("LISTEN_FDS", count.c_str(), 1);
+  ::setenv("LISTEN_PID", self.c_str(), 1);
+  ::setenv("LISTEN_FDNAMES", names.c_str(), 1);
+  ::setenv(kPredecessor, last.c_str(), 1);
+  // It will be the service's main process, which is who the manager watches.
+  if (std::getenv("WATCHDOG_PID") != nullptr) ::setenv("WATCHDOG_PID", self.c_str(), 1);
+  ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  command.execute();
+}
+
+}  // namespace
+
+CommandLine::CommandLine() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  for (std::string argument; std::getline(file, argument, '\0');) arguments_.push_back(argument);
+  if (arguments_.empty()) arguments_.emplace_back("/proc/self/exe");
+  program_ = arguments_.front();
+  std::error_code error;
+  if (program_.contains('/')) program_ = std::filesystem::absolute(program_, error).string();
+}
+
+void CommandLine::execute() {
+  std::vector<char*> argv;
+  argv.reserve(arguments_.size() + 1);
+  for (std::string& argument : arguments_) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ::execvp(program_.c_str(), argv.data());
+  PEAL_LOG_ERROR("{} cannot be executed: {}", program_, errno_code(errno).message());
+  ::_exit(kExecFailed);
+}
+
+Result<pid_t> start_successor(CommandLine& command, std::span<const SocketGroup> groups, int report_to,
+                              const sigset_t& mask) {
+  const pid_t pid = ::fork();
+  if (pid < 0) return fail(errno);
+  if (pid == 0) become_successor(command, groups, report_to, mask);
+  return pid;
+}
+
+Fd take_predecessor() {
+  const char* text = std::getenv(kPredecessor);
+  if (text == nullptr) return {};
+  int fd = -1;
+  const std::string_view digits = text;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), fd);
+  const bool good = error == std::errc() && end == digits.data() + digits.size() && fd >= kFirst;
+  ::unsetenv(kPredecessor);
+  if (!good || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return {};
+  return Fd(fd);
+}
+
+}  // namespace peal::detail

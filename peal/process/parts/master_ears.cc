@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/process/parts/master_ears.h>
+
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <thread>
+
+#include <peal/base/log.h>
+#include <peal/loop/watch.h>
+
+namespace peal::detail {
+namespace {
+
+constexpr int kHeard[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR2, SIGCHLD};
+
+}  // namespace
+
+Result<MasterEars> MasterEars::make() {
+  MasterEars ears;
+  sigset_t heard;
+  ::sigemptyset(&heard);
+  for (const int number : kHeard) ::sigaddset(&heard, number);
+  std::array<int, 2> ends{};
+  // Datagrams without loss: each report stays one.
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return fail(errno);
+  ears.reports_ = Fd(ends[0]);
+  ears.report_to_ = Fd(ends[1]);
+  ears.signals_ = Fd(::signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!ears.signals_) return fail(errno);
+  ::pthread_sigmask(SIG_BLOCK, &heard, &ears.mask_before_);
+  ::signal(SIGCHLD, SIG_DFL);  // were it ignored, the kernel would reap
+  return ears;
+}
+
+void MasterEars::wait(TimePoint deadline) const {
+  const Result<std::unique_ptr<Loop>> loop = Loop::make({.engine = "epoll"});
+  if (!loop) {
+    PEAL_LOG_ERROR("the master cannot sleep: {}", loop.error().message());
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    return;
+  }
+  auto stop = [&loop](Readiness) { (*loop)->stop(); };
+  const Watch signals(**loop, signals_.get(), {.readable = true}, stop);
+  const Watch reports(**loop, reports_.get(), {.readable = true}, stop);
+  if (deadline != kNever) (*loop)->at(deadline, [&loop] { (*loop)->stop(); });
+  if (const Result<void> ran = (*loop)->run(); !ran) {
+    PEAL_LOG_ERROR("the master cannot sleep: {}", ran.error().message());
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+}
+
+std::vector<int> MasterEars::signals() const {
+  std::vector<int> heard;
+  signalfd_siginfo info{};
+  while (::read(signals_.get(), &info, sizeof info) == sizeof info) heard.push_back(static_cast<int>(info.ssi_signo));
+  return heard;
+}
+
+std::vector<pid_t> MasterEars::reports() const {
+  std::vector<pid_t> heard;
+  pid_t pid = 0;
+  while (::recv(reports_.get(), &pid, sizeof pid, MSG_DONTWAIT) == sizeof pid) heard.push_back(pid);
+  return heard;
+}
+
+void MasterEars::close() {
+  signals_.reset();
+  reports_.reset();
+  report_to_.reset();
+  // What asks a worker to leave stays blocked until it listens (Worker::when_to_leave()); a worker's children are its
+  // own to hear of.
+  sigset_t child;
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  ::pthread_sigmask(SIG_UNBLOCK, &child, nullptr);
+}
+
+void MasterEars::restore() const { ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
+
+}  // namespace peal::detail

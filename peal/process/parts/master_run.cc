@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/process/parts/master_run.h>
+
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <peal/base/log.h>
+
+namespace peal::detail {
+namespace {
+
+std::string how_it_ended(int status) {
+  if (!WIFSIGNALED(status)) return fmt::format("ended with exit code {}", WEXITSTATUS(status));
+  const char* name = ::sigabbrev_np(WTERMSIG(status));
+  return fmt::format("was ended by SIG{}", name == nullptr ? std::to_string(WTERMSIG(status)) : name);
+}
+
+}  // namespace
+
+MasterRun::MasterRun(MasterOptions& options, std::vector<SocketGroup>& groups, const Master::Work& work, Fd predecessor)
+    : options_(options), groups_(groups), predecessor_(std::move(predecessor)) {
+  Result<MasterEars> ears = MasterEars::make();
+  if (!ears) {
+    PEAL_LOG_ERROR("the master cannot hear signals: {}", ears.error().message());
+    return;
+  }
+  ears_.emplace(std::move(*ears));
+  crew_.emplace(groups, work, [this] {
+    ears_->close();
+    predecessor_.reset();
+  });
+}
+
+int MasterRun::run() {
+  if (!ears_) return 1;
+  if (manager_.watchdog_interval() && manager_.present()) watchdog_at_ = monotonic_now();
+  if (!provide() || !start_generation(options_.workers)) end_with(1);
+  while (!ending_ || !crew_->empty() || (successor_ != 0 && succeed_by_ != kNever)) {
+    ears_->wait(mind_the_time());
+    turn();
+  }
+  for (SocketGroup& group : groups_) group.close();
+  ears_->restore();
+  return exit_code_;
+}
+
+// Reports first: who served and died at once did serve. The dead before signals: a reload shall not count on them.
+void MasterRun::turn() {
+  const std::vector<int> signals = ears_->signals();
+  for (const pid_t pid : ears_->reports()) hear_report(pid);
+  if (std::ranges::find(signals, SIGCHLD) != signals.end()) reap();
+  for (const int signal : signals) obey(signal);
+}
+
+void MasterRun::obey(int signal) {
+  switch (signal) {
+    case SIGTERM: return draining_ ? end_at_once() : drain();
+    case SIGINT:
+    case SIGQUIT: return end_at_once();
+    case SIGHUP: return reload();
+    case SIGUSR2: return replace();
+    default: return;
+  }
+}
+
+void MasterRun::hear_report(pid_t pid) {
+  if (pid == successor_) return succeeded();
+  CrewMember* member = crew_->find(pid);
+  if (member == nullptr) return;
+  member->ready = true;
+  if (!member->leaving) member->kill_at = kNever;
+  if (starting_ == 0 || member->generation != generation_) return;
+  const auto serves = [this](const CrewMember& each) { return each.generation == generation_ && each.ready; };
+  if (static_cast<size_t>(std::ranges::count_if(crew_->members(), serves)) == starting_) take_over();
+}
+
+void MasterRun::reap() {
+  int status = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (pid == successor_) {
+      note_successors_end(status);
+    } else if (const CrewMember* member = crew_->find(pid); member != nullptr) {
+      const CrewMember gone = *member;
+      crew_->remove(pid);
+      note_death(gone, status);
+    }
+  }
+}
+
+void MasterRun::note_death(const CrewMember& member, int status) {
+  if (member.leaving || ending_) {
+    if (member.generation < serving_ && std::ranges::none_of(crew_->members(), &CrewMember::leaving)) {
+      PEAL_LOG_INFO("the workers that made room are gone");
+    }
+    return;
+  }
+  const std::string how = fmt::format("worker {} (process {}) {}", member.place, member.pid, how_it_ended(status));
+  if (starting_ > 0 && member.generation == generation_) return give_generation_up(how);
+  Place& place = places_[member.place];
+  const TimePoint now = monotonic_now();
+  const std::optional<Duration> pause = place.policy.died(now - member.born);
+  if (!pause) {
+    PEAL_LOG_CRITICAL("{}, as {} before it in a row: giving up", how, options_.respawn.most_deaths);
+    drain();
+    return end_with(1);
+  }
+  PEAL_LOG_WARN("{}; the next starts in {} ms", how,
+                std::chrono::duration_cast<std::chrono::milliseconds>(*pause).count());
+  place.respawn_at = now + *pause;
+}
+
+void MasterRun::note_successors_end(int status) {
+  if (succeed_by_ != kNever) PEAL_LOG_ERROR("the new program (process {}) {}", successor_, how_it_ended(status));
+  if (succeed_by_ != kNever && !ending_) PEAL_LOG_INFO("not replaced: the old one goes on");
+  successor_ = 0;
+  succeed_by_ = kNever;
+}
+
+// Does what is due; answers when something is due next.
+TimePoint MasterRun::mind_the_time() {
+  const TimePoint now = monotonic_now();
+  if (start_by_ <= now) give_generation_up("the new workers did not all serve in time");
+  if (succeed_by_ <= now) {
+    PEAL_LOG_ERROR("the new program (process {}) did not serve in time: killed", successor_);
+    ::kill(successor_, SIGKILL);
+    succeed_by_ = now + options_.grace;
+  }
+  if (watchdog_at_ <= now) {
+    manager_.watchdog();
+    watchdog_at_ = now + *manager_.watchdog_interval() / 2;
+  }
+  respawn(now);
+  TimePoint next = std::min({crew_->enforce(now), start_by_, succeed_by_, watchdog_at_});
+  for (const Place& place : places_) next = std::min(next, place.respawn_at);
+  return next;
+}
+
+bool MasterRun::start_worker(size_t place, size_t workers, uint64_t generation) {
+  const Result<void> started =
+      crew_->add({.place = place, .count = workers, .generation = generation, .drain_time = options_.drain_time},
+                 options_.pin, ears_->report_to());
+  if (!started) PEAL_LOG_ERROR("worker {} cannot be started: {}", place, started.error().message());
+  return started.has_value();
+}
+
+bool MasterRun::provide() {
+  for (SocketGroup& group : groups_) {
+    if (const Result<void> provided = group.provide(options_.workers); !provided) {
+      PEAL_LOG_ERROR("{} cannot be listened on {} times: {}", group.address().to_string(), options_.workers,
+                     provided.error().message());
+      return false;
+    }
+  }
+  return true;
+}
+
+bool MasterRun::start_generation(size_t workers) {
+  ++generation_;
+  starting_ = workers;
+  start_by_ = monotonic_now() + options_.start_patience;
+  for (size_t place = 0; place < workers; ++place) {
+    if (start_worker(place, workers, generation_)) continue;
+    give_generation_up("a worker could not be started");
+    return false;
+  }
+  return true;
+}
+
+// All of the newest generation serve.
+void MasterRun::take_over() {
+  places_.assign(std::exchange(starting_, 0), Place{RespawnPolicy(options_.respawn)});
+  start_by_ = kNever;
+  const bool first = std::exchange(serving_, generation_) == 0;
+  if (first && options_.on_serving && !options_.on_serving()) {
+    drain();
+    return end_with(1);
+  }
+  if (!first) PEAL_LOG_INFO("reloaded: {} new workers serve, the old ones make room", places_.size());
+  crew_->dismiss(SIGHUP, options_.drain_time + options_.grace,
+                 [this](const CrewMember& member) { return member.generation < serving_ && !member.leaving; });
+  if (predecessor_) {
+    const pid_t self = ::getpid();
+    [[maybe_unused]] const ssize_t sent = ::send(predecessor_.get(), &self, sizeof self, MSG_NOSIGNAL);
+    predecessor_.reset();
+  }
+  manager_.ready(fmt::format("{} workers serve", places_.size()));
+}
+
+// Some of them may have accepted already: they leave as the old ones would have.
+void MasterRun::give_generation_up(const std::string& why) {
+  starting_ = 0;
+  start_by_ = kNever;
+  crew_->dismiss(SIGHUP, options_.drain_time + options_.grace,
+                 [this](const CrewMember& member) { return member.generation == generation_; });
+  if (serving_ == 0) {
+    PEAL_LOG_CRITICAL("{}: not started", why);
+    return end_with(1);
+  }
+  PEAL_LOG_ERROR("{}: not reloaded, the old workers go on", why);
+  manager_.ready("not reloaded: " + why);
+}
+
+void MasterRun::respawn(TimePoint now) {
+  if (ending_) return;
+  for (size_t i = 0; i < places_.size(); ++i) {
+    if (places_[i].respawn_at > now) continue;
+    const bool started = start_worker(i, places_.size(), serving_);
+    places_[i].respawn_at = started ? kNever : now + options_.respawn.longest_pause;
+    if (started) crew_->members().back().kill_at = now + options_.start_patience;  // until it reports
+  }
+}
+
+void MasterRun::reload() {
+  if (ending_) return;
+  if (starting_ > 0) return PEAL_LOG_WARN("not reloaded: new workers are starting already");
+  manager_.reloading();
+  size_t workers = places_.size();
+  if (options_.on_reload) {
+    const Result<size_t> wanted = options_.on_reload();
+    if (!wanted || *wanted == 0) {
+      PEAL_LOG_ERROR("not reloaded: {}", wanted ? "no workers are wanted" : wanted.error().message());
+      return manager_.ready("not reloaded");
+    }
+    workers = *wanted;
+  }
+  if (!start_generation(workers)) manager_.ready("not reloaded");
+}
+
+void MasterRun::replace() {
+  if (ending_ || starting_ > 0) return PEAL_LOG_WARN("not replaced: workers are starting or leaving");
+  if (successor_ != 0) return PEAL_LOG_WARN("not replaced: process {} is about to already", successor_);
+  const Result<pid_t> started = start_successor(command_, groups_, ears_->report_to(), ears_->mask_before());
+  if (!started) return PEAL_LOG_ERROR("not replaced: {}", started.error().message());
+  successor_ = *started;
+  succeed_by_ = monotonic_now() + options_.start_patience;
+  PEAL_LOG_INFO("process {} is to replace this one: {}", successor_, command_.program());
+}
+
+void MasterRun::succeeded() {
+  PEAL_LOG_INFO("replaced by process {}: making room", successor_);
+  manager_.main_pid(successor_);
+  succeed_by_ = kNever;
+  ending_ = draining_ = true;
+  for (Place& place : places_) place.respawn_at = kNever;
+  watchdog_at_ = kNever;
+  groups_.clear();  // a socket file is the successor's now
+  crew_->dismiss(SIGHUP, options_.drain_time + options_.grace,
+                 [](const CrewMember& member) { return !member.leaving; });
+}
+
+void MasterRun::drain() {
+  const bool first = !std::exchange(draining_, true);
+  if (first && successor_ == 0) manager_.stopping();
+  end_with(exit_code_);
+  crew_->dismiss(SIGTERM, options_.drain_time + options_.grace, [](const CrewMember&) { return true; });
+  if (successor_ != 0) ::kill(successor_, SIGTERM);
+  for (SocketGroup& group : groups_) group.close();  // who comes now is refused, instead of waiting for nobody
+}
+
+void MasterRun::end_at_once() {
+  if (!draining_) drain();
+  crew_->dismiss(SIGQUIT, options_.grace, [](const CrewMember&) { return true; });
+}
+
+void MasterRun::end_with(int exit_code) {
+  ending_ = true;
+  exit_code_ = exit_code;
+  starting_ = 0;
+  start_by_ = kNever;
+  for (Place& place : places_) place.respawn_at = kNever;
+}
+
+}  // namespace peal::detail

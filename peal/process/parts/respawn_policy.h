@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// RespawnPolicy: how long a place stays empty after its worker has died. The first death of a worker that was well is
+// an accident: another comes at once. Deaths in a row wait, twice as long each time, and too many are no accident.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+
+#include <peal/base/clock.h>
+#include <peal/process/master.h>
+
+namespace peal::detail {
+
+class RespawnPolicy {
+ public:
+  explicit RespawnPolicy(const RespawnOptions& options) : options_(options) {}
+
+  // The worker lived so long. How long to wait for the next; nothing: there were too many deaths in a row.
+  std::optional<Duration> died(Duration life) {
+    if (life >= options_.quiet_while) deaths_ = 0;
+    if (++deaths_ > options_.most_deaths) return std::nullopt;
+    if (deaths_ == 1) return Duration::zero();
+    pause_ = deaths_ == 2 ? options_.first_pause : std::min(2 * pause_, options_.longest_pause);
+    return pause_;
+  }
+
+ private:
+  RespawnOptions options_;
+  size_t deaths_ = 0;
+  Duration pause_{};
+};
+
+}  // namespace peal::detail

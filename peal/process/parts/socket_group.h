@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SocketGroup: the listening sockets of one address, which the master holds open for all its workers.
+//
+// At an address that can be shared (SO_REUSEPORT) there is one for each worker, among which the kernel spreads the
+// clients; elsewhere (unix, or a service manager's single socket) all accept from one. A worker that leaves, or dies,
+// leaves its socket's queue to whoever takes its place: the sockets themselves never close while the master lives. So
+// there are as many of them as there were workers at first: fewer workers accept from several, more workers share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <peal/base/fd.h>
+#include <peal/base/result.h>
+#include <peal/engine/engine.h>
+#include <peal/process/worker.h>
+
+namespace peal::detail {
+
+class SocketGroup {
+ public:
+  // Binds. A port that somebody else listens on is EADDRINUSE, though it be shared.
+  static Result<SocketGroup> open(std::string name, const SocketAddress& address, const ListenOptions& options);
+  // Of sockets that were inherited, all at one address. EINVAL: not so.
+  static Result<SocketGroup> inherit(std::string name, std::vector<Fd> sockets);
+
+  const std::string& name() const { return name_; }
+  const SocketAddress& address() const { return address_; }
+  const std::vector<Fd>& sockets() const { return sockets_; }
+  // Opens one for each of so many workers, where more than one can be. Before anybody accepts, and not of inherited
+  // ones: a socket that nobody came to accept from would have to be closed again, and its clients with it.
+  Result<void> provide(size_t workers);
+  // In the worker at `place` of `workers`: the sockets that are its own to accept from. The others close.
+  std::vector<ListeningSocket> deal(size_t place, size_t workers) &&;
+  // Nobody shall come any more; removes the socket file of a group that was not inherited.
+  void close();
+
+ private:
+  std::string name_;
+  SocketAddress address_;
+  ListenOptions options_;
+  std::vector<Fd> sockets_;
+  bool inherited_ = false;
+};
+
+}  // namespace peal::detail

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/process/service_manager.h>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include <peal/base/log.h>
+#include <peal/engine/socket_address.h>
+
+namespace peal {
+namespace {
+
+constexpr int kFirstInherited = 3;  // SD_LISTEN_FDS_START
+constexpr int64_t kMostInherited = 4096;
+
+std::string_view variable(const char* name) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? std::string_view() : std::string_view(text);
+}
+
+std::optional<int64_t> number(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Cuts the first name off.
+std::string next_name(std::string_view& names) {
+  const size_t end = std::min(names.find(':'), names.size());
+  std::string name(names.substr(0, end));
+  names.remove_prefix(std::min(end + 1, names.size()));
+  return name.empty() ? "unknown" : name;
+}
+
+}  // namespace
+
+std::vector<InheritedSocket> take_listen_fds() {
+  std::vector<InheritedSocket> sockets;
+  const int64_t count = number(variable("LISTEN_FDS")).value_or(0);
+  if (number(variable("LISTEN_PID")) == ::getpid() && count > 0 && count <= kMostInherited) {
+    std::string_view names = variable("LISTEN_FDNAMES");
+    for (int fd = kFirstInherited; fd < kFirstInherited + static_cast<int>(count); ++fd) {
+      std::string name = next_name(names);
+      if (::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) {
+        sockets.emplace_back(Fd(fd), std::move(name));
+      } else {
+        PEAL_LOG_WARN("LISTEN_FDS promises fd {} ({}), which is not open", fd, name);
+      }
+    }
+  }
+  for (const char* name : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) ::unsetenv(name);
+  return sockets;
+}
+
+ServiceManager::ServiceManager() : notify_socket_(variable("NOTIFY_SOCKET")) {
+  const int64_t microseconds = number(variable("WATCHDOG_USEC")).value_or(0);
+  const std::string_view whose = variable("WATCHDOG_PID");
+  if (microseconds > 0 && (whose.empty() || number(whose) == ::getpid())) {
+    watchdog_interval_ = std::chrono::microseconds(microseconds);
+  }
+}
+
+Result<void> ServiceManager::notify(std::string_view lines) const {
+  if (!present()) return {};
+  if (!notify_socket_.starts_with('/') && !notify_socket_.starts_with('@')) return fail(ENOTSUP);
+  const Result<SocketAddress> address = SocketAddress::parse("unix:" + notify_socket_);
+  if (!address) return fail(ENAMETOOLONG);
+  const Fd socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail(errno);
+  const timeval patience{.tv_sec = 1, .tv_usec = 0};
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  const ssize_t sent =
+      ::sendto(socket.get(), lines.data(), lines.size(), MSG_NOSIGNAL, address->data(), address->size());
+  if (sent < 0) return fail(errno);
+  return {};
+}
+
+void ServiceManager::tell(std::string_view lines) const {
+  if (const Result<void> told = notify(lines); !told) {
+    PEAL_LOG_WARN("the service manager at {} was not told {}: {}", notify_socket_, lines.substr(0, lines.find('\n')),
+                  told.error().message());
+  }
+}
+
+void ServiceManager::ready(std::string_view status) const {
+  std::string line(status);
+  std::ranges::replace(line, '\n', ' ');
+  tell(line.empty() ? "READY=1" : fmt::format("READY=1\nSTATUS={}", line));
+}
+
+void ServiceManager::reloading() const {
+  // CLOCK_MONOTONIC, which is what the library's clock reads.
+  const auto now = std::chrono::duration_cast<std::chrono::microseconds>(monotonic_now().time_since_epoch());
+  tell(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", now.count()));
+}
+
+void ServiceManager::stopping() const { tell("STOPPING=1"); }
+
+void ServiceManager::status(std::string_view text) const {
+  std::string line(text);
+  std::ranges::replace(line, '\n', ' ');
+  tell("STATUS=" + line);
+}
+
+void ServiceManager::watchdog() const { tell("WATCHDOG=1"); }
+void ServiceManager::main_pid(pid_t pid) const { tell(fmt::format("MAINPID={}", pid)); }
+
+void ServiceManager::watch(Loop& loop) const {
+  if (!watchdog_interval_ || !present()) return;
+  loop.every(std::max<Duration>(*watchdog_interval_ / 2, std::chrono::milliseconds(1)), [this] { watchdog(); });
+}
+
+}  // namespace peal

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/process/worker.h>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <memory>
+
+#include <peal/base/log.h>
+
+namespace peal {
+
+Worker::Worker(const Facts& facts, std::vector<ListeningSocket> listening, Fd report_to)
+    : facts_(facts), listening_(std::move(listening)), report_to_(std::move(report_to)) {}
+
+std::vector<ListeningSocket> Worker::take_listening(std::string_view name) {
+  std::vector<ListeningSocket> taken;
+  for (ListeningSocket& socket : listening_) {
+    if (name.empty() || socket.name == name) taken.push_back(std::move(socket));
+  }
+  std::erase_if(listening_, [](const ListeningSocket& socket) { return !socket.fd; });
+  return taken;
+}
+
+Result<void> Worker::when_to_leave(Loop& loop, std::function<void(Leave)> on_leave) {
+  auto shared = std::make_shared<std::function<void(Leave)>>(std::move(on_leave));
+  const std::pair<int, Leave> ways[] = {
+      {SIGTERM, Leave::kDrain}, {SIGHUP, Leave::kMakeRoom}, {SIGINT, Leave::kAtOnce}, {SIGQUIT, Leave::kAtOnce}};
+  for (const auto& [number, how] : ways) {
+    const Result<SignalId> heard = loop.on_signal(number, [shared, how] { (*shared)(how); });
+    if (!heard) return std::unexpected(heard.error());
+  }
+  return {};
+}
+
+int Worker::run(Loop& loop, const Result<void>& prepared) {
+  if (prepared) ready();
+  const Result<void> done = prepared ? loop.run() : prepared;
+  if (!done) PEAL_LOG_ERROR("worker {} cannot serve: {}", place(), done.error().message());
+  return done ? 0 : 1;
+}
+
+void Worker::log(const DrainReport& report) const {
+  PEAL_LOG_INFO("worker {} drained: {} finished, {} cut off, {} bytes lost here, {} in the kernel", place(),
+                report.finished, report.forced, report.lost_bytes, report.lost_in_kernel_bytes);
+}
+
+// A master that is gone takes its workers with it: nobody is left to be told.
+void Worker::ready() {
+  if (!report_to_) return;
+  const pid_t self = ::getpid();
+  [[maybe_unused]] const ssize_t sent = ::send(report_to_.get(), &self, sizeof self, MSG_NOSIGNAL);
+  report_to_.reset();
+}
+
+}  // namespace peal

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Worker: what a master's worker process knows of itself: its place, the sockets it accepts from, and when to leave.
+// Made by the master in the child; its function's thread alone uses it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <peal/base/clock.h>
+#include <peal/base/fd.h>
+#include <peal/base/result.h>
+#include <peal/loop/loop.h>
+#include <peal/net/server.h>
+
+namespace peal {
+
+struct ListeningSocket {
+  std::string name;     // of Master::listen()
+  Fd fd;                // for Server::listen(fd, shared)
+  bool shared = false;  // other workers accept from it too
+};
+
+// How a worker is asked to leave; what asks it is the master, or whoever sends it the signal.
+enum class Leave : uint8_t {
+  kDrain,     // SIGTERM: the service ends, or so somebody wishes for this worker: finish what is under way
+  kMakeRoom,  // SIGHUP: others serve already: whoever is here may stay until it is done, for drain_time() at most
+  kAtOnce,    // SIGINT, SIGQUIT
+};
+
+class Worker {
+ public:
+  struct Facts {
+    size_t place = 0;         // 0 .. count - 1; who takes a place takes its sockets
+    size_t count = 1;         // workers of its generation
+    uint64_t generation = 1;  // one more with each reload
+    Duration drain_time{};    // after which the master ends it by force
+  };
+  // For the master: `report_to` is where it hears that a worker serves.
+  Worker(const Facts& facts, std::vector<ListeningSocket> listening, Fd report_to);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  size_t place() const { return facts_.place; }
+  size_t count() const { return facts_.count; }
+  uint64_t generation() const { return facts_.generation; }
+  Duration drain_time() const { return facts_.drain_time; }
+
+  // The sockets to accept from, of the address listened on as `name` or of all. Gives them away: the second call has
+  // none.
+  std::vector<ListeningSocket> take_listening(std::string_view name = {});
+  // Calls `on_leave` on the loop each time it is asked to leave. Until this is called such signals are kept waiting. As
+  // Loop::on_signal().
+  Result<void> when_to_leave(Loop& loop, std::function<void(Leave)> on_leave);
+  // Tells the master that this worker serves: a reload or a replacement waits for it. Once the sockets are listened on.
+  void ready();
+
+  // All of it, for the usual worker: `server` (a Server, HttpServer, ...) of `loop`, or of a group beside it, listens
+  // on all sockets, and drains when it is time; a second request to drain, and kAtOnce, stop the loop. Runs the loop.
+  // An exit code: 1 when something failed, which is logged.
+  template <class AnyServer>
+  int serve(Loop& loop, AnyServer& server);
+  // Parts of that. The first error of a socket:
+  template <class AnyServer>
+  Result<void> listen(AnyServer& server);
+  template <class AnyServer>
+  void leave(Leave how, Loop& loop, AnyServer& server);
+
+ private:
+  int run(Loop& loop, const Result<void>& prepared);
+  void log(const DrainReport& report) const;
+
+  const Facts facts_;
+  std::vector<ListeningSocket> listening_;
+  Fd report_to_;
+  bool draining_ = false;
+};
+
+template <class AnyServer>
+int Worker::serve(Loop& loop, AnyServer& server) {
+  Result<void> done = listen(server);
+  if (done) done = when_to_leave(loop, [&](Leave how) { leave(how, loop, server); });
+  return run(loop, done);
+}
+
+template <class AnyServer>
+Result<void> Worker::listen(AnyServer& server) {
+  for (ListeningSocket& socket : take_listening()) {
+    if (auto bound = server.listen(std::move(socket.fd), socket.shared); !bound) return std::unexpected(bound.error());
+  }
+  return {};
+}
+
+template <class AnyServer>
+void Worker::leave(Leave how, Loop& loop, AnyServer& server) {
+  if (how == Leave::kAtOnce || (how == Leave::kDrain && std::exchange(draining_, true))) return loop.stop();
+  auto done = [this, &loop](const DrainReport& report) {
+    log(report);
+    loop.stop();
+  };
+  // A server whose protocol can say "no more after this answer" asks; of others the clients are waited for.
+  if constexpr (requires { server.drain(drain_time(), DrainMode::kWait, done); }) {
+    server.drain(drain_time(), how == Leave::kMakeRoom ? DrainMode::kWait : DrainMode::kAsk, done);
+  } else {
+    server.drain(drain_time(), done);
+  }
+}
+
+}  // namespace peal

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Byte ranges (RFC 9110 14): which parts of a representation a Range field asks for, and the Content-Range of each.
+// Pure functions; any thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace peal {
+
+// Part of a representation; at least one byte.
+struct HttpByteRange {
+  uint64_t first = 0;
+  uint64_t bytes = 0;
+
+  uint64_t last() const { return first + bytes - 1; }
+  bool operator==(const HttpByteRange&) const = default;
+};
+
+// How many ranges one request may ask for. Readers of PDF ask for a handful; a hundred tiny ones are an attack on
+// whoever builds the parts (CVE-2011-3192).
+inline constexpr size_t kHttpRangesMax = 16;
+
+class HttpRanges {
+ public:
+  enum class Answer : uint8_t {
+    kWhole,          // 200: there is no range to honour
+    kPartial,        // 206: all(), in the order asked for, each inside the representation
+    kUnsatisfiable,  // 416, with an HttpContentRange of the total alone
+  };
+
+  // The value of a Range field for a representation of `total_bytes`. The whole is also the answer to what may be
+  // ignored (RFC 9110 14.2): another unit, a malformed set, more than kHttpRangesMax ranges, or ranges that together
+  // are longer than the whole. Of a set in which some ranges lie outside, those inside are the answer.
+  Answer read(std::string_view value, uint64_t total_bytes);
+  std::span<const HttpByteRange> all() const { return {ranges_.data(), count_}; }
+
+ private:
+  std::array<HttpByteRange, kHttpRangesMax> ranges_;
+  size_t count_ = 0;
+};
+
+// The value of a Content-Range field, in memory of its own.
+class HttpContentRange {
+ public:
+  // "bytes 42-1233/1234"
+  HttpContentRange(const HttpByteRange& range, uint64_t total_bytes);
+  // "bytes */1234", for 416.
+  explicit HttpContentRange(uint64_t total_bytes);
+
+  std::string_view text() const { return {text_.data(), size_}; }
+
+ private:
+  std::array<char, 72> text_;  // "bytes ", three numbers of at most 20 digits, '-' and '/'
+  size_t size_;
+};
+
+}  // namespace peal

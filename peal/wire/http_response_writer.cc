@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/wire/http_response_writer.h>
+
+#include <charconv>
+
+#include <peal/wire/http_status.h>
+
+namespace peal {
+namespace {
+
+bool is_framing_field(std::string_view name) {
+  return (name.size() == 14 && same_field_name(name, "Content-Length")) ||
+         (name.size() == 17 && same_field_name(name, "Transfer-Encoding"));
+}
+
+}  // namespace
+
+void HttpResponseWriter::status(int status) {
+  if (const std::string_view line = http_status_line(status); !line.empty()) [[likely]]
+    return put(line);
+  PEAL_ASSERT(status >= 100 && status <= 999, "a status of {}", status);
+  // Of a code that nobody registered only the digits are known; the space before the reason is not optional (RFC 9112
+  // 4).
+  char line[] = "HTTP/1.1 000 \r\n";
+  std::to_chars(line + 9, line + 12, status);
+  put({line, sizeof(line) - 1});
+}
+
+bool HttpResponseWriter::field(std::string_view name, std::string_view value) {
+  if (!is_sendable({name, value}) || is_framing_field(name)) return false;
+  put(name);
+  put(": ");
+  put(value);
+  put("\r\n");
+  return true;
+}
+
+void HttpResponseWriter::content_length(uint64_t bytes) {
+  char digits[20];
+  const char* end = std::to_chars(digits, digits + sizeof(digits), bytes).ptr;
+  put("Content-Length: ");
+  put({digits, end});
+  put("\r\n");
+}
+
+}  // namespace peal

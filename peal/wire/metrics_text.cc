@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/wire/metrics_text.h>
+
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace peal {
+namespace {
+
+// OpenMetrics 1.0, "escaped-string".
+void append_escaped_metric(std::string& text, std::string_view value) {
+  for (const char c : value) {
+    if (c == '\n') {
+      text += "\\n";
+      continue;
+    }
+    if (c == '\\' || c == '"') text += '\\';
+    text += c;
+  }
+}
+
+void append_metric_labels(std::string& text, std::initializer_list<MetricLabel> labels) {
+  for (const MetricLabel& label : labels) {
+    if (!text.empty() && text.back() != '{') text += ',';
+    text += label.name;
+    text += "=\"";
+    append_escaped_metric(text, label.value);
+    text += '"';
+  }
+}
+
+std::string_view type_name(MetricType type, MetricsFormat format) {
+  switch (type) {
+    case MetricType::kCounter: return "counter";
+    case MetricType::kGauge: return "gauge";
+    case MetricType::kHistogram: return "histogram";
+    case MetricType::kSummary: return "summary";
+    case MetricType::kInfo: return format == MetricsFormat::kOpenMetrics ? "info" : "gauge";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+MetricsText::MetricsText(MetricsFormat format, std::string_view prefix, std::initializer_list<MetricLabel> common)
+    : format_(format), prefix_(prefix) {
+  append_metric_labels(common_, common);
+}
+
+void MetricsText::family(std::string_view name, MetricType type, std::string_view unit, std::string_view help) {
+  const bool open = format_ == MetricsFormat::kOpenMetrics;
+  name_ = fmt::format("{}{}", prefix_, name);
+  // The older format has one name for the family and its samples.
+  std::string_view suffix;
+  if (!open && type == MetricType::kCounter) suffix = "_total";
+  if (!open && type == MetricType::kInfo) suffix = "_info";
+  auto out = std::back_inserter(text_);
+  fmt::format_to(out, "# TYPE {}{} {}\n", name_, suffix, type_name(type, format_));
+  if (open && !unit.empty()) fmt::format_to(out, "# UNIT {} {}\n", name_, unit);
+  fmt::format_to(out, "# HELP {}{} ", name_, suffix);
+  append_escaped_metric(text_, help);
+  text_ += '\n';
+}
+
+void MetricsText::sample(std::string_view suffix, double value, std::initializer_list<MetricLabel> labels) {
+  text_ += name_;
+  text_ += suffix;
+  if (!common_.empty() || labels.size() > 0) {
+    text_ += '{';
+    text_ += common_;
+    append_metric_labels(text_, labels);
+    text_ += '}';
+  }
+  if (std::isinf(value)) {
+    text_ += value > 0 ? " +Inf\n" : " -Inf\n";
+  } else {
+    fmt::format_to(std::back_inserter(text_), " {}\n", value);
+  }
+}
+
+void MetricsText::counter(std::string_view name, std::string_view unit, std::string_view help, double value) {
+  family(name, MetricType::kCounter, unit, help);
+  sample("_total", value);
+}
+
+void MetricsText::gauge(std::string_view name, std::string_view unit, std::string_view help, double value) {
+  family(name, MetricType::kGauge, unit, help);
+  sample("", value);
+}
+
+std::string MetricsText::finish() && {
+  if (format_ == MetricsFormat::kOpenMetrics) text_ += "# EOF\n";
+  return std::move(text_);
+}
+
+std::string_view content_type(MetricsFormat format) {
+  return format == MetricsFormat::kOpenMetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                               : "text/plain; version=0.0.4; charset=utf-8";
+}
+
+}  // namespace peal

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The static site and the uploads, by curl and by clients that give up."""
+import http.client
+import os
+import pathlib
+import random
+import time
+
+import pytest
+
+from programs import PATIENCE_SECONDS, Program, connect, joined, read_all, run_tool
+
+CONTENT = random.Random(3).randbytes(5_000_000)
+
+
+def curl(*arguments, send=b""):
+    return run_tool("curl", "-sS", "--noproxy", "*", *arguments, send=send)
+
+
+def status(*arguments, send=b""):
+    return int(curl("-o", os.devnull, "-w", "%{http_code}", *arguments, send=send))
+
+
+def visible(folder):
+    return sorted(name for name in os.listdir(folder) if not name.startswith("."))
+
+
+def wait_for(address, done):
+    """Until `done`, asking the server for something in between, so that it has its turns."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    client = http.client.HTTPConnection(*address, timeout=PATIENCE_SECONDS)
+    while not done():
+        assert time.monotonic() < give_up
+        client.request("GET", "/files/none")
+        assert client.getresponse().read()
+    client.close()
+
+
+def test_a_site_of_files(tmp_path):
+    (tmp_path / "assets").mkdir()
+    (tmp_path / "index.html").write_text("home")
+    (tmp_path / "404.html").write_text("lost")
+    (tmp_path / "assets" / "app.js").write_text("js")
+    with Program("static_site", tmp_path, "127.0.0.1:0") as site:
+        url = "http://" + joined(site.address())
+        assert curl(url + "/") == b"home"
+        assert curl(url + "/none") == b"lost"
+        assert b"Cache-Control: no-cache" in curl("-I", url + "/")
+        assert b"immutable" in curl("-I", url + "/assets/app.js")
+        assert status(url + "/none") == 404
+
+
+@pytest.mark.parametrize("mode", ["", "sync"])
+def test_uploads_arrive_whole(tmp_path, mode):
+    with Program("upload", tmp_path, "127.0.0.1:0", mode) as server:
+        url = "http://" + joined(server.address()) + "/files/"
+        assert status("-T", "-", url + "a.bin", send=CONTENT) == 201, "chunked, of unknown length"
+        assert (tmp_path / "a.bin").read_bytes() == CONTENT
+        assert status("-X", "POST", "--data-binary", "@-", url + "a.bin", send=CONTENT[:1000]) == 204
+        assert (tmp_path / "a.bin").read_bytes() == CONTENT[:1000]
+        assert curl(url + "a.bin") == CONTENT[:1000]
+        assert status("-T", "-", url + "empty", send=b"") == 201
+        assert sorted(os.listdir(tmp_path)) == ["a.bin", "empty"], "nothing temporary is left"
+
+
+def test_names_that_are_none(tmp_path):
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with Program("upload", folder, "127.0.0.1:0") as server:
+        url = "http://" + joined(server.address())
+        for path in ("/files/.hidden", "/files/..%2fx", "/files/%2e%2e", "/files/" + "x" * 201, "/files/../../x"):
+            assert status("--path-as-is", "-T", "-", url + path, send=b"x") in (400, 404, 405), path
+        assert os.listdir(folder) == [] and os.listdir(tmp_path) == ["folder"]
+
+
+def test_who_gives_up_leaves_nothing(tmp_path):
+    with Program("upload", tmp_path, "127.0.0.1:0") as server:
+        address = server.address()
+        with connect(address) as peer:
+            peer.sendall(b"PUT /files/a HTTP/1.1\r\nHost: h\r\nContent-Length: 1000000\r\n\r\n" + bytes(300_000))
+            wait_for(address, lambda: any(name.startswith(".upload") for name in os.listdir(tmp_path)))
+            assert visible(tmp_path) == []
+        wait_for(address, lambda: os.listdir(tmp_path) == [])
+        with connect(address) as peer:
+            peer.sendall(b"PUT /files/b HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: 3\r\n\r\nabc")
+            assert read_all(peer).startswith(b"HTTP/1.1 201 ")
+        assert os.listdir(tmp_path) == ["b"]
+
+
+def test_a_large_upload_costs_no_memory(tmp_path):
+    with Program("upload", tmp_path, "127.0.0.1:0") as server:
+        url = "http://" + joined(server.address()) + "/files/large"
+        status_file = pathlib.Path(f"/proc/{server.process.pid}/status")
+
+        def most_kib():
+            return int(next(line.split()[1] for line in status_file.read_text().splitlines() if "VmHWM" in line))
+        assert status("-T", "-", url, send=CONTENT[:1000]) == 201
+        before = most_kib()
+        assert status("-T", "-", url, send=CONTENT * 20) == 204
+        assert os.stat(tmp_path / "large").st_size == 20 * len(CONTENT)
+        assert most_kib() - before < 8 * 1024

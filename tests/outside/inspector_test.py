@@ -1,0 +1,251 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The inspector as others see it: Prometheus' own parsers read its metrics, headless Chromium looks at its page."""
+import json
+import os
+import pathlib
+import re
+import select
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_open_metrics
+from prometheus_client.parser import text_string_to_metric_families as read_prometheus
+
+from versus import browser
+
+PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
+PATIENCE_SECONDS = 30
+
+
+class Served:
+    """A server with its inspector: the addresses of both, as (host, port)."""
+
+    def __init__(self, process, address, page):
+        self.process, self.address, self.page = process, address, page
+
+    def url(self, path):
+        return f"http://{self.page[0]}:{self.page[1]}{path}"
+
+    def get(self, path, **fields):
+        request = urllib.request.Request(self.url(path), headers=fields)
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+            return answer.headers, answer.read().decode()
+
+    def client(self):
+        return socket.create_connection(self.address, timeout=PATIENCE_SECONDS)
+
+
+def parted(text):
+    host, _, port = text.strip().rpartition(":")
+    return host, int(port)
+
+
+def line_with(stream, words):
+    """The first line that has them; what came before is dropped."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    seen = b""
+    while words.encode() not in seen or not seen.endswith(b"\n"):
+        ready, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
+        piece = os.read(stream.fileno(), 1) if ready else b""
+        assert piece, f"no line with {words!r}, but {seen!r}"
+        seen += piece
+    return seen.decode().splitlines()[-1]
+
+
+@contextmanager
+def serving(*words, page="127.0.0.1:0", environment=None):
+    command = [PEAL, "serve", "pingpong", "--listen", "127.0.0.1:0", "--inspect", page, *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+                          env=os.environ | (environment or {})) as process:
+        try:
+            inspected = parted(line_with(process.stderr, "the inspector listens on ").rpartition(" ")[2])
+            address = parted(line_with(process.stdout, "listening on ").rpartition(" ")[2])
+            yield Served(process, address, inspected)
+        finally:
+            process.kill()
+
+
+def echoed(client, data=b"hello"):
+    client.sendall(data)
+    assert client.recv(len(data), socket.MSG_WAITALL) == data
+
+
+def until_true(ask):
+    """Asks again and again until the answer is true."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not ask():
+        assert time.monotonic() < deadline, "it was never true"
+
+
+def until(page, script):
+    """Waits, in the browser, until the script's value is true; what it is."""
+    wait = f"new Promise(done => {{ const look = () => {{ const value = {script};" \
+           "if (value) done(value); else setTimeout(look, 20); }; look(); })"
+    answer = page.ask("Runtime.evaluate", expression=wait, awaitPromise=True, returnByValue=True)
+    assert "exceptionDetails" not in answer, answer
+    return answer["result"]["value"]
+
+
+def test_both_formats_are_read_by_prometheus_and_tell_the_same():
+    with serving("--threads", "2") as served, served.client() as client:
+        echoed(client)
+        headers, text = served.get("/metrics", Accept="application/openmetrics-text; version=1.0.0")
+        assert headers["Content-Type"].startswith("application/openmetrics-text")
+        families = {family.name: family for family in read_open_metrics(text)}
+        assert sum(sample.value for sample in families["peal_server_connections"].samples) == 1
+        turns = families["peal_loop_turn_seconds"]
+        assert turns.type == "histogram" and turns.unit == "seconds"
+        assert len({sample.labels["loop"] for sample in turns.samples}) == 3
+        assert families["process_open_fds"].samples[0].value > 5
+        assert families["process_start_time_seconds"].samples[0].value == pytest.approx(time.time(), abs=3600)
+        received = sum(sample.value for sample in families["peal_loop_received_bytes"].samples)
+        assert received == 5
+
+        headers, text = served.get("/metrics")
+        assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        older = {family.name: family for family in read_prometheus(text)}
+        assert set(families) - {"peal_build"} == set(older) - {"peal_build_info"}
+        assert older["peal_loop_received_bytes"].samples[0].name == "peal_loop_received_bytes_total"
+
+
+def test_the_page_shows_a_live_connection_asks_nobody_else_and_ends_it_when_told(tmp_path):
+    with serving("--threads", "2", "--flight-recorder", "256", "--stalls", "1s") as served, browser.opened() as page:
+        page.visit(served.url("/"))
+        until(page, "document.getElementById('status').textContent.startsWith('Live')")
+        with served.client() as client:
+            echoed(client)
+            port = client.getsockname()[1]
+            rows = "[...document.querySelectorAll('#connections tbody tr')]"
+            row = f"{rows}.find(r => r.textContent.includes(':{port}'))"
+            until(page, f"Boolean({row})")
+            assert page.value("document.querySelectorAll('#loops tbody tr').length") == 3
+            assert page.value("document.querySelectorAll('#loops svg.bars').length") == 3
+            until(page, "document.querySelectorAll('.tile polyline').length >= 5")
+            connection = page.value(f"({row}).querySelector('a').href")
+            light = page.screenshot(tmp_path / "light.png", whole=True)
+            page.theme("dark")
+            assert page.screenshot(tmp_path / "dark.png", whole=True) != light
+            page.value(f"[...({row}).querySelectorAll('button')].find(b => b.textContent === 'kill').click()")
+            with pytest.raises(ConnectionResetError):
+                client.recv(1)
+        until(page, f"!({row})")
+        assert "asked to end" in until(page, "document.getElementById('outcome').textContent")
+
+        page.visit(connection)
+        until(page, "document.getElementById('status').textContent.startsWith('Live')")
+        assert "closed" in page.value("document.getElementById('flight').textContent")
+        assert page.value("document.documentElement.scrollWidth <= window.innerWidth"), "it fits the window"
+        origin = served.url("/")
+        assert {url for url in page.requests if not url.startswith((origin, "data:"))} == set()
+        assert page.complaints == []
+
+
+def test_the_log_level_and_a_drain_from_the_page():
+    with serving() as served, browser.opened() as page:
+        page.visit(served.url("/"))
+        until(page, "document.querySelectorAll('#servers button').length === 1")
+        assert page.value("document.getElementById('level').value") == "info"
+        page.value("level.value = 'error'; level.dispatchEvent(new Event('change'))")
+        until(page, "document.getElementById('outcome').textContent.includes('the log level is error')")
+        assert json.loads(served.get("/json")[1])["log"]["level"] == "error"
+        page.value("document.querySelector('#servers button').click()")
+        until(page, "document.getElementById('outcome').textContent.includes('drains')")
+        with pytest.raises(ConnectionRefusedError):
+            while True:
+                served.client().close()
+        assert page.value("cell('state', 'STALLED').className") == "bad"
+        assert page.value("cell('name', '<b>x</b>').children.length") == 0, "whatever it holds is text"
+        assert page.complaints == []
+
+
+def test_without_scripts_it_is_a_table_of_that_moment():
+    with serving() as served, served.client() as client, browser.opened() as page:
+        echoed(client)
+        page.ask("Emulation.setScriptExecutionDisabled", value=True)
+        page.visit(served.url("/"))
+        page.ask("Emulation.setScriptExecutionDisabled", value=False)
+        assert page.value("document.querySelectorAll('#connections tbody tr').length") == 1
+        assert page.value("document.getElementById('status').textContent").startswith("A snapshot")
+        assert page.value("document.getElementById('actions').hidden")
+        assert f":{client.getsockname()[1]}" in page.value("document.getElementById('connections').textContent")
+
+
+def test_a_page_whose_server_is_gone_says_so():
+    with serving() as served, browser.opened() as page:
+        page.visit(served.url("/"))
+        until(page, "document.getElementById('status').textContent.startsWith('Live')")
+        served.process.kill()
+        until(page, "document.getElementById('status').className === 'lost'")
+
+
+def test_a_stalled_loop_is_shown_while_it_stalls_and_what_held_it_afterwards():
+    command = [PEAL.parent / "examples" / "inspected", "127.0.0.1:0", "127.0.0.1:0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0) as process:
+        try:
+            address = parted(line_with(process.stdout, "listening on ").rpartition(" ")[2])
+            page = parted(line_with(process.stdout, "the page is at ").rpartition("/")[0].rpartition("/")[2])
+            served = Served(process, address, page)
+
+            def shown():
+                return json.loads(served.get("/json")[1])
+
+            assert shown()["loops"][0]["state"] == "answers"
+            with served.client() as client:
+                client.sendall(b"GET /stall HTTP/1.1\r\nHost: x\r\n\r\n")
+                until_true(lambda: shown()["loops"][0]["state"] == "STALLED")
+                assert client.recv(12) == b"HTTP/1.1 200"
+            until_true(lambda: shown()["loops"][0]["state"] == "answers")
+            stall, = shown()["stalls"]
+            assert "inspected.cc" in stall["stack"] and stall["lasting_seconds"] > 0.1
+        finally:
+            process.kill()
+
+
+def outside_address():
+    """An address of this machine that is not its loopback; None where it has no other."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            return None
+        return probe.getsockname()[0]
+
+
+def status_of_action(host, port, **fields):
+    request = urllib.request.Request(f"http://{host}:{port}/actions/log_level?level=error", method="POST",
+                                     headers={"Peal-Action": "1"} | fields)
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+            return answer.status
+    except urllib.error.HTTPError as refused:
+        return refused.code
+
+
+def test_who_comes_from_elsewhere_needs_a_token():
+    host = outside_address()
+    if host is None or host.startswith("127."):
+        pytest.skip("this machine has its loopback alone")
+    with serving(page="0.0.0.0:0") as served:
+        assert status_of_action(host, served.page[1]) == 403
+        assert status_of_action("127.0.0.1", served.page[1]) == 200
+    with serving(page="0.0.0.0:0", environment={"PEAL_INSPECT_TOKEN": "s3cret"}) as served:
+        assert status_of_action(host, served.page[1]) == 401
+        assert status_of_action(host, served.page[1], Authorization="Bearer s3creT") == 401
+        assert status_of_action(host, served.page[1], Authorization="Bearer s3cret") == 200
+
+
+def test_what_cannot_be_shown_there_is_said_in_one_sentence():
+    with serving() as served:
+        taken = f"{served.page[0]}:{served.page[1]}"
+        for words, code, sentence in (
+                (["--inspect", "nowhere"], 2, "--inspect takes an address"),
+                (["--inspect", taken, "--workers", "2"], 2, "--inspect of several workers takes port 0"),
+                (["--inspect", taken], 1, "is taken: another program listens there")):
+            told = subprocess.run([PEAL, "serve", "pingpong", "--listen", "127.0.0.1:0", *words], capture_output=True,
+                                  text=True, timeout=PATIENCE_SECONDS, check=False)
+            assert told.returncode == code and re.search(sentence, told.stderr), told

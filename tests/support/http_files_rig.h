@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HttpFilesTest: an HttpServer, a folder of files made for the test, and clients that send what they are told, all on
+// one loop and one thread, on every engine, the simulator too.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <peal/base/log.h>
+#include <peal/http/http_server.h>
+#include <peal/http/static_files.h>
+#include <peal/net/client.h>
+#include <peal/wire/http_response_parser.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/loop_thread.h>
+
+namespace peal::test {
+
+struct HttpAnswer {
+  std::string head;  // the status line, the fields and the empty line
+  std::string body;  // chunk framing taken off
+  int status = 0;
+  bool complete = false;
+
+  // The value of the first field of that name, spelled so; "" where there is none.
+  std::string field(std::string_view name) const {
+    const size_t at = head.find("\r\n" + std::string(name) + ": ");
+    if (at == std::string::npos) return {};
+    const size_t begin = at + name.size() + 4;
+    return head.substr(begin, head.find("\r\n", begin) - begin);
+  }
+  bool has(std::string_view name) const { return head.contains("\r\n" + std::string(name) + ": "); }
+};
+
+// What came on a connection, taken apart as a client would.
+inline HttpAnswer read_answer(std::string_view bytes, bool of_head) {
+  HttpAnswer answer;
+  HttpResponseParser parser;
+  parser.begin(of_head);
+  parser.parse(bytes, [&](std::string_view piece) { answer.body += piece; });
+  if (!parser.done()) parser.end();
+  answer.complete = parser.done();
+  // Also of one that was cut short.
+  if (bytes.starts_with("HTTP/1.1 ") && bytes.contains("\r\n\r\n")) answer.status = std::atoi(bytes.data() + 9);
+  answer.head = bytes.substr(0, std::min(bytes.find("\r\n\r\n") + 4, bytes.size()));
+  return answer;
+}
+
+// A client that sends one text and writes down what comes.
+class HttpTalk {
+ public:
+  HttpTalk(Loop& loop, const SocketAddress& address, std::string request, bool pauses = false,
+           const ConnectOptions& options = {})
+      : request_(std::move(request)), pauses_(pauses), client_(loop, callbacks(), {.connect = options}) {
+    EXPECT_TRUE(client_.connect(address));
+  }
+
+  const std::string& received() const { return received_; }
+  bool ended() const { return ended_; }
+  // Where it pauses after each piece: one more piece.
+  void resume() {
+    handle_.run([](Connection& connection) { connection.resume(); });
+  }
+  void set_pauses(bool pauses) { pauses_ = pauses; }
+
+ private:
+  ConnectionCallbacks callbacks() {
+    ConnectionCallbacks callbacks;
+    callbacks.on_open = [this](Connection& connection) {
+      handle_ = connection.handle();
+      connection.send(request_);
+    };
+    callbacks.on_message = [this](Connection& connection, Buffer& input) {
+      received_ += input.view();
+      input.clear();
+      if (pauses_) connection.pause();
+    };
+    callbacks.on_close = [this](Connection&, CloseReason) { ended_ = true; };
+    return callbacks;
+  }
+
+  std::string request_;
+  std::string received_;
+  ConnectionHandle handle_;
+  bool pauses_;
+  bool ended_ = false;
+  Client client_;
+};
+
+class HttpFilesTest : public LoopEngineTest {
+ protected:
+  void SetUp() override {
+    LoopEngineTest::SetUp();
+    if (IsSkipped()) return;
+    set_log_sink([](const LogRecord&) {});
+    fds_before_ = count_open_fds();
+    std::string pattern = (std::filesystem::temp_directory_path() / "peal-files-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    std::filesystem::create_directory(root());
+    loop_ = Loop::make(options()).value();
+    EXPECT_TRUE(loop_->begin());
+  }
+  void TearDown() override {
+    if (IsSkipped()) return;
+    server_.reset();
+    if (loop_) loop_->end();
+    loop_.reset();
+    set_log_sink({});
+    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+
+  Loop& loop() { return *loop_; }
+  // What is served; beside it is room for what must not be.
+  std::filesystem::path root() const { return folder_ / "root"; }
+  std::filesystem::path folder() const { return folder_; }
+  void write(const std::string& name, std::string_view bytes) {
+    const std::filesystem::path path = root() / name;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  // The time of its last change, moved by so many seconds.
+  void age(const std::string& name, int seconds) {
+    const auto path = root() / name;
+    std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(seconds));
+  }
+
+  void serve(Router router, const HttpServerOptions& options = {}) {
+    server_ = std::make_unique<HttpServer>(*loop_, std::move(router), options);
+    const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
+    ASSERT_TRUE(bound.has_value()) << bound.error().message();
+    address_ = *bound;
+  }
+  void serve_files(const StaticFilesOptions& options = {}) {
+    Result<StaticFiles> files = StaticFiles::open(root().string(), options);
+    ASSERT_TRUE(files.has_value()) << files.error().message();
+    serve(Router(std::move(*files)));
+  }
+  HttpServer& server() { return *server_; }
+  void drop_server() { server_.reset(); }
+  const SocketAddress& address() const { return address_; }
+
+  static std::string request(std::string_view method, std::string_view target, const std::string& fields) {
+    std::string text(method);
+    return text.append(" ").append(target).append(" HTTP/1.1\r\nHost: h\r\nConnection: close\r\n") + fields + "\r\n";
+  }
+  // Asks on a connection of its own. `fields`: whole lines.
+  HttpAnswer ask(std::string_view method, std::string_view target, const std::string& fields = {}) {
+    HttpTalk talk(*loop_, address_, request(method, target, fields));
+    EXPECT_TRUE(run_until([&] { return talk.ended(); })) << method << ' ' << target;
+    return read_answer(talk.received(), method == "HEAD");
+  }
+  HttpAnswer get(std::string_view target, const std::string& fields = {}) { return ask("GET", target, fields); }
+
+  // Turns the loop until `done`; fails after ten seconds.
+  testing::AssertionResult run_until(const std::function<bool()>& done) {
+    bool gave_up = false;
+    const TimerId patience = loop_->after(std::chrono::seconds(10), [&] { gave_up = true; });
+    while (!done() && !gave_up) loop_->step();
+    loop_->cancel(patience);
+    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "waited in vain";
+  }
+  void run_for(Duration time) {
+    bool over = false;
+    loop_->after(time, [&] { over = true; });
+    while (!over) loop_->step();
+  }
+  bool is_simulated() const { return GetParam() == "sim"; }
+
+ private:
+  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<HttpServer> server_;
+  SocketAddress address_;
+  std::filesystem::path folder_;
+  size_t fds_before_ = 0;
+};
+
+}  // namespace peal::test

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests of HTTP servers: one on a loop of any engine, and raw peers that speak to it byte by byte.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <peal/http/http_server.h>
+#include <tests/support/net_rig.h>
+
+namespace peal::test {
+
+// `text` with the value of each Date field, if it looks like one, replaced by "now".
+inline std::string undated(std::string_view text) {
+  constexpr std::string_view kName = "Date: ";
+  std::string plain(text);
+  for (size_t at = plain.find(kName); at != std::string::npos; at = plain.find(kName, at + 1)) {
+    const size_t end = plain.find("\r\n", at);
+    if (end == at + kName.size() + 29 && plain.substr(end - 4, 4) == " GMT")
+      plain.replace(at + kName.size(), 29, "now");
+  }
+  return plain;
+}
+
+// How often `what` stands in `text`.
+inline size_t count_of(std::string_view text, std::string_view what) {
+  size_t count = 0;
+  for (size_t at = text.find(what); at != std::string_view::npos; at = text.find(what, at + what.size())) ++count;
+  return count;
+}
+
+class HttpTest : public NetTest {
+ protected:
+  void TearDown() override {
+    server_.reset();
+    NetTest::TearDown();
+  }
+  HttpServer& serve(Router router, const HttpServerOptions& options = {}) {
+    server_ = std::make_unique<HttpServer>(loop(), std::move(router), options);
+    address_ = server_->listen("127.0.0.1:0").value();
+    return *server_;
+  }
+  HttpServer& server() { return *server_; }
+  void end_server() { server_.reset(); }
+  const SocketAddress& address() const { return address_; }
+  RawPeer peer() {
+    RawPeer peer;
+    peer.connect(address_);
+    return peer;
+  }
+  // Waits until the peer has received `what` (so many times).
+  testing::AssertionResult hears(RawPeer& peer, std::string_view what, size_t times = 1) {
+    auto heard = wait_until([&] {
+      peer.pump();
+      return count_of(peer.received(), what) >= times;
+    });
+    return heard ? heard : testing::AssertionFailure() << "received only: " << peer.received().substr(0, 2000);
+  }
+  // Waits until the server has ended the connection, and returns all that came.
+  std::string all_of(RawPeer& peer) {
+    EXPECT_TRUE(wait_until([&] { return !peer.pump(); })) << peer.received();
+    return undated(peer.received());
+  }
+  // What the server answers to `request` before it closes, which the request must bring about.
+  std::string answer_to(std::string_view request) {
+    RawPeer one = peer();
+    one.send(request);
+    return all_of(one);
+  }
+
+ private:
+  std::unique_ptr<HttpServer> server_;
+  SocketAddress address_;
+};
+
+}  // namespace peal::test

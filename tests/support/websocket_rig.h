@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// WebSocketTest: an HttpServer with a WebSocket endpoint, and who talks to it, on one loop that the test's thread
+// turns: on every engine, the simulator too.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <peal/base/log.h>
+#include <peal/http/http_server.h>
+#include <peal/http/websocket_client.h>
+#include <peal/http/websocket_endpoint.h>
+#include <peal/net/client.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/loop_thread.h>
+#include <tests/support/websocket_frames.h>
+
+namespace peal::test {
+
+// A client that sends the bytes it is told to, and notes what comes.
+class BytePeer {
+ public:
+  BytePeer(Loop& loop, const SocketAddress& address, const ConnectionOptions& options = {})
+      : client_(loop,
+                {.on_open = [this](Connection& connection) { handle_ = connection.handle(); },
+                 .on_message =
+                     [this](Connection&, Buffer& input) {
+                       received += input.view();
+                       input.clear();
+                     },
+                 .on_close =
+                     [this](Connection&, CloseReason reason) {
+                       ended = true;
+                       end_reason = reason;
+                     }},
+                {.connection = options}) {
+    EXPECT_TRUE(client_.connect(address));
+  }
+
+  bool connected() const { return static_cast<bool>(handle_); }
+  const ConnectionHandle& connection() const { return handle_; }
+  void send(std::string_view bytes) const { handle_.send(bytes); }
+  // What the server answered after the head of its answer.
+  std::string_view frames() const {
+    const size_t end = received.find("\r\n\r\n");
+    return end == std::string::npos ? std::string_view() : std::string_view(received).substr(end + 4);
+  }
+
+  std::string received;
+  bool ended = false;
+  CloseReason end_reason{};
+
+ private:
+  ConnectionHandle handle_;
+  Client client_;
+};
+
+class WebSocketTest : public LoopEngineTest {
+ protected:
+  void SetUp() override {
+    LoopEngineTest::SetUp();
+    if (IsSkipped()) return;
+    set_log_sink([](const LogRecord&) {});
+    fds_before_ = count_open_fds();
+    loop_ = Loop::make(LoopEngineTest::options()).value();
+    EXPECT_TRUE(loop_->begin());
+  }
+  void TearDown() override {
+    if (IsSkipped()) return;
+    peers_.clear();
+    server_.reset();
+    loop_->end();
+    loop_.reset();
+    set_log_sink({});
+    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+  }
+
+  Loop& loop() { return *loop_; }
+  // "open", "text Hello", "close 1000 done", ... of the server's sockets.
+  std::vector<std::string> journal;
+  size_t count(std::string_view line) const { return static_cast<size_t>(std::ranges::count(journal, line)); }
+  // Callbacks that write into it, each line behind `who`.
+  WebSocketCallbacks noting(const std::string& who = {}) {
+    WebSocketCallbacks callbacks;
+    callbacks.on_open = [this, who](WebSocket&) { journal.push_back(who + "open"); };
+    callbacks.on_message = [this, who](WebSocket&, WebSocketKind kind, std::string_view message) {
+      journal.push_back(who + (kind == WebSocketKind::kText ? "text " : "binary ") + std::string(message));
+    };
+    callbacks.on_pong = [this, who](WebSocket&, std::string_view payload) {
+      journal.push_back(who + "pong " + std::string(payload));
+    };
+    callbacks.on_close = [this, who](WebSocket&, uint16_t code, std::string_view reason) {
+      journal.push_back(who + "close " + std::to_string(code) + " " + std::string(reason));
+    };
+    return callbacks;
+  }
+  static WebSocketCallbacks echoing() {
+    WebSocketCallbacks callbacks;
+    callbacks.on_message = [](WebSocket& socket, WebSocketKind kind, std::string_view message) {
+      socket.send(kind, message);
+    };
+    return callbacks;
+  }
+
+  // A server at a free port whose /ws is an endpoint.
+  void serve(WebSocketCallbacks callbacks, const WebSocketEndpointOptions& options = {},
+             const HttpServerOptions& server_options = {}) {
+    address = address_of("127.0.0.1:0");
+    serve_again(std::move(callbacks), options, server_options);
+  }
+  // In the place of the one before.
+  void serve_again(WebSocketCallbacks callbacks, const WebSocketEndpointOptions& options = {},
+                   const HttpServerOptions& server_options = {}) {
+    server_.reset();
+    settle();
+    Router router;
+    router.get("/ws", WebSocketEndpoint(std::move(callbacks), options));
+    server_ = std::make_unique<HttpServer>(loop(), std::move(router), server_options);
+    Result<SocketAddress> bound = server_->listen(address);
+    ASSERT_TRUE(bound) << bound.error().message();
+    address = *bound;
+  }
+  HttpServer& server() { return *server_; }
+  void drop_server() { server_.reset(); }
+  SocketAddress address;
+  std::string url() const { return "ws://" + address.to_string() + "/ws"; }
+
+  // Connected with the server; it has sent nothing.
+  BytePeer& connect_peer(const ConnectionOptions& options = {}) {
+    BytePeer& peer = *peers_.emplace_back(std::make_unique<BytePeer>(loop(), address, options));
+    EXPECT_TRUE(run_until([&] { return peer.connected(); }));
+    return peer;
+  }
+  static std::string handshake(std::string_view more_fields = {}) {
+    return std::string("GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n")
+        .append("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n")
+        .append(more_fields)
+        .append("\r\n");
+  }
+  // One that has done its handshake.
+  BytePeer& open_peer(std::string_view more_fields = {}, const ConnectionOptions& options = {}) {
+    BytePeer& peer = connect_peer(options);
+    peer.send(handshake(more_fields));
+    EXPECT_TRUE(run_until([&] { return peer.received.find("\r\n\r\n") != std::string::npos; }));
+    EXPECT_TRUE(peer.received.starts_with("HTTP/1.1 101 ")) << peer.received;
+    return peer;
+  }
+
+  // Turns the loop until `done`; fails after ten seconds of its clock.
+  testing::AssertionResult run_until(const std::function<bool()>& done) {
+    bool gave_up = false;
+    const TimerId patience = loop_->after(std::chrono::seconds(10), [&] { gave_up = true; });
+    while (!done() && !gave_up) loop_->step();
+    loop_->cancel(patience);
+    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "waited in vain";
+  }
+  // So much that whatever is on its way has come.
+  void run_for(Duration time) {
+    bool over = false;
+    loop_->after(time, [&] { over = true; });
+    while (!over) loop_->step();
+  }
+  void settle() { run_for(std::chrono::milliseconds(20)); }
+
+ private:
+  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<HttpServer> server_;
+  std::vector<std::unique_ptr<BytePeer>> peers_;
+  size_t fds_before_ = 0;
+};
+
+}  // namespace peal::test

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bad clients, against a listener that writes down what they say."""
+
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from versus import attackers, process
+
+
+@pytest.fixture
+def listener():
+    with socket.create_server(("127.0.0.1", 0), backlog=1024) as socket_:
+        socket_.settimeout(10)
+        yield socket_
+
+
+def said_by(listener, rounds, **manner):
+    """What an attacker says in so many rounds."""
+    one = attackers.Attacker(listener.getsockname(), manner["first"], manner["then"], manner["ticks"])
+    one.open()
+    peer, _ = listener.accept()
+    with peer:
+        for _ in range(rounds):
+            one.tick()
+        one.shutdown()
+        pieces = []
+        while piece := peer.recv(65536):
+            pieces.append(piece)
+    one.close()
+    return b"".join(pieces)
+
+
+def test_it_says_a_little_now_and_then(listener):
+    assert said_by(listener, 7, first=b"GET / ", then=b"X", ticks=3) == b"GET / XX"
+
+
+def test_who_was_cut_off_is_known_and_may_come_back(listener):
+    one = attackers.Attacker(listener.getsockname(), b"hello", b"", 1)
+    one.open()
+    peer, _ = listener.accept()
+    assert one.is_open
+    peer.close()
+    while one.is_open:
+        one.tick()
+    one.open()
+    peer, _ = listener.accept()
+    with peer:
+        assert peer.recv(5) == b"hello"
+    one.close()
+
+
+def test_there_are_as_many_of_every_kind(listener):
+    everybody = attackers.attackers(listener.getsockname(), 7)
+    assert len(everybody) == 4 * attackers.EACH + 7
+
+
+def test_the_program_says_when_all_are_there_and_ends_with_its_stdin(listener):
+    host, port = listener.getsockname()
+    words = [sys.executable, "-m", "versus.attackers", f"{host}:{port}", "--idle", "3"]
+    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert process.line_of(child, 20.0) == "ready"
+        peers = [listener.accept()[0] for _ in range(4 * attackers.EACH + 3)]
+        child.stdin.close()
+        assert process.wait_for_end(child, 10.0) and child.returncode == 0
+        for peer in peers:
+            peer.close()
+    finally:
+        child.kill()
+        child.wait()
+        child.stdout.close()

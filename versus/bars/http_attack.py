@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a clean client feels while `peal serve http` is attacked in five ways at once: slow heads, slow bodies, slow
+reading, heads without end and thousands of idle connections. Its p99 with the attack / without, in paired blocks, at a
+fixed rate; and the server's memory.
+
+The attackers are one process of their own; half of the figure is that they, too, need a processor.
+"""
+
+import statistics
+import subprocess
+import sys
+from contextlib import contextmanager
+
+from versus import counters, hdr, process
+from versus.bars import common, http_load
+from versus.bars.common import CannotMeasure, Context, Marred, Row
+from versus.bars.http_serve import NGINX, PEAL, contenders
+
+BAR = 2.0
+RATE = 2000
+RUN_S = 2.0
+IDLE = 10_000
+MOST_MIB = 256
+READY_LIMIT_S = 60.0
+
+
+@contextmanager
+def attack(server: process.Server, idle: int):
+    """Attackers of every kind, from the moment all of them are there."""
+    words = [sys.executable, "-m", "versus.attackers", server.target, "--idle", str(idle)]
+    attackers = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        line = process.line_of(attackers, READY_LIMIT_S)
+        if line != "ready":
+            raise CannotMeasure(f"the attackers did not come up: {line or 'they said nothing'}")
+        yield attackers
+    finally:
+        attackers.stdin.close()
+        if not process.wait_for_end(attackers, 10.0):
+            attackers.kill()
+            attackers.wait()
+        attackers.stdout.close()
+
+
+def _p99_us(context: Context, contender, idle: int | None) -> tuple[float, float]:
+    """The clean client's p99 and the server's resident memory in MiB; without attackers where `idle` is None."""
+    with process.serving(contender.for_threads(1), process.Pins.of(1).server) as server:
+        if idle is None:
+            found = http_load.run(context, server, RUN_S, ("--rate", f"{RATE}/s"), connections=8)
+        else:
+            with attack(server, idle):
+                found = http_load.run(context, server, RUN_S, ("--rate", f"{RATE}/s"), connections=8)
+        memory = counters.process_rss_bytes(server.pid) / 2**20
+    if found.messages_per_s < 0.9 * RATE:
+        raise Marred(f"the clean client had {found.messages_per_s:,.0f} of {RATE:,} answers/s")
+    return hdr.decode(found.latency_hdr).percentiles([99.0])[0] / 1e3, memory
+
+
+def measure(context: Context) -> list[Row]:
+    all_of = contenders(context, (PEAL, NGINX) if context.everyone else (PEAL,))
+    idle = min(IDLE, process.raise_fd_limit() - 1000)
+    rows = []
+    for name, each in all_of.items():
+        context.say(f"attack on {name}: {context.blocks} blocks")
+        memory: list[float] = []
+
+        def attacked(each=each, memory=memory) -> float:
+            p99, mib = _p99_us(context, each, idle)
+            memory.append(mib)
+            return p99
+
+        values = common.paired(context, f"attack on {name}",
+                               {"attacked": attacked, "alone": lambda each=each: _p99_us(context, each, None)[0]})
+        pair = common.pair_of(context, values, "attacked", "alone")
+        middle = [statistics.median(values[side].values()) for side in ("attacked", "alone")]
+        ours = name == PEAL
+        measured = f"{common.span(pair, 2)}; {middle[0]:,.0f} / {middle[1]:,.0f} us"
+        rows.append(Row(f"p99 of a clean client, five attacks at once / none, {name}", f"<= {BAR:g}" if ours else "-",
+                        measured, common.at_most(pair, BAR) if ours else "", common.ratio_data(pair, values)))
+        most = max(memory)
+        rows.append(Row(f"resident memory under the attacks ({idle:,} idle connections), {name}",
+                        f"<= {MOST_MIB} MiB" if ours else "-", f"{most:.1f} MiB",
+                        ("met" if most <= MOST_MIB else "not met") if ours else ""))
+    return rows

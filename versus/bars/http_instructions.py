@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""User instructions per keep-alive GET with four fields: callgrind's count, slope between 1000 and 3000 requests."""
+
+import shutil
+
+from versus import lockstep, process, roster
+from versus.bars import instructions
+from versus.bars.common import CannotMeasure, Context, Row
+
+BAR = 1500
+PEAL = "http-peal-epoll"
+NAMES = (PEAL, "http-raw-epoll")
+REQUEST = (b"GET / HTTP/1.1\r\nHost: localhost:8080\r\nUser-Agent: curl/7.88.1\r\nAccept: */*\r\n"
+           b"Accept-Encoding: gzip, deflate\r\n\r\n")
+PUBLISHED = "a bare memmem loop in C 951, uWebSockets 4464, nginx 8762, muduo 9478"
+
+
+def _gets(connections, requests: int) -> None:
+    lockstep.requests(connections, requests, REQUEST)
+
+
+def measure(context: Context) -> list[Row]:
+    if not shutil.which("valgrind"):
+        raise CannotMeasure("valgrind is not installed")
+    ready, _ = roster.choose(context.bin_dir, context.extra, [] if context.everyone else list(NAMES), roster.HTTP)
+    rows = []
+    for contender in ready:
+        ours = contender.name == PEAL
+        figure, bar = f"user instructions per keep-alive GET with four fields, {contender.name}", f"<= {BAR}"
+        context.say(f"instructions: {contender.name}")
+        try:
+            count = instructions.per_message(contender, _gets)
+        except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
+            rows.append(Row(figure, bar if ours else "-", f"- ({error})", "not measured" if ours else ""))
+            continue
+        verdict = ("met" if count <= BAR else "not met") if ours else ""
+        rows.append(Row(figure, bar if ours else "-", f"{count:,.0f}", verdict,
+                        {"instructions": count, "published": PUBLISHED}))
+    return rows
