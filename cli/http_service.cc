@@ -17,7 +17,7 @@ namespace peal::cli {
 
 namespace {
 
-void hello(HttpExchange& exchange) { exchange.respond(200, "text/plain", "Hello, world!"); }
+void hello(HttpExchange& exchange) { exchange.respond(200, "text/plain", "Hello, World!"); }
 
 // Lines go to the file whole: O_APPEND keeps those of several processes apart.
 std::optional<std::function<void(std::string_view)>> log_to(const std::string& path) {
@@ -50,6 +50,8 @@ void add_http_options(CLI::App& command, HttpWords& words) {
       .add_option("--requests-per-connection", words.requests_per_connection,
                   "Close a connection after so many; 0: never for that reason")
       ->capture_default_str();
+  command.add_option("--server-name", words.server_name, "The value of the Server field; without it there is none");
+  command.add_flag("--say-keep-alive", words.says_keep_alive, "Connection: keep-alive in answers to HTTP/1.1, too");
   command.add_flag("--unpooled", words.unpooled,
                    "Allocate what each connection and request needs anew, to see the cost");
 }
@@ -68,12 +70,14 @@ std::expected<HttpService, std::string> read_http_service(const HttpWords& words
   service.options.limits.body_bytes = words.body_limit_bytes;
   service.options.max_requests_per_connection = words.requests_per_connection;
   service.options.pooled = !words.unpooled;
+  service.options.server_name = words.server_name;
+  service.options.says_keep_alive = words.says_keep_alive;
   if (!words.access_log.empty()) {
     auto log = log_to(words.access_log);
     if (!log) return wrong(fmt::format("--access-log {}: {}", words.access_log, errno_code(errno).message()));
     service.options.access_log = std::move(*log);
   }
-  service.router.any("/collect", hello);
+  service.router.get("/collect", hello);
   if (words.root.empty()) {
     service.router.get("/", hello);
     return service;

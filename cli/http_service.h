@@ -20,6 +20,8 @@ struct HttpWords {
   std::string idle_timeout = "60s";
   uint64_t body_limit_bytes = HttpLimits().body_bytes;
   uint32_t requests_per_connection = 0;
+  std::string server_name;
+  bool says_keep_alive = false;
   bool unpooled = false;
 };
 

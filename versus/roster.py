@@ -123,7 +123,7 @@ def built_in(bin_dir: Path) -> list[Contender]:
         peal_http("http-peal-epoll", "epoll", "peal's HTTP server on epoll"),
         peal_http("http-peal-uring", "io_uring", "peal's HTTP server on io_uring"),
         peal_http("http-peal-epoll-unpooled", "epoll", "the same, objects of connections allocated anew",
-                  "--pooling", "off"),
+                  "--unpooled"),
         http("http-raw-epoll", "a bare epoll loop in C that answers HTTP: the floor"),
         http("http-raw-uring", "a bare io_uring loop in C that answers HTTP"),
         http("http-nginx", "nginx, its answer in its configuration; a worker per thread", needs="nginx"),

@@ -63,10 +63,6 @@ detail::HttpExtras& HttpExchange::extras() {
   return *extras_;
 }
 
-void HttpExchange::add_parameter(std::string_view name, std::string_view value) {
-  parameters_[parameter_count_++] = {name, value};
-}
-
 std::string_view HttpExchange::parameter(std::string_view name) const {
   for (size_t i = 0; i < parameter_count_; ++i) {
     if (parameters_[i].name == name) return parameters_[i].value;
@@ -126,7 +122,8 @@ void HttpExchange::put_head(int status, std::string_view content_type, std::opti
   coding_ = Coding::kLength;
   if (!length) coding_ = head_.minor_version() >= 1 || bodiless ? Coding::kChunked : Coding::kClose;
   if (coding_ == Coding::kClose) keeps_ = false;
-  const std::string_view common = shard_->common_lines();
+  const bool ok = status == 200;
+  const std::string_view common = ok ? shard_->ok_lines() : shard_->common_lines();
   const size_t room = HttpResponseWriter::kStatusBytes + common.size() + field_lines_.size() +
                       HttpResponseWriter::field_bytes("Content-Type", content_type) +
                       HttpResponseWriter::kContentLengthBytes + kKeepAliveLine.size() + HttpResponseWriter::kEndBytes;
@@ -134,7 +131,7 @@ void HttpExchange::put_head(int status, std::string_view content_type, std::opti
   const size_t wanted = room + body.size();
   HttpResponseWriter head(
       output.prepare(shard_->expects_more ? std::max<size_t>(wanted, kSmallBlockBytes + 1) : wanted));
-  head.status(status);
+  if (!ok) head.status(status);
   head.lines(common);
   if (!content_type.empty()) put_type(head, content_type);
   if (!field_lines_.empty()) head.lines(field_lines_);
@@ -148,7 +145,7 @@ void HttpExchange::put_head(int status, std::string_view content_type, std::opti
   }
   if (!keeps_) {
     head.lines(kCloseLine);
-  } else if (head_.minor_version() == 0) {
+  } else if (head_.minor_version() == 0 || shard_->core().options().says_keep_alive) {
     head.lines(kKeepAliveLine);
   }
   head.end();

@@ -155,7 +155,6 @@ class HttpExchange final {
   };
 
   void reset();
-  void add_parameter(std::string_view name, std::string_view value);
   detail::HttpExtras& extras();
   // The body of the request.
   void take_body(Taker taker);

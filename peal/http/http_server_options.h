@@ -22,6 +22,9 @@ struct HttpServerOptions {
   HttpLimits limits = {};
   // The value of the Server field; empty, the default: none is sent, since it tells attackers more than clients.
   std::string server_name = {};
+  // `Connection: keep-alive` in every answer after which it stays, as nginx does. Off, the default: only where the
+  // client speaks HTTP/1.0; to 1.1 it goes without saying (RFC 9112 9.3).
+  bool says_keep_alive = false;
 
   // From the first byte of a request (of the first one: from the opening of the connection) to the end of its head.
   // Bytes do not extend it: a client that drips is cut off (408). Twice a packet lost and sent again.

@@ -26,9 +26,6 @@ struct HttpLimits {
   uint32_t chunk_extension_bytes = 4 * 1024;
   // All trailer lines of one body: 431. They are checksums and the like.
   uint32_t trailer_bytes = 4 * 1024;
-  // Requests of one connection whose answers are not yet sent; with more, the connection is not read until one is.
-  // Benchmarks pipeline 16, browsers none; each costs an exchange.
-  uint32_t pipelined_requests = 64;
 };
 
 // A head's parts are kept as 16-bit offsets.

@@ -9,6 +9,7 @@
 #include <peal/http/parts/http_core.h>
 #include <peal/http/parts/server_session.h>
 #include <peal/wire/http_date.h>
+#include <peal/wire/http_status.h>
 
 namespace peal::detail {
 
@@ -19,7 +20,7 @@ constexpr size_t kMostFree = 1024;
 constexpr size_t kMostLogBytes = 32 * 1024;
 constexpr size_t kMostKeptBytes = 4096;  // of an exchange's text
 
-std::array<Duration, HttpDeadlines::kKinds> waiting_times(const HttpServerOptions& options) {
+std::array<Duration, HttpWaits::kKinds> waiting_times(const HttpServerOptions& options) {
   return {options.head_timeout, options.idle_timeout, options.body_window, options.drain_grace};
 }
 
@@ -86,7 +87,9 @@ void HttpShard::make_date() {
   const int64_t now = wall_time();
   date_until_ = loop_->now() + Duration(kSecond - now % kSecond);
   const auto text = format_http_date(now / kSecond);
-  common_lines_.assign("Date: ").append(text.data(), text.size()).append("\r\n").append(core_.server_line());
+  const std::string_view status = http_status_line(200);
+  status_bytes_ = status.size();
+  ok_lines_.assign(status).append("Date: ").append(text.data(), text.size()).append("\r\n").append(core_.server_line());
   if (!core_.options().access_log) return;
   const std::time_t seconds = now / kSecond;
   std::tm utc{};

@@ -42,12 +42,13 @@ class HttpShard {
   std::unique_ptr<HttpSession> make_session(Connection& connection);
   void give_back(HttpSession* session);
 
-  // Date and Server as lines of a head.
-  std::string_view common_lines() {
+  // The lines of a head up to Date and Server, of an answer 200; the same without the status line.
+  std::string_view ok_lines() {
     if (loop_->now() >= date_until_) [[unlikely]]
       make_date();
-    return common_lines_;
+    return ok_lines_;
   }
+  std::string_view common_lines() { return ok_lines().substr(status_bytes_); }
 
   // The session waits for `what` from now on.
   void wait(HttpSession& session, HttpWait what);
@@ -83,11 +84,12 @@ class HttpShard {
   Loop* const loop_;
   const std::shared_ptr<Mailbox> mailbox_;
   HttpStats stats_;
-  HttpDeadlines deadlines_;
+  HttpWaits deadlines_;
   TimerId timer_;
   TimePoint timer_due_ = kNever;
   TimePoint date_until_{};
-  std::string common_lines_;
+  std::string ok_lines_;
+  size_t status_bytes_ = 0;  // of its status line
   std::string log_date_;  // as the access log has it; of the same second
   Buffer batch_;
   Buffer loose_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpDeadlines: what the connections of one loop wait for, and until when.
+// HttpWaits: what the connections of one loop wait for, and until when.
 //
 // All that wait for the same thing are given the same time, so each kind is a list in the order of its ends: entering
 // and leaving cost a few stores, and one timer of the loop serves them all. One thread.
@@ -30,11 +30,11 @@ struct HttpWaiter {
   HttpWait wait = HttpWait::kNothing;
 };
 
-class HttpDeadlines {
+class HttpWaits {
  public:
   static constexpr size_t kKinds = static_cast<size_t>(HttpWait::kNothing);
 
-  explicit HttpDeadlines(const std::array<Duration, kKinds>& times) : times_(times) {}
+  explicit HttpWaits(const std::array<Duration, kKinds>& times) : times_(times) {}
 
   // From now on it waits for `what`, whatever it waited for before. A time of 0: for ever, which is nothing.
   void enter(HttpWaiter& waiter, HttpWait what, TimePoint now) {

@@ -15,7 +15,7 @@ void RouteTree::add(std::string_view method, std::string_view pattern, HttpHandl
     PEAL_ASSERT(other.method != method, "the pattern {} has two handlers for {}", pattern,
                 method.empty() ? "any method" : method);
   }
-  node.routes.push_back({std::string(method), std::move(handler), options, std::move(names)});
+  node.routes.push_back({std::string(method), http_method(method), std::move(handler), options, std::move(names)});
 }
 
 // Finds the node of a pattern, or makes it.
@@ -53,12 +53,13 @@ RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::str
 }
 
 // Its own method first, GET's for HEAD, then any.
-RouteTree::Route* RouteTree::find(Node& node, std::string_view method) {
+RouteTree::Route* RouteTree::find(Node& node, const HttpRequestHead& head) {
+  const HttpMethod method = head.method();
   Route* other = nullptr;
   for (Route& route : node.routes) {
-    if (route.method == method) return &route;
+    if (route.known == method && (method != HttpMethod::kOther || route.method == head.method_text())) return &route;
     if (route.method.empty() && other == nullptr) other = &route;
-    if (method == "HEAD" && route.method == "GET") other = &route;
+    if (method == HttpMethod::kHead && route.known == HttpMethod::kGet) other = &route;
   }
   return other;
 }
@@ -67,7 +68,7 @@ RouteTree::Route* RouteTree::find(Node& node, std::string_view method) {
 RouteTree::Route* RouteTree::search(Node& node, std::string_view path, Search& search) {
   if (path.empty()) {
     if (node.routes.empty()) return nullptr;
-    Route* route = find(node, search.method);
+    Route* route = find(node, search.exchange.request());
     if (route == nullptr) search.fitting.push_back(&node);
     return route;
   }
@@ -82,26 +83,24 @@ RouteTree::Route* RouteTree::search(Node& node, std::string_view path, Search& s
   }
   const size_t count = search.value_count;
   if (node.parameter && !segment.empty()) {
-    search.values[search.value_count++] = segment;
+    search.take(segment);
     if (Route* route = RouteTree::search(*node.parameter, behind, search)) return route;
     search.value_count = count;
   }
   if (!node.rest) return nullptr;
-  search.values[search.value_count++] = segments;
+  search.take(segments);
   Route* route = RouteTree::search(*node.rest, {}, search);
   if (route == nullptr) search.value_count = count;
   return route;
 }
 
 RouteTree::Match RouteTree::match(HttpExchange& exchange, std::string_view path) {
-  Search found;
-  found.method = exchange.request().method_text();
+  Search found{.exchange = exchange};
   Match match;
   match.route = search(root_, path, found);
   if (match.route != nullptr) {
-    for (size_t i = 0; i < match.route->names.size(); ++i) {
-      exchange.add_parameter(match.route->names[i], found.values[i]);
-    }
+    exchange.parameter_count_ = static_cast<uint8_t>(match.route->names.size());
+    for (size_t i = 0; i < match.route->names.size(); ++i) exchange.parameters_[i].name = match.route->names[i];
     return match;
   }
   match.known_path = !found.fitting.empty();

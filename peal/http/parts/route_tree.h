@@ -19,7 +19,8 @@ class RouteTree {
  public:
   // One handler for one pattern.
   struct Route {
-    std::string method;  // empty: any
+    std::string method;    // empty: any
+    HttpMethod known;      // which it is; kOther also for those that have no name here, and for any
     HttpHandler handler;
     RouteOptions options;
     std::vector<std::string> names;  // of its parameters, from the left
@@ -44,13 +45,14 @@ class RouteTree {
     std::vector<Route> routes;
   };
   struct Search {
-    std::string_view method;
+    HttpExchange& exchange;            // its parameters' values are filled on the way
     std::vector<const Node*> fitting;  // patterns without a handler for the method
-    std::array<std::string_view, HttpExchange::kMostParameters> values;
     size_t value_count = 0;
+
+    void take(std::string_view value) { exchange.parameters_[value_count++].value = value; }
   };
 
-  static Route* find(Node& node, std::string_view method);
+  static Route* find(Node& node, const HttpRequestHead& head);
   static Route* search(Node& node, std::string_view path, Search& search);
   static std::string allowed(const std::vector<const Node*>& nodes);
   Node& place(std::string_view pattern, std::vector<std::string>& names);
