@@ -30,10 +30,22 @@ function(peal_precompile_test name)
   endif()
 endfunction()
 
+# Tests that define what a neighbour defines too; the others are compiled several at a time where that is to be quick.
+set(PEAL_TESTS_ALONE
+  cli/doctor_report_test.cc
+  cli/model_test.cc
+  load/load_run_test.cc
+  peal/coro/strands_test.cc
+  peal/coro/stream_test.cc
+  peal/engine/engine_suite_forward_test.cc
+  tests/regress/slow_readers_hold_memory_under_the_budget_test.cc
+  tests/regress/something_dies_while_the_loop_still_points_at_it_test.cc
+  tests/regress/writes_of_two_coroutines_test.cc)
+
 # peal_test_folder(NAME FOLDER [LIBRARIES...]) builds NAME from every *_test.cc under FOLDER.
 function(peal_test_folder name folder)
   # What one thread does in them, and the loop's tests do on several, the thread sanitizer need not see again (nor, in
-  # CMakePresets.json, what one thread simulates or calculates).
+  # CMakePresets.json, what one thread simulates or calculates; nor the address sanitizer how long the models work).
   if(PEAL_SANITIZE STREQUAL "thread" AND name MATCHES "^(wire|engine|cli)_tests$")
     return()
   endif()
@@ -55,6 +67,12 @@ function(peal_test_folder name folder)
     target_compile_options(${name} PRIVATE -O0)
   endif()
   peal_precompile_test(${name})
+  if(PEAL_PRECOMPILE)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    foreach(test ${PEAL_TESTS_ALONE})
+      set_source_files_properties(${PROJECT_SOURCE_DIR}/${test} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endforeach()
+  endif()
   gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS "${folder}")
 endfunction()
 
