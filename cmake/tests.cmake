@@ -63,10 +63,13 @@ function(peal_test_folder name folder)
   if(TARGET peal_test_support)
     target_link_libraries(${name} PRIVATE peal_test_support)
   endif()
-  # Optimising an instrumented test costs three times its compilation and finds nothing more. Coroutines that await
-  # each other without end need their tail calls.
-  if(PEAL_SANITIZE AND NOT name STREQUAL "coro_tests")
-    target_compile_options(${name} PRIVATE -O0)
+  # Optimising a test, or telling a debugger of more than its lines, costs half its compilation and finds nothing more.
+  # Coroutines that await each other without end need their tail calls.
+  if(PEAL_PRECOMPILE)
+    target_compile_options(${name} PRIVATE -g1)
+    if(NOT name STREQUAL "coro_tests")
+      target_compile_options(${name} PRIVATE -O0)
+    endif()
   endif()
   peal_precompile_test(${name})
   if(PEAL_PRECOMPILE)
