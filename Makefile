@@ -60,12 +60,12 @@ churn: setup ## a million connections in every order, on each engine: what they 
 	@PEAL_CHURN_CONNECTIONS=1000000 build/dev/bin/integration_tests --gtest_filter='*ChurnOrders*'
 
 .PHONY: asan
-asan: setup ## every C++ test under the address and undefined-behaviour sanitizers
+asan: setup ## the C++ tests under the address and undefined-behaviour sanitizers
 	@$(call build,asan)
 	@$(call check,asan)
 
 .PHONY: tsan
-tsan: setup ## every C++ test under the thread sanitizer
+tsan: setup ## the C++ tests that have threads under the thread sanitizer
 	@$(call build,tsan)
 	@$(call check,tsan)
 

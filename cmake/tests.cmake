@@ -31,7 +31,7 @@ function(peal_precompile_test name)
 endfunction()
 
 # Tests that define what a neighbour defines too; the others are compiled several at a time where that is to be quick.
-set(PEAL_TESTS_ALONE
+set(alone
   cli/doctor_report_test.cc
   cli/model_test.cc
   load/load_run_test.cc
@@ -41,6 +41,8 @@ set(PEAL_TESTS_ALONE
   tests/regress/slow_readers_hold_memory_under_the_budget_test.cc
   tests/regress/something_dies_while_the_loop_still_points_at_it_test.cc
   tests/regress/writes_of_two_coroutines_test.cc)
+list(TRANSFORM alone PREPEND ${PROJECT_SOURCE_DIR}/)
+set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 
 # peal_test_folder(NAME FOLDER [LIBRARIES...]) builds NAME from every *_test.cc under FOLDER.
 function(peal_test_folder name folder)
@@ -61,17 +63,17 @@ function(peal_test_folder name folder)
   if(TARGET peal_test_support)
     target_link_libraries(${name} PRIVATE peal_test_support)
   endif()
-  # Optimising an instrumented test costs three times its compilation and finds nothing more. Coroutines that await
-  # each other without end need their tail calls.
-  if(PEAL_SANITIZE AND NOT name STREQUAL "coro_tests")
-    target_compile_options(${name} PRIVATE -O0)
+  # Optimising a test, or telling a debugger of more than its lines, costs half its compilation and finds nothing more.
+  # Coroutines that await each other without end need their tail calls.
+  if(PEAL_PRECOMPILE)
+    target_compile_options(${name} PRIVATE -g1)
+    if(NOT name STREQUAL "coro_tests")
+      target_compile_options(${name} PRIVATE -O0)
+    endif()
   endif()
   peal_precompile_test(${name})
   if(PEAL_PRECOMPILE)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
-    foreach(test ${PEAL_TESTS_ALONE})
-      set_source_files_properties(${PROJECT_SOURCE_DIR}/${test} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endforeach()
   endif()
   gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS "${folder}")
 endfunction()

@@ -18,6 +18,7 @@ using Unexpected = std::unexpected<std::string>;
 using Outcome = std::expected<void, std::string>;
 
 bool is_visible_ascii(char byte) { return byte > ' ' && byte < '\x7f'; }
+
 // port = *DIGIT (RFC 3986 3.2.3); none after the colon means the scheme's own.
 Outcome parse_port(std::string_view text, HttpUrl& url) {
   if (text.empty()) return {};
