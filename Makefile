@@ -72,11 +72,8 @@ tsan: setup ## the C++ tests that have threads under the thread sanitizer
 .PHONY: fuzz
 fuzz: setup ## feed the protocol parsers broken input, FUZZ_SECONDS (60) each; what is found stays in build/fuzz/found
 	@$(call build,fuzz) --target fuzzers
-	@for program in build/fuzz/bin/*_fuzz; do \
-	    name=$$(basename "$$program" _fuzz); mkdir -p "build/fuzz/found/$$name"; echo "fuzz: $$name"; \
-	    "$$program" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -verbosity=0 \
-	        -artifact_prefix="build/fuzz/found/$$name-" "build/fuzz/found/$$name" "fuzz/corpus/$$name"; \
-	done
+	@ls build/fuzz/bin/*_fuzz | xargs -P $(JOBS) -I PROGRAM scripts/fuzz PROGRAM $(FUZZ_SECONDS)
+	@echo "fuzz: clean"
 
 .PHONY: cover
 cover: setup ## line coverage of the library's tests, as a table and build/cover/report/index.html

@@ -41,15 +41,14 @@ list(APPEND peal_sources ${PROJECT_BINARY_DIR}/inspect/built_in.cc)
 add_library(peal ${peal_sources})
 add_library(peal::peal ALIAS peal)
 target_compile_features(peal PUBLIC cxx_std_23)
-if(PEAL_SANITIZE)  # the dev build shows who forgot an include
-  peal_together(peal)
-endif()
+peal_together(peal)
 target_include_directories(peal PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
-target_link_libraries(peal PUBLIC Threads::Threads fmt::fmt
+set(PEAL_NEEDS PUBLIC Threads::Threads fmt::fmt
   PRIVATE $<BUILD_INTERFACE:peal_flags> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> spdlog::spdlog
   PkgConfig::LIBURING PkgConfig::CARES PkgConfig::ZSTD ZLIB::ZLIB
   backtrace)
+target_link_libraries(peal ${PEAL_NEEDS})
 
 # liburing maps and unmaps a ring by bare system calls, which the thread sanitizer does not see: a ring that one thread
 # has given back and another one gets at the same address looks shared. The kernel itself refuses a ring that two
