@@ -86,7 +86,7 @@ uint32_t Buffer::tail_room() {
   return block->capacity_bytes - part.end;
 }
 
-std::span<std::byte> Buffer::prepare(size_t bytes) {
+std::span<std::byte> Buffer::prepare_more(size_t bytes) {
   PEAL_ASSERT(bytes <= UINT32_MAX, "prepared {} bytes at once", bytes);
   if (uint32_t room = tail_room(); room < bytes || room == 0) {
     // The first block of a chain may be small; one that follows another is large, so that a growing output does not
@@ -96,13 +96,6 @@ std::span<std::byte> Buffer::prepare(size_t bytes) {
   }
   Part& part = last();
   return {part.block->data + part.end, part.block->capacity_bytes - part.end};
-}
-
-void Buffer::commit(size_t bytes) {
-  uint32_t room = tail_room();
-  PEAL_ASSERT(bytes <= room, "committed {} bytes into room for {}", bytes, room);
-  last().end += static_cast<uint32_t>(bytes);
-  if (rest_ != nullptr) rest_->bytes += bytes;
 }
 
 void Buffer::append(std::string_view bytes) {

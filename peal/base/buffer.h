@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include <peal/base/assert.h>
 #include <peal/base/block_pool.h>
 
 namespace peal {
@@ -93,8 +94,19 @@ class Buffer {
   void append(const SharedBytes& shared);
 
   // Room for at least `bytes` (at most 4 GiB) at the end, to be written and then committed. Valid until the next call.
-  std::span<std::byte> prepare(size_t bytes);
-  void commit(size_t bytes);
+  std::span<std::byte> prepare(size_t bytes) {
+    if (first_.block != nullptr || bytes - 1 >= UINT32_MAX) return prepare_more(bytes);
+    first_.block = BlockPool::here().acquire(static_cast<uint32_t>(bytes));
+    return {first_.block->data, first_.block->capacity_bytes};
+  }
+  void commit(size_t bytes) {
+    Part& part = last();
+    const size_t room = part.block == nullptr ? 0 : part.block->capacity_bytes - part.end;
+    PEAL_ASSERT(bytes <= room, "committed {} bytes into room for {}", bytes, room);
+    part.end += static_cast<uint32_t>(bytes);
+    if (rest_ != nullptr) [[unlikely]]
+      rest_->bytes += bytes;
+  }
 
   // Moves a small remainder out of a large block, so that a retained byte does not pin 20 KiB. Cheap when there is
   // nothing to gain.
@@ -134,6 +146,7 @@ class Buffer {
     size_t bytes;
   };
 
+  std::span<std::byte> prepare_more(size_t bytes);
   void push(Part part);
   void pop_first();
   Part& last() { return rest_ == nullptr ? first_ : rest_->tail->part; }

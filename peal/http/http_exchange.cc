@@ -3,6 +3,7 @@
 #include <peal/http/http_exchange.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -26,11 +27,11 @@ constexpr std::string_view kKeepAliveLine = "Connection: keep-alive\r\n";  // HT
 constexpr std::string_view kUpgradeLine = "Connection: Upgrade\r\n";
 // A body up to here is composed in one piece with its head.
 constexpr size_t kLittleBody = 4096;
+constexpr size_t kFirstHeadBytes = 512;
 
 void put_type(HttpResponseWriter& head, std::string_view type) {
   head.lines("Content-Type: ");
-  const bool plain = std::ranges::none_of(type, [](char byte) { return static_cast<unsigned char>(byte) < ' '; });
-  PEAL_ASSERT(plain, "'{}' is no content type", type);
+  detail::assert_content_type(type);
   head.lines(type);
   head.lines("\r\n");
 }
@@ -40,21 +41,20 @@ void put_type(HttpResponseWriter& head, std::string_view type) {
 HttpExchange::HttpExchange(detail::HttpShard& shard) : shard_(&shard), parser_(shard.core().options().limits) {}
 HttpExchange::~HttpExchange() = default;
 
-// For the next request, which may be another connection's.
-void HttpExchange::reset() {
-  session_ = nullptr;
+void HttpExchange::reset_rest() {
   if (!parser_.is_idle()) parser_ = HttpRequestParser(shard_->core().options().limits);
-  field_lines_.clear();
   if (has_extras_) *extras_ = HttpExtras();
-  body_bytes_ = length_ = window_mark_ = drop_mark_ = 0;
-  body_since_ = {};
-  status_ = 0;
-  parameter_count_ = 0;
-  answer_ = Answer::kNone;
-  coding_ = Coding::kLength;
-  taker_ = Taker::kNobody;
-  has_extras_ = knows_length_ = head_read_ = request_read_ = continue_due_ = false;
-  body_paused_ = wants_close_ = keeps_ = paging_ = false;
+}
+
+// The head outlives the input that it was read from.
+void HttpExchange::keep_head() {
+  const std::string_view text = head_.text();
+  if (text.size() > head_room_) [[unlikely]] {
+    head_room_ = std::max(2 * head_room_, std::max<size_t>(text.size(), kFirstHeadBytes));
+    head_text_ = std::make_unique_for_overwrite<char[]>(head_room_);
+  }
+  std::memcpy(head_text_.get(), text.data(), text.size());
+  head_.relocate(head_text_.get());
 }
 
 detail::HttpExtras& HttpExchange::extras() {
@@ -102,7 +102,7 @@ bool HttpExchange::may_answer() const {
 }
 
 // Not when the client was promised an end, and not when more of the body would have to be read than that is worth.
-bool HttpExchange::keeps_connection() const {
+[[gnu::always_inline]] inline bool HttpExchange::keeps_connection() const {
   if (wants_close_ || !head_read_ || !head_.keep_alive() || session_->must_close()) return false;
   if (request_read_) return true;
   if (continue_due_) return false;  // nobody knows whether the body will be sent
@@ -159,8 +159,41 @@ void HttpExchange::put_head(int status, std::string_view content_type, std::opti
   length_ = length.value_or(0);
 }
 
+// What most answers are: 200, a length, nothing else to be said.
+[[gnu::always_inline]] inline void HttpExchange::put_plain(std::string_view content_type, std::string_view body) {
+  PEAL_ASSERT(!begun(), "exchange {} is answered where it cannot be", serial_);
+  status_ = 200;
+  keeps_ = true;
+  const std::string_view begin = shard_->ok_head(content_type);
+  Buffer& output = session_->output();
+  const size_t wanted =
+      begin.size() + HttpResponseWriter::kLengthBytes + 2 * HttpResponseWriter::kEndBytes + body.size();
+  HttpResponseWriter head(
+      output.prepare(shard_->expects_more ? std::max<size_t>(wanted, kSmallBlockBytes + 1) : wanted));
+  head.lines(begin);
+  head.number(body.size());
+  head.lines("\r\n\r\n");
+  if (head_.method() == HttpMethod::kHead) {
+    coding_ = Coding::kNoBody;
+  } else {
+    head.lines(body);
+    body_bytes_ = body.size();
+  }
+  output.commit(head.size());
+}
+
+// Whether put_plain() says all there is to say of an answer with this status and so long a body.
+[[gnu::always_inline]] inline bool HttpExchange::is_plain(int status, size_t body_bytes) const {
+  return status == 200 && body_bytes <= kLittleBody && field_lines_.empty() && head_.minor_version() >= 1 &&
+         !shard_->core().options().says_keep_alive && keeps_connection();
+}
+
 void HttpExchange::respond(int status, std::string_view content_type, std::string_view body) {
   if (!may_answer()) return;
+  if (is_plain(status, body.size())) [[likely]] {
+    put_plain(content_type, body);
+    return finish();
+  }
   const bool little = body.size() <= kLittleBody;
   put_head(status, content_type, body.size(), little ? body : std::string_view());
   if (!little && coding_ != Coding::kNoBody) {
@@ -278,7 +311,7 @@ void HttpExchange::finish() {
   if (shard_->core().options().access_log) [[unlikely]]
     shard_->log(*this, session_->connection());
   session_->put_done();
-  session_->settle();
+  if (calls_ == 0) session_->settle();
 }
 
 void HttpExchange::on_writable(HttpCallback on_writable) {

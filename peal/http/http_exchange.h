@@ -154,7 +154,24 @@ class HttpExchange final {
     std::string_view value;
   };
 
-  void reset();
+  // For the next request, which may be another connection's.
+  void reset() {
+    if (!parser_.is_idle() || has_extras_) [[unlikely]]
+      reset_rest();
+    session_ = nullptr;
+    field_lines_.clear();
+    body_bytes_ = length_ = window_mark_ = drop_mark_ = 0;
+    body_since_ = {};
+    status_ = 0;
+    parameter_count_ = 0;
+    answer_ = Answer::kNone;
+    coding_ = Coding::kLength;
+    taker_ = Taker::kNobody;
+    has_extras_ = knows_length_ = head_read_ = request_read_ = continue_due_ = false;
+    body_paused_ = wants_close_ = keeps_ = paging_ = false;
+  }
+  void reset_rest();
+  void keep_head();
   detail::HttpExtras& extras();
   // The body of the request.
   void take_body(Taker taker);
@@ -168,6 +185,8 @@ class HttpExchange final {
   // The answer.
   bool may_answer() const;
   void put_head(int status, std::string_view content_type, std::optional<uint64_t> length, std::string_view body);
+  void put_plain(std::string_view content_type, std::string_view body);
+  bool is_plain(int status, size_t body_bytes) const;
   bool keeps_connection() const;
   bool put_chunk_size(uint64_t bytes);
   bool written();
@@ -178,9 +197,10 @@ class HttpExchange final {
   detail::HttpSession* session_ = nullptr;  // null: abandoned, or complete
   HttpRequestHead head_;
   HttpRequestParser parser_;
-  std::string head_text_;     // what the head's views point into
-  std::string path_storage_;  // the path, where it is not as it was sent
-  std::string field_lines_;   // of set_field()
+  std::unique_ptr<char[]> head_text_;  // what the head's views point into
+  size_t head_room_ = 0;               // bytes of it
+  std::string path_storage_;           // the path, where it is not as it was sent
+  std::string field_lines_;            // of set_field()
   std::array<Parameter, kMostParameters> parameters_;
   std::unique_ptr<detail::HttpExtras> extras_;  // what only some exchanges need; kept for the next
   uint64_t serial_ = 0;                         // tells handles which exchange they mean

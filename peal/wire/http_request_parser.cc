@@ -21,17 +21,8 @@ HttpRequestParser::HttpRequestParser(const HttpLimits& limits)
               limits.head_bytes, limits.fields);
 }
 
-HttpRequestStep HttpRequestParser::next(std::string_view input, HttpRequestHead& head) {
-  switch (state_) {
-    case State::kStart:
-    case State::kFields: return take_head(input, head);
-    case State::kEndDue: state_ = State::kStart; return {.event = HttpRequestEvent::kEnd};
-    case State::kBroken: return {.event = HttpRequestEvent::kFailed};
-    default: return take_body(input);
-  }
-}
-
-HttpRequestStep HttpRequestParser::take_head(std::string_view input, HttpRequestHead& head) {
+[[gnu::always_inline]] inline HttpRequestStep HttpRequestParser::take_head(std::string_view input,
+                                                                           HttpRequestHead& head) {
   size_t skipped = 0;
   if (state_ == State::kStart) {
     if (input.empty()) return {};
@@ -64,6 +55,16 @@ HttpRequestStep HttpRequestParser::take_head(std::string_view input, HttpRequest
   is_chunked_ = head.chunked();
   state_ = head.has_body() ? State::kBodyDue : State::kEndDue;
   return {.event = HttpRequestEvent::kHead, .consumed = skipped + head_bytes};
+}
+
+HttpRequestStep HttpRequestParser::next(std::string_view input, HttpRequestHead& head) {
+  switch (state_) {
+    case State::kStart:
+    case State::kFields: return take_head(input, head);
+    case State::kEndDue: state_ = State::kStart; return {.event = HttpRequestEvent::kEnd};
+    case State::kBroken: return {.event = HttpRequestEvent::kFailed};
+    default: return take_body(input);
+  }
 }
 
 // How much of `input` is empty lines; a CR at its end is left for when its LF has come.

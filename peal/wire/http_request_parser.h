@@ -21,6 +21,7 @@
 #include <memory>
 #include <string_view>
 
+#include <peal/base/assert.h>
 #include <peal/wire/http_chunked_decoder.h>
 #include <peal/wire/http_limits.h>
 #include <peal/wire/http_parse_error.h>
@@ -50,6 +51,12 @@ class HttpRequestParser {
   // Reads on in `input`, whose first byte is the first not yet consumed. `head` is filled while a head is read and must
   // be the same object from its first byte to kHead; from kHead on the parser does not touch it.
   HttpRequestStep next(std::string_view input, HttpRequestHead& head);
+
+  // Instead of next({}), after the kHead of a request without a body: its kEnd.
+  void take_end() {
+    PEAL_ASSERT(state_ == State::kEndDue, "the end of a request is due, not state {}", static_cast<int>(state_));
+    state_ = State::kStart;
+  }
 
   // The limit of this request's body, in place of HttpLimits::body_bytes: to be set between kHead and what follows. A
   // Content-Length beyond it fails in the next call, before any of the body is taken.

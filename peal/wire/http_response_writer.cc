@@ -2,6 +2,7 @@
 #include <peal/wire/http_response_writer.h>
 
 #include <charconv>
+#include <system_error>
 
 #include <peal/wire/http_status.h>
 
@@ -36,11 +37,15 @@ bool HttpResponseWriter::field(std::string_view name, std::string_view value) {
 }
 
 void HttpResponseWriter::content_length(uint64_t bytes) {
-  char digits[20];
-  const char* end = std::to_chars(digits, digits + sizeof(digits), bytes).ptr;
   put("Content-Length: ");
-  put({digits, end});
+  number(bytes);
   put("\r\n");
+}
+
+void HttpResponseWriter::number(uint64_t value) {
+  const std::to_chars_result done = std::to_chars(at_, end_, value);
+  PEAL_ASSERT(done.ec == std::errc(), "no room for {} in a head", value);
+  at_ = done.ptr;
 }
 
 }  // namespace peal

@@ -29,7 +29,8 @@ class HttpResponseWriter {
  public:
   // What each line takes at most; the end of the head is an empty line.
   static constexpr size_t kStatusBytes = 64;
-  static constexpr size_t kContentLengthBytes = 16 + 20 + 2;
+  static constexpr size_t kLengthBytes = 20;
+  static constexpr size_t kContentLengthBytes = 16 + kLengthBytes + 2;
   static constexpr size_t kChunkedBytes = 28;
   static constexpr size_t kEndBytes = 2;
   static constexpr size_t field_bytes(std::string_view name, std::string_view value) {
@@ -46,8 +47,10 @@ class HttpResponseWriter {
   // their own: two lengths in one head would be two messages to somebody.
   [[nodiscard]] bool field(std::string_view name, std::string_view value);
   // Lines that are known to be right, each with its CR LF: composed before, or constants. Copied as they are.
-  void lines(std::string_view lines) { put(lines); }
+  [[gnu::always_inline]] void lines(std::string_view lines) { put(lines); }
   void content_length(uint64_t bytes);
+  // Of a line that lines() has begun. At most kLengthBytes.
+  void number(uint64_t value);
   void chunked() { put("Transfer-Encoding: chunked\r\n"); }
   // The empty line; returns how many bytes the head has in all.
   size_t end() {
@@ -57,7 +60,7 @@ class HttpResponseWriter {
   size_t size() const { return static_cast<size_t>(at_ - begin_); }
 
  private:
-  void put(std::string_view text) {
+  [[gnu::always_inline]] void put(std::string_view text) {
     PEAL_ASSERT(text.size() <= static_cast<size_t>(end_ - at_), "{} more bytes of a head where {} have room",
                 text.size(), end_ - at_);
     std::memcpy(at_, text.data(), text.size());

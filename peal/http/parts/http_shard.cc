@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/parts/http_shard.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <ctime>
@@ -29,6 +30,11 @@ int64_t wall_time() { return std::chrono::nanoseconds(std::chrono::system_clock:
 
 }  // namespace
 
+void assert_content_type(std::string_view type) {
+  const bool plain = std::ranges::none_of(type, [](char byte) { return static_cast<unsigned char>(byte) < ' '; });
+  PEAL_ASSERT(plain, "'{}' is no content type", type);
+}
+
 HttpShard::HttpShard(HttpCore& core, Loop& loop)
     : core_(core), loop_(&loop), mailbox_(loop.mailbox()), deadlines_(waiting_times(core.options())) {}
 
@@ -54,7 +60,7 @@ HttpExchange& HttpShard::acquire(HttpSession& session) {
 }
 
 void HttpShard::release(HttpExchange& exchange) {
-  if (!core_.options().pooled || exchanges_.size() >= kMostFree || exchange.head_text_.capacity() > kMostKeptBytes ||
+  if (!core_.options().pooled || exchanges_.size() >= kMostFree || exchange.head_room_ > kMostKeptBytes ||
       exchange.field_lines_.capacity() > kMostKeptBytes) [[unlikely]] {
     delete &exchange;
     return;
@@ -99,6 +105,16 @@ void HttpShard::make_date() {
   log_date_.clear();
   log_date_.append(date.substr(5, 2)).append("/").append(date.substr(8, 3)).append("/").append(date.substr(12, 4));
   log_date_.append(":").append(date.substr(17, 8)).append(" +0000");
+}
+
+void HttpShard::make_ok_head(std::string_view content_type) {
+  ok_head_.assign(ok_lines());
+  if (!content_type.empty()) {
+    assert_content_type(content_type);
+    ok_head_.append("Content-Type: ").append(content_type).append("\r\n");
+  }
+  ok_head_.append("Content-Length: ");
+  ok_type_ = content_type;
 }
 
 void HttpShard::wait(HttpSession& session, HttpWait what) {

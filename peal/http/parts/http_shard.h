@@ -23,6 +23,9 @@ namespace peal::detail {
 class HttpCore;
 class HttpSession;
 
+// A content type is a literal or well known: one with a control in it is a bug, and stops the process.
+void assert_content_type(std::string_view type);
+
 class HttpShard {
  public:
   HttpShard(HttpCore& core, Loop& loop);
@@ -49,6 +52,13 @@ class HttpShard {
     return ok_lines_;
   }
   std::string_view common_lines() { return ok_lines().substr(status_bytes_); }
+  // The same with Content-Type, unless that is empty, and with Content-Length up to its value. Composed once for
+  // answers in a row that are of one type.
+  std::string_view ok_head(std::string_view content_type) {
+    if (loop_->now() >= date_until_ || content_type != ok_type_) [[unlikely]]
+      make_ok_head(content_type);
+    return ok_head_;
+  }
 
   // The session waits for `what` from now on.
   void wait(HttpSession& session, HttpWait what);
@@ -74,6 +84,7 @@ class HttpShard {
 
  private:
   void make_date();
+  void make_ok_head(std::string_view content_type);
   void arm(TimePoint due);
   void look();
   void flush_log();
@@ -90,6 +101,8 @@ class HttpShard {
   TimePoint date_until_{};
   std::string ok_lines_;
   size_t status_bytes_ = 0;  // of its status line
+  std::string ok_head_;
+  std::string ok_type_;   // the content type in it
   std::string log_date_;  // as the access log has it; of the same second
   Buffer batch_;
   Buffer loose_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <peal/base/assert.h>
+#include <peal/wire/http_path.h>
 
 namespace peal::detail {
 
@@ -14,6 +15,11 @@ void RouteTree::add(std::string_view method, std::string_view pattern, HttpHandl
   for (const Route& other : node.routes) {
     PEAL_ASSERT(other.method != method, "the pattern {} has two handlers for {}", pattern,
                 method.empty() ? "any method" : method);
+  }
+  std::string storage;
+  if (names.empty() && node.pattern.empty() && normalize_http_path(pattern, storage) == pattern) {
+    node.pattern = pattern;
+    literals_.emplace(node.pattern, &node);
   }
   node.routes.push_back({std::string(method), http_method(method), std::move(handler), options, std::move(names)});
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,8 +20,8 @@ class RouteTree {
  public:
   // One handler for one pattern.
   struct Route {
-    std::string method;    // empty: any
-    HttpMethod known;      // which it is; kOther also for those that have no name here, and for any
+    std::string method;  // empty: any
+    HttpMethod known;    // which it is; kOther also for those that have no name here, and for any
     HttpHandler handler;
     RouteOptions options;
     std::vector<std::string> names;  // of its parameters, from the left
@@ -32,6 +33,15 @@ class RouteTree {
   };
 
   void add(std::string_view method, std::string_view pattern, HttpHandler handler, const RouteOptions& options);
+  // The route of a pattern without parameters for a path as it was sent, or null: then match() tells more. Nothing
+  // outranks such a pattern, and a path that is one has nothing that normalizing would change.
+  Route* literal(const HttpRequestHead& head) {
+    const auto found = literals_.find(head.path());
+    if (found == literals_.end()) return nullptr;
+    Route& first = found->second->routes.front();
+    if (first.known == head.method() && first.known != HttpMethod::kOther) return &first;
+    return find(*found->second, head);
+  }
   // Fills the parameters of `exchange`, whose path has been normalized to `path`, a view that outlives them.
   Match match(HttpExchange& exchange, std::string_view path);
 
@@ -43,6 +53,7 @@ class RouteTree {
     std::unique_ptr<Node> parameter;
     std::unique_ptr<Node> rest;  // has routes only
     std::vector<Route> routes;
+    std::string pattern;  // where it has no parameter
   };
   struct Search {
     HttpExchange& exchange;            // its parameters' values are filled on the way
@@ -58,6 +69,7 @@ class RouteTree {
   Node& place(std::string_view pattern, std::vector<std::string>& names);
 
   Node root_;
+  std::unordered_map<std::string_view, Node*> literals_;  // whole paths, which the nodes hold
 };
 
 }  // namespace peal::detail

@@ -24,18 +24,81 @@ void HttpSession::operator delete(HttpSession* session, std::destroying_delete_t
   session->shard_->give_back(session);
 }
 
-void HttpSession::received(Buffer& input) {
-  if (takeover_) return takeover_->on_data(*connection_, input);
-  shard_->begin_batch(*this);
-  while (is_open() && step(input)) {
+// A request, from the handler it is for up to what comes in: each is called once, by the next.
+[[gnu::always_inline]] inline void HttpSession::answer(HttpExchange& exchange, RouteTree::Route& route) {
+  if (!exchange.request_read_) {
+    const uint64_t own = route.options.body_limit_bytes;
+    const uint64_t limit = own != 0 ? own : shard_->core().options().limits.body_bytes;
+    exchange.parser_.set_body_limit(limit);
+    if (exchange.head_.content_length().value_or(0) > limit) {
+      ++shard_->stats().too_large;
+      return exchange.respond_error(413);
+    }
   }
-  send(output());
-  shard_->end_batch();
-  if (takeover_) {
-    if (!input.empty() && connection_->is_open()) takeover_->on_data(*connection_, input);
-    return;
+  route.handler(exchange);
+}
+
+[[gnu::always_inline]] inline void HttpSession::dispatch(HttpExchange& exchange) {
+  const HttpRequestHead& head = exchange.head_;
+  if (RouteTree::Route* route = shard_->core().routes().literal(head)) return answer(exchange, *route);
+  const bool options = head.method() == HttpMethod::kOptions;
+  std::string_view path = head.path();
+  if (options && path == "*") {
+    exchange.set_field("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    return exchange.respond(204);
   }
-  follow();
+  if (path.empty()) path = "/";
+  const auto normalized = normalize_http_path(path, exchange.path_storage_);
+  if (!normalized) {
+    ++shard_->stats().malformed;
+    return exchange.respond_error(400);
+  }
+  const RouteTree::Match match = shard_->core().routes().match(exchange, *normalized);
+  if (match.route != nullptr) return answer(exchange, *match.route);
+  if (match.known_path) exchange.set_field("Allow", match.allow);
+  if (match.known_path && options) return exchange.respond(204);
+  ++shard_->stats().unrouted;
+  exchange.respond_error(match.known_path ? 405 : 404);
+}
+
+[[gnu::always_inline]] inline void HttpSession::start(HttpExchange& exchange) {
+  ++shard_->stats().requests;
+  ++requests_;
+  exchange.head_read_ = true;
+  if (exchange.head_.has_body()) {
+    exchange.continue_due_ = exchange.head_.expects_continue();
+  } else {
+    exchange.parser_.take_end();
+    exchange.request_read_ = true;
+  }
+  call(exchange, [&] { dispatch(exchange); });
+  settle();
+}
+
+[[gnu::always_inline]] inline bool HttpSession::take_head(HttpExchange& exchange, Buffer& input) {
+  const std::string_view bytes =
+      input.is_contiguous() ? input.front() : input.view(std::min<size_t>(input.size(), kMostHttpHeadBytes));
+  const HttpRequestStep step = exchange.parser_.next(bytes, exchange.head_);
+  if (step.event == HttpRequestEvent::kHead) [[likely]] {
+    exchange.keep_head();
+    input.consume(step.consumed);
+    shard_->expects_more = !input.empty();
+    start(exchange);
+    return true;
+  }
+  if (step.event == HttpRequestEvent::kFailed) {
+    ++shard_->stats().requests;
+    refuse(exchange, http_status(exchange.parser_.error()));
+    input.clear();
+    return false;
+  }
+  input.consume(step.consumed);
+  if (exchange.parser_.is_idle()) {
+    release_exchange();
+  } else if (wait != HttpWait::kHead) {
+    shard_->wait(*this, HttpWait::kHead);
+  }
+  return false;
 }
 
 // One thing that the input has; false when there is no more to be had from it now.
@@ -60,80 +123,18 @@ bool HttpSession::step(Buffer& input) {
   return !input.empty() && hold();
 }
 
-bool HttpSession::take_head(HttpExchange& exchange, Buffer& input) {
-  const std::string_view bytes =
-      input.is_contiguous() ? input.front() : input.view(std::min<size_t>(input.size(), kMostHttpHeadBytes));
-  const HttpRequestStep step = exchange.parser_.next(bytes, exchange.head_);
-  if (step.event == HttpRequestEvent::kHead) [[likely]] {
-    exchange.head_text_.assign(exchange.head_.text());
-    exchange.head_.relocate(exchange.head_text_.data());
-    input.consume(step.consumed);
-    shard_->expects_more = !input.empty();
-    start(exchange);
-    return true;
+void HttpSession::received(Buffer& input) {
+  if (takeover_) return takeover_->on_data(*connection_, input);
+  shard_->begin_batch(*this);
+  while (is_open() && step(input) && (!input.empty() || exchange_ != nullptr)) {
   }
-  if (step.event == HttpRequestEvent::kFailed) {
-    ++shard_->stats().requests;
-    refuse(exchange, http_status(exchange.parser_.error()));
-    input.clear();
-    return false;
+  send(output());
+  shard_->end_batch();
+  if (takeover_) {
+    if (!input.empty() && connection_->is_open()) takeover_->on_data(*connection_, input);
+    return;
   }
-  input.consume(step.consumed);
-  if (exchange.parser_.is_idle()) {
-    release_exchange();
-  } else if (wait != HttpWait::kHead) {
-    shard_->wait(*this, HttpWait::kHead);
-  }
-  return false;
-}
-
-void HttpSession::start(HttpExchange& exchange) {
-  ++shard_->stats().requests;
-  ++requests_;
-  exchange.head_read_ = true;
-  if (exchange.head_.has_body()) {
-    exchange.continue_due_ = exchange.head_.expects_continue();
-  } else {
-    const HttpRequestStep end = exchange.parser_.next({}, exchange.head_);
-    PEAL_ASSERT(end.event == HttpRequestEvent::kEnd, "a request without a body goes on with event {}",
-                static_cast<int>(end.event));
-    exchange.request_read_ = true;
-  }
-  call(exchange, [&] { dispatch(exchange); });
-  settle();
-}
-
-void HttpSession::dispatch(HttpExchange& exchange) {
-  const HttpRequestHead& head = exchange.head_;
-  const bool options = head.method() == HttpMethod::kOptions;
-  std::string_view path = head.path();
-  if (options && path == "*") {
-    exchange.set_field("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-    return exchange.respond(204);
-  }
-  if (path.empty()) path = "/";
-  const auto normalized = normalize_http_path(path, exchange.path_storage_);
-  if (!normalized) {
-    ++shard_->stats().malformed;
-    return exchange.respond_error(400);
-  }
-  const RouteTree::Match match = shard_->core().routes().match(exchange, *normalized);
-  if (match.route != nullptr) {
-    if (!exchange.request_read_) {
-      const uint64_t own = match.route->options.body_limit_bytes;
-      const uint64_t limit = own != 0 ? own : shard_->core().options().limits.body_bytes;
-      exchange.parser_.set_body_limit(limit);
-      if (head.content_length().value_or(0) > limit) {
-        ++shard_->stats().too_large;
-        return exchange.respond_error(413);
-      }
-    }
-    return match.route->handler(exchange);
-  }
-  if (match.known_path) exchange.set_field("Allow", match.allow);
-  if (match.known_path && options) return exchange.respond(204);
-  ++shard_->stats().unrouted;
-  exchange.respond_error(match.known_path ? 405 : 404);
+  follow();
 }
 
 // Nothing the client sends is to be understood from here on.
@@ -261,8 +262,10 @@ bool HttpSession::put_done() {
 }
 
 bool HttpSession::send(Buffer& bytes) {
-  if (bytes.holds_blocks() && !connection_->send(std::move(bytes))) above_ = true;
-  bytes.clear();
+  if (!bytes.holds_blocks()) return !above_;
+  if (!connection_->send(std::move(bytes))) above_ = true;
+  if (bytes.holds_blocks()) [[unlikely]]
+    bytes.clear();
   return !above_;
 }
 

@@ -19,6 +19,7 @@
 #include <peal/http/http_takeover.h>
 #include <peal/http/parts/http_shard.h>
 #include <peal/http/parts/http_waits.h>
+#include <peal/http/parts/route_tree.h>
 #include <peal/net/connection.h>
 
 namespace peal::detail {
@@ -78,6 +79,7 @@ class HttpSession final : public HttpWaiter {
   bool take_body(HttpExchange& exchange, Buffer& input);
   void start(HttpExchange& exchange);
   void dispatch(HttpExchange& exchange);
+  void answer(HttpExchange& exchange, RouteTree::Route& route);
   void refuse(HttpExchange& exchange, int status);
   bool hold();
   void unhold();

@@ -141,7 +141,7 @@ bool HttpHeadReader::take_other_target(std::string_view target) {
   return true;
 }
 
-inline bool HttpHeadReader::take_version(const char* at) {
+[[gnu::always_inline]] inline bool HttpHeadReader::take_version(const char* at) {
   const char* line_end = at + kVersionBytes;
   if (end_ - at < static_cast<ptrdiff_t>(kVersionBytes) + 2 || !begins_with<uint64_t>(at, " HTTP/1.") ||
       !is_digit(at[8]) || !is_end_of_line(line_end, end_)) {
@@ -160,7 +160,7 @@ inline bool HttpHeadReader::take_version(const char* at) {
 
 // Whether the fields are, byte for byte, those of the head before, so that said_ and their parts are right as they are.
 // Only of HTTP/1.1, since 1.0 has other rules, and within limits that may have changed.
-inline bool HttpHeadReader::is_repeated() {
+[[gnu::always_inline]] inline bool HttpHeadReader::is_repeated() {
   const std::string& last = head_.last_fields_;
   return !last.empty() && static_cast<size_t>(end_ - line_) >= last.size() &&
          std::memcmp(line_, last.data(), last.size()) == 0 && request_.minor_version == 1 &&
