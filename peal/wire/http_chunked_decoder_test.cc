@@ -9,7 +9,7 @@
 namespace peal {
 namespace {
 
-struct Decoded {
+struct Dechunked {
   std::string body;
   size_t pieces = 0;
   size_t used = 0;
@@ -17,9 +17,9 @@ struct Decoded {
   HttpParseError error = HttpParseError::kNone;
 };
 
-Decoded decode(HttpChunkedDecoder& decoder, std::string_view input, size_t piece_bytes) {
+Dechunked decode(HttpChunkedDecoder& decoder, std::string_view input, size_t piece_bytes) {
   test::GuardedBytes guarded(input.size() + 1);
-  Decoded out;
+  Dechunked out;
   decoder.begin();
   while (out.used < input.size() && !decoder.done() && decoder.error() == HttpParseError::kNone) {
     const std::string_view bytes = guarded.hold(input.substr(out.used, piece_bytes));
@@ -37,7 +37,7 @@ TEST(HttpChunkedDecoder, pieces_of_any_size) {
   constexpr std::string_view kInput = "5\r\nhello\r\n7;x=y\r\n, world\r\n0\r\nTrailer-One: 1\r\nTwo: 2\r\n\r\n";
   HttpChunkedDecoder decoder;
   for (size_t bytes = 1; bytes <= kInput.size() + 4; ++bytes) {
-    const Decoded out = decode(decoder, std::string(kInput) + "rest", bytes);
+    const Dechunked out = decode(decoder, std::string(kInput) + "rest", bytes);
     EXPECT_EQ(out.body, "hello, world") << bytes;
     EXPECT_TRUE(out.done);
     EXPECT_EQ(out.used, kInput.size()) << "what follows belongs to the next message";

@@ -48,7 +48,7 @@ Case cut_short(std::string_view situation, std::string input, std::string body =
 }
 
 const std::string kOk = "HTTP/1.1 200 OK\r\n";
-const std::string kChunked = kOk + "Transfer-Encoding: chunked\r\n\r\n";
+const std::string kChunkedAnswer = kOk + "Transfer-Encoding: chunked\r\n\r\n";
 using std::string_literals::operator""s;
 using std::string_view_literals::operator""sv;
 
@@ -65,7 +65,7 @@ std::vector<Case> framings() {
       good("not even the space before it", "HTTP/1.1 204\r\n\r\n", 204, {}, ""),
       with_rest(good("not modified", "HTTP/1.1 304 N\r\nContent-Length: 9\r\n\r\n", 304, 9, ""), "HTTP/1.1 "),
       with_rest(of_head(good("of HEAD", kOk + "Content-Length: 9\r\n\r\n", 200, 9, "")), "HTTP/1.1 "),
-      as_chunked(of_head(good("of HEAD, chunked", kChunked, 200, {}, ""))),
+      as_chunked(of_head(good("of HEAD, chunked", kChunkedAnswer, 200, {}, ""))),
       good("interim first",
            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: x\r\nContent-Length: 7\r\n\r\n" + kOk +
                "Content-Length: 1\r\n\r\nx",
@@ -74,9 +74,10 @@ std::vector<Case> framings() {
       at_close(good("until the close", kOk + "\r\nall of it", 200, {}, "all of it")),
       at_close(good("until the close, nothing", kOk + "A:\r\n\r\n", 200, {}, "")),
       at_close(good("coded until the close", kOk + "Transfer-Encoding: chunked, gzip\r\n\r\nzz", 200, {}, "zz")),
-      as_chunked(good("chunks", kChunked + "5\r\nhello\r\n00A\r\n, the rest\r\n0\r\n\r\n", 200, {}, "hello, the rest")),
+      as_chunked(
+          good("chunks", kChunkedAnswer + "5\r\nhello\r\n00A\r\n, the rest\r\n0\r\n\r\n", 200, {}, "hello, the rest")),
       as_chunked(good("chunk extensions and trailers",
-                      kChunked + "5 ;a=\"b;c\"\t;d\r\nhello\r\n0;last\r\nA: b\r\nDigest-256:\t1\r\n\r\n", 200, {},
+                      kChunkedAnswer + "5 ;a=\"b;c\"\t;d\r\nhello\r\n0;last\r\nA: b\r\nDigest-256:\t1\r\n\r\n", 200, {},
                       "hello")),
       as_chunked(with_rest(
           good("chunked by another name",
@@ -111,7 +112,8 @@ std::vector<Case> faults() {
         "Nul: a\0b"s, "Nul\0: ab"s, "Bell: \a"s, "(x): y"s, "N\xc3\xa4me: x"s, "VT: \v"s, "Return: a\r"s}) {
     cases.push_back(
         bad("header", kOk + "A: b\r\n" + line + "\r\nServer: x, and enough of it\r\n\r\n", Error::kBadHeader));
-    cases.push_back(bad("trailer", kChunked + "1\r\nx\r\n0\r\nA: b\r\n" + line + "\r\n\r\n", Error::kBadHeader, "x"));
+    cases.push_back(
+        bad("trailer", kChunkedAnswer + "1\r\nx\r\n0\r\nA: b\r\n" + line + "\r\n\r\n", Error::kBadHeader, "x"));
   }
   for (const char* value : {"", "-1", "+1", "0x5", "5 5", "5;", "1.0", "a", "1, 2", ",", "18446744073709551616",
                             "99999999999999999999999"}) {
@@ -123,29 +125,30 @@ std::vector<Case> faults() {
   }
   for (const char* chunk : {"\r\n", " 5\r\nhello", "g\r\n", "-5\r\nhello", "0x5\r\nhello", "5 \r\nhello", "5\rhello",
                             "10000000000000000\r\n", "5;\a\r\nhello", ";a\r\n", "5 x\r\nhello", "5\r\r\n"}) {
-    cases.push_back(bad("chunk", kChunked + chunk, Error::kBadChunk));
+    cases.push_back(bad("chunk", kChunkedAnswer + chunk, Error::kBadChunk));
   }
   const std::vector<Case> more = {
       bad("two lengths", kOk + "Content-Length: 1\r\nContent-Length: 2\r\n\r\n", Error::kBadContentLength),
       bad("coding in 1.0", "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", Error::kBadTransferEncoding),
-      bad("more data than the chunk has", kChunked + "5\r\nhello!\r\n", Error::kBadChunk, "hello"),
-      bad("no LF behind a chunk", kChunked + "5\r\nhello\r\r\n", Error::kBadChunk, "hello"),
+      bad("more data than the chunk has", kChunkedAnswer + "5\r\nhello!\r\n", Error::kBadChunk, "hello"),
+      bad("no LF behind a chunk", kChunkedAnswer + "5\r\nhello\r\r\n", Error::kBadChunk, "hello"),
       bad("LF alone: status line", "HTTP/1.1 200 OK\nServer: x, and enough of it\r\n\r\n", Error::kBadLineEnd),
       bad("LF alone: header", kOk + "Server: x, and enough of it\nA: b\r\n\r\n", Error::kBadLineEnd),
       bad("LF alone: end of head", kOk + "Server: x\r\n\nand some body that is long enough", Error::kBadLineEnd),
-      bad("LF alone: chunk size", kChunked + "5\nhello\r\n", Error::kBadLineEnd),
-      bad("LF alone: extension", kChunked + "5;a\nhello\r\n", Error::kBadLineEnd),
-      bad("LF alone: chunk data", kChunked + "5\r\nhello\n", Error::kBadLineEnd, "hello"),
-      bad("LF alone: trailer", kChunked + "0\r\nA: b\n\r\n", Error::kBadLineEnd),
-      bad("a size line beyond the limit", kChunked + "5;" + std::string(4096, 'x') + "\r\n", Error::kChunkLineTooLong),
+      bad("LF alone: chunk size", kChunkedAnswer + "5\nhello\r\n", Error::kBadLineEnd),
+      bad("LF alone: extension", kChunkedAnswer + "5;a\nhello\r\n", Error::kBadLineEnd),
+      bad("LF alone: chunk data", kChunkedAnswer + "5\r\nhello\n", Error::kBadLineEnd, "hello"),
+      bad("LF alone: trailer", kChunkedAnswer + "0\r\nA: b\n\r\n", Error::kBadLineEnd),
+      bad("a size line beyond the limit", kChunkedAnswer + "5;" + std::string(4096, 'x') + "\r\n",
+          Error::kChunkLineTooLong),
       cut_short("closed at once", ""),
       cut_short("closed in the status line", "HTTP/1.1 200 O"),
       cut_short("closed in the head", kOk + "Content-Length: 0\r\n"),
       cut_short("closed after an interim response", "HTTP/1.1 100 Continue\r\n\r\n"),
       cut_short("closed in the body", kOk + "Content-Length: 5\r\n\r\nhell", "hell"),
-      cut_short("closed in a chunk", kChunked + "5\r\nhell", "hell"),
-      cut_short("closed before the last chunk", kChunked + "5\r\nhello\r\n", "hello"),
-      cut_short("closed in the trailers", kChunked + "0\r\nA: b\r\n"),
+      cut_short("closed in a chunk", kChunkedAnswer + "5\r\nhell", "hell"),
+      cut_short("closed before the last chunk", kChunkedAnswer + "5\r\nhello\r\n", "hello"),
+      cut_short("closed in the trailers", kChunkedAnswer + "0\r\nA: b\r\n"),
   };
   cases.insert(cases.end(), more.begin(), more.end());
   return cases;
@@ -275,7 +278,7 @@ TEST(HttpResponseParser, a_head_just_within_and_just_beyond_the_limit) {
 TEST(HttpResponseParser, trailers_without_end) {
   HttpResponseParser parser({.head_bytes = 1000});
   parser.begin();
-  size_t taken = parser.parse(kChunked + "0\r\n");
+  size_t taken = parser.parse(kChunkedAnswer + "0\r\n");
   for (int times = 0; times < 1000 && parser.error() == Error::kNone; ++times) taken += parser.parse("A: b");
   EXPECT_EQ(parser.error(), Error::kHeadTooLarge);
   EXPECT_LE(taken, 2000U);
