@@ -28,9 +28,7 @@ list(FILTER peal_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
 add_library(peal ${peal_sources})
 add_library(peal::peal ALIAS peal)
 target_compile_features(peal PUBLIC cxx_std_23)
-if(PEAL_SANITIZE)  # the dev build shows who forgot an include
-  peal_together(peal)
-endif()
+peal_together(peal)
 target_include_directories(peal PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
 target_link_libraries(peal PUBLIC Threads::Threads fmt::fmt
