@@ -83,7 +83,8 @@ function(peal_script_test name label)
   add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set(environment PYTHONDONTWRITEBYTECODE=1 PEAL_BUILD_DIR=${PROJECT_BINARY_DIR}
     PEAL_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 LABELS ${label} ENVIRONMENT "${environment}")
+  # They take longest: begun first, none of them is waited for at the end.
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 COST 100 LABELS ${label} ENVIRONMENT "${environment}")
 endfunction()
 
 foreach(floor base wire engine loop net coro)
