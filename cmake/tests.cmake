@@ -64,9 +64,14 @@ function(peal_test_folder name folder)
     target_link_libraries(${name} PRIVATE peal_test_support)
   endif()
   # Optimising a test, or telling a debugger of more than its lines, costs half its compilation and finds nothing more.
-  # Coroutines that await each other without end need their tail calls.
+  # Coroutines that await each other without end need their tail calls; of stack traces libbacktrace finds no lines in
+  # what clang writes with -g1.
   if(PEAL_PRECOMPILE)
-    target_compile_options(${name} PRIVATE -g1)
+    if(name STREQUAL "base_tests")
+      target_compile_options(${name} PRIVATE -g)
+    else()
+      target_compile_options(${name} PRIVATE -g1)
+    endif()
     if(NOT name STREQUAL "coro_tests")
       target_compile_options(${name} PRIVATE -O0)
     endif()
