@@ -185,7 +185,7 @@ void HttpExchange::put_head(int status, std::string_view content_type, std::opti
 // Whether put_plain() says all there is to say of an answer with this status and so long a body.
 [[gnu::always_inline]] inline bool HttpExchange::is_plain(int status, size_t body_bytes) const {
   return status == 200 && body_bytes <= kLittleBody && field_lines_.empty() && head_.minor_version() >= 1 &&
-         !shard_->core().options().says_keep_alive && keeps_connection();
+         keeps_connection();
 }
 
 void HttpExchange::respond(int status, std::string_view content_type, std::string_view body) {

@@ -15,8 +15,8 @@ namespace {
 
 using test::Journal;
 
-constexpr Duration kLong = std::chrono::seconds(10);
-constexpr Duration kSoon = std::chrono::milliseconds(50);
+constexpr Duration kLongDrain = std::chrono::seconds(10);
+constexpr Duration kSoonDrain = std::chrono::milliseconds(50);
 
 class ServerInherited : public test::NetTest {
  protected:
@@ -87,7 +87,7 @@ TEST_P(ServerInherited, clients_stay_until_they_are_done_while_the_successor_tak
   for (RawPeer& peer : waiting) peer.connect(address_);
   Server fresh(loop(), test::echoing());
   ASSERT_TRUE(fresh.listen(copy()));
-  auto report = wait_for_clients(*old, kLong);
+  auto report = wait_for_clients(*old, kLongDrain);
   for (RawPeer& peer : waiting) expect_echo(peer, "waited");
   std::deque<RawPeer> later(5);
   for (RawPeer& peer : later) {
@@ -114,7 +114,7 @@ TEST_P(ServerInherited, clients_whose_protocol_can_tell_them_are_told) {
   RawPeer peer;
   peer.connect(address_);
   expect_echo(peer, "hello");
-  auto report = wait_for_clients(server, kLong);
+  auto report = wait_for_clients(server, kLongDrain);
   ASSERT_TRUE(wait_until([&] {
     if (!peer.pump()) peer.close();
     return ready(report);
@@ -129,7 +129,7 @@ TEST_P(ServerInherited, clients_that_are_waited_for_in_vain_are_cut_off) {
   RawPeer peer;
   peer.connect(address_);
   expect_echo(peer, "hello");
-  auto report = wait_for_clients(server, kSoon);
+  auto report = wait_for_clients(server, kSoonDrain);
   ASSERT_TRUE(wait_until([&] { return ready(report); }));
   EXPECT_EQ(report.get().forced, 1u);
 }
@@ -140,10 +140,10 @@ TEST_P(ServerInherited, who_waits_for_clients_may_still_be_told_to_ask_them) {
   RawPeer peer;
   peer.connect(address_);
   expect_echo(peer, "hello");
-  auto waiting = wait_for_clients(server, kLong);
+  auto waiting = wait_for_clients(server, kLongDrain);
   ask([] {});
   EXPECT_FALSE(ready(waiting));
-  server.drain(kLong, [](const DrainReport&) {});
+  server.drain(kLongDrain, [](const DrainReport&) {});
   ASSERT_TRUE(wait_until([&] {
     if (!peer.pump()) peer.close();
     return ready(waiting);

@@ -40,11 +40,11 @@ def run(*words):
 def test_curl_of_every_kind():
     with serving("--body-limit", "1000") as (host, port):
         url = f"http://{host}:{port}/"
-        assert run("curl", "-sS", url, f"{url}collect?v=1") == "Hello, world!" * 2
-        assert run("curl", "-sS", "--http1.0", url) == "Hello, world!"
+        assert run("curl", "-sS", url, f"{url}collect?v=1") == "Hello, World!" * 2
+        assert run("curl", "-sS", "--http1.0", url) == "Hello, World!"
         assert "Content-Length: 13" in run("curl", "-sSI", url)
         assert "Allow: GET, HEAD, OPTIONS" in run("curl", "-sSi", "-X", "OPTIONS", url)
-        assert run("curl", "-sS", "-d", "x" * 500, f"{url}collect") == "Hello, world!"
+        assert run("curl", "-sS", "-d", "x" * 500, f"{url}collect") == "Hello, World!"
         status = ["-o", "/dev/null", "-w", "%{http_code}"]
         assert run("curl", "-sS", *status, "-H", "Expect: 100-continue", "-d", "x" * 500, f"{url}collect") == "200"
         assert run("curl", "-sS", *status, "-H", "Transfer-Encoding: chunked", "-d", "abc", f"{url}collect") == "200"
@@ -82,7 +82,7 @@ def test_http_client_of_python_keeps_its_connection():
             client.request("POST" if body else "GET", "/collect?v=1", body=body, encode_chunked=bool(body),
                            headers={"Transfer-Encoding": "chunked"} if body and not isinstance(body, bytes) else {})
             answer = client.getresponse()
-            assert (answer.status, answer.read()) == (200, b"Hello, world!")
+            assert (answer.status, answer.read()) == (200, b"Hello, World!")
             assert client.sock.getsockname() == own
         client.close()
 
@@ -120,7 +120,7 @@ def test_nginx_as_a_proxy_in_front(tmp_path):
                         client = http.client.HTTPConnection("127.0.0.1", front, timeout=PATIENCE_SECONDS)
                         client.request("POST" if body else "GET", "/collect", body=body)
                         answer = client.getresponse()
-                        assert (answer.status, answer.read()) == (200, b"Hello, world!")
+                        assert (answer.status, answer.read()) == (200, b"Hello, World!")
                         client.close()
             finally:
                 nginx.terminate()

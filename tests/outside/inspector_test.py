@@ -200,6 +200,7 @@ def test_a_stalled_loop_is_shown_while_it_stalls_and_what_held_it_afterwards():
                 until_true(lambda: shown()["loops"][0]["state"] == "STALLED")
                 assert client.recv(12) == b"HTTP/1.1 200"
             until_true(lambda: shown()["loops"][0]["state"] == "answers")
+            until_true(lambda: shown()["stalls"])
             stall, = shown()["stalls"]
             assert "inspected.cc" in stall["stack"] and stall["lasting_seconds"] > 0.1
         finally:

@@ -15,7 +15,7 @@ from contender_process import OF_PEAL, PATIENCE_S, Server, command
 
 SERVERS = ["http_raw_epoll", "http_raw_uring", "http_nginx", "http_libevent", "http_beast", "http_poco", "http_go",
            "http_hyper", "http_python", *OF_PEAL]
-OWN_ORDER = {"http_go", "http_hyper"}  # as many bytes, in an order that cannot be changed
+OWN_ORDER = {"http_go", "http_hyper", *OF_PEAL}  # as many bytes, in an order of their own
 ONE_METHOD_FOR_ALL = {"http_nginx"}  # its `return` does not look at the method
 BODY = b"Hello, World!"
 DATE = rb"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT"

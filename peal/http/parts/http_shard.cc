@@ -109,6 +109,7 @@ void HttpShard::make_date() {
 
 void HttpShard::make_ok_head(std::string_view content_type) {
   ok_head_.assign(ok_lines());
+  if (core_.options().says_keep_alive) ok_head_.append("Connection: keep-alive\r\n");
   if (!content_type.empty()) {
     assert_content_type(content_type);
     ok_head_.append("Content-Type: ").append(content_type).append("\r\n");
