@@ -78,6 +78,7 @@ std::expected<HttpService, std::string> read_http_service(const HttpWords& words
     service.options.access_log = std::move(*log);
   }
   service.router.get("/collect", hello);
+  service.router.post("/collect", hello);
   if (words.root.empty()) {
     service.router.get("/", hello);
     return service;
