@@ -264,8 +264,7 @@ bool HttpSession::put_done() {
 bool HttpSession::send(Buffer& bytes) {
   if (!bytes.holds_blocks()) return !above_;
   if (!connection_->send(std::move(bytes))) above_ = true;
-  if (bytes.holds_blocks()) [[unlikely]]
-    bytes.clear();
+  bytes.clear();
   return !above_;
 }
 

@@ -45,7 +45,7 @@ struct LoopSnapshot {
   std::string thread;
   pid_t thread_id = 0;
   std::string engine;
-  Duration cpu{};  // of its thread
+  Duration cpu{};            // of its thread
   size_t tasks_waiting = 0;  // of now, also when it did not answer
   size_t timers = 0;
   LoopStats stats;
