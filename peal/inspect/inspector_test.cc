@@ -3,14 +3,19 @@
 // tests/outside/inspector_test.py.
 #include <peal/inspect/inspector.h>
 
+#include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <latch>
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <peal/base/fd.h>
 #include <peal/base/log.h>
 #include <peal/http/http_server.h>
 #include <peal/loop/stall_watchdog.h>
@@ -226,10 +231,15 @@ TEST_F(InspectorTest, stalled_loop_is_shown_with_the_stack_of_what_holds_it) {
   (*watchdog)->look();
   test::ask(thread.loop(), [] {});
   std::latch begun(1);
-  std::atomic<bool> open = false;
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const Fd gate(ends[0]);
+  Fd shut(ends[1]);
   thread.loop().post([&] {
     begun.count_down();
-    while (!open) std::this_thread::sleep_for(std::chrono::milliseconds(1));  // where a signal gets through
+    char byte = 0;  // a system call, so that a signal gets through under every sanitizer
+    while (::read(gate.get(), &byte, 1) < 0 && errno == EINTR) {
+    }
   });
   begun.wait();
   const json all = get_json("/json");
@@ -239,7 +249,7 @@ TEST_F(InspectorTest, stalled_loop_is_shown_with_the_stack_of_what_holds_it) {
   EXPECT_THAT(get("/connection/0.0.0.1"), StartsWith("HTTP/1.1 503 "));
   EXPECT_THAT(get("/", "Accept: text/html\r\n"), HasSubstr("<td>STALLED</td>"));
   while (!found) std::this_thread::yield();
-  open = true;
+  shut.reset();
   const json stalls = get_json("/stalls")["stalls"];
   ASSERT_EQ(stalls.size(), 1u);
   EXPECT_EQ(stalls[0]["what"], "a task");

@@ -58,8 +58,8 @@ std::string state_name(std::string_view letter) {
 }
 
 Duration ticks(uint64_t count) {
-  static const auto kPerSecond = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
-  return Duration(count * (1'000'000'000 / kPerSecond));
+  static const auto per_second = static_cast<uint64_t>(::sysconf(_SC_CLK_TCK));
+  return Duration(count * (1'000'000'000 / per_second));
 }
 
 // Of a line "key:   value kB" in a "status" file.
@@ -71,11 +71,11 @@ uint64_t status_value(std::string_view status, std::string_view key) {
 }
 
 std::chrono::system_clock::time_point boot_time() {
-  static const auto kBoot = [] {
+  static const auto boot = [] {
     const std::string stat = read_small_file("/proc/stat").value_or(std::string());
     return std::chrono::system_clock::time_point(std::chrono::seconds(status_value(stat, "btime")));
   }();
-  return kBoot;
+  return boot;
 }
 
 std::optional<uint32_t> count_fds(const std::string& folder) {

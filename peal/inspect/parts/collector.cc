@@ -115,11 +115,11 @@ void Collector::ask_loop(size_t number) {
     for (const View& view : views) {
       Share share{.server = view.name.server, .stats = view.connections.stats()};
       if (view.http) share.http = view.http();
-      for (ConnectionFacts& facts : view.connections.list(most)) {
-        ConnectionRow row{.name = view.name, .loop = number, .facts = std::move(facts)};
+      for (const ConnectionFacts& facts : view.connections.list(most)) {
+        ConnectionRow row{.name = view.name, .loop = number, .facts = facts};
         row.name.slot = row.facts.slot;
         row.name.generation = row.facts.generation;
-        share.rows.push_back(std::move(row));
+        share.rows.push_back(row);
       }
       answer.shares.push_back(std::move(share));
     }

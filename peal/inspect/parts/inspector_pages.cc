@@ -195,7 +195,7 @@ void InspectorPages::end_connection(HttpExchange& exchange) {
 Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules) {
   auto pages = std::make_shared<InspectorPages>(collector, std::move(rules));
   Router router;
-  const auto look = [&](std::string_view path, auto handler) {
+  const auto look = [&](std::string_view path, const auto& handler) {
     router.get(path, [pages, handler](HttpExchange& exchange) {
       if (pages->admits(exchange, may_look)) handler(exchange);
     });

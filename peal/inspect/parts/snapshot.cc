@@ -17,7 +17,10 @@ std::optional<ConnectionName> ConnectionName::parse(std::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();
   for (size_t i = 0; i < numbers.size(); ++i) {
-    if (i > 0 && (at == end || *at++ != '.')) return std::nullopt;
+    if (i > 0) {
+      if (at == end || *at != '.') return std::nullopt;
+      ++at;
+    }
     const auto [next, error] = std::from_chars(at, end, numbers.at(i));
     if (error != std::errc() || numbers.at(i) > UINT32_MAX) return std::nullopt;
     at = next;
