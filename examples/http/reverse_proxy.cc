@@ -181,13 +181,15 @@ class Proxy {
       return exchange.respond_error(502);
     }
     std::string named;
-    std::optional<uint64_t> length;
+    uint64_t length = 0;
+    bool tells_length = false;
     std::string_view lines = head.field_lines();
     for (HttpField field; next_http_field(lines, field);) {
       if (same_field_name(field.name, "Connection")) named.append(field.value).append(",");
-      if (same_field_name(field.name, "Content-Length"))
+      if (same_field_name(field.name, "Content-Length")) {
         length = std::strtoull(std::string(field.value).c_str(), nullptr, 10);
-      if (same_field_name(field.name, "Transfer-Encoding")) length.reset();
+        tells_length = true;
+      }
     }
     const HopByHop hop_by_hop(std::move(named));
     lines = head.field_lines();
@@ -201,7 +203,7 @@ class Proxy {
       const std::string protocol(head.status() == 101 ? head.find("Upgrade").value_or("unknown") : "");
       return exchange.upgrade(protocol, std::make_unique<Tunnel>(fetch));
     }
-    if (length && !head.find("Transfer-Encoding")) exchange.set_content_length(*length);
+    if (tells_length && !head.find("Transfer-Encoding")) exchange.set_content_length(length);
     exchange.begin(head.status());
   }
 
