@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <map>
 #include <string>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 
@@ -63,8 +64,9 @@ class Notes {
   Map::iterator find(const HttpExchange& exchange) {
     const std::string_view text = exchange.parameter("id");
     uint64_t id = 0;
-    std::from_chars(text.data(), text.data() + text.size(), id);
-    return notes_.find(id);
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, id);
+    return read.ec == std::errc() && read.ptr == end ? notes_.find(id) : notes_.end();
   }
 
   Map notes_;

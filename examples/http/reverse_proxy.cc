@@ -35,8 +35,8 @@ class HopByHop {
     for (std::string_view rest = named_; !rest.empty();) {
       const size_t comma = std::min(rest.find(','), rest.size());
       std::string_view option = rest.substr(0, comma);
-      while (option.starts_with(' ')) option.remove_prefix(1);
-      while (option.ends_with(' ')) option.remove_suffix(1);
+      while (option.starts_with(' ') || option.starts_with('\t')) option.remove_prefix(1);
+      while (option.ends_with(' ') || option.ends_with('\t')) option.remove_suffix(1);
       if (same_field_name(option, name)) return true;
       rest.remove_prefix(std::min(comma + 1, rest.size()));
     }
@@ -200,7 +200,11 @@ class Proxy {
     exchange.set_field("Via", fmt::format("1.{} peal", head.minor_version()));
     if (fetch.tunnel() != nullptr) {
       relay.exchange = nullptr;
-      const std::string protocol(head.status() == 101 ? head.find("Upgrade").value_or("unknown") : "");
+      const std::string protocol(head.status() == 101 ? head.find("Upgrade").value_or("") : "");
+      if (head.status() == 101 && protocol.empty()) {
+        fetch.cancel();
+        return exchange.respond_error(502);
+      }
       return exchange.upgrade(protocol, std::make_unique<Tunnel>(fetch));
     }
     if (tells_length && !head.find("Transfer-Encoding")) exchange.set_content_length(length);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <unordered_map>
 
 #include <examples/shared/service.h>
@@ -55,8 +56,13 @@ class Links {
   Result<std::string> add(const std::string& url) {
     if (const auto known = names_.find(url); known != names_.end()) return known->second;
     const std::string line = url + "\n";
+    const off_t before = ::lseek(file_.get(), 0, SEEK_END);
     const ssize_t written = ::write(file_.get(), line.data(), line.size());
-    if (written != static_cast<ssize_t>(line.size())) return fail(written < 0 ? errno : EIO);
+    if (written != static_cast<ssize_t>(line.size())) {
+      const int why = written < 0 ? errno : ENOSPC;
+      if (::ftruncate(file_.get(), before) != 0) return fail(errno);  // no half of a line
+      return fail(why);
+    }
     return remember(url);
   }
 

@@ -20,6 +20,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/fd.h>
+#include <peal/base/thread.h>
 
 namespace peal {
 namespace {
@@ -53,8 +54,10 @@ class FdSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex
 
  private:
   void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::details::log_msg own = message;
+    own.thread_id = static_cast<size_t>(current_thread_id());  // spdlog keeps the parent's in a process that was forked
     spdlog::memory_buf_t line;
-    formatter_->format(message, line);
+    formatter_->format(own, line);
     const bool written = write_all(file_ ? file_.get() : STDERR_FILENO, {line.data(), line.size()});
     if (!written && file_) throw std::system_error(errno_code(errno));
   }

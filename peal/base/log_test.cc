@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/base/log.h>
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -117,6 +118,18 @@ TEST_F(Log, a_file_holds_each_line_when_the_call_returns) {
   ASSERT_TRUE(set_log_file(path_));
   PEAL_LOG_INFO("second");
   EXPECT_THAT(file_text(), ContainsRegex("first\n.*second\n"));
+}
+
+TEST_F(Log, a_process_that_was_forked_names_its_own_thread) {
+  ASSERT_TRUE(set_log_file(path_));
+  PEAL_LOG_INFO("the parent");
+  const pid_t child = ::fork();
+  if (child == 0) {
+    PEAL_LOG_INFO("the child");
+    ::_exit(0);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  EXPECT_THAT(file_text(), ContainsRegex(fmt::format(" {} .*the child", child)));
 }
 
 TEST_F(Log, a_file_that_cannot_be_opened_is_an_error_and_the_log_stays) {

@@ -25,6 +25,7 @@ namespace {
 constexpr std::string_view kCloseLine = "Connection: close\r\n";
 constexpr std::string_view kKeepAliveLine = "Connection: keep-alive\r\n";  // HTTP/1.0 expects to be told
 constexpr std::string_view kUpgradeLine = "Connection: Upgrade\r\n";
+constexpr std::string_view kUpgradeOrCloseLine = "Connection: Upgrade, close\r\n";
 // A body up to here is composed in one piece with its head.
 constexpr size_t kLittleBody = 4096;
 constexpr size_t kFirstHeadBytes = 512;
@@ -87,6 +88,7 @@ void HttpExchange::set_field(std::string_view name, std::string_view value) {
   for (const std::string_view own : {"Content-Length", "Transfer-Encoding", "Connection", "Date"}) {
     PEAL_ASSERT(!same_field_name(name, own), "the field {} is the server's to set", name);
   }
+  if (same_field_name(name, "Upgrade")) offers_upgrade_ = true;  // which Connection says too (RFC 9110 7.8)
   if (append_http_field(field_lines_, name, value)) return;
   std::string clean(value);
   for (char& byte : clean) {
@@ -97,6 +99,7 @@ void HttpExchange::set_field(std::string_view name, std::string_view value) {
 
 // Whether there is anybody to answer.
 bool HttpExchange::may_answer() const {
+  if (taken_) return false;
   PEAL_ASSERT(answer_ != Answer::kComplete, "exchange {} is answered again", serial_);
   return session_ != nullptr;
 }
@@ -126,7 +129,8 @@ void HttpExchange::put_head(int status, std::string_view content_type, std::opti
   const std::string_view common = ok ? shard_->ok_lines() : shard_->common_lines();
   const size_t room = HttpResponseWriter::kStatusBytes + common.size() + field_lines_.size() +
                       HttpResponseWriter::field_bytes("Content-Type", content_type) +
-                      HttpResponseWriter::kContentLengthBytes + kKeepAliveLine.size() + HttpResponseWriter::kEndBytes;
+                      HttpResponseWriter::kContentLengthBytes + kUpgradeOrCloseLine.size() +
+                      HttpResponseWriter::kEndBytes;
   Buffer& output = session_->output();
   const size_t wanted = room + body.size();
   HttpResponseWriter head(
@@ -143,7 +147,9 @@ void HttpExchange::put_head(int status, std::string_view content_type, std::opti
       head.chunked();
     }
   }
-  if (!keeps_) {
+  if (offers_upgrade_) {
+    head.lines(keeps_ ? kUpgradeLine : kUpgradeOrCloseLine);
+  } else if (!keeps_) {
     head.lines(kCloseLine);
   } else if (head_.minor_version() == 0 || shard_->core().options().says_keep_alive) {
     head.lines(kKeepAliveLine);

@@ -67,8 +67,9 @@ class HttpExchange final {
   Loop& loop() const;
   // The connection ends with this exchange at the earliest, unless it is abandoned: asserts that it is not.
   Connection& connection() const;
-  // The connection is gone: nothing that is done to this exchange has an effect any more.
-  bool abandoned() const { return session_ == nullptr && answer_ != Answer::kComplete; }
+  // The connection is gone, or the server has answered by itself: nothing that is done to this exchange has an effect
+  // any more.
+  bool abandoned() const { return session_ == nullptr && (taken_ || answer_ != Answer::kComplete); }
   HttpExchangeHandle handle();
 
   // ---- The body of the request. Until somebody asks for it, it stays with the client (and 100 (Continue), where that
@@ -128,8 +129,9 @@ class HttpExchange final {
   void upgrade(std::string_view protocol, std::unique_ptr<HttpTakeover> takeover);
   // Ends the connection with a reset, for an answer that cannot be completed.
   void abort();
-  // Called when the connection ends before the answer is complete; the exchange is then abandoned() and ends with the
-  // call.
+  // Called when the connection ends before the answer is complete, or when the server answers by itself, because the
+  // body is malformed, cut short, too slow or too long, or because something threw; the exchange is then abandoned()
+  // and ends with the call.
   void on_abandoned(HttpCallback on_abandoned);
 
   // Runs a coroutine that answers, as a router does with a handler that is one. It is cancelled when the connection is
@@ -168,7 +170,7 @@ class HttpExchange final {
     coding_ = Coding::kLength;
     taker_ = Taker::kNobody;
     has_extras_ = knows_length_ = head_read_ = request_read_ = continue_due_ = false;
-    body_paused_ = wants_close_ = keeps_ = paging_ = false;
+    body_paused_ = wants_close_ = keeps_ = paging_ = taken_ = told_end_ = offers_upgrade_ = false;
   }
   void reset_rest();
   void keep_head();
@@ -223,8 +225,11 @@ class HttpExchange final {
   bool continue_due_ : 1 = false;  // the client waits for 100 (Continue)
   bool body_paused_ : 1 = false;
   bool wants_close_ : 1 = false;
-  bool keeps_ : 1 = false;   // the connection outlives this answer
-  bool paging_ : 1 = false;  // inside respond_error()
+  bool keeps_ : 1 = false;     // the connection outlives this answer
+  bool paging_ : 1 = false;    // inside respond_error()
+  bool taken_ : 1 = false;     // the server has answered in the place of whoever was to
+  bool told_end_ : 1 = false;  // of the body
+  bool offers_upgrade_ : 1 = false;
 };
 
 namespace detail {

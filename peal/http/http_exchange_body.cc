@@ -28,6 +28,7 @@ void HttpExchange::take_body(Taker taker) {
   if (session_ == nullptr || request_read_) return;
   if (continue_due_) {
     continue_due_ = false;
+    if (begun()) return session_->settle();  // the client has its answer, and reads no other
     session_->output().append("HTTP/1.1 100 Continue\r\n\r\n");
     session_->put_done();
   }
@@ -86,7 +87,7 @@ void HttpExchange::body_piece(std::string_view piece) {
       if (piece.size() > extras.whole_limit - extras.whole.size()) {
         ++shard_->stats().too_large;
         close_after();
-        return respond_error(413);
+        return session_->answer_instead(*this, 413);
       }
       extras.whole.append(piece);
       return;
@@ -101,7 +102,8 @@ void HttpExchange::body_piece(std::string_view piece) {
 
 // No more of it will come.
 void HttpExchange::body_ended() {
-  if (complete() || body_paused_) return;
+  if (complete() || body_paused_ || told_end_) return;
+  told_end_ = true;
   switch (taker_) {
     case Taker::kPieces: return extras_->on_end(*this);
     case Taker::kWhole: return extras_->on_whole(*this, std::move(extras_->whole));

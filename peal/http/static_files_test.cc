@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include <random>
+
 #include <tests/support/http_files_rig.h>
 
 namespace peal {
@@ -153,6 +155,20 @@ TEST_P(StaticFilesTest, siblings_that_are_packed_already) {
   EXPECT_EQ(get("/a.js.gz").field("Content-Type"), "application/gzip");
   EXPECT_EQ(get("/old.js", "Accept-Encoding: gzip\r\n").body, "newer") << "a sibling older than its file";
   EXPECT_EQ(get("/photo.png", "Accept-Encoding: gzip\r\n").body, "pixels");
+}
+
+TEST_P(StaticFilesTest, what_does_not_become_smaller_is_not_sent_plain_to_who_refuses_that) {
+  std::mt19937 random(1);
+  std::string noise(4000, ' ');
+  for (char& byte : noise) byte = static_cast<char>(random());
+  write("noise.txt", noise);
+  serve_files();
+  for (int i = 0; i < 2; ++i) {
+    const HttpAnswer answer = get("/noise.txt", "Accept-Encoding: gzip, identity;q=0\r\n");
+    EXPECT_EQ(answer.status, 406);
+    EXPECT_EQ(answer.field("Vary"), "Accept-Encoding");
+  }
+  EXPECT_EQ(get("/noise.txt", "Accept-Encoding: gzip\r\n").body, noise);
 }
 
 TEST_P(StaticFilesTest, siblings_can_be_left_out) {

@@ -34,6 +34,7 @@ TEST_P(WebSocketEndpointSuite, requests_that_are_no_handshake) {
   serve(noting());
   const std::string old = answer_to(without(handshake("Sec-WebSocket-Version: 8\r\n"), "Sec-WebSocket-Version: 13"));
   EXPECT_THAT(old, StartsWith("HTTP/1.1 426 "));
+  EXPECT_THAT(old, HasSubstr("Connection: Upgrade"));
   EXPECT_THAT(old, HasSubstr("Sec-WebSocket-Version: 13\r\n"));
   EXPECT_THAT(old, HasSubstr("Upgrade: websocket\r\n"));
   EXPECT_THAT(answer_to("GET /ws HTTP/1.1\r\nHost: x\r\n\r\n"), StartsWith("HTTP/1.1 426 "));

@@ -60,8 +60,9 @@ class Worker {
   void ready();
 
   // All of it, for the usual worker: `server` (a Server, HttpServer, ...) of `loop`, or of a group beside it, listens
-  // on all sockets, and drains when it is time; a second request to drain, and kAtOnce, stop the loop. Runs the loop.
-  // An exit code: 1 when something failed, which is logged.
+  // on all sockets, and drains when it is time; kAtOnce stops the loop. A second request to drain changes nothing:
+  // where a whole process group is told to end, it comes from the master as well. Runs the loop. An exit code: 1 when
+  // something failed, which is logged.
   template <class AnyServer>
   int serve(Loop& loop, AnyServer& server);
   // Parts of that. The first error of a socket:
@@ -97,7 +98,8 @@ Result<void> Worker::listen(AnyServer& server) {
 
 template <class AnyServer>
 void Worker::leave(Leave how, Loop& loop, AnyServer& server) {
-  if (how == Leave::kAtOnce || (how == Leave::kDrain && std::exchange(draining_, true))) return loop.stop();
+  if (how == Leave::kAtOnce) return loop.stop();
+  if (how == Leave::kDrain && std::exchange(draining_, true)) return;
   auto done = [this, &loop](const DrainReport& report) {
     log(report);
     loop.stop();

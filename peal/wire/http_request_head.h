@@ -67,6 +67,13 @@ class HttpRequestHead {
 
   // The whole head as it was sent, from the method to the empty line.
   std::string_view text() const { return {base_, line_.head_bytes}; }
+  // Nothing was read.
+  void forget() {
+    base_ = "";
+    line_ = {};
+    said_ = {};
+    last_fields_.clear();
+  }
   // `copy` holds text() from now on.
   void relocate(const char* copy) { base_ = copy; }
 

@@ -65,7 +65,7 @@ class HttpRequestParser {
   uint64_t body_bytes() const { return body_bytes_; }
 
   // Between requests: not one byte of the next one was seen.
-  bool is_idle() const { return state_ == State::kStart && scanned_ == 0; }
+  bool is_idle() const { return state_ == State::kStart && scanned_ == 0 && empty_lines_ == 0; }
   // Wants a head, in one contiguous view; else a body, in views as they come.
   bool in_head() const { return state_ <= State::kFields; }
   // The trailers of the body that just ended (kEnd), each line with its CR LF; good until the next call. The lines are

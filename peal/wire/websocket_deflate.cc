@@ -15,6 +15,10 @@ namespace {
 // What ends every sync flush, and is left out of the message (RFC 7692 7.2.1).
 constexpr std::string_view kFlushTail("\x00\x00\xff\xff", 4);
 constexpr size_t kLeastOutBytes = 4096;
+// A block that says it is the last costs two copies of the window, and two bytes: so many are taken, and one more for
+// so many bytes.
+constexpr size_t kMostEnds = 16;
+constexpr size_t kBytesPerEnd = 1024;
 
 void check_zlib(int status) {
   if (status == Z_MEM_ERROR) throw std::bad_alloc();
@@ -102,6 +106,7 @@ WebSocketFault WebSocketInflater::inflate(std::string_view compressed, size_t li
     check_zlib(::inflateReset(&stream_->z));
   }
   message.clear();
+  ends_left_ = kMostEnds + compressed.size() / kBytesPerEnd;
   if (const WebSocketFault fault = feed(compressed, limit_bytes, message); fault != WebSocketFault::kNone) return fault;
   return feed(kFlushTail, limit_bytes, message);
 }
@@ -122,7 +127,7 @@ WebSocketFault WebSocketInflater::feed(std::string_view bytes, size_t limit_byte
     if (status == Z_MEM_ERROR) throw std::bad_alloc();
     if (status == Z_STREAM_END) {
       // A block said to be the last one; what follows begins another stream (RFC 7692 7.2.3.5).
-      if (!begin_next_stream()) return WebSocketFault::kBadDeflate;
+      if (ends_left_-- == 0 || !begin_next_stream()) return WebSocketFault::kBadDeflate;
       if (z.avail_in == 0) return WebSocketFault::kNone;
       continue;
     }

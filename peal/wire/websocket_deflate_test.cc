@@ -80,6 +80,19 @@ TEST(WebSocketDeflate, what_is_no_compressed_data) {
       << "it refers to what was not there";
 }
 
+// RFC 7692 7.2.3.5 allows blocks that say they are the last; each costs a copy of the window.
+TEST(WebSocketDeflate, last_blocks_are_taken_but_not_without_end) {
+  WebSocketInflater inflater(15, false);
+  std::string message;
+  const auto ends = [](size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; ++i) text += std::string_view("\x03\x00", 2);
+    return text;
+  };
+  EXPECT_EQ(inflater.inflate(ends(10), 1000, message), WebSocketFault::kNone);
+  EXPECT_EQ(inflater.inflate(ends(100), 1000, message), WebSocketFault::kBadDeflate);
+}
+
 WebSocketDeflateOptions wanted(bool context_takeover = false, uint8_t window_bits = 15) {
   return {.enabled = true, .context_takeover = context_takeover, .window_bits = window_bits};
 }

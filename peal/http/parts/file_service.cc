@@ -30,6 +30,15 @@ std::optional<ContentCoding> choose_coding(const HttpRequestHead& request, const
   return accepted_codings(request).choose(std::span(available.data(), count));
 }
 
+// The same, and there is such a variant.
+std::optional<ContentCoding> coding_for(const HttpRequestHead& request, FileCache& cache, ServedFile& file) {
+  const auto wanted = choose_coding(request, file);
+  if (!wanted || cache.pack(file, *wanted) == *wanted) return wanted;
+  // Packed it is not smaller: what else does the client take?
+  const auto other = choose_coding(request, file);
+  return other && !file.of(*other).exists() ? ContentCoding::kIdentity : other;
+}
+
 // What a segment of a path may not hold where it stands in a reference (RFC 3986 3.3), escaped.
 void append_escaped(std::string& text, std::string_view segment) {
   constexpr std::string_view kDigits = "0123456789ABCDEF";
@@ -128,10 +137,11 @@ void FileService::answer_missing(HttpExchange& exchange, std::string_view path, 
 
 void FileService::answer_with(HttpExchange& exchange, FileCache& cache, ServedFile& file) {
   const HttpRequestHead& request = exchange.request();
-  if (file.has_codings()) exchange.set_field("Vary", "Accept-Encoding");
-  const auto wanted = choose_coding(request, file);
-  if (!wanted) return exchange.respond_error(406);
-  const ContentCoding coding = cache.pack(file, *wanted);
+  const bool varies = file.has_codings();
+  const auto chosen = coding_for(request, cache, file);
+  if (varies || !chosen) exchange.set_field("Vary", "Accept-Encoding");
+  if (!chosen) return exchange.respond_error(406);
+  const ContentCoding coding = *chosen;
   const FileVariant& variant = file.of(coding);
   HttpPrecondition precondition(
       {.entity_tag = variant.entity_tag, .last_modified = file.modified, .now = unix_now(), .exists = true});

@@ -95,6 +95,7 @@ void HttpShard::make_date() {
   const auto text = format_http_date(now / kSecond);
   const std::string_view status = http_status_line(200);
   status_bytes_ = status.size();
+  ok_head_.clear();
   ok_lines_.assign(status).append("Date: ").append(text.data(), text.size()).append("\r\n").append(core_.server_line());
   if (!core_.options().access_log) return;
   const std::time_t seconds = now / kSecond;
@@ -162,10 +163,12 @@ void HttpShard::retire() {
 
 void HttpShard::log(const HttpExchange& exchange, const Connection& connection) {
   common_lines();
-  std::string client;
-  if (const auto peer = connection.peer_address()) client = peer->to_string();
-  const size_t port = client.rfind(':');
-  if (port != std::string::npos && client.find(':') != std::string::npos) client.resize(port);
+  // A unix socket's name is the client's to choose, and so no name.
+  std::string client = "unix:";
+  if (const auto peer = connection.peer_address(); peer && peer->is_ip()) {
+    client = peer->to_string();
+    client.resize(client.rfind(':'));
+  }
   append_access_line(log_lines_, {.client = client,
                                   .date = log_date_,
                                   .head = exchange.head_read_ ? &exchange.head_ : nullptr,

@@ -55,7 +55,7 @@ class HttpShard {
   // The same with Content-Type, unless that is empty, and with Content-Length up to its value. Composed once for
   // answers in a row that are of one type.
   std::string_view ok_head(std::string_view content_type) {
-    if (loop_->now() >= date_until_ || content_type != ok_type_) [[unlikely]]
+    if (loop_->now() >= date_until_ || ok_head_.empty() || content_type != ok_type_) [[unlikely]]
       make_ok_head(content_type);
     return ok_head_;
   }

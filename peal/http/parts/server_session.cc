@@ -2,6 +2,7 @@
 #include <peal/http/parts/server_session.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 
 #include <peal/base/log.h>
@@ -93,7 +94,7 @@ void HttpSession::operator delete(HttpSession* session, std::destroying_delete_t
     return false;
   }
   input.consume(step.consumed);
-  if (exchange.parser_.is_idle()) {
+  if (exchange.parser_.is_idle() && input.empty()) {
     release_exchange();
   } else if (wait != HttpWait::kHead) {
     shard_->wait(*this, HttpWait::kHead);
@@ -147,8 +148,19 @@ void HttpSession::refuse(HttpExchange& exchange, int status) {
   }
   if (exchange.answer_ == HttpExchange::Answer::kComplete) return end();
   if (exchange.begun()) return connection_->abort();
+  // What was read of a head that is not whole may lie elsewhere by now, or be of the request before.
+  if (!exchange.head_read_) exchange.head_.forget();
   exchange.close_after();
+  answer_instead(exchange, status);
+}
+
+// Whoever was to answer is told, when the exchange is released, that nobody waits for that any more.
+void HttpSession::answer_instead(HttpExchange& exchange, int status) {
+  ++exchange.calls_;
   exchange.respond_error(status);
+  --exchange.calls_;
+  exchange.taken_ = true;
+  settle();
 }
 
 bool HttpSession::take_body(HttpExchange& exchange, Buffer& input) {
@@ -233,7 +245,8 @@ void HttpSession::follow() {
   connection_->set_busy(exchange_ != nullptr);
   if (exchange_ == nullptr) {
     if (peer_ended_ && !held_) return end();
-    return shard_->wait(*this, draining_ ? HttpWait::kGrace : HttpWait::kIdle);
+    const HttpWait between = requests_ == 0 ? HttpWait::kHead : HttpWait::kIdle;
+    return shard_->wait(*this, draining_ ? HttpWait::kGrace : between);
   }
   if (!exchange_->head_read_) return;
   if (exchange_->request_read_ || !exchange_->wants_body()) return shard_->leave(*this);
@@ -245,8 +258,11 @@ void HttpSession::follow() {
 void HttpSession::release_exchange() {
   HttpExchange& exchange = *std::exchange(exchange_, nullptr);
   exchange.session_ = nullptr;
-  if (exchange.has_extras_ && exchange.extras_->run) return;  // it goes on, and releases it
-  shard_->release(exchange);
+  if (!exchange.has_extras_) return shard_->release(exchange);
+  HttpExtras& extras = *exchange.extras_;
+  if (exchange.taken_ && extras.on_abandoned) call(exchange, [&] { extras.on_abandoned(exchange); });
+  if (!extras.run) return shard_->release(exchange);
+  if (exchange.taken_) extras.run->cancel(ECANCELED);  // else it goes on; in the end it releases the exchange
 }
 
 void HttpSession::end() {
@@ -375,6 +391,7 @@ void HttpSession::upgrade(std::unique_ptr<HttpTakeover> takeover) {
   send(output());
   takeover_ = std::move(takeover);
   takeover_->on_start(*connection_);
+  if (draining_ && connection_->is_open()) takeover_->on_drain(*connection_);
 }
 
 void HttpSession::threw(HttpExchange& exchange) {
@@ -391,7 +408,7 @@ void HttpSession::threw(HttpExchange& exchange) {
   if (session == nullptr || exchange.complete()) return;
   if (exchange.begun()) return session->connection_->abort();
   exchange.field_lines_.clear();
-  exchange.respond_error(500);
+  session->answer_instead(exchange, 500);
 }
 
 }  // namespace peal::detail

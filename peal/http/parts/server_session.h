@@ -69,6 +69,8 @@ class HttpSession final : public HttpWaiter {
     }
     --exchange.calls_;
   }
+  // The server answers in the place of whoever was to.
+  void answer_instead(HttpExchange& exchange, int status);
   // Inside a handler.
   static void threw(HttpExchange& exchange);
   void upgrade(std::unique_ptr<HttpTakeover> takeover);
