@@ -75,8 +75,9 @@ TEST_P(ModelBadClients, one_that_does_not_read_makes_nothing_grow_and_misses_not
   // What the kernel's buffers on both sides hold was taken, not more.
   EXPECT_GT(unsent, kFrames * frame.size() / 4);
   if (!kSanitized) {
+    // What holds most of the others, peal, takes 3.5 MiB, and now and then half of one more.
     // A multishot receive goes on until its cancelling is heard of: 8 MiB of provided buffers, and what was put aside.
-    const size_t most_bytes = (model().name == "io_uring_multishot" ? 14 : 6) * kMiB;
+    const size_t most_bytes = (model().name == "io_uring_multishot" ? 14 : 5) * kMiB;
     EXPECT_LT(program().peak_bytes(), before_bytes + most_bytes);
   }
   peer.read(true);
