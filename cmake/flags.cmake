@@ -60,7 +60,7 @@ function(peal_precompile name)
 endfunction()
 
 # peal_together(NAME HEADERS...) compiles a dozen of its sources at a time, after what all of them read, where
-# compilation is to be quick. Where it is not (release, lint) each shows by itself what it forgot to include.
+# compilation is to be quick. Where it is not (release) each shows by itself what it forgot to include.
 function(peal_together name)
   if(PEAL_PRECOMPILE)
     peal_precompile(${name} ${PEAL_COMMON_HEADERS} ${ARGN})
