@@ -64,9 +64,8 @@ class Notes {
   Map::iterator find(const HttpExchange& exchange) {
     const std::string_view text = exchange.parameter("id");
     uint64_t id = 0;
-    const char* const end = text.data() + text.size();
-    const auto read = std::from_chars(text.data(), end, id);
-    return read.ec == std::errc() && read.ptr == end ? notes_.find(id) : notes_.end();
+    const auto read = std::from_chars(text.begin(), text.end(), id);
+    return read.ec == std::errc() && read.ptr == text.end() ? notes_.find(id) : notes_.end();
   }
 
   Map notes_;

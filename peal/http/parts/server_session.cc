@@ -278,7 +278,7 @@ bool HttpSession::put_done() {
 bool HttpSession::send(Buffer& bytes) {
   if (!bytes.holds_blocks()) return !above_;
   if (!connection_->send(std::move(bytes))) above_ = true;
-  bytes.clear();
+  bytes = Buffer();  // a connection that is closing leaves it as it was
   return !above_;
 }
 
