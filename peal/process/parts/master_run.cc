@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/process/parts/master_run.h>
 
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/assert.h>
 #include <peal/base/log.h>
 
 namespace peal::detail {
@@ -52,12 +52,19 @@ int MasterRun::run() {
   return exit_code_;
 }
 
-// Reports first: who served and died at once did serve. The dead before signals: a reload shall not count on them.
+// Reports first: who served and died at once did serve. The dead before signals: a reload shall not count on them. Who
+// leaves last: a signal that told a whole process group to end came to this process, too, and nobody shall follow.
 void MasterRun::turn() {
   const std::vector<int> signals = ears_->signals();
-  for (const pid_t pid : ears_->reports()) hear_report(pid);
+  const std::vector<Report> reports = ears_->reports();
+  for (const Report& report : reports) {
+    if (report.news == News::kServes) hear_that_it_serves(report.pid);
+  }
   if (std::ranges::find(signals, SIGCHLD) != signals.end()) reap();
   for (const int signal : signals) obey(signal);
+  for (const Report& report : reports) {
+    if (report.news == News::kLeaves) hear_that_it_leaves(report.pid);
+  }
 }
 
 void MasterRun::obey(int signal) {
@@ -71,7 +78,7 @@ void MasterRun::obey(int signal) {
   }
 }
 
-void MasterRun::hear_report(pid_t pid) {
+void MasterRun::hear_that_it_serves(pid_t pid) {
   if (pid == successor_) return succeeded();
   CrewMember* member = crew_->find(pid);
   if (member == nullptr) return;
@@ -80,6 +87,19 @@ void MasterRun::hear_report(pid_t pid) {
   if (starting_ == 0 || member->generation != generation_) return;
   const auto serves = [this](const CrewMember& each) { return each.generation == generation_ && each.ready; };
   if (static_cast<size_t>(std::ranges::count_if(crew_->members(), serves)) == starting_) take_over();
+}
+
+// Its queue is nobody's from now on: the next starts before it has ended. It did as it was told: that is no death.
+void MasterRun::hear_that_it_leaves(pid_t pid) {
+  CrewMember* member = crew_->find(pid);
+  if (member == nullptr || member->leaving || ending_) return;
+  Crew::expect_end(*member, options_.drain_time + options_.grace);
+  const std::string what = fmt::format("worker {} (process {}) was asked to leave", member->place, pid);
+  if (starting_ > 0 && member->generation == generation_) return give_generation_up(what);
+  PEAL_ASSERT(member->generation == serving_, "worker {} is of generation {}, not {}", pid, member->generation,
+              serving_);
+  PEAL_LOG_INFO("{}: the next starts", what);
+  places_[member->place].respawn_at = monotonic_now();
 }
 
 void MasterRun::reap() {
@@ -97,7 +117,8 @@ void MasterRun::reap() {
 
 void MasterRun::note_death(const CrewMember& member, int status) {
   if (member.leaving || ending_) {
-    if (member.generation < serving_ && std::ranges::none_of(crew_->members(), &CrewMember::leaving)) {
+    const auto old = [this](const CrewMember& each) { return each.generation < serving_ && each.leaving; };
+    if (old(member) && std::ranges::none_of(crew_->members(), old)) {
       PEAL_LOG_INFO("the workers that made room are gone");
     }
     return;
@@ -187,8 +208,7 @@ void MasterRun::take_over() {
   crew_->dismiss(SIGHUP, options_.drain_time + options_.grace,
                  [this](const CrewMember& member) { return member.generation < serving_ && !member.leaving; });
   if (predecessor_) {
-    const pid_t self = ::getpid();
-    [[maybe_unused]] const ssize_t sent = ::send(predecessor_.get(), &self, sizeof self, MSG_NOSIGNAL);
+    send_report(predecessor_.get(), News::kServes);
     predecessor_.reset();
   }
   manager_.ready(fmt::format("{} workers serve", places_.size()));

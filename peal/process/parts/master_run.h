@@ -38,7 +38,8 @@ class MasterRun {
 
   void turn();
   void obey(int signal);
-  void hear_report(pid_t pid);
+  void hear_that_it_serves(pid_t pid);
+  void hear_that_it_leaves(pid_t pid);
   void reap();
   void note_death(const CrewMember& member, int status);
   void note_successors_end(int status);
