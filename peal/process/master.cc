@@ -2,6 +2,7 @@
 #include <peal/process/master.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <peal/base/assert.h>
@@ -21,14 +22,19 @@ Master::~Master() = default;
 
 Result<SocketAddress> Master::listen(std::string_view address, const ListenOptions& options, std::string_view name) {
   PEAL_ASSERT(!name.empty() && !name.contains(':'), "'{}' cannot name a socket", name);
-  Result<detail::SocketGroup> group = find(address, options, name);
-  if (!group) return std::unexpected(group.error());
-  groups_.push_back(std::move(*group));
-  return groups_.back().address();
+  std::vector<Fd> sockets = take_inherited(name);
+  if (sockets.empty()) return open(address, options, name);
+  Result<std::vector<detail::SocketGroup>> groups = detail::SocketGroup::inherit(std::string(name), std::move(sockets));
+  if (!groups) return std::unexpected(groups.error());
+  for (size_t i = 1; i < groups->size(); ++i) {
+    PEAL_LOG_INFO("{} is inherited with {}", (*groups)[i].address().to_string(), groups->front().address().to_string());
+  }
+  const SocketAddress first = groups->front().address();
+  std::ranges::move(*groups, std::back_inserter(groups_));
+  return first;
 }
 
-Result<detail::SocketGroup> Master::find(std::string_view address, const ListenOptions& options,
-                                         std::string_view name) {
+std::vector<Fd> Master::take_inherited(std::string_view name) {
   const bool named =
       std::ranges::any_of(inherited_, [&](const InheritedSocket& socket) { return socket.name == name; });
   const bool any = !named && groups_.empty();
@@ -37,10 +43,20 @@ Result<detail::SocketGroup> Master::find(std::string_view address, const ListenO
     if (any || socket.name == name) sockets.push_back(std::move(socket.fd));
   }
   std::erase_if(inherited_, [](const InheritedSocket& socket) { return !socket.fd; });
-  if (!sockets.empty()) return detail::SocketGroup::inherit(std::string(name), std::move(sockets));
+  return sockets;
+}
+
+Result<SocketAddress> Master::open(std::string_view address, const ListenOptions& options, std::string_view name) {
   const Result<SocketAddress> parsed = SocketAddress::parse(address);
-  if (!parsed) return std::unexpected(parsed.error());
-  return detail::SocketGroup::open(std::string(name), *parsed, options);
+  if (!parsed) return parsed;
+  const bool there = std::ranges::any_of(groups_, [&](const detail::SocketGroup& group) {
+    return group.inherited() && group.name() == name && group.address() == *parsed;
+  });
+  if (there) return parsed;
+  Result<detail::SocketGroup> group = detail::SocketGroup::open(std::string(name), *parsed, options);
+  if (!group) return std::unexpected(group.error());
+  groups_.push_back(std::move(*group));
+  return groups_.back().address();
 }
 
 int Master::run(const Work& work) {

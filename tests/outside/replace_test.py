@@ -261,6 +261,18 @@ def test_sockets_of_a_service_manager_are_served(workers):
             until(lambda: service.session() == [])
 
 
+def test_workers_serve_all_addresses_of_a_service_manager():
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        fds = [one.fileno(), other.fileno()]
+        addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in (one, other)]
+        start = f'exec 3<&{fds[0]} 4<&{fds[1]}; LISTEN_FDS=2 LISTEN_FDNAMES=web:web LISTEN_PID=$$ exec "$0" "$@"'
+        with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:1", prefix=["bash", "-c", start],
+                     pass_fds=fds) as service:
+            for ask_after in (service.address, service.replace):
+                assert ask_after() == addresses[0]
+                assert [ask(address) for address in addresses] == [b"hello", b"hello"]
+
+
 def test_a_unix_socket_is_handed_over_with_its_file(tmp_path):
     path = tmp_path / "socket"
     with Service("pingpong", "--workers", "2", "--listen", f"unix:{path}") as service:

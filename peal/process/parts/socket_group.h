@@ -21,12 +21,13 @@ class SocketGroup {
  public:
   // Binds. A port that somebody else listens on is EADDRINUSE, though it be shared.
   static Result<SocketGroup> open(std::string name, const SocketAddress& address, const ListenOptions& options);
-  // Of sockets that were inherited, all at one address. EINVAL: not so.
-  static Result<SocketGroup> inherit(std::string name, std::vector<Fd> sockets);
+  // Of sockets that were inherited: one for each address among them, in their order. EINVAL: one does not listen.
+  static Result<std::vector<SocketGroup>> inherit(const std::string& name, std::vector<Fd> sockets);
 
   const std::string& name() const { return name_; }
   const SocketAddress& address() const { return address_; }
   const std::vector<Fd>& sockets() const { return sockets_; }
+  bool inherited() const { return inherited_; }
   // Opens one for each of so many workers, where more than one can be. Before anybody accepts, and not of inherited
   // ones: a socket that nobody came to accept from would have to be closed again, and its clients with it.
   Result<void> provide(size_t workers);
