@@ -13,8 +13,10 @@
 
 namespace peal {
 
-Master::Master(MasterOptions options)
-    : options_(std::move(options)), inherited_(take_listen_fds()), predecessor_(detail::take_predecessor()) {
+Master::Master(MasterOptions options) : options_(std::move(options)), inherited_(take_listen_fds()) {
+  detail::Predecessor predecessor = detail::take_predecessor();
+  predecessor_ = std::move(predecessor.report_to);
+  inherited_with_files_ = std::move(predecessor.fds_with_files);
   PEAL_ASSERT(options_.workers > 0, "a master needs workers");
 }
 
@@ -22,7 +24,7 @@ Master::~Master() = default;
 
 Result<SocketAddress> Master::listen(std::string_view address, const ListenOptions& options, std::string_view name) {
   PEAL_ASSERT(!name.empty() && !name.contains(':'), "'{}' cannot name a socket", name);
-  std::vector<Fd> sockets = take_inherited(name);
+  std::vector<detail::Heirloom> sockets = take_inherited(name);
   if (sockets.empty()) return open(address, options, name);
   Result<std::vector<detail::SocketGroup>> groups = detail::SocketGroup::inherit(std::string(name), std::move(sockets));
   if (!groups) return std::unexpected(groups.error());
@@ -34,13 +36,15 @@ Result<SocketAddress> Master::listen(std::string_view address, const ListenOptio
   return first;
 }
 
-std::vector<Fd> Master::take_inherited(std::string_view name) {
+std::vector<detail::Heirloom> Master::take_inherited(std::string_view name) {
   const bool named =
       std::ranges::any_of(inherited_, [&](const InheritedSocket& socket) { return socket.name == name; });
   const bool any = !named && groups_.empty();
-  std::vector<Fd> sockets;
+  std::vector<detail::Heirloom> sockets;
   for (InheritedSocket& socket : inherited_) {
-    if (any || socket.name == name) sockets.push_back(std::move(socket.fd));
+    if (!any && socket.name != name) continue;
+    const bool with_file = std::ranges::find(inherited_with_files_, socket.fd.get()) != inherited_with_files_.end();
+    sockets.push_back({.socket = std::move(socket.fd), .with_file = with_file});
   }
   std::erase_if(inherited_, [](const InheritedSocket& socket) { return !socket.fd; });
   return sockets;

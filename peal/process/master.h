@@ -47,6 +47,7 @@
 namespace peal {
 
 namespace detail {
+struct Heirloom;
 class SocketGroup;
 }  // namespace detail
 
@@ -96,11 +97,12 @@ class Master {
 
  private:
   Result<SocketAddress> open(std::string_view address, const ListenOptions& options, std::string_view name);
-  std::vector<Fd> take_inherited(std::string_view name);
+  std::vector<detail::Heirloom> take_inherited(std::string_view name);
 
   MasterOptions options_;
   std::vector<InheritedSocket> inherited_;
-  Fd predecessor_;  // where the master that started this one waits to hear that it serves
+  std::vector<int> inherited_with_files_;  // fds of those whose socket file is to be removed in the end
+  Fd predecessor_;                         // where the master that started this one waits to hear that it serves
   std::vector<detail::SocketGroup> groups_;
 };
 

@@ -244,6 +244,14 @@ def ask(address, words=b"hello"):
         return peer.recv(len(words), socket.MSG_WAITALL)
 
 
+def ask_at(path, words=b"hello"):
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.settimeout(PATIENCE_SECONDS)
+        peer.connect(str(path))
+        peer.sendall(words)
+        return peer.recv(len(words), socket.MSG_WAITALL)
+
+
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_sockets_of_a_service_manager_are_served(workers):
     with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -274,15 +282,37 @@ def test_workers_serve_all_addresses_of_a_service_manager():
 
 
 def test_a_unix_socket_is_handed_over_with_its_file(tmp_path):
-    path = tmp_path / "socket"
-    with Service("pingpong", "--workers", "2", "--listen", f"unix:{path}") as service:
+    path, program = tmp_path / "socket", tmp_path / "peal"
+    program.symlink_to(PEAL)
+    with Service("pingpong", "--workers", "2", "--listen", f"unix:{path}", program=program) as service:
         assert service.address() == f"unix:{path}"
         for _ in range(2):
             assert service.replace() == f"unix:{path}"
-            with socket.socket(socket.AF_UNIX) as peer:
-                peer.connect(str(path))
-                peer.sendall(b"hello")
-                assert peer.recv(5, socket.MSG_WAITALL) == b"hello"
+            assert ask_at(path) == b"hello"
+        # One that cannot say where it serves ends before it takes over, and leaves the file where it is.
+        program.unlink()
+        program.write_text(f'#!/bin/sh\nexec {PEAL} "$@" >/dev/full\n')
+        program.chmod(0o755)
+        service.tell(signal.SIGUSR2)
+        service.log.until("not replaced: the old one goes on")
+        assert ask_at(path) == b"hello"
+        service.tell(signal.SIGTERM)
+        until(lambda: service.session() == [])
+    assert not path.exists()
+
+
+def test_a_socket_file_of_a_service_manager_stays(tmp_path):
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        start = f'exec 3<&{listening.fileno()}; LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" "$@"'
+        with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:1", prefix=["bash", "-c", start],
+                     pass_fds=[listening.fileno()]) as service:
+            assert service.address() == service.replace() == f"unix:{path}"
+            service.tell(signal.SIGTERM)
+            until(lambda: service.session() == [])
+        assert path.exists()
 
 
 class Manager:

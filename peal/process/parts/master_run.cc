@@ -47,7 +47,7 @@ int MasterRun::run() {
     ears_->wait(mind_the_time());
     turn();
   }
-  for (SocketGroup& group : groups_) group.close();
+  stop_listening();
   ears_->restore();
   return exit_code_;
 }
@@ -282,7 +282,15 @@ void MasterRun::drain() {
   end_with(exit_code_);
   crew_->dismiss(SIGTERM, options_.drain_time + options_.grace, [](const CrewMember&) { return true; });
   if (successor_ != 0) ::kill(successor_, SIGTERM);
-  for (SocketGroup& group : groups_) group.close();  // who comes now is refused, instead of waiting for nobody
+  stop_listening();  // who comes now is refused, instead of waiting for nobody
+}
+
+// A successor that has not served leaves the socket files to its predecessor, which goes on.
+void MasterRun::stop_listening() {
+  if (!predecessor_) {
+    for (SocketGroup& group : groups_) group.close();
+  }
+  groups_.clear();
 }
 
 void MasterRun::end_at_once() {

@@ -55,6 +55,7 @@ class MasterRun {
   void replace();
   void succeeded();
   void drain();
+  void stop_listening();
   void end_at_once();
   void end_with(int exit_code);
 

@@ -29,9 +29,9 @@ Result<SocketGroup> SocketGroup::open(std::string name, const SocketAddress& add
   return group;
 }
 
-Result<std::vector<SocketGroup>> SocketGroup::inherit(const std::string& name, std::vector<Fd> sockets) {
+Result<std::vector<SocketGroup>> SocketGroup::inherit(const std::string& name, std::vector<Heirloom> sockets) {
   std::vector<SocketGroup> groups;
-  for (Fd& socket : sockets) {
+  for (auto& [socket, with_file] : sockets) {
     const Result<SocketAddress> address = listening_address(socket.get());
     if (!address) return std::unexpected(address.error());
     auto group = std::ranges::find(groups, *address, &SocketGroup::address_);
@@ -40,6 +40,7 @@ Result<std::vector<SocketGroup>> SocketGroup::inherit(const std::string& name, s
       group->name_ = name;
       group->address_ = *address;
       group->inherited_ = true;
+      group->owns_file_ = with_file;
     }
     group->sockets_.push_back(std::move(socket));
   }
@@ -70,7 +71,7 @@ std::vector<ListeningSocket> SocketGroup::deal(size_t place, size_t workers) && 
 
 void SocketGroup::close() {
   for (Fd& socket : sockets_) {
-    if (!inherited_) close_listening_socket(std::move(socket));
+    if (owns_file_) close_listening_socket(std::move(socket));
   }
   sockets_.clear();
 }
