@@ -355,10 +355,60 @@ def test_a_service_manager_hears_what_the_service_does(tmp_path, workers):
                 service.log.until("the workers that made room are gone")
                 service.tell(signal.SIGUSR2)
                 new = int(service.log.until(" is to replace this one").split("process ")[1].split()[0])
-                assert manager.until("MAINPID=") == [f"MAINPID={new}"]
+                assert manager.until("MAINPID=")[0].startswith(f"MAINPID={new}\nREADY=1\n")
                 service.master = new
                 service.log.until("replaced by process")
                 manager.until("WATCHDOG=1")
             service.tell(signal.SIGTERM)
             manager.until("STOPPING=1")
             until(lambda: service.session() == [])
+
+
+def test_a_reload_while_a_successor_starts_is_refused_and_the_manager_told(tmp_path):
+    program, gate = tmp_path / "peal", tmp_path / "gate"
+    program.symlink_to(PEAL)
+    os.mkfifo(gate)
+    with Manager(tmp_path / "notify") as manager:
+        with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:0", program=program,
+                     env=manager.environment) as service:
+            address = service.address()
+            program.unlink()
+            program.write_text(f'#!/bin/sh\nread -r _ < {gate}\nexec {PEAL} "$@"\n')
+            program.chmod(0o755)
+            service.tell(signal.SIGUSR2)
+            new = int(service.log.until(" is to replace this one").split("process ")[1].split()[0])
+            service.tell(signal.SIGHUP)
+            service.log.until(f"not reloaded: process {new} is about to replace this one")
+            manager.until("RELOADING=1", "READY=1\nSTATUS=not reloaded")
+            gate.write_text("go\n")
+            assert manager.until("MAINPID=")[0].startswith(f"MAINPID={new}\nREADY=1\n")
+            service.log.until("replaced by process")
+            assert ask(address) == b"hello"
+
+
+def test_a_reload_and_a_replacement_asked_for_at_once_are_both_done():
+    with serve() as service:
+        address = service.address()
+        service.tell(signal.SIGSTOP)
+        os.waitpid(service.master, os.WUNTRACED)
+        for number in (signal.SIGUSR2, signal.SIGHUP, signal.SIGCONT):
+            service.tell(number)
+        service.log.until("reloaded: ")
+        service.log.until(" is to replace this one")
+        service.log.until("replaced by process")
+        assert ask(address) == b"hello"
+
+
+def test_the_first_sigterm_to_a_master_that_was_replaced_does_not_wait_less_than_a_first():
+    with Service("pingpong", "--workers", "1", "--listen", "127.0.0.1:0", "--drain", "1h") as service:
+        host, _, port = service.address().rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) as client:
+            client.sendall(b"hello")
+            assert client.recv(5, socket.MSG_WAITALL) == b"hello"
+            service.tell(signal.SIGUSR2)
+            service.log.until("replaced by process")
+            service.tell(signal.SIGTERM)
+            assert client.recv(1) == b"", "it was asked to end"
+        service.log.until("drained: 1 finished")
+        assert service.process.wait(PATIENCE_SECONDS) == 0
+        assert ask(f"{host}:{port}") == b"hello"
