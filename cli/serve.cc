@@ -3,6 +3,7 @@
 // echo_services.h and http_service.h.
 #include <csignal>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -126,6 +127,11 @@ class Stopper {
     return std::unexpected((terminate ? interrupt : terminate).error());
   }
   void serves(Server& server) { server_ = &server; }
+  // For the inspector: a worker that shall drain leaves, and another takes its place.
+  std::function<void(Server&)> drain_hook(Worker* worker) {
+    if (worker == nullptr) return {};
+    return [this, worker](Server&) { loop_.post([this, worker] { worker->leave(Leave::kDrain, loop_, *server_); }); };
+  }
 
  private:
   void drain() {
@@ -168,9 +174,11 @@ class Insight {
   }
   // A page about all that. Who may act besides this machine has the token of the environment: in a command line anybody
   // could read it.
-  Result<void> show(const ServeOptions& options, AnyServer& server, std::span<Loop* const> loops) {
+  Result<void> show(const ServeOptions& options, AnyServer& server, std::span<Loop* const> loops,
+                    std::function<void(Server&)> on_drain) {
     const char* token = std::getenv("PEAL_INSPECT_TOKEN");
-    auto started = Inspector::start(options.inspect, {.token = token != nullptr ? token : ""});
+    auto started =
+        Inspector::start(options.inspect, {.token = token != nullptr ? token : "", .on_drain = std::move(on_drain)});
     if (!started) return std::unexpected(started.error());
     inspector_ = std::move(*started);
     server.show_in(*inspector_, options.listen);
@@ -244,7 +252,7 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
     return complain(kFailed, fmt::format("cannot watch for stalls: {}", done.error().message()));
   }
   if (!options.inspect.empty()) {
-    if (Result<void> done = insight.show(options, *server, loops); !done) {
+    if (Result<void> done = insight.show(options, *server, loops, stopper.drain_hook(worker)); !done) {
       return complain(kFailed, listen_trouble(options.inspect, done.error()));
     }
   }

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,6 +51,10 @@ struct InspectorOptions {
   size_t most_connections = 100;
   // Time the turns of the loops that are shown: their busy share and how long turns last.
   bool measure_turns = true;
+  // What to do, on the inspector's loop, when a server shall be drained. Where there is none it is drained for 30 s,
+  // or, if the parent process holds its listening sockets open too, nothing is done: clients would wait there for
+  // nobody. So the worker of a master leaves instead: `loop.post([&] { worker.leave(Leave::kDrain, loop, server); })`.
+  std::function<void(Server&)> on_drain = {};
 };
 
 class Inspector {

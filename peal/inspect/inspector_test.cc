@@ -5,11 +5,14 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <latch>
 
 #include <gmock/gmock.h>
@@ -17,6 +20,7 @@
 
 #include <peal/base/fd.h>
 #include <peal/base/log.h>
+#include <peal/engine/listening_socket.h>
 #include <peal/http/http_server.h>
 #include <peal/loop/stall_watchdog.h>
 #include <tests/support/net_rig.h>
@@ -32,7 +36,7 @@ using testing::Not;
 using testing::StartsWith;
 
 class InspectorTest : public testing::Test {
- protected:
+ public:
   ~InspectorTest() override { set_log_level(level_); }
 
   // The whole answer to one request; `fields` are lines, each with its end.
@@ -45,6 +49,8 @@ class InspectorTest : public testing::Test {
     }
     return peer.received();
   }
+
+ protected:
   std::string get(std::string_view path, const std::string& fields = {}) {
     return ask(inspector->address(), fmt::format("GET {}", path), fields);
   }
@@ -182,6 +188,71 @@ TEST_F(InspectorTest, connection_and_server_are_drained) {
   // Its drain has been asked for before: this one waits for both.
   server->drain_and_wait(std::chrono::seconds(30));
   EXPECT_EQ(server->connections(), 0u);
+}
+
+// A process that serves from the socket of its parent, and shows where its inspector is.
+class Heir {
+ public:
+  Heir(int listening, bool with_hook) {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    heard_ = Fd(ends[0]);
+    const Fd say(ends[1]);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    set_log_level(LogLevel::kOff);
+    const auto tell = [&say](const std::string& line) { return ::write(say.get(), line.data(), line.size()); };
+    auto loop = Loop::make({.engine = "epoll"}).value();
+    Server server(*loop, test::echoing());
+    server.listen(Fd(::dup(listening))).value();
+    InspectorOptions options;
+    if (with_hook) options.on_drain = [&](Server& which) { tell(&which == &server ? "hook\n" : "other\n"); };
+    const auto inspector = Inspector::attach(server, "127.0.0.1:0", options).value();
+    tell(inspector->address().to_string() + "\n");
+    ::_exit(loop->run() ? 0 : 1);
+  }
+  ~Heir() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Heir(const Heir&) = delete;
+  Heir& operator=(const Heir&) = delete;
+
+  std::string line() {
+    std::string line;
+    for (char c = 0; readable(heard_.get()) && ::read(heard_.get(), &c, 1) == 1 && c != '\n';) line += c;
+    return line;
+  }
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = 0;
+  Fd heard_;
+};
+
+TEST(InspectorOfAWorker, drains_as_the_program_has_it_or_says_that_its_parent_would_go_on_listening) {
+  for (const bool with_hook : {true, false}) {
+    const Fd listening = open_listening_socket(SocketAddress::parse("127.0.0.1:0").value(), {}).value();
+    Heir heir(listening.get(), with_hook);
+    const SocketAddress page = SocketAddress::parse(heir.line()).value();
+    const std::string action = "Peal-Action: 1\r\nContent-Length: 0\r\n";
+    const std::string answer = InspectorTest::ask(page, "POST /actions/drain?server=0", action);
+    if (with_hook) {
+      EXPECT_THAT(answer, StartsWith("HTTP/1.1 202 "));
+      EXPECT_EQ(heir.line(), "hook");
+    } else {
+      EXPECT_THAT(answer, StartsWith("HTTP/1.1 409 "));
+      EXPECT_THAT(answer, HasSubstr(fmt::format("process {} holds open", ::getpid())));
+      EXPECT_THAT(answer, HasSubstr(fmt::format("send this process, {}, a SIGTERM", heir.pid())));
+    }
+    RawPeer client;
+    client.connect(listening_address(listening.get()).value());
+    client.send("hello");
+    while (client.received() != "hello" && readable(client.fd()) && client.pump()) {
+    }
+    EXPECT_EQ(client.received(), "hello") << "it still serves";
+  }
 }
 
 TEST_F(InspectorTest, log_level_is_changed) {

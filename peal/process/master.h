@@ -47,6 +47,7 @@
 namespace peal {
 
 namespace detail {
+struct Heirloom;
 class SocketGroup;
 }  // namespace detail
 
@@ -85,8 +86,9 @@ class Master {
   Master& operator=(const Master&) = delete;
 
   // Listens on one more address for all workers, which find it under `name` (no colon). If sockets of that name were
-  // inherited, or, while no other address was asked for, of any name, they take the place of `address`. The answer is
-  // where it listens. As Server::listen().
+  // inherited, or, while no other address was asked for, of any name, they take the place of `address`, all of them,
+  // wherever they listen; a later call for the address of one finds it there. The answer is where it listens, or, where
+  // there are several, the first. As Server::listen().
   Result<SocketAddress> listen(std::string_view address, const ListenOptions& options = {},
                                std::string_view name = "peal");
   // Runs until a signal ends it. What main returns: 0, asked to end, or succeeded by another; 1, the first workers did
@@ -94,11 +96,13 @@ class Master {
   int run(const Work& work);
 
  private:
-  Result<detail::SocketGroup> find(std::string_view address, const ListenOptions& options, std::string_view name);
+  Result<SocketAddress> open(std::string_view address, const ListenOptions& options, std::string_view name);
+  std::vector<detail::Heirloom> take_inherited(std::string_view name);
 
   MasterOptions options_;
   std::vector<InheritedSocket> inherited_;
-  Fd predecessor_;  // where the master that started this one waits to hear that it serves
+  std::vector<int> inherited_with_files_;  // fds of those whose socket file is to be removed in the end
+  Fd predecessor_;                         // where the master that started this one waits to hear that it serves
   std::vector<detail::SocketGroup> groups_;
 };
 

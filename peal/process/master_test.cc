@@ -3,10 +3,6 @@
 #include <peal/process/master.h>
 
 #include <sched.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -16,138 +12,21 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
-#include <peal/base/log.h>
-#include <tests/support/program.h>
-#include <tests/support/raw_peer.h>
+#include <tests/support/master_rig.h>
 
 namespace peal {
 namespace {
 
 using std::chrono::milliseconds;
 
-// Greets with "place count generation pid processors", then sends back what comes.
-int greet_and_echo(Worker& worker) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  ::sched_getaffinity(0, sizeof allowed, &allowed);
-  const std::string greeting = fmt::format("{} {} {} {} {}\n", worker.place(), worker.count(), worker.generation(),
-                                           ::getpid(), CPU_COUNT(&allowed));
-  Loop loop;
-  Server server(loop, {.on_open = [&greeting](Connection& connection) { connection.send(greeting); },
-                       .on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }});
-  return worker.serve(loop, server);
-}
-
-MasterOptions with_workers(size_t count) {
-  MasterOptions options;
-  options.workers = count;
-  options.respawn.first_pause = milliseconds(1);
-  options.grace = milliseconds(100);
-  return options;
-}
-
-// A master as a child of the test. Everything it prints in its log is dropped.
-class MasterProcess {
- public:
-  explicit MasterProcess(MasterOptions options, const Master::Work& work = greet_and_echo,
-                         const std::string& address = "127.0.0.1:0") {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::pipe(ends.data()), 0);
-    said_ = Fd(ends[0]);
-    Fd say(ends[1]);
-    pid_ = ::fork();
-    if (pid_ != 0) return;
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    set_log_level(LogLevel::kOff);
-    Result<SocketAddress> bound;
-    options.on_serving = [&] {
-      const std::string line = bound->to_string() + "\n";
-      return ::write(say.get(), line.data(), line.size()) > 0;
-    };
-    Master master(std::move(options));
-    bound = master.listen(address);
-    ::_exit(bound ? master.run(work) : 2);
-  }
-  ~MasterProcess() {
-    if (pid_ == 0) return;
-    ::kill(pid_, SIGKILL);
-    exit_code();
-  }
-  MasterProcess(const MasterProcess&) = delete;
-  MasterProcess& operator=(const MasterProcess&) = delete;
-
-  // Where it serves, once it does; unset when it ended instead.
-  SocketAddress serving() {
-    std::string line;
-    for (char c = 0; readable(said_.get()) && ::read(said_.get(), &c, 1) == 1 && c != '\n';) line += c;
-    return SocketAddress::parse(line).value_or(SocketAddress{});
-  }
-  void signal(int number) const { EXPECT_EQ(::kill(pid_, number), 0); }
-  pid_t pid() const { return pid_; }
-  int exit_code() {
-    int status = 0;
-    EXPECT_EQ(::waitpid(std::exchange(pid_, 0), &status, 0) > 0, true);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
- private:
-  pid_t pid_ = 0;
-  Fd said_;
-};
-
-// A client, and who serves it.
-struct Client {
-  explicit Client(const SocketAddress& address) : peer(address.family()) {
-    peer.connect(address);
-    while (!peer.received().contains('\n') && readable(peer.fd()) && peer.pump()) {
-    }
-    EXPECT_EQ(std::sscanf(peer.received().c_str(), "%zu %zu %d %d %d", &place, &count, &generation, &pid, &processors),
-              5)
-        << "'" << peer.received() << "'";
-  }
-  // It gets its bytes back.
-  bool served() {
-    const size_t before = peer.received().size();
-    peer.send("hello");
-    while (peer.received().size() < before + 5 && readable(peer.fd()) && peer.pump()) {
-    }
-    return peer.received().size() == before + 5;
-  }
-  bool cut_off() {
-    while (readable(peer.fd()) && peer.pump()) {
-    }
-    return peer.ended() || peer.error() != 0;
-  }
-
-  RawPeer peer;
-  size_t place = 0;
-  size_t count = 0;
-  int generation = 0;
-  int pid = 0;
-  int processors = 0;
-};
-
-// Connects until `wanted` is served.
-template <class Wanted>
-Client& find_client(std::deque<Client>& clients, const SocketAddress& address, Wanted wanted) {
-  const TimePoint give_up = monotonic_now() + kProgramPatience;
-  while (!wanted(clients.emplace_back(address)) && monotonic_now() < give_up) {
-  }
-  EXPECT_TRUE(wanted(clients.back()));
-  return clients.back();
-}
-
-// A process that is none of ours to wait for.
-class Stranger {
- public:
-  explicit Stranger(pid_t pid) : end_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) { EXPECT_TRUE(bool(end_)); }
-  bool ends() const { return readable(end_.get()); }
-
- private:
-  Fd end_;
-};
+using test::Client;
+using test::find_client;
+using test::greet_and_echo;
+using test::MasterProcess;
+using test::Stranger;
+using test::with_workers;
 
 TEST(Master, workers_serve_and_drain_on_sigterm) {
   MasterProcess master(with_workers(3));
@@ -316,9 +195,8 @@ TEST(Master, a_worker_that_does_not_hear_is_killed_when_its_time_is_over) {
 TEST(Master, a_worker_that_hangs_before_it_serves_is_replaced) {
   MasterOptions options = with_workers(1);
   options.start_patience = milliseconds(100);
-  void* memory = ::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  auto& starts = *new (memory) std::atomic<int>(0);
+  const test::SharedCount shared;
+  std::atomic<int>& starts = *shared;
   MasterProcess master(std::move(options), [&starts](Worker& worker) {
     while (starts.fetch_add(1) == 1) ::pause();
     return greet_and_echo(worker);
@@ -331,7 +209,6 @@ TEST(Master, a_worker_that_hangs_before_it_serves_is_replaced) {
   std::deque<Client> clients;
   EXPECT_TRUE(find_client(clients, address, [](const Client& client) { return client.pid != 0; }).served());
   while (starts.load() < 3) ::sched_yield();
-  ::munmap(memory, sizeof starts);
 }
 
 TEST(Master, workers_die_with_their_master) {

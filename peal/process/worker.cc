@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/process/worker.h>
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <memory>
 
 #include <peal/base/log.h>
+#include <peal/process/parts/report.h>
 
 namespace peal {
 
@@ -28,7 +26,10 @@ Result<void> Worker::when_to_leave(Loop& loop, std::function<void(Leave)> on_lea
   const std::pair<int, Leave> ways[] = {
       {SIGTERM, Leave::kDrain}, {SIGHUP, Leave::kMakeRoom}, {SIGINT, Leave::kAtOnce}, {SIGQUIT, Leave::kAtOnce}};
   for (const auto& [number, how] : ways) {
-    const Result<SignalId> heard = loop.on_signal(number, [shared, how] { (*shared)(how); });
+    const Result<SignalId> heard = loop.on_signal(number, [this, shared, how] {
+      if (how != Leave::kAtOnce) leaving();
+      (*shared)(how);
+    });
     if (!heard) return std::unexpected(heard.error());
   }
   return {};
@@ -47,11 +48,10 @@ void Worker::log(const DrainReport& report) const {
 }
 
 // A master that is gone takes its workers with it: nobody is left to be told.
-void Worker::ready() {
-  if (!report_to_) return;
-  const pid_t self = ::getpid();
-  [[maybe_unused]] const ssize_t sent = ::send(report_to_.get(), &self, sizeof self, MSG_NOSIGNAL);
-  report_to_.reset();
+void Worker::ready() { detail::send_report(report_to_.get(), detail::News::kServes); }
+
+void Worker::leaving() {
+  if (!std::exchange(told_of_leaving_, true)) detail::send_report(report_to_.get(), detail::News::kLeaves);
 }
 
 }  // namespace peal

@@ -40,7 +40,7 @@ class Worker {
     uint64_t generation = 1;  // one more with each reload
     Duration drain_time{};    // after which the master ends it by force
   };
-  // For the master: `report_to` is where it hears that a worker serves.
+  // For the master: `report_to` is where it hears that a worker serves, and that it leaves.
   Worker(const Facts& facts, std::vector<ListeningSocket> listening, Fd report_to);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -53,11 +53,15 @@ class Worker {
   // The sockets to accept from, of the address listened on as `name` or of all. Gives them away: the second call has
   // none.
   std::vector<ListeningSocket> take_listening(std::string_view name = {});
-  // Calls `on_leave` on the loop each time it is asked to leave. Until this is called such signals are kept waiting. As
-  // Loop::on_signal().
+  // Calls `on_leave` on the loop each time it is asked to leave. Until this is called such signals are kept waiting.
+  // But for kAtOnce it says leaving() first. As Loop::on_signal(), on a loop that ends before this.
   Result<void> when_to_leave(Loop& loop, std::function<void(Leave)> on_leave);
   // Tells the master that this worker serves: a reload or a replacement waits for it. Once the sockets are listened on.
   void ready();
+  // Tells the master that this worker will accept nobody any more, whoever asked for that: another takes its place at
+  // once, instead of when this one has ended, and after drain_time() it is ended by force. Once; later calls do
+  // nothing.
+  void leaving();
 
   // All of it, for the usual worker: `server` (a Server, HttpServer, ...) of `loop`, or of a group beside it, listens
   // on all sockets, and drains when it is time; kAtOnce stops the loop. A second request to drain changes nothing:
@@ -68,6 +72,7 @@ class Worker {
   // Parts of that. The first error of a socket:
   template <class AnyServer>
   Result<void> listen(AnyServer& server);
+  // On the loop's thread; also for what asks by other means than a signal.
   template <class AnyServer>
   void leave(Leave how, Loop& loop, AnyServer& server);
 
@@ -77,8 +82,9 @@ class Worker {
 
   const Facts facts_;
   std::vector<ListeningSocket> listening_;
-  Fd report_to_;
+  const Fd report_to_;
   bool draining_ = false;
+  bool told_of_leaving_ = false;
 };
 
 template <class AnyServer>
@@ -99,6 +105,7 @@ Result<void> Worker::listen(AnyServer& server) {
 template <class AnyServer>
 void Worker::leave(Leave how, Loop& loop, AnyServer& server) {
   if (how == Leave::kAtOnce) return loop.stop();
+  leaving();
   if (how == Leave::kDrain && std::exchange(draining_, true)) return;
   auto done = [this, &loop](const DrainReport& report) {
     log(report);

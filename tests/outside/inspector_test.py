@@ -250,3 +250,20 @@ def test_what_cannot_be_shown_there_is_said_in_one_sentence():
             told = subprocess.run([PEAL, "serve", "pingpong", "--listen", "127.0.0.1:0", *words], capture_output=True,
                                   text=True, timeout=PATIENCE_SECONDS, check=False)
             assert told.returncode == code and re.search(sentence, told.stderr), told
+
+
+def test_a_worker_that_is_drained_is_succeeded_while_its_clients_end():
+    with serving("--workers", "1", "--drain", "1h") as served, served.client() as client:
+        echoed(client)
+        first, page = json.loads(served.get("/json")[1])["process"]["pid"], served.page
+        request = urllib.request.Request(served.url("/actions/drain?server=0"), method="POST",
+                                         headers={"Peal-Action": "1"})
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+            assert answer.status == 202
+        assert client.recv(1) == b"", "it was asked to end"
+        served.page = parted(line_with(served.process.stderr, "the inspector listens on ").rpartition(" ")[2])
+        with served.client() as other:
+            echoed(other)
+            assert json.loads(served.get("/json")[1])["process"]["pid"] != first
+        served.page = page
+        assert json.loads(served.get("/json")[1])["process"]["pid"] == first, "it waits for its client"

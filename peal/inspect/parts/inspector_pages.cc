@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/inspect/parts/inspector_pages.h>
 
+#include <unistd.h>
+
 #include <charconv>
 #include <utility>
 
@@ -10,6 +12,7 @@
 #include <peal/base/log.h>
 #include <peal/http/http_exchange.h>
 #include <peal/inspect/parts/built_in.h>
+#include <peal/inspect/parts/held_by_parent.h>
 #include <peal/inspect/parts/html_tables.h>
 #include <peal/inspect/parts/proc_pages.h>
 #include <peal/inspect/parts/snapshot_json.h>
@@ -27,8 +30,8 @@ constexpr Duration kDrainDeadline = std::chrono::seconds(30);
 
 class InspectorPages {
  public:
-  InspectorPages(std::shared_ptr<Collector> collector, InspectorRules rules)
-      : collector_(std::move(collector)), rules_(std::move(rules)) {}
+  InspectorPages(std::shared_ptr<Collector> collector, InspectorRules rules, std::function<void(Server&)> on_drain)
+      : collector_(std::move(collector)), rules_(std::move(rules)), on_drain_(std::move(on_drain)) {}
 
   // The whole, or one part of it: "loops". As a page for a browser, else as JSON.
   void show(HttpExchange& exchange, std::string part);
@@ -44,6 +47,7 @@ class InspectorPages {
  private:
   const std::shared_ptr<Collector> collector_;
   const InspectorRules rules_;
+  const std::function<void(Server&)> on_drain_;
 };
 
 std::string_view field(const HttpExchange& exchange, std::string_view name) {
@@ -167,6 +171,18 @@ void InspectorPages::drain(HttpExchange& exchange) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   Server* server = error == std::errc() && end == text.data() + text.size() ? collector_->server(number) : nullptr;
   if (server == nullptr) return answer(exchange, 404, kText, "server is the number of one that is shown\n");
+  if (on_drain_) {
+    // First the answer: the process may be gone soon.
+    answer(exchange, 202, kText, fmt::format("server {} drains, as its program does it\n", number));
+    return on_drain_(*server);
+  }
+  if (const std::optional<pid_t> parent = parent_that_listens_too(); parent) {
+    const std::string why = fmt::format(
+        "process {} holds open what is listened on here: clients would go on coming, and wait for nobody; "
+        "send this process, {}, a SIGTERM instead\n",
+        *parent, ::getpid());
+    return answer(exchange, 409, kText, why);
+  }
   server->drain(kDrainDeadline, [](const DrainReport& report) {
     PEAL_LOG_INFO("drained, as asked through the inspector: {} finished, {} cut off", report.finished, report.forced);
   });
@@ -192,8 +208,9 @@ void InspectorPages::end_connection(HttpExchange& exchange) {
 
 }  // namespace
 
-Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules) {
-  auto pages = std::make_shared<InspectorPages>(collector, std::move(rules));
+Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules,
+                       std::function<void(Server&)> on_drain) {
+  auto pages = std::make_shared<InspectorPages>(collector, std::move(rules), std::move(on_drain));
   Router router;
   const auto look = [&](std::string_view path, const auto& handler) {
     router.get(path, [pages, handler](HttpExchange& exchange) {

@@ -2,6 +2,7 @@
 // What the inspector answers to each path.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include <peal/http/router.h>
@@ -10,7 +11,8 @@
 
 namespace peal::detail {
 
-// The handlers run on the collector's loop and keep it and the rules alive.
-Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules);
+// The handlers run on the collector's loop and keep it and the rules alive. `on_drain` is InspectorOptions' own.
+Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules,
+                       std::function<void(Server&)> on_drain);
 
 }  // namespace peal::detail

@@ -77,6 +77,10 @@ CrewMember* Crew::find(pid_t pid) {
 
 void Crew::tell(CrewMember& member, int signal, Duration patience) {
   ::kill(member.pid, signal);
+  expect_end(member, patience);
+}
+
+void Crew::expect_end(CrewMember& member, Duration patience) {
   member.leaving = true;
   member.kill_at = std::min(member.kill_at, monotonic_now() + patience);
 }

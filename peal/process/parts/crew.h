@@ -24,7 +24,7 @@ struct CrewMember {
   uint64_t generation;
   TimePoint born;
   bool ready = false;
-  bool leaving = false;        // was asked to
+  bool leaving = false;        // was asked to, by whomever
   TimePoint kill_at = kNever;  // when it has not left, or does not serve, by then
 };
 
@@ -52,6 +52,8 @@ class Crew {
       if (which(member)) tell(member, signal, patience);
     }
   }
+  // It leaves of itself: it is killed, too, if it is there after `patience`.
+  static void expect_end(CrewMember& member, Duration patience);
   // Kills those whose time is over by `now`. The next such time; kNever: nobody's.
   TimePoint enforce(TimePoint now);
 

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ranges>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -18,6 +20,7 @@ namespace peal::detail {
 namespace {
 
 constexpr const char* kPredecessor = "PEAL_PREDECESSOR";
+constexpr const char* kSocketFiles = "PEAL_SOCKET_FILES";
 constexpr int kFirst = 3;
 constexpr int kExecFailed = 127;
 
@@ -34,13 +37,29 @@ bool line_up(std::vector<int> fds) {
   return true;
 }
 
+// The numbers in a variable as "3:4"; what is none, and what an fd that was handed over cannot be, is left out.
+std::vector<int> fds_of(const char* variable) {
+  std::vector<int> fds;
+  const char* text = std::getenv(variable);
+  for (const auto& part : std::views::split(std::string_view(text == nullptr ? "" : text), ':')) {
+    const std::string_view digits(part.begin(), part.end());
+    int fd = -1;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), fd);
+    if (error == std::errc() && end == digits.data() + digits.size() && fd >= kFirst) fds.push_back(fd);
+  }
+  return fds;
+}
+
 // In the child.
 [[noreturn]] void become_successor(CommandLine& command, std::span<const SocketGroup> groups, int report_to,
                                    const sigset_t& mask) {
   std::vector<int> fds;
   std::string names;
+  std::string with_files;
   for (const SocketGroup& group : groups) {
     for (const Fd& socket : group.sockets()) {
+      const std::string target = std::to_string(kFirst + static_cast<int>(fds.size()));
+      if (group.owns_file()) with_files += (with_files.empty() ? "" : ":") + target;
       fds.push_back(socket.get());
       names += (names.empty() ? "" : ":") + group.name();
     }
@@ -57,6 +76,7 @@ bool line_up(std::vector<int> fds) {
   ::setenv("LISTEN_PID", self.c_str(), 1);
   ::setenv("LISTEN_FDNAMES", names.c_str(), 1);
   ::setenv(kPredecessor, last.c_str(), 1);
+  ::setenv(kSocketFiles, with_files.c_str(), 1);
   // It will be the service's main process, which is who the manager watches.
   if (std::getenv("WATCHDOG_PID") != nullptr) ::setenv("WATCHDOG_PID", self.c_str(), 1);
   ::pthread_sigmask(SIG_SETMASK, &mask, nullptr);
@@ -92,16 +112,16 @@ Result<pid_t> start_successor(CommandLine& command, std::span<const SocketGroup>
   return pid;
 }
 
-Fd take_predecessor() {
-  const char* text = std::getenv(kPredecessor);
-  if (text == nullptr) return {};
-  int fd = -1;
-  const std::string_view digits = text;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), fd);
-  const bool good = error == std::errc() && end == digits.data() + digits.size() && fd >= kFirst;
+Predecessor take_predecessor() {
+  Predecessor predecessor;
+  const std::vector<int> report_to = fds_of(kPredecessor);
+  const std::vector<int> with_files = fds_of(kSocketFiles);
+  if (report_to.size() == 1 && ::fcntl(report_to.front(), F_SETFD, FD_CLOEXEC) == 0) {
+    predecessor = {.report_to = Fd(report_to.front()), .fds_with_files = with_files};
+  }
   ::unsetenv(kPredecessor);
-  if (!good || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return {};
-  return Fd(fd);
+  ::unsetenv(kSocketFiles);
+  return predecessor;
 }
 
 }  // namespace peal::detail

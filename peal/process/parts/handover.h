@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Handover: how a master starts its successor: the same command line and environment, the listening sockets as a
 // service manager would hand them over (LISTEN_FDS), and one more fd, named by PEAL_PREDECESSOR, to which the successor
-// writes its process id, as four bytes, once it serves.
+// writes its process id, as four bytes, once it serves. From then on it removes the socket files of those sockets that
+// PEAL_SOCKET_FILES names ("3:4"): a master opened them, and no service manager.
 #pragma once
 
 #include <sys/types.h>
@@ -34,7 +35,11 @@ class CommandLine {
 // Forks and executes. `mask` is the successor's signal mask. Errors of fork(2).
 Result<pid_t> start_successor(CommandLine& command, std::span<const SocketGroup> groups, int report_to,
                               const sigset_t& mask);
-// PEAL_PREDECESSOR; the variable is gone afterwards. None: nobody started us that way.
-Fd take_predecessor();
+struct Predecessor {
+  Fd report_to;                     // none: nobody started us that way
+  std::vector<int> fds_with_files;  // of LISTEN_FDS
+};
+// PEAL_PREDECESSOR and PEAL_SOCKET_FILES; the variables are gone afterwards.
+Predecessor take_predecessor();
 
 }  // namespace peal::detail

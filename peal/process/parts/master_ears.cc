@@ -60,10 +60,9 @@ std::vector<int> MasterEars::signals() const {
   return heard;
 }
 
-std::vector<pid_t> MasterEars::reports() const {
-  std::vector<pid_t> heard;
-  pid_t pid = 0;
-  while (::recv(reports_.get(), &pid, sizeof pid, MSG_DONTWAIT) == sizeof pid) heard.push_back(pid);
+std::vector<Report> MasterEars::reports() const {
+  std::vector<Report> heard;
+  while (const std::optional<Report> report = receive_report(reports_.get())) heard.push_back(*report);
   return heard;
 }
 

@@ -6,8 +6,6 @@
 // too.
 #pragma once
 
-#include <sys/types.h>
-
 #include <csignal>
 #include <cstdint>
 #include <vector>
@@ -15,6 +13,7 @@
 #include <peal/base/clock.h>
 #include <peal/base/fd.h>
 #include <peal/base/result.h>
+#include <peal/process/parts/report.h>
 
 namespace peal::detail {
 
@@ -29,8 +28,8 @@ class MasterEars {
   void wait(TimePoint deadline) const;
   // The signals that have arrived, each once, in no order.
   std::vector<int> signals() const;
-  // The processes that have reported.
-  std::vector<pid_t> reports() const;
+  // What processes have reported, in order.
+  std::vector<Report> reports() const;
 
   // Where processes report: for those that this one starts.
   int report_to() const { return report_to_.get(); }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/process/parts/master_run.h>
 
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/assert.h>
 #include <peal/base/log.h>
 
 namespace peal::detail {
@@ -47,17 +47,24 @@ int MasterRun::run() {
     ears_->wait(mind_the_time());
     turn();
   }
-  for (SocketGroup& group : groups_) group.close();
+  stop_listening();
   ears_->restore();
   return exit_code_;
 }
 
-// Reports first: who served and died at once did serve. The dead before signals: a reload shall not count on them.
+// Reports first: who served and died at once did serve. The dead before signals: a reload shall not count on them. Who
+// leaves last: a signal that told a whole process group to end came to this process, too, and nobody shall follow.
 void MasterRun::turn() {
   const std::vector<int> signals = ears_->signals();
-  for (const pid_t pid : ears_->reports()) hear_report(pid);
+  const std::vector<Report> reports = ears_->reports();
+  for (const Report& report : reports) {
+    if (report.news == News::kServes) hear_that_it_serves(report.pid);
+  }
   if (std::ranges::find(signals, SIGCHLD) != signals.end()) reap();
   for (const int signal : signals) obey(signal);
+  for (const Report& report : reports) {
+    if (report.news == News::kLeaves) hear_that_it_leaves(report.pid);
+  }
 }
 
 void MasterRun::obey(int signal) {
@@ -71,7 +78,7 @@ void MasterRun::obey(int signal) {
   }
 }
 
-void MasterRun::hear_report(pid_t pid) {
+void MasterRun::hear_that_it_serves(pid_t pid) {
   if (pid == successor_) return succeeded();
   CrewMember* member = crew_->find(pid);
   if (member == nullptr) return;
@@ -80,6 +87,19 @@ void MasterRun::hear_report(pid_t pid) {
   if (starting_ == 0 || member->generation != generation_) return;
   const auto serves = [this](const CrewMember& each) { return each.generation == generation_ && each.ready; };
   if (static_cast<size_t>(std::ranges::count_if(crew_->members(), serves)) == starting_) take_over();
+}
+
+// Its queue is nobody's from now on: the next starts before it has ended. It did as it was told: that is no death.
+void MasterRun::hear_that_it_leaves(pid_t pid) {
+  CrewMember* member = crew_->find(pid);
+  if (member == nullptr || member->leaving || ending_) return;
+  Crew::expect_end(*member, options_.drain_time + options_.grace);
+  const std::string what = fmt::format("worker {} (process {}) was asked to leave", member->place, pid);
+  if (starting_ > 0 && member->generation == generation_) return give_generation_up(what);
+  PEAL_ASSERT(member->generation == serving_, "worker {} is of generation {}, not {}", pid, member->generation,
+              serving_);
+  PEAL_LOG_INFO("{}: the next starts", what);
+  places_[member->place].respawn_at = monotonic_now();
 }
 
 void MasterRun::reap() {
@@ -97,7 +117,8 @@ void MasterRun::reap() {
 
 void MasterRun::note_death(const CrewMember& member, int status) {
   if (member.leaving || ending_) {
-    if (member.generation < serving_ && std::ranges::none_of(crew_->members(), &CrewMember::leaving)) {
+    const auto old = [this](const CrewMember& each) { return each.generation < serving_ && each.leaving; };
+    if (old(member) && std::ranges::none_of(crew_->members(), old)) {
       PEAL_LOG_INFO("the workers that made room are gone");
     }
     return;
@@ -137,6 +158,7 @@ TimePoint MasterRun::mind_the_time() {
     manager_.watchdog();
     watchdog_at_ = now + *manager_.watchdog_interval() / 2;
   }
+  do_what_was_kept();
   respawn(now);
   TimePoint next = std::min({crew_->enforce(now), start_by_, succeed_by_, watchdog_at_});
   for (const Place& place : places_) next = std::min(next, place.respawn_at);
@@ -186,12 +208,10 @@ void MasterRun::take_over() {
   if (!first) PEAL_LOG_INFO("reloaded: {} new workers serve, the old ones make room", places_.size());
   crew_->dismiss(SIGHUP, options_.drain_time + options_.grace,
                  [this](const CrewMember& member) { return member.generation < serving_ && !member.leaving; });
-  if (predecessor_) {
-    const pid_t self = ::getpid();
-    [[maybe_unused]] const ssize_t sent = ::send(predecessor_.get(), &self, sizeof self, MSG_NOSIGNAL);
-    predecessor_.reset();
-  }
-  manager_.ready(fmt::format("{} workers serve", places_.size()));
+  // A predecessor that is there says itself that we are ready: until then a service manager may not listen to us.
+  const bool told = predecessor_ && send_report(predecessor_.get(), News::kServes);
+  predecessor_.reset();
+  if (!told) manager_.ready(fmt::format("{} workers serve", places_.size()));
 }
 
 // Some of them may have accepted already: they leave as the old ones would have.
@@ -220,8 +240,15 @@ void MasterRun::respawn(TimePoint now) {
 
 void MasterRun::reload() {
   if (ending_) return;
-  if (starting_ > 0) return PEAL_LOG_WARN("not reloaded: new workers are starting already");
+  if (starting_ > 0) {
+    reload_kept_ = true;
+    return PEAL_LOG_INFO("workers are starting: the reload comes after that");
+  }
   manager_.reloading();
+  if (successor_ != 0) {
+    PEAL_LOG_WARN("not reloaded: process {} is about to replace this one", successor_);
+    return manager_.ready("not reloaded: the program is being replaced");
+  }
   size_t workers = places_.size();
   if (options_.on_reload) {
     const Result<size_t> wanted = options_.on_reload();
@@ -235,7 +262,11 @@ void MasterRun::reload() {
 }
 
 void MasterRun::replace() {
-  if (ending_ || starting_ > 0) return PEAL_LOG_WARN("not replaced: workers are starting or leaving");
+  if (ending_) return PEAL_LOG_WARN("not replaced: this one ends");
+  if (starting_ > 0) {
+    replace_kept_ = true;
+    return PEAL_LOG_INFO("workers are starting: the replacement comes after that");
+  }
   if (successor_ != 0) return PEAL_LOG_WARN("not replaced: process {} is about to already", successor_);
   const Result<pid_t> started = start_successor(command_, groups_, ears_->report_to(), ears_->mask_before());
   if (!started) return PEAL_LOG_ERROR("not replaced: {}", started.error().message());
@@ -244,11 +275,18 @@ void MasterRun::replace() {
   PEAL_LOG_INFO("process {} is to replace this one: {}", successor_, command_.program());
 }
 
+// In the order in which it makes sense: what is replaced is not reloaded any more.
+void MasterRun::do_what_was_kept() {
+  if (ending_ || starting_ > 0) return;
+  if (std::exchange(reload_kept_, false)) reload();
+  if (starting_ == 0 && std::exchange(replace_kept_, false)) replace();
+}
+
 void MasterRun::succeeded() {
   PEAL_LOG_INFO("replaced by process {}: making room", successor_);
-  manager_.main_pid(successor_);
+  manager_.succeeded_by(successor_);
   succeed_by_ = kNever;
-  ending_ = draining_ = true;
+  ending_ = replaced_ = true;
   for (Place& place : places_) place.respawn_at = kNever;
   watchdog_at_ = kNever;
   groups_.clear();  // a socket file is the successor's now
@@ -258,11 +296,19 @@ void MasterRun::succeeded() {
 
 void MasterRun::drain() {
   const bool first = !std::exchange(draining_, true);
-  if (first && successor_ == 0) manager_.stopping();
+  if (first && !replaced_) manager_.stopping();
   end_with(exit_code_);
   crew_->dismiss(SIGTERM, options_.drain_time + options_.grace, [](const CrewMember&) { return true; });
-  if (successor_ != 0) ::kill(successor_, SIGTERM);
-  for (SocketGroup& group : groups_) group.close();  // who comes now is refused, instead of waiting for nobody
+  if (successor_ != 0 && !replaced_) ::kill(successor_, SIGTERM);
+  stop_listening();  // who comes now is refused, instead of waiting for nobody
+}
+
+// A successor that has not served leaves the socket files to its predecessor, which goes on.
+void MasterRun::stop_listening() {
+  if (!predecessor_) {
+    for (SocketGroup& group : groups_) group.close();
+  }
+  groups_.clear();
 }
 
 void MasterRun::end_at_once() {

@@ -38,7 +38,8 @@ class MasterRun {
 
   void turn();
   void obey(int signal);
-  void hear_report(pid_t pid);
+  void hear_that_it_serves(pid_t pid);
+  void hear_that_it_leaves(pid_t pid);
   void reap();
   void note_death(const CrewMember& member, int status);
   void note_successors_end(int status);
@@ -52,8 +53,10 @@ class MasterRun {
   void respawn(TimePoint now);
   void reload();
   void replace();
+  void do_what_was_kept();
   void succeeded();
   void drain();
+  void stop_listening();
   void end_at_once();
   void end_with(int exit_code);
 
@@ -74,6 +77,9 @@ class MasterRun {
 
   pid_t successor_ = 0;  // 0: none
   TimePoint succeed_by_ = kNever;
+  bool replaced_ = false;     // the successor serves
+  bool reload_kept_ = false;  // asked for while workers started: until they serve, or have failed to
+  bool replace_kept_ = false;
   bool ending_ = false;
   bool draining_ = false;  // asked to once
   int exit_code_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/process/parts/socket_group.h>
 
-#include <cerrno>
+#include <algorithm>
 #include <utility>
 
 #include <peal/engine/listening_socket.h>
@@ -29,18 +29,22 @@ Result<SocketGroup> SocketGroup::open(std::string name, const SocketAddress& add
   return group;
 }
 
-Result<SocketGroup> SocketGroup::inherit(std::string name, std::vector<Fd> sockets) {
-  SocketGroup group;
-  group.name_ = std::move(name);
-  group.inherited_ = true;
-  for (Fd& socket : sockets) {
+Result<std::vector<SocketGroup>> SocketGroup::inherit(const std::string& name, std::vector<Heirloom> sockets) {
+  std::vector<SocketGroup> groups;
+  for (auto& [socket, with_file] : sockets) {
     const Result<SocketAddress> address = listening_address(socket.get());
     if (!address) return std::unexpected(address.error());
-    if (!group.sockets_.empty() && group.address_ != *address) return fail(EINVAL);
-    group.address_ = *address;
-    group.sockets_.push_back(std::move(socket));
+    auto group = std::ranges::find(groups, *address, &SocketGroup::address_);
+    if (group == groups.end()) {
+      group = groups.emplace(groups.end());
+      group->name_ = name;
+      group->address_ = *address;
+      group->inherited_ = true;
+      group->owns_file_ = with_file;
+    }
+    group->sockets_.push_back(std::move(socket));
   }
-  return group;
+  return groups;
 }
 
 Result<void> SocketGroup::provide(size_t workers) {
@@ -67,7 +71,7 @@ std::vector<ListeningSocket> SocketGroup::deal(size_t place, size_t workers) && 
 
 void SocketGroup::close() {
   for (Fd& socket : sockets_) {
-    if (!inherited_) close_listening_socket(std::move(socket));
+    if (owns_file_) close_listening_socket(std::move(socket));
   }
   sockets_.clear();
 }

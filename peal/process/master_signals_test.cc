@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Signals that meet: a worker that is told to leave by somebody else than its master, and what comes while something is
+// under way.
+#include <array>
+#include <csignal>
+#include <deque>
+
+#include <gtest/gtest.h>
+
+#include <peal/process/master.h>
+#include <tests/support/master_rig.h>
+
+namespace peal {
+namespace {
+
+using test::Client;
+using test::find_client;
+using test::greet_and_echo;
+using test::MasterProcess;
+using test::SharedCount;
+using test::Stranger;
+using test::with_workers;
+
+TEST(MasterSignals, a_worker_that_is_told_to_leave_is_succeeded_while_it_still_has_clients) {
+  for (const int number : {SIGTERM, SIGHUP}) {
+    const SharedCount starts;
+    MasterOptions options = with_workers(1);
+    options.drain_time = std::chrono::hours(1);
+    options.respawn.most_deaths = 0;  // were it taken for a death, the master would give up
+    MasterProcess master(std::move(options), [&starts](Worker& worker) {
+      ++*starts;
+      return greet_and_echo(worker);
+    });
+    const SocketAddress address = master.serving();
+    pid_t last = 0;
+    for (int round = 1; round <= 3; ++round) {
+      Client stays(address);
+      EXPECT_NE(stays.pid, last);
+      last = stays.pid;
+      const Stranger worker(last);
+      ASSERT_EQ(::kill(last, number), 0);
+      if (number == SIGTERM) {
+        EXPECT_TRUE(stays.cut_off()) << "it accepts nobody any more";
+      }
+      std::deque<Client> clients;
+      find_client(clients, address, [last](const Client& client) { return client.pid != last; });
+      if (number == SIGHUP) {
+        EXPECT_TRUE(stays.served()) << "it makes room, and waits";
+      }
+      stays.peer.close();
+      clients.clear();
+      EXPECT_TRUE(worker.ends());
+    }
+    // Its end brings nobody else: whoever came would be there before the reload is done.
+    master.signal(SIGHUP);
+    std::deque<Client> clients;
+    find_client(clients, address, [](const Client& client) { return client.generation == 2; });
+    EXPECT_EQ((*starts).load(), 5) << "the first, three successors, and the reload's";
+    clients.clear();
+    master.signal(SIGTERM);
+    EXPECT_EQ(master.exit_code(), 0);
+  }
+}
+
+TEST(MasterSignals, a_process_group_that_is_told_to_end_starts_nobody) {
+  const SharedCount starts;
+  MasterOptions options = with_workers(1);
+  options.drain_time = std::chrono::hours(1);
+  MasterProcess master(std::move(options), [&starts](Worker& worker) {
+    ++*starts;
+    return greet_and_echo(worker);
+  });
+  Client client(master.serving());
+  // The worker is the first to hear of it.
+  master.stop();
+  ASSERT_EQ(::kill(client.pid, SIGTERM), 0);
+  EXPECT_TRUE(client.cut_off());
+  master.signal(SIGTERM);
+  master.signal(SIGCONT);
+  client.peer.close();
+  EXPECT_EQ(master.exit_code(), 0);
+  EXPECT_EQ((*starts).load(), 1);
+}
+
+TEST(MasterSignals, a_reload_asked_for_while_the_first_workers_start_is_done_afterwards) {
+  const SharedCount starts;
+  const SharedCount gate;
+  MasterProcess master(with_workers(1), [&](Worker& worker) {
+    ++*starts;
+    while (*gate == 0) ::sched_yield();
+    return greet_and_echo(worker);
+  });
+  while (*starts == 0) ::sched_yield();
+  master.signal(SIGHUP);
+  master.has_heard(SIGHUP);
+  ++*gate;
+  const SocketAddress address = master.serving();
+  std::deque<Client> clients;
+  find_client(clients, address, [](const Client& client) { return client.generation == 2; });
+  clients.clear();
+  master.signal(SIGTERM);
+  EXPECT_EQ(master.exit_code(), 0);
+}
+
+TEST(MasterSignals, a_worker_told_to_leave_before_all_serve_ends_the_reload) {
+  const SharedCount reloads;
+  const SharedCount early;
+  MasterOptions options = with_workers(1);
+  options.start_patience = std::chrono::hours(1);
+  options.drain_time = std::chrono::milliseconds(10);
+  options.on_reload = [&reloads]() -> Result<size_t> { return ++*reloads == 1 ? 2 : 1; };
+  // Of the two of the second generation the second never serves.
+  MasterProcess master(std::move(options), [&early](Worker& worker) {
+    while (worker.place() == 1) ::pause();
+    if (worker.generation() == 2) *early = ::getpid();
+    return greet_and_echo(worker);
+  });
+  const SocketAddress address = master.serving();
+  master.signal(SIGHUP);
+  while (*early == 0) ::sched_yield();
+  const Stranger worker(*early);
+  ASSERT_EQ(::kill(*early, SIGTERM), 0);
+  EXPECT_TRUE(worker.ends());
+  master.signal(SIGHUP);
+  std::deque<Client> clients;
+  find_client(clients, address, [](const Client& client) { return client.generation == 3; });
+  clients.clear();
+  master.signal(SIGTERM);
+  EXPECT_EQ(master.exit_code(), 0);
+}
+
+}  // namespace
+}  // namespace peal

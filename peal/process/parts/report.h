@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a process tells the master that started it, over a socket that keeps messages apart. "It serves" is its process
+// id, four bytes, and nothing else: a successor may be of another version than its predecessor.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace peal::detail {
+
+enum class News : uint32_t {
+  kServes,
+  kLeaves,  // a worker: it accepts nobody any more, or will soon, and stays until its clients are done
+};
+
+struct Report {
+  pid_t pid = 0;
+  News news = News::kServes;
+};
+
+// False: the master is gone, or so busy that there is no room; then only kServes waits.
+bool send_report(int fd, News news);
+// The next that has arrived.
+std::optional<Report> receive_report(int fd);
+
+}  // namespace peal::detail

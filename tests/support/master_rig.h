@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests of masters with real workers: a test forks the master, the master its workers, and clients see who serves
+// them. One thread.
+#pragma once
+
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <deque>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <peal/base/log.h>
+#include <peal/process/master.h>
+#include <tests/support/program.h>
+#include <tests/support/raw_peer.h>
+
+namespace peal::test {
+
+// Greets with "place count generation pid processors", then sends back what comes.
+inline int greet_and_echo(Worker& worker) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  ::sched_getaffinity(0, sizeof allowed, &allowed);
+  const std::string greeting = fmt::format("{} {} {} {} {}\n", worker.place(), worker.count(), worker.generation(),
+                                           ::getpid(), CPU_COUNT(&allowed));
+  Loop loop;
+  Server server(loop, {.on_open = [&greeting](Connection& connection) { connection.send(greeting); },
+                       .on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }});
+  return worker.serve(loop, server);
+}
+
+inline MasterOptions with_workers(size_t count) {
+  MasterOptions options;
+  options.workers = count;
+  options.respawn.first_pause = std::chrono::milliseconds(1);
+  options.grace = std::chrono::milliseconds(100);
+  return options;
+}
+
+// A master as a child of the test. Everything it prints in its log is dropped.
+class MasterProcess {
+ public:
+  explicit MasterProcess(MasterOptions options, const Master::Work& work = greet_and_echo,
+                         const std::string& address = "127.0.0.1:0") {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::pipe(ends.data()), 0);
+    said_ = Fd(ends[0]);
+    Fd say(ends[1]);
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    set_log_level(LogLevel::kOff);
+    Result<SocketAddress> bound;
+    options.on_serving = [&] {
+      const std::string line = bound->to_string() + "\n";
+      return ::write(say.get(), line.data(), line.size()) > 0;
+    };
+    Master master(std::move(options));
+    bound = master.listen(address);
+    ::_exit(bound ? master.run(work) : 2);
+  }
+  ~MasterProcess() {
+    if (pid_ == 0) return;
+    ::kill(pid_, SIGKILL);
+    exit_code();
+  }
+  MasterProcess(const MasterProcess&) = delete;
+  MasterProcess& operator=(const MasterProcess&) = delete;
+
+  // Where it serves, once it does; unset when it ended instead.
+  SocketAddress serving() {
+    std::string line;
+    for (char c = 0; readable(said_.get()) && ::read(said_.get(), &c, 1) == 1 && c != '\n';) line += c;
+    return SocketAddress::parse(line).value_or(SocketAddress{});
+  }
+  void signal(int number) const { EXPECT_EQ(::kill(pid_, number), 0); }
+  // It has read the signal: it is not waiting for it any more.
+  void has_heard(int number) const {
+    const uint64_t bit = uint64_t{1} << (number - 1);
+    for (uint64_t waiting = bit; (waiting & bit) != 0; ::sched_yield()) {
+      std::ifstream status(fmt::format("/proc/{}/status", pid_));
+      std::string line;
+      while (std::getline(status, line) && !line.starts_with("ShdPnd:")) {
+      }
+      ASSERT_TRUE(status);
+      waiting = std::stoull(line.substr(7), nullptr, 16);
+    }
+  }
+  // Stands still until SIGCONT.
+  void stop() const {
+    signal(SIGSTOP);
+    int status = 0;
+    ASSERT_EQ(::waitpid(pid_, &status, WUNTRACED), pid_);
+    ASSERT_TRUE(WIFSTOPPED(status));
+  }
+  pid_t pid() const { return pid_; }
+  int exit_code() {
+    int status = 0;
+    EXPECT_EQ(::waitpid(std::exchange(pid_, 0), &status, 0) > 0, true);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+ private:
+  pid_t pid_ = 0;
+  Fd said_;
+};
+
+// A client, and who serves it.
+struct Client {
+  explicit Client(const SocketAddress& address) : peer(address.family()) {
+    peer.connect(address);
+    while (!peer.received().contains('\n') && readable(peer.fd()) && peer.pump()) {
+    }
+    EXPECT_EQ(std::sscanf(peer.received().c_str(), "%zu %zu %d %d %d", &place, &count, &generation, &pid, &processors),
+              5)
+        << "'" << peer.received() << "'";
+  }
+  // It gets its bytes back.
+  bool served() {
+    const size_t before = peer.received().size();
+    peer.send("hello");
+    while (peer.received().size() < before + 5 && readable(peer.fd()) && peer.pump()) {
+    }
+    return peer.received().size() == before + 5;
+  }
+  bool cut_off() {
+    while (readable(peer.fd()) && peer.pump()) {
+    }
+    return peer.ended() || peer.error() != 0;
+  }
+
+  RawPeer peer;
+  size_t place = 0;
+  size_t count = 0;
+  int generation = 0;
+  int pid = 0;
+  int processors = 0;
+};
+
+// Connects until `wanted` is served.
+template <class Wanted>
+Client& find_client(std::deque<Client>& clients, const SocketAddress& address, Wanted wanted) {
+  const TimePoint give_up = monotonic_now() + kProgramPatience;
+  while (!wanted(clients.emplace_back(address)) && monotonic_now() < give_up) {
+  }
+  EXPECT_TRUE(wanted(clients.back()));
+  return clients.back();
+}
+
+// A process that is none of ours to wait for.
+class Stranger {
+ public:
+  explicit Stranger(pid_t pid) : end_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) { EXPECT_TRUE(bool(end_)); }
+  bool ends() const { return readable(end_.get()); }
+
+ private:
+  Fd end_;
+};
+
+// A number that processes forked from now on share.
+class SharedCount {
+ public:
+  SharedCount()
+      : count_(new(::mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                   std::atomic<int>(0)) {}
+  ~SharedCount() { ::munmap(count_, sizeof *count_); }
+  SharedCount(const SharedCount&) = delete;
+  SharedCount& operator=(const SharedCount&) = delete;
+
+  std::atomic<int>& operator*() const { return *count_; }
+
+ private:
+  std::atomic<int>* count_;
+};
+
+}  // namespace peal::test
