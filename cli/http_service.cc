@@ -45,7 +45,8 @@ void add_http_options(CLI::App& command, HttpWords& words) {
   command.add_option("--idle-timeout", words.idle_timeout, "Close connections between requests after so long, or off")
       ->capture_default_str();
   command.add_option("--body-limit", words.body_limit_bytes, "The longest body of a request, in bytes; more is 413")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   command
       .add_option("--requests-per-connection", words.requests_per_connection,
                   "Close a connection after so many; 0: never for that reason")

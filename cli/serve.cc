@@ -317,6 +317,9 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
     return complain(kCalledWrongly, fmt::format("--stalls takes off or a time such as 50ms, not '{}'", options.stalls));
   }
   if (const std::string trouble = inspect_trouble(options); !trouble.empty()) return complain(kCalledWrongly, trouble);
+  if (service.callbacks == nullptr) {  // here too, so that not every worker says it
+    if (const auto http = read_http_service(options.http, {}); !http) return complain(kCalledWrongly, http.error());
+  }
   if (EngineTrouble trouble = engine_trouble(options.engine); trouble.code != kDone) {
     return complain(trouble.code, trouble.sentence);
   }
@@ -365,9 +368,11 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
   command
       ->add_option("--max-connections", options->max_connections,
                    "Over it the connection idle for longest is closed for a new one; 0: no cap")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--max-per-address", options->max_per_address, "The same for the connections of one IP address")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
   command->add_option("--stalls", options->stalls, "Log the stack of what holds a loop for so long, or off")
       ->capture_default_str();
   command

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The smallest web server and the JSON API, asked everything they answer and some of what they do not."""
+import contextlib
+import http.client
+import json
+
+import pytest
+
+from programs import PATIENCE_SECONDS, Program, connect, joined, read_all
+
+
+class Service:
+    """An example that speaks HTTP, asked over one connection."""
+
+    def __init__(self, program):
+        self.address = program.address()
+        self._client = http.client.HTTPConnection(*self.address, timeout=PATIENCE_SECONDS)
+
+    def close(self):
+        self._client.close()
+
+    def ask(self, method, path, body=None, **fields):
+        self._client.request(method, path, body, fields)
+        answer = self._client.getresponse()
+        return answer, answer.read()
+
+    def ask_json(self, method, path, body=None):
+        """The status, and what the answer's body means; None where there is none."""
+        answer, text = self.ask(method, path, body)
+        if not text:
+            return answer.status, None
+        assert answer.getheader("Content-Type") == "application/json" and text.endswith(b"\n")
+        return answer.status, json.loads(text)
+
+
+@contextlib.contextmanager
+def running(name):
+    with Program(name, "127.0.0.1:0") as program:
+        with contextlib.closing(Service(program)) as service:
+            yield service
+        code, _, errors = program.end()
+        assert (code, errors) == (0, "")
+
+
+def test_hello():
+    with running("hello") as service:
+        answer, body = service.ask("GET", "/")
+        assert (answer.status, answer.reason, body) == (200, "OK", b"Hello, world!")
+        assert answer.getheader("Content-Type") == "text/plain" and answer.getheader("Date")
+        answer, body = service.ask("HEAD", "/?a=b")
+        assert (answer.status, answer.getheader("Content-Length"), body) == (200, "13", b"")
+        answer, body = service.ask("OPTIONS", "/")
+        assert (answer.status, answer.getheader("Allow"), body) == (204, "GET, HEAD, OPTIONS", b"")
+        for method in ("POST", "PUT", "DELETE", "PATCH", "BREW"):
+            answer, _ = service.ask(method, "/", b"x")
+            assert (answer.status, answer.getheader("Allow")) == (405, "GET, HEAD, OPTIONS"), method
+        for path in ("/hello", "//x", "/index.html"):
+            assert service.ask("GET", path)[0].status == 404, path
+
+
+def test_hello_to_who_speaks_http_badly():
+    with running("hello") as service, connect(service.address) as peer:
+        peer.sendall(b"HELO there\r\n\r\n")
+        assert read_all(peer).startswith(b"HTTP/1.1 400 ")
+        assert service.ask("GET", "/")[1] == b"Hello, world!"
+
+
+@pytest.mark.parametrize("name", ["hello", "json_api"])
+def test_an_address_that_cannot_be_had(name):
+    with Program(name, "127.0.0.1:0") as first:
+        taken = joined(first.address())
+        for address, words in [(taken, "Address already in use"), ("nowhere", "")]:
+            with Program(name, address) as second:
+                code, printed, errors = second.wait()
+                assert (code, printed) == (1, "") and errors.count("\n") == 1 and words in errors
+
+
+def test_notes_are_added_read_and_deleted():
+    with running("json_api") as service:
+        assert service.ask_json("GET", "/notes") == (200, [])
+        texts = ["buy bread", "", 'quotes " and \\ and \n', "Grüße, 日本 \U0001f35e"]
+        for number, text in enumerate(texts, 1):
+            answer, body = service.ask("POST", "/notes", json.dumps({"text": text, "more": [1]}))
+            assert (answer.status, answer.getheader("Location")) == (201, f"/notes/{number}")
+            assert json.loads(body) == {"id": number}
+        notes = [{"id": number, "text": text} for number, text in enumerate(texts, 1)]
+        assert service.ask_json("GET", "/notes") == (200, notes)
+        for note in notes:
+            assert service.ask_json("GET", f"/notes/{note['id']}") == (200, note)
+        answer, body = service.ask("HEAD", "/notes/1")
+        assert (answer.status, body) == (200, b"") and int(answer.getheader("Content-Length")) > 0
+        assert service.ask_json("DELETE", "/notes/2") == (204, None)
+        assert service.ask_json("GET", "/notes") == (200, [notes[0], *notes[2:]])
+        assert service.ask_json("POST", "/notes", '{"text":"new"}') == (201, {"id": 5}), "no id comes again"
+
+
+def test_notes_that_are_not_there():
+    with running("json_api") as service:
+        service.ask("POST", "/notes", '{"text":"the only one"}')
+        service.ask("DELETE", "/notes/1")
+        for path in ("1", "2", "0", "-1", "+1", "1x", "x", "0x1", "1.0", "%31", "18446744073709551616", "9" * 100):
+            for method in ("GET", "DELETE"):
+                assert service.ask_json(method, f"/notes/{path}") == (404, {"error": "no such note"}), (method, path)
+        for path in ("/", "/note", "/notes/1/text"):
+            assert service.ask("GET", path)[0].status == 404, path
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"null", b"[]", b'"text"', b"{}", b'{"text":1}', b'{"text":null}',
+                                  b'{"Text":"x"}', b'{"text":"x"} more', b'{"text":"\xff\xfe"}', b"[" * 4000, b"\x00"])
+def test_what_is_no_note(body):
+    with running("json_api") as service:
+        assert service.ask_json("POST", "/notes", body) == (400, {"error": 'wanted: {"text": "..."}'})
+        assert service.ask_json("GET", "/notes") == (200, [])
+
+
+def test_a_note_that_is_too_long():
+    with running("json_api") as service:
+        longest = json.dumps({"text": "x" * (4096 - len('{"text": ""}'))})
+        assert service.ask_json("POST", "/notes", longest) == (201, {"id": 1})
+        assert service.ask("POST", "/notes", longest + " ")[0].status == 413
+        assert service.ask_json("GET", "/notes/1")[1]["text"] == json.loads(longest)["text"]
+        assert len(service.ask_json("GET", "/notes")[1]) == 1
+
+
+def test_methods_that_notes_do_not_have():
+    with running("json_api") as service:
+        service.ask("POST", "/notes", '{"text":"stays"}')
+        for path, methods, allowed in [("/notes", ("PUT", "DELETE", "PATCH"), "GET, HEAD, OPTIONS, POST"),
+                                       ("/notes/1", ("PUT", "POST", "PATCH"), "GET, HEAD, DELETE, OPTIONS")]:
+            for method in methods:
+                answer, _ = service.ask(method, path, b'{"text":"other"}')
+                assert answer.status == 405, (method, path)
+                assert set(answer.getheader("Allow").split(", ")) == set(allowed.split(", ")), (method, path)
+        assert service.ask_json("GET", "/notes") == (200, [{"id": 1, "text": "stays"}])

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`peal serve http` as an operator sees it: what it serves, with how many threads and processes, what it writes down,
+what it says of a wrong call, and how it leaves."""
+import contextlib
+import email.utils
+import http.client
+import os
+import pathlib
+import random
+import re
+import signal
+import socket
+import subprocess
+
+import pytest
+
+PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
+PATIENCE_SECONDS = 60
+PAGE = b"<!doctype html><title>a page</title>\n"
+LARGE = random.Random(4).randbytes(8_000_000)
+
+every_kind = pytest.mark.parametrize("kind", ["--threads 1", "--threads 3", "--workers 2", "--workers 2 --threads 2"])
+
+
+class Served:
+    def __init__(self, process):
+        self.process = process
+        host, _, port = process.stdout.readline().strip().removeprefix("listening on ").rpartition(":")
+        self.place = (host, int(port))
+
+    def client(self):
+        return contextlib.closing(http.client.HTTPConnection(*self.place, timeout=PATIENCE_SECONDS))
+
+    def ask(self, method, path, body=None, **fields):
+        """One request on a connection of its own: the answer and its body."""
+        with self.client() as client:
+            client.request(method, path, body, {name.replace("_", "-"): value for name, value in fields.items()})
+            answer = client.getresponse()
+            return answer, answer.read()
+
+    def raw(self, request):
+        """What comes until the end."""
+        with socket.create_connection(self.place, timeout=PATIENCE_SECONDS) as peer:
+            peer.sendall(request)
+            return b"".join(iter(lambda: peer.recv(65536), b""))
+
+    def end(self):
+        """By SIGTERM: what it says of it."""
+        self.process.send_signal(signal.SIGTERM)
+        out, _ = self.process.communicate(timeout=PATIENCE_SECONDS)
+        assert self.process.returncode == 0
+        return out
+
+
+@contextlib.contextmanager
+def served(*words):
+    with subprocess.Popen([PEAL, "serve", "http", "--listen", "127.0.0.1:0", *map(str, words)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield Served(process)
+            if process.poll() is None:
+                process.terminate()
+                assert process.wait(PATIENCE_SECONDS) == 0
+        finally:
+            process.kill()
+
+
+@pytest.fixture(name="root")
+def fixture_root(tmp_path):
+    root = tmp_path / "root"
+    (root / "sub").mkdir(parents=True)
+    (root / "page.html").write_bytes(PAGE)
+    (root / "large.bin").write_bytes(LARGE)
+    (root / "sub" / "index.html").write_bytes(b"sub")
+    (tmp_path / "secret").write_bytes(b"secret")
+    return root
+
+
+@every_kind
+def test_files_of_a_folder(root, kind):
+    with served("--root", root, *kind.split()) as server:
+        answer, body = server.ask("GET", "/page.html")
+        assert (answer.status, body) == (200, PAGE)
+        assert answer.getheader("Content-Type").startswith("text/html")
+        assert answer.getheader("Content-Length") == str(len(PAGE))
+        tag, changed = answer.getheader("ETag"), answer.getheader("Last-Modified")
+        assert email.utils.parsedate_to_datetime(changed).timestamp() == int((root / "page.html").stat().st_mtime)
+
+        head, body = server.ask("HEAD", "/page.html")
+        assert (head.status, body) == (200, b"")
+        assert [field for field in head.getheaders() if field[0] != "Date"] == \
+               [field for field in answer.getheaders() if field[0] != "Date"]
+
+        for fields in ({"If_None_Match": tag}, {"If_Modified_Since": changed}):
+            answer, body = server.ask("GET", "/page.html", **fields)
+            assert (answer.status, body, answer.getheader("ETag")) == (304, b"", tag)
+        assert server.ask("GET", "/page.html", If_None_Match='"another"')[0].status == 200
+        assert server.ask("GET", "/page.html", If_Match='"another"')[0].status == 412
+
+        answer, body = server.ask("GET", "/page.html", Range="bytes=2-8")
+        assert (answer.status, body) == (206, PAGE[2:9])
+        assert answer.getheader("Content-Range") == f"bytes 2-8/{len(PAGE)}"
+        answer, _ = server.ask("GET", "/page.html", Range="bytes=9999-")
+        assert (answer.status, answer.getheader("Content-Range")) == (416, f"bytes */{len(PAGE)}")
+        assert server.ask("GET", "/large.bin")[1] == LARGE
+
+        assert server.ask("GET", "/sub/")[1] == b"sub"
+        assert server.ask("GET", "/none")[0].status == 404
+        answer, _ = server.ask("DELETE", "/page.html")
+        assert (answer.status, answer.getheader("Allow")) == (405, "GET, HEAD, OPTIONS")
+        assert (root / "page.html").exists()
+
+
+@pytest.mark.parametrize("path", [
+    "/../secret", "/sub/../../secret", "/%2e%2e/secret", "/..%2fsecret", "/sub/..%5c..%5csecret", "//../secret",
+    "/%2e%2e%2fsecret", "/.%2e/secret", "http://h/../secret"])
+def test_what_lies_beside_the_folder_is_not_served(root, path):
+    with served("--root", root) as server:
+        answer = server.raw(f"GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".encode())
+        assert answer[:13] in (b"HTTP/1.1 400 ", b"HTTP/1.1 404 "), answer
+        assert b"secret" not in answer.partition(b"\r\n\r\n")[2]
+
+
+@every_kind
+@pytest.mark.parametrize("with_root", [False, True])
+def test_the_endpoint_of_the_measurements(root, kind, with_root):
+    with served(*kind.split(), *(["--root", root] if with_root else [])) as server:
+        for _ in range(8):  # so that several of those who serve have their turn
+            for method, body in [("GET", None), ("POST", b""), ("POST", b"v=2&w=3"), ("POST", iter([b"v=", b"2"]))]:
+                answer, text = server.ask(method, "/collect?v=1", body)
+                assert (answer.status, text) == (200, b"Hello, World!"), method
+                assert answer.getheader("Content-Type") == "text/plain"
+        answer, text = server.ask("HEAD", "/collect?v=1")
+        assert (answer.status, text, answer.getheader("Content-Length")) == (200, b"", "13")
+        answer, _ = server.ask("PUT", "/collect?v=1", b"x")
+        assert (answer.status, answer.getheader("Allow")) == (405, "GET, HEAD, OPTIONS, POST")
+        assert server.ask("GET", "/")[0].status == (404 if with_root else 200)
+
+
+@every_kind
+def test_the_access_log_has_a_line_for_each_request(tmp_path, kind):
+    log = tmp_path / "access.log"
+    log.write_text("what was there before\n")
+    with served("--access-log", log, *kind.split()) as server:
+        asked = [f"/collect?number={number}" for number in range(20)]
+        for path in asked:
+            assert server.ask("GET", path, Referer="http://r/", User_Agent='a "quoted" one')[0].status == 200
+        assert server.ask("POST", "/collect", b"abc")[0].status == 200
+        assert server.ask("GET", "/none")[0].status == 404
+        server.end()
+    before, *lines = log.read_text().splitlines()
+    assert before == "what was there before"
+    shape = re.compile(r'127\.0\.0\.1 - - \[\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\] "(\S+) (\S+) HTTP/1\.1" '
+                       r'(\d{3}) (\d+) "(.*?)" "(.*)"')
+    seen = [shape.fullmatch(line) for line in lines]
+    assert all(seen), lines
+    assert sorted(each[2] for each in seen) == sorted([*asked, "/collect", "/none"])
+    kinds = {each[2]: each.groups() for each in seen}
+    assert kinds["/collect?number=3"][2:5] == ("200", "13", "http://r/")
+    assert kinds["/collect"][0] == "POST" and kinds["/none"][2] == "404"
+    assert '"quoted"' not in kinds["/collect?number=3"][5], "a quotation mark of the client's ends no value"
+
+
+def call(*words):
+    """Runs it to its end: the exit code and the sentence it ended with."""
+    done = subprocess.run([PEAL, "serve", "http", *map(str, words)], capture_output=True, text=True,
+                          timeout=PATIENCE_SECONDS, check=False)
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1 and done.stderr.startswith("peal: "), done.stderr
+    return done.returncode, done.stderr
+
+
+@every_kind
+def test_a_taken_port_is_said_in_one_sentence(kind):
+    with served() as server:
+        place = f"{server.place[0]}:{server.place[1]}"
+        code, sentence = call("--listen", place, *kind.split())
+        assert code == 1 and f"{place} is taken: another program listens there" in sentence
+        assert server.ask("GET", "/")[0].status == 200
+
+
+@pytest.mark.parametrize("kind", ["--threads 2", "--workers 2"])
+@pytest.mark.parametrize("words, sentence", [
+    ("--root {}/nowhere", "--root {}/nowhere: No such file or directory"),
+    ("--root {}/file", "--root {}/file: Not a directory"),
+    ("--access-log {}/nowhere/log", "--access-log {}/nowhere/log: No such file or directory"),
+    ("--head-timeout soon", "--head-timeout takes a time such as 15s, not 'soon'"),
+    ("--idle-timeout never", "--idle-timeout takes off or a time such as 60s, not 'never'"),
+    ("--body-limit -1", "--body-limit"),
+    ("--body-limit much", "--body-limit"),
+    ("--max-connections -1", "--max-connections"),
+    ("--max-per-address -1", "--max-per-address"),
+    ("--requests-per-connection -1", "--requests-per-connection"),
+    ("--style coroutines", "--style"),
+    ("--listen nowhere", "'nowhere' is not an address"),
+    ("--no-such-option", "--no-such-option"),
+])
+def test_a_wrong_call_is_said_in_one_sentence(tmp_path, kind, words, sentence):
+    (tmp_path / "file").touch()
+    listen = [] if "--listen" in words else ["--listen", "127.0.0.1:0"]
+    code, said = call(*listen, *words.format(tmp_path).split(), *kind.split())
+    assert code == 2 and sentence.format(tmp_path) in said
+
+
+def read_head(peer):
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = peer.recv(1)
+        assert byte, head
+        head += byte
+    return head
+
+
+def test_sigterm_lets_requests_under_way_end(root):
+    with served("--root", root, "--drain", "60s") as server, contextlib.ExitStack() as stack:
+        idle, upload, download = (stack.enter_context(socket.create_connection(server.place, timeout=PATIENCE_SECONDS))
+                                  for _ in range(3))
+        idle.sendall(b"GET /page.html HTTP/1.1\r\nHost: h\r\n\r\n")
+        read_head(idle)
+        assert idle.recv(len(PAGE), socket.MSG_WAITALL) == PAGE
+        upload.sendall(b"POST /collect HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nabc")
+        download.sendall(b"GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n")
+        assert read_head(download).startswith(b"HTTP/1.1 200 ")
+        server.process.send_signal(signal.SIGTERM)
+        assert idle.recv(1) == b"", "who waits for nothing is let go"
+        idle.close()
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(server.place, timeout=PATIENCE_SECONDS)
+        upload.sendall(b"def")
+        answer = b"".join(iter(lambda: upload.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 200 ") and answer.endswith(b"\r\n\r\nHello, World!")
+        upload.close()
+        assert b"".join(iter(lambda: download.recv(65536), b"")) == LARGE
+        download.close()
+        out, err = server.process.communicate(timeout=PATIENCE_SECONDS)
+        assert (server.process.returncode, err) == (0, "")
+        assert re.fullmatch(r"drained: \d finished, 0 cut off, 0 bytes lost here, 0 in the kernel\n", out)
+
+
+@every_kind
+def test_sigterm_ends_it_whoever_serves(kind):
+    with served("--drain", "60s", *kind.split()) as server:
+        with server.client() as client:
+            client.request("GET", "/")
+            assert client.getresponse().read() == b"Hello, World!"
+            server.process.terminate()
+            assert client.sock.recv(1) == b""
+        assert server.process.wait(PATIENCE_SECONDS) == 0
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(server.place, timeout=PATIENCE_SECONDS)
