@@ -82,5 +82,52 @@ TEST(MasterSignals, a_process_group_that_is_told_to_end_starts_nobody) {
   EXPECT_EQ((*starts).load(), 1);
 }
 
+TEST(MasterSignals, a_reload_asked_for_while_the_first_workers_start_is_done_afterwards) {
+  const SharedCount starts;
+  const SharedCount gate;
+  MasterProcess master(with_workers(1), [&](Worker& worker) {
+    ++*starts;
+    while (*gate == 0) ::sched_yield();
+    return greet_and_echo(worker);
+  });
+  while (*starts == 0) ::sched_yield();
+  master.signal(SIGHUP);
+  master.has_heard(SIGHUP);
+  ++*gate;
+  const SocketAddress address = master.serving();
+  std::deque<Client> clients;
+  find_client(clients, address, [](const Client& client) { return client.generation == 2; });
+  clients.clear();
+  master.signal(SIGTERM);
+  EXPECT_EQ(master.exit_code(), 0);
+}
+
+TEST(MasterSignals, a_worker_told_to_leave_before_all_serve_ends_the_reload) {
+  const SharedCount reloads;
+  const SharedCount early;
+  MasterOptions options = with_workers(1);
+  options.start_patience = std::chrono::hours(1);
+  options.drain_time = std::chrono::milliseconds(10);
+  options.on_reload = [&reloads]() -> Result<size_t> { return ++*reloads == 1 ? 2 : 1; };
+  // Of the two of the second generation the second never serves.
+  MasterProcess master(std::move(options), [&early](Worker& worker) {
+    while (worker.place() == 1) ::pause();
+    if (worker.generation() == 2) *early = ::getpid();
+    return greet_and_echo(worker);
+  });
+  const SocketAddress address = master.serving();
+  master.signal(SIGHUP);
+  while (*early == 0) ::sched_yield();
+  const Stranger worker(*early);
+  ASSERT_EQ(::kill(*early, SIGTERM), 0);
+  EXPECT_TRUE(worker.ends());
+  master.signal(SIGHUP);
+  std::deque<Client> clients;
+  find_client(clients, address, [](const Client& client) { return client.generation == 3; });
+  clients.clear();
+  master.signal(SIGTERM);
+  EXPECT_EQ(master.exit_code(), 0);
+}
+
 }  // namespace
 }  // namespace peal

@@ -114,7 +114,10 @@ void ServiceManager::status(std::string_view text) const {
 }
 
 void ServiceManager::watchdog() const { tell("WATCHDOG=1"); }
-void ServiceManager::main_pid(pid_t pid) const { tell(fmt::format("MAINPID={}", pid)); }
+
+void ServiceManager::succeeded_by(pid_t pid) const {
+  tell(fmt::format("MAINPID={0}\nREADY=1\nSTATUS=process {0} serves", pid));
+}
 
 void ServiceManager::watch(Loop& loop) const {
   if (!watchdog_interval_ || !present()) return;

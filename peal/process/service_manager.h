@@ -45,7 +45,9 @@ class ServiceManager {
   void stopping() const;
   void status(std::string_view text) const;
   void watchdog() const;
-  void main_pid(pid_t pid) const;
+  // This other process is the service from now on, and serves: in one message, for the next ones of this process, and
+  // those that the other sent before, may not count (NotifyAccess=main).
+  void succeeded_by(pid_t pid) const;
 
   // The service is killed when it is not heard of for so long; nothing: no watchdog, or not this process's.
   std::optional<Duration> watchdog_interval() const { return watchdog_interval_; }

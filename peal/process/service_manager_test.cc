@@ -170,8 +170,8 @@ TEST(ServiceManager, states_are_told_as_lines) {
     EXPECT_EQ(manager.next(), "STOPPING=1");
     service.watchdog();
     EXPECT_EQ(manager.next(), "WATCHDOG=1");
-    service.main_pid(17);
-    EXPECT_EQ(manager.next(), "MAINPID=17");
+    service.succeeded_by(17);
+    EXPECT_EQ(manager.next(), "MAINPID=17\nREADY=1\nSTATUS=process 17 serves");
     EXPECT_TRUE(service.notify("FDSTORE=0"));
     EXPECT_EQ(manager.next(), "FDSTORE=0");
     EXPECT_STREQ(std::getenv("NOTIFY_SOCKET"), address.c_str()) << "children may be the service's voice, too";

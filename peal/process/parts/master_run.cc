@@ -158,6 +158,7 @@ TimePoint MasterRun::mind_the_time() {
     manager_.watchdog();
     watchdog_at_ = now + *manager_.watchdog_interval() / 2;
   }
+  do_what_was_kept();
   respawn(now);
   TimePoint next = std::min({crew_->enforce(now), start_by_, succeed_by_, watchdog_at_});
   for (const Place& place : places_) next = std::min(next, place.respawn_at);
@@ -207,11 +208,10 @@ void MasterRun::take_over() {
   if (!first) PEAL_LOG_INFO("reloaded: {} new workers serve, the old ones make room", places_.size());
   crew_->dismiss(SIGHUP, options_.drain_time + options_.grace,
                  [this](const CrewMember& member) { return member.generation < serving_ && !member.leaving; });
-  if (predecessor_) {
-    send_report(predecessor_.get(), News::kServes);
-    predecessor_.reset();
-  }
-  manager_.ready(fmt::format("{} workers serve", places_.size()));
+  // A predecessor that is there says itself that we are ready: until then a service manager may not listen to us.
+  const bool told = predecessor_ && send_report(predecessor_.get(), News::kServes);
+  predecessor_.reset();
+  if (!told) manager_.ready(fmt::format("{} workers serve", places_.size()));
 }
 
 // Some of them may have accepted already: they leave as the old ones would have.
@@ -240,8 +240,15 @@ void MasterRun::respawn(TimePoint now) {
 
 void MasterRun::reload() {
   if (ending_) return;
-  if (starting_ > 0) return PEAL_LOG_WARN("not reloaded: new workers are starting already");
+  if (starting_ > 0) {
+    reload_kept_ = true;
+    return PEAL_LOG_INFO("workers are starting: the reload comes after that");
+  }
   manager_.reloading();
+  if (successor_ != 0) {
+    PEAL_LOG_WARN("not reloaded: process {} is about to replace this one", successor_);
+    return manager_.ready("not reloaded: the program is being replaced");
+  }
   size_t workers = places_.size();
   if (options_.on_reload) {
     const Result<size_t> wanted = options_.on_reload();
@@ -255,7 +262,11 @@ void MasterRun::reload() {
 }
 
 void MasterRun::replace() {
-  if (ending_ || starting_ > 0) return PEAL_LOG_WARN("not replaced: workers are starting or leaving");
+  if (ending_) return PEAL_LOG_WARN("not replaced: this one ends");
+  if (starting_ > 0) {
+    replace_kept_ = true;
+    return PEAL_LOG_INFO("workers are starting: the replacement comes after that");
+  }
   if (successor_ != 0) return PEAL_LOG_WARN("not replaced: process {} is about to already", successor_);
   const Result<pid_t> started = start_successor(command_, groups_, ears_->report_to(), ears_->mask_before());
   if (!started) return PEAL_LOG_ERROR("not replaced: {}", started.error().message());
@@ -264,11 +275,18 @@ void MasterRun::replace() {
   PEAL_LOG_INFO("process {} is to replace this one: {}", successor_, command_.program());
 }
 
+// In the order in which it makes sense: what is replaced is not reloaded any more.
+void MasterRun::do_what_was_kept() {
+  if (ending_ || starting_ > 0) return;
+  if (std::exchange(reload_kept_, false)) reload();
+  if (starting_ == 0 && std::exchange(replace_kept_, false)) replace();
+}
+
 void MasterRun::succeeded() {
   PEAL_LOG_INFO("replaced by process {}: making room", successor_);
-  manager_.main_pid(successor_);
+  manager_.succeeded_by(successor_);
   succeed_by_ = kNever;
-  ending_ = draining_ = true;
+  ending_ = replaced_ = true;
   for (Place& place : places_) place.respawn_at = kNever;
   watchdog_at_ = kNever;
   groups_.clear();  // a socket file is the successor's now
@@ -278,10 +296,10 @@ void MasterRun::succeeded() {
 
 void MasterRun::drain() {
   const bool first = !std::exchange(draining_, true);
-  if (first && successor_ == 0) manager_.stopping();
+  if (first && !replaced_) manager_.stopping();
   end_with(exit_code_);
   crew_->dismiss(SIGTERM, options_.drain_time + options_.grace, [](const CrewMember&) { return true; });
-  if (successor_ != 0) ::kill(successor_, SIGTERM);
+  if (successor_ != 0 && !replaced_) ::kill(successor_, SIGTERM);
   stop_listening();  // who comes now is refused, instead of waiting for nobody
 }
 

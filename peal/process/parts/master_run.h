@@ -53,6 +53,7 @@ class MasterRun {
   void respawn(TimePoint now);
   void reload();
   void replace();
+  void do_what_was_kept();
   void succeeded();
   void drain();
   void stop_listening();
@@ -76,6 +77,9 @@ class MasterRun {
 
   pid_t successor_ = 0;  // 0: none
   TimePoint succeed_by_ = kNever;
+  bool replaced_ = false;     // the successor serves
+  bool reload_kept_ = false;  // asked for while workers started: until they serve, or have failed to
+  bool replace_kept_ = false;
   bool ending_ = false;
   bool draining_ = false;  // asked to once
   int exit_code_ = 0;
