@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`peal serve --workers` under a service manager, played by the test, whose sockets it serves and which hears what it
+does; and signals that meet."""
+import os
+import signal
+import socket
+import time
+
+import pytest
+
+from worker_service import PATIENCE_SECONDS, PEAL, Manager, Service, ask, until
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_sockets_of_a_service_manager_are_served(workers):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        fd = listening.fileno()
+        start = f'exec 3<&{fd}; LISTEN_FDS=1 LISTEN_FDNAMES=web LISTEN_PID=$$ exec "$0" "$@"'
+        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1", prefix=["bash", "-c", start],
+                     pass_fds=[fd]) as service:
+            assert service.address() == f"127.0.0.1:{port}"
+            assert ask(f"127.0.0.1:{port}") == b"hello"
+            if workers != "0":
+                assert service.replace() == f"127.0.0.1:{port}"
+                assert ask(f"127.0.0.1:{port}") == b"hello"
+            service.tell(signal.SIGTERM)
+            until(lambda: service.session() == [])
+
+
+def test_workers_serve_all_addresses_of_a_service_manager():
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        fds = [one.fileno(), other.fileno()]
+        addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in (one, other)]
+        start = f'exec 3<&{fds[0]} 4<&{fds[1]}; LISTEN_FDS=2 LISTEN_FDNAMES=web:web LISTEN_PID=$$ exec "$0" "$@"'
+        with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:1", prefix=["bash", "-c", start],
+                     pass_fds=fds) as service:
+            for ask_after in (service.address, service.replace):
+                assert ask_after() == addresses[0]
+                assert [ask(address) for address in addresses] == [b"hello", b"hello"]
+
+
+def test_a_socket_file_of_a_service_manager_stays(tmp_path):
+    path = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+        listening.listen()
+        start = f'exec 3<&{listening.fileno()}; LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" "$@"'
+        with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:1", prefix=["bash", "-c", start],
+                     pass_fds=[listening.fileno()]) as service:
+            assert service.address() == service.replace() == f"unix:{path}"
+            service.tell(signal.SIGTERM)
+            until(lambda: service.session() == [])
+        assert path.exists()
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_service_manager_hears_what_the_service_does(tmp_path, workers):
+    with Manager(tmp_path / "notify") as manager:
+        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:0", env=manager.environment) as service:
+            service.address()
+            manager.until("READY=1")
+            manager.until("WATCHDOG=1", "WATCHDOG=1")
+            if workers != "0":
+                before = time.monotonic_ns() // 1000
+                service.tell(signal.SIGHUP)
+                told = manager.until("RELOADING=1", "READY=1")[0].splitlines()
+                assert before <= int(told[1].removeprefix("MONOTONIC_USEC=")) <= time.monotonic_ns() // 1000
+                service.log.until("the workers that made room are gone")
+                service.tell(signal.SIGUSR2)
+                new = int(service.log.until(" is to replace this one").split("process ")[1].split()[0])
+                assert manager.until("MAINPID=")[0].startswith(f"MAINPID={new}\nREADY=1\n")
+                service.master = new
+                service.log.until("replaced by process")
+                manager.until("WATCHDOG=1")
+            service.tell(signal.SIGTERM)
+            manager.until("STOPPING=1")
+            until(lambda: service.session() == [])
+
+
+def test_a_reload_while_a_successor_starts_is_refused_and_the_manager_told(tmp_path):
+    program, gate = tmp_path / "peal", tmp_path / "gate"
+    program.symlink_to(PEAL)
+    os.mkfifo(gate)
+    with Manager(tmp_path / "notify") as manager:
+        with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:0", program=program,
+                     env=manager.environment) as service:
+            address = service.address()
+            program.unlink()
+            program.write_text(f'#!/bin/sh\nread -r _ < {gate}\nexec {PEAL} "$@"\n')
+            program.chmod(0o755)
+            service.tell(signal.SIGUSR2)
+            new = int(service.log.until(" is to replace this one").split("process ")[1].split()[0])
+            service.tell(signal.SIGHUP)
+            service.log.until(f"not reloaded: process {new} is about to replace this one")
+            manager.until("RELOADING=1", "READY=1\nSTATUS=not reloaded")
+            gate.write_text("go\n")
+            assert manager.until("MAINPID=")[0].startswith(f"MAINPID={new}\nREADY=1\n")
+            service.log.until("replaced by process")
+            assert ask(address) == b"hello"
+
+
+def test_a_reload_and_a_replacement_asked_for_at_once_are_both_done():
+    with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:0") as service:
+        address = service.address()
+        service.tell(signal.SIGSTOP)
+        os.waitpid(service.master, os.WUNTRACED)
+        for number in (signal.SIGUSR2, signal.SIGHUP, signal.SIGCONT):
+            service.tell(number)
+        service.log.until("reloaded: ")
+        service.log.until(" is to replace this one")
+        service.log.until("replaced by process")
+        assert ask(address) == b"hello"
+
+
+def test_the_first_sigterm_to_a_master_that_was_replaced_drains():
+    with Service("pingpong", "--workers", "1", "--listen", "127.0.0.1:0", "--drain", "1h") as service:
+        host, _, port = service.address().rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) as client:
+            client.sendall(b"hello")
+            assert client.recv(5, socket.MSG_WAITALL) == b"hello"
+            service.tell(signal.SIGUSR2)
+            service.log.until("replaced by process")
+            service.tell(signal.SIGTERM)
+            assert client.recv(1) == b"", "it was asked to end"
+        service.log.until("drained: 1 finished")
+        assert service.process.wait(PATIENCE_SECONDS) == 0
+        assert ask(f"{host}:{port}") == b"hello"

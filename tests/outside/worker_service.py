@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`peal serve` with workers as the tests of its life have it: what it says, who of it lives, how it is asked; and the
+service manager that would hear of it."""
+import contextlib
+import os
+import pathlib
+import select
+import signal
+import socket
+import subprocess
+import time
+
+PEAL = (pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal").absolute()
+PATIENCE_SECONDS = 60
+
+
+class Lines:
+    """What comes out of a pipe, by line."""
+
+    def __init__(self, pipe):
+        self._pipe = pipe
+        self._rest = b""
+        self.seen = []
+
+    def next(self):
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while b"\n" not in self._rest:
+            ready, _, _ = select.select([self._pipe], [], [], max(give_up - time.monotonic(), 0))
+            data = os.read(self._pipe.fileno(), 65536) if ready else b""
+            assert data, f"no line, but {self._rest!r} after {self.seen}"
+            self._rest += data
+        line, self._rest = self._rest.split(b"\n", 1)
+        self.seen.append(line.decode())
+        return self.seen[-1]
+
+    def until(self, part):
+        while part not in (line := self.next()):
+            pass
+        return line
+
+
+class Service:
+    """`peal serve` with workers, in a session of its own; whoever succeeds the first master is in it, too."""
+
+    def __init__(self, *words, program=PEAL, prefix=(), **options):
+        command = [*prefix, program, "serve", *words]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, start_new_session=True, **options)
+        self.output, self.log = Lines(self.process.stdout), Lines(self.process.stderr)
+        self.master = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for pid in self.session():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait(PATIENCE_SECONDS)
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def address(self):
+        return self.output.until("listening on ").removeprefix("listening on ")
+
+    def tell(self, number):
+        os.kill(self.master, number)
+
+    def session(self):
+        """Its processes that live."""
+        found = []
+        for entry in pathlib.Path("/proc").iterdir():
+            with contextlib.suppress(OSError, ValueError):
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(entry.name) and int(fields[3]) == self.process.pid and fields[0] not in "ZX":
+                    found.append(int(entry.name))
+        return found
+
+    def workers(self):
+        return [int(pid) for pid in
+                pathlib.Path(f"/proc/{self.master}/task/{self.master}/children").read_text().split()]
+
+    def reload(self):
+        self.tell(signal.SIGHUP)
+        self.log.until("reloaded: ")
+        self.log.until("the workers that made room are gone")
+
+    def replace(self):
+        """The new master takes this one's place, which ends."""
+        old = self.master
+        self.tell(signal.SIGUSR2)
+        self.master = int(self.log.until(" is to replace this one").split("process ")[1].split()[0])
+        address = self.address()
+        self.log.until("replaced by process")
+        until(lambda: old not in self.session())
+        return address
+
+
+def until(happened):
+    """There is nothing to wait on: looks again and again."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not happened():
+        assert time.monotonic() < give_up
+        os.sched_yield()
+
+
+def ask(address, words=b"hello"):
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) as peer:
+        peer.sendall(words)
+        return peer.recv(len(words), socket.MSG_WAITALL)
+
+
+def ask_at(path, words=b"hello"):
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.settimeout(PATIENCE_SECONDS)
+        peer.connect(str(path))
+        peer.sendall(words)
+        return peer.recv(len(words), socket.MSG_WAITALL)
+
+
+class Manager:
+    """What systemd would hear."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(str(path))
+        self.socket.settimeout(PATIENCE_SECONDS)
+        self.environment = {**os.environ, "NOTIFY_SOCKET": str(path), "WATCHDOG_USEC": "100000"}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def until(self, *heads):
+        """The next messages that begin so, in this order; others may come between."""
+        found = []
+        for head in heads:
+            while not (told := self.socket.recv(4096).decode()).startswith(head):
+                pass
+            found.append(told)
+        return found
