@@ -56,7 +56,8 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   // Of a tunnel: FIN behind what was written.
   void end_body();
 
-  // Stops and resumes on_body; the server is slowed down. on_done may come meanwhile.
+  // Stops and resumes on_body, at any time; the server is slowed down. on_head comes all the same, before it the
+  // redirects, and on_done may come meanwhile.
   void pause();
   void resume();
   // Closes the connection that carries it; nothing more is called back.
@@ -110,6 +111,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool take_body(std::string_view piece);
   void answer_complete(bool clean);
   void done(const Result<void>& how);
+  bool shows_body() const { return state_ == State::kBody || state_ == State::kTunnel; }
   bool has_body() const { return request_.streamed || !request_.body.empty(); }
   bool follows_redirect() const;
   void follow_redirect(bool clean);

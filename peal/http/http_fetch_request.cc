@@ -67,7 +67,6 @@ void HttpFetch::carried_by(detail::HttpLink& link) {
   if (!request_.streamed) body_sent_ = 0;
   head_text_.clear();
   parser().begin(request_.method == "HEAD");
-  if (paused_) link.connection().pause();
   link.connection().send(request_text_);
   awaits_continue_ = expects_continue_ && has_body();
   if (!awaits_continue_) return begin_body();
