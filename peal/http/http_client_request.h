@@ -73,6 +73,8 @@ struct HttpResponse {
 
   HttpResponseHead head;
   std::string body;
+  // As HttpFetchCallbacks::on_trailers has them; mostly empty.
+  std::string trailers;
   std::string url;  // of the last redirect
 };
 

@@ -255,6 +255,10 @@ bool HttpFetch::take_body(std::string_view piece) {
 void HttpFetch::answer_complete(bool clean) {
   const auto keep = shared_from_this();
   if (state_ == State::kDiscarding) return follow_redirect(clean);
+  if (const std::string_view lines = parser().trailers(); !lines.empty() && callbacks_->on_trailers) {
+    callbacks_->on_trailers(*this, lines);
+    if (state_ != State::kBody) return;
+  }
   leave_link(clean && parser().keep_alive() && request_complete_ && !says_close_);
   done({});
 }
