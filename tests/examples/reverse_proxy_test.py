@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, joined
+from programs import PATIENCE_SECONDS, Program, connect, joined, read_exactly
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -74,7 +74,7 @@ def expect_that_it_serves(proxy, upstream):
     behind = upstream.accept()
     read_head(behind)
     behind.sendall(ANSWER)
-    assert status(peer) == 200 and peer.recv(4, socket.MSG_WAITALL) == b"body"
+    assert status(peer) == 200 and read_exactly(peer, 4) == b"body"
 
 
 def test_an_upstream_that_refuses_is_502():
@@ -141,7 +141,7 @@ def test_who_waits_for_too_long_is_503():
         assert status(slow) == 200
         assert proxy.status() == 503
         behind.sendall(ANSWER[-1:])
-        assert slow.recv(4, socket.MSG_WAITALL) == b"body"
+        assert read_exactly(slow, 4) == b"body"
 
 
 def reset(peer):
