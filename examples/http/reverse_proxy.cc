@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reverse proxy to one upstream: `reverse_proxy UPSTREAM [ADDRESS]`, UPSTREAM as in 127.0.0.1:9000, name:80 or
-// unix:/run/service.sock.
+// A reverse proxy to one upstream: `reverse_proxy UPSTREAM [ADDRESS [PATIENCE_MS [CONNECTIONS [WAITING]]]]`, UPSTREAM
+// as in 127.0.0.1:9000, name:80 or unix:/run/service.sock. PATIENCE_MS is for the first byte of an answer, and for a
+// connection to get free; CONNECTIONS to the upstream at most, and so many requests that WAIT for one.
 //
 //   client ◄── HttpExchange ──── Relay ──── HttpFetch ──► upstream
 //
 // Bodies pass through in pieces, both ways: who reads slowly slows the other down, and no more than a high-water mark
 // is held. Connections to the upstream are kept. What becomes another protocol (WebSocket), and CONNECT, is joined by
 // pipe(). Fields that concern one connection only stay behind (RFC 9110 7.6.1). An upstream that is not there or talks
-// nonsense is answered 502, one that takes too long 504, and a crowd that waits for it 503.
+// nonsense is answered 502, one that takes too long 504, and a crowd that waits for it 503. A client may be gone, or
+// have been answered by the server, whenever the upstream says something: what is kept of it is a handle.
 #include <algorithm>
+#include <charconv>
 
 #include <examples/shared/service.h>
 
@@ -72,18 +75,15 @@ class Tunnel final : public HttpTakeover {
 
 class Proxy {
  public:
-  Proxy(Loop& loop, std::string upstream) : upstream_(std::move(upstream)), client_(loop, options()) {}
+  Proxy(Loop& loop, std::string upstream, const HttpClientOptions& options)
+      : upstream_(std::move(upstream)), client_(loop, options) {}
 
   void operator()(HttpExchange& exchange) {
-    auto relay = std::make_shared<Relay>(&exchange);
     HttpClientRequest request = request_of(exchange);
     const bool has_body = request.streamed;
-    auto started = client_.start(std::move(request), callbacks(relay));
+    auto started = client_.start(std::move(request), callbacks(exchange.handle()));
     if (!started) return exchange.respond_error(status_of(started.error()));
-    exchange.on_abandoned([this, relay, id = *started](HttpExchange&) {
-      relay->exchange = nullptr;
-      client_.cancel(id);
-    });
+    exchange.on_abandoned([this, id = *started](HttpExchange&) { client_.cancel(id); });
     exchange.on_writable([this, id = *started](HttpExchange&) {
       if (HttpFetch* fetch = client_.find(id)) fetch->resume();
     });
@@ -91,18 +91,6 @@ class Proxy {
   }
 
  private:
-  struct Relay {
-    explicit Relay(HttpExchange* its_exchange) : exchange(its_exchange) {}
-    HttpExchange* exchange;  // null once nobody is to be answered
-  };
-
-  static HttpClientOptions options() {
-    HttpClientOptions options;
-    options.most_per_origin = options.most_connections;
-    options.client.connect_timeout = std::chrono::seconds(5);
-    return options;
-  }
-
   HttpClientRequest request_of(HttpExchange& exchange) const {
     const HttpRequestHead& head = exchange.request();
     HttpClientRequest request(std::string(head.method_text()), "http://upstream/");
@@ -155,28 +143,29 @@ class Proxy {
         });
   }
 
-  static HttpFetchCallbacks callbacks(const std::shared_ptr<Relay>& relay) {
+  // Client and upstream are on one loop, where the handle acts at once, or not at all.
+  static HttpFetchCallbacks callbacks(const HttpExchangeHandle& asker) {
     HttpFetchCallbacks callbacks;
-    callbacks.on_head = [relay](HttpFetch& fetch, const HttpResponseHead& head) { begin(*relay, fetch, head); };
-    callbacks.on_body = [relay](HttpFetch& fetch, std::string_view bytes) {
-      if (relay->exchange != nullptr && !relay->exchange->write(bytes)) fetch.pause();
+    callbacks.on_head = [asker](HttpFetch& fetch, const HttpResponseHead& head) {
+      asker.run([&](HttpExchange& exchange) { begin(exchange, fetch, head); });
     };
-    callbacks.on_writable = [relay](HttpFetch&) {
-      if (relay->exchange != nullptr) relay->exchange->resume_body();
+    callbacks.on_body = [asker](HttpFetch& fetch, std::string_view bytes) {
+      asker.run([&](HttpExchange& exchange) {
+        if (!exchange.write(bytes)) fetch.pause();
+      });
     };
-    callbacks.on_done = [relay](const Result<void>& how) {
-      HttpExchange* const exchange = relay->exchange;
-      if (exchange == nullptr) return;
-      if (how) return exchange->end();
-      exchange->begun() ? exchange->abort() : exchange->respond_error(status_of(how.error()));
+    callbacks.on_writable = [asker](HttpFetch&) { asker.run([](HttpExchange& exchange) { exchange.resume_body(); }); };
+    callbacks.on_done = [asker](const Result<void>& how) {
+      asker.run([&](HttpExchange& exchange) {
+        if (how) return exchange.end();
+        exchange.begun() ? exchange.abort() : exchange.respond_error(status_of(how.error()));
+      });
     };
     return callbacks;
   }
 
-  static void begin(Relay& relay, HttpFetch& fetch, const HttpResponseHead& head) {
-    HttpExchange& exchange = *relay.exchange;
+  static void begin(HttpExchange& exchange, HttpFetch& fetch, const HttpResponseHead& head) {
     if (head.status() > 599) {
-      relay.exchange = nullptr;
       fetch.cancel();
       return exchange.respond_error(502);
     }
@@ -199,7 +188,6 @@ class Proxy {
     }
     exchange.set_field("Via", fmt::format("1.{} peal", head.minor_version()));
     if (fetch.tunnel() != nullptr) {
-      relay.exchange = nullptr;
       const std::string protocol(head.status() == 101 ? head.find("Upgrade").value_or("") : "");
       if (head.status() == 101 && protocol.empty()) {
         fetch.cancel();
@@ -215,6 +203,14 @@ class Proxy {
   HttpClient client_;
 };
 
+// `otherwise` where there is no such argument; 0 where it is no number.
+size_t number(int argc, char** argv, int index, size_t otherwise) {
+  const std::string word = examples::argument(argc, argv, index, std::to_string(otherwise));
+  size_t number = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc() && end == word.data() + word.size() ? number : 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -222,8 +218,18 @@ int main(int argc, char** argv) {
   if (!SocketAddress::parse(upstream) && !HostPort::parse(upstream)) {
     return examples::failed("no address: " + upstream, make_error_code(Trouble::kBadAddress));
   }
+  HttpClientOptions asking;
+  const std::chrono::milliseconds patience(std::min<size_t>(number(argc, argv, 3, 60'000), 1'000'000'000));
+  asking.deadlines.first_byte = patience;
+  asking.deadlines.queue = std::min<Duration>(asking.deadlines.queue, patience);
+  asking.most_per_origin = asking.most_connections = number(argc, argv, 4, asking.most_connections);
+  asking.most_waiting = number(argc, argv, 5, asking.most_waiting);
+  asking.client.connect_timeout = std::chrono::seconds(5);
+  if (patience.count() == 0 || asking.most_connections == 0 || asking.most_waiting == 0) {
+    return examples::failed("reverse_proxy", errno_code(EINVAL));
+  }
   Loop loop;
-  Proxy proxy(loop, upstream);
+  Proxy proxy(loop, upstream, asking);
   HttpServerOptions options;
   options.server.connection.remember_peer = true;
   options.limits.body_bytes = UINT64_MAX;  // the upstream's business: nothing is kept here

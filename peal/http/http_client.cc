@@ -43,6 +43,7 @@ Result<HttpFetchId> HttpClient::fetch(HttpClientRequest request, Answered on_ans
     collection->response.url = fetch.url().to_string();
   };
   callbacks.on_body = [collection](HttpFetch& fetch, std::string_view bytes) { collection->add(fetch, bytes); };
+  callbacks.on_trailers = [collection](HttpFetch&, std::string_view lines) { collection->response.trailers = lines; };
   callbacks.on_done = [collection](const Result<void>& how) {
     if (!collection->on_answer) return;
     if (!how) return collection->on_answer(std::unexpected(how.error()));

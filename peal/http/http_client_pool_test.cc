@@ -188,6 +188,66 @@ TEST_P(HttpClientPoolTest, a_busy_connection_of_one_origin_makes_another_wait) {
   held = {};
 }
 
+// Its queue is never empty, and another origin's turn comes all the same, in the order of asking.
+TEST_P(HttpClientPoolTest, a_busy_origin_starves_no_other) {
+  for (const bool closes : {false, true}) {
+    client_options.most_connections = 1;
+    drop_client();
+    ended.clear();
+    const std::string head = closes ? "HTTP/1.1 200 OK\r\nConnection: close\r\n" : "HTTP/1.1 200 OK\r\n";
+    const auto answer = [&](Connection& connection, const Request& request) {
+      connection.send(head + "Content-Length: 2\r\n\r\n" + request.what().substr(5));
+    };
+    HttpScript& a = serve(answer);
+    HttpScript& b = serve(answer);
+    HttpScript& c = serve(answer);
+    begin(a.url("/a1"));
+    begin(a.url("/a2"));
+    begin(c.url("/c1"));
+    begin(b.url("/b1"));
+    begin(a.url("/a3"));
+    begin(a.url("/a4"));
+    begin(c.url("/c2"));
+    begin(c.url("/c3"));
+    size_t most = 0;
+    ASSERT_TRUE(run_until([&] {
+      most = std::max(most, client().stats().connections);
+      return ended.size() == 8;
+    })) << closes
+        << testing::PrintToString(ended);
+    EXPECT_THAT(ended, ElementsAre("a1", "a2", "c1", "b1", "a3", "a4", "c2", "c3")) << closes;
+    EXPECT_EQ(most, 1u);
+    EXPECT_EQ(client().stats().waiting, 0u);
+  }
+}
+
+TEST_P(HttpClientPoolTest, an_origin_that_cannot_be_reached_makes_way_too) {
+  client_options.most_connections = 1;
+  HttpScript& a = serve_text(http_ok("a"));
+  const std::string nowhere = "http://" + SocketAddress::parse("127.0.0.1:1")->to_string();
+  begin(a.url());
+  begin(nowhere);
+  begin(a.url());
+  begin(nowhere);
+  begin(a.url());
+  ASSERT_TRUE(run_until([&] { return ended.size() == 5; }));
+  EXPECT_EQ(std::ranges::count(ended, "a"), 3);
+  EXPECT_EQ(client().stats().connect_failed, 2u);
+}
+
+// Two origins with a connection each keep them, though more wait at one of them: closing would cost more than waiting.
+TEST_P(HttpClientPoolTest, who_has_a_connection_waits_for_it) {
+  client_options.most_connections = 2;
+  HttpScript& a = serve_text(http_ok("a"));
+  HttpScript& b = serve_text(http_ok("b"));
+  begin(a.url());
+  begin(b.url());
+  for (int i = 0; i < 20; ++i) begin(i % 3 == 0 ? a.url() : b.url());
+  ASSERT_TRUE(run_until([&] { return ended.size() == 22; }));
+  EXPECT_EQ(a.opened(), 1u);
+  EXPECT_LE(b.opened(), 2u) << "the second in the place of the other's, which nobody waited for any more";
+}
+
 TEST_P(HttpClientPoolTest, idle_connections_are_closed_after_their_time) {
   client_options.idle_timeout = milliseconds(20);
   std::vector<ConnectionHandle> held;

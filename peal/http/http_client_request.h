@@ -54,7 +54,9 @@ struct HttpClientRequest {
 
   // Instead of the URL's path and query: "*", or an authority for CONNECT (RFC 9112 3.2).
   std::string target = {};
-  // Instead of the URL's host and port, as Client::connect() takes it: a proxy, "unix:/run/service.sock".
+  // Instead of the URL's host and port, as Client::connect() takes it: a proxy, "unix:/run/service.sock". It is a way
+  // to this origin: a redirect to the same one (RFC 9110 4.3.1) goes there too, one to another origin to what its URL
+  // says.
   std::string connect_to = {};
   // Redirects followed; beyond it HttpTrouble::kTooManyRedirects. 0: a redirect is the answer.
   unsigned most_redirects = 10;
@@ -73,6 +75,8 @@ struct HttpResponse {
 
   HttpResponseHead head;
   std::string body;
+  // As HttpFetchCallbacks::on_trailers has them; mostly empty.
+  std::string trailers;
   std::string url;  // of the last redirect
 };
 

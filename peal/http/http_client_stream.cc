@@ -120,6 +120,7 @@ HttpClientStream::HttpClientStream(HttpClient& client, HttpClientRequest request
     state->wake(detail::HttpStreamState::kRead);
   };
   callbacks.on_writable = [state = state_](HttpFetch&) { state->wake(detail::HttpStreamState::kWrite); };
+  callbacks.on_trailers = [state = state_](HttpFetch&, std::string_view lines) { state->trailers = lines; };
   callbacks.on_done = [state = state_](const Result<void>& how) { state->end(how); };
   const Result<HttpFetchId> id = client.start(std::move(request), std::move(callbacks));
   if (id) {
@@ -131,6 +132,11 @@ HttpClientStream::HttpClientStream(HttpClient& client, HttpClientRequest request
 
 void HttpClientStream::end_body() {
   if (HttpFetch* fetch = state_->fetch()) fetch->end_body();
+}
+
+bool HttpClientStream::end_body(std::span<const HttpField> trailers) {
+  HttpFetch* const fetch = state_->fetch();
+  return fetch != nullptr && fetch->end_body(trailers);
 }
 
 void HttpClientStream::cancel() {

@@ -14,6 +14,8 @@
 
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -63,6 +65,7 @@ struct HttpStreamState {
   std::weak_ptr<HttpPool> pool;
   HttpFetchId id = HttpFetchId::kNone;
   HttpResponseHead head;
+  std::string trailers;
   Buffer input;
   bool paused = false;
   std::optional<Result<void>> over;
@@ -157,6 +160,11 @@ class HttpClientStream {
   detail::HttpWriteWait write(std::string_view bytes) { return {state_, Buffer(bytes)}; }
   detail::HttpWriteWait write(Buffer&& bytes) { return {state_, std::move(bytes)}; }
   void end_body();
+  // As HttpFetch's; false too once the stream is over.
+  [[nodiscard]] bool end_body(std::span<const HttpField> trailers);
+  // Once read() has told the end: the trailers, as HttpFetchCallbacks::on_trailers has them. Good as long as the
+  // stream.
+  std::string_view trailers() const { return state_->trailers; }
   // Later awaits, and those of other coroutines, fail with ECANCELED.
   void cancel();
 

@@ -157,13 +157,16 @@ void HttpFetch::received(Buffer& input) {
   const auto keep = shared_from_this();
   const detail::HttpLink* const link = link_;
   const bool was_tunnel = state_ == State::kTunnel;
-  while (state_ != State::kFailing && !input.empty() && (!paused_ || state_ == State::kDiscarding)) {
+  while (state_ != State::kFailing && !input.empty() && !(paused_ && shows_body())) {
     input.consume(take(input.front()));
     if (link_ != link) return;
     if (state_ == State::kTunnel) {
-      // What is left is a pipe's, if there is one now; otherwise it is shown again.
-      if (!was_tunnel) return input.empty() ? void() : set_phase_timer(Duration(1), &HttpFetch::show_rest);
-      continue;
+      // What is left is a pipe's, if there is one now; otherwise it is shown again, and the end of what the peer sends
+      // not before it.
+      if (was_tunnel) continue;
+      if (input.empty() || paused_) return;
+      link->connection().pause();
+      return set_phase_timer(Duration(1), &HttpFetch::show_rest);
     }
     if (parser().error() != HttpParseError::kNone) return give_up(malformed_answer(parser().error()));
     if (parser().done()) return answer_complete(input.empty());
@@ -221,7 +224,9 @@ void HttpFetch::head_complete() {
     return composed ? pool_.lock()->enter(shared_from_this(), true) : give_up(composed.error());
   }
   state_ = follows_redirect() ? State::kDiscarding : State::kBody;
-  if (state_ == State::kBody && callbacks_->on_head) callbacks_->on_head(*this, head_);
+  if (state_ != State::kBody) return;
+  if (paused_) link_->connection().pause();
+  if (callbacks_->on_head) callbacks_->on_head(*this, head_);
 }
 
 void HttpFetch::become_tunnel() {
@@ -229,13 +234,12 @@ void HttpFetch::become_tunnel() {
   state_ = State::kTunnel;
   cancel_timers();
   link_->connection().expect_input(false);
+  if (paused_) link_->connection().pause();
   if (callbacks_->on_head) callbacks_->on_head(*this, head_);
 }
 
 void HttpFetch::show_rest() {
-  if (link_ == nullptr || paused_) return;
-  link_->connection().pause();
-  link_->connection().resume();
+  if (link_ != nullptr && !paused_) link_->connection().resume();
 }
 
 // Whether to go on with this answer.
@@ -251,6 +255,10 @@ bool HttpFetch::take_body(std::string_view piece) {
 void HttpFetch::answer_complete(bool clean) {
   const auto keep = shared_from_this();
   if (state_ == State::kDiscarding) return follow_redirect(clean);
+  if (const std::string_view lines = parser().trailers(); !lines.empty() && callbacks_->on_trailers) {
+    callbacks_->on_trailers(*this, lines);
+    if (state_ != State::kBody) return;
+  }
   leave_link(clean && parser().keep_alive() && request_complete_ && !says_close_);
   done({});
 }
@@ -289,9 +297,10 @@ void HttpFetch::follow_redirect(bool clean) {
 
 // ---- What the user asks for meanwhile.
 
+// What comes before the body is read all the same, or nobody would learn what is to come.
 void HttpFetch::pause() {
   paused_ = true;
-  if (link_ != nullptr) link_->connection().pause();
+  if (link_ != nullptr && shows_body()) link_->connection().pause();
 }
 
 void HttpFetch::resume() {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,8 @@
 #include <peal/http/http_client_request.h>
 #include <peal/http/http_trouble.h>
 #include <peal/loop/timer_wheel.h>
+#include <peal/wire/http_chunk_writer.h>
+#include <peal/wire/http_field.h>
 #include <peal/wire/http_response_head.h>
 #include <peal/wire/http_response_parser.h>
 #include <peal/wire/http_url.h>
@@ -55,8 +58,15 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool write(Buffer&& bytes);
   // Of a tunnel: FIN behind what was written.
   void end_body();
+  // With trailers, which follow the last chunk (RFC 9110 6.5, RFC 9112 7.1.2): any number of any length; the views are
+  // good until the call returns. Nobody need heed them, and who wants to be told before says so in a Trailer field of
+  // the request (RFC 9110 6.6.2). False, and nothing has happened, where no chunks are sent (`streamed_bytes`, no
+  // `streamed`, a tunnel), where the body has ended, and where a field may not come so late: framing, routing,
+  // credentials, content description (RFC 9110 6.5.1), or no token for a name, or a control in the value.
+  [[nodiscard]] bool end_body(std::span<const HttpField> trailers);
 
-  // Stops and resumes on_body; the server is slowed down. on_done may come meanwhile.
+  // Stops and resumes on_body, at any time; the server is slowed down. on_head comes all the same, before it the
+  // redirects, and on_done may come meanwhile.
   void pause();
   void resume();
   // Closes the connection that carries it; nothing more is called back.
@@ -110,6 +120,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool take_body(std::string_view piece);
   void answer_complete(bool clean);
   void done(const Result<void>& how);
+  bool shows_body() const { return state_ == State::kBody || state_ == State::kTunnel; }
   bool has_body() const { return request_.streamed || !request_.body.empty(); }
   bool follows_redirect() const;
   void follow_redirect(bool clean);
@@ -137,7 +148,8 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   detail::HttpLink* link_ = nullptr;
   std::string head_text_;  // of the answer, as far as it is there
   HttpResponseHead head_;
-  Buffer early_;            // written before the connection wants it
+  Buffer early_;  // written before the connection wants it
+  std::string last_chunk_{kHttpLastChunk};
   uint64_t body_sent_ = 0;  // of request_.body, or taken by write()
   uint64_t discarded_ = 0;  // of the body of a redirect
   TimerId phase_timer_;
@@ -164,6 +176,11 @@ struct HttpFetchCallbacks {
   std::move_only_function<void(HttpFetch&, std::string_view bytes)> on_body = nullptr;
   // write() answered false, and may be called again.
   std::move_only_function<void(HttpFetch&)> on_writable = nullptr;
+  // Behind a chunked body, before on_done: the fields of its trailers (RFC 9110 6.5, RFC 9112 7.1.2), each line with
+  // its CR LF, for next_http_field(); good during the call. At most HttpResponseLimits::head_bytes in all. Not where
+  // there are none. They are the server's claims and to be kept apart from the head's fields. Servers send them rather
+  // to who asked for it with `TE: trailers` and `Connection: TE` (RFC 9110 10.1.4).
+  std::move_only_function<void(HttpFetch&, std::string_view lines)> on_trailers = nullptr;
   // With HttpTrouble, an errno or a Trouble where the answer is not complete. A tunnel ends so too.
   std::move_only_function<void(Result<void>)> on_done = nullptr;
 };

@@ -67,7 +67,6 @@ void HttpFetch::carried_by(detail::HttpLink& link) {
   if (!request_.streamed) body_sent_ = 0;
   head_text_.clear();
   parser().begin(request_.method == "HEAD");
-  if (paused_) link.connection().pause();
   link.connection().send(request_text_);
   awaits_continue_ = expects_continue_ && has_body();
   if (!awaits_continue_) return begin_body();
@@ -100,7 +99,7 @@ void HttpFetch::send_body() {
 }
 
 void HttpFetch::request_complete() {
-  if (request_.streamed && !request_.streamed_bytes) link_->connection().send(kHttpLastChunk);
+  if (request_.streamed && !request_.streamed_bytes) link_->connection().send(last_chunk_);
   request_complete_ = true;
   if (!answer_begun_) set_phase_timer(deadlines_.first_byte, &HttpFetch::first_byte_timed_out);
 }
@@ -145,6 +144,16 @@ void HttpFetch::end_body() {
   PEAL_ASSERT(request_.streamed, "the end of a body that is not streamed, after {} bytes", body_sent_);
   if (body_sent_ < request_.streamed_bytes.value_or(0)) return refuse(make_error_code(HttpTrouble::kBadRequest));
   if (body_wanted_) request_complete();
+}
+
+bool HttpFetch::end_body(std::span<const HttpField> trailers) {
+  if (state_ == State::kOver || state_ == State::kFailing || body_ended_) return false;
+  if (state_ == State::kTunnel || !request_.streamed || request_.streamed_bytes) return false;
+  std::string last;
+  if (!append_http_last_chunk(last, trailers)) return false;
+  last_chunk_ = std::move(last);
+  end_body();
+  return true;
 }
 
 }  // namespace peal

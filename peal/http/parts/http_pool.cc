@@ -83,8 +83,7 @@ void HttpPool::leave_queue(const HttpFetch& fetch) {
   for (size_t i = links_.size(); i-- > 0 && origin.connecting > origin.waiting.size();) {
     if (&links_[i]->origin == &origin && links_[i]->is_connecting()) remove(*links_[i]);
   }
-  settle(origin);
-  settle_all();
+  settle_all(origin);
 }
 
 bool HttpPool::is_being_connected(const HttpFetch& fetch) const {
@@ -107,28 +106,24 @@ void HttpPool::connect_failed(HttpLink& link, std::error_code error) {
   ++stats_.connect_failed;
   std::shared_ptr<HttpFetch> unlucky;
   if (origin.waiting.size() > origin.connecting) unlucky = next_waiting(origin);
-  settle(origin);
-  settle_all();
+  settle_all(origin);
   if (error == errno_code(ETIMEDOUT)) error = make_error_code(HttpTrouble::kConnectTimeout);
   if (unlucky) unlucky->give_up(error);
 }
 
 void HttpPool::release(HttpLink& link, bool reusable) {
   link.set_down();
-  if (!reusable || !link.is_open()) return drop(link);
   HttpOrigin& origin = link.origin;
+  if (!reusable || !link.is_open() || makes_way(origin)) return drop(link);
   link.idle_since = loop_->now();
   origin.idle.push_back(&link);
   if (!age_timer_) watch_age(options_.idle_timeout);
-  settle(origin);
-  settle_all();
+  settle_all(origin);
 }
 
 void HttpPool::drop(HttpLink& link) {
   HttpOrigin& origin = link.origin;
-  if (!remove(link)) return;
-  settle(origin);
-  settle_all();
+  if (remove(link)) settle_all(origin);
 }
 
 void HttpPool::drop_idle(const std::string& address) {
@@ -165,6 +160,23 @@ bool HttpPool::drop_oldest_idle() {
   return oldest != nullptr;
 }
 
+// Of those where somebody waits and no connection is, nor is on its way, the one whose first has waited for longest.
+HttpOrigin* HttpPool::longest_without_connection() {
+  HttpOrigin* longest = nullptr;
+  for (auto& [address, origin] : origins_) {
+    if (origin.links > 0 || origin.waiting.empty()) continue;
+    if (longest == nullptr || origin.waiting.front()->id() < longest->waiting.front()->id()) longest = &origin;
+  }
+  return longest;
+}
+
+// Whether a connection that those who wait at `origin` could use is rather to be another origin's.
+bool HttpPool::makes_way(const HttpOrigin& origin) {
+  if (links_.size() < options_.most_connections || origin.waiting.empty()) return false;
+  const HttpOrigin* const other = longest_without_connection();
+  return other != nullptr && other->waiting.front()->id() < origin.waiting.front()->id();
+}
+
 void HttpPool::connect(HttpOrigin& origin) {
   const auto link = std::make_shared<HttpLink>(weak_from_this(), origin, options_.limits);
   links_.push_back(link);
@@ -184,19 +196,35 @@ std::shared_ptr<HttpFetch> HttpPool::next_waiting(HttpOrigin& origin) {
   return fetch;
 }
 
-// Who waits gets what is free, or a connection is begun. An origin of which nothing is left is forgotten.
-void HttpPool::settle(HttpOrigin& origin) {
+void HttpPool::use_idle(HttpOrigin& origin) {
   while (!origin.waiting.empty() && !origin.idle.empty()) {
     HttpLink& link = *origin.idle.back();
     origin.idle.pop_back();
     link.carry(*next_waiting(origin));
   }
+}
+
+// Who waits gets what is free, or a connection is begun. An origin of which nothing is left is forgotten.
+void HttpPool::settle(HttpOrigin& origin) {
+  use_idle(origin);
   while (origin.waiting.size() > origin.connecting && may_connect(origin)) connect(origin);
   if (origin.links == 0 && origin.waiting.empty()) origins_.erase(origin.address);
 }
 
-// What one origin has given up may be what others wait for.
-void HttpPool::settle_all() {
+// What one origin has given up may be what others wait for: those first that have nothing.
+void HttpPool::settle_all(HttpOrigin& changed) {
+  use_idle(changed);
+  for (size_t left = waiting_; left > 0 && waiting_ > 0; --left) {
+    HttpOrigin* const next = longest_without_connection();
+    if (next == nullptr || (links_.size() >= options_.most_connections && !drop_oldest_idle())) break;
+    connect(*next);
+    if (next != &changed && next->links == 0 && next->waiting.empty()) origins_.erase(next->address);
+  }
+  settle(changed);
+  settle_rest();
+}
+
+void HttpPool::settle_rest() {
   if (waiting_ == 0) return;
   for (auto at = origins_.begin(); at != origins_.end();) settle((at++)->second);
 }
@@ -219,7 +247,7 @@ void HttpPool::drop_aged() {
     if (!origin.idle.empty()) next = std::min(next, origin.idle.front()->idle_since + options_.idle_timeout);
     settle(origin);
   }
-  settle_all();
+  settle_rest();
   if (next != kNever && !age_timer_) watch_age(next - now);
 }
 

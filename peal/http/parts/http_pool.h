@@ -4,6 +4,8 @@
 // A fetch is not bound to the connection that was begun for it: whichever is free first serves the one that has waited
 // for longest. So a connection that fails to come up fails a fetch only where more wait than are still on their way.
 // Connections that are free are used again last in, first out, so that those beyond the need grow old and are closed.
+// When there may be no more of them, an origin without one gets the place of a connection that is set down, if somebody
+// waits for it who was there before all who wait for that connection's own: a busy origin starves no other.
 #pragma once
 
 #include <deque>
@@ -63,11 +65,15 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
  private:
   bool may_connect(HttpOrigin& origin);
   bool drop_oldest_idle();
+  HttpOrigin* longest_without_connection();
+  bool makes_way(const HttpOrigin& origin);
   void connect(HttpOrigin& origin);
   std::shared_ptr<HttpFetch> next_waiting(HttpOrigin& origin);
   std::shared_ptr<HttpLink> remove(HttpLink& link);
+  void use_idle(HttpOrigin& origin);
   void settle(HttpOrigin& origin);
-  void settle_all();
+  void settle_all(HttpOrigin& changed);
+  void settle_rest();
   void drop_aged();
   void watch_age(Duration delay);
 

@@ -103,6 +103,24 @@ TEST_P(HttpRedirectTest, a_way_of_its_own_to_connect_is_for_one_origin_only) {
   EXPECT_THAT(there.asked(), ElementsAre("GET /y"));
 }
 
+TEST_P(HttpRedirectTest, within_the_origin_a_way_of_its_own_to_connect_stays) {
+  for (const char* place : {"/y", "http://no.such.host/y", "http://NO.such.host:80/y"}) {
+    HttpScript& server = serve_redirect(302, place);
+    HttpClientRequest request("http://no.such.host/x");
+    request.connect_to = server.address().to_string();
+    const auto answer = fetch(request);
+    ASSERT_TRUE(answer) << place << ": " << answer.error().message();
+    EXPECT_THAT(server.asked(), ElementsAre("GET /x", "GET /y"));
+    EXPECT_TRUE(server.requests().at(1).has("Host: no.such.host"));
+  }
+  // Another port is another origin, to which its own name leads: to nobody.
+  HttpClientRequest request("http://no.such.host/x");
+  HttpScript& other = serve_redirect(302, "http://127.0.0.1:1/y");
+  request.connect_to = other.address().to_string();
+  EXPECT_EQ(error_of_fetch(request), std::errc::connection_refused);
+  EXPECT_THAT(other.asked(), ElementsAre("GET /x"));
+}
+
 TEST_P(HttpRedirectTest, as_many_as_allowed) {
   HttpScript* server = nullptr;
   server = &serve([&](Connection& connection, const Request& request) {

@@ -21,8 +21,11 @@ void HttpSession::peer_ended() {
 void HttpSession::drain() {
   if (takeover_) return takeover_->on_drain(*connection_);
   draining_ = true;
-  if (exchange_ != nullptr) return;
-  if (shard_->waited(*this) >= shard_->core().options().drain_grace) return end();
+  // A request that waits behind an answer under way gets its own, which says that it is the last (RFC 9112 9.6).
+  if (exchange_ != nullptr || held_) return;
+  const Duration grace = shard_->core().options().drain_grace;
+  const bool quiet = connection_->queued_bytes() == 0;
+  if (grace <= Duration::zero() || (quiet && shard_->waited(*this) >= grace)) return end();
   shard_->wait(*this, HttpWait::kGrace);
 }
 
@@ -43,6 +46,11 @@ void HttpSession::timed_out(HttpWait what) {
       return end();
     case HttpWait::kBody: return body_too_slow(*exchange_);
     case HttpWait::kGrace:
+      if (held_ || connection_->queued_bytes() > 0) {
+        connection_->expect_output();
+        return shard_->wait(*this, HttpWait::kGrace);
+      }
+      return end();
     case HttpWait::kNothing: return end();
   }
 }

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a server that drains does with requests that stand behind an answer which the client has not read yet
+// (RFC 9112 9.6).
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+
+#include <tests/support/http_rig.h>
+
+namespace peal {
+namespace {
+
+constexpr uint64_t kLargeBytes = 32 * 1024 * 1024;  // more than the kernel holds
+constexpr Duration kPatientDrain = std::chrono::seconds(20);
+constexpr std::string_view kGetLarge = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
+constexpr std::string_view kGetSmall = "GET /small HTTP/1.1\r\nHost: a\r\n\r\n";
+
+class HttpDrainTest : public test::HttpTest {
+ protected:
+  void serve_large(Duration grace) {
+    auto file = std::make_shared<Fd>(::memfd_create("large", MFD_CLOEXEC));
+    ASSERT_EQ(::ftruncate(file->get(), kLargeBytes), 0);
+    Router router;
+    router.get("/large", [this, file = std::shared_ptr<const Fd>(std::move(file))](HttpExchange& exchange) {
+      ++large_;
+      exchange.respond_file(200, "", {.file = file, .offset = 0, .bytes = kLargeBytes});
+    });
+    router.get("/small", [](HttpExchange& exchange) { exchange.respond(200, "", "small"); });
+    serve(std::move(router), {.drain_grace = grace});
+  }
+  // Has sent this, and read nothing; the first answer is under way.
+  RawPeer asker(std::string_view requests) {
+    RawPeer one;
+    const int few = 16 * 1024;
+    EXPECT_EQ(::setsockopt(one.fd(), SOL_SOCKET, SO_RCVBUF, &few, sizeof few), 0);
+    one.connect(address());
+    one.send(requests);
+    EXPECT_TRUE(wait_until([&] { return large_ == 1; }));
+    return one;
+  }
+  // Until the connections are told, which a client that waits for nothing notices.
+  void begin_drain() {
+    RawPeer idle = peer();
+    idle.send(kGetSmall);
+    EXPECT_TRUE(hears(idle, "small"));
+    server().drain(kPatientDrain, [this](const DrainReport& done) { report_.set_value(done); });
+    EXPECT_TRUE(wait_until([&] { return !idle.pump(); }));
+    idle.close();
+  }
+  // Of the drain, whose server is gone afterwards.
+  DrainReport report() {
+    const DrainReport done = report_.get_future().get();
+    report_ = {};
+    large_ = 0;
+    end_server();
+    return done;
+  }
+  // What came behind the file.
+  std::string behind(RawPeer& one) {
+    EXPECT_TRUE(wait_until([&] { return !one.pump(); }));
+    const size_t head = one.received().find("\r\n\r\n") + 4;
+    EXPECT_FALSE(one.received().substr(0, head).contains("Connection: close"));
+    EXPECT_GE(one.received().size(), head + kLargeBytes);
+    const std::string rest = one.received().substr(std::min(one.received().size(), head + kLargeBytes));
+    one.close();
+    return rest;
+  }
+
+ private:
+  int large_ = 0;  // on the loop's thread
+  std::promise<DrainReport> report_;
+};
+
+TEST_P(HttpDrainTest, a_request_behind_a_large_file_is_answered_as_the_last_one) {
+  for (const Duration grace : {Duration::zero(), Duration(std::chrono::milliseconds(1))}) {
+    serve_large(grace);
+    RawPeer one = asker(std::string(kGetLarge) + std::string(kGetSmall) + std::string(kGetSmall));
+    begin_drain();
+    const std::string rest = behind(one);
+    EXPECT_EQ(test::count_of(rest, "HTTP/1.1 200 "), 1u) << "the client knows that the third was not looked at";
+    EXPECT_EQ(test::count_of(rest, "Connection: close\r\n"), 1u);
+    EXPECT_TRUE(rest.ends_with("\r\n\r\nsmall"));
+    EXPECT_EQ(report().forced, 0u);
+  }
+}
+
+TEST_P(HttpDrainTest, a_large_file_with_nothing_behind_it_arrives_whole) {
+  for (const Duration grace : {Duration::zero(), Duration(std::chrono::milliseconds(1))}) {
+    serve_large(grace);
+    RawPeer one = asker(kGetLarge);
+    begin_drain();
+    EXPECT_EQ(behind(one), "");
+    EXPECT_EQ(report().forced, 0u);
+  }
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(HttpDrainTest);
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The reverse proxy where its upstream does not do as it should, or its client goes away. How it passes messages on is
+in tests/outside/http_client_test.py."""
+import contextlib
+import select
+import socket
+import struct
+
+import pytest
+
+from programs import PATIENCE_SECONDS, Program, connect, joined, read_exactly
+
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"
+GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
+
+
+class Upstream:
+    """A listener whose connections the test answers by hand."""
+
+    def __init__(self, stack):
+        self._stack = stack
+        self._listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        self._listener.settimeout(PATIENCE_SECONDS)
+        self.address = joined(self._listener.getsockname())
+
+    def accept(self):
+        peer, _ = self._listener.accept()
+        peer.settimeout(PATIENCE_SECONDS)
+        return self._stack.enter_context(peer)
+
+    def close(self):
+        self._listener.close()
+
+
+class Proxy:
+    def __init__(self, stack, program):
+        self._stack = stack
+        self._address = program.address()
+
+    def send(self, request=GET):
+        peer = self._stack.enter_context(connect(self._address))
+        peer.sendall(request)
+        return peer
+
+    def status(self, request=GET):
+        return status(self.send(request))
+
+
+@contextlib.contextmanager
+def proxied(*words):
+    with contextlib.ExitStack() as stack:
+        upstream = Upstream(stack)
+        program = stack.enter_context(Program("reverse_proxy", upstream.address, "127.0.0.1:0", *words))
+        yield Proxy(stack, program), upstream
+        code, _, errors = program.end()
+        assert (code, errors) == (0, "")
+
+
+def read_head(peer):
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = peer.recv(1)
+        assert byte, head
+        head += byte
+    return head
+
+
+def status(peer):
+    return int(read_head(peer).split()[1])
+
+
+def expect_that_it_serves(proxy, upstream):
+    peer = proxy.send()
+    behind = upstream.accept()
+    read_head(behind)
+    behind.sendall(ANSWER)
+    assert status(peer) == 200 and read_exactly(peer, 4) == b"body"
+
+
+def test_an_upstream_that_refuses_is_502():
+    with proxied() as (proxy, upstream):
+        upstream.close()
+        assert [proxy.status() for _ in range(3)] == [502] * 3
+        assert proxy.status(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n\r\nabc") == 502
+
+
+@pytest.mark.parametrize("said", [
+    b"", b"HTTP/1.1 200 O", b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", b"\0\r\n\r\n",
+    b"HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"])
+def test_an_upstream_that_makes_no_sense_is_502(said):
+    with proxied() as (proxy, upstream):
+        peer = proxy.send()
+        behind = upstream.accept()
+        read_head(behind)
+        behind.sendall(said)
+        behind.close()
+        assert status(peer) == 502
+        expect_that_it_serves(proxy, upstream)
+
+
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 102 Processing\r\n\r\n"])
+def test_an_upstream_that_never_answers_is_504(said):
+    with proxied(100) as (proxy, upstream):
+        peer = proxy.send()
+        behind = upstream.accept()
+        assert read_head(behind).startswith(b"GET / HTTP/1.1\r\n")
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the proxy may have given up by now
+            behind.sendall(said)
+            assert behind.recv(1) == b"", "its connection is of no use any more"
+        assert status(peer) == 504
+    with proxied() as (proxy, upstream):
+        expect_that_it_serves(proxy, upstream)
+
+
+def test_a_crowd_is_503_and_who_waits_is_served():
+    with proxied(60_000, 1, 1) as (proxy, upstream):
+        first = proxy.send()
+        behind = upstream.accept()
+        read_head(behind)
+        waiting = [proxy.send() for _ in range(4)]
+        refused = []
+        while len(refused) < 3:  # one may wait, and nobody says which
+            ready, _, _ = select.select([peer for peer in waiting if peer not in refused], [], [], PATIENCE_SECONDS)
+            assert ready
+            for peer in ready:
+                assert status(peer) == 503
+                refused.append(peer)
+        behind.sendall(ANSWER)
+        assert status(first) == 200
+        read_head(behind)
+        behind.sendall(ANSWER)
+        assert [status(peer) for peer in waiting if peer not in refused] == [200]
+
+
+def test_who_waits_for_too_long_is_503():
+    with proxied(2000, 1) as (proxy, upstream):
+        slow = proxy.send()
+        behind = upstream.accept()
+        read_head(behind)
+        behind.sendall(ANSWER[:-1])  # it has begun: no deadline for the first byte any more
+        assert status(slow) == 200
+        assert proxy.status() == 503
+        behind.sendall(ANSWER[-1:])
+        assert read_exactly(slow, 4) == b"body"
+
+
+def reset(peer):
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.close()
+
+
+@pytest.mark.parametrize("request_bytes, said", [
+    (GET, b""),
+    (GET, ANSWER[:-2]),
+    (b"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: 100000\r\n\r\nbegun", b""),
+    (b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", ANSWER[:-2]),
+])
+def test_a_client_that_vanishes_ends_what_it_asked_for(request_bytes, said):
+    with proxied() as (proxy, upstream):
+        peer = proxy.send(request_bytes)
+        behind = upstream.accept()
+        read_head(behind)
+        behind.sendall(said)
+        if said:
+            assert status(peer) == 200
+        reset(peer)
+        with contextlib.suppress(ConnectionResetError):
+            while behind.recv(65536):
+                pass
+        expect_that_it_serves(proxy, upstream)
+
+
+def test_a_client_that_hangs_up_while_the_upstream_is_asked():
+    with proxied() as (proxy, upstream):
+        peer = proxy.send()
+        behind = upstream.accept()
+        read_head(behind)
+        peer.close()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # whether the proxy has noticed is open
+            behind.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(1_000_000))
+        expect_that_it_serves(proxy, upstream)
+
+
+# The server answers 400 in the place of the upstream, which may still say something.
+def test_a_body_that_turns_out_to_be_nonsense():
+    with proxied() as (proxy, upstream):
+        peer = proxy.send(b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
+        behind = upstream.accept()
+        read_head(behind)
+        peer.sendall(b"nonsense\r\n")
+        assert status(peer) == 400
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            behind.sendall(ANSWER)
+        expect_that_it_serves(proxy, upstream)
+
+
+@pytest.mark.parametrize("words", [["0"], ["x"], ["100", "0"], ["100", "1", "-1"]])
+def test_what_is_no_number(words):
+    with Program("reverse_proxy", "127.0.0.1:9", "127.0.0.1:0", *words) as program:
+        code, printed, errors = program.wait()
+        assert (code, printed) == (1, "") and "Invalid argument" in errors
