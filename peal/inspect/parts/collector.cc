@@ -87,9 +87,7 @@ void Collector::collect(Done done) {
   snapshot_.loops.resize(loops_.size());
   for (size_t i = 0; i < servers_.size(); ++i) {
     const ShownServer& shown = servers_[i];
-    ServerSnapshot server{.number = i, .name = shown.name};
-    for (const ConnectionsView& view : shown.views) server.connections += view.count();
-    snapshot_.servers.push_back(std::move(server));
+    snapshot_.servers.push_back({.number = i, .name = shown.name});
   }
   // One more than there are, so that answers given at once do not end the round.
   outstanding_ = loops_.size() + 1;
@@ -159,6 +157,10 @@ void Collector::finish() {
   snapshot_.taken = std::chrono::system_clock::now();
   snapshot_.now = monotonic_now();
   std::erase_if(snapshot_.servers, [this](const auto& each) { return servers_[each.number].server == nullptr; });
+  // Of loops that do not answer, too; and not before the others did, or there would be fewer than they say have opened.
+  for (ServerSnapshot& server : snapshot_.servers) {
+    for (const ConnectionsView& view : servers_[server.number].views) server.connections += view.count();
+  }
   snapshot_.watched = !watchdogs_.empty();
   for (const StallWatchdog* watchdog : watchdogs_) {
     std::ranges::move(watchdog->recent(), std::back_inserter(snapshot_.stalls));
