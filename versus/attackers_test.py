@@ -19,12 +19,12 @@ def listener():
 
 def said_by(listener, rounds, **manner):
     """What an attacker says in so many rounds."""
-    one = attackers.Attacker(listener.getsockname(), manner["first"], manner["then"], manner["ticks"])
+    one = attackers.Attacker(listener.getsockname(), manner["first"], manner["then"], 1)
     one.open()
     peer, _ = listener.accept()
     with peer:
         for _ in range(rounds):
-            one.tick()
+            one.turn()
         one.shutdown()
         pieces = []
         while piece := peer.recv(65536):
@@ -34,7 +34,17 @@ def said_by(listener, rounds, **manner):
 
 
 def test_it_says_a_little_now_and_then(listener):
-    assert said_by(listener, 7, first=b"GET / ", then=b"X", ticks=3) == b"GET / XX"
+    assert said_by(listener, 2, first=b"GET / ", then=b"X") == b"GET / XX"
+
+
+def test_each_has_its_turns_and_they_are_spread(listener):
+    everybody = attackers.attackers(listener.getsockname(), 1000)
+    groups = attackers.by_period(everybody)
+    turns = [attackers.whose_turn(groups, tick) for tick in range(500)]
+    assert max(map(len, turns)) - min(map(len, turns)) <= len(groups)
+    for one in everybody:
+        assert sum(one in turn for turn in turns[:100]) in (100 // one.period, 100 // one.period + 1)
+    assert {id(one) for turn in turns for one in turn} == {id(one) for one in everybody}
 
 
 def test_who_was_cut_off_is_known_and_may_come_back(listener):
@@ -44,8 +54,8 @@ def test_who_was_cut_off_is_known_and_may_come_back(listener):
     assert one.is_open
     peer.close()
     while one.is_open:
-        one.tick()
-    one.open()
+        one.turn()
+    one.turn()
     peer, _ = listener.accept()
     with peer:
         assert peer.recv(5) == b"hello"

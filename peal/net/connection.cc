@@ -275,7 +275,7 @@ void Connection::end_gracefully(CloseReason reason) {
   if (needs(kPiped)) joint_->ended(*this, false);
   if (life_.state != State::kClosing) return;
   record(FlightKind::kEndedOutput);
-  engine_->shutdown_send(stream_);
+  if (!peer_ended_) engine_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
   engine_->report_sent(stream_);
   follow_flow();
   linger();
@@ -295,6 +295,11 @@ void Connection::close() {
   ended_here_ = true;
   if (life_.state == State::kConnecting) return end(CloseReason::kLocal);
   if (life_.state == State::kOpen) end_gracefully(CloseReason::kLocal);
+}
+
+void Connection::close_when_sent() {
+  if (life_.state == State::kOpen) peer_ended_ = true;
+  close();
 }
 
 void Connection::abort() {

@@ -119,6 +119,9 @@ class Connection final : private SlotLinks, private StreamEvents {
 
   // Ends gracefully; see above. Later calls do nothing.
   void close();
+  // The same without waiting for the peer's FIN: it is over when the kernel has what is queued. For a peer that has
+  // said that it sends no more; if it does, the kernel answers with RST, and what it had not yet read is lost to it.
+  void close_when_sent();
   // Ends with RST, dropping what is queued.
   void abort();
   // Has on_writable called once more, when the kernel has all that was sent (unless the connection ends first).
@@ -289,7 +292,7 @@ class Connection final : private SlotLinks, private StreamEvents {
   Life life_;
   CloseReason reason_ = CloseReason::kLoopStopped;
   bool was_open_ : 1 = false;
-  bool peer_ended_ : 1 = false;
+  bool peer_ended_ : 1 = false;  // or nothing more is wanted of it
   bool paused_ : 1 = false;
   bool sends_files_ : 1 = false;    // queued_bytes() is not all memory
   bool output_failed_ : 1 = false;  // open only to read what the peer sent before it went

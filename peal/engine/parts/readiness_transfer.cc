@@ -289,7 +289,7 @@ bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_by
   bool progress = sent > 0;
   if (offered_bytes > 0) error = account(stream, sent, offered_bytes);
   if (stream.output & kFed) error = drain_feed(stream, progress);
-  size_t file_budget = kTurnBudgetBytes;
+  size_t file_budget = kFileBudgetBytes;
   while (error == 0 && !(stream.output & kStalled)) {
     if (stream.out.holds_blocks()) {
       error = send_parts(stream, progress);
@@ -318,7 +318,9 @@ int ReadinessEngine::send_parts(Stream& stream, bool& progress) {
   message.msg_iovlen = stream.out.gather(parts);
   size_t offered = 0;
   for (size_t i = 0; i < message.msg_iovlen; ++i) offered += parts[i].iov_len;
-  ssize_t count = ::sendmsg(stream.fd, &message, MSG_NOSIGNAL);
+  // With a file behind, the kernel waits for that before it sends less than a segment.
+  const int more = stream.output & kFiles ? MSG_MORE : 0;
+  ssize_t count = ::sendmsg(stream.fd, &message, MSG_NOSIGNAL | more);
   ++stats_.sends;
   progress = progress || count > 0;
   return account(stream, count, offered);

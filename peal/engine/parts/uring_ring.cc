@@ -167,13 +167,14 @@ void UringRing::receive(int fd, bool whole_blocks, uint64_t tag) {
 
 // MSG_DONTWAIT: a send never waits inside the ring. The kernel's own wait for room counts EPOLLRDHUP as news
 // (IO_POLL_UNMASK in io_uring/poll.c), so after the peer's FIN it would only spin, and then fail with EAGAIN.
-size_t UringRing::send(int fd, const Buffer& bytes, uint64_t tag) {
+size_t UringRing::send(int fd, const Buffer& bytes, bool more, uint64_t tag) {
+  const uint32_t flags = MSG_NOSIGNAL | MSG_DONTWAIT | (more ? MSG_MORE : 0);
   if (bytes.is_contiguous()) [[likely]] {
     std::string_view front = bytes.front();
     io_uring_sqe& sqe = request(IORING_OP_SEND, fd, tag);
     sqe.addr = reinterpret_cast<uintptr_t>(front.data());
     sqe.len = static_cast<uint32_t>(front.size());
-    sqe.msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+    sqe.msg_flags = flags;
     return front.size();
   }
   io_uring_sqe& sqe = request(IORING_OP_SENDMSG, fd, tag);
@@ -186,7 +187,7 @@ size_t UringRing::send(int fd, const Buffer& bytes, uint64_t tag) {
   for (size_t i = 0; i < message.header.msg_iovlen; ++i) offered += message.parts[i].iov_len;
   sqe.addr = reinterpret_cast<uintptr_t>(&message.header);
   sqe.len = 1;
-  sqe.msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  sqe.msg_flags = flags;
   return offered;
 }
 

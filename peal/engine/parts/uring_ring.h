@@ -60,9 +60,9 @@ class UringRing {
   void accept(int fd, bool again, uint64_t tag);
   // Until cancelled, ended or failed; take_bytes() fetches the bytes.
   void receive(int fd, bool whole_blocks, uint64_t tag);
-  // Sends from the front of `bytes` what fits, without waiting for room; they must stay until the completion. Returns
-  // how many it offered.
-  size_t send(int fd, const Buffer& bytes, uint64_t tag);
+  // Sends from the front of `bytes` what fits, without waiting for room; they must stay until the completion. `more`: a
+  // segment that is not full waits for what follows (MSG_MORE). Returns how many it offered.
+  size_t send(int fd, const Buffer& bytes, bool more, uint64_t tag);
   void connect(int fd, const SocketAddress& address, uint64_t tag);
   void close(int fd, uint64_t tag);
   // poll(2)'s events. Once, as soon as there are any; or with `edges` at each change until cancelled, the state now

@@ -194,7 +194,8 @@ size_t UringEngine::send_dirty() {
       ++told;
       if (!send_files(slot, stream)) continue;
     }
-    stream.offered = static_cast<uint32_t>(ring_->send(stream.fd, stream.out, tag(kSend, slot)));
+    stream.offered =
+        static_cast<uint32_t>(ring_->send(stream.fd, stream.out, stream.files != nullptr, tag(kSend, slot)));
     stream.sending = true;
     ++stats_.sends;
   }

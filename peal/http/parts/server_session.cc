@@ -223,8 +223,9 @@ void HttpSession::settle() {
       return unhold();
     }
     if (!exchange->keeps_) {
+      const bool last = exchange->request_read_ && !exchange->head_.keep_alive();
       release_exchange();
-      return end();
+      return end(last);
     }
     if (exchange->request_read_) {
       release_exchange();
@@ -263,11 +264,14 @@ void HttpSession::release_exchange() {
   if (exchange.taken_) extras.run->cancel(ECANCELED);  // else it goes on; in the end it releases the exchange
 }
 
-void HttpSession::end() {
+// `last`: the client has said that it asks no more (RFC 9112 9.6), so that nothing is to be waited for but that the
+// kernel has the answer. A long one is watched until the client has it.
+void HttpSession::end(bool last) {
+  constexpr size_t kShortBytes = 64 * 1024;
   if (exchange_ != nullptr && exchange_->complete() && exchange_->calls_ == 0) release_exchange();
   shard_->leave(*this);
   send(output());
-  connection_->close();
+  last && connection_->queued_bytes() <= kShortBytes ? connection_->close_when_sent() : connection_->close();
 }
 
 bool HttpSession::put_done() {

@@ -87,7 +87,7 @@ class HttpSession final : public HttpWaiter {
   void unhold();
   void release_exchange();
   void abandon(bool tell);
-  void end();
+  void end(bool last = false);
   bool send(Buffer& bytes);
   void follow();
   void body_too_slow(HttpExchange& exchange);
