@@ -110,17 +110,25 @@ size_t EpollPoller::without_alarm(std::span<PollEvent> events) {
   return events.size();
 }
 
+// Most waits have no deadline, in programs without an alarm: nothing is kept for afterwards then, not even registers.
 size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
+  if (deadline != kNever || set_once_) [[unlikely]]
+    return wait_by(events, deadline);
   auto* ready = reinterpret_cast<epoll_event*>(events.data());
-  auto room = static_cast<int>(events.size());
-  int count;
-  if (deadline == kNever || alarm_rings_by(deadline)) {
-    count = ::epoll_wait(epoll_.get(), ready, room, -1);
-  } else {
-    count = wait_until(ready, room, deadline);
-  }
-  if (count >= 0) [[likely]]
-    return set_once_ ? without_alarm(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);
+  const int count = ::epoll_wait(epoll_.get(), ready, static_cast<int>(events.size()), -1);
+  return count >= 0 ? static_cast<size_t>(count) : none();
+}
+
+size_t EpollPoller::wait_by(std::span<PollEvent> events, TimePoint deadline) {
+  auto* ready = reinterpret_cast<epoll_event*>(events.data());
+  const auto room = static_cast<int>(events.size());
+  const int count = deadline == kNever || alarm_rings_by(deadline) ? ::epoll_wait(epoll_.get(), ready, room, -1)
+                                                                   : wait_until(ready, room, deadline);
+  if (count < 0) return none();
+  return set_once_ ? without_alarm(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);
+}
+
+size_t EpollPoller::none() {
   PEAL_ASSERT(errno == EINTR, "epoll_wait failed with errno {}", errno);
   return 0;
 }

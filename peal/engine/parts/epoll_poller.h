@@ -26,9 +26,11 @@ class EpollPoller final : public Poller {
  private:
   explicit EpollPoller(Fd epoll) : epoll_(std::move(epoll)) {}
   int control(int operation, int fd, uint64_t key, uint32_t interest, bool edge);
+  [[gnu::noinline]] size_t wait_by(std::span<PollEvent> events, TimePoint deadline);
   int wait_until(epoll_event* events, int room, TimePoint deadline);
   bool alarm_rings_by(TimePoint deadline);
   bool set_alarm(TimePoint at);
+  [[gnu::noinline]] static size_t none();
   size_t without_alarm(std::span<PollEvent> events);
 
   Fd epoll_;
