@@ -116,7 +116,7 @@ function(peal_script_test name label)
   set(environment PYTHONDONTWRITEBYTECODE=1 PEAL_BUILD_DIR=${PROJECT_BINARY_DIR}
     PEAL_BIN_DIR=${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
   # They take longest: begun first, none of them is waited for at the end.
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 COST 100 LABELS ${label} ENVIRONMENT "${environment}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 600 COST 100 LABELS ${label} ENVIRONMENT "${environment}")
 endfunction()
 
 foreach(floor base wire engine loop net coro)
