@@ -62,6 +62,25 @@ TEST_P(HttpServerTest, http_1_0_closes_unless_it_is_asked_to_stay) {
   EXPECT_EQ(test::count_of(all_of(one), "world!"), 2u);
 }
 
+TEST_P(HttpServerTest, who_says_that_it_asks_no_more_is_not_waited_for) {
+  Router router = hello();
+  router.post("/", say_hello);
+  serve(std::move(router));
+  RawPeer getter = peer();
+  getter.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  ASSERT_TRUE(wait_until([&] { return server().stats().requests == 1 && server().connections() == 0; }));
+  ASSERT_TRUE(wait_until([&] { return !getter.pump(); }));
+  EXPECT_EQ(getter.error(), 0);
+  EXPECT_THAT(getter.received(), EndsWith("world!"));
+  // Bytes may follow a body that should not: the answer would be lost with a reset.
+  RawPeer poster = peer();
+  poster.send("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi");
+  ASSERT_TRUE(wait_until([&] { return poster.pump(), poster.ended(); }));
+  EXPECT_EQ(server().connections(), 1u);
+  poster.close();
+  ASSERT_TRUE(wait_until([&] { return server().connections() == 0; }));
+}
+
 TEST_P(HttpServerTest, connection_closes_after_as_many_requests_as_it_may_have) {
   serve(hello(), {.max_requests_per_connection = 2});
   const std::string twice = "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n";

@@ -297,11 +297,6 @@ void Connection::close() {
   if (life_.state == State::kOpen) end_gracefully(CloseReason::kLocal);
 }
 
-void Connection::close_when_sent() {
-  if (life_.state == State::kOpen) peer_ended_ = true;
-  close();
-}
-
 void Connection::abort() {
   ended_here_ = true;
   end(CloseReason::kAborted, CloseHow::kReset);

@@ -121,7 +121,10 @@ class Connection final : private SlotLinks, private StreamEvents {
   void close();
   // The same without waiting for the peer's FIN: it is over when the kernel has what is queued. For a peer that has
   // said that it sends no more; if it does, the kernel answers with RST, and what it had not yet read is lost to it.
-  void close_when_sent();
+  void close_when_sent() {
+    peer_ended_ = peer_ended_ || is_open();
+    close();
+  }
   // Ends with RST, dropping what is queued.
   void abort();
   // Has on_writable called once more, when the kernel has all that was sent (unless the connection ends first).

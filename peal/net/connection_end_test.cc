@@ -62,6 +62,24 @@ TEST_P(ConnectionEndTest, answer_after_the_peers_end_when_somebody_waits_for_it)
   EXPECT_THAT(journal.lines(), ElementsAre("open", "peer end", "close: closed here"));
 }
 
+TEST_P(ConnectionEndTest, closed_when_sent_a_slow_reader_gets_every_byte) {
+  const std::string answer = pattern(20'000'000);
+  auto callbacks = journal.callbacks();
+  callbacks.on_message = [&](Connection& connection, Buffer& input) {
+    input.clear();
+    connection.send(answer);
+    connection.close_when_sent();
+  };
+  auto server = serve(std::move(callbacks));
+  RawPeer peer = connect_peer(16'384);
+  peer.send("GET");
+  ASSERT_TRUE(reads_all(peer));
+  EXPECT_EQ(peer.error(), 0);
+  EXPECT_TRUE(same_bytes(peer.received(), answer));
+  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
+  EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed here"));
+}
+
 TEST_P(ConnectionEndTest, close_with_output_queued_and_input_unread_delivers_everything) {
   const std::string answer = pattern(20'000'000);
   auto callbacks = journal.callbacks();

@@ -79,6 +79,25 @@ TEST_P(ConnectionTest, closed_here_sends_fin_and_ends_when_the_peer_does) {
   EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed here"));
 }
 
+TEST_P(ConnectionTest, closed_when_sent_ends_without_the_peers_fin) {
+  auto callbacks = journal.callbacks();
+  callbacks.on_message = [](Connection& connection, Buffer& input) {
+    connection.send(std::move(input));
+    connection.close_when_sent();
+    EXPECT_FALSE(connection.is_open());
+    EXPECT_FALSE(connection.send("too late"));
+  };
+  auto server = serve(std::move(callbacks));
+  RawPeer peer = connect_peer();
+  peer.send("last words");
+  ASSERT_TRUE(closed());
+  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  EXPECT_EQ(peer.received(), "last words");
+  EXPECT_EQ(peer.error(), 0);
+  settle();
+  EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed here"));
+}
+
 TEST_P(ConnectionTest, abort_resets) {
   auto callbacks = journal.callbacks();
   callbacks.on_message = [](Connection& connection, Buffer&) { connection.abort(); };

@@ -53,9 +53,12 @@ class Service:
         return self
 
     def __exit__(self, *_):
-        for pid in self.session():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        # Who is born between the look and the kill is seen by the next look.
+        while alive := self.session():
+            for pid in alive:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            os.sched_yield()
         self.process.wait(PATIENCE_SECONDS)
         self.process.stdout.close()
         self.process.stderr.close()

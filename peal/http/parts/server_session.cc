@@ -223,7 +223,7 @@ void HttpSession::settle() {
       return unhold();
     }
     if (!exchange->keeps_) {
-      const bool last = exchange->request_read_ && !exchange->head_.keep_alive();
+      const bool last = exchange->request_read_ && !exchange->head_.keep_alive() && !exchange->head_.has_body();
       release_exchange();
       return end(last);
     }
@@ -265,7 +265,8 @@ void HttpSession::release_exchange() {
 }
 
 // `last`: the client has said that it asks no more (RFC 9112 9.6), so that nothing is to be waited for but that the
-// kernel has the answer. A long one is watched until the client has it.
+// kernel has the answer. A long one is watched until the client has it, and so is one to a body, for some clients send
+// an empty line after it.
 void HttpSession::end(bool last) {
   constexpr size_t kShortBytes = 64 * 1024;
   if (exchange_ != nullptr && exchange_->complete() && exchange_->calls_ == 0) release_exchange();
