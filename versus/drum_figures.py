@@ -7,7 +7,7 @@ from pathlib import Path
 
 import jinja2
 from markupsafe import Markup
-from matplotlib import pyplot
+from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from versus import figures
@@ -97,7 +97,8 @@ def panels(rows: list[dict], active: int) -> str:
         return ""
     names = _names(mine)
     scales = len({row["pairs"] for row in mine}) > 1
-    figure, grid = pyplot.subplots(2, 2, figsize=(figures.WIDTH_IN, 2 * PANEL_HEIGHT_IN), sharex=scales)
+    figure = Figure(figsize=(figures.WIDTH_IN, 2 * PANEL_HEIGHT_IN))
+    grid = figure.subplots(2, 2, sharex=scales)
     for axes, (part, timeouts) in zip(grid.flat, PANELS):
         shown = panel_rows(mine, active, part, timeouts)
         axes.set_title(panel_title(part, timeouts), fontsize=9.5, loc="left")

@@ -9,12 +9,11 @@ import io
 import re
 
 import matplotlib
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
-matplotlib.use("svg")
-from matplotlib import pyplot  # noqa: E402
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator  # noqa: E402
-
-from versus.gates import INVALID, NOISY  # noqa: E402
+from versus.gates import INVALID, NOISY
 
 INK, MUTED, GRID, PAPER = "#010101", "#020202", "#030303", "#040404"
 SERIES = [f"#0001{number:02x}" for number in range(14)]
@@ -38,7 +37,8 @@ matplotlib.rcParams.update({
     "axes.labelcolor": MUTED, "xtick.color": GRID, "ytick.color": GRID, "xtick.labelcolor": MUTED,
     "ytick.labelcolor": INK, "grid.color": GRID, "grid.linewidth": 0.7, "axes.spines.top": False,
     "axes.spines.right": False, "axes.spines.left": False, "axes.linewidth": 0.8, "legend.frameon": False,
-    "svg.hashsalt": "versus", "figure.constrained_layout.use": True,
+    "svg.hashsalt": "versus", "figure.constrained_layout.use": True, "figure.facecolor": "none",
+    "figure.edgecolor": "none", "axes.facecolor": "none",
 })
 
 
@@ -58,8 +58,7 @@ def _style(name: str, names: list[str]) -> dict:
 def _inline(figure, label: str) -> str:
     """The figure as an <svg> element that scales with the page."""
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    pyplot.close(figure)
+    FigureCanvasSVG(figure).print_svg(buffer, metadata={"Date": None})  # savefig would draw it twice
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.S)
@@ -73,7 +72,8 @@ def _inline(figure, label: str) -> str:
 
 
 def _axes(height_in: float, width_in: float = WIDTH_IN):
-    return pyplot.subplots(figsize=(width_in, height_in))
+    figure = Figure(figsize=(width_in, height_in))
+    return figure, figure.subplots()
 
 
 def _ratio_ticks(axes, low: float, high: float) -> None:
