@@ -3,14 +3,12 @@
 sticks, each with its table; log x where there are rings of several sizes, bars where there is one.
 """
 
-from pathlib import Path
-
-import jinja2
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from versus import figures
+from versus.templates import template
 
 TEMPLATE = "drum.html.j2"
 PANELS = (("total", False), ("total", True), ("loop", False), ("loop", True))
@@ -149,10 +147,6 @@ def _number(value: float | None, digits: int = 1) -> str:
 
 def section(results: dict) -> str:
     """The section's HTML, without a heading of its own rank above h3; `results` is what drum.run() returned."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined)
-    environment.filters.update(number=_number)
     flagged = [run for run in results["runs"] if run["gates"]]
-    return environment.get_template(TEMPLATE).render(
+    return template(TEMPLATE, number=_number).render(
         d=results, groups=_groups(results), commands=_commands(results), parts=("total", "loop"), flagged=flagged)

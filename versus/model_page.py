@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The sections of experiment 5 on the page: heat maps, who wins where, when to choose which, and every situation."""
 
-from pathlib import Path
-
-import jinja2
 from markupsafe import Markup
 
 from versus import model_figures, verdict
@@ -11,6 +8,7 @@ from versus.experiments import CLOSED
 from versus.model_advice import advice
 from versus.model_analysis import METRICS, PERCENTILES, TAIL, Metric, winners
 from versus.model_plans import GRID
+from versus.templates import template
 
 TEMPLATE = "models.html.j2"
 BETTER = {True: "times the least of the situation", False: "times fewer than the most of the situation"}
@@ -55,13 +53,9 @@ def _tail(row: dict, percentile: str) -> str:
 
 def section(experiment: dict) -> str:
     """The section's HTML, with headings from h3 on; `experiment` is one of results.json."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined)
     shown = {metric.key: metric.shown for metric in METRICS}
-    environment.filters.update(tail=_tail)
     is_grid = experiment["name"] == GRID
-    return environment.get_template(TEMPLATE).render(
+    return template(TEMPLATE, tail=_tail).render(
         e=experiment, shown=shown, percentiles=list(PERCENTILES), beside=bool(experiment["pairs"]),
         models=[contender for contender in experiment["contenders"] if contender["shown"]],
         heats=[_heat(experiment, metric) for metric in METRICS] if is_grid else [],

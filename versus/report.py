@@ -3,15 +3,15 @@
 
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from versus import classic, drum_figures, figures, model_page, model_plans, published, verdict
 from versus.analysis import rate_mode_name
 from versus.experiments import CLOSED, METRICS, RATE, metric_words
 from versus.roster import PINGPONG
+from versus.templates import template
 
-TEMPLATE = Path(__file__).with_name("report.html.j2")
+TEMPLATE = "report.html.j2"
 CLASSIC_WORDS = {
     "pingpong": "MiB/s = bytes the client read / (seconds × 2²⁰), closed loop, clock started when all are connected "
                 "and warm. Published, as averages: muduo at least 15 % ahead of asio at 16 KiB, at least 18 % ahead of "
@@ -169,14 +169,11 @@ def _flagged(results: dict) -> list[dict]:
 
 def render(results: dict) -> str:
     """The page. `results` is what results.json holds."""
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATE.parent), autoescape=True, trim_blocks=True, lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined)
-    environment.filters.update(bytes=_bytes, number=_number, micros=_micros, span=verdict.span)
+    page = template(TEMPLATE, bytes=_bytes, number=_number, micros=_micros, span=verdict.span)
     views = [_experiment_view(experiment) for experiment in results["experiments"] if not _has_own_page(experiment)]
     claims = [claim for experiment in results["experiments"] for claim in experiment["claims"]]
     tone, sentence = verdict.headline(claims)
-    return environment.get_template(TEMPLATE.name).render(
+    return page.render(
         r=results,
         tone=tone,
         sentence=sentence,
