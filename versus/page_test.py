@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report in a real browser: it opens offline without a complaint, in light and dark; every plot has its table."""
 
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -42,10 +43,17 @@ def written(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(written):
-    with browser.opened() as opened:
-        opened.open(written)
-        yield opened
+def browsing():
+    """Closed by the last test, which looks at what is left."""
+    with ExitStack() as stack:
+        yield stack
+
+
+@pytest.fixture(scope="module")
+def page(written, browsing):
+    opened = browsing.enter_context(browser.opened())
+    opened.open(written)
+    return opened
 
 
 def test_it_opens_offline_without_a_complaint(page, written):
@@ -101,8 +109,7 @@ def test_what_the_page_lacks_is_noticed(page, written, tmp_path):
     page.complaints.clear()
 
 
-def test_the_browser_leaves_no_process_behind():
-    with browser.opened() as opened:
-        group = opened.group
-        assert len(browser.alive(group)) > 1
-    assert browser.alive(group) == []
+def test_the_browser_leaves_no_process_behind(page, browsing):
+    assert len(browser.alive(page.group)) > 1
+    browsing.close()
+    assert browser.alive(page.group) == []
