@@ -37,6 +37,7 @@ class Analysis:
         self._twin = experiment.twin_name
         self._seed = seed
         self._runs: dict[tuple[str, str, str], dict[int, dict]] = {}
+        self._pairs: dict[tuple[str, str, str, str], stats.Pair] = {}
 
     def runs(self, cell: Load, mode: str, name: str) -> dict[int, dict]:
         key = (cell.name, mode, name)
@@ -52,8 +53,13 @@ class Analysis:
         return {block: run["figures"][FIGURE_OF[metric]] for block, run in runs.items()}
 
     def pair(self, cell: Load, metric: str, subject: str, rival: str) -> stats.Pair:
-        salt = zlib.crc32(f"{self._seed}/{cell.name}/{metric}/{subject}/{rival}".encode())
-        return stats.compare(self.values(cell, metric, subject), self.values(cell, metric, rival), salt)
+        """Worked out once: the twin's is asked for with every other."""
+        key = (cell.name, metric, subject, rival)
+        if key not in self._pairs:
+            salt = zlib.crc32(f"{self._seed}/{'/'.join(key)}".encode())
+            mine, theirs = self.values(cell, metric, subject), self.values(cell, metric, rival)
+            self._pairs[key] = stats.compare(mine, theirs, salt)
+        return self._pairs[key]
 
     def metrics(self, cell: Load) -> list[str]:
         return ["server_cpu"] + (["speed"] if CLOSED in cell.modes else [])
