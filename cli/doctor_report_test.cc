@@ -21,15 +21,15 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-struct Answer {
+struct DoctorAnswer {
   int exit_code = -1;
   std::string out;
   std::string error;
 };
 
-Answer doctor(std::vector<std::string> words) {
+DoctorAnswer doctor(std::vector<std::string> words) {
   CLI::App app{"peal", "peal"};
-  Answer answer;
+  DoctorAnswer answer;
   add_doctor(app, answer.exit_code);
   words.insert(words.begin(), "doctor");
   std::ranges::reverse(words);
@@ -95,7 +95,7 @@ TEST(DoctorReport, json_says_the_same) {
 }
 
 TEST(DoctorCommand, this_machine_as_text) {
-  const Answer answer = doctor({"--look", "10ms"});
+  const DoctorAnswer answer = doctor({"--look", "10ms"});
   EXPECT_EQ(answer.exit_code, kDone);
   EXPECT_THAT(answer.error, IsEmpty());
   EXPECT_THAT(answer.out, HasSubstr("net.core.somaxconn"));
@@ -104,7 +104,7 @@ TEST(DoctorCommand, this_machine_as_text) {
 }
 
 TEST(DoctorCommand, this_machine_as_json) {
-  const Answer answer = doctor({"--json", "--look", "10ms"});
+  const DoctorAnswer answer = doctor({"--json", "--look", "10ms"});
   EXPECT_EQ(answer.exit_code, kDone);
   const auto json = nlohmann::json::parse(answer.out);
   EXPECT_GE(json["findings"].size(), 35U);
@@ -113,7 +113,7 @@ TEST(DoctorCommand, this_machine_as_json) {
 
 TEST(DoctorCommand, what_is_called_wrongly_is_said_in_one_sentence) {
   for (const std::string look : {"soon", "2m"}) {
-    const Answer answer = doctor({"--look", look});
+    const DoctorAnswer answer = doctor({"--look", look});
     EXPECT_EQ(answer.exit_code, kCalledWrongly);
     EXPECT_THAT(answer.error, HasSubstr("--look takes a time up to 1m"));
     EXPECT_THAT(answer.out, IsEmpty());

@@ -41,7 +41,7 @@ ModelAnswer call_model(std::vector<std::string> words) {
   return answer;
 }
 
-void expect_called_wrongly(const std::vector<std::string>& words, std::string_view sentence) {
+void expect_model_called_wrongly(const std::vector<std::string>& words, std::string_view sentence) {
   SCOPED_TRACE(testing::PrintToString(words));
   const ModelAnswer answer = call_model(words);
   EXPECT_EQ(answer.exit_code, kCalledWrongly);
@@ -93,32 +93,32 @@ TEST(ModelCommand, list_as_json_names_the_options_each_command_has) {
 }
 
 TEST(ModelCommand, option_that_a_model_does_not_take) {
-  expect_called_wrongly({"run", "blocking_single", "--workers", "2"}, "--workers");
-  expect_called_wrongly({"run", "blocking_leader_follower", "--slow-timeout", "1s"}, "--slow-timeout");
-  expect_called_wrongly({"run", "reactor_epoll_edge", "--read-until-eagain"}, "--read-until-eagain");
-  expect_called_wrongly({"run", "coroutine_stackless", "--contexts", "boost"}, "--contexts");
-  expect_called_wrongly({"run", "peal_callbacks", "--poller", "poll"}, "--poller");
+  expect_model_called_wrongly({"run", "blocking_single", "--workers", "2"}, "--workers");
+  expect_model_called_wrongly({"run", "blocking_leader_follower", "--slow-timeout", "1s"}, "--slow-timeout");
+  expect_model_called_wrongly({"run", "reactor_epoll_edge", "--read-until-eagain"}, "--read-until-eagain");
+  expect_model_called_wrongly({"run", "coroutine_stackless", "--contexts", "boost"}, "--contexts");
+  expect_model_called_wrongly({"run", "peal_callbacks", "--poller", "poll"}, "--poller");
 }
 
 TEST(ModelCommand, what_cannot_be_read) {
-  expect_called_wrongly({"run"}, "subcommand");
-  expect_called_wrongly({}, "subcommand");
-  expect_called_wrongly({"run", "no_such_model"}, "");
-  expect_called_wrongly({"run", "blocking_single", "--listen", "localhost"}, "'localhost' is not an address");
-  expect_called_wrongly({"run", "blocking_single", "--work", "long"}, "--work takes off or a time");
-  expect_called_wrongly({"run", "blocking_single", "--work", "501ms"}, "--work takes off or a time up to 500ms");
-  expect_called_wrongly({"run", "blocking_single", "--work-kind", "play"}, "--work-kind");
-  expect_called_wrongly({"run", "blocking_single", "--max-frame", "much"}, "--max-frame takes a size");
-  expect_called_wrongly({"run", "reactor_epoll", "--slow-timeout", "0s"}, "--slow-timeout takes off or a time");
-  expect_called_wrongly({"run", "reactor_epoll", "--write", "later"}, "--write");
-  expect_called_wrongly({"run", "reactor_epoll", "--events", "0"}, "--events");
-  expect_called_wrongly({"run", "reactor_thread_pool", "--workers", "0"}, "--workers");
-  expect_called_wrongly({"run", "half_sync_bounded_queue", "--queue-bound", "0"}, "--queue-bound");
-  expect_called_wrongly({"run", "half_sync_bounded_queue", "--reply-by", "nobody"}, "--reply-by");
-  expect_called_wrongly({"run", "coroutine_stackful", "--coroutines", "0"}, "--coroutines");
-  expect_called_wrongly({"run", "libio_accept_thread", "--queues", "two"}, "--queues");
-  expect_called_wrongly({"run", "libio_reactor", "--poller", "kqueue"}, "--poller");
-  expect_called_wrongly({"run", "peal_callbacks", "--engine", "steam"}, "there is no engine 'steam'");
+  expect_model_called_wrongly({"run"}, "subcommand");
+  expect_model_called_wrongly({}, "subcommand");
+  expect_model_called_wrongly({"run", "no_such_model"}, "");
+  expect_model_called_wrongly({"run", "blocking_single", "--listen", "localhost"}, "'localhost' is not an address");
+  expect_model_called_wrongly({"run", "blocking_single", "--work", "long"}, "--work takes off or a time");
+  expect_model_called_wrongly({"run", "blocking_single", "--work", "501ms"}, "--work takes off or a time up to 500ms");
+  expect_model_called_wrongly({"run", "blocking_single", "--work-kind", "play"}, "--work-kind");
+  expect_model_called_wrongly({"run", "blocking_single", "--max-frame", "much"}, "--max-frame takes a size");
+  expect_model_called_wrongly({"run", "reactor_epoll", "--slow-timeout", "0s"}, "--slow-timeout takes off or a time");
+  expect_model_called_wrongly({"run", "reactor_epoll", "--write", "later"}, "--write");
+  expect_model_called_wrongly({"run", "reactor_epoll", "--events", "0"}, "--events");
+  expect_model_called_wrongly({"run", "reactor_thread_pool", "--workers", "0"}, "--workers");
+  expect_model_called_wrongly({"run", "half_sync_bounded_queue", "--queue-bound", "0"}, "--queue-bound");
+  expect_model_called_wrongly({"run", "half_sync_bounded_queue", "--reply-by", "nobody"}, "--reply-by");
+  expect_model_called_wrongly({"run", "coroutine_stackful", "--coroutines", "0"}, "--coroutines");
+  expect_model_called_wrongly({"run", "libio_accept_thread", "--queues", "two"}, "--queues");
+  expect_model_called_wrongly({"run", "libio_reactor", "--poller", "kqueue"}, "--poller");
+  expect_model_called_wrongly({"run", "peal_callbacks", "--engine", "steam"}, "there is no engine 'steam'");
 }
 
 }  // namespace

@@ -31,20 +31,6 @@ function(peal_precompile_test name)
   endif()
 endfunction()
 
-# Tests that define what a neighbour defines too; the others are compiled several at a time where that is to be quick.
-set(alone
-  cli/doctor_report_test.cc
-  cli/model_test.cc
-  load/load_run_test.cc
-  peal/coro/strands_test.cc
-  peal/coro/stream_test.cc
-  peal/engine/engine_suite_forward_test.cc
-  tests/regress/slow_readers_hold_memory_under_the_budget_test.cc
-  tests/regress/something_dies_while_the_loop_still_points_at_it_test.cc
-  tests/regress/writes_of_two_coroutines_test.cc)
-list(TRANSFORM alone PREPEND ${PROJECT_SOURCE_DIR}/)
-set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-
 # What one thread does in them, and the loop's tests do on several, the thread sanitizer need not see again: whole
 # programs (wire, engine, cli), and what one thread simulates or calculates; nor the address sanitizer how long the
 # models work.

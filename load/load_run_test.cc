@@ -37,7 +37,7 @@ LoadOptions brief(const SocketAddress& target, size_t connections, size_t size =
   return options;
 }
 
-std::expected<Outcome, std::string> run(const LoadOptions& options, OnInterval on_interval = {}) {
+std::expected<Outcome, std::string> run_unframed(const LoadOptions& options, OnInterval on_interval = {}) {
   return run_load(options, EchoProtocol::unframed(options.size), std::move(on_interval));
 }
 
@@ -72,7 +72,7 @@ TEST_P(LoadRun, closed_loop_with_every_byte_back) {
   for (const size_t size : {1, 64, 16384, 100'000}) {
     ScriptedServer server;
     const LoadOptions options = brief_here(server.address(), 10, size);
-    const std::expected<Outcome, std::string> outcome = run(options);
+    const std::expected<Outcome, std::string> outcome = run_unframed(options);
     ASSERT_TRUE(outcome.has_value()) << outcome.error();
     expect_all_came_back(*outcome, options);
     EXPECT_EQ(outcome->engine, GetParam());
@@ -87,7 +87,7 @@ TEST_P(LoadRun, several_threads_share_the_connections) {
   ScriptedServer server;
   LoadOptions options = brief_here(server.address(), 8);
   options.threads = 3;
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   expect_all_came_back(*outcome, options);
   EXPECT_EQ(outcome->served, 8U);
@@ -98,7 +98,7 @@ TEST_P(LoadRun, at_a_rate_latency_counts_from_when_a_message_was_due) {
   LoadOptions options = brief_here(server.address(), 4);
   options.arrivals = ArrivalPlan::constant(1000);
   options.threads = 2;
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   expect_all_came_back(*outcome, options);
   EXPECT_EQ(outcome->served, 4U) << "the connection that was idle longest takes the next message";
@@ -118,7 +118,7 @@ PEAL_TEST_ON_EVERY_ENGINE(LoadRun);
 TEST(LoadRunFaults, a_changed_byte_is_found) {
   ScriptedServer server(Manner::kFlipByte, 640);
   const LoadOptions options = brief(server.address(), 2);
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   ASSERT_TRUE(outcome->failures.kinds.contains("wrong_bytes"));
   EXPECT_GE(outcome->failures.kinds.at("wrong_bytes").count, 2U);
@@ -130,7 +130,7 @@ TEST(LoadRunFaults, a_changed_byte_is_found) {
 TEST(LoadRunFaults, more_bytes_than_were_sent) {
   ScriptedServer server(Manner::kSendMore);
   const LoadOptions options = brief(server.address(), 1);
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   EXPECT_TRUE(outcome->failures.kinds.contains("too_many_bytes"));
 }
@@ -140,7 +140,7 @@ TEST(LoadRunFaults, a_server_that_closes_half_way_is_asked_again) {
        {std::pair(Manner::kClose, "closed_by_server"), std::pair(Manner::kReset, "reset")}) {
     ScriptedServer server(manner, 640);
     const LoadOptions options = brief(server.address(), 3);
-    const std::expected<Outcome, std::string> outcome = run(options);
+    const std::expected<Outcome, std::string> outcome = run_unframed(options);
     ASSERT_TRUE(outcome.has_value()) << outcome.error();
     ASSERT_TRUE(outcome->failures.kinds.contains(kind)) << outcome->failures.kinds.begin()->first;
     EXPECT_GE(outcome->failures.kinds.at(kind).count, 3U);
@@ -153,7 +153,7 @@ TEST(LoadRunFaults, a_server_that_never_answers_is_not_waited_for) {
   ScriptedServer server(Manner::kSilent);
   LoadOptions options = brief(server.address(), 3);
   options.grace = 20ms;
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   EXPECT_FALSE(outcome->came_back);
   EXPECT_EQ(outcome->served, 0U);
@@ -168,7 +168,7 @@ TEST(LoadRunFaults, at_a_rate_what_is_unsent_or_unanswered_is_counted) {
   LoadOptions options = brief(server.address(), 3);
   options.arrivals = ArrivalPlan::constant(1000);
   options.grace = 20ms;
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   EXPECT_EQ(outcome->unanswered, 3U);
   // At least what was due in the measured time, but for the three that found a connection.
@@ -178,7 +178,7 @@ TEST(LoadRunFaults, at_a_rate_what_is_unsent_or_unanswered_is_counted) {
 
 TEST(LoadRunFaults, nobody_listens) {
   const SocketAddress gone = [] { return ScriptedServer().address(); }();
-  const std::expected<Outcome, std::string> outcome = run(brief(gone, 5));
+  const std::expected<Outcome, std::string> outcome = run_unframed(brief(gone, 5));
   ASSERT_FALSE(outcome.has_value());
   EXPECT_EQ(outcome.error(), "cannot connect to " + gone.to_string() + ": Connection refused");
 }
@@ -195,7 +195,7 @@ TEST(LoadRunFaults, connections_that_do_not_open_in_time) {
   LoadOptions options = brief(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&name), size), 100);
   options.connect_timeout = 200ms;
   options.grace = 20ms;
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   EXPECT_GT(outcome->opened, 0U);
   EXPECT_LT(outcome->opened, 100U);
@@ -207,7 +207,7 @@ TEST(LoadRunFaults, there_is_no_such_server_process) {
   ScriptedServer server;
   LoadOptions options = brief(server.address(), 1);
   options.server_pid = 1 << 23;
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_FALSE(outcome.has_value());
   EXPECT_THAT(outcome.error(), HasSubstr("there is no process 8388608"));
 }
@@ -216,7 +216,7 @@ TEST(LoadRunLife, the_servers_cpu_and_memory_are_read) {
   ScriptedServer server;
   LoadOptions options = brief(server.address(), 2);
   options.server_pid = ::getpid();
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   ASSERT_TRUE(outcome->knows_server_cpu());
   EXPECT_GE(*outcome->server->cpu, outcome->total.cpu) << "this process is the client, too";
@@ -231,7 +231,7 @@ TEST(LoadRunLife, a_signal_ends_it_with_what_was_measured) {
   options.interval = 50ms;
   int looks = 0;
   const std::expected<Outcome, std::string> outcome =
-      run(options, [&](const Interval& interval, const Outcome& so_far) {
+      run_unframed(options, [&](const Interval& interval, const Outcome& so_far) {
         EXPECT_EQ(interval.open, 2U);
         EXPECT_EQ(interval.in_flight, 2U);
         EXPECT_GT(interval.p99_ns, 0);
@@ -251,7 +251,7 @@ TEST(LoadRunLife, connections_come_from_the_addresses_asked_for) {
   ScriptedServer server;
   LoadOptions options = brief(server.address(), 4);
   options.sources = {SocketAddress::parse("127.0.0.2:0").value(), SocketAddress::parse("127.0.0.3:0").value()};
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   expect_all_came_back(*outcome, options);
 }
@@ -263,7 +263,7 @@ TEST(LoadRunLife, every_interval_but_the_last_is_told) {
   options.interval = 10ms;
   size_t told = 0;
   const std::expected<Outcome, std::string> outcome =
-      run(options, [&](const Interval& interval, const Outcome& so_far) {
+      run_unframed(options, [&](const Interval& interval, const Outcome& so_far) {
         ++told;
         EXPECT_EQ(so_far.intervals.size(), told);
         EXPECT_EQ(so_far.intervals.back().to, interval.to);
@@ -277,7 +277,7 @@ TEST(LoadRunLife, a_rate_nobody_can_keep_is_shed_and_the_run_ends) {
   LoadOptions options = brief(server.address(), 2);
   options.arrivals = ArrivalPlan::constant(kMostRate);
   options.deadline = 1us;
-  const std::expected<Outcome, std::string> outcome = run(options);
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   EXPECT_TRUE(outcome->came_back);
   EXPECT_GT(static_cast<double>(outcome->total.counts.shed), 0.9 * outcome->offered);

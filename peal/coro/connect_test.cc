@@ -12,16 +12,13 @@
 #include <peal/coro/sleep.h>
 #include <peal/coro/when.h>
 #include <tests/support/loop_thread.h>
+#include <tests/support/net_rig.h>
 
 namespace peal {
 namespace {
 
 using std::chrono::milliseconds;
-
-template <class T>
-std::error_code error_of(const Result<T>& result) {
-  return result ? std::error_code{} : result.error();
-}
+using test::error_of;
 
 class ConnectTest : public test::LoopEngineTest {
  protected:

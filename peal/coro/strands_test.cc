@@ -30,7 +30,7 @@ const std::error_code kCancelled = errno_code(ECANCELED);
 const std::error_code kTooLate = errno_code(ETIMEDOUT);
 
 template <class T>
-std::error_code error_of(const Result<T>& result) {
+std::error_code failure_of(const Result<T>& result) {
   return result ? std::error_code{} : result.error();
 }
 
@@ -49,7 +49,7 @@ class StrandsTest : public test::LoopEngineTest {
     ASSERT_TRUE(loop().run());
   }
   // Waits an hour, which only cancelling shortens.
-  Task<std::error_code> sleeper() { co_return error_of(co_await sleep(hours(1))); }
+  Task<std::error_code> sleeper() { co_return failure_of(co_await sleep(hours(1))); }
   Task<> note_sleep() { notes.push_back((co_await sleeper()).message()); }
   Task<> note(std::string text, Duration delay = {}) {
     co_await sleep(delay);
@@ -118,7 +118,7 @@ TEST_P(StrandsTest, cancelling_who_joins_cancels_the_children) {
   auto nested = [&]() -> Task<> {
     Scope inner(loop());
     inner.spawn(note_sleep());
-    notes.push_back(error_of(co_await inner.join()).message());
+    notes.push_back(failure_of(co_await inner.join()).message());
   };
   auto test = [&]() -> Task<> {
     Scope scope(loop());
@@ -135,7 +135,7 @@ TEST_P(StrandsTest, a_join_that_takes_too_long_cancels) {
   auto test = [&]() -> Task<> {
     Scope scope(loop());
     scope.spawn(note_sleep());
-    EXPECT_EQ(error_of(co_await scope.join().within(milliseconds(2))), kTooLate);
+    EXPECT_EQ(failure_of(co_await scope.join().within(milliseconds(2))), kTooLate);
     EXPECT_EQ(scope.size(), 0u);
   };
   run(test());
@@ -213,7 +213,7 @@ TEST_P(StrandsTest, a_queue_is_bounded_and_first_come_first_served) {
       EXPECT_LE(queue.size(), 2u);
     }
     queue.close();
-    EXPECT_EQ(error_of(co_await queue.push(1)), errno_code(EPIPE));
+    EXPECT_EQ(failure_of(co_await queue.push(1)), errno_code(EPIPE));
   };
   auto consume = [&]() -> Task<int> {
     int count = 0;
@@ -231,14 +231,14 @@ TEST_P(StrandsTest, waits_of_queue_and_mutex_end_in_time_and_leave_nothing_behin
   AsyncQueue<std::string> queue(1);
   AsyncMutex mutex;
   auto test = [&]() -> Task<> {
-    EXPECT_EQ(error_of(co_await queue.pop().within(milliseconds(1))), kTooLate);
+    EXPECT_EQ(failure_of(co_await queue.pop().within(milliseconds(1))), kTooLate);
     EXPECT_TRUE(co_await queue.push("one"));
-    EXPECT_EQ(error_of(co_await queue.push("two").within(milliseconds(1))), kTooLate);
+    EXPECT_EQ(failure_of(co_await queue.push("two").within(milliseconds(1))), kTooLate);
     EXPECT_EQ(*co_await queue.pop(), "one");
     EXPECT_EQ(queue.size(), 0u);
     auto lock = co_await mutex.lock();
     EXPECT_TRUE(lock);
-    EXPECT_EQ(error_of(co_await mutex.lock().within(milliseconds(1))), kTooLate);
+    EXPECT_EQ(failure_of(co_await mutex.lock().within(milliseconds(1))), kTooLate);
   };
   run(test());
   EXPECT_FALSE(mutex.locked());
@@ -259,7 +259,7 @@ TEST_P(StrandsTest, a_mutex_is_passed_on_in_order) {
 
 TEST_P(StrandsTest, a_loop_that_stops_ends_what_waits) {
   AsyncQueue<int> queue(1);
-  auto popper = [&]() -> Task<> { notes.push_back(error_of(co_await queue.pop()).message()); };
+  auto popper = [&]() -> Task<> { notes.push_back(failure_of(co_await queue.pop()).message()); };
   const std::string stopped = std::error_code(Trouble::kLoopStopped).message();
   {
     Scope scope(loop());
@@ -319,9 +319,9 @@ TEST_P(StrandsOfThreadsTest, a_task_goes_on_in_another_loop_and_comes_back) {
     } catch (const std::runtime_error& error) {
       notes.emplace_back(error.what());
     }
-    EXPECT_EQ(error_of(co_await run_on(other.loop(), where(loop())).within(hours(1))), std::error_code{});
+    EXPECT_EQ(failure_of(co_await run_on(other.loop(), where(loop())).within(hours(1))), std::error_code{});
     other.finish();
-    EXPECT_EQ(error_of(co_await run_on(other.loop(), where(loop()))), std::error_code(Trouble::kLoopStopped));
+    EXPECT_EQ(failure_of(co_await run_on(other.loop(), where(loop()))), std::error_code(Trouble::kLoopStopped));
   };
   run(test());
   EXPECT_THAT(notes, ElementsAre("abroad"));
@@ -336,7 +336,7 @@ TEST_P(StrandsOfThreadsTest, cancelling_reaches_a_task_on_another_loop) {
   };
   auto test = [&]() -> Task<> {
     for (int i = 0; i < 100; ++i) {
-      EXPECT_EQ(error_of(co_await run_on(other.loop(), away(hours(1))).within(Duration(i * 20'000))), kTooLate);
+      EXPECT_EQ(failure_of(co_await run_on(other.loop(), away(hours(1))).within(Duration(i * 20'000))), kTooLate);
     }
     EXPECT_EQ(co_await run_on(other.loop(), away({})), 1);
   };
@@ -347,7 +347,7 @@ TEST_P(StrandsOfThreadsTest, the_home_loop_stops_while_its_task_is_away) {
   test::LoopThread other(options());
   auto away = [&]() -> Task<std::error_code> {
     loop().stop();
-    co_return error_of(co_await sleep(hours(1)));
+    co_return failure_of(co_await sleep(hours(1)));
   };
   auto test = [&]() -> Task<> { notes.push_back((co_await run_on(other.loop(), away())).value().message()); };
   {

@@ -8,7 +8,7 @@
 namespace peal {
 namespace {
 
-constexpr SocketOptions kTight{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};
+constexpr SocketOptions kTightBuffers{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};
 
 // source -> from => to -> sink: what `from` receives is forwarded to `to`.
 class EngineForward : public EngineTest {
@@ -16,8 +16,8 @@ class EngineForward : public EngineTest {
   void SetUp() override {
     EngineTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    auto first = rig().pair(kTight, kTight);
-    auto second = rig().pair(kTight, kTight);
+    auto first = rig().pair(kTightBuffers, kTightBuffers);
+    auto second = rig().pair(kTightBuffers, kTightBuffers);
     source = &first.client;
     from = &first.server;
     to = &second.client;
@@ -169,8 +169,8 @@ TEST_P(EngineForward, sender_that_resets_ends_with_the_error) {
 TEST_P(EngineForward, either_side_may_close_at_any_moment) {
   PEAL_FORWARD_OR_SKIP();
   for (int round = 0; round < 24; ++round) {
-    auto first = rig().pair(kTight, kTight);
-    auto second = rig().pair(kTight, kTight);
+    auto first = rig().pair(kTightBuffers, kTightBuffers);
+    auto second = rig().pair(kTightBuffers, kTightBuffers);
     first.server.receive();
     ASSERT_TRUE(rig().engine().forward(first.server.id, second.client.id));
     second.client.receive();
