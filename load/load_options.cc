@@ -30,7 +30,7 @@ std::optional<double> parse_with_unit(std::string_view text, const std::array<Un
 }
 
 constexpr size_t kFdsPerThread = 8;
-constexpr size_t kFdsBeside = 32;
+constexpr size_t kFdsBesideClients = 32;
 
 }  // namespace
 
@@ -121,7 +121,7 @@ std::string options_trouble(const LoadOptions& options) {
 }
 
 size_t fds_needed(const LoadOptions& options) {
-  return options.connections + options.idle_connections + options.threads * kFdsPerThread + kFdsBeside;
+  return options.connections + options.idle_connections + options.threads * kFdsPerThread + kFdsBesideClients;
 }
 
 }  // namespace peal::load

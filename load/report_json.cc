@@ -8,12 +8,12 @@
 namespace peal::load {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 // In no known encoding: what a server sent may stand in a failure's sentence.
-constexpr auto kReplace = Json::error_handler_t::replace;
+constexpr auto kReplace = OrderedJson::error_handler_t::replace;
 
-Json histogram_json(const Histogram& histogram) {
+OrderedJson histogram_json(const Histogram& histogram) {
   return {{"p50", histogram.value_at_percentile(50)},
           {"p90", histogram.value_at_percentile(90)},
           {"p95", histogram.value_at_percentile(95)},
@@ -27,11 +27,11 @@ Json histogram_json(const Histogram& histogram) {
           {"hdr", encode_histogram(histogram)}};
 }
 
-Json histogram_json(const std::optional<Histogram>& histogram) {
-  return histogram ? histogram_json(*histogram) : Json(nullptr);
+OrderedJson histogram_json(const std::optional<Histogram>& histogram) {
+  return histogram ? histogram_json(*histogram) : OrderedJson(nullptr);
 }
 
-Json counts_json(const Counts& counts) {
+OrderedJson counts_json(const Counts& counts) {
   return {{"messages", counts.messages},
           {"wrong", counts.wrong},
           {"reads", counts.reads},
@@ -48,28 +48,28 @@ double seconds_since_epoch(std::chrono::system_clock::time_point time) {
   return std::chrono::duration<double>(time.time_since_epoch()).count();
 }
 
-Json asked_json(const RunRecord& record) {
+OrderedJson asked_json(const RunRecord& record) {
   const LoadOptions& options = record.options;
-  Json json{{"schema", 1},
-            {"tool", "peal load"},
-            {"experiment", record.experiment},
-            {"request", record.request},
-            {"target", options.target_text},
-            {"engine", record.outcome.engine},
-            {"size", options.size},
-            {"threads", options.threads},
-            {"pipeline", options.pipeline},
-            {"requests_per_connection", nullptr},
-            {"duration_ns", options.duration.count()},
-            {"warm_up_ns", options.warm_up.count()},
-            {"interval_ns", options.interval.count()},
-            {"seed", options.seed},
-            {"spins", options.spin.mode != Spin::Mode::kOff},
-            {"mode", options.closed_loop() ? "closed" : "rate"},
-            {"arrivals", nullptr},
-            {"offered_rate", record.offered_rate()},
-            {"offered", record.outcome.offered},
-            {"began", seconds_since_epoch(record.outcome.began)}};
+  OrderedJson json{{"schema", 1},
+                   {"tool", "peal load"},
+                   {"experiment", record.experiment},
+                   {"request", record.request},
+                   {"target", options.target_text},
+                   {"engine", record.outcome.engine},
+                   {"size", options.size},
+                   {"threads", options.threads},
+                   {"pipeline", options.pipeline},
+                   {"requests_per_connection", nullptr},
+                   {"duration_ns", options.duration.count()},
+                   {"warm_up_ns", options.warm_up.count()},
+                   {"interval_ns", options.interval.count()},
+                   {"seed", options.seed},
+                   {"spins", options.spin.mode != Spin::Mode::kOff},
+                   {"mode", options.closed_loop() ? "closed" : "rate"},
+                   {"arrivals", nullptr},
+                   {"offered_rate", record.offered_rate()},
+                   {"offered", record.outcome.offered},
+                   {"began", seconds_since_epoch(record.outcome.began)}};
   if (!options.requests_per_connection.endless()) {
     json["requests_per_connection"] = {{"least", options.requests_per_connection.least},
                                        {"most", options.requests_per_connection.most}};
@@ -79,7 +79,7 @@ Json asked_json(const RunRecord& record) {
   return json;
 }
 
-Json connections_json(const LoadOptions& options, const Outcome& outcome) {
+OrderedJson connections_json(const LoadOptions& options, const Outcome& outcome) {
   return {{"asked", options.connections},
           {"open", outcome.opened},
           {"failed", options.connections - outcome.opened},
@@ -88,23 +88,23 @@ Json connections_json(const LoadOptions& options, const Outcome& outcome) {
           {"idle_open", outcome.idle_open}};
 }
 
-Json client_json(const LoadOptions& options, const Outcome& outcome) {
+OrderedJson client_json(const LoadOptions& options, const Outcome& outcome) {
   return {{"cpu_ns", outcome.total.cpu.count()},
           {"cpu_ns_per_message", outcome.client_ns_per_message()},
           {"spin_ns", outcome.total.spin.count()},
           {"cpu_share", outcome.client_share(options)}};
 }
 
-Json server_json(const RunRecord& record) {
+OrderedJson server_json(const RunRecord& record) {
   if (!record.outcome.server) return nullptr;
   const ServerUse& server = *record.outcome.server;
-  Json json{{"cpu_ns", nullptr},
-            {"cpu_ns_per_message", nullptr},
-            {"rss_bytes", server.rss_bytes},
-            {"voluntary_switches", server.voluntary_switches},
-            {"involuntary_switches", server.involuntary_switches},
-            {"processes", server.processes},
-            {"pid", record.options.server_pid.value_or(0)}};
+  OrderedJson json{{"cpu_ns", nullptr},
+                   {"cpu_ns_per_message", nullptr},
+                   {"rss_bytes", server.rss_bytes},
+                   {"voluntary_switches", server.voluntary_switches},
+                   {"involuntary_switches", server.involuntary_switches},
+                   {"processes", server.processes},
+                   {"pid", record.options.server_pid.value_or(0)}};
   if (server.forgets_children) json["forgets_children"] = true;
   if (server.cpu) {
     json["cpu_ns"] = server.cpu->count();
@@ -113,8 +113,8 @@ Json server_json(const RunRecord& record) {
   return json;
 }
 
-Json interval_json(const Interval& interval) {
-  Json json{{"from_ns", interval.from.count()}, {"to_ns", interval.to.count()}};
+OrderedJson interval_json(const Interval& interval) {
+  OrderedJson json{{"from_ns", interval.from.count()}, {"to_ns", interval.to.count()}};
   json.update(counts_json(interval.counts));
   json.update({{"messages_per_s", interval.messages_per_s()},
                {"failures", interval.failures},
@@ -131,17 +131,17 @@ Json interval_json(const Interval& interval) {
   return json;
 }
 
-void add_verdicts(const RunRecord& record, Json& json) {
-  json["gates"] = Json::array();
+void add_verdicts(const RunRecord& record, OrderedJson& json) {
+  json["gates"] = OrderedJson::array();
   for (const Gate& gate : record.gates) {
     json["gates"].push_back({{"name", gate.name}, {"verdict", to_string(gate.verdict)}, {"sentence", gate.sentence}});
   }
-  json["skipped_gates"] = Json::array();
+  json["skipped_gates"] = OrderedJson::array();
   for (const SkippedGate& gate : record.skipped) {
     json["skipped_gates"].push_back({{"name", gate.name}, {"sentence", gate.sentence}});
   }
-  json["errors"] = Json::object();
-  json["first_errors"] = Json::object();
+  json["errors"] = OrderedJson::object();
+  json["first_errors"] = OrderedJson::object();
   for (const auto& [kind, failure] : record.outcome.failures.kinds) {
     json["errors"][kind] = failure.count;
     json["first_errors"][kind] = failure.first;
@@ -152,7 +152,7 @@ void add_verdicts(const RunRecord& record, Json& json) {
 
 std::string report_json(const RunRecord& record) {
   const Outcome& outcome = record.outcome;
-  Json json = asked_json(record);
+  OrderedJson json = asked_json(record);
   json["connections"] = connections_json(record.options, outcome);
   json["seconds"] = outcome.seconds();
   json.update(counts_json(outcome.total.counts));
@@ -171,13 +171,13 @@ std::string report_json(const RunRecord& record) {
   json["echoes"] = outcome.echoes;
   json["came_back"] = outcome.came_back;
   json["interrupted"] = outcome.interrupted;
-  json["intervals"] = Json::array();
+  json["intervals"] = OrderedJson::array();
   for (const Interval& interval : outcome.intervals) json["intervals"].push_back(interval_json(interval));
   return json.dump(2, ' ', false, kReplace) + "\n";
 }
 
 std::string interval_line(const Interval& interval, const Outcome& so_far) {
-  Json json{{"began", seconds_since_epoch(so_far.began)}};
+  OrderedJson json{{"began", seconds_since_epoch(so_far.began)}};
   json.update(interval_json(interval));
   return json.dump(-1, ' ', false, kReplace) + "\n";
 }

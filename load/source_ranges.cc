@@ -68,7 +68,7 @@ struct HostRange {
 
 using ParsedRange = std::expected<HostRange, std::string>;
 
-std::unexpected<std::string> refuse(std::string_view word, std::string_view why) {
+std::unexpected<std::string> refuse_range(std::string_view word, std::string_view why) {
   return std::unexpected(fmt::format("--source-addresses: '{}' {}", word, why));
 }
 
@@ -76,15 +76,16 @@ std::string no_address(std::string_view text) { return fmt::format("has '{}', wh
 
 ParsedRange parse_block(std::string_view word, size_t slash) {
   std::optional<HostAddress> base = HostAddress::parse(word.substr(0, slash));
-  if (!base) return refuse(word, no_address(word.substr(0, slash)));
+  if (!base) return refuse_range(word, no_address(word.substr(0, slash)));
   const std::string_view digits = word.substr(slash + 1);
   const auto width = static_cast<unsigned>(base->bytes().size()) * kByteBits;
   unsigned prefix = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), prefix);
   if (error != std::errc{} || end != digits.data() + digits.size() || prefix > width) {
-    return refuse(word, fmt::format("has a prefix of '{}', which is no number from 0 to {}", digits, width));
+    return refuse_range(word, fmt::format("has a prefix of '{}', which is no number from 0 to {}", digits, width));
   }
-  if (width - prefix > kMostHostBits) return refuse(word, fmt::format("has more than {} addresses", kMostSources));
+  if (width - prefix > kMostHostBits)
+    return refuse_range(word, fmt::format("has more than {} addresses", kMostSources));
   HostRange block{*base, *base};
   for (unsigned bit = prefix; bit < width; ++bit) {
     const auto mask = static_cast<uint8_t>(1U << (kByteBits - 1 - bit % kByteBits));
@@ -92,7 +93,7 @@ ParsedRange parse_block(std::string_view word, size_t slash) {
     block.last.bytes()[bit / kByteBits] |= mask;
   }
   if (!std::ranges::equal(block.first.bytes(), base->bytes())) {
-    return refuse(word, fmt::format("is no block, which would begin at {}", block.first.to_string()));
+    return refuse_range(word, fmt::format("is no block, which would begin at {}", block.first.to_string()));
   }
   return block;
 }
@@ -103,12 +104,12 @@ ParsedRange parse_range(std::string_view word) {
   if (const size_t slash = word.find('/'); !single && slash != word.npos) return parse_block(word, slash);
   const size_t dash = single ? word.npos : word.find('-');
   std::optional<HostAddress> first = HostAddress::parse(word.substr(0, dash));
-  if (!first) return refuse(word, dash == word.npos ? "is no numeric address" : no_address(word.substr(0, dash)));
+  if (!first) return refuse_range(word, dash == word.npos ? "is no numeric address" : no_address(word.substr(0, dash)));
   if (dash == word.npos) return HostRange{*first, *first};
   std::optional<HostAddress> last = HostAddress::parse(word.substr(dash + 1));
-  if (!last) return refuse(word, no_address(word.substr(dash + 1)));
-  if (first->is_v6() != last->is_v6()) return refuse(word, "goes from one family of addresses to the other");
-  if (std::ranges::lexicographical_compare(last->bytes(), first->bytes())) return refuse(word, "goes backwards");
+  if (!last) return refuse_range(word, no_address(word.substr(dash + 1)));
+  if (first->is_v6() != last->is_v6()) return refuse_range(word, "goes from one family of addresses to the other");
+  if (std::ranges::lexicographical_compare(last->bytes(), first->bytes())) return refuse_range(word, "goes backwards");
   return HostRange{*first, *last};
 }
 

@@ -3,8 +3,9 @@
 
 Most of what clang-tidy costs is reading the headers of others, so sources that are compiled with the same flags are
 read together, as one that includes them all. Those that cannot be (two of them define the same name) are told apart by
-the compiler and read in further groups. A clean verdict is kept in BUILD_FOLDER/tidied under the hash of the source, of
-every header of the repository and of the rules, so that only what changed is looked at again.
+what the compiler says meanwhile, and read again, in further groups. A clean verdict is kept in BUILD_FOLDER/tidied
+under the hash of the source, of every header of the repository and of the rules, so that only what changed is looked at
+again.
 
 lint_sources.py BUILD_FOLDER [--jobs N] [SOURCE ...]
 """
@@ -20,13 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COMPILER, TIDY = "clang++-19", "clang-tidy-19"
+TIDY = "clang-tidy-19"
 # What is included counts as a header. That a source is included is what we do, not what is to be found.
 HEADERS = r"/(peal|load|cli|models|examples)/.*\.h$|/(peal|load|cli|models|examples|fuzz|versus)/.*\.cc$"
 CHECKS = "-bugprone-suspicious-include"
 MOST_TOGETHER = 40
 NOISE = re.compile(r"^\d+ (warnings?|errors?) .*(generated|treated)|^Suppressed|^Use -header")
-MISFIT = re.compile(r"^(/[^:\n]+\.cc):\d+:\d+: (?:fatal )?error: ", re.M)
+MISFIT = re.compile(r"^(/[^:\n]+\.cc):\d+:\d+: error: .* \[clang-diagnostic-error\]$", re.M)
+BROKEN = "[clang-diagnostic-error]"
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,12 @@ def sources_of(entries):
 
 
 def groups_of(sources, most=MOST_TOGETHER):
-    """Those of one folder of the root and the same flags together, at most `most`, the largest groups first."""
+    """Those of one folder of the root and the same flags together, at most `most`, the largest groups first. Contenders
+    are programs of one shape, whose functions have the same names: alone."""
     by_kind = {}
     for source in sources:
-        folder = Path(source.path).relative_to(ROOT).parts[0] if Path(source.path).is_relative_to(ROOT) else ""
-        by_kind.setdefault((folder, source.flags), []).append(source)
+        parts = Path(source.path).relative_to(ROOT).parts if Path(source.path).is_relative_to(ROOT) else ("",)
+        by_kind.setdefault((parts if parts[0] == "versus" else parts[0], source.flags), []).append(source)
     groups = [kind[at:at + most] for kind in by_kind.values() for at in range(0, len(kind), most)]
     return sorted(groups, key=len, reverse=True)
 
@@ -76,6 +79,13 @@ def misfits(output, group):
     """Which of the group the compiler complains of."""
     blamed = set(MISFIT.findall(output))
     return [source for source in group if source.path in blamed]
+
+
+def parts_of(group, apart):
+    """The group, which cannot be read together, in parts that may be: those `apart`, and the rest."""
+    if not apart or len(apart) == len(group):
+        return [[source] for source in group]
+    return [[source for source in group if source not in apart], apart]
 
 
 class Verdicts:
@@ -116,26 +126,15 @@ class Reader:
         done = subprocess.run([word.format(file=file) for word in words], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
 
-    def split(self, group):
-        """The group, in as few parts as can each be read together."""
-        if len(group) == 1:
-            return [group]
-        code, output = self._run([COMPILER, *group[0].flags, "-fsyntax-only", "-ferror-limit=0", "{file}"], group)
-        if code == 0:
-            return [group]
-        apart = misfits(output, group)
-        if not apart or len(apart) == len(group):
-            return [[source] for source in group]
-        rest = [source for source in group if source not in apart]
-        return self.split(rest) + self.split(apart)
-
     def read(self, group):
-        """Sentences about the group; none: it is clean."""
+        """Pairs of a part of the group, as large as can be read together, and sentences about it; none: it is clean."""
         words = [TIDY, "--quiet", f"--header-filter={HEADERS}", f"--checks={CHECKS}",
-                 f"--config-file={ROOT}/.clang-tidy", "{file}", "--", *group[0].flags]
+                 f"--config-file={ROOT}/.clang-tidy", "{file}", "--", *group[0].flags, "-ferror-limit=0"]
         code, output = self._run(words, group)
+        if len(group) > 1 and BROKEN in output:
+            return [verdict for part in parts_of(group, misfits(output, group)) for verdict in self.read(part)]
         said = "\n".join(line for line in output.splitlines() if not NOISE.search(line))
-        return said or f"clang-tidy ended with {code}" if code else ""
+        return [(group, said or f"clang-tidy ended with {code}" if code else "")]
 
 
 def main(arguments):
@@ -150,18 +149,18 @@ def main(arguments):
         sources = [source for source in sources if source.path in named]
     verdicts = Verdicts(asked.build / "tidied")
     reader = Reader(asked.build)
-    found = 0
+    found = parts = 0
     with concurrent.futures.ThreadPoolExecutor(asked.jobs) as pool:
         fresh = [source for source in sources if not verdicts.known(source)]
-        parts = [part for parts in pool.map(reader.split, groups_of(fresh)) for part in parts]
-        parts.sort(key=len, reverse=True)
-        for part, said in zip(parts, pool.map(reader.read, parts)):
-            if said:
-                found += 1
-                print(said)
-            else:
-                verdicts.keep(part)
-    print(f"clang-tidy: {len(sources)} sources, {len(fresh)} of them read in {len(parts)} parts, {found} with findings")
+        for read in pool.map(reader.read, groups_of(fresh)):
+            for part, said in read:
+                parts += 1
+                if said:
+                    found += 1
+                    print(said)
+                else:
+                    verdicts.keep(part)
+    print(f"clang-tidy: {len(sources)} sources, {len(fresh)} of them read in {parts} parts, {found} with findings")
     return 1 if found else 0
 
 

@@ -3,7 +3,7 @@
 import json
 
 import lint_sources
-from lint_sources import Source, flags_of, groups_of, misfits, sources_of, together
+from lint_sources import Source, flags_of, groups_of, misfits, parts_of, sources_of, together
 
 ROOT = str(lint_sources.ROOT)
 FLAGS = ("-std=c++23",)
@@ -26,8 +26,11 @@ def test_a_group_is_of_one_folder_and_the_same_flags():
 
 def test_those_the_compiler_blames_are_told_apart():
     group = [Source("/x/a.cc", FLAGS), Source("/x/b.cc", FLAGS)]
-    output = "/x/b.cc:3:5: error: redefinition of 'k'\n/x/a.cc:3:5: note: previous definition\n"
+    output = ("/x/b.cc:3:5: error: redefinition of 'k' [clang-diagnostic-error]\n"
+              "/x/a.cc:3:5: note: previous definition\n/x/a.cc:4:5: error: use nullptr [modernize-use-nullptr]\n")
     assert misfits(output, group) == [group[1]]
+    assert parts_of(group, [group[1]]) == [[group[0]], [group[1]]]
+    assert parts_of(group, []) == [[group[0]], [group[1]]]
     assert "#define main main_1" in together(group)
     assert "main" not in together(group[:1])
 

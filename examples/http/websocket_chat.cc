@@ -11,7 +11,7 @@
 
 namespace {
 
-class Room {
+class ChatRoom {
  public:
   void enter(peal::WebSocket& member) {
     members_.insert(&member);
@@ -41,7 +41,7 @@ class Room {
 
 int main(int argc, char** argv) {
   using namespace peal;
-  Room room;
+  ChatRoom room;
   Router router;
   router.get("/",
              [](HttpExchange& exchange) { exchange.respond(200, "text/html; charset=utf-8", examples::kChatPage); });
