@@ -18,7 +18,7 @@ import sys
 from versus import process
 
 EACH = 100  # connections of each kind that is not idle
-TICK_S = 0.01
+TICK_S = 0.001
 ENDLESS = b"X-Filler: " + b"a" * 500 + b"\r\n"
 GET = b"GET / HTTP/1.1\r\nHost: victim\r\n"
 TINY_WINDOW = 4096
@@ -89,12 +89,12 @@ def attackers(address: tuple[str, int], idle: int) -> list[Attacker]:
     upload = b"POST / HTTP/1.1\r\nHost: victim\r\nContent-Length: 1000000\r\n\r\n"
     many = (GET + b"\r\n") * 200
     kinds = [
-        lambda: Attacker(address, GET, b"X", 100),
-        lambda: Attacker(address, upload, b"X", 100),
-        lambda: Attacker(address, many, many, 10, reads=False),
-        lambda: Attacker(address, GET, ENDLESS * 20, 10),
+        lambda: Attacker(address, GET, b"X", 1000),
+        lambda: Attacker(address, upload, b"X", 1000),
+        lambda: Attacker(address, many, many, 100, reads=False),
+        lambda: Attacker(address, GET, ENDLESS * 20, 100),
     ]
-    return [kind() for kind in kinds for _ in range(EACH)] + [Attacker(address, GET + b"\r\n", b"", 500)
+    return [kind() for kind in kinds for _ in range(EACH)] + [Attacker(address, GET + b"\r\n", b"", 5000)
                                                               for _ in range(idle)]
 
 

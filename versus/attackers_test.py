@@ -40,10 +40,10 @@ def test_it_says_a_little_now_and_then(listener):
 def test_each_has_its_turns_and_they_are_spread(listener):
     everybody = attackers.attackers(listener.getsockname(), 1000)
     groups = attackers.by_period(everybody)
-    turns = [attackers.whose_turn(groups, tick) for tick in range(500)]
+    turns = [attackers.whose_turn(groups, tick) for tick in range(5000)]
     assert max(map(len, turns)) - min(map(len, turns)) <= len(groups)
     for one in everybody:
-        assert sum(one in turn for turn in turns[:100]) in (100 // one.period, 100 // one.period + 1)
+        assert sum(one in turn for turn in turns[:1000]) in (1000 // one.period, 1000 // one.period + 1)
     assert {id(one) for turn in turns for one in turn} == {id(one) for one in everybody}
 
 

@@ -3,7 +3,8 @@
 reading, heads without end and thousands of idle connections. Its p99 with the attack / without, in paired blocks, at a
 fixed rate; and the server's memory.
 
-The attackers are one process of their own; half of the figure is that they, too, need a processor.
+The attackers are one process of their own, and on few processors half of the figure is that they, too, need one, and
+the kernel's work for their bytes: what nginx's clean client feels under the same attack (--all) says how much.
 """
 
 import statistics
