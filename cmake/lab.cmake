@@ -36,18 +36,16 @@ if(EXISTS ${cli_main} AND cli_sources)
   target_include_directories(peal_cli PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(peal_cli PUBLIC peal $<TARGET_NAME_IF_EXISTS:peal_load> peal_models CLI11::CLI11
     nlohmann_json::nlohmann_json PRIVATE peal_flags)
-  # Command lines are read once: nobody waits for them, but for their compilation.
   peal_together(peal_cli <CLI/CLI.hpp> <nlohmann/json.hpp>)
-  if(PEAL_PRECOMPILE)
-    target_compile_options(peal_cli PRIVATE -O0)
-  endif()
   add_executable(peal_program ${cli_main})
   set_target_properties(peal_program PROPERTIES OUTPUT_NAME peal)
-  if(PEAL_PRECOMPILE)
-    target_compile_options(peal_program PRIVATE -O0)
-  endif()
   target_link_libraries(peal_program PRIVATE peal_cli peal_flags)
   peal_precompile(peal_program REUSE_FROM peal_cli)
+  if(PEAL_PRECOMPILE)
+    # Command lines are read once: nobody waits for them, but for their compilation.
+    target_compile_options(peal_cli PRIVATE -O0)
+    target_compile_options(peal_program PRIVATE -O0)
+  endif()
   target_compile_definitions(peal_program PRIVATE PEAL_VERSION="${PROJECT_VERSION}")
 endif()
 

@@ -27,8 +27,8 @@ HEADERS = r"/(peal|load|cli|models|examples)/.*\.h$|/(peal|load|cli|models|examp
 CHECKS = "-bugprone-suspicious-include"
 MOST_TOGETHER = 40
 NOISE = re.compile(r"^\d+ (warnings?|errors?) .*(generated|treated)|^Suppressed|^Use -header")
-MISFIT = re.compile(r"^(/[^:\n]+\.cc):\d+:\d+: error: .* \[clang-diagnostic-error\]$", re.M)
 BROKEN = "[clang-diagnostic-error]"
+MISFIT = re.compile(r"^(/[^:\n]+\.cc):\d+:\d+: error: .* " + re.escape(BROKEN) + "$", re.M)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,11 @@ class ConnectionEndTest : public test::NetTest {
   testing::AssertionResult reads_all(RawPeer& peer) {
     return wait_until([&] { return !peer.pump(); });
   }
+  void expect_all_of(const std::string& answer, RawPeer& peer) {
+    ASSERT_TRUE(reads_all(peer));
+    EXPECT_EQ(peer.error(), 0);
+    EXPECT_TRUE(same_bytes(peer.received(), answer));
+  }
   Journal journal;
 };
 
@@ -32,9 +37,7 @@ TEST_P(ConnectionEndTest, client_that_half_closes_before_reading_gets_every_byte
   RawPeer peer = connect_peer(16'384);
   peer.send("GET");
   peer.fin();
-  ASSERT_TRUE(reads_all(peer));
-  EXPECT_EQ(peer.error(), 0);
-  EXPECT_TRUE(same_bytes(peer.received(), answer));
+  ASSERT_NO_FATAL_FAILURE(expect_all_of(answer, peer));
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
   EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed by the peer"));
 }
@@ -73,9 +76,7 @@ TEST_P(ConnectionEndTest, closed_when_sent_a_slow_reader_gets_every_byte) {
   auto server = serve(std::move(callbacks));
   RawPeer peer = connect_peer(16'384);
   peer.send("GET");
-  ASSERT_TRUE(reads_all(peer));
-  EXPECT_EQ(peer.error(), 0);
-  EXPECT_TRUE(same_bytes(peer.received(), answer));
+  ASSERT_NO_FATAL_FAILURE(expect_all_of(answer, peer));
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
   EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed here"));
 }
@@ -93,9 +94,7 @@ TEST_P(ConnectionEndTest, close_with_output_queued_and_input_unread_delivers_eve
   // More than the server will look at: an end by close(2) with this unread would be a reset.
   ASSERT_GT(peer.try_send(std::string(2'000'000, 'x')), 100'000u);
   ASSERT_TRUE(wait_until([&] { return journal.count("open") == 1; }));
-  ASSERT_TRUE(reads_all(peer));
-  EXPECT_EQ(peer.error(), 0);
-  EXPECT_TRUE(same_bytes(peer.received(), answer));
+  ASSERT_NO_FATAL_FAILURE(expect_all_of(answer, peer));
   peer.close();
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
   EXPECT_THAT(journal.lines(), ElementsAre("open", "close: closed here"));

@@ -53,12 +53,7 @@ class Service:
         return self
 
     def __exit__(self, *_):
-        # Who is born between the look and the kill is seen by the next look.
-        while alive := self.session():
-            for pid in alive:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            os.sched_yield()
+        until(self._killed)
         self.process.wait(PATIENCE_SECONDS)
         self.process.stdout.close()
         self.process.stderr.close()
@@ -78,6 +73,14 @@ class Service:
                 if int(entry.name) and int(fields[3]) == self.process.pid and fields[0] not in "ZX":
                     found.append(int(entry.name))
         return found
+
+    def _killed(self):
+        """Whether nobody lived any more. Who is born between the look and the kill is seen by the next look."""
+        alive = self.session()
+        for pid in alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return not alive
 
     def workers(self):
         return [int(pid) for pid in
