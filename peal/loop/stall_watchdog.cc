@@ -74,8 +74,14 @@ StallWatchdog::~StallWatchdog() {
   detail::close_remote_traces();
 }
 
+void StallWatchdog::ask(const std::shared_ptr<Patient>& patient) {
+  patient->asked.store(patient->options.clock());
+  patient->mailbox->insist([patient] { patient->answer(); });
+}
+
 void StallWatchdog::watch(Loop& loop) {
   auto patient = std::make_shared<Patient>(loop, options_);
+  ask(patient);  // at once: who has never answered is not known, and a stall soon after would be nobody's
   const std::lock_guard lock(mutex_);
   patients_.push_back(std::move(patient));
 }
@@ -93,8 +99,7 @@ void StallWatchdog::look() {
     const TimePoint asked = each->asked.load();
     if (asked == kOwesNothing) {
       each->reported = false;
-      each->asked.store(now);
-      each->mailbox->insist([each] { each->answer(); });
+      ask(each);
     } else if (now - asked >= options_.threshold && each->thread_id.load() != 0 &&
                !std::exchange(each->reported, true)) {
       report(*each, now - asked);

@@ -71,6 +71,7 @@ class StallWatchdog {
   struct Patient;
 
   StallWatchdog(const StallWatchdogOptions& options, OnStall on_stall);
+  static void ask(const std::shared_ptr<Patient>& patient);
   void report(const Patient& patient, Duration lasting);
 
   const StallWatchdogOptions options_;

@@ -106,6 +106,24 @@ TEST_F(StallWatchdogTest, watchdog_thread_names_the_function_that_holds_a_loop) 
   EXPECT_GE(thread.loop().stats().longest_stall, told.lasting);
 }
 
+TEST_F(StallWatchdogTest, stall_that_begins_before_the_first_look_is_told) {
+  auto watchdog = start_by_hand();
+  test::LoopThread thread({.engine = "epoll"});
+  watchdog->watch(thread.loop());
+  settle(thread.loop());
+  Gate begun;
+  Gate released;
+  thread.loop().post([&] { culprit_that_waits(begun, released); });
+  begun.wait();
+  watchdog->look();
+  pass(milliseconds(100));
+  watchdog->look();
+  released.open();
+  thread.finish();
+  ASSERT_EQ(stalls.size(), 1U);
+  EXPECT_NE(stalls.front().stack.find("culprit_that_waits"), std::string::npos) << stalls.front().stack;
+}
+
 TEST_F(StallWatchdogTest, timers_watches_events_and_tasks_are_told_apart) {
   auto watchdog = start_by_hand();
   test::LoopThread thread({.engine = "epoll"});
