@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include <peal/base/assert.h>
+#include <peal/engine/parts/ring_close_note.h>
 #include <peal/engine/parts/socket_calls.h>
 
 namespace peal::detail {
@@ -129,6 +130,7 @@ void UringEngine::begin_close(uint32_t slot, Stream& stream) {
   if (stream.polled) ring_->cancel(tag(kRoom, slot));
   if (!stream.sending) stream.out.clear();
   if (stream.fd >= 0) {
+    note_ring_close(stream.fd);
     ring_->close(std::exchange(stream.fd, -1), tag(kClose, slot));
     stream.closing_fd = true;
   } else {
