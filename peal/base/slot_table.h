@@ -15,10 +15,10 @@ namespace peal {
 // What SlotTable keeps in each object; a T has these members, its own or inherited.
 struct SlotLinks {
   uint32_t generation = 0;  // 0 while free
-  uint32_t next_free = 0;
+  uint32_t slot = 0;        // its own; while free, that of the next free one
 };
 
-// acquire() returns an object as it was left at release(), with its generation set: the caller resets the rest.
+// acquire() returns an object as it was left at release(), with its links set: the caller resets the rest.
 template <class T>
 class SlotTable {
  public:
@@ -28,7 +28,8 @@ class SlotTable {
     if (first_free_ == kNone) grow();
     uint32_t slot = first_free_;
     T& object = (*this)[slot];
-    first_free_ = object.next_free;
+    first_free_ = object.slot;
+    object.slot = slot;
     object.generation = ++last_generation_ == 0 ? ++last_generation_ : last_generation_;
     ++size_;
     return slot;
@@ -37,7 +38,7 @@ class SlotTable {
     T& object = (*this)[slot];
     PEAL_ASSERT(object.generation != 0, "slot {} released twice", slot);
     object.generation = 0;
-    object.next_free = first_free_;
+    object.slot = first_free_;
     first_free_ = slot;
     --size_;
   }
@@ -64,7 +65,7 @@ class SlotTable {
     for (uint32_t i = kChunk; i-- > 0;) {
       uint32_t slot = capacity_ + i;
       chunks_.back()[i].generation = 0;
-      chunks_.back()[i].next_free = first_free_;
+      chunks_.back()[i].slot = first_free_;
       first_free_ = slot;
     }
     capacity_ += kChunk;

@@ -41,7 +41,7 @@ Result<void> Connection::set_option(SocketOption option, int value) {
   return engine_->set_option(stream_, option, value);
 }
 
-ConnectionHandle Connection::handle() { return {set_->shared_from_this(), slot_, generation}; }
+ConnectionHandle Connection::handle() { return {set_->shared_from_this(), slot, generation}; }
 
 bool Connection::send(std::string_view bytes) {
   if (!is_open() || needs(kSendEnded)) return false;
@@ -358,7 +358,7 @@ void Connection::on_closed() {
   if (joint != nullptr) joint->gone(*this);
 }
 
-void Connection::on_detached(LooseStream) { PEAL_ASSERT(false, "connection {} was never detached", slot_); }
+void Connection::on_detached(LooseStream) { PEAL_ASSERT(false, "connection {} was never detached", slot); }
 
 // On the loop the call acts at once; from elsewhere it travels there with what it carries.
 template <class Act>

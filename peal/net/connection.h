@@ -278,7 +278,6 @@ class Connection final : private SlotLinks, private StreamEvents {
   Engine* engine_ = nullptr;
   detail::ConnectionSet* set_ = nullptr;
   StreamId stream_;
-  uint32_t slot_ = 0;
   uint32_t high_water_bytes_ = 0;
   Buffer input_;
   std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};

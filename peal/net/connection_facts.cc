@@ -11,7 +11,7 @@ namespace peal {
 void Connection::note_opened() { opened_at_ = age_stamp(loop().now()); }
 
 ConnectionFacts Connection::facts() const {
-  ConnectionFacts facts{.slot = slot_, .generation = generation};
+  ConnectionFacts facts{.slot = slot, .generation = generation};
   facts.local = local_address().value_or(SocketAddress());
   facts.peer = peer_address().value_or(SocketAddress());
   switch (life_.state) {

@@ -50,7 +50,6 @@ Result<DatagramId> DatagramSet::open(const SocketAddress& local, DatagramEvents&
   }
   socket.set = this;
   socket.events = &events;
-  socket.slot = slot;
   socket.closing = false;
   socket.fd = std::move(*fd);
   return DatagramId{slot, socket.generation};

@@ -24,7 +24,7 @@ class ListenerTable {
  protected:
   struct Listener {
     uint32_t generation = 0;
-    uint32_t next_free = 0;
+    uint32_t slot = 0;
     Fd fd;
     AcceptEvents* events = nullptr;  // from accept() on
     TimePoint resume_at = kNever;    // paused until then

@@ -85,7 +85,6 @@ StreamId ReadinessEngine::add_stream(Fd fd, StreamEvents& events, bool connectin
   PEAL_ASSERT(poller_ != nullptr, "a stream added to the {} engine while it is not open", name_);
   uint32_t slot = streams_.acquire();
   Stream& stream = streams_[slot];
-  stream.slot = slot;
   if (error == 0) {
     uint32_t interest = (edge_ ? kReadable : 0U) | (connecting ? kWritable : 0U);
     Result<void> added = poller_->add(fd.get(), key(stream), interest, edge_);
@@ -146,10 +145,8 @@ void ReadinessEngine::release_stream(Stream& stream, bool detach) {
   if (!early_.empty()) take_early(stream);
   Fd fd(stream.fd);
   StreamEvents* events = stream.events;
-  uint32_t generation = stream.generation;
-  uint32_t slot = stream.slot;
-  stream = Stream{};
-  stream.generation = generation;
+  const uint32_t slot = stream.slot;
+  stream = Stream{.generation = stream.generation};
   streams_.release(slot);
   if (!detach) fd.reset();
   farewells_.push_back({events, nullptr, std::move(fd)});

@@ -103,11 +103,10 @@ class ReadinessEngine final : public Engine {
   // One cache line: what an idle connection costs here.
   struct alignas(64) Stream {
     uint32_t generation = 0;
-    uint32_t next_free = 0;
+    uint32_t slot = 0;
     StreamEvents* events = nullptr;
     Buffer out;
     int fd = -1;
-    uint32_t slot = 0;
     int pending_error = 0;  // reported by the next wait(): what failed inside the call down
     uint8_t input = 0;
     uint8_t output = 0;
@@ -119,7 +118,7 @@ class ReadinessEngine final : public Engine {
   static_assert(sizeof(Stream) == 64);
   struct Watch {
     uint32_t generation = 0;
-    uint32_t next_free = 0;
+    uint32_t slot = 0;
     int fd = -1;
     WatchEvents* events = nullptr;
   };

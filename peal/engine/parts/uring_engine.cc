@@ -139,9 +139,7 @@ void UringEngine::begin_close(uint32_t slot, Stream& stream) {
 }
 
 void UringEngine::release(uint32_t slot, Stream& stream) {
-  uint32_t generation = stream.generation;
-  stream = Stream{};
-  stream.generation = generation;
+  stream = Stream{.generation = stream.generation};
   streams_.release(slot);
 }
 

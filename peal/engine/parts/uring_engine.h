@@ -82,7 +82,7 @@ class UringEngine final : public Engine {
   };
   struct Stream {
     uint32_t generation = 0;
-    uint32_t next_free = 0;
+    uint32_t slot = 0;
     StreamEvents* events = nullptr;
     Buffer out;  // its front is in the kernel's hands while `sending`
     std::unique_ptr<Aside> aside;
@@ -115,7 +115,7 @@ class UringEngine final : public Engine {
   };
   struct Watch {
     uint32_t generation = 0;
-    uint32_t next_free = 0;
+    uint32_t slot = 0;
     WatchEvents* events = nullptr;
     int fd = -1;
     uint32_t asked = 0;  // poll(2)'s bits

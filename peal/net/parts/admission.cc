@@ -83,7 +83,7 @@ Connection* Seats::oldest_idle(const Seat::Queue& queue) {
 
 void Seats::evict(Connection& victim, const Connection& successor) {
   Seat& seat = *victim.tracked_->seat;
-  seat.successor_slot = successor.slot_;
+  seat.successor_slot = successor.slot;
   seat.successor_generation = successor.generation;
   unlist(seat);
   victim.end(CloseReason::kEvicted);

@@ -16,7 +16,6 @@ Connection& ConnectionSet::make() {
   }
   uint32_t slot = table_.acquire();
   Connection& connection = table_[slot];
-  connection.slot_ = slot;
   connection.set_ = this;
   connection.engine_ = &loop_->engine();
   connection.high_water_bytes_ = options_.high_water_bytes;
@@ -92,7 +91,7 @@ void ConnectionSet::release(Connection& connection) {
     seat = std::move(connection.tracked_->seat);
     connection.tracked_.reset();
   }
-  table_.release(connection.slot_);
+  table_.release(connection.slot);
   load_.fetch_sub(1, std::memory_order_relaxed);
   if (table_.size() == 0) {
     MemoryRelief::here().leave(*this);

@@ -130,7 +130,7 @@ namespace peal {
 // Here because it is to be cheap: twice an echo.
 inline void Connection::record_event(FlightKind kind, uint64_t bytes) {
   Loop& its_loop = set_->loop();
-  its_loop.flight_recorder()->record(its_loop.now(), {.owner = set_, .slot = slot_, .generation = generation}, kind,
+  its_loop.flight_recorder()->record(its_loop.now(), {.owner = set_, .slot = slot, .generation = generation}, kind,
                                      bytes);
 }
 

@@ -14,7 +14,7 @@ Joint::Joint(Connection& a, Connection& b, bool splice, std::move_only_function<
 Result<void> Joint::join(Connection& a, Connection& b, const PipeOptions& options,
                          std::move_only_function<void(PipeReport)> on_done) {
   for (Connection* side : {&a, &b}) {
-    PEAL_ASSERT(!side->needs(Connection::kPiped), "connection {} is piped twice", side->slot_);
+    PEAL_ASSERT(!side->needs(Connection::kPiped), "connection {} is piped twice", side->slot);
     if (!side->is_open() || side->output_failed_) return fail(ENOTCONN);
   }
   (new Joint(a, b, options.splice, std::move(on_done)))->start();
