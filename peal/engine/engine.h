@@ -312,6 +312,8 @@ class Engine {
   virtual void note_wakes(TimePoint& /*at*/) {}
   // The engine's clock.
   virtual TimePoint now() const = 0;
+  // It is the machine's, CLOCK_MONOTONIC.
+  virtual bool keeps_real_time() const { return true; }
   virtual std::shared_ptr<Waker> waker() = 0;
   virtual const EngineStats& stats() const = 0;
 

@@ -173,7 +173,8 @@ Result<void> Loop::stop_on_signals() {
 
 void Loop::enable_flight_recorder(size_t events) {
   assert_here();
-  recorder_ = std::make_unique<FlightRecorder>(events);
+  using TimeBy = FlightRecorder::TimeBy;
+  recorder_ = std::make_unique<FlightRecorder>(events, engine_->keeps_real_time() ? TimeBy::kCycles : TimeBy::kAsking);
 }
 
 void Loop::measure_turns() {

@@ -50,10 +50,12 @@ bool Connection::send(std::string_view bytes) {
 
 bool Connection::send_attended(Buffer&& bytes) {
   const size_t size = bytes.size();
-  if (needs_only(kRecorded)) {
-    record_event(FlightKind::kSent, size);
-    return sent(size, engine_->send(stream_, std::move(bytes)));
-  }
+  if (!only_recorded(FlightKind::kSent, size)) return send_watched(std::move(bytes));
+  return sent(size, engine_->send(stream_, std::move(bytes)));
+}
+
+bool Connection::send_watched(Buffer&& bytes) {
+  const size_t size = bytes.size();
   if (!is_open() || needs(kSendEnded) || output_failed_) {
     bytes.clear();  // an echo's input: it would be kept, and shown again
     return false;
@@ -197,18 +199,15 @@ void Connection::on_connected(std::error_code error) {
 }
 
 void Connection::on_received(Buffer& bytes) {
-  received_bytes_ += bytes.size();
-  if (!plain()) [[unlikely]]
+  const size_t size = bytes.size();
+  received_bytes_ += size;
+  if (!plain() && !only_recorded(FlightKind::kReceived, size)) [[unlikely]]
     return received_attended(bytes);
   deliver(bytes);
 }
 
 // Little is copied into the room behind what is kept, or a peer that drips would pin a block with every byte.
 void Connection::received_attended(Buffer& bytes) {
-  if (needs_only(kRecorded)) {
-    record_event(FlightKind::kReceived, bytes.size());
-    return deliver(bytes);
-  }
   if (!is_open()) return;
   if (needs(kWatched)) note_received(bytes.size());
   if (needs(kPiped)) return joint_->received(*this, bytes);

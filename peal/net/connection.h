@@ -231,6 +231,7 @@ class Connection final : private SlotLinks, private StreamEvents {
     return true;
   }
   [[gnu::noinline]] bool send_attended(Buffer&& bytes);
+  [[gnu::noinline]] bool send_watched(Buffer&& bytes);
   bool sent_attended(size_t size, size_t queued);
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
   void open();
@@ -266,6 +267,8 @@ class Connection final : private SlotLinks, private StreamEvents {
     if (needs(kRecorded)) record_event(kind, bytes);
   }
   void record_event(FlightKind kind, uint64_t bytes);
+  bool only_recorded(FlightKind kind, uint64_t bytes);
+  FlightId flight_id() const { return {.owner = set_, .generation = generation, .slot = slot}; }
   void tell_abnormal_end();
   void show_again();
   void follow_flow();

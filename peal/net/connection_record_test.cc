@@ -29,7 +29,7 @@ class ConnectionRecordTest : public test::NetTest {
   std::vector<FlightKind> kinds() {
     return ask([&] {
       std::vector<FlightKind> kinds;
-      for (const FlightEvent& event : loop().flight_recorder()->last({}, 1024)) kinds.push_back(event.kind());
+      for (const FlightEvent& event : loop().flight_recorder()->last({}, 1024)) kinds.push_back(event.kind);
       return kinds;
     });
   }

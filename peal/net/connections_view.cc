@@ -31,7 +31,7 @@ std::optional<ConnectionFacts> ConnectionsView::find(uint32_t slot, uint32_t gen
 std::vector<FlightEvent> ConnectionsView::flight(uint32_t slot, uint32_t generation, size_t most) const {
   const FlightRecorder* recorder = set_->loop().flight_recorder();
   if (recorder == nullptr) return {};
-  return recorder->last(FlightId{.owner = set_.get(), .slot = slot, .generation = generation}, most);
+  return recorder->last(FlightId{.owner = set_.get(), .generation = generation, .slot = slot}, most);
 }
 
 bool ConnectionsView::end(uint32_t slot, uint32_t generation, EndHow how) const {

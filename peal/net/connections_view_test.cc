@@ -109,7 +109,7 @@ TEST_P(ConnectionsViewTest, flight_recorder_is_read_after_the_end_too) {
   ASSERT_TRUE(wait_until([&] { return !peer.pump() && server->connections() == 0; }));
   std::vector<FlightKind> kinds;
   for (const FlightEvent& event : ask([&] { return view.flight(facts.slot, facts.generation, 100); })) {
-    kinds.push_back(event.kind());
+    kinds.push_back(event.kind);
   }
   EXPECT_THAT(kinds, ElementsAre(FlightKind::kOpened, FlightKind::kReceived, FlightKind::kSent, FlightKind::kPeerEnded,
                                  FlightKind::kClosing, FlightKind::kClosed));

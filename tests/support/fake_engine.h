@@ -68,6 +68,7 @@ class FakeEngine final : public Engine {
     ++world_->clock_reads;
     return world_->now;
   }
+  bool keeps_real_time() const override { return false; }
   std::shared_ptr<Waker> waker() override { return waker_; }
   const EngineStats& stats() const override { return stats_; }
   uint64_t wakes() const { return waker_->wakes.load(); }

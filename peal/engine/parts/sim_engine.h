@@ -64,6 +64,7 @@ class SimEngine final : public Engine, private SimOwner {
   uint64_t random_seed() override { return network_->random(UINT64_MAX); }
   size_t wait(TimePoint deadline) override;
   TimePoint now() const override { return network_->now(); }
+  bool keeps_real_time() const override { return false; }
   std::shared_ptr<Waker> waker() override { return waker_; }
   const EngineStats& stats() const override { return stats_; }
 

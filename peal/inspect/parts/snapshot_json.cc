@@ -248,9 +248,8 @@ nlohmann::ordered_json to_json(const ConnectionDetail& detail) {
             {"recorded", detail.recorded}};
   Json flight = Json::array();
   for (const FlightEvent& event : detail.events) {
-    flight.push_back({{"ago_seconds", in_seconds(detail.now - event.at)},
-                      {"event", to_string(event.kind())},
-                      {"bytes", event.bytes()}});
+    flight.push_back(
+        {{"ago_seconds", in_seconds(detail.now - event.at)}, {"event", to_string(event.kind)}, {"bytes", event.bytes}});
   }
   json["flight"] = std::move(flight);
   return json;

@@ -68,9 +68,8 @@ TEST(SnapshotJson, loop_says_whether_it_answers) {
 TEST(SnapshotJson, connection_that_has_ended_leaves_its_flight) {
   ConnectionDetail detail;
   detail.recorded = true;
-  FlightEvent event{.at = TimePoint(std::chrono::seconds(1))};
-  event.bytes_and_kind = 5u << 8 | static_cast<uint8_t>(FlightKind::kReceived);
-  detail.events.push_back(event);
+  detail.events.push_back(
+      {.at = TimePoint(std::chrono::seconds(1)), .id = {}, .kind = FlightKind::kReceived, .bytes = 5});
   detail.now = TimePoint(std::chrono::seconds(3));
   const Json json = to_json(detail);
   EXPECT_TRUE(json["connection"].is_null());

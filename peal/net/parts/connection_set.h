@@ -127,11 +127,14 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
 
 namespace peal {
 
-// Here because it is to be cheap: twice an echo.
 inline void Connection::record_event(FlightKind kind, uint64_t bytes) {
   Loop& its_loop = set_->loop();
-  its_loop.flight_recorder()->record(its_loop.now(), {.owner = set_, .slot = slot, .generation = generation}, kind,
-                                     bytes);
+  its_loop.flight_recorder()->record([&] { return its_loop.now(); }, flight_id(), kind, bytes);
+}
+
+// Plain but for the recorder, which now has it. Twice an echo, so it calls nothing.
+inline bool Connection::only_recorded(FlightKind kind, uint64_t bytes) {
+  return needs_only(kRecorded) && set_->loop().flight_recorder()->record_by_cycles(flight_id(), kind, bytes);
 }
 
 }  // namespace peal
