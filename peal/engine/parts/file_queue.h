@@ -13,6 +13,9 @@ namespace peal::detail {
 
 class FileQueue {
  public:
+  // For a stream in a turn of its engine. Nothing is copied, so it takes no longer than a quarter of it that is.
+  static constexpr size_t kTurnBytes = 1024 * 1024;
+
   // Of at least one byte.
   void push(FileRange range);
   // Behind the last range. Returns how many bytes the queue now holds in memory.

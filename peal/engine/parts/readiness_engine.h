@@ -215,7 +215,6 @@ class ReadinessEngine final : public Engine {
   size_t say_farewells();
 
   static constexpr size_t kTurnBudgetBytes = 256 * 1024;
-  static constexpr size_t kFileBudgetBytes = 1024 * 1024;  // nothing is copied: as long a turn as the one above
   static constexpr size_t kMaxPollEvents = 256;
   static constexpr size_t kMaxParts = 64;
 

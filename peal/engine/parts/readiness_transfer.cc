@@ -289,7 +289,7 @@ bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_by
   bool progress = sent > 0;
   if (offered_bytes > 0) error = account(stream, sent, offered_bytes);
   if (stream.output & kFed) error = drain_feed(stream, progress);
-  size_t file_budget = kFileBudgetBytes;
+  size_t file_budget = FileQueue::kTurnBytes;
   while (error == 0 && !(stream.output & kStalled)) {
     if (stream.out.holds_blocks()) {
       error = send_parts(stream, progress);

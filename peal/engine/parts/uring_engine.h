@@ -167,8 +167,7 @@ class UringEngine final : public Engine {
   void pause_receive(uint32_t slot, Stream& stream);
 
   static constexpr size_t kBatch = 64;
-  static constexpr size_t kFileBudgetBytes = 1024 * 1024;  // of files, for a stream in a turn
-  static constexpr size_t kStashPieceBytes = 64 * 1024;    // of what came while paused, for a call up
+  static constexpr size_t kStashPieceBytes = 64 * 1024;  // of what came while paused, for a call up
   // From this size on a message is cut too often where shared blocks meet (20 KiB).
   static constexpr int kBulkyBytes = 8 * 1024;
   static constexpr size_t kMostPerTurn = 1024;  // completions; then timers and posted tasks get their turn

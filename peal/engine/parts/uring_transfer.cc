@@ -205,7 +205,7 @@ size_t UringEngine::send_dirty() {
 
 // sendfile(2) at once: the ring has no such request, and its splice blocks. True when blocks are to be sent next.
 bool UringEngine::send_files(uint32_t slot, Stream& stream) {
-  size_t budget = kFileBudgetBytes;
+  size_t budget = FileQueue::kTurnBytes;
   while (stream.files != nullptr && stream.out.empty() && budget > 0) {
     Moved moved = stream.files->send(stream.fd, budget);
     ++stats_.sends;
@@ -227,7 +227,7 @@ bool UringEngine::send_files(uint32_t slot, Stream& stream) {
   if (stream.closed) return false;
   if (!stream.blocked && !stream.out.empty()) return true;
   if (!stream.blocked && stream.files != nullptr) make_dirty(slot, stream);
-  after_output(slot, stream, budget < kFileBudgetBytes);
+  after_output(slot, stream, budget < FileQueue::kTurnBytes);
   return false;
 }
 
