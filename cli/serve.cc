@@ -174,14 +174,14 @@ class Insight {
   }
   // A page about all that. Who may act besides this machine has the token of the environment: in a command line anybody
   // could read it.
-  Result<void> show(const ServeOptions& options, AnyServer& server, std::span<Loop* const> loops,
-                    std::function<void(Server&)> on_drain) {
+  Result<void> show(const ServeOptions& options, AnyServer& server, const std::string& name,
+                    std::span<Loop* const> loops, std::function<void(Server&)> on_drain) {
     const char* token = std::getenv("PEAL_INSPECT_TOKEN");
     auto started =
         Inspector::start(options.inspect, {.token = token != nullptr ? token : "", .on_drain = std::move(on_drain)});
     if (!started) return std::unexpected(started.error());
     inspector_ = std::move(*started);
-    server.show_in(*inspector_, options.listen);
+    server.show_in(*inspector_, name);
     for (Loop* loop : loops) inspector_->add(*loop);
     if (watchdog_) inspector_->add(*watchdog_);
     PEAL_LOG_INFO("the inspector listens on {}", inspector_->address().to_string());
@@ -234,16 +234,10 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   }
   auto server = group ? std::make_unique<AnyServer>(*group, service, options.style, server_options, http)
                       : std::make_unique<AnyServer>(**main_loop, service, options.style, server_options, http);
-  std::string listening;
-  if (worker != nullptr) {
-    if (Result<void> done = worker->listen(server->server()); !done) {
-      return complain(kFailed, fmt::format("cannot accept: {}", done.error().message()));
-    }
-  } else if (Result<SocketAddress> bound = listen(server->server(), address); bound) {
-    listening = bound->to_string();
-  } else {
-    return complain(kFailed, listen_trouble(options.listen, bound.error()));
-  }
+  const Result<SocketAddress> bound =
+      worker != nullptr ? worker->listen(server->server()) : listen(server->server(), address);
+  if (!bound) return complain(kFailed, listen_trouble(options.listen, bound.error()));
+  const std::string listening = bound->to_string();
   stopper.serves(server->server());
   Insight insight;
   std::vector<Loop*> loops{main_loop->get()};
@@ -252,7 +246,7 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
     return complain(kFailed, fmt::format("cannot watch for stalls: {}", done.error().message()));
   }
   if (!options.inspect.empty()) {
-    if (Result<void> done = insight.show(options, *server, loops, stopper.drain_hook(worker)); !done) {
+    if (Result<void> done = insight.show(options, *server, listening, loops, stopper.drain_hook(worker)); !done) {
       return complain(kFailed, listen_trouble(options.inspect, done.error()));
     }
   }

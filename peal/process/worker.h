@@ -69,9 +69,9 @@ class Worker {
   // something failed, which is logged.
   template <class AnyServer>
   int serve(Loop& loop, AnyServer& server);
-  // Parts of that. The first error of a socket:
+  // Parts of that. The address of the last socket, or the first error of one:
   template <class AnyServer>
-  Result<void> listen(AnyServer& server);
+  Result<SocketAddress> listen(AnyServer& server);
   // On the loop's thread; also for what asks by other means than a signal.
   template <class AnyServer>
   void leave(Leave how, Loop& loop, AnyServer& server);
@@ -89,17 +89,18 @@ class Worker {
 
 template <class AnyServer>
 int Worker::serve(Loop& loop, AnyServer& server) {
-  Result<void> done = listen(server);
-  if (done) done = when_to_leave(loop, [&](Leave how) { leave(how, loop, server); });
-  return run(loop, done);
+  const Result<SocketAddress> bound = listen(server);
+  if (!bound) return run(loop, std::unexpected(bound.error()));
+  return run(loop, when_to_leave(loop, [&](Leave how) { leave(how, loop, server); }));
 }
 
 template <class AnyServer>
-Result<void> Worker::listen(AnyServer& server) {
+Result<SocketAddress> Worker::listen(AnyServer& server) {
+  Result<SocketAddress> bound;
   for (ListeningSocket& socket : take_listening()) {
-    if (auto bound = server.listen(std::move(socket.fd), socket.shared); !bound) return std::unexpected(bound.error());
+    if (bound = server.listen(std::move(socket.fd), socket.shared); !bound) break;
   }
-  return {};
+  return bound;
 }
 
 template <class AnyServer>

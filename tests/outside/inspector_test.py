@@ -97,7 +97,10 @@ def test_both_formats_are_read_by_prometheus_and_tell_the_same():
         headers, text = served.get("/metrics", Accept="application/openmetrics-text; version=1.0.0")
         assert headers["Content-Type"].startswith("application/openmetrics-text")
         families = {family.name: family for family in read_open_metrics(text)}
-        assert sum(sample.value for sample in families["peal_server_connections"].samples) == 1
+        connections = families["peal_server_connections"].samples
+        assert sum(sample.value for sample in connections) == 1
+        host, port = served.address
+        assert {sample.labels["name"] for sample in connections} == {f"{host}:{port}"}
         turns = families["peal_loop_turn_seconds"]
         assert turns.type == "histogram" and turns.unit == "seconds"
         assert len({sample.labels["loop"] for sample in turns.samples}) == 3
