@@ -122,7 +122,7 @@ void Connection::follow_flow() {
   if (is_open()) {
     wanted = !paused_ && !timer_ && !needs(kOverBudget) && (!needs(kAboveHighWater) || output_failed_);
   }
-  engine_->receive(stream_, wanted && !peer_ended_);
+  engine_->receive(stream_, wanted && !hears_no_more());
 }
 
 void Connection::report_drained() {
@@ -265,16 +265,16 @@ void Connection::on_receive_end(std::error_code error) {
   end_gracefully(life_.state == State::kOpen ? CloseReason::kPeerClosed : reason_);
 }
 
-// Both sides are done once the peer's FIN is here and our queue is out.
+// Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
 void Connection::end_gracefully(CloseReason reason) {
-  if (peer_ended_ && engine_->queued_bytes(stream_) == 0) return end(reason);
+  if (hears_no_more() && engine_->queued_bytes(stream_) == 0) return end(reason);
   if (life_.state == State::kClosing) return;
   life_.state = State::kClosing;
   reason_ = reason;
   if (needs(kPiped)) joint_->ended(*this, false);
   if (life_.state != State::kClosing) return;
   record(FlightKind::kEndedOutput);
-  if (!peer_ended_) engine_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
+  if (!hears_no_more()) engine_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
   engine_->report_sent(stream_);
   follow_flow();
   linger();
@@ -321,7 +321,7 @@ void Connection::on_send_failed(std::error_code error) {
   bool reset = error_ == EPIPE || error_ == ECONNRESET;
   reason_ = reset ? CloseReason::kReset : CloseReason::kFailed;
   // What the peer sent before it went is still to be read, if anybody reads; the end follows it.
-  if (!reset || peer_ended_ || paused_ || needs(kPiped)) return end(reason_);
+  if (!reset || hears_no_more() || paused_ || needs(kPiped)) return end(reason_);
   output_failed_ = true;
   attend(kAboveHighWater, true);  // so that send() answers false
   follow_flow();
@@ -329,7 +329,7 @@ void Connection::on_send_failed(std::error_code error) {
 
 void Connection::on_sent(size_t left_bytes) {
   if (life_.state == State::kClosing) {
-    if (left_bytes == 0 && peer_ended_) end(reason_);
+    if (left_bytes == 0 && hears_no_more()) end(reason_);
     return;
   }
   if (needs(kPiped) && is_open()) return joint_->drained(*this, left_bytes);

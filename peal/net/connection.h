@@ -122,7 +122,7 @@ class Connection final : private SlotLinks, private StreamEvents {
   // The same without waiting for the peer's FIN: it is over when the kernel has what is queued. For a peer that has
   // said that it sends no more; if it does, the kernel answers with RST, and what it had not yet read is lost to it.
   void close_when_sent() {
-    peer_ended_ = peer_ended_ || is_open();
+    unheard_ = unheard_ || is_open();
     close();
   }
   // Ends with RST, dropping what is queued.
@@ -272,6 +272,7 @@ class Connection final : private SlotLinks, private StreamEvents {
   void tell_abnormal_end();
   void show_again();
   void follow_flow();
+  bool hears_no_more() const { return peer_ended_ || unheard_; }
   void end_gracefully(CloseReason reason);
   void linger();
   bool end_over_budget();
@@ -297,7 +298,8 @@ class Connection final : private SlotLinks, private StreamEvents {
   Life life_;
   CloseReason reason_ = CloseReason::kLoopStopped;
   bool was_open_ : 1 = false;
-  bool peer_ended_ : 1 = false;  // or nothing more is wanted of it
+  bool peer_ended_ : 1 = false;
+  bool unheard_ : 1 = false;  // its end is not waited for: close_when_sent()
   bool paused_ : 1 = false;
   bool sends_files_ : 1 = false;    // queued_bytes() is not all memory
   bool output_failed_ : 1 = false;  // open only to read what the peer sent before it went

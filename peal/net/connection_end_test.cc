@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <peal/net/connection.h>
+#include <peal/net/connection_facts.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {
@@ -72,6 +73,8 @@ TEST_P(ConnectionEndTest, closed_when_sent_a_slow_reader_gets_every_byte) {
     input.clear();
     connection.send(answer);
     connection.close_when_sent();
+    EXPECT_EQ(connection.facts().state, "closing");
+    EXPECT_FALSE(connection.facts().peer_ended);
   };
   auto server = serve(std::move(callbacks));
   RawPeer peer = connect_peer(16'384);
