@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <thread>
 
 #include <peal/base/fd.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/net/connection.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include <peal/base/memory_budget.h>
@@ -56,6 +55,10 @@ bool Connection::send_attended(Buffer&& bytes) {
 
 bool Connection::send_watched(Buffer&& bytes) {
   const size_t size = bytes.size();
+  if (needs_only(kRecorded)) {  // where the recorder asks for the time
+    record_event(FlightKind::kSent, size);
+    return sent(size, engine_->send(stream_, std::move(bytes)));
+  }
   if (!is_open() || needs(kSendEnded) || output_failed_) {
     bytes.clear();  // an echo's input: it would be kept, and shown again
     return false;
@@ -84,13 +87,6 @@ void Connection::shutdown_send() {
   attend(kSendEnded, true);
   if (peer_ended_) return end_gracefully(CloseReason::kPeerClosed);
   engine_->shutdown_send(stream_);
-}
-
-// What it keeps of the process's memory: input in blocks, output in bytes.
-size_t Connection::memory_bytes() const {
-  size_t queued = queued_bytes();
-  if (sends_files_) queued = std::min<size_t>(queued, high_water_bytes_);
-  return queued + (needs(kKeptInput) ? input_.pinned_bytes() : 0);
 }
 
 bool Connection::end_over_budget() {
@@ -208,6 +204,10 @@ void Connection::on_received(Buffer& bytes) {
 
 // Little is copied into the room behind what is kept, or a peer that drips would pin a block with every byte.
 void Connection::received_attended(Buffer& bytes) {
+  if (needs_only(kRecorded)) {  // where the recorder asks for the time
+    record_event(FlightKind::kReceived, bytes.size());
+    return deliver(bytes);
+  }
   if (!is_open()) return;
   if (needs(kWatched)) note_received(bytes.size());
   if (needs(kPiped)) return joint_->received(*this, bytes);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/net/connection_facts.h>
 
+#include <algorithm>
+
 #include <peal/loop/loop.h>
 #include <peal/net/connection.h>
 #include <peal/net/parts/connection_set.h>
@@ -32,6 +34,13 @@ ConnectionFacts Connection::facts() const {
   facts.peer_ended = peer_ended_;
   if (const Result<TcpFacts> tcp = engine_->tcp_facts(stream_)) facts.tcp = *tcp;
   return facts;
+}
+
+// What it keeps of the process's memory: input in blocks, output in bytes.
+size_t Connection::memory_bytes() const {
+  size_t queued = queued_bytes();
+  if (sends_files_) queued = std::min<size_t>(queued, high_water_bytes_);
+  return queued + (needs(kKeptInput) ? input_.pinned_bytes() : 0);
 }
 
 }  // namespace peal
