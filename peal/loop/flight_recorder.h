@@ -42,7 +42,7 @@ std::string_view to_string(FlightKind kind);
 // Names one life of one connection of one loop: who keeps it, where, and for the how manyeth time. Never followed.
 struct FlightId {
   const void* owner = nullptr;
-  uint32_t generation = 0;
+  uint32_t generation = 0;  // these two as SlotLinks has them, so that one move copies both
   uint32_t slot = 0;
 
   bool operator==(const FlightId&) const = default;
