@@ -113,7 +113,7 @@ bool Connection::crossed_high_water(size_t queued) {
 // Receiving goes on unless the user paused it, kept input is to be shown first (the peer's end must not overtake it) or
 // unsent output piles up; a closing connection reads to find the end.
 void Connection::follow_flow() {
-  if (needs(kPiped) && is_open()) return joint_->follow();
+  if (needs(kPiped) && is_open()) return joint().follow();
   bool wanted = life_.state == State::kClosing;
   if (is_open()) {
     wanted = !paused_ && !timer_ && !needs(kOverBudget) && (!needs(kAboveHighWater) || output_failed_);
@@ -187,7 +187,7 @@ void Connection::open() {
 
 void Connection::on_connected(std::error_code error) {
   if (error) {
-    error_ = error.value();
+    error_ = static_cast<uint16_t>(error.value());
     return end(CloseReason::kFailed);
   }
   if (set_->on_connect_done) set_->call(set_->on_connect_done, handle(), error);
@@ -210,7 +210,7 @@ void Connection::received_attended(Buffer& bytes) {
   }
   if (!is_open()) return;
   if (needs(kWatched)) note_received(bytes.size());
-  if (needs(kPiped)) return joint_->received(*this, bytes);
+  if (needs(kPiped)) return joint().received(*this, bytes);
   if (!needs(kKeptInput)) {
     deliver(bytes);
     return settle_input();
@@ -234,7 +234,7 @@ Buffer Connection::take_kept() {
 // What the callback left is kept for the next time.
 void Connection::keep(Buffer& bytes) {
   if (life_.state != State::kOpen || bytes.empty()) return;
-  if (needs(kPiped)) return joint_->received(*this, bytes);
+  if (needs(kPiped)) return joint().received(*this, bytes);
   if (MemoryBudget::above_hard()) return void(end_over_budget());
   if (bytes.size() > set_->options().input_limit_bytes) return end(CloseReason::kInputLimit, CloseHow::kReset);
   input_ = std::move(bytes);
@@ -245,7 +245,7 @@ void Connection::keep(Buffer& bytes) {
 
 void Connection::on_receive_end(std::error_code error) {
   if (error) {
-    error_ = error.value();
+    error_ = static_cast<uint16_t>(error.value());
     bool reset = error_ == ECONNRESET || error_ == EPIPE;
     return end(reset ? CloseReason::kReset : CloseReason::kFailed);
   }
@@ -253,7 +253,7 @@ void Connection::on_receive_end(std::error_code error) {
   record(FlightKind::kPeerEnded);
   if (output_failed_) return end(reason_);
   if (needs(kPiped) && is_open()) {
-    joint_->peer_ended(*this);
+    joint().peer_ended(*this);
     if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
     return;
   }
@@ -271,7 +271,7 @@ void Connection::end_gracefully(CloseReason reason) {
   if (life_.state == State::kClosing) return;
   life_.state = State::kClosing;
   reason_ = reason;
-  if (needs(kPiped)) joint_->ended(*this, false);
+  if (needs(kPiped)) joint().ended(*this, false);
   if (life_.state != State::kClosing) return;
   record(FlightKind::kEndedOutput);
   if (!hears_no_more()) engine_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
@@ -281,11 +281,10 @@ void Connection::end_gracefully(CloseReason reason) {
 }
 
 void Connection::linger() {
-  lingering_bytes_ = static_cast<uint32_t>(queued_bytes());
   loop().cancel(timer_);
-  timer_ = loop().after(set_->options().linger_timeout, [this] {
+  timer_ = loop().after(set_->options().linger_timeout, [this, queued = queued_bytes()] {
     timer_ = {};
-    if (static_cast<uint32_t>(queued_bytes()) != lingering_bytes_) return linger();
+    if (queued_bytes() != queued) return linger();
     end(CloseReason::kLingerTimeout, CloseHow::kReset);
   });
 }
@@ -303,7 +302,7 @@ void Connection::abort() {
 
 void Connection::end(CloseReason reason, CloseHow how) {
   if (life_.state == State::kClosed) return;
-  if (needs(kPiped)) joint_->count_spliced();
+  if (needs(kPiped)) joint().count_spliced();
   life_.state = State::kClosed;
   reason_ = reason;
   record(FlightKind::kClosing, static_cast<uint64_t>(reason));
@@ -311,12 +310,12 @@ void Connection::end(CloseReason reason, CloseHow how) {
   set_->note_end(*this, how);
   if (timer_) loop().cancel(std::exchange(timer_, {}));
   engine_->close(stream_, how);
-  if (needs(kPiped)) joint_->ended(*this, how == CloseHow::kReset || error_ != 0);
+  if (needs(kPiped)) joint().ended(*this, how == CloseHow::kReset || error_ != 0);
 }
 
 void Connection::on_send_failed(std::error_code error) {
   if (life_.state == State::kClosed) return;
-  error_ = error.value();
+  error_ = static_cast<uint16_t>(error.value());
   record(FlightKind::kSendFailed, static_cast<uint64_t>(error_));
   bool reset = error_ == EPIPE || error_ == ECONNRESET;
   reason_ = reset ? CloseReason::kReset : CloseReason::kFailed;
@@ -332,7 +331,7 @@ void Connection::on_sent(size_t left_bytes) {
     if (left_bytes == 0 && hears_no_more()) end(reason_);
     return;
   }
-  if (needs(kPiped) && is_open()) return joint_->drained(*this, left_bytes);
+  if (needs(kPiped) && is_open()) return joint().drained(*this, left_bytes);
   if (!is_open() || output_failed_) return;
   const bool drained = left_bytes == 0 && drain_wanted_;
   if (drained) drain_wanted_ = false;
@@ -352,9 +351,9 @@ void Connection::on_closed() {
   }
   life_.state = State::kClosed;
   record(FlightKind::kClosed);
-  detail::Joint* joint = needs(kPiped) ? joint_ : nullptr;
+  detail::Joint* joined = needs(kPiped) ? &joint() : nullptr;
   set_->release(*this);
-  if (joint != nullptr) joint->gone(*this);
+  if (joined != nullptr) joined->gone(*this);
 }
 
 void Connection::on_detached(LooseStream) { PEAL_ASSERT(false, "connection {} was never detached", slot); }

@@ -90,7 +90,7 @@ struct ConnectionOptions {
   bool remember_peer = false;
 };
 
-class Connection final : private SlotLinks, private StreamEvents {
+class alignas(64) Connection final : private SlotLinks, private StreamEvents {
  public:
   Connection() = default;
   Connection(const Connection&) = delete;
@@ -185,7 +185,7 @@ class Connection final : private SlotLinks, private StreamEvents {
     kKeptInput = 1,       // the callback left some
     kAboveHighWater = 2,  // so that send() answers false
     kSendEnded = 4,       // shutdown_send() was called
-    kPiped = 8,           // joint_ is set
+    kPiped = 8,           // joint() is there
     kOverBudget = 16,     // not read until the process holds less memory
     kDrains = 32,         // closes once no input is kept
     kTracked = 64,        // its deadlines and its recency are followed
@@ -248,6 +248,7 @@ class Connection final : private SlotLinks, private StreamEvents {
   // connection_watch.cc: who is watched, and cut off.
   void begin_watching();
   detail::Tracked& tracked();
+  detail::Joint& joint() const;
   void note_received(size_t bytes);
   void note_sent(size_t bytes);
   void note_high_water(size_t queued);
@@ -279,22 +280,14 @@ class Connection final : private SlotLinks, private StreamEvents {
   size_t memory_bytes() const;
   [[gnu::noinline]] void end(CloseReason reason, CloseHow how = CloseHow::kNormal);
 
+  // What every receive and send touches comes first and is one cache line, with the links and the table of virtual
+  // functions before it: with many connections, each line more is one more to fetch for a message.
   Engine* engine_ = nullptr;
   detail::ConnectionSet* set_ = nullptr;
   StreamId stream_;
-  uint32_t high_water_bytes_ = 0;
-  Buffer input_;
-  std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};
-  struct DeleteTracked {
-    void operator()(detail::Tracked* tracked) const;
-  };
-  std::unique_ptr<detail::Tracked, DeleteTracked> tracked_;  // if somebody watches
-  detail::Joint* joint_ = nullptr;                           // good while kPiped
   uint64_t received_bytes_ = 0;
   uint64_t sent_bytes_ = 0;
-  TimerId timer_;                 // linger, or showing unconsumed input again
-  uint32_t lingering_bytes_ = 0;  // queued when the linger timer was set, its lower half: it can only shrink
-  int error_ = 0;
+  uint32_t high_water_bytes_ = 0;
   Life life_;
   CloseReason reason_ = CloseReason::kLoopStopped;
   bool was_open_ : 1 = false;
@@ -305,10 +298,20 @@ class Connection final : private SlotLinks, private StreamEvents {
   bool output_failed_ : 1 = false;  // open only to read what the peer sent before it went
   bool ended_here_ : 1 = false;     // close() or abort() was called
   bool expects_input_ : 1 = false;
+
+  Buffer input_;
+  std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};
+  struct DeleteTracked {
+    void operator()(detail::Tracked* tracked) const;
+  };
+  std::unique_ptr<detail::Tracked, DeleteTracked> tracked_;  // if somebody watches
+  TimerId timer_;                                            // linger, or showing unconsumed input again
+  uint32_t opened_at_ = 0;                                   // age_stamp()
+  uint16_t error_ = 0;                                       // an errno
   bool busy_ : 1 = false;
   bool drain_wanted_ : 1 = false;  // report_drained() was called
-  uint32_t opened_at_ = 0;         // age_stamp()
 };
+static_assert(sizeof(Connection) == 128);
 
 // Shared by all connections of a Server or Client. Each is called on the connection's loop: with several loops, on
 // several threads at once. None is required.

@@ -25,6 +25,8 @@ Tracked& Connection::tracked() {
   return *tracked_;
 }
 
+detail::Joint& Connection::joint() const { return *tracked_->joint; }
+
 // Whoever adds an option that wants watching adds it to ConnectionSet::watches() too.
 void Connection::begin_watching() {
   Tracked& own = tracked();
@@ -149,7 +151,7 @@ bool Connection::passed_idle_timeout() {
   Tracked& own = *tracked_;
   const bool queued = queued_bytes() > 0;
   if (queued || own.was_queued || needs(kPiped)) {
-    const uint64_t moved = acknowledged_bytes() + (needs(kPiped) ? joint_->moved_bytes() : 0);
+    const uint64_t moved = acknowledged_bytes() + (needs(kPiped) ? joint().moved_bytes() : 0);
     if (moved != std::exchange(own.moved_bytes, moved)) own.active = loop().now();
   }
   own.was_queued = queued;

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <utility>
 
+#include <peal/net/parts/tracked.h>
+
 namespace peal::detail {
 
 Joint::Joint(Connection& a, Connection& b, bool splice, std::move_only_function<void(PipeReport)> on_done)
@@ -25,7 +27,7 @@ void Joint::start() {
   for (Side& side : sides_) {
     Connection& connection = *side.connection;
     connection.attend(Connection::kPiped, true);
-    connection.joint_ = this;
+    connection.tracked().joint = this;
     connection.paused_ = false;
     if (connection.timer_) connection.loop().cancel(std::exchange(connection.timer_, {}));
   }

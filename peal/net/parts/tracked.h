@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tracked: what is kept beside a connection that somebody watches: its deadlines, its place among those that may be
-// evicted, its peer. It belongs to the connection.
+// Tracked: what is kept beside a connection that needs more than a plain one: its deadlines, its place among those that
+// may be evicted, its peer, the pipe that joins it to another. It belongs to the connection.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 namespace peal::detail {
 
+class Joint;
 struct Seat;
 
 // A stretch of time in which something must move on.
@@ -32,6 +33,7 @@ struct Tracked {
   TimerId timer;
   std::unique_ptr<SocketAddress> peer;
   std::unique_ptr<Seat> seat;
+  Joint* joint = nullptr;  // good while it is piped
 };
 
 }  // namespace peal::detail
