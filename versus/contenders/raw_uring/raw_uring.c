@@ -1,57 +1,72 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor of io_uring: multishot accept and receive into a ring of provided buffers, sends straight from those
-// buffers, everything a turn asks for submitted in one system call with the wait. A connection has one send in flight
-// and a short queue of received buffers behind it, so its bytes stay in order. One ring a thread, made on that thread.
+// The floor of io_uring. The ring tells of readiness: a multishot accept, and a multishot poll per connection, which
+// reports changes until it is cancelled. What is ready is received at once into one warm buffer; receives left to the
+// ring would have filled a buffer for each of them, cold by the time it is looked at. Bulk is sent at once too.
+//
+// A small message is sent by the ring, out of a small warm slot, so that it leaves in the system call that waits for
+// the next. The kernel does not wait for room, so all of them are done when that call returns, and says only which were
+// not sent in full. Those are looked at first, so their bytes stay in order. What there was no room for goes into a
+// block of the connection's own; reading rests meanwhile, so a slow reader holds at most one buffer.
+//
+// One ring a thread, made on that thread.
 #include <errno.h>
 #include <liburing.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "contender.h"
 
 enum {
-  kBufferBytes = 20 * 1024,  // holds a 16 KiB message with room to spare
-  kBuffers = 4096,           // reserved, not resident: a buffer costs memory from its first use on
-  kRingEntries = 1024,       // the most buffers lent to the kernel at once
-  kLentAtFirst = 256,        // few enough to stay warm; doubled whenever the ring runs dry
-  kQueueLimit = 8,           // received buffers a slow reader may hold before its receive is cancelled
-  kSubmissions = 1024,
-  kCompletions = 16 * 1024,
-  kBufferGroup = 0,
+  kReadBytes = 64 * 1024,
+  kReadsPerTurn = 16,
+  kSmallBytes = 2 * 1024,  // up to here a system call costs more than a copy and a request
+  kSlots = 256,            // in one turn; what is more is sent at once
+  kHeldSends = 16,         // the first answer of a turn should not wait for the last
+  kSubmissions = 256,
+  kCompletions = 8 * 1024,  // the kernel's table of polls, too, grows with it, up to here
 };
 
+static const uint32_t kInterest = POLLIN | POLLRDHUP;
+// With one of these a short read is no proof that the socket is empty: the end or an error stands behind it.
+static const uint32_t kMoreToRead = POLLRDHUP | POLLHUP | POLLERR;
+
 // The low bits of user_data say which request completed; the rest is the connection.
-enum operation { kAccept, kAcceptRetry, kReceive, kSend, kUnwatched, kOperationMask = 7 };
+enum operation { kAccept, kAcceptRetry, kPoll, kSmallSend, kSend, kUnwatched, kOperationMask = 7 };
+
+// What the socket had no room for.
+struct unsent {
+  size_t size;
+  size_t sent;
+  char bytes[];
+};
 
 struct connection {
   int fd;
-  bool receiving;  // a multishot receive is armed
-  bool sending;
-  bool ended;      // end of stream or an error: nothing more is received
-  bool paused;     // the queue is full: the receive was cancelled
-  bool starved;    // in server.starved, waiting for a buffer
-  uint16_t first;  // the queue, linked by server.next_of; the first is the one being sent
-  uint16_t last;
-  uint16_t queued;
-  uint32_t sent;  // bytes of the first that are out
-  struct connection* next_starved;
+  uint32_t news;           // what the poll told, until reading has used it up
+  uint64_t small_sent_in;  // the turn of its last small send
+  struct unsent* unsent;   // a send of this is under way
+  uint16_t slot;
+  uint16_t slot_size;
+  bool polled;       // the kernel holds its poll
+  bool coming_back;  // in server.coming_back
+  bool ended;        // end of stream or an error: nothing more is read
+  bool closed;       // and forgotten when its poll has completed for the last time
+  struct connection* next_back;
 };
 
 struct server {
   struct io_uring ring;
-  struct io_uring_buf_ring* lent_ring;
-  char* buffers;
   int listener;
-  unsigned lent;
-  unsigned lent_target;
-  unsigned free_count;
-  struct connection* starved;
-  uint16_t free_stack[kBuffers];  // the last one back is the first one lent: it is still in the cache
-  uint16_t next_of[kBuffers];
-  uint32_t length_of[kBuffers];
+  unsigned slots_taken;
+  uint64_t turn;                   // from 1 on; 0 is none
+  bool draining;                   // completions are more than the ring holds: they are noted, and nobody is served
+  struct connection* coming_back;  // to be served in the next turn, told or not
+  char slots[kSlots][kSmallBytes];
+  char buffer[kReadBytes];
 };
 
 // A tagged submission; the prep functions of liburing leave the tag alone and set everything else.
@@ -65,85 +80,134 @@ static struct io_uring_sqe* request(struct server* server, enum operation operat
   return sqe;
 }
 
-static char* bytes_of(const struct server* server, uint16_t buffer) {
-  return server->buffers + (size_t)buffer * kBufferBytes;
-}
-
-static void take_back(struct server* server, uint16_t buffer) { server->free_stack[server->free_count++] = buffer; }
-
-// Lends the kernel what it is short of; one store publishes the whole batch.
-static void lend_buffers(struct server* server) {
-  int added = 0;
-  while (server->lent < server->lent_target && server->free_count > 0) {
-    const uint16_t buffer = server->free_stack[--server->free_count];
-    io_uring_buf_ring_add(server->lent_ring, bytes_of(server, buffer), kBufferBytes, buffer,
-                          io_uring_buf_ring_mask(kRingEntries), added++);
-    ++server->lent;
-  }
-  if (added > 0) io_uring_buf_ring_advance(server->lent_ring, added);
-}
-
 static void arm_accept(struct server* server) {
   io_uring_prep_multishot_accept(request(server, kAccept, NULL), server->listener, NULL, NULL, SOCK_CLOEXEC);
 }
 
-static void arm_receive(struct server* server, struct connection* connection) {
-  struct io_uring_sqe* sqe = request(server, kReceive, connection);
-  io_uring_prep_recv_multishot(sqe, connection->fd, NULL, 0, 0);
-  sqe->flags |= IOSQE_BUFFER_SELECT;
-  sqe->buf_group = kBufferGroup;
-  connection->receiving = true;
+// Tells at once of what is ready by now.
+static void arm_poll(struct server* server, struct connection* connection) {
+  io_uring_prep_poll_multishot(request(server, kPoll, connection), connection->fd, kInterest);
+  connection->polled = true;
 }
 
-static void cancel_receive(struct server* server, struct connection* connection) {
+static void close_fd(struct server* server, int fd) {
   struct io_uring_sqe* sqe = request(server, kUnwatched, NULL);
-  io_uring_prep_cancel64(sqe, (uintptr_t)connection | kReceive, 0);
+  io_uring_prep_close(sqe, fd);
   sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
 }
 
-static void send_first(struct server* server, struct connection* connection) {
-  const uint16_t buffer = connection->first;
-  io_uring_prep_send(request(server, kSend, connection), connection->fd, bytes_of(server, buffer) + connection->sent,
-                     server->length_of[buffer] - connection->sent, MSG_NOSIGNAL | MSG_WAITALL);
-  connection->sending = true;
-}
-
-static void push_buffer(struct server* server, struct connection* connection, uint16_t buffer) {
-  if (connection->queued++ == 0) {
-    connection->first = buffer;
-  } else {
-    server->next_of[connection->last] = buffer;
+// A poll holds the socket open, and no FIN leaves before it has ended. Its last completion may be on the way already:
+// then the cancel finds nothing.
+static void close_connection(struct server* server, struct connection* connection) {
+  if (connection->polled) {
+    struct io_uring_sqe* sqe = request(server, kUnwatched, NULL);
+    io_uring_prep_cancel64(sqe, (uintptr_t)connection | kPoll, 0);
+    sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
   }
-  connection->last = buffer;
+  close_fd(server, connection->fd);
+  connection->closed = true;
+  if (!connection->polled) free(connection);
 }
 
-static void pop_buffer(struct server* server, struct connection* connection) {
-  take_back(server, connection->first);
-  connection->first = server->next_of[connection->first];
-  connection->sent = 0;
-  --connection->queued;
+// Without MSG_DONTWAIT: the kernel waits for room, and the request completes when all is out.
+static void send_unsent(struct server* server, struct connection* connection) {
+  const struct unsent* rest = connection->unsent;
+  io_uring_prep_send(request(server, kSend, connection), connection->fd, rest->bytes + rest->sent,
+                     rest->size - rest->sent, MSG_NOSIGNAL | MSG_WAITALL);
 }
 
-// Closes and forgets the connection once no request of it can complete any more.
-static void close_if_done(struct server* server, struct connection* connection) {
-  if (!connection->ended || connection->receiving || connection->sending || connection->queued > 0 ||
-      connection->starved) {
+static void keep_unsent(struct server* server, struct connection* connection, const char* bytes, size_t size) {
+  struct unsent* rest = malloc(sizeof *rest + size);
+  if (rest == NULL) {
+    connection->ended = true;
     return;
   }
-  struct io_uring_sqe* sqe = request(server, kUnwatched, NULL);
-  io_uring_prep_close(sqe, connection->fd);
+  rest->size = size;
+  rest->sent = 0;
+  memcpy(rest->bytes, bytes, size);
+  connection->unsent = rest;
+  send_unsent(server, connection);
+}
+
+static void send_at_once(struct server* server, struct connection* connection, const char* bytes, size_t size) {
+  const ssize_t result = send(connection->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (result < 0 && errno != EAGAIN && errno != EINTR) {
+    connection->ended = true;
+    return;
+  }
+  const size_t sent = result < 0 ? 0 : (size_t)result;
+  if (sent < size) keep_unsent(server, connection, bytes + sent, size - sent);
+}
+
+// With MSG_DONTWAIT it is done when the kernel has taken it; MSG_WAITALL makes less than all of it a failure.
+static void send_by_ring(struct server* server, struct connection* connection, const char* bytes, size_t size) {
+  connection->slot = (uint16_t)server->slots_taken++;
+  connection->slot_size = (uint16_t)size;
+  connection->small_sent_in = server->turn;
+  char* slot = server->slots[connection->slot];
+  memcpy(slot, bytes, size);
+  struct io_uring_sqe* sqe = request(server, kSmallSend, connection);
+  io_uring_prep_send(sqe, connection->fd, slot, size, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_WAITALL);
   sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-  free(connection);
+  if (server->slots_taken % kHeldSends == 0) io_uring_submit(&server->ring);
+}
+
+static void read_and_echo(struct server* server, struct connection* connection) {
+  const ssize_t got = recv(connection->fd, server->buffer, kReadBytes, MSG_DONTWAIT);
+  if (got <= 0) {
+    if (got < 0 && errno == EINTR) return;
+    connection->news = 0;
+    connection->ended = got == 0 || errno != EAGAIN;
+    return;
+  }
+  if (got < kReadBytes && (connection->news & kMoreToRead) == 0) connection->news = 0;
+  if (got <= kSmallBytes && server->slots_taken < kSlots) {
+    send_by_ring(server, connection, server->buffer, (size_t)got);
+  } else {
+    send_at_once(server, connection, server->buffer, (size_t)got);
+  }
+}
+
+// Whether it is not known yet that all it was sent so far is out.
+static bool is_sending(const struct server* server, const struct connection* connection) {
+  return connection->unsent != NULL || connection->small_sent_in == server->turn;
+}
+
+// Whoever has news, or has ended, and must let a small send be done or others be served first.
+static void come_back(struct server* server, struct connection* connection) {
+  connection->coming_back = true;
+  connection->next_back = server->coming_back;
+  server->coming_back = connection;
+}
+
+// Reads while there is news and nothing stands in the way. May end with the connection forgotten.
+static void serve_connection(struct server* server, struct connection* connection) {
+  if (connection->coming_back) return;
+  if (server->draining) {
+    come_back(server, connection);
+    return;
+  }
+  for (int reads = 0; reads < kReadsPerTurn; ++reads) {
+    if (connection->news == 0 || connection->ended || is_sending(server, connection)) break;
+    read_and_echo(server, connection);
+  }
+  if (connection->news == 0 && !connection->ended) {
+    if (!connection->polled) arm_poll(server, connection);  // it ends by itself where the ring has no room
+  } else if (connection->ended && !is_sending(server, connection)) {
+    close_connection(server, connection);
+  } else if (connection->unsent == NULL) {
+    come_back(server, connection);
+  }
 }
 
 static void on_accept(struct server* server, const struct io_uring_cqe* cqe) {
   if (cqe->res >= 0) {
     struct connection* connection = calloc(1, sizeof *connection);
     if (connection == NULL) {
-      io_uring_prep_close(request(server, kUnwatched, NULL), cqe->res);
+      close_fd(server, cqe->res);
     } else {
       connection->fd = cqe->res;
-      arm_receive(server, connection);
+      arm_poll(server, connection);
     }
   }
   if (cqe->flags & IORING_CQE_F_MORE) return;
@@ -155,76 +219,58 @@ static void on_accept(struct server* server, const struct io_uring_cqe* cqe) {
   }
 }
 
-static void on_receive(struct server* server, struct connection* connection, const struct io_uring_cqe* cqe) {
-  if ((cqe->flags & IORING_CQE_F_MORE) == 0) connection->receiving = false;
-  if (cqe->flags & IORING_CQE_F_BUFFER) {
-    const uint16_t buffer = (uint16_t)(cqe->flags >> IORING_CQE_BUFFER_SHIFT);
-    --server->lent;
-    if (cqe->res > 0 && !connection->ended) {
-      server->length_of[buffer] = (uint32_t)cqe->res;
-      push_buffer(server, connection, buffer);
-      if (!connection->sending) send_first(server, connection);
-    } else {
-      take_back(server, buffer);
-    }
+static void on_poll(struct server* server, struct connection* connection, const struct io_uring_cqe* cqe) {
+  connection->polled = (cqe->flags & IORING_CQE_F_MORE) != 0;
+  if (connection->closed) {
+    if (!connection->polled) free(connection);
+    return;
   }
-  if (cqe->res == -ENOBUFS) {
-    if (server->lent_target < kRingEntries) server->lent_target *= 2;
-    if (!connection->ended && !connection->paused) {
-      connection->starved = true;
-      connection->next_starved = server->starved;
-      server->starved = connection;
-    }
-  } else if (cqe->res == 0 || (cqe->res < 0 && cqe->res != -ECANCELED && cqe->res != -EINTR)) {
+  if (cqe->res < 0) {
     connection->ended = true;
-  } else if (!connection->receiving && !connection->paused && !connection->ended) {
-    arm_receive(server, connection);
-  } else if (connection->receiving && !connection->paused && connection->queued >= kQueueLimit) {
-    connection->paused = true;
-    cancel_receive(server, connection);
+  } else {
+    connection->news |= (uint32_t)cqe->res;
   }
-  close_if_done(server, connection);
+  serve_connection(server, connection);
+}
+
+static bool is_failure(int result) { return result < 0 && result != -EAGAIN && result != -EINTR; }
+
+// Of a small send that was not done in full.
+static void on_small_send(struct server* server, struct connection* connection, const struct io_uring_cqe* cqe) {
+  const size_t sent = cqe->res < 0 ? 0 : (size_t)cqe->res;
+  connection->small_sent_in = 0;
+  if (is_failure(cqe->res)) {
+    connection->ended = true;
+  } else {
+    keep_unsent(server, connection, server->slots[connection->slot] + sent, connection->slot_size - sent);
+  }
+  serve_connection(server, connection);
 }
 
 static void on_send(struct server* server, struct connection* connection, const struct io_uring_cqe* cqe) {
-  connection->sending = false;
-  if (cqe->res < 0 && cqe->res != -EINTR && cqe->res != -EAGAIN) {
-    while (connection->queued > 0) pop_buffer(server, connection);
-    if (connection->receiving && !connection->ended) cancel_receive(server, connection);
+  struct unsent* rest = connection->unsent;
+  if (cqe->res > 0) rest->sent += (size_t)cqe->res;
+  if (is_failure(cqe->res)) {
     connection->ended = true;
-  } else if (cqe->res > 0) {
-    connection->sent += (uint32_t)cqe->res;
-    if (connection->sent == server->length_of[connection->first]) pop_buffer(server, connection);
+  } else if (rest->sent < rest->size) {
+    send_unsent(server, connection);
+    return;
   }
-  if (connection->queued > 0) {
-    send_first(server, connection);
-  } else if (connection->paused && !connection->receiving && !connection->ended) {
-    connection->paused = false;
-    arm_receive(server, connection);
-  }
-  close_if_done(server, connection);
+  free(rest);
+  connection->unsent = NULL;
+  serve_connection(server, connection);
 }
 
-// Once a turn, after its buffers have come back. While none is left, the next send to complete frees one.
-static void feed_starved(struct server* server) {
-  unsigned hungry = server->lent;
-  while (server->starved != NULL && hungry-- > 0) {
-    struct connection* connection = server->starved;
-    server->starved = connection->next_starved;
-    connection->starved = false;
-    if (connection->ended) {
-      close_if_done(server, connection);
-    } else {
-      arm_receive(server, connection);
-    }
-  }
+static enum operation operation_of(const struct io_uring_cqe* cqe) {
+  return (enum operation)(io_uring_cqe_get_data64(cqe) & kOperationMask);
 }
 
 static void dispatch(struct server* server, const struct io_uring_cqe* cqe) {
-  const uint64_t data = io_uring_cqe_get_data64(cqe);
-  struct connection* connection = (struct connection*)(uintptr_t)(data & ~(uint64_t)kOperationMask);
-  switch ((enum operation)(data & kOperationMask)) {
-    case kReceive: on_receive(server, connection, cqe); break;
+  struct connection* connection =
+      (struct connection*)(uintptr_t)(io_uring_cqe_get_data64(cqe) & ~(uint64_t)kOperationMask);
+  switch (operation_of(cqe)) {
+    case kPoll: on_poll(server, connection, cqe); break;
+    case kSmallSend: on_small_send(server, connection, cqe); break;
     case kSend: on_send(server, connection, cqe); break;
     case kAccept: on_accept(server, cqe); break;
     case kAcceptRetry: arm_accept(server); break;
@@ -232,53 +278,68 @@ static void dispatch(struct server* server, const struct io_uring_cqe* cqe) {
   }
 }
 
-static void* reserve(size_t size) {
-  void* memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) fail("mmap");
-  return memory;
-}
-
-static void open_ring(struct server* server) {
+static void open_ring(struct io_uring* ring) {
   struct io_uring_params parameters = {
-      .flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE,
+      .flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE,
       .cq_entries = kCompletions,
   };
-  errno = -io_uring_queue_init_params(kSubmissions, &server->ring, &parameters);
+  errno = -io_uring_queue_init_params(kSubmissions, ring, &parameters);
   if (errno != 0) fail("io_uring is not available here");
-  if (io_uring_register_ring_fd(&server->ring) < 0) fail("io_uring_register_ring_fd");
-  server->lent_ring = reserve(kRingEntries * sizeof(struct io_uring_buf));
-  io_uring_buf_ring_init(server->lent_ring);
-  struct io_uring_buf_reg registration = {
-      .ring_addr = (uintptr_t)server->lent_ring, .ring_entries = kRingEntries, .bgid = kBufferGroup};
-  errno = -io_uring_register_buf_ring(&server->ring, &registration, 0);
-  if (errno != 0) fail("io_uring_register_buf_ring");
+  if (io_uring_register_ring_fd(ring) < 0) fail("io_uring_register_ring_fd");
+}
+
+// Returns when the kernel has all requests and something has completed or is to be served anyway.
+static void submit_and_wait(struct server* server) {
+  struct io_uring* ring = &server->ring;
+  do {
+    const int result =
+        server->coming_back != NULL ? io_uring_submit_and_get_events(ring) : io_uring_submit_and_wait(ring, 1);
+    if (result < 0 && result != -EINTR && result != -EBUSY && result != -EAGAIN) {
+      errno = -result;
+      fail("io_uring_enter");
+    }
+  } while (io_uring_sq_ready(ring) > 0);
+}
+
+// All small sends of the turn are done.
+static void begin_turn(struct server* server) {
+  ++server->turn;
+  server->slots_taken = 0;
+  struct connection* connection = server->coming_back;
+  server->coming_back = NULL;
+  while (connection != NULL) {
+    struct connection* next = connection->next_back;
+    connection->coming_back = false;
+    serve_connection(server, connection);
+    connection = next;
+  }
 }
 
 static void serve_thread(int listener) {
-  struct server* server = reserve(sizeof *server);
+  struct server* server = calloc(1, sizeof *server);
+  if (server == NULL) fail("calloc");
   server->listener = listener;
-  server->lent_target = kLentAtFirst;
-  server->buffers = reserve((size_t)kBuffers * kBufferBytes);
-  for (unsigned i = kBuffers; i > 0; --i) take_back(server, (uint16_t)(i - 1));
-  open_ring(server);
-  lend_buffers(server);
+  server->turn = 1;
+  open_ring(&server->ring);
   arm_accept(server);
   for (;;) {
-    const int result = io_uring_submit_and_wait(&server->ring, 1);
-    if (result < 0 && result != -EINTR && result != -EBUSY && result != -EAGAIN) {
-      errno = -result;
-      fail("io_uring_submit_and_wait");
-    }
     struct io_uring_cqe* cqe;
     unsigned head;
     unsigned count = 0;
+    submit_and_wait(server);
     io_uring_for_each_cqe(&server->ring, head, cqe) {
-      dispatch(server, cqe);
+      if (operation_of(cqe) == kSmallSend) dispatch(server, cqe);
       ++count;
     }
+    // Unless the ring had no room for all completions, a small send that is not told of by now is out.
+    server->draining = io_uring_cq_has_overflow(&server->ring);
+    if (!server->draining) begin_turn(server);
+    unsigned left = count;  // what completes from here on is for the next turn: small sends first
+    io_uring_for_each_cqe(&server->ring, head, cqe) {
+      if (left-- == 0) break;
+      if (operation_of(cqe) != kSmallSend) dispatch(server, cqe);
+    }
     io_uring_cq_advance(&server->ring, count);
-    lend_buffers(server);
-    if (server->starved != NULL) feed_starved(server);
   }
 }
 
