@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""User instructions by stepping a program through them (ptrace(2)), for what valgrind cannot run: io_uring.
+
+Slow, some microseconds an instruction, and exact: what the kernel does is not stepped through. Of a program's first
+thread only.
+"""
+
+import ctypes
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+from versus.bars.common import CannotMeasure
+
+_STEP, _DETACH, _SEIZE, _INTERRUPT = 9, 17, 0x4206, 0x4207
+_WALL = 0x40000000
+
+
+def _ptrace(request: int, pid: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long] * 4
+    if libc.ptrace(request, pid, 0, 0) != 0:
+        error = ctypes.get_errno()
+        raise CannotMeasure(f"process {pid} cannot be stepped through: {os.strerror(error)}")
+
+
+def during(pid: int, work: Callable[[], object]) -> int:
+    """Instructions that the process executes while `work`, which runs on a thread of its own, drives it."""
+    failures = []
+
+    def drive() -> None:
+        try:
+            work()
+        except Exception as error:  # raised again by the caller's thread
+            failures.append(error)
+        finally:
+            over.set()
+            os.kill(pid, signal.SIGSTOP)  # ends a wait in the kernel
+
+    over = threading.Event()
+    _ptrace(_SEIZE, pid)
+    _ptrace(_INTERRUPT, pid)
+    os.waitpid(pid, _WALL)
+    driver = threading.Thread(target=drive)
+    driver.start()
+    steps = 0
+    while True:
+        _ptrace(_STEP, pid)
+        _, status = os.waitpid(pid, _WALL)
+        if not os.WIFSTOPPED(status):
+            raise CannotMeasure(f"process {pid} ended while it was stepped through")
+        if os.WSTOPSIG(status) == signal.SIGSTOP and over.is_set():
+            break
+        steps += 1
+    _ptrace(_DETACH, pid)
+    driver.join()
+    if failures:
+        raise failures[0]
+    return steps
