@@ -81,7 +81,7 @@ Finding release(const Machine& machine) {
   }
   found.health = *version < kPwait2Needs ? Health::kBad : Health::kLimits;
   found.here = *version < kPwait2Needs ? "The io_uring engine needs 6.1; timers are kept to 1 ms before 5.11."
-                                       : "The io_uring engine needs 6.1: --engine auto falls back to epoll.";
+                                       : "The io_uring engine needs 6.1; --engine auto takes epoll.";
   found.mend = kNewerKernel;
   return found;
 }
@@ -103,7 +103,7 @@ Finding uring(const Machine& machine) {
   constexpr std::string_view kSwitch = "kernel.io_uring_disabled";
   Finding found =
       tried({.name = "io_uring", .what = "peal's own probe: a ring with all that its engine needs."},
-            machine.probes.io_uring, "Limits nothing: --engine auto takes it.", "--engine auto falls back to epoll.");
+            machine.probes.io_uring, "Limits nothing: --engine takes it.", "--engine io_uring fails; auto is epoll.");
   if (found.health == Health::kOk) return found;
   const auto text = machine.files.text(kReleasePath);
   const std::optional<Version> version = text ? parse_version(*text) : std::nullopt;

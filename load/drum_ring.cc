@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rounds are tasks of the loop. What a task posts runs in the next turn, so that a wait lies between the
-// registering and the dealing, in which an engine may hand over what it had put off (io_uring's cancellations come back
-// in several); what an event posts runs after its wait's dispatch, when the engine's counters are whole.
+// registering and the dealing, in which an engine may hand over what it had put off (requests to an io_uring); what an
+// event posts runs after its wait's dispatch, when the engine's counters are whole.
 #include <load/drum_ring.h>
 
 #include <fcntl.h>

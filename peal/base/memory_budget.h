@@ -24,7 +24,7 @@ class MemoryBudget {
  public:
   // Unless set, a quarter and a half of the machine's memory: far beyond what a healthy service queues, and soon enough
   // to be the one who decides instead of the kernel's out-of-memory killer. Set them in a container, whose limit is
-  // not looked at, and to more than 16 MiB for each loop: what its pool keeps warm and an io_uring lends counts too.
+  // not looked at, and to more than 16 MiB for each loop: what its pool keeps warm counts too.
   static MemoryMarks default_marks();
   static void set(MemoryMarks marks);
   static MemoryMarks marks();

@@ -212,7 +212,6 @@ struct EngineStats {
   uint64_t accepted_late = 0;    // accepted after stop() was asked
   uint64_t stale_calls = 0;      // calls down with a dead id
   uint64_t stashed_bytes = 0;    // arrived after a pause and were kept for the resume
-  uint64_t buffers_dry = 0;      // io_uring: times the ring of provided buffers ran out
   uint64_t file_bytes = 0;       // sent by send_file(); in sent_bytes too
   uint64_t forwarded_bytes = 0;  // moved by forward(); in neither received_bytes nor sent_bytes
   uint64_t datagrams_received = 0;

@@ -6,13 +6,11 @@
 
 #include <fmt/core.h>
 
-#include <peal/base/log.h>
 #include <peal/engine/parts/epoll_poller.h>
 #include <peal/engine/parts/poll_poller.h>
 #include <peal/engine/parts/readiness_engine.h>
 #include <peal/engine/parts/select_poller.h>
-#include <peal/engine/parts/uring_engine.h>
-#include <peal/engine/parts/uring_ring.h>
+#include <peal/engine/parts/uring_poller.h>
 #include <peal/engine/sim_world.h>
 
 namespace peal {
@@ -26,7 +24,9 @@ struct Maker {
 
 std::string always_supported() { return {}; }
 
-std::unique_ptr<Engine> make_io_uring() { return std::make_unique<detail::UringEngine>(); }
+std::unique_ptr<Engine> make_io_uring() {
+  return std::make_unique<detail::ReadinessEngine>("io_uring", detail::UringPoller::make);
+}
 std::unique_ptr<Engine> make_epoll() {
   return std::make_unique<detail::ReadinessEngine>("epoll", detail::EpollPoller::make);
 }
@@ -40,10 +40,10 @@ std::unique_ptr<Engine> make_select() {
 // A world of its own, in which nothing goes wrong.
 std::unique_ptr<Engine> make_sim() { return SimWorld(1).make_engine(); }
 
-// Best first. One before the simulator runs everywhere, so "auto" never gets there.
+// The first is what "auto" takes: it runs everywhere, and is nowhere far behind another (docs/engines.md).
 constexpr std::array kMakers{
-    Maker{"io_uring", detail::UringRing::why_unsupported, make_io_uring},
     Maker{"epoll", always_supported, make_epoll},
+    Maker{"io_uring", detail::UringPoller::why_unsupported, make_io_uring},
     Maker{"poll", always_supported, make_poll},
     Maker{"select", always_supported, make_select},
     Maker{"sim", always_supported, make_sim},
@@ -62,23 +62,6 @@ const Maker* find(std::string_view name) {
   return nullptr;
 }
 
-// The best that runs here, asked once a process: the probe of a ring costs a few system calls and its teardown.
-const Maker& best() {
-  static const Maker& found = [] -> const Maker& {
-    std::string why;
-    for (const Maker& maker : kMakers) {
-      std::string reason = maker.why_unsupported();
-      if (reason.empty()) {
-        if (!why.empty()) PEAL_LOG_WARN("using the {} engine: {}", maker.name, why);
-        return maker;
-      }
-      if (why.empty()) why = std::move(reason);
-    }
-    return kMakers.back();
-  }();
-  return found;
-}
-
 }  // namespace
 
 uint64_t Engine::random_seed() { return std::random_device{}(); }
@@ -92,7 +75,7 @@ std::string why_unsupported(std::string_view name) {
 }
 
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name) {
-  if (name == "auto") return best().make();
+  if (name == "auto") return kMakers.front().make();
   const Maker* maker = find(name);
   if (maker == nullptr || !maker->why_unsupported().empty()) return fail(Trouble::kUnsupportedEngine);
   return maker->make();

@@ -12,12 +12,11 @@
 
 namespace peal {
 
-// The names make_engine() takes besides "auto", best first.
+// The names make_engine() takes besides "auto"; the first is what that takes.
 std::span<const std::string_view> engine_names();
 
-// "auto" takes the best engine that runs here, which is found out once a process; one line is logged then if it had to
-// fall back. A name takes that engine or fails with Trouble::kUnsupportedEngine. Any thread; the engine's own thread is
-// the one that calls open().
+// "auto" takes epoll, which runs everywhere. A name takes that engine or fails with Trouble::kUnsupportedEngine. Any
+// thread; the engine's own thread is the one that calls open().
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name);
 
 // Why an engine cannot run on this machine, as one sentence; empty when it can.

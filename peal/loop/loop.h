@@ -71,7 +71,7 @@ class Loop {
   static Result<std::unique_ptr<Loop>> make(const LoopOptions& options = {});
   // For an engine of one's own; also what make() calls.
   Loop(std::unique_ptr<Engine> engine, const LoopOptions& options);
-  // The best engine here ("auto"), which always exists.
+  // The engine for who has no other wish ("auto"), which runs everywhere.
   Loop();
   // Not while a thread is inside run(): asserts. Tasks and timers still waiting die uncalled. The mailbox lives on.
   ~Loop();

@@ -152,8 +152,7 @@ TEST_P(ChurnOrdersTest, every_order_of_opening_and_closing_leaves_nothing_behind
   ASSERT_TRUE(wait_until(at_rest));
   const Facts after = facts();
   EXPECT_EQ(after.fds, before.fds);
-  // Those that the ring lends to the kernel follow the load.
-  EXPECT_LE(after.blocks, before.blocks + (GetParam() == "io_uring" ? 256u : 0u));
+  EXPECT_EQ(after.blocks, before.blocks);
   // The allocator's own pieces; a few bytes leaked by each of a million would show. A sanitizer keeps what was freed.
   constexpr uint64_t kSlackBytes = 1024 * 1024;
   if (std::getenv("PEAL_CHURN_CONNECTIONS") != nullptr) {

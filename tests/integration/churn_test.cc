@@ -58,8 +58,7 @@ TEST_P(ChurnTest, two_thousand_connections_leave_nothing_behind) {
   EXPECT_EQ(ask([&] { return loop().engine().stats().stale_calls; }), 0u);
   Facts after = facts();
   EXPECT_EQ(after.fds, before.fds);
-  // Those that the ring lends to the kernel follow the load.
-  EXPECT_LE(after.blocks, before.blocks + (GetParam() == "io_uring" ? 256u : 0u));
+  EXPECT_EQ(after.blocks, before.blocks);
 }
 
 TEST_P(ChurnTest, clients_come_and_go_on_the_servers_own_loop) {

@@ -20,7 +20,7 @@ class MemoryUnderAttack : public test::NetTest {
   void SetUp() override {
     test::NetTest::SetUp();
     if (IsSkipped()) return;
-    // What the engine itself lends and the pool keeps warm is there before the attack.
+    // What the pool keeps warm is there before the attack.
     const uint64_t held = MemoryBudget::held_bytes();
     marks_ = {.soft_bytes = held + 16 * kMiB, .hard_bytes = held + 40 * kMiB};
     MemoryBudget::set(marks_);

@@ -24,8 +24,14 @@ EngineRig::EngineRig(const std::string& engine_name) {
     return;
   }
   engine_ = std::move(*made);
+  open();
+}
+
+EngineRig::EngineRig(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) { open(); }
+
+void EngineRig::open() {
   auto opened = engine_->open();
-  EXPECT_TRUE(opened.has_value()) << engine_name << ": " << opened.error().message();
+  EXPECT_TRUE(opened.has_value()) << engine_->name() << ": " << opened.error().message();
 }
 
 EngineRig::~EngineRig() {

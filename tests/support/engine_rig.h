@@ -137,6 +137,7 @@ class EngineRig {
 
   // Makes and opens the engine, which must be able to run here.
   explicit EngineRig(const std::string& engine_name);
+  explicit EngineRig(std::unique_ptr<Engine> engine);
   ~EngineRig();
 
   Engine& engine() { return *engine_; }
@@ -185,6 +186,7 @@ class EngineRig {
     } depth(calls_down_);
     return call();
   }
+  void open();
   testing::AssertionResult pump(const std::function<bool()>& done, Duration slice);
   AcceptLog& begin_accept(const Result<ListenerId>& id, const std::string& what);
 

@@ -19,7 +19,6 @@ static_assert(kReadable == EPOLLIN && kWritable == EPOLLOUT);
 static_assert(kHangup == (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI));
 
 constexpr uint64_t kAlarmKey = ~uint64_t{0};  // no engine's: the kind it would name does not exist
-constexpr int kRepeatsForAlarm = 4;
 
 uint32_t to_epoll(uint32_t interest, bool edge) {
   // A level-triggered fd nobody is interested in must not report its hang-up over and over.
@@ -35,9 +34,9 @@ Result<std::unique_ptr<Poller>> EpollPoller::make() {
   if (!epoll) return fail(errno);
   std::unique_ptr<EpollPoller> poller(new EpollPoller(std::move(epoll)));
   // Now, so that a loop has the same fds all its life. Edge-triggered: nobody needs to read it.
-  poller->alarm_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  if (!poller->alarm_) return fail(errno);
-  if (int error = poller->control(EPOLL_CTL_ADD, poller->alarm_.get(), kAlarmKey, kReadable, true); error != 0) {
+  poller->timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!poller->timer_) return fail(errno);
+  if (int error = poller->control(EPOLL_CTL_ADD, poller->timer_.get(), kAlarmKey, kReadable, true); error != 0) {
     return fail(error);
   }
   return poller;
@@ -59,7 +58,7 @@ void EpollPoller::modify(int fd, uint64_t key, uint32_t interest, bool edge) {
   PEAL_ASSERT(error == 0, "epoll_ctl(MOD, {}) failed with errno {}", fd, error);
 }
 
-void EpollPoller::remove(int fd) {
+void EpollPoller::remove(int fd, uint64_t /*key*/) {
   int error = control(EPOLL_CTL_DEL, fd, 0, 0, false);
   PEAL_ASSERT(error == 0, "epoll_ctl(DEL, {}) failed with errno {}", fd, error);
 }
@@ -78,23 +77,12 @@ int EpollPoller::wait_until(epoll_event* events, int room, TimePoint deadline) {
   return ::epoll_wait(epoll_.get(), events, room, static_cast<int>(std::min<int64_t>(milliseconds, INT_MAX)));
 }
 
-// Whether the alarm ends a wait by `deadline`, if only for the next one to look again.
-bool EpollPoller::alarm_rings_by(TimePoint deadline) {
-  if (deadline == TimePoint::min()) return false;
-  if (alarm_at_ <= deadline) return true;
-  if (std::exchange(repeated_, deadline) != deadline) repeats_ = 0;
-  return ++repeats_ > kRepeatsForAlarm && set_alarm(deadline);
-}
-
 bool EpollPoller::set_alarm(TimePoint at) {
   const int64_t since_boot = at.time_since_epoch().count();
-  if (since_boot <= 0) return false;  // zero would disarm it
   const itimerspec when{.it_interval = {},
                         .it_value = {.tv_sec = since_boot / 1'000'000'000, .tv_nsec = since_boot % 1'000'000'000}};
-  const int done = ::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+  const int done = ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
   PEAL_ASSERT(done == 0, "timerfd_settime failed with errno {}", errno);
-  alarm_at_ = at;
-  set_once_ = true;
   return true;
 }
 
@@ -102,8 +90,7 @@ bool EpollPoller::set_alarm(TimePoint at) {
 size_t EpollPoller::without_alarm(std::span<PollEvent> events) {
   for (size_t i = 0; i < events.size(); ++i) {
     if (events[i].key != kAlarmKey) continue;
-    alarm_at_ = kNever;
-    repeats_ = 0;
+    alarm_.rang();
     events[i] = events.back();
     return events.size() - 1;
   }
@@ -112,7 +99,7 @@ size_t EpollPoller::without_alarm(std::span<PollEvent> events) {
 
 // Most waits have no deadline, in programs without an alarm: nothing is kept for afterwards then, not even registers.
 size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
-  if (deadline != kNever || set_once_) [[unlikely]]
+  if (deadline != kNever || alarm_.ever_set()) [[unlikely]]
     return wait_by(events, deadline);
   auto* ready = reinterpret_cast<epoll_event*>(events.data());
   const int count = ::epoll_wait(epoll_.get(), ready, static_cast<int>(events.size()), -1);
@@ -122,10 +109,10 @@ size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
 size_t EpollPoller::wait_by(std::span<PollEvent> events, TimePoint deadline) {
   auto* ready = reinterpret_cast<epoll_event*>(events.data());
   const auto room = static_cast<int>(events.size());
-  const int count = deadline == kNever || alarm_rings_by(deadline) ? ::epoll_wait(epoll_.get(), ready, room, -1)
-                                                                   : wait_until(ready, room, deadline);
+  const bool rings = deadline == kNever || alarm_.ends_by(deadline, [this](TimePoint at) { return set_alarm(at); });
+  const int count = rings ? ::epoll_wait(epoll_.get(), ready, room, -1) : wait_until(ready, room, deadline);
   if (count < 0) return none();
-  return set_once_ ? without_alarm(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);
+  return alarm_.ever_set() ? without_alarm(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);
 }
 
 size_t EpollPoller::none() {

@@ -6,10 +6,75 @@
 #include <cerrno>
 #include <utility>
 
+#include <peal/base/assert.h>
 #include <peal/base/log.h>
 #include <peal/engine/parts/socket_calls.h>
 
 namespace peal::detail {
+
+Result<ListenerId> ListenerSet::bind(const SocketAddress& address, const ListenOptions& options) {
+  Result<Fd> fd = open_listener(address, options);
+  if (!fd) return std::unexpected(fd.error());
+  return enter(std::move(*fd), false, false);
+}
+
+Result<ListenerId> ListenerSet::adopt(Fd listening, const AdoptOptions& options) {
+  if (Result<void> done = prepare_listener(listening.get(), options.socket); !done) {
+    return std::unexpected(done.error());
+  }
+  return enter(std::move(listening), true, options.shared);
+}
+
+ListenerId ListenerSet::enter(Fd fd, bool adopted, bool shared) {
+  uint32_t slot = listeners_.acquire();
+  Listener& listener = listeners_[slot];
+  listener.fd = std::move(fd);
+  listener.events = nullptr;
+  listener.resume_at = kNever;
+  listener.armed = false;
+  listener.accepts = 1;
+  listener.adopted = adopted;
+  listener.shared = shared;
+  return {slot, listener.generation};
+}
+
+void ListenerSet::close(Fd fd, bool adopted) {
+  if (!adopted) close_bound(std::move(fd));
+}
+
+Result<SocketAddress> ListenerSet::local_address(ListenerId id) const {
+  const Listener* listener = listeners_.find(id.slot, id.generation);
+  if (listener == nullptr) return fail(EBADF);
+  return detail::local_address(listener->fd.get());
+}
+
+// Null, and counted, when the id is dead.
+ListenerSet::Listener* ListenerSet::find(ListenerId id) {
+  Listener* listener = listeners_.find(id.slot, id.generation);
+  if (listener == nullptr) ++stats_.stale_calls;
+  return listener;
+}
+
+void ListenerSet::pause(Listener& listener, TimePoint now) {
+  PEAL_ASSERT(listener.resume_at == kNever, "fd {} is paused already", listener.fd.get());
+  listener.resume_at = now + guard_->pause();
+  next_resume_ = std::min(next_resume_, listener.resume_at);
+}
+
+// Accepts what the kernel had finished before the stop, which would otherwise be reset; returns how many.
+size_t ListenerSet::accept_late(int fd, AcceptEvents& events) {
+  size_t count = 0;
+  for (size_t tries = 0; tries < kMostLate; ++tries) {
+    Fd late(::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!late && (errno == EINTR || errno == ECONNABORTED)) continue;
+    if (!late) break;
+    ++count;
+    ++stats_.accepts;
+    ++stats_.accepted_late;
+    events.on_accepted(LooseStream(std::move(late)));
+  }
+  return count;
+}
 
 void ListenerSet::open(Poller& poller, MakeKey key) {
   poller_ = &poller;
@@ -18,8 +83,11 @@ void ListenerSet::open(Poller& poller, MakeKey key) {
 }
 
 void ListenerSet::accept(ListenerId id, AcceptEvents& events) {
-  Listener* listener = begin_accept(id, events);
+  Listener* listener = find(id);
   if (listener == nullptr) return;
+  PEAL_ASSERT(listener->events == nullptr, "listener {} accepts already", id.slot);
+  PEAL_ASSERT(guard_ != nullptr, "listener {} accepts while the engine is not open", id.slot);
+  listener->events = &events;
   const int error = poll(id.slot, *listener);
   if (error != 0) PEAL_LOG_ERROR("a listening socket cannot be polled: {}; trying on", errno_code(error).message());
 }
@@ -33,14 +101,24 @@ int ListenerSet::poll(uint32_t slot, Listener& listener) {
 }
 
 void ListenerSet::resume(TimePoint now) {
-  end_pauses(now, [this](uint32_t slot, Listener& listener) { poll(slot, listener); });
+  if (next_resume_ == kNever || now < next_resume_) return;
+  next_resume_ = kNever;
+  for (uint32_t slot = 0; slot < listeners_.capacity(); ++slot) {
+    Listener& listener = listeners_[slot];
+    if (listener.generation == 0 || listener.resume_at == kNever) continue;
+    if (listener.resume_at <= now) {
+      listener.resume_at = kNever;
+      poll(slot, listener);
+    }
+    next_resume_ = std::min(next_resume_, listener.resume_at);
+  }
 }
 
 void ListenerSet::stop(ListenerId id) {
   Listener* listener = find(id);
   if (listener == nullptr) return;
   if (listener->events != nullptr) {
-    if (listener->armed) poller_->remove(listener->fd.get());
+    if (listener->armed) poller_->remove(listener->fd.get(), key_(id.slot, id.generation));
     farewells_.push_back({std::move(listener->fd), listener->events, listener->adopted});
   } else {
     close(std::move(listener->fd), listener->adopted);
@@ -58,10 +136,11 @@ void ListenerSet::stop_all() {
 void ListenerSet::ready(uint32_t slot, uint16_t generation) {
   const uint32_t whole = listeners_[slot].generation;
   if (static_cast<uint16_t>(whole) != generation) return;
-  const int most = listeners_[slot].shared ? 1 : kAcceptsPerTurn;
+  const int most = listeners_[slot].shared ? 1 : listeners_[slot].accepts;
   for (int i = 0; i < most; ++i) {
     Listener* listener = listeners_.find(slot, whole);
     if (listener == nullptr || !listener->armed) return;
+    if (i + 1 == most) listener->accepts = std::min(most * 2, kAcceptsPerTurn);
     Fd fd(::accept4(listener->fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     const bool beyond = fd && !poller_->can_hold(fd.get());
     if (beyond) {
@@ -80,10 +159,10 @@ void ListenerSet::ready(uint32_t slot, uint16_t generation) {
     TimePoint now = error == EAGAIN ? TimePoint{} : monotonic_now();
     switch (guard_->failed(error, listener->fd.get(), now, stats_)) {
       case AcceptGuard::Verdict::kAgain: continue;
-      case AcceptGuard::Verdict::kEmpty: return;
+      case AcceptGuard::Verdict::kEmpty: listener->accepts = 1; return;
       case AcceptGuard::Verdict::kPause:
         // It leaves the poller altogether: while it is starved even its readiness must cost nothing.
-        poller_->remove(listener->fd.get());
+        poller_->remove(listener->fd.get(), key_(slot, whole));
         listener->armed = false;
         return pause(*listener, now);
     }

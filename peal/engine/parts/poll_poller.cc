@@ -39,7 +39,7 @@ void PollPoller::modify(int fd, uint64_t key, uint32_t interest, bool /*edge*/) 
   keys_[place] = key;
 }
 
-void PollPoller::remove(int fd) {
+void PollPoller::remove(int fd, uint64_t /*key*/) {
   size_t place = place_of(fd);
   const pollfd& last = polled_.back();
   places_[static_cast<size_t>(last.fd < 0 ? ~last.fd : last.fd)] = static_cast<uint32_t>(place);

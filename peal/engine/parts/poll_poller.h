@@ -14,7 +14,7 @@ class PollPoller final : public Poller {
 
   Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override;
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
-  void remove(int fd) override;
+  void remove(int fd, uint64_t key) override;
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
   Name name() const override { return {"poll", false}; }
 

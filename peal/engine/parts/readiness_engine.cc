@@ -29,12 +29,13 @@ Result<void> ReadinessEngine::open() {
   if (Result<void> woken = waker_->ready(); !woken) return woken;
   Result<std::unique_ptr<Poller>> poller = make_poller_();
   if (!poller) return std::unexpected(poller.error());
-  Result<void> added = (*poller)->add(waker_->fd(), key(kWaker, 0, 0), kReadable, false);
+  edge_ = (*poller)->name().edge_triggered;
+  Result<void> added = (*poller)->add(waker_->fd(), key(kWaker, 0, 0), kReadable, edge_);
   if (!added) return added;
   poller_ = std::move(*poller);
   if (woke_at_ != nullptr) poller_ = std::make_unique<TimedPoller>(std::move(poller_), *woke_at_);
+  takes_sends_ = poller_->takes_sends();
   pool_ = &BlockPool::here();
-  edge_ = poller_->name().edge_triggered;
   listeners_.open(*poller_, [](uint32_t slot, uint32_t generation) { return key(kListener, slot, generation); });
   return {};
 }
@@ -42,6 +43,9 @@ Result<void> ReadinessEngine::open() {
 void ReadinessEngine::shut() {
   if (poller_ == nullptr) return;
   shutting_ = true;
+  // What was sent before the end goes out.
+  flush_all();
+  if (takes_sends_) flush_held();
   listeners_.stop_all();
   // A last completion may connect or adopt once more; what it made is closed in the next round.
   constexpr int kMostRounds = 1000;
@@ -130,26 +134,75 @@ StreamId ReadinessEngine::connect(const SocketAddress& address, const ConnectOpt
   return add_stream(std::move(*fd), events, true, error);
 }
 
+void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
+  stream.output &= static_cast<uint16_t>(~(kConnecting | kStalled));
+  if (error) {
+    stream.input = static_cast<uint8_t>((stream.input | kInputOver) & ~kReceiving);
+    drop_output(stream);
+    stream.output |= kOutputOver;
+  } else {
+    make_dirty(stream);
+    // A server that speaks first may have been heard in the event that told of the connection.
+    if ((stream.input & (kReceiving | kUnread)) == (kReceiving | kUnread)) list_ready(stream);
+  }
+  if (!edge_) follow_interest(stream);
+  stream.events->on_connected(error);
+}
+
+void ReadinessEngine::ask_poller(const Stream& stream) {
+  uint32_t interest = (stream.polls_read ? kReadable : 0U) | (stream.polls_write ? kWritable : 0U);
+  poller_->modify(stream.fd, key(stream), interest, edge_);
+}
+
+void ReadinessEngine::report_sent(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  stream->output |= kReportSent;
+  make_dirty(*stream);
+}
+
+size_t ReadinessEngine::queued_bytes(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream == nullptr ? 0 : queued(*stream);
+}
+
+void ReadinessEngine::shutdown_send(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || (stream->output & kOutputOver)) return;
+  if (stream->output & kFed) end_forward(*feeds_.at(id.slot));
+  stream->output |= kOutputOver | kSendFin;
+  make_dirty(*stream);
+}
+
 void ReadinessEngine::release_stream(Stream& stream, bool detach) {
+  Buffer held;
+  if (stream.output & kHeld) {
+    held = std::move(stream.out);
+    --held_sends_;
+  }
   if (stream.output & (kFiles | kFed)) drop_output(stream);
   if (auto forward = forwards_.find(stream.slot); forward != forwards_.end()) {
     if (stream.input & kForwarding) end_forward(*forward->second);
     forwards_.erase(stream.slot);
   }
-  // Closing an fd takes it out of an epoll set; a level poller keeps its own list.
-  if (stream.polled && (detach || !edge_)) poller_->remove(stream.fd);
   if (&stream == delivering_) {
     delivering_ = nullptr;
     delivering_id_ = {};
   }
   if (!early_.empty()) take_early(stream);
   Fd fd(stream.fd);
+  Fd detached;
+  if (detach) {
+    if (stream.polled) poller_->remove(fd.get(), key(stream));
+    detached = std::move(fd);
+  } else if (stream.polled) {
+    poller_->close(std::move(fd), key(stream));
+  }
   StreamEvents* events = stream.events;
   const uint32_t slot = stream.slot;
   stream = Stream{.generation = stream.generation};
   streams_.release(slot);
-  if (!detach) fd.reset();
-  farewells_.push_back({events, nullptr, std::move(fd)});
+  farewells_.push_back({events, nullptr, std::move(detached), std::move(held)});
   unfinished_ = true;
 }
 
@@ -228,8 +281,8 @@ void ReadinessEngine::unwatch(WatchId id) {
     ++stats_.stale_calls;
     return;
   }
-  poller_->remove(watch->fd);
-  farewells_.push_back({nullptr, watch->events, Fd()});
+  poller_->remove(watch->fd, key(kWatch, id.slot, id.generation));
+  farewells_.push_back({nullptr, watch->events, Fd(), Buffer()});
   unfinished_ = true;
   watches_.release(id.slot);
 }
@@ -255,7 +308,9 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
       }
       break;
     case kWaker:
-      waker_->drain();
+      if (event.readiness & kLapsed) poller_->modify(waker_->fd(), event.key, kReadable, edge_);
+      // Told of each change, it need not be emptied to tell of the next one.
+      edge_ ? waker_->noticed() : waker_->drain();
       ++stats_.wakeups;
       break;
   }
@@ -264,6 +319,7 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
 size_t ReadinessEngine::say_farewells() {
   size_t count = listeners_.has_farewells() ? listeners_.say_farewells(!shutting_) : 0;
   if (farewells_.empty()) return count;
+  poller_->settle();
   std::vector<Farewell> leaving = std::exchange(farewells_, {});
   for (Farewell& farewell : leaving) {
     if (farewell.watch != nullptr) {

@@ -90,7 +90,7 @@ class ReadinessEngine final : public Engine {
     kWaiting = 64,  // forwarding, until the other stream's output is out
   };
   // Bits of Stream::output. Zero: what is queued can be sent.
-  enum Output : uint8_t {
+  enum Output : uint16_t {
     kStalled = 1,  // connecting, or the kernel's send buffer is full: wait for writability
     kConnecting = 2,
     kOutputOver = 4,  // failed, or FIN was asked for: no more is taken
@@ -99,6 +99,7 @@ class ReadinessEngine final : public Engine {
     kDetach = 32,
     kFiles = 64,  // file ranges are queued, and what came after them
     kFed = 128,   // some stream is forwarded to it, or was and not all is out
+    kHeld = 256,  // the poller sends the front of what is queued
   };
   // One cache line: what an idle connection costs here.
   struct alignas(64) Stream {
@@ -108,8 +109,9 @@ class ReadinessEngine final : public Engine {
     Buffer out;
     int fd = -1;
     int pending_error = 0;  // reported by the next wait(): what failed inside the call down
+    uint16_t output = 0;
+    uint16_t held_bytes = 0;  // given to the poller to send, while kHeld
     uint8_t input = 0;
-    uint8_t output = 0;
     bool dirty = false;       // has output to flush
     bool polled = false;      // the poller knows it
     bool polls_read = false;  // what the poller was asked for
@@ -151,6 +153,7 @@ class ReadinessEngine final : public Engine {
     StreamEvents* stream;
     WatchEvents* watch;
     Fd detached;
+    Buffer held;  // what the poller may still be sending
   };
 
   Stream* find(StreamId id);
@@ -159,6 +162,7 @@ class ReadinessEngine final : public Engine {
   void release_stream(Stream& stream, bool detach);
 
   void dispatch(const PollEvent& event);
+  [[gnu::noinline]] void dispatch_holding(size_t count);
   [[gnu::noinline]] void dispatch_rest(const PollEvent& event);
   // A stream registered for writing too is told of both at once; that means nothing unless it is stalled.
   static bool only_readable(const Stream& stream, uint32_t readiness) {
@@ -170,6 +174,7 @@ class ReadinessEngine final : public Engine {
   [[gnu::noinline]] void read_turn(Stream& stream);
   [[gnu::noinline]] bool read_failed(Stream& stream, int error);
   [[gnu::noinline]] void follow_interest(Stream& stream);
+  void ask_poller(const Stream& stream);
   void list_ready(Stream& stream);
   size_t serve_ready_list();
   bool has_early(StreamId id) const;
@@ -194,6 +199,9 @@ class ReadinessEngine final : public Engine {
   }
   [[gnu::noinline]] void flush_all();
   bool flush(Stream& stream);
+  bool hold_back(Stream& stream, std::string_view bytes);
+  void sent(Stream& stream, uint32_t outcome);
+  void flush_held();
   [[gnu::noinline]] bool flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes);
   int send_parts(Stream& stream, bool& progress);
   int account(Stream& stream, ssize_t count, size_t offered_bytes);
@@ -217,6 +225,7 @@ class ReadinessEngine final : public Engine {
   static constexpr size_t kTurnBudgetBytes = 256 * 1024;
   static constexpr size_t kMaxPollEvents = 256;
   static constexpr size_t kMaxParts = 64;
+  static constexpr size_t kMostHeldSends = 64;  // each keeps a block until its outcome is heard
 
   const std::string_view name_;
   const MakePoller make_poller_;
@@ -226,6 +235,9 @@ class ReadinessEngine final : public Engine {
   std::unique_ptr<Poller> poller_;
   TimePoint* woke_at_ = nullptr;  // null: nobody asks
   bool edge_ = false;
+  bool takes_sends_ = false;  // the poller does
+  size_t held_sends_ = 0;     // of which nothing was heard yet
+  bool holds_sends_ = false;  // small ones are given to it now, since other events of this turn are to come
   bool shutting_ = false;
   bool unfinished_ = false;  // something waits on a list below, or a listener is paused
   bool told_ = false;        // flushing reported something

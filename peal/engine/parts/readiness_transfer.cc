@@ -19,6 +19,9 @@ namespace peal::detail {
   if (stream.output != 0 || !stream.out.is_one_part()) [[unlikely]]
     return flush_rest(stream, 0, 0);
   std::string_view front = stream.out.only_part();
+  if (holds_sends_ && front.size() <= Poller::kMostSentBytes && held_sends_ < kMostHeldSends) {
+    return hold_back(stream, front);
+  }
   ssize_t count = ::send(stream.fd, front.data(), front.size(), MSG_NOSIGNAL);
   ++stats_.sends;
   if (count != static_cast<ssize_t>(front.size())) [[unlikely]]
@@ -28,11 +31,19 @@ namespace peal::detail {
   return true;
 }
 
+bool ReadinessEngine::hold_back(Stream& stream, std::string_view bytes) {
+  ++held_sends_;
+  stream.output = kHeld;
+  stream.held_bytes = static_cast<uint16_t>(bytes.size());
+  poller_->send(stream.fd, key(stream), bytes);
+  return true;
+}
+
 // One read and its call up. True when there is more to read at once.
 [[gnu::always_inline]] inline bool ReadinessEngine::read_once(Stream& stream) {
   const uint32_t generation = stream.generation;
   Block* block = pool_->acquire(kLargeBlockBytes);
-  ssize_t count = ::read(stream.fd, block->data, kLargeBlockBytes);
+  ssize_t count = ::recv(stream.fd, block->data, kLargeBlockBytes, 0);
   if (count <= 0) [[unlikely]] {
     int error = count == 0 ? 0 : errno;
     pool_->unref(block);
@@ -71,10 +82,20 @@ namespace peal::detail {
       static_cast<uint16_t>(stream->generation) == event.key >> kGenerationShift) [[likely]] {
     if (read_once(*stream)) [[unlikely]]
       read_turn(*stream);
+  } else if ((event.readiness & kSent) != 0) {
+    if (static_cast<uint16_t>(stream->generation) == event.key >> kGenerationShift) sent(*stream, event.readiness);
   } else {
     dispatch_rest(event);
   }
   flush_dirty();
+}
+
+// Held back, a small answer costs no system call of its own. Behind the last event there is nothing to wait for.
+void ReadinessEngine::dispatch_holding(size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    holds_sends_ = i + 1 < count;
+    dispatch(events_[i]);
+  }
 }
 
 size_t ReadinessEngine::wait(TimePoint deadline) {
@@ -83,7 +104,11 @@ size_t ReadinessEngine::wait(TimePoint deadline) {
   ++stats_.waits;
   size_t count = poller_->wait(events_, deadline);
   stats_.events += count;
-  for (size_t i = 0; i < count; ++i) dispatch(events_[i]);
+  if (takes_sends_ && count > 1) {
+    dispatch_holding(count);
+  } else {
+    for (size_t i = 0; i < count; ++i) dispatch(events_[i]);
+  }
   if (unfinished_) [[unlikely]]
     count += finish();
   return count;
@@ -116,31 +141,17 @@ void ReadinessEngine::settle() {
 
 // A stream that is ready for more than plain reading, or was not being read.
 void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
+  if (readiness & kLapsed) ask_poller(stream);
   if (readiness & (kReadable | kHangup)) stream.input |= kUnread;
   if (readiness & kHangup) stream.input |= kHungUp;
   if (stream.output & kConnecting) return finish_connect(stream, take_socket_error(stream.fd));
   if ((stream.output & kStalled) && (readiness & (kWritable | kHangup))) {
-    stream.output &= static_cast<uint8_t>(~kStalled);
+    stream.output &= static_cast<uint16_t>(~kStalled);
     if (!edge_) follow_interest(stream);
     make_dirty(stream);
   }
   if (!(readiness & (kReadable | kHangup))) return;
   if ((stream.input & (kReceiving | kListed | kWaiting)) == kReceiving) read_turn(stream);
-}
-
-void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
-  stream.output &= static_cast<uint8_t>(~(kConnecting | kStalled));
-  if (error) {
-    stream.input = static_cast<uint8_t>((stream.input | kInputOver) & ~kReceiving);
-    drop_output(stream);
-    stream.output |= kOutputOver;
-  } else {
-    make_dirty(stream);
-    // A server that speaks first may have been heard in the event that told of the connection.
-    if ((stream.input & (kReceiving | kUnread)) == (kReceiving | kUnread)) list_ready(stream);
-  }
-  if (!edge_) follow_interest(stream);
-  stream.events->on_connected(error);
 }
 
 void ReadinessEngine::receive(StreamId id, bool on) {
@@ -161,8 +172,7 @@ void ReadinessEngine::follow_interest(Stream& stream) {
   if (read == stream.polls_read && write == stream.polls_write) return;
   stream.polls_read = read;
   stream.polls_write = write;
-  uint32_t interest = (read ? kReadable : 0U) | (write ? kWritable : 0U);
-  poller_->modify(stream.fd, key(stream), interest, edge_);
+  ask_poller(stream);
 }
 
 void ReadinessEngine::list_ready(Stream& stream) {
@@ -250,26 +260,6 @@ size_t ReadinessEngine::send_copy_slow(Stream& stream, std::string_view bytes) {
   return stream.out.size() + files_.at(stream.slot).append(bytes);
 }
 
-void ReadinessEngine::report_sent(StreamId id) {
-  Stream* stream = find(id);
-  if (stream == nullptr) return;
-  stream->output |= kReportSent;
-  make_dirty(*stream);
-}
-
-size_t ReadinessEngine::queued_bytes(StreamId id) const {
-  const Stream* stream = find(id);
-  return stream == nullptr ? 0 : queued(*stream);
-}
-
-void ReadinessEngine::shutdown_send(StreamId id) {
-  Stream* stream = find(id);
-  if (stream == nullptr || (stream->output & kOutputOver)) return;
-  if (stream->output & kFed) end_forward(*feeds_.at(id.slot));
-  stream->output |= kOutputOver | kSendFin;
-  make_dirty(*stream);
-}
-
 // Flushes what was dirty when called: what the completions queue meanwhile waits for the next call, so that a stream
 // that is refilled as fast as it drains cannot hold the loop.
 void ReadinessEngine::flush_all() {
@@ -281,10 +271,41 @@ void ReadinessEngine::flush_all() {
   settle();
 }
 
+// What the poller was given to send is out, or how it failed.
+void ReadinessEngine::sent(Stream& stream, uint32_t outcome) {
+  const auto count = static_cast<uint16_t>(outcome & kSendOutcomeMask);
+  const bool failed = (outcome & kSendFailed) != 0;
+  ++stats_.sends;
+  --held_sends_;
+  stream.output &= static_cast<uint16_t>(~kHeld);
+  if (!failed && count == stream.held_bytes && stream.output == 0 && stream.out.size() == count) [[likely]] {
+    stats_.sent_bytes += count;
+    return stream.out.clear();
+  }
+  errno = failed ? count : 0;
+  flush_rest(stream, failed ? -1 : count, stream.held_bytes);
+}
+
+// Sends what is queued behind what the poller has yet to tell of. Whatever else it tells is too late to be heard.
+void ReadinessEngine::flush_held() {
+  for (bool more = true; more;) {
+    const size_t count = poller_->wait(events_, TimePoint::min());
+    more = count == events_.size();
+    for (size_t i = 0; i < count; ++i) {
+      if ((events_[i].readiness & kSent) == 0) continue;
+      more = true;
+      Stream& stream = *stream_of(events_[i].key);
+      if (static_cast<uint16_t>(stream.generation) == events_[i].key >> kGenerationShift) {
+        sent(stream, events_[i].readiness);
+      }
+    }
+  }
+}
+
 // What flush() leaves: a send of `offered_bytes` (0: none yet) that answered `sent` and did not take them all, several
 // parts, or something to do besides sending.
 bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes) {
-  if (stream.output & kStalled) return true;
+  if (stream.output & (kStalled | kHeld)) return true;
   int error = 0;
   bool progress = sent > 0;
   if (offered_bytes > 0) error = account(stream, sent, offered_bytes);
@@ -348,7 +369,7 @@ int ReadinessEngine::account(Stream& stream, ssize_t count, size_t offered_bytes
 bool ReadinessEngine::fail_output(Stream& stream, int error) {
   uint32_t generation = stream.generation;
   drop_output(stream);
-  stream.output = static_cast<uint8_t>((stream.output | kOutputOver) & ~kSendFin);
+  stream.output = static_cast<uint16_t>((stream.output | kOutputOver) & ~kSendFin);
   told_ = true;
   stream.events->on_send_failed(errno_code(error));
   return stream.generation == generation;
@@ -358,11 +379,11 @@ bool ReadinessEngine::fail_output(Stream& stream, int error) {
 bool ReadinessEngine::after_output(Stream& stream, bool progress) {
   size_t left = queued(stream);
   if (left == 0 && (stream.output & kSendFin)) {
-    stream.output &= static_cast<uint8_t>(~kSendFin);
+    stream.output &= static_cast<uint16_t>(~kSendFin);
     ::shutdown(stream.fd, SHUT_WR);
   }
   if ((stream.output & kReportSent) && (progress || left == 0)) {
-    if (left == 0) stream.output &= static_cast<uint8_t>(~kReportSent);
+    if (left == 0) stream.output &= static_cast<uint16_t>(~kReportSent);
     uint32_t generation = stream.generation;
     told_ = true;
     stream.events->on_sent(left);

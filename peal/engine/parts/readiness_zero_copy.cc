@@ -39,7 +39,7 @@ int ReadinessEngine::send_front_file(Stream& stream, size_t& budget, bool& progr
   stream.out = files.pop();
   if (!files.empty()) return 0;
   files_.erase(stream.slot);
-  stream.output &= static_cast<uint8_t>(~kFiles);
+  stream.output &= static_cast<uint16_t>(~kFiles);
   return 0;
 }
 
@@ -53,7 +53,7 @@ size_t ReadinessEngine::queued(const Stream& stream) const {
 void ReadinessEngine::drop_output(Stream& stream) {
   stream.out.clear();
   if (stream.output & kFiles) files_.erase(stream.slot);
-  stream.output &= static_cast<uint8_t>(~kFiles);
+  stream.output &= static_cast<uint16_t>(~kFiles);
   if (!(stream.output & kFed)) return;
   std::shared_ptr<Forward> feed = feeds_.at(stream.slot);
   feed->pipe.close();
@@ -154,7 +154,7 @@ void ReadinessEngine::end_forward(Forward& forward) {
   if (forward.pipe.held_bytes() > 0) return;
   forward.pipe.close();
   uint32_t to = forward.to.slot;
-  if (feeds_.erase(to) > 0) streams_[to].output &= static_cast<uint8_t>(~kFed);
+  if (feeds_.erase(to) > 0) streams_[to].output &= static_cast<uint16_t>(~kFed);
 }
 
 }  // namespace peal::detail

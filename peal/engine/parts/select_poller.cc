@@ -43,7 +43,7 @@ void SelectPoller::modify(int fd, uint64_t key, uint32_t interest, bool /*edge*/
   keys_[static_cast<size_t>(fd)] = key;
 }
 
-void SelectPoller::remove(int fd) {
+void SelectPoller::remove(int fd, uint64_t /*key*/) {
   modify(fd, 0, 0, false);
   FD_CLR(fd, &known_);
 }

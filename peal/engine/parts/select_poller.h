@@ -19,7 +19,7 @@ class SelectPoller final : public Poller {
 
   Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override;
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
-  void remove(int fd) override;
+  void remove(int fd, uint64_t key) override;
   bool can_hold(int fd) override;
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
   Name name() const override { return {"select", false}; }

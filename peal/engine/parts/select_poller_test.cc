@@ -138,7 +138,7 @@ TEST_P(LevelPoller, only_what_is_asked_is_told_however_often_it_changes) {
   }
   std::array<PollEvent, 8> events;
   EXPECT_EQ(poller->wait(events, TimePoint::min()), 2U);
-  poller->remove(fds[0].get());
+  poller->remove(fds[0].get(), 0);
   ASSERT_EQ(poller->wait(events, TimePoint::min()), 1U);
   EXPECT_EQ(uint64_t{events[0].key}, 2U);
   poller->modify(fds[1].get(), 7, kWritable, false);
@@ -146,11 +146,11 @@ TEST_P(LevelPoller, only_what_is_asked_is_told_however_often_it_changes) {
   ASSERT_EQ(poller->wait(events, TimePoint::min()), 1U);
   EXPECT_EQ(uint64_t{events[0].key}, 7U);
   EXPECT_EQ(uint32_t{events[0].readiness}, kWritable);
-  poller->remove(fds[1].get());
+  poller->remove(fds[1].get(), 7);
   ASSERT_TRUE(poller->add(fds[0].get(), 9, kReadable, false).has_value());
   ASSERT_EQ(poller->wait(events, TimePoint::min()), 1U);
   EXPECT_EQ(uint64_t{events[0].key}, 9U);
-  poller->remove(fds[0].get());
+  poller->remove(fds[0].get(), 9);
   TimePoint until = monotonic_now() + std::chrono::milliseconds(2);
   EXPECT_EQ(poller->wait(events, until), 0U);
   EXPECT_GE(monotonic_now(), until);

@@ -29,6 +29,7 @@ Result<void> SimEngine::open() {
 
 void SimEngine::shut() {
   if (!open_) return;
+  flush_all();  // what was sent before the end goes out
   shutting_ = true;
   // A last completion may connect or adopt once more; what it made is closed in the next round.
   constexpr int kMostRounds = 1000;

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// 20 MB in lines of 50 bytes, to a client that reads as fast as it can. An engine that gave the kernel sixteen parts of
+// a queue and, a turn later, having heard of those, the next sixteen, fell behind whoever sent more than sixteen lines
+// a turn: the lines, each in a block of its own, came to 94 to 257 MB, and with an output limit of 256 KiB a client
+// that read all there was to read was cut off after 29,056 bytes. What the kernel has room for leaves in the turn, in
+// however many parts.
+//
+// Whoever waits for on_writable has a reader on another thread. Whoever does not wait is played on one thread, where
+// the peers have read everything before the next turn begins: nothing depends on who is faster.
+#include <poll.h>
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <peal/base/log.h>
+#include <peal/base/memory_budget.h>
+#include <tests/support/net_rig.h>
+#include <tests/support/sanitized.h>
+
+namespace peal {
+namespace {
+
+constexpr size_t kLineBytes = 50;
+constexpr size_t kLines = (kSanitized ? 2'000'000 : 20'000'000) / kLineBytes;
+
+// Numbered, so that one that is lost, doubled or out of place shows.
+class NumberedLines {
+ public:
+  explicit NumberedLines(size_t count) : count_(count) {}
+  bool over() const { return next_ == count_; }
+  // Valid until the next call.
+  std::string_view next() {
+    const std::string digits = std::to_string(next_++);
+    std::ranges::copy(digits, line_.end() - 1 - static_cast<ptrdiff_t>(digits.size()));
+    return line_;
+  }
+  static std::string all(size_t count) {
+    NumberedLines lines(count);
+    std::string text;
+    text.reserve(count * kLineBytes);
+    while (!lines.over()) text += lines.next();
+    return text;
+  }
+
+ private:
+  const size_t count_;
+  size_t next_ = 0;
+  std::string line_ = std::string(kLineBytes - 1, '0') + '\n';
+};
+
+// What the process's blocks hold beyond what they held when this began, at most, as far as somebody looked.
+class PeakOfBlocks {
+ public:
+  PeakOfBlocks() {
+    BlockPool::here().trim();  // an earlier test's warm blocks, which would be used first
+    before_ = most_ = MemoryBudget::held_bytes();
+  }
+  // What a queue of so many lines may hold: a small block for each. What is received into is allowed for.
+  static constexpr uint64_t of_lines(uint64_t lines) { return lines * kSmallBlockBytes + 512 * 1024; }
+  void look() { most_ = std::max(most_, MemoryBudget::held_bytes()); }
+  uint64_t bytes() const { return most_ - before_; }
+
+ private:
+  uint64_t before_ = 0;
+  uint64_t most_ = 0;
+};
+
+bool send_moved(Connection& connection, std::string_view line) { return connection.send(Buffer(line)); }
+bool send_copied(Connection& connection, std::string_view line) { return connection.send(line); }
+
+class SmallSendsThatWait : public test::NetTest {
+ protected:
+  static constexpr uint32_t kMark = 64 * 1024;
+
+  // `callbacks` send all lines, then close.
+  void expect_all_read(ConnectionCallbacks callbacks) {
+    test::Journal ends;
+    callbacks.on_close = [&](Connection&, CloseReason reason) { ends.add(std::string(to_string(reason))); };
+    peak_.emplace();
+    auto server = serve(std::move(callbacks), {.connection = {.high_water_bytes = kMark}});
+    RawPeer peer = connect_peer();
+    peer.send("?");
+    while (peer.pump()) {
+      pollfd entry{.fd = peer.fd(), .events = POLLIN, .revents = 0};
+      ASSERT_EQ(::poll(&entry, 1, 10'000), 1) << "no more comes";
+    }
+    peer.close();
+    EXPECT_TRUE(same_bytes(peer.received(), NumberedLines::all(kLines)));
+    EXPECT_TRUE(wait_until([&] { return !ends.lines().empty(); }));
+    EXPECT_THAT(ends.lines(), testing::ElementsAre(to_string(CloseReason::kLocal)));
+    // As many lines wait as reach the mark, and the one that crosses it.
+    EXPECT_LE(peak_->bytes(), PeakOfBlocks::of_lines(kMark / kLineBytes + 1));
+  }
+  // At most so many. True: go on.
+  bool send_some(Connection& connection, size_t count) {
+    bool more = true;
+    for (; count > 0 && more && !lines_.over(); --count) more = send_moved(connection, lines_.next());
+    peak_->look();
+    if (lines_.over()) connection.close();
+    return more && !lines_.over();
+  }
+  // From a task that posts itself.
+  void send_in_tasks(Connection& connection) {
+    loop().post([this, handle = connection.handle()] {
+      handle.run([this](Connection& here) {
+        if (send_some(here, 100)) send_in_tasks(here);
+      });
+    });
+  }
+
+ private:
+  NumberedLines lines_{kLines};
+  std::optional<PeakOfBlocks> peak_;
+};
+
+TEST_P(SmallSendsThatWait, up_to_the_mark_in_one_call) {
+  expect_all_read({.on_message =
+                       [&](Connection& connection, Buffer& input) {
+                         input.clear();
+                         send_some(connection, kLines);
+                       },
+                   .on_writable = [&](Connection& connection) { send_some(connection, kLines); }});
+}
+
+TEST_P(SmallSendsThatWait, some_in_each_turn_while_below_the_mark) {
+  expect_all_read({.on_message =
+                       [&](Connection& connection, Buffer& input) {
+                         input.clear();
+                         send_in_tasks(connection);
+                       },
+                   .on_writable = [&](Connection& connection) { send_in_tasks(connection); }});
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(SmallSendsThatWait);
+
+class SmallSendsThatDoNotWait : public test::LoopEngineTest {
+ protected:
+  using SendLine = bool (*)(Connection&, std::string_view);
+  static constexpr size_t kDefaultLimit = ConnectionOptions().output_limit_bytes;
+  static constexpr size_t kLowLimit = 256 * 1024;
+
+  void SetUp() override {
+    LoopEngineTest::SetUp();
+    if (IsSkipped()) return;
+    set_log_sink([](const LogRecord&) {});
+    fds_before_ = count_open_fds();
+    loop_ = Loop::make(options()).value();
+    EXPECT_TRUE(loop_->begin());
+  }
+  void TearDown() override {
+    if (IsSkipped()) return;
+    members_.clear();
+    peers_.clear();
+    server_.reset();
+    loop_->end();
+    loop_.reset();
+    set_log_sink({});
+    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+  }
+
+  // So many lines to one peer, so many of them in each turn.
+  void expect_all_read(size_t lines_a_turn, size_t limit_bytes, SendLine send_line) {
+    ASSERT_TRUE(gather(1, limit_bytes, [](Connection&) {}));
+    PeakOfBlocks peak;
+    NumberedLines lines(kLines);
+    auto send_some = [&](Connection& connection) {
+      for (size_t i = 0; i < lines_a_turn && !lines.over(); ++i) send_line(connection, lines.next());
+      peak.look();
+    };
+    while (!lines.over()) {
+      loop_->post([&] { members_[0].run(send_some); });
+      ASSERT_TRUE(turn());
+    }
+    expect_read(NumberedLines::all(kLines));
+    // Those of a turn leave in the next.
+    EXPECT_LE(peak.bytes(), PeakOfBlocks::of_lines(2 * lines_a_turn));
+  }
+  // Everybody's words go to everybody, a line for each. Fewer lines, because each may be a system call of its own.
+  void expect_chat_read(size_t members) {
+    const size_t rounds = kLines / 4 / members / members;
+    std::optional<PeakOfBlocks> peak;
+    NumberedLines lines(rounds * members);
+    size_t spoken = 0;
+    ASSERT_TRUE(gather(members, kDefaultLimit, [&](Connection&) {
+      const std::string line(lines.next());
+      ++spoken;
+      for (const ConnectionHandle& member : members_) member.send(Buffer(line));
+      peak->look();
+    }));
+    peak.emplace();
+    for (size_t round = 1; round <= rounds; ++round) {
+      for (RawPeer& peer : peers_) peer.send("?");
+      while (spoken < round * members) ASSERT_TRUE(turn());
+    }
+    expect_read(NumberedLines::all(rounds * members));
+    // Those of a round leave before the next is over.
+    EXPECT_LE(peak->bytes(), PeakOfBlocks::of_lines(2 * members * members));
+  }
+
+ private:
+  // Peers that have connected; `on_word` is called when one of them says something.
+  testing::AssertionResult gather(size_t peers, size_t limit_bytes, std::function<void(Connection&)> on_word) {
+    ConnectionCallbacks callbacks;
+    callbacks.on_open = [this](Connection& connection) { members_.push_back(connection.handle()); };
+    callbacks.on_message = [on_word = std::move(on_word)](Connection& connection, Buffer& input) {
+      input.clear();
+      on_word(connection);
+    };
+    callbacks.on_close = [this](Connection&, CloseReason reason) { end_ = reason; };
+    server_ = std::make_unique<Server>(*loop_, std::move(callbacks),
+                                       ServerOptions{.connection = {.output_limit_bytes = limit_bytes}});
+    const SocketAddress address = server_->listen("127.0.0.1:0").value();
+    while (peers_.size() < peers) peers_.emplace_back().connect(address);
+    while (members_.size() < peers) {
+      if (auto turned = turn(); !turned) return turned;
+    }
+    return testing::AssertionSuccess();
+  }
+  // Then the peers read what the kernel was given.
+  testing::AssertionResult turn() {
+    loop_->step();
+    for (;;) {
+      size_t received = 0;
+      std::vector<pollfd> entries;
+      for (RawPeer& peer : peers_) {
+        if (!end_ && !peer.pump()) return testing::AssertionFailure() << "a peer's connection ended";
+        received += peer.received().size();
+        entries.push_back({.fd = peer.fd(), .events = POLLIN, .revents = 0});
+      }
+      if (end_) return testing::AssertionFailure() << received << " bytes were read, then: " << to_string(*end_);
+      if (received >= loop_->engine().stats().sent_bytes) return testing::AssertionSuccess();
+      if (::poll(entries.data(), entries.size(), 10'000) <= 0) return testing::AssertionFailure() << "no more comes";
+    }
+  }
+  // By every peer, as soon as the rest is out.
+  void expect_read(const std::string& wanted) {
+    while (!std::ranges::all_of(peers_, [&](RawPeer& peer) { return peer.received().size() >= wanted.size(); })) {
+      loop_->post([] {});
+      ASSERT_TRUE(turn());
+    }
+    for (RawPeer& peer : peers_) EXPECT_TRUE(same_bytes(peer.received(), wanted));
+  }
+
+  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<Server> server_;
+  std::vector<ConnectionHandle> members_;
+  std::deque<RawPeer> peers_;
+  std::optional<CloseReason> end_;  // of any connection before the test's own end
+  size_t fds_before_ = 0;
+};
+
+TEST_P(SmallSendsThatDoNotWait, hundred_a_turn_moved) { expect_all_read(100, kDefaultLimit, send_moved); }
+TEST_P(SmallSendsThatDoNotWait, hundred_a_turn_copied) { expect_all_read(100, kDefaultLimit, send_copied); }
+TEST_P(SmallSendsThatDoNotWait, hundred_a_turn_below_a_low_limit) { expect_all_read(100, kLowLimit, send_moved); }
+TEST_P(SmallSendsThatDoNotWait, thousand_a_turn_below_a_low_limit) { expect_all_read(1000, kLowLimit, send_moved); }
+TEST_P(SmallSendsThatDoNotWait, each_word_of_a_chat_to_each_member) { expect_chat_read(32); }
+
+PEAL_TEST_ON_EVERY_ENGINE(SmallSendsThatDoNotWait);
+
+}  // namespace
+}  // namespace peal

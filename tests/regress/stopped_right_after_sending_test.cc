@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `connection.send(answer); loop.stop();` in one callback. An engine that sent what was queued only when it was about
+// to wait again lost the answer, six times of six, over TCP and HTTP: stop() takes effect after the turn, no other wait
+// comes, and the end of the engine closed the connections with their queues unsent. What is sent before a loop's end
+// goes out as far as the kernel has room for it, and the end of the stream follows.
+//
+// One thread: the peers have asked before the loop runs, and read when it has ended.
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <peal/base/log.h>
+#include <peal/engine/listening_socket.h>
+#include <peal/net/client.h>
+#include <tests/support/http_rig.h>
+#include <tests/support/sim_rig.h>
+
+namespace peal {
+namespace {
+
+FileRange file_of(std::string_view bytes) {
+  auto file = std::make_shared<Fd>(::memfd_create("answer", MFD_CLOEXEC));
+  EXPECT_EQ(::write(file->get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  return {.file = std::move(file), .offset = 0, .bytes = bytes.size()};
+}
+
+class StoppedRightAfterSending : public test::LoopEngineTest {
+ protected:
+  using Answer = std::function<void(Connection&)>;
+
+  static constexpr int kRoomBytes = 256 * 1024;  // of the kernel's, for what nobody has read yet
+  static constexpr size_t kSeveralBlocks = 60'000;
+  static constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+
+  void SetUp() override {
+    LoopEngineTest::SetUp();
+    if (IsSkipped()) return;
+    set_log_sink([](const LogRecord&) {});
+    fds_before_ = count_open_fds();
+    loop_ = Loop::make(options()).value();
+  }
+  void TearDown() override {
+    if (IsSkipped()) return;
+    peers_.clear();
+    http_.reset();
+    server_.reset();
+    loop_.reset();
+    set_log_sink({});
+    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+  }
+
+  Loop& loop() { return *loop_; }
+  std::deque<RawPeer>& peers() { return peers_; }
+  void run() { EXPECT_TRUE(loop_->run()); }
+  // Calls `answer` with each connection that has asked.
+  void serve(Answer answer) {
+    auto on_message = [answer = std::move(answer)](Connection& connection, Buffer& input) {
+      input.clear();
+      answer(connection);
+    };
+    server_ = std::make_unique<Server>(loop(), ConnectionCallbacks{.on_message = std::move(on_message)}, roomy());
+    address_ = server_->listen("127.0.0.1:0").value();
+  }
+  // One peer sends the request; the handler's answer, in which it stops the loop, arrives.
+  void expect_got(HttpCallback handler, const std::string& wanted, std::string_view request = kGet) {
+    Router router;
+    router.get("/", std::move(handler));
+    http_ = std::make_unique<HttpServer>(loop(), std::move(router), HttpServerOptions{.server = roomy()});
+    address_ = http_->listen("127.0.0.1:0").value();
+    RawPeer& peer = ask(request);
+    run();
+    EXPECT_TRUE(hears(peer, wanted));
+  }
+  RawPeer& ask(std::string_view request = "?") {
+    RawPeer& peer = peers_.emplace_back();
+    EXPECT_EQ(::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &kRoomBytes, sizeof kRoomBytes), 0);
+    peer.connect(address_);
+    peer.send(request);
+    return peer;
+  }
+  // One peer asks; the answer, in which the loop is stopped, arrives.
+  void expect_heard(const std::string& wanted, Answer answer) {
+    serve(std::move(answer));
+    RawPeer& peer = ask();
+    run();
+    EXPECT_TRUE(hears(peer, wanted));
+  }
+  // So many are answered; the last answer is followed by stop().
+  void expect_all_heard(size_t peers, const std::string& answer) {
+    size_t asked = 0;
+    serve([&](Connection& connection) {
+      connection.send(answer);
+      if (++asked == peers) loop().stop();
+    });
+    while (peers_.size() < peers) ask();
+    run();
+    for (RawPeer& peer : peers_) EXPECT_TRUE(hears(peer, answer));
+  }
+  static ServerOptions roomy() { return {.listen = {.socket = {.send_buffer_bytes = kRoomBytes}}}; }
+  // It reads this, then the end.
+  static testing::AssertionResult hears(RawPeer& peer, const std::string& wanted) {
+    while (peer.pump()) {
+      pollfd entry{.fd = peer.fd(), .events = POLLIN, .revents = 0};
+      if (::poll(&entry, 1, 10'000) != 1) return testing::AssertionFailure() << "the end never comes";
+    }
+    if (peer.error() != 0) return testing::AssertionFailure() << "it ended with errno " << peer.error();
+    return same_bytes(test::undated(peer.received()), wanted);
+  }
+  static std::string http_ok(const std::string& body) {
+    return "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Type: text/plain\r\nContent-Length: " +
+           std::to_string(body.size()) + "\r\n\r\n" + body;
+  }
+
+ private:
+  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<HttpServer> http_;
+  SocketAddress address_;
+  std::deque<RawPeer> peers_;
+  size_t fds_before_ = 0;
+};
+
+TEST_P(StoppedRightAfterSending, few_bytes_copied) {
+  expect_heard("hello", [&](Connection& connection) {
+    connection.send("hello");
+    loop().stop();
+  });
+}
+
+TEST_P(StoppedRightAfterSending, few_bytes_moved) {
+  expect_heard("hello", [&](Connection& connection) {
+    connection.send(Buffer("hello"));
+    loop().stop();
+  });
+}
+
+TEST_P(StoppedRightAfterSending, few_bytes_shared) {
+  const SharedBytes shared = share_bytes("hello");
+  expect_heard("hello", [&](Connection& connection) {
+    connection.send(shared);
+    loop().stop();
+  });
+}
+
+TEST_P(StoppedRightAfterSending, loop_stopped_before_the_answer_is_sent) {
+  expect_heard("hello", [&](Connection& connection) {
+    loop().stop();
+    connection.send("hello");
+  });
+}
+
+TEST_P(StoppedRightAfterSending, several_blocks_copied) {
+  const std::string answer = pattern(kSeveralBlocks);
+  expect_heard(answer, [&](Connection& connection) {
+    connection.send(answer);
+    loop().stop();
+  });
+}
+
+TEST_P(StoppedRightAfterSending, several_blocks_moved) {
+  const std::string answer = pattern(kSeveralBlocks);
+  expect_heard(answer, [&](Connection& connection) {
+    connection.send(Buffer(answer));
+    loop().stop();
+  });
+}
+
+// More parts than go out in one call.
+TEST_P(StoppedRightAfterSending, thousand_sends) {
+  const std::string answer = pattern(kSeveralBlocks);
+  constexpr size_t kPiece = kSeveralBlocks / 1000;
+  expect_heard(answer, [&](Connection& connection) {
+    for (size_t at = 0; at < answer.size(); at += kPiece) {
+      connection.send(Buffer(std::string_view(answer).substr(at, kPiece)));
+    }
+    loop().stop();
+  });
+}
+
+TEST_P(StoppedRightAfterSending, connection_closed_with_the_loop) {
+  const std::string answer = pattern(kSeveralBlocks);
+  expect_heard(answer, [&](Connection& connection) {
+    connection.send(answer);
+    connection.close();
+    loop().stop();
+  });
+}
+
+TEST_P(StoppedRightAfterSending, few_bytes_to_each_of_several_peers) { expect_all_heard(20, "hello"); }
+
+TEST_P(StoppedRightAfterSending, several_blocks_to_each_of_several_peers) {
+  expect_all_heard(20, pattern(kSeveralBlocks));
+}
+
+// One callback answers them all: those that are not called up, too, and of whose own answer nothing is known yet.
+TEST_P(StoppedRightAfterSending, news_for_everybody) {
+  constexpr size_t kPeers = 20;
+  std::vector<ConnectionHandle> handles;
+  serve([&](Connection& connection) {
+    connection.send("you, ");
+    handles.push_back(connection.handle());
+    if (handles.size() < kPeers) return;
+    for (const ConnectionHandle& each : handles) each.send("all");
+    loop().stop();
+  });
+  while (peers().size() < kPeers) ask();
+  run();
+  for (RawPeer& peer : peers()) EXPECT_TRUE(hears(peer, "you, all"));
+}
+
+TEST_P(StoppedRightAfterSending, answer_of_a_posted_task) {
+  const std::string answer = pattern(kSeveralBlocks);
+  expect_heard(answer, [&](Connection& connection) {
+    loop().post([&, handle = connection.handle()] {
+      handle.send(answer);
+      loop().stop();
+    });
+  });
+}
+
+TEST_P(StoppedRightAfterSending, answer_of_a_timer) {
+  const std::string answer = pattern(kSeveralBlocks);
+  expect_heard(answer, [&](Connection& connection) {
+    loop().after(Duration::zero(), [&, handle = connection.handle()] {
+      handle.send(answer);
+      loop().stop();
+    });
+  });
+}
+
+// What was posted before the end still runs in it.
+TEST_P(StoppedRightAfterSending, answer_of_a_task_that_runs_in_the_end) {
+  expect_heard("hello", [&](Connection& connection) {
+    loop().post([&, handle = connection.handle()] {
+      loop().stop();
+      loop().post([handle] { handle.send("hello"); });
+    });
+  });
+}
+
+TEST_P(StoppedRightAfterSending, small_file) {
+  const std::string head = "head;";
+  const std::string body = pattern(5000);
+  expect_heard(head + body + "tail", [&](Connection& connection) {
+    connection.send(head);
+    connection.send_file(file_of(body));
+    connection.send("tail");
+    loop().stop();
+  });
+}
+
+TEST_P(StoppedRightAfterSending, small_file_of_a_posted_task) {
+  const std::string body = pattern(5000);
+  expect_heard(body, [&](Connection& connection) {
+    loop().post([&, handle = connection.handle()] {
+      handle.send_file(file_of(body));
+      loop().stop();
+    });
+  });
+}
+
+TEST_P(StoppedRightAfterSending, request_of_a_client_that_has_just_connected) {
+  const Fd listening = open_listening_socket(SocketAddress::parse("127.0.0.1:0").value(), {}).value();
+  Client client(loop(), {.on_open = [&](Connection& connection) {
+                  connection.send("hello");
+                  loop().stop();
+                }});
+  EXPECT_TRUE(client.connect(listening_address(listening.get()).value()));
+  run();
+  const Fd accepted(::accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  std::string room(100, '\0');
+  EXPECT_EQ(::recv(accepted.get(), room.data(), room.size(), MSG_WAITALL), 5);
+  EXPECT_EQ(room.substr(0, 5), "hello");
+}
+
+TEST_P(StoppedRightAfterSending, http_answer) {
+  expect_got(
+      [&](HttpExchange& exchange) {
+        exchange.respond(200, "text/plain", "hello");
+        loop().stop();
+      },
+      http_ok("hello"));
+}
+
+TEST_P(StoppedRightAfterSending, http_answer_of_several_blocks) {
+  const std::string body = pattern(kSeveralBlocks);
+  expect_got(
+      [&](HttpExchange& exchange) {
+        exchange.respond(200, "text/plain", body);
+        loop().stop();
+      },
+      http_ok(body));
+}
+
+TEST_P(StoppedRightAfterSending, http_answers_to_pipelined_requests) {
+  int asked = 0;
+  expect_got(
+      [&](HttpExchange& exchange) {
+        exchange.respond(200, "text/plain", "hello");
+        if (++asked == 2) loop().stop();
+      },
+      http_ok("hello") + http_ok("hello"), std::string(kGet) + std::string(kGet));
+}
+
+TEST_P(StoppedRightAfterSending, http_answer_of_a_posted_task) {
+  expect_got(
+      [&](HttpExchange& exchange) {
+        loop().post([&, handle = exchange.handle()] {
+          handle.respond(200, "text/plain", "hello");
+          loop().stop();
+        });
+      },
+      http_ok("hello"));
+}
+
+TEST_P(StoppedRightAfterSending, http_file) {
+  const std::string body = pattern(5000);
+  expect_got(
+      [&](HttpExchange& exchange) {
+        exchange.respond_file(200, "text/plain", file_of(body));
+        loop().stop();
+      },
+      http_ok(body));
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(StoppedRightAfterSending);
+
+// The simulator's peers are clients on a loop of their own.
+class SimStoppedRightAfterSending : public test::SimTest {
+ protected:
+  // One client asks; the answer, in which the server's loop is stopped, arrives, then the end.
+  void expect_heard(const std::string& wanted, const std::function<void(Connection&)>& answer) {
+    on_seeds(20, {}, [&](test::SimPair& pair) {
+      Server server(*pair.here, {.on_message = [&](Connection& connection, Buffer& input) {
+        input.clear();
+        answer(connection);
+      }});
+      std::string heard;
+      bool ended = false;
+      Client client(*pair.there, {.on_open = [](Connection& connection) { connection.send("?"); },
+                                  .on_message =
+                                      [&](Connection&, Buffer& input) {
+                                        heard += input.to_string();
+                                        input.clear();
+                                      },
+                                  .on_close =
+                                      [&](Connection&, CloseReason reason) {
+                                        EXPECT_EQ(reason, CloseReason::kPeerClosed);
+                                        ended = true;
+                                      }});
+      ASSERT_TRUE(client.connect(pair.listen(server)));
+      EXPECT_TRUE(pair.run_until([&] { return ended; }));
+      EXPECT_TRUE(same_bytes(heard, wanted));
+    });
+  }
+};
+
+TEST_F(SimStoppedRightAfterSending, answer_of_a_message_callback) {
+  for (const std::string& answer : {std::string("hello"), pattern(60'000)}) {
+    expect_heard(answer, [&](Connection& connection) {
+      connection.send(answer);
+      connection.loop().stop();
+    });
+  }
+}
+
+TEST_F(SimStoppedRightAfterSending, small_file) {
+  const std::string body = pattern(5000);
+  expect_heard("head;" + body, [&](Connection& connection) {
+    connection.send("head;");
+    connection.send_file(file_of(body));
+    connection.loop().stop();
+  });
+}
+
+TEST_F(SimStoppedRightAfterSending, answer_of_a_posted_task) {
+  expect_heard("hello", [](Connection& connection) {
+    connection.loop().post([handle = connection.handle(), &loop = connection.loop()] {
+      handle.send("hello");
+      loop.stop();
+    });
+  });
+}
+
+}  // namespace
+}  // namespace peal
