@@ -16,7 +16,6 @@
 // before the next wait.
 #pragma once
 
-#include <ctime>
 #include <memory>
 #include <string>
 #include <unordered_map>
