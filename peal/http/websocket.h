@@ -6,7 +6,7 @@
 // whoever does not hear of on_close, keep handle().
 //
 // How it ends. close() sends a Close frame behind what is queued, waits for the peer's (bounded by close_timeout), and
-// ends the connection; what the peer says meanwhile is dropped. A Close frame of the peer's is answered. A peer that
+// closes the connection; what the peer says meanwhile is dropped. A Close frame of the peer's is answered. A peer that
 // breaks the protocol is told so, with the code of close_code_of() its fault. A peer that stays silent is asked with a
 // ping, and without an answer cut off. on_close comes once for each on_open, last, with the code of the peer's Close
 // frame (kNoCode where that had none), else of what the peer did wrong, else kAbnormal and a phrase why.
@@ -50,7 +50,7 @@ struct WebSocketOptions {
   Duration pong_timeout = std::chrono::seconds(15);
   // No message in either direction for that long: closed with kGoingAway. 0: only the application knows.
   Duration idle_timeout = {};
-  // How long the peer may take to answer our Close frame, as long as what is queued before it makes no progress.
+  // How long the peer may take to answer our Close frame, counted from when it last acknowledged something.
   Duration close_timeout = std::chrono::seconds(5);
   WebSocketDeflateOptions deflate = {};
 };

@@ -19,7 +19,7 @@ std::string_view to_string(CloseReason reason) {
     case CloseReason::kFailed: return "the socket failed";
     case CloseReason::kInputLimit: return "too much unconsumed input";
     case CloseReason::kOutputLimit: return "too much unsent output";
-    case CloseReason::kLingerTimeout: return "the graceful end made no progress";
+    case CloseReason::kLingerTimeout: return "the peer did not end in time";
     case CloseReason::kPipeEnded: return "the other end of its pipe ended";
     case CloseReason::kMemoryBudget: return "the process holds too much memory";
     case CloseReason::kCallbackThrew: return "a callback threw";
@@ -35,6 +35,7 @@ std::string_view to_string(CloseReason reason) {
 
 Loop& Connection::loop() const { return set_->loop(); }
 size_t Connection::queued_bytes() const { return engine_->queued_bytes(stream_); }
+uint64_t Connection::undelivered_bytes() const { return queued_bytes() + engine_->unsent_bytes(stream_); }
 Result<SocketAddress> Connection::local_address() const { return engine_->local_address(stream_); }
 Result<void> Connection::set_option(SocketOption option, int value) {
   return engine_->set_option(stream_, option, value);
@@ -241,89 +242,6 @@ void Connection::keep(Buffer& bytes) {
   input_.compact();
   attend(kKeptInput, true);
   if (needs(kTracked)) watch_input();
-}
-
-void Connection::on_receive_end(std::error_code error) {
-  if (error) {
-    error_ = static_cast<uint16_t>(error.value());
-    bool reset = error_ == ECONNRESET || error_ == EPIPE;
-    return end(reset ? CloseReason::kReset : CloseReason::kFailed);
-  }
-  peer_ended_ = true;
-  record(FlightKind::kPeerEnded);
-  if (output_failed_) return end(reason_);
-  if (needs(kPiped) && is_open()) {
-    joint().peer_ended(*this);
-    if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
-    return;
-  }
-  if (life_.state == State::kOpen && set_->callbacks().on_peer_end) {
-    if (!set_->call(set_->callbacks().on_peer_end, *this)) end(CloseReason::kCallbackThrew);
-    if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
-    return;
-  }
-  end_gracefully(life_.state == State::kOpen ? CloseReason::kPeerClosed : reason_);
-}
-
-// Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
-void Connection::end_gracefully(CloseReason reason) {
-  if (hears_no_more() && engine_->queued_bytes(stream_) == 0) return end(reason);
-  if (life_.state == State::kClosing) return;
-  life_.state = State::kClosing;
-  reason_ = reason;
-  if (needs(kPiped)) joint().ended(*this, false);
-  if (life_.state != State::kClosing) return;
-  record(FlightKind::kEndedOutput);
-  if (!hears_no_more()) engine_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
-  engine_->report_sent(stream_);
-  follow_flow();
-  linger();
-}
-
-void Connection::linger() {
-  loop().cancel(timer_);
-  timer_ = loop().after(set_->options().linger_timeout, [this, queued = queued_bytes()] {
-    timer_ = {};
-    if (queued_bytes() != queued) return linger();
-    end(CloseReason::kLingerTimeout, CloseHow::kReset);
-  });
-}
-
-void Connection::close() {
-  ended_here_ = true;
-  if (life_.state == State::kConnecting) return end(CloseReason::kLocal);
-  if (life_.state == State::kOpen) end_gracefully(CloseReason::kLocal);
-}
-
-void Connection::abort() {
-  ended_here_ = true;
-  end(CloseReason::kAborted, CloseHow::kReset);
-}
-
-void Connection::end(CloseReason reason, CloseHow how) {
-  if (life_.state == State::kClosed) return;
-  if (needs(kPiped)) joint().count_spliced();
-  life_.state = State::kClosed;
-  reason_ = reason;
-  record(FlightKind::kClosing, static_cast<uint64_t>(reason));
-  if (needs(kRecorded)) tell_abnormal_end();
-  set_->note_end(*this, how);
-  if (timer_) loop().cancel(std::exchange(timer_, {}));
-  engine_->close(stream_, how);
-  if (needs(kPiped)) joint().ended(*this, how == CloseHow::kReset || error_ != 0);
-}
-
-void Connection::on_send_failed(std::error_code error) {
-  if (life_.state == State::kClosed) return;
-  error_ = static_cast<uint16_t>(error.value());
-  record(FlightKind::kSendFailed, static_cast<uint64_t>(error_));
-  bool reset = error_ == EPIPE || error_ == ECONNRESET;
-  reason_ = reset ? CloseReason::kReset : CloseReason::kFailed;
-  // What the peer sent before it went is still to be read, if anybody reads; the end follows it.
-  if (!reset || hears_no_more() || paused_ || needs(kPiped)) return end(reason_);
-  output_failed_ = true;
-  attend(kAboveHighWater, true);  // so that send() answers false
-  follow_flow();
 }
 
 void Connection::on_sent(size_t left_bytes) {

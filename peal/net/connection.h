@@ -5,8 +5,9 @@
 // inside the callback it was given to and no longer; whoever wants more keeps handle(), which may be used at any time
 // from any thread: late use does nothing and is counted.
 //
-// How a connection ends. close() sends what is queued, then FIN, and waits (bounded by linger_timeout) for the peer's
-// FIN, so that the last answer is never cut off by a reset; abort() resets at once. When the peer sends FIN first, what
+// How a connection ends. close() sends what is queued, then FIN, and waits for the peer's FIN, so that the last answer
+// is never cut off by a reset: while the peer has not acknowledged everything min_write_bytes bounds the wait, then
+// linger_timeout. What still comes in meanwhile is dropped. abort() resets at once. When the peer sends FIN first, what
 // is queued still goes out before the end: half-close is honoured both ways. Whatever ends it, on_close comes exactly
 // once for each on_open, last, and tells why.
 #pragma once
@@ -51,7 +52,7 @@ enum class CloseReason : uint8_t {
   kFailed,         // any other error of the socket; see Connection::error()
   kInputLimit,     // the callback left more than input_limit_bytes unconsumed
   kOutputLimit,    // more than output_limit_bytes were queued
-  kLingerTimeout,  // the graceful end made no progress for linger_timeout
+  kLingerTimeout,  // the peer had everything, and did not end within linger_timeout
   kPipeEnded,      // the connection it was piped to ended
   kMemoryBudget,   // the process was above its hard mark (memory_budget.h) and this one asked for more, or held most
   kCallbackThrew,  // an exception left a callback of this connection
@@ -71,7 +72,7 @@ struct ConnectionOptions {
   size_t output_limit_bytes = 64 * 1024 * 1024;
   // A peer whose message never becomes complete is cut off here.
   size_t input_limit_bytes = 16 * 1024 * 1024;
-  // How long a graceful end may go without progress. Long enough for a lost packet's retransmissions.
+  // How long a graceful end waits for the peer's FIN when the peer has acknowledged all that was sent.
   Duration linger_timeout = std::chrono::seconds(5);
   // Nothing arrived, nothing was given to send() and no queued output left for that long: kIdle. 0, the default: never,
   // since only the protocol knows how long a client may be silent.
@@ -83,7 +84,8 @@ struct ConnectionOptions {
   Duration read_window = std::chrono::seconds(10);
   // While output is queued, in each write_window the peer must take min_write_bytes or it is cut off, though its kernel
   // may go on answering: kWriteTooSlow. Watched from the high-water mark on until the queue is empty; with any of the
-  // deadlines above, from the first queued byte. 0: never. The default cuts off who stands still.
+  // deadlines above, from the first queued byte. 0: never. The default cuts off who stands still. In a graceful end it
+  // holds until the peer has acknowledged everything, and is at least 1.
   uint32_t min_write_bytes = 1;
   Duration write_window = std::chrono::seconds(60);
   // peer_address() answers after a reset and in on_close too, for 130 bytes a connection.
@@ -143,6 +145,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   Loop& loop() const;
   bool is_open() const { return life_.state == State::kOpen; }
   size_t queued_bytes() const;
+  // Those, and what the peer has not acknowledged. Costs a system call.
+  uint64_t undelivered_bytes() const;
   uint64_t received_bytes() const { return received_bytes_; }
   // Accepted for sending.
   uint64_t sent_bytes() const { return sent_bytes_; }
@@ -257,6 +261,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void watch_output();
   void watch_until(TimePoint due);
   void begin_write_window();
+  uint64_t least_write_bytes() const;
+  uint64_t owed_bytes() const;
   void check_deadlines();
   bool passed_idle_timeout();
   bool passed_read_window();
@@ -275,6 +281,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void follow_flow();
   bool hears_no_more() const { return peer_ended_ || unheard_; }
   void end_gracefully(CloseReason reason);
+  Duration look_interval() const;
+  void look_later();
   void linger();
   bool end_over_budget();
   size_t memory_bytes() const;

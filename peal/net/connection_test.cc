@@ -184,17 +184,18 @@ TEST_P(ConnectionTest, loop_that_ends_tells_every_connection) {
   EXPECT_THAT(journal.lines(), ElementsAre("open", "open", "close: the loop stopped", "close: the loop stopped"));
 }
 
-TEST_P(ConnectionTest, peer_that_never_reads_is_cut_off_by_the_linger_timeout) {
+TEST_P(ConnectionTest, peer_that_never_reads_is_cut_off_by_the_write_window) {
   auto callbacks = journal.callbacks();
   callbacks.on_open = [](Connection& connection) {
     connection.send(std::string(20'000'000, 'x'));
     connection.close();
   };
-  auto server = serve(std::move(callbacks), {.connection = {.linger_timeout = milliseconds(50)}});
+  auto server = serve(std::move(callbacks),
+                      {.connection = {.linger_timeout = milliseconds(20), .write_window = milliseconds(50)}});
   RawPeer peer = connect_peer(4096);
   ASSERT_TRUE(closed());
   settle();
-  EXPECT_THAT(journal.lines(), ElementsAre("close: the graceful end made no progress"));
+  EXPECT_THAT(journal.lines(), ElementsAre("close: the peer read too slowly"));
 }
 
 TEST_P(ConnectionTest, peer_that_never_closes_is_cut_off_by_the_linger_timeout) {
@@ -204,7 +205,7 @@ TEST_P(ConnectionTest, peer_that_never_closes_is_cut_off_by_the_linger_timeout) 
   RawPeer peer = connect_peer();
   ASSERT_TRUE(closed());
   settle();
-  EXPECT_THAT(journal.lines(), ElementsAre("close: the graceful end made no progress"));
+  EXPECT_THAT(journal.lines(), ElementsAre("close: the peer did not end in time"));
 }
 
 TEST_P(ConnectionTest, peer_that_only_talks_does_not_hold_a_closing_connection) {
@@ -214,7 +215,7 @@ TEST_P(ConnectionTest, peer_that_only_talks_does_not_hold_a_closing_connection) 
   RawPeer peer = connect_peer();
   const std::string chatter(1000, 'x');
   ASSERT_TRUE(wait_until([&] { return peer.try_send(chatter), closes() == 1; }));
-  EXPECT_EQ(journal.lines().back(), "close: the graceful end made no progress");
+  EXPECT_EQ(journal.lines().back(), "close: the peer did not end in time");
 }
 
 TEST_P(ConnectionTest, context_dies_after_on_close) {

@@ -43,9 +43,9 @@ struct NetStats {
 
 // What became of the connections that were open when Server::drain() was called.
 struct DrainReport {
-  uint64_t finished = 0;              // ended by themselves, the graceful end included
-  uint64_t forced = 0;                // cut off: the deadline, or linger_timeout, passed, or the loop ended
-  uint64_t lost_bytes = 0;            // of output, in our queues
+  uint64_t finished = 0;    // ended by themselves, the graceful end included
+  uint64_t forced = 0;      // cut off: by the deadline, linger_timeout, the write window or the end of the loop
+  uint64_t lost_bytes = 0;  // of output, in our queues
   uint64_t lost_in_kernel_bytes = 0;  // sent, and unacknowledged by the peer when it was cut off (SIOCOUTQ)
 };
 

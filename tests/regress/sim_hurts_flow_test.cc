@@ -94,8 +94,8 @@ TEST_F(SimHalfClose, answers_piece_by_piece_under_backpressure) {
   });
 }
 
-constexpr uint64_t kMiB = 1 << 20;
-constexpr size_t kClients = 24;
+constexpr uint64_t kMebibyte = 1 << 20;
+constexpr size_t kSimClients = 24;
 
 class SimMemoryUnderAttack : public test::SimTest {
  protected:
@@ -103,7 +103,7 @@ class SimMemoryUnderAttack : public test::SimTest {
     test::SimTest::SetUp();
     BlockPool::here().trim();
     const uint64_t held = MemoryBudget::held_bytes();
-    marks_ = {.soft_bytes = held + 8 * kMiB, .hard_bytes = held + 16 * kMiB};
+    marks_ = {.soft_bytes = held + 8 * kMebibyte, .hard_bytes = held + 16 * kMebibyte};
     MemoryBudget::set(marks_);
   }
   void TearDown() override {
@@ -159,7 +159,7 @@ class SimMemoryUnderAttack : public test::SimTest {
   };
   struct Attack {
     Attack(test::SimPair& pair, const SocketAddress& target) {
-      for (size_t i = 0; i < kClients; ++i) attackers.emplace_back(pair, target);
+      for (size_t i = 0; i < kSimClients; ++i) attackers.emplace_back(pair, target);
     }
     std::deque<Attacker> attackers;
   };
@@ -183,16 +183,16 @@ TEST_F(SimMemoryUnderAttack, clients_that_do_not_read_are_no_longer_read_from) {
   on_seeds(20, rough(), [&](test::SimPair& pair) {
     Server server(*pair.here,
                   {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }},
-                  {.connection = {.high_water_bytes = 8 * kMiB}});
+                  {.connection = {.high_water_bytes = 8 * kMebibyte}});
     Attack attack(pair, pair.listen(server));
-    EXPECT_LT(most_held(pair, [] { return false; }, seconds(3)), marks_.hard_bytes + 4 * kMiB);
+    EXPECT_LT(most_held(pair, [] { return false; }, seconds(3)), marks_.hard_bytes + 4 * kMebibyte);
     EXPECT_GT(server.stats().memory_pauses, 0u);
     EXPECT_EQ(server.stats().memory_closes, 0u);
     // Those still there read at last: their echo comes, and what was paused goes on.
     for (Attacker& attacker : attack.attackers) attacker.read_on();
     EXPECT_TRUE(pair.run_until([] { return MemoryBudget::below_low(); }, seconds(5)));
     EXPECT_TRUE(pair.run_until([&] { return std::ranges::all_of(attack.attackers, &Attacker::has_all); }, seconds(5)));
-    EXPECT_EQ(server.connections(), kClients);
+    EXPECT_EQ(server.connections(), kSimClients);
   });
 }
 
@@ -209,8 +209,9 @@ TEST_F(SimMemoryUnderAttack, answers_without_end_are_cut_off_at_the_hard_mark) {
                        }},
                   {.connection = {.high_water_bytes = 64 * 1024}});
     const Attack attack(pair, pair.listen(server));
-    EXPECT_LT(
-        most_held(pair, [&] { return server.stats().memory_closes >= 3; }, seconds(60)), marks_.hard_bytes + 4 * kMiB);
+    EXPECT_LT(most_held(
+                  pair, [&] { return server.stats().memory_closes >= 3; }, seconds(60)),
+              marks_.hard_bytes + 4 * kMebibyte);
     EXPECT_GE(server.stats().memory_closes, 3u);
   });
 }
@@ -219,19 +220,19 @@ TEST_F(SimMemoryUnderAttack, messages_that_never_end_are_paused_below_the_input_
   on_seeds(20, rough(), [&](test::SimPair& pair) {
     Server server(*pair.here, {.on_message = [](Connection&, Buffer&) {}});
     const Attack attack(pair, pair.listen(server));
-    EXPECT_LT(most_held(pair, [] { return false; }, seconds(3)), marks_.hard_bytes + 4 * kMiB);
+    EXPECT_LT(most_held(pair, [] { return false; }, seconds(3)), marks_.hard_bytes + 4 * kMebibyte);
     EXPECT_GT(server.stats().memory_pauses, 0u);
   });
 }
 
-constexpr size_t kMessageBytes = 1500;
-constexpr size_t kMessages = 30;
+constexpr size_t kSimMessageBytes = 1500;
+constexpr size_t kSimMessages = 30;
 
 class SimTwoWriters : public test::SimTest {};
 
 Task<> write_many(Stream& stream, char letter) {
-  const std::string message(kMessageBytes, letter);
-  for (size_t i = 0; i < kMessages; ++i) {
+  const std::string message(kSimMessageBytes, letter);
+  for (size_t i = 0; i < kSimMessages; ++i) {
     // Moved and copied in turn: both ways in.
     Buffer moved(message);
     auto written = i % 2 == 0 ? co_await stream.write(std::move(moved)) : co_await stream.write(message);
@@ -260,11 +261,11 @@ TEST_F(SimTwoWriters, writes_of_two_coroutines_never_interleave) {
     ASSERT_TRUE(client.connect(pair.listen(server)));
     EXPECT_TRUE(pair.run_until([&] { return over && server.server().connections() == 0; }));
     // What is cut off is a part of a message too.
-    for (size_t at = 0; at < got.size(); at += kMessageBytes) {
-      const std::string_view message = std::string_view(got).substr(at, kMessageBytes);
+    for (size_t at = 0; at < got.size(); at += kSimMessageBytes) {
+      const std::string_view message = std::string_view(got).substr(at, kSimMessageBytes);
       ASSERT_EQ(message, std::string(message.size(), message.front()));
     }
-    if (got.size() < 2 * kMessages * kMessageBytes) return;
+    if (got.size() < 2 * kSimMessages * kSimMessageBytes) return;
     ++whole;
     EXPECT_EQ(std::ranges::count(got, 'a'), std::ranges::count(got, 'b'));
   });

@@ -9,7 +9,7 @@
 namespace peal {
 namespace {
 
-constexpr std::string_view kPlaces[] = {"open", "message", "writable", "peer end", "drain", "close"};
+constexpr std::string_view kCallbackNames[] = {"open", "message", "writable", "peer end", "drain", "close"};
 
 class SomethingDies : public test::NetTest {
  protected:
@@ -53,7 +53,7 @@ class SomethingDies : public test::NetTest {
 
 TEST_P(SomethingDies, server_in_each_callback) {
   ask([&] { loop().enable_flight_recorder(256); });
-  for (std::string_view where : kPlaces) {
+  for (std::string_view where : kCallbackNames) {
     SCOPED_TRACE(where);
     std::unique_ptr<Server> server;
     std::atomic<bool> dead = false;
@@ -122,7 +122,7 @@ TEST_P(SomethingDies, owner_of_a_handle_and_a_timer_in_each_callback) {
     TimerId timer;
     int ticks = 0;
   };
-  for (std::string_view where : kPlaces) {
+  for (std::string_view where : kCallbackNames) {
     SCOPED_TRACE(where);
     std::atomic<int> alive = 0;
     std::atomic<bool> dead = false;

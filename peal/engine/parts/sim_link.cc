@@ -43,6 +43,11 @@ size_t SimEnd::room() const {
   return outstanding_ < most ? most - outstanding_ : 0;
 }
 
+size_t SimEnd::unacknowledged() const {
+  const size_t taken_in = other().receive_bytes_;
+  return std::max(in_flight_, outstanding_ > taken_in ? outstanding_ - taken_in : 0);
+}
+
 // What vanishes on its way is missed only by whom waits for an acknowledgement.
 void SimEnd::travel(std::move_only_function<void(SimEnd&)> act) {
   SimNetwork& network = link_.network;
@@ -96,10 +101,16 @@ void SimEnd::arrive(const std::string& bytes) {
   other().in_flight_ -= bytes.size();
   if (error_ != 0) return;
   if (closed_) {  // nobody reads it any more: RFC 9293 3.10.7.1
-    return travel([](SimEnd& to) { to.fail(ECONNRESET); });
+    return travel([](SimEnd& to) { to.reset_arrives(); });
   }
   arrived_.append(bytes);
   notify();
+}
+
+// What this end's buffer had no room for never left the other's.
+void SimEnd::reset_arrives() {
+  arrived_.resize(std::min(arrived_.size(), taken_ + receive_bytes_));
+  fail(ECONNRESET);
 }
 
 void SimEnd::consume(size_t bytes) {
@@ -127,7 +138,7 @@ void SimEnd::close(bool reset) {
   if (connected != 0 || error_ != 0) return;
   if (!reset && !unread) return send_fin();
   link_.network.trace("sends reset", id(), 0);
-  travel([](SimEnd& to) { to.fail(ECONNRESET); });
+  travel([](SimEnd& to) { to.reset_arrives(); });
 }
 
 void SimEnd::fail(int error) {

@@ -57,8 +57,8 @@ class SimEnd {
 
   // How many bytes write() takes now.
   size_t room() const;
-  // Written, not yet arrived.
-  size_t in_flight() const { return in_flight_; }
+  // Written, not yet arrived, or waiting here since the other's buffer is full.
+  size_t unacknowledged() const;
   // At most room(); not after a FIN or an error.
   void write(std::string bytes);
   void send_fin();
@@ -77,6 +77,7 @@ class SimEnd {
 
  private:
   void arrive(const std::string& bytes);
+  void reset_arrives();
   void travel(std::move_only_function<void(SimEnd&)> act);
   void await_acknowledgement();
 

@@ -154,7 +154,7 @@ size_t SimEngine::queued_bytes(StreamId id) const {
 
 uint64_t SimEngine::unsent_bytes(StreamId id) const {
   const Stream* stream = streams_.find(id.slot, id.generation);
-  return stream == nullptr ? 0 : stream->end->in_flight();
+  return stream == nullptr ? 0 : stream->end->unacknowledged();
 }
 
 void SimEngine::make_dirty(Stream& stream, uint32_t slot) {

@@ -28,10 +28,10 @@ void WebSocket::watch() {
   const WebSocketOptions& options = core_->options;
   if (!connection_->is_open()) return;
   if (!is_open()) {
-    // The Close frame may still be waiting behind what is queued.
-    if (connection_->queued_bytes() < life_) return watch_end();
+    // A peer that reads slowly has not come to the Close frame yet.
+    if (connection_->undelivered_bytes() < life_) return watch_end();
     if (reason_.empty()) reason_ = "the peer did not answer the close in time";
-    return state_ == State::kDone ? connection_->close() : connection_->abort();
+    return connection_->close();
   }
   const TimePoint now = loop().now();
   if (options.idle_timeout > Duration::zero() && now >= last_message_ + options.idle_timeout) {
@@ -71,7 +71,7 @@ void WebSocket::note_pong() {
 
 // From here on only the end is waited for.
 void WebSocket::watch_end() {
-  life_ = connection_->queued_bytes();
+  life_ = connection_->undelivered_bytes();
   loop().cancel(timer_);
   watch_until(loop().now() + core_->options.close_timeout);
 }

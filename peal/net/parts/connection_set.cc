@@ -171,7 +171,7 @@ void ConnectionSet::note_end(const Connection& connection, CloseHow how) {
 void ConnectionSet::count_end(const Connection& connection) {
   const CloseReason reason = connection.reason_;
   const bool forced = reason == CloseReason::kDrainDeadline || reason == CloseReason::kLingerTimeout ||
-                      reason == CloseReason::kLoopStopped;
+                      reason == CloseReason::kWriteTooSlow || reason == CloseReason::kLoopStopped;
   ++(forced ? stats_.drain_forced : stats_.drained);
   for (Draining& each : drains_) each.drain->ended(forced);
 }

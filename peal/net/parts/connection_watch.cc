@@ -93,18 +93,26 @@ void Connection::watch_input() {
 }
 
 void Connection::watch_output() {
-  const ConnectionOptions& options = set_->options();
-  if (!is_open() || options.min_write_bytes == 0 || tracked().write.runs()) return;
+  const bool lives = is_open() || life_.state == State::kClosing;
+  if (!lives || least_write_bytes() == 0 || tracked().write.runs()) return;
   begin_write_window();
-  watch_until(tracked_->write.since + options.write_window);
+  watch_until(tracked_->write.since + set_->options().write_window);
+}
+
+// A closing connection has no other bound.
+uint64_t Connection::least_write_bytes() const {
+  return std::max<uint64_t>(set_->options().min_write_bytes, life_.state == State::kClosing ? 1 : 0);
+}
+
+// What the peer is to take before its end is waited for; while the connection is open, what is queued.
+uint64_t Connection::owed_bytes() const {
+  return life_.state == State::kClosing ? undelivered_bytes() : queued_bytes();
 }
 
 // Had the queue been empty at any time of the window, at least what was queued at its beginning would have gone.
 void Connection::begin_write_window() {
-  const uint64_t queued = queued_bytes();
-  tracked_->write = {.since = loop().now(),
-                     .bytes = drained_bytes(),
-                     .least = std::min<uint64_t>(set_->options().min_write_bytes, queued)};
+  tracked_->write = {
+      .since = loop().now(), .bytes = drained_bytes(), .least = std::min(least_write_bytes(), owed_bytes())};
   tracked_->write_acknowledged = acknowledged_bytes();
 }
 
@@ -129,18 +137,18 @@ void Connection::check_deadlines() {
   Tracked& own = *tracked_;
   own.timer = {};
   own.due = kNever;
-  if (!is_open()) return;
+  if (!is_open() && life_.state != State::kClosing) return;
   CloseReason reason = CloseReason::kLocal;
-  if (passed_idle_timeout()) reason = CloseReason::kIdle;
-  if (passed_read_window()) reason = CloseReason::kReadTooSlow;
+  if (is_open() && passed_idle_timeout()) reason = CloseReason::kIdle;
+  if (is_open() && passed_read_window()) reason = CloseReason::kReadTooSlow;
   if (passed_write_window()) reason = CloseReason::kWriteTooSlow;
   if (reason != CloseReason::kLocal) {
     record(FlightKind::kDeadline);
     return end(reason, reason == CloseReason::kIdle ? CloseHow::kNormal : CloseHow::kReset);
   }
   const ConnectionOptions& options = set_->options();
-  if (options.idle_timeout > Duration::zero()) watch_until(own.active + options.idle_timeout);
-  if (own.read.runs()) watch_until(own.read.since + options.read_window);
+  if (is_open() && options.idle_timeout > Duration::zero()) watch_until(own.active + options.idle_timeout);
+  if (is_open() && own.read.runs()) watch_until(own.read.since + options.read_window);
   if (own.write.runs()) watch_until(own.write.since + options.write_window);
 }
 
@@ -171,7 +179,7 @@ bool Connection::passed_read_window() {
 bool Connection::passed_write_window() {
   Tracked& own = *tracked_;
   if (!own.write.runs() || loop().now() < own.write.since + set_->options().write_window) return false;
-  if (queued_bytes() == 0) {
+  if (owed_bytes() == 0) {
     own.write.since = kNever;
     return false;
   }

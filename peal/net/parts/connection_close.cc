@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a connection ends: by the peer, here, by an error, and the wait of a graceful end.
+//
+// Nobody tells when the peer has acknowledged something, so a closing connection asks the kernel from time to time. As
+// long as something is owed, the write window judges the peer, as it does while the connection is open; once nothing
+// is, all that is waited for is its FIN, no longer than linger_timeout. It is not reset even then: what the peer's
+// kernel has acknowledged, the peer may not have read.
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/loop/loop.h>
+#include <peal/net/connection.h>
+#include <peal/net/parts/connection_set.h>
+#include <peal/net/parts/joint.h>
+
+namespace peal {
+
+void Connection::on_receive_end(std::error_code error) {
+  if (error) {
+    error_ = static_cast<uint16_t>(error.value());
+    bool reset = error_ == ECONNRESET || error_ == EPIPE;
+    return end(reset ? CloseReason::kReset : CloseReason::kFailed);
+  }
+  peer_ended_ = true;
+  record(FlightKind::kPeerEnded);
+  if (output_failed_) return end(reason_);
+  if (needs(kPiped) && is_open()) {
+    joint().peer_ended(*this);
+    if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
+    return;
+  }
+  if (life_.state == State::kOpen && set_->callbacks().on_peer_end) {
+    if (!set_->call(set_->callbacks().on_peer_end, *this)) end(CloseReason::kCallbackThrew);
+    if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
+    return;
+  }
+  end_gracefully(life_.state == State::kOpen ? CloseReason::kPeerClosed : reason_);
+}
+
+// Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
+void Connection::end_gracefully(CloseReason reason) {
+  if (hears_no_more() && engine_->queued_bytes(stream_) == 0) return end(reason);
+  if (life_.state == State::kClosing) return;
+  life_.state = State::kClosing;
+  reason_ = reason;
+  if (needs(kPiped)) joint().ended(*this, false);
+  if (life_.state != State::kClosing) return;
+  record(FlightKind::kEndedOutput);
+  if (!hears_no_more()) engine_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
+  engine_->report_sent(stream_);
+  follow_flow();
+  look_later();
+}
+
+// How often a closing connection looks whether the peer has everything.
+Duration Connection::look_interval() const {
+  constexpr Duration kLeast = std::chrono::milliseconds(1);
+  return std::max(set_->options().linger_timeout / 4, kLeast);
+}
+
+void Connection::look_later() {
+  loop().cancel(timer_);
+  timer_ = loop().after(look_interval(), [this] {
+    timer_ = {};
+    linger();
+  });
+}
+
+void Connection::linger() {
+  if (owed_bytes() > 0) {
+    watch_output();
+    return look_later();
+  }
+  const Duration looked_for = look_interval();
+  const Duration left = std::max(set_->options().linger_timeout, looked_for) - looked_for;
+  timer_ = loop().after(left, [this] {
+    timer_ = {};
+    end(CloseReason::kLingerTimeout);
+  });
+}
+
+void Connection::close() {
+  ended_here_ = true;
+  if (life_.state == State::kConnecting) return end(CloseReason::kLocal);
+  if (life_.state == State::kOpen) end_gracefully(CloseReason::kLocal);
+}
+
+void Connection::abort() {
+  ended_here_ = true;
+  end(CloseReason::kAborted, CloseHow::kReset);
+}
+
+void Connection::end(CloseReason reason, CloseHow how) {
+  if (life_.state == State::kClosed) return;
+  if (needs(kPiped)) joint().count_spliced();
+  life_.state = State::kClosed;
+  reason_ = reason;
+  record(FlightKind::kClosing, static_cast<uint64_t>(reason));
+  if (needs(kRecorded)) tell_abnormal_end();
+  set_->note_end(*this, how);
+  if (timer_) loop().cancel(std::exchange(timer_, {}));
+  engine_->close(stream_, how);
+  if (needs(kPiped)) joint().ended(*this, how == CloseHow::kReset || error_ != 0);
+}
+
+void Connection::on_send_failed(std::error_code error) {
+  if (life_.state == State::kClosed) return;
+  error_ = static_cast<uint16_t>(error.value());
+  record(FlightKind::kSendFailed, static_cast<uint64_t>(error_));
+  bool reset = error_ == EPIPE || error_ == ECONNRESET;
+  reason_ = reset ? CloseReason::kReset : CloseReason::kFailed;
+  // What the peer sent before it went is still to be read, if anybody reads; the end follows it.
+  if (!reset || hears_no_more() || paused_ || needs(kPiped)) return end(reason_);
+  output_failed_ = true;
+  attend(kAboveHighWater, true);  // so that send() answers false
+  follow_flow();
+}
+
+}  // namespace peal
