@@ -80,6 +80,7 @@ void StreamState::peer_ended() {
 }
 
 void StreamState::writable() {
+  if (!connection->can_send()) return fail_writers(why_of(connection->error()));
   const Ready::Hold hold;
   above = false;
   pump_writers();
@@ -109,11 +110,23 @@ void StreamState::pump_flushers() {
 void StreamState::fail(Why with) {
   if (!over || why == 0) why = with;
   over = true;
-  writable_now = false;
   const Ready::Hold hold;
   if (reader != nullptr) reader->look();
-  while (WriteWait* writer = writers.pop_front()) writer->complete(why);
-  while (FlushWait* flusher = flushers.pop_front()) flusher->complete(why);
+  fail_writers(why);
+}
+
+void StreamState::fail_writers(Why with) {
+  writable_now = false;
+  const Ready::Hold hold;
+  while (WriteWait* writer = writers.pop_front()) writer->complete(with);
+  while (FlushWait* flusher = flushers.pop_front()) flusher->complete(with);
+}
+
+// What a write fails with that cannot even begin; 0: it can.
+Why StreamState::why_no_write() const {
+  if (connection != nullptr && connection->can_send()) return 0;
+  if (why != 0) return why;
+  return connection != nullptr && connection->error() ? why_of(connection->error()) : Why{ECONNABORTED};
 }
 
 void StreamState::gone(CloseReason its_reason, std::error_code error) {
@@ -131,10 +144,8 @@ void WriteWait::cancel(Why why) noexcept {
 
 // What to do after send() has answered false, or was not to be called: whether there is nothing to wait for.
 bool WriteWait::settled() {
-  if (state_.connection == nullptr || !state_.connection->is_open()) {
-    why_ = state_.why != 0 ? state_.why : ECONNABORTED;
-    return true;
-  }
+  why_ = state_.why_no_write();
+  if (why_ != 0) return true;
   flag_ = state_.writable_now ? 1 : 0;
   if (flag_ != 0) state_.above = true;
   state_.writable_now = false;
@@ -142,10 +153,8 @@ bool WriteWait::settled() {
 }
 
 bool FlushWait::await_ready() {
-  if (state_.connection == nullptr || !state_.connection->is_open()) {
-    why_ = state_.why != 0 ? state_.why : ECONNABORTED;
-    return true;
-  }
+  why_ = state_.why_no_write();
+  if (why_ != 0) return true;
   return state_.writers.empty() && state_.connection->queued_bytes() == 0;
 }
 

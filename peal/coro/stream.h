@@ -41,6 +41,7 @@ class StreamState {
   void writable();
   // The connection is no more, or as good as: `why` is what later calls fail with.
   void fail(Why why);
+  Why why_no_write() const;
   void gone(CloseReason reason, std::error_code error);
   // From now on reads may expect more input.
   void want_input();
@@ -66,6 +67,7 @@ class StreamState {
   void received_otherwise(Buffer& more);
   void pump_writers();
   void pump_flushers();
+  void fail_writers(Why with);
 };
 
 // Answers for somebody who reads whatever comes.

@@ -154,7 +154,8 @@ Task<Result<std::string>> HttpExchange::read_all(size_t limit_bytes) {
 }
 
 bool detail::HttpWritable::await_ready() const {
-  return exchange_.session_ == nullptr || !exchange_.session_->above_high_water();
+  const HttpSession* session = exchange_.session_;
+  return session == nullptr || !session->above_high_water() || !session->connection().can_send();
 }
 
 void detail::HttpWritable::enter() {
@@ -165,7 +166,7 @@ void detail::HttpWritable::enter() {
 
 Result<void> detail::HttpWritable::await_resume() const {
   if (why_ != 0) return failed(why_);
-  if (exchange_.session_ == nullptr) return fail(ECONNRESET);
+  if (exchange_.session_ == nullptr || !exchange_.session_->connection().can_send()) return fail(ECONNRESET);
   return {};
 }
 

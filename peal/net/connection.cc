@@ -130,6 +130,7 @@ void Connection::report_drained() {
 
 void Connection::pause() {
   if (paused_ || life_.state != State::kOpen) return;
+  if (output_failed_) return end(reason_);  // nothing would ever tell of its end
   paused_ = true;
   record(FlightKind::kPaused);
   follow_flow();

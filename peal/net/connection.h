@@ -131,7 +131,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void abort();
   // Has on_writable called once more, when the kernel has all that was sent (unless the connection ends first).
   void report_drained();
-  // Stops and resumes receiving; what was left unconsumed is shown again after resume(), from the loop.
+  // Stops and resumes receiving; what was left unconsumed is shown again after resume(), from the loop. Paused after
+  // its output has failed, a connection ends.
   void pause();
   void resume();
   // Until the queue is empty min_write_bytes holds, also below the high-water mark and for files.
@@ -144,6 +145,9 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   ConnectionHandle handle();
   Loop& loop() const;
   bool is_open() const { return life_.state == State::kOpen; }
+  // False from shutdown_send() or close() on, and when sending has failed though what the peer had sent is still read:
+  // then on_writable comes once to whoever waited for it, and the end follows.
+  bool can_send() const { return is_open() && !needs(kSendEnded) && !output_failed_; }
   size_t queued_bytes() const;
   // Those, and what the peer has not acknowledged. Costs a system call.
   uint64_t undelivered_bytes() const;
@@ -327,7 +331,7 @@ struct ConnectionCallbacks {
   std::move_only_function<void(Connection&)> on_open = nullptr;
   // Bytes arrived. Consume what is complete; the rest is kept and shown again with what arrives next.
   std::move_only_function<void(Connection&, Buffer& input)> on_message = nullptr;
-  // Output that had crossed the high-water mark has drained to half of it.
+  // Output that had crossed the high-water mark has drained to half of it, or has failed: can_send() tells.
   std::move_only_function<void(Connection&)> on_writable = nullptr;
   // The peer sent FIN and will send no more. With this set, the connection stays open for sending until close().
   std::move_only_function<void(Connection&)> on_peer_end = nullptr;

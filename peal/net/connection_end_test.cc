@@ -130,14 +130,17 @@ TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown) {
     while (connection.queued_bytes() < 20'000'000) connection.send(std::string(1'000'000, 'x'));
     journal.add("open");
   };
-  callbacks.on_writable = [&](Connection&) { journal.add("writable"); };
+  callbacks.on_writable = [&](Connection& connection) {
+    EXPECT_FALSE(connection.can_send());
+    journal.add("writable");
+  };
   auto server = serve(std::move(callbacks));
   RawPeer peer = connect_peer(16'384);
   ASSERT_TRUE(wait_until([&] { return journal.count("open") == 1; }));
   peer.send("last words");
   peer.reset();
-  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 3; }));
-  EXPECT_THAT(journal.lines(), ElementsAre("open", "message 10", "close: reset by the peer"));
+  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 4; }));
+  EXPECT_THAT(journal.lines(), ElementsAre("open", "writable", "message 10", "close: reset by the peer"));
 }
 
 TEST_P(ConnectionEndTest, output_to_a_peer_that_is_gone_kills_no_process) {

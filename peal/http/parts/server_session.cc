@@ -302,7 +302,7 @@ void HttpSession::send_file(FileRange range) {
 
 void HttpSession::writable() {
   if (takeover_) return takeover_->on_writable(*connection_);
-  above_ = false;
+  above_ = !connection_->can_send();  // then nothing more can be answered, and the end is near
   HttpExchange* exchange = exchange_;
   if (exchange != nullptr && exchange->has_extras_) {
     HttpExtras& extras = *exchange->extras_;

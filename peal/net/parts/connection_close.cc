@@ -103,17 +103,22 @@ void Connection::end(CloseReason reason, CloseHow how) {
   if (needs(kPiped)) joint().ended(*this, how == CloseHow::kReset || error_ != 0);
 }
 
+// What the peer sent before it went is still to be read, if anybody reads; the end follows it. All of that lies in the
+// kernel already, so it is bounded.
 void Connection::on_send_failed(std::error_code error) {
   if (life_.state == State::kClosed) return;
   error_ = static_cast<uint16_t>(error.value());
   record(FlightKind::kSendFailed, static_cast<uint64_t>(error_));
-  bool reset = error_ == EPIPE || error_ == ECONNRESET;
-  reason_ = reset ? CloseReason::kReset : CloseReason::kFailed;
-  // What the peer sent before it went is still to be read, if anybody reads; the end follows it.
-  if (!reset || hears_no_more() || paused_ || needs(kPiped)) return end(reason_);
+  const bool reset = error_ == EPIPE || error_ == ECONNRESET;
+  const CloseReason reason = reset ? CloseReason::kReset : CloseReason::kFailed;
+  const bool reads = is_open() && !hears_no_more() && !paused_ && !needs(kPiped) && !needs(kOverBudget);
+  if (!reset || !reads) return end(reason);
+  reason_ = reason;
   output_failed_ = true;
+  const bool awaited = needs(kAboveHighWater) || drain_wanted_;
   attend(kAboveHighWater, true);  // so that send() answers false
   follow_flow();
+  if (awaited && !set_->call(set_->callbacks().on_writable, *this)) end(CloseReason::kCallbackThrew);
 }
 
 }  // namespace peal

@@ -89,6 +89,10 @@ void MemoryRelief::pause(const std::vector<Holder>& holders) {
   for (const Holder& holder : holders) {
     Connection& connection = *holder.connection;
     if (!connection.is_open() || connection.needs(Connection::kOverBudget)) continue;
+    if (connection.output_failed_) {  // nothing would ever tell of its end
+      connection.end(connection.reason_);
+      continue;
+    }
     connection.attend(Connection::kOverBudget, true);
     ++connection.set_->stats().memory_pauses;
     connection.follow_flow();

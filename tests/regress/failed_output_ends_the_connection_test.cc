@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A reset met in sending leaves a connection open to show what the peer had sent before. Whoever stopped reading for
+// good at that moment, for backpressure, never came to the end: on_writable did not come either and no deadline was
+// left, so connection, coroutine and fd stayed for ever, at the wish of a remote client. Whoever waits to write is told
+// at once, and a connection that is not read any more ends.
+#include <sys/socket.h>
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <peal/coro/co_server.h>
+#include <peal/http/http_server.h>
+#include <tests/support/net_rig.h>
+#include <tests/support/sim_rig.h>
+
+namespace peal {
+namespace {
+
+class FailedOutput : public test::NetTest {
+ protected:
+  // Sends until the server stops reading, and then resets.
+  void flood_and_reset(RawPeer& peer, const std::string& flood, const std::function<bool()>& is_blocked) {
+    ASSERT_TRUE(wait_until([&] {
+      while (peer.try_send(flood) > 0) {
+      }
+      return is_blocked();
+    }));
+    ask([&] { peer.reset(); });
+  }
+  RawPeer peer_of(const SocketAddress& target) {
+    RawPeer peer;
+    const int little = 16'384;
+    EXPECT_EQ(::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
+    peer.connect(target);
+    return peer;
+  }
+};
+
+// What became of the coroutines of a server.
+struct Tasks {
+  std::atomic<int> begun = 0;
+  std::atomic<int> ended = 0;
+  std::error_code error;
+};
+
+Task<> counted_echo(Tasks& tasks, Stream stream) {
+  ++tasks.begun;
+  for (;;) {
+    auto input = co_await stream.read();
+    if (!input || input->empty()) break;
+    if (auto written = co_await stream.write(std::move(*input)); !written) {
+      tasks.error = written.error();
+      break;
+    }
+  }
+  ++tasks.ended;
+}
+
+TEST_P(FailedOutput, ends_an_echo_coroutine) {
+  Tasks tasks;
+  CoServer server(loop(), [&](Stream stream) { return counted_echo(tasks, std::move(stream)); });
+  const SocketAddress target = server.listen("127.0.0.1:0").value();
+  for (int round = 1; round <= 5; ++round) {
+    RawPeer peer = peer_of(target);
+    size_t received = 0;
+    ASSERT_NO_FATAL_FAILURE(flood_and_reset(peer, std::string(100'000, 'x'), [&] {
+      for (const ConnectionsView& view : server.server().views()) {
+        for (const ConnectionFacts& facts : view.list(1)) {
+          const bool stands = facts.queued_bytes > 256 * 1024 && facts.received_bytes == received;
+          received = facts.received_bytes;
+          if (stands) return true;
+        }
+      }
+      return false;
+    }));
+    ASSERT_TRUE(wait_until([&] { return tasks.ended == round && server.server().connections() == 0; })) << round;
+    EXPECT_EQ(tasks.error, std::errc::connection_reset);
+  }
+}
+
+// Every other client asks the next thing already, so that its connection is held.
+TEST_P(FailedOutput, ends_a_handler_that_waits_to_write) {
+  Tasks tasks;
+  Router router;
+  router.get("/", [&](HttpExchange& exchange) -> Task<> {
+    ++tasks.begun;
+    exchange.begin(200, "text/plain");
+    for (;;) {
+      exchange.write(std::string(100'000, 'x'));
+      if (auto writable = co_await exchange.writable(); !writable) {
+        tasks.error = writable.error();
+        break;
+      }
+    }
+    ++tasks.ended;
+  });
+  HttpServer server(loop(), std::move(router));
+  const SocketAddress target = server.listen("127.0.0.1:0").value();
+  const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+  for (int round = 1; round <= 5; ++round) {
+    RawPeer peer = peer_of(target);
+    peer.send(round % 2 == 0 ? request : request + request);
+    uint64_t sent = 0;
+    ASSERT_NO_FATAL_FAILURE(flood_and_reset(peer, "", [&] {
+      const uint64_t before = std::exchange(sent, loop().engine().stats().sent_bytes);
+      return tasks.begun == round && sent == before && sent > 0;
+    }));
+    ASSERT_TRUE(wait_until([&] { return tasks.ended == round && server.connections() == 0; })) << round;
+    EXPECT_EQ(tasks.error, round % 2 == 0 ? std::errc::connection_reset : std::errc::operation_canceled);
+  }
+}
+
+TEST_P(FailedOutput, is_told_to_who_waits_and_ends_who_pauses_then) {
+  test::Journal journal;
+  bool pauses = false;
+  ConnectionCallbacks callbacks = journal.callbacks();
+  callbacks.on_open = [&](Connection& connection) {
+    while (connection.send(std::string(1'000'000, 'x')) || connection.queued_bytes() < 20'000'000) {
+    }
+    journal.add("open");
+  };
+  callbacks.on_writable = [&](Connection& connection) {
+    journal.add(connection.can_send() ? "writable" : "failed");
+    EXPECT_FALSE(connection.send("more"));
+    if (pauses) connection.pause();
+  };
+  auto server = serve(std::move(callbacks));
+  for (const bool now : {false, true}) {
+    ask([&] { pauses = now; });
+    RawPeer peer = connect_peer(16'384);
+    ASSERT_TRUE(wait_until([&] { return journal.count("open") == (now ? 2 : 1); }));
+    peer.send("last words");
+    peer.reset();
+    ASSERT_TRUE(wait_until([&] { return server->connections() == 0; }));
+  }
+  EXPECT_THAT(journal.lines(), testing::ElementsAre("open", "failed", "message 10", "close: reset by the peer",  //
+                                                    "open", "failed", "close: reset by the peer"));
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(FailedOutput);
+
+class SimFailedOutput : public test::SimTest {};
+
+TEST_F(SimFailedOutput, leaves_no_coroutine_behind) {
+  SimOptions options = rough();
+  options.reset = 0.01;
+  on_seeds(300, options, [](test::SimPair& pair) {
+    constexpr int kClients = 5;
+    Tasks tasks;
+    CoServer server(*pair.here, [&](Stream stream) { return counted_echo(tasks, std::move(stream)); });
+    const SocketAddress target = pair.listen(server);
+    int gone = 0;
+    std::deque<Client> clients;
+    for (int i = 0; i < kClients; ++i) {
+      clients.emplace_back(*pair.there,
+                           ConnectionCallbacks{.on_open =
+                                                   [](Connection& connection) {
+                                                     connection.pause();
+                                                     connection.send(std::string(1'000'000, 'x'));
+                                                     connection.loop().after(
+                                                         std::chrono::seconds(5),
+                                                         [handle = connection.handle()] { handle.abort(); });
+                                                   },
+                                               .on_close = [&](Connection&, CloseReason) { ++gone; }});
+      ASSERT_TRUE(clients.back().connect(target));
+    }
+    ASSERT_TRUE(pair.run_until([&] { return gone == kClients && server.server().connections() == 0; }));
+    EXPECT_EQ(tasks.begun, tasks.ended);
+  });
+}
+
+}  // namespace
+}  // namespace peal
