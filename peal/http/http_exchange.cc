@@ -370,8 +370,8 @@ void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<HttpTakeov
   finish();
 }
 
-void HttpExchangeHandle::run(HttpCallback task) const {
-  connection_.run([serial = serial_, task = std::move(task)](Connection& connection) mutable {
+bool HttpExchangeHandle::run(HttpCallback task) const {
+  return connection_.run_or_end([serial = serial_, task = std::move(task)](Connection& connection) mutable {
     HttpSession& session = connection.context<HttpSession>();
     HttpExchange* exchange = session.exchange();
     if (exchange == nullptr || exchange->serial_ != serial || exchange->complete()) return;
@@ -380,8 +380,8 @@ void HttpExchangeHandle::run(HttpCallback task) const {
   });
 }
 
-void HttpExchangeHandle::respond(int status, std::string content_type, std::string body) const {
-  run([status, type = std::move(content_type), text = std::move(body)](HttpExchange& exchange) {
+bool HttpExchangeHandle::respond(int status, std::string content_type, std::string body) const {
+  return run([status, type = std::move(content_type), text = std::move(body)](HttpExchange& exchange) {
     if (!exchange.begun()) exchange.respond(status, type, text);
   });
 }

@@ -290,9 +290,9 @@ class HttpExchangeHandle {
  public:
   HttpExchangeHandle() = default;
   // Calls `task` with the exchange on its loop, if it is still there then and its answer not complete. Exceptions are
-  // a handler's.
-  void run(HttpCallback task) const;
-  void respond(int status, std::string content_type, std::string body) const;
+  // a handler's. Taken or not as a send of ConnectionHandle: refused, the connection ends, for its client would wait.
+  bool run(HttpCallback task) const;
+  bool respond(int status, std::string content_type, std::string body) const;
 
  private:
   friend class HttpExchange;

@@ -247,20 +247,22 @@ void WebSocket::resume() {
 
 WebSocketHandle WebSocket::handle() { return {connection_->handle(), this}; }
 
-void WebSocketHandle::run(std::move_only_function<void(WebSocket&)> task) const {
-  connection_.run([socket = socket_, task = std::move(task)](Connection&) mutable { task(*socket); });
+bool WebSocketHandle::run(std::move_only_function<void(WebSocket&)> task) const {
+  return connection_.run([socket = socket_, task = std::move(task)](Connection&) mutable { task(*socket); });
 }
 
-void WebSocketHandle::send(WebSocketKind kind, std::string message) const {
-  connection_.run([socket = socket_, kind, message = std::move(message)](Connection&) { socket->send(kind, message); });
+bool WebSocketHandle::send(WebSocketKind kind, std::string message) const {
+  return connection_.run_or_end(
+      [socket = socket_, kind, message = std::move(message)](Connection&) { socket->send(kind, message); });
 }
 
-void WebSocketHandle::send(const WebSocketBroadcast& message) const {
-  connection_.run([socket = socket_, message](Connection&) { socket->send(message); });
+bool WebSocketHandle::send(const WebSocketBroadcast& message) const {
+  return connection_.run_or_end([socket = socket_, message](Connection&) { socket->send(message); });
 }
 
-void WebSocketHandle::close(uint16_t code, std::string reason) const {
-  connection_.run([socket = socket_, code, reason = std::move(reason)](Connection&) { socket->close(code, reason); });
+bool WebSocketHandle::close(uint16_t code, std::string reason) const {
+  return connection_.run_or_end(
+      [socket = socket_, code, reason = std::move(reason)](Connection&) { socket->close(code, reason); });
 }
 
 }  // namespace peal

@@ -211,20 +211,21 @@ class WebSocketHandle {
   explicit operator bool() const { return static_cast<bool>(connection_); }
   bool operator==(const WebSocketHandle&) const = default;
 
-  // As ConnectionHandle's: at once on the socket's loop, from elsewhere in the order of the calls of one thread.
-  void send_text(std::string message) const { send(WebSocketKind::kText, std::move(message)); }
-  void send_binary(std::string message) const { send(WebSocketKind::kBinary, std::move(message)); }
-  void send(const WebSocketBroadcast& message) const;
-  void close(uint16_t code = WebSocketCode::kNormal, std::string reason = {}) const;
-  void abort() const { connection_.abort(); }
+  // As ConnectionHandle's: at once on the socket's loop, from elsewhere in the order of the calls of one thread; true
+  // when taken. A message or a close that the loop refuses ends the connection.
+  bool send_text(std::string message) const { return send(WebSocketKind::kText, std::move(message)); }
+  bool send_binary(std::string message) const { return send(WebSocketKind::kBinary, std::move(message)); }
+  bool send(const WebSocketBroadcast& message) const;
+  bool close(uint16_t code = WebSocketCode::kNormal, std::string reason = {}) const;
+  bool abort() const { return connection_.abort(); }
   // Calls `task` with the socket on its loop, if its connection is still open then.
-  void run(std::move_only_function<void(WebSocket&)> task) const;
+  bool run(std::move_only_function<void(WebSocket&)> task) const;
 
  private:
   friend class WebSocket;
   WebSocketHandle(ConnectionHandle connection, WebSocket* socket)
       : connection_(std::move(connection)), socket_(socket) {}
-  void send(WebSocketKind kind, std::string message) const;
+  bool send(WebSocketKind kind, std::string message) const;
 
   ConnectionHandle connection_;
   WebSocket* socket_ = nullptr;  // there as long as the connection

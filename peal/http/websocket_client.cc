@@ -203,8 +203,11 @@ Result<void> WebSocketClient::connect(std::string_view url) {
 void WebSocketClient::stop() {
   mailbox_->insist([state = state_] {
     state->stopped = true;
-    if (state->current) return state->current.close();
-    state->with_client([](Client& client) { client.stop(); });
+    if (state->current) {
+      state->current.close();
+    } else {
+      state->with_client([](Client& client) { client.stop(); });
+    }
   });
 }
 

@@ -29,6 +29,7 @@ std::string_view to_string(CloseReason reason) {
     case CloseReason::kWriteTooSlow: return "the peer read too slowly";
     case CloseReason::kEvicted: return "idle when the server was full";
     case CloseReason::kDrainDeadline: return "not done when the drain was to be";
+    case CloseReason::kSendRefused: return "its loop refused what was sent from another thread";
   }
   return "unknown";
 }
@@ -276,40 +277,5 @@ void Connection::on_closed() {
 }
 
 void Connection::on_detached(LooseStream) { PEAL_ASSERT(false, "connection {} was never detached", slot); }
-
-// On the loop the call acts at once; from elsewhere it travels there with what it carries.
-template <class Act>
-void ConnectionHandle::act(Act&& action) const {
-  if (set_ == nullptr) return;
-  if (set_->mailbox().here() != nullptr) {
-    if (Connection* connection = set_->find(slot_, generation_)) action(*connection);
-    return;
-  }
-  bool posted = set_->mailbox().post(
-      [set = set_, slot = slot_, generation = generation_, action = std::forward<Act>(action)]() mutable {
-        if (Connection* connection = set->find(slot, generation)) action(*connection);
-      });
-  if (!posted) set_->count_lost();
-}
-
-void ConnectionHandle::send(std::string_view bytes) const { send(Buffer(bytes)); }
-void ConnectionHandle::send(Buffer&& bytes) const {
-  act([bytes = std::move(bytes)](Connection& connection) mutable { connection.send(std::move(bytes)); });
-}
-void ConnectionHandle::send(const SharedBytes& bytes) const {
-  act([bytes](Connection& connection) { connection.send(bytes); });
-}
-void ConnectionHandle::send_file(const FileRange& range) const {
-  act([range](Connection& connection) { connection.send_file(range); });
-}
-void ConnectionHandle::close() const {
-  act([](Connection& connection) { connection.close(); });
-}
-void ConnectionHandle::abort() const {
-  act([](Connection& connection) { connection.abort(); });
-}
-void ConnectionHandle::run(std::move_only_function<void(Connection&)> task) const {
-  act([set = set_.get(), task = std::move(task)](Connection& connection) mutable { set->run(task, connection); });
-}
 
 }  // namespace peal

@@ -41,6 +41,7 @@ class ConnectionSet;
 class Joint;
 class MemoryRelief;
 class Seats;
+enum class Demand : uint8_t;
 struct Tracked;
 }  // namespace detail
 
@@ -62,6 +63,7 @@ enum class CloseReason : uint8_t {
   kWriteTooSlow,   // write_window
   kEvicted,        // the server was full, and this one idle for longest
   kDrainDeadline,  // Server::drain ran out of time
+  kSendRefused,    // what was sent from another thread found the loop's mailbox full (LoopOptions::post_limit)
 };
 std::string_view to_string(CloseReason reason);
 
@@ -342,29 +344,43 @@ struct ConnectionCallbacks {
 };
 
 // Small, copyable, comparable; any thread, at any time, however late.
+//
+// On the connection's loop a call acts at once; from elsewhere it travels there, in the order of the calls of one
+// thread. The answer is whether it was taken: false when the connection is known to be gone, its loop has ended or
+// refuses (LoopOptions::post_limit). A call that was taken may still come too late and do nothing. What a peer reads
+// never lacks a middle: a send that the loop refuses ends the connection, by RST and with kSendRefused, before anything
+// sent later. A thread that sends much at its own speed does it by a BoundedSender.
 class ConnectionHandle {
  public:
   ConnectionHandle() = default;
   explicit operator bool() const { return set_ != nullptr; }
   bool operator==(const ConnectionHandle&) const = default;
 
-  // On the connection's loop these act at once; from elsewhere they travel there, in the order of the calls of one
-  // thread. A refused post (LoopOptions::post_limit, or the loop has ended) is counted as lost.
-  void send(std::string_view bytes) const;
-  void send(Buffer&& bytes) const;
-  void send(const SharedBytes& bytes) const;
-  void send_file(const FileRange& range) const;
-  void close() const;
-  void abort() const;
+  bool send(std::string_view bytes) const;
+  bool send(Buffer&& bytes) const;
+  bool send(const SharedBytes& bytes) const;
+  bool send_file(const FileRange& range) const;
+  // Taken, whatever waits there already, unless the connection or its loop is gone.
+  bool close() const;
+  bool abort() const;
   // Calls `task` with the connection on its loop, if it is still open then.
-  void run(std::move_only_function<void(Connection&)> task) const;
+  bool run(std::move_only_function<void(Connection&)> task) const;
+  // The same for what the peer must not miss: refused, the connection ends as with a send.
+  bool run_or_end(std::move_only_function<void(Connection&)> task) const;
 
  private:
+  friend class BoundedSender;
   friend class Connection;
   ConnectionHandle(std::shared_ptr<detail::ConnectionSet> set, uint32_t slot, uint32_t generation)
       : set_(std::move(set)), slot_(slot), generation_(generation) {}
+  // Whether the calling thread is the connection's.
+  bool is_here() const;
   template <class Act>
-  void act(Act&& action) const;
+  bool act(Act&& action) const;
+  template <class Act>
+  bool act_or_end(Act&& action) const;
+  bool counted(bool taken) const;
+  bool demand(detail::Demand what) const;
 
   std::shared_ptr<detail::ConnectionSet> set_;
   uint32_t slot_ = 0;

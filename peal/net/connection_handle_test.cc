@@ -181,7 +181,7 @@ TEST_P(ConnectionHandleTest, refused_post_is_counted_as_lost) {
     leave.get_future().wait();
   }));
   entered.get_future().wait();
-  for (int i = 0; i < 10; ++i) handle.send("x");
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(handle.run([](Connection& connection) { connection.send("x"); }), i < 4);
   leave.set_value();
   ASSERT_TRUE(test::wait_until(small.loop(), [&] { return peer.pump(), peer.received().size() == 4; }));
   EXPECT_EQ(own.stats().lost_calls, 6u);

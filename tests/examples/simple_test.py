@@ -85,3 +85,12 @@ def test_echo_sends_all_back_before_the_end():
     payload = bytes(range(256)) * 4096
     with Program("all_in_one", "127.0.0.1", "0") as server:
         assert run_tool("nc", "-N", *server.address(), send=payload) == payload
+
+
+def test_primes_come_in_order_and_their_thread_ends_with_the_client():
+    with Program("primes", "127.0.0.1:0") as server:
+        address = server.address()
+        for _ in range(20):  # more than the pool has threads
+            with connect(address) as peer:
+                assert read_exactly(peer, 20).split(b"\n")[:8] == [b"2", b"3", b"5", b"7", b"11", b"13", b"17", b"19"]
+        assert server.end()[0] == 0

@@ -157,9 +157,10 @@ inline ConnectionCallbacks relay(Workload& workload, const SocketAddress& target
     ConnectionCallbacks onward;
     onward.on_open = [back, pipes = workload.pipes](Connection& far) {
       if (pipes) {
-        return back.run([&far](Connection& its_near) {
+        back.run([&far](Connection& its_near) {
           if (!pipe(its_near, far)) far.close();
         });
+        return;
       }
       back.run([handle = far.handle()](Connection& its_near) {
         auto& its_life = its_near.context<Life>();

@@ -194,6 +194,36 @@ NetStats ConnectionSet::stats_now() const {
   return stats;
 }
 
+// Insisted on each by itself, so that it comes after what its thread has posted before and ahead of what it posts next.
+bool ConnectionSet::demand(uint32_t slot, uint32_t generation, Demand demand) {
+  {
+    const std::lock_guard lock(demands_mutex_);
+    auto [at, is_first] = demands_.try_emplace({slot, generation}, demand);
+    if (!is_first && at->second >= demand) return true;
+    at->second = demand;
+  }
+  const bool taken =
+      mailbox_->insist([keep = shared_from_this(), slot, generation, demand] { keep->meet(slot, generation, demand); });
+  if (taken) return true;
+  const std::lock_guard lock(demands_mutex_);
+  demands_.clear();
+  return false;
+}
+
+void ConnectionSet::meet(uint32_t slot, uint32_t generation, Demand demand) {
+  {
+    const std::lock_guard lock(demands_mutex_);
+    demands_.erase({slot, generation});
+  }
+  Connection* connection = find(slot, generation);
+  if (connection == nullptr) return;
+  switch (demand) {
+    case Demand::kClose: return connection->close();
+    case Demand::kAbort: return connection->abort();
+    case Demand::kBreak: return connection->end(CloseReason::kSendRefused, CloseHow::kReset);
+  }
+}
+
 bool ConnectionSet::note_exception() {
   ++stats_.exceptions;
   try {

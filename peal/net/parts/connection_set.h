@@ -6,7 +6,9 @@
 #include <atomic>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,9 @@
 #include <peal/net/parts/drain.h>
 
 namespace peal::detail {
+
+// What becomes of a connection though its loop's mailbox is full; each includes those before it.
+enum class Demand : uint8_t { kClose, kAbort, kBreak };
 
 class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
  public:
@@ -70,6 +75,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // Connections here or on their way here; any thread.
   std::atomic<size_t>& load() { return load_; }
   NetStats& stats() { return stats_; }
+  // Any thread. False: the loop has ended, and the connection with it. At most one task a kind waits for a connection.
+  bool demand(uint32_t slot, uint32_t generation, Demand demand);
   void count_lost() { lost_.fetch_add(1, std::memory_order_relaxed); }
   NetStats stats_now() const;
 
@@ -98,6 +105,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   Connection& make();
   void count_end(const Connection& connection);
   void open_successor(const Seat& seat);
+  void meet(uint32_t slot, uint32_t generation, Demand demand);
   void force();
   void finish_drains();
   void tell_owner(const ConnectionHandle& which, bool was_open, bool wanted_here, std::error_code error);
@@ -110,6 +118,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   std::shared_ptr<ConnectionSet> self_;  // set while a connection lives
   std::atomic<size_t> load_ = 0;
   std::atomic<uint64_t> lost_ = 0;
+  std::mutex demands_mutex_;
+  std::map<std::pair<uint32_t, uint32_t>, Demand> demands_;  // by slot and generation; guarded by the mutex
   NetStats stats_;
   struct Draining {
     std::shared_ptr<Drain> drain;

@@ -206,7 +206,8 @@ void Connection::tell_abnormal_end() {
     case CloseReason::kMemoryBudget:
     case CloseReason::kCallbackThrew:
     case CloseReason::kReadTooSlow:
-    case CloseReason::kWriteTooSlow: break;
+    case CloseReason::kWriteTooSlow:
+    case CloseReason::kSendRefused: break;
     default: return;
   }
   std::optional<uint64_t> suppressed = set_->dump_limiter().admit(loop().now());

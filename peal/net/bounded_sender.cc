@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/bounded_sender.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <peal/base/assert.h>
+#include <peal/net/parts/connection_set.h>
+
+namespace peal {
+
+// Who sends draws on it; whoever lets go of the bytes, on whatever thread and for whatever reason, pays back.
+class BoundedSender::Account : public std::enable_shared_from_this<Account> {
+ public:
+  explicit Account(size_t most_bytes) : most_bytes_(most_bytes) {}
+
+  enum class Taken : uint8_t {
+    kNot,       // no room, or ended
+    kToLeave,   // somebody has them leave
+    kMustLeave  // the caller has: nobody else does
+  };
+  Taken put(std::string_view bytes, bool waits) {
+    std::unique_lock lock(mutex_);
+    auto ready = [&] {
+      return ended_ || drawn_ == 0 || (bytes.size() <= most_bytes_ && drawn_ <= most_bytes_ - bytes.size());
+    };
+    if (waits) changed_.wait(lock, ready);
+    if (ended_ || !ready()) return Taken::kNot;
+    drawn_ += bytes.size();
+    const auto raw = std::as_bytes(std::span(bytes));
+    waiting_.insert(waiting_.end(), raw.begin(), raw.end());
+    return std::exchange(leaving_, true) ? Taken::kToLeave : Taken::kMustLeave;
+  }
+  // On the connection's loop.
+  void leave(Connection* connection) {
+    if (connection == nullptr || !connection->can_send()) return end();
+    connection->send(take());
+  }
+  void end() {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+  bool ended() const {
+    const std::lock_guard lock(mutex_);
+    return ended_;
+  }
+  size_t drawn() const {
+    const std::lock_guard lock(mutex_);
+    return drawn_;
+  }
+
+ private:
+  SharedBytes take() {
+    const std::lock_guard lock(mutex_);
+    leaving_ = false;
+    return {new std::vector<std::byte>(std::exchange(waiting_, {})),
+            [account = shared_from_this()](const std::vector<std::byte>* sent) {
+              account->pay_back(sent->size());
+              delete sent;
+            }};
+  }
+  void pay_back(size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    drawn_ -= bytes;
+    changed_.notify_all();
+  }
+
+  const size_t most_bytes_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::byte> waiting_;  // guarded by the mutex, as are:
+  size_t drawn_ = 0;
+  bool leaving_ = false;  // a task that takes what waits is on its way
+  bool ended_ = false;
+};
+
+BoundedSender::BoundedSender(ConnectionHandle connection, size_t most_bytes)
+    : connection_(std::move(connection)), account_(std::make_shared<Account>(most_bytes)) {
+  PEAL_ASSERT(most_bytes > 0, "a sender that has {} bytes on their way", most_bytes);
+  if (!connection_) account_->end();
+}
+BoundedSender::BoundedSender(BoundedSender&&) noexcept = default;
+BoundedSender& BoundedSender::operator=(BoundedSender&&) noexcept = default;
+BoundedSender::~BoundedSender() = default;
+
+bool BoundedSender::send(std::string_view bytes) {
+  PEAL_ASSERT(!connection_.is_here(), "a loop waits for itself to send {} bytes", bytes.size());
+  return put(bytes, true);
+}
+bool BoundedSender::try_send(std::string_view bytes) { return put(bytes, false); }
+
+// One task at most is on its way, so it may insist.
+bool BoundedSender::put(std::string_view bytes, bool waits) {
+  if (bytes.empty()) return !ended();
+  const Account::Taken taken = account_->put(bytes, waits);
+  if (taken != Account::Taken::kMustLeave) return taken == Account::Taken::kToLeave;
+  const std::shared_ptr<detail::ConnectionSet>& set = connection_.set_;
+  const bool leaves = set->mailbox().insist([set, slot = connection_.slot_, generation = connection_.generation_,
+                                             account = account_] { account->leave(set->find(slot, generation)); });
+  if (!leaves) account_->end();
+  return leaves;
+}
+
+bool BoundedSender::ended() const { return account_->ended(); }
+size_t BoundedSender::bytes_on_their_way() const { return account_->drawn(); }
+
+}  // namespace peal

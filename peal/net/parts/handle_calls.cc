@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/connection.h>
+#include <peal/net/parts/connection_set.h>
+
+namespace peal {
+
+using detail::Demand;
+
+// On the loop the call acts at once; from elsewhere it travels there with what it carries.
+template <class Act>
+bool ConnectionHandle::act(Act&& action) const {
+  if (set_ == nullptr) return false;
+  if (is_here()) {
+    Connection* connection = set_->find(slot_, generation_);
+    if (connection != nullptr) action(*connection);
+    return connection != nullptr;
+  }
+  return set_->mailbox().post(
+      [set = set_, slot = slot_, generation = generation_, action = std::forward<Act>(action)]() mutable {
+        if (Connection* connection = set->find(slot, generation)) action(*connection);
+      });
+}
+
+template <class Act>
+bool ConnectionHandle::act_or_end(Act&& action) const {
+  if (counted(act(std::forward<Act>(action)))) return true;
+  demand(Demand::kBreak);
+  return false;
+}
+
+// On the loop what was not taken came late, and is counted as that.
+bool ConnectionHandle::counted(bool taken) const {
+  if (!taken && set_ != nullptr && !is_here()) set_->count_lost();
+  return taken;
+}
+
+bool ConnectionHandle::demand(Demand what) const {
+  return set_ != nullptr && !is_here() && set_->demand(slot_, generation_, what);
+}
+
+bool ConnectionHandle::is_here() const { return set_ != nullptr && set_->mailbox().here() != nullptr; }
+
+bool ConnectionHandle::send(std::string_view bytes) const { return send(Buffer(bytes)); }
+bool ConnectionHandle::send(Buffer&& bytes) const {
+  return act_or_end([bytes = std::move(bytes)](Connection& connection) mutable { connection.send(std::move(bytes)); });
+}
+bool ConnectionHandle::send(const SharedBytes& bytes) const {
+  return act_or_end([bytes](Connection& connection) { connection.send(bytes); });
+}
+bool ConnectionHandle::send_file(const FileRange& range) const {
+  return act_or_end([range](Connection& connection) { connection.send_file(range); });
+}
+bool ConnectionHandle::close() const {
+  return counted(act([](Connection& connection) { connection.close(); }) || demand(Demand::kClose));
+}
+bool ConnectionHandle::abort() const {
+  return counted(act([](Connection& connection) { connection.abort(); }) || demand(Demand::kAbort));
+}
+bool ConnectionHandle::run(std::move_only_function<void(Connection&)> task) const {
+  return counted(
+      act([set = set_.get(), task = std::move(task)](Connection& connection) mutable { set->run(task, connection); }));
+}
+bool ConnectionHandle::run_or_end(std::move_only_function<void(Connection&)> task) const {
+  return act_or_end(
+      [set = set_.get(), task = std::move(task)](Connection& connection) mutable { set->run(task, connection); });
+}
+
+}  // namespace peal

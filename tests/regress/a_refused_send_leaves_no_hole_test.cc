@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A send through a handle from another thread that found the loop's mailbox full was dropped, and later ones went out:
+// the peer read "2000 after 999" on a living connection. A close or an abort vanished the same way, and so did
+// WebSocket messages and HTTP answers. A stream may end; it never lacks a middle, and an end that is asked for comes.
+// A thread that sends faster than the peer reads is slowed down by a BoundedSender.
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <peal/http/http_server.h>
+#include <peal/http/websocket_endpoint.h>
+#include <peal/net/bounded_sender.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+// While it lives the loop stands still, and its mailbox can be filled.
+class Standstill {
+ public:
+  explicit Standstill(Loop& loop) {
+    std::promise<void> entered;
+    std::future<void> is_entered = entered.get_future();
+    EXPECT_TRUE(loop.post([entered = std::move(entered), left = leave_.get_future()]() mutable {
+      entered.set_value();
+      left.wait();
+    }));
+    is_entered.wait();
+  }
+  ~Standstill() { leave_.set_value(); }
+  Standstill(const Standstill&) = delete;
+  Standstill& operator=(const Standstill&) = delete;
+
+ private:
+  std::promise<void> leave_;
+};
+
+void fill_mailbox(Loop& loop) {
+  while (loop.post([] {})) {
+  }
+}
+
+// A loop whose mailbox is soon full.
+class RefusedSend : public test::NetTest {
+ protected:
+  RefusedSend() : small_({.engine = std::string(GetParam()), .post_limit = 50}) {
+    test::ask(small_.loop(), [] {});
+  }
+  Loop& small() { return small_.loop(); }
+  // Until the connection ends.
+  static void read_all(RawPeer& peer) {
+    while (peer.pump()) std::this_thread::yield();
+  }
+
+ private:
+  test::LoopThread small_;
+};
+
+// How many lines of 0, 1, 2, ... there are; nothing when one is missing. The last may be cut short.
+std::optional<size_t> count_lines(std::string_view text) {
+  size_t count = 0;
+  for (size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    size_t number = 0;
+    std::from_chars(text.data(), text.data() + end, number);
+    if (number != count) return std::nullopt;
+    ++count;
+    text.remove_prefix(end + 1);
+  }
+  return count;
+}
+
+// What a server's only connection was opened and ended as.
+struct OneConnection {
+  std::promise<ConnectionHandle> opened;
+  std::promise<CloseReason> ended;
+
+  ConnectionCallbacks callbacks() {
+    return {.on_open = [this](Connection& connection) { opened.set_value(connection.handle()); },
+            .on_close = [this](Connection&, CloseReason reason) { ended.set_value(reason); }};
+  }
+};
+
+// The loop works on while a thread sends as fast as it can: only some are refused.
+TEST_P(RefusedSend, ends_the_connection) {
+  OneConnection one;
+  Server server(small(), one.callbacks());
+  RawPeer peer;
+  peer.connect(server.listen("127.0.0.1:0").value());
+  const ConnectionHandle handle = one.opened.get_future().get();
+  size_t refused = 0;
+  for (size_t number = 0; refused < 1000; ++number) refused += handle.send(fmt::format("{}\n", number)) ? 0 : 1;
+  read_all(peer);
+  EXPECT_EQ(one.ended.get_future().get(), CloseReason::kSendRefused);
+  EXPECT_EQ(peer.error(), ECONNRESET);
+  EXPECT_TRUE(count_lines(peer.received())) << peer.received();
+  EXPECT_EQ(server.stats().lost_calls, refused);
+}
+
+TEST_P(RefusedSend, is_none_of_close_and_abort) {
+  for (const bool closes : {true, false}) {
+    OneConnection one;
+    Server server(small(), one.callbacks());
+    RawPeer peer;
+    peer.connect(server.listen("127.0.0.1:0").value());
+    const ConnectionHandle handle = one.opened.get_future().get();
+    {
+      const Standstill standstill(small());
+      EXPECT_TRUE(handle.send("before"));
+      fill_mailbox(small());
+      for (int i = 0; i < 10; ++i) EXPECT_TRUE(closes ? handle.close() : handle.abort());
+    }
+    read_all(peer);
+    EXPECT_EQ(peer.error(), closes ? 0 : ECONNRESET);
+    EXPECT_EQ(peer.received(), closes ? "before" : peer.received());
+    peer.close();
+    EXPECT_EQ(one.ended.get_future().get(), closes ? CloseReason::kLocal : CloseReason::kAborted);
+  }
+}
+
+TEST_P(RefusedSend, of_a_websocket_ends_it) {
+  std::promise<WebSocketHandle> opened;
+  std::promise<std::string> ended;
+  WebSocketCallbacks callbacks;
+  callbacks.on_open = [&](WebSocket& socket) { opened.set_value(socket.handle()); };
+  callbacks.on_close = [&](WebSocket&, uint16_t, std::string_view reason) { ended.set_value(std::string(reason)); };
+  Router router;
+  router.get("/", WebSocketEndpoint(std::move(callbacks)));
+  HttpServer server(small(), std::move(router));
+  RawPeer peer;
+  peer.connect(server.listen("127.0.0.1:0").value());
+  peer.send(
+      "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
+  const WebSocketHandle handle = opened.get_future().get();
+  {
+    const Standstill standstill(small());
+    fill_mailbox(small());
+    EXPECT_FALSE(handle.send_text("lost"));
+  }
+  handle.send_text("after");
+  read_all(peer);
+  EXPECT_EQ(ended.get_future().get(), to_string(CloseReason::kSendRefused));
+  EXPECT_EQ(peer.received().find("after"), std::string::npos);
+}
+
+TEST_P(RefusedSend, of_an_answer_lets_no_client_wait) {
+  std::promise<HttpExchangeHandle> asked;
+  Router router;
+  router.get("/", [&](HttpExchange& exchange) { asked.set_value(exchange.handle()); });
+  HttpServer server(small(), std::move(router));
+  RawPeer peer;
+  peer.connect(server.listen("127.0.0.1:0").value());
+  peer.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  const HttpExchangeHandle handle = asked.get_future().get();
+  {
+    const Standstill standstill(small());
+    fill_mailbox(small());
+    EXPECT_FALSE(handle.respond(200, "text/plain", "lost"));
+  }
+  read_all(peer);
+  EXPECT_EQ(peer.error(), ECONNRESET);
+  EXPECT_EQ(peer.received(), "");
+}
+
+TEST_P(RefusedSend, does_not_meet_a_bounded_sender) {
+  constexpr size_t kMost = 100'000;
+  OneConnection one;
+  Server server(small(), one.callbacks());
+  RawPeer peer;
+  peer.connect(server.listen("127.0.0.1:0").value());
+  std::atomic<size_t> most_seen = 0;
+  std::jthread worker([&, sender = BoundedSender(one.opened.get_future().get(), kMost)]() mutable {
+    for (size_t number = 0; sender.send(fmt::format("{}\n", number)); ++number) {
+      most_seen = std::max(most_seen.load(), sender.bytes_on_their_way());
+    }
+    EXPECT_TRUE(sender.ended());
+    EXPECT_FALSE(sender.try_send("more"));
+  });
+  while (peer.received().size() < 3'000'000) ASSERT_TRUE(peer.pump());
+  EXPECT_TRUE(count_lines(peer.received()));
+  // It fills up for who does not read, waits, and hears of the end.
+  ASSERT_TRUE(wait_until([&] { return most_seen > kMost / 2; }));
+  peer.reset();
+  worker.join();
+  EXPECT_EQ(one.ended.get_future().get(), CloseReason::kReset);
+  EXPECT_LE(most_seen, kMost);
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(RefusedSend);
+
+}  // namespace
+}  // namespace peal
