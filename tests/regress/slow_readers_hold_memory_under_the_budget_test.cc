@@ -12,8 +12,8 @@
 namespace peal {
 namespace {
 
-constexpr uint64_t kMiB = 1 << 20;
-constexpr size_t kClients = 24;
+constexpr uint64_t kReadersMiB = 1 << 20;
+constexpr size_t kSlowReaders = 24;
 
 class MemoryUnderAttack : public test::NetTest {
  protected:
@@ -22,7 +22,7 @@ class MemoryUnderAttack : public test::NetTest {
     if (IsSkipped()) return;
     // What the pool keeps warm is there before the attack.
     const uint64_t held = MemoryBudget::held_bytes();
-    marks_ = {.soft_bytes = held + 16 * kMiB, .hard_bytes = held + 40 * kMiB};
+    marks_ = {.soft_bytes = held + 16 * kReadersMiB, .hard_bytes = held + 40 * kReadersMiB};
     MemoryBudget::set(marks_);
   }
   void TearDown() override {
@@ -31,7 +31,7 @@ class MemoryUnderAttack : public test::NetTest {
     test::NetTest::TearDown();
   }
   void attack() {
-    for (size_t i = 0; i < kClients; ++i) peers_.push_back(connect_peer(16 * 1024));
+    for (size_t i = 0; i < kSlowReaders; ++i) peers_.push_back(connect_peer(16 * 1024));
   }
   // Each sends what fits until, for a while, nothing does.
   testing::AssertionResult flood_until(const std::function<bool()>& done) {
@@ -48,12 +48,12 @@ class MemoryUnderAttack : public test::NetTest {
 };
 
 TEST_P(MemoryUnderAttack, clients_that_do_not_read_are_no_longer_read_from) {
-  auto server = serve(test::echoing(), {.connection = {.high_water_bytes = 8 * kMiB}});
+  auto server = serve(test::echoing(), {.connection = {.high_water_bytes = 8 * kReadersMiB}});
   attack();
   ASSERT_TRUE(flood_until([&, turns = 0]() mutable { return ++turns == 400; }));
   const NetStats stats = server->stats();
   EXPECT_GT(stats.memory_pauses, 0u);
-  EXPECT_LT(most_held_, marks_.hard_bytes + 4 * kMiB);
+  EXPECT_LT(most_held_, marks_.hard_bytes + 4 * kReadersMiB);
   // Those still there read at last: their echo comes, and what was paused goes on.
   ASSERT_TRUE(wait_until([&] {
     for (RawPeer& peer : peers_) peer.pump();
@@ -72,13 +72,14 @@ TEST_P(MemoryUnderAttack, answers_without_end_are_cut_off_at_the_hard_mark) {
                            }},
                       {.connection = {.high_water_bytes = 64 * 1024}});
   attack();
-  ASSERT_TRUE(flood_until([&] { return server->connections() <= kClients / 2; }));
-  EXPECT_LT(most_held_, marks_.hard_bytes + 4 * kMiB);
+  ASSERT_TRUE(flood_until([&] { return server->connections() <= kSlowReaders / 2; }));
+  EXPECT_LT(most_held_, marks_.hard_bytes + 4 * kReadersMiB);
 }
 
 TEST_P(MemoryUnderAttack, header_without_end_stays_under_the_input_limit) {
   // The limit of each is to be seen, not the budget: what is kept may pin four times its size.
-  MemoryBudget::set({.soft_bytes = marks_.soft_bytes + 64 * kMiB, .hard_bytes = marks_.hard_bytes + 64 * kMiB});
+  MemoryBudget::set(
+      {.soft_bytes = marks_.soft_bytes + 64 * kReadersMiB, .hard_bytes = marks_.hard_bytes + 64 * kReadersMiB});
   size_t most_input = 0;
   auto server =
       serve({.on_message = [&](Connection&, Buffer& input) { most_input = std::max(most_input, input.size()); }},
@@ -86,7 +87,7 @@ TEST_P(MemoryUnderAttack, header_without_end_stays_under_the_input_limit) {
   attack();
   ASSERT_TRUE(flood_until([&] { return server->connections() == 0; }));
   // The last look is at what was too much, one hand-over of the engine beyond the limit.
-  EXPECT_LE(most_input, 256 * 1024 + 4 * kMiB);
+  EXPECT_LE(most_input, 256 * 1024 + 4 * kReadersMiB);
 }
 
 TEST_P(MemoryUnderAttack, messages_that_never_end_are_paused_below_the_input_limit) {
@@ -94,7 +95,7 @@ TEST_P(MemoryUnderAttack, messages_that_never_end_are_paused_below_the_input_lim
   attack();
   ASSERT_TRUE(flood_until([&, turns = 0]() mutable { return ++turns == 400; }));
   EXPECT_GT(server->stats().memory_pauses, 0u);
-  EXPECT_LT(most_held_, marks_.hard_bytes + 4 * kMiB);
+  EXPECT_LT(most_held_, marks_.hard_bytes + 4 * kReadersMiB);
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(MemoryUnderAttack);

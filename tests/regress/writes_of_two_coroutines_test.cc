@@ -17,14 +17,14 @@
 namespace peal {
 namespace {
 
-constexpr size_t kMessageBytes = 3000;
-constexpr int kMessages = 500;
+constexpr size_t kWriterMessageBytes = 3000;
+constexpr int kWriterMessages = 500;
 
 class TwoWritersTest : public test::NetTest {};
 
-Task<> write_many(Stream& stream, char letter) {
-  const std::string message(kMessageBytes, letter);
-  for (int i = 0; i < kMessages; ++i) {
+Task<> write_as_writer(Stream& stream, char letter) {
+  const std::string message(kWriterMessageBytes, letter);
+  for (int i = 0; i < kWriterMessages; ++i) {
     // Moved and copied in turn: both ways in.
     Buffer moved(message);
     auto written = i % 2 == 0 ? co_await stream.write(std::move(moved)) : co_await stream.write(message);
@@ -37,7 +37,7 @@ TEST_P(TwoWritersTest, writes_of_two_coroutines_never_interleave) {
   options.connection.high_water_bytes = 10'000;  // crossed again and again
   options.listen.socket.send_buffer_bytes = 4096;
   auto serve = [](Stream stream) -> Task<> {
-    co_await when_all(write_many(stream, 'a'), write_many(stream, 'b'));
+    co_await when_all(write_as_writer(stream, 'a'), write_as_writer(stream, 'b'));
     EXPECT_TRUE(co_await stream.flush());
   };
   auto server = std::make_unique<CoServer>(loop(), serve, options);
@@ -47,9 +47,9 @@ TEST_P(TwoWritersTest, writes_of_two_coroutines_never_interleave) {
   peer.connect(*address);
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   const std::string& got = peer.received();
-  ASSERT_EQ(got.size(), 2 * kMessages * kMessageBytes);
-  for (size_t at = 0; at < got.size(); at += kMessageBytes) {
-    ASSERT_EQ(got.substr(at, kMessageBytes), std::string(kMessageBytes, got[at]));
+  ASSERT_EQ(got.size(), 2 * kWriterMessages * kWriterMessageBytes);
+  for (size_t at = 0; at < got.size(); at += kWriterMessageBytes) {
+    ASSERT_EQ(got.substr(at, kWriterMessageBytes), std::string(kWriterMessageBytes, got[at]));
   }
   EXPECT_EQ(std::ranges::count(got, 'a'), std::ranges::count(got, 'b'));
 }
