@@ -346,12 +346,12 @@ TEST_P(HttpServerTest, server_name_is_sent_where_there_is_one_and_lines_of_acces
   std::string lines;
   HttpServerOptions options{.server_name = "peal", .access_log = [&](std::string_view more) { lines += more; }};
   serve(hello(), options);
-  EXPECT_THAT(answer_to("GET /?q=\"x HTTP/1.1\r\nHost: a\r\nUser-Agent: test\r\nConnection: close\r\n\r\n"),
+  EXPECT_THAT(answer_to("GET /?q=x HTTP/1.1\r\nHost: a\r\nUser-Agent: te\"st\r\nConnection: close\r\n\r\n"),
               HasSubstr("\r\nServer: peal\r\n"));
   EXPECT_THAT(answer_to("\x01\r\n\r\n"), StartsWith("HTTP/1.1 400 "));
   end_server();
   EXPECT_THAT(lines, testing::MatchesRegex("127.0.0.1 - - \\[../.../....:..:..:.. .0000\\] "
-                                           "\"GET /.q=.x22x HTTP/1.1\" 200 13 \"-\" \"test\"\n"
+                                           "\"GET /.q=x HTTP/1.1\" 200 13 \"-\" \"te.x22st\"\n"
                                            "127.0.0.1 - - \\[.*\\] \"-\" 400 .* \"-\" \"-\"\n"));
 }
 

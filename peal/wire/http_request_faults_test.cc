@@ -88,6 +88,25 @@ TEST(HttpRequestFaults, request_lines) {
   expect_fault("GET / HTTP/1.1\n" + kHost + "\r\n", "400 a line ends in LF without CR\n");
 }
 
+TEST(HttpRequestFaults, targets_with_what_no_uri_holds) {
+  for (const char byte : "\"<>\\^`{|}"s) {
+    for (const std::string& before : {"/a"s, "/?q="s, "/" + std::string(40, 'x') + "?", "http://h/"s, "http://h?"s}) {
+      expect_fault("GET " + before + byte + "b HTTP/1.1\r\n" + kHost + "\r\n", "400 invalid request target\n");
+    }
+  }
+}
+
+TEST(HttpRequestFaults, methods_without_end) {
+  for (const size_t bytes : {9000U, 40000U}) {  // beyond the limits of what follows it
+    expect_fault(std::string(bytes, 'G'), "501 unknown method\n");
+    expect_fault(std::string(bytes, 'G') + " / HTTP/1.1\r\n" + kHost + "\r\n", "501 unknown method\n");
+  }
+  expect_fault(std::string(33, 'G') + " / HTTP/1.1\r\n", "501 unknown method\n", {.request_line_bytes = 32});
+  expect_fault(std::string(33, 'G') + " / HTTP/1.1\r\n", "414 the request target is beyond the limit\n",
+               {.request_line_bytes = 31});
+  expect_fault(std::string(33, 'G') + " / HTTP/1.1\r\n", "431 headers beyond the limit\n", {.head_bytes = 31});
+}
+
 TEST(HttpRequestFaults, fields) {
   for (const std::string& line :
        {"No colon"s, ": no name"s, "Space : x"s, "Tab\t: x"s, " folded"s, "\tfolded"s, "Na me: x"s, "Bare: a\rb"s,

@@ -48,8 +48,9 @@ inline constexpr std::string_view kLettersAndDigits = "0123456789abcdefghijklmno
 inline constexpr ByteClass kTokenBytes = ByteClass().with(kLettersAndDigits).with("!#$%&'*+-.^_`|~");
 // What no line of a head may hold: every CTL but HTAB. obs-text, from 0x80 on, is let through (RFC 9110 5.5).
 inline constexpr ByteClass kControlBytes = ByteClass::range(0, 0x1f).without("\t").with("\x7f");
-// Visible characters; a target has no '#' (RFC 9112 3.2), a path no '?' either.
-inline constexpr ByteClass kTargetBytes = ByteClass::range('!', '~').without("#");
+// What a URI is made of (RFC 3986 2), but for '#', which no target has (RFC 9112 3.2); a path has no '?' either. The
+// brackets are in it, though by the letter they belong to an address: every form library sends `a[]=1`.
+inline constexpr ByteClass kTargetBytes = ByteClass().with(kLettersAndDigits).with("-._~:/?[]@!$&'()*+,;=%");
 inline constexpr ByteClass kPathBytes = kTargetBytes.without("?");
 // A host's name or IPv4 address: unreserved and sub-delims (RFC 3986 3.2.2); escapes and brackets are looked at closer.
 inline constexpr ByteClass kHostBytes = ByteClass().with(kLettersAndDigits).with("-._~!$&'()*+,;=");

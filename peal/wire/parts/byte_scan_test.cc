@@ -23,7 +23,8 @@ TEST(ByteClass, what_the_grammar_says) {
     const bool letter = std::isalnum(value) != 0 && value < 0x80;
     EXPECT_EQ(kTokenBytes.contains(byte), value != 0 && (letter || std::strchr("!#$%&'*+-.^_`|~", value) != nullptr));
     EXPECT_EQ(kControlBytes.contains(byte), (value < 0x20 && value != '\t') || value == 0x7f);
-    EXPECT_EQ(kTargetBytes.contains(byte), value > 0x20 && value < 0x7f && value != '#');
+    EXPECT_EQ(kTargetBytes.contains(byte),
+              value > 0x20 && value < 0x7f && std::strchr("#\"<>\\^`{|}", value) == nullptr);
     EXPECT_EQ(kPathBytes.contains(byte), kTargetBytes.contains(byte) && value != '?');
     EXPECT_EQ(kHostBytes.contains(byte), value != 0 && (letter || std::strchr("-._~!$&'()*+,;=", value) != nullptr));
   }

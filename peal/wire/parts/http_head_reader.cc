@@ -308,15 +308,23 @@ bool HttpHeadReader::stop_at(HttpParseError fault) {
   return false;
 }
 
+// Whether it is the method that makes a request line too long: its fault is in front of any limit that lies behind it.
+bool HttpHeadReader::has_endless_method() const {
+  const ptrdiff_t limit = std::min<ptrdiff_t>(limits_.request_line_bytes, limits_.head_bytes);
+  return limit >= kMostMethodBytes && all_in(kTokenBytes, {line_, line_ + kMostMethodBytes + 1});
+}
+
 // Whether there is a verdict about the line; `from` on it was not scanned. What ends a line, or spoils it, comes first.
 bool HttpHeadReader::is_judged(const char* from, HttpParseError fault) {
   const char* stop = find_byte<PortableScan, true>(kControlBytes, from, end_);
   const ptrdiff_t line_limit = in_fields_ ? limits_.field_line_bytes : limits_.request_line_bytes;
   const ptrdiff_t head_limit = limits_.head_bytes;
   if (stop - line_ > line_limit || stop - base_ > head_limit) {
-    error_ = line_ - base_ + line_limit > head_limit ? HttpParseError::kHeadTooLarge
-             : in_fields_                            ? HttpParseError::kFieldLineTooLong
-                                                     : HttpParseError::kRequestLineTooLong;
+    const bool head = line_ - base_ + line_limit > head_limit;
+    error_ = in_fields_             ? HttpParseError::kFieldLineTooLong
+             : has_endless_method() ? HttpParseError::kMethodTooLong
+                                    : HttpParseError::kRequestLineTooLong;
+    if (head && error_ != HttpParseError::kMethodTooLong) error_ = HttpParseError::kHeadTooLarge;
     return true;
   }
   if (stop == end_ || (*stop == '\r' && stop + 1 == end_)) {

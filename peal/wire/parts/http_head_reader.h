@@ -53,6 +53,7 @@ class HttpHeadReader {
   HttpParseError judge_head() const;
   void end_fields(HttpParseError fault);
   bool stop_at(HttpParseError fault);
+  bool has_endless_method() const;
   bool is_judged(const char* from, HttpParseError fault);
   bool is_repeated();
   static HttpRequestHead::Part part(const char* base, const char* from, const char* end) {
