@@ -7,9 +7,10 @@
 //
 // Bodies pass through in pieces, both ways: who reads slowly slows the other down, and no more than a high-water mark
 // is held. Connections to the upstream are kept. What becomes another protocol (WebSocket), and CONNECT, is joined by
-// pipe(). Fields that concern one connection only stay behind (RFC 9110 7.6.1). An upstream that is not there or talks
-// nonsense is answered 502, one that takes too long 504, and a crowd that waits for it 503. A client may be gone, or
-// have been answered by the server, whenever the upstream says something: what is kept of it is a handle.
+// pipe(). A TRACE or OPTIONS goes no further than its Max-Forwards allows. Fields that concern one connection only stay
+// behind (RFC 9110 7.6.1). An upstream that is not there or talks nonsense is answered 502, one that takes too long
+// 504, and a crowd that waits for it 503. A client may be gone, or have been answered by the server, whenever the
+// upstream says something: what is kept of it is a handle.
 #include <algorithm>
 #include <charconv>
 
@@ -59,6 +60,38 @@ int status_of(std::error_code error) {
   return error == Trouble::kNoAnswer ? 504 : 502;
 }
 
+// How many may still pass a TRACE or OPTIONS on, where it says so (RFC 9110 7.6.2). EINVAL: twice, or no number.
+Result<std::optional<uint32_t>> max_forwards(const HttpRequestHead& head) {
+  std::optional<uint32_t> most;
+  if (head.method() != HttpMethod::kTrace && head.method() != HttpMethod::kOptions) return most;
+  for (const HttpField field : head.fields()) {
+    if (!same_field_name(field.name, "Max-Forwards")) continue;
+    uint32_t number = 0;
+    const char* const last = field.value.data() + field.value.size();
+    const auto [end, error] = std::from_chars(field.value.data(), last, number);
+    if (most || end != last || error == std::errc::invalid_argument) return fail(EINVAL);
+    most = error == std::errc() ? number : UINT32_MAX;
+  }
+  return most;
+}
+
+// To whoever asked how far the request comes: no further than here (RFC 9110 9.3.7, 9.3.8).
+void answer_as_the_last(HttpExchange& exchange) {
+  const HttpRequestHead& head = exchange.request();
+  if (head.method() == HttpMethod::kOptions) {
+    exchange.set_field("Allow", "OPTIONS, TRACE");
+    return exchange.respond(204);
+  }
+  constexpr std::string_view kSecrets[] = {"Authorization", "Cookie", "Proxy-Authorization"};
+  std::string seen = fmt::format("{} {} HTTP/1.{}\r\n", head.method_text(), head.target(), head.minor_version());
+  for (const HttpField field : head.fields()) {
+    if (std::ranges::any_of(kSecrets, [&](std::string_view each) { return same_field_name(each, field.name); }))
+      continue;
+    seen.append(field.name).append(": ").append(field.value).append("\r\n");
+  }
+  exchange.respond(200, "message/http", seen + "\r\n");
+}
+
 // What takes a connection over after the answer that changes the protocol.
 class Tunnel final : public HttpTakeover {
  public:
@@ -79,7 +112,11 @@ class Proxy {
       : upstream_(std::move(upstream)), client_(loop, options) {}
 
   void operator()(HttpExchange& exchange) {
+    const auto forwards = max_forwards(exchange.request());
+    if (!forwards) return exchange.respond_error(400);
+    if (*forwards == 0U) return answer_as_the_last(exchange);
     HttpClientRequest request = request_of(exchange);
+    if (*forwards) request.add("Max-Forwards", std::to_string(**forwards - 1));
     const bool has_body = request.streamed;
     auto started = client_.start(std::move(request), callbacks(exchange.handle()));
     if (!started) return exchange.respond_error(status_of(started.error()));
@@ -111,7 +148,10 @@ class Proxy {
     request.add("Host", std::string(head.authority().empty() ? "upstream" : head.authority()));
     const HopByHop hop_by_hop(std::move(named));
     for (const HttpField field : head.fields()) {
-      const bool ours = same_field_name(field.name, "Host") || same_field_name(field.name, "Expect") ||
+      // Of other methods it is passed on as it came.
+      const bool counted = same_field_name(field.name, "Max-Forwards") &&
+                           (head.method() == HttpMethod::kTrace || head.method() == HttpMethod::kOptions);
+      const bool ours = counted || same_field_name(field.name, "Host") || same_field_name(field.name, "Expect") ||
                         same_field_name(field.name, "Via") || same_field_name(field.name, "X-Forwarded-For") ||
                         same_field_name(field.name, "X-Forwarded-Proto");
       if (!ours && !hop_by_hop.contains(field.name)) request.add(std::string(field.name), std::string(field.value));
@@ -233,7 +273,10 @@ int main(int argc, char** argv) {
   HttpServerOptions options;
   options.server.connection.remember_peer = true;
   options.limits.body_bytes = UINT64_MAX;  // the upstream's business: nothing is kept here
-  HttpServer server(loop, Router([&proxy](HttpExchange& exchange) { proxy(exchange); }), options);
+  const auto pass_on = [&proxy](HttpExchange& exchange) { proxy(exchange); };
+  Router router(pass_on);
+  router.add("CONNECT", "/", pass_on);
+  HttpServer server(loop, std::move(router), options);
   if (!examples::listen(server.server(), examples::argument(argc, argv, 2, "127.0.0.1:8088"))) return 1;
   return examples::run(loop);
 }

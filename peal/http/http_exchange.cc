@@ -120,7 +120,9 @@ void HttpExchange::put_head(int status, std::string_view content_type, std::opti
               status);
   answer_ = Answer::kBegun;
   status_ = static_cast<uint16_t>(status);
-  const bool bodiless = status == 204 || status == 304;
+  // What follows a 2xx to CONNECT is no HTTP any more, so there is nothing to have a length (RFC 9110 8.6, 9.3.6).
+  const bool tunnel = head_.method() == HttpMethod::kConnect && status < 300;
+  const bool bodiless = status == 204 || status == 304 || tunnel;
   keeps_ = keeps_connection();
   coding_ = Coding::kLength;
   if (!length) coding_ = head_.minor_version() >= 1 || bodiless ? Coding::kChunked : Coding::kClose;
@@ -140,7 +142,7 @@ void HttpExchange::put_head(int status, std::string_view content_type, std::opti
   if (!content_type.empty()) put_type(head, content_type);
   if (!field_lines_.empty()) head.lines(field_lines_);
   // With 304 the length would be that of 200 (RFC 9110 8.6), which is known where it was set.
-  if (status != 204 && (status != 304 || length.value_or(0) > 0)) {
+  if (status != 204 && !tunnel && (status != 304 || length.value_or(0) > 0)) {
     if (length) {
       head.content_length(*length);
     } else if (coding_ == Coding::kChunked) {

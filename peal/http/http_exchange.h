@@ -13,7 +13,8 @@
 //
 // An answer is either whole, respond(), or a stream, begin(), write() any number of times and end(). The server adds
 // Date, Connection and the length: Content-Length where it is known, else the chunked coding, else, to HTTP/1.0, the
-// end of the connection. To HEAD, and with 204 and 304, the fields go out and the body does not (RFC 9110 9.3.2).
+// end of the connection. To HEAD, with 204 and 304, and with a 2xx to CONNECT the fields go out and the body does not
+// (RFC 9110 9.3.2, 9.3.6).
 //
 // An exception that leaves a handler, or a callback given to an exchange, is logged and counted; the answer is 500
 // where none had begun, else the end of the connection.

@@ -10,7 +10,11 @@
 // `{name*}`, which takes the rest of the path, empty included. Where several fit, a literal segment comes before a
 // parameter and that before a rest, from the left; the order in which they were added does not matter. What is compared
 // is the request's path as normalize_http_path() makes it, decoded and without dots; a path it refuses is answered 400.
-// `/a` and `/a/` are two paths. CONNECT, which has no path, goes to `/`.
+// `/a` and `/a/` are two paths.
+//
+// CONNECT asks for a tunnel (RFC 9110 9.3.6). It has no path and goes to `/`, to a handler that was added for CONNECT
+// by name, never to one for any method; where there is none it is answered 501. The handler answers upgrade(""); a
+// 2xx by other means goes out without a length and a body. The connection ends with the answer, or with the tunnel.
 //
 // HEAD is answered by the handler of GET, without the body, unless there is one of its own. OPTIONS is answered with
 // Allow, unless there is a handler; `OPTIONS *` always is. A path that fits no pattern: 404. One that does, but not
@@ -66,7 +70,7 @@ struct RouteOptions {
 class Router {
  public:
   Router();
-  // Every request to one handler.
+  // Every request to one handler, but for CONNECT.
   explicit Router(HttpHandler handler);
   ~Router();
   Router(Router&&) noexcept;
@@ -79,7 +83,7 @@ class Router {
   void patch(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   void del(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   void options(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
-  // Any method that has none of its own, also those nobody knows.
+  // Any method that has none of its own, also those nobody knows, but not CONNECT.
   void any(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   // `method` as it stands in the request, case and all.
   void add(std::string_view method, std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});

@@ -181,6 +181,54 @@ def test_a_client_that_hangs_up_while_the_upstream_is_asked():
         expect_that_it_serves(proxy, upstream)
 
 
+# A TRACE or OPTIONS tells how many may pass it on: the last one answers, the others count down (RFC 9110 7.6.2).
+@pytest.mark.parametrize("method", ["TRACE", "OPTIONS"])
+@pytest.mark.parametrize("allowed, passed_on", [("1", "0"), ("007", "6"), ("9" * 30, "4294967294")])
+def test_max_forwards_is_counted_down(method, allowed, passed_on):
+    with proxied() as (proxy, upstream):
+        peer = proxy.send(f"{method} /a HTTP/1.1\r\nHost: h\r\nmax-forwards: {allowed}\r\n\r\n".encode())
+        behind = upstream.accept()
+        head = read_head(behind).decode()
+        assert head.startswith(f"{method} /a HTTP/1.1\r\n")
+        assert head.lower().count("max-forwards") == 1 and f"\r\nMax-Forwards: {passed_on}\r\n" in head
+        behind.sendall(ANSWER)
+        assert status(peer) == 200 and read_exactly(peer, 4) == b"body"
+
+
+def test_max_forwards_of_none_is_answered_by_the_proxy():
+    with proxied() as (proxy, upstream):
+        trace = proxy.send(b"TRACE /a?b HTTP/1.1\r\nHost: h\r\nMax-Forwards: 0\r\nCookie: secret\r\nX-Y: z\r\n\r\n")
+        head = read_head(trace).decode()
+        assert head.startswith("HTTP/1.1 200 ") and "\r\nContent-Type: message/http\r\n" in head
+        seen = b"TRACE /a?b HTTP/1.1\r\nHost: h\r\nMax-Forwards: 0\r\nX-Y: z\r\n\r\n"
+        assert read_exactly(trace, len(seen)) == seen
+        head = read_head(proxy.send(b"OPTIONS /a HTTP/1.1\r\nHost: h\r\nMax-Forwards: 0\r\n\r\n")).decode()
+        assert head.startswith("HTTP/1.1 204 ") and "\r\nAllow: OPTIONS, TRACE\r\n" in head
+        for malformed in (b"", b"-1", b"1x", b"1\r\nMax-Forwards: 1"):
+            assert proxy.status(b"TRACE / HTTP/1.1\r\nHost: h\r\nMax-Forwards: " + malformed + b"\r\n\r\n") == 400
+        expect_that_it_serves(proxy, upstream)  # and so it was asked nothing before
+
+
+def test_max_forwards_of_another_method_is_passed_on_as_it_came():
+    with proxied() as (proxy, upstream):
+        proxy.send(b"GET / HTTP/1.1\r\nHost: h\r\nMax-Forwards: 0\r\n\r\n")
+        assert b"\r\nMax-Forwards: 0\r\n" in read_head(upstream.accept())
+
+
+# A CONNECT is passed on like the rest; what answers 2xx to it joins the two.
+def test_connect_goes_to_the_upstream_and_becomes_a_tunnel():
+    with proxied() as (proxy, upstream):
+        peer = proxy.send(b"CONNECT far:1 HTTP/1.1\r\nHost: far:1\r\n\r\n")
+        behind = upstream.accept()
+        assert read_head(behind).startswith(b"CONNECT far:1 HTTP/1.1\r\n")
+        behind.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntunnel")
+        head = read_head(peer)
+        assert head.startswith(b"HTTP/1.1 200 ") and b"Content-Length" not in head
+        assert read_exactly(peer, 6) == b"tunnel"
+        peer.sendall(b"through")
+        assert read_exactly(behind, 7) == b"through"
+
+
 # The server answers 400 in the place of the upstream, which may still say something.
 def test_a_body_that_turns_out_to_be_nonsense():
     with proxied() as (proxy, upstream):

@@ -58,13 +58,14 @@ RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::str
   return *node;
 }
 
-// Its own method first, GET's for HEAD, then any.
+// Its own method first, GET's for HEAD, then any, but not for CONNECT: it asks for a tunnel, and who answers 2xx to it
+// without knowing that makes two readers of one connection disagree (RFC 9110 9.3.6).
 RouteTree::Route* RouteTree::find(Node& node, const HttpRequestHead& head) {
   const HttpMethod method = head.method();
   Route* other = nullptr;
   for (Route& route : node.routes) {
     if (route.known == method && (method != HttpMethod::kOther || route.method == head.method_text())) return &route;
-    if (route.method.empty() && other == nullptr) other = &route;
+    if (route.method.empty() && other == nullptr && method != HttpMethod::kConnect) other = &route;
     if (method == HttpMethod::kHead && route.known == HttpMethod::kGet) other = &route;
   }
   return other;

@@ -46,6 +46,8 @@ void HttpSession::operator delete(HttpSession* session, std::destroying_delete_t
     exchange.set_field("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
     return exchange.respond(204);
   }
+  const bool connect = head.method() == HttpMethod::kConnect;
+  if (connect) exchange.close_after();  // what the client sends behind it may not be HTTP, whatever the answer
   if (path.empty()) path = "/";
   const auto normalized = normalize_http_path(path, exchange.path_storage_);
   if (!normalized) {
@@ -54,6 +56,10 @@ void HttpSession::operator delete(HttpSession* session, std::destroying_delete_t
   }
   const RouteTree::Match match = shard_->core().routes().match(exchange, *normalized);
   if (match.route != nullptr) return answer(exchange, *match.route);
+  if (connect) {
+    ++shard_->stats().unrouted;
+    return exchange.respond_error(501);
+  }
   if (match.known_path) exchange.set_field("Allow", match.allow);
   if (match.known_path && options) return exchange.respond(204);
   ++shard_->stats().unrouted;
