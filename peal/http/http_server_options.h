@@ -37,7 +37,8 @@ struct HttpServerOptions {
   uint32_t min_body_bytes = 4096;
   // From the end of the head to the end of the body, however fast it comes; 0: the rate above is enough of a bound.
   Duration body_timeout = {};
-  // While an answer is being sent the client must take so many bytes in each window, or it is reset.
+  // While an answer waits for the client, from the high-water mark on or from the end of idle_timeout, its kernel must
+  // take so many bytes in each window, or it is reset. docs/http.md says how long who does not read is borne with.
   Duration send_window = std::chrono::seconds(20);
   uint32_t min_send_bytes = 4096;
 
