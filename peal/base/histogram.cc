@@ -7,6 +7,8 @@
 #include <functional>
 #include <limits>
 
+#include <peal/base/bad_value.h>
+
 namespace peal {
 namespace {
 
@@ -34,8 +36,10 @@ bool HistogramOptions::valid() const {
 }
 
 Histogram::Histogram(const HistogramOptions& options) : options_(options) {
-  PEAL_ASSERT(options.valid(), "a histogram of {} to {} with {} digits", options.lowest, options.highest,
-              options.significant_digits);
+  if (!options.valid()) {
+    throw_bad_value("a histogram of {} to {} with {} digits", options.lowest, options.highest,
+                    options.significant_digits);
+  }
   unit_magnitude_ = unit_magnitude_for(options.lowest);
   half_magnitude_ = half_magnitude_for(options.significant_digits);
   shift_at_zero_clz_ = 63 - half_magnitude_;
@@ -45,20 +49,20 @@ Histogram::Histogram(const HistogramOptions& options) : options_(options) {
 }
 
 std::int64_t Histogram::clamp(std::int64_t value, std::uint64_t count) {
-  PEAL_ASSERT(value >= 0, "the value {} is negative", value);
+  if (value < 0) throw_bad_value("the value {} is negative", value);
   clamped_count_ += count;
   return options_.highest;
 }
 
 void Histogram::record_n(std::int64_t value, std::uint64_t count) {
-  PEAL_ASSERT(count <= kMaxTotal - total_count_, "{} counts more than {}", count, total_count_);
+  if (count > kMaxTotal - total_count_) throw_bad_value("{} counts more than {}", count, total_count_);
   if (static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(options_.highest)) value = clamp(value, count);
   counts_[index_of(value)] += count;
   total_count_ += count;
 }
 
 void Histogram::record_corrected(std::int64_t value, std::int64_t expected_interval) {
-  PEAL_ASSERT(expected_interval >= 0, "an interval of {}", expected_interval);
+  if (expected_interval < 0) throw_bad_value("an interval of {}", expected_interval);
   record(value);
   if (expected_interval == 0) return;
   for (std::int64_t missing = value - expected_interval; missing >= expected_interval;) {
@@ -71,19 +75,21 @@ void Histogram::record_corrected(std::int64_t value, std::int64_t expected_inter
 }
 
 void Histogram::add(const Histogram& other) {
-  PEAL_ASSERT(options_ == other.options_, "{} to {} with {} digits does not add to {} to {} with {} digits",
-              other.options_.lowest, other.options_.highest, other.options_.significant_digits, options_.lowest,
-              options_.highest, options_.significant_digits);
-  PEAL_ASSERT(other.total_count_ <= kMaxTotal - total_count_, "{} counts more than {}", other.total_count_,
-              total_count_);
+  if (options_ != other.options_) {
+    throw_bad_value("{} to {} with {} digits does not add to {} to {} with {} digits", other.options_.lowest,
+                    other.options_.highest, other.options_.significant_digits, options_.lowest, options_.highest,
+                    options_.significant_digits);
+  }
+  if (other.total_count_ > kMaxTotal - total_count_) {
+    throw_bad_value("{} counts more than {}", other.total_count_, total_count_);
+  }
   std::transform(counts_.begin(), counts_.end(), other.counts_.begin(), counts_.begin(), std::plus<>());
   total_count_ += other.total_count_;
   clamped_count_ += other.clamped_count_;
 }
 
 bool Histogram::add_at(std::size_t index, std::uint64_t count) {
-  PEAL_ASSERT(index < counts_.size(), "index {} of {} counts", index, counts_.size());
-  if (count > kMaxTotal - total_count_) return false;
+  if (index >= counts_.size() || count > kMaxTotal - total_count_) return false;
   counts_[index] += count;
   total_count_ += count;
   return true;
@@ -134,7 +140,7 @@ double Histogram::standard_deviation() const {
 }
 
 std::int64_t Histogram::value_at_percentile(double percent) const {
-  PEAL_ASSERT(percent >= 0 && percent <= 100, "the percentile {}", percent);
+  if (!(percent >= 0 && percent <= 100)) throw_bad_value("the percentile {}", percent);
   if (empty()) return 0;
   const double exact = percent * static_cast<double>(total_count_) / 100 + 0.5;
   // At totals above 2^53 the product may round up past the total.
@@ -146,7 +152,7 @@ std::int64_t Histogram::value_at_percentile(double percent) const {
 }
 
 std::uint64_t Histogram::count_at_or_below(std::int64_t value) const {
-  PEAL_ASSERT(value >= 0, "the value {} is negative", value);
+  if (value < 0) throw_bad_value("the value {} is negative", value);
   const std::size_t end = std::min(index_of(value) + 1, counts_.size());
   std::uint64_t count = 0;
   for (std::size_t i = 0; i < end; ++i) count += counts_[i];
@@ -154,7 +160,7 @@ std::uint64_t Histogram::count_at_or_below(std::int64_t value) const {
 }
 
 std::uint64_t Histogram::count_at(std::int64_t value) const {
-  PEAL_ASSERT(value >= 0, "the value {} is negative", value);
+  if (value < 0) throw_bad_value("the value {} is negative", value);
   const std::size_t index = index_of(value);
   return index < counts_.size() ? counts_[index] : 0;
 }

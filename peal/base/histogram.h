@@ -30,7 +30,8 @@ struct HistogramOptions {
 
 class Histogram {
  public:
-  // Asserts that the options are valid. Allocates all it will ever need: at most 50 MB, at 5 digits over all of int64.
+  // Allocates all it will ever need: at most 50 MB, at 5 digits over all of int64. Options that are not valid() are
+  // refused, std::invalid_argument; so is, below, every value that may not be.
   explicit Histogram(const HistogramOptions& options = {});
 
   // `value` >= 0. One above `highest` is recorded as `highest` and counted in clamped_count().
@@ -41,12 +42,12 @@ class Histogram {
     ++counts_[index_of(value)];
     ++total_count_;
   }
-  // The same, `count` times. Asserts that the total stays below 2^63.
+  // The same, `count` times. The total stays below 2^63.
   void record_n(std::int64_t value, std::uint64_t count);
   // Corrects for coordinated omission: a value above `expected_interval` hid the requests that would have been sent
   // meanwhile, so value - interval, value - 2 * interval, ... are recorded too, down to the interval. 0: no correction.
   void record_corrected(std::int64_t value, std::int64_t expected_interval);
-  // Adds the counts of a histogram made with the same options (asserted).
+  // Adds the counts of a histogram made with the same options.
   void add(const Histogram& other);
   void reset();
 
@@ -103,7 +104,7 @@ class Histogram {
   // For encodings: the counts, in ascending order of value; HdrHistogram's names for the shape of the array.
   const std::vector<std::uint64_t>& counts() const { return counts_; }
   std::int64_t value_of(std::size_t index) const;
-  // Adds to the count at `index` < counts().size(). False, and nothing added, if the total would reach 2^63.
+  // Adds to the count at `index`. False, and nothing added, if there is none or the total would reach 2^63.
   bool add_at(std::size_t index, std::uint64_t count);
   std::size_t bucket_count() const { return (counts_.size() >> half_magnitude_) - 1; }
   std::size_t sub_bucket_count() const { return std::size_t{2} << half_magnitude_; }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 
@@ -213,20 +214,23 @@ TEST(Histogram, totals_past_what_doubles_hold_keep_their_percentiles) {
   EXPECT_EQ(histogram.value_at_percentile(100), 1000);
 }
 
-TEST(HistogramDeath, misuse_asserts) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-  EXPECT_DEATH(Histogram({.lowest = 0}), "a histogram of 0 to ");
-  EXPECT_DEATH(Histogram().record(-1), "the value -1 is negative");
-  EXPECT_DEATH(Histogram().value_at_percentile(100.5), "the percentile 100.5");
-  EXPECT_DEATH(Histogram().value_at_percentile(std::nan("")), "the percentile nan");
-  EXPECT_DEATH(Histogram().add(Histogram({.significant_digits = 2})), "with 2 digits does not add to");
-  EXPECT_DEATH(
-      {
-        Histogram full;
-        full.record_n(1, kMaxValue);
-        full.record_n(1, 1);
-      },
-      "1 counts more than");
+TEST(Histogram, values_that_it_cannot_take_are_refused_and_change_nothing) {
+  using Refused = std::invalid_argument;
+  Histogram histogram;
+  EXPECT_THROW(Histogram({.lowest = 0}), Refused);
+  EXPECT_THROW(histogram.record(-1), Refused);
+  EXPECT_THROW(histogram.record_corrected(1, -1), Refused);
+  EXPECT_THROW(histogram.value_at_percentile(100.5), Refused);
+  EXPECT_THROW(histogram.value_at_percentile(std::nan("")), Refused);
+  EXPECT_THROW(histogram.count_at(-1), Refused);
+  EXPECT_THROW(histogram.count_at_or_below(-1), Refused);
+  EXPECT_THROW(histogram.add(Histogram({.significant_digits = 2})), Refused);
+  EXPECT_FALSE(histogram.add_at(histogram.counts().size(), 1));
+  EXPECT_EQ(histogram, Histogram());
+  histogram.record_n(1, kMaxValue);
+  EXPECT_THROW(histogram.record_n(1, 1), Refused);
+  EXPECT_THROW(histogram.add(histogram), Refused);
+  EXPECT_EQ(histogram.total_count(), uint64_t{kMaxValue});
 }
 
 }  // namespace

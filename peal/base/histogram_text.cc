@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 
 namespace peal {
 namespace {
@@ -22,8 +22,8 @@ double next_percent(double percent, int ticks_per_half_distance) {
 }  // namespace
 
 std::string percentile_text(const Histogram& histogram, const PercentileTextOptions& options) {
-  PEAL_ASSERT(options.unit > 0, "a unit of {}", options.unit);
-  PEAL_ASSERT(options.ticks_per_half_distance > 0, "{} ticks", options.ticks_per_half_distance);
+  if (!(options.unit > 0)) throw_bad_value("a unit of {}", options.unit);
+  if (options.ticks_per_half_distance <= 0) throw_bad_value("{} ticks", options.ticks_per_half_distance);
   const int digits = histogram.options().significant_digits;
   const auto scaled = [&](auto value) { return static_cast<double>(value) / options.unit; };
   std::string text =

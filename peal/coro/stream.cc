@@ -188,7 +188,7 @@ bool StreamReadMessage::find() {
   Buffer& input = state_.input;
   if (delimiter_.empty()) {
     if (input.size() >= bytes_) found_ = bytes_;
-    return found_ > 0;
+    return found_ > 0 || bytes_ == 0 || bytes_ == kNoDelimiter;
   }
   const std::string_view view = input.view(std::min(input.size(), bytes_));
   const size_t at = view.find(delimiter_, searched_);
@@ -202,6 +202,8 @@ Result<Buffer> StreamReadMessage::await_resume() {
   if (why_ != 0) return detail::failed(why_);
   if (found_ > 0) return state_.input.take(found_);
   if (too_long_) return fail(EMSGSIZE);
+  if (delimiter_.empty() && bytes_ == kNoDelimiter) return fail(EINVAL);
+  if (delimiter_.empty() && bytes_ == 0) return Buffer();
   if (state_.why != 0) return detail::failed(state_.why);
   if (!state_.input.empty()) return fail(ENODATA);
   return Buffer();

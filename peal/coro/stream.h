@@ -155,6 +155,9 @@ class [[nodiscard]] StreamReadMessage final : public detail::ReadWait {
  private:
   bool find();
 
+  friend class Stream;
+  static constexpr size_t kNoDelimiter = SIZE_MAX;  // in the place of bytes_: one was asked for, and it is empty
+
   const std::string_view delimiter_;  // empty: bytes_ are wanted exactly; otherwise at most
   const size_t bytes_;
   size_t searched_ = 0;
@@ -233,17 +236,13 @@ class Stream {
  public:
   // Whatever has come, at least a byte; an empty Buffer once the peer has sent its FIN.
   StreamRead read() { return StreamRead(*state_); }
-  // Up to and with the delimiter, which is not empty. EMSGSIZE when `limit_bytes` hold none, ENODATA when the input
-  // ends inside a message (what there is can still be read); an empty Buffer when it ends before one.
+  // Up to and with the delimiter; EINVAL where that is empty. EMSGSIZE when `limit_bytes` hold none, ENODATA when the
+  // input ends inside a message (what there is can still be read); an empty Buffer when it ends before one.
   StreamReadMessage read_until(std::string_view delimiter, size_t limit_bytes = 64 * 1024) {
-    PEAL_ASSERT(!delimiter.empty(), "a delimiter of {} bytes", delimiter.size());
-    return {*state_, delimiter, limit_bytes};
+    return {*state_, delimiter, delimiter.empty() ? StreamReadMessage::kNoDelimiter : limit_bytes};
   }
-  // As many bytes, > 0. The end of input as above.
-  StreamReadMessage read_exactly(size_t bytes) {
-    PEAL_ASSERT(bytes > 0, "a read of {} bytes", bytes);
-    return {*state_, {}, bytes};
-  }
+  // As many bytes; none is an empty Buffer at once. The end of input as above.
+  StreamReadMessage read_exactly(size_t bytes) { return {*state_, {}, bytes}; }
   // Done when the output queue is below the high-water mark; while it is above, a message waits here, in FIFO order. An
   // error leaves open whether it goes out, but never half of it while the connection stands.
   detail::WriteWait write(Buffer&& bytes) { return {*state_, bytes}; }

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
 #include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 #include <peal/base/log.h>
 #include <peal/http/parts/http_core.h>
 #include <peal/http/parts/server_session.h>
@@ -31,9 +33,9 @@ constexpr size_t kLittleBody = 4096;
 constexpr size_t kFirstHeadBytes = 512;
 
 void put_type(HttpResponseWriter& head, std::string_view type) {
+  std::string clean;
   head.lines("Content-Type: ");
-  detail::assert_content_type(type);
-  head.lines(type);
+  head.lines(detail::sendable_value(type, clean));
   head.lines("\r\n");
 }
 
@@ -74,7 +76,7 @@ std::string_view HttpExchange::parameter(std::string_view name) const {
 Loop& HttpExchange::loop() const { return shard_->loop(); }
 
 Connection& HttpExchange::connection() const {
-  PEAL_ASSERT(session_ != nullptr, "the connection of exchange {} is gone", serial_);
+  if (session_ == nullptr) throw std::logic_error("the connection of an exchange is gone");
   return session_->connection();
 }
 
@@ -86,15 +88,13 @@ void HttpExchange::set_field(std::string_view name, std::string_view value) {
   if (abandoned()) return;
   PEAL_ASSERT(!begun(), "the field {} is set after the head of the answer has gone out", name);
   for (const std::string_view own : {"Content-Length", "Transfer-Encoding", "Connection", "Date"}) {
-    PEAL_ASSERT(!same_field_name(name, own), "the field {} is the server's to set", name);
+    if (same_field_name(name, own)) throw_bad_value("the field {} is the server's to set", name);
+  }
+  std::string clean;
+  if (!append_http_field(field_lines_, name, detail::sendable_value(value, clean))) {
+    throw_bad_value("'{}' is no name of a field", name);
   }
   if (same_field_name(name, "Upgrade")) offers_upgrade_ = true;  // which Connection says too (RFC 9110 7.8)
-  if (append_http_field(field_lines_, name, value)) return;
-  std::string clean(value);
-  for (char& byte : clean) {
-    if (static_cast<unsigned char>(byte) < ' ' || byte == '\x7f') byte = ' ';
-  }
-  PEAL_ASSERT(append_http_field(field_lines_, name, clean), "'{}' is no name of a field", name);
 }
 
 // Whether there is anybody to answer.
@@ -116,8 +116,8 @@ bool HttpExchange::may_answer() const {
 // Composes the head, and behind it as much of `body` as is known: all or nothing.
 void HttpExchange::put_head(int status, std::string_view content_type, std::optional<uint64_t> length,
                             std::string_view body) {
-  PEAL_ASSERT(!begun() && status >= 200 && status <= 599, "exchange {} is answered {} where it cannot be", serial_,
-              status);
+  PEAL_ASSERT(!begun(), "exchange {} is answered {} where it cannot be", serial_, status);
+  if (status < 200 || status > 599) throw_bad_value("{} is no status of an answer", status);
   answer_ = Answer::kBegun;
   status_ = static_cast<uint16_t>(status);
   // What follows a 2xx to CONNECT is no HTTP any more, so there is nothing to have a length (RFC 9110 8.6, 9.3.6).
@@ -249,6 +249,7 @@ void HttpExchange::default_page(int status) {
 }
 
 void HttpExchange::set_content_length(uint64_t bytes) {
+  if (abandoned()) return;
   PEAL_ASSERT(!begun(), "the length of an answer, {} bytes, comes after its head", bytes);
   knows_length_ = true;
   length_ = bytes;
@@ -267,17 +268,24 @@ bool HttpExchange::put_chunk_size(uint64_t bytes) {
   if (session_ == nullptr) return false;
   PEAL_ASSERT(answer_ == Answer::kBegun, "{} bytes are written outside of an answer", bytes);
   if (bytes == 0 || coding_ == Coding::kNoBody) return false;
+  if (coding_ == Coding::kLength && bytes > length_ - body_bytes_) {
+    PEAL_LOG_ERROR("{} more bytes of an answer of {}, of which {} are written", bytes, length_, body_bytes_);
+    return abort(), false;
+  }
   body_bytes_ += bytes;
-  PEAL_ASSERT(coding_ != Coding::kLength || body_bytes_ <= length_, "{} bytes of an answer of {} bytes", body_bytes_,
-              length_);
   if (coding_ != Coding::kChunked) return true;
   std::array<char, kMostHttpChunkHeadBytes> size{};
   session_->output().append(std::string_view(size.data(), write_http_chunk_head(size, bytes)));
   return true;
 }
 
+// Nothing was written: whether more would be taken now.
+bool HttpExchange::may_write_on() const {
+  return session_ != nullptr && session_->is_open() && !session_->above_high_water();
+}
+
 bool HttpExchange::write(std::string_view bytes) {
-  if (!put_chunk_size(bytes.size())) return session_ != nullptr && !session_->above_high_water();
+  if (!put_chunk_size(bytes.size())) return may_write_on();
   Buffer& output = session_->output();
   output.append(bytes);
   if (coding_ == Coding::kChunked) output.append(kHttpChunkEnd);
@@ -286,7 +294,7 @@ bool HttpExchange::write(std::string_view bytes) {
 
 bool HttpExchange::write(Buffer&& bytes) {
   Buffer taken(std::move(bytes));
-  if (!put_chunk_size(taken.size())) return session_ != nullptr && !session_->above_high_water();
+  if (!put_chunk_size(taken.size())) return may_write_on();
   Buffer& output = session_->output();
   output.append(std::move(taken));
   if (coding_ == Coding::kChunked) output.append(kHttpChunkEnd);
@@ -332,60 +340,6 @@ void HttpExchange::on_abandoned(HttpCallback on_abandoned) {
 
 void HttpExchange::abort() {
   if (session_ != nullptr) session_->connection().abort();
-}
-
-void HttpExchange::inform(int status) {
-  if (!may_answer()) return;
-  PEAL_ASSERT(!begun() && status > 100 && status < 200 && status != 101, "{} is no interim answer", status);
-  if (head_.minor_version() >= 1) {
-    Buffer& output = session_->output();
-    HttpResponseWriter head(output.prepare(HttpResponseWriter::kStatusBytes + field_lines_.size() + 2));
-    head.status(status);
-    head.lines(field_lines_);
-    output.commit(head.end());
-    session_->put_done();
-  }
-  field_lines_.clear();
-}
-
-void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<HttpTakeover> takeover) {
-  if (!may_answer()) return;
-  PEAL_ASSERT(!begun() && request_read_, "exchange {} is upgraded after its answer began, or before its body was read",
-              serial_);
-  PEAL_ASSERT(is_sendable({"Upgrade", protocol}), "'{}' is no protocol to upgrade to", protocol);
-  status_ = protocol.empty() ? 200 : 101;
-  const std::string_view common = shard_->common_lines();
-  Buffer& output = session_->output();
-  HttpResponseWriter head(output.prepare(HttpResponseWriter::kStatusBytes + common.size() + field_lines_.size() +
-                                         kUpgradeLine.size() + HttpResponseWriter::field_bytes("Upgrade", protocol) +
-                                         HttpResponseWriter::kEndBytes));
-  head.status(status_);
-  head.lines(common);
-  head.lines(field_lines_);
-  if (!protocol.empty()) {
-    head.lines(kUpgradeLine);
-    PEAL_ASSERT(head.field("Upgrade", protocol), "'{}' is no protocol to upgrade to", protocol);
-  }
-  output.commit(head.end());
-  answer_ = Answer::kBegun;
-  session_->upgrade(std::move(takeover));
-  finish();
-}
-
-bool HttpExchangeHandle::run(HttpCallback task) const {
-  return connection_.run_or_end([serial = serial_, task = std::move(task)](Connection& connection) mutable {
-    HttpSession& session = connection.context<HttpSession>();
-    HttpExchange* exchange = session.exchange();
-    if (exchange == nullptr || exchange->serial_ != serial || exchange->complete()) return;
-    HttpSession::call(*exchange, [&] { task(*exchange); });
-    session.settle();
-  });
-}
-
-bool HttpExchangeHandle::respond(int status, std::string content_type, std::string body) const {
-  return run([status, type = std::move(content_type), text = std::move(body)](HttpExchange& exchange) {
-    if (!exchange.begun()) exchange.respond(status, type, text);
-  });
 }
 
 }  // namespace peal

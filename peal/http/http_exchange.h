@@ -66,7 +66,7 @@ class HttpExchange final {
   // makes it. Empty where the pattern has no such name. Good as long as the exchange.
   std::string_view parameter(std::string_view name) const;
   Loop& loop() const;
-  // The connection ends with this exchange at the earliest, unless it is abandoned: asserts that it is not.
+  // The connection ends with this exchange at the earliest, unless it is abandoned: std::logic_error then.
   Connection& connection() const;
   // The connection is gone, or the server has answered by itself: nothing that is done to this exchange has an effect
   // any more.
@@ -88,12 +88,13 @@ class HttpExchange final {
   void resume_body();
 
   // ---- The answer.
-  // One more field of it; before respond() or begin(). The name is a token, and none of those that the server sets:
-  // asserts. In the value CR, LF and NUL become spaces (RFC 9110 5.5), so that nobody's data can write fields.
+  // One more field of it; before respond() or begin(). A name that is no token, or is one of those that the server
+  // sets, is refused: std::invalid_argument. In a value that has controls in it, CR, LF or NUL say, they become spaces
+  // (RFC 9110 5.5), so that nobody's data can write fields; so they do in a content type.
   void set_field(std::string_view name, std::string_view value);
   // The connection closes after this answer, which says so.
   void close_after() { wants_close_ = true; }
-  // The whole answer. An empty content type sets no such field. 200 to 599.
+  // The whole answer. An empty content type sets no such field. 200 to 599: std::invalid_argument for another status.
   void respond(int status, std::string_view content_type, std::string_view body);
   // The same; the body is moved, not copied.
   void respond(int status, std::string_view content_type, Buffer&& body);
@@ -105,7 +106,7 @@ class HttpExchange final {
   void respond_file(int status, std::string_view content_type, FileRange range);
 
   // How long the body will be, where that is known before begin(): exactly so much is then written, or, to HEAD, 204 or
-  // 304, nothing need be. Less, and the connection ends instead of end(); more asserts.
+  // 304, nothing need be. With less the connection ends instead of end(), with more instead of that write().
   void set_content_length(uint64_t bytes);
   void begin(int status, std::string_view content_type = {});
   // True while below the high-water mark; after false, on_writable() or writable() tells when to go on. What is written
@@ -122,11 +123,12 @@ class HttpExchange final {
   bool begun() const { return answer_ != Answer::kNone; }
   bool complete() const { return answer_ == Answer::kComplete; }
 
-  // An interim answer, before the final one: 103 with the fields set until now, which it takes with it. Not to
-  // HTTP/1.0, where it does nothing.
+  // An interim answer, before the final one, 102 to 199: 103 with the fields set until now, which it takes with it. Not
+  // to HTTP/1.0, where it does nothing.
   void inform(int status);
   // Instead of an answer: 101 (Switching Protocols) with the fields set and `Upgrade: protocol`, then the connection is
-  // the takeover's. An empty protocol: 200, the answer to CONNECT. Not with a body that has not been read: asserts.
+  // the takeover's. An empty protocol: 200, the answer to CONNECT. std::invalid_argument for one that no field may
+  // hold. With a body that has not been read it is answered 400 and `takeover` dropped.
   void upgrade(std::string_view protocol, std::unique_ptr<HttpTakeover> takeover);
   // Ends the connection with a reset, for an answer that cannot be completed.
   void abort();
@@ -192,6 +194,7 @@ class HttpExchange final {
   bool is_plain(int status, size_t body_bytes) const;
   bool keeps_connection() const;
   bool put_chunk_size(uint64_t bytes);
+  bool may_write_on() const;
   bool written();
   void finish();
   void default_page(int status);
@@ -254,6 +257,7 @@ class [[nodiscard]] HttpBodyRead final : public Awaitable<HttpBodyRead> {
 
  private:
   friend class peal::HttpExchange;
+  friend class HttpSession;
   void enter();
 
   HttpExchange& exchange_;

@@ -23,6 +23,7 @@ constexpr size_t kMostUnreadBytes = 64 * 1024;
 
 // From now on somebody wants it.
 void HttpExchange::take_body(Taker taker) {
+  if (taker_ == Taker::kDropped) return;  // by the server, since there is an answer already
   PEAL_ASSERT(taker_ == Taker::kNobody, "the body of exchange {} is taken twice", serial_);
   taker_ = taker;
   if (session_ == nullptr || request_read_) return;
@@ -44,6 +45,7 @@ bool HttpExchange::wants_body() const {
 void HttpExchange::drop_body() {
   taker_ = Taker::kDropped;
   drop_mark_ = parser_.body_bytes();
+  if (has_extras_ && extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
   parser_.set_body_limit(UINT64_MAX);  // the bound is drain_limit_bytes
 }
 
@@ -117,7 +119,8 @@ void HttpExchange::body_ended() {
 
 // Whether read() has an answer.
 bool HttpExchange::may_read() const {
-  return session_ == nullptr || request_read_ || (taker_ == Taker::kCoroutine && !extras_->unread.empty());
+  return session_ == nullptr || request_read_ || taker_ == Taker::kDropped ||
+         (taker_ == Taker::kCoroutine && !extras_->unread.empty());
 }
 
 Result<Buffer> HttpExchange::take_read() {
@@ -126,7 +129,7 @@ Result<Buffer> HttpExchange::take_read() {
     if (session_ != nullptr && !request_read_) session_->settle();
     return taken;
   }
-  if (session_ == nullptr) return fail(ECONNRESET);
+  if (session_ == nullptr || taker_ == Taker::kDropped) return fail(ECONNRESET);
   return Buffer();
 }
 

@@ -52,8 +52,9 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   const HttpUrl& url() const { return url_; }
 
   // A piece of a streamed body. True while below the connection's high-water mark; after false, on_writable tells when
-  // to go on. What is given before the connection wants it is kept. More than `streamed_bytes` in all asserts; with
-  // fewer end_body() gives the request up. After end_body() it is dropped. In a tunnel it is sent as it is.
+  // to go on. What is given before the connection wants it is kept. More than `streamed_bytes` in all, or any
+  // where nothing is streamed, gives the request up (HttpTrouble::kBadRequest), as end_body() does with fewer. After
+  // end_body() it is dropped. In a tunnel it is sent as it is.
   bool write(std::string_view bytes) { return write(Buffer(bytes)); }
   bool write(Buffer&& bytes);
   // Of a tunnel: FIN behind what was written.

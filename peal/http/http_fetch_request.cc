@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include <peal/base/assert.h>
 #include <peal/base/log.h>
 #include <peal/http/http_fetch.h>
 #include <peal/http/parts/http_answer_text.h>
@@ -123,8 +122,9 @@ bool HttpFetch::write(Buffer&& bytes) {
   if (mine.empty()) return !wants_writable_;
   if (state_ != State::kTunnel) {
     body_sent_ += mine.size();
-    PEAL_ASSERT(request_.streamed && body_sent_ <= request_.streamed_bytes.value_or(UINT64_MAX),
-                "{} bytes are written where a body of {} is streamed", body_sent_, request_.streamed_bytes.value_or(0));
+    if (!request_.streamed || body_sent_ > request_.streamed_bytes.value_or(UINT64_MAX)) {
+      return refuse(make_error_code(HttpTrouble::kBadRequest)), false;
+    }
     if (!body_wanted_) {
       early_.append(std::move(mine));
       wants_writable_ = true;
@@ -141,8 +141,9 @@ bool HttpFetch::write(Buffer&& bytes) {
 void HttpFetch::end_body() {
   if (state_ == State::kOver || state_ == State::kFailing || std::exchange(body_ended_, true)) return;
   if (state_ == State::kTunnel) return link_->connection().shutdown_send();
-  PEAL_ASSERT(request_.streamed, "the end of a body that is not streamed, after {} bytes", body_sent_);
-  if (body_sent_ < request_.streamed_bytes.value_or(0)) return refuse(make_error_code(HttpTrouble::kBadRequest));
+  if (!request_.streamed || body_sent_ < request_.streamed_bytes.value_or(0)) {
+    return refuse(make_error_code(HttpTrouble::kBadRequest));
+  }
   if (body_wanted_) request_complete();
 }
 

@@ -92,6 +92,30 @@ TEST_P(HttpFetchTest, a_streamed_body_that_ends_too_early_is_given_up) {
   }
 }
 
+// What is uploaded may have grown since its length was asked for.
+TEST_P(HttpFetchTest, a_streamed_body_that_is_longer_than_announced_is_given_up) {
+  HttpScript& server = serve_text(http_ok("x"));
+  for (const bool connected : {false, true}) {
+    done.reset();
+    const HttpFetchId id = start(streamed(server.url(), 8));
+    client().find(id)->write("abcd");
+    if (connected) settle();
+    EXPECT_FALSE(client().find(id)->write("efghi"));
+    EXPECT_FALSE(done) << "not inside the call";
+    ASSERT_TRUE(wait_for_end());
+    EXPECT_EQ(done->error(), HttpTrouble::kBadRequest);
+    ASSERT_TRUE(run_until([&] { return server.open() == 0 && client().stats().connections == 0; }));
+  }
+}
+
+TEST_P(HttpFetchTest, a_body_where_none_is_streamed_is_given_up) {
+  HttpScript& server = serve_text(http_ok("x"));
+  const HttpFetchId id = start(HttpClientRequest(server.url()));
+  EXPECT_FALSE(client().find(id)->write("abcd"));
+  ASSERT_TRUE(wait_for_end());
+  EXPECT_EQ(done->error(), HttpTrouble::kBadRequest);
+}
+
 TEST_P(HttpFetchTest, uploading_waits_for_a_server_that_does_not_read) {
   constexpr size_t kPiece = 50000;
   constexpr size_t kMost = 1500;  // more than any kernel takes

@@ -35,6 +35,7 @@ class HttpCore;
 
 class HttpServer {
  public:
+  // std::invalid_argument: limits that HttpRequestParser does not take, a server_name that no field may hold.
   HttpServer(Loop& loop, Router router, const HttpServerOptions& options = {});
   HttpServer(LoopGroup& group, Router router, const HttpServerOptions& options = {});
   // As ~Server. Coroutines that still run are cancelled, and end on their loops soon after.

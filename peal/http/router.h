@@ -76,7 +76,8 @@ class Router {
   Router(Router&&) noexcept;
   Router& operator=(Router&&) noexcept;
 
-  // Asserts that the pattern is well formed, begins with a slash and has no handler for this method yet.
+  // A pattern that is not well formed, does not begin with a slash or has a handler for this method already is refused:
+  // std::invalid_argument, and nothing is added.
   void get(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   void post(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});
   void put(std::string_view pattern, HttpHandler handler, const RouteOptions& options = {});

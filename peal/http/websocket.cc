@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <peal/base/bad_value.h>
 #include <peal/http/parts/websocket_core.h>
 #include <peal/loop/loop.h>
 
@@ -23,7 +24,8 @@ WebSocketBroadcast::WebSocketBroadcast(WebSocketKind kind, std::string_view mess
   head_bytes_ = static_cast<uint8_t>(write_websocket_head(frame.data(), head));
   frame.resize(head_bytes_);
   plain_ = share_bytes(frame.append(message));
-  if (!deflate.enabled || message.size() < deflate.least_bytes) return;
+  if (!deflate.enabled || message.size() < std::max<size_t>(deflate.least_bytes, 1)) return;
+  if (message.size() > WebSocketDeflater::kMostBytes) return;
   WebSocketDeflater deflater(deflate.window_bits, false, deflate);
   const std::string_view small = deflater.deflate(message);
   if (small.size() >= message.size()) return;
@@ -167,7 +169,9 @@ void WebSocket::send_control(WebSocketOpcode opcode, std::string_view payload) {
 // Nothing where it is better sent as it is.
 std::optional<std::string_view> WebSocket::compressed(std::string_view message) {
   const WebSocketDeflateOptions& options = core_->options.deflate;
-  if (!deflate_ || message.size() < options.least_bytes) return std::nullopt;
+  if (!deflate_ || message.size() < options.least_bytes || message.size() > WebSocketDeflater::kMostBytes) {
+    return std::nullopt;
+  }
   const bool serves = role_ == WebSocketRole::kServer;
   const uint8_t agreed = serves ? deflate_->server_max_window_bits : deflate_->client_max_window_bits;
   const uint8_t bits = std::min(agreed, options.window_bits);
@@ -221,7 +225,7 @@ bool WebSocket::send_fragment(std::string_view fragment, bool last) {
 }
 
 bool WebSocket::ping(std::string_view payload) {
-  PEAL_ASSERT(payload.size() <= kWebSocketControlBytes, "a ping of {} bytes", payload.size());
+  if (payload.size() > kWebSocketControlBytes) throw_bad_value("a ping of {} bytes", payload.size());
   return is_open() && send_frame({.opcode = WebSocketOpcode::kPing}, payload);
 }
 

@@ -93,9 +93,10 @@ class WebSocket final {
   bool write(std::string_view fragment) { return send_fragment(fragment, false); }
   bool end_message(std::string_view last_fragment = {}) { return send_fragment(last_fragment, true); }
 
-  // At most 125 bytes; pings by themselves go out as the options say.
+  // At most 125 bytes, or std::invalid_argument; pings by themselves go out as the options say.
   bool ping(std::string_view payload = {});
-  // A code that may_be_sent_in_close(); a reason in UTF-8, of which 123 bytes go out.
+  // What on_close said may be passed on as it is: a code that must not be sent becomes the nearest one that may, as
+  // websocket_close_payload() has it. Of a reason in UTF-8 123 bytes go out, of another none.
   void close(uint16_t code = WebSocketCode::kNormal, std::string_view reason = {});
   // Ends with a reset; on_close says kAbnormal.
   void abort() { connection_->abort(); }

@@ -100,7 +100,8 @@ class Loop {
   // Asserts that the caller may touch the loop's objects: on its thread, or while no thread is inside run().
   void assert_here() const;
 
-  // Timers, 1 ms ticks, never early. `every` first fires after one period (> 0). Once the loop has begun to end the
+  // Timers, 1 ms ticks, never early. `every` first fires after one period; one that is not
+  // > 0 is refused, std::invalid_argument. Once the loop has begun to end the
   // answer names no timer and the task is dropped.
   TimerId after(Duration delay, Task task);
   TimerId at(TimePoint deadline, Task task);

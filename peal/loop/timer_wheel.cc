@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 
 namespace peal {
 namespace {
@@ -75,7 +76,7 @@ TimerId TimerWheel::add(TimePoint deadline, Callback callback) {
 }
 
 TimerId TimerWheel::add_every(TimePoint first, Duration period, Callback callback) {
-  PEAL_ASSERT(period > Duration::zero(), "a timer with a period of {} ns", period.count());
+  if (period <= Duration::zero()) throw_bad_value("a timer with a period of {} ns", period.count());
   const TimerId id = add(first, std::move(callback));
   timer(id.slot).period = period;
   return id;

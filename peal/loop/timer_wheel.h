@@ -56,7 +56,7 @@ class TimerWheel {
   TimerId add(TimePoint deadline, Callback callback);
 
   // Fires at `first`, then at first + n * period without drift, until cancelled. Periods missed in a stall are
-  // coalesced into one call; so is what falls into one tick. period > 0.
+  // coalesced into one call; so is what falls into one tick. A period that is not > 0: std::invalid_argument.
   TimerId add_every(TimePoint first, Duration period, Callback callback);
 
   // True if the timer was pending: it will not fire, even if it was due in the advance under way. The callback is

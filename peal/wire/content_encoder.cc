@@ -11,6 +11,7 @@
 #include <zstd_errors.h>
 
 #include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 
 namespace peal {
 
@@ -29,7 +30,7 @@ class ContentEncoder::GzipCodec final : public Codec {
     constexpr int kMemoryLevel = 8;
     const int answer = ::deflateInit2(&z_, level, Z_DEFLATED, kGzipWindowBits, kMemoryLevel, Z_DEFAULT_STRATEGY);
     if (answer == Z_MEM_ERROR) throw std::bad_alloc();
-    PEAL_ASSERT(answer == Z_OK, "deflateInit2 at level {}: {}", level, answer);
+    if (answer != Z_OK) throw_bad_value("gzip knows no level {}", level);
   }
   ~GzipCodec() override { ::deflateEnd(&z_); }
   GzipCodec(const GzipCodec&) = delete;
@@ -104,7 +105,7 @@ class ContentEncoder::ZstdCodec final : public Codec {
 
 ContentEncoder::ContentEncoder(ContentCoding coding, const ContentEncoderOptions& options)
     : coding_(coding), options_(options) {
-  PEAL_ASSERT(coding != ContentCoding::kIdentity, "identity needs no encoder");
+  if (coding == ContentCoding::kIdentity) throw_bad_value("identity needs no encoder");
   if (coding == ContentCoding::kGzip) {
     codec_ = std::make_unique<GzipCodec>(options.gzip_level);
   } else {

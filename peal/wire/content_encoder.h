@@ -34,7 +34,7 @@ class ContentEncoder {
     kEnd,    // the body is complete
   };
 
-  // kGzip or kZstd. Throws std::bad_alloc.
+  // kGzip or kZstd, and a level of it, or std::invalid_argument. Throws std::bad_alloc too.
   ContentEncoder(ContentCoding coding, const ContentEncoderOptions& options);
   ~ContentEncoder();
   ContentEncoder(const ContentEncoder&) = delete;

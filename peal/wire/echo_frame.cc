@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <utility>
 
-#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 
 namespace peal {
 
 void append_echo_frame(Buffer& output, std::string_view body) {
-  PEAL_ASSERT(body.size() <= UINT32_MAX, "an echo frame of {} bytes", body.size());
+  if (body.size() > UINT32_MAX) throw_bad_value("an echo frame of {} bytes", body.size());
   output.append(echo_header(static_cast<uint32_t>(body.size())));
   output.append(body);
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 
 namespace peal {
 namespace {
@@ -40,7 +40,7 @@ bool may_trail(const HttpField& field) {
 }  // namespace
 
 size_t write_http_chunk_head(std::span<char, kMostHttpChunkHeadBytes> room, uint64_t bytes) {
-  PEAL_ASSERT(bytes > 0, "a chunk of {} bytes would end the body", bytes);
+  if (bytes == 0) throw_bad_value("a chunk of no bytes would end the body");
   char* end = std::to_chars(room.data(), room.data() + room.size(), bytes, 16).ptr;
   *end++ = '\r';
   *end++ = '\n';

@@ -17,8 +17,8 @@ inline constexpr size_t kMostHttpChunkHeadBytes = 18;  // 16 digits, CR LF
 inline constexpr std::string_view kHttpChunkEnd = "\r\n";
 inline constexpr std::string_view kHttpLastChunk = "0\r\n\r\n";  // where there are no trailers
 
-// Writes the head of a chunk of `bytes`, which is not 0: a chunk of none would end the body. Returns how much of `room`
-// it took.
+// Writes the head of a chunk of `bytes`; of 0, which would end the body, std::invalid_argument. Returns how much of
+// `room` it took.
 size_t write_http_chunk_head(std::span<char, kMostHttpChunkHeadBytes> room, uint64_t bytes);
 
 // Appends the last chunk with its trailers. False, and nothing is appended, where one is not sendable or is a field

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 #include <peal/wire/parts/http_head_reader.h>
 
 namespace peal {
@@ -17,8 +17,9 @@ constexpr int kMostEmptyLines = 2;
 
 HttpRequestParser::HttpRequestParser(const HttpLimits& limits)
     : limits_(&limits), body_limit_bytes_(limits.body_bytes) {
-  PEAL_ASSERT(limits.head_bytes <= kMostHttpHeadBytes && limits.fields > 0, "a head of {} bytes and {} fields",
-              limits.head_bytes, limits.fields);
+  if (limits.head_bytes > kMostHttpHeadBytes || limits.fields == 0) {
+    throw_bad_value("a head of {} bytes and {} fields", limits.head_bytes, limits.fields);
+  }
 }
 
 [[gnu::always_inline]] inline HttpRequestStep HttpRequestParser::take_head(std::string_view input,

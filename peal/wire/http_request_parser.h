@@ -45,7 +45,8 @@ struct HttpRequestStep {
 
 class HttpRequestParser {
  public:
-  // `limits` stays with the caller (one for a whole server) and outlives the parser.
+  // `limits` stays with the caller (one for a whole server) and outlives the parser. std::invalid_argument for more
+  // than kMostHttpHeadBytes, or no fields.
   explicit HttpRequestParser(const HttpLimits& limits);
 
   // Reads on in `input`, whose first byte is the first not yet consumed. `head` is filled while a head is read and must

@@ -14,7 +14,8 @@ namespace peal {
 class HttpResponseHead {
  public:
   HttpResponseHead() = default;
-  // A whole head, the empty line included, as HttpResponseParser has taken it without an error.
+  // A whole head, the empty line included, as HttpResponseParser has taken it without an error; what is none:
+  // std::invalid_argument.
   explicit HttpResponseHead(std::string text);
 
   // 100 to 999; 0: there is none.

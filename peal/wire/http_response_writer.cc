@@ -4,6 +4,7 @@
 #include <charconv>
 #include <system_error>
 
+#include <peal/base/bad_value.h>
 #include <peal/wire/http_status.h>
 
 namespace peal {
@@ -19,7 +20,7 @@ bool is_framing_field(std::string_view name) {
 void HttpResponseWriter::status(int status) {
   if (const std::string_view line = http_status_line(status); !line.empty()) [[likely]]
     return put(line);
-  PEAL_ASSERT(status >= 100 && status <= 999, "a status of {}", status);
+  if (status < 100 || status > 999) throw_bad_value("a status of {}", status);
   // Of a code that nobody registered only the digits are known; the space before the reason is not optional (RFC 9112
   // 4).
   char line[] = "HTTP/1.1 000 \r\n";

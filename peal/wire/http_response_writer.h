@@ -41,7 +41,7 @@ class HttpResponseWriter {
   explicit HttpResponseWriter(std::span<std::byte> room)
       : HttpResponseWriter({reinterpret_cast<char*>(room.data()), room.size()}) {}
 
-  // First. 100 to 999; HTTP/1.1 also to a peer that spoke 1.0 (RFC 9110 6.2).
+  // First. 100 to 999, or std::invalid_argument; HTTP/1.1 also to a peer that spoke 1.0 (RFC 9110 6.2).
   void status(int status);
   // False, and nothing is written, where the field is not sendable. Content-Length and Transfer-Encoding have calls of
   // their own: two lengths in one head would be two messages to somebody.

@@ -2,6 +2,7 @@
 #include <peal/wire/http_response_writer.h>
 
 #include <array>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -131,9 +132,18 @@ TEST(HttpChunkWriter, heads) {
   EXPECT_EQ(head(UINT64_MAX), "ffffffffffffffff\r\n");
 }
 
-TEST(HttpChunkWriterDeathTest, a_chunk_of_nothing_is_a_bug) {
+TEST(HttpChunkWriter, a_chunk_of_nothing_is_refused) {
   std::array<char, kMostHttpChunkHeadBytes> room{};
-  EXPECT_DEATH(write_http_chunk_head(room, 0), "end the body");
+  EXPECT_THROW(write_http_chunk_head(room, 0), std::invalid_argument);
+}
+
+TEST(HttpResponseWriter, a_status_of_other_than_three_digits_is_refused) {
+  std::array<char, 100> room{};
+  for (const int status : {99, 1000, 0, -1}) {
+    HttpResponseWriter writer(room);
+    EXPECT_THROW(writer.status(status), std::invalid_argument);
+    EXPECT_EQ(writer.size(), 0U);
+  }
 }
 
 TEST(HttpChunkWriter, the_last_chunk_with_trailers) {

@@ -8,6 +8,7 @@
 #include <new>
 
 #include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 
 namespace peal {
 namespace {
@@ -56,13 +57,16 @@ WebSocketDeflater::WebSocketDeflater(uint8_t window_bits, bool keeps_context, co
       level_(options.level),
       memory_level_(options.memory_level),
       keeps_context_(keeps_context) {
-  PEAL_ASSERT(can(window_bits), "zlib cannot compress in a window of {} bits", window_bits);
+  if (!can(window_bits) || window_bits > 15 || level_ > 9 || memory_level_ < 1 || memory_level_ > 9) {
+    throw_bad_value("zlib cannot compress in a window of {} bits at level {} with memory level {}", window_bits, level_,
+                    memory_level_);
+  }
 }
 
 WebSocketDeflater::~WebSocketDeflater() = default;
 
 std::string_view WebSocketDeflater::deflate(std::string_view message) {
-  PEAL_ASSERT(!message.empty() && message.size() <= UINT32_MAX / 2, "{} bytes to compress", message.size());
+  if (message.empty() || message.size() > kMostBytes) throw_bad_value("{} bytes to compress", message.size());
   if (stream_ == nullptr) {
     stream_ = std::make_unique<Stream>(level_, window_bits_, memory_level_);
   } else if (!keeps_context_) {
@@ -99,7 +103,7 @@ WebSocketInflater::WebSocketInflater(uint8_t window_bits, bool keeps_context)
 WebSocketInflater::~WebSocketInflater() = default;
 
 WebSocketFault WebSocketInflater::inflate(std::string_view compressed, size_t limit_bytes, std::string& message) {
-  PEAL_ASSERT(compressed.size() <= UINT32_MAX / 2, "{} bytes to inflate", compressed.size());
+  if (compressed.size() > WebSocketDeflater::kMostBytes) throw_bad_value("{} bytes to inflate", compressed.size());
   if (stream_ == nullptr) {
     stream_ = std::make_unique<Stream>(window_bits_);
   } else if (!keeps_context_) {

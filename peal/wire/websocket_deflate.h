@@ -23,13 +23,18 @@ namespace peal {
 class WebSocketDeflater {
  public:
   // zlib's raw deflate knows no window of 8 bits (256 bytes): can() says whether it may be made.
+  // What zlib does not take: std::invalid_argument.
   static bool can(uint8_t window_bits) { return window_bits >= 9; }
   WebSocketDeflater(uint8_t window_bits, bool keeps_context, const WebSocketDeflateOptions& options);
   ~WebSocketDeflater();
   WebSocketDeflater(const WebSocketDeflater&) = delete;
   WebSocketDeflater& operator=(const WebSocketDeflater&) = delete;
 
-  // The compressed form of one message, not empty; a view that is good until the next call.
+  // Of a message's bytes, compressed or not: zlib's counters have 32 bits.
+  static constexpr size_t kMostBytes = UINT32_MAX / 2;
+
+  // The compressed form of one message of 1 to kMostBytes, or std::invalid_argument; a view that is good until the next
+  // call.
   std::string_view deflate(std::string_view message);
 
  private:

@@ -5,7 +5,6 @@
 #include <bit>
 #include <cstring>
 
-#include <peal/base/assert.h>
 #include <peal/wire/parts/http_text.h>
 #include <peal/wire/utf8.h>
 
@@ -171,7 +170,8 @@ std::expected<WebSocketClose, WebSocketFault> read_websocket_close(std::string_v
 
 std::string websocket_close_payload(uint16_t code, std::string_view reason) {
   if (code == WebSocketCode::kNoCode) return {};
-  PEAL_ASSERT(may_be_sent_in_close(code), "{} is no code for a Close frame", code);
+  if (!may_be_sent_in_close(code)) code = WebSocketCode::kInternalError;
+  if (!is_utf8(reason)) reason = {};
   size_t size = std::min(reason.size(), kWebSocketControlBytes - 2);
   const auto is_inner_byte = [&](size_t at) { return (static_cast<uint8_t>(reason[at]) & 0xc0) == 0x80; };
   while (size > 0 && size < reason.size() && is_inner_byte(size)) --size;

@@ -80,6 +80,8 @@ struct WebSocketHead {
 };
 inline constexpr size_t kWebSocketHeadBytes = 14;  // the most a head takes
 inline constexpr size_t kWebSocketControlBytes = 125;
+// Of a message that is read: what inflates one has counters of 32 bits.
+inline constexpr size_t kMostWebSocketMessageBytes = INT32_MAX / 2;
 
 // Writes the head to `to`, which has room for kWebSocketHeadBytes; returns how many it took.
 size_t write_websocket_head(char* to, const WebSocketHead& head);
@@ -102,8 +104,9 @@ struct WebSocketClose {
   std::string_view reason;  // a view into the payload
 };
 std::expected<WebSocketClose, WebSocketFault> read_websocket_close(std::string_view payload);
-// The payload that says so, at most 125 bytes: a longer reason is cut between characters. Asserts that the code may be
-// sent; kNoCode gives the empty payload.
+// The payload that says so, at most 125 bytes: a longer reason is cut between characters, one that is no UTF-8 left
+// out. Codes that on_close hands out and no frame may hold become the nearest that one may: kNoCode the empty payload,
+// which the peer reads as kNoCode; kAbnormal, 1015 and all others kInternalError.
 std::string websocket_close_payload(uint16_t code, std::string_view reason);
 
 }  // namespace peal

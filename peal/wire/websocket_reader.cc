@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 
 namespace peal {
 namespace {
@@ -38,8 +38,9 @@ WebSocketInflater& WebSocketWorkspace::inflater() {
 WebSocketReader::WebSocketReader(WebSocketRole reader, size_t limit_bytes, WebSocketWorkspace& workspace,
                                  const std::optional<WebSocketDeflateTerms>& deflate)
     : workspace_(&workspace), limit_bytes_(limit_bytes), role_(reader), deflates_(deflate.has_value()) {
-  // The inflater's counters have 32 bits.
-  PEAL_ASSERT(limit_bytes > 0 && limit_bytes <= INT32_MAX / 2, "messages of at most {} bytes", limit_bytes);
+  if (limit_bytes == 0 || limit_bytes > kMostWebSocketMessageBytes) {
+    throw_bad_value("messages of at most {} bytes", limit_bytes);
+  }
   if (!deflate) return;
   const bool from_client = reader == WebSocketRole::kServer;
   if (from_client ? deflate->client_no_context_takeover : deflate->server_no_context_takeover) return;

@@ -2,6 +2,7 @@
 #include <peal/http/parts/http_core.h>
 
 #include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 #include <peal/http/parts/server_session.h>
 #include <peal/wire/http_field.h>
 
@@ -15,11 +16,11 @@ HttpSession& session_of(Connection& connection) { return connection.context<Http
 
 HttpCore::HttpCore(Router router, const HttpServerOptions& options)
     : routes_(std::move(router.tree_)), options_(options) {
-  PEAL_ASSERT(options_.limits.head_bytes <= kMostHttpHeadBytes, "heads of {} bytes are more than a parser takes",
-              options_.limits.head_bytes);
+  const HttpRequestParser judge(options_.limits);  // throws
   if (options_.server_name.empty()) return;
-  PEAL_ASSERT(is_sendable({"Server", options_.server_name}), "'{}' is no value of a Server field",
-              options_.server_name);
+  if (!is_sendable({"Server", options_.server_name})) {
+    throw_bad_value("'{}' is no value of a Server field", options_.server_name);
+  }
   server_line_ = "Server: " + options_.server_name + "\r\n";
 }
 

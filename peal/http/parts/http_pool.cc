@@ -5,13 +5,15 @@
 #include <cerrno>
 
 #include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 
 namespace peal::detail {
 
 HttpPool::HttpPool(Loop& loop, const HttpClientOptions& options)
     : loop_(&loop), mailbox_(loop.mailbox()), options_(options), client_options_(options.client) {
-  PEAL_ASSERT(options.most_per_origin > 0 && options.most_connections > 0, "a pool of {} connections, {} an origin",
-              options.most_connections, options.most_per_origin);
+  if (options.most_per_origin == 0 || options.most_connections == 0) {
+    throw_bad_value("a pool of {} connections, {} an origin", options.most_connections, options.most_per_origin);
+  }
   client_options_.retry = {};
   if (client_options_.resolver != nullptr) return;
   resolver_ = std::make_unique<Resolver>(loop);

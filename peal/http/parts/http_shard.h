@@ -23,8 +23,9 @@ namespace peal::detail {
 class HttpCore;
 class HttpSession;
 
-// A content type is a literal or well known: one with a control in it is a bug, and stops the process.
-void assert_content_type(std::string_view type);
+// The value of a field as it may be sent: with spaces for controls (RFC 9110 5.5), in `storage`, where it has any that
+// no field may hold.
+std::string_view sendable_value(std::string_view value, std::string& storage);
 
 class HttpShard {
  public:

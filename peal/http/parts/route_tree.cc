@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 #include <peal/wire/http_path.h>
 
 namespace peal::detail {
@@ -13,8 +13,8 @@ void RouteTree::add(std::string_view method, std::string_view pattern, HttpHandl
   std::vector<std::string> names;
   Node& node = place(pattern, names);
   for (const Route& other : node.routes) {
-    PEAL_ASSERT(other.method != method, "the pattern {} has two handlers for {}", pattern,
-                method.empty() ? "any method" : method);
+    if (other.method != method) continue;
+    throw_bad_value("the pattern {} has two handlers for {}", pattern, method.empty() ? "any method" : method);
   }
   std::string storage;
   if (names.empty() && node.pattern.empty() && normalize_http_path(pattern, storage) == pattern) {
@@ -26,7 +26,7 @@ void RouteTree::add(std::string_view method, std::string_view pattern, HttpHandl
 
 // Finds the node of a pattern, or makes it.
 RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::string>& names) {
-  PEAL_ASSERT(pattern.starts_with('/'), "the pattern '{}' does not begin with a slash", pattern);
+  if (!pattern.starts_with('/')) throw_bad_value("the pattern '{}' does not begin with a slash", pattern);
   Node* node = &root_;
   for (std::string_view left = pattern; !left.empty();) {
     left.remove_prefix(1);
@@ -34,8 +34,9 @@ RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::str
     left.remove_prefix(segment.size());
     const bool braces = segment.starts_with('{') && segment.ends_with('}');
     if (!braces) {
-      PEAL_ASSERT(segment.find_first_of("{}*?#%") == std::string_view::npos,
-                  "the segment '{}' of the pattern {} is neither literal nor a parameter", segment, pattern);
+      if (segment.find_first_of("{}*?#%") != std::string_view::npos) {
+        throw_bad_value("the segment '{}' of the pattern {} is neither literal nor a parameter", segment, pattern);
+      }
       auto found = std::ranges::find(node->literals, segment, [](const auto& each) { return each.first; });
       if (found == node->literals.end()) {
         found = node->literals.emplace(found, std::string(segment), std::make_unique<Node>());
@@ -46,10 +47,12 @@ RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::str
     std::string_view name = segment.substr(1, segment.size() - 2);
     const bool rest = name.ends_with('*');
     if (rest) name.remove_suffix(1);
-    PEAL_ASSERT(!name.empty() && name.find_first_of("{}*") == std::string_view::npos && (!rest || left.empty()),
-                "the segment '{}' of the pattern {} is no parameter", segment, pattern);
-    PEAL_ASSERT(names.size() < HttpExchange::kMostParameters, "more than {} parameters in the pattern {}",
-                HttpExchange::kMostParameters, pattern);
+    if (name.empty() || name.find_first_of("{}*") != std::string_view::npos || (rest && !left.empty())) {
+      throw_bad_value("the segment '{}' of the pattern {} is no parameter", segment, pattern);
+    }
+    if (names.size() == HttpExchange::kMostParameters) {
+      throw_bad_value("more than {} parameters in the pattern {}", names.size(), pattern);
+    }
     names.emplace_back(name);
     std::unique_ptr<Node>& child = rest ? node->rest : node->parameter;
     if (!child) child = std::make_unique<Node>();

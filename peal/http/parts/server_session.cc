@@ -267,7 +267,11 @@ void HttpSession::release_exchange() {
   HttpExtras& extras = *exchange.extras_;
   if (exchange.taken_ && extras.on_abandoned) call(exchange, [&] { extras.on_abandoned(exchange); });
   if (!extras.run) return shard_->release(exchange);
-  if (exchange.taken_) extras.run->cancel(ECANCELED);  // else it goes on; in the end it releases the exchange
+  if (exchange.taken_) return extras.run->cancel(ECANCELED);
+  // It goes on, though not in a wait that nothing ends any more; in the end it releases the exchange.
+  const Ready::Hold hold;
+  if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
+  if (extras.writer != nullptr) std::exchange(extras.writer, nullptr)->complete(0);
 }
 
 // `last`: the client has said that it asks no more (RFC 9112 9.6), so that nothing is to be waited for but that the

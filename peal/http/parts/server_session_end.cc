@@ -117,6 +117,7 @@ void HttpSession::threw(HttpExchange& exchange) {
   if (session == nullptr || exchange.complete()) return;
   if (exchange.begun()) return session->connection_->abort();
   exchange.field_lines_.clear();
+  exchange.offers_upgrade_ = false;
   session->answer_instead(exchange, 500);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include <peal/base/bad_value.h>
 #include <peal/base/base64.h>
 
 namespace peal::detail {
@@ -29,8 +30,11 @@ std::string WebSocketKeys::handshake_key() {
 WebSocketCore::WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOptions& its_options)
     : callbacks(std::move(its_callbacks)), options(its_options) {
   const WebSocketDeflateOptions& deflate = options.deflate;
-  PEAL_ASSERT(deflate.window_bits >= 9 && deflate.window_bits <= 15, "a window of {} bits", deflate.window_bits);
-  PEAL_ASSERT(deflate.least_bytes > 0, "messages of {} bytes are compressed", deflate.least_bytes);
+  if (deflate.least_bytes == 0) throw_bad_value("messages of no bytes are compressed");
+  if (options.message_limit_bytes == 0 || options.message_limit_bytes > kMostWebSocketMessageBytes) {
+    throw_bad_value("messages of at most {} bytes", options.message_limit_bytes);
+  }
+  const WebSocketDeflater judge(deflate.window_bits, false, deflate);  // throws
 }
 
 WebSocketTools& WebSocketCore::tools(Loop& loop) {

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A protocol that puts a length before each message reads the length, and then so many bytes. A peer that said 0
+// stopped the process: read_exactly(0) was taken for the programmer's bug. No bytes are there at once, also where the
+// peer has sent all it will.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <peal/coro/co_server.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+class LengthsFromAPeer : public test::NetTest {
+ protected:
+  RawPeer serve(CoServer::Serve serve) {
+    server_ = std::make_unique<CoServer>(loop(), std::move(serve));
+    const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
+    EXPECT_TRUE(bound);
+    RawPeer peer;
+    peer.connect(bound.value());
+    return peer;
+  }
+  void TearDown() override {
+    server_.reset();
+    NetTest::TearDown();
+  }
+
+ private:
+  std::unique_ptr<CoServer> server_;
+};
+
+// Each message, in brackets.
+Task<> answer_messages(Stream stream) {
+  for (;;) {
+    Result<Buffer> length = co_await stream.read_exactly(1);
+    if (!length || length->empty()) break;
+    const Result<Buffer> message = co_await stream.read_exactly(static_cast<size_t>(length->view().front() - '0'));
+    if (!message) break;
+    const std::string answer = "<" + message->to_string() + ">";
+    if (!co_await stream.write(answer)) break;
+  }
+}
+
+TEST_P(LengthsFromAPeer, message_of_no_bytes_is_empty) {
+  RawPeer peer = serve(answer_messages);
+  peer.send("3abc01d0");
+  ASSERT_TRUE(wait_until([&] {
+    peer.pump();
+    return peer.received() == "<abc><><d><>";
+  })) << peer.received();
+  peer.send("0");
+  peer.fin();
+  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  EXPECT_EQ(peer.received(), "<abc><><d><><>");
+}
+
+// Where a peer may choose the delimiter it may choose none.
+TEST_P(LengthsFromAPeer, delimiter_that_is_empty_is_an_error) {
+  RawPeer peer = serve([](Stream stream) -> Task<> {
+    const Result<Buffer> read = co_await stream.read_until("");
+    const std::string answer = read ? "taken" : read.error().message();
+    (void)co_await stream.write(answer);
+  });
+  peer.send("text");
+  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  EXPECT_EQ(peer.received(), errno_code(EINVAL).message());
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(LengthsFromAPeer);
+
+}  // namespace
+}  // namespace peal
