@@ -147,7 +147,7 @@ TEST_F(HttpDeadlinesTest, handler_that_takes_its_time_and_a_body_it_does_not_wan
     std::optional<HttpExchangeHandle> waiting;
     Router router;
     router.post("/", [&](HttpExchange& exchange) { waiting = exchange.handle(); });
-    HttpServer server(*pair.here, std::move(router));
+    HttpServer server(*pair.here, std::move(router), {.answer_timeout = {}});
     SimClient client(*pair.there, pair.listen(server), "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nab");
     pair.run_for(std::chrono::minutes(10));
     EXPECT_FALSE(client.closed);

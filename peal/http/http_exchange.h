@@ -133,8 +133,8 @@ class HttpExchange final {
   // Ends the connection with a reset, for an answer that cannot be completed.
   void abort();
   // Called when the connection ends before the answer is complete, or when the server answers by itself, because the
-  // body is malformed, cut short, too slow or too long, or because something threw; the exchange is then abandoned()
-  // and ends with the call.
+  // body is malformed, cut short, too slow or too long, because something threw, or because it took too long; the
+  // exchange is then abandoned() and ends with the call.
   void on_abandoned(HttpCallback on_abandoned);
 
   // Runs a coroutine that answers, as a router does with a handler that is one. It is cancelled when the connection is

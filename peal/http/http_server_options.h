@@ -37,6 +37,10 @@ struct HttpServerOptions {
   uint32_t min_body_bytes = 4096;
   // From the end of the head to the end of the body, however fast it comes; 0: the rate above is enough of a bound.
   Duration body_timeout = {};
+  // From when the handler has of the request what it asked for to when it begins the answer: else it is answered 503,
+  // abandoned and, where it is a coroutine, cancelled. A stream that has begun is not bounded. Longer than anybody
+  // waits for a page; who polls for longer raises it. 0: never.
+  Duration answer_timeout = std::chrono::seconds(60);
   // While an answer waits for the client, from the high-water mark on or from the end of idle_timeout, its kernel must
   // take so many bytes in each window, or it is reset. docs/http.md says how long who does not read is borne with.
   Duration send_window = std::chrono::seconds(20);

@@ -19,6 +19,7 @@ struct HttpStats {
   uint64_t unrouted = 0;              // 404 and 405 of the router
   uint64_t head_timeouts = 0;         // a head that was not complete in time: 408
   uint64_t body_timeouts = 0;         // a body that came too slowly: 408
+  uint64_t answer_timeouts = 0;       // handlers that had not begun an answer in time: 503
   uint64_t idle_timeouts = 0;         // closed between two requests
   uint64_t send_timeouts = 0;         // answers that were read too slowly
   uint64_t abandoned = 0;             // the connection ended before the answer was complete
@@ -37,6 +38,7 @@ struct HttpStats {
     unrouted += other.unrouted;
     head_timeouts += other.head_timeouts;
     body_timeouts += other.body_timeouts;
+    answer_timeouts += other.answer_timeouts;
     idle_timeouts += other.idle_timeouts;
     send_timeouts += other.send_timeouts;
     abandoned += other.abandoned;

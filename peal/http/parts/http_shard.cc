@@ -23,7 +23,7 @@ constexpr size_t kMostLogBytes = 32 * 1024;
 constexpr size_t kMostKeptBytes = 4096;  // of an exchange's text
 
 std::array<Duration, HttpWaits::kKinds> waiting_times(const HttpServerOptions& options) {
-  return {options.head_timeout, options.idle_timeout, options.body_window, options.drain_grace};
+  return {options.head_timeout, options.idle_timeout, options.body_window, options.answer_timeout, options.drain_grace};
 }
 
 // Of the wall clock, in nanoseconds since 1970.

@@ -15,10 +15,11 @@
 namespace peal::detail {
 
 enum class HttpWait : uint8_t {
-  kHead,   // for the end of a head
-  kIdle,   // for the next request
-  kBody,   // for some of a body
-  kGrace,  // for a last request, while the server drains
+  kHead,    // for the end of a head
+  kIdle,    // for the next request
+  kBody,    // for some of a body
+  kAnswer,  // for its handler to begin the answer
+  kGrace,   // for a last request, while the server drains
   kNothing,
 };
 

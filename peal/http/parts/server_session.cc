@@ -254,10 +254,16 @@ void HttpSession::follow() {
     return shard_->wait(*this, draining_ ? HttpWait::kGrace : between);
   }
   if (!exchange_->head_read_) return;
-  if (exchange_->request_read_ || !exchange_->wants_body()) return shard_->leave(*this);
+  if (exchange_->request_read_ || !exchange_->wants_body()) return await_answer();
   if (wait == HttpWait::kBody) return;
   exchange_->begin_body_window();
   shard_->wait(*this, HttpWait::kBody);
+}
+
+// Nothing is awaited from the client: it is the handler's turn, until the answer has begun.
+void HttpSession::await_answer() {
+  if (exchange_->begun()) return shard_->leave(*this);
+  if (wait != HttpWait::kAnswer) shard_->wait(*this, HttpWait::kAnswer);
 }
 
 void HttpSession::release_exchange() {

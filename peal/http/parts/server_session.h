@@ -90,6 +90,7 @@ class HttpSession final : public HttpWaiter {
   void end(bool last = false);
   bool send(Buffer& bytes);
   void follow();
+  void await_answer();
   void body_too_slow(HttpExchange& exchange);
 
   HttpShard* shard_;

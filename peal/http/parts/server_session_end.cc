@@ -45,6 +45,12 @@ void HttpSession::timed_out(HttpWait what) {
       ++stats.idle_timeouts;
       return end();
     case HttpWait::kBody: return body_too_slow(*exchange_);
+    case HttpWait::kAnswer:
+      if (exchange_ == nullptr || exchange_->begun()) return;  // a coroutine begins without telling
+      ++stats.answer_timeouts;
+      PEAL_LOG_WARN("the handler of {} {} has not answered in time", exchange_->head_.method_text(),
+                    exchange_->head_.path());
+      return answer_instead(*exchange_, 503);
     case HttpWait::kGrace:
       if (held_ || connection_->queued_bytes() > 0) {
         connection_->expect_output();

@@ -122,6 +122,7 @@ void add_http(Json& json, const HttpStats& http) {
                {"unrouted", http.unrouted},
                {"head_timeouts", http.head_timeouts},
                {"body_timeouts", http.body_timeouts},
+               {"answer_timeouts", http.answer_timeouts},
                {"idle_timeouts", http.idle_timeouts},
                {"send_timeouts", http.send_timeouts},
                {"abandoned", http.abandoned},
