@@ -77,11 +77,12 @@ class HttpExchange final {
   // is waited for, unsent). More than the limit of the route is answered 413. Once per exchange one of:
   // Each piece as it arrives, a view that is good during the call; then `on_end`, at once where there is no body.
   void on_body(std::move_only_function<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end);
-  // The whole of it. Longer than `limit_bytes`: 413 instead of the call.
+  // The whole of it. Longer than `limit_bytes`: 413 instead of the call, or, where an answer has begun, the end of the
+  // connection.
   void read_body(size_t limit_bytes, std::move_only_function<void(HttpExchange&, std::string&& body)> on_whole);
   // For coroutines: `Result<Buffer> piece = co_await exchange.read();`, empty at the end. Not read, the client waits.
   detail::HttpBodyRead read();
-  // The whole of it. EMSGSIZE when it is longer.
+  // The whole of it. EMSGSIZE when it is longer: then it has been answered 413, unless an answer had begun.
   Task<Result<std::string>> read_all(size_t limit_bytes);
   // No piece comes until resume_body(); the client's sending comes to rest.
   void pause_body();
@@ -184,6 +185,7 @@ class HttpExchange final {
   void body_piece(std::string_view piece);
   void body_ended();
   void drop_body();
+  void refuse_long_body();
   void begin_body_window();
   bool may_read() const;
   Result<Buffer> take_read();

@@ -80,17 +80,20 @@ void HttpExchange::resume_body() {
   session_->settle();
 }
 
+// There is more of it than the handler takes.
+void HttpExchange::refuse_long_body() {
+  ++shard_->stats().too_large;
+  close_after();
+  session_->answer_instead(*this, 413);
+}
+
 // A view into the input.
 void HttpExchange::body_piece(std::string_view piece) {
   HttpExtras& extras = *extras_;
   switch (taker_) {
     case Taker::kPieces: return extras.on_piece(*this, piece);
     case Taker::kWhole:
-      if (piece.size() > extras.whole_limit - extras.whole.size()) {
-        ++shard_->stats().too_large;
-        close_after();
-        return session_->answer_instead(*this, 413);
-      }
+      if (piece.size() > extras.whole_limit - extras.whole.size()) return begun() ? abort() : refuse_long_body();
       extras.whole.append(piece);
       return;
     case Taker::kCoroutine:
@@ -151,7 +154,10 @@ Task<Result<std::string>> HttpExchange::read_all(size_t limit_bytes) {
     Result<Buffer> piece = co_await read();
     if (!piece) co_return std::unexpected(piece.error());
     if (piece->empty()) co_return whole;
-    if (piece->size() > limit_bytes - whole.size()) co_return fail(EMSGSIZE);
+    if (piece->size() > limit_bytes - whole.size()) {
+      if (session_ != nullptr && !begun()) refuse_long_body();
+      co_return fail(EMSGSIZE);
+    }
     whole.append(piece->view());
   }
 }
