@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/loop/loop_group.h>
 
+#include <cerrno>
 #include <future>
 #include <string_view>
 #include <system_error>
@@ -12,7 +13,7 @@ namespace peal {
 
 // A loop has started when its first task runs, or when run() has failed, which drops the task.
 Result<std::unique_ptr<LoopGroup>> LoopGroup::start(size_t count, const LoopOptions& options, const std::string& name) {
-  PEAL_ASSERT(count > 0, "a group of {} loops", count);
+  if (count == 0) return fail(EINVAL);
   std::unique_ptr<LoopGroup> group(new LoopGroup);
   for (size_t i = 0; i < count; ++i) {
     Result<std::unique_ptr<Loop>> loop = Loop::make(options);

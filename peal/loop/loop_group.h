@@ -17,8 +17,8 @@ namespace peal {
 class LoopGroup {
  public:
   // Starts `count` (> 0) threads named "<name>-0"..., each running a loop; a name too long for the kernel loses its
-  // end, not its number. Returns once every one is running, or the first error (an engine that cannot run here, no
-  // thread or fd left) with all of them stopped again.
+  // end, not its number. Returns once every one is running, or the first error (EINVAL for no loops, an engine that
+  // cannot run here, no thread or fd left) with all of them stopped again.
   static Result<std::unique_ptr<LoopGroup>> start(size_t count, const LoopOptions& options = {},
                                                   const std::string& name = "peal-loop");
   // Stops and joins; not on one of the group's threads.

@@ -80,6 +80,12 @@ TEST_P(LoopGroupTest, loops_post_to_each_other_while_the_group_ends) {
   EXPECT_GE(hops, 1000);
 }
 
+TEST(LoopGroup, no_loops_are_an_error) {
+  const auto group = LoopGroup::start(0);
+  ASSERT_FALSE(group);
+  EXPECT_EQ(group.error(), errno_code(EINVAL));
+}
+
 TEST(LoopGroup, unknown_engine_is_an_error) {
   const auto group = LoopGroup::start(2, LoopOptions{.engine = "steam"});
   ASSERT_FALSE(group);

@@ -2,10 +2,11 @@
 #include <peal/process/master.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 #include <utility>
 
-#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 #include <peal/base/log.h>
 #include <peal/process/parts/handover.h>
 #include <peal/process/parts/master_run.h>
@@ -17,13 +18,13 @@ Master::Master(MasterOptions options) : options_(std::move(options)), inherited_
   detail::Predecessor predecessor = detail::take_predecessor();
   predecessor_ = std::move(predecessor.report_to);
   inherited_with_files_ = std::move(predecessor.fds_with_files);
-  PEAL_ASSERT(options_.workers > 0, "a master needs workers");
+  if (options_.workers == 0) throw_bad_value("a master needs workers");
 }
 
 Master::~Master() = default;
 
 Result<SocketAddress> Master::listen(std::string_view address, const ListenOptions& options, std::string_view name) {
-  PEAL_ASSERT(!name.empty() && !name.contains(':'), "'{}' cannot name a socket", name);
+  if (name.empty() || name.contains(':')) return fail(EINVAL);
   std::vector<detail::Heirloom> sockets = take_inherited(name);
   if (sockets.empty()) return open(address, options, name);
   Result<std::vector<detail::SocketGroup>> groups = detail::SocketGroup::inherit(std::string(name), std::move(sockets));

@@ -80,6 +80,7 @@ class Master {
   using Work = std::function<int(Worker&)>;
 
   // Takes the sockets of LISTEN_FDS and of a master that this one succeeds.
+  // std::invalid_argument without workers.
   explicit Master(MasterOptions options);
   ~Master();
   Master(const Master&) = delete;
@@ -88,7 +89,7 @@ class Master {
   // Listens on one more address for all workers, which find it under `name` (no colon). If sockets of that name were
   // inherited, or, while no other address was asked for, of any name, they take the place of `address`, all of them,
   // wherever they listen; a later call for the address of one finds it there. The answer is where it listens, or, where
-  // there are several, the first. As Server::listen().
+  // there are several, the first. As Server::listen(); EINVAL for a name that is none.
   Result<SocketAddress> listen(std::string_view address, const ListenOptions& options = {},
                                std::string_view name = "peal");
   // Runs until a signal ends it. What main returns: 0, asked to end, or succeeded by another; 1, the first workers did

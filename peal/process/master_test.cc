@@ -49,6 +49,16 @@ TEST(Master, workers_serve_and_drain_on_sigterm) {
   for (const Stranger& worker : workers) EXPECT_TRUE(worker.ends());
 }
 
+TEST(Master, names_that_name_no_socket_are_refused) {
+  Master master(MasterOptions{});
+  for (const std::string_view name : {"", "a:b"}) {
+    const Result<SocketAddress> listening = master.listen("127.0.0.1:0", {}, name);
+    ASSERT_FALSE(listening);
+    EXPECT_EQ(listening.error(), errno_code(EINVAL));
+  }
+  EXPECT_THROW(Master(MasterOptions{.workers = 0}), std::invalid_argument);
+}
+
 TEST(Master, a_worker_that_is_killed_takes_its_own_connections_and_no_others) {
   MasterProcess master(with_workers(2));
   const SocketAddress address = master.serving();
