@@ -169,6 +169,8 @@ TEST_F(InspectorTest, connection_is_shown_with_its_flight_and_killed) {
   const json after = get_json("/connection/" + id);
   EXPECT_TRUE(after["connection"].is_null());
   EXPECT_EQ(after["flight"].back()["event"], "closed");
+  EXPECT_EQ(after["flight"][after["flight"].size() - 2]["event"], "closing");
+  EXPECT_EQ(after["flight"][after["flight"].size() - 2]["reason"], to_string(CloseReason::kAborted));
   EXPECT_THAT(get("/connection/x"), StartsWith("HTTP/1.1 404 "));
   EXPECT_THAT(get("/connection/7.0.0.1"), StartsWith("HTTP/1.1 503 "));
 }

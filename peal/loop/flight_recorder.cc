@@ -49,7 +49,7 @@ std::vector<FlightEvent> FlightRecorder::last(std::optional<FlightId> id, size_t
   return found;
 }
 
-std::string FlightRecorder::dump(std::optional<FlightId> id, size_t most) const {
+std::string FlightRecorder::dump(std::optional<FlightId> id, size_t most, std::string_view (*reason)(uint64_t)) const {
   const std::vector<FlightEvent> events = last(id, most);
   std::string text;
   for (const FlightEvent& event : events) {
@@ -57,7 +57,11 @@ std::string FlightRecorder::dump(std::optional<FlightId> id, size_t most) const 
     fmt::format_to(std::back_inserter(text), "{:>12.3f} ms  ", before.count());
     if (!id) fmt::format_to(std::back_inserter(text), "#{}.{:<6} ", event.id.slot, event.id.generation);
     text += to_string(event.kind);
-    if (event.bytes != 0) fmt::format_to(std::back_inserter(text), " {}", event.bytes);
+    if (event.kind == FlightKind::kClosing && reason != nullptr) {
+      text.append(": ").append(reason(event.bytes));
+    } else if (event.bytes != 0) {
+      fmt::format_to(std::back_inserter(text), " {}", event.bytes);
+    }
     text += '\n';
   }
   return text;

@@ -34,7 +34,7 @@ enum class FlightKind : uint8_t {
   kDeadline,    // one of its deadlines passed
   kBudget,      // bytes: those that made it too much
   kThrew,       // a callback of the user's
-  kClosing,     // bytes: the reason, as the owner numbers it
+  kClosing,     // bytes: the reason, as the owner numbers it; it has the words for dump()
   kClosed,
 };
 std::string_view to_string(FlightKind kind);
@@ -79,8 +79,8 @@ class FlightRecorder {
   // The last events of one connection, or of all, at most `most`, oldest first: those that the ring still has.
   std::vector<FlightEvent> last(std::optional<FlightId> id, size_t most = 64) const;
   // As last(), a line each: the time before the newest of them in ms, the kind, the bytes unless 0; of all, the
-  // connection's slot and generation too.
-  std::string dump(std::optional<FlightId> id, size_t most = 64) const;
+  // connection's slot and generation too. `reason` has the words for what kClosing holds in their place.
+  std::string dump(std::optional<FlightId> id, size_t most = 64, std::string_view (*reason)(uint64_t) = nullptr) const;
 
   size_t capacity() const { return mask_ + 1; }
   uint64_t recorded() const { return count_; }

@@ -63,6 +63,10 @@ TEST(FlightRecorder, dump_tells_times_before_the_last_event) {
   recorder.record(at(2500), kOne, FlightKind::kAboveHighWater, 65'536);
   EXPECT_EQ(recorder.dump(kOne), "      -2.500 ms  opened\n       0.000 ms  above high water 65536\n");
   EXPECT_NE(recorder.dump({}, 2).find("#2.7"), std::string::npos);
+  recorder.record(at(3500), kOne, FlightKind::kClosing, 7);
+  EXPECT_TRUE(recorder.dump(kOne, 1).ends_with("closing 7\n"));
+  const auto words = [](uint64_t reason) { return reason == 7 ? std::string_view("seven") : std::string_view(); };
+  EXPECT_TRUE(recorder.dump(kOne, 1, words).ends_with("closing: seven\n"));
 }
 
 TEST(FlightRecorder, by_cycles_nobody_is_asked_for_the_time) {

@@ -249,8 +249,13 @@ nlohmann::ordered_json to_json(const ConnectionDetail& detail) {
             {"recorded", detail.recorded}};
   Json flight = Json::array();
   for (const FlightEvent& event : detail.events) {
-    flight.push_back(
-        {{"ago_seconds", in_seconds(detail.now - event.at)}, {"event", to_string(event.kind)}, {"bytes", event.bytes}});
+    Json entry{{"ago_seconds", in_seconds(detail.now - event.at)}, {"event", to_string(event.kind)}};
+    if (event.kind == FlightKind::kClosing) {
+      entry["reason"] = to_string(static_cast<CloseReason>(event.bytes));
+    } else {
+      entry["bytes"] = event.bytes;
+    }
+    flight.push_back(std::move(entry));
   }
   json["flight"] = std::move(flight);
   return json;
