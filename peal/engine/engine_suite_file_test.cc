@@ -183,5 +183,46 @@ TEST_P(EngineFile, big_file_starves_nobody) {
   EXPECT_TRUE(same_bytes(reader.received, pattern(8'000'000)));
 }
 
+// A turn sent a mebibyte of each stream that had a file, and again after each of its events: 286 MB in one turn, while
+// small requests waited.
+TEST_P(EngineFile, many_big_files_share_the_budget_of_a_turn) {
+  constexpr size_t kStreams = 16;
+  constexpr uint64_t kTurnBytes = 1024 * 1024;
+  const std::string bytes = pattern(3'000'000);
+  auto file = make_file(bytes);
+  std::vector<EngineRig::Pair> pairs;
+  for (size_t i = 0; i < kStreams; ++i) {
+    pairs.push_back(rig().pair());
+    pairs.back().client.receive();
+  }
+  for (auto& [reader, feeder] : pairs) {
+    for (int part = 0; part < 3; ++part) {
+      send_file(feeder, file, static_cast<uint64_t>(part) * 1'000'000, 1'000'000);
+      feeder.send("|");
+    }
+  }
+  size_t finished = 0;
+  uint64_t sent_bytes = rig().stats().file_bytes;
+  uint64_t most = 0;
+  size_t least_got_at_first_finish = 0;
+  ASSERT_TRUE(rig().run_until([&] {
+    // Asked after every wait().
+    most = std::max(most, rig().stats().file_bytes - std::exchange(sent_bytes, rig().stats().file_bytes));
+    finished = 0;
+    size_t least = SIZE_MAX;
+    for (auto& [reader, feeder] : pairs) {
+      finished += reader.received.size() == 3'000'003 ? 1 : 0;
+      least = std::min(least, reader.received.size());
+    }
+    if (finished > 0 && least_got_at_first_finish == 0) least_got_at_first_finish = least + 1;
+    return finished == kStreams;
+  }));
+  EXPECT_LE(most, kTurnBytes);
+  EXPECT_GT(least_got_at_first_finish, 100'000U) << "one was served before the others";
+  const std::string expected =
+      bytes.substr(0, 1'000'000) + "|" + bytes.substr(1'000'000, 1'000'000) + "|" + bytes.substr(2'000'000) + "|";
+  for (auto& [reader, feeder] : pairs) EXPECT_TRUE(same_bytes(reader.received, expected));
+}
+
 }  // namespace
 }  // namespace peal

@@ -15,14 +15,14 @@ INSTANTIATE_TEST_SUITE_P(Engines, EngineWait, testing::ValuesIn(every_engine()),
 TEST_P(EngineWait, lasts_until_the_deadline_without_an_event) {
   rig().settle();
   // A signal may end a wait early, and the kernel sends some of its own to a process that just closed a ring; rounding
-  // may not.
+  // may not: that would be hundreds of waits.
   int early = 0;
   for (Duration bound : {Duration(100'000), Duration(1'000'001), Duration(7'300'000), Duration(20'000'000)}) {
     TimePoint deadline = rig().engine().now() + bound;
     EXPECT_EQ(rig().wait(deadline), 0U);
     for (; rig().engine().now() < deadline; ++early) EXPECT_EQ(rig().wait(deadline), 0U);
   }
-  EXPECT_LE(early, 2);
+  EXPECT_LE(early, 20);
 }
 
 TEST_P(EngineWait, deadline_in_the_past_is_a_look_only) {

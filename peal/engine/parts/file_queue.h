@@ -13,7 +13,7 @@ namespace peal::detail {
 
 class FileQueue {
  public:
-  // For a stream in a turn of its engine. Nothing is copied, so it takes no longer than a quarter of it that is.
+  // For all streams in a turn of their engine together.
   static constexpr size_t kTurnBytes = 1024 * 1024;
 
   // Of at least one byte.

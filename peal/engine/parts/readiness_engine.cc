@@ -45,6 +45,7 @@ void ReadinessEngine::shut() {
   shutting_ = true;
   // What was sent before the end goes out.
   flush_all();
+  serve_put_off();
   if (takes_sends_) flush_held();
   listeners_.stop_all();
   // A last completion may connect or adopt once more; what it made is closed in the next round.

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <deque>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -97,9 +98,10 @@ class ReadinessEngine final : public Engine {
     kReportSent = 8,  // what is to be done once output has moved on
     kSendFin = 16,
     kDetach = 32,
-    kFiles = 64,  // file ranges are queued, and what came after them
-    kFed = 128,   // some stream is forwarded to it, or was and not all is out
-    kHeld = 256,  // the poller sends the front of what is queued
+    kFiles = 64,    // file ranges are queued, and what came after them
+    kFed = 128,     // some stream is forwarded to it, or was and not all is out
+    kHeld = 256,    // the poller sends the front of what is queued
+    kPutOff = 512,  // waits for a turn that has bulk budget left
   };
   // One cache line: what an idle connection costs here.
   struct alignas(64) Stream {
@@ -203,6 +205,9 @@ class ReadinessEngine final : public Engine {
   void sent(Stream& stream, uint32_t outcome);
   void flush_held();
   [[gnu::noinline]] bool flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes);
+  int send_queue(Stream& stream, bool& progress);
+  void put_off(Stream& stream);
+  void serve_put_off();
   int send_parts(Stream& stream, bool& progress);
   int account(Stream& stream, ssize_t count, size_t offered_bytes);
   bool fail_output(Stream& stream, int error);
@@ -223,6 +228,10 @@ class ReadinessEngine final : public Engine {
   size_t say_farewells();
 
   static constexpr size_t kTurnBudgetBytes = 256 * 1024;
+  // For all streams of a turn together; a file is not copied by us, so it takes a quarter of the time of a read's
+  // bytes.
+  static constexpr size_t kBulkTurnBytes = FileQueue::kTurnBytes;
+  static constexpr size_t kBulkShareBytes = kBulkTurnBytes / 4;  // of one stream while others wait
   static constexpr size_t kMaxPollEvents = 256;
   static constexpr size_t kMaxParts = 64;
   static constexpr size_t kMostHeldSends = 64;  // each keeps a block until its outcome is heard
@@ -241,6 +250,9 @@ class ReadinessEngine final : public Engine {
   bool shutting_ = false;
   bool unfinished_ = false;  // something waits on a list below, or a listener is paused
   bool told_ = false;        // flushing reported something
+  bool serving_put_off_ = false;
+  size_t bulk_budget_ = kBulkTurnBytes;  // what this turn has left
+  std::deque<StreamId> put_off_;         // the longest first; of those that have kPutOff
   SlotTable<Stream> streams_;
   SlotTable<Watch> watches_;
   BlockPool* pool_ = nullptr;     // the thread's

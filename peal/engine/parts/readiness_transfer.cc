@@ -120,7 +120,8 @@ TimePoint ReadinessEngine::begin_unfinished(TimePoint deadline) {
   told_ = false;
   flush_all();
   // Whoever was told something may have set a timer since the deadline was given.
-  bool busy = told_ || !ready_.empty() || !dirty_.empty() || !farewells_.empty() || listeners_.has_farewells();
+  bool busy = told_ || !ready_.empty() || !dirty_.empty() || !put_off_.empty() || !farewells_.empty() ||
+              listeners_.has_farewells();
   serving_.swap(ready_);
   return busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
 }
@@ -129,13 +130,14 @@ size_t ReadinessEngine::finish() {
   listeners_.resume(monotonic_now());
   size_t count = serve_ready_list();
   flush_all();
+  serve_put_off();
   count += say_farewells();
   settle();
   return count;
 }
 
 void ReadinessEngine::settle() {
-  unfinished_ = !ready_.empty() || !serving_.empty() || !dirty_.empty() || !farewells_.empty() ||
+  unfinished_ = !ready_.empty() || !serving_.empty() || !dirty_.empty() || !put_off_.empty() || !farewells_.empty() ||
                 listeners_.has_farewells() || listeners_.next_resume() != kNever;
 }
 
@@ -284,114 +286,6 @@ void ReadinessEngine::sent(Stream& stream, uint32_t outcome) {
   }
   errno = failed ? count : 0;
   flush_rest(stream, failed ? -1 : count, stream.held_bytes);
-}
-
-// Sends what is queued behind what the poller has yet to tell of. Whatever else it tells is too late to be heard.
-void ReadinessEngine::flush_held() {
-  for (bool more = true; more;) {
-    const size_t count = poller_->wait(events_, TimePoint::min());
-    more = count == events_.size();
-    for (size_t i = 0; i < count; ++i) {
-      if ((events_[i].readiness & kSent) == 0) continue;
-      more = true;
-      Stream& stream = *stream_of(events_[i].key);
-      if (static_cast<uint16_t>(stream.generation) == events_[i].key >> kGenerationShift) {
-        sent(stream, events_[i].readiness);
-      }
-    }
-  }
-}
-
-// What flush() leaves: a send of `offered_bytes` (0: none yet) that answered `sent` and did not take them all, several
-// parts, or something to do besides sending.
-bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes) {
-  if (stream.output & (kStalled | kHeld)) return true;
-  int error = 0;
-  bool progress = sent > 0;
-  if (offered_bytes > 0) error = account(stream, sent, offered_bytes);
-  if (stream.output & kFed) error = drain_feed(stream, progress);
-  size_t file_budget = FileQueue::kTurnBytes;
-  while (error == 0 && !(stream.output & kStalled)) {
-    if (stream.out.holds_blocks()) {
-      error = send_parts(stream, progress);
-    } else if ((stream.output & kFiles) && file_budget > 0) {
-      error = send_front_file(stream, file_budget, progress);
-    } else {
-      break;
-    }
-  }
-  if (error != 0 && !fail_output(stream, error)) return false;
-  if (stream.output & kStalled) {
-    follow_interest(stream);
-  } else if (stream.output & kFiles) {
-    stream.dirty = true;
-    queue_dirty(stream);
-  }
-  if (stream.output & kFed) resume_feeder(stream);
-  if (!(stream.output & (kReportSent | kSendFin | kDetach))) return true;
-  return after_output(stream, progress);
-}
-
-int ReadinessEngine::send_parts(Stream& stream, bool& progress) {
-  std::array<iovec, kMaxParts> parts;
-  msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = stream.out.gather(parts);
-  size_t offered = 0;
-  for (size_t i = 0; i < message.msg_iovlen; ++i) offered += parts[i].iov_len;
-  // With a file behind, the kernel waits for that before it sends less than a segment.
-  const int more = stream.output & kFiles ? MSG_MORE : 0;
-  ssize_t count = ::sendmsg(stream.fd, &message, MSG_NOSIGNAL | more);
-  ++stats_.sends;
-  progress = progress || count > 0;
-  return account(stream, count, offered);
-}
-
-// Takes in the answer of one send. Returns the error that ends sending, or 0.
-int ReadinessEngine::account(Stream& stream, ssize_t count, size_t offered_bytes) {
-  if (count < 0) {
-    if (errno == EINTR) return 0;
-    if (errno != EAGAIN) return errno;
-    count = 0;
-  }
-  auto sent = static_cast<size_t>(count);
-  stats_.sent_bytes += sent;
-  stream.out.consume(sent);
-  if (sent == offered_bytes) return 0;
-  // The kernel marks the socket as short of space when it takes less than offered, so an edge will follow.
-  stream.output |= kStalled;
-  ++stats_.short_sends;
-  stream.out.compact();
-  return 0;
-}
-
-// False when the owner closed the stream on hearing of it.
-bool ReadinessEngine::fail_output(Stream& stream, int error) {
-  uint32_t generation = stream.generation;
-  drop_output(stream);
-  stream.output = static_cast<uint16_t>((stream.output | kOutputOver) & ~kSendFin);
-  told_ = true;
-  stream.events->on_send_failed(errno_code(error));
-  return stream.generation == generation;
-}
-
-// False when the stream is gone.
-bool ReadinessEngine::after_output(Stream& stream, bool progress) {
-  size_t left = queued(stream);
-  if (left == 0 && (stream.output & kSendFin)) {
-    stream.output &= static_cast<uint16_t>(~kSendFin);
-    ::shutdown(stream.fd, SHUT_WR);
-  }
-  if ((stream.output & kReportSent) && (progress || left == 0)) {
-    if (left == 0) stream.output &= static_cast<uint16_t>(~kReportSent);
-    uint32_t generation = stream.generation;
-    told_ = true;
-    stream.events->on_sent(left);
-    if (stream.generation != generation) return false;
-  }
-  if (!(stream.output & kDetach) || queued(stream) > 0) return true;
-  release_stream(stream, true);
-  return false;
 }
 
 }  // namespace peal::detail

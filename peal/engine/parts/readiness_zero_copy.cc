@@ -53,7 +53,7 @@ size_t ReadinessEngine::queued(const Stream& stream) const {
 void ReadinessEngine::drop_output(Stream& stream) {
   stream.out.clear();
   if (stream.output & kFiles) files_.erase(stream.slot);
-  stream.output &= static_cast<uint16_t>(~kFiles);
+  stream.output &= static_cast<uint16_t>(~(kFiles | kPutOff));
   if (!(stream.output & kFed)) return;
   std::shared_ptr<Forward> feed = feeds_.at(stream.slot);
   feed->pipe.close();

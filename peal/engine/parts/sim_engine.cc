@@ -298,6 +298,7 @@ void SimEngine::say_farewells() {
 }
 
 void SimEngine::turn() {
+  bulk_budget_ = kBulkTurnBytes;
   flush_all();
   network_->run_due();
   look_at_watches(false);
@@ -331,7 +332,7 @@ size_t SimEngine::wait(TimePoint deadline) {
   asked_until_ = deadline;
   turn();
   if (!network_->stepping) {
-    while (stats_.events == before && pass_time(deadline)) turn();
+    while (stats_.events == before && bulk_budget_ > 0 && pass_time(deadline)) turn();
   }
   return stats_.events - before;
 }

@@ -122,6 +122,8 @@ class SimEngine final : public Engine, private SimOwner {
     uint32_t generation;
   };
 
+  static constexpr size_t kBulkTurnBytes = 1024 * 1024;  // of files, as the readiness engine has it
+
   void slot_ready(Kind kind, uint32_t slot) override;
   template <class Table>
   void list(Table& table, Kind kind, uint32_t slot) {
@@ -168,6 +170,7 @@ class SimEngine final : public Engine, private SimOwner {
   EngineStats stats_;
   bool open_ = false;
   bool shutting_ = false;
+  size_t bulk_budget_ = kBulkTurnBytes;  // what this turn has left
   TimePoint asked_until_ = kNever;
   SlotTable<Stream> streams_;
   SlotTable<Listener> listeners_;

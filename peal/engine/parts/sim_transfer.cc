@@ -202,13 +202,20 @@ int SimEngine::write_out(Stream& stream, bool& progress) {
   if (stream.end->error() != 0) return stream.end->error();
   if (stream.end->room() == 0 || put_off(stream)) return 0;
   size_t most = std::min(stream.end->room(), stream.queued());
+  if (stream.file_bytes > 0 && most > bulk_budget_) {
+    list(streams_, Kind::kStream, stream.slot);  // the rest, in the next turn
+    most = bulk_budget_;
+    if (most == 0) return 0;
+  }
   if (most > 1 && network.chance(network.options.short_write)) {
     ++network.stats.short_writes;
     most = 1 + network.random(most - 1);
     stream.end->notify_later();
   }
   int error = 0;
+  const uint64_t file_bytes = stats_.file_bytes;
   std::string bytes = gather(stream, most, error);
+  bulk_budget_ -= stats_.file_bytes - file_bytes;
   ++stats_.sends;
   stats_.sent_bytes += bytes.size();
   if (stream.queued() > 0) ++stats_.short_sends;
