@@ -273,6 +273,7 @@ void Lane::cut(CutKind kind, std::unique_ptr<Recording> fresh) {
   // What waits for a new connection is not waited for.
   for (const std::unique_ptr<Session>& session : sessions_) {
     if (session->state() == Session::State::kOpen) continue;
+    if (session->state() == Session::State::kConnecting) ++recording_->counts.under_way;
     in_flight_ -= session->abandon();
   }
   to_connect_.clear();

@@ -2,16 +2,22 @@
 // Runs against servers of the test's own. They last as long as they are asked to; nothing is said about speed.
 #include <load/load_run.h>
 
+#include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <load/echo_session.h>
 #include <load/gates.h>
+#include <load/report_text.h>
 #include <load/scripted_server.h>
+#include <peal/engine/listening_socket.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal::load {
@@ -270,6 +276,57 @@ TEST(LoadRunLife, every_interval_but_the_last_is_told) {
       });
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   EXPECT_EQ(told + 1, outcome->intervals.size());
+}
+
+// Whether the kernel drops the SYN of whoever comes next.
+bool queue_is_full(int listener) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  EXPECT_EQ(::getsockopt(listener, IPPROTO_TCP, TCP_INFO, &info, &size), 0);
+  return info.tcpi_unacked > info.tcpi_sacked;  // of a listener: how many wait, and how many may
+}
+
+// Answers the first connection's message once nobody else can connect, and waits for its end.
+void serve_one_and_let_nobody_in(int listener, const SocketAddress& address) {
+  pollfd first{.fd = listener, .events = POLLIN, .revents = 0};
+  EXPECT_EQ(::poll(&first, 1, -1), 1);
+  const Fd served(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  std::vector<Fd> queued;
+  while (!queue_is_full(listener)) {
+    queued.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    ::connect(queued.back().get(), address.data(), address.size());
+    pollfd waits{.fd = queued.back().get(), .events = POLLOUT, .revents = 0};
+    ::poll(&waits, 1, 100);
+  }
+  char message[64];
+  EXPECT_EQ(::recv(served.get(), message, sizeof message, MSG_WAITALL), 64);
+  EXPECT_EQ(::send(served.get(), message, sizeof message, MSG_NOSIGNAL), 64);
+  EXPECT_EQ(::recv(served.get(), message, sizeof message, 0), 0);
+}
+
+// The report of a run of short connections said "8 failed" of eight that were being opened when it ended, and "gates
+// all passed".
+TEST(LoadRunLife, a_connect_that_the_end_cuts_off_has_not_failed) {
+  const Fd listener =
+      open_listening_socket(SocketAddress::parse("127.0.0.1:0").value(), ListenOptions{.backlog = 1}).value();
+  const SocketAddress address = listening_address(listener.get()).value();
+  std::jthread server([&] { serve_one_and_let_nobody_in(listener.get(), address); });
+  LoadOptions options = brief(address, 1);
+  options.requests_per_connection = {.least = 1, .most = 1};
+  options.duration = std::chrono::hours(1);
+  options.interval = 10ms;
+  bool ends = false;
+  const std::expected<Outcome, std::string> outcome =
+      run_unframed(options, [&](const Interval&, const Outcome& so_far) {
+        if (so_far.lifetime.attempts == 2 && !std::exchange(ends, true)) ::raise(SIGINT);
+      });
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  EXPECT_EQ(outcome->lifetime.attempts, 2U);
+  EXPECT_EQ(outcome->lifetime.connects, 1U);
+  EXPECT_EQ(outcome->lifetime.under_way, 1U);
+  EXPECT_TRUE(outcome->failures.empty());
+  const RunRecord record = make_record("pingpong", "64 bytes", "", options, *outcome);
+  EXPECT_THAT(report_text(record), HasSubstr("2 attempts, 1 opened, 0 failed, 1 retired, 1 under way at the end\n"));
 }
 
 TEST(LoadRunLife, a_rate_nobody_can_keep_is_shed_and_the_run_ends) {

@@ -36,6 +36,8 @@ void add_counts(MetricsText& out, const Outcome& outcome) {
   const Counts& all = outcome.lifetime;
   out.counter("connection_attempts", "", "Connections tried, warm-up included.", value(all.attempts));
   out.counter("connects", "", "Connections that opened, warm-up included.", value(all.connects));
+  out.counter("unfinished_connects", "", "Connections that the end cut off while they were opened.",
+              value(all.under_way));
   out.counter("retired_connections", "", "Connections closed as planned, warm-up included.", value(all.retired));
   out.family("failures", MetricType::kCounter, "", "What went wrong, by kind, warm-up included.");
   for (const auto& [kind, failure] : outcome.failures.kinds) {

@@ -94,6 +94,7 @@ Counts counts_of(const Json& json) {
           .shed = count_of(json, "shed"),
           .attempts = count_of(json, "attempts"),
           .connects = count_of(json, "connects"),
+          .under_way = json.contains("under_way") ? count_of(json, "under_way") : 0,  // records of 0.1 have none
           .retired = count_of(json, "retired")};
 }
 

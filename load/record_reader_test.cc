@@ -56,6 +56,14 @@ TEST(RecordReader, other_texts_are_refused_in_a_sentence) {
   EXPECT_THAT(read_record(R"({"tool":"peal load","schema":1})").error(), HasSubstr("of an older peal load"));
 }
 
+TEST(RecordReader, a_record_from_before_connects_under_way_were_counted) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(report_json(sample_record({})));
+  json.at("lifetime").erase("under_way");
+  const std::expected<RunRecord, std::string> again = read_record(json.dump());
+  ASSERT_TRUE(again.has_value()) << again.error();
+  EXPECT_EQ(again->outcome.lifetime.under_way, 0U);
+}
+
 // Every field, taken away or made something else: an error or a record, never a crash.
 TEST(RecordReader, no_field_can_be_spoilt_unnoticed_into_a_crash) {
   const nlohmann::json report = nlohmann::json::parse(report_json(sample_record({.open_loop = true})));

@@ -36,6 +36,7 @@ void Counts::add(const Counts& other) {
   shed += other.shed;
   attempts += other.attempts;
   connects += other.connects;
+  under_way += other.under_way;
   retired += other.retired;
 }
 

@@ -41,6 +41,7 @@ struct Counts {
   uint64_t shed = 0;           // open loop: past the deadline before they could be sent, so never sent
   uint64_t attempts = 0;       // connections tried
   uint64_t connects = 0;       // of them, those that opened
+  uint64_t under_way = 0;      // of them, those that the end cut off before it was known: nobody's failure
   uint64_t retired = 0;        // connections closed because they had carried their requests, or the server said so
 
   void add(const Counts& other);

@@ -18,6 +18,7 @@ TEST(Recording, successive_spans_add_up) {
                   .shed = 6,
                   .attempts = 7,
                   .connects = 8,
+                  .under_way = 10,
                   .retired = 9};
   first.span = Duration(10);
   first.cpu = Duration(5);
@@ -39,6 +40,7 @@ TEST(Recording, successive_spans_add_up) {
   EXPECT_EQ(second.counts.shed, 12U);
   EXPECT_EQ(second.counts.attempts, 14U);
   EXPECT_EQ(second.counts.connects, 16U);
+  EXPECT_EQ(second.counts.under_way, 20U);
   EXPECT_EQ(second.counts.retired, 18U);
   EXPECT_EQ(second.span, Duration(20));
   EXPECT_EQ(second.cpu, Duration(10));

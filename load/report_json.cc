@@ -41,6 +41,7 @@ OrderedJson counts_json(const Counts& counts) {
           {"shed", counts.shed},
           {"attempts", counts.attempts},
           {"connects", counts.connects},
+          {"under_way", counts.under_way},
           {"retired", counts.retired}};
 }
 

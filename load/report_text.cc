@@ -74,10 +74,13 @@ void add_work(Out out, const RunRecord& record) {
   const LoadOptions& options = record.options;
   const Outcome& outcome = record.outcome;
   const Counts& all = outcome.lifetime;
-  fmt::format_to(out, "{:<12}{} asked, {} open, {} served; {}, {} opened, {} failed, {} retired\n", "connections",
+  const uint64_t not_failed = std::min(all.attempts, all.connects + all.under_way);
+  fmt::format_to(out, "{:<12}{} asked, {} open, {} served; {}, {} opened, {} failed, {} retired", "connections",
                  human_count(options.connections), human_count(outcome.opened), human_count(outcome.served),
-                 some(all.attempts, "attempt"), human_count(all.connects),
-                 human_count(all.attempts - std::min(all.attempts, all.connects)), human_count(all.retired));
+                 some(all.attempts, "attempt"), human_count(all.connects), human_count(all.attempts - not_failed),
+                 human_count(all.retired));
+  if (all.under_way > 0) fmt::format_to(out, ", {} under way at the end", human_count(all.under_way));
+  *out++ = '\n';
   if (options.idle_connections > 0) {
     fmt::format_to(out, "{:<12}{} asked, {} open at the end\n", "idle", human_count(options.idle_connections),
                    human_count(outcome.idle_open));
