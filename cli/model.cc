@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cli/choice.h>
 #include <cli/command.h>
 #include <load/load_options.h>
 #include <models/run_model.h>
@@ -144,12 +145,9 @@ void add_common_options(CLI::App& command, ModelWords& words) {
       ->capture_default_str();
   command.add_option("--work", words.work, "What a request costs besides its echo: off or a time up to 500ms")
       ->capture_default_str();
-  command
-      .add_option("--work-kind", words.options.work.kind,
-                  "cpu: it computes for so long; sleep: it holds its thread for so long")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, models::Work::Kind>{
-          {"cpu", models::Work::Kind::kCpu}, {"sleep", models::Work::Kind::kSleep}}))
-      ->default_str("cpu");
+  add_choice(command, "--work-kind", words.options.work.kind,
+             {{"cpu", models::Work::Kind::kCpu}, {"sleep", models::Work::Kind::kSleep}},
+             "cpu: it computes for so long; sleep: it holds its thread for so long");
 }
 
 void add_reactor_options(CLI::App& command, Takes takes, ModelWords& words) {
@@ -162,12 +160,9 @@ void add_reactor_options(CLI::App& command, Takes takes, ModelWords& words) {
     command.add_flag("--read-until-eagain", options.read_until_empty, "Read until EAGAIN, not once a readiness");
   }
   if (includes(takes, Takes::kWriteOrder)) {
-    command
-        .add_option("--write", options.write_order,
-                    "first: write at once, wait for what did not fit; epollout: wait for writability, then write")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, models::WriteOrder>{
-            {"first", models::WriteOrder::kFirst}, {"epollout", models::WriteOrder::kWhenWritable}}))
-        ->default_str("first");
+    add_choice(command, "--write", options.write_order,
+               {{"first", models::WriteOrder::kFirst}, {"epollout", models::WriteOrder::kWhenWritable}},
+               "first: write at once, wait for what did not fit; epollout: wait for writability, then write");
   }
   if (includes(takes, Takes::kDynamicTimeout)) {
     command.add_flag("--dynamic-timeout", options.dynamic_timeout,
@@ -179,12 +174,11 @@ void add_reactor_options(CLI::App& command, Takes takes, ModelWords& words) {
         ->check(CLI::Range(size_t{1}, size_t{65536}));
   }
   if (includes(takes, Takes::kPoller)) {
-    command.add_option("--poller", options.poller, "What the reactor waits with: select, poll or epoll")
-        ->transform(
-            CLI::CheckedTransformer(std::map<std::string, models::PollerKind>{{"select", models::PollerKind::kSelect},
-                                                                              {"poll", models::PollerKind::kPoll},
-                                                                              {"epoll", models::PollerKind::kEpoll}}))
-        ->default_str("epoll");
+    add_choice(command, "--poller", options.poller,
+               {{"select", models::PollerKind::kSelect},
+                {"poll", models::PollerKind::kPoll},
+                {"epoll", models::PollerKind::kEpoll}},
+               "What the reactor waits with");
   }
   if (includes(takes, Takes::kEngine)) {
     command.add_option("--engine", options.engine, "auto, io_uring, epoll, poll or select")->capture_default_str();
@@ -215,29 +209,26 @@ void add_worker_options(CLI::App& command, Takes takes, ModelOptions& options) {
         ->check(CLI::Range(size_t{1}, kMostQueued));
   }
   if (includes(takes, Takes::kReplyBy)) {
-    command.add_option("--reply-by", options.reply_by, "Who writes the answer: the worker, or the I/O thread")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, models::ReplyBy>{
-            {"io", models::ReplyBy::kIoThread}, {"worker", models::ReplyBy::kWorker}}))
-        ->default_str("worker");
+    add_choice(command, "--reply-by", options.reply_by,
+               {{"io", models::ReplyBy::kIoThread}, {"worker", models::ReplyBy::kWorker}},
+               "Who writes the answer: the worker, or the I/O thread");
   }
   if (includes(takes, Takes::kWaitForReadable)) {
     command.add_flag("--wait-for-readable", options.wait_for_readable,
                      "Hand a connection over once its first bytes are there");
   }
   if (includes(takes, Takes::kQueues)) {
-    command.add_option("--queues", options.queues, "per-worker: a queue for each worker; one: one that they share")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, models::Queues>{
-            {"per-worker", models::Queues::kPerWorker}, {"one", models::Queues::kOne}}))
-        ->default_str("per-worker");
+    add_choice(command, "--queues", options.queues,
+               {{"per-worker", models::Queues::kPerWorker}, {"one", models::Queues::kOne}},
+               "per-worker: a queue for each worker; one: one that they share");
   }
 }
 
 void add_coroutine_options(CLI::App& command, Takes takes, ModelOptions& options) {
   if (includes(takes, Takes::kContexts)) {
-    command.add_option("--contexts", options.contexts, "Stacks switched by the C library's contexts or Boost.Context")
-        ->transform(CLI::CheckedTransformer(
-            std::map<std::string, models::Contexts>{{"c", models::Contexts::kC}, {"boost", models::Contexts::kBoost}}))
-        ->default_str("c");
+    add_choice(command, "--contexts", options.contexts,
+               {{"c", models::Contexts::kC}, {"boost", models::Contexts::kBoost}},
+               "Stacks switched by the C library's contexts or Boost.Context");
   }
   if (includes(takes, Takes::kCoroutines)) {
     command.add_option("--coroutines", options.coroutines, "Connections served at a time; more of them wait")

@@ -48,6 +48,8 @@ void expect_model_called_wrongly(const std::vector<std::string>& words, std::str
   EXPECT_EQ(answer.out, "");
   EXPECT_THAT(answer.error, HasSubstr(sentence));
   EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+  EXPECT_TRUE(std::ranges::none_of(answer.error, [](char c) { return c >= 0 && c < ' ' && c != '\n'; }))
+      << testing::PrintToString(answer.error);
 }
 
 TEST(ModelCommand, list_has_a_line_for_every_model) {
