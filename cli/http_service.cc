@@ -38,7 +38,8 @@ std::unexpected<std::string> wrong(std::string sentence) { return std::unexpecte
 }  // namespace
 
 void add_http_options(CLI::App& command, HttpWords& words) {
-  command.add_option("--root", words.root, "Serve the files of this folder; without it, / answers with 13 bytes");
+  command.add_option("--root", words.root,
+                     "Serve the files of this folder; without it, / and /collect answer with 13 bytes");
   command.add_option("--access-log", words.access_log, "Append a line for each request, in the combined format");
   command.add_option("--head-timeout", words.head_timeout, "How long a request's head may take, however it drips")
       ->capture_default_str();
@@ -78,10 +79,10 @@ std::expected<HttpService, std::string> read_http_service(const HttpWords& words
     if (!log) return wrong(fmt::format("--access-log {}: {}", words.access_log, errno_code(errno).message()));
     service.options.access_log = std::move(*log);
   }
-  service.router.get("/collect", hello);
-  service.router.post("/collect", hello);
   if (words.root.empty()) {
     service.router.get("/", hello);
+    service.router.get("/collect", hello);
+    service.router.post("/collect", hello);
     return service;
   }
   Result<StaticFiles> files = StaticFiles::open(words.root);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What `peal serve http` serves: `/` and the REST endpoint `/collect` of EXPERIMENTS.md, both with 13 bytes, or a
-// folder of files beside the endpoint.
+// folder of files and nothing else.
 #pragma once
 
 #include <cstdint>

@@ -122,9 +122,8 @@ def test_what_lies_beside_the_folder_is_not_served(root, path):
 
 
 @every_kind
-@pytest.mark.parametrize("with_root", [False, True])
-def test_the_endpoint_of_the_measurements(root, kind, with_root):
-    with served(*kind.split(), *(["--root", root] if with_root else [])) as server:
+def test_the_endpoint_of_the_measurements(kind):
+    with served(*kind.split()) as server:
         for _ in range(8):  # so that several of those who serve have their turn
             for method, body in [("GET", None), ("POST", b""), ("POST", b"v=2&w=3"), ("POST", iter([b"v=", b"2"]))]:
                 answer, text = server.ask(method, "/collect?v=1", body)
@@ -134,7 +133,16 @@ def test_the_endpoint_of_the_measurements(root, kind, with_root):
         assert (answer.status, text, answer.getheader("Content-Length")) == (200, b"", "13")
         answer, _ = server.ask("PUT", "/collect?v=1", b"x")
         assert (answer.status, answer.getheader("Allow")) == (405, "GET, HEAD, OPTIONS, POST")
-        assert server.ask("GET", "/")[0].status == (404 if with_root else 200)
+        assert server.ask("GET", "/")[0].status == 200
+
+
+# A folder was served with the endpoint of the measurements in it, over the file of that name.
+def test_a_folder_has_no_endpoint_in_it(root):
+    with served("--root", root) as server:
+        assert server.ask("GET", "/collect")[0].status == 404
+        assert server.ask("POST", "/collect", b"v=1")[0].status == 405
+        (root / "collect").write_bytes(b"a file of that name")
+        assert server.ask("GET", "/collect")[1] == b"a file of that name"
 
 
 @every_kind
@@ -213,11 +221,10 @@ def read_head(peer):
 
 def test_sigterm_lets_requests_under_way_end(root):
     with served("--root", root, "--drain", "60s") as server, contextlib.ExitStack() as stack:
-        idle, upload, download = (stack.enter_context(socket.create_connection(server.place, timeout=PATIENCE_SECONDS))
-                                  for _ in range(3))
+        idle, download = (stack.enter_context(socket.create_connection(server.place, timeout=PATIENCE_SECONDS))
+                          for _ in range(2))
         idle.sendall(b"HEAD /page.html HTTP/1.1\r\nHost: h\r\n\r\n")
         assert read_head(idle).startswith(b"HTTP/1.1 200 ")
-        upload.sendall(b"POST /collect HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nabc")
         download.sendall(b"GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n")
         assert read_head(download).startswith(b"HTTP/1.1 200 ")
         server.process.send_signal(signal.SIGTERM)
@@ -225,15 +232,26 @@ def test_sigterm_lets_requests_under_way_end(root):
         idle.close()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(server.place, timeout=PATIENCE_SECONDS)
-        upload.sendall(b"def")
-        answer = b"".join(iter(lambda: upload.recv(65536), b""))
-        assert answer.startswith(b"HTTP/1.1 200 ") and answer.endswith(b"\r\n\r\nHello, World!")
-        upload.close()
         assert b"".join(iter(lambda: download.recv(65536), b"")) == LARGE
         download.close()
         out, err = server.process.communicate(timeout=PATIENCE_SECONDS)
         assert (server.process.returncode, err) == (0, "")
         assert re.fullmatch(r"drained: \d finished, 0 cut off, 0 bytes lost here, 0 in the kernel\n", out)
+
+
+def test_sigterm_lets_an_upload_end():
+    with served("--drain", "60s") as server:
+        with socket.create_connection(server.place, timeout=PATIENCE_SECONDS) as upload:
+            upload.sendall(b"POST /collect HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nabc")
+            assert server.ask("GET", "/")[0].status == 200, "who came first was read first"
+            server.process.send_signal(signal.SIGTERM)
+            with pytest.raises(ConnectionRefusedError):
+                while True:
+                    socket.create_connection(server.place, timeout=PATIENCE_SECONDS).close()
+            upload.sendall(b"def")
+            answer = b"".join(iter(lambda: upload.recv(65536), b""))
+            assert answer.startswith(b"HTTP/1.1 200 ") and answer.endswith(b"\r\n\r\nHello, World!")
+        assert server.process.wait(PATIENCE_SECONDS) == 0
 
 
 @every_kind
