@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr std::array<std::string_view, 6> kPlaces{"open", "message", "writable", "peer end", "drain", "close"};
+constexpr std::array<std::string_view, 6> kSimPlaces{"open", "message", "writable", "peer end", "drain", "close"};
 constexpr size_t kAnswer = 60'000;
 constexpr uint64_t kSeeds = 300;
 
@@ -52,7 +52,7 @@ class SimSomethingDies : public test::SimTest {
   static ServerOptions capped() {
     return {.connection = watched(), .max_connections = 10, .max_connections_per_address = 10};
   }
-  static std::string_view place_of(const test::SimPair& pair) { return kPlaces[pair.seed % kPlaces.size()]; }
+  static std::string_view place_of(const test::SimPair& pair) { return kSimPlaces[pair.seed % kSimPlaces.size()]; }
 
   // Three visitors, who ask, take the answer, and end their side.
   struct Visitors {
@@ -76,18 +76,18 @@ class SimSomethingDies : public test::SimTest {
   // A hostile world keeps some from getting there, not most.
   void TearDown() override {
     if (all_seeds()) {
-      for (size_t i = 0; i < kPlaces.size(); ++i) EXPECT_GE(deaths_[i] * 2, wanted_[i]) << kPlaces[i];
+      for (size_t i = 0; i < kSimPlaces.size(); ++i) EXPECT_GE(deaths_[i] * 2, wanted_[i]) << kSimPlaces[i];
     }
     test::SimTest::TearDown();
   }
   void count(const test::SimPair& pair, bool died) {
-    ++wanted_[pair.seed % kPlaces.size()];
-    deaths_[pair.seed % kPlaces.size()] += died;
+    ++wanted_[pair.seed % kSimPlaces.size()];
+    deaths_[pair.seed % kSimPlaces.size()] += died;
   }
 
  private:
-  std::array<uint64_t, kPlaces.size()> wanted_{};
-  std::array<uint64_t, kPlaces.size()> deaths_{};
+  std::array<uint64_t, kSimPlaces.size()> wanted_{};
+  std::array<uint64_t, kSimPlaces.size()> deaths_{};
 };
 
 TEST_F(SimSomethingDies, server_in_each_callback) {
