@@ -14,7 +14,7 @@ namespace peal {
 
 // What SlotTable keeps in each object; a T has these members, its own or inherited.
 struct SlotLinks {
-  uint32_t generation = 0;  // 0 while free
+  uint32_t generation = 0;  // 0 while free; else its lower half is not 0
   uint32_t slot = 0;        // its own; while free, that of the next free one
 };
 
@@ -30,7 +30,9 @@ class SlotTable {
     T& object = (*this)[slot];
     first_free_ = object.slot;
     object.slot = slot;
-    object.generation = ++last_generation_ == 0 ? ++last_generation_ : last_generation_;
+    // Never 0, nor 0 in its lower half: who keeps no more of it than that still knows a free slot from its own.
+    if ((++last_generation_ & 0xffff) == 0) ++last_generation_;
+    object.generation = last_generation_;
     ++size_;
     return slot;
   }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a poller is given to name a stream or a watch holds 16 bits of its generation, and a slot that is free has
+// generation 0. The 65,536th generation has 0 in those 16 bits, too: when what had it was let go by a callback of the
+// same turn, its event, already fetched, found the free slot to be its own and called an owner who was gone.
+//
+// A generation whose lower half is 0 is not given out.
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include <peal/base/slot_table.h>
+#include <tests/support/engine_rig.h>
+
+namespace peal {
+namespace {
+
+class GenerationLowerHalf : public EngineTest {
+ protected:
+  struct Sink final : WatchEvents {
+    void on_ready(bool, bool) override {
+      ++ready;
+      if (when_ready) when_ready();
+    }
+    void on_unwatched() override { unwatched = true; }
+    int ready = 0;
+    bool unwatched = false;
+    std::function<void()> when_ready;
+  };
+
+  static Fd silent() { return Fd(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)); }
+  static void make_ready(const Fd& fd) { ASSERT_EQ(::eventfd_write(fd.get(), 1), 0); }
+  // Until the next generation of a watch is 65,535.
+  void use_up_generations() {
+    const Fd fd = silent();
+    Sink sink;
+    for (uint32_t last = 0; last % 65'536 != 65'534;) {
+      const WatchId id = rig().engine().watch(fd.get(), true, false, sink);
+      last = id.generation;
+      rig().engine().unwatch(id);
+      if (last % 256 == 254) rig().wait(TimePoint::min());
+    }
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Engines, GenerationLowerHalf, testing::ValuesIn(every_engine()), engine_label);
+
+TEST_P(GenerationLowerHalf, nobody_is_called_whose_watch_ended_in_the_same_turn) {
+  use_up_generations();
+  const Fd one = silent();
+  const Fd other = silent();
+  Sink of_one;
+  Sink of_other;
+  WatchId id_of_one = rig().engine().watch(one.get(), true, false, of_one);
+  WatchId id_of_other = rig().engine().watch(other.get(), true, false, of_other);
+  EXPECT_EQ(id_of_one.generation, 65'535U);
+  // Both are ready, and whoever is called first ends the other.
+  of_one.when_ready = [&] { rig().engine().unwatch(id_of_other); };
+  of_other.when_ready = [&] { rig().engine().unwatch(id_of_one); };
+  make_ready(one);
+  make_ready(other);
+  ASSERT_TRUE(rig().run_until([&] { return of_one.unwatched || of_other.unwatched; }));
+  EXPECT_TRUE(of_one.ready == 0 || of_other.ready == 0) << "called after unwatch()";
+  rig().engine().unwatch(of_one.unwatched ? id_of_other : id_of_one);
+  ASSERT_TRUE(rig().run_until([&] { return of_one.unwatched && of_other.unwatched; }));
+}
+
+// Streams and listeners have their generations from the same table.
+TEST(GenerationLowerHalfOfSlots, is_never_zero) {
+  SlotTable<SlotLinks> table;
+  for (int i = 0; i < 200'000; ++i) {
+    const uint32_t slot = table.acquire();
+    ASSERT_NE(table[slot].generation & 0xffff, 0U) << "after " << i;
+    table.release(slot);
+  }
+}
+
+}  // namespace
+}  // namespace peal
