@@ -248,8 +248,8 @@ class Engine {
   virtual StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) = 0;
   // Takes the stream over; nothing is received until receive().
   virtual StreamId adopt(LooseStream stream, StreamEvents& events) = 0;
-  // Gives the stream away once its queued output is out. Bytes the kernel had handed over already cannot be put back:
-  // they are delivered first, to a paused stream too. Nothing more is received.
+  // Gives the stream away once its queued output is out. Nothing more is received: what had been already and was
+  // delivered to nobody, as the early bytes of a stream that was adopted, goes with it.
   virtual void detach(StreamId stream) = 0;
 
   // Receives until paused. Bytes in flight when a pause is asked are kept (bounded by what the kernel had completed)

@@ -190,12 +190,14 @@ void ReadinessEngine::release_stream(Stream& stream, bool detach) {
     delivering_ = nullptr;
     delivering_id_ = {};
   }
-  if (!early_.empty()) take_early(stream);
+  Buffer early;
+  if (!early_.empty()) early = take_early(stream);
   Fd fd(stream.fd);
   Fd detached;
   if (detach) {
     if (stream.polled) poller_->remove(fd.get(), key(stream));
     detached = std::move(fd);
+    held = std::move(early);
   } else if (stream.polled) {
     poller_->close(std::move(fd), key(stream));
   }
@@ -326,7 +328,7 @@ size_t ReadinessEngine::say_farewells() {
     if (farewell.watch != nullptr) {
       farewell.watch->on_unwatched();
     } else if (farewell.detached) {
-      farewell.stream->on_detached(LooseStream(std::move(farewell.detached)));
+      farewell.stream->on_detached(LooseStream(std::move(farewell.detached), std::move(farewell.held)));
     } else {
       farewell.stream->on_closed();
     }

@@ -155,7 +155,7 @@ class ReadinessEngine final : public Engine {
     StreamEvents* stream;
     WatchEvents* watch;
     Fd detached;
-    Buffer held;  // what the poller may still be sending
+    Buffer held;  // what the poller may still be sending; of a detached one, what nobody has been given yet
   };
 
   Stream* find(StreamId id);
