@@ -238,7 +238,8 @@ class Engine {
     return fail(EOPNOTSUPP);
   }
   virtual Result<SocketAddress> local_address(ListenerId listener) const = 0;
-  // Accepts until told to stop. Running out of fds or memory never ends it: the engine sheds, backs off and counts.
+  // Accepts until told to stop. Running out of fds or memory never ends it: the engine sheds, backs off and counts. Nor
+  // does it end where another holder shuts the socket down (shutdown(2)): that is logged, and tried once a second.
   virtual void accept(ListenerId listener, AcceptEvents& events) = 0;
   // Stops accepting and closes the listening socket; on_accept_stopped follows if accept() was called. Legal before
   // open(), and after shut() it does nothing.

@@ -24,10 +24,11 @@ AcceptGuard::AcceptGuard() : spare_(open_spare()), limiter_(std::chrono::seconds
 AcceptGuard::Verdict AcceptGuard::failed(int error, int listener_fd, TimePoint now, EngineStats& stats) {
   if (error == EAGAIN || error == EWOULDBLOCK) return Verdict::kEmpty;
   ++stats.accepts_failed;
+  if (error == EINVAL) return Verdict::kDeaf;
   if (!is_starvation(error)) {
-    // EBADF, EINVAL, ENOTSOCK, EOPNOTSUPP and EFAULT are our bugs; the rest is the lost connection's error
-    // (accept(2), "Error handling").
-    PEAL_ASSERT(error != EBADF && error != EINVAL && error != ENOTSOCK && error != EFAULT && error != EOPNOTSUPP,
+    // EBADF, ENOTSOCK, EOPNOTSUPP and EFAULT are our bugs; the rest is the lost connection's error (accept(2), "Error
+    // handling").
+    PEAL_ASSERT(error != EBADF && error != ENOTSOCK && error != EFAULT && error != EOPNOTSUPP,
                 "accept on fd {} failed with errno {}", listener_fd, error);
     return Verdict::kAgain;
   }

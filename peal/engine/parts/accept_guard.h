@@ -22,6 +22,7 @@ class AcceptGuard {
     kAgain,  // this connection is lost (ECONNABORTED, EPROTO, EINTR, ...): go on accepting
     kEmpty,  // EAGAIN: nothing more waits
     kPause,  // starved: stop until now + pause()
+    kDeaf,   // EINVAL: another holder of the socket has shut it down, for good or (TCP) until it calls listen(2) again
   };
 
   // Opens the spare fd.

@@ -31,7 +31,7 @@ ListenerId ListenerSet::enter(Fd fd, bool adopted, bool shared) {
   listener.fd = std::move(fd);
   listener.events = nullptr;
   listener.resume_at = kNever;
-  listener.armed = false;
+  listener.armed = listener.deaf = false;
   listener.accepts = 1;
   listener.adopted = adopted;
   listener.shared = shared;
@@ -55,9 +55,9 @@ ListenerSet::Listener* ListenerSet::find(ListenerId id) {
   return listener;
 }
 
-void ListenerSet::pause(Listener& listener, TimePoint now) {
+void ListenerSet::pause(Listener& listener, TimePoint until) {
   PEAL_ASSERT(listener.resume_at == kNever, "fd {} is paused already", listener.fd.get());
-  listener.resume_at = now + guard_->pause();
+  listener.resume_at = until;
   next_resume_ = std::min(next_resume_, listener.resume_at);
 }
 
@@ -96,7 +96,7 @@ void ListenerSet::accept(ListenerId id, AcceptEvents& events) {
 int ListenerSet::poll(uint32_t slot, Listener& listener) {
   Result<void> added = poller_->add(listener.fd.get(), key_(slot, listener.generation), kReadable, false);
   listener.armed = added.has_value();
-  if (!added) pause(listener, monotonic_now());
+  if (!added) pause(listener, monotonic_now() + guard_->pause());
   return added ? 0 : added.error().value();
 }
 
@@ -133,6 +133,12 @@ void ListenerSet::stop_all() {
   }
 }
 
+// It leaves the poller altogether: while it is paused even its readiness must cost nothing.
+void ListenerSet::leave_poller(uint32_t slot, Listener& listener) {
+  poller_->remove(listener.fd.get(), key_(slot, listener.generation));
+  listener.armed = false;
+}
+
 void ListenerSet::ready(uint32_t slot, uint16_t generation) {
   const uint32_t whole = listeners_[slot].generation;
   if (static_cast<uint16_t>(whole) != generation) return;
@@ -151,20 +157,26 @@ void ListenerSet::ready(uint32_t slot, uint16_t generation) {
     if (fd) {
       ++stats_.accepts;
       guard_->succeeded();
+      listener->deaf = false;
       listener->events->on_accepted(LooseStream(std::move(fd)));
       continue;
     }
     int error = errno;
+    // A unix socket that was shut down is ready all the time, and has nobody.
+    if (error == EAGAIN && i == 0 && is_shut_down(listener->fd.get())) error = EINVAL;
     if (beyond) ++stats_.accepts_shed;
     TimePoint now = error == EAGAIN ? TimePoint{} : monotonic_now();
     switch (guard_->failed(error, listener->fd.get(), now, stats_)) {
       case AcceptGuard::Verdict::kAgain: continue;
       case AcceptGuard::Verdict::kEmpty: listener->accepts = 1; return;
-      case AcceptGuard::Verdict::kPause:
-        // It leaves the poller altogether: while it is starved even its readiness must cost nothing.
-        poller_->remove(listener->fd.get(), key_(slot, whole));
-        listener->armed = false;
-        return pause(*listener, now);
+      case AcceptGuard::Verdict::kPause: leave_poller(slot, *listener); return pause(*listener, now + guard_->pause());
+      case AcceptGuard::Verdict::kDeaf:
+        if (!std::exchange(listener->deaf, true)) {
+          PEAL_LOG_ERROR("somebody who has the listening socket {} too has shut it down: it is tried once a second",
+                         listener->fd.get());
+        }
+        leave_poller(slot, *listener);
+        return pause(*listener, now + kDeafPause);
     }
   }
 }

@@ -49,6 +49,7 @@ class ListenerSet {
     TimePoint resume_at = kNever;    // paused until then
     int accepts = 1;     // at the next news: to find that nobody waits costs as much as a client, so few while few come
     bool armed = false;  // the poller knows it
+    bool deaf = false;   // shut down by another holder, when it was last tried
     bool adopted = false;  // its socket file is somebody else's
     bool shared = false;   // as AdoptOptions has it
   };
@@ -61,12 +62,14 @@ class ListenerSet {
   ListenerId enter(Fd fd, bool adopted, bool shared);
   Listener* find(ListenerId id);
   int poll(uint32_t slot, Listener& listener);
-  void pause(Listener& listener, TimePoint now);
+  void pause(Listener& listener, TimePoint until);
+  void leave_poller(uint32_t slot, Listener& listener);
   size_t accept_late(int fd, AcceptEvents& events);
   static void close(Fd fd, bool adopted);
 
   static constexpr int kAcceptsPerTurn = 64;
   static constexpr size_t kMostLate = 4096;
+  static constexpr Duration kDeafPause = std::chrono::seconds(1);
 
   EngineStats& stats_;
   SlotTable<Listener> listeners_;

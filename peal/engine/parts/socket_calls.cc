@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -160,6 +161,11 @@ Result<TcpFacts> tcp_facts(int fd) {
                   .lost = info.tcpi_lost,
                   .retransmitted = info.tcpi_total_retrans,
                   .segment_bytes = info.tcpi_snd_mss};
+}
+
+bool is_shut_down(int fd) {
+  pollfd asked{.fd = fd, .events = POLLRDHUP, .revents = 0};
+  return ::poll(&asked, 1, 0) > 0 && (asked.revents & (POLLRDHUP | POLLHUP)) != 0;
 }
 
 void arm_reset(int fd) {

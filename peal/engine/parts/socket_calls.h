@@ -30,6 +30,8 @@ std::error_code take_socket_error(int fd);
 uint64_t unsent_bytes(int fd);
 // TCP_INFO; ENOTSUP for what is no TCP socket.
 Result<TcpFacts> tcp_facts(int fd);
+// Whether shutdown(2) has ended its input.
+bool is_shut_down(int fd);
 // Makes the coming close(2) send RST.
 void arm_reset(int fd);
 
