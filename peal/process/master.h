@@ -25,7 +25,8 @@
 // Why no connection is lost: a socket's queue of clients belongs to the socket, which the master, and its successor,
 // hold. A worker that dies takes along what it had accepted, and nothing else; whoever takes its place accepts what
 // waits in its queue. A worker that makes room accepts what is in its queue before it stops, and stays until its
-// clients are done. A worker dies with its master, however that ends (PR_SET_PDEATHSIG).
+// clients are done. A worker dies with its master, however that ends (PR_SET_PDEATHSIG); so does one that drops root
+// before it serves, and Worker::die_with_master() is for one that does so later.
 //
 // A Master is made before there are other threads, for it forks and changes the environment; one to a process.
 #pragma once

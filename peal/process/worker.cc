@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/process/worker.h>
 
+#include <sys/prctl.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <memory>
 
@@ -21,7 +24,14 @@ std::vector<ListeningSocket> Worker::take_listening(std::string_view name) {
   return taken;
 }
 
+void Worker::die_with_master() {
+  if (facts_.master == 0) return;
+  ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL));
+  if (::getppid() != facts_.master) ::_exit(1);  // it ended before the kernel was told to mind it
+}
+
 Result<void> Worker::when_to_leave(Loop& loop, std::function<void(Leave)> on_leave) {
+  die_with_master();
   auto shared = std::make_shared<std::function<void(Leave)>>(std::move(on_leave));
   const std::pair<int, Leave> ways[] = {
       {SIGTERM, Leave::kDrain}, {SIGHUP, Leave::kMakeRoom}, {SIGINT, Leave::kAtOnce}, {SIGQUIT, Leave::kAtOnce}};
@@ -48,7 +58,10 @@ void Worker::log(const DrainReport& report) const {
 }
 
 // A master that is gone takes its workers with it: nobody is left to be told.
-void Worker::ready() { detail::send_report(report_to_.get(), detail::News::kServes); }
+void Worker::ready() {
+  die_with_master();
+  detail::send_report(report_to_.get(), detail::News::kServes);
+}
 
 void Worker::leaving() {
   if (!std::exchange(told_of_leaving_, true)) detail::send_report(report_to_.get(), detail::News::kLeaves);

@@ -3,6 +3,8 @@
 // Made by the master in the child; its function's thread alone uses it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -38,6 +40,7 @@ class Worker {
     size_t place = 0;         // 0 .. count - 1; who takes a place takes its sockets
     size_t count = 1;         // workers of its generation
     uint64_t generation = 1;  // one more with each reload
+    pid_t master = 0;         // whose end is this process's, too; 0: nobody's
     Duration drain_time{};    // after which the master ends it by force
   };
   // For the master: `report_to` is where it hears that a worker serves, and that it leaves.
@@ -57,7 +60,11 @@ class Worker {
   // But for kAtOnce it says leaving() first. As Loop::on_signal(), on a loop that ends before this.
   Result<void> when_to_leave(Loop& loop, std::function<void(Leave)> on_leave);
   // Tells the master that this worker serves: a reload or a replacement waits for it. Once the sockets are listened on.
+  // As when_to_leave() does, first calls die_with_master().
   void ready();
+  // Asks the kernel again to kill this process when the master ends; exits with 1 where it has ended already. For a
+  // worker that changes its user, its groups or its capabilities (setuid(2)) after ready(): the kernel then forgets.
+  void die_with_master();
   // Tells the master that this worker will accept nobody any more, whoever asked for that: another takes its place at
   // once, instead of when this one has ended, and after drain_time() it is ended by force. Once; later calls do
   // nothing.

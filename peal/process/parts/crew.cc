@@ -64,7 +64,9 @@ void Crew::become_worker(const Worker::Facts& facts, bool pin, Fd report_to, pid
       listening.push_back(std::move(socket));
     }
   }
-  Worker worker(facts, std::move(listening), std::move(report_to));
+  Worker::Facts known = facts;
+  known.master = master;
+  Worker worker(known, std::move(listening), std::move(report_to));
   const int exit_code = work_(worker);
   std::fflush(nullptr);
   ::_exit(exit_code);
