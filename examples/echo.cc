@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An echo server: sends back whatever arrives. Try it with `nc 127.0.0.1 9981`; Ctrl-C ends it.
+#include <cstdio>
+
 #include <fmt/core.h>
 
 #include <peal/net/server.h>
 
-int main() {
+int main(int argc, char** argv) {
   auto echo = [](peal::Connection& connection, peal::Buffer& input) { connection.send(std::move(input)); };
   peal::Loop loop;
   peal::Server server(loop, {.on_message = echo});
-  auto listening = server.listen("127.0.0.1:9981");
+  auto listening = server.listen(argc > 1 ? argv[1] : "127.0.0.1:9981");
   if (!listening) {
     fmt::print(stderr, "cannot listen: {}\n", listening.error().message());
     return 1;
   }
   fmt::print("listening on {}\n", listening->to_string());
+  std::fflush(stdout);  // a pipe hears of it now, too
   return loop.stop_on_signals() && loop.run() ? 0 : 1;
 }

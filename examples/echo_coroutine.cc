@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The echo server as a coroutine: one task for each connection. Try `echo_coroutine 127.0.0.1:9981`.
+#include <cstdio>
+
 #include <fmt/core.h>
 
 #include <peal/coro/co_server.h>
@@ -20,5 +22,6 @@ int main(int argc, char** argv) {
     return 1;
   }
   fmt::print("listening on {}\n", listening->to_string());
+  std::fflush(stdout);  // a pipe hears of it now, too
   return loop.stop_on_signals() && loop.run() ? 0 : 1;
 }

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The echo servers, the simulated world, the thread library's programs; and that no example is left out."""
+import pathlib
+import re
+
+import pytest
+
+from programs import Program, connect, read_all, read_exactly
+
+TESTS = pathlib.Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("name", ["echo", "echo_coroutine"])
+def test_an_echo_server_sends_back_what_comes(name):
+    with Program(name, "127.0.0.1:0") as server:
+        address = server.address()  # the line comes through a pipe, at once
+        with connect(address) as first, connect(address) as second:
+            for peer, sent in [(first, b"one"), (second, b"two" * 100_000), (first, b"three")]:
+                peer.sendall(sent)
+                assert read_exactly(peer, len(sent)) == sent
+        code, _, errors = server.end()
+        assert (code, errors) == (0, "")
+
+
+@pytest.mark.parametrize("name", ["echo", "echo_coroutine"])
+def test_an_echo_server_that_cannot_listen_says_so(name):
+    with Program(name, "nowhere") as server:
+        code, printed, errors = server.wait()
+        assert (code, printed) == (1, "") and re.fullmatch(r"cannot listen: .+\n", errors)
+
+
+def test_two_hundred_simulated_worlds_and_one_of_them_by_its_seed():
+    with Program("simulated_world") as worlds:
+        assert worlds.wait() == (0, "200 worlds, no wrong sum\n", "")
+    with Program("simulated_world", 7) as first, Program("simulated_world", 7) as second:
+        code, trace, _ = first.wait()
+        assert code == 0 and trace.count("\n") > 10
+        assert second.wait()[1] == trace, "one seed is one world"
+
+
+def test_what_threads_share_and_hand_over():
+    with Program("thread_locks") as program:
+        assert program.wait() == (0, "3 visitors, paid\n", "")
+    with Program("thread_queues") as program:
+        code, printed, _ = program.wait()
+        assert code == 0 and re.fullmatch(r"130 bytes\n500500: 1000 tasks, \d+ by the submitter, 0 threw\n", printed)
+
+
+def test_threads_with_names():
+    with Program("thread_objects") as program:
+        code, printed, _ = program.wait()
+        assert code == 0 and re.fullmatch(r"echo is port 7; main's own\nclerk, thread \d+\n", printed)
+
+
+def test_trouble_in_a_thread_is_logged_with_its_stack(tmp_path):
+    log = tmp_path / "log"
+    with Program("thread_trouble", log) as program:
+        assert program.wait() == (0, "", "")
+    text = log.read_text()
+    assert "2 arguments" in text and "the vault stays shut\n" in text and "open_the_vault" in text
+
+
+def test_times_text_and_files():
+    with Program("thread_values") as program:
+        code, printed, errors = program.wait()
+        assert (code, errors) == (0, "")
+        assert "day 19882 of the epoch, weekday 6\n" in printed and printed.endswith("**hello**!\n")
+        assert f"process {program.process.pid} of thread_values, " in printed
+
+
+def test_every_example_is_driven_by_a_test():
+    """The README says so."""
+    tests = "".join(file.read_text() for file in TESTS.rglob("*_test.*"))
+    programs = [file.stem for file in (TESTS.parent / "examples").rglob("*.cc") if "\nint main(" in file.read_text()]
+    assert len(programs) > 60
+    assert [name for name in programs if not re.search(f'"(?:[^"]*/)?{name}"', tests)] == []
