@@ -150,6 +150,8 @@ def test_the_page_shows_a_live_connection_asks_nobody_else_and_ends_it_when_told
 
 def test_the_log_level_and_a_drain_from_the_page():
     with serving() as served, browser.opened() as page:
+        page.visit(served.url("/loops"))
+        until(page, "document.getElementById('level').value === 'info'")
         page.visit(served.url("/"))
         until(page, "document.querySelectorAll('#servers button').length === 1")
         assert page.value("document.getElementById('level').value") == "info"

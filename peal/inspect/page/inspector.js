@@ -151,7 +151,7 @@ function show(json) {
       Array.isArray(value) ? rowsTable(name, value) : membersTable(name, value));
   }
   if (json.connection === null) $("connection")?.remove();
-  if (json.log) $("level").value = json.log.level;
+  $("level").value = json.log ? json.log.level : json.log_level;
 }
 
 const histories = new Map();

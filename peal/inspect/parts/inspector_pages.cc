@@ -33,8 +33,8 @@ class InspectorPages {
   InspectorPages(std::shared_ptr<Collector> collector, InspectorRules rules, std::function<void(Server&)> on_drain)
       : collector_(std::move(collector)), rules_(std::move(rules)), on_drain_(std::move(on_drain)) {}
 
-  // The whole, or one part of it: "loops". As a page for a browser, else as JSON.
-  void show(HttpExchange& exchange, std::string part);
+  // The whole, or one part of it: "loops". As a page, or as JSON.
+  void show(HttpExchange& exchange, std::string part, bool html);
   void metrics(HttpExchange& exchange);
   void connection(HttpExchange& exchange);
   void set_log_level(HttpExchange& exchange);
@@ -101,9 +101,15 @@ std::string page(std::string_view title, std::string_view json_path, std::string
     text += rest.substr(0, hole);
     const size_t end = rest.find("}}", hole);
     const std::string_view name = rest.substr(hole + 2, end - hole - 2);
-    if (name == "title") text += html_escaped(title);
-    if (name == "json") text += html_escaped(json_path);
-    if (name == "tables") text += tables;
+    if (name == "title") {
+      text += html_escaped(title);
+    } else if (name == "json") {
+      text += html_escaped(json_path);
+    } else if (name == "tables") {
+      text += tables;
+    } else {
+      text += rest.substr(hole, end + 2 - hole);
+    }
     rest.remove_prefix(end + 2);
   }
   return text += rest;
@@ -114,23 +120,23 @@ bool wants_html(const HttpExchange& exchange) {
   return field(exchange, "Accept").find("text/html") != std::string_view::npos;
 }
 
-// `path` is that of the same as JSON.
-void answer_json(HttpExchange& exchange, bool html, std::string_view title, std::string_view path, const Json& json) {
+// `path` is that of the same as JSON. The log level is part of every page, for the choice that stands above each.
+void answer_json(HttpExchange& exchange, bool html, std::string_view title, std::string_view path, Json json) {
+  if (!json.contains("log")) json["log_level"] = to_string(peal::log_level());
   const std::string text = dump(json);
   // Parsed again, so that what was no UTF-8 is none in the page either.
   html ? answer(exchange, 200, kHtml, page(title, path, html_tables(Json::parse(text))))
        : answer(exchange, 200, kJson, text);
 }
 
-void InspectorPages::show(HttpExchange& exchange, std::string part) {
-  const bool html = wants_html(exchange);
+void InspectorPages::show(HttpExchange& exchange, std::string part, bool html) {
   collector_->collect([handle = exchange.handle(), part = std::move(part), html](const Snapshot& snapshot) {
     handle.run([&](HttpExchange& later) {
       Json json = to_json(snapshot);
       if (!part.empty()) json = Json{{part, json[part]}, {"taken_unix_seconds", json["taken_unix_seconds"]}};
       const std::string title = fmt::format("{} ({})", snapshot.process.name, snapshot.process.pid);
       const std::string path = part.empty() ? "/json" : fmt::format("/{}?format=json", part);
-      answer_json(later, html, title, path, json);
+      answer_json(later, html, title, path, std::move(json));
     });
   });
 }
@@ -222,10 +228,11 @@ Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRul
       if (pages->admits(exchange, may_act)) (*pages.*handler)(exchange);
     });
   };
-  look("/", [pages](HttpExchange& exchange) { pages->show(exchange, {}); });
-  look("/json", [pages](HttpExchange& exchange) { pages->show(exchange, {}); });
+  look("/", [pages](HttpExchange& exchange) { pages->show(exchange, {}, wants_html(exchange)); });
+  look("/json", [pages](HttpExchange& exchange) { pages->show(exchange, {}, false); });
   for (const std::string_view part : {"loops", "servers", "connections", "stalls", "threads", "memory", "build"}) {
-    look(fmt::format("/{}", part), [pages, part](HttpExchange& exchange) { pages->show(exchange, std::string(part)); });
+    look(fmt::format("/{}", part),
+         [pages, part](HttpExchange& exchange) { pages->show(exchange, std::string(part), wants_html(exchange)); });
   }
   look("/metrics", [pages](HttpExchange& exchange) { pages->metrics(exchange); });
   look("/connection/{id}", [pages](HttpExchange& exchange) { pages->connection(exchange); });

@@ -187,7 +187,7 @@ Json connection_json(const ConnectionName& name, const ConnectionFacts& facts) {
                {"since_received_seconds", in_seconds(facts.tcp->since_received)},
                {"since_sent_seconds", in_seconds(facts.tcp->since_sent)},
                {"congestion_window", facts.tcp->congestion_window},
-               {"unacknowledged", facts.tcp->unacknowledged},
+               {"unacknowledged_segments", facts.tcp->unacknowledged},
                {"lost", facts.tcp->lost},
                {"retransmitted", facts.tcp->retransmitted},
                {"segment_bytes", facts.tcp->segment_bytes}});

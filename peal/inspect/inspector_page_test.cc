@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands on the inspector's pages, and who gets a page. A browser looks at them in
+// tests/outside/inspector_test.py.
+#include <set>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <peal/base/log.h>
+#include <peal/inspect/inspector.h>
+#include <peal/inspect/parts/html_tables.h>
+#include <peal/inspect/parts/snapshot_json.h>
+#include <tests/support/net_rig.h>
+#include <tests/support/program.h>
+
+namespace peal {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class InspectorPageTest : public testing::Test {
+ protected:
+  // The whole answer to one request; `fields` are lines, each with its end.
+  static std::string ask(const Inspector& inspector, std::string_view what, std::string_view fields) {
+    RawPeer peer;
+    peer.connect(inspector.address());
+    peer.send(fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{}\r\n", what, fields));
+    while (peer.pump() && readable(peer.fd())) {
+    }
+    return peer.received();
+  }
+  std::string ask(std::string_view what, std::string_view fields) const { return ask(*inspector, what, fields); }
+  std::string page(std::string_view path) const { return ask(fmt::format("GET {}", path), "Accept: text/html\r\n"); }
+  nlohmann::json json(std::string_view path) const {
+    const std::string answer = ask(fmt::format("GET {}", path), "Accept: */*\r\n");
+    EXPECT_THAT(answer, HasSubstr("\r\nContent-Type: application/json\r\n"));
+    return nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
+  }
+
+  const std::unique_ptr<Inspector> inspector = Inspector::start("127.0.0.1:0").value();
+};
+
+TEST_F(InspectorPageTest, a_browser_gets_a_page_and_others_json) {
+  for (const char* path : {"/", "/loops", "/build"}) {
+    EXPECT_THAT(page(path), HasSubstr("\r\nContent-Type: text/html; charset=utf-8\r\n")) << path;
+    EXPECT_TRUE(json(path).is_object()) << path;
+    EXPECT_THAT(page(std::string(path) + "?format=json"), HasSubstr("\r\nContent-Type: application/json\r\n"));
+  }
+  // A browser that follows the page's link to it, too.
+  EXPECT_THAT(page("/json"), HasSubstr("\r\nContent-Type: application/json\r\n"));
+}
+
+// Its comment about the holes had one in it, which was filled with nothing.
+TEST_F(InspectorPageTest, its_comment_is_whole) {
+  EXPECT_THAT(page("/"),
+              HasSubstr("<!-- The inspector's page. Names in double braces are filled in when it is served;"));
+  EXPECT_THAT(page("/"), Not(HasSubstr("{{")));
+}
+
+// Only the whole had it, and the other pages showed the first level of the list.
+TEST_F(InspectorPageTest, the_log_level_is_told_on_every_page) {
+  const std::string_view level = to_string(log_level());
+  EXPECT_EQ(json("/json")["log"]["level"], level);
+  for (const char* part : {"loops", "servers", "connections", "stalls", "threads", "memory", "build"}) {
+    const nlohmann::json shown = json(fmt::format("/{}", part));
+    EXPECT_EQ(shown.value("log_level", ""), level) << part;
+    EXPECT_EQ(shown.size(), 3U) << shown;
+  }
+}
+
+// Bytes and segments stood under the same word.
+TEST_F(InspectorPageTest, no_two_columns_of_a_table_are_called_the_same) {
+  detail::Snapshot snapshot;
+  snapshot.loops.resize(1);
+  snapshot.loops[0].times.emplace();
+  detail::ServerSnapshot server{.http = HttpStats{}};
+  server.rows.push_back({.name = {}, .facts = {.tcp = TcpFacts{}}});
+  snapshot.servers.push_back(server);
+  snapshot.stalls.emplace_back();
+  snapshot.threads.emplace_back();
+  std::string rest = detail::html_tables(detail::to_json(snapshot));
+  size_t tables = 0;
+  for (size_t table; (table = rest.find("<table>")) != rest.npos; ++tables) {
+    rest.erase(0, table + 7);
+    std::set<std::string> names;
+    const size_t end = rest.find("</table>");
+    for (size_t at = rest.find("<th>"); at < end; at = rest.find("<th>", at + 1)) {
+      const std::string name = rest.substr(at + 4, rest.find("</th>", at) - at - 4);
+      EXPECT_TRUE(names.insert(name).second) << "two are called " << name;
+    }
+  }
+  EXPECT_EQ(tables, 10U);
+}
+
+}  // namespace
+}  // namespace peal
