@@ -40,7 +40,8 @@ class Server;
 class StallWatchdog;
 
 struct InspectorOptions {
-  // What actions need, as `Authorization: Bearer TOKEN`. Empty, the default: none, but only this machine may act.
+  // What actions need, as `Authorization: Bearer TOKEN`. Empty, the default: none, but only this machine may act, and
+  // not through a proxy that says it is one. Behind a proxy, set it: one that says nothing looks like this machine.
   std::string token = {};
   // Names by which the page is reached, besides localhost and any address: a request for another name is refused,
   // because a web site could have sent it.

@@ -95,5 +95,23 @@ TEST_F(InspectorPageTest, no_two_columns_of_a_table_are_called_the_same) {
   EXPECT_EQ(tables, 10U);
 }
 
+// A proxy on this machine is this machine, and whoever comes through it is not.
+TEST_F(InspectorPageTest, who_comes_through_a_proxy_needs_a_token) {
+  const std::string level(to_string(log_level()));
+  const std::string action = "POST /actions/log_level?level=" + level;
+  const std::string fields = "Content-Length: 0\r\nPeal-Action: 1\r\n";
+  EXPECT_THAT(ask(action, fields), StartsWith("HTTP/1.1 200 "));
+  for (const char* line : {"Forwarded: for=192.0.2.60", "forwarded: ", "Via: 1.1 gate", "X-Forwarded-For: 192.0.2.60",
+                           "X-Real-IP: 192.0.2.60", "X-Forwarded-Host: a", "X-Forwarded-Proto: https"}) {
+    const std::string answer = ask(action, fields + line + "\r\n");
+    EXPECT_THAT(answer, StartsWith("HTTP/1.1 403 ")) << line;
+    EXPECT_THAT(answer, HasSubstr("without a token, nobody may act through a proxy\n"));
+    EXPECT_THAT(ask("GET /json", std::string(line) + "\r\n"), StartsWith("HTTP/1.1 200 ")) << "look they may";
+  }
+  const auto guarded = Inspector::start("127.0.0.1:0", {.token = "s3cret"}).value();
+  EXPECT_THAT(ask(*guarded, action, fields + "Via: 1.1 gate\r\nAuthorization: Bearer s3cret\r\n"),
+              StartsWith("HTTP/1.1 200 "));
+}
+
 }  // namespace
 }  // namespace peal

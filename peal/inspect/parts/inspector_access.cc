@@ -66,6 +66,7 @@ Refusal may_act(const AskedBy& asked, const InspectorRules& rules) {
     }
   }
   if (rules.token.empty()) {
+    if (asked.forwarded) return {403, "without a token, nobody may act through a proxy\n"};
     if (is_local(asked.peer)) return {};
     return {403, "without a token, only this machine may act\n"};
   }

@@ -4,7 +4,8 @@
 // Two strangers can reach a page that listens on loopback: another user of the machine, and, through the browser of
 // somebody on it, any web site. A site may point a name of its own at 127.0.0.1 (DNS rebinding): so the Host must be an
 // address, localhost or a name that was configured. A site may have a form sent here: so an action needs a field that
-// no form can set, and no Origin but our own.
+// no form can set, and no Origin but our own. A third one comes through a proxy on this machine, and is as far away as
+// the proxy's clients are.
 #pragma once
 
 #include <string>
@@ -26,6 +27,7 @@ struct AskedBy {
   std::string_view origin;  // the field's value, as the next two; empty: there was none
   std::string_view authorization;
   std::string_view action;  // Peal-Action
+  bool forwarded = false;   // a proxy passed it on: the peer is not who asks
 };
 
 // What to answer instead; status 0: nothing, it is allowed.
@@ -35,7 +37,8 @@ struct Refusal {
 };
 
 Refusal may_look(const AskedBy& asked, const InspectorRules& rules);
-// May look, comes from no other site, and has the token, or, where none is set, comes from this machine.
+// May look, comes from no other site, and has the token, or, where none is set, comes from this machine, through no
+// proxy that says it is one.
 Refusal may_act(const AskedBy& asked, const InspectorRules& rules);
 
 // 127.0.0.0/8, ::1, the former written as IPv6, and unix sockets.

@@ -50,6 +50,10 @@ TEST(InspectorAccess, without_a_token_only_this_machine_acts) {
   EXPECT_EQ(may_act(local_action(), {}).status, 0);
   EXPECT_EQ(may_act(remote_action({}), {}).status, 403);
   EXPECT_EQ(may_act(remote_action("Bearer "), {}).status, 403) << "an empty token is none";
+  AskedBy passed_on = local_action();
+  passed_on.forwarded = true;
+  EXPECT_EQ(may_act(passed_on, {}).status, 403) << "through a proxy of this machine's";
+  EXPECT_EQ(may_look(passed_on, {}).status, 0);
 }
 
 TEST(InspectorAccess, with_a_token_who_has_it_acts_and_nobody_else) {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -80,12 +81,21 @@ void answer(HttpExchange& exchange, int status, std::string_view type, std::stri
   exchange.respond(status, type, body);
 }
 
+// A proxy says that it is one, if it was not told to keep that to itself (RFC 7239; RFC 9110 7.6.3).
+bool was_forwarded(const HttpExchange& exchange) {
+  constexpr std::string_view kFields[] = {"Forwarded",         "Via",       "X-Forwarded-For",
+                                          "X-Forwarded-Host",  "X-Real-IP", "X-Forwarded-Proto",
+                                          "X-Forwarded-Server"};
+  return std::ranges::any_of(kFields, [&](std::string_view name) { return exchange.request().find(name).has_value(); });
+}
+
 bool InspectorPages::admits(HttpExchange& exchange, Refusal (*rule)(const AskedBy&, const InspectorRules&)) const {
   const Refusal refusal = rule({.peer = exchange.connection().peer_address().value_or(SocketAddress()),
                                 .host = exchange.request().authority(),
                                 .origin = field(exchange, "Origin"),
                                 .authorization = field(exchange, "Authorization"),
-                                .action = field(exchange, "Peal-Action")},
+                                .action = field(exchange, "Peal-Action"),
+                                .forwarded = was_forwarded(exchange)},
                                rules_);
   if (refusal.status == 0) return true;
   if (refusal.status == 401) exchange.set_field("WWW-Authenticate", "Bearer");
