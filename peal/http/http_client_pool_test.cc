@@ -98,6 +98,26 @@ TEST_P(HttpClientPoolTest, a_server_that_closes_an_idle_connection_is_noticed) {
   EXPECT_EQ(client().stats().repeated, 0u);
 }
 
+// The same host and port by another scheme is another origin (RFC 6454 4): what is meant for TLS must not go out in the
+// clear on a connection that is open already.
+TEST_P(HttpClientPoolTest, nothing_of_another_scheme_goes_on_a_connection_that_is_kept) {
+  std::string place;
+  HttpScript& server = serve([&](Connection& connection, const Request& request) {
+    if (request.what() != "GET /moved") return void(connection.send(http_ok("x")));
+    connection.send("HTTP/1.1 307 T\r\nLocation: " + place + "\r\nContent-Length: 0\r\n\r\n");
+  });
+  place = "https" + server.url("/secret").substr(4);
+  ASSERT_TRUE(fetch(HttpClientRequest(server.url())));
+  ASSERT_EQ(client().stats().idle, 1u);
+  EXPECT_EQ(error_of_fetch(HttpClientRequest(place)), HttpTrouble::kUnsupportedScheme);
+  HttpClientRequest another_way(place);
+  another_way.connect_to = server.address().to_string();
+  EXPECT_EQ(error_of_fetch(std::move(another_way)), HttpTrouble::kUnsupportedScheme);
+  EXPECT_EQ(error_of_fetch(HttpClientRequest(server.url("/moved"))), HttpTrouble::kUnsupportedScheme);
+  EXPECT_THAT(server.asked(), ElementsAre("GET /", "GET /moved"));
+  EXPECT_EQ(server.opened(), 1u);
+}
+
 // RFC 9110 9.2.2, RFC 9112 9.3.1.
 TEST_P(HttpClientPoolTest, a_request_on_a_dead_connection_is_repeated_once_where_that_does_no_harm) {
   bool dead = false;

@@ -145,7 +145,7 @@ void HttpFetch::lost(std::error_code error, bool unheard) {
   if (!may_repeat || error == Trouble::kLoopStopped || state_ == State::kFailing) return give_up(error);
   repeated_ = true;
   ++pool_.lock()->counters().repeated;
-  pool_.lock()->drop_idle(address());
+  pool_.lock()->drop_idle(way());
   pool_.lock()->enter(keep, true);
 }
 

@@ -97,6 +97,8 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   Result<void> compose();
   // As Client::connect() takes it.
   std::string address() const;
+  // What a connection that carries it must have in common with it: what is spoken, and to whom (RFC 9110 4.3.1).
+  std::string way() const;
   void begin(const HttpDeadlines& deadlines);
   void wait_in_queue();
   void carried_by(detail::HttpLink& link);

@@ -31,7 +31,7 @@ Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallback
                                                        std::make_unique<HttpFetchCallbacks>(std::move(callbacks))));
   if (Result<void> composed = fetch->compose(); !composed) return std::unexpected(composed.error());
   if (waiting_ >= options_.most_waiting) {
-    const auto origin = origins_.find(fetch->address());
+    const auto origin = origins_.find(fetch->way());
     if (origin == origins_.end() || origin->second.idle.empty()) {
       ++stats_.refused;
       return fail(HttpTrouble::kQueueFull);
@@ -52,7 +52,7 @@ HttpFetch* HttpPool::find(HttpFetchId id) const {
 HttpClientStats HttpPool::stats() const {
   HttpClientStats stats = stats_;
   stats.connections = links_.size();
-  for (const auto& [address, origin] : origins_) stats.idle += origin.idle.size();
+  for (const auto& [way, origin] : origins_) stats.idle += origin.idle.size();
   stats.waiting = waiting_;
   return stats;
 }
@@ -68,8 +68,12 @@ void HttpPool::retire() {
 }
 
 void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
-  HttpOrigin& origin = origins_[fetch->address()];
-  if (origin.address.empty()) origin.address = fetch->address();
+  const std::string way = fetch->way();
+  HttpOrigin& origin = origins_[way];
+  if (origin.way.empty()) {
+    origin.way = way;
+    origin.address = fetch->address();
+  }
   fetch->wait_in_queue();
   ++waiting_;
   first ? origin.waiting.push_front(std::move(fetch)) : origin.waiting.push_back(std::move(fetch));
@@ -77,7 +81,7 @@ void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
 }
 
 void HttpPool::leave_queue(const HttpFetch& fetch) {
-  const auto found = origins_.find(fetch.address());
+  const auto found = origins_.find(fetch.way());
   if (found == origins_.end()) return;
   HttpOrigin& origin = found->second;
   waiting_ -= std::erase_if(origin.waiting, [&](const auto& each) { return each.get() == &fetch; });
@@ -89,7 +93,7 @@ void HttpPool::leave_queue(const HttpFetch& fetch) {
 }
 
 bool HttpPool::is_being_connected(const HttpFetch& fetch) const {
-  const auto found = origins_.find(fetch.address());
+  const auto found = origins_.find(fetch.way());
   if (found == origins_.end()) return false;
   const auto& waiting = found->second.waiting;
   const auto at = std::ranges::find(waiting, &fetch, [](const auto& each) { return each.get(); });
@@ -128,8 +132,8 @@ void HttpPool::drop(HttpLink& link) {
   if (remove(link)) settle_all(origin);
 }
 
-void HttpPool::drop_idle(const std::string& address) {
-  const auto origin = origins_.find(address);
+void HttpPool::drop_idle(const std::string& way) {
+  const auto origin = origins_.find(way);
   if (origin == origins_.end()) return;
   while (!origin->second.idle.empty()) remove(*origin->second.idle.back());
 }
@@ -153,7 +157,7 @@ bool HttpPool::may_connect(HttpOrigin& origin) {
 
 bool HttpPool::drop_oldest_idle() {
   HttpLink* oldest = nullptr;
-  for (auto& [address, origin] : origins_) {
+  for (auto& [way, origin] : origins_) {
     if (origin.idle.empty()) continue;
     HttpLink* const its_oldest = origin.idle.front();
     if (oldest == nullptr || its_oldest->idle_since < oldest->idle_since) oldest = its_oldest;
@@ -165,7 +169,7 @@ bool HttpPool::drop_oldest_idle() {
 // Of those where somebody waits and no connection is, nor is on its way, the one whose first has waited for longest.
 HttpOrigin* HttpPool::longest_without_connection() {
   HttpOrigin* longest = nullptr;
-  for (auto& [address, origin] : origins_) {
+  for (auto& [way, origin] : origins_) {
     if (origin.links > 0 || origin.waiting.empty()) continue;
     if (longest == nullptr || origin.waiting.front()->id() < longest->waiting.front()->id()) longest = &origin;
   }
@@ -210,7 +214,7 @@ void HttpPool::use_idle(HttpOrigin& origin) {
 void HttpPool::settle(HttpOrigin& origin) {
   use_idle(origin);
   while (origin.waiting.size() > origin.connecting && may_connect(origin)) connect(origin);
-  if (origin.links == 0 && origin.waiting.empty()) origins_.erase(origin.address);
+  if (origin.links == 0 && origin.waiting.empty()) origins_.erase(origin.way);
 }
 
 // What one origin has given up may be what others wait for: those first that have nothing.
@@ -220,7 +224,7 @@ void HttpPool::settle_all(HttpOrigin& changed) {
     HttpOrigin* const next = longest_without_connection();
     if (next == nullptr || (links_.size() >= options_.most_connections && !drop_oldest_idle())) break;
     connect(*next);
-    if (next != &changed && next->links == 0 && next->waiting.empty()) origins_.erase(next->address);
+    if (next != &changed && next->links == 0 && next->waiting.empty()) origins_.erase(next->way);
   }
   settle(changed);
   settle_rest();

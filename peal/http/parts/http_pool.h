@@ -22,6 +22,7 @@
 namespace peal::detail {
 
 struct HttpOrigin {
+  std::string way;      // HttpFetch::way() of all that its connections carry
   std::string address;  // as Client::connect() takes it
   size_t links = 0;
   size_t connecting = 0;                           // of those
@@ -53,7 +54,7 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   void forget(const HttpFetch& fetch) { fetches_.erase(fetch.id()); }
   void release(HttpLink& link, bool reusable);
   // The server that closed one has most likely closed the others.
-  void drop_idle(const std::string& address);
+  void drop_idle(const std::string& way);
   HttpClientStats& counters() { return stats_; }
 
   // For links.
