@@ -22,7 +22,9 @@ Pacer::Pacer(Lane& lane, Loop& loop, size_t connections) : lane_(lane), loop_(lo
 Result<void> Pacer::begin(const ArrivalCursor& arrivals) {
   timer_ = Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!timer_) return fail(errno);
-  loop_.engine().watch(timer_.get(), true, false, *this);
+  if (const auto watch = loop_.engine().watch(timer_.get(), true, false, *this); !watch) {
+    return std::unexpected(watch.error());
+  }
   arrivals_ = arrivals;
   next_due_ = arrivals_->due();
   state_ = State::kStarved;

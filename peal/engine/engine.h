@@ -286,10 +286,10 @@ class Engine {
   // EBADF for a dead id, ENOTSUP where there is no TCP. Costs a system call.
   virtual Result<TcpFacts> tcp_facts(StreamId /*stream*/) const { return fail(ENOTSUP); }
 
-  // Watches an fd of somebody else's, which must stay open until on_unwatched. The fd must be one that poll(2) takes.
-  // An empty id when this engine cannot (select beyond FD_SETSIZE, the kernel out of memory): the log says why, and
-  // nothing is reported.
-  virtual WatchId watch(int fd, bool readable, bool writable, WatchEvents& events) = 0;
+  // Watches an fd of somebody else's, which must stay open until on_unwatched. Each of several watches of one fd hears
+  // of it. EPERM: nobody can tell when it is ready (a regular file, a folder, /dev/null); EBADF; EMFILE: select beyond
+  // FD_SETSIZE, or no fd left for a second watch; ENOSPC, ENOMEM. Nothing is reported then.
+  virtual Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) = 0;
   virtual void unwatch(WatchId watch) = 0;
 
   // A UDP socket bound to `local` (port 0: any), or a unix datagram socket. EADDRINUSE, EACCES, EMFILE, ...

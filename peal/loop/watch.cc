@@ -6,19 +6,21 @@
 #include <utility>
 
 #include <peal/base/assert.h>
+#include <peal/base/log.h>
 
 namespace peal {
 
 class Watch::State final : public WatchEvents, public std::enable_shared_from_this<Watch::State> {
  public:
-  State(Loop& loop, int number, Fd owned, Readiness wanted, Callback callback)
+  State(Loop& loop, int number, Fd owned, Readiness wanted, Callback callback, OnError on_error)
       : interest(wanted),
         fd(number),
         loop_(loop),
         mailbox_(loop.mailbox()),
         owned_(std::move(owned)),
-        callback_(std::move(callback)) {
-    PEAL_ASSERT(number >= 0 && callback_, "a watch of fd {}, its callback {}", number, callback_ ? "there" : "empty");
+        callback_(std::move(callback)),
+        on_error_(std::move(on_error)) {
+    PEAL_ASSERT(callback_, "a watch of fd {} has no callback", number);
   }
 
   void begin() {
@@ -55,7 +57,7 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
     if (--held_ > 0) return;
     watch_ = {};
     const auto last = std::move(self_);
-    if (stopped_) finish();
+    if (stopped_ || error_) finish();
   }
 
   Readiness interest;
@@ -65,10 +67,18 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
   // Of the engine, which is open; the loop may have begun to end, and then lets go at once.
   void ask() {
     begun_ = true;
-    if (stopped_ || watch_ || interest == Readiness{}) return;
-    watch_ = loop_.engine().watch(fd, interest.readable, interest.writable, *this);
+    if (stopped_ || error_ || watch_ || interest == Readiness{}) return;
+    const Result<WatchId> watch = loop_.engine().watch(fd, interest.readable, interest.writable, *this);
+    if (!watch) return refused(watch.error());
+    watch_ = *watch;
     ++held_;
     self_ = shared_from_this();
+  }
+
+  // Told later: whoever makes the Watch does not have it yet.
+  void refused(std::error_code error) {
+    error_ = error;
+    if (held_ == 0) mailbox_->insist([self = shared_from_this()] { self->finish(); });
   }
 
   void leave() {
@@ -77,9 +87,15 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
 
   void finish() {
     owned_.reset();
+    if (!stopped_) return tell_error();
     if (!on_done_) return;
     auto on_done = std::exchange(on_done_, {});
     mailbox_->here() != nullptr ? loop_.guard("a watch", on_done) : on_done();
+  }
+
+  void tell_error() {
+    if (!on_error_) return PEAL_LOG_ERROR("fd {} cannot be watched: {}", fd, error_.message());
+    loop_.guard("a watch", [this] { on_error_(error_); });
   }
 
   void assert_here() const {
@@ -90,7 +106,9 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
   const std::shared_ptr<Mailbox> mailbox_;
   Fd owned_;
   Callback callback_;
+  OnError on_error_;
   std::move_only_function<void()> on_done_;
+  std::error_code error_;  // the engine refused
   WatchId watch_;
   size_t held_ = 0;     // watches of the engine's whose last completion is to come
   bool begun_ = false;  // the engine is, or was, open
@@ -98,14 +116,14 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
   std::shared_ptr<State> self_;  // while held_ > 0
 };
 
-Watch::Watch(Loop& loop, Fd fd, Readiness interest, Callback callback) {
+Watch::Watch(Loop& loop, Fd fd, Readiness interest, Callback callback, OnError on_error) {
   const int number = fd.get();
-  state_ = std::make_shared<State>(loop, number, std::move(fd), interest, std::move(callback));
+  state_ = std::make_shared<State>(loop, number, std::move(fd), interest, std::move(callback), std::move(on_error));
   state_->begin();
 }
 
-Watch::Watch(Loop& loop, int fd, Readiness interest, Callback callback)
-    : state_(std::make_shared<State>(loop, fd, Fd(), interest, std::move(callback))) {
+Watch::Watch(Loop& loop, int fd, Readiness interest, Callback callback, OnError on_error)
+    : state_(std::make_shared<State>(loop, fd, Fd(), interest, std::move(callback), std::move(on_error))) {
   state_->begin();
 }
 

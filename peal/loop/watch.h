@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <system_error>
 
 #include <peal/base/fd.h>
 #include <peal/loop/loop.h>
@@ -28,12 +29,17 @@ class Watch {
   // Level-triggered: called again, once a turn, while the fd stays ready. May throw, as a task may; may do anything
   // with its Watch, destroy it too.
   using Callback = std::move_only_function<void(Readiness)>;
+  // The fd cannot be watched; the same on every engine. EPERM: nobody can tell when it is ready (a regular file, a
+  // folder, /dev/null); EBADF: it is not open; EMFILE: on "select" FD_SETSIZE and above, or no fd left; ENOSPC, ENOMEM.
+  // The watch has ended as by stop(), an owned fd is closed by now. Called in a later turn, or not at all if the loop
+  // ends; an empty one is a line in the log.
+  using OnError = std::move_only_function<void(std::error_code)>;
 
-  // The fd must be one that poll(2) takes, so no file and no folder; on "select" less than FD_SETSIZE. It is best
-  // non-blocking. Owned: closed once nothing refers to it.
-  Watch(Loop& loop, Fd fd, Readiness interest, Callback callback);
-  // Borrowed: stays open until `on_done` of stop(), or until the loop is destroyed.
-  Watch(Loop& loop, int fd, Readiness interest, Callback callback);
+  // Any number of watches may share one fd, each is called; it is best non-blocking, since the first to be called may
+  // read what the next was told of. Each but the first takes an fd more. Owned: closed once nothing refers to it.
+  Watch(Loop& loop, Fd fd, Readiness interest, Callback callback, OnError on_error = {});
+  // Borrowed: stays open until `on_done` of stop() or on_error, or until the loop is destroyed.
+  Watch(Loop& loop, int fd, Readiness interest, Callback callback, OnError on_error = {});
   // As stop() without on_done; also after the loop's end.
   ~Watch();
   Watch(const Watch&) = delete;

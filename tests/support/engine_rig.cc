@@ -101,7 +101,7 @@ StreamLog& EngineRig::adopt(LooseStream stream, const std::string& name) {
 WatchLog& EngineRig::watch(int fd, bool readable, bool writable) {
   WatchLog& log = watches_.emplace_back(*this, fmt::format("watch{}", watches_.size()));
   log.given_ = true;
-  log.id = down(log.name() + " watch", [&] { return engine_->watch(fd, readable, writable, log); });
+  log.id = down(log.name() + " watch", [&] { return engine_->watch(fd, readable, writable, log).value(); });
   EXPECT_TRUE(static_cast<bool>(log.id));
   return log;
 }

@@ -94,7 +94,7 @@ class FakeEngine final : public Engine {
   Result<SocketAddress> local_address(StreamId) const override { return fail(ENOSYS); }
   Result<SocketAddress> peer_address(StreamId) const override { return fail(ENOSYS); }
   Result<void> set_option(StreamId, SocketOption, int) override { return fail(ENOSYS); }
-  WatchId watch(int, bool, bool, WatchEvents&) override { return {}; }
+  Result<WatchId> watch(int, bool, bool, WatchEvents&) override { return WatchId{}; }
   void unwatch(WatchId) override {}
   Result<DatagramId> open_datagrams(const SocketAddress&, DatagramEvents&) override { return fail(ENOSYS); }
   Result<SocketAddress> local_address(DatagramId) const override { return fail(ENOSYS); }

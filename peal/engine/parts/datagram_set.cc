@@ -42,12 +42,13 @@ Result<DatagramId> DatagramSet::open(const SocketAddress& local, DatagramEvents&
   if (!fd) return std::unexpected(fd.error());
   uint32_t slot = sockets_.acquire();
   Socket& socket = sockets_[slot];
-  socket.watch = engine_.watch(fd->get(), true, false, socket);
-  if (!socket.watch) {
+  const Result<WatchId> watch = engine_.watch(fd->get(), true, false, socket);
+  if (!watch) {
     sockets_.release(slot);
     close_bound(std::move(*fd));
-    return fail(EMFILE);
+    return std::unexpected(watch.error());
   }
+  socket.watch = *watch;
   socket.set = this;
   socket.events = &events;
   socket.closing = false;

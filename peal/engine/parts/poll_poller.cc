@@ -26,7 +26,7 @@ size_t PollPoller::place_of(int fd) const {
 Result<void> PollPoller::add(int fd, uint64_t key, uint32_t interest, bool /*edge*/) {
   auto index = static_cast<size_t>(fd);
   if (index >= places_.size()) places_.resize(index + 1, kNowhere);
-  PEAL_ASSERT(places_[index] == kNowhere, "fd {} is polled already", fd);
+  if (places_[index] != kNowhere) return fail(EEXIST);
   places_[index] = static_cast<uint32_t>(polled_.size());
   polled_.push_back(to_poll(fd, interest));
   keys_.push_back(key);

@@ -43,7 +43,8 @@ class Poller {
   virtual ~Poller() = default;
 
   // Watches `fd` for `interest`; events carry `key`. With `edge` a poller that can tells of each change once (the
-  // others ignore it: the name says which it is). Fails with ENOSPC, ENOMEM or, for an fd it cannot hold, EMFILE.
+  // others ignore it: the name says which it is). Fails with ENOSPC, ENOMEM, EMFILE for an fd it cannot hold, or EEXIST
+  // where it tells fds apart and has this one already.
   virtual Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) = 0;
   virtual void modify(int fd, uint64_t key, uint32_t interest, bool edge) = 0;
   // Forgets `fd`, which is still open.

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/engine/parts/readiness_engine.h>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include <peal/base/assert.h>
-#include <peal/base/log.h>
+#include <peal/engine/parts/pollable.h>
 #include <peal/engine/parts/socket_calls.h>
 #include <peal/engine/parts/timed_poller.h>
 
@@ -262,20 +263,25 @@ void ReadinessEngine::note_wakes(TimePoint& at) {
   if (poller_ != nullptr) poller_ = std::make_unique<TimedPoller>(std::move(poller_), at);
 }
 
-WatchId ReadinessEngine::watch(int fd, bool readable, bool writable, WatchEvents& events) {
+Result<WatchId> ReadinessEngine::watch(int fd, bool readable, bool writable, WatchEvents& events) {
   PEAL_ASSERT(poller_ != nullptr, "fd {} watched by the {} engine while it is not open", fd, name_);
+  if (Result<void> checked = check_pollable(fd); !checked) return std::unexpected(checked.error());
   uint32_t slot = watches_.acquire();
   Watch& watch = watches_[slot];
   watch.fd = fd;
   watch.events = &events;
+  const uint64_t its_key = key(kWatch, slot, watch.generation);
   uint32_t interest = (readable ? kReadable : 0U) | (writable ? kWritable : 0U);
-  Result<void> added = poller_->add(fd, key(kWatch, slot, watch.generation), interest, false);
-  if (added) return {slot, watch.generation};
-  int error = added.error().value();
-  PEAL_ASSERT(error == EMFILE || error == ENOSPC || error == ENOMEM, "fd {} cannot be watched: errno {}", fd, error);
-  PEAL_LOG_ERROR("fd {} cannot be watched: {}", fd, added.error().message());
+  Result<void> added = poller_->add(fd, its_key, interest, false);
+  if (!added && added.error() == std::errc::file_exists) {
+    watch.second = Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    watch.fd = watch.second.get();
+    added = watch.second ? poller_->add(watch.fd, its_key, interest, false) : fail(errno);
+  }
+  if (added) return WatchId{slot, watch.generation};
+  watch.second.reset();
   watches_.release(slot);
-  return {};
+  return std::unexpected(added.error());
 }
 
 void ReadinessEngine::unwatch(WatchId id) {
@@ -285,6 +291,7 @@ void ReadinessEngine::unwatch(WatchId id) {
     return;
   }
   poller_->remove(watch->fd, key(kWatch, id.slot, id.generation));
+  watch->second.reset();
   farewells_.push_back({nullptr, watch->events, Fd(), Buffer()});
   unfinished_ = true;
   watches_.release(id.slot);

@@ -65,7 +65,7 @@ class ReadinessEngine final : public Engine {
   Result<void> set_option(StreamId id, SocketOption option, int value) override;
   Result<TcpFacts> tcp_facts(StreamId id) const override;
 
-  WatchId watch(int fd, bool readable, bool writable, WatchEvents& events) override;
+  Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
 
   Result<DatagramId> open_datagrams(const SocketAddress& local, DatagramEvents& events) override;
@@ -123,8 +123,9 @@ class ReadinessEngine final : public Engine {
   struct Watch {
     uint32_t generation = 0;
     uint32_t slot = 0;
-    int fd = -1;
+    int fd = -1;  // that the poller knows
     WatchEvents* events = nullptr;
+    Fd second;  // pollers know a fd once, so whoever watches it too has a duplicate
   };
   // A key: 16 bits of generation, 42 of a stream's address or a slot, 6 of the kind.
   enum Kind : uint64_t { kStream = 0, kListener = 1, kWatch = 2, kWaker = 3 };

@@ -27,7 +27,8 @@ bool SelectPoller::can_hold(int fd) {
 
 Result<void> SelectPoller::add(int fd, uint64_t key, uint32_t interest, bool edge) {
   if (!can_hold(fd)) return fail(EMFILE);
-  PEAL_ASSERT(fd >= 0 && !FD_ISSET(fd, &known_), "fd {} is polled already", fd);
+  PEAL_ASSERT(fd >= 0, "fd {} is none", fd);
+  if (FD_ISSET(fd, &known_)) return fail(EEXIST);
   FD_SET(fd, &known_);
   end_ = std::max(end_, fd + 1);
   modify(fd, key, interest, edge);

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
 
 #include <array>
 #include <set>
@@ -12,42 +11,17 @@
 
 #include <peal/engine/parts/poll_poller.h>
 #include <tests/support/engine_rig.h>
+#include <tests/support/many_fds.h>
 #include <tests/support/raw_peer.h>
 
 namespace peal::detail {
 namespace {
 
-constexpr rlim_t kFds = FD_SETSIZE + 64;
-
-// Raises the limit of fds and can take all that select could hold.
-class ManyFds {
- public:
-  ManyFds() {
-    ::getrlimit(RLIMIT_NOFILE, &before_);
-    rlimit more{.rlim_cur = kFds, .rlim_max = before_.rlim_max};
-    enough = before_.rlim_cur >= kFds || ::setrlimit(RLIMIT_NOFILE, &more) == 0;
-  }
-  ~ManyFds() {
-    taken_.clear();
-    ::setrlimit(RLIMIT_NOFILE, &before_);
-  }
-  void take_low_ones() {
-    do {
-      taken_.emplace_back(::fcntl(0, F_DUPFD_CLOEXEC, 0));
-      ASSERT_TRUE(static_cast<bool>(taken_.back()));
-    } while (taken_.back().get() < FD_SETSIZE);
-  }
-  void give_back() { taken_.clear(); }
-  bool enough = false;
-
- private:
-  rlimit before_{};
-  std::vector<Fd> taken_;
-};
+using test::ManyFds;
 
 TEST(SelectPoller, select_refuses_an_fd_beyond_its_set) {
   ManyFds fds;
-  if (!fds.enough) GTEST_SKIP() << "this process may not have " << kFds << " fds";
+  if (!fds.enough) GTEST_SKIP() << "this process may not have " << ManyFds::kFds << " fds";
   Fd low(::eventfd(1, EFD_CLOEXEC));
   Fd high(::fcntl(low.get(), F_DUPFD_CLOEXEC, FD_SETSIZE));
   ASSERT_GE(high.get(), FD_SETSIZE);
@@ -63,7 +37,7 @@ TEST(SelectPoller, select_refuses_an_fd_beyond_its_set) {
 
 TEST(SelectPoller, engine_tells_the_owner_of_each_fd_it_refuses) {
   ManyFds fds;
-  if (!fds.enough) GTEST_SKIP() << "this process may not have " << kFds << " fds";
+  if (!fds.enough) GTEST_SKIP() << "this process may not have " << ManyFds::kFds << " fds";
   EngineRig rig("select");
   AcceptLog& acceptor = rig.listen();
   RawPeer unlucky;
@@ -93,13 +67,13 @@ TEST(SelectPoller, engine_tells_the_owner_of_each_fd_it_refuses) {
   EXPECT_EQ(adopted.end_error, std::errc::too_many_files_open);
   EXPECT_EQ(adopted.queued(), 0U);
   adopted.close();
-  // Watching one gives no id.
+  // Watching one fails.
   Fd high(::fcntl(event.get(), F_DUPFD_CLOEXEC, FD_SETSIZE));
   struct Nobody final : WatchEvents {
     void on_ready(bool, bool) override { ADD_FAILURE(); }
     void on_unwatched() override { ADD_FAILURE(); }
   } nobody;
-  EXPECT_FALSE(static_cast<bool>(rig.engine().watch(high.get(), true, true, nobody)));
+  EXPECT_EQ(rig.engine().watch(high.get(), true, true, nobody).error(), std::errc::too_many_files_open);
   // Those it has go on, and once there are low fds again all is as before.
   client.receive();
   server.send("unmoved");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <peal/base/assert.h>
+#include <peal/engine/parts/pollable.h>
 
 namespace peal::detail {
 
@@ -216,13 +217,14 @@ Result<void> SimEngine::set_option(StreamId id, SocketOption option, int value) 
   return {};
 }
 
-WatchId SimEngine::watch(int fd, bool readable, bool writable, WatchEvents& events) {
+Result<WatchId> SimEngine::watch(int fd, bool readable, bool writable, WatchEvents& events) {
+  if (Result<void> checked = check_pollable(fd); !checked) return std::unexpected(checked.error());
   const uint32_t slot = watches_.acquire();
   Watch& watch = watches_[slot];
   watch.wanted = {.fd = fd, .events = static_cast<short>((readable ? POLLIN : 0) | (writable ? POLLOUT : 0))};
   watch.events = &events;
   ++watched_;
-  return {slot, watch.generation};
+  return WatchId{slot, watch.generation};
 }
 
 void SimEngine::unwatch(WatchId id) {

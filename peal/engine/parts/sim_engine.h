@@ -52,7 +52,7 @@ class SimEngine final : public Engine, private SimOwner {
   Result<SocketAddress> peer_address(StreamId id) const override;
   Result<void> set_option(StreamId id, SocketOption option, int value) override;
 
-  WatchId watch(int fd, bool readable, bool writable, WatchEvents& events) override;
+  Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
 
   Result<DatagramId> open_datagrams(const SocketAddress& local, DatagramEvents& events) override;

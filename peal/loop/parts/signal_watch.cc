@@ -60,10 +60,12 @@ bool SignalWatch::handles(int signal_number) const {
 
 void SignalWatch::attach() {
   if (!joined_ || watch_) return;
-  if (const Result<int> fd = signal_fd()) {
-    watch_ = loop_.engine().watch(*fd, true, false, *this);
+  const Result<int> fd = signal_fd();
+  const Result<WatchId> watch = fd ? loop_.engine().watch(*fd, true, false, *this) : std::unexpected(fd.error());
+  if (watch) {
+    watch_ = *watch;
   } else {
-    PEAL_LOG_ERROR("no signal can be heard in this process: {}", fd.error().message());
+    PEAL_LOG_ERROR("this loop hears of no signal: {}", watch.error().message());
   }
 }
 

@@ -51,16 +51,22 @@ class ResolverChannel::Socket final : public WatchEvents {
  public:
   Socket(ResolverChannel& channel, Fd fd) : channel_(channel), fd_(std::move(fd)) {}
 
-  void follow(bool readable, bool writable) {
+  Result<void> follow(bool readable, bool writable) {
+    if (watch_ && readable == reads_ && writable == writes_) return {};
     // Without a watch the loop may be gone.
     if (watch_) channel_.loop_.engine().unwatch(std::exchange(watch_, {}));
-    if (!readable && !writable) return;
-    watch_ = channel_.loop_.engine().watch(fd_.get(), readable, writable, *this);
+    if (!readable && !writable) return {};
+    const Result<WatchId> watch = channel_.loop_.engine().watch(fd_.get(), readable, writable, *this);
+    if (!watch) return std::unexpected(watch.error());
+    watch_ = *watch;
+    reads_ = readable;
+    writes_ = writable;
     ++watches_;
+    return {};
   }
   // c-ares is done with it; from now on it belongs to itself.
   static void close(std::unique_ptr<Socket> socket) {
-    if (socket->watch_) socket->follow(false, false);
+    if (socket->watch_) (void)socket->follow(false, false);
     if (socket->watches_ == 0) return;
     socket->closed_ = true;
     socket.release();  // NOLINT(bugprone-unused-return-value): deleted by on_unwatched
@@ -80,6 +86,8 @@ class ResolverChannel::Socket final : public WatchEvents {
   ResolverChannel& channel_;  // not looked at once closed
   const Fd fd_;
   WatchId watch_;
+  bool reads_ = false;  // what watch_ is for
+  bool writes_ = false;
   unsigned watches_ = 0;  // whose on_unwatched has not come
   bool closed_ = false;
 };
@@ -89,11 +97,20 @@ struct ResolverChannel::Calls {
   static ResolverChannel& channel(void* data) { return *static_cast<ResolverChannel*>(data); }
 
   static void state(void* data, int fd, int readable, int writable) {
-    channel(data).sockets_.at(fd)->follow(readable != 0, writable != 0);
+    // No error can be told here; then the timeouts of c-ares end the question.
+    (void)channel(data).sockets_.at(fd)->follow(readable != 0, writable != 0);
   }
+  // Watched from the beginning: c-ares goes on to the next server, or gives up, when it gets no socket.
   static int open(int domain, int type, int protocol, void* data) {
     const int fd = ::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
-    if (fd >= 0) channel(data).sockets_.emplace(fd, std::make_unique<Socket>(channel(data), Fd(fd)));
+    if (fd < 0) return fd;
+    auto socket = std::make_unique<Socket>(channel(data), Fd(fd));
+    if (const Result<void> followed = socket->follow(true, false); !followed) {
+      socket.reset();
+      errno = followed.error().value();
+      return ARES_SOCKET_BAD;
+    }
+    channel(data).sockets_.emplace(fd, std::move(socket));
     return fd;
   }
   static int close(int fd, void* data) {
