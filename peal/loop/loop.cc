@@ -113,9 +113,17 @@ void Loop::end() {
   finish(true);
 }
 
+// From the store on the loop may be destroyed.
 void Loop::stop() {
+  const std::shared_ptr<Mailbox> mailbox = mailbox_;
   stopping_.store(true, std::memory_order_release);
-  mailbox_->nudge();
+  mailbox->nudge();
+}
+
+// From when the task is taken on, since it may be what ends the loop.
+bool Loop::post(Task task) {
+  const std::shared_ptr<Mailbox> mailbox = mailbox_;
+  return mailbox->post(std::move(task));
 }
 
 bool Loop::run_in_loop(Task task) {

@@ -80,7 +80,8 @@ class Loop {
 
   // Runs until stop(). Fails only when the engine cannot open; the loop has ended then too.
   Result<void> run();
-  // Any thread; also before run(), which then returns at once. Takes effect after the current turn.
+  // Any thread; also before run(), which then returns at once. Takes effect after the current turn. The loop may be
+  // destroyed before this returns.
   void stop();
 
   // Instead of run(), for who turns several loops on one thread: begin(), then step() again and again, then end().
@@ -92,7 +93,7 @@ class Loop {
   void end();
 
   // Any thread. See Mailbox::post.
-  bool post(Task task) { return mailbox_->post(std::move(task)); }
+  bool post(Task task);
   // Any thread: at once on the loop's thread, where exceptions are the caller's; posted from another.
   bool run_in_loop(Task task);
   // Any thread: is this the thread inside run()?
