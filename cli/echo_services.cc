@@ -7,7 +7,7 @@
 
 namespace peal::cli {
 
-ConnectionCallbacks ping_pong() {
+SharedConnectionCallbacks ping_pong() {
   return {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }};
 }
 
@@ -19,7 +19,7 @@ Task<> ping_pong_task(Stream stream) {
 }
 
 // Frames that came together leave together, in the blocks they came in.
-ConnectionCallbacks framed_echo() {
+SharedConnectionCallbacks framed_echo() {
   return {.on_message = [](Connection& connection, Buffer& input) {
     const EchoFrameDecoder decoder;
     Buffer frame;

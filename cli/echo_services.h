@@ -8,10 +8,10 @@
 
 namespace peal::cli {
 
-ConnectionCallbacks ping_pong();
+SharedConnectionCallbacks ping_pong();
 Task<> ping_pong_task(Stream stream);
 
-ConnectionCallbacks framed_echo();
+SharedConnectionCallbacks framed_echo();
 Task<> framed_echo_task(Stream stream);
 
 }  // namespace peal::cli

@@ -62,7 +62,7 @@ AcceptMode accept_mode(const std::string& name) {
 
 // One service in the two styles it is written in; without either, HTTP.
 struct Service {
-  ConnectionCallbacks (*callbacks)();
+  SharedConnectionCallbacks (*callbacks)();
   Task<> (*task)(Stream);
 };
 constexpr Service kPingPong{ping_pong, ping_pong_task};

@@ -7,7 +7,7 @@
 
 namespace peal::load {
 
-IdleTimer::IdleTimer(Loop& loop, Duration timeout, std::move_only_function<void()> on_idle)
+IdleTimer::IdleTimer(Loop& loop, Duration timeout, Callback<void()> on_idle)
     : loop_(loop), timeout_(timeout), on_idle_(std::move(on_idle)) {
   PEAL_ASSERT(timeout > Duration::zero() && on_idle_, "an idle timer of {} ns", timeout.count());
   restart();

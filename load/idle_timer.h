@@ -6,8 +6,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
+#include <peal/base/callback.h>
 #include <peal/loop/loop.h>
 
 namespace peal::load {
@@ -15,7 +15,7 @@ namespace peal::load {
 class IdleTimer {
  public:
   // Starts at once. `on_idle` is called after each `timeout` of silence, until the timer's end; timeout > 0.
-  IdleTimer(Loop& loop, Duration timeout, std::move_only_function<void()> on_idle);
+  IdleTimer(Loop& loop, Duration timeout, Callback<void()> on_idle);
   ~IdleTimer();
   IdleTimer(const IdleTimer&) = delete;
   IdleTimer& operator=(const IdleTimer&) = delete;
@@ -34,7 +34,7 @@ class IdleTimer {
 
   Loop& loop_;
   const Duration timeout_;
-  std::move_only_function<void()> on_idle_;
+  Callback<void()> on_idle_;
   TimePoint deadline_;
   TimerId timer_;
 };

@@ -9,18 +9,18 @@
 #pragma once
 
 #include <expected>
-#include <functional>
 #include <string>
 
 #include <load/load_options.h>
 #include <load/outcome.h>
 #include <load/session.h>
+#include <peal/base/callback.h>
 
 namespace peal::load {
 
 // Called at the end of each interval but the last, on the calling thread: the interval, and the measurement so far, of
 // which `total`, `intervals`, `lifetime` and `connect` are filled in.
-using OnInterval = std::move_only_function<void(const Interval&, const Outcome&)>;
+using OnInterval = Callback<void(const Interval&, const Outcome&)>;
 
 // Blocks until the run has ended. The error is one sentence: nothing was measured, and why. `options` make sense
 // (options_trouble() is empty) and the fd limit allows them. Handles SIGINT and SIGTERM while it lasts.

@@ -36,7 +36,7 @@ void answer(Connection& connection, Buffer& input, const ModelOptions& options) 
   connection.close();
 }
 
-ConnectionCallbacks callbacks_of(PealLoops& loops, const ModelOptions& options) {
+SharedConnectionCallbacks callbacks_of(PealLoops& loops, const ModelOptions& options) {
   return {.on_open =
               [&loops](Connection& connection) {
                 connection.emplace_context<PealClient>(loops.clients_of(connection), connection);

@@ -53,7 +53,7 @@ inline int serve(int argc, char** argv, std::string_view address, ConnectionCall
 }
 
 // The same on `threads` loops; the calling thread waits for the signal.
-inline int serve_on_threads(size_t threads, const std::string& address, ConnectionCallbacks callbacks,
+inline int serve_on_threads(size_t threads, const std::string& address, SharedConnectionCallbacks callbacks,
                             const ServerOptions& options = {}) {
   Loop signals;
   // Before other threads start, so that they inherit what is blocked.

@@ -25,22 +25,22 @@ std::string chargen_lines() {
 
 }  // namespace
 
-ConnectionCallbacks echo_service() {
+SharedConnectionCallbacks echo_service() {
   return {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }};
 }
 
-ConnectionCallbacks discard_service() {
+SharedConnectionCallbacks discard_service() {
   return {.on_message = [](Connection&, Buffer& input) { input.clear(); }};
 }
 
-ConnectionCallbacks daytime_service() {
+SharedConnectionCallbacks daytime_service() {
   return {.on_open = [](Connection& connection) {
     connection.send(fmt::format("{:%a, %d %b %Y %H:%M:%S} UTC\r\n", fmt::gmtime(std::time(nullptr))));
     connection.close();
   }};
 }
 
-ConnectionCallbacks time_service() {
+SharedConnectionCallbacks time_service() {
   return {.on_open = [](Connection& connection) {
     const uint32_t seconds = htonl(static_cast<uint32_t>(std::time(nullptr)) + kSecondsFrom1900To1970);
     connection.send(std::string_view(reinterpret_cast<const char*>(&seconds), sizeof(seconds)));
@@ -50,7 +50,7 @@ ConnectionCallbacks time_service() {
 
 // One copy of the lines serves all clients. Sending until send() answers false, and again whenever the output has
 // drained, keeps a slow reader's queue at the high-water mark.
-ConnectionCallbacks chargen_service(std::atomic<uint64_t>& sent_bytes) {
+SharedConnectionCallbacks chargen_service(std::atomic<uint64_t>& sent_bytes) {
   auto fill = [lines = share_bytes(chargen_lines()), &sent_bytes](Connection& connection) {
     do {
       sent_bytes += lines->size();

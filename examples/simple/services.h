@@ -11,13 +11,13 @@
 
 namespace peal::examples {
 
-ConnectionCallbacks echo_service();
-ConnectionCallbacks discard_service();
-ConnectionCallbacks daytime_service();
-ConnectionCallbacks time_service();
+SharedConnectionCallbacks echo_service();
+SharedConnectionCallbacks discard_service();
+SharedConnectionCallbacks daytime_service();
+SharedConnectionCallbacks time_service();
 
 // Adds what the kernel took to `sent_bytes`, which outlives the server.
-ConnectionCallbacks chargen_service(std::atomic<uint64_t>& sent_bytes);
+SharedConnectionCallbacks chargen_service(std::atomic<uint64_t>& sent_bytes);
 // Prints, every `period`, how fast `bytes` grew; nothing while it does not.
 void print_throughput(Loop& loop, Duration period, const std::atomic<uint64_t>& bytes);
 

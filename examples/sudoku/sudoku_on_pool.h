@@ -24,7 +24,7 @@ inline bool submit_sudoku(ThreadPool& pool, Connection& connection, std::string 
   return true;
 }
 
-inline ConnectionCallbacks sudoku_on_pool(ThreadPool& pool) {
+inline SharedConnectionCallbacks sudoku_on_pool(ThreadPool& pool) {
   return {.on_message = [&pool](Connection& connection, Buffer& input) {
     take_sudoku_requests(connection, input,
                          [&](const std::string& line) { return submit_sudoku(pool, connection, line); });

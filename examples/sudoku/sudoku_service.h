@@ -29,7 +29,7 @@ void take_sudoku_requests(Connection& connection, Buffer& input, Answer&& answer
 }
 
 // Solves where it stands: on the connection's loop.
-inline ConnectionCallbacks sudoku_on_the_loop() {
+inline SharedConnectionCallbacks sudoku_on_the_loop() {
   return {.on_message = [](Connection& connection, Buffer& input) {
     take_sudoku_requests(connection, input, [&](const std::string& line) {
       const std::optional<std::string> answer = answer_sudoku(line);

@@ -7,13 +7,13 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <fmt/core.h>
 
+#include <peal/base/callback.h>
 #include <peal/base/result.h>
 
 namespace peal {
@@ -41,7 +41,7 @@ struct LogRecord {
 
 // Called by one thread at a time, on the thread that logs. A line logged from inside a sink, and a line whose sink
 // throws, goes to stderr. An empty sink means stderr.
-using LogSink = std::move_only_function<void(const LogRecord&)>;
+using LogSink = Callback<void(const LogRecord&)>;
 void set_log_sink(LogSink sink);
 // Appends to the file, creating it if need be. On error the log stays where it was.
 Result<void> set_log_file(const std::string& path);

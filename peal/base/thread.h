@@ -7,12 +7,12 @@
 
 #include <sys/types.h>
 
-#include <functional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include <peal/base/callback.h>
 #include <peal/base/result.h>
 
 namespace peal {
@@ -22,7 +22,7 @@ inline constexpr std::size_t kMaxThreadNameBytes = 15;
 
 class Thread {
  public:
-  using Body = std::move_only_function<void(const std::stop_token&)>;
+  using Body = Callback<void(const std::stop_token&)>;
 
   // Not running.
   Thread() = default;

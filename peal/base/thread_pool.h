@@ -7,12 +7,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <peal/base/blocking_queue.h>
+#include <peal/base/callback.h>
 #include <peal/base/result.h>
 #include <peal/base/thread.h>
 
@@ -35,7 +35,7 @@ struct ThreadPoolOptions {
   WhenFull when_full = WhenFull::kBlock;
   // Each thread's first act, with its number from 0, to pin it or to load what it needs. Several threads call it at
   // once.
-  std::function<void(unsigned)> on_start = nullptr;
+  CopyableCallback<void(unsigned)> on_start = nullptr;
 };
 
 struct ThreadPoolStats {
@@ -50,7 +50,7 @@ struct ThreadPoolStats {
 
 class ThreadPool {
  public:
-  using Task = std::move_only_function<void()>;
+  using Task = Callback<void()>;
 
   // EAGAIN: there is no thread left; those that were started have ended again.
   static Result<std::unique_ptr<ThreadPool>> start(ThreadPoolOptions options = {});

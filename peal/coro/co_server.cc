@@ -82,7 +82,7 @@ CoServer::CoServer(Loop& loop, Serve serve, const ServerOptions& options)
   server_.emplace(loop, callbacks(crew_), options);
 }
 
-CoServer::CoServer(LoopGroup& group, Serve serve, const ServerOptions& options)
+CoServer::CoServer(LoopGroup& group, SharedServe serve, const ServerOptions& options)
     : crew_(std::make_shared<Crew>(std::move(serve))) {
   for (size_t i = 0; i < group.size(); ++i) crew_->add(group[i]);
   server_.emplace(group, callbacks(crew_), options);
@@ -93,7 +93,7 @@ CoServer::~CoServer() {
   crew_->cancel();
 }
 
-ConnectionCallbacks CoServer::callbacks(const std::shared_ptr<Crew>& crew) {
+SharedConnectionCallbacks CoServer::callbacks(const std::shared_ptr<Crew>& crew) {
   return detail::stream_callbacks(
       [crew](Connection& connection, detail::StreamState& state) { crew->start(connection, state); });
 }

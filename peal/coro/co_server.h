@@ -28,11 +28,12 @@ namespace peal {
 
 class CoServer {
  public:
-  // With several loops it is called on several threads at once.
   using Serve = std::move_only_function<Task<>(Stream)>;
+  // Of several loops, which call it on several threads at once: no `mutable` lambda.
+  using SharedServe = std::move_only_function<Task<>(Stream) const>;
 
   CoServer(Loop& loop, Serve serve, const ServerOptions& options = {});
-  CoServer(LoopGroup& group, Serve serve, const ServerOptions& options = {});
+  CoServer(LoopGroup& group, SharedServe serve, const ServerOptions& options = {});
   ~CoServer();
   CoServer(const CoServer&) = delete;
   CoServer& operator=(const CoServer&) = delete;
@@ -45,7 +46,7 @@ class CoServer {
 
  private:
   class Crew;
-  static ConnectionCallbacks callbacks(const std::shared_ptr<Crew>& crew);
+  static SharedConnectionCallbacks callbacks(const std::shared_ptr<Crew>& crew);
 
   std::shared_ptr<Crew> crew_;
   std::optional<Server> server_;

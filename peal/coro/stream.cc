@@ -168,9 +168,9 @@ void FlushWait::cancel(Why why) noexcept {
   complete(why);
 }
 
-ConnectionCallbacks stream_callbacks(std::move_only_function<void(Connection&, StreamState&)> take) {
-  ConnectionCallbacks callbacks;
-  callbacks.on_open = [take = std::move(take)](Connection& connection) mutable {
+SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, StreamState&)> take) {
+  SharedConnectionCallbacks callbacks;
+  callbacks.on_open = [take = std::move(take)](Connection& connection) {
     take(connection, *connection.emplace_context<StreamLink>(connection).state);
   };
   callbacks.on_message = [](Connection& connection, Buffer& input) { state_of(connection).received(input); };

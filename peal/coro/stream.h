@@ -14,12 +14,12 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
 
 #include <peal/base/buffer.h>
+#include <peal/base/callback.h>
 #include <peal/coro/task.h>
 #include <peal/net/connection.h>
 
@@ -228,7 +228,7 @@ class [[nodiscard]] FlushWait final : public Awaitable<FlushWait> {
 };
 
 // Callbacks that make each new connection a Stream and give it to `take`, on the connection's loop.
-ConnectionCallbacks stream_callbacks(std::move_only_function<void(Connection&, StreamState&)> take);
+SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, StreamState&)> take);
 
 }  // namespace detail
 

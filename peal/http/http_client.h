@@ -19,9 +19,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 
+#include <peal/base/callback.h>
 #include <peal/http/http_client_request.h>
 #include <peal/http/http_client_stream.h>
 #include <peal/http/http_fetch.h>
@@ -68,7 +68,7 @@ struct HttpClientStats {
 
 class HttpClient {
  public:
-  using Answered = std::move_only_function<void(Result<HttpResponse> answer)>;
+  using Answered = Callback<void(Result<HttpResponse> answer)>;
 
   explicit HttpClient(Loop& loop, const HttpClientOptions& options = {});
   ~HttpClient();

@@ -23,13 +23,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include <peal/base/buffer.h>
+#include <peal/base/callback.h>
 #include <peal/base/result.h>
 #include <peal/coro/task.h>
 #include <peal/engine/engine.h>
@@ -51,7 +51,7 @@ class RouteTree;
 struct HttpExtras;
 }  // namespace detail
 
-using HttpCallback = std::move_only_function<void(HttpExchange&)>;
+using HttpCallback = Callback<void(HttpExchange&)>;
 
 class HttpExchange final {
  public:
@@ -76,10 +76,10 @@ class HttpExchange final {
   // ---- The body of the request. Until somebody asks for it, it stays with the client (and 100 (Continue), where that
   // is waited for, unsent). More than the limit of the route is answered 413. Once per exchange one of:
   // Each piece as it arrives, a view that is good during the call; then `on_end`, at once where there is no body.
-  void on_body(std::move_only_function<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end);
+  void on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end);
   // The whole of it. Longer than `limit_bytes`: 413 instead of the call, or, where an answer has begun, the end of the
   // connection.
-  void read_body(size_t limit_bytes, std::move_only_function<void(HttpExchange&, std::string&& body)> on_whole);
+  void read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole);
   // For coroutines: `Result<Buffer> piece = co_await exchange.read();`, empty at the end. Not read, the client waits.
   detail::HttpBodyRead read();
   // The whole of it. EMSGSIZE when it is longer: then it has been answered 413, unless an answer had begun.

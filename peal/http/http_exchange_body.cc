@@ -54,16 +54,14 @@ void HttpExchange::begin_body_window() {
   if (body_since_ == TimePoint{}) body_since_ = loop().now();
 }
 
-void HttpExchange::on_body(std::move_only_function<void(HttpExchange&, std::string_view piece)> on_piece,
-                           HttpCallback on_end) {
+void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end) {
   extras().on_piece = std::move(on_piece);
   extras_->on_end = std::move(on_end);
   take_body(Taker::kPieces);
   if (session_ != nullptr && request_read_) extras_->on_end(*this);
 }
 
-void HttpExchange::read_body(size_t limit_bytes,
-                             std::move_only_function<void(HttpExchange&, std::string&& body)> on_whole) {
+void HttpExchange::read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole) {
   extras().on_whole = std::move(on_whole);
   extras_->whole_limit = limit_bytes;
   take_body(Taker::kWhole);

@@ -11,13 +11,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <peal/base/buffer.h>
+#include <peal/base/callback.h>
 #include <peal/base/result.h>
 #include <peal/http/http_client_request.h>
 #include <peal/http/http_trouble.h>
@@ -174,18 +174,18 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
 
 struct HttpFetchCallbacks {
   // The final head, of a 101 too; neither of interim answers nor of redirects that are followed.
-  std::move_only_function<void(HttpFetch&, const HttpResponseHead& head)> on_head = nullptr;
+  Callback<void(HttpFetch&, const HttpResponseHead& head)> on_head = nullptr;
   // A piece of the body, chunk framing taken off; of a tunnel, whatever came.
-  std::move_only_function<void(HttpFetch&, std::string_view bytes)> on_body = nullptr;
+  Callback<void(HttpFetch&, std::string_view bytes)> on_body = nullptr;
   // write() answered false, and may be called again.
-  std::move_only_function<void(HttpFetch&)> on_writable = nullptr;
+  Callback<void(HttpFetch&)> on_writable = nullptr;
   // Behind a chunked body, before on_done: the fields of its trailers (RFC 9110 6.5, RFC 9112 7.1.2), each line with
   // its CR LF, for next_http_field(); good during the call. At most HttpResponseLimits::head_bytes in all. Not where
   // there are none. They are the server's claims and to be kept apart from the head's fields. Servers send them rather
   // to who asked for it with `TE: trailers` and `Connection: TE` (RFC 9110 10.1.4).
-  std::move_only_function<void(HttpFetch&, std::string_view lines)> on_trailers = nullptr;
+  Callback<void(HttpFetch&, std::string_view lines)> on_trailers = nullptr;
   // With HttpTrouble, an errno or a Trouble where the answer is not complete. A tunnel ends so too.
-  std::move_only_function<void(Result<void>)> on_done = nullptr;
+  Callback<void(Result<void>)> on_done = nullptr;
 };
 
 }  // namespace peal

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/http/http_server_options.h>
 #include <peal/http/http_stats.h>
 #include <peal/http/router.h>
@@ -52,7 +53,7 @@ class HttpServer {
   void stop_listening() { server_->stop_listening(); }
   // Ends in order: nobody new, idle connections close, answers under way are completed and say `Connection: close`.
   // See Server::drain.
-  void drain(Duration deadline, std::move_only_function<void(const DrainReport&)> on_done) {
+  void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
     server_->drain(deadline, std::move(on_done));
   }
   DrainReport drain_and_wait(Duration deadline) { return server_->drain_and_wait(deadline); }

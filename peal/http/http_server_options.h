@@ -4,10 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 
+#include <peal/base/callback.h>
 #include <peal/base/clock.h>
 #include <peal/net/server.h>
 #include <peal/wire/http_limits.h>
@@ -61,7 +61,7 @@ struct HttpServerOptions {
 
   // Lines of the access log in the combined format, each with its newline, many at once: when 32 KiB have gathered and
   // every second. Empty, the default: no log. Called on the loops' threads, one at a time.
-  std::function<void(std::string_view lines)> access_log = {};
+  CopyableCallback<void(std::string_view lines)> access_log = {};
 };
 
 }  // namespace peal

@@ -36,8 +36,6 @@ void Router::any(std::string_view pattern, HttpHandler handler, const RouteOptio
   add("", pattern, std::move(handler), options);
 }
 
-void Router::error_page(std::move_only_function<void(HttpExchange&, int status)> page) {
-  tree_->error_page = std::move(page);
-}
+void Router::error_page(SharedCallback<void(HttpExchange&, int status)> page) { tree_->error_page = std::move(page); }
 
 }  // namespace peal

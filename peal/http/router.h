@@ -24,7 +24,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,6 +31,7 @@
 #include <utility>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/coro/task.h>
 #include <peal/http/http_exchange.h>
 
@@ -41,25 +41,38 @@ namespace detail {
 class HttpCore;
 }  // namespace detail
 
+namespace detail {
+template <class Answer>
+concept HandlerAnswer = std::is_void_v<Answer> || std::same_as<Answer, Task<>>;
+}  // namespace detail
+
 // What answers requests: void(HttpExchange&), or a coroutine, Task<>(HttpExchange&). With several loops it is called on
-// several threads at once. It lives until the last exchange has ended.
+// several threads at once, so no `mutable` lambda is taken. It lives until the last exchange has ended.
 class HttpHandler {
  public:
   template <class Function>
-    requires(!std::same_as<std::remove_cvref_t<Function>, HttpHandler> && std::invocable<Function&, HttpExchange&>)
+    requires(!std::same_as<std::remove_cvref_t<Function>, HttpHandler> &&
+             std::invocable<std::decay_t<Function>&, HttpExchange&>)
   HttpHandler(Function&& function) {  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
-    if constexpr (std::same_as<std::invoke_result_t<Function&, HttpExchange&>, Task<>>) {
-      call_ = [function = std::forward<Function>(function)](HttpExchange& exchange) mutable {
+    using Answer = std::invoke_result_t<std::decay_t<Function>&, HttpExchange&>;
+    static_assert(
+        detail::HandlerAnswer<Answer>,
+        "an HTTP handler returns void or, a coroutine, Task<>: any other result would be lost, and a Task<int> "
+        "never run");
+    static_assert(std::invocable<const std::decay_t<Function>&, HttpExchange&>,
+                  "an HTTP handler is called by several loops at once: it is no mutable lambda");
+    if constexpr (std::same_as<Answer, Task<>>) {
+      call_ = [function = std::forward<Function>(function)](HttpExchange& exchange) {
         exchange.run(function(exchange));
       };
     } else {
       call_ = std::forward<Function>(function);
     }
   }
-  void operator()(HttpExchange& exchange) { call_(exchange); }
+  void operator()(HttpExchange& exchange) const { call_(exchange); }
 
  private:
-  HttpCallback call_;
+  SharedCallback<void(HttpExchange&)> call_;
 };
 
 struct RouteOptions {
@@ -91,7 +104,7 @@ class Router {
 
   // Writes the answers that no handler gives, of status 400 and above: respond(status, ...), once, before it returns.
   // The request may be no more than what could be read of it. Without one they are a line of HTML.
-  void error_page(std::move_only_function<void(HttpExchange&, int status)> page);
+  void error_page(SharedCallback<void(HttpExchange&, int status)> page);
 
  private:
   friend class detail::HttpCore;

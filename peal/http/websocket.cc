@@ -251,7 +251,7 @@ void WebSocket::resume() {
 
 WebSocketHandle WebSocket::handle() { return {connection_->handle(), this}; }
 
-bool WebSocketHandle::run(std::move_only_function<void(WebSocket&)> task) const {
+bool WebSocketHandle::run(Callback<void(WebSocket&)> task) const {
   return connection_.run([socket = socket_, task = std::move(task)](Connection&) mutable { task(*socket); });
 }
 

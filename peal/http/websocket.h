@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +22,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/buffer.h>
+#include <peal/base/callback.h>
 #include <peal/base/clock.h>
 #include <peal/net/connection.h>
 #include <peal/wire/websocket_reader.h>
@@ -192,17 +192,18 @@ class WebSocket final {
   bool lost_ = false;  // cut off because of its silence
 };
 
-// Shared by all sockets of an endpoint or client; each is called on the socket's loop. An exception that leaves one
-// ends the connection, is logged and counted. None is required.
+// Shared by all sockets of an endpoint or client; each is called on the socket's loop: with several loops, on several
+// threads at once, so no `mutable` lambda is taken. An exception that leaves one ends the connection, is logged and
+// counted. None is required.
 struct WebSocketCallbacks {
-  std::move_only_function<void(WebSocket&)> on_open = nullptr;
+  SharedCallback<void(WebSocket&)> on_open = nullptr;
   // A whole message, text in valid UTF-8: a view that is good during the call.
-  std::move_only_function<void(WebSocket&, WebSocketKind, std::string_view message)> on_message = nullptr;
+  SharedCallback<void(WebSocket&, WebSocketKind, std::string_view message)> on_message = nullptr;
   // After a send answered false: the queue has drained to half of the high-water mark.
-  std::move_only_function<void(WebSocket&)> on_writable = nullptr;
+  SharedCallback<void(WebSocket&)> on_writable = nullptr;
   // The answer to a ping().
-  std::move_only_function<void(WebSocket&, std::string_view payload)> on_pong = nullptr;
-  std::move_only_function<void(WebSocket&, uint16_t code, std::string_view reason)> on_close = nullptr;
+  SharedCallback<void(WebSocket&, std::string_view payload)> on_pong = nullptr;
+  SharedCallback<void(WebSocket&, uint16_t code, std::string_view reason)> on_close = nullptr;
 };
 
 // Small, copyable, comparable; any thread, at any time, however late: then it does nothing and is counted.
@@ -220,7 +221,7 @@ class WebSocketHandle {
   bool close(uint16_t code = WebSocketCode::kNormal, std::string reason = {}) const;
   bool abort() const { return connection_.abort(); }
   // Calls `task` with the socket on its loop, if its connection is still open then.
-  bool run(std::move_only_function<void(WebSocket&)> task) const;
+  bool run(Callback<void(WebSocket&)> task) const;
 
  private:
   friend class WebSocket;

@@ -8,13 +8,13 @@
 // Used, and destroyed, as Client is.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/http/websocket.h>
 #include <peal/net/client.h>
 #include <peal/wire/http_request_text.h>
@@ -40,7 +40,7 @@ struct WebSocketFailure {
 
 class WebSocketClient {
  public:
-  using Failed = std::move_only_function<void(const WebSocketFailure&)>;
+  using Failed = Callback<void(const WebSocketFailure&)>;
 
   WebSocketClient(Loop& loop, WebSocketCallbacks callbacks, const WebSocketClientOptions& options = {},
                   Failed on_failed = {});

@@ -49,11 +49,11 @@ void WebSocketStream::gone(uint16_t code) {
   queue_.close();
 }
 
-WebSocketCallbacks websocket_streams(std::move_only_function<void(std::shared_ptr<WebSocketStream>)> on_open,
+WebSocketCallbacks websocket_streams(SharedCallback<void(std::shared_ptr<WebSocketStream>)> on_open,
                                      size_t most_waiting) {
   const auto stream_of = [](WebSocket& socket) { return socket.context<WebSocketStream::Holder>().stream; };
   WebSocketCallbacks callbacks;
-  callbacks.on_open = [on_open = std::move(on_open), most_waiting](WebSocket& socket) mutable {
+  callbacks.on_open = [on_open = std::move(on_open), most_waiting](WebSocket& socket) {
     on_open(socket.emplace_context<WebSocketStream::Holder>(socket, most_waiting).stream);
   };
   callbacks.on_message = [stream_of](WebSocket& socket, WebSocketKind kind, std::string_view message) {

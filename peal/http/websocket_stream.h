@@ -17,11 +17,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include <peal/base/callback.h>
 #include <peal/coro/async_queue.h>
 #include <peal/http/websocket.h>
 
@@ -53,7 +53,7 @@ class WebSocketStream {
   uint16_t close_code() const { return close_code_; }
 
  private:
-  friend WebSocketCallbacks websocket_streams(std::move_only_function<void(std::shared_ptr<WebSocketStream>)> on_open,
+  friend WebSocketCallbacks websocket_streams(SharedCallback<void(std::shared_ptr<WebSocketStream>)> on_open,
                                               size_t most_waiting);
   class Holder;
   void received(WebSocketKind kind, std::string_view message);
@@ -67,7 +67,7 @@ class WebSocketStream {
 };
 
 // The callbacks of sockets that are read so; they use the sockets' contexts. `most_waiting` > 0.
-WebSocketCallbacks websocket_streams(std::move_only_function<void(std::shared_ptr<WebSocketStream>)> on_open,
+WebSocketCallbacks websocket_streams(SharedCallback<void(std::shared_ptr<WebSocketStream>)> on_open,
                                      size_t most_waiting = 16);
 
 }  // namespace peal

@@ -20,12 +20,12 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/base/clock.h>
 #include <peal/base/result.h>
 #include <peal/engine/socket_address.h>
@@ -55,7 +55,7 @@ struct InspectorOptions {
   // What to do, on the inspector's loop, when a server shall be drained. Where there is none it is drained for 30 s,
   // or, if the parent process holds its listening sockets open too, nothing is done: clients would wait there for
   // nobody. So the worker of a master leaves instead: `loop.post([&] { worker.leave(Leave::kDrain, loop, server); })`.
-  std::function<void(Server&)> on_drain = {};
+  CopyableCallback<void(Server&)> on_drain = {};
 };
 
 class Inspector {

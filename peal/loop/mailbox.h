@@ -9,13 +9,13 @@
 
 #include <atomic>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include <peal/base/assert.h>
+#include <peal/base/callback.h>
 #include <peal/engine/engine.h>
 
 namespace peal {
@@ -24,7 +24,7 @@ class Loop;
 
 class Mailbox {
  public:
-  using Task = std::move_only_function<void()>;
+  using Task = Callback<void()>;
 
   // Made by the loop; `limit` > 0.
   Mailbox(Loop* loop, std::shared_ptr<Waker> waker, size_t limit)

@@ -13,12 +13,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/base/clock.h>
 #include <peal/base/log_limiter.h>
 #include <peal/base/result.h>
@@ -46,7 +46,7 @@ struct StallWatchdogOptions {
 class StallWatchdog {
  public:
   // Called inside look(), once a stall, while it lasts; at no bounded rate. Must not throw, nor call look().
-  using OnStall = std::move_only_function<void(const Stall&)>;
+  using OnStall = Callback<void(const Stall&)>;
 
   // EBUSY: the process has one already, which can watch many loops. EAGAIN: no thread left.
   static Result<std::unique_ptr<StallWatchdog>> start(const StallWatchdogOptions& options = {}, OnStall on_stall = {});

@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 
+#include <peal/base/callback.h>
 #include <peal/base/clock.h>
 
 namespace peal {
@@ -41,7 +42,7 @@ struct TimerId {
 // not advance nor destroy the wheel. Callbacks may throw.
 class TimerWheel {
  public:
-  using Callback = std::move_only_function<void()>;
+  using Callback = peal::Callback<void()>;
 
   // `start` is the time until the first advance(); not before the epoch.
   explicit TimerWheel(TimePoint start);

@@ -36,7 +36,7 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
     ask();
   }
 
-  void stop(std::move_only_function<void()> on_done) {
+  void stop(peal::Callback<void()> on_done) {
     assert_here();
     PEAL_ASSERT(!stopped_ || !on_done, "the watch of fd {} is stopped twice", fd);
     if (std::exchange(stopped_, true)) return;
@@ -107,7 +107,7 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
   Fd owned_;
   Callback callback_;
   OnError on_error_;
-  std::move_only_function<void()> on_done_;
+  peal::Callback<void()> on_done_;
   std::error_code error_;  // the engine refused
   WatchId watch_;
   size_t held_ = 0;     // watches of the engine's whose last completion is to come
@@ -132,6 +132,6 @@ Watch::~Watch() { state_->stop({}); }
 void Watch::set_interest(Readiness interest) { state_->change(interest); }
 Readiness Watch::interest() const { return state_->interest; }
 int Watch::fd() const { return state_->fd; }
-void Watch::stop(std::move_only_function<void()> on_done) { state_->stop(std::move(on_done)); }
+void Watch::stop(peal::Callback<void()> on_done) { state_->stop(std::move(on_done)); }
 
 }  // namespace peal

@@ -7,10 +7,10 @@
 // owns its fd sees to that itself; the owner of a borrowed one waits for stop() to say so.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <system_error>
 
+#include <peal/base/callback.h>
 #include <peal/base/fd.h>
 #include <peal/loop/loop.h>
 
@@ -28,12 +28,12 @@ class Watch {
  public:
   // Level-triggered: called again, once a turn, while the fd stays ready. May throw, as a task may; may do anything
   // with its Watch, destroy it too.
-  using Callback = std::move_only_function<void(Readiness)>;
+  using Callback = peal::Callback<void(Readiness)>;
   // The fd cannot be watched; the same on every engine. EPERM: nobody can tell when it is ready (a regular file, a
   // folder, /dev/null); EBADF: it is not open; EMFILE: on "select" FD_SETSIZE and above, or no fd left; ENOSPC, ENOMEM.
   // The watch has ended as by stop(), an owned fd is closed by now. Called in a later turn, or not at all if the loop
   // ends; an empty one is a line in the log.
-  using OnError = std::move_only_function<void(std::error_code)>;
+  using OnError = peal::Callback<void(std::error_code)>;
 
   // Any number of watches may share one fd, each is called; it is best non-blocking, since the first to be called may
   // read what the next was told of. Each but the first takes an fd more. Owned: closed once nothing refers to it.
@@ -51,7 +51,7 @@ class Watch {
   int fd() const;
   // No call any more, from now on. `on_done` is called once the engine has let go of the fd, an owned one being closed
   // by then: at once if it does not hold it, else in a later turn or at the end of run(). A second stop() has none.
-  void stop(std::move_only_function<void()> on_done = {});
+  void stop(peal::Callback<void()> on_done = {});
 
  private:
   class State;

@@ -8,11 +8,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <system_error>
 
+#include <peal/base/callback.h>
 #include <peal/base/clock.h>
 #include <peal/engine/engine.h>
 #include <peal/loop/loop.h>
@@ -56,7 +56,7 @@ struct ClientOptions {
 class Client {
  public:
   // Told of each attempt that failed, and when the next one comes; kNoRetry after the last.
-  using ConnectFailed = std::move_only_function<void(std::error_code error, Duration next_attempt_in)>;
+  using ConnectFailed = Callback<void(std::error_code error, Duration next_attempt_in)>;
   static constexpr Duration kNoRetry = Duration::max();
 
   Client(Loop& loop, ConnectionCallbacks callbacks, const ClientOptions& options = {}, ConnectFailed on_failed = {});

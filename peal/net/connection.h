@@ -14,15 +14,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
 
 #include <peal/base/assert.h>
 #include <peal/base/buffer.h>
+#include <peal/base/callback.h>
 #include <peal/base/clock.h>
 #include <peal/base/result.h>
 #include <peal/base/slot_table.h>
@@ -327,21 +328,34 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
 };
 static_assert(sizeof(Connection) == 128);
 
-// Shared by all connections of a Server or Client. Each is called on the connection's loop: with several loops, on
-// several threads at once. None is required.
-struct ConnectionCallbacks {
-  std::move_only_function<void(Connection&)> on_open = nullptr;
+// Shared by all connections of a Server or Client. Each is called on the connection's loop. None is required.
+template <template <class> class Slot>
+struct BasicConnectionCallbacks {
+  Slot<void(Connection&)> on_open = nullptr;
   // Bytes arrived. Consume what is complete; the rest is kept and shown again with what arrives next.
-  std::move_only_function<void(Connection&, Buffer& input)> on_message = nullptr;
+  Slot<void(Connection&, Buffer& input)> on_message = nullptr;
   // Output that had crossed the high-water mark has drained to half of it, or has failed: can_send() tells.
-  std::move_only_function<void(Connection&)> on_writable = nullptr;
+  Slot<void(Connection&)> on_writable = nullptr;
   // The peer sent FIN and will send no more. With this set, the connection stays open for sending until close().
-  std::move_only_function<void(Connection&)> on_peer_end = nullptr;
+  Slot<void(Connection&)> on_peer_end = nullptr;
   // The server drains: close() when what is under way is done. Without it a connection closes as soon as it has no
   // unconsumed input.
-  std::move_only_function<void(Connection&)> on_drain = nullptr;
-  std::move_only_function<void(Connection&, CloseReason)> on_close = nullptr;
+  Slot<void(Connection&)> on_drain = nullptr;
+  Slot<void(Connection&, CloseReason)> on_close = nullptr;
+
+  // Those of several loops do for one, too.
+  template <class One>
+    requires(std::same_as<One, BasicConnectionCallbacks<Callback>> && !std::same_as<One, BasicConnectionCallbacks>)
+  operator One() && {
+    return {std::move(on_open),     std::move(on_message), std::move(on_writable),
+            std::move(on_peer_end), std::move(on_drain),   std::move(on_close)};
+  }
 };
+// Of one loop: on its thread only.
+using ConnectionCallbacks = BasicConnectionCallbacks<Callback>;
+// Of several loops, which call them on several threads at once: no `mutable` lambda is taken. What changes is kept in
+// the connection's context, or guarded.
+using SharedConnectionCallbacks = BasicConnectionCallbacks<SharedCallback>;
 
 // Small, copyable, comparable; any thread, at any time, however late.
 //
@@ -364,9 +378,9 @@ class ConnectionHandle {
   bool close() const;
   bool abort() const;
   // Calls `task` with the connection on its loop, if it is still open then.
-  bool run(std::move_only_function<void(Connection&)> task) const;
+  bool run(Callback<void(Connection&)> task) const;
   // The same for what the peer must not miss: refused, the connection ends as with a send.
-  bool run_or_end(std::move_only_function<void(Connection&)> task) const;
+  bool run_or_end(Callback<void(Connection&)> task) const;
 
  private:
   friend class BoundedSender;

@@ -12,12 +12,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string_view>
 #include <system_error>
 
 #include <peal/base/buffer.h>
+#include <peal/base/callback.h>
 #include <peal/base/result.h>
 #include <peal/engine/socket_address.h>
 #include <peal/loop/loop.h>
@@ -67,9 +67,9 @@ class DatagramSocket {
 // None is required.
 struct DatagramCallbacks {
   // One datagram; what is left in `bytes` is dropped.
-  std::move_only_function<void(DatagramSocket&, const SocketAddress& from, Buffer& bytes)> on_datagram = nullptr;
+  Callback<void(DatagramSocket&, const SocketAddress& from, Buffer& bytes)> on_datagram = nullptr;
   // What a datagram sent earlier met on its way (ECONNREFUSED, EHOSTUNREACH, ...). The socket goes on.
-  std::move_only_function<void(DatagramSocket&, std::error_code)> on_error = nullptr;
+  Callback<void(DatagramSocket&, std::error_code)> on_error = nullptr;
 };
 
 }  // namespace peal

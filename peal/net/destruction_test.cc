@@ -18,7 +18,7 @@ class DestructionTest : public test::NetTest {
   struct Owned {
     std::unique_ptr<std::atomic<int>> calls = std::make_unique<std::atomic<int>>(0);
     std::atomic<bool> gone = false;
-    ConnectionCallbacks callbacks() {
+    SharedConnectionCallbacks callbacks() {
       return {.on_open = [this](Connection&) { touch(); },
               .on_message =
                   [this](Connection& connection, Buffer& input) {

@@ -8,8 +8,7 @@
 
 namespace peal {
 
-Result<void> pipe(Connection& a, Connection& b, const PipeOptions& options,
-                  std::move_only_function<void(PipeReport)> on_done) {
+Result<void> pipe(Connection& a, Connection& b, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
   PEAL_ASSERT(&a != &b, "a connection is piped to itself");
   if (&a.loop() != &b.loop()) return fail(EXDEV);
   return detail::Joint::join(a, b, options, std::move(on_done));

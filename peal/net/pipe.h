@@ -16,8 +16,8 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 
+#include <peal/base/callback.h>
 #include <peal/base/result.h>
 #include <peal/net/connection.h>
 
@@ -37,6 +37,6 @@ struct PipeReport {
 // peer is gone. Input that either has kept goes first. `on_done` is called after on_close of both, on the loop, unless
 // the Server or Client of one was destroyed before.
 Result<void> pipe(Connection& a, Connection& b, const PipeOptions& options = {},
-                  std::move_only_function<void(PipeReport)> on_done = nullptr);
+                  Callback<void(PipeReport)> on_done = nullptr);
 
 }  // namespace peal

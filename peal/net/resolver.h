@@ -10,13 +10,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/base/clock.h>
 #include <peal/base/result.h>
 #include <peal/engine/socket_address.h>
@@ -63,7 +63,7 @@ struct HostPort {
 class Resolver {
  public:
   using Addresses = std::vector<SocketAddress>;  // never empty; best first (RFC 6724), all with the port asked for
-  using Answer = std::move_only_function<void(Result<Addresses>)>;
+  using Answer = Callback<void(Result<Addresses>)>;
 
   explicit Resolver(Loop& loop, const ResolverOptions& options = {});
   ~Resolver();

@@ -67,7 +67,8 @@ Server::Server(Loop& loop, ConnectionCallbacks callbacks, const ServerOptions& o
   add_loop(loop, std::make_shared<ConnectionCallbacks>(std::move(callbacks)));
 }
 
-Server::Server(LoopGroup& group, ConnectionCallbacks callbacks, const ServerOptions& options) : options_(options) {
+Server::Server(LoopGroup& group, SharedConnectionCallbacks callbacks, const ServerOptions& options)
+    : options_(options) {
   auto shared = std::make_shared<ConnectionCallbacks>(std::move(callbacks));
   for (size_t i = 0; i < group.size(); ++i) add_loop(group[i], shared);
 }
@@ -184,11 +185,11 @@ void Server::stop_listening() {
 }
 
 // First every acceptor stops; whatever was accepted has been handed over then, and lies before this in the mailboxes.
-void Server::drain(Duration deadline, std::move_only_function<void(const DrainReport&)> on_done) {
+void Server::drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
   drain(deadline, DrainMode::kAsk, std::move(on_done));
 }
 
-void Server::drain(Duration deadline, DrainMode mode, std::move_only_function<void(const DrainReport&)> on_done) {
+void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done) {
   auto drain = std::make_shared<detail::Drain>(std::move(on_done));
   {
     const std::lock_guard lock(mutex_);

@@ -11,12 +11,12 @@
 // another thread waits for that loop's current turn, so a server of several loops is not destroyed on one of them.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string_view>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/base/result.h>
 #include <peal/engine/engine.h>
 #include <peal/loop/loop.h>
@@ -63,7 +63,7 @@ struct ServerOptions {
 class Server {
  public:
   Server(Loop& loop, ConnectionCallbacks callbacks, const ServerOptions& options = {});
-  Server(LoopGroup& group, ConnectionCallbacks callbacks, const ServerOptions& options = {});
+  Server(LoopGroup& group, SharedConnectionCallbacks callbacks, const ServerOptions& options = {});
   // Stops listening; connections end at once, what the kernel has of their output still goes out; no on_close.
   ~Server();
   Server(const Server&) = delete;
@@ -83,9 +83,9 @@ class Server {
   // others once they have none; a pipe is left to its ends), and cuts off what is still there after `deadline`. Then
   // `on_done` is called, on one of the loops' threads; once, also when a loop ends meanwhile, but not after the server
   // is destroyed. Any thread, also again; connections that still come in are closed. The loops run, or have ended.
-  void drain(Duration deadline, std::move_only_function<void(const DrainReport&)> on_done);
+  void drain(Duration deadline, Callback<void(const DrainReport&)> on_done);
   // The same in this mode. kWait is for who is succeeded by another that listens already.
-  void drain(Duration deadline, DrainMode mode, std::move_only_function<void(const DrainReport&)> on_done);
+  void drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done);
   // The same, waiting for it. Not on a thread of one of the loops: asserts.
   DrainReport drain_and_wait(Duration deadline);
 

@@ -53,7 +53,7 @@ TEST_P(ServerInherited, serves_on_one_loop_and_on_all_of_a_group) {
     auto group = LoopGroup::start(loops, options()).value();
     std::mutex mutex;
     std::set<Loop*> used;
-    ConnectionCallbacks callbacks = test::echoing();
+    SharedConnectionCallbacks callbacks = test::echoing();
     callbacks.on_open = [&](Connection& connection) {
       const std::lock_guard lock(mutex);
       used.insert(&connection.loop());
@@ -104,7 +104,7 @@ TEST_P(ServerInherited, clients_stay_until_they_are_done_while_the_successor_tak
 }
 
 TEST_P(ServerInherited, clients_whose_protocol_can_tell_them_are_told) {
-  ConnectionCallbacks callbacks = test::echoing();
+  SharedConnectionCallbacks callbacks = test::echoing();
   callbacks.on_drain = [](Connection& connection) {
     connection.send("no more");
     connection.close();

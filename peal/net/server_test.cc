@@ -23,7 +23,7 @@ class ServerTest : public test::NetTest {
   std::unique_ptr<LoopGroup> group_of(size_t count) { return LoopGroup::start(count, options()).value(); }
 
   // Counts on which loop connections open.
-  ConnectionCallbacks placing() {
+  SharedConnectionCallbacks placing() {
     return {.on_open =
                 [this](Connection& connection) {
                   const std::lock_guard lock(mutex);
@@ -261,7 +261,7 @@ TEST_P(ServerTest, shared_bytes_go_to_many_connections_on_several_loops) {
   auto group = group_of(3);
   std::vector<ConnectionHandle> handles;
   auto callbacks = placing();
-  callbacks.on_open = [&, place = std::move(callbacks.on_open)](Connection& connection) mutable {
+  callbacks.on_open = [&, place = std::move(callbacks.on_open)](Connection& connection) {
     {
       const std::lock_guard lock(mutex);
       handles.push_back(connection.handle());

@@ -30,9 +30,9 @@ void Worker::die_with_master() {
   if (::getppid() != facts_.master) ::_exit(1);  // it ended before the kernel was told to mind it
 }
 
-Result<void> Worker::when_to_leave(Loop& loop, std::function<void(Leave)> on_leave) {
+Result<void> Worker::when_to_leave(Loop& loop, CopyableCallback<void(Leave)> on_leave) {
   die_with_master();
-  auto shared = std::make_shared<std::function<void(Leave)>>(std::move(on_leave));
+  auto shared = std::make_shared<CopyableCallback<void(Leave)>>(std::move(on_leave));
   const std::pair<int, Leave> ways[] = {
       {SIGTERM, Leave::kDrain}, {SIGHUP, Leave::kMakeRoom}, {SIGINT, Leave::kAtOnce}, {SIGQUIT, Leave::kAtOnce}};
   for (const auto& [number, how] : ways) {

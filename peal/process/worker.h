@@ -7,12 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/base/clock.h>
 #include <peal/base/fd.h>
 #include <peal/base/result.h>
@@ -58,7 +58,7 @@ class Worker {
   std::vector<ListeningSocket> take_listening(std::string_view name = {});
   // Calls `on_leave` on the loop each time it is asked to leave. Until this is called such signals are kept waiting.
   // But for kAtOnce it says leaving() first. As Loop::on_signal(), on a loop that ends before this.
-  Result<void> when_to_leave(Loop& loop, std::function<void(Leave)> on_leave);
+  Result<void> when_to_leave(Loop& loop, CopyableCallback<void(Leave)> on_leave);
   // Tells the master that this worker serves: a reload or a replacement waits for it. Once the sockets are listened on.
   // As when_to_leave() does, first calls die_with_master().
   void ready();

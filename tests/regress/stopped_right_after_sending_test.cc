@@ -72,7 +72,7 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
     address_ = server_->listen("127.0.0.1:0").value();
   }
   // One peer sends the request; the handler's answer, in which it stops the loop, arrives.
-  void expect_got(HttpCallback handler, const std::string& wanted, std::string_view request = kGet) {
+  void expect_got(HttpHandler handler, const std::string& wanted, std::string_view request = kGet) {
     Router router;
     router.get("/", std::move(handler));
     http_ = std::make_unique<HttpServer>(loop(), std::move(router), HttpServerOptions{.server = roomy()});

@@ -71,8 +71,8 @@ size_t Journal::count(std::string_view line) const {
   return static_cast<size_t>(std::ranges::count(lines_, line));
 }
 
-ConnectionCallbacks Journal::callbacks() {
-  ConnectionCallbacks callbacks;
+SharedConnectionCallbacks Journal::callbacks() {
+  SharedConnectionCallbacks callbacks;
   callbacks.on_open = [this](Connection&) { add("open"); };
   callbacks.on_message = [this](Connection&, Buffer& input) {
     add(fmt::format("message {}", input.size()));
@@ -82,7 +82,7 @@ ConnectionCallbacks Journal::callbacks() {
   return callbacks;
 }
 
-ConnectionCallbacks echoing() {
+SharedConnectionCallbacks echoing() {
   return {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }};
 }
 

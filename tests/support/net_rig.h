@@ -51,7 +51,7 @@ class Journal {
   std::vector<std::string> lines() const;
   size_t count(std::string_view line) const;
   // Callbacks that write "open", "message <bytes>" (once for each call, consuming all), "close: <reason>".
-  ConnectionCallbacks callbacks();
+  SharedConnectionCallbacks callbacks();
 
  private:
   mutable std::mutex mutex_;
@@ -65,7 +65,7 @@ std::error_code error_of(const Result<Value>& result) {
 }
 
 // Sends back what comes.
-ConnectionCallbacks echoing();
+SharedConnectionCallbacks echoing();
 
 // The parameter is an engine's name. Checks that the test leaves no fd behind.
 class NetTest : public testing::TestWithParam<std::string_view> {

@@ -7,11 +7,11 @@
 
 #include <poll.h>
 
-#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
 #include <peal/engine/parts/event_waker.h>
@@ -178,7 +178,7 @@ class SimEngine final : public Engine, private SimOwner {
   SlotTable<Watch> watches_;
   std::vector<Ready> ready_;
   std::vector<StreamId> dirty_;
-  std::vector<std::move_only_function<void()>> farewells_;
+  std::vector<Callback<void()>> farewells_;
   size_t watched_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // asked by what is due later
 };

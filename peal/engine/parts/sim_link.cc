@@ -49,7 +49,7 @@ size_t SimEnd::unacknowledged() const {
 }
 
 // What vanishes on its way is missed only by whom waits for an acknowledgement.
-void SimEnd::travel(std::move_only_function<void(SimEnd&)> act) {
+void SimEnd::travel(Callback<void(SimEnd&)> act) {
   SimNetwork& network = link_.network;
   last_arrival_ = std::max(last_arrival_, network.now() + network.travel_time());
   network.at(last_arrival_, [from = self(), act = std::move(act)]() mutable {

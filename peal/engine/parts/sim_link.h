@@ -8,11 +8,11 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include <peal/base/callback.h>
 #include <peal/engine/engine.h>
 
 namespace peal::detail {
@@ -78,7 +78,7 @@ class SimEnd {
  private:
   void arrive(const std::string& bytes);
   void reset_arrives();
-  void travel(std::move_only_function<void(SimEnd&)> act);
+  void travel(Callback<void(SimEnd&)> act);
   void await_acknowledgement();
 
   SimLink& link_;

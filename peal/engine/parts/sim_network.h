@@ -5,13 +5,13 @@
 
 #include <array>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/engine/engine.h>
 #include <peal/engine/parts/sim_link.h>
 #include <peal/engine/sim_world.h>
@@ -54,7 +54,7 @@ class SimNetwork {
   // Draws only when there is a chance at all, so that faults left off do not change the rest.
   bool chance(double probability);
 
-  using Action = std::move_only_function<void()>;
+  using Action = Callback<void()>;
   void after(Duration delay, Action action) { due_.emplace(now_ + delay, std::move(action)); }
   void at(TimePoint when, Action action) { due_.emplace(when, std::move(action)); }
   // kNever: nothing.

@@ -32,8 +32,8 @@ HttpShard& HttpCore::shard_of(const Loop& loop) const {
   std::abort();
 }
 
-ConnectionCallbacks HttpCore::callbacks() {
-  ConnectionCallbacks callbacks;
+SharedConnectionCallbacks HttpCore::callbacks() {
+  SharedConnectionCallbacks callbacks;
   callbacks.on_open = [core = shared_from_this()](Connection& connection) {
     HttpShard& shard = core->shard_of(connection.loop());
     std::unique_ptr<HttpSession> session = shard.make_session(connection);

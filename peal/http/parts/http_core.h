@@ -25,7 +25,7 @@ class HttpCore : public std::enable_shared_from_this<HttpCore> {
   const std::vector<std::unique_ptr<HttpShard>>& shards() const { return shards_; }
   HttpShard& shard_of(const Loop& loop) const;
   // Those of each connection, whose context is an HttpSession.
-  ConnectionCallbacks callbacks();
+  SharedConnectionCallbacks callbacks();
 
   RouteTree& routes() { return *routes_; }
   const HttpServerOptions& options() const { return options_; }

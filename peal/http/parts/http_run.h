@@ -4,12 +4,12 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include <peal/base/buffer.h>
+#include <peal/base/callback.h>
 #include <peal/coro/await.h>
 #include <peal/coro/task.h>
 #include <peal/http/http_exchange.h>
@@ -42,9 +42,9 @@ class HttpRun final : public Runnable, public Strand {
 };
 
 struct HttpExtras {
-  std::move_only_function<void(HttpExchange&, std::string_view)> on_piece;
+  Callback<void(HttpExchange&, std::string_view)> on_piece;
   HttpCallback on_end;
-  std::move_only_function<void(HttpExchange&, std::string&&)> on_whole;
+  Callback<void(HttpExchange&, std::string&&)> on_whole;
   HttpCallback on_writable;
   HttpCallback on_abandoned;
   std::string whole;       // of the body, so far

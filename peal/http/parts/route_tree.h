@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/http/router.h>
 
 namespace peal::detail {
@@ -45,7 +46,7 @@ class RouteTree {
   // Fills the parameters of `exchange`, whose path has been normalized to `path`, a view that outlives them.
   Match match(HttpExchange& exchange, std::string_view path);
 
-  std::move_only_function<void(HttpExchange&, int status)> error_page;
+  SharedCallback<void(HttpExchange&, int status)> error_page;
 
  private:
   struct Node {

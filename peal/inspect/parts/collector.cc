@@ -182,8 +182,7 @@ const ConnectionsView* Collector::find_view(const ConnectionName& name) const {
 
 Server* Collector::server(size_t number) const { return number < servers_.size() ? servers_[number].server : nullptr; }
 
-void Collector::describe(const ConnectionName& name,
-                         std::move_only_function<void(std::optional<ConnectionDetail>)> done) {
+void Collector::describe(const ConnectionName& name, Callback<void(std::optional<ConnectionDetail>)> done) {
   const ConnectionsView* there = find_view(name);
   if (there == nullptr) return done(std::nullopt);
   auto work = [view = *there, name] {
@@ -197,7 +196,7 @@ void Collector::describe(const ConnectionName& name,
   ask(loop_, *there->mailbox(), options_.patience, std::move(work), std::move(done));
 }
 
-void Collector::end(const ConnectionName& name, EndHow how, std::move_only_function<void(std::optional<bool>)> done) {
+void Collector::end(const ConnectionName& name, EndHow how, Callback<void(std::optional<bool>)> done) {
   const ConnectionsView* there = find_view(name);
   if (there == nullptr) return done(false);
   auto work = [view = *there, name, how] { return view.end(name.slot, name.generation, how); };

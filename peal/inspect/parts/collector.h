@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/inspect/parts/ask.h>
 #include <peal/inspect/parts/snapshot.h>
 #include <peal/loop/loop.h>
@@ -34,7 +35,7 @@ struct ConnectionDetail {
 
 class Collector : public std::enable_shared_from_this<Collector> {
  public:
-  using Done = std::move_only_function<void(const Snapshot&)>;
+  using Done = Callback<void(const Snapshot&)>;
 
   Collector(Loop& loop, const CollectorOptions& options) : loop_(loop), options_(options) {}
 
@@ -50,9 +51,9 @@ class Collector : public std::enable_shared_from_this<Collector> {
   // Calls made while an answer is gathered share it.
   void collect(Done done);
   // Nothing when the loop did not answer; the name's server and part exist, or there is nothing either.
-  void describe(const ConnectionName& name, std::move_only_function<void(std::optional<ConnectionDetail>)> done);
+  void describe(const ConnectionName& name, Callback<void(std::optional<ConnectionDetail>)> done);
   // Whether there was such a connection; nothing when its loop did not answer.
-  void end(const ConnectionName& name, EndHow how, std::move_only_function<void(std::optional<bool>)> done);
+  void end(const ConnectionName& name, EndHow how, Callback<void(std::optional<bool>)> done);
   static constexpr size_t kMostFlightEvents = 256;  // told of one connection
   // Null: there is no such server.
   Server* server(size_t number) const;

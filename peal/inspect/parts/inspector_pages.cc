@@ -31,7 +31,7 @@ constexpr Duration kDrainDeadline = std::chrono::seconds(30);
 
 class InspectorPages {
  public:
-  InspectorPages(std::shared_ptr<Collector> collector, InspectorRules rules, std::function<void(Server&)> on_drain)
+  InspectorPages(std::shared_ptr<Collector> collector, InspectorRules rules, CopyableCallback<void(Server&)> on_drain)
       : collector_(std::move(collector)), rules_(std::move(rules)), on_drain_(std::move(on_drain)) {}
 
   // The whole, or one part of it: "loops". As a page, or as JSON.
@@ -48,7 +48,7 @@ class InspectorPages {
  private:
   const std::shared_ptr<Collector> collector_;
   const InspectorRules rules_;
-  const std::function<void(Server&)> on_drain_;
+  const CopyableCallback<void(Server&)> on_drain_;
 };
 
 std::string_view field(const HttpExchange& exchange, std::string_view name) {
@@ -225,7 +225,7 @@ void InspectorPages::end_connection(HttpExchange& exchange) {
 }  // namespace
 
 Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules,
-                       std::function<void(Server&)> on_drain) {
+                       CopyableCallback<void(Server&)> on_drain) {
   auto pages = std::make_shared<InspectorPages>(collector, std::move(rules), std::move(on_drain));
   Router router;
   const auto look = [&](std::string_view path, const auto& handler) {

@@ -2,9 +2,9 @@
 // What the inspector answers to each path.
 #pragma once
 
-#include <functional>
 #include <memory>
 
+#include <peal/base/callback.h>
 #include <peal/http/router.h>
 #include <peal/inspect/parts/collector.h>
 #include <peal/inspect/parts/inspector_access.h>
@@ -13,6 +13,6 @@ namespace peal::detail {
 
 // The handlers run on the collector's loop and keep it and the rules alive. `on_drain` is InspectorOptions' own.
 Router inspector_pages(const std::shared_ptr<Collector>& collector, InspectorRules rules,
-                       std::function<void(Server&)> on_drain);
+                       CopyableCallback<void(Server&)> on_drain);
 
 }  // namespace peal::detail

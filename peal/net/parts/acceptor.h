@@ -3,10 +3,10 @@
 // made it; stop() may be called at any time on its loop.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/engine/engine.h>
 #include <peal/loop/loop.h>
 
@@ -14,7 +14,7 @@ namespace peal::detail {
 
 class Acceptor final : private AcceptEvents, public std::enable_shared_from_this<Acceptor> {
  public:
-  using Take = std::move_only_function<void(LooseStream)>;
+  using Take = Callback<void(LooseStream)>;
 
   // Takes over a listener that `loop`'s engine has bound. On the loop's thread, or before it runs; accepting begins
   // with the loop.

@@ -184,7 +184,7 @@ void ConnectionSet::tell_owner(const ConnectionHandle& which, bool was_open, boo
   }
 }
 
-void ConnectionSet::run(std::move_only_function<void(Connection&)>& task, Connection& connection) {
+void ConnectionSet::run(Callback<void(Connection&)>& task, Connection& connection) {
   if (!call(task, connection)) connection.end(CloseReason::kCallbackThrew);
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/base/log_limiter.h>
 #include <peal/base/slot_table.h>
 #include <peal/loop/loop.h>
@@ -37,9 +38,9 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   Connection& connect(const SocketAddress& address, const ConnectOptions& options);
   // Called once for every connect(): before on_open, or with the error when all of a failed one is undone
   // (ECANCELED: closed before it was open).
-  std::move_only_function<void(const ConnectionHandle& which, std::error_code error)> on_connect_done;
+  Callback<void(const ConnectionHandle& which, std::error_code error)> on_connect_done;
   // Called after on_close of each connection that had been open. `wanted_here`: its end was asked for on this side.
-  std::move_only_function<void(const ConnectionHandle& which, bool wanted_here)> on_connection_gone;
+  Callback<void(const ConnectionHandle& which, bool wanted_here)> on_connection_gone;
 
   Connection* find(uint32_t slot, uint32_t generation);
   // Calls `visit` with each that is not closed; it may end them.
@@ -97,7 +98,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   [[gnu::cold]] bool note_exception();
   void on_connection_opened() { ++stats_.opened; }
   // Calls a task that came through a handle, as one of the connection's callbacks.
-  void run(std::move_only_function<void(Connection&)>& task, Connection& connection);
+  void run(Callback<void(Connection&)>& task, Connection& connection);
   // The engine holds nothing of it any more.
   void release(Connection& connection);
 

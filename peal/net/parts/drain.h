@@ -4,17 +4,17 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <memory>
 #include <mutex>
 
+#include <peal/base/callback.h>
 #include <peal/net/net_stats.h>
 
 namespace peal::detail {
 
 class Drain {
  public:
-  using Done = std::move_only_function<void(const DrainReport&)>;
+  using Done = Callback<void(const DrainReport&)>;
 
   explicit Drain(Done on_done) : on_done_(std::move(on_done)) {}
   ~Drain();
@@ -41,13 +41,13 @@ class Drain {
 // Acts when the last holder lets go of it.
 class WhenLetGo {
  public:
-  explicit WhenLetGo(std::move_only_function<void()> act) : act_(std::move(act)) {}
+  explicit WhenLetGo(Callback<void()> act) : act_(std::move(act)) {}
   ~WhenLetGo() { act_(); }
   WhenLetGo(const WhenLetGo&) = delete;
   WhenLetGo& operator=(const WhenLetGo&) = delete;
 
  private:
-  std::move_only_function<void()> act_;
+  Callback<void()> act_;
 };
 
 }  // namespace peal::detail

@@ -56,11 +56,11 @@ bool ConnectionHandle::close() const {
 bool ConnectionHandle::abort() const {
   return counted(act([](Connection& connection) { connection.abort(); }) || demand(Demand::kAbort));
 }
-bool ConnectionHandle::run(std::move_only_function<void(Connection&)> task) const {
+bool ConnectionHandle::run(Callback<void(Connection&)> task) const {
   return counted(
       act([set = set_.get(), task = std::move(task)](Connection& connection) mutable { set->run(task, connection); }));
 }
-bool ConnectionHandle::run_or_end(std::move_only_function<void(Connection&)> task) const {
+bool ConnectionHandle::run_or_end(Callback<void(Connection&)> task) const {
   return act_or_end(
       [set = set_.get(), task = std::move(task)](Connection& connection) mutable { set->run(task, connection); });
 }

@@ -8,13 +8,12 @@
 
 namespace peal::detail {
 
-Joint::Joint(Connection& a, Connection& b, bool splice, std::move_only_function<void(PipeReport)> on_done)
+Joint::Joint(Connection& a, Connection& b, bool splice, Callback<void(PipeReport)> on_done)
     : sides_{Side{&a, a.set_->shared_from_this()}, Side{&b, b.set_->shared_from_this()}},
       splice_(splice),
       on_done_(std::move(on_done)) {}
 
-Result<void> Joint::join(Connection& a, Connection& b, const PipeOptions& options,
-                         std::move_only_function<void(PipeReport)> on_done) {
+Result<void> Joint::join(Connection& a, Connection& b, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
   for (Connection* side : {&a, &b}) {
     PEAL_ASSERT(!side->needs(Connection::kPiped), "connection {} is piped twice", side->slot);
     if (!side->is_open() || side->output_failed_) return fail(ENOTCONN);

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <memory>
 
+#include <peal/base/callback.h>
 #include <peal/net/parts/connection_set.h>
 #include <peal/net/pipe.h>
 
@@ -15,7 +15,7 @@ namespace peal::detail {
 class Joint {
  public:
   static Result<void> join(Connection& a, Connection& b, const PipeOptions& options,
-                           std::move_only_function<void(PipeReport)> on_done);
+                           Callback<void(PipeReport)> on_done);
 
   void received(Connection& from, Buffer& bytes);
   // Its output has moved on.
@@ -43,7 +43,7 @@ class Joint {
     uint64_t spliced_bytes = 0;   // of those, by the engine
   };
 
-  Joint(Connection& a, Connection& b, bool splice, std::move_only_function<void(PipeReport)> on_done);
+  Joint(Connection& a, Connection& b, bool splice, Callback<void(PipeReport)> on_done);
   void start();
   bool may_read(const Side& from, const Side& to) const;
   void follow(Side& from, const Side& to);
@@ -52,7 +52,7 @@ class Joint {
 
   std::array<Side, 2> sides_;
   bool splice_;
-  std::move_only_function<void(PipeReport)> on_done_;
+  Callback<void(PipeReport)> on_done_;
 };
 
 }  // namespace peal::detail

@@ -4,12 +4,12 @@
 // thread, but never inside an answer.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <peal/base/callback.h>
 #include <peal/base/result.h>
 #include <peal/loop/loop.h>
 #include <peal/net/resolver.h>
@@ -23,7 +23,7 @@ namespace peal::detail {
 
 class ResolverChannel {
  public:
-  using Answer = std::move_only_function<void(Result<Resolver::Addresses>)>;
+  using Answer = Callback<void(Result<Resolver::Addresses>)>;
 
   // Reads /etc/resolv.conf. ENOMEM, EMFILE and their like; Trouble::kBadAddress for servers that are no addresses.
   static Result<std::unique_ptr<ResolverChannel>> make(Loop& loop, const ResolverOptions& options);

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What callbacks take and what they refuse. Most of it is decided when this compiles.
+#include <peal/base/callback.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace peal {
+namespace {
+
+struct Coroutine {};  // stands for what a coroutine returns
+
+using Plain = Callback<void(int)>;
+using Shared = SharedCallback<void(int)>;
+using Copyable = CopyableCallback<void(int)>;
+
+constexpr auto kTells = [](int) {};
+constexpr auto kAnswers = [](int) { return 1; };
+constexpr auto kBegins = [](int) { return Coroutine(); };
+constexpr auto kCounts = [left = 3](int) mutable { left = std::max(left - 1, 0); };
+using Answer = int (*)(int);
+using Tell = void (*)(int);
+
+template <class Slot, class What>
+constexpr bool takes =
+    std::is_constructible_v<Slot, What> && std::is_convertible_v<What, Slot> && std::is_assignable_v<Slot&, What>;
+template <class Slot, class What>
+constexpr bool refuses =
+    !std::is_constructible_v<Slot, What> && !std::is_convertible_v<What, Slot> && !std::is_assignable_v<Slot&, What>;
+
+static_assert(takes<Plain, decltype(kTells)> && takes<Shared, decltype(kTells)> && takes<Copyable, decltype(kTells)>);
+static_assert(takes<Plain, Tell> && takes<Shared, Tell> && takes<Copyable, Tell>);
+static_assert(takes<Plain, std::nullptr_t> && takes<Shared, std::nullptr_t> && takes<Copyable, std::nullptr_t>);
+// A result would be lost.
+static_assert(refuses<Plain, decltype(kAnswers)> && refuses<Shared, decltype(kAnswers)>);
+static_assert(refuses<Plain, Answer> && refuses<Copyable, decltype(kAnswers)>);
+static_assert(refuses<Plain, std::move_only_function<int(int)>> && refuses<Plain, std::function<int(int)>>);
+// A coroutine would never run.
+static_assert(refuses<Plain, decltype(kBegins)> && refuses<Shared, decltype(kBegins)>);
+static_assert(refuses<Copyable, decltype(kBegins)>);
+// State of its own is one loop's.
+using Counts = std::remove_const_t<decltype(kCounts)>;
+static_assert(takes<Plain, Counts> && refuses<Shared, Counts> && takes<Copyable, Counts>);
+static_assert(refuses<Shared, Plain> && takes<Plain, Shared>);
+static_assert(refuses<Shared, std::move_only_function<void(int)>>);
+static_assert(takes<Plain, std::move_only_function<void(int)>>);
+// Other arguments are nobody's.
+static_assert(refuses<Plain, void (*)(std::string)> && refuses<Shared, void (*)(std::string)>);
+// As large as what they are.
+static_assert(sizeof(Plain) == sizeof(std::move_only_function<void(int)>) && sizeof(Shared) == sizeof(Plain));
+static_assert(sizeof(Copyable) == sizeof(std::function<void(int)>));
+static_assert(std::is_nothrow_move_constructible_v<Plain> && !std::is_copy_constructible_v<Plain>);
+static_assert(std::is_copy_constructible_v<Copyable>);
+
+TEST(Callback, empty_is_null_and_stays_so_when_moved) {
+  Plain plain;
+  Shared shared = nullptr;
+  EXPECT_FALSE(plain);
+  EXPECT_EQ(shared, nullptr);
+  plain = std::move(shared);
+  EXPECT_EQ(plain, nullptr);
+  const Plain of_nobody = static_cast<void (*)(int)>(nullptr);
+  EXPECT_FALSE(of_nobody);
+}
+
+TEST(Callback, calls_what_it_was_given_wherever_it_moved) {
+  int sum = 0;
+  Shared shared = [&, one = std::make_unique<int>(1)](int number) { sum += number + *one; };
+  const Shared& as_const = shared;
+  as_const(1);
+  Plain plain = std::move(shared);
+  plain(2);
+  plain = [&sum](int number) { sum -= number; };
+  plain(5);
+  EXPECT_EQ(sum, 0);
+  Copyable copyable = [&sum](int number) { sum = number; };
+  Copyable copy = copyable;
+  copy(7);
+  EXPECT_EQ(sum, 7);
+}
+
+TEST(Callback, what_is_moved_on_is_not_wrapped_again) {
+  std::move_only_function<void(int)> function = kTells;
+  // What is wrapped is never empty.
+  function = nullptr;
+  const Plain plain = std::move(function);
+  EXPECT_FALSE(plain);
+}
+
+TEST(Callback, state_of_its_own_is_kept) {
+  int told = 0;
+  Plain plain = [&told, count = 0](int) mutable { told = ++count; };
+  plain(0);
+  plain(0);
+  EXPECT_EQ(told, 2);
+}
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A coroutine given where a callback belongs compiled and never ran: its Task was made, dropped, and nobody was told.
+// `loop.after(10ms, []() -> Task<> { ... })` did nothing; a route that returned Task<int> left its request hanging for
+// ever. Now what answers something is no callback: this file compiles only while all of them are refused.
+#include <chrono>
+#include <concepts>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <peal/base/log.h>
+#include <peal/base/thread.h>
+#include <peal/base/thread_pool.h>
+#include <peal/coro/co_server.h>
+#include <peal/http/http_client.h>
+#include <peal/http/http_server.h>
+#include <peal/http/websocket.h>
+#include <peal/inspect/inspector.h>
+#include <peal/loop/stall_watchdog.h>
+#include <peal/loop/watch.h>
+#include <peal/net/client.h>
+#include <peal/net/datagram_socket.h>
+#include <peal/net/pipe.h>
+#include <peal/net/resolver.h>
+
+namespace peal {
+namespace {
+
+// What each slot is told, and a coroutine that could be told it.
+template <class Slot>
+struct ToldBy;
+template <class... Args>
+struct ToldBy<Callback<void(Args...)>> {
+  using Coroutine = Task<> (*)(Args...);
+  using Plain = void (*)(Args...);
+};
+template <class... Args>
+struct ToldBy<SharedCallback<void(Args...)>> : ToldBy<Callback<void(Args...)>> {};
+template <class... Args>
+struct ToldBy<CopyableCallback<void(Args...)>> : ToldBy<Callback<void(Args...)>> {};
+
+template <class Slot>
+constexpr bool no_coroutine = std::is_constructible_v<Slot, typename ToldBy<Slot>::Plain> &&
+                              !std::is_constructible_v<Slot, typename ToldBy<Slot>::Coroutine>;
+
+static_assert(no_coroutine<Loop::Task> && no_coroutine<Mailbox::Task> && no_coroutine<TimerWheel::Callback>);
+static_assert(no_coroutine<Watch::Callback> && no_coroutine<Watch::OnError> && no_coroutine<StallWatchdog::OnStall>);
+static_assert(no_coroutine<ThreadPool::Task> && no_coroutine<Thread::Body> && no_coroutine<LogSink>);
+static_assert(no_coroutine<decltype(ThreadPoolOptions::on_start)>);
+static_assert(no_coroutine<Resolver::Answer> && no_coroutine<Client::ConnectFailed>);
+static_assert(no_coroutine<decltype(ConnectionCallbacks::on_open)>);
+static_assert(no_coroutine<decltype(ConnectionCallbacks::on_message)>);
+static_assert(no_coroutine<decltype(ConnectionCallbacks::on_writable)>);
+static_assert(no_coroutine<decltype(ConnectionCallbacks::on_peer_end)>);
+static_assert(no_coroutine<decltype(ConnectionCallbacks::on_drain)>);
+static_assert(no_coroutine<decltype(ConnectionCallbacks::on_close)>);
+static_assert(no_coroutine<decltype(SharedConnectionCallbacks::on_message)>);
+static_assert(no_coroutine<decltype(DatagramCallbacks::on_datagram)>);
+static_assert(no_coroutine<decltype(DatagramCallbacks::on_error)>);
+static_assert(no_coroutine<HttpCallback> && no_coroutine<HttpClient::Answered>);
+static_assert(no_coroutine<decltype(HttpServerOptions::access_log)>);
+static_assert(no_coroutine<decltype(HttpFetchCallbacks::on_head)>);
+static_assert(no_coroutine<decltype(HttpFetchCallbacks::on_body)>);
+static_assert(no_coroutine<decltype(HttpFetchCallbacks::on_writable)>);
+static_assert(no_coroutine<decltype(HttpFetchCallbacks::on_trailers)>);
+static_assert(no_coroutine<decltype(HttpFetchCallbacks::on_done)>);
+static_assert(no_coroutine<decltype(WebSocketCallbacks::on_open)>);
+static_assert(no_coroutine<decltype(WebSocketCallbacks::on_message)>);
+static_assert(no_coroutine<decltype(WebSocketCallbacks::on_writable)>);
+static_assert(no_coroutine<decltype(WebSocketCallbacks::on_pong)>);
+static_assert(no_coroutine<decltype(WebSocketCallbacks::on_close)>);
+static_assert(no_coroutine<decltype(InspectorOptions::on_drain)>);
+
+// The calls, as users write them.
+template <class What>
+concept TimerCalls = requires(Loop& loop, What what) { loop.after(std::chrono::seconds(1), what); };
+template <class What>
+concept LoopCalls = requires(Loop& loop, What what) { loop.post(what); };
+template <class What>
+concept LoopRuns = requires(Loop& loop, What what) { loop.run_in_loop(what); };
+template <class What>
+concept SignalCalls = requires(Loop& loop, What what) { loop.on_signal(1, what); };
+template <class What>
+concept HandleRuns = requires(ConnectionHandle handle, What what) { handle.run(what); };
+template <class What>
+concept DrainTells = requires(Server& server, What what) { server.drain(std::chrono::seconds(1), what); };
+template <class What>
+concept PipeTells = requires(Connection& one, What what) { pipe(one, one, {}, what); };
+template <class What>
+concept BodyTells = requires(HttpExchange& exchange, What what) { exchange.read_body(1, what); };
+
+constexpr auto kCoroutine = []() -> Task<> { co_return; };
+constexpr auto kNumber = [] { return 1; };
+constexpr auto kNothing = [] {};
+constexpr auto kCoroutineOfConnection = [](Connection&) -> Task<> { co_return; };
+constexpr auto kCoroutineOfReport = [](const DrainReport&) -> Task<> { co_return; };
+constexpr auto kCoroutineOfPipe = [](PipeReport) -> Task<> { co_return; };
+constexpr auto kCoroutineOfBody = [](HttpExchange&, std::string&&) -> Task<> { co_return; };
+constexpr auto kNothingOfConnection = [](Connection&) {};
+constexpr auto kNothingOfReport = [](const DrainReport&) {};
+constexpr auto kNothingOfPipe = [](PipeReport) {};
+constexpr auto kNothingOfBody = [](HttpExchange&, std::string&&) {};
+using Coroutine = decltype(kCoroutine);
+using Number = decltype(kNumber);
+using Nothing = decltype(kNothing);
+
+static_assert(TimerCalls<Nothing> && !TimerCalls<Coroutine> && !TimerCalls<Number>);
+static_assert(LoopCalls<Nothing> && !LoopCalls<Coroutine> && !LoopCalls<Number>);
+static_assert(LoopRuns<Nothing> && !LoopRuns<Coroutine> && !LoopRuns<Number>);
+static_assert(SignalCalls<Nothing> && !SignalCalls<Coroutine> && !SignalCalls<Number>);
+static_assert(HandleRuns<decltype(kNothingOfConnection)> && !HandleRuns<decltype(kCoroutineOfConnection)>);
+static_assert(DrainTells<decltype(kNothingOfReport)> && !DrainTells<decltype(kCoroutineOfReport)>);
+static_assert(PipeTells<decltype(kNothingOfPipe)> && !PipeTells<decltype(kCoroutineOfPipe)>);
+static_assert(BodyTells<decltype(kNothingOfBody)> && !BodyTells<decltype(kCoroutineOfBody)>);
+
+// A handler of HTTP may be a coroutine, but of no other sort; router.h says so in a sentence when one is added.
+static_assert(detail::HandlerAnswer<void> && detail::HandlerAnswer<Task<>>);
+static_assert(!detail::HandlerAnswer<Task<int>> && !detail::HandlerAnswer<int> && !detail::HandlerAnswer<Task<>&>);
+
+// What is a coroutine and to run is spawned; in a callback, which returns.
+TEST(CoroutineInACallbacksPlace, spawned_by_the_callback_it_runs) {
+  Loop loop;
+  Scope scope(loop);
+  bool ran = false;
+  const auto task = [&]() -> Task<> {
+    ran = true;
+    loop.stop();
+    co_return;
+  };
+  loop.after(std::chrono::milliseconds(1), [&] { scope.spawn(task()); });
+  ASSERT_TRUE(loop.run());
+  EXPECT_TRUE(ran);
+}
+
+}  // namespace
+}  // namespace peal
