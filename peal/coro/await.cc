@@ -25,7 +25,7 @@ void Ready::drain() {
 }
 
 void Strand::cancel(Why why) noexcept {
-  if (cancelled_ == 0) cancelled_ = why;
+  if (cancelled_ == 0 || why == why_of(Trouble::kLoopStopped)) cancelled_ = why;
   if (waiting_ != nullptr) waiting_->cancel(cancelled_);
 }
 
@@ -47,10 +47,17 @@ struct Wait::Alarm {
 };
 
 bool Wait::begin_attended() {
-  const Duration timeout(std::exchange(timing_, 0));
   why_ = strand_->cancelled();
-  if (why_ != 0) return false;
-  const TimerId timer = strand_->loop().after(timeout, Alarm(*this));
+  if (why_ == 0) return arm();
+  timing_ = 0;
+  return false;
+}
+
+// Of a loop that has stopped nothing may be there any more.
+bool Wait::arm() {
+  const Duration timeout(std::exchange(timing_, 0));
+  const bool stopped = strand_->cancelled() == why_of(Trouble::kLoopStopped);
+  const TimerId timer = stopped ? TimerId{} : strand_->loop().after(timeout, Alarm(*this));
   if (!timer) {
     why_ = why_of(Trouble::kLoopStopped);
     return false;

@@ -5,7 +5,7 @@
 //
 // Cancelling is sticky. The wait under way is withdrawn and resumed once, with the reason as its error; every later
 // await that would have to wait fails at once with the same. What can be had without waiting is still had, so that a
-// cancelled task may say good-bye.
+// cancelled task may say good-bye; what it must still wait for it awaits in a shield().
 //
 // A coroutine is never resumed inside another one: who is ready runs when the one that runs now suspends, in order. So
 // code between two awaits is never interleaved with other tasks of its loop.
@@ -69,6 +69,12 @@ class Ready {
   }
   // Whether run() would have to wait.
   static bool busy() { return here_.running_; }
+  // Whoever is ready runs now, even inside the coroutine that runs: for who is about to destroy what they use.
+  static void run_all() {
+    const bool outer = std::exchange(here_.running_, true);
+    here_.drain();
+    here_.running_ = outer;
+  }
   // While it lives nobody is resumed; whoever became ready is when it dies. For walking lists that tasks change.
   class Hold {
    public:
@@ -107,7 +113,7 @@ class Strand {
   // Where it runs; its thread is the only one to touch it.
   Loop& loop() const { return *loop_; }
   Why cancelled() const { return cancelled_; }
-  // The first reason counts.
+  // The first reason counts, but for Trouble::kLoopStopped: then the loop may be gone.
   void cancel(Why why) noexcept;
   // What it is suspended in; null: it runs.
   void wait_in(Wait* wait) { waiting_ = wait; }
@@ -155,6 +161,17 @@ class Wait : public Runnable {
     strand_->wait_in(this);
     cancel(why_);
   }
+  // The same for what waits for tasks until its deadline, whatever cancels the strand: cancel() is the deadline's when
+  // not timed().
+  template <class Promise>
+  void begin_shielded(std::coroutine_handle<Promise> handle) {
+    handle_ = handle;
+    strand_ = handle.promise().strand();
+    if (arm()) return;
+    strand_->wait_in(this);
+    cancel(why_);
+  }
+  bool timed() const { return timing_ != 0; }
   // The wait is over: the coroutine is resumed, here or soon. Once.
   void complete(Why why) noexcept {
     why_ = why;
@@ -184,6 +201,7 @@ class Wait : public Runnable {
  private:
   struct Alarm;
   bool begin_attended();
+  bool arm();
   void disarm() noexcept;
 
   int64_t timing_ = 0;  // 0: no deadline. Before begin() a Duration, then the TimerId

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/coro/co_server.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+#include <latch>
 #include <utility>
 #include <vector>
 
+#include <peal/base/assert.h>
 #include <peal/base/log.h>
+#include <peal/loop/on_loop.h>
 
 namespace peal {
 
@@ -21,18 +25,27 @@ class CoServer::Crew : public std::enable_shared_from_this<Crew> {
     Stream stream(state);
     for (auto& post : posts_) {
       if (&post->scope.loop() != &connection.loop()) continue;
-      post->scope.spawn(run(shared_from_this(), connection.handle(), std::move(stream)));
+      tasks_.fetch_add(1, std::memory_order_relaxed);
+      if (!post->scope.spawn(run(shared_from_this(), connection.handle(), std::move(stream)))) ended();
       return;
     }
     PEAL_ASSERT(false, "a connection on none of the server's {} loops", posts_.size());
   }
-  void cancel() {
+  // Once. What can end without waiting has ended when it returns.
+  void end(Callback<void()> on_done) {
+    on_done_ = std::move(on_done);
     for (auto& post : posts_) {
-      auto cancel_here = [crew = shared_from_this(), &scope = post->scope] { scope.cancel(); };
-      if (post->mailbox->insist(cancel_here)) continue;
-      post->mailbox->wait_until_left();
-      cancel_here();
+      auto cancel_here = [&scope = post->scope] {
+        scope.cancel();
+        detail::Ready::run_all();
+      };
+      // Where the loop has ended, nobody else touches the scope.
+      if (!detail::on_loop_and_wait(*post->mailbox, [&](Loop&) { cancel_here(); })) cancel_here();
     }
+    ended();
+  }
+  bool here() const {
+    return std::ranges::any_of(posts_, [](const auto& post) { return post->mailbox->here() != nullptr; });
   }
   uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
@@ -58,6 +71,10 @@ class CoServer::Crew : public std::enable_shared_from_this<Crew> {
       thrown = std::current_exception();
     }
     if (thrown) crew->note(thrown);
+    crew->ended();
+  }
+  void ended() {
+    if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == 1 && on_done_) on_done_();
   }
   // What a task has thrown after its connection was gone.
   void note(const std::exception_ptr& thrown) {
@@ -73,6 +90,8 @@ class CoServer::Crew : public std::enable_shared_from_this<Crew> {
 
   Serve serve_;
   std::vector<std::unique_ptr<Post>> posts_;
+  std::atomic<size_t> tasks_ = 1;  // that have not ended; the server itself is one until its end()
+  Callback<void()> on_done_;       // set before its end(), called by the last to end
   std::atomic<uint64_t> exceptions_ = 0;
 };
 
@@ -89,8 +108,22 @@ CoServer::CoServer(LoopGroup& group, SharedServe serve, const ServerOptions& opt
 }
 
 CoServer::~CoServer() {
+  if (server_) stop({});
+}
+
+// The last task's end may be the end of this.
+void CoServer::stop(Callback<void()> on_done) {
+  PEAL_ASSERT(server_.has_value(), "a server is stopped {}", "twice");
+  const std::shared_ptr<Crew> crew = crew_;
   server_.reset();
-  crew_->cancel();
+  crew->end(std::move(on_done));
+}
+
+void CoServer::stop_and_wait() {
+  PEAL_ASSERT(!crew_->here(), "a server waits for its tasks on {} loop", "their");
+  std::latch over(1);
+  stop([&over] { over.count_down(); });
+  over.wait();
 }
 
 SharedConnectionCallbacks CoServer::callbacks(const std::shared_ptr<Crew>& crew) {

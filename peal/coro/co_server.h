@@ -11,8 +11,12 @@
 //   peal::CoServer server(loop, echo);
 //
 // The task's end closes its connection gracefully; an exception that leaves it closes the connection, is logged and
-// counted in stats(). Used as Server is. Destroying it ends the connections and cancels the tasks, which end on their
-// loops, soon after; `serve` and its captures live until the last has.
+// counted in stats(). Used as Server is.
+//
+// Destroying it ends the connections and cancels the tasks, on their loops, and has them end before it returns, so what
+// they use must live until then, and no longer: as a member, declare the server last. Three cannot end so soon: a task
+// in a shield(), one that waits for run_on(), and the one that destroys the server. They end when they can; `serve` and
+// its captures live until then. Who has such tasks calls stop() first, and destroys what they use when it says so.
 #pragma once
 
 #include <functional>
@@ -20,6 +24,7 @@
 #include <optional>
 #include <string_view>
 
+#include <peal/base/callback.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/stream.h>
 #include <peal/net/server.h>
@@ -35,6 +40,12 @@ class CoServer {
   CoServer(Loop& loop, Serve serve, const ServerOptions& options = {});
   CoServer(LoopGroup& group, SharedServe serve, const ServerOptions& options = {});
   ~CoServer();
+  // Once, instead of ending by the destructor alone: ends the connections and cancels the tasks, and calls `on_done`
+  // when the last has ended, on its loop's thread or inside this call. From then on the server, if it is still there,
+  // is only to be destroyed. Where the destructor may be called.
+  void stop(Callback<void()> on_done);
+  // The same, waiting for it. Not on a thread of one of the loops (asserts), nor of one that run_on() takes a task to.
+  void stop_and_wait();
   CoServer(const CoServer&) = delete;
   CoServer& operator=(const CoServer&) = delete;
 

@@ -40,7 +40,7 @@ class Scope {
   // never begins, once the loop has begun to end. A task begun in a cancelled scope is cancelled from the start.
   bool spawn(Task<> task);
   // Cancels the children of now and later, with ECANCELED.
-  void cancel() { cancel(ECANCELED); }
+  void cancel() { cancel(mailbox_->open() ? ECANCELED : detail::why_of(Trouble::kLoopStopped)); }
   // Waits until no child is left. One waits at a time. When the waiting task is cancelled, or the deadline passes, the
   // children are cancelled and waited for, and the answer is that error.
   Join join();

@@ -39,7 +39,8 @@ class HttpServer {
   // std::invalid_argument: limits that HttpRequestParser does not take, a server_name that no field may hold.
   HttpServer(Loop& loop, Router router, const HttpServerOptions& options = {});
   HttpServer(LoopGroup& group, Router router, const HttpServerOptions& options = {});
-  // As ~Server. Coroutines that still run are cancelled, and end on their loops soon after.
+  // As ~Server. Coroutines that still run are cancelled and end before it returns, but for those in a shield(), in
+  // run_on(), or that destroy it: they end when they can.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -162,8 +162,12 @@ void HttpShard::look() {
 
 void HttpShard::retire() {
   flush_log();
-  const Ready::Hold hold;
-  for (HttpRun* run = runs_.front(); run != nullptr; run = run->next()) run->cancel(ECANCELED);
+  {
+    const Ready::Hold hold;
+    const Why why = mailbox_->open() ? ECANCELED : why_of(Trouble::kLoopStopped);
+    for (HttpRun* run = runs_.front(); run != nullptr; run = run->next()) run->cancel(why);
+  }
+  Ready::run_all();
 }
 
 void HttpShard::log(const HttpExchange& exchange, const Connection& connection) {

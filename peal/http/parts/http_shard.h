@@ -80,7 +80,7 @@ class HttpShard {
   void log(const HttpExchange& exchange, const Connection& connection);
   // Coroutines that run on.
   WaitList<HttpRun>& runs() { return runs_; }
-  // The server is gone: coroutines are cancelled, and end soon; the log's lines are written.
+  // The server is gone: coroutines are cancelled and end, if they can at once; the log's lines are written.
   void retire();
 
  private:
