@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A chat room on one loop: every message goes to everybody. `chat_server [ADDRESS]`. One thread, so a plain set.
-#include <set>
+// A chat room on one loop: every message goes to everybody. `chat_server [ADDRESS]`. One thread, so a plain map. What
+// is kept of a member is its handle, which is harmless when the connection is gone.
+#include <map>
 
 #include <examples/chat/chat_codec.h>
 #include <examples/shared/service.h>
 
 int main(int argc, char** argv) {
   using namespace peal;
-  std::set<Connection*> room;
+  std::map<const Connection*, ConnectionHandle> room;
   auto on_message = [&](Connection& connection, Buffer& input) {
     examples::take_chat_messages(connection, input, [&](Buffer& message) {
       const SharedBytes shared = share_bytes(message.view());  // one copy for all of them
-      for (Connection* member : room) member->send(shared);
+      for (const auto& [key, member] : room) member.send(shared);
     });
   };
   return examples::serve(argc, argv, "127.0.0.1:9983",
-                         {.on_open = [&](Connection& connection) { room.insert(&connection); },
+                         {.on_open = [&](Connection& connection) { room.emplace(&connection, connection.handle()); },
                           .on_message = on_message,
                           .on_close = [&](Connection& connection, CloseReason) { room.erase(&connection); }});
 }

@@ -2,7 +2,7 @@
 // The chat room on several threads, a room for each: a message is posted once to every loop, which hands it to its own
 // members without a lock. `chat_server_thread_local [ADDRESS [THREADS]]`.
 #include <cstdlib>
-#include <set>
+#include <map>
 #include <vector>
 
 #include <examples/chat/chat_codec.h>
@@ -13,7 +13,7 @@ namespace {
 using namespace peal;
 
 // The members on this thread's loop.
-thread_local std::set<Connection*> t_room;
+thread_local std::map<const Connection*, ConnectionHandle> t_room;
 
 }  // namespace
 
@@ -26,11 +26,11 @@ int main(int argc, char** argv) {
   auto tell_everybody = [&](const SharedBytes& message) {
     for (size_t i = 0; i < (*group)->size(); ++i) {
       (**group)[i].run_in_loop([message] {
-        for (Connection* member : t_room) member->send(message);
+        for (const auto& [key, member] : t_room) member.send(message);
       });
     }
   };
-  Server server(**group, {.on_open = [](Connection& connection) { t_room.insert(&connection); },
+  Server server(**group, {.on_open = [](Connection& connection) { t_room.emplace(&connection, connection.handle()); },
                           .on_message =
                               [&](Connection& connection, Buffer& input) {
                                 examples::take_chat_messages(connection, input, [&](Buffer& message) {

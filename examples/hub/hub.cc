@@ -33,7 +33,7 @@ class Hub {
   void publish(const std::string& topic, std::string_view content) {
     Topic& entry = topics_[topic];
     entry.retained = share_bytes(publication(topic, content));  // one copy for all of them
-    for (Connection* subscriber : entry.subscribers) subscriber->send(entry.retained);
+    for (const auto& [key, subscriber] : entry.subscribers) subscriber.send(entry.retained);
   }
 
   using Topics = std::set<std::string>;  // of one connection
@@ -41,13 +41,13 @@ class Hub {
  private:
   struct Topic {
     SharedBytes retained;
-    std::set<Connection*> subscribers;  // each leaves in forget(), before it dies
+    std::map<const Connection*, ConnectionHandle> subscribers;
   };
 
   void subscribe(Connection& connection, const std::string& topic) {
     connection.context<Topics>().insert(topic);
     Topic& entry = topics_[topic];
-    entry.subscribers.insert(&connection);
+    entry.subscribers.emplace(&connection, connection.handle());
     if (entry.retained) connection.send(entry.retained);
   }
   void unsubscribe(Connection& connection, const std::string& topic) {
