@@ -15,6 +15,8 @@ namespace peal {
 
 // A thread that runs takes a signal at once; one that the machine does not let run must wait for its turn.
 static constexpr Duration kPatience = std::chrono::seconds(1);
+// Who starts a watchdog says soon what it is to watch.
+static constexpr Duration kMostUnused = std::chrono::seconds(1);
 // `asked` of a loop that owes no answer.
 static constexpr TimePoint kOwesNothing = kNever;
 
@@ -64,7 +66,10 @@ Result<std::unique_ptr<StallWatchdog>> StallWatchdog::start(const StallWatchdogO
 }
 
 StallWatchdog::StallWatchdog(const StallWatchdogOptions& options, OnStall on_stall)
-    : options_(options), on_stall_(std::move(on_stall)), log_limiter_(options.log_interval) {}
+    : options_(options),
+      on_stall_(std::move(on_stall)),
+      log_limiter_(options.log_interval),
+      started_(options.clock()) {}
 
 StallWatchdog::~StallWatchdog() {
   if (thread_.joinable()) {
@@ -83,6 +88,7 @@ void StallWatchdog::watch(Loop& loop) {
   auto patient = std::make_shared<Patient>(loop, options_);
   ask(patient);  // at once: who has never answered is not known, and a stall soon after would be nobody's
   const std::lock_guard lock(mutex_);
+  unused_ = false;
   patients_.push_back(std::move(patient));
 }
 
@@ -93,6 +99,10 @@ void StallWatchdog::look() {
     const std::lock_guard lock(mutex_);
     std::erase_if(patients_, [](const auto& each) { return !each->mailbox->open(); });
     patients = patients_;
+    if (unused_ && options_.clock() - started_ >= kMostUnused) {
+      unused_ = false;
+      PEAL_LOG_WARN("the stall watchdog watches no loop: nobody has called its watch()");
+    }
   }
   for (const std::shared_ptr<Patient>& each : patients) {
     const TimePoint now = options_.clock();

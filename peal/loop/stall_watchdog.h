@@ -48,7 +48,8 @@ class StallWatchdog {
   // Called inside look(), once a stall, while it lasts; at no bounded rate. Must not throw, nor call look().
   using OnStall = Callback<void(const Stall&)>;
 
-  // EBUSY: the process has one already, which can watch many loops. EAGAIN: no thread left.
+  // EBUSY: the process has one already, which can watch many loops. EAGAIN: no thread left. It watches nothing before
+  // watch() is called, and says so in the log when nobody has called it within a second.
   static Result<std::unique_ptr<StallWatchdog>> start(const StallWatchdogOptions& options = {}, OnStall on_stall = {});
   // Any thread but its own.
   ~StallWatchdog();
@@ -78,7 +79,9 @@ class StallWatchdog {
   OnStall on_stall_;
   std::mutex looking_;  // held during look(), taken before mutex_
   LogLimiter log_limiter_;
+  const TimePoint started_;
   mutable std::mutex mutex_;
+  bool unused_ = true;                              // no watch() yet, and that has not been said; guarded by mutex_
   std::vector<std::shared_ptr<Patient>> patients_;  // guarded by mutex_
   std::deque<Stall> recent_;                        // guarded by mutex_
   std::condition_variable_any stopping_;

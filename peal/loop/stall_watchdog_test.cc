@@ -106,6 +106,31 @@ TEST_F(StallWatchdogTest, watchdog_thread_names_the_function_that_holds_a_loop) 
   EXPECT_GE(thread.loop().stats().longest_stall, told.lasting);
 }
 
+TEST_F(StallWatchdogTest, says_once_that_nobody_has_told_it_what_to_watch) {
+  auto watchdog = start_by_hand();
+  watchdog->look();
+  pass(milliseconds(900));
+  watchdog->look();
+  EXPECT_TRUE(lines.empty());
+  for (int look = 0; look < 3; ++look) {
+    pass(milliseconds(200));
+    watchdog->look();
+  }
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find("watches no loop"), std::string::npos) << lines[0];
+}
+
+TEST_F(StallWatchdogTest, says_nothing_once_it_was_told_even_when_its_loops_have_ended) {
+  auto watchdog = start_by_hand();
+  {
+    test::LoopThread thread({.engine = "epoll"});
+    watchdog->watch(thread.loop());
+  }
+  pass(std::chrono::seconds(5));
+  watchdog->look();
+  EXPECT_TRUE(lines.empty());
+}
+
 TEST_F(StallWatchdogTest, stall_that_begins_before_the_first_look_is_told) {
   auto watchdog = start_by_hand();
   test::LoopThread thread({.engine = "epoll"});
