@@ -60,7 +60,8 @@ struct HttpServerOptions {
   bool pooled = true;
 
   // Lines of the access log in the combined format, each with its newline, many at once: when 32 KiB have gathered and
-  // every second. Empty, the default: no log. Called on the loops' threads, one at a time.
+  // every second. Those of all loops are in one order, in which no date goes back, unless the clock was set. Empty, the
+  // default: no log. Called on the loops' threads, one at a time.
   CopyableCallback<void(std::string_view lines)> access_log = {};
 };
 

@@ -48,9 +48,28 @@ SharedConnectionCallbacks HttpCore::callbacks() {
   return callbacks;
 }
 
-void HttpCore::log(std::string_view lines) {
+size_t HttpCore::log(AccessEntry entry, int64_t second) {
+  const std::lock_guard lock(lines_mutex_);
+  // More than a loop may lag behind the others: the clock was set.
+  constexpr int64_t kMostLag = 10;
+  if (second > log_second_ || second < log_second_ - kMostLag) {
+    log_second_ = second;
+    log_date_ = entry.date;
+  }
+  entry.date = log_date_;
+  append_access_line(lines_, entry);
+  return lines_.size();
+}
+
+// Other loops go on adding lines meanwhile.
+void HttpCore::flush_log() {
   const std::lock_guard lock(log_mutex_);
-  options_.access_log(lines);
+  writing_.clear();
+  {
+    const std::lock_guard waiting(lines_mutex_);
+    writing_.swap(lines_);
+  }
+  if (!writing_.empty()) options_.access_log(writing_);
 }
 
 }  // namespace peal::detail

@@ -3,6 +3,8 @@
 // callbacks of its connections and the coroutines that still run hold it.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include <peal/http/http_server_options.h>
 #include <peal/http/http_stats.h>
+#include <peal/http/parts/access_line.h>
 #include <peal/http/parts/http_shard.h>
 #include <peal/http/parts/route_tree.h>
 #include <peal/http/router.h>
@@ -31,14 +34,22 @@ class HttpCore : public std::enable_shared_from_this<HttpCore> {
   const HttpServerOptions& options() const { return options_; }
   // The Server field as a line of a head; may be empty.
   const std::string& server_line() const { return server_line_; }
-  // Any of the loops' threads.
-  void log(std::string_view lines);
+  // One more line of the access log, whose date is of `second`, or, since no date goes back, of the later one that
+  // another loop had. How many bytes wait now. Any of the loops' threads.
+  size_t log(AccessEntry entry, int64_t second);
+  // Writes the lines that wait.
+  void flush_log();
 
  private:
   const std::unique_ptr<RouteTree> routes_;
   const HttpServerOptions options_;
   std::string server_line_;
-  std::mutex log_mutex_;
+  std::mutex lines_mutex_;
+  std::string lines_;     // that wait; guarded by lines_mutex_, as are the next two
+  std::string log_date_;  // the last line's
+  int64_t log_second_ = 0;
+  std::mutex log_mutex_;  // held while lines are written, taken before lines_mutex_
+  std::string writing_;   // guarded by log_mutex_
   std::vector<std::unique_ptr<HttpShard>> shards_;
 };
 

@@ -103,9 +103,7 @@ void HttpShard::make_date() {
   ok_head_.clear();
   ok_lines_.assign(status).append("Date: ").append(text.data(), text.size()).append("\r\n").append(core_.server_line());
   if (!core_.options().access_log) return;
-  const std::time_t seconds = now / kSecond;
-  std::tm utc{};
-  gmtime_r(&seconds, &utc);
+  log_second_ = now / kSecond;
   // "Sun, 06 Nov 1994 08:49:37 GMT" again, as "06/Nov/1994:08:49:37 +0000".
   const std::string_view date(text.data(), text.size());
   log_date_.clear();
@@ -178,20 +176,19 @@ void HttpShard::log(const HttpExchange& exchange, const Connection& connection) 
     client = peer->to_string();
     client.resize(client.rfind(':'));
   }
-  append_access_line(log_lines_, {.client = client,
-                                  .date = log_date_,
-                                  .head = exchange.head_read_ ? &exchange.head_ : nullptr,
-                                  .status = exchange.status_,
-                                  .body_bytes = exchange.body_bytes_});
-  if (log_lines_.size() >= kMostLogBytes) return flush_log();
+  const size_t waiting = core_.log({.client = client,
+                                    .date = log_date_,
+                                    .head = exchange.head_read_ ? &exchange.head_ : nullptr,
+                                    .status = exchange.status_,
+                                    .body_bytes = exchange.body_bytes_},
+                                   log_second_);
+  if (waiting >= kMostLogBytes) return flush_log();
   if (!log_timer_) log_timer_ = loop_->after(std::chrono::seconds(1), while_alive([this] { flush_log(); }));
 }
 
 void HttpShard::flush_log() {
   if (log_timer_) loop_->cancel(std::exchange(log_timer_, {}));
-  if (log_lines_.empty()) return;
-  core_.log(log_lines_);
-  log_lines_.clear();
+  core_.flush_log();
 }
 
 }  // namespace peal::detail

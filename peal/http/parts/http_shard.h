@@ -104,14 +104,14 @@ class HttpShard {
   size_t status_bytes_ = 0;  // of its status line
   std::string ok_head_;
   std::string ok_type_;   // the content type in it
-  std::string log_date_;  // as the access log has it; of the same second
+  std::string log_date_;  // as the access log has it
+  int64_t log_second_ = 0;
   Buffer batch_;
   Buffer loose_;
   const HttpSession* batching_ = nullptr;
   std::vector<HttpExchange*> exchanges_;  // free ones
   std::vector<HttpSession*> sessions_;    // free ones
   uint64_t last_serial_ = 0;
-  std::string log_lines_;
   TimerId log_timer_;
   WaitList<HttpRun> runs_;
 };
