@@ -338,8 +338,7 @@ struct BasicConnectionCallbacks {
   Slot<void(Connection&)> on_writable = nullptr;
   // The peer sent FIN and will send no more. With this set, the connection stays open for sending until close().
   Slot<void(Connection&)> on_peer_end = nullptr;
-  // The server drains: close() when what is under way is done. Without it a connection closes as soon as it has no
-  // unconsumed input.
+  // The server drains: close() when all is done. Without it a connection closes once it has no unconsumed input.
   Slot<void(Connection&)> on_drain = nullptr;
   Slot<void(Connection&, CloseReason)> on_close = nullptr;
 
@@ -357,13 +356,11 @@ using ConnectionCallbacks = BasicConnectionCallbacks<Callback>;
 // the connection's context, or guarded.
 using SharedConnectionCallbacks = BasicConnectionCallbacks<SharedCallback>;
 
-// Small, copyable, comparable; any thread, at any time, however late.
-//
-// On the connection's loop a call acts at once; from elsewhere it travels there, in the order of the calls of one
-// thread. The answer is whether it was taken: false when the connection is known to be gone, its loop has ended or
-// refuses (LoopOptions::post_limit). A call that was taken may still come too late and do nothing. What a peer reads
-// never lacks a middle: a send that the loop refuses ends the connection, by RST and with kSendRefused, before anything
-// sent later. A thread that sends much at its own speed does it by a BoundedSender.
+// Small, copyable, comparable; any thread, at any time, however late. On the connection's loop a call acts at once; from
+// elsewhere it travels there, in the order of the calls of one thread. The answer is whether it was taken: false when
+// the connection is known to be gone, its loop has ended or refuses (LoopOptions::post_limit); what was taken may still
+// come too late. A stream never lacks a middle: a send that the loop refuses ends the connection, by RST and with
+// kSendRefused, before anything sent later. A thread that sends much at its own speed does it by a BoundedSender.
 class ConnectionHandle {
  public:
   ConnectionHandle() = default;
@@ -387,7 +384,6 @@ class ConnectionHandle {
   friend class Connection;
   ConnectionHandle(std::shared_ptr<detail::ConnectionSet> set, uint32_t slot, uint32_t generation)
       : set_(std::move(set)), slot_(slot), generation_(generation) {}
-  // Whether the calling thread is the connection's.
   bool is_here() const;
   template <class Act>
   bool act(Act&& action) const;

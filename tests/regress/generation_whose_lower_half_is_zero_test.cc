@@ -35,7 +35,7 @@ class GenerationLowerHalf : public EngineTest {
     const Fd fd = silent();
     Sink sink;
     for (uint32_t last = 0; last % 65'536 != 65'534;) {
-      const WatchId id = rig().engine().watch(fd.get(), true, false, sink);
+      const WatchId id = rig().engine().watch(fd.get(), true, false, sink).value();
       last = id.generation;
       rig().engine().unwatch(id);
       if (last % 256 == 254) rig().wait(TimePoint::min());
@@ -50,8 +50,8 @@ TEST_P(GenerationLowerHalf, nobody_is_called_whose_watch_ended_in_the_same_turn)
   const Fd other = silent();
   Sink of_one;
   Sink of_other;
-  WatchId id_of_one = rig().engine().watch(one.get(), true, false, of_one);
-  WatchId id_of_other = rig().engine().watch(other.get(), true, false, of_other);
+  WatchId id_of_one = rig().engine().watch(one.get(), true, false, of_one).value();
+  WatchId id_of_other = rig().engine().watch(other.get(), true, false, of_other).value();
   EXPECT_EQ(id_of_one.generation, 65'535U);
   // Both are ready, and whoever is called first ends the other.
   of_one.when_ready = [&] { rig().engine().unwatch(id_of_other); };

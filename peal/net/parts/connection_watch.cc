@@ -213,7 +213,8 @@ void Connection::tell_abnormal_end() {
   std::optional<uint64_t> suppressed = set_->dump_limiter().admit(loop().now());
   if (!suppressed) return;
   auto text = [](const Result<SocketAddress>& address) { return address ? address->to_string() : "?"; };
-  std::string events = loop().flight_recorder()->dump(flight_id());
+  auto words = [](uint64_t why) { return to_string(static_cast<CloseReason>(why)); };
+  std::string events = loop().flight_recorder()->dump(flight_id(), 64, words);
   if (events.ends_with('\n')) events.pop_back();
   PEAL_LOG_WARN("connection {} <- {} ended: {} ({} such ends untold); its last events:\n{}", text(local_address()),
                 text(peer_address()), to_string(reason_), *suppressed, events);
