@@ -38,7 +38,7 @@ Loop::~Loop() {
   PEAL_ASSERT(mailbox_->owner_.load() == std::thread::id(), "a loop is destroyed while a thread runs it, in turn {}",
               stats_.turns);
   mailbox_->close().clear();
-  wheel_.reset();
+  drop_timers();
 }
 
 // Unless something is pending, which makes it a look.
@@ -193,6 +193,12 @@ void Loop::measure_turns() {
   attended_ = true;
 }
 
+// The closures may still cancel each other's timers, so the wheel goes after them.
+void Loop::drop_timers() {
+  if (wheel_) wheel_->cancel_all();
+  wheel_.reset();
+}
+
 void Loop::finish(bool opened) noexcept {
   std::vector<Task> last = mailbox_->close();
   if (opened) {
@@ -200,7 +206,7 @@ void Loop::finish(bool opened) noexcept {
     engine_->shut();
   }
   last.clear();
-  wheel_.reset();
+  drop_timers();
   now_known_ = false;
   // From the store on the loop may be destroyed.
   const std::shared_ptr<Mailbox> mailbox = mailbox_;

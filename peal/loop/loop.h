@@ -155,6 +155,7 @@ class Loop {
 
   void claim();
   void turn() noexcept;
+  void drop_timers();
   void finish(bool opened) noexcept;
   void sleep();
   void wait_attended();

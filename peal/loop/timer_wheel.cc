@@ -59,6 +59,10 @@ TimerWheel::TimerWheel(TimePoint start) : now_(start), tick_(ticks_down(start)) 
 
 TimerWheel::~TimerWheel() {
   PEAL_ASSERT(!advancing_, "a timer's callback destroys its wheel, {} timers pending", size_);
+  cancel_all();
+}
+
+void TimerWheel::cancel_all() {
   // A closure's destructor may cancel timers further on, and add some further back.
   while (size_ > 0) {
     for (uint32_t slot = 0; slot < used_; ++slot) cancel({slot, timer(slot).generation | 1});

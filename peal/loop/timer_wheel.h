@@ -63,6 +63,8 @@ class TimerWheel {
   // True if the timer was pending: it will not fire, even if it was due in the advance under way. The callback is
   // destroyed before cancel() returns, unless it is the one that is running: then after its call.
   bool cancel(TimerId id);
+  // Also those that the closures' destructors add meanwhile. Not from a timer's callback.
+  void cancel_all();
 
   // Moves a pending timer to another deadline, a periodic one with its phase. False if it is not pending; but a timer
   // may re-arm itself from its own callback, also one that fires once. So an idle timeout needs no re-arm on every

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A loop ends, and the closures of its timers die. One of them is the deadline of a task that sleeps in there, under a
+// deadline of its own: its end cancels the sleep, whose frame dies with it. But a loop that was dropping its timers
+// cancelled none, so the sleep's closure died after its frame and looked into it (the address sanitizer saw it, and
+// whoever asked what cancel() had answered).
+#include <memory>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include <peal/coro/scope.h>
+#include <peal/coro/sleep.h>
+#include <tests/support/loop_thread.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::hours;
+
+class DeadlineInsideADeadline : public test::LoopEngineTest {
+ protected:
+  void SetUp() override {
+    LoopEngineTest::SetUp();
+    if (!IsSkipped()) loop = Loop::make(options()).value();
+  }
+  static Task<int> sleep_long(std::error_code& error) {
+    const Result<void> slept = co_await sleep(hours(1));
+    error = slept ? std::error_code{} : slept.error();
+    co_return 1;
+  }
+
+  std::unique_ptr<Loop> loop;
+};
+PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(DeadlineInsideADeadline);
+
+TEST_P(DeadlineInsideADeadline, ends_with_the_loop) {
+  std::optional<Scope> scope(*loop);
+  std::error_code error;
+  int answers = 0;
+  const auto task = [&]() -> Task<> {
+    answers += co_await sleep_long(error).within(hours(2));
+    answers += co_await sleep_long(error).within(hours(2));
+  };
+  for (int i = 0; i < 3; ++i) scope->spawn(task());
+  loop->post([&] { loop->stop(); });
+  ASSERT_TRUE(loop->run());
+  scope.reset();
+  EXPECT_EQ(answers, 6);
+  EXPECT_EQ(error, Trouble::kLoopStopped);
+}
+
+TEST_P(DeadlineInsideADeadline, closure_that_dies_with_the_loop_cancels_another) {
+  TimerId others[2];
+  int cancelled = 0;
+  std::shared_ptr<void> cancels(nullptr, [&](void*) {
+    for (const TimerId other : others) cancelled += loop->cancel(other) ? 1 : 0;
+  });
+  others[0] = loop->after(hours(1), [] {});
+  loop->after(hours(1), [kept = std::move(cancels)] {});
+  others[1] = loop->after(hours(1), [] {});
+  loop->post([&] { loop->stop(); });
+  ASSERT_TRUE(loop->run());
+  // One of the two was dropped before.
+  EXPECT_EQ(cancelled, 1);
+}
+
+}  // namespace
+}  // namespace peal
