@@ -80,9 +80,10 @@ class Server {
   void stop_listening();
 
   // Ends in order: stops listening, calls on_drain of every connection, or closes those without unconsumed input (the
-  // others once they have none; a pipe is left to its ends), and cuts off what is still there after `deadline`. Then
-  // `on_done` is called, on one of the loops' threads; once, also when a loop ends meanwhile, but not after the server
-  // is destroyed. Any thread, also again; connections that still come in are closed. The loops run, or have ended.
+  // others once they have none; a pipe is left to its ends), and cuts off what is still there after `deadline`, pipes
+  // at both ends. Then, the on_done of those pipes being through, `on_done` is called, on one of the loops' threads;
+  // once, also when a loop ends meanwhile, but not after the server is destroyed. Any thread, also again; connections
+  // that still come in are closed. The loops run, or have ended.
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done);
   // The same in this mode. kWait is for who is succeeded by another that listens already.
   void drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done);

@@ -60,6 +60,12 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // `ask`: connections are to end, and those to come, too; otherwise they are only waited for.
   void drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask);
   bool asks_to_end() const { return asks_; }
+  // Those under way. Whoever holds one has its report wait.
+  std::vector<std::shared_ptr<Drain>> drains() const {
+    std::vector<std::shared_ptr<Drain>> all;
+    for (const Draining& each : drains_) all.push_back(each.drain);
+    return all;
+  }
   void drain_one(Connection& connection);
   // A connection is about to be closed with its reason_.
   void note_end(const Connection& connection, CloseHow how);

@@ -94,6 +94,7 @@ void Joint::peer_ended(Connection& from) {
 }
 
 void Joint::ended(Connection& side, bool hard) {
+  if (side.reason_ == CloseReason::kDrainDeadline) drains_ = side.set_->drains();
   for (Side& each : sides_) {
     if (!std::exchange(each.forwarding, false)) continue;
     each.connection->engine().receive(each.connection->stream_, false);

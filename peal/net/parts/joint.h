@@ -5,6 +5,7 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
 #include <peal/base/callback.h>
 #include <peal/net/parts/connection_set.h>
@@ -53,6 +54,7 @@ class Joint {
   std::array<Side, 2> sides_;
   bool splice_;
   Callback<void(PipeReport)> on_done_;
+  std::vector<std::shared_ptr<Drain>> drains_;  // that have cut it off; they report after on_done_
 };
 
 }  // namespace peal::detail
