@@ -356,10 +356,10 @@ using ConnectionCallbacks = BasicConnectionCallbacks<Callback>;
 // the connection's context, or guarded.
 using SharedConnectionCallbacks = BasicConnectionCallbacks<SharedCallback>;
 
-// Small, copyable, comparable; any thread, at any time, however late. On the connection's loop a call acts at once; from
-// elsewhere it travels there, in the order of the calls of one thread. The answer is whether it was taken: false when
-// the connection is known to be gone, its loop has ended or refuses (LoopOptions::post_limit); what was taken may still
-// come too late. A stream never lacks a middle: a send that the loop refuses ends the connection, by RST and with
+// Small, copyable, comparable; any thread, at any time, however late. On the connection's loop a call acts at once;
+// from elsewhere it travels there, in the order of the calls of one thread. The answer is whether it was taken: false
+// when the connection is known to be gone, its loop has ended or refuses (LoopOptions::post_limit); what was taken may
+// still come too late. A stream never lacks a middle: a send that the loop refuses ends the connection, by RST and with
 // kSendRefused, before anything sent later. A thread that sends much at its own speed does it by a BoundedSender.
 class ConnectionHandle {
  public:
