@@ -67,9 +67,9 @@ Result<std::optional<uint32_t>> max_forwards(const HttpRequestHead& head) {
   for (const HttpField field : head.fields()) {
     if (!same_field_name(field.name, "Max-Forwards")) continue;
     uint32_t number = 0;
-    const char* const last = field.value.data() + field.value.size();
-    const auto [end, error] = std::from_chars(field.value.data(), last, number);
-    if (most || end != last || error == std::errc::invalid_argument) return fail(EINVAL);
+    const std::string_view text = field.value;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (most || end != text.data() + text.size() || error == std::errc::invalid_argument) return fail(EINVAL);
     most = error == std::errc() ? number : UINT32_MAX;
   }
   return most;

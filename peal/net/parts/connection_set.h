@@ -63,6 +63,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // Those under way. Whoever holds one has its report wait.
   std::vector<std::shared_ptr<Drain>> drains() const {
     std::vector<std::shared_ptr<Drain>> all;
+    all.reserve(drains_.size());
     for (const Draining& each : drains_) all.push_back(each.drain);
     return all;
   }

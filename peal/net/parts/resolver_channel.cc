@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <tuple>
 #include <utility>
 
 #include <peal/base/assert.h>
@@ -66,7 +67,7 @@ class ResolverChannel::Socket final : public WatchEvents {
   }
   // c-ares is done with it; from now on it belongs to itself.
   static void close(std::unique_ptr<Socket> socket) {
-    if (socket->watch_) (void)socket->follow(false, false);
+    if (socket->watch_) std::ignore = socket->follow(false, false);
     if (socket->watches_ == 0) return;
     socket->closed_ = true;
     socket.release();  // NOLINT(bugprone-unused-return-value): deleted by on_unwatched
@@ -98,7 +99,7 @@ struct ResolverChannel::Calls {
 
   static void state(void* data, int fd, int readable, int writable) {
     // No error can be told here; then the timeouts of c-ares end the question.
-    (void)channel(data).sockets_.at(fd)->follow(readable != 0, writable != 0);
+    std::ignore = channel(data).sockets_.at(fd)->follow(readable != 0, writable != 0);
   }
   // Watched from the beginning: c-ares goes on to the next server, or gives up, when it gets no socket.
   static int open(int domain, int type, int protocol, void* data) {
