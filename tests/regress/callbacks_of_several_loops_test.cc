@@ -17,21 +17,26 @@
 namespace peal {
 namespace {
 
-auto counts() {
-  return [count = 0](Connection&) mutable { ++count; };
-}
-auto serves() {
-  return [count = 0](Stream) mutable -> Task<> {
+// What a `mutable` lambda is: it changes what it holds.
+struct Counts {
+  int count = 0;
+  void operator()(Connection&) { ++count; }
+};
+struct Serves {
+  int count = 0;
+  Task<> operator()(Stream) {
     ++count;
     co_return;
-  };
-}
-auto greets() {
-  return [count = 0](WebSocket&) mutable { ++count; };
-}
-auto draws() {
-  return [count = 0](HttpExchange&, int) mutable { ++count; };
-}
+  }
+};
+struct Greets {
+  int count = 0;
+  void operator()(WebSocket&) { ++count; }
+};
+struct Draws {
+  int count = 0;
+  void operator()(HttpExchange&, int) { ++count; }
+};
 constexpr auto kTells = [](Connection&) {};
 
 template <class Where, class What>
@@ -41,11 +46,11 @@ concept CoServerTakes = requires(Where& where, What what) { CoServer(where, std:
 template <class What>
 concept PageTakes = requires(Router& router, What what) { router.error_page(std::move(what)); };
 
-static_assert(ServerTakes<Loop, decltype(counts())> && !ServerTakes<LoopGroup, decltype(counts())>);
+static_assert(ServerTakes<Loop, Counts> && !ServerTakes<LoopGroup, Counts>);
 static_assert(ServerTakes<Loop, decltype(kTells)> && ServerTakes<LoopGroup, decltype(kTells)>);
-static_assert(CoServerTakes<Loop, decltype(serves())> && !CoServerTakes<LoopGroup, decltype(serves())>);
-static_assert(!std::is_constructible_v<decltype(WebSocketCallbacks::on_open), decltype(greets())>);
-static_assert(!PageTakes<decltype(draws())>);
+static_assert(CoServerTakes<Loop, Serves> && !CoServerTakes<LoopGroup, Serves>);
+static_assert(!std::is_constructible_v<decltype(WebSocketCallbacks::on_open), Greets>);
+static_assert(!PageTakes<Draws>);
 // Those of several loops do for one, but not the other way round.
 static_assert(std::is_constructible_v<Server, Loop&, SharedConnectionCallbacks>);
 static_assert(std::is_constructible_v<Server, LoopGroup&, SharedConnectionCallbacks>);
