@@ -13,7 +13,7 @@
 #include <cstring>
 #include <optional>
 
-#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 
 namespace peal {
 namespace {
@@ -150,7 +150,7 @@ uint16_t SocketAddress::port() const {
 }
 
 void SocketAddress::set_port(uint16_t port) {
-  PEAL_ASSERT(is_ip(), "port {} set on \"{}\"", port, to_string());
+  if (!is_ip()) throw_bad_value("port {} set on \"{}\"", port, to_string());
   (family() == AF_INET ? storage_.v4.sin_port : storage_.v6.sin6_port) = htons(port);
 }
 

@@ -32,7 +32,7 @@ class SocketAddress {
   bool is_unix() const { return family() == AF_UNIX; }
   // Host byte order; 0 for a unix address.
   uint16_t port() const;
-  // Of an IP address.
+  // Of an IP address; of any other std::invalid_argument.
   void set_port(uint16_t port);
   // The path of a unix address that stands in the file system; empty for an abstract or unnamed one.
   std::string_view unix_path() const;

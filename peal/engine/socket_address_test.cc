@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstring>
 #include <random>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -281,8 +282,8 @@ TEST(SocketAddress, port_can_be_set) {
   }
 }
 
-TEST(SocketAddressDeathTest, port_of_a_unix_address_cannot_be_set) {
-  EXPECT_DEATH(parsed("unix:/a").set_port(1), "port 1 set on \"unix:/a\"");
+TEST(SocketAddress, port_of_a_unix_address_cannot_be_set) {
+  EXPECT_THROW(parsed("unix:/a").set_port(1), std::invalid_argument);
 }
 
 }  // namespace
