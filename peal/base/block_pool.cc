@@ -17,18 +17,29 @@ namespace {
 
 constexpr std::align_val_t kDataAlignment{64};
 
+// Any thread.
 void delete_block(Block* block) {
-  if (block->shared == nullptr) ::operator delete(block->data, kDataAlignment);
+  if (block->shared == nullptr) {
+    MemoryBudget::shrank(block->capacity_bytes);
+    ::operator delete(block->data, kDataAlignment);
+  }
   delete block;
 }
 
 }  // namespace
 
-BlockPool::Returned BlockPool::abandoned_{};
-
 SharedBytes share_bytes(std::string_view bytes) {
-  auto view = std::as_bytes(std::span(bytes));
-  return std::make_shared<const std::vector<std::byte>>(view.begin(), view.end());
+  struct Counted {
+    explicit Counted(std::span<const std::byte> bytes) : content(bytes.begin(), bytes.end()) {
+      BlockPool::here().charge(content.size());
+    }
+    ~Counted() { MemoryBudget::shrank(content.size()); }
+    Counted(const Counted&) = delete;
+    Counted& operator=(const Counted&) = delete;
+    const std::vector<std::byte> content;
+  };
+  auto counted = std::make_shared<const Counted>(std::as_bytes(std::span(bytes)));
+  return {counted, &counted->content};
 }
 
 // A thread's objects end in the reverse order of their making. One that asks for the pool after the pool has ended gets
@@ -45,7 +56,7 @@ BlockPool& BlockPool::make_here() {
   return *pool;
 }
 
-BlockPool::~BlockPool() { PEAL_ASSERT(blocks_ == 0, "{} blocks of a pool that goes", blocks_); }
+BlockPool::~BlockPool() { PEAL_ASSERT(blocks_ == away_blocks_, "a pool goes with {} blocks out", blocks_); }
 
 Block* BlockPool::add(Block* block) {
   ++blocks_;
@@ -54,63 +65,74 @@ Block* BlockPool::add(Block* block) {
 }
 
 Block* BlockPool::acquire_slow(uint32_t bytes) {
-  take_returned(nullptr);
+  take_returned();
   bool measured = bytes > kLargeBlockBytes;
   BlockList& list = measured ? none_ : bytes <= kSmallBlockBytes ? small_ : large_;
   if (list.head != nullptr) return acquire(bytes);
   uint32_t capacity = measured ? bytes : list.block_bytes;
   auto* data = static_cast<std::byte*>(::operator new(capacity, kDataAlignment));
   ++stats_.allocations;
-  if (MemoryBudget::grew(capacity) && listener_ != nullptr) listener_->on_memory_short();
+  charge(capacity);
   return add(new Block{this, data, capacity, 1, &list, nullptr, nullptr});
 }
 
-Block* BlockPool::wrap(SharedBytes shared) {
-  PEAL_ASSERT(shared->size() <= UINT32_MAX, "{} shared bytes in one block", shared->size());
-  auto size = static_cast<uint32_t>(shared->size());
+void BlockPool::charge(size_t bytes) {
+  if (MemoryBudget::grew(bytes) && listener_ != nullptr) listener_->on_memory_short();
+}
+
+Block* BlockPool::wrap(SharedBytes shared, size_t offset, uint32_t bytes) {
+  PEAL_ASSERT(offset + bytes <= shared->size(), "{} bytes at {} of {} shared ones", bytes, offset, shared->size());
   // Never written through: a buffer finds no room in a shared block.
-  auto* data = const_cast<std::byte*>(shared->data());
-  return add(new Block{this, data, size, 1, &none_, nullptr, std::move(shared)});
+  auto* data = const_cast<std::byte*>(shared->data() + offset);
+  return add(new Block{this, data, bytes, 1, &none_, nullptr, std::move(shared)});
 }
 
 void BlockPool::give_back(Block* block) {
   if (block->home != &none_) ++stats_.given_back;
   --blocks_;
   bytes_ -= block->capacity_bytes;
-  if (block->shared == nullptr) MemoryBudget::shrank(block->capacity_bytes);
   delete_block(block);
 }
 
-void BlockPool::release_elsewhere(Block* block) {
-  Returned* head = returned_.load(std::memory_order_acquire);
-  if (head != &abandoned_) {
-    auto* mine = new Returned{block, head};
-    while (mine->next != &abandoned_) {
-      if (returned_.compare_exchange_weak(mine->next, mine, std::memory_order_acq_rel)) return;
+void BlockPool::send_home(Block* block) {
+  const uint32_t bytes = block->capacity_bytes;
+  const size_t waiting = returned_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  if (waiting <= kMostReturnedBytes && block->shared == nullptr) {
+    block->next_free = returned_.load(std::memory_order_relaxed);
+    while (block->next_free != gone()) {
+      if (returned_.compare_exchange_weak(block->next_free, block, std::memory_order_release)) return;
     }
-    delete mine;
   }
+  delete_block(block);
   bool last;
   {
-    std::lock_guard lock(orphan_mutex_);
-    ++stats_.returned_by_others;
-    unref(block);
-    last = blocks_ == 0;
+    const std::lock_guard lock(mutex_);
+    ++away_blocks_;
+    away_bytes_ += bytes;
+    last = returned_.load(std::memory_order_relaxed) == gone() && away_blocks_ == blocks_;
   }
   if (last) delete this;
 }
 
-// Releases what other threads have pushed, leaving `instead` in its place.
-void BlockPool::take_returned(Returned* instead) {
-  if (returned_.load(std::memory_order_relaxed) == instead) return;
-  Returned* chain = returned_.exchange(instead, std::memory_order_acq_rel);
-  while (chain != nullptr) {
-    Returned* next = chain->next;
+// Takes in what other threads have pushed, leaving `instead` in its place. The mutex is held.
+void BlockPool::take_returned(Block* instead) {
+  returned_bytes_.store(0, std::memory_order_relaxed);
+  for (Block* block = returned_.exchange(instead, std::memory_order_acquire); block != nullptr;) {
     ++stats_.returned_by_others;
-    unref(chain->block);
-    delete chain;
-    chain = next;
+    keep(std::exchange(block, block->next_free));
   }
+  blocks_ -= away_blocks_;
+  bytes_ -= away_bytes_;
+  stats_.returned_by_others += away_blocks_;
+  away_blocks_ = away_bytes_ = 0;
+}
+
+void BlockPool::take_returned() {
+  // Both: a push that has been counted may come after the last taking.
+  if (returned_.load(std::memory_order_relaxed) == nullptr && returned_bytes_.load(std::memory_order_relaxed) == 0)
+    return;
+  const std::lock_guard lock(mutex_);
+  take_returned(nullptr);
 }
 
 void BlockPool::trim_list(BlockList& list, size_t keep) {
@@ -122,7 +144,7 @@ void BlockPool::trim_list(BlockList& list, size_t keep) {
 }
 
 void BlockPool::trim(size_t keep) {
-  take_returned(nullptr);
+  take_returned();
   trim_list(large_, keep);
   trim_list(small_, keep);
 }
@@ -136,8 +158,8 @@ void BlockPool::set_bound(uint32_t blocks) {
 void BlockPool::abandon() {
   bool empty;
   {
-    std::lock_guard lock(orphan_mutex_);
-    take_returned(&abandoned_);
+    const std::lock_guard lock(mutex_);
+    take_returned(gone());
     trim_list(large_, 0);
     trim_list(small_, 0);
     large_.room = small_.room = 0;

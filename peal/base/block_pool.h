@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocks are the memory that bytes travel in; a Buffer (buffer.h) is a chain of parts of blocks.
 //
-// Each thread has one pool, so each loop has one. Everything here is unsynchronised and touched by its own thread,
-// with one exception: a reference released on another thread goes back through its owner's return stack, and the owner
-// takes it in when it next runs short of blocks or trims. A pool whose thread has ended lives until its last
-// outstanding block comes home.
+// Each thread has one pool, so each loop has one, touched by that thread alone. References may be copied and released
+// on any thread: whoever has the only one has the block for himself, and more than one are counted by atomic steps. A
+// block whose last reference goes elsewhere waits on its owner's return stack, and the owner takes it in when it next
+// runs short of blocks or trims. The owner may be asleep: beyond 1 MiB that waits, blocks go back to malloc at once. A
+// pool whose thread has ended lives until its last outstanding block is released.
 //
 // Why these sizes: a block holds a round 16 KiB message with room to spare, else every such message costs two reads
 // and two sends. Headers live apart from the data, so the data stays a whole number of pages.
@@ -28,7 +29,8 @@ class MemoryListener;
 inline constexpr uint32_t kLargeBlockBytes = 20 * 1024;
 inline constexpr uint32_t kSmallBlockBytes = 512;
 
-// Immutable bytes that many connections, on any loops, may send without a copy each. Cheap to copy; any thread.
+// Immutable bytes that many connections, on any loops, may send without a copy each. Cheap to copy; any thread. The
+// budget counts those that share_bytes() has made, once.
 using SharedBytes = std::shared_ptr<const std::vector<std::byte>>;
 SharedBytes share_bytes(std::string_view bytes);
 
@@ -38,10 +40,10 @@ struct Block {
   BlockPool* owner;
   std::byte* data;
   uint32_t capacity_bytes;
-  uint32_t references;  // by buffers and engines; the owner's thread alone touches it
-  BlockList* home;      // where it is kept when free
-  Block* next_free;
-  SharedBytes shared;  // set when `data` points into somebody's SharedBytes
+  std::atomic<uint32_t> references;  // by buffers and engines
+  BlockList* home;                   // where it is kept when free
+  Block* next_free;                  // there, or on the return stack
+  SharedBytes shared;                // set when `data` points into somebody's SharedBytes
 };
 
 // Free blocks of one size, the warmest first.
@@ -81,29 +83,29 @@ class BlockPool {
       return acquire_slow(bytes);
     list.head = block->next_free;
     ++list.room;
-    block->references = 1;
+    block->references.store(1, std::memory_order_relaxed);
     return block;
   }
-  // A block that names shared bytes instead of owning its data; they must be fewer than 4 GiB.
-  Block* wrap(SharedBytes shared);
+  // A block that names a part of shared bytes instead of owning its data.
+  Block* wrap(SharedBytes shared, size_t offset, uint32_t bytes);
 
+  // Takes one reference more, for somebody who has one.
+  static void add_reference(Block* block) { block->references.fetch_add(1, std::memory_order_relaxed); }
+  // Whoever has a reference has the only one: nobody else can make another.
+  static bool is_sole(const Block* block) { return block->references.load(std::memory_order_acquire) == 1; }
   // Gives up one reference; on the owner's thread.
   void unref(Block* block) {
-    if (--block->references != 0) return;
-    BlockList* home = block->home;
-    if (home->room == 0) [[unlikely]]
-      return give_back(block);
-    --home->room;
-    block->next_free = home->head;
-    home->head = block;
+    if (drop_reference(block)) keep(block);
   }
   // Gives up one reference from whatever thread this is. Never fails.
   static void release(Block* block) {
+    if (!drop_reference(block)) [[unlikely]]
+      return;
     BlockPool* owner = block->owner;
     if (owner == current_) [[likely]] {
-      owner->unref(block);
+      owner->keep(block);
     } else {
-      owner->release_elsewhere(block);
+      owner->send_home(block);
     }
   }
   static bool owns(const Block* block) { return block->owner == current_; }
@@ -115,27 +117,41 @@ class BlockPool {
   void set_bound(uint32_t blocks);
   // Who is told when this pool grows while the process is short of memory (memory_budget.h); null: nobody.
   void set_listener(MemoryListener* listener) { listener_ = listener; }
+  // Counts memory that is not blocks in the budget, as grown on this thread; MemoryBudget::shrank() ends it, anywhere.
+  void charge(size_t bytes);
   // As of now; call on the pool's own thread.
   BlockStats stats() const;
 
  private:
-  struct Returned {
-    Block* block;
-    Returned* next;
-  };
-
   BlockPool() = default;
   ~BlockPool();
   static BlockPool& make_here();
+  // True when it was the last.
+  static bool drop_reference(Block* block) {
+    return is_sole(block) || block->references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+  // Nobody refers to it any more; on the owner's thread.
+  void keep(Block* block) {
+    BlockList* home = block->home;
+    if (home->room == 0) [[unlikely]]
+      return give_back(block);
+    --home->room;
+    block->next_free = home->head;
+    home->head = block;
+  }
   Block* acquire_slow(uint32_t bytes);
   Block* add(Block* block);
   void give_back(Block* block);
-  void release_elsewhere(Block* block);
-  void take_returned(Returned* instead);
+  void send_home(Block* block);
+  void take_returned();
+  void take_returned(Block* instead);
   void trim_list(BlockList& list, size_t keep);
   void abandon();
 
-  static Returned abandoned_;  // what returned_ points to once the thread has ended: releases then take the mutex
+  static constexpr size_t kMostReturnedBytes = 1024 * 1024;
+  // No block: what returned_ points to once the thread has ended.
+  Block* gone() { return reinterpret_cast<Block*>(this); }
+
   [[gnu::tls_model("initial-exec")]] static thread_local constinit BlockPool* current_;
 
   BlockList large_{.block_bytes = kLargeBlockBytes, .room = 256, .bound = 256};
@@ -144,9 +160,12 @@ class BlockPool {
   size_t blocks_ = 0;                                        // all there are, free ones included
   size_t bytes_ = 0;
   MemoryListener* listener_ = nullptr;
-  BlockStats stats_;                           // the counters; stats() works out the rest
-  std::atomic<Returned*> returned_ = nullptr;  // pushed by any thread, taken whole by the owner
-  std::mutex orphan_mutex_;                    // guards everything once the thread has ended
+  BlockStats stats_;                        // the counters; stats() works out the rest
+  std::atomic<Block*> returned_ = nullptr;  // pushed by any thread, taken whole by the owner
+  std::atomic<size_t> returned_bytes_ = 0;  // released elsewhere since it was last taken
+  std::mutex mutex_;                        // guards the next two, and everything once the thread has ended
+  size_t away_blocks_ = 0;                  // given back to malloc elsewhere, and still in blocks_
+  size_t away_bytes_ = 0;
 };
 
 inline thread_local constinit BlockPool* BlockPool::current_ = nullptr;

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <peal/base/memory_budget.h>
+
 namespace peal {
 namespace {
 
@@ -68,7 +70,7 @@ TEST(BlockPool, last_in_is_first_out) {
 TEST(BlockPool, block_stays_until_its_last_reference) {
   on_fresh_pool([](BlockPool& pool) {
     Block* block = pool.acquire(1);
-    ++block->references;
+    BlockPool::add_reference(block);
     pool.unref(block);
     EXPECT_EQ(pool.stats().blocks_in_use, 1U);
     BlockPool::release(block);
@@ -127,11 +129,11 @@ TEST(BlockPool, shared_bytes_live_as_long_as_their_last_block) {
   SharedBytes shared = share_bytes("one copy for all");
   EXPECT_EQ(shared->size(), 16U);
   on_fresh_pool([&](BlockPool& pool) {
-    Block* one = pool.wrap(shared);
-    Block* other = pool.wrap(shared);
-    EXPECT_EQ(one->data, other->data);
+    Block* one = pool.wrap(shared, 0, 16);
+    Block* other = pool.wrap(shared, 4, 12);
+    EXPECT_EQ(one->data + 4, other->data);
     EXPECT_EQ(one->capacity_bytes, 16U);
-    EXPECT_EQ(pool.stats().bytes_in_use, 32U);
+    EXPECT_EQ(pool.stats().bytes_in_use, 28U);
     EXPECT_EQ(shared.use_count(), 3);
     pool.unref(one);
     BlockPool::release(other);
@@ -168,6 +170,67 @@ TEST(BlockPool, trim_takes_in_what_others_released) {
   std::thread([block] { BlockPool::release(block); }).join();
   pool.trim(SIZE_MAX);
   EXPECT_EQ(pool.stats().blocks_in_use, in_use);
+}
+
+TEST(BlockPool, references_may_be_made_and_released_on_any_thread) {
+  on_fresh_pool([](BlockPool& pool) {
+    for (int round = 0; round < 200; ++round) {
+      Block* block = pool.acquire(1);
+      std::vector<std::thread> threads;
+      for (int i = 0; i < 3; ++i) {
+        BlockPool::add_reference(block);
+        threads.emplace_back([block] {
+          BlockPool::add_reference(block);
+          BlockPool::release(block);
+          EXPECT_GT(block->capacity_bytes, 0U);
+          BlockPool::release(block);
+        });
+      }
+      BlockPool::release(block);
+      for (auto& thread : threads) thread.join();
+    }
+    pool.trim();
+    EXPECT_EQ(pool.stats().blocks_in_use, 0U);
+  });
+}
+
+TEST(BlockPool, much_that_others_release_goes_back_to_malloc_at_once) {
+  on_fresh_pool([](BlockPool& pool) {
+    SharedBytes shared = share_bytes("shared");
+    const uint64_t held_before = MemoryBudget::held_bytes();
+    std::vector<Block*> blocks;
+    for (int i = 0; i < 1'000; ++i) blocks.push_back(pool.acquire(kLargeBlockBytes));
+    blocks.push_back(pool.wrap(shared, 0, 6));
+    BlockPool::add_reference(blocks[500]);
+    std::thread([&] {
+      for (Block* block : blocks) BlockPool::release(block);
+    }).join();
+    // Its owner has done nothing since.
+    EXPECT_EQ(shared.use_count(), 1);
+    EXPECT_LE(MemoryBudget::held_bytes(), held_before + 1024 * 1024 + 2 * kLargeBlockBytes);
+    EXPECT_EQ(blocks[500]->references, 1U);
+    pool.unref(blocks[500]);
+    pool.trim();
+    EXPECT_EQ(pool.stats().blocks_in_use, 0U);
+    EXPECT_EQ(pool.stats().bytes_in_use, 0U);
+    EXPECT_EQ(pool.stats().returned_by_others, 1'000U);
+    EXPECT_EQ(MemoryBudget::held_bytes(), held_before);
+  });
+}
+
+TEST(BlockPool, shared_bytes_count_in_the_budget_once) {
+  on_fresh_pool([](BlockPool& pool) {
+    const uint64_t held_before = MemoryBudget::held_bytes();
+    SharedBytes shared = share_bytes(std::string(10'000, 'x'));
+    Block* one = pool.wrap(shared, 0, 10'000);
+    Block* other = pool.wrap(shared, 0, 10'000);
+    EXPECT_EQ(MemoryBudget::held_bytes(), held_before + 10'000);
+    shared.reset();
+    pool.unref(one);
+    EXPECT_EQ(MemoryBudget::held_bytes(), held_before + 10'000);
+    pool.unref(other);
+    EXPECT_EQ(MemoryBudget::held_bytes(), held_before);
+  });
 }
 
 TEST(BlockPool, many_threads_release_while_the_owner_works) {
@@ -209,7 +272,7 @@ TEST(BlockPool, outlives_its_thread_until_the_last_block_is_home) {
       orphans.push_back(pool.acquire(bytes));
       std::memset(orphans.back()->data, 7, bytes);
     }
-    orphans.push_back(pool.wrap(shared));
+    orphans.push_back(pool.wrap(shared, 0, 10));
     pool.unref(pool.acquire(1));
   });
   EXPECT_EQ(orphans[1]->data[kLargeBlockBytes - 1], std::byte{7});

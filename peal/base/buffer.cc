@@ -5,25 +5,28 @@
 #include <cstring>
 
 #include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
 
 namespace peal {
 
 // Only the last part may be empty, having been prepared: one that others would follow is given up.
 void Buffer::push(Part part) {
   if (Part& before = last(); before.size() == 0) {
+    if (rest_ != nullptr) rest_->capacity -= before.block->capacity_bytes;
     if (before.block != nullptr) BlockPool::release(before.block);
     before = part;
-    if (rest_ != nullptr) rest_->bytes += part.size();
-    return;
-  }
-  auto* link = new Link{part, nullptr};
-  if (rest_ == nullptr) {
-    rest_ = new Rest{link, link, 0};
   } else {
-    rest_->tail->next = link;
-    rest_->tail = link;
+    auto* link = new Link{part, nullptr};
+    if (rest_ == nullptr) {
+      rest_ = new Rest{link, link, 0, 0};
+    } else {
+      rest_->tail->next = link;
+      rest_->tail = link;
+    }
   }
+  if (rest_ == nullptr) return;
   rest_->bytes += part.size();
+  rest_->capacity += part.block->capacity_bytes;
 }
 
 // The first part has been given away: the next one takes its place.
@@ -36,6 +39,7 @@ void Buffer::pop_first() {
   first_ = link->part;
   rest_->head = link->next;
   rest_->bytes -= first_.size();
+  rest_->capacity -= first_.block->capacity_bytes;
   delete link;
   if (rest_->head == nullptr) delete std::exchange(rest_, nullptr);
 }
@@ -49,7 +53,7 @@ void Buffer::clear_rest() {
 }
 
 void Buffer::consume_part(size_t bytes) {
-  PEAL_ASSERT(bytes <= size(), "consumed {} bytes of {}", bytes, size());
+  if (bytes > size()) throw_bad_value("{} bytes consumed of {}", bytes, size());
   while (first_.block != nullptr && bytes >= first_.size()) {
     bytes -= first_.size();
     BlockPool::release(first_.block);
@@ -59,7 +63,7 @@ void Buffer::consume_part(size_t bytes) {
 }
 
 Buffer Buffer::take(size_t bytes) {
-  PEAL_ASSERT(bytes <= size(), "took {} bytes of {}", bytes, size());
+  if (bytes > size()) throw_bad_value("{} bytes taken of {}", bytes, size());
   Buffer front;
   while (bytes > 0 && bytes >= first_.size()) {
     bytes -= first_.size();
@@ -68,26 +72,24 @@ Buffer Buffer::take(size_t bytes) {
   }
   if (bytes == 0) return front;
   auto cut = first_.begin + static_cast<uint32_t>(bytes);
-  if (BlockPool::owns(first_.block)) {
-    ++first_.block->references;
-    front.push({first_.block, first_.begin, cut});
-  } else {
-    front.append(this->front().substr(0, bytes));
-  }
+  BlockPool::add_reference(first_.block);
+  front.push({first_.block, first_.begin, cut});
   first_.begin = cut;
   return front;
 }
 
-// A block's free end may be written by the one part that refers to it, on the thread that owns it.
+// A block's free end may be written by the one part that refers to it.
+bool Buffer::may_grow(const Part& part) {
+  return part.block != nullptr && BlockPool::is_sole(part.block) && part.block->shared == nullptr;
+}
+
 uint32_t Buffer::tail_room() {
   const Part& part = last();
-  const Block* block = part.block;
-  if (block == nullptr || !BlockPool::owns(block) || block->references != 1 || block->shared != nullptr) return 0;
-  return block->capacity_bytes - part.end;
+  return may_grow(part) ? part.block->capacity_bytes - part.end : 0;
 }
 
 std::span<std::byte> Buffer::prepare_more(size_t bytes) {
-  PEAL_ASSERT(bytes <= UINT32_MAX, "prepared {} bytes at once", bytes);
+  if (bytes > UINT32_MAX) throw_bad_value("{} bytes prepared at once", bytes);
   if (uint32_t room = tail_room(); room < bytes || room == 0) {
     // The first block of a chain may be small; one that follows another is large, so that a growing output does not
     // become a long chain.
@@ -116,23 +118,45 @@ void Buffer::append_parts(Buffer& other) {
     clear();
     return swap(other);
   }
+  if (other.rest_ == nullptr && take_in(other.first_)) return other.clear();
   push(std::exchange(other.first_, Part{}));
   if (Rest* more = std::exchange(other.rest_, nullptr)) {
     rest_->tail->next = more->head;
     rest_->tail = more->tail;
     rest_->bytes += more->bytes;
+    rest_->capacity += more->capacity;
     delete more;
   }
 }
 
+// True when the bytes are here now without their block: they continue the last part, or are copied.
+bool Buffer::take_in(const Part& part) {
+  Part& before = last();
+  if (before.block == part.block && before.end == part.begin) {
+    before.end = part.end;
+    if (rest_ != nullptr) rest_->bytes += part.size();
+    return true;
+  }
+  if (part.size() > kLittleBytes) return false;
+  // Where there is no room, what follows may use that of its block, unless somebody else has that too.
+  const bool fills_its_block = part.size() > kSmallBlockBytes && part.size() >= part.block->capacity_bytes / 4;
+  if (tail_room() < part.size() && (may_grow(part) || fills_its_block)) return false;
+  append(std::string_view(part.data(), part.size()));
+  return true;
+}
+
 void Buffer::append(const SharedBytes& shared) {
-  if (shared->empty()) return;
-  push({BlockPool::here().wrap(shared), 0, static_cast<uint32_t>(shared->size())});
+  if (shared->size() <= kSmallBlockBytes && first_.block != nullptr) return append(std::span(*shared));
+  for (size_t at = 0; at < shared->size();) {
+    const auto bytes = static_cast<uint32_t>(std::min<size_t>(shared->size() - at, UINT32_MAX));
+    push({BlockPool::here().wrap(shared, at, bytes), 0, bytes});
+    at += bytes;
+  }
 }
 
 // Copies the first `bytes` into one fresh block at the front.
 void Buffer::join(size_t bytes) {
-  PEAL_ASSERT(bytes <= size() && bytes <= UINT32_MAX, "a view of {} bytes of {}", bytes, size());
+  if (bytes > std::min<size_t>(size(), UINT32_MAX)) throw_bad_value("{} bytes of {} viewed at once", bytes, size());
   if (bytes == 0) return;
   Part joined{BlockPool::here().acquire(static_cast<uint32_t>(bytes)), 0, 0};
   while (joined.end < bytes) {
@@ -166,12 +190,10 @@ size_t Buffer::gather(std::span<iovec> parts) const {
   return used;
 }
 
-size_t Buffer::pinned_bytes() const {
-  size_t bytes = first_.block == nullptr ? 0 : first_.block->capacity_bytes;
-  for (Link* link = rest_ == nullptr ? nullptr : rest_->head; link != nullptr; link = link->next) {
-    bytes += link->part.block->capacity_bytes;
-  }
-  return bytes;
+size_t Buffer::held_bytes() const {
+  if (rest_ == nullptr) return first_.size();
+  const Part& last = rest_->tail->part;
+  return first_.block->capacity_bytes + rest_->capacity - last.block->capacity_bytes + last.size();
 }
 
 std::string Buffer::to_string() const {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Buffer: a queue of bytes as a short chain of parts of blocks. Moving one moves no byte; an empty one holds no memory.
 //
-// One thread at a time. A Buffer may be moved to another thread whole: reading and consuming there is right, and its
-// blocks travel home when released. Never share it, and do not hand over a part cut with take(): the two parts may
-// share a block, whose reference count belongs to the thread that made it (take() copies when it runs elsewhere).
+// One thread at a time. A Buffer may be moved to another thread, and so may what take() has cut off: its blocks travel
+// home when released. More bytes asked of it than it has, or more than 4 GiB at once, throw std::invalid_argument: the
+// number may be a peer's.
 #pragma once
 
 #include <sys/uio.h>
@@ -80,7 +80,8 @@ class Buffer {
   void append(std::span<const std::byte> bytes) {
     append(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
   }
-  // Moves in: no byte is copied.
+  // Moves in. A little (5 KiB) is copied behind what is here, so that many small pieces share blocks; more is
+  // not.
   void append(Buffer&& other) {
     if (first_.block == nullptr) return swap(other);
     append_parts(other);
@@ -90,7 +91,7 @@ class Buffer {
     first_ = std::exchange(other.first_, Part{});
     rest_ = std::exchange(other.rest_, nullptr);
   }
-  // Adds shared bytes without copying them.
+  // Adds shared bytes without copying them, unless they are few and come behind others.
   void append(const SharedBytes& shared);
 
   // Room for at least `bytes` (at most 4 GiB) at the end, to be written and then committed. Valid until the next call.
@@ -116,8 +117,9 @@ class Buffer {
 
   // Describes the content, from the first byte on, in at most parts.size() vectors; returns how many were filled.
   size_t gather(std::span<iovec> parts) const;
-  // Capacity this buffer keeps in use, in bytes: what budgets count.
-  size_t pinned_bytes() const;
+  // The memory it takes, which is what limits count: whole blocks, but of the last one the content, as its room is for
+  // what comes next.
+  size_t held_bytes() const;
   std::string to_string() const;
 
   void swap(Buffer& other) noexcept {
@@ -144,7 +146,9 @@ class Buffer {
     Link* head;
     Link* tail;
     size_t bytes;
+    size_t capacity;  // of the blocks
   };
+  static constexpr size_t kLittleBytes = kLargeBlockBytes / 4;
 
   std::span<std::byte> prepare_more(size_t bytes);
   void push(Part part);
@@ -155,7 +159,9 @@ class Buffer {
   void clear_rest();
   void join(size_t bytes);
   void compact_slow();
+  static bool may_grow(const Part& part);
   uint32_t tail_room();
+  bool take_in(const Part& part);
 
   // No block: no rest either.
   Part first_;

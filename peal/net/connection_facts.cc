@@ -40,7 +40,7 @@ ConnectionFacts Connection::facts() const {
 size_t Connection::memory_bytes() const {
   size_t queued = queued_bytes();
   if (sends_files_) queued = std::min<size_t>(queued, high_water_bytes_);
-  return queued + (needs(kKeptInput) ? input_.pinned_bytes() : 0);
+  return queued + (needs(kKeptInput) ? input_.held_bytes() : 0);
 }
 
 }  // namespace peal

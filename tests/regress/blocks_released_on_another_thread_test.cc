@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A loop reads messages and hands them to a thread that works on them; then no more comes, and the loop sleeps. What
+// the thread released waited for the loop's pool to run short, which it never did: 100 MB stayed charged to the
+// memory budget, so that the other loops of the process paused their connections, and ended some, for memory that
+// nobody used. Beyond 1 MiB, what another thread releases is free at once.
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <peal/base/memory_budget.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+constexpr uint64_t kMiB = 1024 * 1024;
+
+class BlocksReleasedOnAnotherThread : public test::NetTest {
+ protected:
+  static constexpr size_t kMessageBytes = 16 * 1024;
+  static constexpr size_t kBytes = 16 * kMiB;
+
+  // What a sleeping loop has charged after another thread has released all that the loop made of its input.
+  void expect_none_charged(std::function<void(std::vector<Buffer>&, Buffer&)> make) {
+    std::vector<Buffer> made;
+    size_t received = 0;
+    auto server = serve({.on_message = [&](Connection&, Buffer& input) {
+      received += input.size();
+      make(made, input);
+      input.clear();
+    }});
+    RawPeer peer = connect_peer();
+    const uint64_t before = MemoryBudget::held_bytes();
+    const std::string message = pattern(kMessageBytes);
+    for (size_t sent = 0; sent < kBytes; sent += message.size()) {
+      ASSERT_TRUE(send_all(peer, message));
+      ASSERT_TRUE(wait_until([&] { return received == sent + message.size(); }));
+    }
+    EXPECT_GT(MemoryBudget::held_bytes(), before + kBytes / 2);
+    std::thread([taken = ask([&] { return std::move(made); })] {}).join();
+    EXPECT_LE(MemoryBudget::held_bytes(), before + 2 * kMiB);
+  }
+};
+
+TEST_P(BlocksReleasedOnAnotherThread, whole_messages) {
+  expect_none_charged([](std::vector<Buffer>& made, Buffer& input) { made.push_back(std::move(input)); });
+}
+
+// As many of them share a block.
+TEST_P(BlocksReleasedOnAnotherThread, messages_cut_out_of_what_was_received) {
+  expect_none_charged([](std::vector<Buffer>& made, Buffer& input) {
+    while (input.size() > 1'000) made.push_back(input.take(1'000));
+    made.push_back(std::move(input));
+  });
+}
+
+TEST_P(BlocksReleasedOnAnotherThread, copies_in_small_blocks) {
+  expect_none_charged([](std::vector<Buffer>& made, Buffer& input) {
+    for (; !input.empty(); input.consume(std::min<size_t>(input.size(), 256))) {
+      made.emplace_back(input.view(std::min<size_t>(input.size(), 256)));
+    }
+  });
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(BlocksReleasedOnAnotherThread);
+
+}  // namespace
+}  // namespace peal
