@@ -98,6 +98,8 @@ class StreamEvents {
   virtual void on_send_failed(std::error_code error) = 0;
   // Progress after report_sent(): `left_bytes` wait in the engine's queue.
   virtual void on_sent(size_t left_bytes) = 0;
+  // The engine has shut, and so much of what was queued is sent by nobody. on_closed follows.
+  virtual void on_output_lost(size_t /*bytes*/) {}
   // Last completion after close(): no block, fd or pointer of this stream is held any more.
   virtual void on_closed() = 0;
   // Last completion after detach().
@@ -210,6 +212,7 @@ struct EngineStats {
   uint64_t accepts_shed = 0;     // accepted with the spare fd and closed at once, the process being out of fds
   uint64_t accept_pauses = 0;    // times a listener backed off
   uint64_t accepted_late = 0;    // accepted after stop() was asked
+  uint64_t lost_bytes = 0;       // queued for sending when the engine shut, beyond what the kernel had room for
   uint64_t stale_calls = 0;      // calls down with a dead id
   uint64_t stashed_bytes = 0;    // arrived after a pause and were kept for the resume
   uint64_t file_bytes = 0;       // sent by send_file(); in sent_bytes too
@@ -226,7 +229,8 @@ class Engine {
   virtual std::string_view name() const = 0;
   // Makes the calling thread the engine's thread and acquires what waits there.
   virtual Result<void> open() = 0;
-  // Closes everything, delivering the last completion of each. On the engine's thread; the engine never opens again.
+  // Sends what is queued as far as the kernel has room, then closes everything, delivering the last completion of each.
+  // On the engine's thread; the engine never opens again.
   virtual void shut() = 0;
 
   // Binds and listens; accepts nothing yet. EADDRINUSE, EACCES, EADDRNOTAVAIL, EMFILE, ...
@@ -274,6 +278,8 @@ class Engine {
   virtual uint64_t forwarded_bytes(StreamId from) const = 0;
   // All that waits to be sent, file ranges included.
   virtual size_t queued_bytes(StreamId stream) const = 0;
+  // The memory that takes: Buffer::held_bytes(), and none for files.
+  virtual size_t held_bytes(StreamId stream) const = 0;
   // What the kernel took and the peer's has not acknowledged (SIOCOUTQ, tcp(7)); 0 for a dead id. Costs a system call.
   virtual uint64_t unsent_bytes(StreamId stream) const = 0;
   // Sends FIN once all queued output is out; later sends are dropped.

@@ -131,7 +131,7 @@ bool HttpFetch::write(Buffer&& bytes) {
       early_.append(std::move(mine));
       wants_writable_ = true;
       const size_t limit = pool_.lock()->options().client.connection.output_limit_bytes;
-      if (early_.size() > limit) refuse(make_error_code(HttpTrouble::kUploadTooFarBehind));
+      if (early_.held_bytes() > limit) refuse(make_error_code(HttpTrouble::kUploadTooFarBehind));
       return false;
     }
   }

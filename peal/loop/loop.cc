@@ -204,6 +204,8 @@ void Loop::finish(bool opened) noexcept {
   if (opened) {
     for (Task& task : last) call(task);
     engine_->shut();
+    const uint64_t lost_bytes = engine_->stats().lost_bytes;
+    if (lost_bytes > 0) PEAL_LOG_WARN("a loop ended with {} bytes of output unsent", lost_bytes);
   }
   last.clear();
   drop_timers();

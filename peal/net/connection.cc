@@ -77,7 +77,6 @@ bool Connection::sent_attended(size_t size, size_t queued) {
 void Connection::send_file(FileRange range) {
   if (!is_open() || needs(kSendEnded) || range.bytes == 0) return;
   PEAL_ASSERT(range.file != nullptr, "{} bytes of no file are sent", range.bytes);
-  sends_files_ = true;
   const uint64_t bytes = range.bytes;
   sent_bytes_ += bytes;
   engine_->send_file(stream_, std::move(range));
@@ -98,7 +97,7 @@ bool Connection::end_over_budget() {
 }
 
 bool Connection::crossed_high_water(size_t queued) {
-  if (queued > set_->options().output_limit_bytes) {
+  if (std::max(queued, engine_->held_bytes(stream_)) > set_->options().output_limit_bytes) {
     end(CloseReason::kOutputLimit, CloseHow::kReset);
     return false;
   }
@@ -205,7 +204,6 @@ void Connection::on_received(Buffer& bytes) {
   deliver(bytes);
 }
 
-// Little is copied into the room behind what is kept, or a peer that drips would pin a block with every byte.
 void Connection::received_attended(Buffer& bytes) {
   if (needs_only(kRecorded)) {  // where the recorder asks for the time
     record_event(FlightKind::kReceived, bytes.size());
@@ -218,12 +216,7 @@ void Connection::received_attended(Buffer& bytes) {
     deliver(bytes);
     return settle_input();
   }
-  constexpr size_t kLittle = kLargeBlockBytes / 4;
-  if (bytes.is_contiguous() && bytes.size() <= kLittle) {
-    input_.append(bytes.front());
-  } else {
-    input_.append(std::move(bytes));
-  }
+  input_.append(std::move(bytes));
   Buffer all = take_kept();
   deliver(all);
   settle_input();
@@ -262,6 +255,8 @@ void Connection::on_sent(size_t left_bytes) {
   if (!set_->call(set_->callbacks().on_writable, *this)) return end(CloseReason::kCallbackThrew);
   show_again();
 }
+
+void Connection::on_output_lost(size_t bytes) { set_->note_lost(bytes); }
 
 void Connection::on_closed() {
   // Without end() it is the engine that shuts, and the loop with it.

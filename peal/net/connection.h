@@ -71,9 +71,9 @@ std::string_view to_string(CloseReason reason);
 struct ConnectionOptions {
   // Output queued above it makes send() answer false and pauses receiving, because most input causes output.
   uint32_t high_water_bytes = 256 * 1024;
-  // A peer that does not read is cut off here.
+  // A peer that does not read is cut off here. Memory counts: at most four times the content (Buffer::held_bytes).
   size_t output_limit_bytes = 64 * 1024 * 1024;
-  // A peer whose message never becomes complete is cut off here.
+  // A peer whose message never becomes complete is cut off here. Content counts; its blocks hold at most four times that.
   size_t input_limit_bytes = 16 * 1024 * 1024;
   // How long a graceful end waits for the peer's FIN when the peer has acknowledged all that was sent.
   Duration linger_timeout = std::chrono::seconds(5);
@@ -220,6 +220,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void on_receive_end(std::error_code error) override;
   void on_send_failed(std::error_code error) override;
   void on_sent(size_t left_bytes) override;
+  void on_output_lost(size_t bytes) override;
   void on_closed() override;
   void on_detached(LooseStream stream) override;
 
@@ -309,7 +310,6 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   bool peer_ended_ : 1 = false;
   bool unheard_ : 1 = false;  // its end is not waited for: close_when_sent()
   bool paused_ : 1 = false;
-  bool sends_files_ : 1 = false;    // queued_bytes() is not all memory
   bool output_failed_ : 1 = false;  // open only to read what the peer sent before it went
   bool ended_here_ : 1 = false;     // close() or abort() was called
   bool expects_input_ : 1 = false;

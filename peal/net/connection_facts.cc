@@ -36,11 +36,9 @@ ConnectionFacts Connection::facts() const {
   return facts;
 }
 
-// What it keeps of the process's memory: input in blocks, output in bytes.
+// What it keeps of the process's memory.
 size_t Connection::memory_bytes() const {
-  size_t queued = queued_bytes();
-  if (sends_files_) queued = std::min<size_t>(queued, high_water_bytes_);
-  return queued + (needs(kKeptInput) ? input_.held_bytes() : 0);
+  return engine_->held_bytes(stream_) + (needs(kKeptInput) ? input_.held_bytes() : 0);
 }
 
 }  // namespace peal

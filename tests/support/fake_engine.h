@@ -88,6 +88,7 @@ class FakeEngine final : public Engine {
   bool forward(StreamId, StreamId) override { return false; }
   uint64_t forwarded_bytes(StreamId) const override { return 0; }
   size_t queued_bytes(StreamId) const override { return 0; }
+  size_t held_bytes(StreamId) const override { return 0; }
   uint64_t unsent_bytes(StreamId) const override { return 0; }
   void shutdown_send(StreamId) override {}
   void close(StreamId, CloseHow) override {}

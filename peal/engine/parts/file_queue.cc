@@ -16,17 +16,18 @@ void FileQueue::push(FileRange range) {
   items_.push_back({std::move(range), {}});
 }
 
-size_t FileQueue::append(Buffer&& bytes) {
+template <class Bytes>
+size_t FileQueue::append_behind(Bytes&& bytes) {
+  Buffer& behind = items_.back().behind;
   memory_bytes_ += bytes.size();
-  items_.back().behind.append(std::move(bytes));
+  held_bytes_ -= behind.held_bytes();
+  behind.append(std::forward<Bytes>(bytes));
+  held_bytes_ += behind.held_bytes();
   return memory_bytes_;
 }
 
-size_t FileQueue::append(std::string_view bytes) {
-  memory_bytes_ += bytes.size();
-  items_.back().behind.append(bytes);
-  return memory_bytes_;
-}
+size_t FileQueue::append(Buffer&& bytes) { return append_behind(std::move(bytes)); }
+size_t FileQueue::append(std::string_view bytes) { return append_behind(bytes); }
 
 Moved FileQueue::send(int socket, size_t most) {
   FileRange& range = items_.front().range;
@@ -45,6 +46,7 @@ Buffer FileQueue::pop() {
   Buffer behind = std::move(items_.front().behind);
   items_.pop_front();
   memory_bytes_ -= behind.size();
+  held_bytes_ -= behind.held_bytes();
   return behind;
 }
 

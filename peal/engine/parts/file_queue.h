@@ -23,6 +23,8 @@ class FileQueue {
   size_t append(std::string_view bytes);
   bool empty() const { return items_.empty(); }
   size_t memory_bytes() const { return memory_bytes_; }
+  // As Buffer::held_bytes().
+  size_t held_bytes() const { return held_bytes_; }
   // All of it, what is in the files included.
   size_t bytes() const { return memory_bytes_ + file_bytes_; }
 
@@ -40,7 +42,11 @@ class FileQueue {
   };
 
   std::deque<Item> items_;
+  template <class Bytes>
+  size_t append_behind(Bytes&& bytes);
+
   size_t memory_bytes_ = 0;
+  size_t held_bytes_ = 0;
   size_t file_bytes_ = 0;
 };
 

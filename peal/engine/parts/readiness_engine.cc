@@ -44,10 +44,7 @@ Result<void> ReadinessEngine::open() {
 void ReadinessEngine::shut() {
   if (poller_ == nullptr) return;
   shutting_ = true;
-  // What was sent before the end goes out.
-  flush_all();
-  serve_put_off();
-  if (takes_sends_) flush_held();
+  flush_for_good();
   listeners_.stop_all();
   // A last completion may connect or adopt once more; what it made is closed in the next round.
   constexpr int kMostRounds = 1000;
@@ -168,6 +165,12 @@ size_t ReadinessEngine::queued_bytes(StreamId id) const {
   return stream == nullptr ? 0 : queued(*stream);
 }
 
+size_t ReadinessEngine::held_bytes(StreamId id) const {
+  const Stream* stream = find(id);
+  if (stream == nullptr) return 0;
+  return stream->out.held_bytes() + (stream->output & kFiles ? files_.at(id.slot).held_bytes() : 0);
+}
+
 void ReadinessEngine::shutdown_send(StreamId id) {
   Stream* stream = find(id);
   if (stream == nullptr || (stream->output & kOutputOver)) return;
@@ -178,6 +181,8 @@ void ReadinessEngine::shutdown_send(StreamId id) {
 
 void ReadinessEngine::release_stream(Stream& stream, bool detach) {
   Buffer held;
+  const size_t lost = shutting_ ? queued(stream) : 0;
+  stats_.lost_bytes += lost;
   if (stream.output & kHeld) {
     held = std::move(stream.out);
     --held_sends_;
@@ -206,7 +211,7 @@ void ReadinessEngine::release_stream(Stream& stream, bool detach) {
   const uint32_t slot = stream.slot;
   stream = Stream{.generation = stream.generation};
   streams_.release(slot);
-  farewells_.push_back({events, nullptr, std::move(detached), std::move(held)});
+  farewells_.push_back({events, nullptr, std::move(detached), std::move(held), lost});
   unfinished_ = true;
 }
 
@@ -337,6 +342,7 @@ size_t ReadinessEngine::say_farewells() {
     } else if (farewell.detached) {
       farewell.stream->on_detached(LooseStream(std::move(farewell.detached), std::move(farewell.held)));
     } else {
+      if (farewell.lost_bytes > 0) farewell.stream->on_output_lost(farewell.lost_bytes);
       farewell.stream->on_closed();
     }
   }

@@ -57,6 +57,7 @@ class ReadinessEngine final : public Engine {
   bool forward(StreamId from, StreamId to) override;
   uint64_t forwarded_bytes(StreamId from) const override;
   size_t queued_bytes(StreamId id) const override;
+  size_t held_bytes(StreamId id) const override;
   uint64_t unsent_bytes(StreamId id) const override;
   void shutdown_send(StreamId id) override;
   void close(StreamId id, CloseHow how) override;
@@ -157,6 +158,7 @@ class ReadinessEngine final : public Engine {
     WatchEvents* watch;
     Fd detached;
     Buffer held;  // what the poller may still be sending; of a detached one, what nobody has been given yet
+    size_t lost_bytes = 0;
   };
 
   Stream* find(StreamId id);
@@ -205,6 +207,7 @@ class ReadinessEngine final : public Engine {
   bool hold_back(Stream& stream, std::string_view bytes);
   void sent(Stream& stream, uint32_t outcome);
   void flush_held();
+  void flush_for_good();
   [[gnu::noinline]] bool flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes);
   int send_queue(Stream& stream, bool& progress);
   void put_off(Stream& stream);

@@ -10,6 +10,18 @@
 
 namespace peal::detail {
 
+// What was sent before the end goes out, whatever a turn's budget is. Only a peer that reads a huge file as fast as it
+// is sent could keep this up.
+void ReadinessEngine::flush_for_good() {
+  constexpr int kMostTurns = 1000;
+  flush_all();
+  for (int turn = 0; turn < kMostTurns && !put_off_.empty(); ++turn) {
+    serve_put_off();
+    flush_all();
+  }
+  if (takes_sends_) flush_held();
+}
+
 // Sends what is queued behind what the poller has yet to tell of. Whatever else it tells is too late to be heard.
 void ReadinessEngine::flush_held() {
   for (bool more = true; more;) {

@@ -30,7 +30,7 @@ Result<void> SimEngine::open() {
 
 void SimEngine::shut() {
   if (!open_) return;
-  flush_all();  // what was sent before the end goes out
+  flush_for_good();
   shutting_ = true;
   // A last completion may connect or adopt once more; what it made is closed in the next round.
   constexpr int kMostRounds = 1000;
@@ -180,11 +180,16 @@ void SimEngine::release_stream(uint32_t slot, CloseHow how, bool detach) {
   StreamEvents* events = stream.events;
   std::shared_ptr<SimEnd> end = std::move(stream.end);
   Buffer early = std::move(stream.early);
+  const size_t lost = shutting_ ? stream.queued() : 0;
+  stats_.lost_bytes += lost;
   static_cast<SlotLinks&>(stream) = std::exchange(stream, Stream{});
   streams_.release(slot);
   if (!detach) {
     end->close(how == CloseHow::kReset);
-    farewells_.emplace_back([events] { events->on_closed(); });
+    farewells_.emplace_back([events, lost] {
+      if (lost > 0) events->on_output_lost(lost);
+      events->on_closed();
+    });
     return;
   }
   end->set_owner(nullptr, 0);

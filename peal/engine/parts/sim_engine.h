@@ -45,6 +45,7 @@ class SimEngine final : public Engine, private SimOwner {
   bool forward(StreamId, StreamId) override { return false; }
   uint64_t forwarded_bytes(StreamId) const override { return 0; }
   size_t queued_bytes(StreamId id) const override;
+  size_t held_bytes(StreamId id) const override;
   uint64_t unsent_bytes(StreamId id) const override;
   void shutdown_send(StreamId id) override;
   void close(StreamId id, CloseHow how) override;
@@ -158,6 +159,7 @@ class SimEngine final : public Engine, private SimOwner {
   void call_received(Stream& stream, Buffer& bytes);
   void make_dirty(Stream& stream, uint32_t slot);
   void flush_all();
+  void flush_for_good();
   void flush(uint32_t slot);
   int write_out(Stream& stream, bool& progress);
   std::string gather(Stream& stream, size_t most, int& error);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -152,6 +153,13 @@ size_t SimEngine::queued_bytes(StreamId id) const {
   return stream == nullptr ? 0 : stream->queued();
 }
 
+size_t SimEngine::held_bytes(StreamId id) const {
+  const Stream* stream = streams_.find(id.slot, id.generation);
+  if (stream == nullptr) return 0;
+  return std::accumulate(stream->out.begin(), stream->out.end(), size_t{0},
+                         [](size_t sum, const Piece& piece) { return sum + piece.bytes.held_bytes(); });
+}
+
 uint64_t SimEngine::unsent_bytes(StreamId id) const {
   const Stream* stream = streams_.find(id.slot, id.generation);
   return stream == nullptr ? 0 : stream->end->unacknowledged();
@@ -167,6 +175,22 @@ void SimEngine::flush_all() {
   const std::vector<StreamId> now_dirty = std::exchange(dirty_, {});
   for (StreamId id : now_dirty) {
     if (streams_.find(id.slot, id.generation) != nullptr) flush(id.slot);
+  }
+}
+
+// What was sent before the end goes out, whatever a turn's budget is and however short the writes.
+void SimEngine::flush_for_good() {
+  constexpr int kMostTurns = 1000;
+  flush_all();
+  for (int turn = 0; turn < kMostTurns; ++turn) {
+    bulk_budget_ = kBulkTurnBytes;
+    for (uint32_t slot = 0; slot < streams_.capacity(); ++slot) {
+      Stream& stream = streams_[slot];
+      if (stream.generation == 0 || stream.connecting) continue;
+      if (stream.queued() > 0 && stream.end->room() > 0) make_dirty(stream, slot);
+    }
+    if (dirty_.empty()) return;
+    flush_all();
   }
 }
 

@@ -25,7 +25,7 @@ Connection& ConnectionSet::make() {
   connection.error_ = 0;
   connection.reason_ = CloseReason::kLoopStopped;
   connection.was_open_ = connection.peer_ended_ = connection.unheard_ = connection.paused_ = false;
-  connection.output_failed_ = connection.ended_here_ = connection.sends_files_ = false;
+  connection.output_failed_ = connection.ended_here_ = false;
   connection.drain_wanted_ = connection.expects_input_ = connection.busy_ = false;
   return connection;
 }

@@ -70,6 +70,10 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   void drain_one(Connection& connection);
   // A connection is about to be closed with its reason_.
   void note_end(const Connection& connection, CloseHow how);
+  // The loop ended with so much of a connection's output unsent.
+  void note_lost(uint64_t bytes) {
+    for (Draining& each : drains_) each.drain->lost(bytes, 0);
+  }
   LogLimiter& dump_limiter() { return dump_limiter_; }
   // Nobody is told anything any more; every connection ends, what the kernel has of its output still goes out.
   void retire();

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// To a peer that does not read, 5.8 MB were queued as buffers of 60 bytes. Each kept its block, 65 to 92 MB in all, and
+// output_limit_bytes, which counted content, let 64 MiB of that be: 700 MB for one connection. Small pieces now share
+// blocks, wherever they come from, and the limit counts what is held.
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <tests/support/net_rig.h>
+#include <tests/support/sim_rig.h>
+
+namespace peal {
+namespace {
+
+constexpr size_t kMiB = 1024 * 1024;
+
+// A buffer with a large block of its own for `bytes`.
+Buffer in_large_block(size_t bytes) {
+  Buffer buffer;
+  const auto room = buffer.prepare(kLargeBlockBytes);
+  std::ranges::fill(room.first(bytes), std::byte{'x'});
+  buffer.commit(bytes);
+  return buffer;
+}
+
+// Some other bytes of the block are somebody else's.
+Buffer cut_out(size_t bytes) {
+  Buffer received = in_large_block(kLargeBlockBytes);
+  return received.take(bytes);
+}
+
+struct Queued {
+  size_t content_bytes = 0;
+  size_t held_bytes = 0;  // by blocks, meanwhile
+  bool is_open = true;
+};
+
+// Sends until `bytes` of content are queued, or the connection ends.
+Queued send_pieces(Connection& connection, size_t bytes, const std::function<Buffer()>& piece) {
+  const uint64_t before = BlockPool::here().stats().bytes_in_use;
+  Queued queued;
+  while (connection.is_open() && queued.content_bytes < bytes) {
+    Buffer next = piece();
+    queued.content_bytes += next.size();
+    queued.held_bytes = std::max(queued.held_bytes, BlockPool::here().stats().bytes_in_use - before);
+    connection.send(std::move(next));
+  }
+  queued.is_open = connection.is_open();
+  return queued;
+}
+
+class LimitsCountMemory : public test::NetTest {
+ protected:
+  // What is queued for a peer that does not read.
+  Queued queue(const ConnectionOptions& limits, size_t bytes, std::function<Buffer()> piece) {
+    std::optional<Queued> queued;
+    auto server = serve({.on_open = [&](Connection& connection) { queued = send_pieces(connection, bytes, piece); }},
+                        {.listen = {.socket = {.send_buffer_bytes = 4'096}}, .connection = limits});
+    RawPeer peer = connect_peer(4'096);
+    EXPECT_TRUE(wait_until([&] { return queued.has_value(); }));
+    return queued.value_or(Queued());
+  }
+};
+
+TEST_P(LimitsCountMemory, small_pieces_share_blocks) {
+  for (const auto& piece : {+[] { return Buffer(std::string(60, 'x')); }, +[] { return in_large_block(60); },
+                            +[] { return cut_out(60); }, +[] { return cut_out(2'000); }}) {
+    const Queued queued = queue({}, 5'800'000, piece);
+    EXPECT_TRUE(queued.is_open);
+    EXPECT_LE(queued.held_bytes, 2 * queued.content_bytes);
+  }
+}
+
+TEST_P(LimitsCountMemory, small_shared_pieces_are_copied) {
+  const SharedBytes shared = share_bytes(std::string(60, 'x'));
+  const Queued queued = queue({}, 600'000, [&] {
+    Buffer buffer;
+    buffer.append(shared);
+    return buffer;
+  });
+  EXPECT_LE(queued.held_bytes, 2 * queued.content_bytes);
+  EXPECT_EQ(shared.use_count(), 1);
+}
+
+// 6,000 bytes in 20 KiB each: they are moved, and what they keep is counted.
+TEST_P(LimitsCountMemory, limit_is_of_blocks) {
+  const Queued queued = queue({.output_limit_bytes = 4 * kMiB}, 8 * kMiB, [] { return in_large_block(6'000); });
+  EXPECT_FALSE(queued.is_open);
+  EXPECT_LE(queued.held_bytes, 4 * kMiB + 4 * kLargeBlockBytes);
+  EXPECT_GE(queued.held_bytes, 3 * kMiB);
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(LimitsCountMemory);
+
+class SimLimitsCountMemory : public test::SimTest {};
+
+TEST_F(SimLimitsCountMemory, small_pieces_share_blocks_and_the_limit_is_of_memory) {
+  on_seeds(10, rough(), [&](test::SimPair& pair) {
+    Queued small, large;
+    Server server(*pair.here,
+                  {.on_open =
+                       [&](Connection& connection) {
+                         small = send_pieces(connection, kMiB, [] { return cut_out(60); });
+                         large = send_pieces(connection, 8 * kMiB, [] { return in_large_block(6'000); });
+                       }},
+                  {.connection = {.output_limit_bytes = 4 * kMiB}});
+    Client client(*pair.there, {.on_open = [](Connection& connection) { connection.pause(); }});
+    ASSERT_TRUE(client.connect(pair.listen(server)));
+    ASSERT_TRUE(pair.run_until([&] { return large.content_bytes > 0; }));
+    EXPECT_TRUE(small.is_open);
+    EXPECT_LE(small.held_bytes, 2 * small.content_bytes);
+    EXPECT_FALSE(large.is_open);
+    EXPECT_LE(large.held_bytes, 4 * kMiB);
+  });
+}
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The story of stopped_right_after_sending_test.cc in the simulator, where the peers are clients on a loop of their
+// own.
+#include <functional>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <tests/support/file_of.h>
+#include <tests/support/sim_rig.h>
+
+namespace peal {
+namespace {
+
+class SimStoppedRightAfterSending : public test::SimTest {
+ protected:
+  // One client asks; the answer, in which the server's loop is stopped, arrives, then the end.
+  void expect_heard(const std::string& wanted, const std::function<void(Connection&)>& answer) {
+    on_seeds(20, {}, [&](test::SimPair& pair) {
+      Server server(*pair.here, {.on_message = [&](Connection& connection, Buffer& input) {
+        input.clear();
+        answer(connection);
+      }});
+      std::string heard;
+      bool ended = false;
+      Client client(*pair.there, {.on_open = [](Connection& connection) { connection.send("?"); },
+                                  .on_message =
+                                      [&](Connection&, Buffer& input) {
+                                        heard += input.to_string();
+                                        input.clear();
+                                      },
+                                  .on_close =
+                                      [&](Connection&, CloseReason reason) {
+                                        EXPECT_EQ(reason, CloseReason::kPeerClosed);
+                                        ended = true;
+                                      }});
+      ASSERT_TRUE(client.connect(pair.listen(server)));
+      EXPECT_TRUE(pair.run_until([&] { return ended; }));
+      EXPECT_TRUE(same_bytes(heard, wanted));
+    });
+  }
+};
+
+TEST_F(SimStoppedRightAfterSending, answer_of_a_message_callback) {
+  for (const std::string& answer : {std::string("hello"), pattern(60'000)}) {
+    expect_heard(answer, [&](Connection& connection) {
+      connection.send(answer);
+      connection.loop().stop();
+    });
+  }
+}
+
+// Its writes are short, and it may be told to come again.
+TEST_F(SimStoppedRightAfterSending, whatever_there_is_room_for) {
+  on_seeds(50, rough(), [&](test::SimPair& pair) {
+    const std::string answer = pattern(10'000);
+    Server server(*pair.here, {.on_open = [&](Connection& connection) {
+      connection.send(answer);
+      connection.loop().stop();
+    }});
+    std::string heard;
+    bool ended = false;
+    Client client(*pair.there, {.on_message =
+                                    [&](Connection&, Buffer& input) {
+                                      heard += input.to_string();
+                                      input.clear();
+                                    },
+                                .on_close = [&](Connection&, CloseReason) { ended = true; }});
+    ASSERT_TRUE(client.connect(pair.listen(server)));
+    EXPECT_TRUE(pair.run_until([&] { return ended; }));
+    EXPECT_TRUE(same_bytes(heard, answer));
+    EXPECT_EQ(pair.here->engine().stats().lost_bytes, 0U);
+  });
+}
+
+TEST_F(SimStoppedRightAfterSending, small_file) {
+  const std::string body = pattern(5000);
+  expect_heard("head;" + body, [&](Connection& connection) {
+    connection.send("head;");
+    connection.send_file(test::file_of(body));
+    connection.loop().stop();
+  });
+}
+
+TEST_F(SimStoppedRightAfterSending, answer_of_a_posted_task) {
+  expect_heard("hello", [](Connection& connection) {
+    connection.loop().post([handle = connection.handle(), &loop = connection.loop()] {
+      handle.send("hello");
+      loop.stop();
+    });
+  });
+}
+
+}  // namespace
+}  // namespace peal
