@@ -212,15 +212,15 @@ TEST_P(StoppedRightAfterSending, news_for_everybody) {
   for (RawPeer& peer : peers()) EXPECT_TRUE(hears(peer, "you, all"));
 }
 
-// More than all streams together may send in a turn.
-TEST_P(StoppedRightAfterSending, several_megabytes_to_many_peers) {
+// More than all streams together may send of files in a turn.
+TEST_P(StoppedRightAfterSending, several_megabytes_of_files_to_many_peers) {
   constexpr size_t kPeers = 30;
   const std::string answer = pattern(100'000);
   std::vector<ConnectionHandle> handles;
   serve([&](Connection& connection) {
     handles.push_back(connection.handle());
     if (handles.size() < kPeers) return;
-    for (const ConnectionHandle& each : handles) each.send(answer);
+    for (const ConnectionHandle& each : handles) each.send_file(test::file_of(answer));
     loop().stop();
   });
   while (peers().size() < kPeers) ask();
