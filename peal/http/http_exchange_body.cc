@@ -192,12 +192,13 @@ void HttpExchange::run(Task<> task) {
 detail::HttpRun::HttpRun(HttpExchange& exchange, Task<> task)
     : Strand(&exchange.loop()),
       exchange_(exchange),
+      shard_(*exchange.shard_),
       task_(std::move(task)),
       core_(exchange.shard_->core().shared_from_this()) {
-  exchange.shard_->runs().push_back(*this);
+  shard_.runs().push_back(*this);
 }
 
-detail::HttpRun::~HttpRun() { exchange_.shard_->runs().remove(*this); }
+detail::HttpRun::~HttpRun() { shard_.runs().remove(*this); }
 
 void detail::HttpRun::run() noexcept {
   auto& promise = task_.coroutine().promise();
@@ -208,20 +209,18 @@ void detail::HttpRun::run() noexcept {
   HttpExchange& exchange = exchange_;
   const std::shared_ptr<HttpCore> core = core_;
   const std::exception_ptr thrown = promise.thrown();
-  const std::unique_ptr<HttpRun> self = std::move(exchange.extras_->run);
-  HttpSession* session = exchange.session_;
-  if (session == nullptr) {  // complete long ago, or abandoned
-    if (thrown && exchange.complete()) HttpSession::call(exchange, [&] { std::rethrow_exception(thrown); });
-    return exchange.shard_->release(exchange);
-  }
+  HttpShard& shard = shard_;
+  std::unique_ptr<HttpRun> self = std::move(exchange.extras_->run);
+  HttpSession* session = exchange.session_;  // null: complete long ago, or abandoned
   HttpSession::call(exchange, [&] {
-    if (thrown) std::rethrow_exception(thrown);
-    if (exchange.complete()) return;
+    self.reset();  // before the exchange: the frame has parameters, and those may have destructors
+    if (thrown && (session != nullptr || exchange.complete())) std::rethrow_exception(thrown);
+    if (session == nullptr || exchange.complete()) return;
     if (exchange.begun()) return exchange.end();
     PEAL_LOG_ERROR("the coroutine for {} ended without an answer", exchange.head_.path());
     exchange.respond_error(500);
   });
-  session->settle();
+  session == nullptr ? shard.release(exchange) : session->settle();
 }
 
 }  // namespace peal

@@ -35,8 +35,9 @@ class HttpRun final : public Runnable, public Strand {
  private:
   friend class WaitList<HttpRun>;
   HttpExchange& exchange_;
+  HttpShard& shard_;
   Task<> task_;
-  const std::shared_ptr<HttpCore> core_;  // so that the exchange lives
+  const std::shared_ptr<HttpCore> core_;  // so that the exchange and the shard live
   HttpRun* next_ = nullptr;
   HttpRun* prev_ = nullptr;
 };
