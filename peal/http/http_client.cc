@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/http_client.h>
 
+#include <cerrno>
 #include <utility>
 
 #include <peal/base/assert.h>
+#include <peal/base/memory_charge.h>
 #include <peal/http/parts/http_pool.h>
 
 namespace peal {
@@ -14,12 +16,19 @@ struct Collection {
   HttpResponse response;
   HttpClient::Answered on_answer;
   size_t limit_bytes;
+  MemoryCharge charge;  // for the body
 
   void add(HttpFetch& fetch, std::string_view bytes) {
-    if (bytes.size() <= limit_bytes - response.body.size()) return void(response.body += bytes);
+    if (bytes.size() > limit_bytes - response.body.size()) {
+      return give_up(fetch, make_error_code(HttpTrouble::kAnswerTooLarge));
+    }
+    response.body += bytes;
+    if (!charge.follow(response.body.capacity())) give_up(fetch, errno_code(ENOMEM));
+  }
+  void give_up(HttpFetch& fetch, std::error_code error) {
     auto answer = std::move(on_answer);
     fetch.cancel();
-    answer(fail(HttpTrouble::kAnswerTooLarge));
+    answer(std::unexpected(error));
   }
 };
 
@@ -35,8 +44,8 @@ HttpClient::~HttpClient() {
 }
 
 Result<HttpFetchId> HttpClient::fetch(HttpClientRequest request, Answered on_answer) {
-  auto collection =
-      std::make_shared<Collection>(HttpResponse(), std::move(on_answer), pool_->options().answer_limit_bytes);
+  auto collection = std::make_shared<Collection>(HttpResponse(), std::move(on_answer),
+                                                 pool_->options().answer_limit_bytes, MemoryCharge());
   HttpFetchCallbacks callbacks;
   callbacks.on_head = [collection](HttpFetch& fetch, const HttpResponseHead& head) {
     collection->response.head = head;

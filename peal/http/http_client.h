@@ -42,10 +42,12 @@ struct HttpClientOptions {
   ClientOptions client = {};
   HttpResponseLimits limits = {};
   HttpDeadlines deadlines = {};
-  size_t most_per_origin = 8;                    // connections; browsers settled on six
-  size_t most_connections = 256;                 // in all; to open one more the oldest idle one is closed
-  size_t most_waiting = 1024;                    // requests without a connection; one more is HttpTrouble::kQueueFull
-  size_t answer_limit_bytes = 16 * 1024 * 1024;  // of the body that fetch() collects
+  size_t most_per_origin = 8;     // connections; browsers settled on six
+  size_t most_connections = 256;  // in all; to open one more the oldest idle one is closed
+  size_t most_waiting = 1024;     // requests without a connection; one more is HttpTrouble::kQueueFull
+  // Of the body that fetch() collects, and that the memory budget counts from 4 KiB on: above its hard mark a longer
+  // one is ENOMEM.
+  size_t answer_limit_bytes = 16 * 1024 * 1024;
   Duration idle_timeout = std::chrono::seconds(30);     // then a connection that carries nothing is closed
   Duration continue_timeout = std::chrono::seconds(1);  // as curl's: silence for so long, and the body goes
 };

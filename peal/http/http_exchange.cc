@@ -49,6 +49,10 @@ void HttpExchange::reset_rest() {
   if (has_extras_) *extras_ = HttpExtras();
 }
 
+size_t HttpExchange::kept_bytes() const {
+  return sizeof *this + text_bytes() + head_.memory_bytes() + (extras_ != nullptr ? sizeof *extras_ : 0);
+}
+
 // The head outlives the input that it was read from.
 void HttpExchange::keep_head() {
   const std::string_view text = head_.text();

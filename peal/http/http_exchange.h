@@ -30,6 +30,7 @@
 
 #include <peal/base/buffer.h>
 #include <peal/base/callback.h>
+#include <peal/base/memory_charge.h>
 #include <peal/base/result.h>
 #include <peal/coro/task.h>
 #include <peal/engine/engine.h>
@@ -78,11 +79,13 @@ class HttpExchange final {
   // Each piece as it arrives, a view that is good during the call; then `on_end`, at once where there is no body.
   void on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end);
   // The whole of it. Longer than `limit_bytes`: 413 instead of the call, or, where an answer has begun, the end of the
-  // connection.
+  // connection; so with 503 where the process is above its hard mark (memory_budget.h), which counts what is gathered
+  // from 4 KiB on, until the call returns.
   void read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole);
   // For coroutines: `Result<Buffer> piece = co_await exchange.read();`, empty at the end. Not read, the client waits.
   detail::HttpBodyRead read();
-  // The whole of it. EMSGSIZE when it is longer: then it has been answered 413, unless an answer had begun.
+  // The whole of it. EMSGSIZE when it is longer, ENOMEM where the process is above its hard mark: then it has been
+  // answered 413, or 503, unless an answer had begun.
   Task<Result<std::string>> read_all(size_t limit_bytes);
   // No piece comes until resume_body(); the client's sending comes to rest.
   void pause_body();
@@ -177,6 +180,12 @@ class HttpExchange final {
     body_paused_ = wants_close_ = keeps_ = paging_ = taken_ = told_end_ = offers_upgrade_ = false;
   }
   void reset_rest();
+  // What its texts hold to be used again.
+  size_t text_bytes() const {
+    return head_room_ + field_lines_.capacity() + path_storage_.capacity() + parser_.memory_bytes();
+  }
+  // All that it holds, itself included, while it is free.
+  size_t kept_bytes() const;
   void keep_head();
   detail::HttpExtras& extras();
   // The body of the request.
@@ -186,6 +195,7 @@ class HttpExchange final {
   void body_ended();
   void drop_body();
   void refuse_long_body();
+  void refuse_body_over_budget();
   void begin_body_window();
   bool may_read() const;
   Result<Buffer> take_read();
@@ -211,6 +221,7 @@ class HttpExchange final {
   std::string field_lines_;            // of set_field()
   std::array<Parameter, kMostParameters> parameters_;
   std::unique_ptr<detail::HttpExtras> extras_;  // what only some exchanges need; kept for the next
+  MemoryCharge charge_;                         // for itself and text_bytes(), as when it was last free
   uint64_t serial_ = 0;                         // tells handles which exchange they mean
   uint64_t body_bytes_ = 0;                     // of the answer's body, so far
   uint64_t length_ = 0;                         // what it is to be, with Coding::kLength

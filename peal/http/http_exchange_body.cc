@@ -2,6 +2,7 @@
 // The body of an exchange's request, and the coroutine that answers it.
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <peal/base/assert.h>
 #include <peal/base/log.h>
@@ -63,6 +64,7 @@ void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)>
 
 void HttpExchange::read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole) {
   extras().on_whole = std::move(on_whole);
+  extras_->whole.emplace();
   extras_->whole_limit = limit_bytes;
   take_body(Taker::kWhole);
   if (session_ != nullptr && request_read_) extras_->on_whole(*this, {});
@@ -85,14 +87,21 @@ void HttpExchange::refuse_long_body() {
   session_->answer_instead(*this, 413);
 }
 
+// The process holds too much memory to gather it.
+void HttpExchange::refuse_body_over_budget() {
+  ++shard_->stats().over_budget;
+  close_after();
+  session_->answer_instead(*this, 503);
+}
+
 // A view into the input.
 void HttpExchange::body_piece(std::string_view piece) {
   HttpExtras& extras = *extras_;
   switch (taker_) {
     case Taker::kPieces: return extras.on_piece(*this, piece);
     case Taker::kWhole:
-      if (piece.size() > extras.whole_limit - extras.whole.size()) return begun() ? abort() : refuse_long_body();
-      extras.whole.append(piece);
+      if (piece.size() > extras.whole_limit - extras.whole->text.size()) return begun() ? abort() : refuse_long_body();
+      if (!extras.whole->add(piece)) begun() ? abort() : refuse_body_over_budget();
       return;
     case Taker::kCoroutine:
       extras.unread.append(piece);
@@ -109,7 +118,12 @@ void HttpExchange::body_ended() {
   told_end_ = true;
   switch (taker_) {
     case Taker::kPieces: return extras_->on_end(*this);
-    case Taker::kWhole: return extras_->on_whole(*this, std::move(extras_->whole));
+    case Taker::kWhole: {
+      // Charged until the handler is done with it, or has it for its own.
+      detail::HttpGathered whole = std::move(*extras_->whole);
+      extras_->whole.reset();
+      return extras_->on_whole(*this, std::move(whole.text));
+    }
     case Taker::kCoroutine:
       if (extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
       return;
@@ -147,16 +161,19 @@ void detail::HttpBodyRead::cancel(Why why) noexcept {
 }
 
 Task<Result<std::string>> HttpExchange::read_all(size_t limit_bytes) {
-  std::string whole;
+  detail::HttpGathered whole;
   for (;;) {
     Result<Buffer> piece = co_await read();
     if (!piece) co_return std::unexpected(piece.error());
-    if (piece->empty()) co_return whole;
-    if (piece->size() > limit_bytes - whole.size()) {
+    if (piece->empty()) co_return std::move(whole.text);
+    if (piece->size() > limit_bytes - whole.text.size()) {
       if (session_ != nullptr && !begun()) refuse_long_body();
       co_return fail(EMSGSIZE);
     }
-    whole.append(piece->view());
+    if (!whole.add(piece->view())) {
+      if (session_ != nullptr && !begun()) refuse_body_over_budget();
+      co_return fail(ENOMEM);
+    }
   }
 }
 

@@ -49,14 +49,14 @@ HttpServer::~HttpServer() {
 std::vector<std::function<HttpStats()>> HttpServer::stats_views() const {
   std::vector<std::function<HttpStats()>> views;
   for (const auto& shard : core_->shards())
-    views.emplace_back([core = core_, &shard = *shard] { return shard.stats(); });
+    views.emplace_back([core = core_, &shard = *shard] { return shard.snapshot(); });
   return views;
 }
 
 HttpStats HttpServer::stats() const {
   HttpStats sum;
   for (const auto& shard : core_->shards()) {
-    auto add = [&] { sum += shard->stats(); };
+    auto add = [&] { sum += shard->snapshot(); };
     const bool asked = detail::on_loop_and_wait(*shard->mailbox(), [&](Loop&) { add(); });
     if (!asked) add();  // the loop has ended: nobody else touches it
   }

@@ -26,6 +26,8 @@ struct HttpStats {
   uint64_t exceptions = 0;            // left a handler: 500, or the end of the connection
   uint64_t undrained = 0;             // closed because too much of a body was left unread
   uint64_t upgraded = 0;
+  uint64_t over_budget = 0;  // bodies that were refused because the process was above its hard mark: 503
+  size_t kept_bytes = 0;     // now: what free exchanges and sessions hold, to be used again
 
   HttpStats& operator+=(const HttpStats& other) {
     requests += other.requests;
@@ -45,6 +47,8 @@ struct HttpStats {
     exceptions += other.exceptions;
     undrained += other.undrained;
     upgraded += other.upgraded;
+    over_budget += other.over_budget;
+    kept_bytes += other.kept_bytes;
     return *this;
   }
 };

@@ -75,6 +75,11 @@ void WebSocket::received(Buffer& input) {
     }
     input.consume(used);
   }
+  tools_.workspace.trim();
+  if (gathered_.follow(reader_.held_bytes())) return;
+  reader_.stop();
+  gathered_.follow(0);
+  refuse(WebSocketCode::kTryAgainLater, "the process holds too much memory");
 }
 
 void WebSocket::handle_event() {
@@ -114,9 +119,11 @@ void WebSocket::take_close(std::string_view payload) {
   watch_end();
 }
 
-void WebSocket::refuse(WebSocketFault fault) {
-  code_ = close_code_of(fault);
-  reason_ = to_string(fault);
+void WebSocket::refuse(WebSocketFault fault) { refuse(close_code_of(fault), to_string(fault)); }
+
+void WebSocket::refuse(uint16_t code, std::string_view reason) {
+  code_ = code;
+  reason_ = reason;
   if (is_open()) send_control(WebSocketOpcode::kClose, websocket_close_payload(code_, reason_));
   state_ = State::kDone;
   connection_->close();
@@ -167,35 +174,34 @@ void WebSocket::send_control(WebSocketOpcode opcode, std::string_view payload) {
 }
 
 // Nothing where it is better sent as it is.
-std::optional<std::string_view> WebSocket::compressed(std::string_view message) {
+WebSocketDeflater* WebSocket::deflater_for(size_t message_bytes) {
   const WebSocketDeflateOptions& options = core_->options.deflate;
-  if (!deflate_ || message.size() < options.least_bytes || message.size() > WebSocketDeflater::kMostBytes) {
-    return std::nullopt;
-  }
+  if (!deflate_ || message_bytes < options.least_bytes || message_bytes > WebSocketDeflater::kMostBytes) return nullptr;
   const bool serves = role_ == WebSocketRole::kServer;
   const uint8_t agreed = serves ? deflate_->server_max_window_bits : deflate_->client_max_window_bits;
   const uint8_t bits = std::min(agreed, options.window_bits);
-  if (!WebSocketDeflater::can(bits)) return std::nullopt;
+  if (!WebSocketDeflater::can(bits)) return nullptr;
   if (serves ? deflate_->server_no_context_takeover : deflate_->client_no_context_takeover) {
     auto& deflater = tools_.deflaters[bits];
     if (deflater == nullptr) deflater = std::make_unique<WebSocketDeflater>(bits, false, options);
-    const std::string_view small = deflater->deflate(message);
-    if (small.size() < message.size()) return small;
-    return std::nullopt;
+    return deflater.get();
   }
-  // The peer's window must hear of it, however large it is.
   if (own_deflater_ == nullptr) own_deflater_ = std::make_unique<WebSocketDeflater>(bits, true, options);
-  return own_deflater_->deflate(message);
+  return own_deflater_.get();
 }
 
 bool WebSocket::send(WebSocketKind kind, std::string_view message) {
   if (!is_open()) return false;
   PEAL_ASSERT(!in_message_, "a message of {} bytes is sent inside another one", message.size());
   note_message();
-  if (const auto small = compressed(message)) {
-    return send_frame({.opcode = opcode_of(kind), .compressed = true}, *small);
-  }
-  return send_frame({.opcode = opcode_of(kind)}, message);
+  WebSocketDeflater* const deflater = deflater_for(message.size());
+  if (deflater == nullptr) return send_frame({.opcode = opcode_of(kind)}, message);
+  const std::string_view small = deflater->deflate(message);
+  // Where its context is kept the peer's window must hear of it, however large it is.
+  const bool compressed = deflater == own_deflater_.get() || small.size() < message.size();
+  const bool below = send_frame({.opcode = opcode_of(kind), .compressed = compressed}, compressed ? small : message);
+  deflater->trim();
+  return below;
 }
 
 bool WebSocket::send(const WebSocketBroadcast& message) {

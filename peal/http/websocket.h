@@ -24,6 +24,7 @@
 #include <peal/base/buffer.h>
 #include <peal/base/callback.h>
 #include <peal/base/clock.h>
+#include <peal/base/memory_charge.h>
 #include <peal/net/connection.h>
 #include <peal/wire/websocket_reader.h>
 
@@ -40,7 +41,9 @@ struct WebSocketTools;
 enum class WebSocketKind : uint8_t { kText, kBinary };
 
 struct WebSocketOptions {
-  // A longer message, also one that inflates to more, ends with kTooLarge. A megabyte is a long text.
+  // A longer message, also one that inflates to more, ends with kTooLarge. A megabyte is a long text. What is gathered
+  // of messages that are not whole, from 4 KiB on, the memory budget counts: above its hard mark a longer one ends with
+  // kTryAgainLater.
   size_t message_limit_bytes = 1024 * 1024;
   // When nothing has come from the peer for this long, at most twice that, it is sent a ping. Shorter than the minute
   // after which home routers forget a silent connection. 0: never.
@@ -154,9 +157,10 @@ class WebSocket final {
   void handle_event();
   void take_close(std::string_view payload);
   void refuse(WebSocketFault fault);
+  void refuse(uint16_t code, std::string_view reason);
   bool send_frame(WebSocketHead head, std::string_view payload);
   bool send_fragment(std::string_view fragment, bool last);
-  std::optional<std::string_view> compressed(std::string_view message);
+  WebSocketDeflater* deflater_for(size_t message_bytes);
   void send_control(WebSocketOpcode opcode, std::string_view payload);
   void note_message();
   // Deadlines.
@@ -171,6 +175,7 @@ class WebSocket final {
   detail::WebSocketTools& tools_;
   Connection* const connection_;
   WebSocketReader reader_;
+  MemoryCharge gathered_;                            // for what the reader holds
   std::unique_ptr<WebSocketDeflater> own_deflater_;  // that keeps its context
   std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};
   const std::string protocol_;

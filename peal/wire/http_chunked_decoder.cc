@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <peal/base/memory_charge.h>
 #include <peal/wire/parts/byte_class.h>
 #include <peal/wire/parts/http_text.h>
 
@@ -17,6 +18,13 @@ void HttpChunkedDecoder::begin() {
   extension_bytes_ = 0;
   line_begin_ = 0;
   trailers_.clear();
+}
+
+void HttpChunkedDecoder::trim() {
+  constexpr size_t kKeptBytes = 512;
+  if (trailers_.capacity() <= kKeptBytes) return;
+  free_storage(trailers_);
+  line_begin_ = 0;
 }
 
 size_t HttpChunkedDecoder::step(std::string_view bytes, std::string_view& piece) {
@@ -147,7 +155,7 @@ void HttpChunkedDecoder::take_trailer_line() {
 
 bool HttpChunkedDecoder::fail_with(HttpParseError error) {
   error_ = error;
-  trailers_ = {};
+  free_storage(trailers_);
   line_begin_ = 0;
   return false;
 }

@@ -36,6 +36,10 @@ class HttpChunkedDecoder {
   HttpParseError error() const { return error_; }
   // Of a body that is done: its trailer lines, each with its CR LF, for next_http_field(). Good until begin().
   std::string_view trailers() const { return std::string_view(trailers_).substr(0, line_begin_); }
+  // Between bodies: gives back what long trailers took.
+  void trim();
+  // What it holds for the next trailers, beside itself.
+  size_t memory_bytes() const { return trailers_.capacity(); }
 
  private:
   enum class State : uint8_t {

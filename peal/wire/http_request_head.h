@@ -74,6 +74,8 @@ class HttpRequestHead {
     said_ = {};
     last_fields_.clear();
   }
+  // What it holds for the next head, beside itself and the text.
+  size_t memory_bytes() const { return fields_.capacity() * sizeof(FieldParts) + last_fields_.capacity(); }
   // `copy` holds text() from now on.
   void relocate(const char* copy) { base_ = copy; }
 

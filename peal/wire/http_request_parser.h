@@ -76,6 +76,8 @@ class HttpRequestParser {
   }
 
   HttpParseError error() const { return error_; }
+  // What it holds for the next body, beside itself.
+  size_t memory_bytes() const { return chunks_ == nullptr ? 0 : sizeof *chunks_ + chunks_->memory_bytes(); }
 
  private:
   enum class State : uint8_t { kStart, kFields, kBodyDue, kFixed, kChunked, kEndDue, kBroken };

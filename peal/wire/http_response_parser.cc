@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include <peal/base/memory_charge.h>
 #include <peal/wire/parts/byte_masks.h>
 #include <peal/wire/parts/http_text.h>
 
@@ -56,7 +57,7 @@ void HttpResponseParser::begin(bool answers_head) {
   keep_alive_ = false;
   head_bytes_ = 0;
   body_bytes_ = 0;
-  if (!held_.empty()) held_ = {};
+  if (!held_.empty()) free_storage(held_);
 }
 
 size_t HttpResponseParser::parse(std::string_view bytes) {
@@ -252,7 +253,7 @@ bool HttpResponseParser::fail_with(HttpParseError error) {
   last_head_.clear();
   error_ = error;
   keep_alive_ = false;
-  held_ = {};
+  free_storage(held_);
   return false;
 }
 

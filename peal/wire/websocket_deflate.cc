@@ -9,6 +9,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/bad_value.h>
+#include <peal/base/memory_charge.h>
 
 namespace peal {
 namespace {
@@ -87,6 +88,11 @@ std::string_view WebSocketDeflater::deflate(std::string_view message) {
   const std::string_view made(out_.data(), size);
   PEAL_ASSERT(made.ends_with(kFlushTail), "a flush of {} bytes without its tail", size);
   return made.substr(0, size - kFlushTail.size());
+}
+
+void WebSocketDeflater::trim() {
+  constexpr size_t kKeptBytes = 64 * 1024;
+  if (out_.capacity() > kKeptBytes) free_storage(out_);
 }
 
 struct WebSocketInflater::Stream {

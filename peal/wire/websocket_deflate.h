@@ -3,7 +3,8 @@
 //
 // Memory. A codec that keeps its context from message to message belongs to one connection, and holds from its first
 // message on: WebSocketDeflater 2^(window_bits + 2) + 2^(memory_level + 9) bytes, 256 KiB with 15 and 8;
-// WebSocketInflater 2^window_bits + 7 KiB, 39 KiB with 15 (zlib.h). Without context takeover one codec serves all
+// WebSocketInflater 2^window_bits + 7 KiB, 39 KiB with 15 (zlib.h);
+// and what trim() leaves. Without context takeover one codec serves all
 // connections of a thread, in turn, and a connection holds nothing.
 //
 // Pure; one thread at a time.
@@ -36,6 +37,8 @@ class WebSocketDeflater {
   // The compressed form of one message of 1 to kMostBytes, or std::invalid_argument; a view that is good until the next
   // call.
   std::string_view deflate(std::string_view message);
+  // Between messages: after a large one its memory is given back, so that 64 KiB are kept at most.
+  void trim();
 
  private:
   struct Stream;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <peal/base/bad_value.h>
+#include <peal/base/memory_charge.h>
 
 namespace peal {
 namespace {
@@ -18,13 +19,13 @@ size_t compressed_limit(size_t limit_bytes) { return limit_bytes + limit_bytes /
 
 }  // namespace
 
-std::string& WebSocketWorkspace::trimmed(std::string& text) {
-  if (text.capacity() > kKeptBytes) text = {};
-  return text;
+void WebSocketWorkspace::trim() {
+  if (plain_.capacity() > kKeptBytes) free_storage(plain_);
+  if (inflated_.capacity() > kKeptBytes) free_storage(inflated_);
 }
 
 char* WebSocketWorkspace::room(size_t bytes) {
-  trimmed(plain_).resize_and_overwrite(bytes, [](char*, size_t wanted) { return wanted; });
+  plain_.resize_and_overwrite(bytes, [](char*, size_t wanted) { return wanted; });
   return plain_.data();
 }
 
@@ -190,10 +191,14 @@ void WebSocketReader::show_message(std::string_view message) {
 
 void WebSocketReader::fail_with(WebSocketFault fault) {
   fault_ = fault;
+  stop();
+}
+
+void WebSocketReader::stop() {
   over_ = true;
   in_frame_ = in_message_ = false;
-  message_ = {};
-  control_ = {};
+  free_storage(message_);
+  free_storage(control_);
 }
 
 }  // namespace peal

@@ -33,14 +33,13 @@ class WebSocketWorkspace {
   char* room(size_t bytes);
   // Takes over a message that is shown next.
   std::string_view hold(std::string message);
-  std::string& inflated() { return trimmed(inflated_); }
+  std::string& inflated() { return inflated_; }
+  // What was shown has been seen: after a rare large message its memory is given back.
+  void trim();
   // For messages that refer to none before; made when first wanted.
   WebSocketInflater& inflater();
 
  private:
-  // After a rare large message its memory is given back.
-  static std::string& trimmed(std::string& text);
-
   std::string plain_;
   std::string inflated_;
   std::optional<WebSocketInflater> inflater_;
@@ -63,6 +62,10 @@ class WebSocketReader {
   // of a reader with the same workspace.
   std::string_view payload() const { return payload_; }
   WebSocketFault fault() const { return fault_; }
+  // Held for what has come of a message that is not whole.
+  size_t held_bytes() const { return message_.capacity(); }
+  // Nothing more is taken, as after a fault, and what was held is given back.
+  void stop();
   // In the midst of a frame or of a message.
   bool busy() const { return in_frame_ || in_message_ || held_bytes_ > 0; }
 

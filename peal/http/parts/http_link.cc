@@ -81,6 +81,7 @@ void HttpLink::carry(HttpFetch& fetch) {
 
 void HttpLink::set_down() {
   fetch_ = nullptr;
+  parser_.trim();
   if (!is_open()) return;
   connection_->expect_input(false);
   connection_->resume();

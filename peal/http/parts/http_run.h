@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include <peal/base/buffer.h>
 #include <peal/base/callback.h>
+#include <peal/base/memory_charge.h>
 #include <peal/coro/await.h>
 #include <peal/coro/task.h>
 #include <peal/http/http_exchange.h>
@@ -42,15 +44,27 @@ class HttpRun final : public Runnable, public Strand {
   HttpRun* prev_ = nullptr;
 };
 
+// A body that is wanted as a whole, so far.
+struct HttpGathered {
+  std::string text;
+  MemoryCharge charge;  // for it
+
+  // False where the process may not hold so much more.
+  bool add(std::string_view piece) {
+    text.append(piece);
+    return charge.follow(text.capacity());
+  }
+};
+
 struct HttpExtras {
   Callback<void(HttpExchange&, std::string_view)> on_piece;
   HttpCallback on_end;
   Callback<void(HttpExchange&, std::string&&)> on_whole;
   HttpCallback on_writable;
   HttpCallback on_abandoned;
-  std::string whole;       // of the body, so far
-  size_t whole_limit = 0;  // of it
-  Buffer unread;           // came, and no coroutine has read it yet
+  std::optional<HttpGathered> whole;  // read_body()'s; its memory goes with it
+  size_t whole_limit = 0;             // of it, in bytes
+  Buffer unread;                      // came, and no coroutine has read it yet
   HttpBodyRead* reader = nullptr;
   HttpWritable* writer = nullptr;
   std::unique_ptr<HttpRun> run;

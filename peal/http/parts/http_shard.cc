@@ -20,7 +20,7 @@ namespace {
 // Free ones kept of each; as many connections may be busy at once without an allocation.
 constexpr size_t kMostFree = 1024;
 constexpr size_t kMostLogBytes = 32 * 1024;
-constexpr size_t kMostKeptBytes = 4096;  // of an exchange's text
+constexpr size_t kMostKeptBytes = 4096;  // HttpExchange::text_bytes() of each
 
 std::array<Duration, HttpWaits::kKinds> waiting_times(const HttpServerOptions& options) {
   return {options.head_timeout, options.idle_timeout, options.body_window, options.answer_timeout, options.drain_grace};
@@ -65,13 +65,22 @@ HttpExchange& HttpShard::acquire(HttpSession& session) {
 }
 
 void HttpShard::release(HttpExchange& exchange) {
-  if (!core_.options().pooled || exchanges_.size() >= kMostFree || exchange.head_room_ > kMostKeptBytes ||
-      exchange.field_lines_.capacity() > kMostKeptBytes) [[unlikely]] {
+  const size_t text_bytes = exchange.text_bytes();
+  if (!core_.options().pooled || exchanges_.size() >= kMostFree || text_bytes > kMostKeptBytes) [[unlikely]] {
     delete &exchange;
     return;
   }
   exchange.reset();
+  if (const size_t held = sizeof exchange + text_bytes; held != exchange.charge_.bytes()) [[unlikely]]
+    exchange.charge_.set(held);
   exchanges_.push_back(&exchange);
+}
+
+HttpStats HttpShard::snapshot() const {
+  HttpStats stats = stats_;
+  stats.kept_bytes = sessions_.size() * sizeof(HttpSession);
+  for (const HttpExchange* exchange : exchanges_) stats.kept_bytes += exchange->kept_bytes();
+  return stats;
 }
 
 std::unique_ptr<HttpSession> HttpShard::make_session(Connection& connection) {

@@ -38,6 +38,8 @@ class HttpShard {
   Loop& loop() const { return *loop_; }
   const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
   HttpStats& stats() { return stats_; }
+  // With what is there now.
+  HttpStats snapshot() const;
 
   // An exchange for the session's next request; released when nobody uses it any more.
   HttpExchange& acquire(HttpSession& session);

@@ -127,6 +127,8 @@ void add_http(Json& json, const HttpStats& http) {
                {"send_timeouts", http.send_timeouts},
                {"abandoned", http.abandoned},
                {"handler_exceptions", http.exceptions},
+               {"over_budget", http.over_budget},
+               {"kept_bytes", http.kept_bytes},
                {"request_body_bytes", http.request_body_bytes},
                {"response_body_bytes", http.response_body_bytes}});
 }
