@@ -50,6 +50,10 @@ set(PEAL_NEEDS PUBLIC Threads::Threads fmt::fmt
   backtrace)
 target_link_libraries(peal ${PEAL_NEEDS})
 
+# docs/http.md says what is found by it, and what is found in every build.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/http/parts/http_shard.cc PROPERTIES
+  COMPILE_DEFINITIONS PEAL_RESTING_EXCHANGES=$<IF:$<BOOL:${PEAL_CATCH_KEPT}>,16,0> SKIP_PRECOMPILE_HEADERS ON)
+
 # liburing maps and unmaps a ring by bare system calls, which the thread sanitizer does not see: a ring that one thread
 # has given back and another one gets at the same address looks shared. The kernel itself refuses a ring that two
 # threads use (IORING_SETUP_SINGLE_ISSUER: EEXIST).

@@ -60,10 +60,12 @@ class Compression : public test::HttpFilesTest {
       auto answer = std::make_shared<CompressedAnswer>(exchange, options);
       answer->begin(200, "text/plain");
       auto next = std::make_shared<std::function<void(size_t)>>();
-      *next = [this, answer, pieces, weak = std::weak_ptr(next)](size_t at) {
-        if (at == pieces.size()) return answer->end();
-        answer->write(pieces[at]);
-        loop().after({}, [keep = weak.lock(), at] { (*keep)(at + 1); });
+      *next = [this, answer, handle = exchange.handle(), pieces, weak = std::weak_ptr(next)](size_t at) {
+        handle.run([&](HttpExchange&) {
+          if (at == pieces.size()) return answer->end();
+          answer->write(pieces[at]);
+          loop().after({}, [keep = weak.lock(), at] { (*keep)(at + 1); });
+        });
       };
       (*next)(0);
     }));

@@ -44,6 +44,12 @@ void put_type(HttpResponseWriter& head, std::string_view type) {
 HttpExchange::HttpExchange(detail::HttpShard& shard) : shard_(&shard), parser_(shard.core().options().limits) {}
 HttpExchange::~HttpExchange() = default;
 
+void HttpExchange::check_run() const {
+  PEAL_ASSERT(has_extras_ && extras_->run != nullptr,
+              "an HttpExchange& was kept beyond the call it was given to (it is exchange {} now): keep its handle()",
+              serial_);
+}
+
 void HttpExchange::reset_rest() {
   if (!parser_.is_idle()) parser_ = HttpRequestParser(shard_->core().options().limits);
   if (has_extras_) *extras_ = HttpExtras();
@@ -64,6 +70,11 @@ void HttpExchange::keep_head() {
   head_.relocate(head_text_.get());
 }
 
+// For who has kept a view of it.
+void HttpExchange::overwrite_head() {
+  if (head_room_ > 0) std::memset(head_text_.get(), '~', head_room_);
+}
+
 detail::HttpExtras& HttpExchange::extras() {
   has_extras_ = true;
   if (!extras_) extras_ = std::make_unique<HttpExtras>();
@@ -71,6 +82,7 @@ detail::HttpExtras& HttpExchange::extras() {
 }
 
 std::string_view HttpExchange::parameter(std::string_view name) const {
+  check_use();
   for (size_t i = 0; i < parameter_count_; ++i) {
     if (parameters_[i].name == name) return parameters_[i].value;
   }
@@ -80,15 +92,18 @@ std::string_view HttpExchange::parameter(std::string_view name) const {
 Loop& HttpExchange::loop() const { return shard_->loop(); }
 
 Connection& HttpExchange::connection() const {
+  check_use();
   if (session_ == nullptr) throw std::logic_error("the connection of an exchange is gone");
   return session_->connection();
 }
 
 HttpExchangeHandle HttpExchange::handle() {
+  check_use();
   return session_ == nullptr ? HttpExchangeHandle() : HttpExchangeHandle(session_->connection().handle(), serial_);
 }
 
 void HttpExchange::set_field(std::string_view name, std::string_view value) {
+  check_use();
   if (abandoned()) return;
   PEAL_ASSERT(!begun(), "the field {} is set after the head of the answer has gone out", name);
   for (const std::string_view own : {"Content-Length", "Transfer-Encoding", "Connection", "Date"}) {
@@ -103,6 +118,7 @@ void HttpExchange::set_field(std::string_view name, std::string_view value) {
 
 // Whether there is anybody to answer.
 bool HttpExchange::may_answer() const {
+  check_use();
   if (taken_) return false;
   PEAL_ASSERT(answer_ != Answer::kComplete, "exchange {} is answered again", serial_);
   return session_ != nullptr;
@@ -253,6 +269,7 @@ void HttpExchange::default_page(int status) {
 }
 
 void HttpExchange::set_content_length(uint64_t bytes) {
+  check_use();
   if (abandoned()) return;
   PEAL_ASSERT(!begun(), "the length of an answer, {} bytes, comes after its head", bytes);
   knows_length_ = true;
@@ -269,6 +286,7 @@ bool HttpExchange::written() { return session_->put_done(); }
 
 // Counts what is to be written; false where nothing of it goes out.
 bool HttpExchange::put_chunk_size(uint64_t bytes) {
+  check_use();
   if (session_ == nullptr) return false;
   PEAL_ASSERT(answer_ == Answer::kBegun, "{} bytes are written outside of an answer", bytes);
   if (bytes == 0 || coding_ == Coding::kNoBody) return false;
@@ -313,6 +331,7 @@ void HttpExchange::write_file(FileRange range) {
 }
 
 void HttpExchange::end() {
+  check_use();
   if (session_ == nullptr) return;
   PEAL_ASSERT(answer_ == Answer::kBegun, "exchange {} ends an answer that it has not begun", serial_);
   if (coding_ == Coding::kLength && body_bytes_ < length_) {
@@ -335,14 +354,17 @@ void HttpExchange::finish() {
 }
 
 void HttpExchange::on_writable(HttpCallback on_writable) {
+  check_use();
   if (session_ != nullptr) extras().on_writable = std::move(on_writable);
 }
 
 void HttpExchange::on_abandoned(HttpCallback on_abandoned) {
+  check_use();
   if (session_ != nullptr) extras().on_abandoned = std::move(on_abandoned);
 }
 
 void HttpExchange::abort() {
+  check_use();
   if (session_ != nullptr) session_->connection().abort();
 }
 

@@ -5,11 +5,11 @@
 //     exchange.respond(200, "text/plain", exchange.parameter("name"));
 //   });
 //
-// A handler is called as soon as the head of a request has been read. It answers before it returns, or later: an
-// HttpExchange& is good until its answer is complete (and, within the handler, until that returns) or its connection is
-// gone, which on_abandoned() tells; whoever answers from elsewhere keeps handle(). A coroutine may use the exchange
-// until it ends. It belongs to its connection's loop. Exchanges are reused: one request after the other on a connection
-// costs no allocation.
+// A handler is called as soon as the head of a request has been read. It answers before it returns, or later. An
+// HttpExchange& is good inside the call that it was given to, and in a coroutine that answers it, until that ends;
+// nowhere else: whoever answers later keeps handle(), which may be kept for ever. Exchanges are used again, for other
+// requests of other clients, so one that is used elsewhere stops the process with a sentence. It belongs to its
+// connection's loop.
 //
 // An answer is either whole, respond(), or a stream, begin(), write() any number of times and end(). The server adds
 // Date, Connection and the length: Content-Length where it is known, else the chunked coding, else, to HTTP/1.0, the
@@ -61,8 +61,11 @@ class HttpExchange final {
   HttpExchange(const HttpExchange&) = delete;
   HttpExchange& operator=(const HttpExchange&) = delete;
 
-  // The head. Its views are good as long as the exchange.
-  const HttpRequestHead& request() const { return head_; }
+  // The head. It and its views are good as long as the exchange: who keeps any of it copies the bytes.
+  const HttpRequestHead& request() const {
+    check_use();
+    return head_;
+  }
   // What stands in the place of `{name}` or `{name*}` of the route's pattern, in the path as normalize_http_path()
   // makes it. Empty where the pattern has no such name. Good as long as the exchange.
   std::string_view parameter(std::string_view name) const;
@@ -97,7 +100,10 @@ class HttpExchange final {
   // (RFC 9110 5.5), so that nobody's data can write fields; so they do in a content type.
   void set_field(std::string_view name, std::string_view value);
   // The connection closes after this answer, which says so.
-  void close_after() { wants_close_ = true; }
+  void close_after() {
+    check_use();
+    wants_close_ = true;
+  }
   // The whole answer. An empty content type sets no such field. 200 to 599: std::invalid_argument for another status.
   void respond(int status, std::string_view content_type, std::string_view body);
   // The same; the body is moved, not copied.
@@ -179,6 +185,12 @@ class HttpExchange final {
     has_extras_ = knows_length_ = head_read_ = request_read_ = continue_due_ = false;
     body_paused_ = wants_close_ = keeps_ = paging_ = taken_ = told_end_ = offers_upgrade_ = false;
   }
+  // Whoever uses it was called with it, or is the coroutine that answers it. In every build, for 2 instructions.
+  void check_use() const {
+    if (calls_ == 0) [[unlikely]]
+      check_run();
+  }
+  void check_run() const;
   void reset_rest();
   // What its texts hold to be used again.
   size_t text_bytes() const {
@@ -187,6 +199,7 @@ class HttpExchange final {
   // All that it holds, itself included, while it is free.
   size_t kept_bytes() const;
   void keep_head();
+  void overwrite_head();
   detail::HttpExtras& extras();
   // The body of the request.
   void take_body(Taker taker);
@@ -231,7 +244,7 @@ class HttpExchange final {
   TimePoint body_since_{};    // when somebody began to want it
   uint16_t status_ = 0;
   uint8_t parameter_count_ = 0;
-  uint8_t calls_ = 0;  // of user code that are under way: until they return it is not reused
+  uint8_t calls_ = 0;  // of user code that are under way: until they return it is not used again
   Answer answer_ = Answer::kNone;
   Coding coding_ = Coding::kLength;
   Taker taker_ = Taker::kNobody;
@@ -300,10 +313,20 @@ class [[nodiscard]] HttpWritable final : public Awaitable<HttpWritable> {
 
 }  // namespace detail
 
-inline detail::HttpBodyRead HttpExchange::read() { return detail::HttpBodyRead(*this); }
-inline detail::HttpWritable HttpExchange::writable() { return detail::HttpWritable(*this); }
+inline detail::HttpBodyRead HttpExchange::read() {
+  check_use();
+  return detail::HttpBodyRead(*this);
+}
+inline detail::HttpWritable HttpExchange::writable() {
+  check_use();
+  return detail::HttpWritable(*this);
+}
 
-// Small, copyable; any thread, at any time, however late: then it does nothing.
+// Small, copyable; any thread, at any time, however late: then it does nothing. What answers asynchronously goes
+// through it:
+//
+//   loop.after(seconds(1), [handle = exchange.handle()] { handle.respond(200, "text/plain", "here you are"); });
+//   handle.run([](peal::HttpExchange& exchange) { exchange.begin(200); exchange.write("a first piece"); });
 class HttpExchangeHandle {
  public:
   HttpExchangeHandle() = default;

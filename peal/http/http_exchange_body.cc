@@ -56,6 +56,7 @@ void HttpExchange::begin_body_window() {
 }
 
 void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end) {
+  check_use();
   extras().on_piece = std::move(on_piece);
   extras_->on_end = std::move(on_end);
   take_body(Taker::kPieces);
@@ -63,6 +64,7 @@ void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)>
 }
 
 void HttpExchange::read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole) {
+  check_use();
   extras().on_whole = std::move(on_whole);
   extras_->whole.emplace();
   extras_->whole_limit = limit_bytes;
@@ -70,9 +72,13 @@ void HttpExchange::read_body(size_t limit_bytes, Callback<void(HttpExchange&, st
   if (session_ != nullptr && request_read_) extras_->on_whole(*this, {});
 }
 
-void HttpExchange::pause_body() { body_paused_ = true; }
+void HttpExchange::pause_body() {
+  check_use();
+  body_paused_ = true;
+}
 
 void HttpExchange::resume_body() {
+  check_use();
   const bool was_paused = body_paused_;
   body_paused_ = false;
   if (!was_paused || session_ == nullptr) return;
@@ -200,6 +206,7 @@ void detail::HttpWritable::cancel(Why why) noexcept {
 }
 
 void HttpExchange::run(Task<> task) {
+  check_use();
   if (session_ == nullptr) return;
   PEAL_ASSERT(!extras().run, "two coroutines answer exchange {}", serial_);
   extras_->run = std::make_unique<HttpRun>(*this, std::move(task));

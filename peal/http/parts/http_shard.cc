@@ -21,6 +21,10 @@ namespace {
 constexpr size_t kMostFree = 1024;
 constexpr size_t kMostLogBytes = 32 * 1024;
 constexpr size_t kMostKeptBytes = 4096;  // HttpExchange::text_bytes() of each
+// Where kept references are to be found (PEAL_CATCH_KEPT) so many exchanges are free before the first of them is used
+// again, and what they held is overwritten: whoever uses one of them finds it in nobody's call, which stops the
+// process.
+constexpr size_t kResting = PEAL_RESTING_EXCHANGES;
 
 std::array<Duration, HttpWaits::kKinds> waiting_times(const HttpServerOptions& options) {
   return {options.head_timeout, options.idle_timeout, options.body_window, options.answer_timeout, options.drain_grace};
@@ -53,8 +57,11 @@ HttpShard::~HttpShard() {
 
 HttpExchange& HttpShard::acquire(HttpSession& session) {
   HttpExchange* exchange = nullptr;
-  if (exchanges_.empty()) [[unlikely]] {
+  if (exchanges_.size() <= kResting) [[unlikely]] {
     exchange = new HttpExchange(*this);
+  } else if constexpr (kResting > 0) {
+    exchange = exchanges_.front();
+    exchanges_.erase(exchanges_.begin());
   } else {
     exchange = exchanges_.back();
     exchanges_.pop_back();
@@ -70,6 +77,7 @@ void HttpShard::release(HttpExchange& exchange) {
     delete &exchange;
     return;
   }
+  if constexpr (kResting > 0) exchange.overwrite_head();
   exchange.reset();
   if (const size_t held = sizeof exchange + text_bytes; held != exchange.charge_.bytes()) [[unlikely]]
     exchange.charge_.set(held);

@@ -154,7 +154,7 @@ void HttpSession::refuse(HttpExchange& exchange, int status) {
   if (exchange.begun()) return connection_->abort();
   // What was read of a head that is not whole may lie elsewhere by now, or be of the request before.
   if (!exchange.head_read_) exchange.head_.forget();
-  exchange.close_after();
+  exchange.wants_close_ = true;
   answer_instead(exchange, status);
 }
 
