@@ -8,6 +8,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/memory_budget.h>
+#include <peal/base/memory_charge.h>
 
 // The ABI's name for this program or library. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
@@ -31,12 +32,10 @@ void delete_block(Block* block) {
 SharedBytes share_bytes(std::string_view bytes) {
   struct Counted {
     explicit Counted(std::span<const std::byte> bytes) : content(bytes.begin(), bytes.end()) {
-      BlockPool::here().charge(content.size());
+      charge.set(content.size());
     }
-    ~Counted() { MemoryBudget::shrank(content.size()); }
-    Counted(const Counted&) = delete;
-    Counted& operator=(const Counted&) = delete;
     const std::vector<std::byte> content;
+    MemoryCharge charge;
   };
   auto counted = std::make_shared<const Counted>(std::as_bytes(std::span(bytes)));
   return {counted, &counted->content};
@@ -72,12 +71,8 @@ Block* BlockPool::acquire_slow(uint32_t bytes) {
   uint32_t capacity = measured ? bytes : list.block_bytes;
   auto* data = static_cast<std::byte*>(::operator new(capacity, kDataAlignment));
   ++stats_.allocations;
-  charge(capacity);
+  if (MemoryBudget::grew(capacity) && listener_ != nullptr) listener_->on_memory_short();
   return add(new Block{this, data, capacity, 1, &list, nullptr, nullptr});
-}
-
-void BlockPool::charge(size_t bytes) {
-  if (MemoryBudget::grew(bytes) && listener_ != nullptr) listener_->on_memory_short();
 }
 
 Block* BlockPool::wrap(SharedBytes shared, size_t offset, uint32_t bytes) {

@@ -117,8 +117,6 @@ class BlockPool {
   void set_bound(uint32_t blocks);
   // Who is told when this pool grows while the process is short of memory (memory_budget.h); null: nobody.
   void set_listener(MemoryListener* listener) { listener_ = listener; }
-  // Counts memory that is not blocks in the budget, as grown on this thread; MemoryBudget::shrank() ends it, anywhere.
-  void charge(size_t bytes);
   // As of now; call on the pool's own thread.
   BlockStats stats() const;
 
