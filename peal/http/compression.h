@@ -12,7 +12,7 @@
 // text that the client chose, whose size would give it away (BREACH).
 //
 // Encoders are kept by their thread and used again. Coding costs the loop's time: about 35 ms for a MiB in gzip and 7
-// in zstd. Used where the exchange is good: a stream that goes on later in HttpExchangeHandle::run(), or in a coroutine.
+// in zstd. Used where the exchange is good: what goes on later goes on in HttpExchangeHandle::run(), or in a coroutine.
 #pragma once
 
 #include <cstddef>
