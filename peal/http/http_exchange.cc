@@ -63,6 +63,7 @@ size_t HttpExchange::kept_bytes() const {
 void HttpExchange::keep_head() {
   const std::string_view text = head_.text();
   if (text.size() > head_room_) [[unlikely]] {
+    texts_grew_ = true;
     head_room_ = std::max(2 * head_room_, std::max<size_t>(text.size(), kFirstHeadBytes));
     head_text_ = std::make_unique_for_overwrite<char[]>(head_room_);
   }
@@ -109,6 +110,7 @@ void HttpExchange::set_field(std::string_view name, std::string_view value) {
   for (const std::string_view own : {"Content-Length", "Transfer-Encoding", "Connection", "Date"}) {
     if (same_field_name(name, own)) throw_bad_value("the field {} is the server's to set", name);
   }
+  texts_grew_ = true;
   std::string clean;
   if (!append_http_field(field_lines_, name, detail::sendable_value(value, clean))) {
     throw_bad_value("'{}' is no name of a field", name);

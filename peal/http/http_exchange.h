@@ -183,14 +183,14 @@ class HttpExchange final {
     coding_ = Coding::kLength;
     taker_ = Taker::kNobody;
     has_extras_ = knows_length_ = head_read_ = request_read_ = continue_due_ = false;
-    body_paused_ = wants_close_ = keeps_ = paging_ = taken_ = told_end_ = offers_upgrade_ = false;
+    body_paused_ = wants_close_ = keeps_ = paging_ = taken_ = told_end_ = offers_upgrade_ = texts_grew_ = false;
   }
   // Whoever uses it was called with it, or is the coroutine that answers it. In every build, for 2 instructions.
   void check_use() const {
     if (calls_ == 0) [[unlikely]]
       check_run();
   }
-  void check_run() const;
+  [[gnu::cold]] void check_run() const;
   void reset_rest();
   // What its texts hold to be used again.
   size_t text_bytes() const {
@@ -260,6 +260,7 @@ class HttpExchange final {
   bool taken_ : 1 = false;     // the server has answered in the place of whoever was to
   bool told_end_ : 1 = false;  // of the body
   bool offers_upgrade_ : 1 = false;
+  bool texts_grew_ : 1 = true;  // perhaps, since charge_ was set
 };
 
 namespace detail {

@@ -57,7 +57,7 @@ HttpShard::~HttpShard() {
 
 HttpExchange& HttpShard::acquire(HttpSession& session) {
   HttpExchange* exchange = nullptr;
-  if (exchanges_.size() <= kResting) [[unlikely]] {
+  if (kResting == 0 ? exchanges_.empty() : exchanges_.size() <= kResting) [[unlikely]] {
     exchange = new HttpExchange(*this);
   } else if constexpr (kResting > 0) {
     exchange = exchanges_.front();
@@ -71,16 +71,21 @@ HttpExchange& HttpShard::acquire(HttpSession& session) {
   return *exchange;
 }
 
-void HttpShard::release(HttpExchange& exchange) {
+// False where it has more text than is kept.
+bool HttpShard::charge(HttpExchange& exchange) {
   const size_t text_bytes = exchange.text_bytes();
-  if (!core_.options().pooled || exchanges_.size() >= kMostFree || text_bytes > kMostKeptBytes) [[unlikely]] {
+  exchange.charge_.set(sizeof exchange + text_bytes);
+  return text_bytes <= kMostKeptBytes;
+}
+
+void HttpShard::release(HttpExchange& exchange) {
+  if (!core_.options().pooled || exchanges_.size() >= kMostFree || (exchange.texts_grew_ && !charge(exchange)))
+      [[unlikely]] {
     delete &exchange;
     return;
   }
   if constexpr (kResting > 0) exchange.overwrite_head();
   exchange.reset();
-  if (const size_t held = sizeof exchange + text_bytes; held != exchange.charge_.bytes()) [[unlikely]]
-    exchange.charge_.set(held);
   exchanges_.push_back(&exchange);
 }
 

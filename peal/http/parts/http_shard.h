@@ -86,6 +86,7 @@ class HttpShard {
   void retire();
 
  private:
+  static bool charge(HttpExchange& exchange);
   void make_date();
   void make_ok_head(std::string_view content_type);
   void arm(TimePoint due);

@@ -49,6 +49,7 @@ void HttpSession::operator delete(HttpSession* session, std::destroying_delete_t
   const bool connect = head.method() == HttpMethod::kConnect;
   if (connect) exchange.close_after();  // what the client sends behind it may not be HTTP, whatever the answer
   if (path.empty()) path = "/";
+  exchange.texts_grew_ = true;
   const auto normalized = normalize_http_path(path, exchange.path_storage_);
   if (!normalized) {
     ++shard_->stats().malformed;
@@ -71,6 +72,7 @@ void HttpSession::operator delete(HttpSession* session, std::destroying_delete_t
   ++requests_;
   exchange.head_read_ = true;
   if (exchange.head_.has_body()) {
+    exchange.texts_grew_ = true;  // by trailers
     exchange.continue_due_ = exchange.head_.expects_continue();
   } else {
     exchange.parser_.take_end();
