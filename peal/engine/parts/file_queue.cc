@@ -33,7 +33,7 @@ Moved FileQueue::send(int socket, size_t most) {
   FileRange& range = items_.front().range;
   auto offset = static_cast<off_t>(range.offset);
   size_t wanted = std::min<uint64_t>(range.bytes, most);
-  Moved moved = move_bytes([&] { return ::sendfile(socket, range.file->get(), &offset, wanted); });
+  Moved moved = move_bytes(wanted, [&] { return ::sendfile(socket, range.file->get(), &offset, wanted); });
   if (moved.error == 0 && moved.bytes == 0) moved.error = EIO;
   range.offset += moved.bytes;
   range.bytes -= moved.bytes;

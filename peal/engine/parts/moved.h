@@ -18,9 +18,11 @@ struct Moved {
   int error;
 };
 
-// Makes the call (again, when interrupted), which answers as write(2) does. A SIGPIPE of its own is taken back.
+// Makes the call (again, when interrupted), which answers as write(2) does. A SIGPIPE of its own is taken back: it
+// comes with EPIPE, and also with fewer bytes than the `wanted` ones, where the reset of a peer that had sent its FIN
+// came after the first of them.
 template <class Call>
-Moved move_bytes(Call call) {
+Moved move_bytes(size_t wanted, Call call) {
   sigset_t pipe;
   sigset_t before;
   sigemptyset(&pipe);
@@ -32,7 +34,8 @@ Moved move_bytes(Call call) {
   } while (count < 0 && errno == EINTR);
   int error = count < 0 ? errno : 0;
   timespec at_once{};
-  if (error == EPIPE && sigismember(&before, SIGPIPE) == 0) ::sigtimedwait(&pipe, nullptr, &at_once);
+  const bool may_be_raised = error == EPIPE || (error == 0 && static_cast<size_t>(count) < wanted);
+  if (may_be_raised && sigismember(&before, SIGPIPE) == 0) ::sigtimedwait(&pipe, nullptr, &at_once);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return {count < 0 ? 0 : static_cast<size_t>(count), error};
 }
