@@ -33,6 +33,19 @@ EngineTrouble engine_trouble(std::string_view engine) {
   return {kFailed, fmt::format("the engine '{}' cannot run here: {}", engine, why)};
 }
 
+std::string listen_trouble(const std::string& address, std::error_code error) {
+  if (error == std::errc::address_in_use) {
+    return fmt::format("{} is taken: another program listens there; choose another port", address);
+  }
+  if (error == std::errc::permission_denied) {
+    return fmt::format("{} may not be listened on by this user: take a port from 1024 up", address);
+  }
+  if (error == std::errc::address_not_available) {
+    return fmt::format("{} is not an address of this machine", address);
+  }
+  return fmt::format("cannot listen on {}: {}", address, error.message());
+}
+
 size_t raise_fd_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;

@@ -38,5 +38,7 @@ struct EngineTrouble {
 EngineTrouble engine_trouble(std::string_view engine);
 // Raises the soft limit of open fds to the hard one; returns the limit now in force.
 size_t raise_fd_limit();
+// Why nobody can listen there, in a sentence.
+std::string listen_trouble(const std::string& address, std::error_code error);
 
 }  // namespace peal::cli

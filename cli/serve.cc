@@ -17,6 +17,7 @@
 #include <cli/http_service.h>
 #include <load/load_options.h>
 #include <peal/base/log.h>
+#include <peal/base/memory_budget.h>
 #include <peal/inspect/inspector.h>
 #include <peal/loop/loop_group.h>
 #include <peal/loop/stall_watchdog.h>
@@ -40,6 +41,7 @@ struct ServeOptions {
   std::string style = "callbacks";
   std::string stalls = "off";
   size_t flight_recorder = 0;
+  uint64_t memory = 0;  // bytes; 0: the library's default
   std::string inspect;  // empty: none
   HttpWords http;
 };
@@ -53,6 +55,7 @@ struct Limits {
 
 constexpr size_t kMostThreads = 1024;
 constexpr size_t kMostWorkerProcesses = 1024;
+constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 50;
 constexpr size_t kMostRecorded = size_t{1} << 24;  // as many as a flight recorder holds
 
 AcceptMode accept_mode(const std::string& name) {
@@ -84,7 +87,8 @@ class AnyServer {
     }
   }
   void show_in(Inspector& inspector, const std::string& name) {
-    http_ ? inspector.add(*http_, name) : inspector.add(server(), name);
+    if (http_) return inspector.add(*http_, name);
+    tasks_ ? inspector.add(*tasks_, name) : inspector.add(*callbacks_, name);
   }
   Server& server() { return http_ ? http_->server() : tasks_ ? tasks_->server() : *callbacks_; }
 
@@ -93,19 +97,6 @@ class AnyServer {
   std::optional<CoServer> tasks_;
   std::optional<HttpServer> http_;
 };
-
-std::string listen_trouble(const std::string& address, std::error_code error) {
-  if (error == std::errc::address_in_use) {
-    return fmt::format("{} is taken: another program listens there; choose another port", address);
-  }
-  if (error == std::errc::permission_denied) {
-    return fmt::format("{} may not be listened on by this user: take a port from 1024 up", address);
-  }
-  if (error == std::errc::address_not_available) {
-    return fmt::format("{} is not an address of this machine", address);
-  }
-  return fmt::format("cannot listen on {}: {}", address, error.message());
-}
 
 std::string drain_report(const DrainReport& report) {
   return fmt::format("drained: {} finished, {} cut off, {} bytes lost here, {} in the kernel\n", report.finished,
@@ -212,6 +203,7 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   Result<std::unique_ptr<Loop>> main_loop =
       Loop::make(options.threads == 1 ? loop_options : LoopOptions{.engine = "epoll"});
   if (!main_loop) return complain(kFailed, main_loop.error().message());
+  if (const uint64_t soft = options.memory; soft > 0) MemoryBudget::set({.soft_bytes = soft, .hard_bytes = 2 * soft});
   // Before other threads start, so that they inherit the blocked signals.
   const ServiceManager manager;
   Stopper stopper(**main_loop, limits.drain, manager);
@@ -374,6 +366,12 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
                    "Remember so many events a loop, and log a connection's when it ends badly; 0: none")
       ->capture_default_str()
       ->check(CLI::Range(size_t{0}, kMostRecorded));
+  command
+      ->add_option("--memory", options->memory,
+                   "Above so many bytes held for messages, such as 256MiB, stop reading who holds some, above twice "
+                   "that cut off who holds most; 0: a quarter of the machine's")
+      ->capture_default_str()
+      ->transform(CLI::AsSizeValue(false) & CLI::Range(uint64_t{0}, kMostMemoryBytes));
   command->add_option("--inspect", options->inspect,
                       "Show a live page about this process there, and metrics: HOST:PORT, as 127.0.0.1:9990");
   command->footer(fmt::format("Example:\n  peal serve {} --listen 127.0.0.1:9981 --engine epoll --threads 2", name));

@@ -47,6 +47,8 @@ class CoServer::Crew : public std::enable_shared_from_this<Crew> {
   bool here() const {
     return std::ranges::any_of(posts_, [](const auto& post) { return post->mailbox->here() != nullptr; });
   }
+  // Before end().
+  size_t tasks() const { return tasks_.load(std::memory_order_relaxed) - 1; }
   uint64_t exceptions() const { return exceptions_.load(std::memory_order_relaxed); }
 
  private:
@@ -130,6 +132,8 @@ SharedConnectionCallbacks CoServer::callbacks(const std::shared_ptr<Crew>& crew)
   return detail::stream_callbacks(
       [crew](Connection& connection, detail::StreamState& state) { crew->start(connection, state); });
 }
+
+size_t CoServer::tasks() const { return crew_->tasks(); }
 
 NetStats CoServer::stats() const {
   NetStats stats = server_->stats();

@@ -54,6 +54,8 @@ class CoServer {
   Server& server() { return *server_; }
   // The server's; tasks' exceptions count as a callback's.
   NetStats stats() const;
+  // Tasks that have not ended, those of connections that are gone included. Any thread, until stop().
+  size_t tasks() const;
 
  private:
   class Crew;

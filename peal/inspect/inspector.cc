@@ -79,7 +79,11 @@ void Inspector::add(HttpServer& server, std::string name) {
   on_loop([&](Collector& collector) { collector.add_server(std::move(name), server.server(), server.stats_views()); });
 }
 
-void Inspector::add(CoServer& server, std::string name) { add(server.server(), std::move(name)); }
+void Inspector::add(CoServer& server, std::string name) {
+  on_loop([&](Collector& collector) {
+    collector.add_server(std::move(name), server.server(), {}, [&server] { return server.tasks(); });
+  });
+}
 
 void Inspector::add(LoopGroup& group) {
   for (size_t i = 0; i < group.size(); ++i) add(group[i]);

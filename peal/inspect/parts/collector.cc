@@ -56,8 +56,13 @@ void Collector::add_loop(const std::shared_ptr<Mailbox>& mailbox) {
   mailbox->insist(measure);
 }
 
-void Collector::add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http) {
-  ShownServer shown{.name = std::move(name), .server = &server, .http = std::move(http), .views = server.views()};
+void Collector::add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http,
+                           std::function<size_t()> tasks) {
+  ShownServer shown{.name = std::move(name),
+                    .server = &server,
+                    .http = std::move(http),
+                    .tasks = std::move(tasks),
+                    .views = server.views()};
   if (shown.name.empty()) shown.name = fmt::format("server {}", servers_.size());
   for (const ConnectionsView& view : shown.views) add_loop(view.mailbox());
   servers_.push_back(std::move(shown));
@@ -159,7 +164,9 @@ void Collector::finish() {
   std::erase_if(snapshot_.servers, [this](const auto& each) { return servers_[each.number].server == nullptr; });
   // Of loops that do not answer, too; and not before the others did, or there would be fewer than they say have opened.
   for (ServerSnapshot& server : snapshot_.servers) {
-    for (const ConnectionsView& view : servers_[server.number].views) server.connections += view.count();
+    const ShownServer& shown = servers_[server.number];
+    for (const ConnectionsView& view : shown.views) server.connections += view.count();
+    if (shown.tasks) server.tasks = shown.tasks();
   }
   snapshot_.watched = !watchdogs_.empty();
   for (const StallWatchdog* watchdog : watchdogs_) {

@@ -40,7 +40,9 @@ class Collector : public std::enable_shared_from_this<Collector> {
   Collector(Loop& loop, const CollectorOptions& options) : loop_(loop), options_(options) {}
 
   void add_loop(const std::shared_ptr<Mailbox>& mailbox);
-  void add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http);
+  // `tasks`: how many it has now; asked on this thread.
+  void add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http,
+                  std::function<size_t()> tasks = {});
   void remove_server(const Server& server);
   void add_watchdog(const StallWatchdog* watchdog) { watchdogs_.push_back(watchdog); }
   void remove_watchdog(const StallWatchdog* watchdog) { std::erase(watchdogs_, watchdog); }
@@ -64,6 +66,7 @@ class Collector : public std::enable_shared_from_this<Collector> {
     std::string name;
     Server* server = nullptr;                      // null: removed; its number is not used again
     std::vector<std::function<HttpStats()>> http;  // empty: no HTTP server
+    std::function<size_t()> tasks;                 // empty: no CoServer
     std::vector<ConnectionsView> views;
   };
   // What a loop says of one server.

@@ -66,6 +66,7 @@ struct ServerSnapshot {
   std::string name;
   bool partial = false;  // a loop did not answer: its share of the counters is old
   size_t connections = 0;
+  std::optional<size_t> tasks;  // of a CoServer
   NetStats stats;
   std::optional<HttpStats> http;
   std::vector<ConnectionRow> rows;  // not all of them, if there are many

@@ -152,6 +152,7 @@ Json server_json(const ServerSnapshot& server) {
             {"lost_calls", stats.lost_calls},
             {"drained", stats.drained},
             {"drain_forced", stats.drain_forced}};
+  if (server.tasks) json["tasks"] = *server.tasks;
   if (server.http) add_http(json, *server.http);
   return json;
 }

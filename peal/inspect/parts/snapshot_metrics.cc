@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/inspect/parts/snapshot_metrics.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -153,6 +154,13 @@ void add_servers(MetricsText& out, const Snapshot& snapshot) {
   out.family("server_connections", MetricType::kGauge, "", "Connections open, or being handed over.");
   for (const ServerSnapshot& server : snapshot.servers) {
     out.sample("", plain(server.connections), {{"server", fmt::to_string(server.number)}, {"name", server.name}});
+  }
+  if (std::ranges::any_of(snapshot.servers, [](const ServerSnapshot& server) { return server.tasks.has_value(); })) {
+    out.family("server_tasks", MetricType::kGauge, "", "Coroutines of connections that have not ended.");
+  }
+  for (const ServerSnapshot& server : snapshot.servers) {
+    if (!server.tasks) continue;
+    out.sample("", plain(*server.tasks), {{"server", fmt::to_string(server.number)}, {"name", server.name}});
   }
   for (const ServerMetric& metric : kServerCounters) add_server_counter(out, snapshot, metric, false);
   for (const ServerMetric& metric : kHttpCounters) add_server_counter(out, snapshot, metric, true);
