@@ -9,6 +9,8 @@ MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
+SOAK_SECONDS ?= 600
+SOAK_SEEDS ?= 100000
 PYTHON := /usr/bin/python3
 export PYTHONDONTWRITEBYTECODE := 1
 
@@ -21,7 +23,7 @@ check = ctest --preset $(1) -j $$(($(JOBS) + 1))
 .PHONY: help
 help: ## this list
 	@echo "make TARGET [JOBS=$(JOBS)]"
-	@sed -nE 's/^([a-z]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 12
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 12
 
 .PHONY: setup
 setup: ## install the Debian packages that are missing (scripts/packages.txt)
@@ -58,6 +60,16 @@ bench: build ## microbenchmarks, then the table of bars
 churn: setup ## a million connections in every order, on each engine: what they leave behind (minutes)
 	@$(call build,dev) --target integration_tests
 	@PEAL_CHURN_CONNECTIONS=1000000 build/dev/bin/integration_tests --gtest_filter='*ChurnOrders*'
+
+.PHONY: soak
+soak: setup ## the worst clients together against real programs, SOAK_SECONDS (600); logs in build/soak
+	@$(call build,dev) --target peal_program websocket_chat
+	@PEAL_BIN_DIR=build/dev/bin $(PYTHON) tests/soak/soak.py --seconds $(SOAK_SECONDS)
+
+.PHONY: sim-soak
+sim-soak: setup ## the same in the simulator, SOAK_SEEDS (100000) seeds on every processor; a seed that fails is printed
+	@$(call build,dev) --target integration_tests
+	@scripts/sim_soak build/dev/bin/integration_tests $(SOAK_SEEDS) $(JOBS)
 
 .PHONY: asan
 asan: setup ## the C++ tests under the address and undefined-behaviour sanitizers

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A chat room in the browser: http://127.0.0.1:8083/ has the page, /chat is the room. `websocket_chat [ADDRESS]`.
-// One loop, so a plain set. Each message is framed and compressed once for everybody.
+// A chat room in the browser: http://127.0.0.1:8083/ has the page, /chat is the room. `websocket_chat [ADDRESS [ENGINE
+// [PAGE_ADDRESS]]]`: the page is the inspector's. One loop, so a plain set. Each message is framed and compressed once
+// for everybody.
+#include <memory>
 #include <set>
 
 #include <examples/http/websocket_chat_page.h>
@@ -8,6 +10,7 @@
 
 #include <peal/http/http_server.h>
 #include <peal/http/websocket_endpoint.h>
+#include <peal/inspect/inspector.h>
 
 namespace {
 
@@ -52,8 +55,16 @@ int main(int argc, char** argv) {
   callbacks.on_close = [&](WebSocket& member, uint16_t, std::string_view) { room.leave(member); };
   router.get("/chat", WebSocketEndpoint(std::move(callbacks), {.socket = room.options}));
   // [endpoint]
-  Loop loop;
-  HttpServer server(loop, std::move(router));
+  auto loop = Loop::make({.engine = examples::argument(argc, argv, 2, "auto")});
+  if (!loop) return examples::failed("cannot make a loop", loop.error());
+  HttpServer server(**loop, std::move(router));
+  std::unique_ptr<Inspector> inspector;
+  if (argc > 3) {
+    auto attached = Inspector::attach(server, argv[3]);
+    if (!attached) return examples::failed("cannot show the page", attached.error());
+    inspector = std::move(*attached);
+    fmt::print("the inspector listens on {}\n", inspector->address().to_string());
+  }
   const std::string address = examples::argument(argc, argv, 1, "127.0.0.1:8083");
-  return examples::listen(server.server(), address) ? examples::run(loop) : 1;
+  return examples::listen(server.server(), address) ? examples::run(**loop) : 1;
 }

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The servers of the soak: real programs with few fds and little memory, and what can be seen of them from outside."""
+import asyncio
+import json
+import os
+import pathlib
+import random
+import resource
+import select
+import signal
+import subprocess
+import time
+
+BIN = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin"))
+PATIENCE_SECONDS = 240  # for what the servers' own deadlines of a minute bound
+FEW_FDS = 48  # how many a server may have open
+LITTLE_MEMORY = "1MiB"  # its soft mark: four clients who never read; the hard one is 2 MiB
+ENGINES = ("epoll", "io_uring")
+KINDS = ("http", "callbacks", "coroutines", "chat")
+
+# The files of the web server; the last one is for slow downloads.
+FILES = {f"/{name}.bin": random.Random(name).randbytes(size)
+         for name, size in (("small", 100), ("page", 20_000), ("large", 900_000), ("slow", 160 * 1024))}
+
+
+def command(kind, engine, root):
+    if kind == "chat":
+        return [BIN / "examples" / "websocket_chat", "127.0.0.1:0", engine, "127.0.0.1:0"]
+    serve = [BIN / "peal", "serve", "http" if kind == "http" else "pingpong", "--listen", "127.0.0.1:0", "--inspect",
+             "127.0.0.1:0", "--engine", engine, "--memory", LITTLE_MEMORY]
+    return serve + (["--root", root] if kind == "http" else ["--style", kind])
+
+
+def write_files(root):
+    for name, data in FILES.items():
+        (root / name[1:]).write_bytes(data)
+
+
+class Server:
+    """One program. Its log stays where it is said to be."""
+
+    def __init__(self, kind, engine, folder):
+        self.kind, self.name = kind, f"{kind} on {engine}"
+        self.log = folder / f"{kind}-{engine}.log"
+        with open(self.log, "wb") as log:
+            self.process = subprocess.Popen(
+                list(map(str, command(kind, engine, folder / "files"))), stdout=log, stderr=log,
+                preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (FEW_FDS, FEW_FDS)))
+        self.address = self.said("listening on ", but="inspector")
+        self.page = self.said("the inspector listens on ")
+
+    def said(self, words, but="\0"):
+        """The address on the line of its log that has the words."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            for line in self.log.read_text(errors="replace").splitlines():
+                if words in line and but not in line:
+                    host, _, port = line.rpartition(words)[2].rpartition(":")
+                    return host, int(port)
+            select.select([], [], [], 0.01)
+        raise AssertionError(f"{self.name} never said '{words}': {self.log}")
+
+    async def facts(self):
+        """What its inspector says of its loop and its server; nothing while it has no fd to answer with."""
+        try:
+            reader, writer = await asyncio.open_connection(*self.page)
+            try:
+                writer.write(b"GET /json HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n")
+                head, _, body = (await asyncio.wait_for(reader.read(-1), 20)).partition(b"\r\n\r\n")
+            finally:
+                writer.close()
+            if not head.startswith(b"HTTP/1.1 200"):
+                return None
+        except (OSError, asyncio.TimeoutError):
+            return None
+        told = json.loads(body)
+        server, loops = told["servers"][0], told["loops"]
+        return server | {"blocks_in_use": sum(loop["blocks_in_use"] for loop in loops),
+                         "shed": sum(loop["accepts_shed"] for loop in loops)}
+
+    def fds(self):
+        folder = f"/proc/{self.process.pid}/fd"
+        found = []
+        for name in os.listdir(folder):
+            try:
+                found.append(os.readlink(f"{folder}/{name}"))
+            except FileNotFoundError:  # closed meanwhile
+                pass
+        return sorted(found)
+
+    def resident_kib(self):
+        for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1])
+        raise AssertionError(f"{self.name} has no resident memory")
+
+    def end(self):
+        """By SIGTERM; its exit code."""
+        self.process.send_signal(signal.SIGINT if self.kind == "chat" else signal.SIGTERM)
+        return self.process.wait(PATIENCE_SECONDS)
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
