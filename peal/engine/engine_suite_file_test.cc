@@ -8,6 +8,7 @@
 #include <fstream>
 #include <string>
 
+#include <peal/engine/parts/turn_budget.h>
 #include <tests/support/engine_rig.h>
 
 namespace peal {
@@ -187,7 +188,6 @@ TEST_P(EngineFile, big_file_starves_nobody) {
 // small requests waited.
 TEST_P(EngineFile, many_big_files_share_the_budget_of_a_turn) {
   constexpr size_t kStreams = 16;
-  constexpr uint64_t kTurnBytes = 1024 * 1024;
   const std::string bytes = pattern(3'000'000);
   auto file = make_file(bytes);
   std::vector<EngineRig::Pair> pairs;
@@ -217,7 +217,7 @@ TEST_P(EngineFile, many_big_files_share_the_budget_of_a_turn) {
     if (finished > 0 && least_got_at_first_finish == 0) least_got_at_first_finish = least + 1;
     return finished == kStreams;
   }));
-  EXPECT_LE(most, kTurnBytes);
+  EXPECT_LE(most, detail::kBulkTurnBytes);
   EXPECT_GT(least_got_at_first_finish, 100'000U) << "one was served before the others";
   const std::string expected =
       bytes.substr(0, 1'000'000) + "|" + bytes.substr(1'000'000, 1'000'000) + "|" + bytes.substr(2'000'000) + "|";

@@ -13,9 +13,6 @@ namespace peal::detail {
 
 class FileQueue {
  public:
-  // For all streams in a turn of their engine together.
-  static constexpr size_t kTurnBytes = 1024 * 1024;
-
   // Of at least one byte.
   void push(FileRange range);
   // Behind the last range. Returns how many bytes the queue now holds in memory.

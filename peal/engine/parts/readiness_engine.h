@@ -25,6 +25,7 @@
 #include <peal/engine/parts/listener_set.h>
 #include <peal/engine/parts/poller.h>
 #include <peal/engine/parts/splicer.h>
+#include <peal/engine/parts/turn_budget.h>
 
 namespace peal::detail {
 
@@ -231,11 +232,6 @@ class ReadinessEngine final : public Engine {
   void settle();
   size_t say_farewells();
 
-  static constexpr size_t kTurnBudgetBytes = 256 * 1024;
-  // For all streams of a turn together; a file is not copied by us, so it takes a quarter of the time of a read's
-  // bytes.
-  static constexpr size_t kBulkTurnBytes = FileQueue::kTurnBytes;
-  static constexpr size_t kBulkShareBytes = kBulkTurnBytes / 4;  // of one stream while others wait
   static constexpr size_t kMaxPollEvents = 256;
   static constexpr size_t kMaxParts = 64;
   static constexpr size_t kMostHeldSends = 64;  // each keeps a block until its outcome is heard

@@ -208,7 +208,7 @@ size_t ReadinessEngine::serve_ready_list() {
 
 // Reads until the socket is empty or the turn's budget is used up; then others come first.
 void ReadinessEngine::read_turn(Stream& stream) {
-  for (size_t taken = 0; taken < kTurnBudgetBytes; taken += kLargeBlockBytes) {
+  for (size_t taken = 0; taken < kReceiveTurnBytes; taken += kLargeBlockBytes) {
     if (stream.input & kForwarding) return forward_turn(stream);
     if (!read_once(stream)) return;
   }

@@ -92,7 +92,7 @@ uint64_t ReadinessEngine::forwarded_bytes(StreamId id) const {
 // Moves bytes until the socket is empty, the other stream is full, or the turn's budget is used up.
 void ReadinessEngine::forward_turn(Stream& from) {
   const uint32_t generation = from.generation;
-  for (size_t taken = 0; taken < kTurnBudgetBytes;) {
+  for (size_t taken = 0; taken < kReceiveTurnBytes;) {
     Forward& forward = *forwards_.at(from.slot);
     Stream& to = streams_[forward.to.slot];
     if ((to.output & kStalled) || queued(to) > 0) {

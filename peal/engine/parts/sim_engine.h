@@ -16,6 +16,7 @@
 #include <peal/engine/engine.h>
 #include <peal/engine/parts/event_waker.h>
 #include <peal/engine/parts/sim_network.h>
+#include <peal/engine/parts/turn_budget.h>
 
 namespace peal::detail {
 
@@ -122,8 +123,6 @@ class SimEngine final : public Engine, private SimOwner {
     uint32_t slot;
     uint32_t generation;
   };
-
-  static constexpr size_t kBulkTurnBytes = 1024 * 1024;  // of files, as the readiness engine has it
 
   void slot_ready(Kind kind, uint32_t slot) override;
   template <class Table>

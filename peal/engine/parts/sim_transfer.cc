@@ -12,8 +12,6 @@
 
 namespace peal::detail {
 
-static constexpr size_t kTurnBudgetBytes = 256 * 1024;
-
 void SimEngine::serve_stream(uint32_t slot) {
   Stream& stream = streams_[slot];
   const uint32_t generation = stream.generation;
@@ -63,7 +61,7 @@ void SimEngine::read_turn(uint32_t slot) {
     const std::string_view waiting = stream.end->readable();
     if (waiting.empty()) return stream.end->input_ended() ? end_input(stream) : void();
     if (put_off(stream)) return;
-    if (taken >= kTurnBudgetBytes) return list(streams_, Kind::kStream, slot);
+    if (taken >= kReceiveTurnBytes) return list(streams_, Kind::kStream, slot);
     size_t size = std::min<size_t>(waiting.size(), kLargeBlockBytes);
     const bool cut_short = size > 1 && network.chance(network.options.short_read);
     if (cut_short) {
