@@ -10,6 +10,7 @@ from versus.bars import (
     cost_ratio,
     generator_cost,
     http_attack,
+    http_fairness,
     http_generator,
     http_instructions,
     http_memory,
@@ -42,6 +43,7 @@ FIGURES = {
     "http_memory": http_memory,
     "http_static": http_static,
     "http_attack": http_attack,
+    "http_fairness": http_fairness,
 }
 
 

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What small requests feel while 16 clients download a large file as fast as the server can send: their p99 with the
+downloads / without, in paired blocks, at a fixed rate far below what the server can do.
+
+The downloads are not throttled: then the server would be idle most of the time, and nobody would wait for anybody. They
+share the client's processor with the generator, which goes first; a run in which it was late itself is not counted. On
+the loopback the kernel does the receiver's part inside the server's sends, so a server waits for that, too; what nginx's
+small requests wait beside the same downloads (--all) is the comparison.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+from versus import hdr, process
+from versus.bars import common, http_load
+from versus.bars.common import CannotMeasure, Context, Marred, Row
+from versus.bars.http_serve import NGINX, PEAL, contenders
+
+BAR = 3.0
+RATE = 2000
+RUN_S = 2.0
+PEAL_URING = "http-peal-uring"
+SMALL, LARGE = "small.txt", "large.bin"
+SMALL_BYTES, LARGE_BYTES = 64, 64 * 1024 * 1024
+READY_LIMIT_S = 20.0
+LATEST_US = 100.0  # the generator's own lag, p99
+LEAST_BYTES_PER_S = 64 * 1024 * 1024  # of all downloads: less is none to speak of
+
+
+class Downloads:
+    """Clients in a process of their own. `bytes` is what they had, once they have ended."""
+
+    def __init__(self, server: process.Server):
+        words = [sys.executable, "-m", "versus.downloaders", server.target, f"/{LARGE}", str(LARGE_BYTES)]
+        self.bytes = 0
+        self.child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        if cpus := process.Pins.of(1).client:
+            os.sched_setaffinity(self.child.pid, cpus)
+
+    def end(self) -> None:
+        """Reaps it, whatever has happened."""
+        self.child.stdin.close()
+        said = process.line_of(self.child, READY_LIMIT_S)
+        self.bytes = int(said) if said.isdigit() else 0
+        if not process.wait_for_end(self.child, READY_LIMIT_S):
+            self.child.kill()
+            self.child.wait()
+        self.child.stdout.close()
+
+
+@contextmanager
+def downloading(server: process.Server):
+    """From the moment all of them have had some."""
+    downloads = Downloads(server)
+    try:
+        if process.line_of(downloads.child, READY_LIMIT_S) != "ready":
+            raise CannotMeasure("the downloads did not begin")
+        yield downloads
+    finally:
+        downloads.end()
+
+
+def p99_us(context: Context, contender, root: Path, busy: bool) -> float:
+    """Of small requests, in us. Raises Marred."""
+
+    def words_for(host: str, port: int) -> list[str]:
+        return [*contender.words(host, port, 1), "--root", str(root)]
+
+    def load():
+        return http_load.run(context, server, RUN_S, ("--rate", f"{RATE}/s"), connections=8, path=f"/{SMALL}")
+
+    with process.serving(words_for, process.Pins.of(1).server) as server:
+        if busy:
+            with downloading(server) as downloads:
+                found = load()
+            if downloads.bytes < LEAST_BYTES_PER_S * RUN_S:
+                raise Marred(f"the downloads had {downloads.bytes:,} bytes in all")
+        else:
+            found = load()
+    if not busy and found.messages_per_s < 0.9 * RATE:  # busy, it is the server's doing
+        raise Marred(f"the small requests had {found.messages_per_s:,.0f} of {RATE:,} answers/s")
+    if found.send_lag_p99_ns > LATEST_US * 1e3:
+        raise Marred(f"the generator itself was {found.send_lag_p99_ns / 1e3:,.0f} us late")
+    return hdr.decode(found.latency_hdr).percentiles([99.0])[0] / 1e3
+
+
+def make_files(root: Path) -> None:
+    """What both kinds ask for."""
+    os.chmod(root, 0o755)
+    (root / SMALL).write_bytes(b"x" * SMALL_BYTES)
+    (root / LARGE).write_bytes(bytes(LARGE_BYTES))
+
+
+def measure(context: Context) -> list[Row]:
+    ours = (PEAL, PEAL_URING)
+    all_of = contenders(context, (*ours, NGINX) if context.everyone else ours)
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="versus-root-") as folder:
+        root = Path(folder)
+        make_files(root)
+        for name, each in all_of.items():
+            what = f"small requests beside downloads, {name}"
+            context.say(f"{what}: {context.blocks} blocks")
+            values = common.paired(context, what, {"beside": lambda each=each: p99_us(context, each, root, True),
+                                                   "alone": lambda each=each: p99_us(context, each, root, False)})
+            pair = common.pair_of(context, values, "beside", "alone")
+            middle = [statistics.median(values[side].values()) for side in ("beside", "alone")]
+            judged = name in ours
+            rows.append(Row(f"p99 of small requests, 16 large downloads beside / none, {name}",
+                            f"<= {BAR:g}" if judged else "-",
+                            f"{common.span(pair, 2)}; {middle[0]:,.0f} / {middle[1]:,.0f} us",
+                            common.at_most(pair, BAR) if judged else "", common.ratio_data(pair, values)))
+    return rows
