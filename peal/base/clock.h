@@ -13,6 +13,10 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 // "Never": the deadline of a wait that only an event ends.
 inline constexpr TimePoint kNever = TimePoint::max();
 
+// Longer times, Duration::max() for "never" among them, are taken for this one, so that sums of times stay in range.
+inline constexpr Duration kLongest = std::chrono::hours(24) * 36'500;
+constexpr Duration bounded(Duration time) { return time < kLongest ? time : kLongest; }
+
 // CLOCK_MONOTONIC, any thread.
 inline TimePoint monotonic_now() { return std::chrono::steady_clock::now(); }
 

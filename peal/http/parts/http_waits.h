@@ -35,7 +35,9 @@ class HttpWaits {
  public:
   static constexpr size_t kKinds = static_cast<size_t>(HttpWait::kNothing);
 
-  explicit HttpWaits(const std::array<Duration, kKinds>& times) : times_(times) {}
+  explicit HttpWaits(std::array<Duration, kKinds> times) : times_(times) {
+    for (Duration& time : times_) time = bounded(time);
+  }
 
   // From now on it waits for `what`, whatever it waited for before. A time of 0: for ever, which is nothing.
   void enter(HttpWaiter& waiter, HttpWait what, TimePoint now) {
@@ -81,7 +83,7 @@ class HttpWaits {
     HttpWaiter* last = nullptr;
   };
 
-  const std::array<Duration, kKinds> times_;
+  std::array<Duration, kKinds> times_;
   std::array<List, kKinds> lists_;
 };
 

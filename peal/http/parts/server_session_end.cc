@@ -64,8 +64,8 @@ void HttpSession::timed_out(HttpWait what) {
 void HttpSession::body_too_slow(HttpExchange& exchange) {
   const HttpServerOptions& options = shard_->core().options();
   const bool slow = exchange.parser_.body_bytes() - exchange.window_mark_ < options.min_body_bytes;
-  const bool late =
-      options.body_timeout > Duration::zero() && shard_->loop().now() >= exchange.body_since_ + options.body_timeout;
+  const bool late = options.body_timeout > Duration::zero() &&
+                    shard_->loop().now() >= exchange.body_since_ + bounded(options.body_timeout);
   if (!slow && !late) {
     exchange.begin_body_window();
     return shard_->wait(*this, HttpWait::kBody);

@@ -9,6 +9,16 @@
 
 namespace peal::detail {
 
+// A window of no time is none.
+ConnectionOptions ConnectionSet::in_range(ConnectionOptions options) {
+  for (Duration* window : {&options.read_window, &options.write_window}) {
+    *window = *window > Duration::zero() ? bounded(*window) : kLongest;
+  }
+  options.idle_timeout = bounded(options.idle_timeout);
+  options.linger_timeout = bounded(options.linger_timeout);
+  return options;
+}
+
 Connection& ConnectionSet::make() {
   if (table_.size() == 0) {
     self_ = shared_from_this();
@@ -26,7 +36,7 @@ Connection& ConnectionSet::make() {
   connection.reason_ = CloseReason::kLoopStopped;
   connection.was_open_ = connection.peer_ended_ = connection.unheard_ = connection.paused_ = false;
   connection.output_failed_ = connection.ended_here_ = false;
-  connection.drain_wanted_ = connection.expects_input_ = connection.busy_ = false;
+  connection.drain_wanted_ = connection.expects_input_ = connection.busy_ = connection.keeps_context_ = false;
   return connection;
 }
 

@@ -30,7 +30,7 @@ enum class Demand : uint8_t { kClose, kAbort, kBreak };
 class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
  public:
   ConnectionSet(Loop& loop, std::shared_ptr<ConnectionCallbacks> callbacks, const ConnectionOptions& options)
-      : loop_(&loop), mailbox_(loop.mailbox()), callbacks_(std::move(callbacks)), options_(options) {}
+      : loop_(&loop), mailbox_(loop.mailbox()), callbacks_(std::move(callbacks)), options_(in_range(options)) {}
 
   // Opens a connection over an accepted stream.
   void adopt(LooseStream stream);
@@ -114,6 +114,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   void release(Connection& connection);
 
  private:
+  static ConnectionOptions in_range(ConnectionOptions options);
   Connection& make();
   void count_end(const Connection& connection);
   void open_successor(const Seat& seat);
