@@ -137,7 +137,8 @@ bool Buffer::take_in(const Part& part) {
     if (rest_ != nullptr) rest_->bytes += part.size();
     return true;
   }
-  if (part.size() > kLittleBytes) return false;
+  // Shared bytes are not copied here: whoever shared them may count on what is still held of them.
+  if (part.size() > kLittleBytes || part.block->shared != nullptr) return false;
   // Where there is no room, what follows may use that of its block, unless somebody else has that too.
   const bool fills_its_block = part.size() > kSmallBlockBytes && part.size() >= part.block->capacity_bytes / 4;
   if (tail_room() < part.size() && (may_grow(part) || fills_its_block)) return false;
@@ -146,7 +147,8 @@ bool Buffer::take_in(const Part& part) {
 }
 
 void Buffer::append(const SharedBytes& shared) {
-  if (shared->size() <= kSmallBlockBytes && first_.block != nullptr) return append(std::span(*shared));
+  if (shared == nullptr) return;
+  if (shared->size() <= kSmallBlockBytes) return append(std::span(*shared));
   for (size_t at = 0; at < shared->size();) {
     const auto bytes = static_cast<uint32_t>(std::min<size_t>(shared->size() - at, UINT32_MAX));
     push({BlockPool::here().wrap(shared, at, bytes), 0, bytes});
@@ -188,6 +190,10 @@ size_t Buffer::gather(std::span<iovec> parts) const {
     add(link->part);
   }
   return used;
+}
+
+size_t Buffer::block_bytes() const {
+  return (first_.block == nullptr ? 0 : first_.block->capacity_bytes) + (rest_ == nullptr ? 0 : rest_->capacity);
 }
 
 size_t Buffer::held_bytes() const {

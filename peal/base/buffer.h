@@ -91,7 +91,7 @@ class Buffer {
     first_ = std::exchange(other.first_, Part{});
     rest_ = std::exchange(other.rest_, nullptr);
   }
-  // Adds shared bytes without copying them, unless they are few and come behind others.
+  // Adds shared bytes without copying them, unless they are few (512). Null ones are none.
   void append(const SharedBytes& shared);
 
   // Room for at least `bytes` (at most 4 GiB) at the end, to be written and then committed. Valid until the next call.
@@ -120,6 +120,8 @@ class Buffer {
   // The memory it takes, which is what limits count: whole blocks, but of the last one the content, as its room is for
   // what comes next.
   size_t held_bytes() const;
+  // The whole of its blocks, the last one's room included.
+  size_t block_bytes() const;
   std::string to_string() const;
 
   void swap(Buffer& other) noexcept {

@@ -52,6 +52,7 @@ TEST_F(BufferTest, empty_one_holds_nothing) {
   buffer.append(std::string_view{});
   buffer.append(Buffer{});
   buffer.append(share_bytes(""));
+  buffer.append(SharedBytes());
   EXPECT_TRUE(buffer.take(0).empty());
   EXPECT_EQ(blocks_in_use(), 0U);
 }
@@ -261,15 +262,16 @@ TEST_F(BufferTest, gather_names_every_part_in_order) {
 }
 
 TEST_F(BufferTest, shared_bytes_are_never_written_over) {
-  SharedBytes shared = share_bytes("shared");
+  const std::string text = letters(kSmallBlockBytes + 1);
+  SharedBytes shared = share_bytes(text);
   Buffer one;
   Buffer other;
   one.append(shared);
   other.append(shared);
   one.append(" by one");
   other.append(" by other");
-  EXPECT_EQ(one.to_string(), "shared by one");
-  EXPECT_EQ(other.to_string(), "shared by other");
+  EXPECT_EQ(one.to_string(), text + " by one");
+  EXPECT_EQ(other.to_string(), text + " by other");
   EXPECT_EQ(one.front().data(), reinterpret_cast<const char*>(shared->data()));
   one.clear();
   other.clear();

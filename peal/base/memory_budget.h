@@ -2,8 +2,8 @@
 // MemoryBudget: how much memory the blocks of this process hold, and how much they may.
 //
 // It counts the capacity of blocks, free warm ones included, where a pool takes memory from malloc or gives it back,
-// and what share_bytes() has made: the paths on which bytes move know nothing of it. One for the process, because
-// memory is. Any thread.
+// and what MemoryCharge is told (memory_charge.h): the paths on which bytes move know nothing of it. One for the
+// process, because memory is. Any thread.
 //
 // Two marks. Above the soft one, a loop whose pool grows stops reading the connections that hold bytes, until what is
 // held is back below the low one, 7/8 of it. Above the hard one, a connection that asks for more is closed. Both are

@@ -171,7 +171,9 @@ void FlushWait::cancel(Why why) noexcept {
 SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, StreamState&)> take) {
   SharedConnectionCallbacks callbacks;
   callbacks.on_open = [take = std::move(take)](Connection& connection) {
-    take(connection, *connection.emplace_context<StreamLink>(connection).state);
+    StreamLink& link = connection.emplace_context<StreamLink>(connection);
+    connection.keep_context();
+    take(connection, *link.state);
   };
   callbacks.on_message = [](Connection& connection, Buffer& input) { state_of(connection).received(input); };
   callbacks.on_writable = [](Connection& connection) { state_of(connection).writable(); };

@@ -261,7 +261,7 @@ class Engine {
   // and delivered after the resume.
   virtual void receive(StreamId stream, bool on) = 0;
   // Queues output. It leaves when the current call up returns, at the latest when wait() is next entered. Returns how
-  // many bytes the queue now holds in memory: file ranges, which cost none, are not counted.
+  // many bytes the queue now holds in memory: what is queued or, where file ranges are between, held_bytes().
   virtual size_t send(StreamId stream, Buffer&& bytes) = 0;
   virtual size_t send_copy(StreamId stream, std::string_view bytes) = 0;
   // Reports on_sent after each progress from now on until it has reported 0.
@@ -278,7 +278,7 @@ class Engine {
   virtual uint64_t forwarded_bytes(StreamId from) const = 0;
   // All that waits to be sent, file ranges included.
   virtual size_t queued_bytes(StreamId stream) const = 0;
-  // The memory that takes: Buffer::held_bytes(), and none for files.
+  // The memory that takes: Buffer::held_bytes(), or whole blocks where file ranges are between, and little for those.
   virtual size_t held_bytes(StreamId stream) const = 0;
   // What the kernel took and the peer's has not acknowledged (SIOCOUTQ, tcp(7)); 0 for a dead id. Costs a system call.
   virtual uint64_t unsent_bytes(StreamId stream) const = 0;

@@ -57,6 +57,7 @@ void HttpExchange::begin_body_window() {
 
 void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end) {
   check_use();
+  PEAL_ASSERT(on_piece && on_end, "the body of exchange {} goes to nobody", serial_);
   extras().on_piece = std::move(on_piece);
   extras_->on_end = std::move(on_end);
   take_body(Taker::kPieces);
@@ -65,6 +66,7 @@ void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)>
 
 void HttpExchange::read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole) {
   check_use();
+  PEAL_ASSERT(on_whole, "the body of exchange {} goes to nobody", serial_);
   extras().on_whole = std::move(on_whole);
   extras_->whole.emplace();
   extras_->whole_limit = limit_bytes;

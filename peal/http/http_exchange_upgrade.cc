@@ -35,6 +35,7 @@ void HttpExchange::inform(int status) {
 void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<HttpTakeover> takeover) {
   if (!may_answer()) return;
   PEAL_ASSERT(!begun(), "exchange {} is upgraded after its answer began", serial_);
+  PEAL_ASSERT(takeover != nullptr, "exchange {} is upgraded to nothing", serial_);
   if (!is_sendable({"Upgrade", protocol})) throw_bad_value("'{}' is no protocol to upgrade to", protocol);
   if (!request_read_) return close_after(), respond_error(400);  // what follows may be its body, or the other protocol
   status_ = protocol.empty() ? 200 : 101;
@@ -57,6 +58,7 @@ void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<HttpTakeov
 }
 
 bool HttpExchangeHandle::run(HttpCallback task) const {
+  PEAL_ASSERT(task, "exchange {} is to run nothing", serial_);
   return connection_.run_or_end([serial = serial_, task = std::move(task)](Connection& connection) mutable {
     HttpSession& session = connection.context<HttpSession>();
     HttpExchange* exchange = session.exchange();

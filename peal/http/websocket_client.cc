@@ -137,6 +137,7 @@ ConnectionCallbacks WebSocketClient::State::connection_callbacks(const std::shar
   ConnectionCallbacks callbacks;
   callbacks.on_open = [state](Connection& connection) {
     connection.emplace_context<Link>(*state, connection);
+    connection.keep_context();
     if (state->stopped) connection.close();
   };
   callbacks.on_message = [link](Connection& connection, Buffer& input) { link(connection).received(input); };

@@ -38,11 +38,15 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
   // On the connection's loop.
   void leave(Connection* connection) {
     if (connection == nullptr || !connection->can_send()) return end();
-    connection->send(take());
+    // As a block of its own, however small: it pays back when the connection is done with it.
+    const SharedBytes bytes = take();
+    const auto size = static_cast<uint32_t>(bytes->size());
+    connection->send(Buffer(BlockPool::here().wrap(bytes, 0, size), 0, size));
   }
   void end() {
     const std::lock_guard lock(mutex_);
     ended_ = true;
+    drawn_ -= std::exchange(waiting_, {}).size();
     changed_.notify_all();
   }
   bool ended() const {

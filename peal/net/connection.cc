@@ -49,6 +49,12 @@ bool Connection::send(std::string_view bytes) {
   return sent_attended(bytes.size(), engine_->send_copy(stream_, bytes));
 }
 
+bool Connection::send(const SharedBytes& bytes) {
+  Buffer buffer;
+  buffer.append(bytes);
+  return send(std::move(buffer));
+}
+
 bool Connection::send_attended(Buffer&& bytes) {
   const size_t size = bytes.size();
   if (!only_recorded(FlightKind::kSent, size)) return send_watched(std::move(bytes));
@@ -81,6 +87,8 @@ void Connection::send_file(FileRange range) {
   sent_bytes_ += bytes;
   engine_->send_file(stream_, std::move(range));
   if (needs(kWatched)) note_sent(bytes);
+  const size_t held = engine_->held_bytes(stream_);
+  if (held > high_water_bytes_) crossed_high_water(held);
 }
 
 void Connection::shutdown_send() {

@@ -2,8 +2,7 @@
 // Connection: one stream with its callbacks, limits and end. ConnectionHandle: what a user keeps of it.
 //
 // A Connection belongs to its loop, is made by a Server or a Client, and dies after on_close. A Connection& is good
-// inside the callback it was given to and no longer; whoever wants more keeps handle(), which may be used at any time
-// from any thread: late use does nothing and is counted.
+// inside the callback it was given to; whoever wants more keeps handle(), good at any time on any thread.
 //
 // How a connection ends. close() sends what is queued, then FIN, and waits for the peer's FIN, so that the last answer
 // is never cut off by a reset: while the peer has not acknowledged everything min_write_bytes bounds the wait, then
@@ -110,16 +109,11 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     size_t size = bytes.size();
     return sent(size, engine().send(stream_, std::move(bytes)));
   }
-  bool send(const SharedBytes& bytes) {  // referred to
-    Buffer buffer;
-    buffer.append(bytes);
-    return send(std::move(buffer));
-  }
-  // Part of a file, in order with the rest. It holds no memory, so it counts in queued_bytes() but towards no limit:
-  // whoever lets a peer ask for many bounds how many wait. A file shorter than the range ends the connection (EIO).
+  bool send(const SharedBytes& bytes);  // referred to
+  // Part of a file, in order with the rest. Its bytes hold no memory: they count in queued_bytes() but towards no mark
+  // or limit; the range itself counts there, with 60 bytes. A file shorter than the range ends the connection (EIO).
   void send_file(FileRange range);
-  // Ends sending alone: FIN follows what is queued, later sends answer false, receiving goes on. When the peer has
-  // ended too the connection ends by itself.
+  // Ends sending alone: FIN follows what is queued, later sends answer false. With the peer's FIN it ends by itself.
   void shutdown_send();
 
   // Ends gracefully; see above. Later calls do nothing.
@@ -169,14 +163,17 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // One object of the user's own, made in place and destroyed after on_close. context() asserts that it is a T.
   template <class T, class... Args>
   T& emplace_context(Args&&... args) {
-    context_ = {new T(std::forward<Args>(args)...), &destroy_context<T>};
+    adopt_context(std::make_unique<T>(std::forward<Args>(args)...));
     return *static_cast<T*>(context_.get());
   }
   // The same for one made elsewhere.
   template <class T>
   void adopt_context(std::unique_ptr<T> object) {
+    PEAL_ASSERT(!keeps_context_, "the context of connection {} belongs to its protocol", slot);
     context_ = {object.release(), &destroy_context<T>};
   }
+  // Nobody may put another one in its place: it is a protocol's.
+  void keep_context() { keeps_context_ = true; }
   template <class T>
   T& context() const {
     PEAL_ASSERT(context_.get_deleter() == &destroy_context<T>,
@@ -323,7 +320,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   TimerId timer_;                                            // linger, or showing unconsumed input again
   uint32_t opened_at_ = 0;                                   // age_stamp()
   uint16_t error_ = 0;                                       // an errno
-  bool busy_ : 1 = false;
+  bool busy_ : 1 = false, keeps_context_ : 1 = false;
   bool drain_wanted_ : 1 = false;  // report_drained() was called
 };
 static_assert(sizeof(Connection) == 128);
@@ -358,9 +355,10 @@ using SharedConnectionCallbacks = BasicConnectionCallbacks<SharedCallback>;
 
 // Small, copyable, comparable; any thread, at any time, however late. On the connection's loop a call acts at once;
 // from elsewhere it travels there, in the order of the calls of one thread. The answer is whether it was taken: false
-// when the connection is known to be gone, its loop has ended or refuses (LoopOptions::post_limit); what was taken may
-// still come too late. A stream never lacks a middle: a send that the loop refuses ends the connection, by RST and with
-// kSendRefused, before anything sent later. A thread that sends much at its own speed does it by a BoundedSender.
+// when the connection is known to be gone, its loop has ended or refuses (LoopOptions::post_limit), or, for a send from
+// elsewhere, the process is above its hard mark (memory_budget.h); what was taken may still come too late. A stream
+// never lacks a middle: a send that the loop refuses ends the connection, by RST and with kSendRefused, before anything
+// sent later. A thread that sends much at its own speed does it by a BoundedSender.
 class ConnectionHandle {
  public:
   ConnectionHandle() = default;
@@ -389,6 +387,7 @@ class ConnectionHandle {
   bool act(Act&& action) const;
   template <class Act>
   bool act_or_end(Act&& action) const;
+  bool ends_over_budget() const;
   bool counted(bool taken) const;
   bool demand(detail::Demand what) const;
 

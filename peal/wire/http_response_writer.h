@@ -63,6 +63,7 @@ class HttpResponseWriter {
   [[gnu::always_inline]] void put(std::string_view text) {
     PEAL_ASSERT(text.size() <= static_cast<size_t>(end_ - at_), "{} more bytes of a head where {} have room",
                 text.size(), end_ - at_);
+    if (text.empty()) return;  // then data() may be null
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }

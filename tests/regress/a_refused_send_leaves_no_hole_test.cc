@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <peal/base/memory_budget.h>
 #include <peal/http/http_server.h>
 #include <peal/http/websocket_endpoint.h>
 #include <peal/net/bounded_sender.h>
@@ -170,6 +171,28 @@ TEST_P(RefusedSend, of_an_answer_lets_no_client_wait) {
   read_all(peer);
   EXPECT_EQ(peer.error(), ECONNRESET);
   EXPECT_EQ(peer.received(), "");
+}
+
+// A loop that does not run takes tasks up to their number, whatever they carry: above the hard mark of the process what
+// is sent from elsewhere is refused, too.
+TEST_P(RefusedSend, above_the_hard_mark) {
+  OneConnection one;
+  Server server(small(), one.callbacks());
+  RawPeer peer;
+  peer.connect(server.listen("127.0.0.1:0").value());
+  const ConnectionHandle handle = one.opened.get_future().get();
+  const MemoryMarks marks = MemoryBudget::marks();
+  {
+    const Standstill standstill(small());
+    EXPECT_TRUE(handle.send("taken"));
+    MemoryBudget::set({.soft_bytes = 1, .hard_bytes = 2});
+    EXPECT_FALSE(handle.send("refused"));
+    MemoryBudget::set(marks);
+    handle.send("too late");
+  }
+  EXPECT_EQ(one.ended.get_future().get(), CloseReason::kSendRefused);
+  read_all(peer);
+  EXPECT_EQ(peer.error(), ECONNRESET);
 }
 
 TEST_P(RefusedSend, does_not_meet_a_bounded_sender) {

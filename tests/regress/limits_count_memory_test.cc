@@ -6,9 +6,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 
+#include <tests/support/file_of.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/sim_rig.h>
 
@@ -93,6 +95,41 @@ TEST_P(LimitsCountMemory, limit_is_of_blocks) {
   EXPECT_FALSE(queued.is_open);
   EXPECT_LE(queued.held_bytes, 4 * kMiB + 4 * kLargeBlockBytes);
   EXPECT_GE(queued.held_bytes, 3 * kMiB);
+}
+
+// Of the bytes of a file none is memory; what stands between files is, and so is what the queue needs for each.
+TEST_P(LimitsCountMemory, pieces_between_files) {
+  const FileRange file = test::file_of("f");
+  const std::vector<std::function<void(Connection&)>> kinds = {
+      [&](Connection& connection) { connection.send("x"); },
+      [&](Connection& connection) { connection.send(in_large_block(1)); },
+      [&](Connection& connection) { connection.send(in_large_block(600)); },
+      [shared = share_bytes("abc")](Connection& connection) { connection.send(shared); },
+      [](Connection&) {},
+  };
+  for (const auto& send_piece : kinds) {
+    std::optional<uint64_t> held;
+    bool over = false, told = false;
+    auto server = serve({.on_open =
+                             [&](Connection& connection) {
+                               const uint64_t before = BlockPool::here().stats().bytes_in_use;
+                               uint64_t most = 0;
+                               for (int i = 0; i < 1'000'000 && connection.is_open(); ++i) {
+                                 send_piece(connection);
+                                 connection.send_file(file);
+                                 most = std::max(most, BlockPool::here().stats().bytes_in_use - before);
+                                 told = told || (connection.is_open() && !connection.send(""));
+                               }
+                               over = !connection.is_open();
+                               held = most;
+                             }},
+                        {.connection = {.output_limit_bytes = 4 * kMiB}});
+    RawPeer peer = connect_peer(4'096);
+    ASSERT_TRUE(wait_until([&] { return held.has_value(); }));
+    EXPECT_TRUE(over);
+    EXPECT_TRUE(told) << "before the limit there is the high-water mark";
+    EXPECT_LE(*held, 4 * kMiB + 4 * kLargeBlockBytes);
+  }
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(LimitsCountMemory);

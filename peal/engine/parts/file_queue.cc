@@ -13,21 +13,22 @@ namespace peal::detail {
 void FileQueue::push(FileRange range) {
   PEAL_ASSERT(range.bytes > 0 && range.file != nullptr && *range.file, "a range of {} bytes of no file", range.bytes);
   file_bytes_ += range.bytes;
+  held_bytes_ += sizeof(Item);
   items_.push_back({std::move(range), {}});
 }
 
 template <class Bytes>
-size_t FileQueue::append_behind(Bytes&& bytes) {
+void FileQueue::append_behind(Bytes&& bytes) {
   Buffer& behind = items_.back().behind;
   memory_bytes_ += bytes.size();
-  held_bytes_ -= behind.held_bytes();
+  held_bytes_ -= behind.block_bytes();
   behind.append(std::forward<Bytes>(bytes));
-  held_bytes_ += behind.held_bytes();
-  return memory_bytes_;
+  behind.compact();
+  held_bytes_ += behind.block_bytes();
 }
 
-size_t FileQueue::append(Buffer&& bytes) { return append_behind(std::move(bytes)); }
-size_t FileQueue::append(std::string_view bytes) { return append_behind(bytes); }
+void FileQueue::append(Buffer&& bytes) { append_behind(std::move(bytes)); }
+void FileQueue::append(std::string_view bytes) { append_behind(bytes); }
 
 Moved FileQueue::send(int socket, size_t most) {
   FileRange& range = items_.front().range;
@@ -46,7 +47,7 @@ Buffer FileQueue::pop() {
   Buffer behind = std::move(items_.front().behind);
   items_.pop_front();
   memory_bytes_ -= behind.size();
-  held_bytes_ -= behind.held_bytes();
+  held_bytes_ -= behind.block_bytes() + sizeof(Item);
   return behind;
 }
 

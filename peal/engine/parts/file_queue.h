@@ -15,12 +15,12 @@ class FileQueue {
  public:
   // Of at least one byte.
   void push(FileRange range);
-  // Behind the last range. Returns how many bytes the queue now holds in memory.
-  size_t append(Buffer&& bytes);
-  size_t append(std::string_view bytes);
+  // Behind the last range.
+  void append(Buffer&& bytes);
+  void append(std::string_view bytes);
   bool empty() const { return items_.empty(); }
   size_t memory_bytes() const { return memory_bytes_; }
-  // As Buffer::held_bytes().
+  // What it takes of memory: whole blocks, since many ranges may have little behind each, and an entry for each.
   size_t held_bytes() const { return held_bytes_; }
   // All of it, what is in the files included.
   size_t bytes() const { return memory_bytes_ + file_bytes_; }
@@ -40,7 +40,7 @@ class FileQueue {
 
   std::deque<Item> items_;
   template <class Bytes>
-  size_t append_behind(Bytes&& bytes);
+  void append_behind(Bytes&& bytes);
 
   size_t memory_bytes_ = 0;
   size_t held_bytes_ = 0;

@@ -167,8 +167,12 @@ size_t ReadinessEngine::queued_bytes(StreamId id) const {
 
 size_t ReadinessEngine::held_bytes(StreamId id) const {
   const Stream* stream = find(id);
-  if (stream == nullptr) return 0;
-  return stream->out.held_bytes() + (stream->output & kFiles ? files_.at(id.slot).held_bytes() : 0);
+  return stream == nullptr ? 0 : held(*stream);
+}
+
+size_t ReadinessEngine::held(const Stream& stream) const {
+  if (!(stream.output & kFiles)) return stream.out.held_bytes();
+  return stream.out.block_bytes() + files_.at(stream.slot).held_bytes();
 }
 
 void ReadinessEngine::shutdown_send(StreamId id) {

@@ -221,6 +221,7 @@ class ReadinessEngine final : public Engine {
   // readiness_zero_copy.cc: files and forwarding.
   int send_front_file(Stream& stream, size_t& budget, bool& progress);
   size_t queued(const Stream& stream) const;
+  size_t held(const Stream& stream) const;
   void drop_output(Stream& stream);
   void forward_turn(Stream& from);
   int drain_feed(Stream& to, bool& progress);

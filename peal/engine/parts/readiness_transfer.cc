@@ -241,7 +241,10 @@ size_t ReadinessEngine::send(StreamId id, Buffer&& bytes) {
 size_t ReadinessEngine::send_slow(StreamId id, Buffer& bytes) {
   Stream* stream = find(id);
   if (stream == nullptr || (stream->output & kOutputOver)) return 0;
-  if (stream->output & kFiles) return stream->out.size() + files_.at(id.slot).append(std::move(bytes));
+  if (stream->output & kFiles) {
+    files_.at(id.slot).append(std::move(bytes));
+    return held(*stream);
+  }
   stream->out.append(std::move(bytes));
   make_dirty(*stream);
   return stream->out.size();
@@ -259,7 +262,8 @@ size_t ReadinessEngine::send_copy(StreamId id, std::string_view bytes) {
 
 size_t ReadinessEngine::send_copy_slow(Stream& stream, std::string_view bytes) {
   if (stream.output & kOutputOver) return 0;
-  return stream.out.size() + files_.at(stream.slot).append(bytes);
+  files_.at(stream.slot).append(bytes);
+  return held(stream);
 }
 
 // Flushes what was dirty when called: what the completions queue meanwhile waits for the next call, so that a stream

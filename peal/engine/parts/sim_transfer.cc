@@ -110,8 +110,9 @@ size_t SimEngine::send(StreamId id, Buffer&& bytes) {
   stream->memory_bytes += bytes.size();
   if (stream->out.empty() || stream->out.back().file.file) stream->out.emplace_back();
   stream->out.back().bytes.append(std::move(bytes));
+  if (stream->out.size() > 1) stream->out.back().bytes.compact();
   make_dirty(*stream, id.slot);
-  return stream->memory_bytes;
+  return stream->out.size() > 1 ? held_bytes(id) : stream->memory_bytes;
 }
 
 size_t SimEngine::send_copy(StreamId id, std::string_view bytes) { return send(id, Buffer(bytes)); }
@@ -154,8 +155,9 @@ size_t SimEngine::queued_bytes(StreamId id) const {
 size_t SimEngine::held_bytes(StreamId id) const {
   const Stream* stream = streams_.find(id.slot, id.generation);
   if (stream == nullptr) return 0;
+  if (stream->out.size() == 1) return stream->out.front().bytes.held_bytes();
   return std::accumulate(stream->out.begin(), stream->out.end(), size_t{0},
-                         [](size_t sum, const Piece& piece) { return sum + piece.bytes.held_bytes(); });
+                         [](size_t sum, const Piece& piece) { return sum + piece.bytes.block_bytes() + sizeof piece; });
 }
 
 uint64_t SimEngine::unsent_bytes(StreamId id) const {

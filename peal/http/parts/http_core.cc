@@ -39,6 +39,7 @@ SharedConnectionCallbacks HttpCore::callbacks() {
     std::unique_ptr<HttpSession> session = shard.make_session(connection);
     shard.wait(*session, HttpWait::kHead);
     connection.adopt_context(std::move(session));
+    connection.keep_context();
   };
   callbacks.on_message = [](Connection& connection, Buffer& input) { session_of(connection).received(input); };
   callbacks.on_writable = [](Connection& connection) { session_of(connection).writable(); };

@@ -8,6 +8,8 @@
 
 namespace peal::detail {
 
+static constexpr size_t kMostPatternBytes = 8192;
+
 void RouteTree::add(std::string_view method, std::string_view pattern, HttpHandler handler,
                     const RouteOptions& options) {
   std::vector<std::string> names;
@@ -27,6 +29,7 @@ void RouteTree::add(std::string_view method, std::string_view pattern, HttpHandl
 // Finds the node of a pattern, or makes it.
 RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::string>& names) {
   if (!pattern.starts_with('/')) throw_bad_value("the pattern '{}' does not begin with a slash", pattern);
+  if (pattern.size() > kMostPatternBytes) throw_bad_value("a pattern of {} bytes", pattern.size());
   Node* node = &root_;
   for (std::string_view left = pattern; !left.empty();) {
     left.remove_prefix(1);

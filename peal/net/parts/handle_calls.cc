@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <peal/base/memory_budget.h>
 #include <peal/net/connection.h>
 #include <peal/net/parts/connection_set.h>
 
@@ -28,6 +29,14 @@ bool ConnectionHandle::act_or_end(Act&& action) const {
   return false;
 }
 
+// What is sent to a loop that does not run is bounded by the memory of the process, too.
+bool ConnectionHandle::ends_over_budget() const {
+  if (set_ == nullptr || is_here() || !MemoryBudget::above_hard()) return false;
+  set_->count_lost();
+  demand(Demand::kBreak);
+  return true;
+}
+
 // On the loop what was not taken came late, and is counted as that.
 bool ConnectionHandle::counted(bool taken) const {
   if (!taken && set_ != nullptr && !is_here()) set_->count_lost();
@@ -42,9 +51,11 @@ bool ConnectionHandle::is_here() const { return set_ != nullptr && set_->mailbox
 
 bool ConnectionHandle::send(std::string_view bytes) const { return send(Buffer(bytes)); }
 bool ConnectionHandle::send(Buffer&& bytes) const {
+  if (ends_over_budget()) return false;
   return act_or_end([bytes = std::move(bytes)](Connection& connection) mutable { connection.send(std::move(bytes)); });
 }
 bool ConnectionHandle::send(const SharedBytes& bytes) const {
+  if (ends_over_budget()) return false;
   return act_or_end([bytes](Connection& connection) { connection.send(bytes); });
 }
 bool ConnectionHandle::send_file(const FileRange& range) const {
