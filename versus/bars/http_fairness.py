@@ -2,10 +2,10 @@
 """What small requests feel while 16 clients download a large file as fast as the server can send: their p99 with the
 downloads / without, in paired blocks, at a fixed rate far below what the server can do.
 
-The downloads are not throttled: then the server would be idle most of the time, and nobody would wait for anybody.
-They share the client's processor with the generator, which goes first; a run in which it was late itself is not
-counted. On the loopback the kernel does the receiver's part inside the server's sends, so a server waits for that, too;
-what nginx's small requests wait beside the same downloads (--all) is the comparison.
+The downloads are not throttled: then the server would be idle most of the time, and nobody would wait for anybody. They
+share the client's processor with the generator, which goes first; a run in which it was late itself is not counted. On
+the loopback the kernel does the receiver's part inside the server's sends, so a server waits for that, too; what
+nginx's small requests wait beside the same downloads (--all) is the comparison.
 """
 
 import os
