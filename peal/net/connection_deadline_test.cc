@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Deadlines of a connection: idle, reading too slowly, writing too slowly. The times are lower bounds and generous
-// upper ones: a peer acts on the loop's thread, so a machine that stalls stalls both sides.
+// Deadlines of a connection: idle, reading too slowly, writing too slowly. The times are lower bounds only; what a peer
+// must do in time is played in connection_deadline_sim_test.cc.
 #include <gmock/gmock.h>
 
 #include <tests/support/net_rig.h>
@@ -18,13 +18,10 @@ class ConnectionDeadlineTest : public test::NetTest {
   std::unique_ptr<Server> serve_with(ConnectionCallbacks callbacks, const ConnectionOptions& options) {
     return serve(std::move(callbacks), {.connection = options});
   }
-  // Calls `act` every millisecond for that long; false if the connection ended meanwhile.
-  bool stays_open_for(Duration time, std::function<void()> act) {
+  // Waits that long; false if the connection ended meanwhile.
+  bool stays_open_for(Duration time) {
     const TimePoint until = monotonic_now() + time;
-    EXPECT_TRUE(wait_until([&] {
-      act();
-      return ended() || monotonic_now() >= until;
-    }));
+    EXPECT_TRUE(wait_until([&] { return ended() || monotonic_now() >= until; }));
     return !ended();
   }
   bool ended() const { return journal.lines().size() > 0 && journal.lines().back().starts_with("close"); }
@@ -58,32 +55,6 @@ TEST_P(ConnectionDeadlineTest, silent_connection_is_closed_and_its_peer_sees_fin
   EXPECT_EQ(server->stats().idle_closes, 1u);
 }
 
-TEST_P(ConnectionDeadlineTest, bytes_in_or_out_keep_a_connection_alive) {
-  for (bool in : {true, false}) {
-    SCOPED_TRACE(in);
-    ConnectionHandle handle;
-    auto callbacks = journal.callbacks();
-    callbacks.on_open = [&](Connection& connection) {
-      journal.add("open");
-      handle = connection.handle();
-    };
-    auto server = serve_with(std::move(callbacks), {.idle_timeout = kShort});
-    RawPeer peer = connect_peer();
-    ASSERT_TRUE(wait_until([&] { return bool(handle); }));
-    EXPECT_TRUE(stays_open_for(4 * kShort, [&] {
-      if (in) {
-        peer.send("x");
-      } else {
-        handle.send("x");
-        peer.pump();
-      }
-    }));
-    EXPECT_TRUE(wait_until([&] { return ended(); }));
-    ask([&] { handle = {}; });
-  }
-  EXPECT_EQ(journal.count("close: idle for too long"), 2u);
-}
-
 TEST_P(ConnectionDeadlineTest, peer_that_dribbles_a_message_is_cut_off) {
   auto server = serve_with(lines(), {.min_read_bytes = 1000, .read_window = kShort});
   RawPeer peer = connect_peer();
@@ -93,19 +64,6 @@ TEST_P(ConnectionDeadlineTest, peer_that_dribbles_a_message_is_cut_off) {
   }));
   EXPECT_EQ(journal.count("close: the peer sent too slowly"), 1u);
   EXPECT_EQ(server->stats().slow_closes, 1u);
-}
-
-TEST_P(ConnectionDeadlineTest, peer_that_sends_fast_enough_or_nothing_at_all_is_not) {
-  auto server = serve_with(lines(), {.min_read_bytes = 10, .read_window = kShort});
-  RawPeer peer = connect_peer();
-  // A long message.
-  EXPECT_TRUE(stays_open_for(4 * kShort, [&] { peer.send("0123456789"); }));
-  peer.send("\n");
-  // Between messages.
-  EXPECT_TRUE(stays_open_for(4 * kShort, [] {}));
-  // One that never comes.
-  peer.send("x");
-  EXPECT_TRUE(wait_until([&] { return ended(); }));
 }
 
 TEST_P(ConnectionDeadlineTest, expected_input_that_does_not_come) {
@@ -121,7 +79,7 @@ TEST_P(ConnectionDeadlineTest, expected_input_that_does_not_come) {
   RawPeer mute = connect_peer();
   ASSERT_TRUE(wait_until([&] { return !mute.pump(); }));
   EXPECT_EQ(mute.error(), ECONNRESET);
-  EXPECT_TRUE(stays_open_for(2 * kShort, [] {}) || journal.lines().size() == 1) << "the prompt one was cut off";
+  EXPECT_TRUE(stays_open_for(2 * kShort) || journal.lines().size() == 1) << "the prompt one was cut off";
   EXPECT_TRUE(prompt.pump());
 }
 
@@ -135,9 +93,9 @@ TEST_P(ConnectionDeadlineTest, time_without_receiving_does_not_count) {
   auto server = serve_with(std::move(callbacks), {.min_read_bytes = 1000, .read_window = kShort});
   RawPeer peer = connect_peer();
   peer.send("x");
-  EXPECT_TRUE(stays_open_for(4 * kShort, [] {}));
+  EXPECT_TRUE(stays_open_for(4 * kShort));
   handle.run([](Connection& connection) { connection.resume(); });
-  EXPECT_TRUE(stays_open_for(kShort / 2, [] {})) << "what was left is paused again by the callback";
+  EXPECT_TRUE(stays_open_for(kShort / 2)) << "what was left is paused again by the callback";
   ask([&] { handle = {}; });
 }
 
