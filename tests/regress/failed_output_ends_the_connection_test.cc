@@ -12,6 +12,7 @@
 
 #include <gmock/gmock.h>
 
+#include <peal/base/memory_budget.h>
 #include <peal/coro/co_server.h>
 #include <peal/http/http_server.h>
 #include <tests/support/net_rig.h>
@@ -148,6 +149,7 @@ class SimFailedOutput : public test::SimTest {};
 TEST_F(SimFailedOutput, leaves_no_coroutine_behind) {
   SimOptions options = rough();
   options.reset = 0.01;
+  options.receive_buffer_bytes = 512 * 1024;  // more is unread at the reset than the coroutine reads ahead
   on_seeds(300, options, [](test::SimPair& pair) {
     constexpr int kClients = 5;
     Tasks tasks;
@@ -170,6 +172,50 @@ TEST_F(SimFailedOutput, leaves_no_coroutine_behind) {
     }
     ASSERT_TRUE(pair.run_until([&] { return gone == kClients && server.server().connections() == 0; }));
     EXPECT_EQ(tasks.begun, tasks.ended);
+  });
+}
+
+// Over the memory budget nobody would read to its end either.
+TEST_F(SimFailedOutput, ends_who_is_stopped_for_his_memory) {
+  constexpr size_t kMebibyte = 1024 * 1024;
+  SimOptions options = rough();
+  options.send_buffer_bytes = options.receive_buffer_bytes = 8 * kMebibyte;
+  on_seeds(20, options, [](test::SimPair& pair) {
+    uint64_t received = 0;
+    CloseReason reason = CloseReason::kLocal;
+    ConnectionHandle paused;
+    ConnectionHandle sender;
+    Server server(*pair.here, {.on_open =
+                                   [&](Connection& connection) {
+                                     connection.pause();
+                                     paused = connection.handle();
+                                   },
+                               .on_message = [](Connection&, Buffer&) {},  // and keeps it
+                               .on_close =
+                                   [&](Connection& connection, CloseReason why) {
+                                     received = connection.received_bytes();
+                                     reason = why;
+                                   }});
+    Client client(*pair.there, {.on_open = [&](Connection& connection) {
+      sender = connection.handle();
+      for (int i = 0; i < 32; ++i) connection.send(std::string(kMebibyte / 8, 'x'));
+    }});
+    ASSERT_TRUE(client.connect(pair.listen(server)));
+    ASSERT_TRUE(pair.run_until([&] { return paused && sender; }));
+    pair.run_for(std::chrono::seconds(1));
+    EXPECT_TRUE(sender.abort());
+    pair.run_for(std::chrono::seconds(1));
+    BlockPool::here().trim();
+    const uint64_t held = MemoryBudget::held_bytes();
+    MemoryBudget::set({.soft_bytes = held + kMebibyte, .hard_bytes = held + 64 * kMebibyte});
+    EXPECT_TRUE(paused.run([](Connection& connection) {
+      connection.resume();
+      connection.send("fails");
+    }));
+    EXPECT_TRUE(pair.run_until([&] { return server.connections() == 0; }));
+    EXPECT_EQ(reason, CloseReason::kReset);
+    EXPECT_LT(received, 4 * kMebibyte) << "it was not stopped";
+    MemoryBudget::set(MemoryBudget::default_marks());
   });
 }
 
