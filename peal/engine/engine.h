@@ -96,6 +96,10 @@ class StreamEvents {
   // Output failed (EPIPE, ECONNRESET, ...): what was queued is dropped and later sends do nothing. What the peer sent
   // before is still delivered.
   virtual void on_send_failed(std::error_code error) = 0;
+  // While nothing is received: the connection is gone by an error, mostly the peer's RST. With an `error` nothing is
+  // left to be received, and it will end with that; without one something is. Told again at the next pause. Where
+  // output is queued on_send_failed comes instead; poll and select do not see it behind a FIN, select not behind data.
+  virtual void on_gone(std::error_code /*error*/) {}
   // Progress after report_sent(): `left_bytes` wait in the engine's queue.
   virtual void on_sent(size_t left_bytes) = 0;
   // The engine has shut, and so much of what was queued is sent by nobody. on_closed follows.

@@ -148,8 +148,9 @@ void Connection::resume() {
   if (!paused_ || life_.state != State::kOpen) return;
   paused_ = false;
   record(FlightKind::kResumed);
+  if (timer_) loop().cancel(std::exchange(timer_, {}));
   // From the loop, not from here: the caller may be inside on_message.
-  if (needs(kKeptInput) && !timer_) timer_ = loop().after(Duration::zero(), [this] { show_again(); });
+  if (needs(kKeptInput)) timer_ = loop().after(Duration::zero(), [this] { show_again(); });
   follow_flow();
 }
 

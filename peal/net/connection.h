@@ -128,8 +128,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void abort();
   // Has on_writable called once more, when the kernel has all that was sent (unless the connection ends first).
   void report_drained();
-  // Stops and resumes receiving; what was left unconsumed is shown again after resume(), from the loop. Paused after
-  // its output has failed, a connection ends.
+  // Stops and resumes receiving; what was left unconsumed is shown again after resume(), from the loop. Paused, a
+  // connection ends when its output has failed or the peer resets; with something left to show, linger_timeout later.
   void pause();
   void resume();
   // Until the queue is empty min_write_bytes holds, also below the high-water mark and for files.
@@ -216,6 +216,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void on_received(Buffer& bytes) override;
   void on_receive_end(std::error_code error) override;
   void on_send_failed(std::error_code error) override;
+  void on_gone(std::error_code error) override;
   void on_sent(size_t left_bytes) override;
   void on_output_lost(size_t bytes) override;
   void on_closed() override;

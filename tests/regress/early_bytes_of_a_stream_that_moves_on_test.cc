@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stream that is handed from one engine to another may bring bytes that were received already; they are delivered
 // first, once somebody wants input. Where the second owner passed it on before that, to a third, the bytes stayed
-// behind and were dropped: the third got the stream with its beginning missing.
+// behind and were dropped: the third got the stream with its beginning missing. So were those of a stream that its new
+// engine cannot poll (select beyond FD_SETSIZE): its error came, and they did not.
 #include <string>
 #include <utility>
 
 #include <peal/engine/sim_world.h>
 #include <tests/support/engine_rig.h>
+#include <tests/support/many_fds.h>
+#include <tests/support/raw_peer.h>
 
 namespace peal {
 namespace {
@@ -74,6 +77,19 @@ TEST_P(EarlyBytesMoveOn, no_further_than_to_who_closes) {
   StreamLog& second = rig().adopt(with_early(detached(first), pattern(50'000)), "second");
   second.close();
   ASSERT_TRUE(rig().run_until([&] { return second.closed && client.ended; }));
+}
+
+TEST(EarlyBytes, of_a_stream_that_cannot_be_polled_come_before_its_error) {
+  test::ManyFds fds;
+  if (!fds.enough) GTEST_SKIP() << "this process may not have " << test::ManyFds::kFds << " fds";
+  EngineRig rig("select");
+  RawPeer peer;
+  Fd high(::fcntl(peer.fd(), F_DUPFD_CLOEXEC, FD_SETSIZE));
+  StreamLog& adopted = rig.adopt(LooseStream(std::move(high), Buffer("early")), "adopted");
+  adopted.receive();
+  ASSERT_TRUE(rig.run_until([&] { return adopted.ended; }));
+  EXPECT_EQ(adopted.received, "early");
+  EXPECT_EQ(adopted.end_error, std::errc::too_many_files_open);
 }
 
 }  // namespace

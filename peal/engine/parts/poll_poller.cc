@@ -9,8 +9,9 @@ namespace peal::detail {
 namespace {
 
 pollfd to_poll(int fd, uint32_t interest) {
-  // POLLHUP and POLLERR are reported asked or unasked, so an fd nobody is interested in must not be seen at all. The
-  // peer's FIN is told to readers only: whoever just waits for room would be woken by it over and over.
+  // POLLHUP and POLLERR are reported asked or unasked, so an fd nobody is interested in must not be seen at all; who
+  // asks for kFailed alone is told of both. The peer's FIN is told to readers only: whoever just waits for room would
+  // be woken by it over and over.
   auto events = static_cast<short>(interest | (interest & kReadable ? uint32_t{POLLRDHUP} : 0U));
   return {.fd = interest == 0 ? ~fd : fd, .events = events, .revents = 0};
 }

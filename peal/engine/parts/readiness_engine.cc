@@ -150,6 +150,7 @@ void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
 
 void ReadinessEngine::ask_poller(const Stream& stream) {
   uint32_t interest = (stream.polls_read ? kReadable : 0U) | (stream.polls_write ? kWritable : 0U);
+  if (!edge_ && !stream.heard && !(stream.input & kInputOver)) interest |= kFailed;
   poller_->modify(stream.fd, key(stream), interest, edge_);
 }
 

@@ -91,6 +91,7 @@ class ReadinessEngine final : public Engine {
     kListed = 16,    // on the ready list
     kForwarding = 32,
     kWaiting = 64,  // forwarding, until the other stream's output is out
+    kGone = 128,    // an error was reported, which receiving will come to
   };
   // Bits of Stream::output. Zero: what is queued can be sent.
   enum Output : uint16_t {
@@ -120,6 +121,7 @@ class ReadinessEngine final : public Engine {
     bool polled = false;      // the poller knows it
     bool polls_read = false;  // what the poller was asked for
     bool polls_write = false;
+    bool heard = false;  // by a level poller, of its end while it was not received from: it need not say so again
   };
   static_assert(sizeof(Stream) == 64);
   struct Watch {
@@ -182,6 +184,8 @@ class ReadinessEngine final : public Engine {
   [[gnu::noinline]] void follow_interest(Stream& stream);
   void ask_poller(const Stream& stream);
   void list_ready(Stream& stream);
+  void look_for_end(Stream& stream);
+  void end_with_pending(Stream& stream);
   size_t serve_ready_list();
   bool has_early(StreamId id) const;
   Buffer take_early(const Stream& stream);

@@ -146,6 +146,7 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
   if (readiness & kLapsed) ask_poller(stream);
   if (readiness & (kReadable | kHangup)) stream.input |= kUnread;
   if (readiness & kHangup) stream.input |= kHungUp;
+  if (readiness & POLLERR) stream.input |= kGone;
   if (stream.output & kConnecting) return finish_connect(stream, take_socket_error(stream.fd));
   if ((stream.output & kStalled) && (readiness & (kWritable | kHangup))) {
     stream.output &= static_cast<uint16_t>(~kStalled);
@@ -153,7 +154,31 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
     make_dirty(stream);
   }
   if (!(readiness & (kReadable | kHangup))) return;
-  if ((stream.input & (kReceiving | kListed | kWaiting)) == kReceiving) read_turn(stream);
+  if (!edge_ && !stream.polls_read) {
+    stream.heard = true;
+    ask_poller(stream);
+  }
+  if ((stream.input & (kReceiving | kListed | kWaiting)) == kReceiving) return read_turn(stream);
+  if (!(stream.input & kReceiving)) look_for_end(stream);
+}
+
+// Something has come on a stream that nobody receives from: its end by an error? If that is the next thing to be
+// received it is taken out of the socket here, and kept.
+void ReadinessEngine::look_for_end(Stream& stream) {
+  const bool known = (stream.input & kGone) != 0;
+  if ((edge_ && !known) || queued(stream) > 0) return;
+  const bool early = has_early({stream.slot, stream.generation});
+  if (stream.pending_error == 0) {
+    char next = 0;
+    const ssize_t left = early ? 1 : ::recv(stream.fd, &next, 1, MSG_PEEK);
+    int error = left < 0 && errno != EAGAIN ? errno : 0;
+    if (left == 0 && known) error = take_socket_error(stream.fd).value();
+    if (error == 0 && (left <= 0 || !known)) return;
+    stream.input |= kGone;
+    stream.pending_error = error;
+  }
+  const int error = early ? 0 : stream.pending_error;
+  stream.events->on_gone(error == 0 ? std::error_code{} : errno_code(error));
 }
 
 void ReadinessEngine::receive(StreamId id, bool on) {
@@ -161,7 +186,9 @@ void ReadinessEngine::receive(StreamId id, bool on) {
   if (stream == nullptr || (stream->output & kDetach)) return;
   if (!on && (stream->input & kForwarding)) end_forward(*forwards_.at(id.slot));
   bool receiving = on && !(stream->input & kInputOver);
+  if (!on && (stream->input & (kReceiving | kGone)) == (kReceiving | kGone)) list_ready(*stream);
   stream->input = static_cast<uint8_t>(receiving ? stream->input | kReceiving : stream->input & ~kReceiving);
+  stream->heard = stream->heard && !receiving;
   if (!edge_) follow_interest(*stream);
   if (receiving && (stream->input & kUnread)) list_ready(*stream);
 }
@@ -190,20 +217,25 @@ size_t ReadinessEngine::serve_ready_list() {
   for (Stream* stream : serving_) {
     if (!(stream->input & kListed)) continue;
     stream->input &= static_cast<uint8_t>(~kListed);
-    if (int error = std::exchange(stream->pending_error, 0); error != 0) {
-      if (stream->output & kConnecting) {
-        finish_connect(*stream, errno_code(error));
-      } else {
-        stream->input |= kInputOver;
-        stream->events->on_receive_end(errno_code(error));
-      }
+    const bool wanted = (stream->input & kReceiving) != 0 || (stream->output & kConnecting) != 0;
+    if (wanted && stream->pending_error != 0) {
+      if (early_.empty() || (stream->output & kConnecting) || deliver_early(*stream)) end_with_pending(*stream);
     } else if ((stream->input & (kReceiving | kUnread)) == (kReceiving | kUnread)) {
       if (early_.empty() || deliver_early(*stream)) read_turn(*stream);
+    } else if (!wanted) {
+      look_for_end(*stream);
     }
     flush_dirty();
   }
   serving_.clear();
   return count;
+}
+
+void ReadinessEngine::end_with_pending(Stream& stream) {
+  const std::error_code error = errno_code(std::exchange(stream.pending_error, 0));
+  if (stream.output & kConnecting) return finish_connect(stream, error);
+  stream.input |= kInputOver;
+  stream.events->on_receive_end(error);
 }
 
 // Reads until the socket is empty or the turn's budget is used up; then others come first.

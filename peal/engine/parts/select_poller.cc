@@ -39,7 +39,8 @@ void SelectPoller::modify(int fd, uint64_t key, uint32_t interest, bool /*edge*/
   PEAL_ASSERT(fd >= 0 && fd < FD_SETSIZE && FD_ISSET(fd, &known_), "fd {} is not polled", fd);
   FD_CLR(fd, &read_);
   FD_CLR(fd, &write_);
-  if (interest & kReadable) FD_SET(fd, &read_);
+  // What has failed is readable, and nothing else tells; but so is what has data.
+  if (interest & (kReadable | kFailed)) FD_SET(fd, &read_);
   if (interest & kWritable) FD_SET(fd, &write_);
   keys_[static_cast<size_t>(fd)] = key;
 }

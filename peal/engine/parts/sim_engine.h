@@ -98,7 +98,8 @@ class SimEngine final : public Engine, private SimOwner {
     bool reports = false;
     bool detaching = false;
     bool listed = false;
-    bool dirty = false;  // has output to flush
+    bool dirty = false;      // has output to flush
+    bool gone_told = false;  // since it is paused
 
     size_t queued() const { return memory_bytes + file_bytes; }
   };
@@ -155,6 +156,7 @@ class SimEngine final : public Engine, private SimOwner {
   bool finish_connect(Stream& stream);
   void read_turn(uint32_t slot);
   void end_input(Stream& stream);
+  void look_for_end(Stream& stream);
   void call_received(Stream& stream, Buffer& bytes);
   void make_dirty(Stream& stream, uint32_t slot);
   void flush_all();

@@ -18,7 +18,8 @@ void SimEngine::serve_stream(uint32_t slot) {
   if (stream.connecting && !finish_connect(stream)) return;
   if (stream.queued() > 0 || stream.wants_fin || stream.reports || stream.detaching) make_dirty(stream, slot);
   flush_all();
-  if (streams_.find(slot, generation) != nullptr) read_turn(slot);
+  if (streams_.find(slot, generation) == nullptr) return;
+  stream.receiving ? read_turn(slot) : look_for_end(stream);
 }
 
 // True when the stream can be served on.
@@ -91,17 +92,30 @@ void SimEngine::end_input(Stream& stream) {
   stream.input_over = true;
   stream.receiving = false;
   const int error = stream.end->error();
+  stream.gone_told = error != 0;
   network_->trace("ends", stream.end->id(), static_cast<uint64_t>(error));
   ++stats_.events;
   stream.events->on_receive_end(error == 0 ? std::error_code{} : errno_code(error));
   flush_all();
 }
 
+// Of what nobody receives from.
+void SimEngine::look_for_end(Stream& stream) {
+  const int error = stream.end->error();
+  if (error == 0 || stream.queued() > 0 || std::exchange(stream.gone_told, true)) return;
+  const bool unread = !stream.early.empty() || !stream.end->readable().empty();
+  ++stats_.events;
+  stream.events->on_gone(unread ? std::error_code{} : errno_code(error));
+  flush_all();
+}
+
 void SimEngine::receive(StreamId id, bool on) {
   Stream* stream = find(id);
   if (stream == nullptr || stream->detaching) return;
-  stream->receiving = on && !stream->input_over;
-  if (stream->receiving) list(streams_, Kind::kStream, id.slot);
+  const bool was_on = std::exchange(stream->receiving, on && !stream->input_over);
+  if (was_on && !stream->receiving) stream->gone_told = false;
+  const bool gone = stream->end->error() != 0 && !stream->gone_told;
+  if (stream->receiving || gone) list(streams_, Kind::kStream, id.slot);
 }
 
 size_t SimEngine::send(StreamId id, Buffer&& bytes) {

@@ -37,6 +37,19 @@ void Connection::on_receive_end(std::error_code error) {
   end_gracefully(life_.state == State::kOpen ? CloseReason::kPeerClosed : reason_);
 }
 
+// While it does not receive: a pipe comes to the rest of it when the other side takes more, the memory budget when
+// there is room or never; who has paused gets the time of a graceful end to resume, if there is anything to be shown.
+void Connection::on_gone(std::error_code error) {
+  if (!is_open() || needs(kPiped)) return;
+  if (error && !needs(kKeptInput)) return on_receive_end(error);
+  if (!paused_) return;
+  loop().cancel(timer_);
+  timer_ = loop().after(set_->options().linger_timeout, [this, why = error ? error : errno_code(ECONNRESET)] {
+    timer_ = {};
+    on_receive_end(why);
+  });
+}
+
 // Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
 void Connection::end_gracefully(CloseReason reason) {
   if (hears_no_more() && engine_->queued_bytes(stream_) == 0) return end(reason);
