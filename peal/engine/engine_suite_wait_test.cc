@@ -14,15 +14,21 @@ INSTANTIATE_TEST_SUITE_P(Engines, EngineWait, testing::ValuesIn(every_engine()),
 
 TEST_P(EngineWait, lasts_until_the_deadline_without_an_event) {
   rig().settle();
-  // A signal may end a wait early, and the kernel sends some of its own to a process that just closed a ring; rounding
-  // may not: that would be hundreds of waits.
-  int early = 0;
-  for (Duration bound : {Duration(100'000), Duration(1'000'001), Duration(7'300'000), Duration(20'000'000)}) {
-    TimePoint deadline = rig().engine().now() + bound;
-    EXPECT_EQ(rig().wait(deadline), 0U);
-    for (; rig().engine().now() < deadline; ++early) EXPECT_EQ(rig().wait(deadline), 0U);
+  // A signal may end a wait early, and the kernel sends some of its own to a process that just closed a ring, for as
+  // long as it is at it: they come to an end, so one round of several is undisturbed. Rounding may not: that would be
+  // hundreds of waits in every round.
+  constexpr int kFew = 20;
+  constexpr int kRounds = 100;
+  int early = kFew + 1;
+  for (int round = 0; round < kRounds && early > kFew; ++round) {
+    early = 0;
+    for (Duration bound : {Duration(100'000), Duration(1'000'001), Duration(7'300'000), Duration(20'000'000)}) {
+      TimePoint deadline = rig().engine().now() + bound;
+      EXPECT_EQ(rig().wait(deadline), 0U);
+      for (; rig().engine().now() < deadline; ++early) EXPECT_EQ(rig().wait(deadline), 0U);
+    }
   }
-  EXPECT_LE(early, 20);
+  EXPECT_LE(early, kFew);
 }
 
 TEST_P(EngineWait, deadline_in_the_past_is_a_look_only) {
