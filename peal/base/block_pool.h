@@ -40,7 +40,7 @@ struct Block {
   BlockPool* owner;
   std::byte* data;
   uint32_t capacity_bytes;
-  std::atomic<uint32_t> references;  // by buffers and engines
+  std::atomic<uint32_t> references;  // by buffers and engines; of a free one 1
   BlockList* home;                   // where it is kept when free
   Block* next_free;                  // there, or on the return stack
   SharedBytes shared;                // set when `data` points into somebody's SharedBytes
@@ -83,7 +83,6 @@ class BlockPool {
       return acquire_slow(bytes);
     list.head = block->next_free;
     ++list.room;
-    block->references.store(1, std::memory_order_relaxed);
     return block;
   }
   // A block that names a part of shared bytes instead of owning its data.
@@ -126,7 +125,11 @@ class BlockPool {
   static BlockPool& make_here();
   // True when it was the last.
   static bool drop_reference(Block* block) {
-    return is_sole(block) || block->references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if (is_sole(block)) [[likely]]
+      return true;
+    if (block->references.fetch_sub(1, std::memory_order_acq_rel) != 1) return false;
+    block->references.store(1, std::memory_order_relaxed);
+    return true;
   }
   // Nobody refers to it any more; on the owner's thread.
   void keep(Block* block) {

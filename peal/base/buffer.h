@@ -75,6 +75,12 @@ class Buffer {
     first_ = Part{};
   }
 
+  // The same, of a buffer that is_one_part().
+  void clear_only_part() {
+    BlockPool::release(first_.block);
+    first_ = Part{};
+  }
+
   // Copies in, into the room of the last block first.
   void append(std::string_view bytes);
   void append(std::span<const std::byte> bytes) {

@@ -205,7 +205,7 @@ void Loop::finish(bool opened) noexcept {
     for (Task& task : last) call(task);
     engine_->shut();
     const uint64_t lost_bytes = engine_->stats().lost_bytes;
-    if (lost_bytes > 0) PEAL_LOG_WARN("a loop ended with {} bytes of output unsent", lost_bytes);
+    if (lost_bytes > 0) PEAL_LOG_DEBUG("a loop ended with {} bytes of output unsent", lost_bytes);
   }
   last.clear();
   drop_timers();

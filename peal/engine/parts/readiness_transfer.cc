@@ -27,7 +27,7 @@ namespace peal::detail {
   if (count != static_cast<ssize_t>(front.size())) [[unlikely]]
     return flush_rest(stream, count, front.size());
   stats_.sent_bytes += front.size();
-  stream.out.clear();
+  stream.out.clear_only_part();
   return true;
 }
 
