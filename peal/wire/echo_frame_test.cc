@@ -22,7 +22,9 @@ std::string framed(std::string_view body) {
 Buffer in_parts(std::string_view bytes, size_t part_bytes) {
   Buffer chain;
   for (; !bytes.empty(); bytes.remove_prefix(std::min(part_bytes, bytes.size()))) {
-    chain.append(Buffer(bytes.substr(0, part_bytes)));
+    const std::string_view part = bytes.substr(0, part_bytes);
+    const auto size = static_cast<uint32_t>(part.size());
+    chain.append(Buffer(BlockPool::here().wrap(share_bytes(part), 0, size), 0, size));  // which is never copied
   }
   return chain;
 }
