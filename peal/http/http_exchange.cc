@@ -206,7 +206,7 @@ void HttpExchange::put_head(int status, std::string_view content_type, std::opti
   if (head_.method() == HttpMethod::kHead) {
     coding_ = Coding::kNoBody;
   } else {
-    head.lines(body);
+    head.body(body);
     body_bytes_ = body.size();
   }
   output.commit(head.size());

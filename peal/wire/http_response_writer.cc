@@ -32,7 +32,7 @@ bool HttpResponseWriter::field(std::string_view name, std::string_view value) {
   if (!is_sendable({name, value}) || is_framing_field(name)) return false;
   put(name);
   put(": ");
-  put(value);
+  body(value);
   put("\r\n");
   return true;
 }

@@ -48,6 +48,10 @@ class HttpResponseWriter {
   [[nodiscard]] bool field(std::string_view name, std::string_view value);
   // Lines that are known to be right, each with its CR LF: composed before, or constants. Copied as they are.
   [[gnu::always_inline]] void lines(std::string_view lines) { put(lines); }
+  // Of a body, behind the head. None may have no place, either.
+  [[gnu::always_inline]] void body(std::string_view bytes) {
+    if (!bytes.empty()) put(bytes);
+  }
   void content_length(uint64_t bytes);
   // Of a line that lines() has begun. At most kLengthBytes.
   void number(uint64_t value);
@@ -63,7 +67,6 @@ class HttpResponseWriter {
   [[gnu::always_inline]] void put(std::string_view text) {
     PEAL_ASSERT(text.size() <= static_cast<size_t>(end_ - at_), "{} more bytes of a head where {} have room",
                 text.size(), end_ - at_);
-    if (text.empty()) return;  // then data() may be null
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
   }
