@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The pre-forked example: it serves, and its file is heeded at SIGHUP."""
 import os
+import pathlib
 import signal
+import time
 
 from programs import Program, connect
 
@@ -12,6 +14,11 @@ def answer(peer):
         return lines.readline()
 
 
+def workers(service):
+    master = service.process.pid
+    return set(pathlib.Path(f"/proc/{master}/task/{master}/children").read_text().split())
+
+
 def test_lines_come_back_from_workers_of_the_newest_generation(tmp_path):
     file = tmp_path / "workers"
     file.write_text("1")
@@ -19,6 +26,7 @@ def test_lines_come_back_from_workers_of_the_newest_generation(tmp_path):
         address = service.address()
         with connect(address) as old:
             assert answer(old) == "one of 1 workers of generation 1: hello\n"
+            first_generation = workers(service)
             file.write_text("3")
             service.process.send_signal(signal.SIGHUP)
             seen = set()
@@ -26,6 +34,8 @@ def test_lines_come_back_from_workers_of_the_newest_generation(tmp_path):
                 with connect(address) as peer:
                     seen.add(answer(peer))
             assert answer(old) == "one of 1 workers of generation 1: hello\n"
+        while workers(service) & first_generation:  # it may still take a connection before it goes
+            time.sleep(0.01)
         file.write_text("none")
         service.process.send_signal(signal.SIGHUP)
         for _ in range(10):
