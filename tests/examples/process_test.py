@@ -2,8 +2,8 @@
 """The pre-forked example: it serves, and its file is heeded at SIGHUP."""
 import os
 import pathlib
+import select
 import signal
-import time
 
 from programs import Program, connect
 
@@ -16,7 +16,8 @@ def answer(peer):
 
 def workers(service):
     master = service.process.pid
-    return set(pathlib.Path(f"/proc/{master}/task/{master}/children").read_text().split())
+    pids = pathlib.Path(f"/proc/{master}/task/{master}/children").read_text().split()
+    return [os.pidfd_open(int(pid)) for pid in pids]
 
 
 def test_lines_come_back_from_workers_of_the_newest_generation(tmp_path):
@@ -34,8 +35,9 @@ def test_lines_come_back_from_workers_of_the_newest_generation(tmp_path):
                 with connect(address) as peer:
                     seen.add(answer(peer))
             assert answer(old) == "one of 1 workers of generation 1: hello\n"
-        while workers(service) & first_generation:  # it may still take a connection before it goes
-            time.sleep(0.01)
+        for worker in first_generation:  # until it has gone it may take a connection
+            assert select.select([worker], [], [], 30)[0]
+            os.close(worker)
         file.write_text("none")
         service.process.send_signal(signal.SIGHUP)
         for _ in range(10):
