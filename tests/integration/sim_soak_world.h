@@ -22,6 +22,7 @@
 #include <peal/loop/sim_loop.h>
 #include <peal/net/server.h>
 #include <tests/integration/sim_workload.h>
+#include <tests/support/sim_faults.h>
 
 namespace peal::test {
 
@@ -50,12 +51,7 @@ struct SoakWorld {
 
   // Every other seed knows delays and interruptions only: there nobody but the worst clients loses a byte.
   static SimOptions faults_for(uint64_t seed) {
-    SimOptions faults = SimOptions::hostile();
-    if (seed % 2 == 0) {
-      faults.reset = faults.vanish = faults.no_fd = 0;
-      faults.refuse = faults.unreachable = faults.swallow = 0;
-    }
-    return faults;
+    return seed % 2 == 0 ? test::lossless_faults() : SimOptions::hostile();
   }
   // The world itself, not a client, has broken something.
   bool disturbed() const {

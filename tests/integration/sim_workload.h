@@ -21,6 +21,7 @@
 #include <peal/net/client.h>
 #include <peal/net/pipe.h>
 #include <peal/net/server.h>
+#include <tests/support/sim_faults.h>
 
 namespace peal::test {
 
@@ -53,12 +54,7 @@ struct Workload {
 
   // Every fourth seed knows delays and interruptions only: there every byte must arrive.
   static SimOptions options_for(uint64_t seed) {
-    SimOptions options = SimOptions::hostile();
-    if (seed % 4 == 0) {
-      options.reset = options.vanish = options.no_fd = 0;
-      options.refuse = options.unreachable = options.swallow = 0;
-    }
-    return options;
+    return seed % 4 == 0 ? test::lossless_faults() : SimOptions::hostile();
   }
   bool undisturbed() const {
     const SimStats& stats = world.stats();

@@ -18,6 +18,7 @@
 #include <peal/loop/sim_loop.h>
 #include <peal/net/client.h>
 #include <peal/net/server.h>
+#include <tests/support/sim_faults.h>
 
 namespace peal::test {
 
@@ -47,12 +48,7 @@ struct SimPair {
 class SimTest : public testing::Test {
  protected:
   // Delays, interruptions and short transfers, but no byte is ever lost.
-  static SimOptions rough() {
-    SimOptions options = SimOptions::hostile();
-    options.reset = options.vanish = options.no_fd = 0;
-    options.refuse = options.unreachable = options.swallow = 0;
-    return options;
-  }
+  static SimOptions rough() { return lossless_faults(); }
   void SetUp() override {
     set_log_sink([](const LogRecord&) {});
   }

@@ -38,10 +38,10 @@ class FileQueue {
     Buffer behind;
   };
 
-  std::deque<Item> items_;
   template <class Bytes>
   void append_behind(Bytes&& bytes);
 
+  std::deque<Item> items_;
   size_t memory_bytes_ = 0;
   size_t held_bytes_ = 0;
   size_t file_bytes_ = 0;

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a world does to its connections where no byte may be lost: delays, interruptions and short transfers.
+#pragma once
+
+#include <peal/engine/sim_world.h>
+
+namespace peal::test {
+
+inline SimOptions lossless_faults() {
+  SimOptions faults = SimOptions::hostile();
+  faults.reset = faults.vanish = faults.no_fd = 0;
+  faults.refuse = faults.unreachable = faults.swallow = 0;
+  return faults;
+}
+
+}  // namespace peal::test
