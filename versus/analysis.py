@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from versus import hdr, stats
 from versus.experiments import CLOSED, METRICS, RATE, Claim, Experiment, Load
-from versus.runner import is_lower_bound, never_saturated, usable
+from versus.run.runner import is_lower_bound, never_saturated, usable
 
 PERCENTILES = [50.0, 90.0, 99.0, 99.9, 99.99]
 FIGURE_OF = {"server_cpu": "server_cpu_ns", "speed": "messages_per_s"}

@@ -15,7 +15,7 @@ import select
 import socket
 import sys
 
-from versus import process
+from versus.run import process
 
 EACH = 100  # connections of each kind that is not idle
 TICK_S = 0.001

@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from versus import attackers, process
+from versus import attackers
+from versus.run import process
 
 
 @pytest.fixture

@@ -8,10 +8,11 @@ import sys
 import time
 from pathlib import Path
 
-from versus import comparison, drum, model_plans, model_roster, plans, roster, terminal
+from versus import comparison, drum, plans, roster, terminal
+from versus.models import model_plans, model_roster
 from versus.bars import bench
-from versus.process import StartFailed
-from versus.store import StoreError
+from versus.run.process import StartFailed
+from versus.run.store import StoreError
 
 DONE, FAILED, CALLED_WRONGLY = 0, 1, 2
 EXAMPLES = """examples:

@@ -9,28 +9,15 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from versus import (
-    drum,
-    environment,
-    findings,
-    model_analysis,
-    model_findings,
-    model_plans,
-    model_roster,
-    plans,
-    process,
-    roster,
-    schedule,
-    terminal,
-    traces,
-    variants,
-)
+from versus import drum, findings, plans, roster, terminal, traces, variants
+from versus.models import model_analysis, model_findings, model_plans, model_roster
+from versus.run import environment, process, schedule
 from versus.analysis import Analysis
-from versus.campaign import Campaign
+from versus.run.campaign import Campaign
 from versus.experiments import RATE, Experiment, Load, Plan
 from versus.roster import MODEL, PINGPONG, Contender
-from versus.runner import Runner
-from versus.store import Store
+from versus.run.runner import Runner
+from versus.run.store import Store
 
 # Kept back of a budget for drawing the page.
 REPORT_RESERVE_S = 14.0
@@ -275,7 +262,7 @@ def compare(name: str, options, command: str) -> dict:
 
 
 def _write(results: dict, folder: Path) -> None:
-    from versus import report  # drawing is loaded late: no matplotlib in the process that measures
+    from versus.page import report  # drawing is loaded late: no matplotlib in the process that measures
 
     (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     report.write(results, folder / "report.html")

@@ -7,8 +7,9 @@ from html.parser import HTMLParser
 
 import pytest
 
-from versus import cli, fakes, report, roster, terminal
-from versus.store import Store, StoreError
+from versus import cli, fakes, roster, terminal
+from versus.page import report
+from versus.run.store import Store, StoreError
 
 SECTIONS = ("claims", "findings", "pingpong", "gates", "environment", "commands", "method")
 SHORT = ["--experiments", "pingpong", "--blocks", "4", "--run-seconds", "0.01", "--no-calls"]

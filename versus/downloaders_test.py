@@ -7,7 +7,8 @@ import sys
 
 import pytest
 
-from versus import downloaders, process
+from versus import downloaders
+from versus.run import process
 
 FILE_BYTES = 10_000
 

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from versus import counters, gates, process
+from versus import gates
+from versus.run import counters, process
 from versus.gates import Gate
-from versus.store import Store
+from versus.run.store import Store
 
 NAME = "drum"
 TITLE = "Experiment 2: drum passing"

@@ -6,9 +6,10 @@ import re
 
 import pytest
 
-from versus import drum, drum_analysis, drum_figures
+from versus import drum, drum_analysis
+from versus.page import drum_figures
 from versus.drum import DrumCell, Drummer, DrumPlan
-from versus.store import Store
+from versus.run.store import Store
 
 # Prints what a drum would; a round of `loop` microseconds, twice that with the registering.
 PROGRAM = """#!/usr/bin/python3 -ISE

@@ -6,9 +6,9 @@ INVALID: the figure does not mean what it says; the run is repeated once and sho
 
 from dataclasses import asdict, dataclass
 
-from versus.counters import HostDelta
+from versus.run.counters import HostDelta
 from versus.experiments import CLOSED, RATE
-from versus.generator import Measurement
+from versus.run.generator import Measurement
 
 INVALID = "INVALID"
 NOISY = "NOISY"

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from versus import gates, generator
-from versus.counters import HostDelta
+from versus import gates
+from versus.run import generator
+from versus.run.counters import HostDelta
 from versus.experiments import CLOSED, RATE
 from versus.fakes import document
 from versus.gates import INVALID, NOISY, Gate

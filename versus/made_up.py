@@ -6,25 +6,14 @@ import random
 from dataclasses import replace
 from pathlib import Path
 
-from versus import (
-    comparison,
-    drum,
-    drum_analysis,
-    fakes,
-    findings,
-    generator,
-    model_findings,
-    model_plans,
-    model_roster,
-    plans,
-    runner,
-    schedule,
-)
-from versus.echo_cell import EchoCell
+from versus import comparison, drum, drum_analysis, fakes, findings, plans
+from versus.models import model_findings, model_plans, model_roster
+from versus.run import generator, runner, schedule
+from versus.run.echo_cell import EchoCell
 from versus.experiments import CLOSED, RATE, Experiment, Plan
 from versus.gates import Gate
 from versus.roster import MODEL, PINGPONG, Contender
-from versus.store import Store
+from versus.run.store import Store
 
 DRUMMERS = {"peal-epoll": 2.0, "peal-uring": 2.1, "raw-epoll": 1.9, "libevent": 3.0, "libev": 2.2}
 

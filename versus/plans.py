@@ -8,7 +8,7 @@ models) is a plan of its own, in model_plans.py.
 
 from dataclasses import replace
 
-from versus import model_plans
+from versus.models import model_plans
 from versus.experiments import CLOSED, HTTP_GRID, RATE, Cell, Claim, Experiment, HttpCell, Plan
 from versus.roster import HTTP
 

@@ -5,10 +5,10 @@ import shutil
 import sys
 import time
 
-from versus import verdict
-from versus.campaign import Outline
+from versus.page import verdict
+from versus.run.campaign import Outline
 from versus.experiments import CLOSED
-from versus.model_analysis import CPU, MEMORY, SPEED, TAIL
+from versus.models.model_analysis import CPU, MEMORY, SPEED, TAIL
 from versus.roster import MODEL, PINGPONG
 
 SPARSE_EVERY_S = 30.0

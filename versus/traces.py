@@ -12,7 +12,8 @@ import subprocess
 import tempfile
 import time
 
-from versus import counters, lockstep, process
+from versus import lockstep
+from versus.run import counters, process
 from versus.experiments import Cell, HttpCell
 from versus.roster import Contender
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from versus import process
+from versus.run import process
 from versus.roster import Contender
 
 ROOT = Path(__file__).resolve().parent.parent

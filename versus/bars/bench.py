@@ -4,7 +4,8 @@
 import json
 import sys
 
-from versus import lockstep, process, terminal
+from versus import lockstep, terminal
+from versus.run import process
 from versus.bars import (
     churn,
     cost_ratio,

@@ -3,7 +3,7 @@
 
 import statistics
 
-from versus import process
+from versus.run import process
 from versus.bars import common
 from versus.bars.common import Context, Row
 from versus.roster import Contender

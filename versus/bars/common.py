@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from versus import process, roster, stats
+from versus import roster, stats
+from versus.run import process
 from versus.roster import Contender
 
 Value = TypeVar("Value")

@@ -4,13 +4,13 @@
 from versus import roster
 from versus.analysis import Analysis
 from versus.bars.common import CannotMeasure, Context, Row
-from versus.campaign import Campaign
+from versus.run.campaign import Campaign
 from versus.experiments import Cell, Claim, Experiment
-from versus.runner import Runner
+from versus.run.runner import Runner
 from versus.stats import fewest_blocks_for
-from versus.store import Store
+from versus.run.store import Store
 from versus.terminal import Progress
-from versus.verdict import span
+from versus.page.verdict import span
 
 BAR = 1.05
 CELLS = tuple(Cell(size, connections) for size in (64, 16384) for connections in (100, 1000))

@@ -6,7 +6,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from versus import generator, process
+from versus.run import generator, process
 from versus.bars import common
 from versus.bars.common import CannotMeasure, Context, Row
 from versus.experiments import CLOSED, Cell

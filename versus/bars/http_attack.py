@@ -12,7 +12,8 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
-from versus import counters, hdr, process
+from versus import hdr
+from versus.run import counters, process
 from versus.bars import common, http_load
 from versus.bars.common import CannotMeasure, Context, Marred, Row
 from versus.bars.http_serve import NGINX, PEAL, contenders

@@ -16,7 +16,8 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from versus import hdr, process
+from versus import hdr
+from versus.run import process
 from versus.bars import common, http_load
 from versus.bars.common import CannotMeasure, Context, Marred, Row
 from versus.bars.http_serve import NGINX, PEAL, contenders

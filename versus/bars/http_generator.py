@@ -11,7 +11,7 @@ import shutil
 import statistics
 from collections.abc import Callable
 
-from versus import process
+from versus.run import process
 from versus.bars import common, http_load
 from versus.bars.common import CannotMeasure, Context, Marred, Row
 from versus.bars.http_load import CONNECTIONS

@@ -3,7 +3,8 @@
 
 import shutil
 
-from versus import lockstep, process, roster
+from versus import lockstep, roster
+from versus.run import process
 from versus.bars import instructions
 from versus.bars.common import CannotMeasure, Context, Row
 

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from versus import generator, process, roster, stats
+from versus import roster, stats
+from versus.run import generator, process
 from versus.bars.common import CannotMeasure, Context, Marred
-from versus.generator import Measurement
+from versus.run.generator import Measurement
 
 CONNECTIONS = 64
 WARMUP_S = 0.2

@@ -3,7 +3,8 @@
 
 import statistics
 
-from versus import counters, lockstep, process, roster
+from versus import lockstep, roster
+from versus.run import counters, process
 from versus.bars.common import CannotMeasure, Context, Row
 from versus.roster import Contender
 

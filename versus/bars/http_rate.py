@@ -9,7 +9,7 @@ import statistics
 
 from versus.bars import common, http_load
 from versus.bars.common import Context, Row
-from versus.generator import Measurement
+from versus.run.generator import Measurement
 
 PIPELINE = 16
 BARS = {1: 200_000, PIPELINE: 1_000_000}

@@ -10,7 +10,8 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from versus import process, roster
+from versus import roster
+from versus.run import process
 from versus.bars import common, http_load
 from versus.bars.common import CannotMeasure, Context, Marred, Row
 from versus.roster import Contender

@@ -6,7 +6,7 @@ import statistics
 import tempfile
 from pathlib import Path
 
-from versus import process
+from versus.run import process
 from versus.bars import common, http_load
 from versus.bars.common import Context, Row
 from versus.bars.http_serve import NGINX, PEAL, contenders

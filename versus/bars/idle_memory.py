@@ -4,7 +4,8 @@
 import statistics
 import subprocess
 
-from versus import counters, lockstep, process
+from versus import lockstep
+from versus.run import counters, process
 from versus.bars.common import CannotMeasure, Context, Row
 from versus.roster import Contender
 

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from versus import lockstep, process
+from versus import lockstep
+from versus.run import process
 from versus.bars import stepping
 from versus.bars.common import CannotMeasure, Context, Row
 from versus.roster import Contender

@@ -13,7 +13,8 @@ import threading
 from contextlib import contextmanager
 from pathlib import Path
 
-from versus import generator, hdr, process, stats
+from versus import hdr, stats
+from versus.run import generator, process
 from versus.bars import common, http_load
 from versus.bars.common import CannotMeasure, Context, Marred, Row
 

@@ -2,18 +2,18 @@
 """Server CPU per request at a fixed rate: peal's callbacks on epoll / the best hand-written epoll reactor of models/,
 one loop each, framed echo of 64 B at 100 and 1000 connections and of 4 KiB at 100."""
 
-from versus import model_plans, model_roster
+from versus.models import model_plans, model_roster
 from versus.analysis import Analysis
 from versus.bars.common import CannotMeasure, Context, Row
-from versus.campaign import Campaign
+from versus.run.campaign import Campaign
 from versus.comparison import placed, with_twin
 from versus.experiments import Experiment
-from versus.model_plans import BAR, CLAIM_CELLS, HAND_WRITTEN, SUBJECT, claims_of
+from versus.models.model_plans import BAR, CLAIM_CELLS, HAND_WRITTEN, SUBJECT, claims_of
 from versus.roster import MODEL, Contender
-from versus.runner import Runner
-from versus.store import Store
+from versus.run.runner import Runner
+from versus.run.store import Store
 from versus.terminal import Progress
-from versus.verdict import span
+from versus.page.verdict import span
 
 RUN_S, WARMUP_S = 0.7, 0.15
 

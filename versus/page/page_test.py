@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from versus import browser, made_up, plans, report
+from versus import made_up, plans
+from versus.page import browser, report
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # One cell of each experiment: drawing is what costs.

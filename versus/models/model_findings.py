@@ -11,7 +11,7 @@ import zlib
 from dataclasses import asdict, dataclass, replace
 
 from versus import hdr, stats
-from versus import model_plans as plan
+from versus.models import model_plans as plan
 from versus.analysis import chosen_runs
 from versus.experiments import CLOSED
 from versus.findings import CONFIRMED, EQUAL, FEWEST_BLOCKS, LEVEL, NOT_HERE, REFUTED, Finding, Side, ratio, within

@@ -5,9 +5,9 @@ import math
 
 from matplotlib.patches import Rectangle
 
-from versus import figures
+from versus.page import figures
 from versus.experiments import CLOSED
-from versus.model_analysis import SPEED, Metric, behind, best_of
+from versus.models.model_analysis import SPEED, Metric, behind, best_of
 
 ROW_IN = 0.215
 HEAD_IN = 1.5

@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from versus import cli, counters, fakes, generator, lockstep, process, roster, traces, variants
+from versus import cli, fakes, lockstep, roster, traces, variants
+from versus.run import counters, generator, process
 from versus.experiments import CLOSED, HttpCell
 
 ONLY = "http-peal-epoll,http-raw-epoll,http-libevent,http-beast,mine"

@@ -3,12 +3,12 @@
 
 from markupsafe import Markup
 
-from versus import model_figures, verdict
+from versus.page import model_figures, verdict
 from versus.experiments import CLOSED
-from versus.model_advice import advice
-from versus.model_analysis import METRICS, PERCENTILES, TAIL, Metric, winners
-from versus.model_plans import GRID
-from versus.templates import template
+from versus.models.model_advice import advice
+from versus.models.model_analysis import METRICS, PERCENTILES, TAIL, Metric, winners
+from versus.models.model_plans import GRID
+from versus.page.templates import template
 
 TEMPLATE = "models.html.j2"
 BETTER = {True: "times the least of the situation", False: "times fewer than the most of the situation"}

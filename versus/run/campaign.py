@@ -6,12 +6,13 @@ import statistics
 import time
 from dataclasses import dataclass
 
-from versus import gates, schedule
+from versus import gates
+from versus.run import schedule
 from versus.experiments import RATE, Experiment, Load
 from versus.roster import Contender
-from versus.runner import Length, Runner, usable
-from versus.schedule import Task
-from versus.store import Store
+from versus.run.runner import Length, Runner, usable
+from versus.run.schedule import Task
+from versus.run.store import Store
 
 # Kept back of a budget: counting system calls, a few repeats.
 TRACE_RESERVE_S = 0.9

@@ -9,21 +9,11 @@ import subprocess
 
 import pytest
 
-from versus import (
-    cli,
-    comparison,
-    counters,
-    fakes,
-    gates,
-    generator,
-    made_up,
-    model_plans,
-    model_roster,
-    stats,
-    terminal,
-)
+from versus import cli, comparison, fakes, gates, made_up, stats, terminal
+from versus.models import model_plans, model_roster
+from versus.run import counters, generator
 from versus.bars import bench, model_cost
-from versus.echo_cell import EchoCell
+from versus.run.echo_cell import EchoCell
 from versus.experiments import CLOSED, RATE, check
 from versus.gates import Gate
 

@@ -5,7 +5,7 @@ The rules are fixed here: level is within 5 % of the best, far behind is half as
 shortest. A model about which the cells say nothing in its favour is told so.
 """
 
-from versus.model_analysis import CPU, LEVEL, MEMORY, SPEED, TAIL, Metric, behind, best_of, serves_all
+from versus.models.model_analysis import CPU, LEVEL, MEMORY, SPEED, TAIL, Metric, behind, best_of, serves_all
 
 FAR_BEHIND = 1.5
 LONG_TAIL = 5.0

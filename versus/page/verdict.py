@@ -2,7 +2,7 @@
 """The verdict in plain words, from the claims and the pairs."""
 
 from versus.experiments import METRICS
-from versus.model_analysis import winners
+from versus.models.model_analysis import winners
 from versus.roster import PINGPONG
 
 UNQUIET_SHARE = 0.1

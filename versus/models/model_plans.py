@@ -9,7 +9,7 @@ of each situation. `models` is the grid; in it nothing is claimed, its figures a
 
 from dataclasses import replace
 
-from versus.echo_cell import LONG, ONE, EchoCell
+from versus.run.echo_cell import LONG, ONE, EchoCell
 from versus.experiments import Claim, Experiment, Plan
 from versus.roster import MODEL
 

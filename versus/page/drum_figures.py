@@ -7,8 +7,8 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from versus import figures
-from versus.templates import template
+from versus.page import figures
+from versus.page.templates import template
 
 TEMPLATE = "drum.html.j2"
 PANELS = (("total", False), ("total", True), ("loop", False), ("loop", True))

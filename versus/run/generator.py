@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from versus import hdr
-from versus.echo_cell import EchoCell
+from versus.run.echo_cell import EchoCell
 from versus.experiments import RATE, HttpCell, Load
 
 EXIT_DONE, EXIT_GATE = 0, 3

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from versus import classic, drum_figures, figures, model_page, model_plans, published, verdict
+from versus import classic, published
+from versus.models import model_plans
+from versus.page import drum_figures, figures, model_page, verdict
 from versus.analysis import rate_mode_name
 from versus.experiments import CLOSED, METRICS, RATE, metric_words
 from versus.roster import PINGPONG
-from versus.templates import template
+from versus.page.templates import template
 
 TEMPLATE = "report.html.j2"
 CLASSIC_WORDS = {

@@ -7,7 +7,8 @@ import time
 
 import pytest
 
-from versus import counters, fakes, lockstep, process, roster, traces
+from versus import fakes, lockstep, roster, traces
+from versus.run import counters, process
 from versus.bars import instructions
 from versus.bars.common import CannotMeasure
 

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from versus import browser, made_up, model_figures, model_page, model_plans, report
+from versus import made_up
+from versus.models import model_plans
+from versus.page import browser, model_figures, model_page, report
 from versus.experiments import Plan
-from versus.model_advice import advice
-from versus.model_analysis import CPU, MEMORY, METRICS, SPEED, TAIL, behind, best_of, winners
-from versus.page_test import EMPTY_PLOTS, INK_OF_PLOTS, PAPER, PLOTS_WITHOUT_TABLE, TOO_WIDE
+from versus.models.model_advice import advice
+from versus.models.model_analysis import CPU, MEMORY, METRICS, SPEED, TAIL, behind, best_of, winners
+from versus.page.page_test import EMPTY_PLOTS, INK_OF_PLOTS, PAPER, PLOTS_WITHOUT_TABLE, TOO_WIDE
 
 # The claims in one of their situations: drawing is what costs.
 PLAN = replace(model_plans.QUICK, experiments=(

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from versus import comparison, experiments, plans, schedule
+from versus import comparison, experiments, plans
+from versus.run import schedule
 from versus.experiments import CLOSED, RATE, Cell, HttpCell
 
 NAMES = [f"contender-{number}" for number in range(9)]

@@ -7,11 +7,13 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from versus import counters, gates, generator, model_roster, process
+from versus import gates
+from versus.models import model_roster
+from versus.run import counters, generator, process
 from versus.experiments import RATE
 from versus.gates import Gate
 from versus.roster import Contender
-from versus.schedule import Task
+from versus.run.schedule import Task
 
 
 @dataclass(frozen=True)

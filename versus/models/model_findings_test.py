@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from versus import model_findings, model_plans, model_roster
+from versus.models import model_findings, model_plans, model_roster
 from versus.findings import CONFIRMED, NOT_HERE, REFUTED
-from versus.model_findings import PERCENTILES, RULES
+from versus.models.model_findings import PERCENTILES, RULES
 
 BLOCKS = 8
 

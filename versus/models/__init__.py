@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The comparison of the concurrency models: what is run, how it is judged, what is advised."""
