@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include <cli/command.h>
-#include <load/drum_report.h>
-#include <load/drum_ring.h>
+#include <load/drum/drum_report.h>
+#include <load/drum/drum_ring.h>
 
 namespace peal::cli {
 namespace {

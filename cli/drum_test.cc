@@ -54,7 +54,7 @@ TEST(DrumCommand, what_is_called_wrongly_is_said_in_one_sentence) {
   expect_refused(kCalledWrongly, {"-n", "5", "-a", "6"}, "6 drumsticks are too many for 5 pairs");
   expect_refused(kCalledWrongly, {"--rounds", "1"}, "--rounds takes 2 to");
   expect_refused(kCalledWrongly, {"--engine", "steam"}, "there is no engine 'steam'");
-  expect_refused(kCalledWrongly, {"--engine", "sim"}, "the simulator has no fds to watch");
+  expect_refused(kCalledWrongly, {"--engine", "sim"}, "there is no engine 'sim'");
   expect_refused(kCalledWrongly, {"--rearm"}, "which --timeouts asks for");
   expect_refused(kCalledWrongly, {"-w", "many"}, "--writes");
   expect_refused(kCalledWrongly, {"--tempo", "fast"}, "--tempo");

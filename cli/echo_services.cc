@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include <peal/wire/echo_frame.h>
+#include <models/common/echo/echo_frame.h>
 
 namespace peal::cli {
 

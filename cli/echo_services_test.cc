@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
+#include <models/common/echo/echo_frame.h>
 #include <peal/loop/loop_group.h>
 #include <peal/net/server.h>
-#include <peal/wire/echo_frame.h>
 
 namespace peal::cli {
 namespace {

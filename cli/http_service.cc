@@ -9,9 +9,9 @@
 
 #include <fmt/core.h>
 
-#include <load/load_options.h>
+#include <load/plan/load_options.h>
 #include <peal/base/fd.h>
-#include <peal/http/static_files.h>
+#include <peal/http/files/static_files.h>
 
 namespace peal::cli {
 

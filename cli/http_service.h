@@ -9,7 +9,7 @@
 #include <string>
 
 #include <cli/command.h>
-#include <peal/http/http_server.h>
+#include <peal/http/server/http_server.h>
 
 namespace peal::cli {
 

@@ -10,7 +10,7 @@
 
 #include <cli/choice.h>
 #include <cli/command.h>
-#include <load/load_options.h>
+#include <load/plan/load_options.h>
 #include <models/run_model.h>
 
 namespace peal::cli {

@@ -15,13 +15,13 @@
 #include <cli/command.h>
 #include <cli/echo_services.h>
 #include <cli/http_service.h>
-#include <load/load_options.h>
+#include <load/plan/load_options.h>
 #include <peal/base/log.h>
 #include <peal/base/memory_budget.h>
 #include <peal/inspect/inspector.h>
 #include <peal/loop/loop_group.h>
-#include <peal/loop/stall_watchdog.h>
 #include <peal/net/server.h>
+#include <peal/observe/stall_watchdog.h>
 #include <peal/process/master.h>
 
 namespace peal::cli {

@@ -5,7 +5,7 @@ find_package(nlohmann_json REQUIRED)
 
 # peal_lab_sources(VARIABLE FOLDER) lists what FOLDER compiles to: its sources but the tests and the benchmarks.
 function(peal_lab_sources variable folder)
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
   list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
   set(${variable} ${sources} PARENT_SCOPE)
 endfunction()
@@ -20,8 +20,7 @@ endif()
 
 # The concurrency models. Boost.Context changes stacks for the stackful coroutines.
 find_package(Boost REQUIRED COMPONENTS context)
-file(GLOB_RECURSE model_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/models/*.cc)
-list(FILTER model_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
+peal_lab_sources(model_sources models)
 add_library(peal_models STATIC ${model_sources})
 target_include_directories(peal_models PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(peal_models PUBLIC peal PRIVATE peal_flags Boost::context PkgConfig::LIBURING)
@@ -69,7 +68,8 @@ if(example_shared_sources)
   add_library(peal_examples STATIC ${example_shared_sources})
   target_link_libraries(peal_examples PUBLIC peal PRIVATE peal_flags)
   # Where compilation is to be quick, what nearly all of them begin with is read once.
-  set(example_headers ${PROJECT_SOURCE_DIR}/examples/shared/service.h ${PROJECT_SOURCE_DIR}/peal/http/http_server.h)
+  set(example_headers ${PROJECT_SOURCE_DIR}/examples/shared/service.h
+    ${PROJECT_SOURCE_DIR}/peal/http/server/http_server.h)
   peal_precompile(peal_examples ${PEAL_COMMON_HEADERS} ${example_headers})
 endif()
 foreach(source ${example_sources})
@@ -77,7 +77,7 @@ foreach(source ${example_sources})
   add_executable(example_${stem} ${source})
   set_target_properties(example_${stem} PROPERTIES OUTPUT_NAME ${stem}
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/examples)
-  target_link_libraries(example_${stem} PRIVATE $<TARGET_NAME_IF_EXISTS:peal_examples> peal peal_flags)
+  target_link_libraries(example_${stem} PRIVATE $<TARGET_NAME_IF_EXISTS:peal_examples> peal_sim peal peal_flags)
   if(TARGET peal_examples)
     peal_precompile(example_${stem} REUSE_FROM peal_examples)
   endif()

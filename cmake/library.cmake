@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The library: every source under peal/ but the tests and the benchmarks.
+# The libraries: peal, every source under peal/ but the tests and the benchmarks; and peal_sim, the simulator, for the
+# tests of who uses peal.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
@@ -26,6 +27,9 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/base/stack_trace.cc PROPE
 
 file(GLOB_RECURSE peal_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.cc)
 list(FILTER peal_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
+set(sim_sources ${peal_sources})
+list(FILTER peal_sources EXCLUDE REGEX "/peal/sim/")
+list(FILTER sim_sources INCLUDE REGEX "/peal/sim/")
 
 # What peal/inspect shows: its page, which is compiled in, and how the library was built.
 foreach(suffix html css js)
@@ -50,14 +54,20 @@ set(PEAL_NEEDS PUBLIC Threads::Threads fmt::fmt
   backtrace)
 target_link_libraries(peal ${PEAL_NEEDS})
 
+add_library(peal_sim ${sim_sources})
+add_library(peal::sim ALIAS peal_sim)
+set_target_properties(peal_sim PROPERTIES EXPORT_NAME sim)
+peal_together(peal_sim)
+target_link_libraries(peal_sim PUBLIC peal PRIVATE $<BUILD_INTERFACE:peal_flags>)
+
 # docs/http.md says what is found by it, and what is found in every build.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/http/parts/http_shard.cc PROPERTIES
+set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/http/server/parts/http_shard.cc PROPERTIES
   COMPILE_DEFINITIONS PEAL_RESTING_EXCHANGES=$<IF:$<BOOL:${PEAL_CATCH_KEPT}>,16,0> SKIP_PRECOMPILE_HEADERS ON)
 
 # liburing maps and unmaps a ring by bare system calls, which the thread sanitizer does not see: a ring that one thread
 # has given back and another one gets at the same address looks shared. The kernel itself refuses a ring that two
 # threads use (IORING_SETUP_SINGLE_ISSUER: EEXIST).
 if("${PEAL_SANITIZE}" STREQUAL "thread")
-  set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/engine/parts/uring_poller.cc
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/engine/uring/parts/uring_poller.cc
     PROPERTIES COMPILE_OPTIONS "-fno-sanitize=thread;-DPEAL_NOTE_RING_CLOSE=1" SKIP_PRECOMPILE_HEADERS ON)
 endif()

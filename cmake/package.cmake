@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `make install` leaves: public headers (depth is privacy: peal/*/*.h and nothing deeper), the library, a CMake
+# What `make install` leaves: public headers (all under peal/ but those in a parts/), the libraries, a CMake
 # package, a pkg-config file, the program. All paths are relative to where the files end up, so the tree may be moved.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-file(GLOB public_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*/*.h)
+file(GLOB_RECURSE public_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.h)
+list(FILTER public_headers EXCLUDE REGEX "/parts/")
 foreach(header ${public_headers})
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 
-install(TARGETS peal EXPORT peal_targets
+install(TARGETS peal peal_sim EXPORT peal_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET peal_program)
   install(TARGETS peal_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -28,4 +29,6 @@ install(FILES ${PROJECT_BINARY_DIR}/pealConfig.cmake ${PROJECT_BINARY_DIR}/pealC
 file(RELATIVE_PATH pkgconfig_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pkgconfig_to_prefix ${pkgconfig_to_prefix})
 configure_file(cmake/peal.pc.in ${PROJECT_BINARY_DIR}/peal.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/peal.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/peal-sim.pc.in ${PROJECT_BINARY_DIR}/peal-sim.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/peal.pc ${PROJECT_BINARY_DIR}/peal-sim.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

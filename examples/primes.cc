@@ -5,7 +5,7 @@
 
 #include <examples/shared/service.h>
 
-#include <peal/base/thread_pool.h>
+#include <peal/base/thread/thread_pool.h>
 #include <peal/net/bounded_sender.h>
 
 namespace {

@@ -7,10 +7,10 @@
 #include <cstdlib>
 #include <string>
 
-#include <peal/engine/sim_world.h>
-#include <peal/loop/sim_loop.h>
 #include <peal/net/client.h>
 #include <peal/net/server.h>
+#include <peal/sim/sim_loop.h>
+#include <peal/sim/sim_world.h>
 
 namespace {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <utility>
 
+#include <models/common/echo/echo_frame.h>
 #include <peal/base/assert.h>
-#include <peal/wire/echo_frame.h>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;

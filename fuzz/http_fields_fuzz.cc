@@ -8,12 +8,12 @@
 #include <string_view>
 
 #include <peal/base/assert.h>
-#include <peal/wire/content_coding.h>
-#include <peal/wire/entity_tag.h>
-#include <peal/wire/http_date.h>
-#include <peal/wire/http_precondition.h>
-#include <peal/wire/http_range.h>
-#include <peal/wire/media_type.h>
+#include <peal/wire/content/content_coding.h>
+#include <peal/wire/content/entity_tag.h>
+#include <peal/wire/content/http_date.h>
+#include <peal/wire/content/http_precondition.h>
+#include <peal/wire/content/http_range.h>
+#include <peal/wire/content/media_type.h>
 
 namespace peal {
 namespace {

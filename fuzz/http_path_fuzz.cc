@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <peal/base/assert.h>
-#include <peal/wire/http_path.h>
+#include <peal/wire/uri/http_path.h>
 
 namespace {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include <peal/base/assert.h>
-#include <peal/wire/http_path.h>
-#include <peal/wire/http_request_parser.h>
+#include <peal/wire/http/http_request_parser.h>
 #include <peal/wire/scan_kind.h>
+#include <peal/wire/uri/http_path.h>
 
 namespace peal {
 namespace {

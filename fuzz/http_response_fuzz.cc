@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <peal/base/assert.h>
-#include <peal/wire/http_response_parser.h>
+#include <peal/wire/http/http_response_parser.h>
 
 namespace peal {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include <peal/base/assert.h>
-#include <peal/wire/http_request_text.h>
-#include <peal/wire/http_url.h>
+#include <peal/wire/http/http_request_text.h>
+#include <peal/wire/uri/http_url.h>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);

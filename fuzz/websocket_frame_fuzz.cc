@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <peal/base/assert.h>
-#include <peal/wire/websocket_reader.h>
+#include <peal/wire/websocket/websocket_reader.h>
 
 namespace peal {
 namespace {

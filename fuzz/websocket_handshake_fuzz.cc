@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <peal/base/assert.h>
-#include <peal/wire/websocket_handshake.h>
+#include <peal/wire/websocket/websocket_handshake.h>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace peal;

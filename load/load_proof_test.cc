@@ -11,10 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <load/gates.h>
-#include <load/http_protocol.h>
 #include <load/load_run.h>
+#include <load/record/gates.h>
 #include <load/scripted_http.h>
+#include <load/session/http_protocol.h>
 
 namespace peal::load {
 namespace {

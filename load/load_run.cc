@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
-#include <load/lane.h>
 #include <load/server_probe.h>
+#include <load/session/lane.h>
 #include <peal/base/assert.h>
 #include <peal/loop/loop_group.h>
 

@@ -11,9 +11,9 @@
 #include <expected>
 #include <string>
 
-#include <load/load_options.h>
-#include <load/outcome.h>
-#include <load/session.h>
+#include <load/plan/load_options.h>
+#include <load/record/outcome.h>
+#include <load/session/session.h>
 #include <peal/base/callback.h>
 
 namespace peal::load {

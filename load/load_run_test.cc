@@ -13,10 +13,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <load/echo_session.h>
-#include <load/gates.h>
-#include <load/report_text.h>
+#include <load/record/gates.h>
+#include <load/report/report_text.h>
 #include <load/scripted_server.h>
+#include <load/session/echo_session.h>
 #include <peal/engine/listening_socket.h>
 #include <tests/support/loop_thread.h>
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <load/forked_server.h>
-#include <peal/base/thread.h>
+#include <peal/base/thread/thread.h>
 #include <tests/support/sanitized.h>
 
 namespace peal::load {

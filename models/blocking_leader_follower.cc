@@ -11,7 +11,7 @@
 // it. The kernel would wake just one of several threads in accept, too: the mutex is what the pattern is known for, not
 // a need.
 #include <models/common/blocking_service.h>
-#include <models/common/worker_threads.h>
+#include <models/common/workers/worker_threads.h>
 #include <models/models.h>
 #include <peal/base/mutex.h>
 

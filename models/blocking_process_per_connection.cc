@@ -17,7 +17,7 @@
 #include <csignal>
 
 #include <models/common/blocking_service.h>
-#include <models/common/worker_processes.h>
+#include <models/common/workers/worker_processes.h>
 #include <models/models.h>
 #include <peal/base/log.h>
 #include <peal/base/log_limiter.h>

@@ -11,7 +11,7 @@
 // all. It serves n clients at a time; the n+1st waits in the backlog until any worker is free. n silent clients stop
 // it.
 #include <models/common/blocking_service.h>
-#include <models/common/worker_processes.h>
+#include <models/common/workers/worker_processes.h>
 #include <models/models.h>
 
 namespace peal::models {

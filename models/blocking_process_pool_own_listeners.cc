@@ -14,7 +14,7 @@
 
 #include <models/common/blocking_service.h>
 #include <models/common/plain_sockets.h>
-#include <models/common/worker_processes.h>
+#include <models/common/workers/worker_processes.h>
 #include <models/models.h>
 
 namespace peal::models {

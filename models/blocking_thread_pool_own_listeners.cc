@@ -13,7 +13,7 @@
 
 #include <models/common/blocking_service.h>
 #include <models/common/plain_sockets.h>
-#include <models/common/worker_threads.h>
+#include <models/common/workers/worker_threads.h>
 #include <models/models.h>
 
 namespace peal::models {

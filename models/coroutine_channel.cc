@@ -13,10 +13,10 @@
 // After --served-per-lifetime connections the process makes room for a fresh one (lifetimes.h).
 //
 // What it cannot do: use a second processor; keep others going while one request computes.
-#include <models/common/co_channel.h>
-#include <models/common/fiber_pool.h>
-#include <models/common/lifetimes.h>
-#include <models/common/stackful_echo.h>
+#include <models/common/coroutine/co_channel.h>
+#include <models/common/coroutine/fiber_pool.h>
+#include <models/common/coroutine/stackful_echo.h>
+#include <models/common/workers/lifetimes.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -11,9 +11,9 @@
 // After --served-per-lifetime connections the process makes room for a fresh one (lifetimes.h).
 //
 // What it cannot do: use a second processor; keep others going while one request computes.
-#include <models/common/co_channel.h>
-#include <models/common/lifetimes.h>
-#include <models/common/stackless_echo.h>
+#include <models/common/coroutine/co_channel.h>
+#include <models/common/coroutine/stackless_echo.h>
+#include <models/common/workers/lifetimes.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -16,10 +16,10 @@
 // What it cannot do: use a second processor; keep others going while one request computes.
 #include <list>
 
-#include <models/common/co_condition.h>
-#include <models/common/fiber_pool.h>
-#include <models/common/lifetimes.h>
-#include <models/common/stackful_echo.h>
+#include <models/common/coroutine/co_condition.h>
+#include <models/common/coroutine/fiber_pool.h>
+#include <models/common/coroutine/stackful_echo.h>
+#include <models/common/workers/lifetimes.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -10,7 +10,7 @@
 //
 // What it cannot do: even out. A process that got the busy connections keeps them while another one sleeps, and who was
 // put in line behind a process whose coroutines are all taken waits though others are free.
-#include <models/common/own_listeners.h>
+#include <models/common/workers/own_listeners.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -8,7 +8,7 @@
 //
 // Who accepts, reads, computes and writes: coroutines, each in the process whose listener the kernel chose. Work never
 // changes processes, and so is never evened out between them. --coroutines is for each process.
-#include <models/common/own_listeners.h>
+#include <models/common/workers/own_listeners.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -14,8 +14,8 @@
 //
 // What it cannot do: use a second processor; keep others going while one request computes. A connection costs the
 // memory its stack has ever touched, 8 KiB or more, besides its buffer.
-#include <models/common/fiber_pool.h>
-#include <models/common/stackful_echo.h>
+#include <models/common/coroutine/fiber_pool.h>
+#include <models/common/coroutine/stackful_echo.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -12,8 +12,8 @@
 //
 // What it cannot do: use a second processor; keep others going while one request computes; wait inside a function that
 // is not a coroutine itself.
-#include <models/common/co_condition.h>
-#include <models/common/stackless_echo.h>
+#include <models/common/coroutine/co_condition.h>
+#include <models/common/coroutine/stackless_echo.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -12,9 +12,9 @@
 #include <algorithm>
 #include <list>
 
-#include <models/common/echo_connection.h>
+#include <models/common/coroutine/slow_list.h>
+#include <models/common/echo/echo_connection.h>
 #include <models/common/plain_sockets.h>
-#include <models/common/slow_list.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -20,11 +20,11 @@
 #include <csignal>
 #include <vector>
 
-#include <models/common/echo_connection.h>
+#include <models/common/coroutine/slow_list.h>
+#include <models/common/echo/echo_connection.h>
 #include <models/common/plain_sockets.h>
-#include <models/common/slow_list.h>
 #include <models/models.h>
-#include <peal/base/thread.h>
+#include <peal/base/thread/thread.h>
 
 namespace peal::models {
 namespace {

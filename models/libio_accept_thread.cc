@@ -18,7 +18,7 @@
 #include <vector>
 
 #include <models/common/plain_sockets.h>
-#include <models/common/polled_echo.h>
+#include <models/common/reactor/polled_echo.h>
 #include <models/models.h>
 
 namespace peal::models {

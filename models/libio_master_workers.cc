@@ -12,8 +12,8 @@
 // Processes share nothing but the listener: one that dies takes its own connections along and no others, and the
 // master starts another in its place. What it cannot do is balance: whoever waits is woken, busy or not, and a
 // connection never moves to a worker that has less to do.
-#include <models/common/epoll_reactor.h>
-#include <models/common/worker_processes.h>
+#include <models/common/reactor/epoll_reactor.h>
+#include <models/common/workers/worker_processes.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -13,9 +13,9 @@
 // A request that computes or sleeps holds up every other connection.
 #include <list>
 
+#include <models/common/coroutine/slow_list.h>
 #include <models/common/plain_sockets.h>
-#include <models/common/proactor.h>
-#include <models/common/slow_list.h>
+#include <models/common/reactor/proactor.h>
 #include <models/common/work.h>
 #include <models/models.h>
 

@@ -11,7 +11,7 @@
 // (reactor_select, reactor_poll, reactor_epoll) is a table by fd and a virtual call for each readiness; what they buy
 // is that the rest of the program does not know which poller it has. The poller decides what cannot be: over select
 // no connection whose fd is 1024 or more is served; it is refused.
-#include <models/common/polled_echo.h>
+#include <models/common/reactor/polled_echo.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include <models/common/epoll_reactor.h>
-#include <models/common/socket_channel.h>
-#include <models/common/worker_processes.h>
+#include <models/common/reactor/epoll_reactor.h>
+#include <models/common/reactor/socket_channel.h>
+#include <models/common/workers/worker_processes.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -16,8 +16,8 @@
 
 #include <fmt/format.h>
 
-#include <models/common/epoll_reactor.h>
-#include <models/common/run_together.h>
+#include <models/common/reactor/epoll_reactor.h>
+#include <models/common/workers/run_together.h>
 #include <models/models.h>
 
 namespace peal::models {

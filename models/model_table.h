@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
+#include <models/common/model_options.h>
 #include <models/common/statistics.h>
 #include <models/common/stop.h>
-#include <models/model_options.h>
 #include <peal/base/fd.h>
 #include <peal/base/result.h>
 

@@ -13,7 +13,7 @@
 //
 // What it cannot do: use a second CPU, or serve anybody while a request computes. The loop is in
 // common/epoll_reactor.cc, the service of a connection in common/echo_connection.cc.
-#include <models/common/epoll_reactor.h>
+#include <models/common/reactor/epoll_reactor.h>
 #include <models/models.h>
 
 namespace peal::models {

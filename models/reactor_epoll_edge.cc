@@ -13,7 +13,7 @@
 //
 // What it cannot do: what reactor_epoll cannot; and it is not faster, as EAGAIN costs what the epoll_ctl(2) saves that
 // reactor_epoll hardly makes. With --write epollout it has to register again for each change, as the level has.
-#include <models/common/epoll_reactor.h>
+#include <models/common/reactor/epoll_reactor.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -15,8 +15,8 @@
 #include <cerrno>
 #include <vector>
 
-#include <models/common/level_service.h>
-#include <models/common/wait_time.h>
+#include <models/common/reactor/level_service.h>
+#include <models/common/reactor/wait_time.h>
 #include <models/models.h>
 
 namespace peal::models {

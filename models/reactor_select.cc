@@ -14,8 +14,8 @@
 // write beside them; such connections are refused, which is counted and logged. What reactor_epoll cannot do it cannot.
 #include <sys/select.h>
 
-#include <models/common/level_service.h>
-#include <models/common/wait_time.h>
+#include <models/common/reactor/level_service.h>
+#include <models/common/reactor/wait_time.h>
 #include <models/models.h>
 #include <peal/base/log.h>
 #include <peal/base/log_limiter.h>

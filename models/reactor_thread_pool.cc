@@ -17,9 +17,9 @@
 
 #include <fmt/format.h>
 
-#include <models/common/epoll_reactor.h>
 #include <models/common/plain_sockets.h>
-#include <models/common/run_together.h>
+#include <models/common/reactor/epoll_reactor.h>
+#include <models/common/workers/run_together.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <models/common/trigger_service.h>
+#include <models/common/reactor/trigger_service.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <models/common/trigger_service.h>
+#include <models/common/reactor/trigger_service.h>
 #include <models/models.h>
 
 namespace peal::models {

@@ -15,7 +15,7 @@
 #include <array>
 #include <utility>
 
-#include <models/common/trigger_service.h>
+#include <models/common/reactor/trigger_service.h>
 #include <models/models.h>
 #include <peal/base/log.h>
 #include <peal/base/log_limiter.h>

@@ -2,7 +2,7 @@
 """Requests of every kind, and what llhttp (through the public Python package `httptools`) makes of them.
 
 The corpus follows from one seed. tests/goldens/http/requests.txt has a line for each: llhttp's verdict, how many
-requests it completed, a CRC-32 of what it saw, and the bytes. peal/wire/http_request_golden_test.cc reads the same
+requests it completed, a CRC-32 of what it saw, and the bytes. peal/wire/http/http_request_golden_test.cc reads the same
 bytes and compares. Escapes: \\n is CR LF, \\r and \\l are CR and LF alone, \\xNN any other byte.
 """
 import random

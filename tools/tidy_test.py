@@ -29,7 +29,7 @@ def test_a_good_tree_has_no_findings(tmp_path):
 def test_a_bad_file_is_found(tmp_path, rule, files):
     found = tidy.findings(lay(tmp_path, tidy_samples.GOOD | files))
     assert {finding[2] for finding in found} == {rule}
-    assert all(path in files for path, _, _, _ in found)
+    assert all(any(file.startswith(path) for file in files) for path, _, _, _ in found)
 
 
 def test_every_rule_has_a_bad_sample():
@@ -70,7 +70,7 @@ def test_the_program_prints_findings_and_the_budget_and_fails(tmp_path):
     run = subprocess.run([sys.executable, tidy.__file__, str(tmp_path)], capture_output=True, text=True, check=False)
     assert run.returncode == 1
     assert run.stdout.startswith("peal/base/bare.cc:1: spdx: ")
-    assert "peal/base" in run.stdout and "2000" in run.stdout
+    assert "peal/base" in run.stdout and "1900" in run.stdout
 
 
 def test_this_repository_passes():

@@ -6,7 +6,7 @@
 #include <examples/chat/chat_codec.h>
 #include <examples/shared/service.h>
 
-#include <peal/base/thread.h>
+#include <peal/base/thread/thread.h>
 #include <peal/net/client.h>
 
 int main(int argc, char** argv) {

@@ -17,7 +17,7 @@
 #include <examples/shared/service.h>
 
 #include <peal/coro/scope.h>
-#include <peal/http/http_client.h>
+#include <peal/http/client/http_client.h>
 
 namespace {
 

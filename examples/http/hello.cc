@@ -2,7 +2,7 @@
 // A web server that says hello. Give it an address, or it takes 127.0.0.1:8080.
 #include <cstdio>
 
-#include <peal/http/http_server.h>
+#include <peal/http/server/http_server.h>
 
 int main(int argc, char** argv) {
   peal::Router router;

@@ -3,9 +3,9 @@
 //   inspected [ADDRESS [PAGE_ADDRESS]]
 #include <examples/shared/service.h>
 
-#include <peal/http/http_server.h>
+#include <peal/http/server/http_server.h>
 #include <peal/inspect/inspector.h>
-#include <peal/loop/stall_watchdog.h>
+#include <peal/observe/stall_watchdog.h>
 
 int main(int argc, char** argv) {
   using namespace peal::examples;

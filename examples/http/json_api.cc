@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <peal/http/http_server.h>
+#include <peal/http/server/http_server.h>
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include <examples/shared/service.h>
 
-#include <peal/http/http_server.h>
+#include <peal/http/server/http_server.h>
 #include <peal/inspect/process_facts.h>
 
 namespace {

@@ -16,9 +16,9 @@
 
 #include <examples/shared/service.h>
 
-#include <peal/http/http_client.h>
-#include <peal/http/http_server.h>
-#include <peal/http/http_trouble.h>
+#include <peal/http/client/http_client.h>
+#include <peal/http/client/http_trouble.h>
+#include <peal/http/server/http_server.h>
 #include <peal/net/pipe.h>
 #include <peal/net/resolver.h>
 

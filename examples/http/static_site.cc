@@ -4,8 +4,8 @@
 // names change with its content. The page of what is not there is the site's own 404.html.
 #include <examples/shared/service.h>
 
-#include <peal/http/http_server.h>
-#include <peal/http/static_files.h>
+#include <peal/http/files/static_files.h>
+#include <peal/http/server/http_server.h>
 
 using namespace peal;
 

@@ -14,8 +14,8 @@
 #include <examples/shared/service.h>
 
 #include <peal/coro/run_on.h>
-#include <peal/http/http_server.h>
-#include <peal/http/static_files.h>
+#include <peal/http/files/static_files.h>
+#include <peal/http/server/http_server.h>
 
 namespace {
 

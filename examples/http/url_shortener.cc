@@ -13,8 +13,8 @@
 
 #include <examples/shared/service.h>
 
-#include <peal/http/http_server.h>
-#include <peal/wire/http_url.h>
+#include <peal/http/server/http_server.h>
+#include <peal/wire/uri/http_url.h>
 
 namespace {
 

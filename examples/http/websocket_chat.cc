@@ -8,8 +8,8 @@
 #include <examples/http/websocket_chat_page.h>
 #include <examples/shared/service.h>
 
-#include <peal/http/http_server.h>
-#include <peal/http/websocket_endpoint.h>
+#include <peal/http/server/http_server.h>
+#include <peal/http/websocket/websocket_endpoint.h>
 #include <peal/inspect/inspector.h>
 
 namespace {

@@ -3,8 +3,8 @@
 // WebSocket clients asks for. `websocket_echo [ADDRESS [LARGEST_MESSAGE]]`.
 #include <examples/shared/service.h>
 
-#include <peal/http/http_server.h>
-#include <peal/http/websocket_endpoint.h>
+#include <peal/http/server/http_server.h>
+#include <peal/http/websocket/websocket_endpoint.h>
 
 int main(int argc, char** argv) {
   using namespace peal;

@@ -7,7 +7,7 @@
 
 #include <examples/shared/service.h>
 
-#include <peal/http/websocket_client.h>
+#include <peal/http/websocket/websocket_client.h>
 
 int main(int argc, char** argv) {
   using namespace peal;

@@ -8,8 +8,8 @@
 
 #include <examples/sudoku/sudoku_service.h>
 
-#include <peal/base/histogram.h>
 #include <peal/net/client.h>
+#include <peal/observe/histogram.h>
 
 namespace {
 

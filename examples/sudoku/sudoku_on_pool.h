@@ -7,7 +7,7 @@
 
 #include <examples/sudoku/sudoku_service.h>
 
-#include <peal/base/thread_pool.h>
+#include <peal/base/thread/thread_pool.h>
 
 namespace peal::examples {
 

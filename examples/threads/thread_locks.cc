@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include <peal/base/locked_list.h>
 #include <peal/base/mutex.h>
+#include <peal/base/thread/locked_list.h>
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include <peal/base/thread.h>
+#include <peal/base/thread/thread.h>
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
-#include <peal/base/blocking_queue.h>
-#include <peal/base/thread_pool.h>
+#include <peal/base/thread/blocking_queue.h>
+#include <peal/base/thread/thread_pool.h>
 
 namespace {
 

@@ -7,8 +7,8 @@
 //   ──> close
 #pragma once
 
+#include <models/common/model_options.h>
 #include <models/common/statistics.h>
-#include <models/model_options.h>
 #include <models/model_table.h>
 
 namespace peal::models {

@@ -13,12 +13,12 @@
 
 #include <fmt/format.h>
 
-#include <models/common/echo_connection.h>
-#include <models/common/epoll_listener.h>
-#include <models/common/run_together.h>
-#include <models/common/slow_list.h>
-#include <models/common/wait_time.h>
+#include <models/common/coroutine/slow_list.h>
+#include <models/common/echo/echo_connection.h>
+#include <models/common/reactor/epoll_listener.h>
+#include <models/common/reactor/wait_time.h>
 #include <models/common/work.h>
+#include <models/common/workers/run_together.h>
 #include <peal/base/assert.h>
 #include <peal/base/mutex.h>
 

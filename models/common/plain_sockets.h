@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <models/common/echo_bytes.h>
+#include <models/common/echo/echo_bytes.h>
 #include <peal/base/fd.h>
 #include <peal/base/result.h>
 #include <peal/engine/socket_address.h>

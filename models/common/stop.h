@@ -15,7 +15,7 @@
 #include <peal/base/fd.h>
 #include <peal/base/mutex.h>
 #include <peal/base/result.h>
-#include <peal/base/thread.h>
+#include <peal/base/thread/thread.h>
 
 namespace peal::models {
 

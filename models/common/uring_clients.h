@@ -14,8 +14,8 @@
 #include <utility>
 
 #include <models/common/completion_ring.h>
+#include <models/common/coroutine/slow_list.h>
 #include <models/common/plain_sockets.h>
-#include <models/common/slow_list.h>
 #include <models/model_table.h>
 #include <peal/base/assert.h>
 

@@ -2,7 +2,7 @@
 // The work a request may cost besides its echo.
 #pragma once
 
-#include <models/model_options.h>
+#include <models/common/model_options.h>
 
 namespace peal::models {
 

@@ -20,7 +20,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/fd.h>
-#include <peal/base/thread.h>
+#include <peal/base/this_thread.h>
 
 namespace peal {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/clock.h>
-#include <peal/base/thread.h>
+#include <peal/base/this_thread.h>
 #include <peal/base/thread_annotations.h>
 
 namespace peal {

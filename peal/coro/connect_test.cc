@@ -24,7 +24,7 @@ class ConnectTest : public test::LoopEngineTest {
  protected:
   void SetUp() override {
     test::LoopEngineTest::SetUp();
-    if (!IsSkipped()) loop_ = Loop::make(options()).value();
+    if (!IsSkipped()) loop_ = test::make_loop(options()).value();
   }
   Loop& loop() { return *loop_; }
   void run(Task<> task) {

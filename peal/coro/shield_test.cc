@@ -14,7 +14,7 @@
 #include <peal/coro/async_queue.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
-#include <peal/loop/sim_loop.h>
+#include <peal/sim/sim_loop.h>
 
 namespace peal {
 namespace {

@@ -278,11 +278,7 @@ TEST_P(StreamTest, a_group_serves_on_every_loop) {
   group->join();
 }
 
-INSTANTIATE_TEST_SUITE_P(engine, StreamTest, testing::ValuesIn([] {
-                           std::vector<std::string_view> names(engine_names().begin(), engine_names().end());
-                           std::erase(names, "sim");
-                           return names;
-                         }()),
+INSTANTIATE_TEST_SUITE_P(engine, StreamTest, testing::ValuesIn(test::kernel_engines()),
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

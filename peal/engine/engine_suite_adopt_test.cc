@@ -146,7 +146,7 @@ TEST_P(EngineAdopt, what_does_not_listen_is_refused) {
 }
 
 TEST(EngineAdoptSim, an_engine_without_fds_says_so) {
-  auto engine = make_engine("sim");
+  auto engine = test::make_engine("sim");
   ASSERT_TRUE(engine.has_value());
   Fd socket = open_listening_socket(EngineRig::loopback(), {}).value();
   EXPECT_EQ((*engine)->adopt_listener(std::move(socket), {}).error(), std::errc::operation_not_supported);

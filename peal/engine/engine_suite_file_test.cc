@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include <peal/engine/parts/turn_budget.h>
+#include <peal/engine/turn_budget.h>
 #include <tests/support/engine_rig.h>
 
 namespace peal {

@@ -164,7 +164,7 @@ struct Relay {
 
 TEST_P(EngineHandoverToThread, while_bytes_keep_coming) {
   for (const std::string& to : engines_with_fds()) {  // what one engine detaches any other adopts
-    if (!why_unsupported(to).empty()) continue;
+    if (!test::why_unsupported(to).empty()) continue;
     SCOPED_TRACE(to);
     const std::string bytes = pattern(6'000'000);
     Relay relay;

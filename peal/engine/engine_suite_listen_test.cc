@@ -187,7 +187,7 @@ TEST_P(EngineListen, stopped_at_once_after_accept) {
 }
 
 TEST_P(EngineListenBeside, bound_by_another_thread_before_open) {
-  auto made = make_engine(GetParam());
+  auto made = test::make_engine(GetParam());
   ASSERT_TRUE(made.has_value());
   Engine& engine = **made;
   SocketAddress address;
@@ -219,7 +219,7 @@ TEST_P(EngineListenBeside, bound_by_another_thread_before_open) {
 }
 
 TEST_P(EngineListen, engine_that_is_never_opened_leaves_nothing_behind) {
-  auto made = make_engine(GetParam());
+  auto made = test::make_engine(GetParam());
   ASSERT_TRUE(made.has_value());
   ASSERT_TRUE((*made)->bind(EngineRig::loopback(), {}).has_value());
   (*made)->waker()->wake();

@@ -105,7 +105,7 @@ TEST_P(EngineStarved, stopped_while_it_backs_off) {
 TEST_P(EngineStarved, opening_an_engine_without_fds_is_an_error) {
   FdFamine famine;
   famine.fill();
-  auto made = make_engine(GetParam());
+  auto made = test::make_engine(GetParam());
   if (!made) return;  // some need an fd to be made at all
   auto opened = (*made)->open();
   ASSERT_FALSE(opened.has_value());

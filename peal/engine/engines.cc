@@ -6,12 +6,8 @@
 
 #include <fmt/core.h>
 
-#include <peal/engine/parts/epoll_poller.h>
-#include <peal/engine/parts/poll_poller.h>
-#include <peal/engine/parts/readiness_engine.h>
-#include <peal/engine/parts/select_poller.h>
-#include <peal/engine/parts/uring_poller.h>
-#include <peal/engine/sim_world.h>
+#include <peal/engine/readiness/readiness_engines.h>
+#include <peal/engine/uring/uring_engine.h>
 
 namespace peal {
 namespace {
@@ -24,29 +20,12 @@ struct Maker {
 
 std::string always_supported() { return {}; }
 
-std::unique_ptr<Engine> make_io_uring() {
-  return std::make_unique<detail::ReadinessEngine>("io_uring", detail::UringPoller::make);
-}
-std::unique_ptr<Engine> make_epoll() {
-  return std::make_unique<detail::ReadinessEngine>("epoll", detail::EpollPoller::make);
-}
-std::unique_ptr<Engine> make_poll() {
-  return std::make_unique<detail::ReadinessEngine>("poll", detail::PollPoller::make);
-}
-std::unique_ptr<Engine> make_select() {
-  return std::make_unique<detail::ReadinessEngine>("select", detail::SelectPoller::make);
-}
-
-// A world of its own, in which nothing goes wrong.
-std::unique_ptr<Engine> make_sim() { return SimWorld(1).make_engine(); }
-
 // The first is what "auto" takes: it runs everywhere, and is nowhere far behind another (docs/engines.md).
 constexpr std::array kMakers{
-    Maker{"epoll", always_supported, make_epoll},
-    Maker{"io_uring", detail::UringPoller::why_unsupported, make_io_uring},
-    Maker{"poll", always_supported, make_poll},
-    Maker{"select", always_supported, make_select},
-    Maker{"sim", always_supported, make_sim},
+    Maker{"epoll", always_supported, make_epoll_engine},
+    Maker{"io_uring", why_uring_unsupported, make_uring_engine},
+    Maker{"poll", always_supported, make_poll_engine},
+    Maker{"select", always_supported, make_select_engine},
 };
 
 constexpr auto kNames = [] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one list of engines, by name.
+// The one list of the engines over a kernel, by name. The simulator's come from a SimWorld (peal/sim/sim_world.h).
 #pragma once
 
 #include <memory>

@@ -35,7 +35,7 @@ void without_io_uring(int error, const std::function<void()>& body) {
 }
 
 TEST(Engines, names_are_all_known_and_auto_is_not_one) {
-  EXPECT_THAT(engine_names(), testing::ElementsAre("epoll", "io_uring", "poll", "select", "sim"));
+  EXPECT_THAT(engine_names(), testing::ElementsAre("epoll", "io_uring", "poll", "select"));
   for (std::string_view name : engine_names()) {
     auto engine = make_engine(name);
     if (!why_unsupported(name).empty()) continue;

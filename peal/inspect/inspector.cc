@@ -5,13 +5,13 @@
 #include <utility>
 
 #include <peal/coro/co_server.h>
-#include <peal/http/http_server.h>
+#include <peal/http/server/http_server.h>
 #include <peal/inspect/parts/collector.h>
 #include <peal/inspect/parts/inspector_pages.h>
 #include <peal/loop/loop_group.h>
 #include <peal/loop/on_loop.h>
-#include <peal/loop/stall_watchdog.h>
 #include <peal/net/server.h>
+#include <peal/observe/stall_watchdog.h>
 
 namespace peal {
 

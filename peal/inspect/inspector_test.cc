@@ -21,8 +21,8 @@
 #include <peal/base/fd.h>
 #include <peal/base/log.h>
 #include <peal/engine/listening_socket.h>
-#include <peal/http/http_server.h>
-#include <peal/loop/stall_watchdog.h>
+#include <peal/http/server/http_server.h>
+#include <peal/observe/stall_watchdog.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/program.h>
 

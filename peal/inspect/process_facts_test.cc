@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <peal/base/fd.h>
-#include <peal/base/thread.h>
+#include <peal/base/thread/thread.h>
 
 namespace peal {
 namespace {

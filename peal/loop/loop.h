@@ -25,11 +25,12 @@
 #include <peal/base/log_limiter.h>
 #include <peal/base/result.h>
 #include <peal/engine/engine.h>
-#include <peal/loop/flight_recorder.h>
 #include <peal/loop/mailbox.h>
 #include <peal/loop/spin.h>
 #include <peal/loop/timer_wheel.h>
-#include <peal/loop/turn_times.h>
+#include <peal/observe/flight_recorder.h>
+#include <peal/observe/turn_times.h>
+#include <peal/observe/watched_thread.h>
 
 namespace peal {
 
@@ -45,15 +46,13 @@ struct LoopOptions {
 };
 
 // Plain counters since the loop was made; read on its thread.
-struct LoopStats {
+struct LoopStats : StallCounts {
   uint64_t turns = 0;
   uint64_t tasks = 0;  // that were called; a signal's arrival is one
   uint64_t timers_fired = 0;
   uint64_t exceptions = 0;  // thrown by a task, a timer, a watch or a signal's handler, and survived
   uint64_t spins = 0;       // waits that spun first, the first poll having found nothing
   uint64_t spins_won = 0;   // of those, the ones that an event or a task ended
-  uint64_t stalls = 0;      // turns longer than a StallWatchdog's threshold; 0 without one
-  Duration longest_stall{};
 };
 
 // Names one handler of one loop's signals. Late use does nothing; a default SignalId names none.
@@ -146,10 +145,12 @@ class Loop {
 
   // What the calling thread's loop is calling: "a task", "timers", ...; null: an engine's event, or nothing.
   // Async-signal-safe.
-  static const char* running() { return running_.load(std::memory_order_relaxed); }
+  static const char* running() { return detail::running.load(std::memory_order_relaxed); }
+
+  // For StallWatchdog::watch().
+  operator WatchedThread() { return {mailbox_, &stats_}; }  // NOLINT(google-explicit-constructor)
 
  private:
-  friend class StallWatchdog;
   friend class Watch;
   friend class detail::SignalWatch;
 
@@ -188,15 +189,13 @@ class Loop {
   std::unique_ptr<FlightRecorder> recorder_;
   LogLimiter log_limiter_{std::chrono::seconds(1)};
   LoopStats stats_;
-
-  inline static constinit thread_local std::atomic<const char*> running_{nullptr};
 };
 
 template <class Function>
 void Loop::guard(const char* what, Function&& function) {
   struct Mark {
-    explicit Mark(const char* inner) : outer(running()) { running_.store(inner, std::memory_order_relaxed); }
-    ~Mark() { running_.store(outer, std::memory_order_relaxed); }
+    explicit Mark(const char* inner) : outer(running()) { detail::running.store(inner, std::memory_order_relaxed); }
+    ~Mark() { detail::running.store(outer, std::memory_order_relaxed); }
     Mark(const Mark&) = delete;
     Mark& operator=(const Mark&) = delete;
     const char* const outer;

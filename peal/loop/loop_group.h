@@ -8,7 +8,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/result.h>
-#include <peal/base/thread.h>
+#include <peal/base/thread/thread.h>
 #include <peal/loop/loop.h>
 
 namespace peal {

@@ -17,12 +17,13 @@
 #include <peal/base/assert.h>
 #include <peal/base/callback.h>
 #include <peal/engine/engine.h>
+#include <peal/observe/watched_thread.h>
 
 namespace peal {
 
 class Loop;
 
-class Mailbox {
+class Mailbox final : public WatchedQueue {
  public:
   using Task = Callback<void()>;
 
@@ -37,7 +38,7 @@ class Mailbox {
   // thread, unless run() is never called or cannot open the engine.
   bool post(Task task);
   // As post(), but no limit refuses it: for what must happen, such as the end of an object the loop refers to.
-  bool insist(Task task);
+  bool insist(Task task) override;
   // The loop, when the calling thread is the one that runs it now; otherwise null.
   Loop* here() const { return owner_.load(std::memory_order_relaxed) == std::this_thread::get_id() ? loop_ : nullptr; }
   // The loop, when the calling thread may touch it: it is inside its run(), or nobody has run it yet. Otherwise null.
@@ -47,7 +48,7 @@ class Mailbox {
     return mine ? loop_ : nullptr;
   }
   // False once the loop has begun to end; it may do so right after the answer.
-  bool open() const { return !closed_.load(std::memory_order_acquire); }
+  bool open() const override { return !closed_.load(std::memory_order_acquire); }
   // Tasks that wait now. Any thread.
   size_t waiting() const {
     const std::lock_guard lock(mutex_);

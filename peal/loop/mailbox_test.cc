@@ -97,7 +97,7 @@ TEST_P(MailboxTest, mailbox_and_waker_outlive_the_loop) {
 }
 
 TEST_P(MailboxTest, closure_that_keeps_the_mailbox_dies_with_the_loop) {
-  auto loop = Loop::make(options()).value();
+  auto loop = test::make_loop(options()).value();
   std::weak_ptr<Mailbox> watched = loop->mailbox();
   loop->post([kept = loop->mailbox()] {});
   loop.reset();
@@ -108,7 +108,7 @@ TEST_P(MailboxTest, closure_that_keeps_the_mailbox_dies_with_the_loop) {
 TEST_P(MailboxTest, destructor_of_a_refused_closure_may_post) {
   LoopOptions narrow = options();
   narrow.post_limit = 1;
-  auto loop = Loop::make(narrow).value();
+  auto loop = test::make_loop(narrow).value();
   ASSERT_TRUE(loop->post([] {}));
   bool posted = true;
   const auto post_again = [&](int* never) {

@@ -35,7 +35,7 @@ class WatchTest : public test::LoopEngineTest {
   void SetUp() override {
     LoopEngineTest::SetUp();
     if (IsSkipped()) return;
-    loop = Loop::make(options()).value();
+    loop = test::make_loop(options()).value();
     std::array<int, 2> ends{};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
     near = Fd(ends[0]);

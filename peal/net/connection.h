@@ -27,8 +27,8 @@
 #include <peal/base/result.h>
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
-#include <peal/loop/flight_recorder.h>
 #include <peal/loop/timer_wheel.h>
+#include <peal/observe/flight_recorder.h>
 
 namespace peal {
 

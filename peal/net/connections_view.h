@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include <peal/loop/flight_recorder.h>
 #include <peal/loop/mailbox.h>
 #include <peal/net/connection_facts.h>
 #include <peal/net/net_stats.h>
+#include <peal/observe/flight_recorder.h>
 
 namespace peal {
 

@@ -139,7 +139,7 @@ TEST_P(DestructionTest, server_while_clients_are_connecting_and_talking) {
 }
 
 TEST_P(DestructionTest, server_before_its_loop_runs) {
-  auto idle = Loop::make(options()).value();
+  auto idle = test::make_loop(options()).value();
   {
     Server server(*idle, test::echoing());
     listen(server);
@@ -156,7 +156,7 @@ TEST_P(DestructionTest, server_before_its_loop_runs) {
 }
 
 TEST_P(DestructionTest, loop_that_never_ran_before_server_and_client) {
-  auto idle = Loop::make(options()).value();
+  auto idle = test::make_loop(options()).value();
   Server server(*idle, test::echoing());
   SocketAddress address = listen(server);
   Client client(*idle, test::echoing());
@@ -246,7 +246,7 @@ TEST_P(DestructionTest, loop_with_work_posted) {
     std::shared_ptr<std::atomic<int>> dead;
   };
   {
-    auto idle = Loop::make(options()).value();
+    auto idle = test::make_loop(options()).value();
     for (int i = 0; i < 10; ++i) idle->post(Work(dead));
     idle->after(std::chrono::hours(1), Work(dead));
   }

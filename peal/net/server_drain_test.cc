@@ -185,7 +185,7 @@ TEST_P(ServerDrainTest, server_destroyed_meanwhile_or_by_the_report) {
 
 TEST_P(ServerDrainTest, waiting_on_the_loop_itself_is_a_programmers_error) {
   auto waits_on_its_loop = [this] {
-    auto own = Loop::make(options()).value();
+    auto own = test::make_loop(options()).value();
     Server server(*own, {});
     own->post([&] { server.drain_and_wait(kLong); });
     (void)own->run();

@@ -23,9 +23,9 @@ prefix="$scratch/prefix"
 library="$(dirname "$(find "$prefix" -name 'libpeal.*' -print -quit)")"
 
 echo "consume: what is installed is the public API, all of it and nothing else"
-(cd "$root" && ls peal/*/*.h) | sort >"$scratch/public"
+(cd "$root" && find peal -name "*.h" -not -path "*/parts/*") | sort >"$scratch/public"
 (cd "$prefix/include" && find . -type f -printf '%P\n') | sort >"$scratch/installed"
-diff "$scratch/public" "$scratch/installed" || fail "installed headers differ from peal/*/*.h"
+diff "$scratch/public" "$scratch/installed" || fail "installed headers differ from the public ones under peal/"
 if grep -rqF "$root" "$library/cmake" "$library/pkgconfig"; then fail "the package files name the source folder"; fi
 if [ -e "$build/bin/peal" ]; then
   "$prefix/bin/peal" --help >/dev/null || fail "the installed program does not start"
@@ -55,7 +55,7 @@ export -f try_header fail
 xargs -I {} -P "$(nproc)" bash -c 'try_header "$@"' try {} "${compile[@]}" <"$scratch/public" || exit 1
 
 echo "consume: private headers are out of reach"
-private="$(cd "$root" && ls peal/*/parts/*.h | head -1)"
+private="$(cd "$root" && find peal -path "*/parts/*.h" -print -quit)"
 if echo "#include <$private>" | "${compile[@]}" 2>/dev/null; then
   fail "$private is private, yet a consumer can include it"
 fi

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <peal/engine/engines.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/program.h>
 #include <tests/support/raw_peer.h>

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <peal/http/http_client.h>
-#include <peal/http/websocket_client.h>
+#include <peal/http/client/http_client.h>
+#include <peal/http/websocket/websocket_client.h>
 #include <tests/integration/sim_soak_world.h>
 #include <tests/support/websocket_frames.h>
 

@@ -16,11 +16,11 @@
 #include <peal/base/memory_budget.h>
 #include <peal/coro/co_server.h>
 #include <peal/coro/sleep.h>
-#include <peal/engine/sim_world.h>
-#include <peal/http/http_server.h>
-#include <peal/http/websocket_endpoint.h>
-#include <peal/loop/sim_loop.h>
+#include <peal/http/server/http_server.h>
+#include <peal/http/websocket/websocket_endpoint.h>
 #include <peal/net/server.h>
+#include <peal/sim/sim_loop.h>
+#include <peal/sim/sim_world.h>
 #include <tests/integration/sim_workload.h>
 #include <tests/support/sim_faults.h>
 

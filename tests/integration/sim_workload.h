@@ -16,11 +16,11 @@
 #include <fmt/format.h>
 
 #include <peal/base/fd.h>
-#include <peal/engine/sim_world.h>
-#include <peal/loop/sim_loop.h>
 #include <peal/net/client.h>
 #include <peal/net/pipe.h>
 #include <peal/net/server.h>
+#include <peal/sim/sim_loop.h>
+#include <peal/sim/sim_world.h>
 #include <tests/support/sim_faults.h>
 
 namespace peal::test {

@@ -14,7 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <peal/base/thread.h>
+#include <peal/base/thread/thread.h>
 #include <tests/support/sanitized.h>
 
 namespace peal {

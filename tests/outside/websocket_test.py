@@ -11,7 +11,7 @@ import sys
 import pytest
 import websockets
 
-from versus import browser
+from versus.page import browser
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
 from programs import PATIENCE_SECONDS, Program, joined  # noqa: E402

@@ -18,8 +18,8 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/memory_budget.h>
-#include <peal/http/http_server.h>
-#include <peal/http/websocket_endpoint.h>
+#include <peal/http/server/http_server.h>
+#include <peal/http/websocket/websocket_endpoint.h>
 #include <peal/net/bounded_sender.h>
 #include <tests/support/net_rig.h>
 

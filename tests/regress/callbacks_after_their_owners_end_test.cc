@@ -86,7 +86,7 @@ TEST_P(CallbacksAfterTheirOwnersEnd, while_the_mailbox_is_full) {
 
 TEST_P(CallbacksAfterTheirOwnersEnd, of_a_client_that_was_started_before_its_loop_ran) {
   auto server = serve(test::echoing());
-  auto idle = Loop::make(options()).value();
+  auto idle = test::make_loop(options()).value();
   Owned owned;
   {
     Client client(*idle, owned.callbacks());

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <peal/coro/co_server.h>
-#include <peal/http/http_server.h>
-#include <peal/http/websocket.h>
+#include <peal/http/server/http_server.h>
+#include <peal/http/websocket/websocket.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {

@@ -22,7 +22,7 @@ class CancelledTaskCleansUp : public test::LoopEngineTest {
  protected:
   void SetUp() override {
     LoopEngineTest::SetUp();
-    if (!IsSkipped()) loop = Loop::make(options()).value();
+    if (!IsSkipped()) loop = test::make_loop(options()).value();
   }
   static Task<> let_go(Watch& watch, std::string& order) {
     AsyncQueue<int> done(1);

@@ -10,19 +10,19 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
-#include <peal/base/thread.h>
-#include <peal/base/thread_pool.h>
+#include <peal/base/thread/thread.h>
+#include <peal/base/thread/thread_pool.h>
 #include <peal/coro/co_server.h>
-#include <peal/http/http_client.h>
-#include <peal/http/http_server.h>
-#include <peal/http/websocket.h>
+#include <peal/http/client/http_client.h>
+#include <peal/http/server/http_server.h>
+#include <peal/http/websocket/websocket.h>
 #include <peal/inspect/inspector.h>
-#include <peal/loop/stall_watchdog.h>
 #include <peal/loop/watch.h>
 #include <peal/net/client.h>
 #include <peal/net/datagram_socket.h>
 #include <peal/net/pipe.h>
 #include <peal/net/resolver.h>
+#include <peal/observe/stall_watchdog.h>
 
 namespace peal {
 namespace {

@@ -21,7 +21,7 @@ class DeadlineInsideADeadline : public test::LoopEngineTest {
  protected:
   void SetUp() override {
     LoopEngineTest::SetUp();
-    if (!IsSkipped()) loop = Loop::make(options()).value();
+    if (!IsSkipped()) loop = test::make_loop(options()).value();
   }
   static Task<int> sleep_long(std::error_code& error) {
     const Result<void> slept = co_await sleep(hours(1));

@@ -14,7 +14,7 @@
 
 #include <peal/base/memory_budget.h>
 #include <peal/coro/co_server.h>
-#include <peal/http/http_server.h>
+#include <peal/http/server/http_server.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/sim_rig.h>
 

@@ -14,8 +14,8 @@
 #include <gmock/gmock.h>
 
 #include <peal/coro/co_server.h>
-#include <peal/http/http_server.h>
-#include <peal/http/websocket_endpoint.h>
+#include <peal/http/server/http_server.h>
+#include <peal/http/websocket/websocket_endpoint.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/sim_rig.h>
 

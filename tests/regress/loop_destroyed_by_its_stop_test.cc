@@ -18,7 +18,7 @@ class LoopDestroyedByItsStop : public test::LoopEngineTest {
   // Several times: `end`, on this thread, ends a loop that never sleeps and dies as soon as run() returns.
   void play(const std::function<void(Loop&)>& end) {
     for (int round = 0; round < 50; ++round) {
-      auto owned = Loop::make(options()).value();
+      auto owned = test::make_loop(options()).value();
       Loop& loop = *owned;
       std::move_only_function<void()> stay_awake = [&] { loop.post([&] { stay_awake(); }); };
       loop.post([&] { stay_awake(); });

@@ -95,7 +95,7 @@ TEST_P(SafeStopTcp, stop_from_many_threads_under_load_never_hangs) {
 TEST_P(SafeStopTcp, loop_stopped_by_each_callback) {
   for (std::string_view where : {"open", "message", "close"}) {
     SCOPED_TRACE(where);
-    auto own = Loop::make(options()).value();
+    auto own = test::make_loop(options()).value();
     auto stop_in = [&](std::string_view here) {
       if (here == where) own->stop();
     };

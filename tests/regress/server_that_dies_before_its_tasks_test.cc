@@ -16,7 +16,7 @@
 #include <peal/coro/co_server.h>
 #include <peal/coro/shield.h>
 #include <peal/coro/sleep.h>
-#include <peal/http/http_server.h>
+#include <peal/http/server/http_server.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/sim_rig.h>
 

@@ -152,7 +152,7 @@ class SmallSendsThatDoNotWait : public test::LoopEngineTest {
     if (IsSkipped()) return;
     set_log_sink([](const LogRecord&) {});
     fds_before_ = count_open_fds();
-    loop_ = Loop::make(options()).value();
+    loop_ = test::make_loop(options()).value();
     EXPECT_TRUE(loop_->begin());
   }
   void TearDown() override {

@@ -40,7 +40,7 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
     if (IsSkipped()) return;
     set_log_sink([](const LogRecord&) {});
     fds_before_ = count_open_fds();
-    loop_ = Loop::make(options()).value();
+    loop_ = test::make_loop(options()).value();
   }
   void TearDown() override {
     if (IsSkipped()) return;

@@ -32,7 +32,7 @@ class RefusedWatch : public test::LoopEngineTest {
  protected:
   void SetUp() override {
     LoopEngineTest::SetUp();
-    if (!IsSkipped()) loop = Loop::make(options()).value();
+    if (!IsSkipped()) loop = test::make_loop(options()).value();
   }
   // Runs the loop until `done`, in at most that many turns of posted tasks.
   bool run_until(std::function<bool()> done) {

@@ -54,11 +54,7 @@ TEST_P(TwoWritersTest, writes_of_two_coroutines_never_interleave) {
   EXPECT_EQ(std::ranges::count(got, 'a'), std::ranges::count(got, 'b'));
 }
 
-INSTANTIATE_TEST_SUITE_P(engine, TwoWritersTest, testing::ValuesIn([] {
-                           std::vector<std::string_view> names(engine_names().begin(), engine_names().end());
-                           std::erase(names, "sim");
-                           return names;
-                         }()),
+INSTANTIATE_TEST_SUITE_P(engine, TwoWritersTest, testing::ValuesIn(test::kernel_engines()),
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

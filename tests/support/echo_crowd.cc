@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include <peal/wire/echo_frame.h>
+#include <models/common/echo/echo_frame.h>
 #include <tests/support/program.h>
 
 namespace peal {

@@ -18,7 +18,7 @@ constexpr size_t kStoryLines = 60;
 }  // namespace
 
 EngineRig::EngineRig(const std::string& engine_name) {
-  auto made = make_engine(engine_name);
+  auto made = test::make_engine(engine_name);
   if (!made) {
     ADD_FAILURE() << engine_name << ": " << made.error().message();
     return;
@@ -163,7 +163,7 @@ std::string EngineRig::story() const {
 }
 
 void EngineTest::SetUp() {
-  if (std::string reason = why_unsupported(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+  if (std::string reason = test::why_unsupported(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
   fds_before_ = count_open_fds();
   blocks_before_ = BlockPool::here().stats().blocks_in_use;
   rig_ = std::make_unique<EngineRig>(GetParam());
@@ -179,14 +179,13 @@ void EngineTest::TearDown() {
 }
 
 std::vector<std::string> every_engine() {
-  auto names = engine_names();
+  const auto names = test::every_engine();
   return {names.begin(), names.end()};
 }
 
 std::vector<std::string> engines_with_fds() {
-  auto names = every_engine();
-  std::erase(names, "sim");
-  return names;
+  const auto names = test::kernel_engines();
+  return {names.begin(), names.end()};
 }
 
 std::string engine_label(const testing::TestParamInfo<std::string>& info) { return info.param; }

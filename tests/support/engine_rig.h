@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/engine/engine.h>
-#include <peal/engine/engines.h>
+#include <tests/support/tested_engines.h>
 
 namespace peal {
 

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
-#include <peal/http/http_client.h>
+#include <peal/http/client/http_client.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/http_script.h>
 #include <tests/support/loop_thread.h>
@@ -28,7 +28,7 @@ class HttpClientTest : public LoopEngineTest {
     if (IsSkipped()) return;
     set_log_sink([](const LogRecord&) {});
     fds_before_ = count_open_fds();
-    loop_ = Loop::make(LoopEngineTest::options()).value();
+    loop_ = test::make_loop(LoopEngineTest::options()).value();
     EXPECT_TRUE(loop_->begin());
   }
   void TearDown() override {

@@ -17,10 +17,10 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
-#include <peal/http/http_server.h>
-#include <peal/http/static_files.h>
+#include <peal/http/files/static_files.h>
+#include <peal/http/server/http_server.h>
 #include <peal/net/client.h>
-#include <peal/wire/http_response_parser.h>
+#include <peal/wire/http/http_response_parser.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/loop_thread.h>
 
@@ -108,7 +108,7 @@ class HttpFilesTest : public LoopEngineTest {
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     std::filesystem::create_directory(root());
-    loop_ = Loop::make(options()).value();
+    loop_ = test::make_loop(options()).value();
     EXPECT_TRUE(loop_->begin());
   }
   void TearDown() override {

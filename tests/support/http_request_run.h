@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <peal/wire/http_request_parser.h>
+#include <peal/wire/http/http_request_parser.h>
 #include <peal/wire/scan_kind.h>
 #include <tests/support/guarded_bytes.h>
 

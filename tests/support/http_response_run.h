@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <peal/wire/http_response_parser.h>
+#include <peal/wire/http/http_response_parser.h>
 #include <tests/support/guarded_bytes.h>
 
 namespace peal::test {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/http/http_server.h>
+#include <peal/http/server/http_server.h>
 #include <tests/support/net_rig.h>
 
 namespace peal::test {

@@ -6,19 +6,18 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-#include <peal/engine/engines.h>
 #include <peal/loop/loop.h>
+#include <tests/support/tested_engines.h>
 
 namespace peal::test {
 
 // Runs until finish() or its own end. post_limit and the like come from `options`.
 class LoopThread {
  public:
-  explicit LoopThread(const LoopOptions& options) : loop_(Loop::make(options).value()) {
+  explicit LoopThread(const LoopOptions& options) : loop_(make_loop(options).value()) {
     thread_ = std::jthread([this] { EXPECT_TRUE(loop_->run()); });
   }
   ~LoopThread() { finish(); }
@@ -37,13 +36,6 @@ class LoopThread {
   std::jthread thread_;
 };
 
-// Not the simulator: its clock does not wait for what another thread, or a socket of the test's, is about to do.
-inline std::vector<std::string_view> kernel_engines() {
-  std::vector<std::string_view> names(engine_names().begin(), engine_names().end());
-  std::erase(names, "sim");
-  return names;
-}
-
 // The parameter is an engine's name; one that this machine forbids is skipped, with the reason.
 class LoopEngineTest : public testing::TestWithParam<std::string_view> {
  protected:
@@ -59,7 +51,6 @@ class LoopEngineTest : public testing::TestWithParam<std::string_view> {
   INSTANTIATE_TEST_SUITE_P(engine, Suite, testing::ValuesIn(::peal::test::kernel_engines()), \
                            [](const auto& tested) { return std::string(tested.param); })
 // The simulator too: for suites that need nothing but the loop.
-#define PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Suite)                                                            \
-  INSTANTIATE_TEST_SUITE_P(engine, Suite,                                                                   \
-                           testing::ValuesIn(::peal::engine_names().begin(), ::peal::engine_names().end()), \
+#define PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Suite)                                           \
+  INSTANTIATE_TEST_SUITE_P(engine, Suite, testing::ValuesIn(::peal::test::every_engine()), \
                            [](const auto& tested) { return std::string(tested.param); })

@@ -14,7 +14,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cli/doctor_rules.h>
+#include <cli/doctor/doctor_rules.h>
 
 namespace peal::cli {
 

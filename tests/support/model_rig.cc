@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 
+#include <peal/engine/engines.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/sanitized.h>
 

@@ -87,7 +87,7 @@ SharedConnectionCallbacks echoing() {
 }
 
 void NetTest::SetUp() {
-  if (const std::string why = why_unsupported(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = test::why_unsupported(GetParam()); !why.empty()) GTEST_SKIP() << why;
   set_log_sink([](const LogRecord&) {});
   fds_before_ = count_open_fds();
   thread_.emplace(options());

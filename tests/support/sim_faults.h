@@ -2,7 +2,7 @@
 // What a world does to its connections where no byte may be lost: delays, interruptions and short transfers.
 #pragma once
 
-#include <peal/engine/sim_world.h>
+#include <peal/sim/sim_world.h>
 
 namespace peal::test {
 

@@ -14,10 +14,10 @@
 
 #include <peal/base/block_pool.h>
 #include <peal/base/log.h>
-#include <peal/engine/sim_world.h>
-#include <peal/loop/sim_loop.h>
 #include <peal/net/client.h>
 #include <peal/net/server.h>
+#include <peal/sim/sim_loop.h>
+#include <peal/sim/sim_world.h>
 #include <tests/support/sim_faults.h>
 
 namespace peal::test {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <peal/wire/websocket_reader.h>
+#include <peal/wire/websocket/websocket_reader.h>
 #include <tests/support/guarded_bytes.h>
 
 namespace peal::test {

@@ -14,9 +14,9 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
-#include <peal/http/http_server.h>
-#include <peal/http/websocket_client.h>
-#include <peal/http/websocket_endpoint.h>
+#include <peal/http/server/http_server.h>
+#include <peal/http/websocket/websocket_client.h>
+#include <peal/http/websocket/websocket_endpoint.h>
 #include <peal/net/client.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/loop_thread.h>
@@ -69,7 +69,7 @@ class WebSocketTest : public LoopEngineTest {
     if (IsSkipped()) return;
     set_log_sink([](const LogRecord&) {});
     fds_before_ = count_open_fds();
-    loop_ = Loop::make(LoopEngineTest::options()).value();
+    loop_ = test::make_loop(LoopEngineTest::options()).value();
     EXPECT_TRUE(loop_->begin());
   }
   void TearDown() override {

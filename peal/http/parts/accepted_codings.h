@@ -2,8 +2,8 @@
 // What a request says in its Accept-Encoding fields.
 #pragma once
 
-#include <peal/wire/content_coding.h>
-#include <peal/wire/http_request_head.h>
+#include <peal/wire/content/content_coding.h>
+#include <peal/wire/http/http_request_head.h>
 
 namespace peal::detail {
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include <peal/wire/content_encoder.h>
+#include <peal/wire/content/content_encoder.h>
 
 namespace peal::detail {
 

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <peal/base/thread.h>
+#include <peal/base/thread/thread.h>
 
 namespace peal::detail {
 

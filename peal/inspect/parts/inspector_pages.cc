@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <peal/base/log.h>
-#include <peal/http/http_exchange.h>
+#include <peal/http/server/http_exchange.h>
 #include <peal/inspect/parts/built_in.h>
 #include <peal/inspect/parts/held_by_parent.h>
 #include <peal/inspect/parts/html_tables.h>

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include <peal/base/callback.h>
-#include <peal/http/router.h>
+#include <peal/http/server/router.h>
 #include <peal/inspect/parts/collector.h>
 #include <peal/inspect/parts/inspector_access.h>
 

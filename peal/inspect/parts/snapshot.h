@@ -13,15 +13,15 @@
 #include <vector>
 
 #include <peal/base/block_pool.h>
-#include <peal/base/histogram.h>
 #include <peal/base/log.h>
 #include <peal/base/memory_budget.h>
-#include <peal/http/http_stats.h>
+#include <peal/http/server/http_stats.h>
 #include <peal/inspect/process_facts.h>
 #include <peal/loop/loop.h>
-#include <peal/loop/stall_watchdog.h>
 #include <peal/net/connection_facts.h>
 #include <peal/net/net_stats.h>
+#include <peal/observe/histogram.h>
+#include <peal/observe/stall_watchdog.h>
 
 namespace peal::detail {
 

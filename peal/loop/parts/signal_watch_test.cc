@@ -34,7 +34,7 @@ class SignalTest : public test::LoopEngineTest {
  protected:
   void SetUp() override {
     LoopEngineTest::SetUp();
-    if (!IsSkipped()) loop = Loop::make(options()).value();
+    if (!IsSkipped()) loop = test::make_loop(options()).value();
   }
   std::unique_ptr<Loop> loop;
 };
@@ -156,7 +156,7 @@ TEST_P(SignalTest, children_that_end_together_are_all_there_when_the_loop_hears_
 }
 
 TEST_P(SignalTest, every_loop_with_the_signal_hears_it) {
-  std::unique_ptr<Loop> other = Loop::make(options()).value();
+  std::unique_ptr<Loop> other = test::make_loop(options()).value();
   std::atomic<int> heard = 0;
   ASSERT_TRUE(loop->on_signal(SIGUSR1, [&] {
     ++heard;
@@ -181,7 +181,7 @@ TEST_P(SignalTest, disposition_comes_back_with_the_last_handler_in_the_process) 
   mine.sa_handler = foreign_handler;
   struct sigaction before{};
   ASSERT_EQ(::sigaction(SIGUSR1, &mine, &before), 0);
-  std::unique_ptr<Loop> other = Loop::make(options()).value();
+  std::unique_ptr<Loop> other = test::make_loop(options()).value();
   const SignalId first = loop->on_signal(SIGUSR1, [] {}).value();
   ASSERT_TRUE(loop->on_signal(SIGUSR1, [] {}));
   ASSERT_TRUE(other->on_signal(SIGUSR1, [] {}));

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include <peal/base/log.h>
-#include <peal/base/thread.h>
+#include <peal/base/thread/thread.h>
 
 namespace peal::detail {
 namespace {

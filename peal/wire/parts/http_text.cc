@@ -33,15 +33,4 @@ bool next_element(std::string_view& list, std::string_view& element) {
   return false;
 }
 
-HttpParseError split_field_line(std::string_view line, HttpField& field) {
-  if (!ends_in_crlf(line)) return HttpParseError::kBadLineEnd;
-  line.remove_suffix(2);
-  const size_t colon = line.find(':');
-  // A name that is a token leaves no room for a folded line or a space before the colon.
-  if (colon == std::string_view::npos || !is_token(line.substr(0, colon))) return HttpParseError::kBadHeader;
-  if (std::ranges::any_of(line.substr(colon), is_control)) return HttpParseError::kBadHeader;
-  field = {line.substr(0, colon), trim(line.substr(colon + 1))};
-  return HttpParseError::kNone;
-}
-
 }  // namespace peal::detail

@@ -7,9 +7,6 @@
 #include <string>
 #include <string_view>
 
-#include <peal/wire/http_field.h>
-#include <peal/wire/http_parse_error.h>
-
 namespace peal::detail {
 
 inline bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
@@ -70,8 +67,6 @@ inline int hex_value(char byte) {
   return letter >= 0 && letter < 6 ? letter + 10 : -1;
 }
 
-// Takes one whole line apart, the LF that ends it included (RFC 9112 5).
-HttpParseError split_field_line(std::string_view line, HttpField& field);
 // Whether a line that ends in LF ends in CR LF.
 inline bool ends_in_crlf(std::string_view line) { return line.ends_with("\r\n"); }
 

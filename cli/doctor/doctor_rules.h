@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `peal doctor` judges: each rule looks at one thing, says what it limits here and how bad that is. Rules read,
+// they change nothing. Where a limit stands in the text, it is one that peal itself has: 20,000 connections in the
+// largest experiments, a backlog of 4,096, gates at 1 % of stolen time.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <cli/doctor/finding.h>
+#include <cli/doctor/kernel_probes.h>
+#include <cli/doctor/machine_files.h>
+
+namespace peal::cli {
+
+struct Machine {
+  MachineFiles files;
+  KernelProbes probes = {};
+  // CPU times at the ends of a short look.
+  std::optional<CpuTimes> before = {};
+  std::optional<CpuTimes> after = {};
+};
+
+Findings examine_descriptors(const Machine& machine);
+Findings examine_sockets(const Machine& machine);
+Findings examine_processors(const Machine& machine);
+Findings examine_groups(const Machine& machine);
+Findings examine_clocks(const Machine& machine);
+Findings examine_kernel(const Machine& machine);
+
+// All of them, in the order they are shown.
+Findings examine(const Machine& machine);
+
+// For the rules.
+using Rule = Finding (*)(const Machine& machine);
+// What each of them finds, in their order, under the heading `group`.
+Findings findings_of(std::span<const Rule> rules, std::string_view group, const Machine& machine);
+Finding not_readable(Finding found, std::string_view path);
+// Digits in threes: 1,048,576; "unlimited" for kUnlimited.
+std::string grouped(uint64_t number);
+std::string raw(uint64_t number);
+
+}  // namespace peal::cli

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of MachineFiles that knows control groups. /proc/self/cgroup names this process's group in each hierarchy:
+// `0::/a/b` for v2, `4:memory:/a/b` for v1. A limit of any group above holds too. In a container the path may be that
+// of the host while only its own end is mounted: then the mount's top is the group.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <sstream>
+
+#include <cli/doctor/machine_files.h>
+
+namespace peal::cli {
+namespace {
+
+constexpr std::string_view kMount = "/sys/fs/cgroup";
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
+
+// v1 has no word for "no limit": it is the greatest multiple of a page.
+constexpr uint64_t kLeastUnlimited = uint64_t{1} << 60;
+
+bool names_controller(std::string_view controllers, std::string_view wanted) {
+  while (!controllers.empty()) {
+    const size_t comma = std::min(controllers.find(','), controllers.size());
+    if (controllers.substr(0, comma) == wanted) return true;
+    controllers.remove_prefix(std::min(comma + 1, controllers.size()));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> MachineFiles::group_folders(std::string_view controller, std::string_view file) const {
+  std::istringstream groups(text("/proc/self/cgroup").value_or(""));
+  std::vector<std::string> found;
+  for (std::string line; std::getline(groups, line);) {
+    const size_t first = line.find(':');
+    const size_t second = first == line.npos ? first : line.find(':', first + 1);
+    if (second == line.npos) continue;
+    const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
+    const bool is_v2 = line.starts_with("0:") && controllers.empty();
+    if (is_v2 ? !controller.empty() : !names_controller(controllers, controller)) continue;
+    std::string mount(kMount);
+    if (!is_v2) {
+      mount += '/' + std::string(controller);
+    } else if (exists(mount + "/unified")) {
+      mount += "/unified";
+    }
+    std::string path = line.substr(second + 1);
+    for (;;) {
+      while (path.ends_with('/')) path.pop_back();
+      std::string folder = mount;
+      folder += path;
+      if (exists(folder + '/' + std::string(file))) found.push_back(std::move(folder));
+      if (path.empty()) break;
+      path.resize(path.find_last_of('/') == path.npos ? 0 : path.find_last_of('/'));
+    }
+  }
+  return found;
+}
+
+std::optional<GroupLimit> MachineFiles::cpu_quota() const {
+  std::optional<GroupLimit> least;
+  auto consider = [&least](double cpus, std::string path, bool is_v2) {
+    if (!least || cpus < least->value) least = GroupLimit{cpus, std::move(path), is_v2};
+  };
+  // v2 has both figures in one file, which the top group lacks; cpu.stat tells that the group can be read at all.
+  for (const std::string& folder : group_folders("", "cgroup.procs")) consider(kInfinite, folder + "/cpu.max", true);
+  for (const std::string& folder : group_folders("", "cpu.max")) {
+    const std::string all = text(folder + "/cpu.max").value_or("");
+    const auto words = words_of(all);
+    if (words.size() != 2) continue;
+    const auto quota = parse_number(words[0]);
+    const auto period = parse_number(words[1]);
+    if (!quota || !period || *period == 0) continue;
+    consider(*quota == kUnlimited ? kInfinite : static_cast<double>(*quota) / static_cast<double>(*period),
+             folder + "/cpu.max", true);
+  }
+  for (const std::string& folder : group_folders("cpu", "cpu.cfs_quota_us")) {
+    const auto quota = number(folder + "/cpu.cfs_quota_us");  // -1, which is no number here: no limit
+    const auto period = number(folder + "/cpu.cfs_period_us");
+    const bool limits = quota && period && *period > 0;
+    consider(limits ? static_cast<double>(*quota) / static_cast<double>(*period) : kInfinite,
+             folder + "/cpu.cfs_quota_us", false);
+  }
+  return least;
+}
+
+std::optional<GroupLimit> MachineFiles::memory_limit() const {
+  std::optional<GroupLimit> least;
+  auto consider = [&least](std::optional<uint64_t> bytes, std::string path, bool is_v2) {
+    if (!bytes) return;
+    const double value = *bytes >= kLeastUnlimited ? kInfinite : static_cast<double>(*bytes);
+    if (!least || value < least->value) least = GroupLimit{value, std::move(path), is_v2};
+  };
+  for (const std::string& folder : group_folders("", "cgroup.procs")) {
+    consider(kUnlimited, folder + "/memory.max", true);
+  }
+  for (const std::string& folder : group_folders("", "memory.max")) {
+    consider(number(folder + "/memory.max"), folder + "/memory.max", true);
+  }
+  for (const std::string& folder : group_folders("memory", "memory.limit_in_bytes")) {
+    consider(number(folder + "/memory.limit_in_bytes"), folder + "/memory.limit_in_bytes", false);
+  }
+  return least;
+}
+
+}  // namespace peal::cli

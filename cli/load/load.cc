@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `peal load pingpong|echo|http TARGET`: drives a server and says what it measured. `merge` and `compare` read what
+// such runs have written.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <cli/command.h>
+#include <cli/load/load_files.h>
+#include <cli/load/load_find_max.h>
+#include <cli/load/load_live.h>
+#include <cli/load/load_outputs.h>
+#include <cli/load/load_words.h>
+#include <load/load_run.h>
+
+namespace peal::cli {
+namespace {
+
+std::string nothing_at_all(const load::RunRecord& record) {
+  const load::Failures& failures = record.outcome.failures;
+  return fmt::format("not one message came back from {}{}", record.options.target_text,
+                     failures.empty() ? std::string() : ": " + failures.kinds.begin()->second.first);
+}
+
+int run_once(LoadJob& job, const LoadWords& words, LoadOutputs& outputs) {
+  job.options.interval_histograms = outputs.wants_interval_histograms(job.options);
+  std::expected<load::Outcome, std::string> outcome = [&] {
+    LiveLine live(job.options, words.live);
+    return load::run_load(job.options, *job.protocol, [&](const load::Interval& interval, const load::Outcome& so_far) {
+      live.show(interval);
+      outputs.add_interval(interval, so_far);
+    });
+  }();
+  if (!outcome) return complain(kFailed, outcome.error());
+  const load::RunRecord record =
+      load::make_record(std::string(job.protocol->name()), job.request, job.schedule, job.options, std::move(*outcome));
+  if (const std::string trouble = outputs.write(record); !trouble.empty()) return complain(kFailed, trouble);
+  if (record.outcome.lifetime.messages == 0) return complain(kFailed, nothing_at_all(record));
+  return load::is_invalid(record.gates) ? kGateFailed : kDone;
+}
+
+int check_and_load(Experiment experiment, const LoadWords& words) {
+  std::expected<LoadJob, std::string> job = read_words(experiment, words);
+  if (!job) return complain(kCalledWrongly, job.error());
+  if (EngineTrouble trouble = engine_trouble(job->options.engine); trouble.code != kDone) {
+    return complain(trouble.code, trouble.sentence);
+  }
+  if (const size_t limit = raise_fd_limit(), needed = load::fds_needed(job->options); needed > limit) {
+    return complain(kFailed,
+                    fmt::format("{} connections need {} open fds and this process may have {}: raise the hard "
+                                "limit (ulimit -Hn {}, as root) or ask for fewer",
+                                job->options.connections + job->options.idle_connections, needed, limit, needed));
+  }
+  LoadOutputs outputs(words);
+  if (EngineTrouble trouble = outputs.prepare(); trouble.code != kDone) {
+    return complain(trouble.code, trouble.sentence);
+  }
+  return words.find_max ? find_max(*job, words) : run_once(*job, words, outputs);
+}
+
+void add_experiment(CLI::App& load, Experiment experiment, const char* name, const char* what, const char* examples,
+                    int& exit_code) {
+  CLI::App* command = load.add_subcommand(name, what);
+  auto words = std::make_shared<LoadWords>();
+  add_load_options(*command, experiment, *words);
+  command->footer(
+      fmt::format("Exits with 0: done, 1: it failed, 2: called wrongly, 3: measured, but the figures do not mean what "
+                  "they say.\nExamples:\n{}",
+                  examples));
+  command->callback([words, experiment, &exit_code] { exit_code = check_and_load(experiment, *words); });
+}
+
+}  // namespace
+
+void add_load(CLI::App& app, int& exit_code) {
+  CLI::App* load = app.add_subcommand("load", "Drive a server and measure it");
+  load->require_subcommand(1);
+  add_experiment(*load, Experiment::kPingPong, "pingpong",
+                 "A block of bytes goes round on each connection; every byte that comes back is checked",
+                 "  peal load pingpong 127.0.0.1:9981 --connections 100 --duration 10s\n"
+                 "  peal load pingpong 127.0.0.1:9981 --connections 1000 --rate 20k/s --size 16KiB --json out.json",
+                 exit_code);
+  add_experiment(*load, Experiment::kEcho, "echo",
+                 "Frames, a 4-byte length and so many bytes, that come back the same; every byte is checked",
+                 "  peal load echo 127.0.0.1:9981 --connections 64 --size 1KiB --requests-per-connection 40\n"
+                 "  peal load echo 127.0.0.1:9981 --connections 50 --slo p99=1ms --slo errors=0.1% --find-max",
+                 exit_code);
+  add_experiment(*load, Experiment::kHttp, "http",
+                 "HTTP/1.1 requests; status and length of every answer are checked, its body on request",
+                 "  peal load http http://127.0.0.1:8080/collect?v=1 --connections 200 --threads 4 --duration 60s\n"
+                 "  peal load http http://localhost:8080/ --rate 10k/s --arrivals poisson --expect-status 200\n"
+                 "  peal load http http://localhost:8080/form --method POST --body @form.txt "
+                 "--header 'Content-Type: text/plain'",
+                 exit_code);
+  add_merge(*load, exit_code);
+  add_compare(*load, exit_code);
+}
+
+}  // namespace peal::cli

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/load/load_files.h>
+
+#include <cstdio>
+#include <expected>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <cli/load/load_outputs.h>
+#include <load/record/merge_runs.h>
+#include <load/record/record_reader.h>
+#include <load/report/compare_runs.h>
+#include <load/report/report_json.h>
+#include <load/report/report_text.h>
+
+namespace peal::cli {
+namespace {
+
+using Records = std::vector<load::NamedRecord>;
+
+std::expected<Records, std::string> read_files(const std::vector<std::string>& paths) {
+  Records records;
+  for (const std::string& path : paths) {
+    const std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file || text.view().empty()) return std::unexpected(fmt::format("{} cannot be read, or is empty", path));
+    std::expected<load::RunRecord, std::string> record = load::read_record(text.view());
+    if (!record) return std::unexpected(fmt::format("{}: {}", path, record.error()));
+    records.push_back({path, std::move(*record)});
+  }
+  return records;
+}
+
+int merge(const std::vector<std::string>& paths, const std::string& json) {
+  const std::expected<Records, std::string> records = read_files(paths);
+  if (!records) return complain(kFailed, records.error());
+  const std::expected<load::RunRecord, std::string> sum = load::merge_runs(*records);
+  if (!sum) return complain(kFailed, sum.error());
+  std::FILE* place = json == "-" ? stderr : stdout;
+  const bool said = say(place, load::report_text(*sum));
+  if (!json.empty() && !write_to(json, load::report_json(*sum))) {
+    return complain(kFailed, fmt::format("the report could not be written to {}", json));
+  }
+  if (!said && place == stdout) return complain(kFailed, "the report could not be written to stdout");
+  return load::is_invalid(sum->gates) ? kGateFailed : kDone;
+}
+
+// A run that is given twice would count as two that agree.
+std::string twice(const std::vector<std::string>& first, const std::vector<std::string>& second) {
+  std::set<std::string> seen;
+  for (const std::vector<std::string>* side : {&first, &second}) {
+    for (const std::string& path : *side) {
+      if (!seen.insert(path).second) return path;
+    }
+  }
+  return {};
+}
+
+int compare(std::vector<std::string> first, std::vector<std::string> second) {
+  if (second.empty()) {
+    if (first.size() != 2) {
+      return complain(kCalledWrongly, "two files are compared, or one side's files with the other's after --against");
+    }
+    second = {std::move(first[1])};
+    first.pop_back();
+  }
+  if (std::max(first.size(), second.size()) > load::kMostRuns) {
+    return complain(kCalledWrongly, fmt::format("at most {} runs a side are compared", load::kMostRuns));
+  }
+  if (const std::string path = twice(first, second); !path.empty()) {
+    return complain(kCalledWrongly, fmt::format("{} is given twice: a run is no second run", path));
+  }
+  const std::expected<Records, std::string> firsts = read_files(first);
+  if (!firsts) return complain(kFailed, firsts.error());
+  const std::expected<Records, std::string> seconds = read_files(second);
+  if (!seconds) return complain(kFailed, seconds.error());
+  const std::expected<load::Comparison, std::string> comparison = load::compare_runs(*firsts, *seconds);
+  if (!comparison) return complain(kFailed, comparison.error());
+  if (!say(stdout, load::comparison_text(*comparison))) {
+    return complain(kFailed, "the comparison could not be written to stdout");
+  }
+  return comparison->invalid ? kGateFailed : kDone;
+}
+
+struct FileWords {
+  std::vector<std::string> first;
+  std::vector<std::string> second;
+  std::string json;
+};
+
+}  // namespace
+
+void add_merge(CLI::App& load, int& exit_code) {
+  CLI::App* command = load.add_subcommand("merge", "Add up the JSON of runs that several machines made together");
+  auto words = std::make_shared<FileWords>();
+  command->add_option("FILES", words->first, "JSON of peal load, also of peal load merge")->required();
+  command->add_option("--json", words->json, "Write the sum to this file; -: to stdout, and the report to stderr");
+  command->footer(
+      "Histograms are added bucket by bucket: nothing is lost. Runs of different things, or of different times, are "
+      "refused.\n"
+      "Example:\n  peal load merge a.json b.json c.json --json all.json");
+  command->callback([words, &exit_code] { exit_code = merge(words->first, words->json); });
+}
+
+void add_compare(CLI::App& load, int& exit_code) {
+  CLI::App* command = load.add_subcommand("compare", "Say which of two runs, or sets of runs, is better, if one can");
+  auto words = std::make_shared<FileWords>();
+  command->add_option("FILES", words->first, "JSON of peal load: two runs, or the first side's")->required();
+  command->add_option("--against", words->second, "The other side's");
+  command->footer(
+      "With one run a side the intervals within them are compared, which cannot show how runs differ; from four a side "
+      "on, runs are.\n"
+      "Examples:\n"
+      "  peal load compare before.json after.json\n"
+      "  peal load compare before-*.json --against after-*.json");
+  command->callback([words, &exit_code] { exit_code = compare(words->first, words->second); });
+}
+
+}  // namespace peal::cli

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `--find-max`: runs one trial after the other at the rates a RateSearch asks for, says what became of each, and the
+// answer.
+#pragma once
+
+#include <cli/load/load_words.h>
+
+namespace peal::cli {
+
+// Returns the exit code: 0 an answer, 1 none or a trial that could not run.
+int find_max(LoadJob& job, const LoadWords& words);
+
+}  // namespace peal::cli

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/load/load_target.h>
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <charconv>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <peal/base/assert.h>
+#include <peal/base/fd.h>
+
+namespace peal::cli {
+namespace {
+
+std::string no_address(std::string_view text) {
+  return fmt::format("'{}' is not an address: give HOST:PORT, [HOST]:PORT for IPv6, or unix:PATH", text);
+}
+
+constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};
+
+bool somebody_listens(const SocketAddress& address) {
+  const Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // On Linux this bounds connect() too (socket(7)).
+  return socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience) == 0 &&
+         ::connect(socket.get(), address.data(), address.size()) == 0;
+}
+
+}  // namespace
+
+SocketAddress first_that_listens(const std::vector<SocketAddress>& addresses) {
+  PEAL_ASSERT(!addresses.empty(), "{} addresses", addresses.size());
+  if (addresses.size() == 1) return addresses.front();
+  const auto found = std::ranges::find_if(addresses, somebody_listens);
+  return found == addresses.end() ? addresses.front() : *found;
+}
+
+std::expected<SocketAddress, std::string> find_host(const std::string& host, uint16_t port) {
+  const addrinfo hints{.ai_flags = AI_NUMERICSERV,
+                       .ai_family = AF_UNSPEC,
+                       .ai_socktype = SOCK_STREAM,
+                       .ai_protocol = 0,
+                       .ai_addrlen = 0,
+                       .ai_addr = nullptr,
+                       .ai_canonname = nullptr,
+                       .ai_next = nullptr};
+  addrinfo* found = nullptr;
+  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (error != 0) {
+    return std::unexpected(fmt::format("the name '{}' has no address: {}", host, ::gai_strerror(error)));
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+  std::vector<SocketAddress> addresses;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    addresses.push_back(SocketAddress::from_kernel(each->ai_addr, each->ai_addrlen));
+  }
+  return first_that_listens(addresses);
+}
+
+std::expected<SocketAddress, std::string> find_target(std::string_view text) {
+  if (Result<SocketAddress> address = SocketAddress::parse(text)) return *address;
+  const size_t colon = text.rfind(':');
+  if (text.starts_with("unix:") || text.starts_with('[') || colon == std::string_view::npos || colon == 0) {
+    return std::unexpected(no_address(text));
+  }
+  const std::string_view digits = text.substr(colon + 1);
+  uint16_t port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  const std::string host(text.substr(0, colon));
+  if (error != std::errc{} || end != digits.data() + digits.size() || host.contains(':')) {
+    return std::unexpected(no_address(text));
+  }
+  return find_host(host, port);
+}
+
+}  // namespace peal::cli

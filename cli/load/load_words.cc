@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/load/load_words.h>
+
+#include <charconv>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <cli/load/load_target.h>
+#include <load/plan/arrival_text.h>
+#include <load/plan/source_ranges.h>
+#include <load/session/echo_session.h>
+#include <load/session/http_protocol.h>
+#include <peal/wire/uri/http_url.h>
+
+namespace peal::cli {
+namespace {
+
+using Trouble = std::string;  // a sentence; empty: none
+
+template <class Value, class Place>
+bool take(const std::optional<Value>& parsed, Place& into) {
+  if (parsed) into = *parsed;
+  return parsed.has_value();
+}
+
+Trouble read_times(const LoadWords& words, load::LoadOptions& options) {
+  const auto bad = [](std::string_view option, std::string_view text) {
+    return fmt::format("{} takes a time such as 10s, 500ms or 2m, not '{}'", option, text);
+  };
+  const std::pair<std::string_view, std::pair<const std::string*, Duration*>> times[] = {
+      {"--duration", {&words.duration, &options.duration}},
+      {"--warmup", {&words.warm_up, &options.warm_up}},
+      {"--interval", {&words.interval, &options.interval}},
+      {"--connect-timeout", {&words.connect_timeout, &options.connect_timeout}},
+      {"--grace", {&words.grace, &options.grace}},
+  };
+  for (const auto& [option, place] : times) {
+    if (!take(load::parse_duration(*place.first), *place.second)) return bad(option, *place.first);
+  }
+  if (!words.deadline.empty() && !take(load::parse_duration(words.deadline), options.deadline)) {
+    return bad("--deadline", words.deadline);
+  }
+  if (!words.timeout.empty() && !take(load::parse_duration(words.timeout), options.timeout)) {
+    return bad("--timeout", words.timeout);
+  }
+  if (words.start_at == 0) return {};
+  const std::chrono::duration<double> since_epoch(words.start_at);
+  const auto now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch());
+  if (!(since_epoch < now + load::kLongest)) return "--start-at lies more than a week ahead";
+  const auto start = std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(since_epoch));
+  if (start <= std::chrono::system_clock::now())
+    return "--start-at lies in the past: give seconds since 1970, ahead of now";
+  options.start_at = start;
+  return {};
+}
+
+Trouble read_schedule(const LoadWords& words, LoadJob& job) {
+  if (!words.rate.empty() && !take(load::parse_rate(words.rate), job.rate)) {
+    return fmt::format("--rate takes messages a second, such as 20000/s or 20k/s, not '{}'", words.rate);
+  }
+  if (words.find_max) {
+    job.arrivals = words.arrivals.empty() ? "constant" : words.arrivals;
+    if (job.arrivals != "constant" && job.arrivals != "poisson") {
+      return fmt::format("--find-max looks for one rate: its --arrivals are constant or poisson, not '{}'",
+                         words.arrivals);
+    }
+    if (job.rate == 0) job.rate = 1000;
+  } else {
+    job.arrivals = !words.arrivals.empty() ? words.arrivals : job.rate > 0 ? "constant" : "";
+  }
+  if (job.arrivals.empty()) return {};
+  std::expected<load::ArrivalPlan, std::string> plan =
+      load::parse_arrivals(job.arrivals, job.rate, job.options.duration);
+  if (!plan) return plan.error();
+  job.options.arrivals = std::move(*plan);
+  job.schedule = schedule_text(job.arrivals, job.rate);
+  return {};
+}
+
+Trouble read_connections(const LoadWords& words, load::LoadOptions& options) {
+  options.connections = words.connections;
+  options.threads = words.threads;
+  options.pipeline = words.pipeline;
+  options.idle_connections = words.idle_connections;
+  if (!words.requests_per_connection.empty() &&
+      !take(load::parse_request_range(words.requests_per_connection), options.requests_per_connection)) {
+    return fmt::format("--requests-per-connection takes a number or a range, such as 1 or 10-100, not '{}'",
+                       words.requests_per_connection);
+  }
+  options.reset_close = words.close == "rst";
+  if (!words.connect_rate.empty() && !words.ramp.empty())
+    return "--ramp is another way to say --connect-rate: give one";
+  if (!words.connect_rate.empty() && !take(load::parse_rate(words.connect_rate), options.connect_rate)) {
+    return fmt::format("--connect-rate takes connections a second, such as 500/s, not '{}'", words.connect_rate);
+  }
+  if (!words.ramp.empty()) {
+    const std::optional<Duration> ramp = load::parse_duration(words.ramp);
+    if (!ramp || *ramp <= Duration::zero()) {
+      return fmt::format("--ramp takes a time such as 10s, not '{}'", words.ramp);
+    }
+    options.connect_rate = static_cast<double>(words.connections) / std::chrono::duration<double>(*ramp).count();
+  }
+  if (words.sources.empty()) return {};
+  std::expected<std::vector<SocketAddress>, std::string> sources = load::parse_source_ranges(words.sources);
+  if (!sources) return fmt::format("--source-addresses: {}", sources.error());
+  options.sources = std::move(*sources);
+  return {};
+}
+
+Trouble read_rest(const LoadWords& words, LoadJob& job) {
+  load::LoadOptions& options = job.options;
+  options.seed = words.seed;
+  options.engine = words.engine;
+  options.debug = words.debug;
+  const Result<Spin> spin = Spin::parse(words.spin);
+  if (!spin) return fmt::format("--spin takes off, auto or a bound such as 50us, not '{}'", words.spin);
+  options.spin = *spin;
+  if (words.server_pid != 0) options.server_pid = words.server_pid;
+  for (const std::string& text : words.slos) {
+    std::expected<load::Slo, std::string> objective = load::parse_slo(text);
+    if (!objective) return objective.error();
+    job.objectives.push_back(std::move(*objective));
+  }
+  if (!words.find_max) return words.slos.empty() ? Trouble() : "--slo says what --find-max looks for: give both";
+  if (words.start_at != 0) return "--find-max begins many runs: it does not go with --start-at";
+  if (!words.ndjson.empty() || !words.hdr.empty() || !words.open_metrics.empty()) {
+    return "--find-max writes all its runs to --json; --ndjson, --hdr and --openmetrics are of one run";
+  }
+  return {};
+}
+
+// The text, or what stands in the file after '@'.
+std::expected<std::string, std::string> text_or_file(std::string_view option, const std::string& word) {
+  if (!word.starts_with('@')) return word;
+  const std::ifstream file(word.substr(1), std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file || text.view().size() > load::kMostBytes) {
+    return std::unexpected(fmt::format("{}: {} cannot be read, is empty, or is larger than {} bytes", option,
+                                       word.substr(1), load::kMostBytes));
+  }
+  return std::move(text).str();
+}
+
+Trouble read_http(const LoadWords& words, LoadJob& job) {
+  const std::expected<HttpUrl, std::string> url = HttpUrl::parse(words.target);
+  if (!url) return url.error();
+  load::HttpLoad http{.url = words.target, .method = words.method};
+  for (const std::string& header : words.headers) {
+    const size_t colon = header.find(':');
+    const size_t value = header.find_first_not_of(' ', colon == std::string::npos ? colon : colon + 1);
+    if (colon == std::string::npos || colon == 0) {
+      return fmt::format("--header takes 'Name: value', not '{}'", header);
+    }
+    http.headers.emplace_back(header.substr(0, colon), value == std::string::npos ? "" : header.substr(value));
+  }
+  if (!words.body.empty()) {
+    std::expected<std::string, std::string> body = text_or_file("--body", words.body);
+    if (!body) return body.error();
+    http.body = std::move(*body);
+  }
+  if (words.expect_status != 0) http.status = words.expect_status;
+  if (!words.expect_length.empty()) {
+    const std::optional<size_t> length = load::parse_size(words.expect_length);
+    if (!length) return fmt::format("--expect-length takes bytes, such as 64 or 16KiB, not '{}'", words.expect_length);
+    http.length = length;
+  }
+  if (!words.expect_body.empty()) {
+    std::expected<std::string, std::string> body = text_or_file("--expect-body", words.expect_body);
+    if (!body) return body.error();
+    http.expected_body = std::move(*body);
+  }
+  job.request = http.body.empty() ? http.method : fmt::format("{} of {} bytes", http.method, http.body.size());
+  auto protocol = load::HttpProtocol::make(std::move(http), job.options.pipeline);
+  if (!protocol) return protocol.error();
+  job.protocol = std::move(*protocol);
+  const std::expected<SocketAddress, std::string> target = find_host(url->host, url->port);
+  if (!target) return target.error();
+  job.options.target = *target;
+  return {};
+}
+
+Trouble read_echo(Experiment experiment, const LoadWords& words, LoadJob& job) {
+  const bool framed = experiment == Experiment::kEcho;
+  if (!take(load::parse_size(words.size), job.options.size) || (job.options.size == 0 && !framed)) {
+    return fmt::format("--size takes {} to {} bytes, such as 64 or 16KiB, not '{}'", framed ? 0 : 1, load::kMostBytes,
+                       words.size);
+  }
+  job.request = fmt::format("{} bytes", job.options.size);
+  job.protocol = std::make_unique<load::EchoProtocol>(framed ? load::EchoProtocol::framed(job.options.size)
+                                                             : load::EchoProtocol::unframed(job.options.size));
+  const std::expected<SocketAddress, std::string> target = find_target(words.target);
+  if (!target) return target.error();
+  job.options.target = *target;
+  return {};
+}
+
+Trouble read_all(Experiment experiment, const LoadWords& words, LoadJob& job) {
+  job.options.target_text = words.target;
+  if (Trouble trouble = read_times(words, job.options); !trouble.empty()) return trouble;
+  if (Trouble trouble = read_connections(words, job.options); !trouble.empty()) return trouble;
+  if (Trouble trouble = read_schedule(words, job); !trouble.empty()) return trouble;
+  if (Trouble trouble = read_rest(words, job); !trouble.empty()) return trouble;
+  if (job.options.pipeline == 0 || job.options.pipeline > load::kMostPipelined) {
+    return fmt::format("--pipeline is 1 to {}, not {}", load::kMostPipelined, job.options.pipeline);
+  }
+  Trouble trouble = experiment == Experiment::kHttp ? read_http(words, job) : read_echo(experiment, words, job);
+  if (!trouble.empty()) return trouble;
+  return load::options_trouble(job.options);
+}
+
+}  // namespace
+
+std::expected<LoadJob, std::string> read_words(Experiment experiment, const LoadWords& words) {
+  LoadJob job;
+  if (Trouble trouble = read_all(experiment, words, job); !trouble.empty()) return std::unexpected(std::move(trouble));
+  return job;
+}
+
+std::string schedule_text(const std::string& arrivals, double rate) {
+  return arrivals == "constant" || arrivals == "poisson" ? fmt::format("{} {:.10g}/s", arrivals, rate) : arrivals;
+}
+
+}  // namespace peal::cli

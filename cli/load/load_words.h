@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands on the command line of `peal load pingpong|echo|http`, and the job it asks for.
+#pragma once
+
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cli/command.h>
+#include <load/plan/load_options.h>
+#include <load/plan/slo.h>
+#include <load/session/session.h>
+
+namespace peal::cli {
+
+enum class Experiment : uint8_t { kPingPong, kEcho, kHttp };
+
+// As they stand there.
+struct LoadWords {
+  std::string target;
+  size_t connections = 1;
+  size_t threads = 1;
+  std::string size = "64";
+  size_t pipeline = 1;
+  std::string duration = "10s";
+  std::string warm_up = "1s";
+  std::string interval = "1s";
+  std::string rate;
+  std::string arrivals;
+  std::string deadline;
+  std::string timeout;
+  uint64_t seed = 1;
+  std::string requests_per_connection;
+  std::string close = "fin";
+  std::string connect_rate;
+  std::string ramp;
+  size_t idle_connections = 0;
+  std::string sources;
+  std::string connect_timeout = "10s";
+  std::string grace = "1s";
+  std::string engine = "auto";
+  std::string spin = "off";
+  int server_pid = 0;
+  double start_at = 0;
+  bool debug = false;
+  std::vector<std::string> slos;
+  bool find_max = false;
+  // Where the figures go; "-": stdout.
+  std::string json;
+  std::string ndjson;
+  std::string hdr;
+  std::string open_metrics;
+  std::string live = "auto";
+  // http
+  std::string method = "GET";
+  std::vector<std::string> headers;
+  std::string body;
+  int expect_status = 0;
+  std::string expect_length;
+  std::string expect_body;
+};
+
+struct LoadJob {
+  load::LoadOptions options;
+  std::unique_ptr<load::Protocol> protocol;
+  std::string request;   // what a message is, in a few words
+  std::string arrivals;  // the kind of schedule, as parse_arrivals() reads it; empty: closed loop
+  std::string schedule;  // the same, as reports show it
+  double rate = 0;       // what --rate said; 0: nothing
+  std::vector<load::Slo> objectives;
+};
+
+void add_load_options(CLI::App& command, Experiment experiment, LoadWords& words);
+
+// The error is one sentence, and the words are wrong. Looks up the target's name.
+std::expected<LoadJob, std::string> read_words(Experiment experiment, const LoadWords& words);
+
+// "constant" at 500 a second as "constant 500/s"; what has its own rates, as it is.
+std::string schedule_text(const std::string& arrivals, double rate);
+
+}  // namespace peal::cli

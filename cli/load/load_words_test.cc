@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/load/load_words.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <tests/support/load_call.h>
+
+namespace peal::cli {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using testing::HasSubstr;
+
+void expect_called_wrongly(std::vector<std::string> words, std::string_view sentence) {
+  const Answer answer = call_load(std::move(words));
+  EXPECT_EQ(answer.exit_code, kCalledWrongly) << sentence;
+  EXPECT_THAT(answer.error, HasSubstr(sentence));
+  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+}
+
+// Of a ping-pong against a port nobody needs to listen on.
+void expect_wrong_option(std::vector<std::string> words, std::string_view sentence) {
+  words.insert(words.begin(), {"pingpong", "127.0.0.1:1"});
+  expect_called_wrongly(std::move(words), sentence);
+}
+
+TEST(LoadWords, a_target_that_is_none) {
+  expect_called_wrongly({"pingpong", "nowhere"}, "'nowhere' is not an address");
+  expect_called_wrongly({"pingpong", "host:port"}, "'host:port' is not an address");
+  expect_called_wrongly({"pingpong", "name.invalid:80"}, "the name 'name.invalid' has no address");
+  expect_called_wrongly({"http", "127.0.0.1:80"}, "the URL must begin with http://");
+  expect_called_wrongly({"http", "https://127.0.0.1/"}, "TLS is not spoken yet");
+  expect_called_wrongly({"pingpong"}, "TARGET is required");
+}
+
+TEST(LoadWords, times_and_sizes_that_are_none) {
+  expect_wrong_option({"--size", "0"}, "--size takes 1 to 16777216 bytes");
+  expect_called_wrongly({"echo", "127.0.0.1:1", "--size", "-1"}, "--size takes 0 to 16777216 bytes");
+  expect_wrong_option({"--duration", "10"}, "--duration takes a time such as 10s");
+  expect_wrong_option({"--warmup", "soon"}, "--warmup takes a time");
+  expect_wrong_option({"--interval", "1ms"}, "--interval is at least 10ms");
+  expect_wrong_option({"--deadline", "1s"}, "--deadline sheds messages of a schedule");
+  expect_wrong_option({"--timeout", "never"}, "--timeout takes a time");
+  expect_wrong_option({"--grace", "a while"}, "--grace takes a time");
+  expect_wrong_option({"--start-at", "1000"}, "--start-at lies in the past");
+  expect_wrong_option({"--start-at", "1e300"}, "--start-at lies more than a week ahead");
+  expect_wrong_option({"--start-at", "nan"}, "--start-at");
+}
+
+TEST(LoadWords, a_load_that_makes_no_sense) {
+  expect_wrong_option({"--rate", "much"}, "--rate takes messages a second");
+  expect_wrong_option({"--arrivals", "sometimes"}, "sometimes");
+  expect_wrong_option({"--arrivals", "poisson"}, "--rate");
+  expect_wrong_option({"--spin", "wild"}, "--spin takes off, auto or a bound");
+  expect_wrong_option({"--threads", "2"}, "2 threads cannot share 1 connection");
+  expect_wrong_option({"--pipeline", "0"}, "--pipeline is 1 to 10000, not 0");
+  expect_wrong_option({"--requests-per-connection", "5-2"}, "--requests-per-connection takes a number or a range");
+  expect_wrong_option({"--close", "slam"}, "--close");
+  expect_wrong_option({"--connect-rate", "5/s", "--ramp", "10s"}, "--ramp is another way to say --connect-rate");
+  expect_wrong_option({"--ramp", "0s"}, "--ramp takes a time");
+  expect_wrong_option({"--source-addresses", "here"}, "--source-addresses: ");
+  expect_wrong_option({"--live", "maybe"}, "--live");
+}
+
+TEST(LoadWords, outputs_and_searches_that_do_not_go_together) {
+  expect_wrong_option({"--json", "-", "--ndjson", "-"}, "only one of --json, --ndjson, --hdr and --openmetrics");
+  expect_wrong_option({"--slo", "p99=1ms"}, "--slo says what --find-max looks for");
+  expect_wrong_option({"--slo", "p99"}, "--slo takes p99=1ms");
+  expect_wrong_option({"--find-max", "--hdr", "x"}, "are of one run");
+  expect_wrong_option({"--find-max", "--arrivals", "burst:1 every 1s"}, "--find-max looks for one rate");
+}
+
+TEST(LoadWords, http_options_that_are_none) {
+  const std::string url = "http://127.0.0.1:1/";
+  expect_called_wrongly({"http", url, "--header", "nonsense"}, "--header takes 'Name: value', not 'nonsense'");
+  expect_called_wrongly({"http", url, "--body", "@/nowhere/at/all"}, "--body: /nowhere/at/all cannot be read");
+  expect_called_wrongly({"http", url, "--expect-body", "@/nowhere"}, "--expect-body: /nowhere cannot be read");
+  expect_called_wrongly({"http", url, "--expect-length", "long"}, "--expect-length takes bytes");
+  expect_called_wrongly({"http", url, "--expect-status", "99"}, "--expect-status");
+  expect_called_wrongly({"http", url, "--header", "Bad Name: x"}, "");
+}
+
+TEST(LoadWords, files_to_read_that_are_wrong) {
+  expect_called_wrongly({"compare", "a.json"}, "two files are compared");
+  expect_called_wrongly({"compare", "a.json", "a.json"}, "a.json is given twice");
+  expect_called_wrongly({"merge"}, "FILES is required");
+  const TemporaryFolder folder;
+  Answer answer = call_load({"merge", folder.file("none")});
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_THAT(answer.error, HasSubstr("cannot be read, or is empty"));
+  std::ofstream(folder.file("odd")) << "{}";
+  answer = call_load({"compare", folder.file("odd"), folder.file("other")});
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_THAT(answer.error, HasSubstr("odd: it is no report of peal load"));
+}
+
+TEST(LoadWords, what_they_ask_for) {
+  const LoadWords words{.target = "localhost:4000",
+                        .connections = 100,
+                        .size = "1KiB",
+                        .arrivals = "poisson",
+                        .requests_per_connection = "10-20",
+                        .close = "rst",
+                        .ramp = "5s",
+                        .sources = "127.0.0.2-127.0.0.4",
+                        .grace = "50ms"};
+  LoadWords with_rate = words;
+  with_rate.rate = "2k/s";
+  with_rate.deadline = "10ms";
+  const std::expected<LoadJob, std::string> job = read_words(Experiment::kEcho, with_rate);
+  ASSERT_TRUE(job.has_value()) << job.error();
+  EXPECT_EQ(job->options.target.port(), 4000);
+  EXPECT_EQ(job->options.target_text, "localhost:4000") << "reports quote what was given";
+  EXPECT_EQ(job->options.size, 1024U);
+  EXPECT_EQ(job->options.connect_rate, 20);
+  EXPECT_EQ(job->options.requests_per_connection.most, 20U);
+  EXPECT_TRUE(job->options.reset_close);
+  EXPECT_EQ(job->options.sources.size(), 3U);
+  EXPECT_EQ(job->options.grace, 50ms);
+  EXPECT_EQ(job->options.deadline, 10ms);
+  EXPECT_EQ(job->schedule, "poisson 2000/s");
+  EXPECT_EQ(job->request, "1024 bytes");
+  EXPECT_EQ(job->protocol->name(), "echo");
+}
+
+TEST(LoadWords, a_search_starts_at_a_rate_of_its_own) {
+  const LoadWords words{.target = "127.0.0.1:1", .slos = {"p99=1ms", "errors=1%"}, .find_max = true};
+  const std::expected<LoadJob, std::string> job = read_words(Experiment::kPingPong, words);
+  ASSERT_TRUE(job.has_value()) << job.error();
+  EXPECT_EQ(job->rate, 1000);
+  EXPECT_EQ(job->objectives.size(), 2U);
+  EXPECT_EQ(job->arrivals, "constant");
+}
+
+}  // namespace
+}  // namespace peal::cli

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rounds are tasks of the loop. What a task posts runs in the next turn, so that a wait lies between the
+// registering and the dealing, in which an engine may hand over what it had put off (requests to an io_uring); what an
+// event posts runs after its wait's dispatch, when the engine's counters are whole.
+#include <load/drum/drum_ring.h>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <load/session/idle_timer.h>
+#include <peal/base/assert.h>
+#include <peal/base/fd.h>
+#include <peal/loop/loop.h>
+#include <peal/loop/watch.h>
+
+namespace peal::load {
+namespace {
+
+// Besides the pairs: the engine's, those that were open before, and a few that libraries open.
+constexpr size_t kFdsBeside = 32;
+
+struct FdPair {
+  Fd receiving;
+  Fd sending;
+};
+
+std::string error_text(int error) { return errno_code(error).message(); }
+
+std::expected<std::vector<FdPair>, std::string> open_pairs(const DrumOptions& options) {
+  std::vector<FdPair> pairs;
+  pairs.reserve(options.pairs);
+  while (pairs.size() < options.pairs) {
+    int fds[2];
+    const int failed = options.pipes ? ::pipe2(fds, O_NONBLOCK | O_CLOEXEC)
+                                     : ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds);
+    if (failed != 0) {
+      return std::unexpected(
+          fmt::format("only {} of {} pairs could be opened: {}", pairs.size(), options.pairs, error_text(errno)));
+    }
+    pairs.push_back({Fd(fds[0]), Fd(fds[1])});
+  }
+  return pairs;
+}
+
+// select(2) has room for fds below FD_SETSIZE only, and its engine would leave the others out.
+std::string select_misfit(const std::vector<FdPair>& pairs) {
+  const auto fits = [](const FdPair& pair) { return pair.receiving.get() < FD_SETSIZE; };
+  const auto room = std::ranges::count_if(pairs, fits);
+  if (static_cast<size_t>(room) == pairs.size()) return {};
+  return fmt::format(
+      "select(2) takes only fds below FD_SETSIZE ({}), where at most {} pairs have their receiving end, not {}: ask "
+      "for "
+      "fewer or for another engine",
+      FD_SETSIZE, room, pairs.size());
+}
+
+struct Drummer {
+  Drummer(Loop& loop, int fd, Watch::Callback on_byte)
+      : watch(loop, fd, Readiness{.readable = true}, std::move(on_byte)) {}
+
+  Watch watch;
+  std::optional<IdleTimer> idle;
+};
+
+class Ring {
+ public:
+  Ring(const DrumOptions& options, Loop& loop, std::vector<FdPair>& pairs)
+      : options_(options), loop_(loop), pairs_(pairs) {}
+
+  std::expected<DrumOutcome, std::string> run() {
+    loop_.post([this] { begin_round(); });
+    if (const Result<void> ran = loop_.run(); !ran) {
+      return std::unexpected(fmt::format("the loop cannot run: {}", ran.error().message()));
+    }
+    if (!error_.empty()) return std::unexpected(error_);
+    outcome_.engine = loop_.engine().name();
+    return std::move(outcome_);
+  }
+
+ private:
+  void begin_round() {
+    round_began_ = monotonic_now();
+    drummers_.empty() ? enlist() : register_anew();
+    events_before_ = loop_.engine().stats().events;
+    loop_.post([this] { settle(); });
+  }
+
+  // Deals after the first turn that brought nothing: before it something of the registering was still under way.
+  void settle() {
+    const uint64_t before = std::exchange(events_before_, loop_.engine().stats().events);
+    if (events_before_ == before) return deal();
+    loop_.post([this] { settle(); });
+  }
+
+  void enlist() {
+    for (size_t i = 0; i < pairs_.size(); ++i) {
+      Drummer& drummer = drummers_.emplace_back(loop_, pairs_[i].receiving.get(), [this, i](Readiness) { receive(i); });
+      if (options_.idle == DrumIdle::kNone) continue;
+      drummer.idle.emplace(loop_, drum_idle_timeout(i), [this] { ++outcome_.idle_ends; });
+      ++outcome_.idle_moves;
+    }
+  }
+
+  // Out of the kernel's list and into it again, as leaving and coming clients would do.
+  void register_anew() {
+    for (Drummer& drummer : drummers_) {
+      drummer.watch.set_interest({});
+      drummer.watch.set_interest({.readable = true});
+      if (!drummer.idle) continue;
+      drummer.idle->restart();
+      ++outcome_.idle_moves;
+    }
+  }
+
+  void deal() {
+    receives_ = 0;
+    writes_left_ = options_.writes;
+    const size_t apart = options_.pairs / options_.active;
+    for (size_t stick = 0; stick < options_.active; ++stick) send(stick * apart);
+    waits_before_ = loop_.engine().stats().waits;
+    loop_began_ = monotonic_now();
+  }
+
+  void receive(size_t i) {
+    char byte;
+    const ssize_t got = ::read(pairs_[i].receiving.get(), &byte, 1);
+    if (got < 0 && errno == EAGAIN) return;
+    if (got != 1)
+      return fail_with(fmt::format("pair {} could not be read: {}", i, error_text(got < 0 ? errno : EPIPE)));
+    ++receives_;
+    if (options_.idle != DrumIdle::kNone) postpone(*drummers_[i].idle);
+    if (writes_left_ > 0) {
+      --writes_left_;
+      send(i + 1 == pairs_.size() ? 0 : i + 1);
+    }
+    if (receives_ == options_.active + options_.writes) end_round();
+  }
+
+  void postpone(IdleTimer& idle) {
+    options_.idle == DrumIdle::kTouch ? idle.touch() : idle.rearm();
+    ++outcome_.idle_moves;
+  }
+
+  void send(size_t i) {
+    if (::write(pairs_[i].sending.get(), "e", 1) != 1) {
+      fail_with(fmt::format("pair {} could not be written to: {}", i, error_text(errno)));
+    }
+  }
+
+  void end_round() {
+    const TimePoint now = monotonic_now();
+    loop_.post([this, now] {
+      const EngineStats& stats = loop_.engine().stats();
+      outcome_.rounds.push_back({.total = now - round_began_,
+                                 .loop = now - loop_began_,
+                                 .waits = stats.waits - waits_before_,
+                                 .events = stats.events - events_before_,
+                                 .receives = receives_});
+      outcome_.rounds.size() < options_.rounds ? begin_round() : loop_.stop();
+    });
+  }
+
+  void fail_with(std::string sentence) {
+    if (error_.empty()) error_ = std::move(sentence);
+    loop_.stop();
+  }
+
+  const DrumOptions& options_;
+  Loop& loop_;
+  const std::vector<FdPair>& pairs_;
+  std::deque<Drummer> drummers_;  // as many as pairs
+  DrumOutcome outcome_;
+  std::string error_;
+  TimePoint round_began_;
+  TimePoint loop_began_;
+  uint64_t waits_before_ = 0;
+  uint64_t events_before_ = 0;
+  size_t receives_ = 0;
+  size_t writes_left_ = 0;
+};
+
+std::string out_of_range(std::string_view option, size_t least, size_t most, size_t given) {
+  if (given >= least && given <= most) return {};
+  return fmt::format("{} takes {} to {}, not {}", option, least, most, given);
+}
+
+}  // namespace
+
+std::string drum_trouble(const DrumOptions& options) {
+  for (const std::string& trouble :
+       {out_of_range("-n", 1, kMostPairs, options.pairs), out_of_range("-a", 1, kMostPairs, options.active),
+        out_of_range("-w", 0, kMostDrumWrites, options.writes),
+        out_of_range("--rounds", 2, kMostRounds, options.rounds)}) {
+    if (!trouble.empty()) return trouble;
+  }
+  if (options.active > options.pairs) {
+    return fmt::format("{} drumsticks are too many for {} pairs: -a takes at most -n", options.active, options.pairs);
+  }
+  return {};
+}
+
+std::string drum_misfit(const DrumOptions& options, size_t fd_limit) {
+  const size_t most = (fd_limit - std::min(fd_limit, kFdsBeside)) / 2;
+  if (options.pairs <= most) return {};
+  return fmt::format("this process may open {} fds: at most {} pairs, not {}", fd_limit, most, options.pairs);
+}
+
+Duration drum_idle_timeout(size_t watcher) {
+  constexpr size_t kStep = 7919;  // coprime to the spread, so that neighbours lie far apart
+  return std::chrono::milliseconds(10'000 + watcher * kStep % 1001);
+}
+
+std::expected<DrumOutcome, std::string> run_drum(const DrumOptions& options) {
+  PEAL_ASSERT(drum_trouble(options).empty(), "a drum of {} pairs, {} active", options.pairs, options.active);
+  std::expected<std::vector<FdPair>, std::string> pairs = open_pairs(options);
+  if (!pairs) return std::unexpected(pairs.error());
+  Result<std::unique_ptr<Loop>> loop = Loop::make({.engine = options.engine});
+  if (!loop) return std::unexpected(fmt::format("the loop cannot be made: {}", loop.error().message()));
+  if ((*loop)->engine().name() == "select") {
+    if (std::string misfit = select_misfit(*pairs); !misfit.empty()) return std::unexpected(misfit);
+  }
+  return Ring(options, **loop, *pairs).run();
+}
+
+}  // namespace peal::load

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/plan/arrivals.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <peal/base/assert.h>
+
+namespace peal::load {
+namespace {
+
+constexpr unsigned kFractionBits = 12;  // of a nanosecond
+constexpr double kFractions = 1 << kFractionBits;
+constexpr uint64_t kHorizonFractions = static_cast<uint64_t>(kArrivalHorizon.count()) << kFractionBits;
+constexpr uint64_t kGoldenGamma = 0x9e3779b97f4a7c15;
+
+// The output function of splitmix64: a bijection that leaves no trace of neighbouring inputs.
+uint64_t scrambled(uint64_t word) {
+  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
+  word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
+  return word ^ (word >> 31);
+}
+
+}  // namespace
+
+ArrivalCursor::ArrivalCursor(const ArrivalPlan& plan, TimePoint start, uint64_t seed, uint64_t thread, uint64_t threads)
+    : plan_(plan), start_(start), thread_(thread), threads_(threads) {
+  PEAL_ASSERT(thread < threads, "thread {} of {}", thread, threads);
+  if (plan.kind() == ArrivalPlan::Kind::kPoisson) {
+    draw_.random = scrambled(scrambled(seed + kGoldenGamma) + thread);
+    draw_.mean_gap = static_cast<double>(threads) * 1e9 / plan.poisson_rate() * kFractions;
+  }
+  move();
+}
+
+// Once over, always over: what is drawn stays where it is.
+Duration ArrivalCursor::Draw::next() {
+  random += kGoldenGamma;
+  // In (0, 1), never 0 nor 1.
+  const double uniform = (static_cast<double>(scrambled(random) >> 11) + 0.5) * 0x1p-53;
+  const double gap = -std::log(uniform) * mean_gap;
+  if (gap >= static_cast<double>(kHorizonFractions - at)) {
+    at = kHorizonFractions;
+    return kNotDue;
+  }
+  at += static_cast<uint64_t>(std::llround(gap));
+  return Duration(static_cast<int64_t>(at >> kFractionBits));
+}
+
+void ArrivalCursor::move() {
+  const Duration offset =
+      plan_.kind() == ArrivalPlan::Kind::kPoisson ? draw_.next() : plan_.due(taken_ * threads_ + thread_, piece_);
+  due_ = offset == kNotDue ? kNever : start_ + offset;
+}
+
+void ArrivalCursor::advance() {
+  if (due_ == kNever) return;
+  ++taken_;
+  move();
+}
+
+uint64_t ArrivalCursor::pass_before(TimePoint limit) {
+  uint64_t passed = 0;
+  if (plan_.kind() == ArrivalPlan::Kind::kPoisson) {
+    for (; due_ != kNever && due_ < limit; ++passed) advance();
+    return passed;
+  }
+  passed = due_by(limit - Duration(1));
+  if (passed == 0) return 0;
+  taken_ += passed;
+  move();
+  return passed;
+}
+
+uint64_t ArrivalCursor::due_by(TimePoint now) const {
+  if (due_ > now || due_ == kNever) return 0;
+  // Nothing is due past the horizon, so no later `now` needs to be looked at: it would overflow.
+  const Duration offset = std::min(now - start_, kArrivalHorizon);
+  if (plan_.kind() != ArrivalPlan::Kind::kPoisson) {
+    const uint64_t all = plan_.count_by(offset);
+    const uint64_t mine = all > thread_ ? (all - thread_ - 1) / threads_ + 1 : 0;
+    PEAL_ASSERT(mine > taken_, "{} are due and {} were taken", mine, taken_);
+    return mine - taken_;
+  }
+  uint64_t count = 1;
+  for (Draw ahead = draw_; ahead.next() <= offset; ++count) {
+  }
+  return count;
+}
+
+}  // namespace peal::load

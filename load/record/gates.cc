@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/record/gates.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace peal::load {
+namespace {
+
+constexpr Verdict kInvalid = Verdict::kInvalid;
+constexpr Verdict kNoisy = Verdict::kNoisy;
+
+auto is_verdict(Verdict verdict) {
+  return [verdict](const Gate& gate) { return gate.verdict == verdict; };
+}
+
+double milliseconds(double ns) { return ns / 1e6; }
+
+// Why Little's law says nothing of this run; empty when it does.
+std::string why_no_little(const LoadOptions& options, const Outcome& outcome) {
+  if (!options.closed_loop()) return {};
+  if (!options.requests_per_connection.endless() || outcome.total.counts.retired > 0) {
+    return "Little's law was not asked: connections are opened anew, and meanwhile nothing is in flight on them.";
+  }
+  if (!outcome.failures.empty()) {
+    return "Little's law was not asked: on connections that failed nothing was in flight.";
+  }
+  return {};
+}
+
+uint64_t clamped_times(const Outcome& outcome) {
+  uint64_t clamped = outcome.total.latency.clamped_count() + outcome.connect.clamped_count();
+  for (const auto* part : {&outcome.total.service, &outcome.total.send_lag, &outcome.total.first_byte}) {
+    if (*part) clamped += (*part)->clamped_count();
+  }
+  return clamped;
+}
+
+void judge_connections(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
+  if (outcome.opened < options.connections) {
+    found.push_back(
+        {"connections", kInvalid, fmt::format("{} of {} connections opened.", outcome.opened, options.connections)});
+  }
+  if (outcome.idle_open < options.idle_connections) {
+    found.push_back(
+        {"idle_connections", kInvalid,
+         fmt::format("{} of {} idle connections were open at the end.", outcome.idle_open, options.idle_connections)});
+  }
+}
+
+// What went wrong with the answers.
+void judge_answers(const Outcome& outcome, std::vector<Gate>& found) {
+  if (!outcome.failures.empty()) {
+    std::vector<std::string> kinds;
+    kinds.reserve(outcome.failures.kinds.size());
+    for (const auto& [kind, failure] : outcome.failures.kinds) {
+      kinds.push_back(fmt::format("{} {} (first: {})", kind, failure.count, failure.first));
+    }
+    found.push_back({"errors", kInvalid, fmt::format("Errors nobody asked for: {}.", fmt::join(kinds, "; "))});
+  }
+  const Counts& all = outcome.lifetime;
+  if (all.wrong > 0) {
+    found.push_back(
+        {"wrong", kInvalid,
+         fmt::format("{} of {} answers were not what was asked for.", all.wrong, all.messages + all.wrong)});
+  }
+  if (outcome.echoes && all.bytes_received != all.bytes_sent) {
+    found.push_back(
+        {"bytes", kInvalid, fmt::format("{} bytes were sent and {} came back.", all.bytes_sent, all.bytes_received)});
+  }
+  if (outcome.total.counts.messages == 0) {
+    found.push_back({"nothing", kInvalid, fmt::format("Not one message came back in {:.3g} s.", outcome.seconds())});
+  }
+  if (const uint64_t clamped = clamped_times(outcome); clamped > 0) {
+    found.push_back({"clamped", kInvalid, fmt::format("{} times lay outside the histogram's range.", clamped)});
+  }
+}
+
+// Whether the schedule was kept. One message a thread may fall on either side of an instant.
+void judge_rate(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
+  const auto shed = static_cast<double>(outcome.total.counts.shed);
+  const double wanted = std::max(outcome.offered - shed, 0.0);
+  const auto messages = static_cast<double>(outcome.total.counts.messages);
+  if (messages + static_cast<double>(options.threads) < kLeastAchieved * wanted) {
+    const std::string without =
+        shed > 0 ? fmt::format(", the {} that were shed left out", outcome.total.counts.shed) : std::string();
+    found.push_back({"achieved", kInvalid,
+                     fmt::format("{:.1f} % of the offered {:.0f}/s was achieved{}.", 100 * messages / wanted,
+                                 outcome.seconds() > 0 ? outcome.offered / outcome.seconds() : 0, without)});
+  }
+  const auto late = static_cast<double>(outcome.total.send_lag->value_at_percentile(99));
+  if (late > static_cast<double>(kSendLagP99.count())) {
+    const auto sends = static_cast<double>(outcome.total.send_lag->total_count());
+    const bool busy = static_cast<double>(outcome.total.counts.late_for_want) > 0.01 * sends;
+    found.push_back({"send_lag", kNoisy,
+                     fmt::format("1 % of the sends left more than {:.1f} ms late{}.", milliseconds(late),
+                                 busy ? ", for want of an idle connection" : "")});
+  }
+}
+
+// Little's law: as many are in flight, on average, as come back in the time one takes.
+void judge_flight(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
+  if (outcome.total.counts.messages == 0 || outcome.opened == 0 || !why_no_little(options, outcome).empty()) return;
+  const auto room = static_cast<double>(outcome.opened * options.pipeline);
+  const Histogram& times = outcome.total.service ? *outcome.total.service : outcome.total.latency;
+  const double flight = outcome.messages_per_s() * times.mean() * 1e-9;
+  if (options.closed_loop() && std::abs(flight / room - 1) > kLittleOff) {
+    found.push_back(
+        {"little", kNoisy, fmt::format("Rate times mean latency gives {:.1f} in flight, not {:.0f}.", flight, room)});
+  } else if (!options.closed_loop() && flight > room * (1 + kLittleOff)) {
+    found.push_back({"little", kNoisy,
+                     fmt::format("Rate times mean service time gives {:.1f} in flight, where {} connections have room "
+                                 "for {:.0f}.",
+                                 flight, outcome.opened, room)});
+  }
+}
+
+// A loop that was asked to spin fills its core whatever it does, so then nothing can be said.
+void judge_cpu(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
+  if (outcome.server && !outcome.server->cpu) {
+    found.push_back({"server_cpu", kInvalid, "The server's CPU time could not be read."});
+  }
+  const double own = outcome.client_share(options);
+  if (own <= kFullCore || options.spin.mode != Spin::Mode::kOff) return;
+  const Verdict verdict = options.closed_loop() ? kNoisy : kInvalid;
+  if (!outcome.knows_server_cpu()) {
+    found.push_back({"generator", kNoisy,
+                     fmt::format("The generator kept its {} {:.0f} % busy: without --server-pid nobody can tell "
+                                 "whether this measures the generator.",
+                                 options.threads == 1 ? "core" : "cores", 100 * own)});
+  } else if (outcome.server_share(options) < kFullCore) {
+    found.push_back(
+        {"generator", verdict,
+         fmt::format("The generator kept its {} {:.0f} % busy and the server {:.0f} %: this measures the "
+                     "generator, the throughput is a lower bound.",
+                     options.threads == 1 ? "core" : "cores", 100 * own, 100 * outcome.server_share(options))});
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Verdict verdict) { return verdict == kInvalid ? "INVALID" : "NOISY"; }
+
+std::vector<Gate> judge(const LoadOptions& options, const Outcome& outcome) {
+  std::vector<Gate> found;
+  judge_connections(options, outcome, found);
+  judge_answers(outcome, found);
+  if (!options.closed_loop()) judge_rate(options, outcome, found);
+  judge_flight(options, outcome, found);
+  judge_cpu(options, outcome, found);
+  if (outcome.interrupted) {
+    found.push_back({"interrupted", kNoisy,
+                     fmt::format("Interrupted after {:.3g} of {:.3g} s.", outcome.seconds(),
+                                 std::chrono::duration<double>(options.duration).count())});
+  }
+  std::vector<Gate> sorted;
+  std::ranges::copy_if(found, std::back_inserter(sorted), is_verdict(kInvalid));
+  std::ranges::copy_if(found, std::back_inserter(sorted), is_verdict(kNoisy));
+  return sorted;
+}
+
+std::vector<SkippedGate> skipped_gates(const LoadOptions& options, const Outcome& outcome) {
+  std::vector<SkippedGate> skipped;
+  if (std::string why = why_no_little(options, outcome); !why.empty()) skipped.push_back({"little", std::move(why)});
+  if (!outcome.echoes) {
+    skipped.push_back({"bytes", "Bytes sent and received were not compared: an answer is not its request."});
+  }
+  if (options.spin.mode != Spin::Mode::kOff) {
+    skipped.push_back({"generator", "The generator's own load was not judged: it was asked to spin."});
+  }
+  return skipped;
+}
+
+bool is_invalid(const std::vector<Gate>& gates) { return std::ranges::any_of(gates, is_verdict(kInvalid)); }
+
+}  // namespace peal::load

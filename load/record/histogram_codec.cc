@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writing is total; reading trusts nothing: the size of what it inflates is bounded by the header, which comes first.
+#include <load/record/histogram_codec.h>
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <bit>
+#include <concepts>
+#include <limits>
+#include <optional>
+
+#include <peal/base/assert.h>
+#include <peal/wire/base64.h>
+
+namespace peal {
+namespace {
+
+// The low byte's high nibble is the word size: 1 means LEB128. Readers must ignore it when they compare.
+constexpr std::uint32_t kPayloadCookie = 0x1c849313;
+constexpr std::uint32_t kCompressedCookie = 0x1c849314;
+constexpr std::uint32_t kCookieMask = ~std::uint32_t{0xf0};
+constexpr std::size_t kHeaderBytes = 40;
+constexpr std::size_t kMaxNumberBytes = 9;
+
+template <std::unsigned_integral T>
+void put_big_endian(std::string& out, T value) {
+  for (std::size_t i = sizeof(T); i-- > 0;) out += static_cast<char>(value >> (8 * i) & 255);
+}
+
+// Takes numbers from the front of a view that is long enough.
+template <std::unsigned_integral T>
+T take_big_endian(std::string_view& in) {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i) value = static_cast<T>(value << 8 | static_cast<std::uint8_t>(in[i]));
+  in.remove_prefix(sizeof(T));
+  return value;
+}
+
+// Seven bits a byte, low ones first; the ninth byte holds eight.
+void put_number(std::string& out, std::int64_t number) {
+  auto bits = static_cast<std::uint64_t>(number) << 1 ^ static_cast<std::uint64_t>(number >> 63);
+  for (std::size_t i = 1; i < kMaxNumberBytes && bits > 127; ++i, bits >>= 7) {
+    out += static_cast<char>((bits & 127) | 128);
+  }
+  out += static_cast<char>(bits);
+}
+
+std::optional<std::int64_t> take_number(std::string_view& in) {
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < std::min(in.size(), kMaxNumberBytes); ++i) {
+    const auto byte = static_cast<std::uint8_t>(in[i]);
+    const bool last = i + 1 == kMaxNumberBytes || byte < 128;
+    bits |= std::uint64_t{i + 1 == kMaxNumberBytes ? byte : byte & 127u} << (7 * i);
+    if (!last) continue;
+    in.remove_prefix(i + 1);
+    return static_cast<std::int64_t>(bits >> 1 ^ (0 - (bits & 1)));
+  }
+  return std::nullopt;
+}
+
+void put_counts(std::string& out, const Histogram& histogram) {
+  std::uint64_t left = histogram.total_count();
+  std::int64_t zeros = 0;
+  for (std::size_t i = 0; left > 0; ++i) {
+    const std::uint64_t count = histogram.counts()[i];
+    if (count == 0) {
+      ++zeros;
+      continue;
+    }
+    if (zeros > 0) put_number(out, -zeros);
+    zeros = 0;
+    put_number(out, static_cast<std::int64_t>(count));
+    left -= count;
+  }
+}
+
+// Reads the header's 40 bytes; nothing if no Histogram is like it.
+std::optional<HistogramOptions> parse_header(std::string_view header, std::uint32_t& body_bytes) {
+  if (header.size() < kHeaderBytes) return std::nullopt;
+  const auto cookie = take_big_endian<std::uint32_t>(header);
+  body_bytes = take_big_endian<std::uint32_t>(header);
+  const auto shifted_by = take_big_endian<std::uint32_t>(header);
+  const auto digits = take_big_endian<std::uint32_t>(header);
+  const auto lowest = take_big_endian<std::uint64_t>(header);
+  const auto highest = take_big_endian<std::uint64_t>(header);
+  const auto scale = std::bit_cast<double>(take_big_endian<std::uint64_t>(header));
+  if ((cookie & kCookieMask) != (kPayloadCookie & kCookieMask) || shifted_by != 0 || scale != 1.0) return std::nullopt;
+  const HistogramOptions options{.lowest = static_cast<std::int64_t>(lowest),
+                                 .highest = static_cast<std::int64_t>(highest),
+                                 .significant_digits = static_cast<int>(digits)};
+  if (!options.valid()) return std::nullopt;
+  return options;
+}
+
+Result<Histogram> parse_body(std::string_view body, Histogram histogram) {
+  std::size_t index = 0;
+  while (!body.empty()) {
+    const std::optional<std::int64_t> number = take_number(body);
+    if (!number) return fail(Trouble::kBadHistogram);
+    const std::size_t left = histogram.counts().size() - index;
+    if (*number < 0) {
+      if (*number < -static_cast<std::int64_t>(left)) return fail(Trouble::kBadHistogram);
+      index += static_cast<std::size_t>(-*number);
+      continue;
+    }
+    if (left == 0) return fail(Trouble::kBadHistogram);
+    const auto count = static_cast<std::uint64_t>(*number);
+    if (!histogram.add_at(index++, count)) return fail(Trouble::kBadHistogram);
+  }
+  return histogram;
+}
+
+class Inflater {
+ public:
+  explicit Inflater(std::string_view in) {
+    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
+    stream_.avail_in = static_cast<uInt>(in.size());
+    const int status = ::inflateInit(&stream_);
+    PEAL_ASSERT(status == Z_OK, "zlib answers {}", status);
+  }
+  ~Inflater() { ::inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  // Appends `size` bytes to `out`; false if the stream ends before.
+  bool read(std::string& out, std::size_t size) {
+    constexpr std::size_t kStep = 65536;  // a stream that lies about its size costs no more than what it does hold
+    while (size > 0) {
+      const std::size_t step = std::min(size, kStep);
+      const std::size_t before = out.size();
+      out.resize(before + step);
+      stream_.next_out = reinterpret_cast<Bytef*>(out.data() + before);
+      stream_.avail_out = static_cast<uInt>(step);
+      status_ = ::inflate(&stream_, Z_SYNC_FLUSH);
+      if (stream_.avail_out != 0) return false;
+      size -= step;
+    }
+    return true;
+  }
+  // True if the stream and the input end here, with the right checksum.
+  bool finished() {
+    Bytef extra;
+    stream_.next_out = &extra;
+    stream_.avail_out = 1;
+    if (status_ != Z_STREAM_END) status_ = ::inflate(&stream_, Z_SYNC_FLUSH);
+    return status_ == Z_STREAM_END && stream_.avail_out == 1 && stream_.avail_in == 0;
+  }
+
+ private:
+  z_stream stream_{};
+  int status_ = Z_OK;
+};
+
+}  // namespace
+
+std::string encode_histogram_payload(const Histogram& histogram) {
+  std::string body;
+  put_counts(body, histogram);
+  std::string payload;
+  payload.reserve(kHeaderBytes + body.size());
+  put_big_endian(payload, kPayloadCookie);
+  put_big_endian(payload, static_cast<std::uint32_t>(body.size()));
+  put_big_endian(payload, std::uint32_t{0});  // a shift of the counts, of histograms that are scaled by powers of two
+  put_big_endian(payload, static_cast<std::uint32_t>(histogram.options().significant_digits));
+  put_big_endian(payload, static_cast<std::uint64_t>(histogram.options().lowest));
+  put_big_endian(payload, static_cast<std::uint64_t>(histogram.options().highest));
+  put_big_endian(payload, std::bit_cast<std::uint64_t>(1.0));  // the scale, of histograms of floating-point values
+  return payload += body;
+}
+
+Result<Histogram> decode_histogram_payload(std::string_view payload) {
+  std::uint32_t body_bytes = 0;
+  const std::optional<HistogramOptions> options = parse_header(payload, body_bytes);
+  if (!options || payload.size() - kHeaderBytes != body_bytes) return fail(Trouble::kBadHistogram);
+  return parse_body(payload.substr(kHeaderBytes), Histogram(*options));
+}
+
+std::string encode_histogram(const Histogram& histogram) {
+  const std::string payload = encode_histogram_payload(histogram);
+  uLongf size = ::compressBound(payload.size());
+  std::string compressed(size, '\0');
+  const int status = ::compress(reinterpret_cast<Bytef*>(compressed.data()), &size,
+                                reinterpret_cast<const Bytef*>(payload.data()), payload.size());
+  PEAL_ASSERT(status == Z_OK, "zlib answers {} to {} bytes", status, payload.size());
+  std::string message;
+  put_big_endian(message, kCompressedCookie);
+  put_big_endian(message, static_cast<std::uint32_t>(size));
+  return base64_encode(message.append(compressed, 0, size));
+}
+
+Result<Histogram> decode_histogram(std::string_view text) {
+  constexpr std::size_t kEnvelopeBytes = 8;
+  const std::optional<std::string> message = base64_decode(text);
+  if (!message || message->size() < kEnvelopeBytes) return fail(Trouble::kBadHistogram);
+  std::string_view rest = *message;
+  const auto cookie = take_big_endian<std::uint32_t>(rest);
+  const auto size = take_big_endian<std::uint32_t>(rest);
+  if ((cookie & kCookieMask) != (kCompressedCookie & kCookieMask) || size != rest.size()) {
+    return fail(Trouble::kBadHistogram);
+  }
+  Inflater inflater(rest);
+  std::string header, body;
+  if (!inflater.read(header, kHeaderBytes)) return fail(Trouble::kBadHistogram);
+  std::uint32_t body_bytes = 0;
+  const std::optional<HistogramOptions> options = parse_header(header, body_bytes);
+  if (!options) return fail(Trouble::kBadHistogram);
+  Histogram histogram(*options);
+  if (body_bytes > kMaxNumberBytes * histogram.counts().size()) return fail(Trouble::kBadHistogram);
+  if (!inflater.read(body, body_bytes) || !inflater.finished()) return fail(Trouble::kBadHistogram);
+  return parse_body(body, std::move(histogram));
+}
+
+}  // namespace peal

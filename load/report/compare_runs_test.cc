@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/report/compare_runs.h>
+
+#include <random>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <load/record/sample_record.h>
+
+namespace peal::load {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A valid run of `steps` seconds at about `rate` a second, each message of about `latency` ns.
+NamedRecord run(std::string name, uint64_t seed, double rate, double latency, int steps = 30, bool open_loop = false) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> noise(0, 0.03);
+  RunRecord record = sample_record({.open_loop = open_loop});
+  record.gates.clear();
+  Outcome& outcome = record.outcome;
+  outcome.intervals.clear();
+  outcome.total.latency.reset();
+  outcome.total.counts.messages = 0;
+  outcome.window = std::chrono::seconds(steps);
+  for (int i = 0; i < steps; ++i) {
+    const auto messages = static_cast<uint64_t>(rate * std::exp(noise(random)));
+    Interval interval = sample_interval(i, messages, false);
+    const auto p50 = static_cast<int64_t>(latency * std::exp(noise(random)));
+    interval.p50_ns = p50;
+    interval.p90_ns = 2 * p50;
+    interval.p99_ns = 4 * p50;
+    interval.p999_ns = 8 * p50;
+    outcome.total.counts.messages += messages;
+    outcome.total.latency.record_n(p50, messages);
+    outcome.intervals.push_back(interval);
+  }
+  return {std::move(name), std::move(record)};
+}
+
+Comparison compared(const std::vector<NamedRecord>& first, const std::vector<NamedRecord>& second) {
+  auto comparison = compare_runs(first, second);
+  EXPECT_TRUE(comparison.has_value()) << comparison.error();
+  return std::move(*comparison);
+}
+
+std::vector<NamedRecord> some_runs(int count, uint64_t seed, double rate) {
+  std::vector<NamedRecord> runs;
+  for (int i = 0; i < count; ++i) {
+    runs.push_back(run(fmt::format("{}-{}.json", seed, i), seed + static_cast<uint64_t>(i), rate, 1e6));
+  }
+  return runs;
+}
+
+TEST(CompareRuns, the_faster_of_two_runs) {
+  const Comparison comparison = compared({run("a", 1, 10'000, 1e6)}, {run("b", 2, 12'000, 0.8e6)});
+  EXPECT_THAT(comparison.conclusion, HasSubstr("b is better: messages/s +"));
+  EXPECT_THAT(comparison.conclusion, HasSubstr("latency p99 -"));
+  EXPECT_EQ(comparison.rows[0].better, Better::kSecond);
+  EXPECT_THAT(comparison.notes, testing::Contains(HasSubstr("how much runs differ from one another it cannot show")));
+  const std::string text = comparison_text(comparison);
+  EXPECT_THAT(text, HasSubstr("second is better\n"));
+  EXPECT_THAT(text, testing::EndsWith(comparison.conclusion + "\n"));
+  EXPECT_THAT(compared({run("a", 1, 12'000, 0.8e6)}, {run("b", 2, 10'000, 1e6)}).conclusion, HasSubstr("a is better"));
+}
+
+TEST(CompareRuns, equal_runs_cannot_be_told_apart_in_nineteen_of_twenty_comparisons) {
+  int wrong = 0;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const Comparison comparison =
+        compared({run("a", 1000 + 2 * i, 10'000, 1e6)}, {run("b", 1001 + 2 * i, 10'000, 1e6)});
+    wrong += comparison.conclusion.starts_with("One cannot tell") ? 0 : 1;
+  }
+  EXPECT_LE(wrong, 19) << "10, and three standard deviations";
+}
+
+TEST(CompareRuns, one_that_is_faster_but_slower_to_answer) {
+  const Comparison comparison = compared({run("a", 1, 10'000, 1e6)}, {run("b", 2, 12'000, 1.5e6)});
+  EXPECT_THAT(comparison.conclusion, HasSubstr("Neither is better throughout: a (latency p50 -"));
+}
+
+TEST(CompareRuns, a_schedule_fixes_the_rate) {
+  const Comparison comparison = compared({run("a", 1, 10'000, 1e6, 30, true)}, {run("b", 2, 12'000, 1e6, 30, true)});
+  EXPECT_EQ(comparison.rows[0].remark, "the schedule fixes it");
+  EXPECT_FALSE(comparison.rows[0].difference.has_value());
+}
+
+TEST(CompareRuns, too_few_intervals_say_nothing) {
+  const Comparison comparison = compared({run("a", 1, 10'000, 1e6, 9)}, {run("b", 2, 20'000, 1e6, 9)});
+  EXPECT_EQ(comparison.rows[0].remark, "fewer than 10 intervals a run");
+  EXPECT_EQ(comparison.conclusion, "One cannot tell which is better: there is too little to test.");
+}
+
+TEST(CompareRuns, several_runs_a_side_are_the_unit) {
+  const Comparison four = compared(some_runs(8, 100, 10'000), some_runs(8, 200, 12'000));
+  EXPECT_EQ(four.rows[0].better, Better::kSecond) << comparison_text(four);
+  EXPECT_THAT(four.notes, IsEmpty());
+  const Comparison three = compared(some_runs(3, 100, 10'000), some_runs(8, 200, 12'000));
+  EXPECT_EQ(three.rows[0].remark, "fewer than 4 runs a side");
+  const Comparison same = compared(some_runs(8, 100, 10'000), some_runs(8, 300, 10'000));
+  EXPECT_THAT(same.conclusion, HasSubstr("One cannot tell"));
+}
+
+TEST(CompareRuns, an_invalid_run_concludes_nothing) {
+  NamedRecord broken = run("b", 2, 20'000, 1e6);
+  broken.record.gates.push_back({"errors", Verdict::kInvalid, "Errors nobody asked for."});
+  const Comparison comparison = compared({run("a", 1, 10'000, 1e6)}, {broken});
+  EXPECT_TRUE(comparison.invalid);
+  EXPECT_THAT(comparison.conclusion, HasSubstr("One cannot tell: a run that is INVALID"));
+  EXPECT_THAT(comparison.notes, testing::Contains("b is INVALID: Errors nobody asked for."));
+}
+
+TEST(CompareRuns, different_things) {
+  NamedRecord other = run("b", 2, 10'000, 1e6);
+  other.record.options.size = 128;
+  EXPECT_THAT(compared({run("a", 1, 10'000, 1e6)}, {other}).notes, testing::Contains(HasSubstr("sizes 64 and 128")));
+  EXPECT_THAT(compare_runs({run("a", 1, 1e4, 1e6), other}, {other}).error(), HasSubstr("no runs of the same thing"));
+  other.record.experiment = "http";
+  EXPECT_THAT(compare_runs({run("a", 1, 1e4, 1e6)}, {other}).error(), HasSubstr("cannot be compared"));
+}
+
+}  // namespace
+}  // namespace peal::load

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/report/report_text.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace peal::load {
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+constexpr std::array<std::pair<std::string_view, double>, 6> kColumns{
+    {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}, {"p99.9", 99.9}, {"p99.99", 99.99}}};
+
+double fraction(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+// "1 thread", "2 threads".
+std::string some(uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", human_count(count), noun, count == 1 ? "" : "s");
+}
+
+std::string percentile_text_of(const Histogram& times, double percent) {
+  const std::string text = human_time(static_cast<double>(times.value_at_percentile(percent)));
+  return is_known(times, percent) ? text : fmt::format("({})", text);
+}
+
+void add_times(Out out, std::string_view name, const Histogram& times) {
+  if (times.empty()) return;
+  fmt::format_to(out, "{:<12}", name);
+  for (const auto& [label, percent] : kColumns) fmt::format_to(out, "{:>11}", percentile_text_of(times, percent));
+  fmt::format_to(out, "{:>11}\n", human_time(static_cast<double>(times.max())));
+}
+
+void add_table(Out out, const Outcome& outcome) {
+  const Recording& total = outcome.total;
+  if (total.latency.empty()) {
+    fmt::format_to(out, "{:<12}no message came back\n", "latency");
+  } else {
+    fmt::format_to(out, "{:<12}", "");
+    for (const auto& [label, percent] : kColumns) fmt::format_to(out, "{:>11}", label);
+    fmt::format_to(out, "{:>11}\n", "max");
+    add_times(out, "latency", total.latency);
+    if (total.service) add_times(out, "service", *total.service);
+    if (total.first_byte) add_times(out, "first byte", *total.first_byte);
+    if (total.send_lag) add_times(out, "send lag", *total.send_lag);
+  }
+  add_times(out, "connect", outcome.connect);
+}
+
+void add_heading(Out out, const RunRecord& record) {
+  const LoadOptions& options = record.options;
+  fmt::format_to(out, "{} {}: {}, {}", record.experiment, options.target_text, record.request,
+                 some(options.threads, "thread"));
+  if (options.pipeline > 1) fmt::format_to(out, ", {} in flight a connection", options.pipeline);
+  if (const RequestRange& range = options.requests_per_connection; !range.endless()) {
+    fmt::format_to(out, ", {} a connection",
+                   range.least == range.most ? some(range.least, "request")
+                                             : fmt::format("{} to {} requests", range.least, range.most));
+  }
+  fmt::format_to(out, ", {}, engine {}\n", options.closed_loop() ? "closed loop" : record.schedule,
+                 record.outcome.engine);
+  if (!record.merged.empty()) fmt::format_to(out, "{:<12}{}\n", "added up", fmt::join(record.merged, ", "));
+}
+
+void add_work(Out out, const RunRecord& record) {
+  const LoadOptions& options = record.options;
+  const Outcome& outcome = record.outcome;
+  const Counts& all = outcome.lifetime;
+  const uint64_t not_failed = std::min(all.attempts, all.connects + all.under_way);
+  fmt::format_to(out, "{:<12}{} asked, {} open, {} served; {}, {} opened, {} failed, {} retired", "connections",
+                 human_count(options.connections), human_count(outcome.opened), human_count(outcome.served),
+                 some(all.attempts, "attempt"), human_count(all.connects), human_count(all.attempts - not_failed),
+                 human_count(all.retired));
+  if (all.under_way > 0) fmt::format_to(out, ", {} under way at the end", human_count(all.under_way));
+  *out++ = '\n';
+  if (options.idle_connections > 0) {
+    fmt::format_to(out, "{:<12}{} asked, {} open at the end\n", "idle", human_count(options.idle_connections),
+                   human_count(outcome.idle_open));
+  }
+  fmt::format_to(out, "{:<12}{} in {:.3f} s: {}/s, {:.2f} MiB/s", "messages",
+                 human_count(outcome.total.counts.messages), outcome.seconds(), human_rate(outcome.messages_per_s()),
+                 outcome.mib_per_s());
+  if (all.wrong > 0) fmt::format_to(out, "; {} wrong", human_count(all.wrong));
+  *out++ = '\n';
+  if (options.closed_loop()) return;
+  fmt::format_to(out, "{:<12}{}/s offered; {} shed; at the end {} due but unsent, {} sent but unanswered\n", "schedule",
+                 human_rate(record.offered_rate()), human_count(outcome.total.counts.shed), human_count(outcome.unsent),
+                 human_count(outcome.unanswered));
+}
+
+void add_client(Out out, const LoadOptions& options, const Outcome& outcome) {
+  fmt::format_to(out, "{:<12}{} CPU a message, {:.0f} % of {}", "client", human_time(outcome.client_ns_per_message()),
+                 100 * outcome.client_share(options), options.threads == 1 ? "a core" : "its cores");
+  if (outcome.total.spin > Duration::zero()) {
+    fmt::format_to(out, " (and {} of spinning, to send in time)",
+                   human_time(static_cast<double>(outcome.total.spin.count())));
+  }
+  *out++ = '\n';
+}
+
+void add_server(Out out, const LoadOptions& options, const Outcome& outcome) {
+  if (!outcome.server) return;
+  const ServerUse& server = *outcome.server;
+  const uint64_t messages = outcome.total.counts.messages;
+  const std::string cpu = server.cpu ? human_time(outcome.server_ns_per_message()) : "unknown";
+  fmt::format_to(out,
+                 "{:<12}{} CPU a message, {:.0f} % of a core, {:.1f} MiB resident, {:.3g} + {:.3g} context "
+                 "switches a message, {}\n",
+                 "server", cpu, 100 * outcome.server_share(options) * static_cast<double>(options.threads),
+                 static_cast<double>(server.rss_bytes) / (1 << 20), fraction(server.voluntary_switches, messages),
+                 fraction(server.involuntary_switches, messages),
+                 server.processes == 1 ? "1 process" : fmt::format("{} processes", server.processes));
+  if (server.forgets_children) {
+    fmt::format_to(out, "{:<12}it ignores SIGCHLD: what its children used that ended meanwhile is not in its figures\n",
+                   "");
+  }
+}
+
+// Failures to connect are a share of the attempts, others of the messages that were answered or failed.
+void add_failures(Out out, const Outcome& outcome) {
+  const Counts& all = outcome.lifetime;
+  uint64_t failed_messages = 0;
+  const auto of_connecting = [](const std::string& kind) { return kind.starts_with("connect_"); };
+  for (const auto& [kind, failure] : outcome.failures.kinds) failed_messages += of_connecting(kind) ? 0 : failure.count;
+  for (const auto& [kind, failure] : outcome.failures.kinds) {
+    const uint64_t whole = of_connecting(kind) ? all.attempts : all.messages + failed_messages;
+    fmt::format_to(out, "{:<12}{} {} ({:.2g} % of the {}): {}\n", "failed", human_count(failure.count), kind,
+                   100 * fraction(failure.count, whole), of_connecting(kind) ? "attempts to connect" : "messages",
+                   failure.first);
+  }
+}
+
+}  // namespace
+
+bool is_known(const Histogram& times, double percent) {
+  // 99.99 is a little less than it says, and 100,000 samples leave 9.9999 above it.
+  constexpr double kRounding = 1e-6;
+  return static_cast<double>(times.total_count()) * (100 - percent) / 100 >= kSamplesAbove - kRounding;
+}
+
+std::string report_text(const RunRecord& record) {
+  std::string text;
+  Out out(text);
+  add_heading(out, record);
+  add_work(out, record);
+  add_table(out, record.outcome);
+  add_client(out, record.options, record.outcome);
+  add_server(out, record.options, record.outcome);
+  add_failures(out, record.outcome);
+  for (const SkippedGate& gate : record.skipped) fmt::format_to(out, "{:<12}{}\n", "not judged", gate.sentence);
+  for (const Gate& gate : record.gates) fmt::format_to(out, "{:<12}{}\n", to_string(gate.verdict), gate.sentence);
+  if (record.gates.empty()) fmt::format_to(out, "{:<12}all passed\n", "gates");
+  return text;
+}
+
+std::string human_rate(double rate) { return human_count(static_cast<uint64_t>(std::llround(rate))); }
+
+std::string human_time(double ns) {
+  static constexpr std::array<std::pair<double, std::string_view>, 4> kUnits{
+      {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
+  for (const auto& [factor, unit] : kUnits) {
+    // What would round up to 1000 of the smaller unit belongs to this one.
+    if (ns < factor * 0.9995 && factor > 1) continue;
+    const double value = ns / factor;
+    const int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+    return fmt::format("{:.{}f} {}", value, factor > 1 ? digits : 0, unit);
+  }
+  return {};
+}
+
+std::string human_count(uint64_t count) {
+  const std::string digits = std::to_string(count);
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+}  // namespace peal::load

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a person reads after a run. Pure functions.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <load/record/run_record.h>
+
+namespace peal::load {
+
+// A percentile is known where so many samples lie above it; one that is not stands in parentheses.
+inline constexpr uint64_t kSamplesAbove = 10;
+bool is_known(const Histogram& times, double percent);
+
+// Several lines, each ended. `latency` counts from when a message was due, `service` from when it was sent; a closed
+// loop sends when it is due, and has one of them.
+std::string report_text(const RunRecord& record);
+
+// "850 ns", "12.3 us", "4.56 ms", "1.2 s": three significant digits.
+std::string human_time(double ns);
+// "1234567" as "1,234,567".
+std::string human_count(uint64_t count);
+// The same of a rate, rounded; at least 0.
+std::string human_rate(double rate);
+
+}  // namespace peal::load

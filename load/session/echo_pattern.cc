@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/session/echo_pattern.h>
+
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <peal/base/assert.h>
+
+namespace peal::load {
+namespace {
+
+constexpr size_t kPeriod = 128;
+constexpr size_t kCopiedBytes = 4096;
+// Of the text that chunks are compared with, at least: a chunk that holds many small messages is compared at once.
+constexpr size_t kComparedBytes = size_t{64} << 10;
+constexpr size_t kLengthBytes = 4;
+
+std::string counted(size_t size) {
+  std::string bytes(size, '\0');
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<char>(i % kPeriod);
+  return bytes;
+}
+
+std::string length_of(size_t size) {
+  std::string bytes;
+  for (size_t shift = 8 * kLengthBytes; shift > 0; shift -= 8) bytes += static_cast<char>(size >> (shift - 8) & 0xff);
+  return bytes;
+}
+
+}  // namespace
+
+EchoPattern::EchoPattern(size_t size) : EchoPattern(counted(size)) {}
+
+EchoPattern EchoPattern::framed(size_t size) { return EchoPattern(length_of(size) + counted(size)); }
+
+EchoPattern::EchoPattern(const std::string& block) : size_(block.size()) {
+  PEAL_ASSERT(size_ > 0, "a block of {} bytes", size_);
+  while (repeated_.size() < std::max(2 * size_, size_ + kComparedBytes)) repeated_ += block;
+  if (size_ > kCopiedBytes) shared_ = share_bytes(this->block());
+}
+
+Buffer EchoPattern::message() const {
+  Buffer bytes;
+  if (shared_ == nullptr) {
+    bytes.append(block());
+  } else {
+    bytes.append(shared_);
+  }
+  return bytes;
+}
+
+bool EchoPattern::matches(const Buffer& bytes, size_t position) const {
+  PEAL_ASSERT(position < size_, "{} bytes at {} of {}", bytes.size(), position, size_);
+  const std::string_view front = bytes.front();
+  if (bytes.is_contiguous() && position + front.size() <= repeated_.size()) [[likely]] {
+    return std::memcmp(front.data(), repeated_.data() + position, front.size()) == 0;
+  }
+  return matching_bytes(bytes, position) == bytes.size();
+}
+
+size_t EchoPattern::matching_bytes(const Buffer& bytes, size_t position) const {
+  std::vector<iovec> parts(8);
+  while (bytes.gather(parts) == parts.size()) parts.resize(2 * parts.size());
+  parts.resize(bytes.gather(parts));
+  size_t right = 0;
+  for (const iovec& part : parts) {
+    std::string_view left(static_cast<const char*>(part.iov_base), part.iov_len);
+    while (!left.empty()) {
+      const size_t at = (position + right) % size_;
+      const std::string_view step = left.substr(0, repeated_.size() - at);
+      const std::string_view wanted = std::string_view(repeated_).substr(at, step.size());
+      if (step != wanted) {
+        return right + static_cast<size_t>(std::ranges::mismatch(step, wanted).in1 - step.begin());
+      }
+      right += step.size();
+      left.remove_prefix(step.size());
+    }
+  }
+  return right;
+}
+
+}  // namespace peal::load

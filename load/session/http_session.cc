@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/session/http_session.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <load/session/lane.h>
+#include <peal/base/block_pool.h>
+
+namespace peal::load {
+namespace {
+
+// A block that holds just these bytes: what a buffer's append() arrives at, without looking for room left before.
+Buffer in_one_block(std::string_view bytes) {
+  Block* block = BlockPool::here().acquire(static_cast<uint32_t>(bytes.size()));
+  std::memcpy(block->data, bytes.data(), bytes.size());
+  return {block, 0, static_cast<uint32_t>(bytes.size())};
+}
+
+}  // namespace
+
+HttpSession::HttpSession(Lane& lane, const HttpProtocol& protocol)
+    : Session(lane),
+      protocol_(protocol),
+      is_head_(protocol.load().method == "HEAD"),
+      compares_(protocol.load().expected_body.has_value()) {
+  begin_answer();
+}
+
+void HttpSession::begin_connection() { begin_answer(); }
+
+void HttpSession::begin_answer() {
+  parser_.begin(is_head_);
+  body_right_ = true;
+  compared_ = 0;
+}
+
+// The last request of a connection says so, that the server may close first (RFC 9112 9.6).
+void HttpSession::send_messages(size_t count) {
+  uint64_t& sent = lane().recording().counts.bytes_sent;
+  const bool with_last = left() == 0;
+  if (count == 1 && in_flight() == 1 && !with_last && protocol_.request_bytes() <= kLargeBlockBytes) [[likely]] {
+    // Nothing is owed, so nothing waits to be sent that this could be joined to.
+    lane().engine().send(stream(), in_one_block(protocol_.requests(1)));
+    sent += protocol_.request_bytes();
+    return;
+  }
+  for (size_t plain = count - (with_last ? 1 : 0); plain > 0;) {
+    const size_t some = std::min(plain, protocol_.side_by_side());
+    lane().engine().send_copy(stream(), protocol_.requests(some));
+    sent += some * protocol_.request_bytes();
+    plain -= some;
+  }
+  if (!with_last) return;
+  lane().engine().send_copy(stream(), protocol_.last_request());
+  sent += protocol_.last_request().size();
+}
+
+void HttpSession::on_received(Buffer& bytes) {
+  Counts& counts = lane().recording().counts;
+  ++counts.reads;
+  counts.bytes_received += bytes.size();
+  const TimePoint now = lane().engine().now();
+  while (!bytes.empty()) {
+    const size_t part = bytes.front().size();
+    take(bytes.front(), now);
+    if (!open()) return;
+    bytes.consume(part);
+  }
+  go_on(now);
+}
+
+void HttpSession::take(std::string_view bytes, TimePoint now) {
+  while (!bytes.empty()) {
+    if (in_flight() == 0) return fail("unasked_answer", "the server sent bytes that nobody had asked for");
+    if (!parser_.started()) first_byte(now);
+    bytes.remove_prefix(parse(bytes));
+    if (parser_.error() != HttpParseError::kNone) {
+      return fail("bad_response", fmt::format("malformed response: {}", to_string(parser_.error())));
+    }
+    if (!parser_.done()) continue;
+    finish(now);
+    if (!open()) return;
+  }
+}
+
+size_t HttpSession::parse(std::string_view bytes) {
+  if (!compares_) return parser_.parse(bytes);
+  return parser_.parse(bytes, [this](std::string_view piece) {
+    const std::string_view wanted = *protocol_.load().expected_body;
+    if (compared_ >= wanted.size() || wanted.substr(compared_, piece.size()) != piece) body_right_ = false;
+    compared_ += piece.size();
+  });
+}
+
+// The oldest request's answer is whole.
+void HttpSession::finish(TimePoint now) {
+  const HttpLoad& asked = protocol_.load();
+  const int status = parser_.status();
+  const bool keep_alive = parser_.keep_alive();
+  if (asked.status ? status != *asked.status : status < 200 || status > 399) {
+    answered_wrongly(now, fmt::format("status_{}", status), fmt::format("the server answered with status {}", status));
+  } else if (asked.length && parser_.body_bytes() != *asked.length) {
+    answered_wrongly(now, "wrong_length",
+                     fmt::format("a body has {} bytes, not {}", parser_.body_bytes(), *asked.length));
+  } else if (compares_ && (!body_right_ || compared_ != asked.expected_body->size())) {
+    answered_wrongly(now, "wrong_body", fmt::format("a body of {} bytes is not the one expected", compared_));
+  } else {
+    answered(now);
+  }
+  begin_answer();
+  if (!keep_alive) leave();
+}
+
+// A server may close when it owes nothing (RFC 9112 9.3), and some answers end with the connection (6.3).
+bool HttpSession::accept_end(TimePoint now) {
+  if (!parser_.started()) return in_flight() == 0 && notes.fruitful && !notes.silent;
+  if (!parser_.end()) {
+    fail("cut_short",
+         fmt::format("the server closed in the middle of an answer, after {} bytes of its body", parser_.body_bytes()));
+    return false;
+  }
+  finish(now);
+  return open();
+}
+
+}  // namespace peal::load

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/session/session.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <load/session/lane.h>
+#include <peal/base/assert.h>
+
+namespace peal::load {
+
+Session::Session(Lane& lane) : lane_(lane), stamps_(lane.options().pipeline) {}
+
+void Session::connect(const SocketAddress& target, const ConnectOptions& options, uint64_t messages) {
+  PEAL_ASSERT(state_ == State::kClosed, "a session in state {} connects", static_cast<int>(state_));
+  state_ = State::kConnecting;
+  left_ = messages;
+  notes.fruitful = false;
+  since_ = lane_.engine().now();
+  stream_ = lane_.engine().connect(target, options, *this);
+}
+
+size_t Session::abandon(CloseHow how) {
+  state_ = State::kClosed;
+  if (stream_) lane_.engine().close(std::exchange(stream_, {}), how);
+  return std::exchange(in_flight_, 0);
+}
+
+size_t Session::room() const {
+  if (!open()) return 0;
+  return static_cast<size_t>(std::min<uint64_t>(stamps_.size() - in_flight_, left_));
+}
+
+void Session::send(size_t count, TimePoint due, TimePoint now) {
+  PEAL_ASSERT(count > 0 && count <= room(), "{} messages sent where there is room for {}", count, room());
+  for (size_t i = 0; i < count; ++i) push({due, now});
+  left_ -= count;
+  send_messages(count);
+}
+
+void Session::push(const Stamp& stamp) {
+  const size_t at = first_ + in_flight_++;
+  stamps_[at < stamps_.size() ? at : at - stamps_.size()] = stamp;
+}
+
+Stamp Session::pop() {
+  PEAL_ASSERT(in_flight_ > 0, "an answer where nothing is in flight, after {} ns", since_.time_since_epoch().count());
+  const Stamp stamp = stamps_[first_];
+  if (++first_ == stamps_.size()) first_ = 0;
+  --in_flight_;
+  return stamp;
+}
+
+void Session::answered(TimePoint now) {
+  const Stamp stamp = pop();
+  answered_at_ = now;
+  lane_.message_done(*this, stamp, first_byte_at_, now);
+  lane_.came_home(1);
+}
+
+void Session::answered_and_sent(TimePoint now) {
+  Stamp& stamp = stamps_[first_];
+  lane_.message_done(*this, stamp, first_byte_at_, now);
+  stamp = {now, now};
+  if (left_ > 0) --left_;
+}
+
+void Session::answered_wrongly(TimePoint now, const std::string& kind, const std::string& sentence) {
+  pop();
+  answered_at_ = now;
+  notes.fruitful = true;
+  lane_.message_wrong(kind, sentence);
+  lane_.came_home(1);
+}
+
+void Session::withdraw() {
+  pop();
+  lane_.came_home(1);
+}
+
+void Session::go_on(TimePoint now) {
+  if (!open()) return;
+  if (left_ == 0 && in_flight_ == 0) return lane_.retire(*this);
+  lane_.has_room(*this, now);
+}
+
+void Session::leave() {
+  // What is in flight stays: connect() is followed by sending it again.
+  state_ = State::kClosed;
+  lane_.engine().close(std::exchange(stream_, {}));
+  lane_.server_left(*this);
+}
+
+void Session::fail(const std::string& kind, const std::string& sentence) {
+  const bool was_open = open();
+  const size_t lost = abandon();
+  lane_.session_failed(*this, was_open, lost, kind, sentence);
+}
+
+void Session::on_connected(std::error_code error) {
+  if (error) {
+    const size_t lost = abandon();
+    return lane_.connect_failed(*this, lost, error);
+  }
+  state_ = State::kOpen;
+  const TimePoint now = lane_.engine().now();
+  const Duration took = now - std::exchange(since_, now);
+  begin_connection();
+  lane_.engine().receive(stream_, true);
+  if (in_flight_ > 0) {
+    // They keep when they were due: the answer is late for whoever waits for it.
+    left_ -= std::min<uint64_t>(left_, in_flight_);
+    for (size_t i = 0; i < in_flight_; ++i) stamps_[(first_ + i) % stamps_.size()].sent = now;
+    send_messages(in_flight_);
+  }
+  lane_.connected(*this, took, now);
+}
+
+bool Session::accept_end(TimePoint) { return false; }
+
+void Session::on_receive_end(std::error_code error) {
+  if (error) return fail("reset", fmt::format("a connection broke: {}", error.message()));
+  if (accept_end(lane_.engine().now())) return leave();
+  if (!open()) return;
+  fail("closed_by_server", in_flight_ == 0 ? std::string("the server closed a connection on which nothing was asked")
+                                           : fmt::format("the server closed a connection that owed {} answer{}",
+                                                         in_flight_, in_flight_ == 1 ? "" : "s"));
+}
+
+void Session::on_send_failed(std::error_code error) {
+  fail("reset", fmt::format("a connection broke while sending: {}", error.message()));
+}
+
+}  // namespace peal::load

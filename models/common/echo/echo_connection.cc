@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <models/common/echo/echo_connection.h>
+
+#include <utility>
+
+#include <models/common/plain_sockets.h>
+#include <models/common/work.h>
+
+namespace peal::models {
+namespace {
+
+// Who sends without a pause is answered after so much, however it is read: others want their turn, and memory ends.
+constexpr size_t kAnswerAtOnceBytes = 64 * 1024;
+
+}  // namespace
+
+EchoConnection::EchoConnection(Fd socket, const ModelOptions& options, Tally& tally)
+    : socket_(std::move(socket)), buffer_(options.max_body_bytes), options_(options), tally_(tally) {}
+
+Wants EchoConnection::on_readable() {
+  do {
+    const Moved got = read_some(fd(), buffer_);
+    unread_ = got.did == Did::kIt;
+    if (got.did == Did::kEnd) ending_ = true;
+    if (got.did != Did::kIt) break;
+    take_frames();
+  } while (options_.read_until_empty && !ending_ && buffer_.answer().size() < kAnswerAtOnceBytes);
+  if (!buffer_.has_answer()) return ending_ ? Wants::kClose : Wants::kRead;
+  return options_.write_order == WriteOrder::kFirst ? write() : Wants::kWrite;
+}
+
+void EchoConnection::take_frames() {
+  EchoFrameState state = buffer_.take();
+  for (; state == EchoFrameState::kWhole; state = buffer_.take()) {
+    do_work(options_.work);
+    ++tally_.requests;
+  }
+  if (state == EchoFrameState::kTooLarge) {
+    ++tally_.too_large;
+    ending_ = true;
+  }
+}
+
+// Once: what a socket does not take at once it will take when it says so.
+Wants EchoConnection::write() {
+  if (write_some(fd(), buffer_).did == Did::kEnd) return Wants::kClose;
+  if (buffer_.has_answer()) return Wants::kWrite;
+  return ending_ ? Wants::kClose : Wants::kRead;
+}
+
+}  // namespace peal::models

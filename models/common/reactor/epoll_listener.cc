@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <models/common/reactor/epoll_listener.h>
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+
+namespace peal::models {
+namespace {
+
+constexpr std::chrono::milliseconds kPause{10};
+
+}  // namespace
+
+Result<void> EpollListener::watch(void* data) {
+  data_ = data;
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLEXCLUSIVE;
+  event.data.ptr = data;
+  if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, listener_, &event) != 0) return fail(errno);
+  return {};
+}
+
+Accepted EpollListener::next() {
+  Accepted accepted = source_(listener_);
+  if (accepted.did == Did::kNoRoom || accepted.did == Did::kEnd) {
+    ::epoll_ctl(epoll_, EPOLL_CTL_DEL, listener_, nullptr);
+    if (accepted.did == Did::kNoRoom) resume_at_ = monotonic_now() + kPause;
+  }
+  return accepted;
+}
+
+void EpollListener::resume() { resume_at_ = watch(data_) ? kNever : monotonic_now() + kPause; }
+
+}  // namespace peal::models

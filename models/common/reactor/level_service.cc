@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <models/common/reactor/level_service.h>
+
+#include <utility>
+
+#include <models/common/plain_sockets.h>
+#include <peal/base/assert.h>
+
+namespace peal::models {
+struct LevelService::Client : SlowNode {
+  Client(Fd socket, const ModelOptions& options, Tally& tally) : echo(std::move(socket), options, tally) {}
+
+  EchoConnection echo;
+  Wants wants = Wants::kRead;
+};
+
+LevelService::LevelService(ModelRun& run) : run_(run), slow_(run.options.slow_timeout) {}
+
+LevelService::~LevelService() {
+  for (const auto& client : clients_) tally_.ended += client == nullptr ? 0 : 1;
+  run_.statistics.add(tally_);
+}
+
+std::unique_ptr<LevelService::Client>& LevelService::client(int fd) {
+  const auto index = static_cast<size_t>(fd);
+  if (index >= clients_.size()) clients_.resize(index + 1);
+  return clients_[index];
+}
+
+void LevelService::accept(const std::function<bool(int fd)>& takes) {
+  while (accept_next(takes) && run_.options.loop_accept) {
+  }
+}
+
+// Whether there may be another.
+bool LevelService::accept_next(const std::function<bool(int fd)>& takes) {
+  Accepted next = accept_one(run_.listener.get(), Blocking::kNo);
+  if (next.did == Did::kNoRoom) accept_again_ = monotonic_now() + kRoomPause;
+  if (next.did != Did::kIt) return false;
+  ++tally_.accepted;
+  const int fd = next.socket.get();
+  if (takes(fd)) {
+    client(fd) = std::make_unique<Client>(std::move(next.socket), run_.options, tally_);
+  } else {
+    ++tally_.refused;
+  }
+  return true;
+}
+
+Wants LevelService::serve(int fd) {
+  std::unique_ptr<Client>& client = this->client(fd);
+  PEAL_ASSERT(client != nullptr, "fd {} is nobody's", fd);
+  client->wants = client->wants == Wants::kWrite ? client->echo.on_writable() : client->echo.on_readable();
+  if (client->wants == Wants::kClose) {
+    ++tally_.ended;
+    client.reset();
+    return Wants::kClose;
+  }
+  if (client->echo.in_the_middle()) {
+    slow_.came_on(*client, monotonic_now());
+  } else {
+    client->unlink();
+  }
+  return client->wants;
+}
+
+void LevelService::close_late(const std::function<void(int fd)>& on_closed) {
+  if (const TimePoint next = next_deadline(); next != kNever) {
+    const TimePoint now = monotonic_now();
+    if (accept_again_ <= now) accept_again_ = kNever;
+    while (SlowNode* late = slow_.take_late(now)) {
+      const int fd = static_cast<Client&>(*late).echo.fd();
+      on_closed(fd);
+      client(fd).reset();
+      ++tally_.timed_out;
+      ++tally_.ended;
+    }
+  }
+  if (tally_.accepted + tally_.ended > 0) run_.statistics.add(tally_);
+}
+
+}  // namespace peal::models

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <models/common/reactor/poller_reactor.h>
+
+#include <peal/base/assert.h>
+
+namespace peal::models {
+
+Result<std::unique_ptr<PollerReactor>> PollerReactor::make(PollerKind kind, size_t events_per_wait) {
+  Result<std::unique_ptr<ReadyPoller>> poller = ReadyPoller::make(kind, events_per_wait);
+  if (!poller) return std::unexpected(poller.error());
+  return std::unique_ptr<PollerReactor>(new PollerReactor(std::move(*poller)));
+}
+
+Result<void> PollerReactor::add(int fd, PollFor what, Handler& handler, Wake wake) {
+  const auto index = static_cast<size_t>(fd);
+  if (index >= handlers_.size()) handlers_.resize(index + 1);
+  PEAL_ASSERT(handlers_[index] == nullptr, "fd {} has a handler already", fd);
+  Result<void> added = poller_->add(fd, what, wake);
+  if (added) handlers_[index] = &handler;
+  return added;
+}
+
+void PollerReactor::change(int fd, PollFor what) {
+  const Result<void> done = poller_->change(fd, what);
+  PEAL_ASSERT(done.has_value(), "fd {} cannot be asked for something else: {}", fd, done.error().message());
+}
+
+void PollerReactor::remove(int fd) {
+  poller_->remove(fd);
+  handlers_[static_cast<size_t>(fd)] = nullptr;
+}
+
+Result<void> PollerReactor::run(Owner& owner) {
+  while (!stopping_) {
+    Result<std::span<const int>> ready = poller_->wait(owner.next_deadline());
+    if (!ready) return std::unexpected(ready.error());
+    for (const int fd : *ready) {
+      // Null: another handler of this batch removed it.
+      if (Handler* handler = handlers_[static_cast<size_t>(fd)]) handler->on_ready(fd);
+    }
+    owner.after_batch();
+  }
+  return {};
+}
+
+}  // namespace peal::models

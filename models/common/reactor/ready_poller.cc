@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <models/common/reactor/ready_poller.h>
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <vector>
+
+#include <peal/base/assert.h>
+#include <peal/base/fd.h>
+
+namespace peal::models {
+namespace {
+
+// Rounded up, so that the deadline has passed then; -1 for never.
+int left_ms(TimePoint deadline) {
+  if (deadline == kNever) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - monotonic_now()).count();
+  return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
+}
+
+// What a table by fd has of this one; the table grows as need be.
+template <class Entry>
+Entry& entry_of(std::vector<Entry>& table, int fd) {
+  const auto index = static_cast<size_t>(fd);
+  if (index >= table.size()) table.resize(index + 1);
+  return table[index];
+}
+
+class SelectPoller final : public ReadyPoller {
+ public:
+  SelectPoller() {
+    FD_ZERO(&readable_);
+    FD_ZERO(&writable_);
+  }
+  Result<void> add(int fd, PollFor what, Wake) override {
+    if (fd >= FD_SETSIZE) return fail(EMFILE);
+    return change(fd, what);
+  }
+  Result<void> change(int fd, PollFor what) override {
+    FD_CLR(fd, &readable_);
+    FD_CLR(fd, &writable_);
+    if (what == PollFor::kRead) FD_SET(fd, &readable_);
+    if (what == PollFor::kWrite) FD_SET(fd, &writable_);
+    highest_ = std::max(highest_, fd);
+    while (highest_ >= 0 && !asked(highest_)) --highest_;
+    return {};
+  }
+  void remove(int fd) override {
+    const Result<void> done = change(fd, PollFor::kNothing);
+    PEAL_ASSERT(done.has_value(), "fd {} cannot be taken out: {}", fd, done.error().message());
+  }
+  // The sets are overwritten by the answer, so they are copied for each wait; then every fd's bits are looked at.
+  Result<std::span<const int>> wait(TimePoint deadline) override {
+    fd_set readable = readable_;
+    fd_set writable = writable_;
+    const int ms = left_ms(deadline);
+    timeval left{.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
+    ready_.clear();
+    int count = ::select(highest_ + 1, &readable, &writable, nullptr, ms < 0 ? nullptr : &left);
+    if (count < 0 && errno != EINTR) return fail(errno);
+    for (int fd = 0; fd <= highest_ && count > 0; ++fd) {
+      if (!FD_ISSET(fd, &readable) && !FD_ISSET(fd, &writable)) continue;
+      ready_.push_back(fd);
+      --count;
+    }
+    return ready_;
+  }
+
+ private:
+  bool asked(int fd) const { return FD_ISSET(fd, &readable_) || FD_ISSET(fd, &writable_); }
+
+  fd_set readable_{};
+  fd_set writable_{};
+  int highest_ = -1;  // that is asked for something
+  std::vector<int> ready_;
+};
+
+class PollPoller final : public ReadyPoller {
+ public:
+  Result<void> add(int fd, PollFor what, Wake) override {
+    entry_of(places_, fd) = entries_.size();
+    entries_.push_back({});
+    return change(fd, what);
+  }
+  // A negative number is passed over: without that even an fd asked for nothing would report its hang-up.
+  Result<void> change(int fd, PollFor what) override {
+    entries_[places_[static_cast<size_t>(fd)]] = {.fd = what == PollFor::kNothing ? ~fd : fd,
+                                                  .events = what == PollFor::kWrite ? short{POLLOUT} : short{POLLIN},
+                                                  .revents = 0};
+    return {};
+  }
+  // The last entry takes its place.
+  void remove(int fd) override {
+    const size_t place = places_[static_cast<size_t>(fd)];
+    entries_[place] = entries_.back();
+    entries_.pop_back();
+    if (place == entries_.size()) return;
+    const int moved = entries_[place].fd;
+    places_[static_cast<size_t>(moved < 0 ? ~moved : moved)] = place;
+  }
+  Result<std::span<const int>> wait(TimePoint deadline) override {
+    ready_.clear();
+    int count = ::poll(entries_.data(), entries_.size(), left_ms(deadline));
+    if (count < 0 && errno != EINTR) return fail(errno);
+    for (size_t i = 0; i < entries_.size() && count > 0; ++i) {
+      if (entries_[i].revents == 0) continue;
+      ready_.push_back(entries_[i].fd);
+      --count;
+    }
+    return ready_;
+  }
+
+ private:
+  std::vector<pollfd> entries_;
+  std::vector<size_t> places_;  // by fd
+  std::vector<int> ready_;
+};
+
+class EpollPoller final : public ReadyPoller {
+ public:
+  EpollPoller(Fd epoll, size_t events_per_wait) : epoll_(std::move(epoll)), events_(events_per_wait) {}
+
+  Result<void> add(int fd, PollFor what, Wake wake) override {
+    entry_of(asked_, fd) = {.what = PollFor::kNothing, .wake = wake};
+    return change(fd, what);
+  }
+  // Asked for nothing it leaves the epoll, which would report its hang-up again and again.
+  Result<void> change(int fd, PollFor what) override {
+    Asked& asked = asked_[static_cast<size_t>(fd)];
+    if (asked.what == what) return {};
+    epoll_event event{};
+    event.events = what == PollFor::kWrite ? EPOLLOUT : EPOLLIN;
+    if (asked.wake == Wake::kOne) event.events |= EPOLLEXCLUSIVE;
+    event.data.fd = fd;
+    int operation = EPOLL_CTL_MOD;
+    if (asked.what == PollFor::kNothing) operation = EPOLL_CTL_ADD;
+    if (what == PollFor::kNothing) operation = EPOLL_CTL_DEL;
+    if (::epoll_ctl(epoll_.get(), operation, fd, &event) != 0) return fail(errno);
+    asked.what = what;
+    return {};
+  }
+  void remove(int fd) override {
+    const Result<void> done = change(fd, PollFor::kNothing);
+    PEAL_ASSERT(done.has_value(), "fd {} cannot be taken out: {}", fd, done.error().message());
+  }
+  Result<std::span<const int>> wait(TimePoint deadline) override {
+    ready_.clear();
+    const int most = static_cast<int>(events_.size());
+    const int count = ::epoll_wait(epoll_.get(), events_.data(), most, left_ms(deadline));
+    if (count < 0 && errno != EINTR) return fail(errno);
+    for (int i = 0; i < count; ++i) ready_.push_back(events_[static_cast<size_t>(i)].data.fd);
+    return ready_;
+  }
+
+ private:
+  struct Asked {
+    PollFor what = PollFor::kNothing;
+    Wake wake = Wake::kAll;
+  };
+
+  const Fd epoll_;
+  std::vector<epoll_event> events_;
+  std::vector<Asked> asked_;  // by fd
+  std::vector<int> ready_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ReadyPoller>> ReadyPoller::make(PollerKind kind, size_t events_per_wait) {
+  if (kind == PollerKind::kSelect) return std::make_unique<SelectPoller>();
+  if (kind == PollerKind::kPoll) return std::make_unique<PollPoller>();
+  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) return fail(errno);
+  return std::make_unique<EpollPoller>(std::move(epoll), events_per_wait);
+}
+
+}  // namespace peal::models

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <models/common/reactor/socket_channel.h>
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace peal::models {
+namespace {
+
+// A message is one byte, because none at all would look like the end, and one fd beside it.
+struct Parcel {
+  Parcel() {
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+  }
+  Parcel(const Parcel&) = delete;
+  Parcel& operator=(const Parcel&) = delete;
+
+  char byte = 0;
+  iovec part{.iov_base = &byte, .iov_len = 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+};
+
+}  // namespace
+
+Result<SocketChannel> SocketChannel::make() {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) return fail(errno);
+  return SocketChannel{Fd(ends[0]), Fd(ends[1])};
+}
+
+Result<void> send_socket(int sends, int socket) {
+  Parcel parcel;
+  cmsghdr* const header = CMSG_FIRSTHDR(&parcel.message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(sizeof socket);
+  std::memcpy(CMSG_DATA(header), &socket, sizeof socket);
+  while (::sendmsg(sends, &parcel.message, MSG_NOSIGNAL) < 0) {
+    if (errno != EINTR) return fail(errno);
+  }
+  return {};
+}
+
+Accepted receive_socket(int receives) {
+  Parcel parcel;
+  ssize_t got = 0;
+  do {
+    got = ::recvmsg(receives, &parcel.message, MSG_CMSG_CLOEXEC);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return {errno == EAGAIN ? Did::kWouldBlock : Did::kEnd};
+  if (got == 0) return {Did::kEnd};
+  const cmsghdr* const header = CMSG_FIRSTHDR(&parcel.message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {Did::kNoRoom};  // MSG_CTRUNC
+  int socket = -1;
+  std::memcpy(&socket, CMSG_DATA(header), sizeof socket);
+  return {Did::kIt, Fd(socket)};
+}
+
+}  // namespace peal::models

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/base/thread/thread_pool.h>
+
+#include <algorithm>
+#include <deque>
+#include <exception>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <peal/base/assert.h>
+#include <peal/base/log.h>
+#include <peal/base/thread/exception.h>
+
+namespace peal {
+namespace {
+
+// The pool whose thread this is.
+constinit thread_local const ThreadPool* my_pool = nullptr;
+
+void add(std::atomic<uint64_t>& counter, uint64_t n = 1) { counter.fetch_add(n, std::memory_order_relaxed); }
+
+}  // namespace
+
+ThreadPool::ThreadPool(ThreadPoolOptions options) : options_(std::move(options)), queue_(options_.queue_capacity) {}
+
+Result<std::unique_ptr<ThreadPool>> ThreadPool::start(ThreadPoolOptions options) {
+  if (options.threads == 0) options.threads = std::max(1U, std::thread::hardware_concurrency());
+  std::unique_ptr<ThreadPool> pool(new ThreadPool(std::move(options)));
+  for (unsigned number = 0; number < pool->options_.threads; ++number) {
+    auto thread = Thread::start(fmt::format("{}-{}", pool->options_.name, number),
+                                [self = pool.get(), number](const std::stop_token&) { self->work(number); });
+    if (!thread) return std::unexpected(thread.error());
+    pool->threads_.push_back(std::move(*thread));
+  }
+  return pool;
+}
+
+void ThreadPool::work(unsigned number) {
+  my_pool = this;
+  if (options_.on_start) guard("the start hook", [&] { options_.on_start(number); });
+  while (std::optional<Task> task = queue_.take()) run(*task);
+}
+
+template <class Function>
+void ThreadPool::guard(const char* what, Function&& function) {
+  try {
+    return function();
+  } catch (const Exception& error) {
+    PEAL_LOG_ERROR("{} of pool {} threw: {}\n{}", what, options_.name, error.what(), error.stack_trace());
+  } catch (const std::exception& error) {
+    PEAL_LOG_ERROR("{} of pool {} threw: {}", what, options_.name, error.what());
+  } catch (...) {
+    PEAL_LOG_ERROR("{} of pool {} threw something that is no std::exception", what, options_.name);
+  }
+  add(counters_.threw);
+}
+
+void ThreadPool::run(Task& task) {
+  guard("a task", task);
+  task = nullptr;  // what the task holds is gone when it counts as finished
+  add(counters_.finished);
+}
+
+bool ThreadPool::run_here(Task& task) {
+  if (queue_.closed()) return false;
+  add(counters_.ran_here);
+  add(counters_.submitted);
+  run(task);
+  return true;
+}
+
+bool ThreadPool::submit(Task&& task) {
+  PEAL_ASSERT(task, "pool {} is given nothing to run", options_.name);
+  const bool blocks = options_.when_full == WhenFull::kBlock && my_pool != this;
+  bool taken = queue_.put(std::move(task), blocks ? kNever : TimePoint{});
+  if (taken) {
+    add(counters_.submitted);
+  } else {
+    taken = !blocks && options_.when_full != WhenFull::kRefuse && run_here(task);
+    if (!taken) add(counters_.refused);
+  }
+  return taken;
+}
+
+void ThreadPool::stop(StopPool how) {
+  PEAL_ASSERT(my_pool != this, "a task stops pool {}, which would wait for the task", options_.name);
+  queue_.close();
+  if (how == StopPool::kDrop) {
+    const std::deque<Task> dropped = queue_.take_all();
+    add(counters_.dropped, dropped.size());
+  }
+  threads_.clear();
+}
+
+ThreadPoolStats ThreadPool::stats() const {
+  return {.submitted = counters_.submitted,
+          .refused = counters_.refused,
+          .ran_here = counters_.ran_here,
+          .finished = counters_.finished,
+          .threw = counters_.threw,
+          .dropped = counters_.dropped,
+          .queued = queue_.size()};
+}
+
+}  // namespace peal

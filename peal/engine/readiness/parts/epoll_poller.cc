@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/engine/readiness/parts/epoll_poller.h>
+
+#include <sys/timerfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <utility>
+
+#include <peal/base/assert.h>
+
+namespace peal::detail {
+namespace {
+
+static_assert(sizeof(PollEvent) == sizeof(epoll_event) && offsetof(PollEvent, key) == offsetof(epoll_event, data));
+static_assert(kReadable == EPOLLIN && kWritable == EPOLLOUT);
+static_assert(kHangup == (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI));
+
+constexpr uint64_t kAlarmKey = ~uint64_t{0};  // no engine's: the kind it would name does not exist
+
+uint32_t to_epoll(uint32_t interest, bool edge) {
+  // A level-triggered fd nobody is interested in must not report its hang-up over and over.
+  if (interest == 0) return 0;
+  uint32_t bits = interest | EPOLLRDHUP | (interest & kReadable ? EPOLLPRI : 0U);
+  return edge ? bits | EPOLLET : bits;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Poller>> EpollPoller::make() {
+  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) return fail(errno);
+  std::unique_ptr<EpollPoller> poller(new EpollPoller(std::move(epoll)));
+  // Now, so that a loop has the same fds all its life. Edge-triggered: nobody needs to read it.
+  poller->timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!poller->timer_) return fail(errno);
+  if (int error = poller->control(EPOLL_CTL_ADD, poller->timer_.get(), kAlarmKey, kReadable, true); error != 0) {
+    return fail(error);
+  }
+  return poller;
+}
+
+int EpollPoller::control(int operation, int fd, uint64_t key, uint32_t interest, bool edge) {
+  epoll_event event{.events = to_epoll(interest, edge), .data = {.u64 = key}};
+  return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0 ? 0 : errno;
+}
+
+Result<void> EpollPoller::add(int fd, uint64_t key, uint32_t interest, bool edge) {
+  int error = control(EPOLL_CTL_ADD, fd, key, interest, edge);
+  if (error != 0) return fail(error);
+  return {};
+}
+
+void EpollPoller::modify(int fd, uint64_t key, uint32_t interest, bool edge) {
+  int error = control(EPOLL_CTL_MOD, fd, key, interest, edge);
+  PEAL_ASSERT(error == 0, "epoll_ctl(MOD, {}) failed with errno {}", fd, error);
+}
+
+void EpollPoller::remove(int fd, uint64_t /*key*/) {
+  int error = control(EPOLL_CTL_DEL, fd, 0, 0, false);
+  PEAL_ASSERT(error == 0, "epoll_ctl(DEL, {}) failed with errno {}", fd, error);
+}
+
+int EpollPoller::wait_until(epoll_event* events, int room, TimePoint deadline) {
+  if (deadline == TimePoint::min()) return ::epoll_wait(epoll_.get(), events, room, 0);
+  Duration left = std::max(deadline - monotonic_now(), Duration::zero());
+  if (has_pwait2_) {
+    timespec timeout{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
+    int count = ::epoll_pwait2(epoll_.get(), events, room, &timeout, nullptr);
+    if (count >= 0 || errno != ENOSYS) return count;
+    has_pwait2_ = false;  // before Linux 5.11, and under valgrind 3.19
+  }
+  // Whole milliseconds, rounded up: never early.
+  auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return ::epoll_wait(epoll_.get(), events, room, static_cast<int>(std::min<int64_t>(milliseconds, INT_MAX)));
+}
+
+bool EpollPoller::set_alarm(TimePoint at) {
+  const int64_t since_boot = at.time_since_epoch().count();
+  const itimerspec when{.it_interval = {},
+                        .it_value = {.tv_sec = since_boot / 1'000'000'000, .tv_nsec = since_boot % 1'000'000'000}};
+  const int done = ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+  PEAL_ASSERT(done == 0, "timerfd_settime failed with errno {}", errno);
+  return true;
+}
+
+// Takes the alarm's own event out; how many are left.
+size_t EpollPoller::without_alarm(std::span<PollEvent> events) {
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (events[i].key != kAlarmKey) continue;
+    alarm_.rang();
+    events[i] = events.back();
+    return events.size() - 1;
+  }
+  return events.size();
+}
+
+// Most waits have no deadline, in programs without an alarm: nothing is kept for afterwards then, not even registers.
+size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
+  if (deadline != kNever || alarm_.ever_set()) [[unlikely]]
+    return wait_by(events, deadline);
+  auto* ready = reinterpret_cast<epoll_event*>(events.data());
+  const int count = ::epoll_wait(epoll_.get(), ready, static_cast<int>(events.size()), -1);
+  return count >= 0 ? static_cast<size_t>(count) : none();
+}
+
+size_t EpollPoller::wait_by(std::span<PollEvent> events, TimePoint deadline) {
+  auto* ready = reinterpret_cast<epoll_event*>(events.data());
+  const auto room = static_cast<int>(events.size());
+  const bool rings = deadline == kNever || alarm_.ends_by(deadline, [this](TimePoint at) { return set_alarm(at); });
+  const int count = rings ? ::epoll_wait(epoll_.get(), ready, room, -1) : wait_until(ready, room, deadline);
+  if (count < 0) return none();
+  return alarm_.ever_set() ? without_alarm(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);
+}
+
+size_t EpollPoller::none() {
+  PEAL_ASSERT(errno == EINTR, "epoll_wait failed with errno {}", errno);
+  return 0;
+}
+
+}  // namespace peal::detail

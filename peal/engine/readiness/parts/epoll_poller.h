@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The Poller over epoll(7), edge- or level-triggered as asked.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <peal/base/fd.h>
+#include <peal/engine/readiness/deadline_alarm.h>
+#include <peal/engine/readiness/poller.h>
+
+namespace peal::detail {
+
+class EpollPoller final : public Poller {
+ public:
+  static Result<std::unique_ptr<Poller>> make();
+
+  Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override;
+  void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
+  void remove(int fd, uint64_t key) override;
+  // Closing an fd takes it out of an epoll set.
+  void close(Fd /*fd*/, uint64_t /*key*/) override {}
+  size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
+  Name name() const override { return {"epoll", true}; }
+
+ private:
+  explicit EpollPoller(Fd epoll) : epoll_(std::move(epoll)) {}
+  int control(int operation, int fd, uint64_t key, uint32_t interest, bool edge);
+  [[gnu::noinline]] size_t wait_by(std::span<PollEvent> events, TimePoint deadline);
+  int wait_until(epoll_event* events, int room, TimePoint deadline);
+  bool set_alarm(TimePoint at);
+  [[gnu::noinline]] static size_t none();
+  size_t without_alarm(std::span<PollEvent> events);
+
+  Fd epoll_;
+  bool has_pwait2_ = true;
+  Fd timer_;  // the alarm's timerfd
+  DeadlineAlarm alarm_;
+};
+
+}  // namespace peal::detail

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/engine/readiness/parts/listener_set.h>
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/base/log.h>
+#include <peal/engine/parts/socket_calls.h>
+
+namespace peal::detail {
+
+Result<ListenerId> ListenerSet::bind(const SocketAddress& address, const ListenOptions& options) {
+  Result<Fd> fd = open_listener(address, options);
+  if (!fd) return std::unexpected(fd.error());
+  return enter(std::move(*fd), false, false);
+}
+
+Result<ListenerId> ListenerSet::adopt(Fd listening, const AdoptOptions& options) {
+  if (Result<void> done = prepare_listener(listening.get(), options.socket); !done) {
+    return std::unexpected(done.error());
+  }
+  return enter(std::move(listening), true, options.shared);
+}
+
+ListenerId ListenerSet::enter(Fd fd, bool adopted, bool shared) {
+  uint32_t slot = listeners_.acquire();
+  Listener& listener = listeners_[slot];
+  listener.fd = std::move(fd);
+  listener.events = nullptr;
+  listener.resume_at = kNever;
+  listener.armed = listener.deaf = false;
+  listener.accepts = 1;
+  listener.adopted = adopted;
+  listener.shared = shared;
+  return {slot, listener.generation};
+}
+
+void ListenerSet::close(Fd fd, bool adopted) {
+  if (!adopted) close_bound(std::move(fd));
+}
+
+Result<SocketAddress> ListenerSet::local_address(ListenerId id) const {
+  const Listener* listener = listeners_.find(id.slot, id.generation);
+  if (listener == nullptr) return fail(EBADF);
+  return detail::local_address(listener->fd.get());
+}
+
+// Null, and counted, when the id is dead.
+ListenerSet::Listener* ListenerSet::find(ListenerId id) {
+  Listener* listener = listeners_.find(id.slot, id.generation);
+  if (listener == nullptr) ++stats_.stale_calls;
+  return listener;
+}
+
+void ListenerSet::pause(Listener& listener, TimePoint until) {
+  PEAL_ASSERT(listener.resume_at == kNever, "fd {} is paused already", listener.fd.get());
+  listener.resume_at = until;
+  next_resume_ = std::min(next_resume_, listener.resume_at);
+}
+
+// Accepts what the kernel had finished before the stop, which would otherwise be reset; returns how many.
+size_t ListenerSet::accept_late(int fd, AcceptEvents& events) {
+  size_t count = 0;
+  for (size_t tries = 0; tries < kMostLate; ++tries) {
+    Fd late(::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!late && (errno == EINTR || errno == ECONNABORTED)) continue;
+    if (!late) break;
+    ++count;
+    ++stats_.accepts;
+    ++stats_.accepted_late;
+    events.on_accepted(LooseStream(std::move(late)));
+  }
+  return count;
+}
+
+void ListenerSet::open(Poller& poller, MakeKey key) {
+  poller_ = &poller;
+  key_ = key;
+  guard_ = std::make_unique<AcceptGuard>();
+}
+
+void ListenerSet::accept(ListenerId id, AcceptEvents& events) {
+  Listener* listener = find(id);
+  if (listener == nullptr) return;
+  PEAL_ASSERT(listener->events == nullptr, "listener {} accepts already", id.slot);
+  PEAL_ASSERT(guard_ != nullptr, "listener {} accepts while the engine is not open", id.slot);
+  listener->events = &events;
+  const int error = poll(id.slot, *listener);
+  if (error != 0) PEAL_LOG_ERROR("a listening socket cannot be polled: {}; trying on", errno_code(error).message());
+}
+
+// Where that fails, with an errno, it is tried again later, as if an accept had failed.
+int ListenerSet::poll(uint32_t slot, Listener& listener) {
+  Result<void> added = poller_->add(listener.fd.get(), key_(slot, listener.generation), kReadable, false);
+  listener.armed = added.has_value();
+  if (!added) pause(listener, monotonic_now() + guard_->pause());
+  return added ? 0 : added.error().value();
+}
+
+void ListenerSet::resume(TimePoint now) {
+  if (next_resume_ == kNever || now < next_resume_) return;
+  next_resume_ = kNever;
+  for (uint32_t slot = 0; slot < listeners_.capacity(); ++slot) {
+    Listener& listener = listeners_[slot];
+    if (listener.generation == 0 || listener.resume_at == kNever) continue;
+    if (listener.resume_at <= now) {
+      listener.resume_at = kNever;
+      poll(slot, listener);
+    }
+    next_resume_ = std::min(next_resume_, listener.resume_at);
+  }
+}
+
+void ListenerSet::stop(ListenerId id) {
+  Listener* listener = find(id);
+  if (listener == nullptr) return;
+  if (listener->events != nullptr) {
+    if (listener->armed) poller_->remove(listener->fd.get(), key_(id.slot, id.generation));
+    farewells_.push_back({std::move(listener->fd), listener->events, listener->adopted});
+  } else {
+    close(std::move(listener->fd), listener->adopted);
+  }
+  listener->resume_at = kNever;
+  listeners_.release(id.slot);
+}
+
+void ListenerSet::stop_all() {
+  for (uint32_t slot = 0; slot < listeners_.capacity(); ++slot) {
+    if (uint32_t generation = listeners_[slot].generation; generation != 0) stop({slot, generation});
+  }
+}
+
+// It leaves the poller altogether: while it is paused even its readiness must cost nothing.
+void ListenerSet::leave_poller(uint32_t slot, Listener& listener) {
+  poller_->remove(listener.fd.get(), key_(slot, listener.generation));
+  listener.armed = false;
+}
+
+void ListenerSet::ready(uint32_t slot, uint16_t generation) {
+  const uint32_t whole = listeners_[slot].generation;
+  if (static_cast<uint16_t>(whole) != generation) return;
+  const int most = listeners_[slot].shared ? 1 : listeners_[slot].accepts;
+  for (int i = 0; i < most; ++i) {
+    Listener* listener = listeners_.find(slot, whole);
+    if (listener == nullptr || !listener->armed) return;
+    if (i + 1 == most) listener->accepts = std::min(most * 2, kAcceptsPerTurn);
+    Fd fd(::accept4(listener->fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    const bool beyond = fd && !poller_->can_hold(fd.get());
+    if (beyond) {
+      // As good as none: the client learns its fate, and the others are dealt with as when there are no fds.
+      fd.reset();
+      errno = EMFILE;
+    }
+    if (fd) {
+      ++stats_.accepts;
+      guard_->succeeded();
+      listener->deaf = false;
+      listener->events->on_accepted(LooseStream(std::move(fd)));
+      continue;
+    }
+    int error = errno;
+    // A unix socket that was shut down is ready all the time, and has nobody.
+    if (error == EAGAIN && i == 0 && is_shut_down(listener->fd.get())) error = EINVAL;
+    if (beyond) ++stats_.accepts_shed;
+    TimePoint now = error == EAGAIN ? TimePoint{} : monotonic_now();
+    switch (guard_->failed(error, listener->fd.get(), now, stats_)) {
+      case AcceptGuard::Verdict::kAgain: continue;
+      case AcceptGuard::Verdict::kEmpty: listener->accepts = 1; return;
+      case AcceptGuard::Verdict::kPause: leave_poller(slot, *listener); return pause(*listener, now + guard_->pause());
+      case AcceptGuard::Verdict::kDeaf:
+        if (!std::exchange(listener->deaf, true)) {
+          PEAL_LOG_ERROR("somebody who has the listening socket {} too has shut it down: it is tried once a second",
+                         listener->fd.get());
+        }
+        leave_poller(slot, *listener);
+        return pause(*listener, now + kDeafPause);
+    }
+  }
+}
+
+size_t ListenerSet::say_farewells(bool deliver_late) {
+  size_t count = 0;
+  std::vector<Farewell> leaving = std::exchange(farewells_, {});
+  for (Farewell& farewell : leaving) {
+    if (deliver_late) count += accept_late(farewell.fd.get(), *farewell.events);
+    close(std::move(farewell.fd), farewell.adopted);
+    farewell.events->on_accept_stopped();
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace peal::detail

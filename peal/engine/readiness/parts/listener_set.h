@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ListenerSet: the listening sockets of a ReadinessEngine: who they are, how much they accept in a turn, what happens
+// when accepting fails, and the clients that come late. On the engine's thread, but for bind(), adopt() and
+// local_address() before the engine opens.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include <peal/base/slot_table.h>
+#include <peal/engine/engine.h>
+#include <peal/engine/readiness/parts/accept_guard.h>
+#include <peal/engine/readiness/poller.h>
+
+namespace peal::detail {
+
+class ListenerSet {
+ public:
+  explicit ListenerSet(EngineStats& stats) : stats_(stats) {}
+
+  Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options);
+  Result<ListenerId> adopt(Fd listening, const AdoptOptions& options);
+  Result<SocketAddress> local_address(ListenerId id) const;
+
+  // From here on listeners can be polled; `key` makes what the poller reports them by.
+  using MakeKey = uint64_t (*)(uint32_t slot, uint32_t generation);
+  void open(Poller& poller, MakeKey key);
+  void accept(ListenerId id, AcceptEvents& events);
+  void stop(ListenerId id);
+  void stop_all();
+
+  // The poller says that connections wait: accepts a bounded number of them. `generation` is the id's low half.
+  void ready(uint32_t slot, uint16_t generation);
+  // Ends the pauses that are over by `now`.
+  void resume(TimePoint now);
+  // When resume() has something to do next; kNever when nothing is paused.
+  TimePoint next_resume() const { return next_resume_; }
+  // Delivers what the stopped ones still hold (only if `deliver_late`), then their last completions; returns how many.
+  size_t say_farewells(bool deliver_late);
+  bool has_farewells() const { return !farewells_.empty(); }
+
+ private:
+  struct Listener {
+    uint32_t generation = 0;
+    uint32_t slot = 0;
+    Fd fd;
+    AcceptEvents* events = nullptr;  // from accept() on
+    TimePoint resume_at = kNever;    // paused until then
+    int accepts = 1;     // at the next news: to find that nobody waits costs as much as a client, so few while few come
+    bool armed = false;  // the poller knows it
+    bool deaf = false;   // shut down by another holder, when it was last tried
+    bool adopted = false;  // its socket file is somebody else's
+    bool shared = false;   // as AdoptOptions has it
+  };
+  struct Farewell {
+    Fd fd;
+    AcceptEvents* events;
+    bool adopted;
+  };
+
+  ListenerId enter(Fd fd, bool adopted, bool shared);
+  Listener* find(ListenerId id);
+  int poll(uint32_t slot, Listener& listener);
+  void pause(Listener& listener, TimePoint until);
+  void leave_poller(uint32_t slot, Listener& listener);
+  size_t accept_late(int fd, AcceptEvents& events);
+  static void close(Fd fd, bool adopted);
+
+  static constexpr int kAcceptsPerTurn = 64;
+  static constexpr size_t kMostLate = 4096;
+  static constexpr Duration kDeafPause = std::chrono::seconds(1);
+
+  EngineStats& stats_;
+  SlotTable<Listener> listeners_;
+  std::unique_ptr<AcceptGuard> guard_;  // from the engine's opening on
+  TimePoint next_resume_ = kNever;
+  Poller* poller_ = nullptr;
+  MakeKey key_ = nullptr;
+  std::vector<Farewell> farewells_;
+};
+
+}  // namespace peal::detail

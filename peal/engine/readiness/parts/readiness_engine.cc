@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/engine/readiness/parts/readiness_engine.h>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/base/assert.h>
+#include <peal/engine/parts/socket_calls.h>
+#include <peal/engine/pollable.h>
+#include <peal/engine/readiness/parts/timed_poller.h>
+
+namespace peal::detail {
+
+ReadinessEngine::ReadinessEngine(std::string_view name, MakePoller make_poller)
+    : name_(name),
+      make_poller_(make_poller),
+      waker_(std::make_shared<EventWaker>()),
+      listeners_(stats_),
+      datagrams_(*this, stats_) {}
+
+ReadinessEngine::~ReadinessEngine() {
+  if (poller_ != nullptr) shut();
+}
+
+Result<void> ReadinessEngine::open() {
+  PEAL_ASSERT(poller_ == nullptr && !shutting_, "the {} engine opened twice", name_);
+  if (Result<void> woken = waker_->ready(); !woken) return woken;
+  Result<std::unique_ptr<Poller>> poller = make_poller_();
+  if (!poller) return std::unexpected(poller.error());
+  edge_ = (*poller)->name().edge_triggered;
+  Result<void> added = (*poller)->add(waker_->fd(), key(kWaker, 0, 0), kReadable, edge_);
+  if (!added) return added;
+  poller_ = std::move(*poller);
+  if (woke_at_ != nullptr) poller_ = std::make_unique<TimedPoller>(std::move(poller_), *woke_at_);
+  takes_sends_ = poller_->takes_sends();
+  pool_ = &BlockPool::here();
+  listeners_.open(*poller_, [](uint32_t slot, uint32_t generation) { return key(kListener, slot, generation); });
+  return {};
+}
+
+void ReadinessEngine::shut() {
+  if (poller_ == nullptr) return;
+  shutting_ = true;
+  flush_for_good();
+  listeners_.stop_all();
+  // A last completion may connect or adopt once more; what it made is closed in the next round.
+  constexpr int kMostRounds = 1000;
+  for (int round = 0;; ++round) {
+    PEAL_ASSERT(round < kMostRounds, "streams are still being made after {} rounds of closing", round);
+    for (uint32_t slot = 0; slot < streams_.capacity(); ++slot) {
+      if (streams_[slot].generation != 0) release_stream(streams_[slot], false);
+    }
+    for (uint32_t slot = 0; slot < watches_.capacity(); ++slot) {
+      if (uint32_t generation = watches_[slot].generation; generation != 0) unwatch({slot, generation});
+    }
+    if (say_farewells() == 0) break;
+  }
+  poller_.reset();
+}
+
+Result<ListenerId> ReadinessEngine::bind(const SocketAddress& address, const ListenOptions& options) {
+  return listeners_.bind(address, options);
+}
+Result<ListenerId> ReadinessEngine::adopt_listener(Fd listening, const AdoptOptions& options) {
+  return listeners_.adopt(std::move(listening), options);
+}
+Result<SocketAddress> ReadinessEngine::local_address(ListenerId id) const { return listeners_.local_address(id); }
+void ReadinessEngine::accept(ListenerId id, AcceptEvents& events) {
+  listeners_.accept(id, events);
+  if (listeners_.next_resume() != kNever) unfinished_ = true;
+}
+void ReadinessEngine::stop(ListenerId id) {
+  listeners_.stop(id);
+  unfinished_ = true;
+}
+
+ReadinessEngine::Stream* ReadinessEngine::find(StreamId id) {
+  Stream* stream = streams_.find(id.slot, id.generation);
+  if (stream == nullptr) [[unlikely]]
+    ++stats_.stale_calls;
+  return stream;
+}
+
+StreamId ReadinessEngine::add_stream(Fd fd, StreamEvents& events, bool connecting, int error) {
+  PEAL_ASSERT(poller_ != nullptr, "a stream added to the {} engine while it is not open", name_);
+  uint32_t slot = streams_.acquire();
+  Stream& stream = streams_[slot];
+  if (error == 0) {
+    uint32_t interest = (edge_ ? kReadable : 0U) | (connecting ? kWritable : 0U);
+    Result<void> added = poller_->add(fd.get(), key(stream), interest, edge_);
+    if (!added) error = added.error().value();
+  }
+  stream.events = &events;
+  stream.output = connecting ? kStalled | kConnecting : 0;
+  stream.polled = error == 0;
+  stream.polls_read = stream.polled && edge_;
+  stream.polls_write = stream.polled && connecting;
+  stream.pending_error = error;
+  stream.fd = fd.release();
+  if (error != 0) {
+    // An adopted stream that cannot be polled takes no output, and its input ends with the error once it is wanted.
+    stream.input |= kUnread;
+    if (connecting) {
+      list_ready(stream);
+    } else {
+      stream.output = kOutputOver;
+    }
+  }
+  return {slot, stream.generation};
+}
+
+StreamId ReadinessEngine::adopt(LooseStream loose, StreamEvents& events) {
+  Buffer early = loose.take_early();
+  StreamId id = add_stream(std::move(loose).take_fd(), events, false, 0);
+  if (!early.empty()) {
+    // Marked unread, it is read through the ready list only, which looks here first.
+    streams_[id.slot].input |= kUnread;
+    early_.push_back({id, std::move(early)});
+  }
+  return id;
+}
+
+StreamId ReadinessEngine::connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) {
+  Result<Fd> fd = open_connector(address, options);
+  if (!fd) return add_stream(Fd(), events, true, fd.error().value());
+  int error = ::connect(fd->get(), address.data(), address.size()) == 0 ? 0 : errno;
+  // An interrupted connect goes on in the background (connect(2), EINTR), and one that succeeded at once is reported
+  // like the others, by the poller finding it writable.
+  if (error == EINPROGRESS || error == EINTR) error = 0;
+  return add_stream(std::move(*fd), events, true, error);
+}
+
+void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
+  stream.output &= static_cast<uint16_t>(~(kConnecting | kStalled));
+  if (error) {
+    stream.input = static_cast<uint8_t>((stream.input | kInputOver) & ~kReceiving);
+    drop_output(stream);
+    stream.output |= kOutputOver;
+  } else {
+    make_dirty(stream);
+    // A server that speaks first may have been heard in the event that told of the connection.
+    if ((stream.input & (kReceiving | kUnread)) == (kReceiving | kUnread)) list_ready(stream);
+  }
+  if (!edge_) follow_interest(stream);
+  stream.events->on_connected(error);
+}
+
+void ReadinessEngine::ask_poller(const Stream& stream) {
+  uint32_t interest = (stream.polls_read ? kReadable : 0U) | (stream.polls_write ? kWritable : 0U);
+  if (!edge_ && !stream.heard && !(stream.input & kInputOver)) interest |= kFailed;
+  poller_->modify(stream.fd, key(stream), interest, edge_);
+}
+
+void ReadinessEngine::report_sent(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  stream->output |= kReportSent;
+  make_dirty(*stream);
+}
+
+size_t ReadinessEngine::queued_bytes(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream == nullptr ? 0 : queued(*stream);
+}
+
+size_t ReadinessEngine::held_bytes(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream == nullptr ? 0 : held(*stream);
+}
+
+size_t ReadinessEngine::held(const Stream& stream) const {
+  if (!(stream.output & kFiles)) return stream.out.held_bytes();
+  return stream.out.block_bytes() + files_.at(stream.slot).held_bytes();
+}
+
+void ReadinessEngine::shutdown_send(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || (stream->output & kOutputOver)) return;
+  if (stream->output & kFed) end_forward(*feeds_.at(id.slot));
+  stream->output |= kOutputOver | kSendFin;
+  make_dirty(*stream);
+}
+
+void ReadinessEngine::release_stream(Stream& stream, bool detach) {
+  Buffer held;
+  const size_t lost = shutting_ ? queued(stream) : 0;
+  stats_.lost_bytes += lost;
+  if (stream.output & kHeld) {
+    held = std::move(stream.out);
+    --held_sends_;
+  }
+  if (stream.output & (kFiles | kFed)) drop_output(stream);
+  if (auto forward = forwards_.find(stream.slot); forward != forwards_.end()) {
+    if (stream.input & kForwarding) end_forward(*forward->second);
+    forwards_.erase(stream.slot);
+  }
+  if (&stream == delivering_) {
+    delivering_ = nullptr;
+    delivering_id_ = {};
+  }
+  Buffer early;
+  if (!early_.empty()) early = take_early(stream);
+  Fd fd(stream.fd);
+  Fd detached;
+  if (detach) {
+    if (stream.polled) poller_->remove(fd.get(), key(stream));
+    detached = std::move(fd);
+    held = std::move(early);
+  } else if (stream.polled) {
+    poller_->close(std::move(fd), key(stream));
+  }
+  StreamEvents* events = stream.events;
+  const uint32_t slot = stream.slot;
+  stream = Stream{.generation = stream.generation};
+  streams_.release(slot);
+  farewells_.push_back({events, nullptr, std::move(detached), std::move(held), lost});
+  unfinished_ = true;
+}
+
+void ReadinessEngine::close(StreamId id, CloseHow how) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  if (how == CloseHow::kReset && stream->fd >= 0) arm_reset(stream->fd);
+  release_stream(*stream, false);
+}
+
+void ReadinessEngine::detach(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  if (stream->input & kForwarding) end_forward(*forwards_.at(id.slot));
+  if (stream->output & kFed) end_forward(*feeds_.at(id.slot));
+  stream->output |= kDetach;
+  stream->input &= static_cast<uint8_t>(~kReceiving);
+  make_dirty(*stream);
+}
+
+Result<SocketAddress> ReadinessEngine::local_address(StreamId id) const {
+  const Stream* stream = find(id);
+  if (stream == nullptr) return fail(EBADF);
+  return detail::local_address(stream->fd);
+}
+
+Result<SocketAddress> ReadinessEngine::peer_address(StreamId id) const {
+  const Stream* stream = find(id);
+  if (stream == nullptr) return fail(EBADF);
+  return detail::peer_address(stream->fd);
+}
+
+uint64_t ReadinessEngine::unsent_bytes(StreamId id) const {
+  const Stream* stream = find(id);
+  return stream == nullptr ? 0 : detail::unsent_bytes(stream->fd);
+}
+
+Result<TcpFacts> ReadinessEngine::tcp_facts(StreamId id) const {
+  const Stream* stream = find(id);
+  if (stream == nullptr) return fail(EBADF);
+  return detail::tcp_facts(stream->fd);
+}
+
+Result<void> ReadinessEngine::set_option(StreamId id, SocketOption option, int value) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return fail(EBADF);
+  return set_socket_option(stream->fd, option, value);
+}
+
+// The poller itself tells, so that a wait nobody measures does not even ask.
+void ReadinessEngine::note_wakes(TimePoint& at) {
+  PEAL_ASSERT(woke_at_ == nullptr, "the waits of the {} engine are measured twice", name_);
+  woke_at_ = &at;
+  if (poller_ != nullptr) poller_ = std::make_unique<TimedPoller>(std::move(poller_), at);
+}
+
+Result<WatchId> ReadinessEngine::watch(int fd, bool readable, bool writable, WatchEvents& events) {
+  PEAL_ASSERT(poller_ != nullptr, "fd {} watched by the {} engine while it is not open", fd, name_);
+  if (Result<void> checked = check_pollable(fd); !checked) return std::unexpected(checked.error());
+  uint32_t slot = watches_.acquire();
+  Watch& watch = watches_[slot];
+  watch.fd = fd;
+  watch.events = &events;
+  const uint64_t its_key = key(kWatch, slot, watch.generation);
+  uint32_t interest = (readable ? kReadable : 0U) | (writable ? kWritable : 0U);
+  Result<void> added = poller_->add(fd, its_key, interest, false);
+  if (!added && added.error() == std::errc::file_exists) {
+    watch.second = Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    watch.fd = watch.second.get();
+    added = watch.second ? poller_->add(watch.fd, its_key, interest, false) : fail(errno);
+  }
+  if (added) return WatchId{slot, watch.generation};
+  watch.second.reset();
+  watches_.release(slot);
+  return std::unexpected(added.error());
+}
+
+void ReadinessEngine::unwatch(WatchId id) {
+  Watch* watch = watches_.find(id.slot, id.generation);
+  if (watch == nullptr) {
+    ++stats_.stale_calls;
+    return;
+  }
+  poller_->remove(watch->fd, key(kWatch, id.slot, id.generation));
+  watch->second.reset();
+  farewells_.push_back({nullptr, watch->events, Fd(), Buffer()});
+  unfinished_ = true;
+  watches_.release(id.slot);
+}
+
+void ReadinessEngine::dispatch_rest(const PollEvent& event) {
+  auto slot = static_cast<uint32_t>(event.key >> 6);
+  auto generation = static_cast<uint16_t>(event.key >> kGenerationShift);
+  switch (static_cast<Kind>(event.key & kKindMask)) {
+    case kStream: {
+      Stream& stream = *stream_of(event.key);
+      if (static_cast<uint16_t>(stream.generation) == generation) stream_ready(stream, event.readiness);
+      break;
+    }
+    case kListener:
+      listeners_.ready(slot, generation);
+      if (listeners_.next_resume() != kNever) unfinished_ = true;
+      break;
+    case kWatch:
+      if (Watch& watch = watches_[slot]; static_cast<uint16_t>(watch.generation) == generation) {
+        bool trouble = (event.readiness & kHangup) != 0;
+        watch.events->on_ready(trouble || (event.readiness & kReadable) != 0,
+                               trouble || (event.readiness & kWritable) != 0);
+      }
+      break;
+    case kWaker:
+      if (event.readiness & kLapsed) poller_->modify(waker_->fd(), event.key, kReadable, edge_);
+      // Told of each change, it need not be emptied to tell of the next one.
+      edge_ ? waker_->noticed() : waker_->drain();
+      ++stats_.wakeups;
+      break;
+  }
+}
+
+size_t ReadinessEngine::say_farewells() {
+  size_t count = listeners_.has_farewells() ? listeners_.say_farewells(!shutting_) : 0;
+  if (farewells_.empty()) return count;
+  poller_->settle();
+  std::vector<Farewell> leaving = std::exchange(farewells_, {});
+  for (Farewell& farewell : leaving) {
+    if (farewell.watch != nullptr) {
+      farewell.watch->on_unwatched();
+    } else if (farewell.detached) {
+      farewell.stream->on_detached(LooseStream(std::move(farewell.detached), std::move(farewell.held)));
+    } else {
+      if (farewell.lost_bytes > 0) farewell.stream->on_output_lost(farewell.lost_bytes);
+      farewell.stream->on_closed();
+    }
+  }
+  return count + leaving.size();
+}
+
+bool ReadinessEngine::has_early(StreamId id) const {
+  return std::ranges::any_of(early_, [id](const Early& early) { return early.stream == id; });
+}
+
+Buffer ReadinessEngine::take_early(const Stream& stream) {
+  Buffer bytes;
+  std::erase_if(early_, [&](Early& early) {
+    bool found = early.stream == StreamId{stream.slot, stream.generation};
+    if (found) bytes = std::move(early.bytes);
+    return found;
+  });
+  return bytes;
+}
+
+// True when the stream is to be read on.
+bool ReadinessEngine::deliver_early(Stream& stream) {
+  const uint32_t generation = stream.generation;
+  Buffer bytes = take_early(stream);
+  if (!bytes.empty()) stream.events->on_received(bytes);
+  return stream.generation == generation && (stream.input & kReceiving);
+}
+
+Result<DatagramId> ReadinessEngine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
+  return datagrams_.open(local, events);
+}
+Result<SocketAddress> ReadinessEngine::local_address(DatagramId id) const { return datagrams_.local_address(id); }
+Result<void> ReadinessEngine::send_datagram(DatagramId id, const SocketAddress& to, std::string_view bytes) {
+  return datagrams_.send(id, to, bytes);
+}
+void ReadinessEngine::close_datagrams(DatagramId id) { datagrams_.close(id); }
+
+}  // namespace peal::detail

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a ReadinessEngine does with output that one send did not finish: queues of several parts and files, at most
+// kBulkTurnBytes of them a turn for all streams together, failures, and what follows once a queue has moved.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/engine/readiness/parts/readiness_engine.h>
+
+namespace peal::detail {
+
+// What was sent before the end goes out, whatever a turn's budget is. Only a peer that reads a huge file as fast as it
+// is sent could keep this up.
+void ReadinessEngine::flush_for_good() {
+  constexpr int kMostTurns = 1000;
+  flush_all();
+  for (int turn = 0; turn < kMostTurns && !put_off_.empty(); ++turn) {
+    serve_put_off();
+    flush_all();
+  }
+  if (takes_sends_) flush_held();
+}
+
+// Sends what is queued behind what the poller has yet to tell of. Whatever else it tells is too late to be heard.
+void ReadinessEngine::flush_held() {
+  for (bool more = true; more;) {
+    const size_t count = poller_->wait(events_, TimePoint::min());
+    more = count == events_.size();
+    for (size_t i = 0; i < count; ++i) {
+      if ((events_[i].readiness & kSent) == 0) continue;
+      more = true;
+      Stream& stream = *stream_of(events_[i].key);
+      if (static_cast<uint16_t>(stream.generation) == events_[i].key >> kGenerationShift) {
+        sent(stream, events_[i].readiness);
+      }
+    }
+  }
+}
+
+// What flush() leaves: a send of `offered_bytes` (0: none yet) that answered `sent` and did not take them all, several
+// parts, or something to do besides sending.
+bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes) {
+  if (stream.output & (kStalled | kHeld | kPutOff)) return true;
+  int error = 0;
+  bool progress = sent > 0;
+  if (offered_bytes > 0) error = account(stream, sent, offered_bytes);
+  if (stream.output & kFed) error = drain_feed(stream, progress);
+  if (error == 0) error = send_queue(stream, progress);
+  if (error != 0 && !fail_output(stream, error)) return false;
+  if (stream.output & kStalled) {
+    follow_interest(stream);
+  } else if (stream.out.holds_blocks() || (stream.output & kFiles)) {
+    put_off(stream);
+  }
+  if (stream.output & kFed) resume_feeder(stream);
+  if (!(stream.output & (kReportSent | kSendFin | kDetach))) return true;
+  return after_output(stream, progress);
+}
+
+// Until the kernel takes no more or the bulk budget is used up, which counts files, and of the rest all but one send.
+// Returns the error that ends sending, or 0.
+int ReadinessEngine::send_queue(Stream& stream, bool& progress) {
+  const bool has_turn = put_off_.empty() || serving_put_off_;
+  size_t budget = has_turn ? std::min(bulk_budget_, put_off_.empty() ? kBulkTurnBytes : kBulkShareBytes) : 0;
+  const size_t before = budget;
+  int error = 0;
+  if (stream.out.holds_blocks()) error = send_parts(stream, progress);
+  while (error == 0 && budget > 0 && !(stream.output & kStalled)) {
+    if (stream.out.holds_blocks()) {
+      const size_t queued_bytes = stream.out.size();
+      error = send_parts(stream, progress);
+      budget -= std::min(budget, queued_bytes - stream.out.size());
+    } else if (stream.output & kFiles) {
+      error = send_front_file(stream, budget, progress);
+    } else {
+      break;
+    }
+  }
+  if (before != budget) {
+    bulk_budget_ -= before - budget;
+    unfinished_ = true;  // so that the turn's end sees it, and the next begins with a whole one
+  }
+  return error;
+}
+
+void ReadinessEngine::put_off(Stream& stream) {
+  stream.output |= kPutOff;
+  put_off_.push_back({stream.slot, stream.generation});
+  unfinished_ = true;
+}
+
+// Those that wait for budget, the longest first; at the end of a turn, with what it has left.
+void ReadinessEngine::serve_put_off() {
+  serving_put_off_ = true;
+  for (size_t count = put_off_.size(); count > 0 && bulk_budget_ > 0; --count) {
+    const StreamId id = put_off_.front();
+    put_off_.pop_front();
+    Stream* stream = streams_.find(id.slot, id.generation);
+    if (stream == nullptr || !(stream->output & kPutOff)) continue;
+    stream->output &= static_cast<uint16_t>(~kPutOff);
+    flush_rest(*stream, 0, 0);
+  }
+  serving_put_off_ = false;
+  bulk_budget_ = kBulkTurnBytes;
+}
+
+int ReadinessEngine::send_parts(Stream& stream, bool& progress) {
+  std::array<iovec, kMaxParts> parts;
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = stream.out.gather(parts);
+  size_t offered = 0;
+  for (size_t i = 0; i < message.msg_iovlen; ++i) offered += parts[i].iov_len;
+  // With a file behind, the kernel waits for that before it sends less than a segment.
+  const int more = stream.output & kFiles ? MSG_MORE : 0;
+  ssize_t count = ::sendmsg(stream.fd, &message, MSG_NOSIGNAL | more);
+  ++stats_.sends;
+  progress = progress || count > 0;
+  return account(stream, count, offered);
+}
+
+// Takes in the answer of one send. Returns the error that ends sending, or 0.
+int ReadinessEngine::account(Stream& stream, ssize_t count, size_t offered_bytes) {
+  if (count < 0) {
+    if (errno == EINTR) return 0;
+    if (errno != EAGAIN) return errno;
+    count = 0;
+  }
+  auto sent = static_cast<size_t>(count);
+  stats_.sent_bytes += sent;
+  stream.out.consume(sent);
+  if (sent == offered_bytes) return 0;
+  // The kernel marks the socket as short of space when it takes less than offered, so an edge will follow.
+  stream.output |= kStalled;
+  ++stats_.short_sends;
+  stream.out.compact();
+  return 0;
+}
+
+// False when the owner closed the stream on hearing of it.
+bool ReadinessEngine::fail_output(Stream& stream, int error) {
+  uint32_t generation = stream.generation;
+  drop_output(stream);
+  stream.output = static_cast<uint16_t>((stream.output | kOutputOver) & ~kSendFin);
+  told_ = true;
+  stream.events->on_send_failed(errno_code(error));
+  return stream.generation == generation;
+}
+
+// False when the stream is gone.
+bool ReadinessEngine::after_output(Stream& stream, bool progress) {
+  size_t left = queued(stream);
+  if (left == 0 && (stream.output & kSendFin)) {
+    stream.output &= static_cast<uint16_t>(~kSendFin);
+    ::shutdown(stream.fd, SHUT_WR);
+  }
+  if ((stream.output & kReportSent) && (progress || left == 0)) {
+    if (left == 0) stream.output &= static_cast<uint16_t>(~kReportSent);
+    uint32_t generation = stream.generation;
+    told_ = true;
+    stream.events->on_sent(left);
+    if (stream.generation != generation) return false;
+  }
+  if (!(stream.output & kDetach) || queued(stream) > 0) return true;
+  release_stream(stream, true);
+  return false;
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a ReadinessEngine waits and moves bytes: one translation unit, because this is the hot path. Who exists and who
+// leaves is decided in readiness_engine.cc.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/base/assert.h>
+#include <peal/engine/parts/socket_calls.h>
+#include <peal/engine/readiness/parts/readiness_engine.h>
+
+namespace peal::detail {
+
+// Sends what is queued until the queue is empty or the kernel's buffer is full. False when the stream is gone after it.
+[[gnu::always_inline]] inline bool ReadinessEngine::flush(Stream& stream) {
+  stream.dirty = false;
+  if (stream.output != 0 || !stream.out.is_one_part()) [[unlikely]]
+    return flush_rest(stream, 0, 0);
+  std::string_view front = stream.out.only_part();
+  if (holds_sends_ && front.size() <= Poller::kMostSentBytes && held_sends_ < kMostHeldSends) {
+    return hold_back(stream, front);
+  }
+  ssize_t count = ::send(stream.fd, front.data(), front.size(), MSG_NOSIGNAL);
+  ++stats_.sends;
+  if (count != static_cast<ssize_t>(front.size())) [[unlikely]]
+    return flush_rest(stream, count, front.size());
+  stats_.sent_bytes += front.size();
+  stream.out.clear_only_part();
+  return true;
+}
+
+bool ReadinessEngine::hold_back(Stream& stream, std::string_view bytes) {
+  ++held_sends_;
+  stream.output = kHeld;
+  stream.held_bytes = static_cast<uint16_t>(bytes.size());
+  poller_->send(stream.fd, key(stream), bytes);
+  return true;
+}
+
+// One read and its call up. True when there is more to read at once.
+[[gnu::always_inline]] inline bool ReadinessEngine::read_once(Stream& stream) {
+  const uint32_t generation = stream.generation;
+  Block* block = pool_->acquire(kLargeBlockBytes);
+  ssize_t count = ::recv(stream.fd, block->data, kLargeBlockBytes, 0);
+  if (count <= 0) [[unlikely]] {
+    int error = count == 0 ? 0 : errno;
+    pool_->unref(block);
+    return read_failed(stream, error);
+  }
+  auto size = static_cast<uint32_t>(count);
+  ++stats_.receives;
+  stats_.received_bytes += size;
+  delivering_ = &stream;
+  delivering_id_ = {stream.slot, generation};
+  {
+    Buffer bytes(block, 0, size);
+    stream.events->on_received(bytes);
+  }
+  delivering_ = nullptr;
+  delivering_id_ = {};
+  if (stream.generation != generation) [[unlikely]]
+    return false;
+  if (stream.dirty && !flush(stream)) [[unlikely]]
+    return false;
+  // A read that did not fill its block emptied the socket, unless something besides data was reported: then the end may
+  // follow without another edge.
+  if (size < kLargeBlockBytes && stream.input == kReceiving) [[likely]]
+    return false;
+  if (size < kLargeBlockBytes && !(stream.input & kHungUp)) {
+    stream.input &= static_cast<uint8_t>(~kUnread);
+    return false;
+  }
+  stream.input |= kUnread;
+  return (stream.input & kReceiving) != 0;
+}
+
+[[gnu::always_inline]] inline void ReadinessEngine::dispatch(const PollEvent& event) {
+  Stream* stream = (event.key & kKindMask) == kStream ? stream_of(event.key) : nullptr;
+  if (stream != nullptr && only_readable(*stream, event.readiness) && stream->input == kReceiving &&
+      static_cast<uint16_t>(stream->generation) == event.key >> kGenerationShift) [[likely]] {
+    if (read_once(*stream)) [[unlikely]]
+      read_turn(*stream);
+  } else if ((event.readiness & kSent) != 0) {
+    if (static_cast<uint16_t>(stream->generation) == event.key >> kGenerationShift) sent(*stream, event.readiness);
+  } else {
+    dispatch_rest(event);
+  }
+  flush_dirty();
+}
+
+// Held back, a small answer costs no system call of its own. Behind the last event there is nothing to wait for.
+void ReadinessEngine::dispatch_holding(size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    holds_sends_ = i + 1 < count;
+    dispatch(events_[i]);
+  }
+}
+
+size_t ReadinessEngine::wait(TimePoint deadline) {
+  if (unfinished_) [[unlikely]]
+    deadline = begin_unfinished(deadline);
+  ++stats_.waits;
+  size_t count = poller_->wait(events_, deadline);
+  stats_.events += count;
+  if (takes_sends_ && count > 1) {
+    dispatch_holding(count);
+  } else {
+    for (size_t i = 0; i < count; ++i) dispatch(events_[i]);
+  }
+  if (unfinished_) [[unlikely]]
+    count += finish();
+  return count;
+}
+
+// Before the wait: flushes, and takes the streams that are on the ready list now; who joins it later waits a turn.
+// Returns how long the wait may last.
+TimePoint ReadinessEngine::begin_unfinished(TimePoint deadline) {
+  told_ = false;
+  flush_all();
+  // Whoever was told something may have set a timer since the deadline was given.
+  bool busy = told_ || !ready_.empty() || !dirty_.empty() || !put_off_.empty() || !farewells_.empty() ||
+              listeners_.has_farewells();
+  serving_.swap(ready_);
+  return busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
+}
+
+size_t ReadinessEngine::finish() {
+  listeners_.resume(monotonic_now());
+  size_t count = serve_ready_list();
+  flush_all();
+  serve_put_off();
+  count += say_farewells();
+  settle();
+  return count;
+}
+
+void ReadinessEngine::settle() {
+  unfinished_ = !ready_.empty() || !serving_.empty() || !dirty_.empty() || !put_off_.empty() || !farewells_.empty() ||
+                listeners_.has_farewells() || listeners_.next_resume() != kNever;
+}
+
+// A stream that is ready for more than plain reading, or was not being read.
+void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
+  if (readiness & kLapsed) ask_poller(stream);
+  if (readiness & (kReadable | kHangup)) stream.input |= kUnread;
+  if (readiness & kHangup) stream.input |= kHungUp;
+  if (readiness & POLLERR) stream.input |= kGone;
+  if (stream.output & kConnecting) return finish_connect(stream, take_socket_error(stream.fd));
+  if ((stream.output & kStalled) && (readiness & (kWritable | kHangup))) {
+    stream.output &= static_cast<uint16_t>(~kStalled);
+    if (!edge_) follow_interest(stream);
+    make_dirty(stream);
+  }
+  if (!(readiness & (kReadable | kHangup))) return;
+  if (!edge_ && !stream.polls_read) {
+    stream.heard = true;
+    ask_poller(stream);
+  }
+  if ((stream.input & (kReceiving | kListed | kWaiting)) == kReceiving) return read_turn(stream);
+  if (!(stream.input & kReceiving)) look_for_end(stream);
+}
+
+// Something has come on a stream that nobody receives from: its end by an error? If that is the next thing to be
+// received it is taken out of the socket here, and kept.
+void ReadinessEngine::look_for_end(Stream& stream) {
+  const bool known = (stream.input & kGone) != 0;
+  if ((edge_ && !known) || queued(stream) > 0) return;
+  const bool early = has_early({stream.slot, stream.generation});
+  if (stream.pending_error == 0) {
+    char next = 0;
+    const ssize_t left = early ? 1 : ::recv(stream.fd, &next, 1, MSG_PEEK);
+    int error = left < 0 && errno != EAGAIN ? errno : 0;
+    if (left == 0 && known) error = take_socket_error(stream.fd).value();
+    if (error == 0 && (left <= 0 || !known)) return;
+    stream.input |= kGone;
+    stream.pending_error = error;
+  }
+  const int error = early ? 0 : stream.pending_error;
+  stream.events->on_gone(error == 0 ? std::error_code{} : errno_code(error));
+}
+
+void ReadinessEngine::receive(StreamId id, bool on) {
+  Stream* stream = find(id);
+  if (stream == nullptr || (stream->output & kDetach)) return;
+  if (!on && (stream->input & kForwarding)) end_forward(*forwards_.at(id.slot));
+  bool receiving = on && !(stream->input & kInputOver);
+  if (!on && (stream->input & (kReceiving | kGone)) == (kReceiving | kGone)) list_ready(*stream);
+  stream->input = static_cast<uint8_t>(receiving ? stream->input | kReceiving : stream->input & ~kReceiving);
+  stream->heard = stream->heard && !receiving;
+  if (!edge_) follow_interest(*stream);
+  if (receiving && (stream->input & kUnread)) list_ready(*stream);
+}
+
+// On a level poller interest follows what is wanted, or it would report for ever what nobody takes.
+void ReadinessEngine::follow_interest(Stream& stream) {
+  if (!stream.polled) return;
+  bool read = edge_ || (stream.input & (kReceiving | kWaiting)) == kReceiving;
+  bool write = (stream.output & kStalled) != 0 || (edge_ && stream.polls_write);
+  if (read == stream.polls_read && write == stream.polls_write) return;
+  stream.polls_read = read;
+  stream.polls_write = write;
+  ask_poller(stream);
+}
+
+void ReadinessEngine::list_ready(Stream& stream) {
+  if (stream.input & kListed) return;
+  stream.input |= kListed;
+  ready_.push_back(&stream);
+  unfinished_ = true;
+}
+
+// A stream that left the list by closing has lost its mark; one that came back under a new generation has it anew.
+size_t ReadinessEngine::serve_ready_list() {
+  size_t count = serving_.size();
+  for (Stream* stream : serving_) {
+    if (!(stream->input & kListed)) continue;
+    stream->input &= static_cast<uint8_t>(~kListed);
+    const bool wanted = (stream->input & kReceiving) != 0 || (stream->output & kConnecting) != 0;
+    if (wanted && stream->pending_error != 0) {
+      if (early_.empty() || (stream->output & kConnecting) || deliver_early(*stream)) end_with_pending(*stream);
+    } else if ((stream->input & (kReceiving | kUnread)) == (kReceiving | kUnread)) {
+      if (early_.empty() || deliver_early(*stream)) read_turn(*stream);
+    } else if (!wanted) {
+      look_for_end(*stream);
+    }
+    flush_dirty();
+  }
+  serving_.clear();
+  return count;
+}
+
+void ReadinessEngine::end_with_pending(Stream& stream) {
+  const std::error_code error = errno_code(std::exchange(stream.pending_error, 0));
+  if (stream.output & kConnecting) return finish_connect(stream, error);
+  stream.input |= kInputOver;
+  stream.events->on_receive_end(error);
+}
+
+// Reads until the socket is empty or the turn's budget is used up; then others come first.
+void ReadinessEngine::read_turn(Stream& stream) {
+  for (size_t taken = 0; taken < kReceiveTurnBytes; taken += kLargeBlockBytes) {
+    if (stream.input & kForwarding) return forward_turn(stream);
+    if (!read_once(stream)) return;
+  }
+  list_ready(stream);
+}
+
+// True when the read is to be tried again.
+bool ReadinessEngine::read_failed(Stream& stream, int error) {
+  if (error == EINTR) return true;
+  stream.input &= static_cast<uint8_t>(~kUnread);
+  if (error == EAGAIN) return false;
+  stream.input = static_cast<uint8_t>((stream.input | kInputOver) & ~kReceiving);
+  if (!edge_) follow_interest(stream);
+  stream.events->on_receive_end(error == 0 ? std::error_code{} : errno_code(error));
+  return false;
+}
+
+size_t ReadinessEngine::send(StreamId id, Buffer&& bytes) {
+  if (id == delivering_id_) [[likely]] {
+    Stream& stream = *delivering_;
+    if (stream.output == 0 && !stream.out.holds_blocks()) [[likely]] {
+      stream.dirty = true;
+      stream.out.adopt(std::move(bytes));
+      return stream.out.size();
+    }
+  }
+  return send_slow(id, bytes);
+}
+
+size_t ReadinessEngine::send_slow(StreamId id, Buffer& bytes) {
+  Stream* stream = find(id);
+  if (stream == nullptr || (stream->output & kOutputOver)) return 0;
+  if (stream->output & kFiles) {
+    files_.at(id.slot).append(std::move(bytes));
+    return held(*stream);
+  }
+  stream->out.append(std::move(bytes));
+  make_dirty(*stream);
+  return stream->out.size();
+}
+
+size_t ReadinessEngine::send_copy(StreamId id, std::string_view bytes) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return 0;
+  if (stream->output & (kOutputOver | kFiles)) [[unlikely]]
+    return send_copy_slow(*stream, bytes);
+  stream->out.append(bytes);
+  make_dirty(*stream);
+  return stream->out.size();
+}
+
+size_t ReadinessEngine::send_copy_slow(Stream& stream, std::string_view bytes) {
+  if (stream.output & kOutputOver) return 0;
+  files_.at(stream.slot).append(bytes);
+  return held(stream);
+}
+
+// Flushes what was dirty when called: what the completions queue meanwhile waits for the next call, so that a stream
+// that is refilled as fast as it drains cannot hold the loop.
+void ReadinessEngine::flush_all() {
+  size_t count = dirty_.size();
+  for (size_t i = 0; i < count; ++i) {
+    if (dirty_[i]->dirty) flush(*dirty_[i]);
+  }
+  dirty_.erase(dirty_.begin(), dirty_.begin() + static_cast<ptrdiff_t>(count));
+  settle();
+}
+
+// What the poller was given to send is out, or how it failed.
+void ReadinessEngine::sent(Stream& stream, uint32_t outcome) {
+  const auto count = static_cast<uint16_t>(outcome & kSendOutcomeMask);
+  const bool failed = (outcome & kSendFailed) != 0;
+  ++stats_.sends;
+  --held_sends_;
+  stream.output &= static_cast<uint16_t>(~kHeld);
+  if (!failed && count == stream.held_bytes && stream.output == 0 && stream.out.size() == count) [[likely]] {
+    stats_.sent_bytes += count;
+    return stream.out.clear();
+  }
+  errno = failed ? count : 0;
+  flush_rest(stream, failed ? -1 : count, stream.held_bytes);
+}
+
+}  // namespace peal::detail

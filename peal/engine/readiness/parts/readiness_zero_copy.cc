@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a ReadinessEngine moves without seeing it: file ranges, and streams forwarded to streams.
+//
+// A stream's output is, in this order: what is left in the pipe that feeds it, its blocks, its files with what was
+// queued behind each. The pipe is filled anew only when there is nothing of all that.
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/base/assert.h>
+#include <peal/engine/readiness/parts/readiness_engine.h>
+
+namespace peal::detail {
+
+void ReadinessEngine::send_file(StreamId id, FileRange range) {
+  Stream* stream = find(id);
+  if (stream == nullptr || (stream->output & kOutputOver) || range.bytes == 0) return;
+  files_[id.slot].push(std::move(range));
+  stream->output |= kFiles;
+  make_dirty(*stream);
+}
+
+// Returns the error that ends sending, or 0. A short answer proves nothing (the page cache may end there): only EAGAIN
+// says that the socket is full.
+int ReadinessEngine::send_front_file(Stream& stream, size_t& budget, bool& progress) {
+  FileQueue& files = files_.at(stream.slot);
+  Moved moved = files.send(stream.fd, budget);
+  ++stats_.sends;
+  if (moved.error == EAGAIN) {
+    stream.output |= kStalled;
+    ++stats_.short_sends;
+    return 0;
+  }
+  if (moved.error != 0) return moved.error;
+  stats_.sent_bytes += moved.bytes;
+  stats_.file_bytes += moved.bytes;
+  budget -= moved.bytes;
+  progress = true;
+  if (!files.front_is_out()) return 0;
+  stream.out = files.pop();
+  if (!files.empty()) return 0;
+  files_.erase(stream.slot);
+  stream.output &= static_cast<uint16_t>(~kFiles);
+  return 0;
+}
+
+size_t ReadinessEngine::queued(const Stream& stream) const {
+  size_t bytes = stream.out.size();
+  if (stream.output & kFiles) bytes += files_.at(stream.slot).bytes();
+  if (stream.output & kFed) bytes += feeds_.at(stream.slot)->pipe.held_bytes();
+  return bytes;
+}
+
+void ReadinessEngine::drop_output(Stream& stream) {
+  stream.out.clear();
+  if (stream.output & kFiles) files_.erase(stream.slot);
+  stream.output &= static_cast<uint16_t>(~(kFiles | kPutOff));
+  if (!(stream.output & kFed)) return;
+  std::shared_ptr<Forward> feed = feeds_.at(stream.slot);
+  feed->pipe.close();
+  end_forward(*feed);
+}
+
+bool ReadinessEngine::forward(StreamId from_id, StreamId to_id) {
+  Stream* from = find(from_id);
+  Stream* to = find(to_id);
+  if (from == nullptr || to == nullptr || from == to) return false;
+  bool can_give = from->polled && !(from->input & (kInputOver | kForwarding)) &&
+                  !(from->output & (kConnecting | kDetach)) && !has_early(from_id);
+  bool can_take =
+      to->polled && !to->out.holds_blocks() && !(to->output & (kConnecting | kOutputOver | kFiles | kFed | kDetach));
+  if (!can_give || !can_take) return false;
+  std::shared_ptr<Forward>& forward = forwards_[from_id.slot];
+  if (forward == nullptr) forward = std::make_shared<Forward>();
+  // What an earlier one took is not out yet, or there is no pipe to be had.
+  if (forward->pipe.is_open() || !forward->pipe.open()) return false;
+  forward->from = from_id;
+  forward->to = to_id;
+  feeds_[to_id.slot] = forward;
+  to->output |= kFed;
+  from->input |= kReceiving | kForwarding | kUnread;
+  if (!edge_) follow_interest(*from);
+  list_ready(*from);
+  return true;
+}
+
+uint64_t ReadinessEngine::forwarded_bytes(StreamId id) const {
+  if (find(id) == nullptr) return 0;
+  auto forward = forwards_.find(id.slot);
+  return forward == forwards_.end() ? 0 : forward->second->bytes;
+}
+
+// Moves bytes until the socket is empty, the other stream is full, or the turn's budget is used up.
+void ReadinessEngine::forward_turn(Stream& from) {
+  const uint32_t generation = from.generation;
+  for (size_t taken = 0; taken < kReceiveTurnBytes;) {
+    Forward& forward = *forwards_.at(from.slot);
+    Stream& to = streams_[forward.to.slot];
+    if ((to.output & kStalled) || queued(to) > 0) {
+      from.input |= kWaiting | kUnread;
+      if (!edge_) follow_interest(from);
+      return;
+    }
+    Moved moved = forward.pipe.fill(from.fd);
+    if (moved.bytes == 0) {
+      if (moved.error != EAGAIN) end_forward(forward);
+      read_failed(from, moved.error);
+      return;
+    }
+    taken += moved.bytes;
+    forward.bytes += moved.bytes;
+    stats_.forwarded_bytes += moved.bytes;
+    // It may tell its owner, and he do anything.
+    flush_rest(to, 0, 0);
+    if (from.generation != generation || !(from.input & kForwarding)) return;
+  }
+  list_ready(from);
+}
+
+// Returns the error that ends sending, or 0.
+int ReadinessEngine::drain_feed(Stream& to, bool& progress) {
+  Splicer& pipe = feeds_.at(to.slot)->pipe;
+  while (pipe.held_bytes() > 0) {
+    Moved moved = pipe.drain(to.fd);
+    if (moved.error == EAGAIN) {
+      to.output |= kStalled;
+      return 0;
+    }
+    if (moved.error != 0) return moved.error;
+    progress = true;
+  }
+  return 0;
+}
+
+// The output of `to` has moved on: what feeds it may go on, or is over.
+void ReadinessEngine::resume_feeder(Stream& to) {
+  std::shared_ptr<Forward> feed = feeds_.at(to.slot);
+  Stream* from = streams_.find(feed->from.slot, feed->from.generation);
+  if (from == nullptr || !(from->input & kForwarding)) {
+    if (feed->pipe.held_bytes() == 0) end_forward(*feed);
+  } else if ((from->input & kWaiting) && !(to.output & kStalled) && queued(to) == 0) {
+    from->input &= static_cast<uint8_t>(~kWaiting);
+    if (!edge_) follow_interest(*from);
+    list_ready(*from);
+  }
+}
+
+// `from` is read no more; `to` is still fed until the pipe is empty. `forward` may be gone afterwards.
+void ReadinessEngine::end_forward(Forward& forward) {
+  Stream* from = streams_.find(forward.from.slot, forward.from.generation);
+  if (from != nullptr && (from->input & kForwarding)) {
+    from->input = static_cast<uint8_t>((from->input | kUnread) & ~(kReceiving | kForwarding | kWaiting));
+    if (!edge_) follow_interest(*from);
+  }
+  if (forward.pipe.held_bytes() > 0) return;
+  forward.pipe.close();
+  uint32_t to = forward.to.slot;
+  if (feeds_.erase(to) > 0) streams_[to].output &= static_cast<uint16_t>(~kFed);
+}
+
+}  // namespace peal::detail

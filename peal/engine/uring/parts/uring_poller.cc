@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/engine/uring/parts/uring_poller.h>
+
+#include <liburing.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include <fmt/core.h>
+
+#include <peal/base/assert.h>
+#include <peal/base/cycle_clock.h>
+#include <peal/engine/uring/parts/ring_close_note.h>
+
+namespace peal::detail {
+namespace {
+
+// What liburing 2.3 has no names for yet.
+constexpr unsigned kEnterAbsTimer = 1U << 5;     // IORING_ENTER_ABS_TIMER, Linux 6.12
+constexpr unsigned kEnterNoIowait = 1U << 7;     // IORING_ENTER_NO_IOWAIT, Linux 6.15
+constexpr unsigned kFeatureNoIowait = 1U << 17;  // IORING_FEAT_NO_IOWAIT
+
+constexpr unsigned kNeededFeatures =
+    IORING_FEAT_NODROP | IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP;
+// SUBMIT_ALL: one bad request must not hold back those behind it. TASKRUN_FLAG lets a wait that must not block see in
+// shared memory that the kernel has nothing for it.
+constexpr unsigned kSetupFlags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
+                                 IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
+
+// Tags of requests that are no fd's; no engine's keys, for the kinds they would name do not exist.
+constexpr uint64_t kAlarmTag = ~uint64_t{0};
+constexpr uint64_t kCancelTag = ~uint64_t{1};
+constexpr uint64_t kCloseTag = ~uint64_t{2};
+
+// A socket that has data wakes its polls with these bits together, whether or not it has urgent data; the kernel hands
+// on what it was woken with, or, woken twice, the true state, in which a socket is never ready for RDBAND. So PRI means
+// something where RDBAND is missing.
+constexpr uint32_t kWokenBits = POLLPRI | POLLRDBAND;
+
+uint32_t to_poll(uint32_t interest) {
+  return (interest & kReadable) != 0 ? interest | kWokenBits | POLLRDHUP : interest;
+}
+
+// A stream's key names no kind.
+bool is_send(uint64_t tag) { return (tag & (kPollerKeyBit * 2 - 1)) == kPollerKeyBit; }
+
+uint32_t outcome_of(int32_t result) {
+  return result >= 0 ? kSent | static_cast<uint32_t>(result) : kSent | kSendFailed | static_cast<uint32_t>(-result);
+}
+
+uint32_t readiness_of(int32_t result) {
+  const auto told = static_cast<uint32_t>(result);
+  return (told & POLLRDBAND) != 0 ? told & ~kWokenBits : told;
+}
+
+}  // namespace
+
+UringPoller::UringPoller() : ring_(std::make_unique<io_uring>()) {
+  static_assert(sizeof(Completion) == sizeof(io_uring_cqe));
+}
+
+UringPoller::~UringPoller() {
+  if (!has_ring_) return;
+  settle();
+  io_uring_queue_exit(ring_.get());
+}
+
+Result<std::unique_ptr<Poller>> UringPoller::make() {
+  std::unique_ptr<UringPoller> poller(new UringPoller);
+  if (const int error = poller->set_up(); error != 0) return fail(error);
+  return poller;
+}
+
+int UringPoller::set_up() {
+  io_uring_params parameters{};
+  parameters.flags = kSetupFlags;
+  parameters.cq_entries = kCompletions;
+  if (int result = io_uring_queue_init_params(kRequests, ring_.get(), &parameters); result < 0) return -result;
+  has_ring_ = true;
+  if ((parameters.features & kNeededFeatures) != kNeededFeatures) return EINVAL;
+  // Requests are filled in ring order, so the indirection of the submission array is the identity, for good.
+  for (unsigned i = 0; i < ring_->sq.ring_entries; ++i) ring_->sq.array[i] = i;
+  // Spares each enter the look-up of the fd; where it is refused the plain fd does.
+  if (io_uring_register_ring_fd(ring_.get()) == 1) enter_flags_ |= IORING_ENTER_REGISTERED_RING;
+  // Waiting for clients is not waiting for a disk.
+  if (parameters.features & kFeatureNoIowait) enter_flags_ |= kEnterNoIowait;
+  __kernel_timespec zero{};
+  io_uring_getevents_arg argument{};
+  argument.ts = reinterpret_cast<uintptr_t>(&zero);
+  const unsigned flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG | kEnterAbsTimer;
+  takes_absolute_time_ = enter_kernel(0, 0, flags, &argument, sizeof argument) == 0;
+  probing_ = false;
+  return 0;
+}
+
+std::string UringPoller::why_unsupported() {
+  Result<std::unique_ptr<Poller>> poller = make();
+  if (poller) return {};
+  switch (poller.error().value()) {
+    case EPERM:
+    case EACCES: return "io_uring is forbidden here (the sysctl kernel.io_uring_disabled or a seccomp filter)";
+    case ENOSYS: return "this kernel has no io_uring, or a seccomp filter hides it";
+    case EINVAL: return "this kernel's io_uring is too old: deferred task work needs Linux 6.1";
+    default: return fmt::format("io_uring cannot be set up: {}", poller.error().message());
+  }
+}
+
+io_uring_sqe& UringPoller::request(int operation, int fd, uint64_t tag) {
+  io_uring_sq& sq = ring_->sq;
+  if (sq.sqe_tail - *sq.khead >= sq.ring_entries) [[unlikely]]
+    make_room();
+  io_uring_sqe& sqe = sq.sqes[sq.sqe_tail++ & sq.ring_mask];
+  std::memset(&sqe, 0, sizeof sqe);
+  sqe.opcode = static_cast<uint8_t>(operation);
+  sqe.fd = fd;
+  sqe.user_data = tag;
+  return sqe;
+}
+
+// The queue of requests is full: submits it without waiting. A kernel whose completion queue is full may refuse, so
+// completions move aside.
+void UringPoller::make_room() {
+  const io_uring_sq& sq = ring_->sq;
+  do {
+    enter_kernel(publish(), 0, IORING_ENTER_GETEVENTS, nullptr, 0);
+    put_aside();
+  } while (sq.sqe_tail - *sq.khead >= sq.ring_entries);
+}
+
+void UringPoller::arm(int fd, uint64_t key, uint32_t interest, bool edges) {
+  io_uring_sqe& sqe = request(IORING_OP_POLL_ADD, fd, key);
+  sqe.poll32_events = __io_uring_prep_poll_mask(to_poll(interest));
+  if (edges) sqe.len = IORING_POLL_ADD_MULTI;
+}
+
+// The request of `key` completes with -ECANCELED, or there is none and the cancel fails.
+void UringPoller::cancel(uint64_t key) {
+  io_uring_sqe& sqe = request(IORING_OP_ASYNC_CANCEL, -1, kCancelTag);
+  sqe.addr = key;
+  sqe.flags = IOSQE_CQE_SKIP_SUCCESS;
+  ++cancels_;
+}
+
+Result<void> UringPoller::add(int fd, uint64_t key, uint32_t interest, bool edge) {
+  if (!edge) levels_[key] = {.fd = fd, .interest = interest, .armed = true};
+  arm(fd, key, interest, edge);
+  return {};
+}
+
+void UringPoller::modify(int fd, uint64_t key, uint32_t interest, bool edge) {
+  PEAL_ASSERT(edge, "what fd {} is polled for, level-triggered, is changed", fd);
+  cancel(key);
+  settle();
+  arm(fd, key, interest, true);
+}
+
+void UringPoller::remove(int /*fd*/, uint64_t key) {
+  bool armed = true;
+  if (auto found = levels_.find(key); found != levels_.end()) {
+    armed = found->second.armed;
+    if (found->second.edges) --edged_levels_;
+    levels_.erase(found);
+  }
+  if (!armed) return;
+  cancel(key);
+  settle();
+}
+
+void UringPoller::close(Fd fd, uint64_t key) {
+  cancel(key);
+  const int number = std::move(fd).release();
+  note_ring_close(number);
+  request(IORING_OP_CLOSE, number, kCloseTag).flags = IOSQE_CQE_SKIP_SUCCESS;
+}
+
+// MSG_DONTWAIT: it is done, whole or not, when the kernel has taken the request.
+void UringPoller::send(int fd, uint64_t key, std::string_view bytes) {
+  io_uring_sqe& sqe = request(IORING_OP_SEND, fd, key | kPollerKeyBit);
+  sqe.addr = reinterpret_cast<uintptr_t>(bytes.data());
+  sqe.len = static_cast<uint32_t>(bytes.size());
+  sqe.msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+  const uint64_t now = CycleClock::stamp();
+  if (held_sends_++ == 0) held_since_ = now;
+  if (held_sends_ >= kMostHeldSends || now - held_since_ > kMostHeldCycles) enter_kernel(publish(), 0, 0, nullptr, 0);
+}
+
+void UringPoller::settle() {
+  constexpr int kMostIdle = 10'000;
+  for (int idle = 0; cancels_ > 0; ++idle) {
+    PEAL_ASSERT(idle < kMostIdle, "{} polls of a ring do not end", cancels_);
+    enter_kernel(publish(), 0, IORING_ENTER_GETEVENTS, nullptr, 0);
+    if (put_aside() > 0) idle = 0;
+  }
+}
+
+// What was level-triggered and told of goes back into the kernel's hands.
+void UringPoller::arm_rested() {
+  for (uint64_t key : std::exchange(resting_, {})) {
+    auto found = levels_.find(key);
+    if (found == levels_.end()) continue;
+    Level& level = found->second;
+    if (level.armed) {
+      cancel(key);
+      settle();
+    }
+    arm(level.fd, key, level.interest, level.edges);
+    level.armed = true;
+  }
+}
+
+bool UringPoller::set_alarm(TimePoint at) {
+  const int64_t since_boot = at.time_since_epoch().count();
+  alarm_time_ = {.seconds = since_boot / 1'000'000'000, .nanoseconds = since_boot % 1'000'000'000};
+  io_uring_sqe& sqe = request(IORING_OP_TIMEOUT, -1, kAlarmTag);
+  sqe.addr = reinterpret_cast<uintptr_t>(&alarm_time_);
+  sqe.len = 1;
+  sqe.timeout_flags = IORING_TIMEOUT_ABS;
+  return true;
+}
+
+unsigned UringPoller::publish() {
+  held_sends_ = 0;
+  io_uring_sq& sq = ring_->sq;
+  if (sq.sqe_head != sq.sqe_tail) {
+    sq.sqe_head = sq.sqe_tail;
+    io_uring_smp_store_release(sq.ktail, sq.sqe_tail);
+  }
+  return sq.sqe_tail - *sq.khead;
+}
+
+int UringPoller::enter_kernel(unsigned submit, unsigned least, unsigned flags, const void* argument, size_t size) {
+  const int result = io_uring_enter2(static_cast<unsigned>(ring_->enter_ring_fd), submit, least, flags | enter_flags_,
+                                     static_cast<sigset_t*>(const_cast<void*>(argument)), size);
+  // EBUSY and EAGAIN: the kernel is short of room or memory. What it did not take stays queued for the next trip.
+  const bool passing = result == -ETIME || result == -EINTR || result == -EBUSY || result == -EAGAIN;
+  PEAL_ASSERT(result >= 0 || passing || probing_, "io_uring_enter failed with {}; no thread but its own may use a ring",
+              result);
+  return result;
+}
+
+int UringPoller::enter_until(unsigned submit, TimePoint deadline) {
+  const unsigned flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG | (takes_absolute_time_ ? kEnterAbsTimer : 0U);
+  Duration time = deadline.time_since_epoch();
+  if (!takes_absolute_time_) time = std::max(deadline - monotonic_now(), Duration::zero());
+  __kernel_timespec until = {.tv_sec = time.count() / 1'000'000'000, .tv_nsec = time.count() % 1'000'000'000};
+  io_uring_getevents_arg argument{};
+  argument.sigmask_sz = _NSIG / 8;
+  argument.ts = reinterpret_cast<uintptr_t>(&until);
+  return enter_kernel(submit, 1, flags, &argument, sizeof argument);
+}
+
+// Submits what is queued and waits until `deadline`, unless there is something to tell already.
+void UringPoller::enter(TimePoint deadline) {
+  const unsigned submit = publish();
+  if (deadline == TimePoint::min() || aside_taken_ < aside_.size() || io_uring_cq_ready(ring_.get()) > 0) {
+    const unsigned news = IO_URING_READ_ONCE(*ring_->sq.kflags) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
+    if (submit > 0 || news != 0) enter_kernel(submit, 0, IORING_ENTER_GETEVENTS, nullptr, 0);
+  } else if (deadline == kNever) {
+    enter_kernel(submit, 1, IORING_ENTER_GETEVENTS, nullptr, 0);
+  } else {
+    enter_until(submit, deadline);
+  }
+}
+
+// Takes all that is on the ring; how many there were.
+size_t UringPoller::put_aside() {
+  io_uring_cq& cq = ring_->cq;
+  unsigned head = *cq.khead;
+  const unsigned count = io_uring_smp_load_acquire(cq.ktail) - head;
+  if (aside_taken_ == aside_.size()) {
+    aside_.clear();
+    aside_taken_ = 0;
+  }
+  for (unsigned i = 0; i < count; ++i, ++head) {
+    const io_uring_cqe& cqe = cq.cqes[head & cq.ring_mask];
+    const Completion completion{cqe.user_data, cqe.res, cqe.flags};
+    if (is_own(completion)) continue;
+    aside_.push_back(completion);
+    attended_ = true;
+  }
+  io_uring_smp_store_release(cq.khead, head);
+  return count;
+}
+
+// Fills `events` from `count` on; how many there are then. `plain`: what goes on after its event is polled for edges.
+[[gnu::always_inline]] inline size_t UringPoller::take(PollEvent* events, size_t count, size_t room, bool plain) {
+  io_uring_cq& cq = ring_->cq;
+  const io_uring_cqe* const cqes = cq.cqes;
+  const unsigned mask = cq.ring_mask;
+  unsigned head = *cq.khead;
+  const unsigned tail = io_uring_smp_load_acquire(cq.ktail);
+  for (; head != tail && count < room; ++head) {
+    const io_uring_cqe& cqe = cqes[head & mask];
+    if ((cqe.flags & IORING_CQE_F_MORE) != 0 && plain) [[likely]] {
+      events[count++] = {.readiness = readiness_of(cqe.res), .key = cqe.user_data};
+    } else if (is_send(cqe.user_data)) {
+      events[count++] = {.readiness = outcome_of(cqe.res), .key = cqe.user_data - kPollerKeyBit};
+    } else if (tell({cqe.user_data, cqe.res, cqe.flags}, events[count])) {
+      ++count;
+    }
+  }
+  io_uring_smp_store_release(cq.khead, head);
+  return count;
+}
+
+size_t UringPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
+  if (deadline != kNever || attended_) [[unlikely]]
+    return wait_attended(events, deadline);
+  const unsigned submit = publish();
+  if (submit > 0 || io_uring_cq_ready(ring_.get()) == 0) [[likely]]
+    enter_kernel(submit, 1, IORING_ENTER_GETEVENTS, nullptr, 0);
+  return take(events.data(), 0, events.size(), true);
+}
+
+// With a deadline, or something to arm again, or what was put aside.
+size_t UringPoller::wait_attended(std::span<PollEvent> events, TimePoint deadline) {
+  if (!resting_.empty()) arm_rested();
+  if (deadline != kNever && alarm_.ends_by(deadline, [this](TimePoint at) { return set_alarm(at); })) deadline = kNever;
+  enter(deadline);
+  size_t count = 0;
+  while (aside_taken_ < aside_.size() && count < events.size()) {
+    if (tell(aside_[aside_taken_++], events[count])) ++count;
+  }
+  count = take(events.data(), count, events.size(), edged_levels_ == 0);
+  attended_ = aside_taken_ < aside_.size() || !resting_.empty() || edged_levels_ > 0;
+  return count;
+}
+
+// Completions of which nobody outside hears.
+bool UringPoller::is_own(const Completion& completion) {
+  switch (completion.tag) {
+    case kAlarmTag: alarm_.rang(); return true;
+    case kCancelTag:
+      PEAL_ASSERT(completion.result == -ENOENT, "the cancel of a poll gave {}", completion.result);
+      --cancels_;
+      return true;
+    case kCloseTag: PEAL_ASSERT(false, "closing by the ring gave {}", completion.result); return true;
+    default: break;
+  }
+  if (completion.result != -ECANCELED) return false;
+  PEAL_ASSERT(cancels_ > 0, "the poll of key {:#x} was canceled unasked", completion.tag);
+  --cancels_;
+  if (auto found = levels_.find(completion.tag); found != levels_.end()) found->second.armed = false;
+  return true;
+}
+
+// False when there is nothing to tell of it.
+bool UringPoller::tell(const Completion& completion, PollEvent& event) {
+  if (is_send(completion.tag)) {
+    event = {.readiness = outcome_of(completion.result), .key = completion.tag - kPollerKeyBit};
+    return true;
+  }
+  if (is_own(completion)) return false;
+  auto found = levels_.find(completion.tag);
+  if (found != levels_.end()) return tell_level(found->second, completion, event);
+  event = {.readiness = completion.result < 0 ? uint32_t{POLLERR} : readiness_of(completion.result),
+           .key = completion.tag};
+  if ((completion.flags & IORING_CQE_F_MORE) == 0) event.readiness |= kLapsed;
+  return true;
+}
+
+// The kernel adds POLLRDHUP to what anybody asks for. To who does not read, a peer's FIN is no news and true for good:
+// then the next request waits for a change.
+bool UringPoller::tell_level(Level& level, const Completion& completion, PollEvent& event) {
+  level.armed = (completion.flags & IORING_CQE_F_MORE) != 0;
+  uint32_t told = completion.result < 0 ? uint32_t{POLLERR} : readiness_of(completion.result);
+  if ((level.interest & kReadable) == 0) told &= ~uint32_t{POLLRDHUP};
+  const bool edges = told == 0;
+  if (level.armed && edges) return false;
+  if (edges != level.edges) edges ? ++edged_levels_ : --edged_levels_;
+  level.edges = edges;
+  resting_.push_back(completion.tag);
+  attended_ = true;
+  event = {.readiness = told, .key = completion.tag};
+  return !edges;
+}
+
+}  // namespace peal::detail

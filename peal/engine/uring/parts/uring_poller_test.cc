@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is particular to the engine over an io_uring; what every engine must do is in the behaviour suite.
+#include <peal/engine/uring/parts/uring_poller.h>
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <thread>
+#include <vector>
+
+#include <tests/support/engine_rig.h>
+#include <tests/support/raw_peer.h>
+
+namespace peal::detail {
+namespace {
+
+class UringPollerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::string reason = UringPoller::why_unsupported(); !reason.empty()) GTEST_SKIP() << reason;
+    rig_ = std::make_unique<EngineRig>("io_uring");
+  }
+  EngineRig& rig() { return *rig_; }
+  std::unique_ptr<EngineRig> rig_;
+};
+
+// Two ends of a unix stream, non-blocking.
+std::array<Fd, 2> make_ends() {
+  int ends[2] = {-1, -1};
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0) << errno;
+  return {Fd(ends[0]), Fd(ends[1])};
+}
+
+size_t fill(int fd) {
+  const std::string bytes = pattern(64 * 1024);
+  size_t total = 0;
+  for (ssize_t sent; (sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL)) > 0;) {
+    total += static_cast<size_t>(sent);
+  }
+  return total;
+}
+
+size_t read_all(int fd) {
+  std::array<char, 65536> bytes;
+  size_t total = 0;
+  for (ssize_t got; (got = ::recv(fd, bytes.data(), bytes.size(), 0)) > 0;) total += static_cast<size_t>(got);
+  return total;
+}
+
+TEST_F(UringPollerTest, ring_refuses_another_thread) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(std::thread([this] { rig().engine().wait(Engine::kPollOnly); }).join(), "no thread but its own");
+}
+
+TEST_F(UringPollerTest, big_messages_come_whole) {
+  constexpr size_t kMessages = 50;
+  auto [client, server] = rig().pair();
+  const std::string bytes = pattern(16 * 1024);
+  server.receive();
+  for (size_t i = 1; i <= kMessages; ++i) {
+    client.send(bytes);
+    ASSERT_TRUE(rig().run_until([&] { return server.received.size() == i * bytes.size(); }));
+  }
+  EXPECT_EQ(server.receive_count, kMessages);
+}
+
+std::string read_bytes(int fd) {
+  std::string bytes(65536, '\0');
+  const ssize_t got = ::recv(fd, bytes.data(), bytes.size(), 0);
+  bytes.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return bytes;
+}
+
+// Streams whose peers are raw sockets, and that have something to read in one and the same turn.
+struct Crowd {
+  Crowd(EngineRig& rig, size_t count) {
+    for (size_t i = 0; i < count; ++i) {
+      auto [mine, theirs] = make_ends();
+      peers.push_back(std::move(theirs));
+      streams.push_back(&rig.adopt(LooseStream(std::move(mine))));
+      streams.back()->receive();
+    }
+    rig.settle();
+  }
+  void speak() {
+    for (Fd& peer : peers) EXPECT_EQ(::send(peer.get(), "ping", 4, 0), 4);
+  }
+  std::vector<Fd> peers;
+  std::vector<StreamLog*> streams;
+};
+
+// The answers of a turn leave together, but that of its last event, which leaves at once.
+TEST_F(UringPollerTest, small_answers_of_a_turn_all_arrive) {
+  Crowd crowd(rig(), 100);
+  for (StreamLog* stream : crowd.streams) {
+    stream->when_received = [stream] { stream->send("pong"); };
+  }
+  for (int round = 1; round <= 20; ++round) {
+    crowd.speak();
+    ASSERT_TRUE(rig().run_until([&] {
+      return std::ranges::all_of(crowd.streams, [round](StreamLog* stream) {
+        return stream->received.size() == 4U * static_cast<size_t>(round) && stream->queued() == 0;
+      });
+    }));
+    for (Fd& peer : crowd.peers) ASSERT_EQ(read_bytes(peer.get()), "pong");
+  }
+}
+
+TEST_F(UringPollerTest, what_follows_an_answer_that_is_held_back_does_not_overtake_it) {
+  Crowd crowd(rig(), 3);
+  const std::string big = pattern(100'000);
+  StreamLog& first = *crowd.streams[0];
+  first.when_received = [&] { first.send("one,"); };
+  crowd.streams[1]->when_received = [&] {
+    first.send("two,");
+    first.send(big);
+    first.shutdown_send();
+  };
+  crowd.speak();
+  std::string got;
+  ASSERT_TRUE(rig().run_beside([&] {
+    got += read_bytes(crowd.peers[0].get());
+    return got.size() >= 8 + big.size();
+  }));
+  const std::string one_first = "one,two," + big;
+  EXPECT_TRUE(same_bytes(got, one_first));
+}
+
+// What the kernel does not take of it, or not at once, stays in order.
+TEST_F(UringPollerTest, held_back_answers_to_who_does_not_read_wait_for_room) {
+  Crowd crowd(rig(), 3);
+  const std::string line = pattern(2000);
+  constexpr size_t kRounds = 1000;
+  for (StreamLog* stream : crowd.streams) {
+    stream->when_received = [stream, &line] { stream->send(line); };
+  }
+  for (size_t round = 1; round <= kRounds; ++round) {
+    crowd.speak();
+    ASSERT_TRUE(rig().run_until([&] {
+      return std::ranges::all_of(crowd.streams,
+                                 [round](StreamLog* stream) { return stream->received.size() == 4 * round; });
+    }));
+  }
+  EXPECT_GT(crowd.streams[0]->queued(), 0U);
+  EXPECT_GT(rig().stats().short_sends, 0U);
+  std::array<std::string, 3> got;
+  ASSERT_TRUE(rig().run_beside([&] {
+    for (size_t i = 0; i < got.size(); ++i) got[i] += read_bytes(crowd.peers[i].get());
+    return std::ranges::all_of(got, [&](const std::string& bytes) { return bytes.size() == kRounds * line.size(); });
+  }));
+  std::string wanted;
+  for (size_t i = 0; i < kRounds; ++i) wanted += line;
+  for (const std::string& bytes : got) EXPECT_TRUE(same_bytes(bytes, wanted));
+}
+
+TEST_F(UringPollerTest, stream_closed_in_the_turn_that_answered_it_has_answered) {
+  Crowd crowd(rig(), 4);
+  for (StreamLog* stream : crowd.streams) {
+    stream->when_received = [stream] { stream->send("last"); };
+  }
+  // Two of them are gone when the answers leave.
+  crowd.streams[3]->when_received = [&] {
+    crowd.streams[0]->close();
+    crowd.streams[1]->close();
+  };
+  crowd.speak();
+  ASSERT_TRUE(rig().run_until([&] { return crowd.streams[0]->closed && crowd.streams[1]->closed; }));
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(read_bytes(crowd.peers[i].get()), "last");
+}
+
+TEST_F(UringPollerTest, peer_that_is_gone_fails_the_answer_that_was_held_back) {
+  Crowd crowd(rig(), 3);
+  for (StreamLog* stream : crowd.streams) {
+    stream->when_received = [stream] { stream->send("pong"); };
+  }
+  crowd.speak();
+  for (Fd& peer : crowd.peers) peer.reset();
+  ASSERT_TRUE(rig().run_until([&] {
+    return std::ranges::all_of(crowd.streams, [](StreamLog* stream) { return stream->send_failures == 1; });
+  }));
+  for (StreamLog* stream : crowd.streams) EXPECT_EQ(stream->queued(), 0U);
+}
+
+TEST_F(UringPollerTest, detached_with_an_answer_held_back_it_leaves_first) {
+  Crowd crowd(rig(), 3);
+  StreamLog& leaver = *crowd.streams[0];
+  leaver.when_received = [&] {
+    leaver.send("before, ");
+    leaver.detach();
+  };
+  crowd.speak();
+  ASSERT_TRUE(rig().run_until([&] { return leaver.loose.has_value(); }));
+  StreamLog& adopted = rig().adopt(std::move(*leaver.loose));
+  adopted.send("after");
+  adopted.shutdown_send();
+  std::string got;
+  ASSERT_TRUE(rig().run_beside([&] { return (got += read_bytes(crowd.peers[0].get())).size() == 13; }));
+  EXPECT_EQ(got, "before, after");
+}
+
+// What the closing of many takes off the ring to get through is told of before the outcomes of what is sent meanwhile.
+// Each answer keeps its block until then: after a storm of 4500 that had come to 30 MB.
+TEST_F(UringPollerTest, answers_in_a_storm_of_closes_keep_few_blocks) {
+  constexpr size_t kStay = 300;
+  Crowd crowd(rig(), 400);
+  const uint64_t before = BlockPool::here().stats().blocks_in_use;
+  uint64_t most = 0;
+  for (StreamLog* stream : crowd.streams) {
+    stream->when_received = [stream, &most] {
+      stream->send("pong");
+      most = std::max(most, BlockPool::here().stats().blocks_in_use);
+    };
+  }
+  crowd.streams[0]->when_received = [&] {
+    for (size_t i = kStay; i < crowd.streams.size(); ++i) crowd.streams[i]->close();
+  };
+  crowd.speak();
+  ASSERT_TRUE(rig().run_until([&] {
+    return std::ranges::all_of(crowd.streams, [](StreamLog* stream) {
+      return stream->closed || (stream->received.size() == 4 && stream->queued() == 0);
+    });
+  }));
+  EXPECT_LE(most, before + 64 + 2);
+  for (size_t i = 1; i < kStay; ++i) EXPECT_EQ(read_bytes(crowd.peers[i].get()), "pong");
+}
+
+// Two requests a stream, more than the ring's queue holds.
+TEST_F(UringPollerTest, storm_of_closes_sends_fin_to_all) {
+  Crowd crowd(rig(), 400);
+  crowd.streams[0]->when_received = [&] {
+    for (StreamLog* stream : crowd.streams) stream->close();
+  };
+  EXPECT_EQ(::send(crowd.peers[0].get(), "x", 1, 0), 1);
+  ASSERT_TRUE(rig().run_until(
+      [&] { return std::ranges::all_of(crowd.streams, [](StreamLog* stream) { return stream->closed; }); }));
+  for (Fd& peer : crowd.peers) {
+    char byte = 0;
+    EXPECT_EQ(::recv(peer.get(), &byte, 1, 0), 0) << errno;
+  }
+}
+
+TEST_F(UringPollerTest, connections_accepted_after_stop_are_delivered_and_counted) {
+  constexpr size_t kClients = 5;
+  AcceptLog& acceptor = rig().listen();
+  std::vector<RawPeer> clients(kClients);
+  for (auto& client : clients) client.connect(acceptor.address);
+  acceptor.stop();
+  ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));
+  EXPECT_EQ(acceptor.accept_count, kClients);
+  EXPECT_EQ(rig().stats().accepted_late, kClients);
+}
+
+// The kernel's own wait for room to send ends at once, again and again, when the peer has sent its FIN.
+TEST_F(UringPollerTest, blocked_answer_to_a_half_closed_peer_costs_no_trips) {
+  auto [mine, theirs] = make_ends();
+  StreamLog& server = rig().adopt(LooseStream(std::move(mine)));
+  ASSERT_EQ(::shutdown(theirs.get(), SHUT_WR), 0);
+  const std::string answer = pattern(3'000'000);
+  server.send_blocks(Buffer(answer));
+  server.shutdown_send();
+  rig().settle();
+  const uint64_t events = rig().stats().events;
+  rig().settle();
+  EXPECT_EQ(rig().stats().events, events);
+  size_t got = 0;
+  ASSERT_TRUE(rig().run_beside([&] { return (got += read_all(theirs.get())) == answer.size(); }));
+  EXPECT_LT(rig().stats().sends, 200U);
+}
+
+TEST_F(UringPollerTest, watch_for_room_beside_a_half_closed_peer_does_not_spin) {
+  auto [mine, theirs] = make_ends();
+  ASSERT_GT(fill(mine.get()), 0U);
+  ASSERT_EQ(::shutdown(theirs.get(), SHUT_WR), 0);
+  WatchLog& watch = rig().watch(mine.get(), false, true);
+  rig().settle();
+  const uint64_t events = rig().stats().events;
+  for (int i = 0; i < 20; ++i) rig().wait(Engine::kPollOnly);
+  EXPECT_EQ(rig().stats().events, events);
+  EXPECT_EQ(watch.writable_count, 0);
+  EXPECT_GT(read_all(theirs.get()), 0U);
+  ASSERT_TRUE(rig().run_until([&] { return watch.writable_count >= 3; })) << "it is level-triggered";
+  watch.unwatch();
+  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+}
+
+TEST_F(UringPollerTest, early_bytes_of_an_adopted_stream_come_first) {
+  auto [mine, theirs] = make_ends();
+  ASSERT_EQ(::send(theirs.get(), "second", 6, 0), 6);
+  StreamLog& server = rig().adopt(LooseStream(std::move(mine), Buffer("first, ")));
+  rig().settle();
+  EXPECT_EQ(server.received, "");
+  server.receive();
+  ASSERT_TRUE(rig().run_until([&] { return server.received.size() == 13; }));
+  EXPECT_EQ(server.received, "first, second");
+}
+
+}  // namespace
+}  // namespace peal::detail

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of a fetch. What calls the user is always the last thing done, or is followed by a look at what has become
+// of this; `keep` holds it together meanwhile.
+#include <peal/http/client/http_fetch.h>
+
+#include <algorithm>
+#include <array>
+
+#include <peal/http/client/parts/http_answer_text.h>
+#include <peal/http/client/parts/http_link.h>
+#include <peal/http/client/parts/http_pool.h>
+#include <peal/http/client/parts/http_redirect.h>
+
+namespace peal {
+namespace {
+
+// Of the body of a redirect, to keep its connection; beyond it a new one is cheaper.
+constexpr uint64_t kMostDiscardedBytes = 64 * 1024;
+
+// RFC 9110 9.2.2.
+bool is_idempotent(std::string_view method) {
+  constexpr std::array<std::string_view, 6> kMethods = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
+  return std::ranges::find(kMethods, method) != kMethods.end();
+}
+
+}  // namespace
+
+HttpFetch::HttpFetch(std::weak_ptr<detail::HttpPool> pool, HttpFetchId id, HttpClientRequest request, HttpUrl url,
+                     std::unique_ptr<HttpFetchCallbacks> callbacks)
+    : pool_(std::move(pool)),
+      id_(id),
+      request_(std::move(request)),
+      url_(std::move(url)),
+      callbacks_(std::move(callbacks)),
+      expects_continue_(request_.expects_continue) {}
+
+HttpFetch::~HttpFetch() = default;
+
+void HttpFetch::begin(const HttpDeadlines& deadlines) {
+  deadlines_ = deadlines;
+  if (deadlines_.total <= Duration::zero()) return;
+  total_timer_ = pool_.lock()->loop()->after(deadlines_.total, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->total_timed_out();
+  });
+}
+
+void HttpFetch::set_phase_timer(Duration delay, void (HttpFetch::*then)()) {
+  Loop& loop = *pool_.lock()->loop();
+  loop.cancel(std::exchange(phase_timer_, {}));
+  if (delay <= Duration::zero() && state_ != State::kFailing) return;
+  phase_timer_ = loop.after(delay, [weak = weak_from_this(), then] {
+    if (const auto self = weak.lock()) (self.get()->*then)();
+  });
+}
+
+void HttpFetch::cancel_timers() {
+  const auto pool = pool_.lock();
+  Loop* const loop = pool ? pool->loop() : nullptr;
+  if (loop == nullptr) return;
+  loop->cancel(std::exchange(phase_timer_, {}));
+  loop->cancel(std::exchange(total_timer_, {}));
+}
+
+// ---- Waiting for a connection.
+
+void HttpFetch::wait_in_queue() {
+  state_ = State::kWaiting;
+  set_phase_timer(deadlines_.queue, &HttpFetch::queue_timed_out);
+}
+
+void HttpFetch::queue_timed_out() {
+  if (pool_.lock()->is_being_connected(*this)) return wait_in_queue();  // that has a deadline of its own
+  give_up(make_error_code(HttpTrouble::kQueueTimeout));
+}
+
+void HttpFetch::fail_soon(std::error_code error) {
+  state_ = State::kFailing;
+  failure_ = error;
+  set_phase_timer(Duration::zero(), &HttpFetch::failed_before);
+}
+
+// For what the user does wrong, who is not to be called inside his call.
+void HttpFetch::refuse(std::error_code error) {
+  const auto keep = shared_from_this();
+  pool_.lock()->leave_queue(*this);
+  fail_soon(error);
+}
+
+void HttpFetch::leave_link(bool reusable) {
+  if (link_ == nullptr) return;
+  pool_.lock()->release(*std::exchange(link_, nullptr), reusable);
+}
+
+// ---- The end.
+
+void HttpFetch::done(const Result<void>& how) {
+  if (state_ == State::kOver) return;
+  state_ = State::kOver;
+  cancel_timers();
+  const auto keep = shared_from_this();
+  const auto pool = pool_.lock();
+  ++(how ? pool->counters().answered : pool->counters().failed);
+  pool->forget(*this);
+  if (callbacks_->on_done) callbacks_->on_done(how);
+}
+
+void HttpFetch::give_up(std::error_code error) {
+  if (state_ == State::kOver) return;
+  const auto keep = shared_from_this();
+  leave_link(false);
+  pool_.lock()->leave_queue(*this);
+  done(std::unexpected(error));
+}
+
+void HttpFetch::cancel() {
+  if (state_ == State::kOver) return;
+  const auto keep = shared_from_this();
+  const auto pool = pool_.lock();
+  state_ = State::kOver;
+  cancel_timers();
+  ++pool->counters().cancelled;
+  leave_link(false);
+  pool->leave_queue(*this);
+  pool->forget(*this);
+}
+
+void HttpFetch::retire() {
+  state_ = State::kOver;
+  cancel_timers();
+  link_ = nullptr;
+}
+
+// The connection that died may have been closed before it saw the request, which then may be sent again where that does
+// no harm (RFC 9112 9.3.1). Once.
+void HttpFetch::lost(std::error_code error, bool unheard) {
+  const auto keep = shared_from_this();
+  link_ = nullptr;
+  if (state_ == State::kTunnel) {
+    if (!error || error == HttpTrouble::kClosedEarly) return done({});
+    return done(std::unexpected(error));
+  }
+  if (!error) error = make_error_code(HttpTrouble::kClosedEarly);
+  const bool has_body_still = !request_.streamed || body_sent_ == 0;
+  const bool may_repeat = unheard && !repeated_ && has_body_still && is_idempotent(request_.method);
+  if (!may_repeat || error == Trouble::kLoopStopped || state_ == State::kFailing) return give_up(error);
+  repeated_ = true;
+  ++pool_.lock()->counters().repeated;
+  pool_.lock()->drop_idle(way());
+  pool_.lock()->enter(keep, true);
+}
+
+// ---- The answer.
+
+HttpResponseParser& HttpFetch::parser() const { return link_->parser(); }
+
+void HttpFetch::received(Buffer& input) {
+  const auto keep = shared_from_this();
+  const detail::HttpLink* const link = link_;
+  const bool was_tunnel = state_ == State::kTunnel;
+  while (state_ != State::kFailing && !input.empty() && !(paused_ && shows_body())) {
+    input.consume(take(input.front()));
+    if (link_ != link) return;
+    if (state_ == State::kTunnel) {
+      // What is left is a pipe's, if there is one now; otherwise it is shown again, and the end of what the peer sends
+      // not before it.
+      if (was_tunnel) continue;
+      if (input.empty() || paused_) return;
+      link->connection().pause();
+      return set_phase_timer(Duration(1), &HttpFetch::show_rest);
+    }
+    if (parser().error() != HttpParseError::kNone) return give_up(malformed_answer(parser().error()));
+    if (parser().done()) return answer_complete(input.empty());
+    if (state_ == State::kDiscarding && discarded_ > kMostDiscardedBytes) return follow_redirect(false);
+  }
+}
+
+size_t HttpFetch::take(std::string_view bytes) {
+  if (state_ == State::kAnswering) return take_head(bytes);
+  if (state_ == State::kTunnel) {
+    if (callbacks_->on_body) callbacks_->on_body(*this, bytes);
+    return bytes.size();
+  }
+  return parser().parse(bytes, [this](std::string_view piece) { return take_body(piece); });
+}
+
+// The parser is given one head at a time, so that each can be kept, and interim ones be seen.
+size_t HttpFetch::take_head(std::string_view bytes) {
+  if (!answer_begun_) {
+    answer_begun_ = true;
+    link_->connection().expect_input(true);
+    if (!awaits_continue_) set_phase_timer({}, nullptr);
+  }
+  const size_t size = detail::head_bytes(head_text_, bytes);
+  const bool whole = size > 0;
+  bytes = bytes.substr(0, whole ? size : bytes.size());
+  parser().parse(bytes);
+  head_text_ += bytes;
+  if (whole && parser().head_complete()) {
+    head_complete();
+  } else if (whole && parser().error() == HttpParseError::kNone) {
+    interim_head_complete();
+  }
+  return bytes.size();
+}
+
+void HttpFetch::interim_head_complete() {
+  const bool goes_on = HttpResponseHead(std::exchange(head_text_, {})).status() == 100;
+  answer_begun_ = false;
+  link_->connection().expect_input(false);
+  if (request_complete_) return set_phase_timer(deadlines_.first_byte, &HttpFetch::first_byte_timed_out);
+  if (goes_on && awaits_continue_) continue_timed_out();
+}
+
+void HttpFetch::head_complete() {
+  head_ = HttpResponseHead(std::exchange(head_text_, {}));
+  const int status = head_.status();
+  if (status == 101 || (request_.method == "CONNECT" && status / 100 == 2)) return become_tunnel();
+  if (awaits_continue_) set_phase_timer({}, nullptr);
+  // The server will not have it this way, so once more without asking (RFC 9110 10.1.1).
+  if (status == 417 && awaits_continue_ && body_sent_ == 0) {
+    expects_continue_ = false;
+    leave_link(false);
+    const Result<void> composed = compose();
+    return composed ? pool_.lock()->enter(shared_from_this(), true) : give_up(composed.error());
+  }
+  state_ = follows_redirect() ? State::kDiscarding : State::kBody;
+  if (state_ != State::kBody) return;
+  if (paused_) link_->connection().pause();
+  if (callbacks_->on_head) callbacks_->on_head(*this, head_);
+}
+
+void HttpFetch::become_tunnel() {
+  if (!request_.may_upgrade) return give_up(make_error_code(HttpTrouble::kUnaskedUpgrade));
+  state_ = State::kTunnel;
+  cancel_timers();
+  link_->connection().expect_input(false);
+  if (paused_) link_->connection().pause();
+  if (callbacks_->on_head) callbacks_->on_head(*this, head_);
+}
+
+void HttpFetch::show_rest() {
+  if (link_ != nullptr && !paused_) link_->connection().resume();
+}
+
+// Whether to go on with this answer.
+bool HttpFetch::take_body(std::string_view piece) {
+  if (state_ == State::kDiscarding) {
+    discarded_ += piece.size();
+    return true;
+  }
+  if (callbacks_->on_body) callbacks_->on_body(*this, piece);
+  return state_ == State::kBody && !paused_;
+}
+
+void HttpFetch::answer_complete(bool clean) {
+  const auto keep = shared_from_this();
+  if (state_ == State::kDiscarding) return follow_redirect(clean);
+  if (const std::string_view lines = parser().trailers(); !lines.empty() && callbacks_->on_trailers) {
+    callbacks_->on_trailers(*this, lines);
+    if (state_ != State::kBody) return;
+  }
+  leave_link(clean && parser().keep_alive() && request_complete_ && !says_close_);
+  done({});
+}
+
+void HttpFetch::peer_ended() {
+  if (state_ == State::kTunnel) return link_->connection().close();
+  if (parser().end()) return answer_complete(false);
+  give_up(make_error_code(HttpTrouble::kClosedEarly));
+}
+
+// ---- Redirects.
+
+bool HttpFetch::follows_redirect() const {
+  if (!detail::is_redirect(head_.status()) || request_.most_redirects == 0 || !head_.find("Location")) return false;
+  return !request_.streamed || detail::redirected_method(head_.status(), request_.method) != request_.method;
+}
+
+void HttpFetch::follow_redirect(bool clean) {
+  const auto keep = shared_from_this();
+  leave_link(clean && parser().keep_alive() && request_complete_ && !says_close_);
+  if (redirects_ == request_.most_redirects) return give_up(make_error_code(HttpTrouble::kTooManyRedirects));
+  auto next = url_.resolve(*head_.find("Location"));
+  if (!next) return give_up(make_error_code(HttpTrouble::kBadRedirect));
+  if (next->scheme != url_.scheme) return give_up(make_error_code(HttpTrouble::kUnsupportedScheme));
+  ++redirects_;
+  ++pool_.lock()->counters().redirects;
+  if (request_.streamed) body_ended_ = true;  // it is not wanted there
+  early_.clear();
+  detail::redirect(request_, head_.status(), url_, *next);
+  url_ = std::move(*next);
+  repeated_ = false;
+  discarded_ = 0;
+  const Result<void> composed = compose();
+  composed ? pool_.lock()->enter(keep, false) : give_up(composed.error());
+}
+
+// ---- What the user asks for meanwhile.
+
+// What comes before the body is read all the same, or nobody would learn what is to come.
+void HttpFetch::pause() {
+  paused_ = true;
+  if (link_ != nullptr && shows_body()) link_->connection().pause();
+}
+
+void HttpFetch::resume() {
+  paused_ = false;
+  if (link_ != nullptr) link_->connection().resume();
+}
+
+Connection* HttpFetch::tunnel() const {
+  return state_ == State::kTunnel && link_ != nullptr ? &link_->connection() : nullptr;
+}
+
+}  // namespace peal

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a fetch sends its request: the head at once, the body as the connection takes it.
+#include <algorithm>
+#include <array>
+
+#include <peal/base/log.h>
+#include <peal/http/client/http_fetch.h>
+#include <peal/http/client/parts/http_answer_text.h>
+#include <peal/http/client/parts/http_link.h>
+#include <peal/http/client/parts/http_pool.h>
+#include <peal/wire/http/http_chunk_writer.h>
+#include <peal/wire/http/http_request_text.h>
+
+namespace peal {
+namespace {
+
+constexpr size_t kPieceBytes = 64 * 1024;  // of a body that is a string
+
+Buffer chunk_of(Buffer&& bytes) {
+  std::array<char, kMostHttpChunkHeadBytes> head;
+  const size_t size = write_http_chunk_head(head, bytes.size());
+  Buffer chunk(std::string_view(head.data(), size));
+  chunk.append(std::move(bytes));
+  chunk.append(kHttpChunkEnd);
+  return chunk;
+}
+
+}  // namespace
+
+std::string HttpFetch::address() const {
+  if (!request_.connect_to.empty()) return request_.connect_to;
+  const std::string host = url_.host.contains(':') ? "[" + url_.host + "]" : url_.host;
+  return host + ":" + std::to_string(url_.port);
+}
+
+std::string HttpFetch::way() const { return url_.scheme + "://" + address(); }
+
+Result<void> HttpFetch::compose() {
+  if (url_.is_https()) return fail(HttpTrouble::kUnsupportedScheme);
+  HttpRequest text{.method = request_.method,
+                   .target = request_.target.empty() ? url_.target : request_.target,
+                   .host = url_.authority(),
+                   .fields = request_.fields,
+                   .body = {}};
+  if (request_.streamed) {
+    text.following_bytes = request_.streamed_bytes;
+    text.chunked_follows = !request_.streamed_bytes.has_value();
+  }
+  if (!request_.body.empty()) text.following_bytes = request_.body.size();
+  if (expects_continue_ && has_body()) text.fields.push_back({"Expect", "100-continue"});
+  auto composed = compose_http_request(text);
+  if (!composed || (request_.streamed && !request_.body.empty())) {
+    PEAL_LOG_DEBUG("a request to {} is refused: {}", url_.to_string(), composed ? "two bodies" : composed.error());
+    return fail(HttpTrouble::kBadRequest);
+  }
+  request_text_ = std::move(*composed);
+  says_close_ = std::ranges::any_of(request_.fields, [](const HttpRequestField& field) {
+    return same_field_name(field.name, "Connection") && detail::mentions_close(field.value);
+  });
+  return {};
+}
+
+void HttpFetch::carried_by(detail::HttpLink& link) {
+  link_ = &link;
+  state_ = State::kAnswering;
+  set_phase_timer({}, nullptr);
+  request_complete_ = answer_begun_ = body_wanted_ = false;
+  if (!request_.streamed) body_sent_ = 0;
+  head_text_.clear();
+  parser().begin(request_.method == "HEAD");
+  link.connection().send(request_text_);
+  awaits_continue_ = expects_continue_ && has_body();
+  if (!awaits_continue_) return begin_body();
+  set_phase_timer(pool_.lock()->options().continue_timeout, &HttpFetch::continue_timed_out);
+}
+
+// The server wants the body, or has kept silent for so long that it may not know of Expect.
+void HttpFetch::continue_timed_out() {
+  set_phase_timer({}, nullptr);
+  awaits_continue_ = false;
+  begin_body();
+}
+
+// Calls nothing of the user's: on_writable comes when what was kept is out.
+void HttpFetch::begin_body() {
+  body_wanted_ = true;
+  if (!request_.streamed) return send_body();
+  if (!early_.empty()) send_piece(std::move(early_));
+  if (body_ended_) return request_complete();
+  if (wants_writable_) link_->connection().report_drained();
+}
+
+void HttpFetch::send_body() {
+  while (body_sent_ < request_.body.size()) {
+    const std::string_view piece = std::string_view(request_.body).substr(body_sent_, kPieceBytes);
+    body_sent_ += piece.size();
+    if (!link_->connection().send(piece)) return;
+  }
+  if (!request_complete_) request_complete();
+}
+
+void HttpFetch::request_complete() {
+  if (request_.streamed && !request_.streamed_bytes) link_->connection().send(last_chunk_);
+  request_complete_ = true;
+  if (!answer_begun_) set_phase_timer(deadlines_.first_byte, &HttpFetch::first_byte_timed_out);
+}
+
+void HttpFetch::writable() {
+  if (state_ != State::kTunnel && !body_wanted_) return;
+  if (state_ != State::kTunnel && !request_.streamed) return send_body();
+  const auto keep = shared_from_this();
+  if (std::exchange(wants_writable_, false) && callbacks_->on_writable) callbacks_->on_writable(*this);
+}
+
+bool HttpFetch::send_piece(Buffer&& bytes) {
+  if (state_ == State::kTunnel || request_.streamed_bytes) return link_->connection().send(std::move(bytes));
+  return link_->connection().send(chunk_of(std::move(bytes)));
+}
+
+bool HttpFetch::write(Buffer&& bytes) {
+  Buffer mine = std::move(bytes);
+  if (state_ == State::kOver || state_ == State::kFailing) return false;
+  if (body_ended_) return true;
+  if (mine.empty()) return !wants_writable_;
+  if (state_ != State::kTunnel) {
+    body_sent_ += mine.size();
+    if (!request_.streamed || body_sent_ > request_.streamed_bytes.value_or(UINT64_MAX)) {
+      return refuse(make_error_code(HttpTrouble::kBadRequest)), false;
+    }
+    if (!body_wanted_) {
+      early_.append(std::move(mine));
+      wants_writable_ = true;
+      const size_t limit = pool_.lock()->options().client.connection.output_limit_bytes;
+      if (early_.held_bytes() > limit) refuse(make_error_code(HttpTrouble::kUploadTooFarBehind));
+      return false;
+    }
+  }
+  const bool below = send_piece(std::move(mine));
+  wants_writable_ = !below;
+  return below;
+}
+
+void HttpFetch::end_body() {
+  if (state_ == State::kOver || state_ == State::kFailing || std::exchange(body_ended_, true)) return;
+  if (state_ == State::kTunnel) return link_->connection().shutdown_send();
+  if (!request_.streamed || body_sent_ < request_.streamed_bytes.value_or(0)) {
+    return refuse(make_error_code(HttpTrouble::kBadRequest));
+  }
+  if (body_wanted_) request_complete();
+}
+
+bool HttpFetch::end_body(std::span<const HttpField> trailers) {
+  if (state_ == State::kOver || state_ == State::kFailing || body_ended_) return false;
+  if (state_ == State::kTunnel || !request_.streamed || request_.streamed_bytes) return false;
+  std::string last;
+  if (!append_http_last_chunk(last, trailers)) return false;
+  last_chunk_ = std::move(last);
+  end_body();
+  return true;
+}
+
+}  // namespace peal

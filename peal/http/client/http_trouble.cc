@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/client/http_trouble.h>
+
+namespace peal {
+namespace {
+
+class HttpTroubleCategory final : public std::error_category {
+ public:
+  const char* name() const noexcept override { return "http"; }
+  std::string message(int value) const override {
+    switch (static_cast<HttpTrouble>(value)) {
+      case HttpTrouble::kBadUrl: return "the URL is no absolute http URL";
+      case HttpTrouble::kUnsupportedScheme: return "the URL's scheme is not supported";
+      case HttpTrouble::kBadRequest: return "the request cannot be written as HTTP";
+      case HttpTrouble::kQueueFull: return "too many requests wait for a connection";
+      case HttpTrouble::kQueueTimeout: return "no connection became free in time";
+      case HttpTrouble::kConnectTimeout: return "the server could not be connected to in time";
+      case HttpTrouble::kFirstByteTimeout: return "the server did not begin to answer in time";
+      case HttpTrouble::kTotalTimeout: return "the answer was not complete in time";
+      case HttpTrouble::kStalled: return "the server was too slow";
+      case HttpTrouble::kClosedEarly: return "the server closed before its answer was complete";
+      case HttpTrouble::kUnaskedUpgrade: return "the server changed the protocol without being asked";
+      case HttpTrouble::kAnswerTooLarge: return "the answer is larger than allowed";
+      case HttpTrouble::kTooManyRedirects: return "too many redirects";
+      case HttpTrouble::kBadRedirect: return "the server redirects to what is no http URL";
+      case HttpTrouble::kUploadTooFarBehind: return "the server takes the request's body too slowly";
+      case HttpTrouble::kMalformed: break;
+    }
+    const int error = value - static_cast<int>(HttpTrouble::kMalformed);
+    if (error < 0 || error >= kHttpParseErrors) return "unknown";
+    return "malformed response: " + std::string(to_string(static_cast<HttpParseError>(error)));
+  }
+};
+
+}  // namespace
+
+const std::error_category& http_trouble_category() noexcept {
+  static const HttpTroubleCategory category;
+  return category;
+}
+
+bool is_malformed_answer(std::error_code error) {
+  return error.category() == http_trouble_category() && error.value() >= static_cast<int>(HttpTrouble::kMalformed);
+}
+
+}  // namespace peal

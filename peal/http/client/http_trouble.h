@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What can go wrong with a request that HttpClient carries, beside the errors of connecting (errno values and
+// peal's Trouble, Trouble::kNoAnswer and kHostNotFound among them).
+#pragma once
+
+#include <string>
+#include <system_error>
+
+#include <peal/base/result.h>
+#include <peal/wire/http/http_parse_error.h>
+
+namespace peal {
+
+enum class HttpTrouble : int {
+  // The request itself; nothing was sent.
+  kBadUrl = 1,         // no absolute http URL
+  kUnsupportedScheme,  // https
+  kBadRequest,         // a method, field or target that cannot be written, or two bodies
+  kQueueFull,          // HttpClientOptions::most_waiting requests wait already
+  // Deadlines.
+  kQueueTimeout,      // every connection to the origin stayed busy
+  kConnectTimeout,    // ClientOptions::connect_timeout
+  kFirstByteTimeout,  // no answer came
+  kTotalTimeout,
+  kStalled,  // ConnectionOptions::read_window or write_window: the peer has begun and goes on too slowly
+  // The answer.
+  kClosedEarly,         // the peer closed or reset before the answer was complete
+  kUnaskedUpgrade,      // 101, and nothing was asked for
+  kAnswerTooLarge,      // more than fetch() is to collect
+  kTooManyRedirects,    //
+  kBadRedirect,         // its Location is no http URL
+  kUploadTooFarBehind,  // more was given to write() than ConnectionOptions::output_limit_bytes
+  // And, from here on, an answer that is no HTTP: kMalformed + the HttpParseError.
+  kMalformed = 100,
+};
+
+const std::error_category& http_trouble_category() noexcept;
+inline std::error_code make_error_code(HttpTrouble trouble) noexcept {
+  return {static_cast<int>(trouble), http_trouble_category()};
+}
+inline std::error_code malformed_answer(HttpParseError error) noexcept {
+  return {static_cast<int>(HttpTrouble::kMalformed) + static_cast<int>(error), http_trouble_category()};
+}
+// Whether it is one of malformed_answer().
+bool is_malformed_answer(std::error_code error);
+
+inline std::unexpected<std::error_code> fail(HttpTrouble trouble) { return std::unexpected(make_error_code(trouble)); }
+
+}  // namespace peal
+
+template <>
+struct std::is_error_code_enum<peal::HttpTrouble> : std::true_type {};

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small looks at the text of requests and answers. Pure.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include <peal/wire/http/http_field.h>
+
+namespace peal::detail {
+
+// How many of `bytes` complete the head that begins in `before`; 0: it does not end in them.
+inline size_t head_bytes(std::string_view before, std::string_view bytes) {
+  constexpr std::string_view kEnd = "\r\n\r\n";
+  // Where the end straddles.
+  std::string edge(before.substr(before.size() - std::min(before.size(), kEnd.size() - 1)));
+  const size_t kept = edge.size();
+  edge += bytes.substr(0, kEnd.size() - 1);
+  if (const size_t at = edge.find(kEnd); at != edge.npos) return at + kEnd.size() - kept;
+  const size_t at = bytes.find(kEnd);
+  return at == bytes.npos ? 0 : at + kEnd.size();
+}
+
+// Whether the value of a Connection field has "close" among its options.
+inline bool mentions_close(std::string_view value) {
+  while (!value.empty()) {
+    const size_t comma = std::min(value.find(','), value.size());
+    std::string_view option = value.substr(0, comma);
+    value.remove_prefix(std::min(comma + 1, value.size()));
+    const size_t first = std::min(option.find_first_not_of(" \t"), option.size());
+    option = option.substr(first, option.find_last_not_of(" \t") + 1 - first);
+    if (same_field_name(option, "close")) return true;
+  }
+  return false;
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whatever is called here may drop this link, end its fetch and destroy the client; so each event holds on to the link
+// and to the pool until it is over, and does nothing after the call that leads to the user.
+#include <peal/http/client/parts/http_link.h>
+
+#include <cerrno>
+
+#include <peal/http/client/http_fetch.h>
+#include <peal/http/client/parts/http_pool.h>
+
+namespace peal::detail {
+namespace {
+
+// What a request on a connection that ended so fails with; nothing where the end is in order.
+std::error_code error_of_end(CloseReason reason, std::error_code error) {
+  switch (reason) {
+    case CloseReason::kLocal:
+    case CloseReason::kPipeEnded: return {};
+    case CloseReason::kPeerClosed:
+    case CloseReason::kReset: return make_error_code(HttpTrouble::kClosedEarly);
+    case CloseReason::kFailed: return error;
+    case CloseReason::kReadTooSlow:
+    case CloseReason::kWriteTooSlow: return make_error_code(HttpTrouble::kStalled);
+    case CloseReason::kOutputLimit: return make_error_code(HttpTrouble::kUploadTooFarBehind);
+    case CloseReason::kLoopStopped: return make_error_code(Trouble::kLoopStopped);
+    default: return errno_code(ECONNABORTED);
+  }
+}
+
+}  // namespace
+
+Result<void> HttpLink::connect(Loop& loop, const std::string& address, const ClientOptions& options) {
+  auto failed = [weak = weak_from_this()](std::error_code error, Duration) {
+    const auto self = weak.lock();
+    const auto pool = self ? self->pool_.lock() : nullptr;
+    if (pool) pool->connect_failed(*self, error);
+  };
+  client_ = std::make_unique<Client>(loop, callbacks(), options, std::move(failed));
+  return client_->connect(address);
+}
+
+ConnectionCallbacks HttpLink::callbacks() {
+  const auto weak = weak_from_this();
+  return {.on_open =
+              [weak](Connection& connection) {
+                if (const auto self = weak.lock()) self->opened(connection);
+              },
+          .on_message =
+              [weak](Connection& connection, Buffer& input) {
+                if (const auto self = weak.lock()) self->received(connection, input);
+              },
+          .on_writable =
+              [weak](Connection&) {
+                const auto self = weak.lock();
+                const auto pool = self ? self->pool_.lock() : nullptr;
+                if (pool && self->fetch_ != nullptr) self->fetch_->writable();
+              },
+          .on_peer_end =
+              [weak](Connection&) {
+                if (const auto self = weak.lock()) self->peer_ended();
+              },
+          .on_close =
+              [weak](Connection&, CloseReason reason) {
+                if (const auto self = weak.lock()) self->closed(reason);
+              }};
+}
+
+void HttpLink::opened(Connection& connection) {
+  const auto pool = pool_.lock();
+  if (!pool) return;
+  connection_ = &connection;
+  connecting_ = false;
+  pool->opened(*this);
+}
+
+void HttpLink::carry(HttpFetch& fetch) {
+  fetch_ = &fetch;
+  ++carried_;
+  fetch.carried_by(*this);
+}
+
+void HttpLink::set_down() {
+  fetch_ = nullptr;
+  parser_.trim();
+  if (!is_open()) return;
+  connection_->expect_input(false);
+  connection_->resume();
+}
+
+void HttpLink::received(Connection&, Buffer& input) {
+  const auto pool = pool_.lock();
+  if (!pool) return;
+  if (fetch_ != nullptr) return fetch_->received(input);
+  input.clear();
+  pool->drop(*this);  // nobody asked: whatever it is, it answers nothing of ours
+}
+
+void HttpLink::peer_ended() {
+  const auto pool = pool_.lock();
+  if (!pool) return;
+  if (fetch_ == nullptr) return pool->drop(*this);
+  if (!parser_.started()) return end(make_error_code(HttpTrouble::kClosedEarly));
+  fetch_->peer_ended();
+}
+
+void HttpLink::closed(CloseReason reason) {
+  const auto pool = pool_.lock();
+  if (!pool) return;
+  const std::error_code error = connection_->error();
+  connection_ = nullptr;
+  end(error_of_end(reason, error));
+}
+
+void HttpLink::end(std::error_code error) {
+  HttpFetch* const fetch = std::exchange(fetch_, nullptr);
+  const bool unheard = carried_ > 1 && !parser_.started();
+  pool_.lock()->drop(*this);
+  if (fetch != nullptr) fetch->lost(error, unheard);
+}
+
+}  // namespace peal::detail

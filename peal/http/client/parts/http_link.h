@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HttpLink: one connection of an HttpClient's, with the parser of what comes on it. It is connecting, idle, or carries
+// one fetch. Owned by the pool; counted, because it may be dropped inside its own callbacks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <system_error>
+
+#include <peal/base/clock.h>
+#include <peal/net/client.h>
+#include <peal/wire/http/http_response_parser.h>
+
+namespace peal {
+class HttpFetch;
+}
+
+namespace peal::detail {
+
+class HttpPool;
+struct HttpOrigin;
+
+class HttpLink : public std::enable_shared_from_this<HttpLink> {
+ public:
+  HttpLink(std::weak_ptr<HttpPool> pool, HttpOrigin& its_origin, const HttpResponseLimits& limits)
+      : origin(its_origin), pool_(std::move(pool)), parser_(limits) {}
+
+  Result<void> connect(Loop& loop, const std::string& address, const ClientOptions& options);
+  // The fetch sends its request at once.
+  void carry(HttpFetch& fetch);
+  // It carries nothing any more.
+  void set_down();
+
+  bool is_connecting() const { return connecting_; }
+  bool is_open() const { return connection_ != nullptr && connection_->is_open(); }
+  // While it is open, or in the end of it.
+  Connection& connection() const { return *connection_; }
+  HttpResponseParser& parser() { return parser_; }
+
+  HttpOrigin& origin;
+  TimePoint idle_since{};
+
+ private:
+  ConnectionCallbacks callbacks();
+  void opened(Connection& connection);
+  void received(Connection& connection, Buffer& input);
+  void peer_ended();
+  void closed(CloseReason reason);
+  void end(std::error_code error);
+
+  const std::weak_ptr<HttpPool> pool_;
+  HttpResponseParser parser_;
+  std::unique_ptr<Client> client_;
+  Connection* connection_ = nullptr;  // from on_open to on_close
+  HttpFetch* fetch_ = nullptr;
+  uint64_t carried_ = 0;
+  bool connecting_ = true;
+};
+
+}  // namespace peal::detail

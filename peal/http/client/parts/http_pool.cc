@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/client/parts/http_pool.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
+
+namespace peal::detail {
+
+HttpPool::HttpPool(Loop& loop, const HttpClientOptions& options)
+    : loop_(&loop), mailbox_(loop.mailbox()), options_(options), client_options_(options.client) {
+  if (options.most_per_origin == 0 || options.most_connections == 0) {
+    throw_bad_value("a pool of {} connections, {} an origin", options.most_connections, options.most_per_origin);
+  }
+  client_options_.retry = {};
+  if (client_options_.resolver != nullptr) return;
+  resolver_ = std::make_unique<Resolver>(loop);
+  client_options_.resolver = resolver_.get();
+}
+
+Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallbacks callbacks) {
+  if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
+  PEAL_ASSERT(loop() != nullptr, "request {} is begun on a thread that is not its loop's", last_id_ + 1);
+  auto url = HttpUrl::parse(request.url);
+  if (!url) return fail(HttpTrouble::kBadUrl);
+  const HttpDeadlines deadlines = request.deadlines.value_or(options_.deadlines);
+  const HttpFetchId id{++last_id_};
+  const std::shared_ptr<HttpFetch> fetch(new HttpFetch(weak_from_this(), id, std::move(request), std::move(*url),
+                                                       std::make_unique<HttpFetchCallbacks>(std::move(callbacks))));
+  if (Result<void> composed = fetch->compose(); !composed) return std::unexpected(composed.error());
+  if (waiting_ >= options_.most_waiting) {
+    const auto origin = origins_.find(fetch->way());
+    if (origin == origins_.end() || origin->second.idle.empty()) {
+      ++stats_.refused;
+      return fail(HttpTrouble::kQueueFull);
+    }
+  }
+  ++stats_.requests;
+  fetches_.emplace(id, fetch);
+  fetch->begin(deadlines);
+  enter(fetch, false);
+  return id;
+}
+
+HttpFetch* HttpPool::find(HttpFetchId id) const {
+  const auto found = fetches_.find(id);
+  return found == fetches_.end() ? nullptr : found->second.get();
+}
+
+HttpClientStats HttpPool::stats() const {
+  HttpClientStats stats = stats_;
+  stats.connections = links_.size();
+  for (const auto& [way, origin] : origins_) stats.idle += origin.idle.size();
+  stats.waiting = waiting_;
+  return stats;
+}
+
+void HttpPool::retire() {
+  const auto fetches = std::exchange(fetches_, {});
+  for (const auto& [id, fetch] : fetches) fetch->retire();
+  if (Loop* here = loop()) here->cancel(age_timer_);
+  for (const auto& link : links_) link->set_down();
+  origins_.clear();
+  waiting_ = 0;
+  links_.clear();
+}
+
+void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
+  const std::string way = fetch->way();
+  HttpOrigin& origin = origins_[way];
+  if (origin.way.empty()) {
+    origin.way = way;
+    origin.address = fetch->address();
+  }
+  fetch->wait_in_queue();
+  ++waiting_;
+  first ? origin.waiting.push_front(std::move(fetch)) : origin.waiting.push_back(std::move(fetch));
+  settle(origin);
+}
+
+void HttpPool::leave_queue(const HttpFetch& fetch) {
+  const auto found = origins_.find(fetch.way());
+  if (found == origins_.end()) return;
+  HttpOrigin& origin = found->second;
+  waiting_ -= std::erase_if(origin.waiting, [&](const auto& each) { return each.get() == &fetch; });
+  // Newest first: the others have come further.
+  for (size_t i = links_.size(); i-- > 0 && origin.connecting > origin.waiting.size();) {
+    if (&links_[i]->origin == &origin && links_[i]->is_connecting()) remove(*links_[i]);
+  }
+  settle_all(origin);
+}
+
+bool HttpPool::is_being_connected(const HttpFetch& fetch) const {
+  const auto found = origins_.find(fetch.way());
+  if (found == origins_.end()) return false;
+  const auto& waiting = found->second.waiting;
+  const auto at = std::ranges::find(waiting, &fetch, [](const auto& each) { return each.get(); });
+  return static_cast<size_t>(at - waiting.begin()) < found->second.connecting;
+}
+
+void HttpPool::opened(HttpLink& link) {
+  --link.origin.connecting;
+  ++stats_.connected;
+  release(link, true);
+}
+
+void HttpPool::connect_failed(HttpLink& link, std::error_code error) {
+  const auto keep = remove(link);
+  HttpOrigin& origin = link.origin;
+  ++stats_.connect_failed;
+  std::shared_ptr<HttpFetch> unlucky;
+  if (origin.waiting.size() > origin.connecting) unlucky = next_waiting(origin);
+  settle_all(origin);
+  if (error == errno_code(ETIMEDOUT)) error = make_error_code(HttpTrouble::kConnectTimeout);
+  if (unlucky) unlucky->give_up(error);
+}
+
+void HttpPool::release(HttpLink& link, bool reusable) {
+  link.set_down();
+  HttpOrigin& origin = link.origin;
+  if (!reusable || !link.is_open() || makes_way(origin)) return drop(link);
+  link.idle_since = loop_->now();
+  origin.idle.push_back(&link);
+  if (!age_timer_) watch_age(options_.idle_timeout);
+  settle_all(origin);
+}
+
+void HttpPool::drop(HttpLink& link) {
+  HttpOrigin& origin = link.origin;
+  if (remove(link)) settle_all(origin);
+}
+
+void HttpPool::drop_idle(const std::string& way) {
+  const auto origin = origins_.find(way);
+  if (origin == origins_.end()) return;
+  while (!origin->second.idle.empty()) remove(*origin->second.idle.back());
+}
+
+// Out of all lists; what is answered keeps it alive. The origin stays, for settle().
+std::shared_ptr<HttpLink> HttpPool::remove(HttpLink& link) {
+  const auto found = std::ranges::find(links_, &link, [](const auto& each) { return each.get(); });
+  if (found == links_.end()) return nullptr;
+  auto keep = std::move(*found);
+  links_.erase(found);
+  std::erase(link.origin.idle, &link);
+  if (link.is_connecting()) --link.origin.connecting;
+  --link.origin.links;
+  return keep;
+}
+
+bool HttpPool::may_connect(HttpOrigin& origin) {
+  if (origin.links >= options_.most_per_origin) return false;
+  return links_.size() < options_.most_connections || drop_oldest_idle();
+}
+
+bool HttpPool::drop_oldest_idle() {
+  HttpLink* oldest = nullptr;
+  for (auto& [way, origin] : origins_) {
+    if (origin.idle.empty()) continue;
+    HttpLink* const its_oldest = origin.idle.front();
+    if (oldest == nullptr || its_oldest->idle_since < oldest->idle_since) oldest = its_oldest;
+  }
+  if (oldest != nullptr) remove(*oldest);
+  return oldest != nullptr;
+}
+
+// Of those where somebody waits and no connection is, nor is on its way, the one whose first has waited for longest.
+HttpOrigin* HttpPool::longest_without_connection() {
+  HttpOrigin* longest = nullptr;
+  for (auto& [way, origin] : origins_) {
+    if (origin.links > 0 || origin.waiting.empty()) continue;
+    if (longest == nullptr || origin.waiting.front()->id() < longest->waiting.front()->id()) longest = &origin;
+  }
+  return longest;
+}
+
+// Whether a connection that those who wait at `origin` could use is rather to be another origin's.
+bool HttpPool::makes_way(const HttpOrigin& origin) {
+  if (links_.size() < options_.most_connections || origin.waiting.empty()) return false;
+  const HttpOrigin* const other = longest_without_connection();
+  return other != nullptr && other->waiting.front()->id() < origin.waiting.front()->id();
+}
+
+void HttpPool::connect(HttpOrigin& origin) {
+  const auto link = std::make_shared<HttpLink>(weak_from_this(), origin, options_.limits);
+  links_.push_back(link);
+  ++origin.links;
+  ++origin.connecting;
+  const Result<void> begun = link->connect(*loop_, origin.address, client_options_);
+  if (begun) return;
+  remove(*link);
+  if (const auto fetch = next_waiting(origin)) fetch->fail_soon(begun.error());
+}
+
+std::shared_ptr<HttpFetch> HttpPool::next_waiting(HttpOrigin& origin) {
+  if (origin.waiting.empty()) return nullptr;
+  auto fetch = std::move(origin.waiting.front());
+  origin.waiting.pop_front();
+  --waiting_;
+  return fetch;
+}
+
+void HttpPool::use_idle(HttpOrigin& origin) {
+  while (!origin.waiting.empty() && !origin.idle.empty()) {
+    HttpLink& link = *origin.idle.back();
+    origin.idle.pop_back();
+    link.carry(*next_waiting(origin));
+  }
+}
+
+// Who waits gets what is free, or a connection is begun. An origin of which nothing is left is forgotten.
+void HttpPool::settle(HttpOrigin& origin) {
+  use_idle(origin);
+  while (origin.waiting.size() > origin.connecting && may_connect(origin)) connect(origin);
+  if (origin.links == 0 && origin.waiting.empty()) origins_.erase(origin.way);
+}
+
+// What one origin has given up may be what others wait for: those first that have nothing.
+void HttpPool::settle_all(HttpOrigin& changed) {
+  use_idle(changed);
+  for (size_t left = waiting_; left > 0 && waiting_ > 0; --left) {
+    HttpOrigin* const next = longest_without_connection();
+    if (next == nullptr || (links_.size() >= options_.most_connections && !drop_oldest_idle())) break;
+    connect(*next);
+    if (next != &changed && next->links == 0 && next->waiting.empty()) origins_.erase(next->way);
+  }
+  settle(changed);
+  settle_rest();
+}
+
+void HttpPool::settle_rest() {
+  if (waiting_ == 0) return;
+  for (auto at = origins_.begin(); at != origins_.end();) settle((at++)->second);
+}
+
+void HttpPool::watch_age(Duration delay) {
+  age_timer_ = loop_->after(delay, [weak = weak_from_this()] {
+    if (const auto pool = weak.lock()) pool->drop_aged();
+  });
+}
+
+void HttpPool::drop_aged() {
+  age_timer_ = {};
+  const TimePoint now = loop_->now();
+  TimePoint next = kNever;
+  for (auto at = origins_.begin(); at != origins_.end();) {
+    HttpOrigin& origin = (at++)->second;
+    while (!origin.idle.empty() && origin.idle.front()->idle_since + bounded(options_.idle_timeout) <= now) {
+      remove(*origin.idle.front());
+    }
+    if (!origin.idle.empty()) next = std::min(next, origin.idle.front()->idle_since + bounded(options_.idle_timeout));
+    settle(origin);
+  }
+  settle_rest();
+  if (next != kNever && !age_timer_) watch_age(next - now);
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HttpPool: what an HttpClient does on its loop: which connections there are, which fetch gets which, and who waits.
+//
+// A fetch is not bound to the connection that was begun for it: whichever is free first serves the one that has waited
+// for longest. So a connection that fails to come up fails a fetch only where more wait than are still on their way.
+// Connections that are free are used again last in, first out, so that those beyond the need grow old and are closed.
+// When there may be no more of them, an origin without one gets the place of a connection that is set down, if somebody
+// waits for it who was there before all who wait for that connection's own: a busy origin starves no other.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <peal/http/client/http_client.h>
+#include <peal/http/client/http_fetch.h>
+#include <peal/http/client/parts/http_link.h>
+#include <peal/net/resolver.h>
+
+namespace peal::detail {
+
+struct HttpOrigin {
+  std::string way;      // HttpFetch::way() of all that its connections carry
+  std::string address;  // as Client::connect() takes it
+  size_t links = 0;
+  size_t connecting = 0;                           // of those
+  std::vector<HttpLink*> idle;                     // used last: at the back
+  std::deque<std::shared_ptr<HttpFetch>> waiting;  // longest: at the front
+};
+
+class HttpPool : public std::enable_shared_from_this<HttpPool> {
+ public:
+  HttpPool(Loop& loop, const HttpClientOptions& options);
+
+  Result<HttpFetchId> start(HttpClientRequest request, HttpFetchCallbacks callbacks);
+  HttpFetch* find(HttpFetchId id) const;
+  // Nobody is told anything any more.
+  void retire();
+  // On the loop, or where nobody runs it.
+  bool may_be_touched() const { return loop() != nullptr || !mailbox_->open(); }
+  // Null where it may not be touched, or is no more.
+  Loop* loop() const { return mailbox_->reachable(); }
+  const HttpClientOptions& options() const { return options_; }
+  HttpClientStats stats() const;
+
+  // For fetches. Nothing of the user's is called in them.
+  // To be carried by a link as soon as there is one, at once perhaps. `first`: before all others.
+  void enter(std::shared_ptr<HttpFetch> fetch, bool first);
+  void leave_queue(const HttpFetch& fetch);
+  // Whether the wait will end with a connection, not with another fetch.
+  bool is_being_connected(const HttpFetch& fetch) const;
+  void forget(const HttpFetch& fetch) { fetches_.erase(fetch.id()); }
+  void release(HttpLink& link, bool reusable);
+  // The server that closed one has most likely closed the others.
+  void drop_idle(const std::string& way);
+  HttpClientStats& counters() { return stats_; }
+
+  // For links.
+  void opened(HttpLink& link);
+  void connect_failed(HttpLink& link, std::error_code error);
+  // Closes it, if it is still open.
+  void drop(HttpLink& link);
+
+ private:
+  bool may_connect(HttpOrigin& origin);
+  bool drop_oldest_idle();
+  HttpOrigin* longest_without_connection();
+  bool makes_way(const HttpOrigin& origin);
+  void connect(HttpOrigin& origin);
+  std::shared_ptr<HttpFetch> next_waiting(HttpOrigin& origin);
+  std::shared_ptr<HttpLink> remove(HttpLink& link);
+  void use_idle(HttpOrigin& origin);
+  void settle(HttpOrigin& origin);
+  void settle_all(HttpOrigin& changed);
+  void settle_rest();
+  void drop_aged();
+  void watch_age(Duration delay);
+
+  Loop* const loop_;  // good where mailbox_ says it can be reached
+  const std::shared_ptr<Mailbox> mailbox_;
+  const HttpClientOptions options_;
+  ClientOptions client_options_;                         // of each link
+  std::unique_ptr<Resolver> resolver_;                   // unless the user has one
+  std::unordered_map<std::string, HttpOrigin> origins_;  // that have a link or somebody who waits
+  std::vector<std::shared_ptr<HttpLink>> links_;
+  std::unordered_map<HttpFetchId, std::shared_ptr<HttpFetch>> fetches_;
+  size_t waiting_ = 0;
+  TimerId age_timer_;
+  uint64_t last_id_ = 0;
+  HttpClientStats stats_;
+};
+
+}  // namespace peal::detail

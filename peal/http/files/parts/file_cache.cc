@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/files/parts/file_cache.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <peal/base/buffer.h>
+#include <peal/http/parts/encoder_pool.h>
+#include <peal/wire/content/media_type.h>
+
+namespace peal::detail {
+namespace {
+
+constexpr Duration kUnusedFileAge = std::chrono::seconds(10);
+constexpr uint64_t kSmallestPacked = 1024;  // less fits a packet anyway
+
+int64_t modified_ns_of(const struct stat& status) {
+  return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
+
+// The open file is still what its name stands for, as far as the file itself tells.
+bool is_unchanged(const FileVariant& variant) {
+  struct stat status{};
+  return ::fstat(variant.file->get(), &status) == 0 && status.st_nlink > 0 &&
+         modified_ns_of(status) == variant.modified_ns && static_cast<uint64_t>(status.st_size) == variant.bytes;
+}
+
+bool is_unchanged(const ServedFile& file) {
+  for (const FileVariant& variant : file.variants) {
+    if (variant.file != nullptr && !is_unchanged(variant)) return false;
+  }
+  return true;
+}
+
+// In whole seconds; a date ahead of ours is shown as ours (RFC 9110 8.8.2.1).
+int64_t shown_date_of(const FileVariant& variant) {
+  namespace ch = std::chrono;
+  const auto now = ch::floor<ch::seconds>(ch::system_clock::now().time_since_epoch());
+  return std::min(ch::floor<ch::seconds>(ch::nanoseconds(variant.modified_ns)), now).count();
+}
+
+bool is_out_of_fds(std::error_code error) {
+  return error == std::errc::too_many_files_open || error == std::errc::too_many_files_open_in_system;
+}
+
+// Null where it cannot be read as a whole now.
+SharedBytes read_whole(int fd, size_t bytes) {
+  std::vector<std::byte> content(bytes);
+  if (::pread(fd, content.data(), bytes, 0) != static_cast<ssize_t>(bytes)) return nullptr;
+  return std::make_shared<const std::vector<std::byte>>(std::move(content));
+}
+
+// What was made of the same file before is not made again.
+void keep_packed(ServedFile& file, std::array<FileVariant, kContentCodings>& before) {
+  const FileVariant& plain = file.plain();
+  const FileVariant& was = before[static_cast<size_t>(ContentCoding::kIdentity)];
+  if (plain.inode != was.inode || plain.modified_ns != was.modified_ns || plain.bytes != was.bytes) return;
+  for (const ContentCoding coding : {ContentCoding::kGzip, ContentCoding::kZstd}) {
+    FileVariant& old = before[static_cast<size_t>(coding)];
+    if (old.is_made_here() && !file.of(coding).exists()) file.of(coding) = std::move(old);
+  }
+}
+
+std::string_view suffix_of(ContentCoding coding) { return coding == ContentCoding::kGzip ? ".gz" : ".zst"; }
+
+}  // namespace
+
+Result<ServedFile*> FileCache::find(std::string_view path) {
+  const TimePoint now = loop_.now();
+  Variants before;
+  if (const auto found = by_path_.find(path); found != by_path_.end()) {
+    const auto file = found->second;
+    if (now - file->checked_at < options_.cache_validity && is_unchanged(*file)) {
+      file->used_at = now;
+      files_.splice(files_.end(), files_, file);
+      return &*file;
+    }
+    before = std::move(file->variants);
+    drop(file);
+  }
+  Result<ServedFile> opened = open(path);
+  if (!opened && is_out_of_fds(opened.error()) && !files_.empty()) {
+    while (!files_.empty()) drop(files_.begin());
+    opened = open(path);
+  }
+  if (!opened) return std::unexpected(opened.error());
+  keep_packed(*opened, before);
+  opened->checked_at = opened->used_at = now;
+  if (options_.cached_files == 0 || options_.cache_validity <= Duration::zero()) {
+    uncached_ = std::move(*opened);
+    return &uncached_;
+  }
+  if (files_.size() >= options_.cached_files) drop(files_.begin());
+  files_.push_back(std::move(*opened));
+  by_path_.emplace(files_.back().path, std::prev(files_.end()));
+  if (!sweeps_) sweep();
+  return &files_.back();
+}
+
+Result<ServedFile> FileCache::open(std::string_view path) const {
+  ServedFile file;
+  file.path = path;
+  Result<FileVariant> plain = load(file.path);
+  if (!plain) return std::unexpected(plain.error());
+  file.modified = shown_date_of(*plain);
+  file.last_modified = format_http_date(file.modified);
+  file.of(ContentCoding::kIdentity) = std::move(*plain);
+  file.media_type = media_type_of(file.path);
+  if (file.media_type.empty()) file.media_type = options_.default_media_type;
+  if (!is_compressible(file.media_type)) return file;
+  if (options_.precompressed) load_siblings(file);
+  file.is_packable = file.plain().bytes >= kSmallestPacked && file.plain().bytes <= options_.compressed_bytes;
+  return file;
+}
+
+Result<FileVariant> FileCache::load(const std::string& path) const {
+  Result<Fd> fd = root_.open_beneath(path);
+  if (!fd) return std::unexpected(fd.error());
+  struct stat status{};
+  if (::fstat(fd->get(), &status) != 0) return fail(errno);
+  if (S_ISDIR(status.st_mode)) return fail(EISDIR);
+  if (!S_ISREG(status.st_mode)) return fail(ENOENT);
+  FileVariant variant;
+  variant.bytes = static_cast<uint64_t>(status.st_size);
+  variant.inode = status.st_ino;
+  variant.modified_ns = modified_ns_of(status);
+  variant.entity_tag =
+      fmt::format("\"{:x}-{:x}-{:x}\"", variant.inode, static_cast<uint64_t>(variant.modified_ns), variant.bytes);
+  variant.file = std::make_shared<const Fd>(std::move(*fd));
+  if (variant.bytes > 0 && variant.bytes <= options_.content_bytes) {
+    variant.content = read_whole(variant.file->get(), variant.bytes);
+    if (!is_unchanged(variant)) variant.content = nullptr;
+  }
+  return variant;
+}
+
+// One that is older than the file itself was forgotten when that was changed.
+void FileCache::load_siblings(ServedFile& file) const {
+  const int64_t modified_ns = file.plain().modified_ns;
+  for (const ContentCoding coding : {ContentCoding::kGzip, ContentCoding::kZstd}) {
+    Result<FileVariant> sibling = load(file.path + std::string(suffix_of(coding)));
+    if (!sibling || sibling->modified_ns < modified_ns) continue;
+    file.of(coding) = std::move(*sibling);
+  }
+}
+
+// Its tag is weak: the bytes depend on more than the file (RFC 9110 8.8.1).
+ContentCoding FileCache::pack(ServedFile& file, ContentCoding coding) const {
+  if (file.of(coding).exists()) return coding;
+  const FileVariant& plain = file.plain();
+  const SharedBytes content = plain.content != nullptr ? plain.content : read_whole(plain.file->get(), plain.bytes);
+  if (content == nullptr || !is_unchanged(plain)) return ContentCoding::kIdentity;
+  Buffer packed;
+  const EncoderPool::Loan encoder = EncoderPool::here().take(coding, {});
+  encoder->begin(plain.bytes);
+  encoder->encode({reinterpret_cast<const char*>(content->data()), content->size()}, ContentEncoder::Then::kEnd,
+                  packed);
+  if (packed.size() >= plain.bytes) {
+    file.is_packable = false;
+    return ContentCoding::kIdentity;
+  }
+  FileVariant& made = file.of(coding);
+  made.bytes = packed.size();
+  made.content = share_bytes(packed.view());
+  made.entity_tag = "W/" + plain.entity_tag;
+  return coding;
+}
+
+void FileCache::drop(Files::iterator file) {
+  by_path_.erase(file->path);
+  files_.erase(file);
+}
+
+// As long as there are files.
+void FileCache::sweep() {
+  while (!files_.empty() && loop_.now() - files_.front().used_at >= kUnusedFileAge) drop(files_.begin());
+  sweeps_ = !files_.empty();
+  if (!sweeps_) return;
+  loop_.after(kUnusedFileAge, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->sweep();
+  });
+}
+
+}  // namespace peal::detail

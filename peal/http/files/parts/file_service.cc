@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/files/parts/file_service.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <peal/http/files/parts/file_answer.h>
+#include <peal/http/parts/accepted_codings.h>
+#include <peal/wire/content/http_range.h>
+
+namespace peal::detail {
+namespace {
+
+bool reads(HttpMethod method) { return method == HttpMethod::kGet || method == HttpMethod::kHead; }
+
+int64_t unix_now() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::optional<ContentCoding> choose_coding(const HttpRequestHead& request, const ServedFile& file) {
+  std::array<ContentCoding, kContentCodings> available;
+  size_t count = 0;
+  for (const ContentCoding coding : {ContentCoding::kIdentity, ContentCoding::kGzip, ContentCoding::kZstd}) {
+    if (file.has(coding)) available[count++] = coding;
+  }
+  return accepted_codings(request).choose(std::span(available.data(), count));
+}
+
+// The same, and there is such a variant.
+std::optional<ContentCoding> coding_for(const HttpRequestHead& request, FileCache& cache, ServedFile& file) {
+  const auto wanted = choose_coding(request, file);
+  if (!wanted || cache.pack(file, *wanted) == *wanted) return wanted;
+  // Packed it is not smaller: what else does the client take?
+  const auto other = choose_coding(request, file);
+  return other && !file.of(*other).exists() ? ContentCoding::kIdentity : other;
+}
+
+// What a segment of a path may not hold where it stands in a reference (RFC 3986 3.3), escaped.
+void append_escaped(std::string& text, std::string_view segment) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  constexpr std::string_view kUnreserved = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+  for (const char byte : segment) {
+    if (kUnreserved.contains(byte)) {
+      text += byte;
+      continue;
+    }
+    const auto value = static_cast<unsigned char>(byte);
+    text += '%';
+    text += kDigits[value >> 4];
+    text += kDigits[value & 15];
+  }
+}
+
+// To the folder's own name with a slash: relative to where the client is, and beginning with a dot, so that no name
+// can make it another host's ("//evil") or another scheme's.
+void redirect_to_folder(HttpExchange& exchange, std::string_view path) {
+  std::string location = "./";
+  append_escaped(location, path.substr(path.rfind('/') + 1));
+  location += '/';
+  const std::string_view query = exchange.request().query();
+  if (!query.empty()) location.append("?").append(query);
+  exchange.set_field("Location", location);
+  exchange.respond(301);
+}
+
+int status_of(std::error_code error) {
+  switch (error.value()) {
+    case EACCES:
+    case EPERM: return 403;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EAGAIN: return 503;
+    case EIO: return 500;
+    // Not there, no file, too long a name, or out of the root: it is not said which.
+    default: return 404;
+  }
+}
+
+}  // namespace
+
+FileService::~FileService() {
+  for (Shard* shard = shards_.load(std::memory_order_acquire); shard != nullptr;) {
+    delete std::exchange(shard, shard->next);
+  }
+}
+
+// A loop that has ended leaves its cache to whichever has its address next.
+FileCache& FileService::cache_of(Loop& loop) {
+  Shard* first = shards_.load(std::memory_order_acquire);
+  for (Shard* shard = first; shard != nullptr; shard = shard->next) {
+    if (&shard->cache->loop() == &loop) return *shard->cache;
+  }
+  auto* shard = new Shard{std::make_shared<FileCache>(loop, root_, options_), first};
+  while (!shards_.compare_exchange_weak(shard->next, shard, std::memory_order_acq_rel)) {
+  }
+  return *shard->cache;
+}
+
+bool FileService::is_servable(std::string_view path) const {
+  bool first = true;
+  while (!path.empty()) {
+    const size_t slash = std::min(path.find('/'), path.size());
+    const std::string_view segment = path.substr(0, slash);
+    path.remove_prefix(std::min(slash + 1, path.size()));
+    if (segment.empty() || segment == "." || segment == ".." || segment.contains('\0')) return false;
+    if (segment.front() == '.' && !options_.hidden && !(first && segment == ".well-known")) return false;
+    first = false;
+  }
+  return true;
+}
+
+void FileService::serve(HttpExchange& exchange, std::string_view path) {
+  const HttpMethod method = exchange.request().method();
+  if (!reads(method)) {
+    exchange.set_field("Allow", "GET, HEAD, OPTIONS");
+    return method == HttpMethod::kOptions ? exchange.respond(204) : exchange.respond_error(405);
+  }
+  if (!is_servable(path)) return exchange.respond_error(404);
+  FileCache& cache = cache_of(exchange.loop());
+  const bool folder = path.empty() || path.ends_with('/');
+  if (folder && options_.index.empty()) return exchange.respond_error(404);
+  const Result<ServedFile*> file = folder ? cache.find(std::string(path) + options_.index) : cache.find(path);
+  if (!file) return answer_missing(exchange, folder ? std::string_view() : path, file.error());
+  answer_with(exchange, cache, **file);
+}
+
+// `path` is empty where the index of a folder was wanted.
+void FileService::answer_missing(HttpExchange& exchange, std::string_view path, std::error_code error) {
+  if (error.value() == EISDIR && !path.empty() && !options_.index.empty()) return redirect_to_folder(exchange, path);
+  exchange.respond_error(status_of(error));
+}
+
+void FileService::answer_with(HttpExchange& exchange, FileCache& cache, ServedFile& file) {
+  const HttpRequestHead& request = exchange.request();
+  const bool varies = file.has_codings();
+  const auto chosen = coding_for(request, cache, file);
+  if (varies || !chosen) exchange.set_field("Vary", "Accept-Encoding");
+  if (!chosen) return exchange.respond_error(406);
+  const ContentCoding coding = *chosen;
+  const FileVariant& variant = file.of(coding);
+  HttpPrecondition precondition(
+      {.entity_tag = variant.entity_tag, .last_modified = file.modified, .now = unix_now(), .exists = true});
+  for (const HttpField field : request.fields()) precondition.take(field.name, field.value);
+  const auto answer = precondition.answer(true);
+  if (answer == HttpPrecondition::Answer::kFailed) return exchange.respond_error(412);
+  HttpRanges ranges;
+  auto part = HttpRanges::Answer::kWhole;
+  if (answer == HttpPrecondition::Answer::kProceed && request.method() == HttpMethod::kGet) {
+    part = precondition.ranges(variant.bytes, ranges);
+  }
+  if (part == HttpRanges::Answer::kUnsatisfiable) {
+    exchange.set_field("Content-Range", HttpContentRange(variant.bytes).text());
+    return exchange.respond_error(416);
+  }
+  set_fields(exchange, file, coding);
+  if (answer == HttpPrecondition::Answer::kNotModified) return exchange.respond(304);
+  if (part == HttpRanges::Answer::kWhole) return send_whole(exchange, file.media_type, variant);
+  send_ranges(exchange, file.media_type, variant, ranges.all());
+}
+
+// What 304 says too (RFC 9110 15.4.5), and what it may say.
+void FileService::set_fields(HttpExchange& exchange, const ServedFile& file, ContentCoding coding) {
+  exchange.set_field("ETag", file.of(coding).entity_tag);
+  exchange.set_field("Last-Modified", {file.last_modified.data(), file.last_modified.size()});
+  if (!options_.cache_control.empty()) exchange.set_field("Cache-Control", options_.cache_control);
+  exchange.set_field("Accept-Ranges", "bytes");
+  exchange.set_field("X-Content-Type-Options", "nosniff");
+  if (coding != ContentCoding::kIdentity) exchange.set_field("Content-Encoding", to_string(coding));
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HttpExchange: one request and its answer.
+//
+//   router.get("/hello/{name}", [](peal::HttpExchange& exchange) {
+//     exchange.respond(200, "text/plain", exchange.parameter("name"));
+//   });
+//
+// A handler is called as soon as the head of a request has been read. It answers before it returns, or later. An
+// HttpExchange& is good inside the call that it was given to, and in a coroutine that answers it, until that ends;
+// nowhere else: whoever answers later keeps handle(), which may be kept for ever. Exchanges are used again, for other
+// requests of other clients, so one that is used elsewhere stops the process with a sentence. It belongs to its
+// connection's loop.
+//
+// An answer is either whole, respond(), or a stream, begin(), write() any number of times and end(). The server adds
+// Date, Connection and the length: Content-Length where it is known, else the chunked coding, else, to HTTP/1.0, the
+// end of the connection. To HEAD, with 204 and 304, and with a 2xx to CONNECT the fields go out and the body does not
+// (RFC 9110 9.3.2, 9.3.6).
+//
+// An exception that leaves a handler, or a callback given to an exchange, is logged and counted; the answer is 500
+// where none had begun, else the end of the connection.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <peal/base/buffer.h>
+#include <peal/base/callback.h>
+#include <peal/base/memory_charge.h>
+#include <peal/base/result.h>
+#include <peal/coro/task.h>
+#include <peal/engine/engine.h>
+#include <peal/http/server/http_takeover.h>
+#include <peal/net/connection.h>
+#include <peal/wire/http/http_request_parser.h>
+
+namespace peal {
+
+class HttpExchange;
+class HttpExchangeHandle;
+namespace detail {
+class HttpBodyRead;
+class HttpRun;
+class HttpSession;
+class HttpShard;
+class HttpWritable;
+class RouteTree;
+struct HttpExtras;
+}  // namespace detail
+
+using HttpCallback = Callback<void(HttpExchange&)>;
+
+class HttpExchange final {
+ public:
+  explicit HttpExchange(detail::HttpShard& shard);
+  ~HttpExchange();
+  HttpExchange(const HttpExchange&) = delete;
+  HttpExchange& operator=(const HttpExchange&) = delete;
+
+  // The head. It and its views are good as long as the exchange: who keeps any of it copies the bytes.
+  const HttpRequestHead& request() const {
+    check_use();
+    return head_;
+  }
+  // What stands in the place of `{name}` or `{name*}` of the route's pattern, in the path as normalize_http_path()
+  // makes it. Empty where the pattern has no such name. Good as long as the exchange.
+  std::string_view parameter(std::string_view name) const;
+  Loop& loop() const;
+  // The connection ends with this exchange at the earliest, unless it is abandoned: std::logic_error then.
+  Connection& connection() const;
+  // The connection is gone, or the server has answered by itself: nothing that is done to this exchange has an effect
+  // any more.
+  bool abandoned() const { return session_ == nullptr && (taken_ || answer_ != Answer::kComplete); }
+  HttpExchangeHandle handle();
+
+  // ---- The body of the request. Until somebody asks for it, it stays with the client (and 100 (Continue), where that
+  // is waited for, unsent). More than the limit of the route is answered 413. Once per exchange one of:
+  // Each piece as it arrives, a view that is good during the call; then `on_end`, at once where there is no body.
+  void on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end);
+  // The whole of it. Longer than `limit_bytes`: 413 instead of the call, or, where an answer has begun, the end of the
+  // connection; so with 503 where the process is above its hard mark (memory_budget.h), which counts what is gathered
+  // from 4 KiB on, until the call returns.
+  void read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole);
+  // For coroutines: `Result<Buffer> piece = co_await exchange.read();`, empty at the end. Not read, the client waits.
+  detail::HttpBodyRead read();
+  // The whole of it. EMSGSIZE when it is longer, ENOMEM where the process is above its hard mark: then it has been
+  // answered 413, or 503, unless an answer had begun.
+  Task<Result<std::string>> read_all(size_t limit_bytes);
+  // No piece comes until resume_body(); the client's sending comes to rest.
+  void pause_body();
+  void resume_body();
+
+  // ---- The answer.
+  // One more field of it; before respond() or begin(). A name that is no token, or is one of those that the server
+  // sets, is refused: std::invalid_argument. In a value that has controls in it, CR, LF or NUL say, they become spaces
+  // (RFC 9110 5.5), so that nobody's data can write fields; so they do in a content type.
+  void set_field(std::string_view name, std::string_view value);
+  // The connection closes after this answer, which says so.
+  void close_after() {
+    check_use();
+    wants_close_ = true;
+  }
+  // The whole answer. An empty content type sets no such field. 200 to 599: std::invalid_argument for another status.
+  void respond(int status, std::string_view content_type, std::string_view body);
+  // The same; the body is moved, not copied.
+  void respond(int status, std::string_view content_type, Buffer&& body);
+  // No content: for 204, 304, redirections.
+  void respond(int status) { respond(status, {}, std::string_view()); }
+  // A status of 400 and above, with its page (Router::error_page).
+  void respond_error(int status);
+  // Part of a file, or all of it: the file's bytes by sendfile.
+  void respond_file(int status, std::string_view content_type, FileRange range);
+
+  // How long the body will be, where that is known before begin(): exactly so much is then written, or, to HEAD, 204 or
+  // 304, nothing need be. With less the connection ends instead of end(), with more instead of that write().
+  void set_content_length(uint64_t bytes);
+  void begin(int status, std::string_view content_type = {});
+  // True while below the high-water mark; after false, on_writable() or writable() tells when to go on. What is written
+  // leaves when the callback returns. Empty writes do nothing.
+  bool write(std::string_view bytes);
+  bool write(Buffer&& bytes);
+  // Part of a file in the midst of a stream.
+  void write_file(FileRange range);
+  void end();
+  // What `on_writable` says is as Connection's.
+  void on_writable(HttpCallback on_writable);
+  // For coroutines: `co_await exchange.writable();`, done when the output is below the high-water mark.
+  detail::HttpWritable writable();
+  bool begun() const { return answer_ != Answer::kNone; }
+  bool complete() const { return answer_ == Answer::kComplete; }
+
+  // An interim answer, before the final one, 102 to 199: 103 with the fields set until now, which it takes with it. Not
+  // to HTTP/1.0, where it does nothing.
+  void inform(int status);
+  // Instead of an answer: 101 (Switching Protocols) with the fields set and `Upgrade: protocol`, then the connection is
+  // the takeover's. An empty protocol: 200, the answer to CONNECT. std::invalid_argument for one that no field may
+  // hold. With a body that has not been read it is answered 400 and `takeover` dropped.
+  void upgrade(std::string_view protocol, std::unique_ptr<HttpTakeover> takeover);
+  // Ends the connection with a reset, for an answer that cannot be completed.
+  void abort();
+  // Called when the connection ends before the answer is complete, or when the server answers by itself, because the
+  // body is malformed, cut short, too slow or too long, because something threw, or because it took too long; the
+  // exchange is then abandoned() and ends with the call.
+  void on_abandoned(HttpCallback on_abandoned);
+
+  // Runs a coroutine that answers, as a router does with a handler that is one. It is cancelled when the connection is
+  // gone. Its end without an answer is answered 500; a stream that it has begun it also ends.
+  void run(Task<> task);
+
+ private:
+  friend class HttpExchangeHandle;
+  friend class detail::HttpBodyRead;
+  friend class detail::HttpRun;
+  friend class detail::HttpSession;
+  friend class detail::HttpShard;
+  friend class detail::HttpWritable;
+  friend class detail::RouteTree;
+  static constexpr size_t kMostParameters = 8;
+  enum class Answer : uint8_t { kNone, kBegun, kComplete };
+  enum class Coding : uint8_t { kLength, kChunked, kClose, kNoBody };
+  // Who takes the body of the request.
+  enum class Taker : uint8_t { kNobody, kPieces, kWhole, kCoroutine, kDropped };
+  struct Parameter {
+    std::string_view name;
+    std::string_view value;
+  };
+
+  // For the next request, which may be another connection's.
+  void reset() {
+    if (!parser_.is_idle() || has_extras_) [[unlikely]]
+      reset_rest();
+    session_ = nullptr;
+    field_lines_.clear();
+    body_bytes_ = length_ = window_mark_ = drop_mark_ = 0;
+    body_since_ = {};
+    status_ = 0;
+    parameter_count_ = 0;
+    answer_ = Answer::kNone;
+    coding_ = Coding::kLength;
+    taker_ = Taker::kNobody;
+    has_extras_ = knows_length_ = head_read_ = request_read_ = continue_due_ = false;
+    body_paused_ = wants_close_ = keeps_ = paging_ = taken_ = told_end_ = offers_upgrade_ = texts_grew_ = false;
+  }
+  // Whoever uses it was called with it, or is the coroutine that answers it. In every build, for 2 instructions.
+  void check_use() const {
+    if (calls_ == 0) [[unlikely]]
+      check_run();
+  }
+  [[gnu::cold]] void check_run() const;
+  void reset_rest();
+  // What its texts hold to be used again.
+  size_t text_bytes() const {
+    return head_room_ + field_lines_.capacity() + path_storage_.capacity() + parser_.memory_bytes();
+  }
+  // All that it holds, itself included, while it is free.
+  size_t kept_bytes() const;
+  void keep_head();
+  void overwrite_head();
+  detail::HttpExtras& extras();
+  // The body of the request.
+  void take_body(Taker taker);
+  bool wants_body() const;
+  void body_piece(std::string_view piece);
+  void body_ended();
+  void drop_body();
+  void refuse_long_body();
+  void refuse_body_over_budget();
+  void begin_body_window();
+  bool may_read() const;
+  Result<Buffer> take_read();
+  // The answer.
+  bool may_answer() const;
+  void put_head(int status, std::string_view content_type, std::optional<uint64_t> length, std::string_view body);
+  void put_plain(std::string_view content_type, std::string_view body);
+  bool is_plain(int status, size_t body_bytes) const;
+  bool keeps_connection() const;
+  bool put_chunk_size(uint64_t bytes);
+  bool may_write_on() const;
+  bool written();
+  void finish();
+  void default_page(int status);
+
+  detail::HttpShard* const shard_;
+  detail::HttpSession* session_ = nullptr;  // null: abandoned, or complete
+  HttpRequestHead head_;
+  HttpRequestParser parser_;
+  std::unique_ptr<char[]> head_text_;  // what the head's views point into
+  size_t head_room_ = 0;               // bytes of it
+  std::string path_storage_;           // the path, where it is not as it was sent
+  std::string field_lines_;            // of set_field()
+  std::array<Parameter, kMostParameters> parameters_;
+  std::unique_ptr<detail::HttpExtras> extras_;  // what only some exchanges need; kept for the next
+  MemoryCharge charge_;                         // for itself and text_bytes(), as when it was last free
+  uint64_t serial_ = 0;                         // tells handles which exchange they mean
+  uint64_t body_bytes_ = 0;                     // of the answer's body, so far
+  uint64_t length_ = 0;                         // what it is to be, with Coding::kLength
+  // Of the request's body:
+  uint64_t window_mark_ = 0;  // how much had come when the window began
+  uint64_t drop_mark_ = 0;    // how much had come when the answer was complete
+  TimePoint body_since_{};    // when somebody began to want it
+  uint16_t status_ = 0;
+  uint8_t parameter_count_ = 0;
+  uint8_t calls_ = 0;  // of user code that are under way: until they return it is not used again
+  Answer answer_ = Answer::kNone;
+  Coding coding_ = Coding::kLength;
+  Taker taker_ = Taker::kNobody;
+  bool has_extras_ : 1 = false;    // in use by this exchange
+  bool knows_length_ : 1 = false;  // set_content_length() was called
+  bool head_read_ : 1 = false;     // complete and sound
+  bool request_read_ : 1 = false;  // to its end
+  bool continue_due_ : 1 = false;  // the client waits for 100 (Continue)
+  bool body_paused_ : 1 = false;
+  bool wants_close_ : 1 = false;
+  bool keeps_ : 1 = false;     // the connection outlives this answer
+  bool paging_ : 1 = false;    // inside respond_error()
+  bool taken_ : 1 = false;     // the server has answered in the place of whoever was to
+  bool told_end_ : 1 = false;  // of the body
+  bool offers_upgrade_ : 1 = false;
+  bool texts_grew_ : 1 = true;  // perhaps, since charge_ was set
+};
+
+namespace detail {
+
+// Waits for some of the body. One coroutine at a time.
+class [[nodiscard]] HttpBodyRead final : public Awaitable<HttpBodyRead> {
+ public:
+  explicit HttpBodyRead(HttpExchange& exchange) : exchange_(exchange) {}
+  bool await_ready() const { return exchange_.may_read(); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
+    if (!begin(handle)) return false;
+    enter();
+    return true;
+  }
+  Result<Buffer> await_resume() {
+    if (why_ != 0) return failed(why_);
+    return exchange_.take_read();
+  }
+  void cancel(Why why) noexcept override;
+
+ private:
+  friend class peal::HttpExchange;
+  friend class HttpSession;
+  void enter();
+
+  HttpExchange& exchange_;
+};
+
+// Waits until the output is below the high-water mark. One coroutine at a time.
+class [[nodiscard]] HttpWritable final : public Awaitable<HttpWritable> {
+ public:
+  explicit HttpWritable(HttpExchange& exchange) : exchange_(exchange) {}
+  bool await_ready() const;
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
+    if (!begin(handle)) return false;
+    enter();
+    return true;
+  }
+  // ECONNRESET: the connection is gone.
+  Result<void> await_resume() const;
+  void cancel(Why why) noexcept override;
+
+ private:
+  friend class HttpSession;
+  void enter();
+
+  HttpExchange& exchange_;
+};
+
+}  // namespace detail
+
+inline detail::HttpBodyRead HttpExchange::read() {
+  check_use();
+  return detail::HttpBodyRead(*this);
+}
+inline detail::HttpWritable HttpExchange::writable() {
+  check_use();
+  return detail::HttpWritable(*this);
+}
+
+// Small, copyable; any thread, at any time, however late: then it does nothing. What answers asynchronously goes
+// through it:
+//
+//   loop.after(seconds(1), [handle = exchange.handle()] { handle.respond(200, "text/plain", "here you are"); });
+//   handle.run([](peal::HttpExchange& exchange) { exchange.begin(200); exchange.write("a first piece"); });
+class HttpExchangeHandle {
+ public:
+  HttpExchangeHandle() = default;
+  // Calls `task` with the exchange on its loop, if it is still there then and its answer not complete. Exceptions are
+  // a handler's. Taken or not as a send of ConnectionHandle: refused, the connection ends, for its client would wait.
+  bool run(HttpCallback task) const;
+  bool respond(int status, std::string content_type, std::string body) const;
+
+ private:
+  friend class HttpExchange;
+  HttpExchangeHandle(ConnectionHandle connection, uint64_t serial)
+      : connection_(std::move(connection)), serial_(serial) {}
+
+  ConnectionHandle connection_;
+  uint64_t serial_ = 0;
+};
+
+}  // namespace peal

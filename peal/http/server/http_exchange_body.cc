@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The body of an exchange's request, and the coroutine that answers it.
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/base/log.h>
+#include <peal/http/server/http_exchange.h>
+#include <peal/http/server/parts/http_core.h>
+#include <peal/http/server/parts/server_session.h>
+
+namespace peal {
+
+using detail::HttpExtras;
+using detail::HttpRun;
+
+namespace {
+
+// What waits for a coroutine to read it; with more the client waits.
+constexpr size_t kMostUnreadBytes = 64 * 1024;
+
+}  // namespace
+
+// From now on somebody wants it.
+void HttpExchange::take_body(Taker taker) {
+  if (taker_ == Taker::kDropped) return;  // by the server, since there is an answer already
+  PEAL_ASSERT(taker_ == Taker::kNobody, "the body of exchange {} is taken twice", serial_);
+  taker_ = taker;
+  if (session_ == nullptr || request_read_) return;
+  if (continue_due_) {
+    continue_due_ = false;
+    if (begun()) return session_->settle();  // the client has its answer, and reads no other
+    session_->output().append("HTTP/1.1 100 Continue\r\n\r\n");
+    session_->put_done();
+  }
+  session_->settle();
+}
+
+bool HttpExchange::wants_body() const {
+  if (body_paused_ && taker_ != Taker::kDropped) return false;
+  if (taker_ == Taker::kCoroutine) return extras_->unread.size() < kMostUnreadBytes;
+  return taker_ != Taker::kNobody;
+}
+
+void HttpExchange::drop_body() {
+  taker_ = Taker::kDropped;
+  drop_mark_ = parser_.body_bytes();
+  if (has_extras_ && extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
+  parser_.set_body_limit(UINT64_MAX);  // the bound is drain_limit_bytes
+}
+
+void HttpExchange::begin_body_window() {
+  window_mark_ = parser_.body_bytes();
+  if (body_since_ == TimePoint{}) body_since_ = loop().now();
+}
+
+void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end) {
+  check_use();
+  PEAL_ASSERT(on_piece && on_end, "the body of exchange {} goes to nobody", serial_);
+  extras().on_piece = std::move(on_piece);
+  extras_->on_end = std::move(on_end);
+  take_body(Taker::kPieces);
+  if (session_ != nullptr && request_read_) extras_->on_end(*this);
+}
+
+void HttpExchange::read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole) {
+  check_use();
+  PEAL_ASSERT(on_whole, "the body of exchange {} goes to nobody", serial_);
+  extras().on_whole = std::move(on_whole);
+  extras_->whole.emplace();
+  extras_->whole_limit = limit_bytes;
+  take_body(Taker::kWhole);
+  if (session_ != nullptr && request_read_) extras_->on_whole(*this, {});
+}
+
+void HttpExchange::pause_body() {
+  check_use();
+  body_paused_ = true;
+}
+
+void HttpExchange::resume_body() {
+  check_use();
+  const bool was_paused = body_paused_;
+  body_paused_ = false;
+  if (!was_paused || session_ == nullptr) return;
+  if (request_read_) return body_ended();
+  session_->settle();
+}
+
+// There is more of it than the handler takes.
+void HttpExchange::refuse_long_body() {
+  ++shard_->stats().too_large;
+  close_after();
+  session_->answer_instead(*this, 413);
+}
+
+// The process holds too much memory to gather it.
+void HttpExchange::refuse_body_over_budget() {
+  ++shard_->stats().over_budget;
+  close_after();
+  session_->answer_instead(*this, 503);
+}
+
+// A view into the input.
+void HttpExchange::body_piece(std::string_view piece) {
+  HttpExtras& extras = *extras_;
+  switch (taker_) {
+    case Taker::kPieces: return extras.on_piece(*this, piece);
+    case Taker::kWhole:
+      if (piece.size() > extras.whole_limit - extras.whole->text.size()) return begun() ? abort() : refuse_long_body();
+      if (!extras.whole->add(piece)) begun() ? abort() : refuse_body_over_budget();
+      return;
+    case Taker::kCoroutine:
+      extras.unread.append(piece);
+      if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
+      return;
+    case Taker::kNobody:
+    case Taker::kDropped: return;
+  }
+}
+
+// No more of it will come.
+void HttpExchange::body_ended() {
+  if (complete() || body_paused_ || told_end_) return;
+  told_end_ = true;
+  switch (taker_) {
+    case Taker::kPieces: return extras_->on_end(*this);
+    case Taker::kWhole: {
+      // Charged until the handler is done with it, or has it for its own.
+      detail::HttpGathered whole = std::move(*extras_->whole);
+      extras_->whole.reset();
+      return extras_->on_whole(*this, std::move(whole.text));
+    }
+    case Taker::kCoroutine:
+      if (extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
+      return;
+    case Taker::kNobody:
+    case Taker::kDropped: return;
+  }
+}
+
+// Whether read() has an answer.
+bool HttpExchange::may_read() const {
+  return session_ == nullptr || request_read_ || taker_ == Taker::kDropped ||
+         (taker_ == Taker::kCoroutine && !extras_->unread.empty());
+}
+
+Result<Buffer> HttpExchange::take_read() {
+  if (taker_ == Taker::kCoroutine && !extras_->unread.empty()) {
+    Buffer taken = std::move(extras_->unread);
+    if (session_ != nullptr && !request_read_) session_->settle();
+    return taken;
+  }
+  if (session_ == nullptr || taker_ == Taker::kDropped) return fail(ECONNRESET);
+  return Buffer();
+}
+
+void detail::HttpBodyRead::enter() {
+  HttpExtras& extras = exchange_.extras();
+  PEAL_ASSERT(extras.reader == nullptr, "two coroutines read the body of exchange {}", exchange_.serial_);
+  extras.reader = this;
+  if (exchange_.taker_ == HttpExchange::Taker::kNobody) exchange_.take_body(HttpExchange::Taker::kCoroutine);
+}
+
+void detail::HttpBodyRead::cancel(Why why) noexcept {
+  exchange_.extras_->reader = nullptr;
+  complete(why);
+}
+
+Task<Result<std::string>> HttpExchange::read_all(size_t limit_bytes) {
+  detail::HttpGathered whole;
+  for (;;) {
+    Result<Buffer> piece = co_await read();
+    if (!piece) co_return std::unexpected(piece.error());
+    if (piece->empty()) co_return std::move(whole.text);
+    if (piece->size() > limit_bytes - whole.text.size()) {
+      if (session_ != nullptr && !begun()) refuse_long_body();
+      co_return fail(EMSGSIZE);
+    }
+    if (!whole.add(piece->view())) {
+      if (session_ != nullptr && !begun()) refuse_body_over_budget();
+      co_return fail(ENOMEM);
+    }
+  }
+}
+
+bool detail::HttpWritable::await_ready() const {
+  const HttpSession* session = exchange_.session_;
+  return session == nullptr || !session->above_high_water() || !session->connection().can_send();
+}
+
+void detail::HttpWritable::enter() {
+  HttpExtras& extras = exchange_.extras();
+  PEAL_ASSERT(extras.writer == nullptr, "two coroutines write the answer of exchange {}", exchange_.serial_);
+  extras.writer = this;
+}
+
+Result<void> detail::HttpWritable::await_resume() const {
+  if (why_ != 0) return failed(why_);
+  if (exchange_.session_ == nullptr || !exchange_.session_->connection().can_send()) return fail(ECONNRESET);
+  return {};
+}
+
+void detail::HttpWritable::cancel(Why why) noexcept {
+  exchange_.extras_->writer = nullptr;
+  complete(why);
+}
+
+void HttpExchange::run(Task<> task) {
+  check_use();
+  if (session_ == nullptr) return;
+  PEAL_ASSERT(!extras().run, "two coroutines answer exchange {}", serial_);
+  extras_->run = std::make_unique<HttpRun>(*this, std::move(task));
+  detail::Ready::run(*extras_->run);
+}
+
+detail::HttpRun::HttpRun(HttpExchange& exchange, Task<> task)
+    : Strand(&exchange.loop()),
+      exchange_(exchange),
+      shard_(*exchange.shard_),
+      task_(std::move(task)),
+      core_(exchange.shard_->core().shared_from_this()) {
+  shard_.runs().push_back(*this);
+}
+
+detail::HttpRun::~HttpRun() { shard_.runs().remove(*this); }
+
+void detail::HttpRun::run() noexcept {
+  auto& promise = task_.coroutine().promise();
+  if (promise.strand() == nullptr) {
+    promise.belong(*this, nullptr);
+    return task_.coroutine().resume();
+  }
+  HttpExchange& exchange = exchange_;
+  const std::shared_ptr<HttpCore> core = core_;
+  const std::exception_ptr thrown = promise.thrown();
+  HttpShard& shard = shard_;
+  std::unique_ptr<HttpRun> self = std::move(exchange.extras_->run);
+  HttpSession* session = exchange.session_;  // null: complete long ago, or abandoned
+  HttpSession::call(exchange, [&] {
+    self.reset();  // before the exchange: the frame has parameters, and those may have destructors
+    if (thrown && (session != nullptr || exchange.complete())) std::rethrow_exception(thrown);
+    if (session == nullptr || exchange.complete()) return;
+    if (exchange.begun()) return exchange.end();
+    PEAL_LOG_ERROR("the coroutine for {} ended without an answer", exchange.head_.path());
+    exchange.respond_error(500);
+  });
+  session == nullptr ? shard.release(exchange) : session->settle();
+}
+
+}  // namespace peal

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/server/http_server.h>
+
+#include <cerrno>
+
+#include <peal/http/server/parts/http_core.h>
+#include <peal/loop/on_loop.h>
+
+namespace peal {
+
+using detail::HttpCore;
+using detail::HttpShard;
+
+namespace {
+
+// What the connections are told, where HTTP's own options say it.
+ServerOptions connection_options(const HttpServerOptions& options) {
+  ServerOptions server = options.server;
+  server.connection.idle_timeout = {};
+  server.connection.min_read_bytes = 0;
+  server.connection.min_write_bytes = options.min_send_bytes;
+  server.connection.write_window = options.send_window;
+  server.connection.remember_peer |= options.access_log != nullptr;
+  return server;
+}
+
+}  // namespace
+
+HttpServer::HttpServer(Loop& loop, Router router, const HttpServerOptions& options)
+    : core_(std::make_shared<HttpCore>(std::move(router), options)) {
+  core_->add(loop);
+  server_ = std::make_unique<Server>(loop, core_->callbacks(), connection_options(options));
+}
+
+HttpServer::HttpServer(LoopGroup& group, Router router, const HttpServerOptions& options)
+    : core_(std::make_shared<HttpCore>(std::move(router), options)) {
+  for (size_t i = 0; i < group.size(); ++i) core_->add(group[i]);
+  server_ = std::make_unique<Server>(group, core_->callbacks(), connection_options(options));
+}
+
+HttpServer::~HttpServer() {
+  server_.reset();
+  for (const auto& shard : core_->shards()) {
+    const bool asked = detail::on_loop_and_wait(*shard->mailbox(), [&](Loop&) { shard->retire(); });
+    if (!asked) shard->retire();  // the loop has ended: nobody else touches it
+  }
+}
+
+std::vector<std::function<HttpStats()>> HttpServer::stats_views() const {
+  std::vector<std::function<HttpStats()>> views;
+  for (const auto& shard : core_->shards())
+    views.emplace_back([core = core_, &shard = *shard] { return shard.snapshot(); });
+  return views;
+}
+
+HttpStats HttpServer::stats() const {
+  HttpStats sum;
+  for (const auto& shard : core_->shards()) {
+    auto add = [&] { sum += shard->snapshot(); };
+    const bool asked = detail::on_loop_and_wait(*shard->mailbox(), [&](Loop&) { add(); });
+    if (!asked) add();  // the loop has ended: nobody else touches it
+  }
+  return sum;
+}
+
+}  // namespace peal

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an HttpServer may be told, each with its default and the reason for it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <peal/base/callback.h>
+#include <peal/base/clock.h>
+#include <peal/net/server.h>
+#include <peal/wire/http/http_limits.h>
+
+namespace peal {
+
+struct HttpServerOptions {
+  // Accepting, caps and the sockets. Its connection's idle_timeout and rates stay off: the ones below know what a
+  // client is in the midst of, and cost an idle connection no memory.
+  ServerOptions server = {};
+  // Of heads, bodies and chunks.
+  HttpLimits limits = {};
+  // The value of the Server field; empty, the default: none is sent, since it tells attackers more than clients.
+  std::string server_name = {};
+  // `Connection: keep-alive` in every answer after which it stays, as nginx does. Off, the default: only where the
+  // client speaks HTTP/1.0; to 1.1 it goes without saying (RFC 9112 9.3).
+  bool says_keep_alive = false;
+
+  // From the first byte of a request (of the first one: from the opening of the connection) to the end of its head.
+  // Bytes do not extend it: a client that drips is cut off (408). Twice a packet lost and sent again.
+  Duration head_timeout = std::chrono::seconds(15);
+  // Between two requests. Longer than a reader needs for a page, shorter than a forgotten browser tab.
+  Duration idle_timeout = std::chrono::seconds(60);
+  // While a body is wanted each window must bring so many bytes (408), the last one excepted. The slowest modem sends
+  // as much in a second.
+  Duration body_window = std::chrono::seconds(10);
+  uint32_t min_body_bytes = 4096;
+  // From the end of the head to the end of the body, however fast it comes; 0: the rate above is enough of a bound.
+  Duration body_timeout = {};
+  // From when the handler has of the request what it asked for to when it begins the answer: else it is answered 503,
+  // abandoned and, where it is a coroutine, cancelled. A stream that has begun is not bounded. Longer than anybody
+  // waits for a page; who polls for longer raises it. 0: never.
+  Duration answer_timeout = std::chrono::seconds(60);
+  // While an answer waits for the client, from the high-water mark on or from the end of idle_timeout, its kernel must
+  // take so many bytes in each window, or it is reset. docs/http.md says how long who does not read is borne with.
+  Duration send_window = std::chrono::seconds(20);
+  uint32_t min_send_bytes = 4096;
+
+  // Of a body that the handler left unread, so much is read and dropped to keep the connection; with more to come it
+  // closes: beyond this a new connection is cheaper.
+  uint64_t drain_limit_bytes = 64 * 1024;
+  // A connection closes after so many; 0: after any number, because nothing of peal's grows with it.
+  uint32_t max_requests_per_connection = 0;
+
+  // A server that drains closes connections that have been idle for so long at once; the others may have a request on
+  // the way, which is still answered if it comes within this time. Longer than the way to a client and back.
+  Duration drain_grace = std::chrono::seconds(1);
+
+  // Exchanges and what is kept for a connection are used again. Off, each is allocated anew, to see what it is worth.
+  bool pooled = true;
+
+  // Lines of the access log in the combined format, each with its newline, many at once: when 32 KiB have gathered and
+  // every second. Those of all loops are in one order, in which no date goes back, unless the clock was set. Empty, the
+  // default: no log. Called on the loops' threads, one at a time.
+  CopyableCallback<void(std::string_view lines)> access_log = {};
+};
+
+}  // namespace peal

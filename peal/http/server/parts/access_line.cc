@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/server/parts/access_line.h>
+
+#include <iterator>
+
+#include <fmt/format.h>
+
+namespace peal::detail {
+
+namespace {
+
+void append_quoted(std::string& lines, std::string_view text) {
+  lines += '"';
+  for (const char byte : text) {
+    const bool plain = byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\';
+    if (plain) {
+      lines += byte;
+    } else {
+      fmt::format_to(std::back_inserter(lines), "\\x{:02X}", static_cast<unsigned char>(byte));
+    }
+  }
+  lines += '"';
+}
+
+}  // namespace
+
+void append_access_line(std::string& lines, const AccessEntry& entry) {
+  const HttpRequestHead* head = entry.head;
+  fmt::format_to(std::back_inserter(lines), "{} - - [{}] ", entry.client.empty() ? "-" : entry.client, entry.date);
+  if (head == nullptr) {
+    lines += "\"-\"";
+  } else {
+    append_quoted(lines, fmt::format("{} {} HTTP/1.{}", head->method_text(), head->target(), head->minor_version()));
+  }
+  fmt::format_to(std::back_inserter(lines), " {} {} ", entry.status, entry.body_bytes);
+  append_quoted(lines, head == nullptr ? "-" : head->find("Referer").value_or("-"));
+  lines += ' ';
+  append_quoted(lines, head == nullptr ? "-" : head->find("User-Agent").value_or("-"));
+  lines += '\n';
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/server/parts/http_core.h>
+
+#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
+#include <peal/http/server/parts/server_session.h>
+#include <peal/wire/http/http_field.h>
+
+namespace peal::detail {
+
+namespace {
+
+HttpSession& session_of(Connection& connection) { return connection.context<HttpSession>(); }
+
+}  // namespace
+
+HttpCore::HttpCore(Router router, const HttpServerOptions& options)
+    : routes_(std::move(router.tree_)), options_(options) {
+  const HttpRequestParser judge(options_.limits);  // throws
+  if (options_.server_name.empty()) return;
+  if (!is_sendable({"Server", options_.server_name})) {
+    throw_bad_value("'{}' is no value of a Server field", options_.server_name);
+  }
+  server_line_ = "Server: " + options_.server_name + "\r\n";
+}
+
+HttpShard& HttpCore::shard_of(const Loop& loop) const {
+  for (const auto& shard : shards_) {
+    if (&shard->loop() == &loop) return *shard;
+  }
+  PEAL_ASSERT(false, "a connection on none of the server's {} loops", shards_.size());
+  std::abort();
+}
+
+SharedConnectionCallbacks HttpCore::callbacks() {
+  SharedConnectionCallbacks callbacks;
+  callbacks.on_open = [core = shared_from_this()](Connection& connection) {
+    HttpShard& shard = core->shard_of(connection.loop());
+    std::unique_ptr<HttpSession> session = shard.make_session(connection);
+    shard.wait(*session, HttpWait::kHead);
+    connection.adopt_context(std::move(session));
+    connection.keep_context();
+  };
+  callbacks.on_message = [](Connection& connection, Buffer& input) { session_of(connection).received(input); };
+  callbacks.on_writable = [](Connection& connection) { session_of(connection).writable(); };
+  callbacks.on_peer_end = [](Connection& connection) { session_of(connection).peer_ended(); };
+  callbacks.on_drain = [](Connection& connection) { session_of(connection).drain(); };
+  callbacks.on_close = [](Connection& connection, CloseReason reason) { session_of(connection).closed(reason); };
+  return callbacks;
+}
+
+size_t HttpCore::log(AccessEntry entry, int64_t second) {
+  const std::lock_guard lock(lines_mutex_);
+  // More than a loop may lag behind the others: the clock was set.
+  constexpr int64_t kMostLag = 10;
+  if (second > log_second_ || second < log_second_ - kMostLag) {
+    log_second_ = second;
+    log_date_ = entry.date;
+  }
+  entry.date = log_date_;
+  append_access_line(lines_, entry);
+  return lines_.size();
+}
+
+// Other loops go on adding lines meanwhile.
+void HttpCore::flush_log() {
+  const std::lock_guard lock(log_mutex_);
+  writing_.clear();
+  {
+    const std::lock_guard waiting(lines_mutex_);
+    writing_.swap(lines_);
+  }
+  if (!writing_.empty()) options_.access_log(writing_);
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HttpRun: a coroutine that answers an exchange, and the strand it runs in. HttpExtras: what only exchanges need that
+// answer later, read a body or run a coroutine.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <peal/base/buffer.h>
+#include <peal/base/callback.h>
+#include <peal/base/memory_charge.h>
+#include <peal/coro/await.h>
+#include <peal/coro/task.h>
+#include <peal/http/server/http_exchange.h>
+
+namespace peal::detail {
+
+class HttpCore;
+
+// Owned by its exchange, which lives until it has ended.
+class HttpRun final : public Runnable, public Strand {
+ public:
+  HttpRun(HttpExchange& exchange, Task<> task);
+  ~HttpRun();
+
+  // Called when it is to begin, and again when it has ended, its frame being at rest.
+  void run() noexcept override;
+  std::coroutine_handle<> on_done() noexcept override {
+    Ready::run(*this);
+    return std::noop_coroutine();
+  }
+  HttpRun* next() const { return next_; }
+
+ private:
+  friend class WaitList<HttpRun>;
+  HttpExchange& exchange_;
+  HttpShard& shard_;
+  Task<> task_;
+  const std::shared_ptr<HttpCore> core_;  // so that the exchange and the shard live
+  HttpRun* next_ = nullptr;
+  HttpRun* prev_ = nullptr;
+};
+
+// A body that is wanted as a whole, so far.
+struct HttpGathered {
+  std::string text;
+  MemoryCharge charge;  // for it
+
+  // False where the process may not hold so much more.
+  bool add(std::string_view piece) {
+    text.append(piece);
+    return charge.follow(text.capacity());
+  }
+};
+
+struct HttpExtras {
+  Callback<void(HttpExchange&, std::string_view)> on_piece;
+  HttpCallback on_end;
+  Callback<void(HttpExchange&, std::string&&)> on_whole;
+  HttpCallback on_writable;
+  HttpCallback on_abandoned;
+  std::optional<HttpGathered> whole;  // read_body()'s; its memory goes with it
+  size_t whole_limit = 0;             // of it, in bytes
+  Buffer unread;                      // came, and no coroutine has read it yet
+  HttpBodyRead* reader = nullptr;
+  HttpWritable* writer = nullptr;
+  std::unique_ptr<HttpRun> run;
+};
+
+}  // namespace peal::detail

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/server/parts/http_shard.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <ctime>
+
+#include <peal/http/server/parts/access_line.h>
+#include <peal/http/server/parts/http_core.h>
+#include <peal/http/server/parts/server_session.h>
+#include <peal/wire/content/http_date.h>
+#include <peal/wire/http/http_field.h>
+#include <peal/wire/http/http_status.h>
+
+namespace peal::detail {
+
+namespace {
+
+// Free ones kept of each; as many connections may be busy at once without an allocation.
+constexpr size_t kMostFree = 1024;
+constexpr size_t kMostLogBytes = 32 * 1024;
+constexpr size_t kMostKeptBytes = 4096;  // HttpExchange::text_bytes() of each
+// Where kept references are to be found (PEAL_CATCH_KEPT) so many exchanges are free before the first of them is used
+// again, and what they held is overwritten: whoever uses one of them finds it in nobody's call, which stops the
+// process.
+constexpr size_t kResting = PEAL_RESTING_EXCHANGES;
+
+std::array<Duration, HttpWaits::kKinds> waiting_times(const HttpServerOptions& options) {
+  return {options.head_timeout, options.idle_timeout, options.body_window, options.answer_timeout, options.drain_grace};
+}
+
+// Of the wall clock, in nanoseconds since 1970.
+int64_t wall_time() { return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+std::string_view sendable_value(std::string_view value, std::string& storage) {
+  if (is_sendable({"x", value})) return value;
+  storage = value;
+  for (char& byte : storage) {
+    if (static_cast<unsigned char>(byte) < ' ' || byte == '\x7f') byte = ' ';
+  }
+  return storage;
+}
+
+HttpShard::HttpShard(HttpCore& core, Loop& loop)
+    : core_(core), loop_(&loop), mailbox_(loop.mailbox()), deadlines_(waiting_times(core.options())) {}
+
+HttpShard::~HttpShard() {
+  for (const HttpExchange* exchange : exchanges_) delete exchange;
+  for (HttpSession* session : sessions_) {
+    session->~HttpSession();
+    ::operator delete(session);
+  }
+}
+
+HttpExchange& HttpShard::acquire(HttpSession& session) {
+  HttpExchange* exchange = nullptr;
+  if (kResting == 0 ? exchanges_.empty() : exchanges_.size() <= kResting) [[unlikely]] {
+    exchange = new HttpExchange(*this);
+  } else if constexpr (kResting > 0) {
+    exchange = exchanges_.front();
+    exchanges_.erase(exchanges_.begin());
+  } else {
+    exchange = exchanges_.back();
+    exchanges_.pop_back();
+  }
+  exchange->session_ = &session;
+  exchange->serial_ = ++last_serial_;
+  return *exchange;
+}
+
+// False where it has more text than is kept.
+bool HttpShard::charge(HttpExchange& exchange) {
+  const size_t text_bytes = exchange.text_bytes();
+  exchange.charge_.set(sizeof exchange + text_bytes);
+  return text_bytes <= kMostKeptBytes;
+}
+
+void HttpShard::release(HttpExchange& exchange) {
+  if (!core_.options().pooled || exchanges_.size() >= kMostFree || (exchange.texts_grew_ && !charge(exchange)))
+      [[unlikely]] {
+    delete &exchange;
+    return;
+  }
+  if constexpr (kResting > 0) exchange.overwrite_head();
+  exchange.reset();
+  exchanges_.push_back(&exchange);
+}
+
+HttpStats HttpShard::snapshot() const {
+  HttpStats stats = stats_;
+  stats.kept_bytes = sessions_.size() * sizeof(HttpSession);
+  for (const HttpExchange* exchange : exchanges_) stats.kept_bytes += exchange->kept_bytes();
+  return stats;
+}
+
+std::unique_ptr<HttpSession> HttpShard::make_session(Connection& connection) {
+  void* memory = nullptr;
+  if (sessions_.empty()) {
+    memory = ::operator new(sizeof(HttpSession));
+  } else {
+    memory = sessions_.back();
+    sessions_.back()->~HttpSession();
+    sessions_.pop_back();
+  }
+  return std::unique_ptr<HttpSession>(new (memory) HttpSession(*this, connection));
+}
+
+void HttpShard::give_back(HttpSession* session) {
+  if (core_.options().pooled && sessions_.size() < kMostFree) return sessions_.push_back(session);
+  session->~HttpSession();
+  ::operator delete(session);
+}
+
+// Dates are true to the second: they end when the second does.
+void HttpShard::make_date() {
+  constexpr int64_t kSecond = 1'000'000'000;
+  const int64_t now = wall_time();
+  date_until_ = loop_->now() + Duration(kSecond - now % kSecond);
+  const auto text = format_http_date(now / kSecond);
+  const std::string_view status = http_status_line(200);
+  status_bytes_ = status.size();
+  ok_head_.clear();
+  ok_lines_.assign(status).append("Date: ").append(text.data(), text.size()).append("\r\n").append(core_.server_line());
+  if (!core_.options().access_log) return;
+  log_second_ = now / kSecond;
+  // "Sun, 06 Nov 1994 08:49:37 GMT" again, as "06/Nov/1994:08:49:37 +0000".
+  const std::string_view date(text.data(), text.size());
+  log_date_.clear();
+  log_date_.append(date.substr(5, 2)).append("/").append(date.substr(8, 3)).append("/").append(date.substr(12, 4));
+  log_date_.append(":").append(date.substr(17, 8)).append(" +0000");
+}
+
+void HttpShard::make_ok_head(std::string_view content_type) {
+  ok_head_.assign(ok_lines());
+  if (core_.options().says_keep_alive) ok_head_.append("Connection: keep-alive\r\n");
+  if (!content_type.empty()) {
+    std::string clean;
+    ok_head_.append("Content-Type: ").append(sendable_value(content_type, clean)).append("\r\n");
+  }
+  ok_head_.append("Content-Length: ");
+  ok_type_ = content_type;
+}
+
+void HttpShard::wait(HttpSession& session, HttpWait what) {
+  deadlines_.enter(session, what, loop_->now());
+  if (session.wait != HttpWait::kNothing && session.due < timer_due_) [[unlikely]]
+    arm(session.due);
+}
+
+void HttpShard::leave(HttpSession& session) { deadlines_.leave(session); }
+
+Duration HttpShard::waited(const HttpSession& session) const { return deadlines_.waited(session, loop_->now()); }
+
+template <class Function>
+auto HttpShard::while_alive(Function function) {
+  return [core = core_.weak_from_this(), function = std::move(function)] {
+    if (const auto alive = core.lock()) function();
+  };
+}
+
+void HttpShard::arm(TimePoint due) {
+  timer_due_ = due;
+  if (timer_ && loop_->rearm(timer_, due)) return;
+  timer_ = loop_->at(due, while_alive([this] { look(); }));
+}
+
+void HttpShard::look() {
+  timer_ = {};
+  timer_due_ = kNever;
+  const TimePoint now = loop_->now();
+  HttpWaiter* first = deadlines_.first();
+  for (; first != nullptr && first->due <= now; first = deadlines_.first()) {
+    const HttpWait what = first->wait;
+    deadlines_.leave(*first);
+    static_cast<HttpSession*>(first)->timed_out(what);
+  }
+  if (first != nullptr && first->due < timer_due_) arm(first->due);
+}
+
+void HttpShard::retire() {
+  flush_log();
+  {
+    const Ready::Hold hold;
+    const Why why = mailbox_->open() ? ECANCELED : why_of(Trouble::kLoopStopped);
+    for (HttpRun* run = runs_.front(); run != nullptr; run = run->next()) run->cancel(why);
+  }
+  Ready::run_all();
+}
+
+void HttpShard::log(const HttpExchange& exchange, const Connection& connection) {
+  common_lines();
+  // A unix socket's name is the client's to choose, and so no name.
+  std::string client = "unix:";
+  if (const auto peer = connection.peer_address(); peer && peer->is_ip()) {
+    client = peer->to_string();
+    client.resize(client.rfind(':'));
+  }
+  const size_t waiting = core_.log({.client = client,
+                                    .date = log_date_,
+                                    .head = exchange.head_read_ ? &exchange.head_ : nullptr,
+                                    .status = exchange.status_,
+                                    .body_bytes = exchange.body_bytes_},
+                                   log_second_);
+  if (waiting >= kMostLogBytes) return flush_log();
+  if (!log_timer_) log_timer_ = loop_->after(std::chrono::seconds(1), while_alive([this] { flush_log(); }));
+}
+
+void HttpShard::flush_log() {
+  if (log_timer_) loop_->cancel(std::exchange(log_timer_, {}));
+  core_.flush_log();
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HttpShard: what an HttpServer has on one loop: the exchanges and sessions to be used again, the date, the deadlines,
+// the answers of the callback under way, the lines of the access log, the counters. It belongs to that loop.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <peal/base/buffer.h>
+#include <peal/http/server/http_exchange.h>
+#include <peal/http/server/http_stats.h>
+#include <peal/http/server/parts/http_run.h>
+#include <peal/http/server/parts/http_waits.h>
+#include <peal/loop/loop.h>
+
+namespace peal::detail {
+
+class HttpCore;
+class HttpSession;
+
+// The value of a field as it may be sent: with spaces for controls (RFC 9110 5.5), in `storage`, where it has any that
+// no field may hold.
+std::string_view sendable_value(std::string_view value, std::string& storage);
+
+class HttpShard {
+ public:
+  HttpShard(HttpCore& core, Loop& loop);
+  ~HttpShard();
+  HttpShard(const HttpShard&) = delete;
+  HttpShard& operator=(const HttpShard&) = delete;
+
+  HttpCore& core() const { return core_; }
+  Loop& loop() const { return *loop_; }
+  const std::shared_ptr<Mailbox>& mailbox() const { return mailbox_; }
+  HttpStats& stats() { return stats_; }
+  // With what is there now.
+  HttpStats snapshot() const;
+
+  // An exchange for the session's next request; released when nobody uses it any more.
+  HttpExchange& acquire(HttpSession& session);
+  void release(HttpExchange& exchange);
+  // The context of a connection that opens; it comes back by itself.
+  std::unique_ptr<HttpSession> make_session(Connection& connection);
+  void give_back(HttpSession* session);
+
+  // The lines of a head up to Date and Server, of an answer 200; the same without the status line.
+  std::string_view ok_lines() {
+    if (loop_->now() >= date_until_) [[unlikely]]
+      make_date();
+    return ok_lines_;
+  }
+  std::string_view common_lines() { return ok_lines().substr(status_bytes_); }
+  // The same with Content-Type, unless that is empty, and with Content-Length up to its value. Composed once for
+  // answers in a row that are of one type.
+  std::string_view ok_head(std::string_view content_type) {
+    if (loop_->now() >= date_until_ || ok_head_.empty() || content_type != ok_type_) [[unlikely]]
+      make_ok_head(content_type);
+    return ok_head_;
+  }
+
+  // The session waits for `what` from now on.
+  void wait(HttpSession& session, HttpWait what);
+  void leave(HttpSession& session);
+  // How long it has waited for that already.
+  Duration waited(const HttpSession& session) const;
+
+  // Between the two the session's answers are gathered, to leave together.
+  void begin_batch(HttpSession& session) { batching_ = &session; }
+  void end_batch() { batching_ = nullptr; }
+  bool batches(const HttpSession& session) const { return batching_ == &session; }
+  // Where the session's output is composed; see HttpSession::put_done().
+  Buffer& output(const HttpSession& session) { return batches(session) ? batch_ : loose_; }
+  // There is more input, so more output is to be expected.
+  bool expects_more = false;
+
+  // A line of the access log for an exchange whose answer is complete.
+  void log(const HttpExchange& exchange, const Connection& connection);
+  // Coroutines that run on.
+  WaitList<HttpRun>& runs() { return runs_; }
+  // The server is gone: coroutines are cancelled and end, if they can at once; the log's lines are written.
+  void retire();
+
+ private:
+  static bool charge(HttpExchange& exchange);
+  void make_date();
+  void make_ok_head(std::string_view content_type);
+  void arm(TimePoint due);
+  void look();
+  void flush_log();
+  template <class Function>
+  auto while_alive(Function function);
+
+  HttpCore& core_;
+  Loop* const loop_;
+  const std::shared_ptr<Mailbox> mailbox_;
+  HttpStats stats_;
+  HttpWaits deadlines_;
+  TimerId timer_;
+  TimePoint timer_due_ = kNever;
+  TimePoint date_until_{};
+  std::string ok_lines_;
+  size_t status_bytes_ = 0;  // of its status line
+  std::string ok_head_;
+  std::string ok_type_;   // the content type in it
+  std::string log_date_;  // as the access log has it
+  int64_t log_second_ = 0;
+  Buffer batch_;
+  Buffer loose_;
+  const HttpSession* batching_ = nullptr;
+  std::vector<HttpExchange*> exchanges_;  // free ones
+  std::vector<HttpSession*> sessions_;    // free ones
+  uint64_t last_serial_ = 0;
+  TimerId log_timer_;
+  WaitList<HttpRun> runs_;
+};
+
+}  // namespace peal::detail

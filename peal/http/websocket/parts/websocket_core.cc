@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/websocket/parts/websocket_core.h>
+
+#include <sys/random.h>
+
+#include <algorithm>
+
+#include <peal/base/bad_value.h>
+#include <peal/wire/base64.h>
+
+namespace peal::detail {
+
+uint32_t WebSocketKeys::next() {
+  if (left_ == 0) {
+    // Never short nor interrupted for up to 256 bytes (getrandom(2)).
+    static_assert(sizeof keys_ <= 256);
+    const ssize_t got = ::getrandom(keys_.data(), sizeof keys_, 0);
+    PEAL_ASSERT(got == ssize_t{sizeof keys_}, "{} random bytes", got);
+    left_ = keys_.size();
+  }
+  return keys_[--left_];
+}
+
+std::string WebSocketKeys::handshake_key() {
+  std::array<uint32_t, 4> words;
+  for (uint32_t& word : words) word = next();
+  return base64_encode({reinterpret_cast<const char*>(words.data()), sizeof words});
+}
+
+WebSocketCore::WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOptions& its_options)
+    : callbacks(std::move(its_callbacks)), options(its_options) {
+  const WebSocketDeflateOptions& deflate = options.deflate;
+  if (deflate.least_bytes == 0) throw_bad_value("messages of no bytes are compressed");
+  if (options.message_limit_bytes == 0 || options.message_limit_bytes > kMostWebSocketMessageBytes) {
+    throw_bad_value("messages of at most {} bytes", options.message_limit_bytes);
+  }
+  const WebSocketDeflater judge(deflate.window_bits, false, deflate);  // throws
+}
+
+WebSocketTools& WebSocketCore::tools(Loop& loop) {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::ranges::find(tools_, &loop, [](const auto& entry) { return entry.first; });
+  if (found != tools_.end()) return *found->second;
+  return *tools_.emplace_back(&loop, std::make_unique<WebSocketTools>()).second;
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the WebSockets of one endpoint or client share, on all loops (WebSocketCore) and on one (WebSocketTools).
+#pragma once
+
+#include <array>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <peal/http/websocket/websocket.h>
+
+namespace peal::detail {
+
+// Keys of masks, drawn from the kernel's generator (RFC 6455 5.3 and 10.3: not to be foreseen), many at a time.
+class WebSocketKeys {
+ public:
+  uint32_t next();
+  // For Sec-WebSocket-Key: base64 of 16 random bytes (RFC 6455 4.1).
+  std::string handshake_key();
+
+ private:
+  std::array<uint32_t, 64> keys_;
+  size_t left_ = 0;
+};
+
+struct WebSocketTools {
+  WebSocketWorkspace workspace;
+  WebSocketKeys keys;
+  // For messages that refer to none before, by the bits of their window; made when first wanted.
+  std::array<std::unique_ptr<WebSocketDeflater>, 16> deflaters;
+};
+
+class WebSocketCore {
+ public:
+  WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOptions& its_options);
+
+  // Of that loop, for as long as this; on its thread.
+  WebSocketTools& tools(Loop& loop);
+
+  WebSocketCallbacks callbacks;
+  const WebSocketOptions options;
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<Loop*, std::unique_ptr<WebSocketTools>>> tools_;  // guarded by the mutex
+};
+
+// A WebSocket as those see it who make it and tell it what happens to its connection.
+class WebSocketSide {
+ public:
+  WebSocketSide(std::shared_ptr<WebSocketCore> core, Connection& connection, WebSocketRole role, std::string protocol,
+                const std::optional<WebSocketDeflateTerms>& deflate)
+      : socket_(std::move(core), connection, role, std::move(protocol), deflate) {}
+
+  void opened() { socket_.opened(); }
+  void received(Buffer& input) { socket_.received(input); }
+  void writable() { socket_.writable(); }
+  void peer_ended() { socket_.peer_ended(); }
+  void drained() { socket_.drained(); }
+  void closed(CloseReason reason) { socket_.closed(reason); }
+  WebSocketHandle handle() { return socket_.handle(); }
+  // Whether it ended because the peer was silent.
+  bool lost() const { return socket_.lost_; }
+
+ private:
+  WebSocket socket_;
+};
+
+}  // namespace peal::detail

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The deadlines of a WebSocket: one timer, armed for whichever comes next.
+#include <algorithm>
+
+#include <peal/http/websocket/parts/websocket_core.h>
+#include <peal/http/websocket/websocket.h>
+#include <peal/loop/loop.h>
+
+namespace peal {
+
+// The other side must be alive for it to grow. Where we do not read it, it may show that by taking what is queued.
+uint64_t WebSocket::signs_of_life() const {
+  const uint64_t taken = blocked_ ? connection_->sent_bytes() - connection_->queued_bytes() : 0;
+  return connection_->received_bytes() + taken;
+}
+
+void WebSocket::watch_until(TimePoint due) {
+  const Duration idle = core_->options.idle_timeout;
+  if (idle > Duration::zero() && is_open()) due = std::min(due, last_message_ + idle);
+  if (due == kNever) return;
+  timer_ = loop().at(due, [this] {
+    timer_ = {};
+    watch();
+  });
+}
+
+void WebSocket::watch() {
+  const WebSocketOptions& options = core_->options;
+  if (!connection_->is_open()) return;
+  if (!is_open()) {
+    // A peer that reads slowly has not come to the Close frame yet.
+    if (connection_->undelivered_bytes() < life_) return watch_end();
+    if (reason_.empty()) reason_ = "the peer did not answer the close in time";
+    return connection_->close();
+  }
+  const TimePoint now = loop().now();
+  if (options.idle_timeout > Duration::zero() && now >= last_message_ + bounded(options.idle_timeout)) {
+    return close(WebSocketCode::kGoingAway, "idle for too long");
+  }
+  if (now >= ping_due_ && peer_is_silent(now)) {
+    reason_ = "the peer did not answer a ping in time";
+    lost_ = true;
+    return connection_->abort();
+  }
+  watch_until(ping_due_);
+}
+
+bool WebSocket::peer_is_silent(TimePoint now) {
+  const WebSocketOptions& options = core_->options;
+  if (paused_ || signs_of_life() != life_) {
+    pinged_ = false;
+    ping_due_ = now + bounded(options.ping_interval);
+  } else if (pinged_) {
+    return true;
+  } else {
+    ping();
+    pinged_ = true;
+    ping_due_ = now + bounded(options.pong_timeout);
+  }
+  life_ = signs_of_life();
+  return false;
+}
+
+void WebSocket::note_pong() {
+  pinged_ = false;
+  life_ = signs_of_life();
+  ping_due_ = loop().now() + bounded(core_->options.ping_interval);
+  loop().cancel(timer_);
+  watch_until(ping_due_);
+}
+
+// From here on only the end is waited for.
+void WebSocket::watch_end() {
+  life_ = connection_->undelivered_bytes();
+  loop().cancel(timer_);
+  watch_until(loop().now() + bounded(core_->options.close_timeout));
+}
+
+}  // namespace peal

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/websocket/websocket.h>
+
+#include <algorithm>
+
+#include <peal/base/bad_value.h>
+#include <peal/http/websocket/parts/websocket_core.h>
+#include <peal/loop/loop.h>
+
+namespace peal {
+namespace {
+
+constexpr WebSocketOpcode opcode_of(WebSocketKind kind) {
+  return kind == WebSocketKind::kText ? WebSocketOpcode::kText : WebSocketOpcode::kBinary;
+}
+
+}  // namespace
+
+WebSocketBroadcast::WebSocketBroadcast(WebSocketKind kind, std::string_view message,
+                                       const WebSocketDeflateOptions& deflate)
+    : kind_(kind) {
+  WebSocketHead head{.opcode = opcode_of(kind), .payload_bytes = message.size()};
+  std::string frame(kWebSocketHeadBytes, '\0');
+  head_bytes_ = static_cast<uint8_t>(write_websocket_head(frame.data(), head));
+  frame.resize(head_bytes_);
+  plain_ = share_bytes(frame.append(message));
+  if (!deflate.enabled || message.size() < std::max<size_t>(deflate.least_bytes, 1)) return;
+  if (message.size() > WebSocketDeflater::kMostBytes) return;
+  WebSocketDeflater deflater(deflate.window_bits, false, deflate);
+  const std::string_view small = deflater.deflate(message);
+  if (small.size() >= message.size()) return;
+  head.compressed = true;
+  head.payload_bytes = small.size();
+  frame.assign(kWebSocketHeadBytes, '\0');
+  frame.resize(write_websocket_head(frame.data(), head));
+  compressed_ = share_bytes(frame.append(small));
+  window_bits_ = deflate.window_bits;
+}
+
+std::string_view WebSocketBroadcast::message() const {
+  const std::string_view frame(reinterpret_cast<const char*>(plain_->data()), plain_->size());
+  return frame.substr(head_bytes_);
+}
+
+WebSocket::WebSocket(std::shared_ptr<detail::WebSocketCore> core, Connection& connection, WebSocketRole role,
+                     std::string protocol, const std::optional<WebSocketDeflateTerms>& deflate)
+    : core_(std::move(core)),
+      tools_(core_->tools(connection.loop())),
+      connection_(&connection),
+      reader_(role, core_->options.message_limit_bytes, tools_.workspace, deflate),
+      protocol_(std::move(protocol)),
+      deflate_(deflate),
+      role_(role) {}
+
+WebSocket::~WebSocket() { loop().cancel(timer_); }
+
+void WebSocket::opened() {
+  const WebSocketOptions& options = core_->options;
+  const TimePoint now = loop().now();
+  last_message_ = now;
+  life_ = signs_of_life();
+  ping_due_ = options.ping_interval > Duration::zero() ? now + options.ping_interval : kNever;
+  watch_until(ping_due_);
+  if (core_->callbacks.on_open) core_->callbacks.on_open(*this);
+}
+
+void WebSocket::received(Buffer& input) {
+  // A message that lies whole in one block is shown there; so the blocks are looked at one by one.
+  while (!input.empty() && !paused_ && connection_->is_open()) {
+    const size_t used = reader_.step(input.front());
+    if (reader_.fault() != WebSocketFault::kNone) {
+      refuse(reader_.fault());
+    } else {
+      handle_event();
+    }
+    input.consume(used);
+  }
+  tools_.workspace.trim();
+  if (gathered_.follow(reader_.held_bytes())) return;
+  reader_.stop();
+  gathered_.follow(0);
+  refuse(WebSocketCode::kTryAgainLater, "the process holds too much memory");
+}
+
+void WebSocket::handle_event() {
+  WebSocketCallbacks& callbacks = core_->callbacks;
+  const std::string_view payload = reader_.payload();
+  switch (reader_.event()) {
+    case WebSocketEvent::kNone: return;
+    case WebSocketEvent::kText:
+    case WebSocketEvent::kBinary:
+      if (!is_open()) return;
+      note_message();
+      if (callbacks.on_message) {
+        const bool is_text = reader_.event() == WebSocketEvent::kText;
+        callbacks.on_message(*this, is_text ? WebSocketKind::kText : WebSocketKind::kBinary, payload);
+      }
+      return;
+    case WebSocketEvent::kPing:
+      if (is_open()) send_control(WebSocketOpcode::kPong, payload);
+      return;
+    case WebSocketEvent::kPong:
+      if (is_open() && pinged_) note_pong();
+      if (is_open() && callbacks.on_pong) callbacks.on_pong(*this, payload);
+      return;
+    case WebSocketEvent::kClose: return take_close(payload);
+  }
+}
+
+// The peer's, which is right: the reader has looked at it. Ours is its answer, or was its cause (RFC 6455 5.5.1).
+void WebSocket::take_close(std::string_view payload) {
+  const WebSocketClose close = *read_websocket_close(payload);
+  code_ = close.code;
+  reason_ = close.reason;
+  if (is_open()) send_control(WebSocketOpcode::kClose, payload.substr(0, 2));
+  state_ = State::kDone;
+  // The server ends the connection first, so that the client's port is free at once (RFC 6455 7.1.1).
+  if (role_ == WebSocketRole::kServer) return connection_->close();
+  watch_end();
+}
+
+void WebSocket::refuse(WebSocketFault fault) { refuse(close_code_of(fault), to_string(fault)); }
+
+void WebSocket::refuse(uint16_t code, std::string_view reason) {
+  code_ = code;
+  reason_ = reason;
+  if (is_open()) send_control(WebSocketOpcode::kClose, websocket_close_payload(code_, reason_));
+  state_ = State::kDone;
+  connection_->close();
+}
+
+void WebSocket::writable() {
+  blocked_ = false;
+  if (is_open() && core_->callbacks.on_writable) core_->callbacks.on_writable(*this);
+}
+
+// Unless it was asked for here it is the peer's end, after which a client may reconnect.
+void WebSocket::peer_ended() {
+  if (closed_here_) return connection_->close();
+  connection_->shutdown_send();
+}
+
+void WebSocket::closed(CloseReason reason) {
+  loop().cancel(std::exchange(timer_, {}));
+  state_ = State::kDone;
+  if (code_ == WebSocketCode::kAbnormal && reason_.empty()) reason_ = to_string(reason);
+  if (core_->callbacks.on_close) core_->callbacks.on_close(*this, code_, reason_);
+}
+
+void WebSocket::note_message() {
+  if (core_->options.idle_timeout > Duration::zero()) last_message_ = loop().now();
+}
+
+bool WebSocket::send_frame(WebSocketHead head, std::string_view payload) {
+  head.masked = role_ == WebSocketRole::kClient;
+  bool below = false;
+  if (head.masked) {
+    head.key = tools_.keys.next();
+    Buffer frame;
+    append_websocket_frame(frame, head, payload);
+    below = connection_->send(std::move(frame));
+  } else {
+    char bytes[kWebSocketHeadBytes];
+    head.payload_bytes = payload.size();
+    below = connection_->send(std::string_view(bytes, write_websocket_head(bytes, head)));
+    if (!payload.empty()) below = connection_->send(payload);
+  }
+  if (!below) blocked_ = true;
+  return below;
+}
+
+void WebSocket::send_control(WebSocketOpcode opcode, std::string_view payload) {
+  send_frame({.opcode = opcode}, payload);
+}
+
+// Nothing where it is better sent as it is.
+WebSocketDeflater* WebSocket::deflater_for(size_t message_bytes) {
+  const WebSocketDeflateOptions& options = core_->options.deflate;
+  if (!deflate_ || message_bytes < options.least_bytes || message_bytes > WebSocketDeflater::kMostBytes) return nullptr;
+  const bool serves = role_ == WebSocketRole::kServer;
+  const uint8_t agreed = serves ? deflate_->server_max_window_bits : deflate_->client_max_window_bits;
+  const uint8_t bits = std::min(agreed, options.window_bits);
+  if (!WebSocketDeflater::can(bits)) return nullptr;
+  if (serves ? deflate_->server_no_context_takeover : deflate_->client_no_context_takeover) {
+    auto& deflater = tools_.deflaters[bits];
+    if (deflater == nullptr) deflater = std::make_unique<WebSocketDeflater>(bits, false, options);
+    return deflater.get();
+  }
+  if (own_deflater_ == nullptr) own_deflater_ = std::make_unique<WebSocketDeflater>(bits, true, options);
+  return own_deflater_.get();
+}
+
+bool WebSocket::send(WebSocketKind kind, std::string_view message) {
+  if (!is_open()) return false;
+  PEAL_ASSERT(!in_message_, "a message of {} bytes is sent inside another one", message.size());
+  note_message();
+  WebSocketDeflater* const deflater = deflater_for(message.size());
+  if (deflater == nullptr) return send_frame({.opcode = opcode_of(kind)}, message);
+  const std::string_view small = deflater->deflate(message);
+  // Where its context is kept the peer's window must hear of it, however large it is.
+  const bool compressed = deflater == own_deflater_.get() || small.size() < message.size();
+  const bool below = send_frame({.opcode = opcode_of(kind), .compressed = compressed}, compressed ? small : message);
+  deflater->trim();
+  return below;
+}
+
+bool WebSocket::send(const WebSocketBroadcast& message) {
+  if (!is_open()) return false;
+  if (role_ == WebSocketRole::kClient) return send(message.kind_, message.message());
+  PEAL_ASSERT(!in_message_, "a message of {} bytes is sent inside another one", message.message().size());
+  note_message();
+  const bool inflates = message.compressed_ != nullptr && deflate_ && deflate_->server_no_context_takeover &&
+                        deflate_->server_max_window_bits >= message.window_bits_;
+  const bool below = connection_->send(inflates ? message.compressed_ : message.plain_);
+  if (!below) blocked_ = true;
+  return below;
+}
+
+void WebSocket::begin_message(WebSocketKind kind) {
+  PEAL_ASSERT(!in_message_, "a message begins inside another one, {} bytes being queued", queued_bytes());
+  in_message_ = true;
+  next_fragment_ = opcode_of(kind);
+}
+
+bool WebSocket::send_fragment(std::string_view fragment, bool last) {
+  PEAL_ASSERT(in_message_, "{} bytes of no message", fragment.size());
+  if (last) in_message_ = false;
+  if (!is_open()) return false;
+  note_message();
+  return send_frame({.opcode = std::exchange(next_fragment_, WebSocketOpcode::kContinuation), .fin = last}, fragment);
+}
+
+bool WebSocket::ping(std::string_view payload) {
+  if (payload.size() > kWebSocketControlBytes) throw_bad_value("a ping of {} bytes", payload.size());
+  return is_open() && send_frame({.opcode = WebSocketOpcode::kPing}, payload);
+}
+
+void WebSocket::close(uint16_t code, std::string_view reason) {
+  if (!is_open()) return;
+  send_control(WebSocketOpcode::kClose, websocket_close_payload(code, reason));
+  state_ = State::kClosing;
+  closed_here_ = true;
+  resume();  // or the peer's answer would not be read
+  watch_end();
+}
+
+void WebSocket::pause() {
+  if (!is_open()) return;
+  paused_ = true;
+  connection_->pause();
+}
+
+void WebSocket::resume() {
+  paused_ = false;
+  connection_->resume();
+}
+
+WebSocketHandle WebSocket::handle() { return {connection_->handle(), this}; }
+
+bool WebSocketHandle::run(Callback<void(WebSocket&)> task) const {
+  return connection_.run([socket = socket_, task = std::move(task)](Connection&) mutable { task(*socket); });
+}
+
+bool WebSocketHandle::send(WebSocketKind kind, std::string message) const {
+  return connection_.run_or_end(
+      [socket = socket_, kind, message = std::move(message)](Connection&) { socket->send(kind, message); });
+}
+
+bool WebSocketHandle::send(const WebSocketBroadcast& message) const {
+  return connection_.run_or_end([socket = socket_, message](Connection&) { socket->send(message); });
+}
+
+bool WebSocketHandle::close(uint16_t code, std::string reason) const {
+  return connection_.run_or_end(
+      [socket = socket_, code, reason = std::move(reason)](Connection&) { socket->close(code, reason); });
+}
+
+}  // namespace peal

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a loop's turns are timed, on a clock that the test moves.
+#include <peal/observe/turn_times.h>
+
+#include <gtest/gtest.h>
+
+#include <peal/loop/loop.h>
+#include <tests/support/fake_engine.h>
+#include <tests/support/loop_thread.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using test::FakeEngine;
+
+class TurnTimesTest : public testing::Test {
+ protected:
+  void make(Spin spin = {}) { loop.emplace(std::make_unique<FakeEngine>(world), LoopOptions{.spin = spin}); }
+  // An event that takes `busy` comes after `delay`.
+  void plan(Duration delay, Duration busy) {
+    world->plan(delay, [this, busy] { world->now += busy; });
+  }
+  void stop_after(Duration delay) {
+    world->plan(delay, [this] { loop->stop(); });
+  }
+  static int64_t ns(Duration time) { return time.count(); }
+
+  std::shared_ptr<FakeEngine::World> world = std::make_shared<FakeEngine::World>();
+  std::optional<Loop> loop;
+};
+
+TEST_F(TurnTimesTest, loop_that_nobody_measures_has_none) {
+  make();
+  stop_after(milliseconds(1));
+  ASSERT_TRUE(loop->run());
+  EXPECT_EQ(loop->turn_times(), nullptr);
+}
+
+TEST_F(TurnTimesTest, waiting_and_being_busy_are_told_apart) {
+  make();
+  loop->measure_turns();
+  plan(milliseconds(10), milliseconds(3));
+  plan(milliseconds(20), milliseconds(1));
+  stop_after(milliseconds(30));
+  ASSERT_TRUE(loop->run());
+  const TurnTimes& times = *loop->turn_times();
+  EXPECT_EQ(times.waiting(), milliseconds(10 + 7)) << "the third turn is not over";
+  EXPECT_EQ(times.busy(), milliseconds(3 + 1));
+  EXPECT_EQ(times.turns().total_count(), 2u);
+  EXPECT_EQ(times.turns().max(), times.turns().highest_equivalent(ns(milliseconds(3))));
+  EXPECT_EQ(times.turns().count_at_or_below(ns(milliseconds(2))), 1u);
+}
+
+TEST_F(TurnTimesTest, timers_and_tasks_are_busy_time) {
+  make();
+  loop->measure_turns();
+  loop->after(milliseconds(5), [this] {
+    world->now += milliseconds(2);
+    loop->post([this] { world->now += milliseconds(4); });
+  });
+  stop_after(milliseconds(50));
+  ASSERT_TRUE(loop->run());
+  EXPECT_EQ(loop->turn_times()->busy(), milliseconds(2 + 4));
+}
+
+TEST_F(TurnTimesTest, spinning_is_waiting) {
+  make(Spin{.mode = Spin::Mode::kBound, .bound = microseconds(50)});
+  loop->measure_turns();
+  plan(microseconds(20), milliseconds(1));
+  stop_after(milliseconds(2));
+  ASSERT_TRUE(loop->run());
+  EXPECT_EQ(loop->turn_times()->busy(), milliseconds(1));
+  EXPECT_EQ(loop->turn_times()->waiting(), microseconds(20));
+}
+
+TEST_F(TurnTimesTest, asked_twice_it_goes_on) {
+  make();
+  loop->measure_turns();
+  const TurnTimes* first = loop->turn_times();
+  loop->measure_turns();
+  EXPECT_EQ(loop->turn_times(), first);
+}
+
+class TurnTimesEngineTest : public test::LoopEngineTest {};
+
+// Begun while the loop runs: the engine is open then.
+TEST_P(TurnTimesEngineTest, real_turns_are_counted_and_cover_the_time) {
+  test::LoopThread thread(options());
+  Loop& loop = thread.loop();
+  std::atomic<int> left = 5;
+  loop.post([&] {
+    loop.measure_turns();
+    loop.every(milliseconds(1), [&] {
+      if (--left == 0) loop.stop();
+    });
+  });
+  while (left.load() > 0) std::this_thread::yield();
+  thread.finish();
+  EXPECT_GE(loop.turn_times()->turns().total_count(), 4u);
+  EXPECT_GE(loop.turn_times()->waiting() + loop.turn_times()->busy(), milliseconds(3));
+  EXPECT_GT(loop.turn_times()->waiting(), Duration::zero());
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(TurnTimesEngineTest);
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SimNetwork: what the engines of a SimWorld share: the clock, what is due when, the chances, the trace, and who
+// listens where. One thread. Its engines and loose streams own it together.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <peal/base/callback.h>
+#include <peal/engine/engine.h>
+#include <peal/sim/parts/sim_link.h>
+#include <peal/sim/sim_world.h>
+
+namespace peal::detail {
+
+// Where connections wait to be accepted.
+struct SimListener {
+  SocketAddress address;
+  ListenOptions options;
+  std::deque<std::shared_ptr<SimEnd>> waiting;
+  SimOwner* owner = nullptr;
+  uint32_t slot = 0;
+};
+
+struct SimDatagrams {
+  SocketAddress address;
+  std::deque<std::pair<SocketAddress, std::string>> arrived;
+  size_t arrived_bytes = 0;
+  SimOwner* owner = nullptr;
+  uint32_t slot = 0;
+};
+
+class SimNetwork {
+ public:
+  SimNetwork(uint64_t seed, const SimOptions& options);
+
+  // Public state of a part that engines and links work on.
+  SimOptions options;
+  SimStats stats;
+  NameTable names;
+  bool stepping = false;  // a SimWorld moves the clock; otherwise whoever waits does
+
+  TimePoint now() const { return now_; }
+  uint64_t seed() const { return seed_; }
+
+  // From 0 to `bound` - 1; `bound` > 0.
+  uint64_t random(uint64_t bound);
+  Duration random_up_to(Duration most);
+  // Draws only when there is a chance at all, so that faults left off do not change the rest.
+  bool chance(double probability);
+
+  using Action = Callback<void()>;
+  void after(Duration delay, Action action) { due_.emplace(now_ + delay, std::move(action)); }
+  void at(TimePoint when, Action action) { due_.emplace(when, std::move(action)); }
+  // kNever: nothing.
+  TimePoint next_due() const { return due_.empty() ? kNever : due_.begin()->first; }
+  void advance_to(TimePoint when);
+  void run_due();
+  Duration travel_time() { return options.latency + random_up_to(options.jitter); }
+
+  // An errno, or 0. The address gets its port.
+  int listen(const std::shared_ptr<SimListener>& listener);
+  void stop(const std::shared_ptr<SimListener>& listener) { std::erase(listeners_, listener); }
+  // An end of a new connection, whose result its owner will be told.
+  std::shared_ptr<SimEnd> connect(const SocketAddress& to, const ConnectOptions& how);
+  int bind(const std::shared_ptr<SimDatagrams>& socket);
+  void unbind(const std::shared_ptr<SimDatagrams>& socket) { std::erase(datagrams_, socket); }
+  int send_datagram(const SimDatagrams& from, const SocketAddress& to, std::string_view bytes);
+
+  void trace(const char* what, uint64_t id, uint64_t value);
+  uint64_t trace_hash() const { return trace_hash_; }
+  std::string trace_tail(size_t lines) const;
+
+ private:
+  struct Line {
+    TimePoint when;
+    const char* what;
+    uint64_t id;
+    uint64_t value;
+  };
+  static constexpr size_t kTraceLines = 4096;
+
+  uint16_t free_port(const SocketAddress& address);
+  std::shared_ptr<SimListener> listener_for(const SocketAddress& to);
+  // The connection request arrives, for the last time at `give_up`.
+  void knock(const std::shared_ptr<SimEnd>& client, TimePoint give_up);
+  void deliver(const SocketAddress& from, const SocketAddress& to, const std::string& bytes);
+
+  const uint64_t seed_;
+  uint64_t random_state_;
+  TimePoint now_{std::chrono::hours(1)};  // a loop's clock may look back
+  std::multimap<TimePoint, Action> due_;
+  std::vector<std::shared_ptr<SimListener>> listeners_;
+  std::vector<std::shared_ptr<SimDatagrams>> datagrams_;
+  uint16_t next_port_ = 32'768;
+  uint64_t last_link_ = 0;
+  std::deque<Line> trace_;
+  uint64_t trace_hash_ = 14'695'981'039'346'656'037U;  // FNV-1a
+};
+
+// A stream that no engine has: an end of a link that closes with it.
+class SimLoose final : public LooseStream::Foreign {
+ public:
+  SimLoose(std::shared_ptr<SimNetwork> network, std::shared_ptr<SimEnd> end)
+      : network_(std::move(network)), end_(std::move(end)) {}
+  ~SimLoose() override {
+    if (end_) end_->close(false);
+  }
+  const SimNetwork* network() const { return network_.get(); }
+  std::shared_ptr<SimEnd> take_end() { return std::move(end_); }
+
+ private:
+  std::shared_ptr<SimNetwork> network_;
+  std::shared_ptr<SimEnd> end_;
+};
+
+}  // namespace peal::detail

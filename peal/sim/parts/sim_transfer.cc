@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a SimEngine connects, reads, writes and reports.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include <peal/sim/parts/sim_engine.h>
+
+namespace peal::detail {
+
+void SimEngine::serve_stream(uint32_t slot) {
+  Stream& stream = streams_[slot];
+  const uint32_t generation = stream.generation;
+  if (stream.connecting && !finish_connect(stream)) return;
+  if (stream.queued() > 0 || stream.wants_fin || stream.reports || stream.detaching) make_dirty(stream, slot);
+  flush_all();
+  if (streams_.find(slot, generation) == nullptr) return;
+  stream.receiving ? read_turn(slot) : look_for_end(stream);
+}
+
+// True when the stream can be served on.
+bool SimEngine::finish_connect(Stream& stream) {
+  const int error = stream.end->connected;
+  if (error == SimEnd::kConnecting) return false;
+  stream.connecting = false;
+  if (error != 0) {
+    stream.input_over = true;
+    stream.output_over = true;
+    stream.receiving = stream.wants_fin = false;
+    drop_output(stream);
+  }
+  network_->trace("connected", stream.end->id(), static_cast<uint64_t>(error));
+  ++stats_.events;
+  const uint32_t generation = stream.generation;
+  stream.events->on_connected(error == 0 ? std::error_code{} : errno_code(error));
+  return stream.generation == generation;
+}
+
+bool SimEngine::put_off(Stream& stream) {
+  SimNetwork& network = *network_;
+  while (network.chance(network.options.interrupted)) ++network.stats.interrupted;
+  if (!network.chance(network.options.again)) return false;
+  ++network.stats.again;
+  stream.end->notify_later();
+  return true;
+}
+
+void SimEngine::read_turn(uint32_t slot) {
+  Stream& stream = streams_[slot];
+  SimNetwork& network = *network_;
+  const uint32_t generation = stream.generation;
+  for (size_t taken = 0; stream.generation == generation && stream.receiving;) {
+    if (!stream.early.empty()) {
+      Buffer early = std::move(stream.early);
+      call_received(stream, early);
+      continue;
+    }
+    const std::string_view waiting = stream.end->readable();
+    if (waiting.empty()) return stream.end->input_ended() ? end_input(stream) : void();
+    if (put_off(stream)) return;
+    if (taken >= kReceiveTurnBytes) return list(streams_, Kind::kStream, slot);
+    size_t size = std::min<size_t>(waiting.size(), kLargeBlockBytes);
+    const bool cut_short = size > 1 && network.chance(network.options.short_read);
+    if (cut_short) {
+      ++network.stats.short_reads;
+      size = 1 + network.random(size - 1);
+    }
+    Block* block = BlockPool::here().acquire(kLargeBlockBytes);
+    std::ranges::copy(std::as_bytes(std::span(waiting.substr(0, size))), block->data);
+    Buffer bytes(block, 0, static_cast<uint32_t>(size));
+    network.trace("receives", stream.end->id(), size);
+    stream.end->consume(size);
+    taken += size;
+    ++stats_.receives;
+    stats_.received_bytes += size;
+    call_received(stream, bytes);
+    if (cut_short && stream.generation == generation) return list(streams_, Kind::kStream, slot);
+  }
+}
+
+void SimEngine::call_received(Stream& stream, Buffer& bytes) {
+  ++stats_.events;
+  stream.events->on_received(bytes);
+  flush_all();
+}
+
+void SimEngine::end_input(Stream& stream) {
+  stream.input_over = true;
+  stream.receiving = false;
+  const int error = stream.end->error();
+  stream.gone_told = error != 0;
+  network_->trace("ends", stream.end->id(), static_cast<uint64_t>(error));
+  ++stats_.events;
+  stream.events->on_receive_end(error == 0 ? std::error_code{} : errno_code(error));
+  flush_all();
+}
+
+// Of what nobody receives from.
+void SimEngine::look_for_end(Stream& stream) {
+  const int error = stream.end->error();
+  if (error == 0 || stream.queued() > 0 || std::exchange(stream.gone_told, true)) return;
+  const bool unread = !stream.early.empty() || !stream.end->readable().empty();
+  ++stats_.events;
+  stream.events->on_gone(unread ? std::error_code{} : errno_code(error));
+  flush_all();
+}
+
+void SimEngine::receive(StreamId id, bool on) {
+  Stream* stream = find(id);
+  if (stream == nullptr || stream->detaching) return;
+  const bool was_on = std::exchange(stream->receiving, on && !stream->input_over);
+  if (was_on && !stream->receiving) stream->gone_told = false;
+  const bool gone = stream->end->error() != 0 && !stream->gone_told;
+  if (stream->receiving || gone) list(streams_, Kind::kStream, id.slot);
+}
+
+size_t SimEngine::send(StreamId id, Buffer&& bytes) {
+  Stream* stream = find(id);
+  if (stream == nullptr || stream->output_over || bytes.empty()) return stream == nullptr ? 0 : stream->memory_bytes;
+  stream->memory_bytes += bytes.size();
+  if (stream->out.empty() || stream->out.back().file.file) stream->out.emplace_back();
+  stream->out.back().bytes.append(std::move(bytes));
+  if (stream->out.size() > 1) stream->out.back().bytes.compact();
+  make_dirty(*stream, id.slot);
+  return stream->out.size() > 1 ? held_bytes(id) : stream->memory_bytes;
+}
+
+size_t SimEngine::send_copy(StreamId id, std::string_view bytes) { return send(id, Buffer(bytes)); }
+
+void SimEngine::send_file(StreamId id, FileRange range) {
+  Stream* stream = find(id);
+  if (stream == nullptr || stream->output_over || range.bytes == 0) return;
+  stream->file_bytes += range.bytes;
+  stream->out.push_back({.bytes = {}, .file = std::move(range)});
+  make_dirty(*stream, id.slot);
+}
+
+void SimEngine::report_sent(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  stream->reports = true;
+  make_dirty(*stream, id.slot);
+}
+
+void SimEngine::shutdown_send(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr || stream->output_over) return;
+  stream->output_over = stream->wants_fin = true;
+  make_dirty(*stream, id.slot);
+}
+
+void SimEngine::detach(StreamId id) {
+  Stream* stream = find(id);
+  if (stream == nullptr) return;
+  stream->detaching = true;
+  stream->receiving = false;
+  make_dirty(*stream, id.slot);
+}
+
+size_t SimEngine::queued_bytes(StreamId id) const {
+  const Stream* stream = streams_.find(id.slot, id.generation);
+  return stream == nullptr ? 0 : stream->queued();
+}
+
+size_t SimEngine::held_bytes(StreamId id) const {
+  const Stream* stream = streams_.find(id.slot, id.generation);
+  if (stream == nullptr) return 0;
+  if (stream->out.size() == 1) return stream->out.front().bytes.held_bytes();
+  return std::accumulate(stream->out.begin(), stream->out.end(), size_t{0},
+                         [](size_t sum, const Piece& piece) { return sum + piece.bytes.block_bytes() + sizeof piece; });
+}
+
+uint64_t SimEngine::unsent_bytes(StreamId id) const {
+  const Stream* stream = streams_.find(id.slot, id.generation);
+  return stream == nullptr ? 0 : stream->end->unacknowledged();
+}
+
+void SimEngine::make_dirty(Stream& stream, uint32_t slot) {
+  if (!std::exchange(stream.dirty, true)) dirty_.push_back({slot, stream.generation});
+}
+
+// What is dirty when called: what reports queue meanwhile waits for the next call, so that a stream that is refilled as
+// fast as it drains cannot hold the loop.
+void SimEngine::flush_all() {
+  const std::vector<StreamId> now_dirty = std::exchange(dirty_, {});
+  for (StreamId id : now_dirty) {
+    if (streams_.find(id.slot, id.generation) != nullptr) flush(id.slot);
+  }
+}
+
+// What was sent before the end goes out, whatever a turn's budget is and however short the writes.
+void SimEngine::flush_for_good() {
+  constexpr int kMostTurns = 1000;
+  flush_all();
+  for (int turn = 0; turn < kMostTurns; ++turn) {
+    bulk_budget_ = kBulkTurnBytes;
+    for (uint32_t slot = 0; slot < streams_.capacity(); ++slot) {
+      Stream& stream = streams_[slot];
+      if (stream.generation == 0 || stream.connecting) continue;
+      if (stream.queued() > 0 && stream.end->room() > 0) make_dirty(stream, slot);
+    }
+    if (dirty_.empty()) return;
+    flush_all();
+  }
+}
+
+void SimEngine::flush(uint32_t slot) {
+  Stream& stream = streams_[slot];
+  const uint32_t generation = stream.generation;
+  stream.dirty = false;
+  if (stream.connecting) return;
+  bool progress = false;
+  if (int error = write_out(stream, progress); error != 0) {
+    drop_output(stream);
+    stream.output_over = true;
+    stream.wants_fin = false;
+    ++stats_.events;
+    stream.events->on_send_failed(errno_code(error));
+    if (stream.generation != generation) return;
+  }
+  const size_t left = stream.queued();
+  if (left == 0 && std::exchange(stream.wants_fin, false)) stream.end->send_fin();
+  if (stream.reports && (progress || left == 0)) {
+    if (left == 0) stream.reports = false;
+    ++stats_.events;
+    stream.events->on_sent(left);
+    if (stream.generation != generation) return;
+  }
+  if (stream.detaching && stream.queued() == 0) release_stream(slot, CloseHow::kNormal, true);
+}
+
+// One write, unless there is nothing to write or no room. Answers with what ends all sending, or 0.
+int SimEngine::write_out(Stream& stream, bool& progress) {
+  SimNetwork& network = *network_;
+  if (stream.queued() == 0) return 0;
+  if (stream.end->error() != 0) return stream.end->error();
+  if (stream.end->room() == 0 || put_off(stream)) return 0;
+  size_t most = std::min(stream.end->room(), stream.queued());
+  if (stream.file_bytes > 0 && most > bulk_budget_) {
+    list(streams_, Kind::kStream, stream.slot);  // the rest, in the next turn
+    most = bulk_budget_;
+    if (most == 0) return 0;
+  }
+  if (most > 1 && network.chance(network.options.short_write)) {
+    ++network.stats.short_writes;
+    most = 1 + network.random(most - 1);
+    stream.end->notify_later();
+  }
+  int error = 0;
+  const uint64_t file_bytes = stats_.file_bytes;
+  std::string bytes = gather(stream, most, error);
+  bulk_budget_ -= stats_.file_bytes - file_bytes;
+  ++stats_.sends;
+  stats_.sent_bytes += bytes.size();
+  if (stream.queued() > 0) ++stats_.short_sends;
+  progress = !bytes.empty();
+  if (progress) stream.end->write(std::move(bytes));
+  return error;
+}
+
+// At most `most` bytes off the front of the queue.
+std::string SimEngine::gather(Stream& stream, size_t most, int& error) {
+  std::string bytes;
+  bytes.reserve(most);
+  size_t done = 0;
+  while (bytes.size() < most && done < stream.out.size()) {
+    Piece& piece = stream.out[done];
+    const size_t room = most - bytes.size();
+    if (!piece.bytes.empty()) {
+      const std::string_view front = piece.bytes.front().substr(0, room);
+      bytes.append(front);
+      stream.memory_bytes -= front.size();
+      piece.bytes.consume(front.size());
+    } else if (piece.file.bytes > 0) {
+      const size_t before = bytes.size();
+      bytes.resize(before + std::min<uint64_t>(room, piece.file.bytes));
+      const ssize_t count = ::pread(piece.file.file->get(), bytes.data() + before, bytes.size() - before,
+                                    static_cast<off_t>(piece.file.offset));
+      const size_t got = count > 0 ? static_cast<size_t>(count) : 0;
+      error = count < 0 ? errno : count == 0 ? EIO : 0;
+      bytes.resize(before + got);
+      piece.file.offset += got;
+      piece.file.bytes -= got;
+      stream.file_bytes -= got;
+      stats_.file_bytes += got;
+      if (error != 0) break;
+    }
+    if (piece.bytes.empty() && piece.file.bytes == 0) ++done;
+  }
+  stream.out.erase(stream.out.begin(), stream.out.begin() + static_cast<ptrdiff_t>(done));
+  return bytes;
+}
+
+void SimEngine::drop_output(Stream& stream) {
+  stream.out.clear();
+  stream.memory_bytes = 0;
+  stream.file_bytes = 0;
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/sim/sim_world.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/sim/parts/sim_engine.h>
+#include <peal/sim/parts/sim_network.h>
+
+namespace peal {
+
+struct SimWorld::Driven {
+  const detail::SimEngine& engine;
+  Step step;
+};
+
+SimOptions SimOptions::hostile() {
+  SimOptions options;
+  options.jitter = std::chrono::microseconds(500);
+  options.send_buffer_bytes = options.receive_buffer_bytes = 8 * 1024;
+  options.short_read = options.short_write = 0.2;
+  options.interrupted = options.again = 0.1;
+  options.late = 0.2;
+  options.reset = options.vanish = 0.0005;
+  options.refuse = options.unreachable = options.swallow = 0.02;
+  options.no_fd = 0.02;
+  options.lose_datagram = options.double_datagram = options.overtaken_datagram = 0.1;
+  return options;
+}
+
+SimWorld::SimWorld(uint64_t seed, const SimOptions& options)
+    : network_(std::make_shared<detail::SimNetwork>(seed, options)) {}
+
+std::unique_ptr<Engine> SimWorld::make_engine() { return std::make_unique<detail::SimEngine>(network_); }
+
+std::shared_ptr<void> SimWorld::drive(Engine& engine, Step step) {
+  auto* own = dynamic_cast<detail::SimEngine*>(&engine);
+  PEAL_ASSERT(own != nullptr && &own->network() == network_.get() && !network_->stepping,
+              "a world of seed {} drives what waits with no engine of its own, or is told to inside a step", seed());
+  auto driven = std::make_shared<Driven>(Driven{*own, std::move(step)});
+  driven_.push_back(driven);
+  return driven;
+}
+
+TimePoint SimWorld::now() const { return network_->now(); }
+uint64_t SimWorld::seed() const { return network_->seed(); }
+SimOptions& SimWorld::options() { return network_->options; }
+const SimStats& SimWorld::stats() const { return network_->stats; }
+NameTable& SimWorld::names() { return network_->names; }
+uint64_t SimWorld::trace_hash() const { return network_->trace_hash(); }
+std::string SimWorld::trace_tail(size_t lines) const { return network_->trace_tail(lines); }
+
+// Beginning with any of them: what one does before another is chance. True if any did something.
+bool SimWorld::step_all() {
+  std::erase_if(driven_, [](const auto& driven) { return driven.expired(); });
+  if (driven_.empty()) return false;
+  PEAL_ASSERT(!network_->stepping, "a world of seed {} is run from inside itself", seed());
+  network_->stepping = true;
+  size_t done = 0;
+  const size_t first = network_->random(driven_.size());
+  for (size_t i = 0; i < driven_.size(); ++i) {
+    if (auto driven = driven_[(first + i) % driven_.size()].lock()) done += driven->step();
+  }
+  network_->stepping = false;
+  return done > 0;
+}
+
+TimePoint SimWorld::next() const {
+  TimePoint next = network_->next_due();
+  for (const auto& driven : driven_) {
+    if (auto living = driven.lock()) next = std::min(next, living->engine.asked_until());
+  }
+  return next;
+}
+
+// Steps everybody once and, when that did nothing, lets time pass, at most until `end`.
+SimWorld::Round SimWorld::round(TimePoint end) {
+  if (step_all()) return idle_rounds_ = 0, Round::kBusy;
+  const TimePoint due = next();
+  if (due > end || due == kNever) return Round::kOver;
+  // A timer wheel may look at a deadline a few times before something fires.
+  constexpr int kMostIdleRounds = 1000;
+  idle_rounds_ = due > now() ? 0 : idle_rounds_ + 1;
+  PEAL_ASSERT(idle_rounds_ < kMostIdleRounds, "{} rounds in which something was due and nobody did anything",
+              idle_rounds_);
+  network_->advance_to(due);
+  return Round::kQuiet;
+}
+
+bool SimWorld::run_until(const std::function<bool()>& done, Duration limit) {
+  const TimePoint end = now() + limit;
+  while (!done()) {
+    if (round(end) == Round::kOver || now() > end) return done();
+  }
+  return true;
+}
+
+void SimWorld::run_for(Duration time) {
+  const TimePoint end = now() + time;
+  while (round(end) != Round::kOver) {
+  }
+  network_->advance_to(end);
+}
+
+bool SimWorld::run_until_idle(Duration limit) {
+  const TimePoint end = now() + limit;
+  while (now() <= end) {
+    if (round(end) == Round::kOver) return next() == kNever;
+  }
+  return false;
+}
+
+}  // namespace peal

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/wire/content/http_range.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <peal/wire/parts/http_text.h>
+
+namespace peal {
+namespace {
+
+// 1*DIGIT. What 64 bits do not hold is as good as the most they do: it lies beyond any end.
+std::optional<uint64_t> read_position(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  uint64_t value = 0;
+  for (const char byte : text) {
+    if (!detail::is_digit(byte)) return std::nullopt;
+    if (__builtin_mul_overflow(value, uint64_t{10}, &value) ||
+        __builtin_add_overflow(value, static_cast<uint64_t>(byte - '0'), &value)) {
+      value = std::numeric_limits<uint64_t>::max();  // which overflows again
+    }
+  }
+  return value;
+}
+
+// range-spec = int-range / suffix-range (RFC 9110 14.1.2). A range without bytes lies outside; none at all is
+// malformed.
+std::optional<HttpByteRange> read_range(std::string_view spec, uint64_t total) {
+  const size_t dash = spec.find('-');
+  if (dash == std::string_view::npos) return std::nullopt;
+  const std::string_view after = spec.substr(dash + 1);
+  const auto last = read_position(after);
+  if (!last && !after.empty()) return std::nullopt;
+  if (dash == 0) {
+    if (!last) return std::nullopt;
+    const uint64_t bytes = std::min(*last, total);
+    return HttpByteRange{total - bytes, bytes};
+  }
+  const auto first = read_position(spec.substr(0, dash));
+  if (!first || (last && *last < *first)) return std::nullopt;
+  if (*first >= total) return HttpByteRange{};
+  return HttpByteRange{*first, (last ? std::min(*last, total - 1) : total - 1) - *first + 1};
+}
+
+}  // namespace
+
+HttpRanges::Answer HttpRanges::read(std::string_view value, uint64_t total_bytes) {
+  count_ = 0;
+  const size_t equals = value.find('=');
+  if (equals == std::string_view::npos || !detail::equals_lower(value.substr(0, equals), "bytes")) {
+    return Answer::kWhole;
+  }
+  std::string_view set = value.substr(equals + 1);
+  bool any = false;
+  uint64_t together = 0;
+  for (std::string_view spec; detail::next_element(set, spec); any = true) {
+    const auto range = read_range(spec, total_bytes);
+    if (!range) return Answer::kWhole;
+    if (range->bytes == 0) continue;
+    together += range->bytes;
+    if (count_ == kHttpRangesMax || together > total_bytes) return Answer::kWhole;
+    ranges_[count_++] = *range;
+  }
+  // Of nothing there is no part to name in a Content-Range, and a client that resumes may as well have all of it.
+  if (!any || total_bytes == 0) return Answer::kWhole;
+  return count_ > 0 ? Answer::kPartial : Answer::kUnsatisfiable;
+}
+
+HttpContentRange::HttpContentRange(const HttpByteRange& range, uint64_t total_bytes) {
+  const auto written =
+      fmt::format_to_n(text_.data(), text_.size(), "bytes {}-{}/{}", range.first, range.last(), total_bytes);
+  size_ = written.size;
+}
+
+HttpContentRange::HttpContentRange(uint64_t total_bytes) {
+  size_ = fmt::format_to_n(text_.data(), text_.size(), "bytes */{}", total_bytes).size;
+}
+
+}  // namespace peal

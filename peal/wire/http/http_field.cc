@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/wire/http/http_field.h>
+
+#include <algorithm>
+
+#include <peal/wire/parts/byte_scan.h>
+#include <peal/wire/parts/http_text.h>
+
+namespace peal {
+
+bool is_sendable(const HttpField& field) {
+  return !field.name.empty() && detail::all_in(detail::kTokenBytes, field.name) &&
+         detail::none_in(detail::kControlBytes, field.value);
+}
+
+bool next_http_field(std::string_view& lines, HttpField& field) {
+  const size_t colon = lines.find(':');
+  const size_t end = lines.find("\r\n");
+  if (colon == std::string_view::npos || end == std::string_view::npos || colon > end) return false;
+  field = {lines.substr(0, colon), detail::trim(lines.substr(colon + 1, end - colon - 1))};
+  lines.remove_prefix(end + 2);
+  return true;
+}
+
+HttpParseError split_field_line(std::string_view line, HttpField& field) {
+  if (!detail::ends_in_crlf(line)) return HttpParseError::kBadLineEnd;
+  line.remove_suffix(2);
+  const size_t colon = line.find(':');
+  // A name that is a token leaves no room for a folded line or a space before the colon.
+  if (colon == std::string_view::npos || !detail::is_token(line.substr(0, colon))) return HttpParseError::kBadHeader;
+  if (std::ranges::any_of(line.substr(colon), detail::is_control)) return HttpParseError::kBadHeader;
+  field = {line.substr(0, colon), detail::trim(line.substr(colon + 1))};
+  return HttpParseError::kNone;
+}
+
+bool same_field_name(std::string_view a, std::string_view b) {
+  return std::ranges::equal(
+      a, b, {}, [](char byte) { return detail::to_lower(byte); }, [](char byte) { return detail::to_lower(byte); });
+}
+
+}  // namespace peal

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One field of an HTTP message: a header or a trailer line (RFC 9110 5). Pure; any thread.
+#pragma once
+
+#include <string_view>
+
+#include <peal/wire/http/http_parse_error.h>
+
+namespace peal {
+
+// Two views; whoever hands one out says how long they are good.
+struct HttpField {
+  std::string_view name;   // a token; its case does not matter
+  std::string_view value;  // without the white space around it
+};
+
+// Whether it may be sent: the name a token, the value without CR, LF, NUL or another control (RFC 9110 5.5), any of
+// which would let the one who chose the value write header lines of his own (response splitting).
+bool is_sendable(const HttpField& field);
+
+// Cuts the first field off `lines`, each "name: value" CR LF and known to be well-formed; false when none is left.
+bool next_http_field(std::string_view& lines, HttpField& field);
+
+// Takes one whole line apart, the LF that ends it included (RFC 9112 5).
+HttpParseError split_field_line(std::string_view line, HttpField& field);
+
+// Whether two names are the same (RFC 9110 5.1).
+bool same_field_name(std::string_view a, std::string_view b);
+
+}  // namespace peal

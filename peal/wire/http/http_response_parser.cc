@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two readers of a line: a quick one for plain lines that lie whole in the bytes given, and a thorough one for every
+// other line, which also names what is wrong. The quick one takes nothing that the thorough one refuses; where it
+// hesitates it leaves the line alone.
+#include <peal/wire/http/http_response_parser.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <utility>
+
+#include <peal/base/memory_charge.h>
+#include <peal/wire/http/http_field.h>
+#include <peal/wire/parts/byte_masks.h>
+#include <peal/wire/parts/http_text.h>
+
+namespace peal {
+namespace {
+
+template <class Word>
+constexpr Word word_of(const char* bytes) {
+  Word word = 0;
+  for (size_t at = 0; at < sizeof(word); ++at) {
+    const size_t place = std::endian::native == std::endian::little ? at : sizeof(word) - 1 - at;
+    word |= static_cast<Word>(Word{static_cast<unsigned char>(bytes[at])} << (8 * place));
+  }
+  return word;
+}
+
+bool is_line_end(const char* at, const char* end) {
+  return at < end - 1 && detail::load_word<uint16_t>(at) == word_of<uint16_t>("\r\n");
+}
+
+// Lengths of the names that HttpBodyFraming listens to; 0 stands for a line without a name.
+constexpr uint32_t kListenedLengths = 1U << 0 | 1U << 10 | 1U << 14;
+
+// A head up to this size is remembered; one beyond it is rare, and there may be many connections.
+constexpr size_t kRememberedBytes = 512;
+
+// Without the white space around it, most often one space in front.
+std::string_view trim_plain(const char* from, const char* end) {
+  from += from < end && *from == ' ' ? 1 : 0;
+  const std::string_view value(from, static_cast<size_t>(end - from));
+  if (value.empty() || detail::is_blank(value.front()) || detail::is_blank(value.back())) return detail::trim(value);
+  return value;
+}
+
+}  // namespace
+
+HttpResponseParser::HttpResponseParser(const HttpResponseLimits& limits)
+    : head_limit_bytes_(limits.head_bytes),
+      chunks_({.line_bytes = limits.chunk_line_bytes, .trailer_bytes = limits.head_bytes}) {}
+
+void HttpResponseParser::begin(bool answers_head) {
+  state_ = State::kStatusLine;
+  error_ = HttpParseError::kNone;
+  answers_head_ = answers_head;
+  keep_alive_ = false;
+  head_bytes_ = 0;
+  body_bytes_ = 0;
+  if (!held_.empty()) free_storage(held_);
+}
+
+size_t HttpResponseParser::parse(std::string_view bytes) {
+  return parse(bytes, [](std::string_view) {});
+}
+
+bool HttpResponseParser::end() {
+  if (state_ == State::kUntilClose) state_ = State::kDone;
+  return done() || fail_with(HttpParseError::kCutShort);
+}
+
+size_t HttpResponseParser::step(std::string_view bytes, std::string_view& piece) {
+  size_t used = 0;
+  if (in_head()) {
+    used = take_head(bytes);
+    if (used == bytes.size() || !wants_more()) return used;
+    bytes.remove_prefix(used);
+  }
+  if (state_ != State::kFixed) return used + take_unmeasured(bytes, piece);
+  piece = bytes.substr(0, std::min<uint64_t>(remaining_, bytes.size()));
+  remaining_ -= piece.size();
+  body_bytes_ += piece.size();
+  if (remaining_ == 0) state_ = State::kDone;
+  return used + piece.size();
+}
+
+// Of a body whose head does not say how long it is.
+size_t HttpResponseParser::take_unmeasured(std::string_view bytes, std::string_view& piece) {
+  size_t used = bytes.size();
+  if (state_ == State::kUntilClose) {
+    piece = bytes;
+  } else {
+    used = chunks_.step(bytes, piece);
+    if (chunks_.done()) state_ = State::kDone;
+    if (chunks_.error() != HttpParseError::kNone) fail_with(chunks_.error());
+  }
+  body_bytes_ += piece.size();
+  return used;
+}
+
+// Nothing beyond the limit is looked at, so the verdict does not depend on how the bytes were cut.
+size_t HttpResponseParser::take_head(std::string_view bytes) {
+  if (head_bytes_ == 0) {
+    // status_, minor_version_ and framing_ are still those of the head remembered.
+    if (!last_head_.empty() && bytes.starts_with(last_head_)) {
+      head_bytes_ = last_head_.size();
+      end_head();
+      return head_bytes_;
+    }
+    framing_.clear();
+    last_head_.clear();
+  }
+  const size_t allowed = std::min(bytes.size(), head_limit_bytes_ - head_bytes_);
+  const char* const from = bytes.data();
+  const char* const end = from + allowed;
+  const char* at = held_.empty() ? take_plain_head(from, end) : from;
+  if (in_head()) at = take_odd_lines(at, end);
+  if (in_head()) {
+    held_.append(at, end);
+    at = end;
+    if (allowed < bytes.size()) fail_with(HttpParseError::kHeadTooLarge);
+  }
+  const auto used = static_cast<size_t>(at - from);
+  if (head_bytes_ == 0 && used <= kRememberedBytes && head_complete()) last_head_.assign(from, used);
+  head_bytes_ += used;
+  return used;
+}
+
+// A head that begins at `at`, or continues there with a whole line, as far as it is plain.
+inline const char* HttpResponseParser::take_plain_head(const char* at, const char* end) {
+  if (state_ == State::kStatusLine) at = take_plain_status_line(at, end);
+  if (state_ == State::kFields) at = take_plain_fields(at, end);
+  if (state_ != State::kFields || !is_line_end(at, end)) return at;
+  end_head();
+  return at + 2;
+}
+
+// Takes whole lines of any kind, the first of which may have begun earlier; returns where the one begins that is cut,
+// or what follows the head.
+const char* HttpResponseParser::take_odd_lines(const char* at, const char* end) {
+  while (in_head()) {
+    const auto* feed = static_cast<const char*>(std::memchr(at, '\n', static_cast<size_t>(end - at)));
+    if (feed == nullptr) break;
+    const char* line = std::exchange(at, feed + 1);
+    if (held_.empty()) {
+      take_line({line, at});
+    } else {
+      held_.append(line, at);
+      take_line(std::exchange(held_, {}));
+    }
+    if (state_ == State::kFields) at = take_plain_fields(at, end);
+  }
+  return at;
+}
+
+// "HTTP/1.1 200 ..." with room for a whole mask behind it.
+inline const char* HttpResponseParser::take_plain_status_line(const char* at, const char* end) {
+  constexpr size_t kCodeEnd = 12;
+  if (end - at < static_cast<ptrdiff_t>(detail::kMaskBytes)) return at;
+  if (detail::load_word<uint64_t>(at) != word_of<uint64_t>("HTTP/1.1") || at[8] != ' ' || at[kCodeEnd] != ' ')
+    return at;
+  const auto hundreds = static_cast<unsigned>(at[9] - '1');
+  const auto tens = static_cast<unsigned>(at[10] - '0');
+  const auto ones = static_cast<unsigned>(at[11] - '0');
+  if (hundreds > 8 || tens > 9 || ones > 9) return at;
+  const char* line_end = detail::find_control(at + kCodeEnd, end);
+  if (!is_line_end(line_end, end)) return at;
+  minor_version_ = 1;
+  status_ = static_cast<int>(hundreds * 100 + 100 + tens * 10 + ones);
+  state_ = State::kFields;
+  return line_end + 2;
+}
+
+// Lines whose name is letters and dashes, at most 16, and whose value holds no tab; stops at the first other one.
+inline const char* HttpResponseParser::take_plain_fields(const char* at, const char* end) {
+  const char* last = end - std::min<size_t>(detail::kMaskBytes, static_cast<size_t>(end - at));
+  while (at < last) {
+    const size_t name_length = detail::first_bit(detail::not_name_mask(at) | 1U << detail::kMaskBytes);
+    if (at[name_length] != ':') break;
+    const char* value = at + name_length + 1;
+    const char* line_end = detail::find_control(value, end);
+    if (!is_line_end(line_end, end)) break;
+    if ((kListenedLengths >> name_length & 1) != 0) {
+      if (name_length == 0) break;
+      const HttpParseError error = framing_.take({at, name_length}, trim_plain(value, line_end));
+      if (error != HttpParseError::kNone) break;
+    }
+    at = line_end + 2;
+  }
+  return at;
+}
+
+bool HttpResponseParser::take_line(std::string_view line) {
+  if (state_ == State::kStatusLine) return take_status_line(line);
+  if (line != "\r\n") return take_field_line(line);
+  end_head();
+  return true;
+}
+
+// HTTP-version SP 3DIGIT [SP reason] CR LF (RFC 9112 4).
+bool HttpResponseParser::take_status_line(std::string_view line) {
+  if (!detail::ends_in_crlf(line)) {
+    return fail_with(line.starts_with("HTTP/1.") ? HttpParseError::kBadLineEnd : HttpParseError::kBadStatusLine);
+  }
+  line.remove_suffix(2);
+  const bool fits = line.size() >= 12 && line.starts_with("HTTP/1.") && detail::is_digit(line[7]) && line[8] == ' ' &&
+                    line[9] >= '1' && line[9] <= '9' && detail::is_digit(line[10]) && detail::is_digit(line[11]) &&
+                    (line.size() == 12 || line[12] == ' ');
+  if (!fits || std::ranges::any_of(line, detail::is_control)) return fail_with(HttpParseError::kBadStatusLine);
+  minor_version_ = static_cast<uint8_t>(line[7] - '0');
+  status_ = (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0');
+  state_ = State::kFields;
+  return true;
+}
+
+bool HttpResponseParser::take_field_line(std::string_view line) {
+  HttpField field;
+  HttpParseError error = split_field_line(line, field);
+  if (error == HttpParseError::kNone) error = framing_.take(field.name, field.value);
+  return error == HttpParseError::kNone || fail_with(error);
+}
+
+// Where the body ends (RFC 9112 6.3).
+inline void HttpResponseParser::end_head() {
+  // A party that speaks 1.0 cannot have meant it: the framing is faulty (RFC 9112 6.1).
+  if (framing_.has_transfer_encoding() && minor_version_ == 0) {
+    fail_with(HttpParseError::kBadTransferEncoding);
+    return;
+  }
+  const bool interim = status_ < 200;
+  if (interim && status_ != 101) {
+    framing_.clear();
+    state_ = State::kStatusLine;
+    return;
+  }
+  keep_alive_ = !interim && framing_.persists(minor_version_);
+  remaining_ = framing_.content_length().value_or(0);
+  if (interim || answers_head_ || status_ == 204 || status_ == 304) {
+    state_ = State::kDone;
+  } else if (framing_.chunked()) {
+    chunks_.begin();
+    state_ = State::kChunked;
+  } else if (framing_.content_length().has_value()) {
+    state_ = remaining_ > 0 ? State::kFixed : State::kDone;
+  } else {
+    keep_alive_ = false;
+    state_ = State::kUntilClose;
+  }
+}
+
+bool HttpResponseParser::fail_with(HttpParseError error) {
+  state_ = State::kBroken;
+  last_head_.clear();
+  error_ = error;
+  keep_alive_ = false;
+  free_storage(held_);
+  return false;
+}
+
+}  // namespace peal

@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/wire/http/parts/http_head_reader.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <peal/wire/http/parts/http_target.h>
+#include <peal/wire/parts/byte_scan.h>
+#include <peal/wire/parts/http_text.h>
+#include <peal/wire/scan_kind.h>
+
+namespace peal::detail {
+namespace {
+
+// Longer than any method in IANA's registry (UPDATEREDIRECTREF has 17).
+constexpr ptrdiff_t kMostMethodBytes = 32;
+constexpr size_t kVersionBytes = 9;  // " HTTP/1.1"
+// What an exchange begins with; it grows up to the limit.
+constexpr size_t kFirstFields = 16;
+
+// Fields up to this size are remembered; more is rare, and there may be many requests under way.
+constexpr size_t kRememberedBytes = 512;
+
+// The first letters of the names that say something about the message itself, by their lengths: Host, Expect, Upgrade,
+// Connection, Content-Length, Transfer-Encoding.
+constexpr size_t kKnownLengths = 18;
+constexpr char kKnownLetters[kKnownLengths + 1] = "\0\0\0\0h\0eu\0\0c\0\0\0c\0\0t";
+
+template <class Word, size_t N>
+bool begins_with(const char* at, const char (&text)[N]) {
+  static_assert(sizeof(Word) == N - 1);
+  return load_word<Word>(at) == load_word<Word>(text);
+}
+
+bool is_end_of_line(const char* at, const char* end) { return end - at >= 2 && begins_with<uint16_t>(at, "\r\n"); }
+
+bool is_host(const char* name) { return (load_word<uint32_t>(name) | 0x20202020U) == load_word<uint32_t>("host"); }
+
+// ':' and up to four digits, which cannot be too many.
+bool is_plain_port(std::string_view text) {
+  return text.size() <= 5 && text.front() == ':' && std::ranges::all_of(text.substr(1), is_digit);
+}
+
+bool has_empty_element(std::string_view list) {
+  for (;;) {
+    const size_t comma = std::min(list.find(','), list.size());
+    if (trim(list.substr(0, comma)).empty()) return true;
+    if (comma == list.size()) return false;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+// A value holds no control but HTAB.
+bool is_blank_in_value(char byte) { return static_cast<unsigned char>(byte) <= ' '; }
+
+}  // namespace
+
+void HttpHeadReader::read(const char* line, const char* scanned, bool in_fields) {
+  line_ = line;
+  in_fields_ = in_fields;
+  if (scanned > line && !is_judged(scanned, HttpParseError::kNone)) return;
+  if (error_ != HttpParseError::kNone) return;
+  const ScanKind kind = scan_kind();
+#ifdef __x86_64__
+  const auto bytes = static_cast<size_t>(end_ - base_);
+  if (kind == ScanKind::kAvx2 && bytes >= Avx2Scan::kBytes) return read_avx2();
+  if (kind != ScanKind::kPortable && bytes >= Ssse3Scan::kBytes) return read_ssse3();
+#endif
+  read_portable();
+}
+
+template <class Scan>
+[[gnu::always_inline]] inline void HttpHeadReader::read_lines() {
+  if (!in_fields_) {
+    if (!take_request_line<Scan>()) return;
+    if (is_repeated()) {
+      line_ += head_.last_fields_.size();
+      done_ = true;
+      return;
+    }
+    head_.last_fields_.clear();
+    said_ = {};
+  }
+  take_fields<Scan>();
+}
+
+void HttpHeadReader::read_portable() { read_lines<PortableScan>(); }
+#ifdef __x86_64__
+[[gnu::target("ssse3")]] void HttpHeadReader::read_ssse3() { read_lines<Ssse3Scan>(); }
+[[gnu::target("avx2,bmi,bmi2")]] void HttpHeadReader::read_avx2() { read_lines<Avx2Scan>(); }
+#endif
+
+// method SP target SP "HTTP/1." DIGIT CR LF (RFC 9112 3).
+template <class Scan>
+[[gnu::always_inline]] inline bool HttpHeadReader::take_request_line() {
+  const char* method_end = line_ + 3;
+  if (end_ - line_ >= 4 && begins_with<uint32_t>(line_, "GET ")) {
+    request_.method = HttpMethod::kGet;
+  } else {
+    method_end = find_byte<Scan, false>(kTokenBytes, line_, end_);
+    if (!take_method(method_end)) return false;
+  }
+  request_.method_bytes = static_cast<uint16_t>(method_end - line_);
+  const char* target = method_end + 1;
+  const char* path_end = find_byte<Scan, false>(kPathBytes, target, end_);
+  const char* target_end = path_end;
+  if (path_end < end_ && *path_end == '?') target_end = find_byte<Scan, false>(kTargetBytes, path_end, end_);
+  if (target_end == end_ || *target_end == '\r') return stop_at(HttpParseError::kBadRequestLine);
+  if (target_end == target || *target_end != ' ') return stop_at(HttpParseError::kBadTarget);
+  request_.target = part(base_, target, target_end);
+  if (*target == '/' && request_.method != HttpMethod::kConnect) {
+    request_.path = part(base_, target, path_end);
+    if (path_end < target_end) request_.query = part(base_, path_end + 1, target_end);
+  } else if (!take_other_target({target, target_end})) {
+    return stop_at(HttpParseError::kBadTarget);
+  }
+  return take_version(target_end);
+}
+
+inline bool HttpHeadReader::take_method(const char* end) {
+  if (end - line_ > kMostMethodBytes) return stop_at(HttpParseError::kMethodTooLong);
+  if (end == end_ || end == line_ || *end != ' ') return stop_at(HttpParseError::kBadRequestLine);
+  request_.method = http_method({line_, end});
+  return true;
+}
+
+bool HttpHeadReader::take_other_target(std::string_view target) {
+  HttpTargetParts parts;
+  if (!split_http_target(request_.method, target, parts)) return false;
+  const auto part_of = [&](std::string_view text) {
+    return text.empty() ? HttpRequestHead::Part() : part(base_, text.data(), text.data() + text.size());
+  };
+  request_.path = part_of(parts.path);
+  request_.query = part_of(parts.query);
+  request_.authority = part_of(parts.authority);
+  request_.names_authority = !parts.authority.empty();
+  if (request_.method == HttpMethod::kConnect || !parts.path.empty()) return true;
+  // The server itself is meant where even the query is missing (RFC 9112 3.2.4).
+  request_.implied_path = request_.method == HttpMethod::kOptions && parts.query.empty() ? "*" : "/";
+  return true;
+}
+
+[[gnu::always_inline]] inline bool HttpHeadReader::take_version(const char* at) {
+  const char* line_end = at + kVersionBytes;
+  if (end_ - at < static_cast<ptrdiff_t>(kVersionBytes) + 2 || !begins_with<uint64_t>(at, " HTTP/1.") ||
+      !is_digit(at[8]) || !is_end_of_line(line_end, end_)) {
+    return stop_at(version_fault(at));
+  }
+  if (line_end - line_ > static_cast<ptrdiff_t>(limits_.request_line_bytes)) {
+    return stop_at(HttpParseError::kRequestLineTooLong);
+  }
+  // A higher minor version is read as the highest known (RFC 9110 2.5).
+  request_.minor_version = at[8] == '0' ? 0 : 1;
+  in_fields_ = true;
+  line_ = line_end + 2;
+  request_.fields_begin = static_cast<uint16_t>(line_ - base_);
+  return true;
+}
+
+// Whether the fields are, byte for byte, those of the head before, so that said_ and their parts are right as they are.
+// Only of HTTP/1.1, since 1.0 has other rules, and within limits that may have changed.
+[[gnu::always_inline]] inline bool HttpHeadReader::is_repeated() {
+  const std::string& last = head_.last_fields_;
+  return !last.empty() && static_cast<size_t>(end_ - line_) >= last.size() &&
+         std::memcmp(line_, last.data(), last.size()) == 0 && request_.minor_version == 1 &&
+         said_.field_count <= limits_.fields && limits_.field_line_bytes >= kRememberedBytes;
+}
+
+// Of a line that is whole: a version that is well-formed is just not ours.
+HttpParseError HttpHeadReader::version_fault(const char* at) const {
+  const std::string_view rest(at, std::find(at, end_, '\r'));
+  const bool is_version = rest.size() == kVersionBytes && rest.starts_with(" HTTP/") && is_digit(rest[6]) &&
+                          rest[7] == '.' && is_digit(rest[8]);
+  return is_version ? HttpParseError::kBadVersion : HttpParseError::kBadRequestLine;
+}
+
+// Two of them, or one that is none, make the request invalid whatever its target says (RFC 9112 3.2).
+template <class Scan>
+[[gnu::always_inline]] inline HttpParseError HttpHeadReader::take_host(std::string_view value) {
+  const char* value_end = value.data() + value.size();
+  const char* host_end = find_byte<Scan, false>(kHostBytes, value_end - value.size(), end_);
+  const bool is_plain = host_end == value_end || is_plain_port({host_end, value_end});
+  if (said_.has_host || (!is_plain && !is_http_authority(value))) return HttpParseError::kBadHost;
+  said_.has_host = true;
+  said_.host = said_part(value);
+  return HttpParseError::kNone;
+}
+
+// name ":" OWS value OWS CR LF (RFC 9112 5), and the empty line. A name that is a token leaves no room for a space
+// before the colon, for a folded line nor for white space in front of the first one.
+template <class Scan>
+[[gnu::always_inline]] inline void HttpHeadReader::take_fields() {
+  const char* const end = end_;
+  const char* at = line_;
+  const char* const fields_base = base_ + request_.fields_begin;
+  const ptrdiff_t line_limit = limits_.field_line_bytes;
+  HttpRequestHead::FieldParts* field = head_.fields_.data() + said_.field_count;
+  HttpRequestHead::FieldParts* room_end = head_.fields_.data() + std::min<size_t>(head_.fields_.size(), limits_.fields);
+  uint64_t name_lengths = said_.name_lengths;
+  HttpParseError fault = HttpParseError::kNone;
+  for (;;) {
+    // Most lines lie in one window whole, so name and value are looked for at once. No name holds a control.
+    const uint32_t name_ends = byte_mask<Scan, false>(kTokenBytes, at, end);
+    const uint32_t controls = byte_mask<Scan, true>(kControlBytes, at, end);
+    const char* name_end =
+        name_ends != 0 ? at + std::countr_zero(name_ends) : find_byte<Scan, false>(kTokenBytes, at + Scan::kBytes, end);
+    if (name_end >= end || *name_end != ':' || name_end == at) break;
+    const char* line_end =
+        controls != 0 ? at + std::countr_zero(controls) : find_byte<Scan, true>(kControlBytes, at + Scan::kBytes, end);
+    if (!is_end_of_line(line_end, end) || line_end - at > line_limit) break;
+    const char* value = name_end + 1;
+    const char* value_end = line_end;
+    value += *value == ' ' ? 1 : 0;
+    if (is_blank_in_value(*value) || is_blank_in_value(line_end[-1])) {
+      const std::string_view trimmed = trim({name_end + 1, line_end});
+      value = trimmed.data();
+      value_end = value + trimmed.size();
+    }
+    if (field == room_end) {
+      const ptrdiff_t count = field - head_.fields_.data();
+      if (!make_room()) {
+        fault = HttpParseError::kTooManyFields;
+        break;
+      }
+      field = head_.fields_.data() + count;
+      room_end = head_.fields_.data() + head_.fields_.size();
+    }
+    *field++ = {part(fields_base, at, name_end), part(fields_base, value, value_end)};
+    const auto name_bytes = static_cast<size_t>(name_end - at);
+    name_lengths |= uint64_t{1} << (name_bytes & 63);
+    if (name_bytes < kKnownLengths && kKnownLetters[name_bytes] == (*at | 0x20)) {
+      fault = name_bytes == 4 ? is_host(at) ? take_host<Scan>({value, value_end}) : HttpParseError::kNone
+                              : take_known({at, name_end}, {value, value_end});
+      if (fault != HttpParseError::kNone) break;
+    }
+    at = line_end + 2;
+  }
+  line_ = at;
+  said_.field_count = static_cast<uint16_t>(field - head_.fields_.data());
+  said_.name_lengths = name_lengths;
+  end_fields(fault);
+}
+
+// At a line that is no field: the one that ends the head, or a faulty one, or one that is not whole.
+void HttpHeadReader::end_fields(HttpParseError fault) {
+  if (fault != HttpParseError::kNone || !is_end_of_line(line_, end_)) {
+    stop_at(fault != HttpParseError::kNone ? fault : HttpParseError::kBadHeader);
+    return;
+  }
+  error_ = judge_head();
+  line_ += 2;
+  done_ = true;
+  const char* fields_begin = base_ + request_.fields_begin;
+  const auto bytes = static_cast<size_t>(line_ - fields_begin);
+  if (error_ == HttpParseError::kNone && bytes <= kRememberedBytes && request_.minor_version == 1) {
+    head_.last_fields_.assign(fields_begin, bytes);
+  }
+}
+
+bool HttpHeadReader::make_room() {
+  const size_t room = std::min<size_t>(std::max(kFirstFields, 2 * head_.fields_.size()), limits_.fields);
+  if (room <= head_.fields_.size()) return false;
+  head_.fields_.resize(room);
+  return true;
+}
+
+HttpParseError HttpHeadReader::take_known(std::string_view name, std::string_view value) {
+  HttpBodyFraming& framing = said_.framing;
+  switch (name.size()) {
+    case 6: return equals_lower(name, "expect") ? take_expect(value) : HttpParseError::kNone;
+    case 7:
+      if (equals_lower(name, "upgrade") && said_.upgrade.bytes == 0) {
+        said_.upgrade = said_part(value);
+      }
+      return HttpParseError::kNone;
+    case 14: return is_word(name, "content-length") ? framing.take_only_length(value) : HttpParseError::kNone;
+    case 10:
+      if (is_word(name, "connection")) framing.take_connection(value);
+      return HttpParseError::kNone;
+    default:
+      // A list with an empty element is one coding to some and none to others.
+      if (is_word(name, "transfer-encoding") && has_empty_element(value)) return HttpParseError::kBadTransferEncoding;
+      return framing.take(name, value);
+  }
+}
+
+// To HTTP/1.0 the field means nothing (RFC 9110 10.1.1).
+HttpParseError HttpHeadReader::take_expect(std::string_view value) {
+  if (request_.minor_version == 0) return HttpParseError::kNone;
+  said_.expects_continue = equals_lower(value, "100-continue");
+  return said_.expects_continue ? HttpParseError::kNone : HttpParseError::kUnknownExpectation;
+}
+
+// What no line alone can tell (RFC 9112 3.2, 6.1 and 6.3).
+HttpParseError HttpHeadReader::judge_head() const {
+  if (!said_.has_host && request_.minor_version >= 1) return HttpParseError::kMissingHost;
+  const HttpBodyFraming& framing = said_.framing;
+  if (!framing.has_transfer_encoding()) return HttpParseError::kNone;
+  if (framing.is_ambiguous()) return HttpParseError::kTwoFramings;
+  if (request_.minor_version == 0 || !framing.chunked()) return HttpParseError::kBadTransferEncoding;
+  return framing.has_other_coding() ? HttpParseError::kUnknownCoding : HttpParseError::kNone;
+}
+
+// The line cannot be taken: it is not whole, or too long, or has `fault`.
+bool HttpHeadReader::stop_at(HttpParseError fault) {
+  is_judged(line_, fault);
+  return false;
+}
+
+// Whether it is the method that makes a request line too long: its fault is in front of any limit that lies behind it.
+bool HttpHeadReader::has_endless_method() const {
+  const ptrdiff_t limit = std::min<ptrdiff_t>(limits_.request_line_bytes, limits_.head_bytes);
+  return limit >= kMostMethodBytes && all_in(kTokenBytes, {line_, line_ + kMostMethodBytes + 1});
+}
+
+// Whether there is a verdict about the line; `from` on it was not scanned. What ends a line, or spoils it, comes first.
+bool HttpHeadReader::is_judged(const char* from, HttpParseError fault) {
+  const char* stop = find_byte<PortableScan, true>(kControlBytes, from, end_);
+  const ptrdiff_t line_limit = in_fields_ ? limits_.field_line_bytes : limits_.request_line_bytes;
+  const ptrdiff_t head_limit = limits_.head_bytes;
+  if (stop - line_ > line_limit || stop - base_ > head_limit) {
+    const bool head = line_ - base_ + line_limit > head_limit;
+    error_ = in_fields_             ? HttpParseError::kFieldLineTooLong
+             : has_endless_method() ? HttpParseError::kMethodTooLong
+                                    : HttpParseError::kRequestLineTooLong;
+    if (head && error_ != HttpParseError::kMethodTooLong) error_ = HttpParseError::kHeadTooLarge;
+    return true;
+  }
+  if (stop == end_ || (*stop == '\r' && stop + 1 == end_)) {
+    scanned_ = stop;
+    return false;
+  }
+  if (*stop == '\n') {
+    error_ = HttpParseError::kBadLineEnd;
+  } else if (is_end_of_line(stop, end_)) {
+    error_ = fault;
+  } else {
+    error_ = in_fields_ ? HttpParseError::kBadHeader : HttpParseError::kBadRequestLine;
+  }
+  return true;
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/wire/uri/http_url.h>
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include <peal/wire/parts/http_text.h>
+
+namespace peal {
+namespace {
+
+using Unexpected = std::unexpected<std::string>;
+using Outcome = std::expected<void, std::string>;
+
+bool is_visible_ascii(char byte) { return byte > ' ' && byte < '\x7f'; }
+
+// port = *DIGIT (RFC 3986 3.2.3); none after the colon means the scheme's own.
+Outcome parse_port(std::string_view text, HttpUrl& url) {
+  if (text.empty()) return {};
+  uint32_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc() || end != text.data() + text.size() || port == 0 || port > 65535) {
+    return Unexpected(fmt::format("the port \"{}\" is not a number from 1 to 65535", text));
+  }
+  url.port = static_cast<uint16_t>(port);
+  return {};
+}
+
+// IP-literal = "[" IPv6address "]" (RFC 3986 3.2.2). Neither zones (RFC 6874) nor "future" addresses.
+Outcome parse_literal(std::string_view authority, HttpUrl& url) {
+  const size_t bracket = authority.find(']');
+  if (bracket == std::string_view::npos) return Unexpected("the address lacks its closing bracket");
+  url.host = detail::to_lower(authority.substr(1, bracket - 1));
+  in6_addr address;
+  if (inet_pton(AF_INET6, url.host.c_str(), &address) != 1) {
+    return Unexpected(fmt::format("\"{}\" is not an IPv6 address", url.host));
+  }
+  const std::string_view after = authority.substr(bracket + 1);
+  if (after.empty()) return {};
+  if (after.front() != ':') return Unexpected(fmt::format("\"{}\" follows the address where a port might", after));
+  return parse_port(after.substr(1), url);
+}
+
+// reg-name or IPv4address (RFC 3986 3.2.2): unreserved, sub-delims and percent-encoded bytes.
+bool is_host_character(char byte) {
+  const char letter = detail::to_lower(byte);
+  return (letter >= 'a' && letter <= 'z') || (byte >= '0' && byte <= '9') ||
+         std::string_view("-._~!$&'()*+,;=%").contains(byte);
+}
+
+// authority = [userinfo "@"] host [":" port] (RFC 3986 3.2).
+Outcome parse_authority(std::string_view authority, HttpUrl& url) {
+  if (authority.contains('@')) {
+    return Unexpected("a user name or password in the URL is refused; send it in a header");
+  }
+  if (authority.starts_with('[')) return parse_literal(authority, url);
+  const size_t colon = std::min(authority.find(':'), authority.size());
+  if (authority.substr(std::min(colon + 1, authority.size())).contains(':')) {
+    return Unexpected("the host has more than one colon; an IPv6 address is written in brackets");
+  }
+  const std::string_view host = authority.substr(0, colon);
+  if (host.empty()) return Unexpected("the URL names no host");
+  if (const auto* odd = std::ranges::find_if_not(host, is_host_character); odd != host.end()) {
+    return Unexpected(fmt::format("the host \"{}\" has '{}' in it", host, *odd));
+  }
+  url.host = detail::to_lower(host);
+  return colon == authority.size() ? Outcome() : parse_port(authority.substr(colon + 1), url);
+}
+
+// Whether it begins with a scheme (RFC 3986 3.1), and so stands for itself.
+bool is_absolute(std::string_view reference) {
+  const size_t end = reference.find_first_of(":/?#");
+  return end != std::string_view::npos && end > 0 && reference[end] == ':';
+}
+
+// The path without its "." and ".." (RFC 3986 5.2.4).
+std::string remove_dot_segments(std::string_view path) {
+  std::string clean;
+  while (!path.empty()) {
+    const size_t end = std::min(path.find('/', 1), path.size());
+    const std::string_view segment = path.substr(0, end);
+    path.remove_prefix(end);
+    if (segment == "/.." && !clean.empty()) clean.erase(clean.rfind('/'));
+    if (segment != "/." && segment != "/..") {
+      clean += segment;
+    } else if (path.empty()) {
+      clean += '/';
+    }
+  }
+  return clean;
+}
+
+}  // namespace
+
+std::expected<HttpUrl, std::string> HttpUrl::resolve(std::string_view reference) const {
+  if (is_absolute(reference)) return parse(reference);
+  if (reference.starts_with("//")) return parse(scheme + ":" + std::string(reference));
+  reference = reference.substr(0, reference.find('#'));
+  const std::string prefix = scheme + "://" + authority();
+  if (reference.empty()) return *this;
+  const std::string_view base = std::string_view(target).substr(0, target.find('?'));
+  if (reference.starts_with('?')) return parse(prefix + std::string(base) + std::string(reference));
+  const size_t query = std::min(reference.find('?'), reference.size());
+  std::string path(reference.substr(0, query));
+  if (!path.starts_with('/')) path.insert(0, base.substr(0, base.rfind('/') + 1));
+  return parse(prefix + remove_dot_segments(path) + std::string(reference.substr(query)));
+}
+
+std::expected<HttpUrl, std::string> HttpUrl::parse(std::string_view text) {
+  if (const auto* odd = std::ranges::find_if_not(text, is_visible_ascii); odd != text.end()) {
+    return Unexpected(fmt::format("byte {} of the URL is 0x{:02x}, which must be percent-encoded",
+                                  odd - text.begin() + 1, static_cast<unsigned char>(*odd)));
+  }
+  const size_t mark = text.find("://");
+  HttpUrl url;
+  if (mark != std::string_view::npos) url.scheme = detail::to_lower(text.substr(0, mark));  // RFC 3986 3.1
+  if (url.scheme != "http" && url.scheme != "https") return Unexpected("the URL must begin with http:// or https://");
+  url.port = url.is_https() ? 443 : 80;
+  std::string_view rest = text.substr(mark + 3);
+  rest = rest.substr(0, rest.find('#'));  // the fragment (RFC 3986 3.5)
+  const size_t slash = std::min(rest.find_first_of("/?"), rest.size());
+  // Path and query are not judged further (RFC 3986 3.3 would have brackets and the like encoded): whoever tests a
+  // server wants them sent as written.
+  const std::string_view target = rest.substr(slash);
+  url.target = target.starts_with('/') ? std::string(target) : "/" + std::string(target);
+  if (Outcome authority = parse_authority(rest.substr(0, slash), url); !authority) {
+    return Unexpected(std::move(authority.error()));
+  }
+  return url;
+}
+
+std::string HttpUrl::authority() const {
+  std::string text = host.contains(':') ? "[" + host + "]" : host;
+  if (!is_default_port()) text += ":" + std::to_string(port);
+  return text;
+}
+
+}  // namespace peal

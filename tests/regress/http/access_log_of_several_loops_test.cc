@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each loop of an HTTP server gathered the lines of its own answers and wrote them once a second: in the log of several
+// loops what had happened first stood behind what had happened last. Now there is one list of lines.
+#include <array>
+#include <mutex>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <peal/http/server/http_server.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+class AccessLogOfSeveralLoops : public test::NetTest {};
+PEAL_TEST_ON_EVERY_ENGINE(AccessLogOfSeveralLoops);
+
+TEST_P(AccessLogOfSeveralLoops, lines_stand_in_the_order_of_the_answers) {
+  constexpr int kRequests = 30;
+  std::string lines;  // written by one thread at a time
+  auto group = LoopGroup::start(3, options()).value();
+  Router router;
+  router.get("/{number}", [](HttpExchange& exchange) { exchange.respond(200, "text/plain", "ok"); });
+  auto server =
+      std::make_unique<HttpServer>(*group, std::move(router),
+                                   HttpServerOptions{.server = {.accept = AcceptMode::kRoundRobin},
+                                                     .access_log = [&](std::string_view more) { lines += more; }});
+  const SocketAddress address = server->listen("127.0.0.1:0").value();
+  std::array<RawPeer, 3> peers;  // each on a loop of its own
+  for (RawPeer& peer : peers) peer.connect(address);
+  std::string expected;
+  for (int number = 0; number < kRequests; ++number) {
+    RawPeer& peer = peers[static_cast<size_t>(number) % peers.size()];
+    const size_t before = peer.received().size();
+    peer.send("GET /" + std::to_string(number) + " HTTP/1.1\r\nHost: x\r\n\r\n");
+    ASSERT_TRUE(wait_until([&] { return peer.pump() && peer.received().size() > before; }));
+    expected += std::to_string(number) + " ";
+  }
+  server.reset();
+  std::string order;
+  for (size_t at = lines.find("\"GET /"); at != lines.npos; at = lines.find("\"GET /", at + 1)) {
+    order += lines.substr(at + 6, lines.find(' ', at + 6) - at - 6) + " ";
+  }
+  EXPECT_EQ(order, expected);
+}
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A handler of HTTP that kept something of its own with emplace_context() on the exchange's connection destroyed the
+// session of HTTP, which was the context, and was returned to: a use after free. A protocol's context stays its own,
+// and who would replace it is told so. The engine has no part in it.
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <peal/http/server/http_server.h>
+#include <tests/support/sim_rig.h>
+
+namespace peal {
+namespace {
+
+constexpr const char* kTold = "belongs to its protocol";
+
+class Tunnel final : public HttpTakeover {
+ public:
+  void on_data(Connection& connection, Buffer& input) override {
+    input.clear();
+    connection.emplace_context<std::string>("mine");
+  }
+};
+
+// A client sends this to `serve`'s server for a second.
+template <class Server>
+void ask(test::SimPair& pair, Server& server, std::string_view bytes) {
+  Client client(*pair.there, {.on_open = [&](Connection& connection) { connection.send(bytes); }});
+  EXPECT_TRUE(client.connect(pair.listen(server)));
+  pair.run_for(std::chrono::seconds(1));
+}
+
+TEST(ContextOfAProtocolDeathTest, is_not_replaced_by_a_handler_of_http) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  test::SimPair pair(1, {});
+  Router router;
+  router.get("/", [](HttpExchange& exchange) {
+    exchange.connection().emplace_context<std::string>("mine");
+    exchange.respond(200);
+  });
+  HttpServer server(*pair.here, std::move(router));
+  EXPECT_DEATH(ask(pair, server, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"), kTold);
+}
+
+TEST(ContextOfAProtocolDeathTest, is_not_replaced_by_who_took_over) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  test::SimPair pair(1, {});
+  Router router;
+  router.get("/", [](HttpExchange& exchange) { exchange.upgrade("other", std::make_unique<Tunnel>()); });
+  HttpServer server(*pair.here, std::move(router));
+  EXPECT_DEATH(ask(pair, server, "GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\nmore"),
+               kTold);
+}
+
+// One's own may be replaced.
+TEST(ContextOfAProtocol, is_not_that_of_callbacks) {
+  test::SimPair pair(1, {});
+  std::string last;
+  Server server(*pair.here, {.on_message = [&](Connection& connection, Buffer& input) {
+    input.clear();
+    connection.emplace_context<int>(1);
+    last = connection.emplace_context<std::string>("mine");
+  }});
+  ask(pair, server, "?");
+  EXPECT_EQ(last, "mine");
+}
+
+}  // namespace
+}  // namespace peal

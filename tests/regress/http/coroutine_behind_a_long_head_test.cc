@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A GET with a head of more than 4 KiB, to a handler that is a coroutine, crashed the server: the exchange of so long a
+// head is not kept to be used again but freed, and the coroutine's own record, which dies after it, asked it for its
+// loop's list. With `pooled = false` every request to a coroutine did.
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <peal/coro/sleep.h>
+#include <peal/http/server/http_server.h>
+#include <tests/support/http_rig.h>
+
+namespace peal {
+namespace {
+
+class CoroutineBehindALongHead : public test::HttpTest {
+ protected:
+  static Router coroutines() {
+    Router router;
+    router.get("/now", [](HttpExchange& exchange) -> Task<> {
+      exchange.respond(200, "", "now;");
+      co_return;
+    });
+    router.get("/later", [](HttpExchange& exchange) -> Task<> {
+      co_await sleep(std::chrono::milliseconds(1));
+      exchange.respond(200, "", "later;");
+    });
+    // Its answer is complete, and perhaps its connection gone, before it ends.
+    router.get("/lingers", [](HttpExchange& exchange) -> Task<> {
+      exchange.respond(200, "", "lingers;");
+      co_await sleep(std::chrono::milliseconds(1));
+    });
+    return router;
+  }
+  void ask_each(std::string_view field) {
+    for (const std::string_view name : {"now", "later", "lingers"}) {
+      for (int i = 0; i < 10; ++i) {
+        EXPECT_THAT(answer_to(fmt::format("GET /{} HTTP/1.1\r\nHost: h\r\n{}Connection: close\r\n\r\n", name, field)),
+                    testing::EndsWith(fmt::format("\r\n\r\n{};", name)));
+      }
+    }
+  }
+};
+
+TEST_P(CoroutineBehindALongHead, is_answered) {
+  serve(coroutines());
+  ask_each(fmt::format("X-Long: {}\r\n", std::string(6000, 'x')));
+}
+
+TEST_P(CoroutineBehindALongHead, is_answered_where_nothing_is_used_again) {
+  serve(coroutines(), {.pooled = false});
+  ask_each("");
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(CoroutineBehindALongHead);
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Duration::max() for "never" in any option of time: the sum with the clock's time overflowed, and what was never to
+// end was over at once. A reader was reset after 10 ms with 4,096 bytes of 3,000,000, a client that paused was answered
+// 408, a handler that took its time 503, a kept-alive connection was closed as idle. A window of no time was over at
+// once, too; it is none.
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <peal/http/server/http_server.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/sim_rig.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::seconds;
+
+class TimesWithoutEnd : public test::SimTest {
+ protected:
+  // Three megabytes to a client that reads for minutes, then a graceful end.
+  void expect_all_read(const ConnectionOptions& times) {
+    on_seeds(3, {}, [&](test::SimPair& pair) {
+      const std::string answer = pattern(3'000'000);
+      Server server(*pair.here,
+                    {.on_open =
+                         [&](Connection& connection) {
+                           connection.send(answer);
+                           connection.close();
+                         }},
+                    {.connection = times});
+      std::string heard;
+      CloseReason reason = CloseReason::kLocal;
+      Client client(*pair.there, {.on_message =
+                                      [&](Connection& connection, Buffer& input) {
+                                        heard += input.to_string();
+                                        input.clear();
+                                        connection.pause();
+                                        pair.there->after(seconds(1), [handle = connection.handle()] {
+                                          handle.run([](Connection& here) { here.resume(); });
+                                        });
+                                      },
+                                  .on_close = [&](Connection&, CloseReason why) { reason = why; }});
+      ASSERT_TRUE(client.connect(pair.listen(server)));
+      EXPECT_TRUE(pair.run_until([&] { return reason != CloseReason::kLocal; }));
+      EXPECT_EQ(reason, CloseReason::kPeerClosed);
+      EXPECT_TRUE(same_bytes(heard, answer));
+    });
+  }
+};
+
+TEST_F(TimesWithoutEnd, of_a_connection) {
+  constexpr Duration kEver = Duration::max();
+  expect_all_read({.linger_timeout = kEver,
+                   .idle_timeout = kEver,
+                   .min_read_bytes = 1,
+                   .read_window = kEver,
+                   .min_write_bytes = 1'000'000,
+                   .write_window = kEver});
+}
+
+TEST_F(TimesWithoutEnd, windows_of_no_time) {
+  expect_all_read({.min_read_bytes = 1, .read_window = {}, .min_write_bytes = 1'000'000, .write_window = {}});
+}
+
+TEST_F(TimesWithoutEnd, of_an_http_server) {
+  constexpr Duration kEver = Duration::max();
+  HttpServerOptions options;
+  options.head_timeout = options.idle_timeout = options.body_window = options.body_timeout = kEver;
+  options.answer_timeout = options.drain_grace = options.send_window = kEver;
+  on_seeds(3, {}, [&](test::SimPair& pair) {
+    Router router;
+    router.post("/", [&](HttpExchange& exchange) {
+      exchange.read_body(100, [&](HttpExchange& whole, std::string&& body) {
+        pair.here->after(seconds(30), [handle = whole.handle(), body] { handle.respond(200, "", body + ";"); });
+      });
+    });
+    HttpServer server(*pair.here, std::move(router), options);
+    std::string heard;
+    ConnectionHandle handle;
+    Client client(*pair.there, {.on_open = [&](Connection& connection) { handle = connection.handle(); },
+                                .on_message =
+                                    [&](Connection&, Buffer& input) {
+                                      heard += input.to_string();
+                                      input.clear();
+                                    }});
+    ASSERT_TRUE(client.connect(pair.listen(server)));
+    for (const std::string_view part : {"POST / HTTP/1.1\r\n", "Host: a\r\nContent-Length: 3\r\n\r\n", "a", "bc",
+                                        "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"}) {
+      pair.run_for(seconds(40));
+      pair.there->post([&handle, part] { handle.send(part); });
+    }
+    EXPECT_TRUE(pair.run_until([&] { return heard.ends_with("\r\n\r\n;"); }));
+    EXPECT_THAT(heard, testing::HasSubstr("\r\n\r\nabc;HTTP/1.1 200 OK\r\n"));
+  });
+}
+
+}  // namespace
+}  // namespace peal

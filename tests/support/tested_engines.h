@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engines a behaviour is tested on: the kernel's, by their names, and "sim", an engine of a simulated world of its
+// own in which nothing goes wrong.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <peal/base/result.h>
+#include <peal/engine/engine.h>
+#include <peal/loop/loop.h>
+
+namespace peal::test {
+
+std::vector<std::string_view> every_engine();
+// Not the simulator: its clock does not wait for what another thread, or a socket of the test's, is about to do.
+std::vector<std::string_view> kernel_engines();
+
+// As peal's functions of these names; "sim" too.
+std::string why_unsupported(std::string_view engine_name);
+Result<std::unique_ptr<Engine>> make_engine(std::string_view name);
+Result<std::unique_ptr<Loop>> make_loop(const LoopOptions& options);
+
+}  // namespace peal::test
