@@ -47,7 +47,6 @@ struct EngineId {
 using StreamId = EngineId<struct StreamTag>;
 using ListenerId = EngineId<struct ListenerTag>;
 using WatchId = EngineId<struct WatchTag>;
-using DatagramId = EngineId<struct DatagramTag>;
 
 // A connected stream that belongs to no engine: what accept yields, adopt takes and detach gives back. It may travel to
 // another thread; destroying it closes the connection.
@@ -142,11 +141,23 @@ class DatagramEvents {
   virtual void on_datagram(const SocketAddress& from, Buffer& bytes) = 0;
   // What a datagram sent earlier met on its way (ECONNREFUSED, ...). The socket goes on working.
   virtual void on_datagram_error(std::error_code error) = 0;
-  // Last completion after close_datagrams().
+  // Last completion after Datagrams::close().
   virtual void on_datagrams_closed() = 0;
 
  protected:
   ~DatagramEvents() = default;
+};
+
+// A datagram socket; it is gone when on_datagrams_closed is told.
+class Datagrams {
+ public:
+  virtual Result<SocketAddress> local_address() const = 0;
+  // Sends at once or not at all: EAGAIN when the kernel's buffer is full, EMSGSIZE, ECONNREFUSED, EBADF after close().
+  virtual Result<void> send(const SocketAddress& to, std::string_view bytes) = 0;
+  virtual void close() = 0;
+
+ protected:
+  ~Datagrams() = default;
 };
 
 // Ends the engine's wait from any thread, at any time: it may outlive the engine, and then does nothing.
@@ -221,8 +232,6 @@ struct EngineStats {
   uint64_t stashed_bytes = 0;    // arrived after a pause and were kept for the resume
   uint64_t file_bytes = 0;       // sent by send_file(); in sent_bytes too
   uint64_t forwarded_bytes = 0;  // moved by forward(); in neither received_bytes nor sent_bytes
-  uint64_t datagrams_received = 0;
-  uint64_t datagrams_sent = 0;
 };
 
 class Engine {
@@ -302,12 +311,9 @@ class Engine {
   virtual Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) = 0;
   virtual void unwatch(WatchId watch) = 0;
 
-  // A UDP socket bound to `local` (port 0: any), or a unix datagram socket. EADDRINUSE, EACCES, EMFILE, ...
-  virtual Result<DatagramId> open_datagrams(const SocketAddress& local, DatagramEvents& events) = 0;
-  virtual Result<SocketAddress> local_address(DatagramId socket) const = 0;
-  // Sends at once or not at all: EAGAIN when the kernel's buffer is full, EMSGSIZE, ECONNREFUSED, EBADF for a dead id.
-  virtual Result<void> send_datagram(DatagramId socket, const SocketAddress& to, std::string_view bytes) = 0;
-  virtual void close_datagrams(DatagramId socket) = 0;
+  // A UDP socket bound to `local` (port 0: any), or a unix datagram socket. EADDRINUSE, EACCES, EMFILE, ... The
+  // kernel's, over watch(), unless the engine has a network of its own.
+  virtual Result<Datagrams*> open_datagrams(const SocketAddress& local, DatagramEvents& events);
 
   // The names of an engine whose network is its own; null: the world's are good here, asked for by DNS.
   virtual const NameTable* names() const { return nullptr; }

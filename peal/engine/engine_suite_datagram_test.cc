@@ -18,19 +18,18 @@ class DatagramLog final : public DatagramEvents {
     std::string bytes;
   };
 
-  DatagramLog(Engine& engine, const SocketAddress& local) : engine_(engine) {
+  DatagramLog(Engine& engine, const SocketAddress& local) {
     auto opened = engine.open_datagrams(local, *this);
     EXPECT_TRUE(opened.has_value()) << local.to_string() << ": " << opened.error().message();
-    id = opened.value_or(DatagramId{});
-    if (opened) address = engine.local_address(id).value();
+    socket_ = opened.value_or(nullptr);
+    if (opened) address = socket_->local_address().value();
   }
-  Result<void> send(const SocketAddress& to, std::string_view bytes) { return engine_.send_datagram(id, to, bytes); }
+  Result<void> send(const SocketAddress& to, std::string_view bytes) { return socket_->send(to, bytes); }
   void close() {
     said_goodbye_ = true;
-    engine_.close_datagrams(id);
+    socket_->close();
   }
 
-  DatagramId id;
   SocketAddress address;
   std::vector<Datagram> received;
   std::vector<std::error_code> errors;
@@ -49,7 +48,7 @@ class DatagramLog final : public DatagramEvents {
   }
   void on_datagrams_closed() override { ++closed; }
 
-  Engine& engine_;
+  Datagrams* socket_ = nullptr;
   bool said_goodbye_ = false;
 };
 
@@ -83,11 +82,11 @@ TEST_P(EngineDatagram, question_and_answer) {
     EXPECT_EQ(client.received[0].bytes, "re: what time is it?");
     EXPECT_EQ(client.received[0].from, server.address);
     EXPECT_EQ(server.received[0].from, client.address);
+    EXPECT_EQ(server.received.size(), 1U);
+    EXPECT_EQ(client.received.size(), 1U);
     close(server);
     close(client);
   }
-  EXPECT_EQ(rig().stats().datagrams_sent, 2 * hosts.size());
-  EXPECT_EQ(rig().stats().datagrams_received, 2 * hosts.size());
 }
 
 TEST_P(EngineDatagram, each_comes_whole_whatever_its_size) {
@@ -122,16 +121,16 @@ TEST_P(EngineDatagram, many_at_once_come_in_order) {
 TEST_P(EngineDatagram, closed_inside_its_own_callback) {
   DatagramLog server(rig().engine(), EngineRig::loopback());
   DatagramLog client(rig().engine(), EngineRig::loopback());
-  server.when_received = [&] { server.close(); };
+  server.when_received = [&] {
+    server.close();
+    auto late = server.send(client.address, "too late");
+    ASSERT_FALSE(late.has_value());
+    EXPECT_EQ(late.error(), std::errc::bad_file_descriptor);
+    server.close();
+  };
   for (int i = 0; i < 10; ++i) EXPECT_TRUE(client.send(server.address, "one is enough").has_value());
   ASSERT_TRUE(rig().run_until([&] { return server.closed > 0; }));
   EXPECT_EQ(server.received.size(), 1U);
-  uint64_t before = rig().stats().stale_calls;
-  auto late = server.send(client.address, "too late");
-  ASSERT_FALSE(late.has_value());
-  EXPECT_EQ(late.error(), std::errc::bad_file_descriptor);
-  server.close();
-  EXPECT_EQ(rig().stats().stale_calls - before, 2U);
   // Its address is free again.
   DatagramLog next(rig().engine(), server.address);
   close(next);

@@ -21,29 +21,29 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
 
   Result<SocketAddress> open(const SocketAddress& local) {
     if (used_) return fail(EALREADY);
-    Result<DatagramId> opened = loop_.engine().open_datagrams(local, *this);
+    const Result<Datagrams*> opened = loop_.engine().open_datagrams(local, *this);
     if (!opened) return std::unexpected(opened.error());
     used_ = true;
-    id_ = *opened;
+    datagrams_ = *opened;
     self_ = shared_from_this();
     return local_address();
   }
   Result<SocketAddress> local_address() const {
-    if (!id_) return fail(EBADF);
-    return loop_.engine().local_address(id_);
+    if (datagrams_ == nullptr) return fail(EBADF);
+    return datagrams_->local_address();
   }
   Result<void> send(const SocketAddress& to, std::string_view bytes) {
-    const Result<void> sent = id_ ? loop_.engine().send_datagram(id_, to, bytes) : fail(EBADF);
+    const Result<void> sent = datagrams_ != nullptr ? datagrams_->send(to, bytes) : fail(EBADF);
     stats_.sent += sent ? 1 : 0;
     stats_.sent_bytes += sent ? bytes.size() : 0;
     stats_.dropped += sent ? 0 : 1;
     return sent;
   }
   void close() {
-    if (id_) loop_.engine().close_datagrams(std::exchange(id_, {}));
+    if (datagrams_ != nullptr) std::exchange(datagrams_, nullptr)->close();
   }
   void orphan() { owner_ = nullptr; }
-  bool is_open() const { return static_cast<bool>(id_); }
+  bool is_open() const { return datagrams_ != nullptr; }
   const DatagramStats& stats() const { return stats_; }
 
  private:
@@ -58,7 +58,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
   }
   // Also told by an engine that shuts, without close().
   void on_datagrams_closed() override {
-    id_ = {};
+    datagrams_ = nullptr;
     self_.reset();
   }
 
@@ -79,7 +79,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
   DatagramSocket* owner_;  // null once destroyed
   Loop& loop_;
   DatagramCallbacks callbacks_;
-  DatagramId id_;
+  Datagrams* datagrams_ = nullptr;      // the engine's; null while it is not open
   std::shared_ptr<DatagramPort> self_;  // while the engine holds it
   DatagramStats stats_;
   bool used_ = false;

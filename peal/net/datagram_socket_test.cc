@@ -58,6 +58,9 @@ TEST_P(DatagramSocketTest, is_answered_by_another) {
   EXPECT_EQ(stats.received, 3u);
   EXPECT_EQ(stats.received_bytes, 9003u);
   EXPECT_EQ(stats.dropped, 0u);
+  const DatagramStats echoed = ask([&] { return server.stats(); });
+  EXPECT_EQ(echoed.sent, 3u);
+  EXPECT_EQ(echoed.received, 3u);
 }
 
 TEST_P(DatagramSocketTest, what_cannot_be_sent_is_an_error_and_counted) {
@@ -70,6 +73,7 @@ TEST_P(DatagramSocketTest, what_cannot_be_sent_is_an_error_and_counted) {
     EXPECT_EQ(socket.stats().sent, 0u);
     socket.close();
     EXPECT_EQ(test::error_of(socket.send_to(here, "late")), errno_code(EBADF));
+    EXPECT_EQ(socket.stats().dropped, 2u);
     EXPECT_EQ(test::error_of(socket.local_address()), errno_code(EBADF));
     EXPECT_FALSE(socket.is_open());
     socket.close();

@@ -97,10 +97,7 @@ class FakeEngine final : public Engine {
   Result<void> set_option(StreamId, SocketOption, int) override { return fail(ENOSYS); }
   Result<WatchId> watch(int, bool, bool, WatchEvents&) override { return WatchId{}; }
   void unwatch(WatchId) override {}
-  Result<DatagramId> open_datagrams(const SocketAddress&, DatagramEvents&) override { return fail(ENOSYS); }
-  Result<SocketAddress> local_address(DatagramId) const override { return fail(ENOSYS); }
-  Result<void> send_datagram(DatagramId, const SocketAddress&, std::string_view) override { return fail(ENOSYS); }
-  void close_datagrams(DatagramId) override {}
+  Result<Datagrams*> open_datagrams(const SocketAddress&, DatagramEvents&) override { return fail(ENOSYS); }
 
  private:
   struct FakeWaker final : Waker {

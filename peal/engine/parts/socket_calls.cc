@@ -2,6 +2,7 @@
 #include <peal/engine/parts/socket_calls.h>
 
 #include <fcntl.h>
+#include <linux/errqueue.h>
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <string>
 
@@ -161,6 +163,18 @@ Result<TcpFacts> tcp_facts(int fd) {
                   .lost = info.tcpi_lost,
                   .retransmitted = info.tcpi_total_retrans,
                   .segment_bytes = info.tcpi_snd_mss};
+}
+
+std::optional<int> take_queued_error(int fd) {
+  alignas(cmsghdr) std::array<char, 512> control;
+  msghdr message{};
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (::recvmsg(fd, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return std::nullopt;
+  // What else comes with messages (cmsg(3)) was not asked for.
+  const cmsghdr* first = CMSG_FIRSTHDR(&message);
+  if (first == nullptr) return 0;
+  return static_cast<int>(reinterpret_cast<const sock_extended_err*>(CMSG_DATA(first))->ee_errno);
 }
 
 bool is_shut_down(int fd) {

@@ -3,6 +3,8 @@
 // non-blocking and close-on-exec.
 #pragma once
 
+#include <optional>
+
 #include <peal/base/fd.h>
 #include <peal/base/result.h>
 #include <peal/engine/engine.h>
@@ -30,6 +32,9 @@ std::error_code take_socket_error(int fd);
 uint64_t unsent_bytes(int fd);
 // TCP_INFO; ENOTSUP for what is no TCP socket.
 Result<TcpFacts> tcp_facts(int fd);
+// What a datagram met that was sent before: the oldest entry of the error queue, 0 if it tells nothing; none when the
+// queue is empty.
+std::optional<int> take_queued_error(int fd);
 // Whether shutdown(2) has ended its input.
 bool is_shut_down(int fd);
 // Makes the coming close(2) send RST.

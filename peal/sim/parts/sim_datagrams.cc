@@ -7,7 +7,7 @@
 
 namespace peal::detail {
 
-Result<DatagramId> SimEngine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
+Result<peal::Datagrams*> SimEngine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
   auto socket = std::make_shared<SimDatagrams>();
   socket->address = local;
   if (int error = network_->bind(socket); error != 0) return fail(error);
@@ -15,34 +15,27 @@ Result<DatagramId> SimEngine::open_datagrams(const SocketAddress& local, Datagra
   socket->owner = this;
   socket->slot = slot;
   Datagrams& datagrams = datagrams_[slot];
+  datagrams.engine = this;
   datagrams.socket = std::move(socket);
   datagrams.events = &events;
   datagrams.listed = false;
-  return DatagramId{slot, datagrams.generation};
+  return &datagrams;
 }
 
-Result<SocketAddress> SimEngine::local_address(DatagramId id) const {
-  const Datagrams* datagrams = datagrams_.find(id.slot, id.generation);
-  if (datagrams == nullptr) return fail(EBADF);
-  return datagrams->socket->address;
-}
-
-Result<void> SimEngine::send_datagram(DatagramId id, const SocketAddress& to, std::string_view bytes) {
-  Datagrams* datagrams = find(datagrams_, id);
-  if (datagrams == nullptr) return fail(EBADF);
-  if (int error = network_->send_datagram(*datagrams->socket, to, bytes); error != 0) return fail(error);
-  ++stats_.datagrams_sent;
+Result<void> SimEngine::Datagrams::send(const SocketAddress& to, std::string_view bytes) {
+  if (socket->owner == nullptr) return fail(EBADF);
+  if (int error = engine->network_->send_datagram(*socket, to, bytes); error != 0) return fail(error);
   return {};
 }
 
-void SimEngine::close_datagrams(DatagramId id) {
-  Datagrams* datagrams = find(datagrams_, id);
-  if (datagrams == nullptr) return;
-  network_->unbind(datagrams->socket);
-  datagrams->socket->owner = nullptr;
-  datagrams->socket.reset();
-  farewells_.emplace_back([events = datagrams->events] { events->on_datagrams_closed(); });
-  datagrams_.release(id.slot);
+void SimEngine::Datagrams::close() {
+  if (std::exchange(socket->owner, nullptr) == nullptr) return;
+  engine->network_->unbind(socket);
+  engine->farewells_.emplace_back([this] {
+    socket.reset();
+    engine->datagrams_.release(slot);
+    events->on_datagrams_closed();
+  });
 }
 
 void SimEngine::serve_datagrams(uint32_t slot) {
@@ -50,12 +43,11 @@ void SimEngine::serve_datagrams(uint32_t slot) {
   const uint32_t generation = datagrams_[slot].generation;
   for (int i = 0; i < kDatagramsPerTurn; ++i) {
     Datagrams* datagrams = datagrams_.find(slot, generation);
-    if (datagrams == nullptr || datagrams->socket->arrived.empty()) return;
+    if (datagrams == nullptr || datagrams->socket->owner == nullptr || datagrams->socket->arrived.empty()) return;
     auto [from, text] = std::move(datagrams->socket->arrived.front());
     datagrams->socket->arrived.pop_front();
     datagrams->socket->arrived_bytes -= text.size();
     network_->trace("receives datagram", slot, text.size());
-    ++stats_.datagrams_received;
     ++stats_.events;
     Buffer bytes(text);
     datagrams->events->on_datagram(from, bytes);

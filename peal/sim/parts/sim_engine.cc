@@ -44,7 +44,7 @@ void SimEngine::shut() {
     each(listeners_, [this](uint32_t slot, uint32_t generation) { stop({slot, generation}); });
     each(streams_, [this](uint32_t slot, uint32_t) { release_stream(slot, CloseHow::kNormal, false); });
     each(watches_, [this](uint32_t slot, uint32_t generation) { unwatch({slot, generation}); });
-    each(datagrams_, [this](uint32_t slot, uint32_t generation) { close_datagrams({slot, generation}); });
+    each(datagrams_, [this](uint32_t slot, uint32_t) { datagrams_[slot].close(); });
     if (farewells_.empty()) break;
     say_farewells();
   }

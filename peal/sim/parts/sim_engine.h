@@ -57,10 +57,7 @@ class SimEngine final : public Engine, private SimOwner {
   Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
 
-  Result<DatagramId> open_datagrams(const SocketAddress& local, DatagramEvents& events) override;
-  Result<SocketAddress> local_address(DatagramId id) const override;
-  Result<void> send_datagram(DatagramId id, const SocketAddress& to, std::string_view bytes) override;
-  void close_datagrams(DatagramId id) override;
+  Result<peal::Datagrams*> open_datagrams(const SocketAddress& local, DatagramEvents& events) override;
 
   const NameTable* names() const override { return &network_->names; }
   uint64_t random_seed() override { return network_->random(UINT64_MAX); }
@@ -110,8 +107,13 @@ class SimEngine final : public Engine, private SimOwner {
     bool paused = false;
     bool listed = false;
   };
-  struct Datagrams : SlotLinks {
-    std::shared_ptr<SimDatagrams> socket;
+  struct Datagrams final : SlotLinks, peal::Datagrams {
+    Result<SocketAddress> local_address() const override { return socket->address; }
+    Result<void> send(const SocketAddress& to, std::string_view bytes) override;
+    void close() override;
+
+    SimEngine* engine = nullptr;
+    std::shared_ptr<SimDatagrams> socket;  // without an owner once it is closed
     DatagramEvents* events = nullptr;
     bool listed = false;
   };

@@ -15,11 +15,7 @@
 namespace peal::detail {
 
 ReadinessEngine::ReadinessEngine(std::string_view name, MakePoller make_poller)
-    : name_(name),
-      make_poller_(make_poller),
-      waker_(std::make_shared<EventWaker>()),
-      listeners_(stats_),
-      datagrams_(*this, stats_) {}
+    : name_(name), make_poller_(make_poller), waker_(std::make_shared<EventWaker>()), listeners_(stats_) {}
 
 ReadinessEngine::~ReadinessEngine() {
   if (poller_ != nullptr) shut();
@@ -375,14 +371,5 @@ bool ReadinessEngine::deliver_early(Stream& stream) {
   if (!bytes.empty()) stream.events->on_received(bytes);
   return stream.generation == generation && (stream.input & kReceiving);
 }
-
-Result<DatagramId> ReadinessEngine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
-  return datagrams_.open(local, events);
-}
-Result<SocketAddress> ReadinessEngine::local_address(DatagramId id) const { return datagrams_.local_address(id); }
-Result<void> ReadinessEngine::send_datagram(DatagramId id, const SocketAddress& to, std::string_view bytes) {
-  return datagrams_.send(id, to, bytes);
-}
-void ReadinessEngine::close_datagrams(DatagramId id) { datagrams_.close(id); }
 
 }  // namespace peal::detail

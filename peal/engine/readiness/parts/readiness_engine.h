@@ -20,7 +20,6 @@
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
 #include <peal/engine/event_waker.h>
-#include <peal/engine/readiness/parts/datagram_set.h>
 #include <peal/engine/readiness/parts/file_queue.h>
 #include <peal/engine/readiness/parts/listener_set.h>
 #include <peal/engine/readiness/parts/splicer.h>
@@ -67,11 +66,6 @@ class ReadinessEngine final : public Engine {
 
   Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
-
-  Result<DatagramId> open_datagrams(const SocketAddress& local, DatagramEvents& events) override;
-  Result<SocketAddress> local_address(DatagramId id) const override;
-  Result<void> send_datagram(DatagramId id, const SocketAddress& to, std::string_view bytes) override;
-  void close_datagrams(DatagramId id) override;
 
   size_t wait(TimePoint deadline) override;
   void note_wakes(TimePoint& at) override;
@@ -268,7 +262,6 @@ class ReadinessEngine final : public Engine {
   std::unordered_map<uint32_t, FileQueue> files_;                    // by slot; of those that have kFiles
   std::unordered_map<uint32_t, std::shared_ptr<Forward>> forwards_;  // by the slot of `from`
   std::unordered_map<uint32_t, std::shared_ptr<Forward>> feeds_;     // by the slot of `to`; of those that have kFed
-  DatagramSet datagrams_;
   std::vector<Farewell> farewells_;
   std::array<PollEvent, kMaxPollEvents> events_;
 };

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A datagram socket of the kernel's over Engine::watch(), which is all it needs of an engine.
+//
+// Errors that come back (ICMP) are read from the socket's error queue (IP_RECVERR, ip(7)): without it an unconnected
+// UDP socket is told of none, and with it the next call of any kind fails with them, whomever it means; so what such a
+// call answers is no news.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <peal/engine/engine.h>
+#include <peal/engine/parts/socket_calls.h>
+
+namespace peal {
+namespace {
+
+constexpr int kDatagramsPerTurn = 32;
+// A datagram takes no more blocks than it fills.
+constexpr size_t kParts = (Engine::kMostDatagramBytes + kLargeBlockBytes - 1) / kLargeBlockBytes;
+
+class WatchedDatagrams final : public Datagrams, private WatchEvents {
+ public:
+  // Owns itself from then on, until it is unwatched: by close(), or by an engine that shuts.
+  static Result<Datagrams*> open(Engine& engine, Fd fd, DatagramEvents& events) {
+    auto self = std::unique_ptr<WatchedDatagrams>(new WatchedDatagrams(engine, std::move(fd), events));
+    const Result<WatchId> watch = engine.watch(self->fd_.get(), true, false, *self);
+    if (!watch) return std::unexpected(watch.error());
+    self->watch_ = *watch;
+    WatchedDatagrams& opened = *self;
+    opened.self_ = std::move(self);
+    return &opened;
+  }
+  ~WatchedDatagrams() { detail::close_bound(std::move(fd_)); }
+
+  Result<SocketAddress> local_address() const override { return detail::local_address(fd_.get()); }
+  Result<void> send(const SocketAddress& to, std::string_view bytes) override;
+  void close() override {
+    if (!std::exchange(closing_, true)) engine_.unwatch(watch_);
+  }
+
+ private:
+  WatchedDatagrams(Engine& engine, Fd fd, DatagramEvents& events)
+      : engine_(engine), events_(events), fd_(std::move(fd)) {}
+
+  void on_ready(bool readable, bool writable) override;
+  void on_unwatched() override {
+    DatagramEvents& events = events_;
+    self_.reset();
+    events.on_datagrams_closed();
+  }
+  bool receive_one();
+  bool receive_error();
+
+  Engine& engine_;
+  DatagramEvents& events_;
+  Fd fd_;
+  WatchId watch_;
+  bool closing_ = false;
+  std::unique_ptr<WatchedDatagrams> self_;
+};
+
+Result<void> WatchedDatagrams::send(const SocketAddress& to, std::string_view bytes) {
+  if (closing_) return fail(EBADF);
+  // What an earlier datagram met is answered once, to whoever comes next; this one is then tried again.
+  int error = 0;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    if (::sendto(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL, to.data(), to.size()) >= 0) return {};
+    error = errno;
+    if (error == EAGAIN || error == EMSGSIZE) break;
+  }
+  return fail(error);
+}
+
+void WatchedDatagrams::on_ready(bool /*readable*/, bool /*writable*/) {
+  for (int i = 0; i < kDatagramsPerTurn && !closing_ && receive_one(); ++i) {
+  }
+  for (int i = 0; i < kDatagramsPerTurn && !closing_ && receive_error(); ++i) {
+  }
+}
+
+// False when there is none.
+bool WatchedDatagrams::receive_one() {
+  BlockPool& pool = BlockPool::here();
+  std::array<Block*, kParts> blocks;
+  std::array<iovec, kParts> parts;
+  for (size_t i = 0; i < kParts; ++i) {
+    blocks[i] = pool.acquire(kLargeBlockBytes);
+    parts[i] = {.iov_base = blocks[i]->data, .iov_len = kLargeBlockBytes};
+  }
+  parts.back().iov_len = Engine::kMostDatagramBytes - (kParts - 1) * kLargeBlockBytes;
+  sockaddr_storage from{};
+  msghdr message{};
+  message.msg_name = &from;
+  message.msg_namelen = sizeof from;
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  const ssize_t count = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
+  const int error = count < 0 ? errno : 0;
+  Buffer bytes;
+  auto left = static_cast<uint32_t>(std::max<ssize_t>(count, 0));
+  for (Block* block : blocks) {
+    const uint32_t size = std::min(left, kLargeBlockBytes);
+    left -= size;
+    size > 0 ? bytes.append(Buffer(block, 0, size)) : pool.unref(block);
+  }
+  if (error != 0) return error != EAGAIN;
+  events_.on_datagram(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&from), message.msg_namelen), bytes);
+  return true;
+}
+
+// Tells the oldest entry of the error queue; false when that is empty.
+bool WatchedDatagrams::receive_error() {
+  const std::optional<int> met = detail::take_queued_error(fd_.get());
+  if (met && *met != 0) events_.on_datagram_error(errno_code(*met));
+  return met.has_value();
+}
+
+}  // namespace
+
+Result<Datagrams*> Engine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
+  Result<Fd> fd = detail::open_datagram_socket(local);
+  if (!fd) return std::unexpected(fd.error());
+  return WatchedDatagrams::open(*this, std::move(*fd), events);
+}
+
+}  // namespace peal
