@@ -9,8 +9,6 @@
 
 #include <peal/base/assert.h>
 #include <peal/engine/parts/socket_calls.h>
-#include <peal/engine/pollable.h>
-#include <peal/engine/readiness/parts/timed_poller.h>
 
 namespace peal::detail {
 
@@ -30,8 +28,8 @@ Result<void> ReadinessEngine::open() {
   Result<void> added = (*poller)->add(waker_->fd(), key(kWaker, 0, 0), kReadable, edge_);
   if (!added) return added;
   poller_ = std::move(*poller);
-  if (woke_at_ != nullptr) poller_ = std::make_unique<TimedPoller>(std::move(poller_), *woke_at_);
   takes_sends_ = poller_->takes_sends();
+  if (woke_at_ == nullptr) attended_from_ = takes_sends_ ? 2 : SIZE_MAX;
   pool_ = &BlockPool::here();
   listeners_.open(*poller_, [](uint32_t slot, uint32_t generation) { return key(kListener, slot, generation); });
   return {};
@@ -262,11 +260,10 @@ Result<void> ReadinessEngine::set_option(StreamId id, SocketOption option, int v
   return set_socket_option(stream->fd, option, value);
 }
 
-// The poller itself tells, so that a wait nobody measures does not even ask.
 void ReadinessEngine::note_wakes(TimePoint& at) {
   PEAL_ASSERT(woke_at_ == nullptr, "the waits of the {} engine are measured twice", name_);
   woke_at_ = &at;
-  if (poller_ != nullptr) poller_ = std::make_unique<TimedPoller>(std::move(poller_), at);
+  attended_from_ = 0;
 }
 
 Result<WatchId> ReadinessEngine::watch(int fd, bool readable, bool writable, WatchEvents& events) {

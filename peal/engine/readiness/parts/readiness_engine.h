@@ -162,7 +162,7 @@ class ReadinessEngine final : public Engine {
   void release_stream(Stream& stream, bool detach);
 
   void dispatch(const PollEvent& event);
-  [[gnu::noinline]] void dispatch_holding(size_t count);
+  [[gnu::noinline]] void dispatch_attended(size_t count);
   [[gnu::noinline]] void dispatch_rest(const PollEvent& event);
   // A stream registered for writing too is told of both at once; that means nothing unless it is stalled.
   static bool only_readable(const Stream& stream, uint32_t readiness) {
@@ -240,6 +240,7 @@ class ReadinessEngine final : public Engine {
   ListenerSet listeners_;
   std::unique_ptr<Poller> poller_;
   TimePoint* woke_at_ = nullptr;  // null: nobody asks
+  size_t attended_from_ = 0;      // how many events of a wait need more than to be dispatched
   bool edge_ = false;
   bool takes_sends_ = false;  // the poller does
   size_t held_sends_ = 0;     // of which nothing was heard yet
