@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include <peal/base/assert.h>
-#include <peal/engine/parts/socket_calls.h>
+#include <peal/engine/pollable.h>
 
 namespace peal::detail {
 
@@ -55,13 +55,6 @@ void ReadinessEngine::shut() {
   poller_.reset();
 }
 
-Result<ListenerId> ReadinessEngine::bind(const SocketAddress& address, const ListenOptions& options) {
-  return listeners_.bind(address, options);
-}
-Result<ListenerId> ReadinessEngine::adopt_listener(Fd listening, const AdoptOptions& options) {
-  return listeners_.adopt(std::move(listening), options);
-}
-Result<SocketAddress> ReadinessEngine::local_address(ListenerId id) const { return listeners_.local_address(id); }
 void ReadinessEngine::accept(ListenerId id, AcceptEvents& events) {
   listeners_.accept(id, events);
   if (listeners_.next_resume() != kNever) unfinished_ = true;
@@ -155,16 +148,6 @@ void ReadinessEngine::report_sent(StreamId id) {
   make_dirty(*stream);
 }
 
-size_t ReadinessEngine::queued_bytes(StreamId id) const {
-  const Stream* stream = find(id);
-  return stream == nullptr ? 0 : queued(*stream);
-}
-
-size_t ReadinessEngine::held_bytes(StreamId id) const {
-  const Stream* stream = find(id);
-  return stream == nullptr ? 0 : held(*stream);
-}
-
 size_t ReadinessEngine::held(const Stream& stream) const {
   if (!(stream.output & kFiles)) return stream.out.held_bytes();
   return stream.out.block_bytes() + files_.at(stream.slot).held_bytes();
@@ -229,35 +212,6 @@ void ReadinessEngine::detach(StreamId id) {
   stream->output |= kDetach;
   stream->input &= static_cast<uint8_t>(~kReceiving);
   make_dirty(*stream);
-}
-
-Result<SocketAddress> ReadinessEngine::local_address(StreamId id) const {
-  const Stream* stream = find(id);
-  if (stream == nullptr) return fail(EBADF);
-  return detail::local_address(stream->fd);
-}
-
-Result<SocketAddress> ReadinessEngine::peer_address(StreamId id) const {
-  const Stream* stream = find(id);
-  if (stream == nullptr) return fail(EBADF);
-  return detail::peer_address(stream->fd);
-}
-
-uint64_t ReadinessEngine::unsent_bytes(StreamId id) const {
-  const Stream* stream = find(id);
-  return stream == nullptr ? 0 : detail::unsent_bytes(stream->fd);
-}
-
-Result<TcpFacts> ReadinessEngine::tcp_facts(StreamId id) const {
-  const Stream* stream = find(id);
-  if (stream == nullptr) return fail(EBADF);
-  return detail::tcp_facts(stream->fd);
-}
-
-Result<void> ReadinessEngine::set_option(StreamId id, SocketOption option, int value) {
-  Stream* stream = find(id);
-  if (stream == nullptr) return fail(EBADF);
-  return set_socket_option(stream->fd, option, value);
 }
 
 void ReadinessEngine::note_wakes(TimePoint& at) {

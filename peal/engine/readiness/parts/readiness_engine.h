@@ -20,6 +20,7 @@
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
 #include <peal/engine/event_waker.h>
+#include <peal/engine/parts/socket_calls.h>
 #include <peal/engine/readiness/parts/file_queue.h>
 #include <peal/engine/readiness/parts/listener_set.h>
 #include <peal/engine/readiness/parts/splicer.h>
@@ -38,9 +39,13 @@ class ReadinessEngine final : public Engine {
   Result<void> open() override;
   void shut() override;
 
-  Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options) override;
-  Result<ListenerId> adopt_listener(Fd listening, const AdoptOptions& options) override;
-  Result<SocketAddress> local_address(ListenerId id) const override;
+  Result<ListenerId> bind(const SocketAddress& address, const ListenOptions& options) override {
+    return listeners_.bind(address, options);
+  }
+  Result<ListenerId> adopt_listener(Fd listening, const AdoptOptions& options) override {
+    return listeners_.adopt(std::move(listening), options);
+  }
+  Result<SocketAddress> local_address(ListenerId id) const override { return listeners_.local_address(id); }
   void accept(ListenerId id, AcceptEvents& events) override;
   void stop(ListenerId id) override;
 
@@ -54,15 +59,17 @@ class ReadinessEngine final : public Engine {
   void send_file(StreamId id, FileRange range) override;
   bool forward(StreamId from, StreamId to) override;
   uint64_t forwarded_bytes(StreamId from) const override;
-  size_t queued_bytes(StreamId id) const override;
-  size_t held_bytes(StreamId id) const override;
-  uint64_t unsent_bytes(StreamId id) const override;
+  size_t queued_bytes(StreamId id) const override { return find(id) == nullptr ? 0 : queued(*find(id)); }
+  size_t held_bytes(StreamId id) const override { return find(id) == nullptr ? 0 : held(*find(id)); }
+  uint64_t unsent_bytes(StreamId id) const override { return detail::unsent_bytes(fd_of(find(id))); }
   void shutdown_send(StreamId id) override;
   void close(StreamId id, CloseHow how) override;
-  Result<SocketAddress> local_address(StreamId id) const override;
-  Result<SocketAddress> peer_address(StreamId id) const override;
-  Result<void> set_option(StreamId id, SocketOption option, int value) override;
-  Result<TcpFacts> tcp_facts(StreamId id) const override;
+  Result<SocketAddress> local_address(StreamId id) const override { return detail::local_address(fd_of(find(id))); }
+  Result<SocketAddress> peer_address(StreamId id) const override { return detail::peer_address(fd_of(find(id))); }
+  Result<void> set_option(StreamId id, SocketOption option, int value) override {
+    return set_socket_option(fd_of(find(id)), option, value);
+  }
+  Result<TcpFacts> tcp_facts(StreamId id) const override { return detail::tcp_facts(fd_of(find(id))); }
 
   Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
@@ -158,6 +165,8 @@ class ReadinessEngine final : public Engine {
 
   Stream* find(StreamId id);
   const Stream* find(StreamId id) const { return streams_.find(id.slot, id.generation); }
+  // Of a stream that is gone: none, which the kernel answers with EBADF.
+  static int fd_of(const Stream* stream) { return stream == nullptr ? -1 : stream->fd; }
   StreamId add_stream(Fd fd, StreamEvents& events, bool connecting, int error);
   void release_stream(Stream& stream, bool detach);
 

@@ -8,7 +8,6 @@
 #include <cerrno>
 
 #include <peal/base/assert.h>
-#include <peal/engine/parts/socket_calls.h>
 #include <peal/engine/readiness/parts/readiness_engine.h>
 
 namespace peal::detail {
