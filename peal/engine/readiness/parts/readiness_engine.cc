@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include <peal/base/assert.h>
@@ -105,7 +104,7 @@ StreamId ReadinessEngine::adopt(LooseStream loose, StreamEvents& events) {
   if (!early.empty()) {
     // Marked unread, it is read through the ready list only, which looks here first.
     streams_[id.slot].input |= kUnread;
-    early_.push_back({id, std::move(early)});
+    early_.emplace(id.slot, std::move(early));
   }
   return id;
 }
@@ -178,8 +177,7 @@ void ReadinessEngine::release_stream(Stream& stream, bool detach) {
     delivering_ = nullptr;
     delivering_id_ = {};
   }
-  Buffer early;
-  if (!early_.empty()) early = take_early(stream);
+  Buffer early = take_early(stream);
   Fd fd(stream.fd);
   Fd detached;
   if (detach) {
@@ -301,18 +299,9 @@ size_t ReadinessEngine::say_farewells() {
   return count + leaving.size();
 }
 
-bool ReadinessEngine::has_early(StreamId id) const {
-  return std::ranges::any_of(early_, [id](const Early& early) { return early.stream == id; });
-}
-
 Buffer ReadinessEngine::take_early(const Stream& stream) {
-  Buffer bytes;
-  std::erase_if(early_, [&](Early& early) {
-    bool found = early.stream == StreamId{stream.slot, stream.generation};
-    if (found) bytes = std::move(early.bytes);
-    return found;
-  });
-  return bytes;
+  auto early = early_.extract(stream.slot);
+  return early ? std::move(early.mapped()) : Buffer();
 }
 
 // True when the stream is to be read on.

@@ -142,11 +142,6 @@ class ReadinessEngine final : public Engine {
     return uint64_t{generation} << kGenerationShift | uint64_t{slot} << 6 | kind;
   }
 
-  // What another engine had already received of a stream adopted here.
-  struct Early {
-    StreamId stream;
-    Buffer bytes;
-  };
   // Known to `from` until that closes, and to `to` until all is out.
   struct Forward {
     Splicer pipe;
@@ -188,7 +183,6 @@ class ReadinessEngine final : public Engine {
   void look_for_end(Stream& stream);
   void end_with_pending(Stream& stream);
   size_t serve_ready_list();
-  bool has_early(StreamId id) const;
   Buffer take_early(const Stream& stream);
   bool deliver_early(Stream& stream);
 
@@ -268,7 +262,7 @@ class ReadinessEngine final : public Engine {
   std::vector<Stream*> dirty_;
   std::vector<Stream*> ready_;
   std::vector<Stream*> serving_;                                     // taken from ready_ before the wait
-  std::vector<Early> early_;                                         // few, if any
+  std::unordered_map<uint32_t, Buffer> early_;                       // by slot: what another engine had received
   std::unordered_map<uint32_t, FileQueue> files_;                    // by slot; of those that have kFiles
   std::unordered_map<uint32_t, std::shared_ptr<Forward>> forwards_;  // by the slot of `from`
   std::unordered_map<uint32_t, std::shared_ptr<Forward>> feeds_;     // by the slot of `to`; of those that have kFed

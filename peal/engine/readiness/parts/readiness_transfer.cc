@@ -168,7 +168,7 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
 void ReadinessEngine::look_for_end(Stream& stream) {
   const bool known = (stream.input & kGone) != 0;
   if ((edge_ && !known) || queued(stream) > 0) return;
-  const bool early = has_early({stream.slot, stream.generation});
+  const bool early = early_.contains(stream.slot);
   if (stream.pending_error == 0) {
     char next = 0;
     const ssize_t left = early ? 1 : ::recv(stream.fd, &next, 1, MSG_PEEK);

@@ -65,7 +65,7 @@ bool ReadinessEngine::forward(StreamId from_id, StreamId to_id) {
   Stream* to = find(to_id);
   if (from == nullptr || to == nullptr || from == to) return false;
   bool can_give = from->polled && !(from->input & (kInputOver | kForwarding)) &&
-                  !(from->output & (kConnecting | kDetach)) && !has_early(from_id);
+                  !(from->output & (kConnecting | kDetach)) && !early_.contains(from_id.slot);
   bool can_take =
       to->polled && !to->out.holds_blocks() && !(to->output & (kConnecting | kOutputOver | kFiles | kFed | kDetach));
   if (!can_give || !can_take) return false;
