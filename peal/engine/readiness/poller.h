@@ -46,7 +46,7 @@ class Poller {
   virtual ~Poller() = default;
 
   // Watches `fd` for `interest`; events carry `key`. With `edge` a poller that can tells of each change once (the
-  // others ignore it: the name says which it is). Fails with ENOSPC, ENOMEM, EMFILE for an fd it cannot hold, or EEXIST
+  // others ignore it). Fails with ENOSPC, ENOMEM, EMFILE for an fd it cannot hold, or EEXIST
   // where it tells fds apart and has this one already.
   virtual Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) = 0;
   virtual void modify(int fd, uint64_t key, uint32_t interest, bool edge) = 0;
@@ -67,11 +67,8 @@ class Poller {
   // how many; 0 at the deadline or when a signal came.
   virtual size_t wait(std::span<PollEvent> events, TimePoint deadline) = 0;
 
-  struct Name {
-    std::string_view text;
-    bool edge_triggered;  // a level poller is told by modify() what to stop reporting
-  };
-  virtual Name name() const = 0;
+  // Otherwise it is told by modify() what to stop reporting.
+  virtual bool is_edge_triggered() const = 0;
 };
 
 // Called inside Engine::open(), on the loop's thread; its failure is open()'s.

@@ -20,7 +20,7 @@ class EpollPoller final : public Poller {
   // Closing an fd takes it out of an epoll set.
   void close(Fd /*fd*/, uint64_t /*key*/) override {}
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
-  Name name() const override { return {"epoll", true}; }
+  bool is_edge_triggered() const override { return true; }
 
  private:
   explicit EpollPoller(Fd epoll) : epoll_(std::move(epoll)) {}

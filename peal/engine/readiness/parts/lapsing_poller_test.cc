@@ -45,7 +45,7 @@ class LapsingPoller final : public Poller {
     }
     return told;
   }
-  Name name() const override { return poller_->name(); }
+  bool is_edge_triggered() const override { return poller_->is_edge_triggered(); }
 
  private:
   const std::unique_ptr<Poller> poller_;

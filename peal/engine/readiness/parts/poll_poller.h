@@ -16,7 +16,7 @@ class PollPoller final : public Poller {
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
   void remove(int fd, uint64_t key) override;
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
-  Name name() const override { return {"poll", false}; }
+  bool is_edge_triggered() const override { return false; }
 
  private:
   PollPoller() = default;

@@ -23,7 +23,7 @@ Result<void> ReadinessEngine::open() {
   if (Result<void> woken = waker_->ready(); !woken) return woken;
   Result<std::unique_ptr<Poller>> poller = make_poller_();
   if (!poller) return std::unexpected(poller.error());
-  edge_ = (*poller)->name().edge_triggered;
+  edge_ = (*poller)->is_edge_triggered();
   Result<void> added = (*poller)->add(waker_->fd(), key(kWaker, 0, 0), kReadable, edge_);
   if (!added) return added;
   poller_ = std::move(*poller);

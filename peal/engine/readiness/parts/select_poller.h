@@ -22,7 +22,7 @@ class SelectPoller final : public Poller {
   void remove(int fd, uint64_t key) override;
   bool can_hold(int fd) override;
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
-  Name name() const override { return {"select", false}; }
+  bool is_edge_triggered() const override { return false; }
 
  private:
   SelectPoller();

@@ -47,7 +47,7 @@ class UringPoller final : public Poller {
   bool takes_sends() const override { return true; }
   void send(int fd, uint64_t key, std::string_view bytes) override;
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
-  Name name() const override { return {"io_uring", true}; }
+  bool is_edge_triggered() const override { return true; }
 
  private:
   // What the kernel says of a request; laid out as it lays it out.
