@@ -74,16 +74,14 @@ StreamId ReadinessEngine::add_stream(Fd fd, StreamEvents& events, bool connectin
   PEAL_ASSERT(poller_ != nullptr, "a stream added to the {} engine while it is not open", name_);
   uint32_t slot = streams_.acquire();
   Stream& stream = streams_[slot];
+  stream.interest = static_cast<uint8_t>((edge_ ? kReadable : 0U) | (connecting ? kWritable : 0U));
   if (error == 0) {
-    uint32_t interest = (edge_ ? kReadable : 0U) | (connecting ? kWritable : 0U);
-    Result<void> added = poller_->add(fd.get(), key(stream), interest, edge_);
+    Result<void> added = poller_->add(fd.get(), key(stream), stream.interest, edge_);
     if (!added) error = added.error().value();
   }
   stream.events = &events;
   stream.output = connecting ? kStalled | kConnecting : 0;
   stream.polled = error == 0;
-  stream.polls_read = stream.polled && edge_;
-  stream.polls_write = stream.polled && connecting;
   stream.pending_error = error;
   stream.fd = fd.release();
   if (error != 0) {
@@ -132,12 +130,6 @@ void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
   }
   if (!edge_) follow_interest(stream);
   stream.events->on_connected(error);
-}
-
-void ReadinessEngine::ask_poller(const Stream& stream) {
-  uint32_t interest = (stream.polls_read ? kReadable : 0U) | (stream.polls_write ? kWritable : 0U);
-  if (!edge_ && !stream.heard && !(stream.input & kInputOver)) interest |= kFailed;
-  poller_->modify(stream.fd, key(stream), interest, edge_);
 }
 
 void ReadinessEngine::report_sent(StreamId id) {

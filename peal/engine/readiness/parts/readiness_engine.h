@@ -116,11 +116,10 @@ class ReadinessEngine final : public Engine {
     uint16_t output = 0;
     uint16_t held_bytes = 0;  // given to the poller to send, while kHeld
     uint8_t input = 0;
-    bool dirty = false;       // has output to flush
-    bool polled = false;      // the poller knows it
-    bool polls_read = false;  // what the poller was asked for
-    bool polls_write = false;
-    bool heard = false;  // by a level poller, of its end while it was not received from: it need not say so again
+    bool dirty = false;    // has output to flush
+    bool polled = false;   // the poller knows it
+    uint8_t interest = 0;  // what the poller was asked for
+    bool heard = false;    // by a level poller, of its end while it was not received from: it need not say so again
   };
   static_assert(sizeof(Stream) == 64);
   struct Watch {
@@ -178,7 +177,6 @@ class ReadinessEngine final : public Engine {
   [[gnu::noinline]] void read_turn(Stream& stream);
   [[gnu::noinline]] bool read_failed(Stream& stream, int error);
   [[gnu::noinline]] void follow_interest(Stream& stream);
-  void ask_poller(const Stream& stream);
   void list_ready(Stream& stream);
   void look_for_end(Stream& stream);
   void end_with_pending(Stream& stream);

@@ -144,7 +144,7 @@ void ReadinessEngine::settle() {
 
 // A stream that is ready for more than plain reading, or was not being read.
 void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
-  if (readiness & kLapsed) ask_poller(stream);
+  if (readiness & kLapsed) poller_->modify(stream.fd, key(stream), stream.interest, edge_);
   if (readiness & (kReadable | kHangup)) stream.input |= kUnread;
   if (readiness & kHangup) stream.input |= kHungUp;
   if (readiness & POLLERR) stream.input |= kGone;
@@ -155,9 +155,9 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
     make_dirty(stream);
   }
   if (!(readiness & (kReadable | kHangup))) return;
-  if (!edge_ && !stream.polls_read) {
+  if (!edge_ && !(stream.interest & kReadable)) {
     stream.heard = true;
-    ask_poller(stream);
+    follow_interest(stream);
   }
   if ((stream.input & (kReceiving | kListed | kWaiting)) == kReceiving) return read_turn(stream);
   if (!(stream.input & kReceiving)) look_for_end(stream);
@@ -194,15 +194,17 @@ void ReadinessEngine::receive(StreamId id, bool on) {
   if (receiving && (stream->input & kUnread)) list_ready(*stream);
 }
 
-// On a level poller interest follows what is wanted, or it would report for ever what nobody takes.
+// On a level poller interest follows what is wanted, or it would report for ever what nobody takes; of an
+// edge-triggered one it only grows.
 void ReadinessEngine::follow_interest(Stream& stream) {
   if (!stream.polled) return;
-  bool read = edge_ || (stream.input & (kReceiving | kWaiting)) == kReceiving;
-  bool write = (stream.output & kStalled) != 0 || (edge_ && stream.polls_write);
-  if (read == stream.polls_read && write == stream.polls_write) return;
-  stream.polls_read = read;
-  stream.polls_write = write;
-  ask_poller(stream);
+  uint32_t interest = edge_ ? stream.interest : 0U;
+  if ((stream.input & (kReceiving | kWaiting)) == kReceiving) interest |= kReadable;
+  if (stream.output & kStalled) interest |= kWritable;
+  if (!edge_ && !stream.heard && !(stream.input & kInputOver)) interest |= kFailed;
+  if (interest == stream.interest) return;
+  stream.interest = static_cast<uint8_t>(interest);
+  poller_->modify(stream.fd, key(stream), interest, edge_);
 }
 
 void ReadinessEngine::list_ready(Stream& stream) {
