@@ -28,13 +28,7 @@ Result<ListenerId> ListenerSet::adopt(Fd listening, const AdoptOptions& options)
 ListenerId ListenerSet::enter(Fd fd, bool adopted, bool shared) {
   uint32_t slot = listeners_.acquire();
   Listener& listener = listeners_[slot];
-  listener.fd = std::move(fd);
-  listener.events = nullptr;
-  listener.resume_at = kNever;
-  listener.armed = listener.deaf = false;
-  listener.accepts = 1;
-  listener.adopted = adopted;
-  listener.shared = shared;
+  listener = Listener{SlotLinks(listener), std::move(fd), adopted, shared};
   return {slot, listener.generation};
 }
 

@@ -41,17 +41,15 @@ class ListenerSet {
   bool has_farewells() const { return !farewells_.empty(); }
 
  private:
-  struct Listener {
-    uint32_t generation = 0;
-    uint32_t slot = 0;
+  struct Listener : SlotLinks {
     Fd fd;
+    bool adopted = false;            // its socket file is somebody else's
+    bool shared = false;             // as AdoptOptions has it
     AcceptEvents* events = nullptr;  // from accept() on
     TimePoint resume_at = kNever;    // paused until then
     int accepts = 1;     // at the next news: to find that nobody waits costs as much as a client, so few while few come
     bool armed = false;  // the poller knows it
     bool deaf = false;   // shut down by another holder, when it was last tried
-    bool adopted = false;  // its socket file is somebody else's
-    bool shared = false;   // as AdoptOptions has it
   };
   struct Farewell {
     Fd fd;

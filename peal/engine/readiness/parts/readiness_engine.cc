@@ -181,7 +181,7 @@ void ReadinessEngine::release_stream(Stream& stream, bool detach) {
   }
   StreamEvents* events = stream.events;
   const uint32_t slot = stream.slot;
-  stream = Stream{.generation = stream.generation};
+  stream = Stream{SlotLinks(stream)};
   streams_.release(slot);
   farewells_.push_back({events, nullptr, std::move(detached), std::move(held), lost});
   unfinished_ = true;

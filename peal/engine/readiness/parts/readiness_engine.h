@@ -106,9 +106,7 @@ class ReadinessEngine final : public Engine {
     kPutOff = 512,  // waits for a turn that has bulk budget left
   };
   // One cache line: what an idle connection costs here.
-  struct alignas(64) Stream {
-    uint32_t generation = 0;
-    uint32_t slot = 0;
+  struct alignas(64) Stream : SlotLinks {
     StreamEvents* events = nullptr;
     Buffer out;
     int fd = -1;
@@ -122,9 +120,7 @@ class ReadinessEngine final : public Engine {
     bool heard = false;    // by a level poller, of its end while it was not received from: it need not say so again
   };
   static_assert(sizeof(Stream) == 64);
-  struct Watch {
-    uint32_t generation = 0;
-    uint32_t slot = 0;
+  struct Watch : SlotLinks {
     int fd = -1;  // that the poller knows
     WatchEvents* events = nullptr;
     Fd second;  // pollers know a fd once, so whoever watches it too has a duplicate
