@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 
 #include <peal/base/assert.h>
@@ -35,8 +34,7 @@ AcceptGuard::Verdict AcceptGuard::failed(int error, int listener_fd, TimePoint n
   uint64_t shed_now = shed(listener_fd);
   stats.accepts_shed += shed_now;
   ++stats.accept_pauses;
-  pause_ = paused_before_ ? std::min<Duration>(pause_ * 2, kLongestPause) : kFirstPause;
-  paused_before_ = true;
+  pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
   if (auto suppressed = limiter_.admit(now)) {
     PEAL_LOG_WARN("accepting paused for {} ms: {} (shed {} clients; {} such lines suppressed)",
                   std::chrono::duration_cast<std::chrono::milliseconds>(pause_).count(), errno_code(error).message(),
@@ -52,19 +50,13 @@ uint64_t AcceptGuard::shed(int listener_fd) {
     if (!spare_) break;
     spare_.reset();
     Fd unlucky(::accept4(listener_fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    int error = errno;
-    bool accepted = static_cast<bool>(unlucky);
-    if (accepted) ++count;
+    const int error = unlucky ? 0 : errno;
+    if (error == 0) ++count;
     unlucky.reset();
     spare_ = open_spare();
-    if (!accepted && error != ECONNABORTED && error != EINTR) break;
+    if (error != 0 && error != ECONNABORTED && error != EINTR) break;
   }
   return count;
-}
-
-void AcceptGuard::relax() {
-  pause_ = kFirstPause;
-  paused_before_ = false;
 }
 
 }  // namespace peal::detail

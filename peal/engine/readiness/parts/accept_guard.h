@@ -7,6 +7,7 @@
 // pauses with a doubling back-off of 10 ms to 1 s. One log line a second at most.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <peal/base/clock.h>
@@ -30,23 +31,19 @@ class AcceptGuard {
   // Decides about one failed accept; sheds when starved. Counts into `stats`.
   Verdict failed(int error, int listener_fd, TimePoint now, EngineStats& stats);
   // How long to pause after kPause.
-  Duration pause() const { return pause_; }
+  Duration pause() const { return std::max(pause_, kFirstPause); }
   // An accept went well: the next pause starts short again.
-  void succeeded() {
-    if (pause_ != kFirstPause) relax();
-  }
+  void succeeded() { pause_ = {}; }
 
  private:
   static constexpr Duration kFirstPause = std::chrono::milliseconds(10);
   static constexpr Duration kLongestPause = std::chrono::seconds(1);
   static constexpr int kShedAtOnce = 16;
 
-  void relax();
   uint64_t shed(int listener_fd);
 
   Fd spare_;
-  Duration pause_ = kFirstPause;
-  bool paused_before_ = false;
+  Duration pause_{};  // the last one, without a success since
   LogLimiter limiter_;
 };
 

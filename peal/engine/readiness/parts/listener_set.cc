@@ -49,10 +49,17 @@ ListenerSet::Listener* ListenerSet::find(ListenerId id) {
   return listener;
 }
 
+// It leaves the poller altogether: while it is paused even its readiness must cost nothing.
 void ListenerSet::pause(Listener& listener, TimePoint until) {
   PEAL_ASSERT(listener.resume_at == kNever, "fd {} is paused already", listener.fd.get());
+  leave_poller(listener);
   listener.resume_at = until;
   next_resume_ = std::min(next_resume_, listener.resume_at);
+}
+
+void ListenerSet::leave_poller(Listener& listener) {
+  if (!std::exchange(listener.armed, false)) return;
+  poller_->remove(listener.fd.get(), key_(listener.slot, listener.generation));
 }
 
 // Accepts what the kernel had finished before the stop, which would otherwise be reset; returns how many.
@@ -82,16 +89,17 @@ void ListenerSet::accept(ListenerId id, AcceptEvents& events) {
   PEAL_ASSERT(listener->events == nullptr, "listener {} accepts already", id.slot);
   PEAL_ASSERT(guard_ != nullptr, "listener {} accepts while the engine is not open", id.slot);
   listener->events = &events;
-  const int error = poll(id.slot, *listener);
-  if (error != 0) PEAL_LOG_ERROR("a listening socket cannot be polled: {}; trying on", errno_code(error).message());
+  if (Result<void> polled = poll(*listener); !polled) {
+    PEAL_LOG_ERROR("a listening socket cannot be polled: {}; trying on", polled.error().message());
+  }
 }
 
-// Where that fails, with an errno, it is tried again later, as if an accept had failed.
-int ListenerSet::poll(uint32_t slot, Listener& listener) {
-  Result<void> added = poller_->add(listener.fd.get(), key_(slot, listener.generation), kReadable, false);
+// Where that fails it is tried again later, as if an accept had failed.
+Result<void> ListenerSet::poll(Listener& listener) {
+  Result<void> added = poller_->add(listener.fd.get(), key_(listener.slot, listener.generation), kReadable, false);
   listener.armed = added.has_value();
   if (!added) pause(listener, monotonic_now() + guard_->pause());
-  return added ? 0 : added.error().value();
+  return added;
 }
 
 void ListenerSet::resume(TimePoint now) {
@@ -102,7 +110,7 @@ void ListenerSet::resume(TimePoint now) {
     if (listener.generation == 0 || listener.resume_at == kNever) continue;
     if (listener.resume_at <= now) {
       listener.resume_at = kNever;
-      poll(slot, listener);
+      (void)poll(listener);
     }
     next_resume_ = std::min(next_resume_, listener.resume_at);
   }
@@ -112,7 +120,7 @@ void ListenerSet::stop(ListenerId id) {
   Listener* listener = find(id);
   if (listener == nullptr) return;
   if (listener->events != nullptr) {
-    if (listener->armed) poller_->remove(listener->fd.get(), key_(id.slot, id.generation));
+    leave_poller(*listener);
     farewells_.push_back({std::move(listener->fd), listener->events, listener->adopted});
   } else {
     close(std::move(listener->fd), listener->adopted);
@@ -125,12 +133,6 @@ void ListenerSet::stop_all() {
   for (uint32_t slot = 0; slot < listeners_.capacity(); ++slot) {
     if (uint32_t generation = listeners_[slot].generation; generation != 0) stop({slot, generation});
   }
-}
-
-// It leaves the poller altogether: while it is paused even its readiness must cost nothing.
-void ListenerSet::leave_poller(uint32_t slot, Listener& listener) {
-  poller_->remove(listener.fd.get(), key_(slot, listener.generation));
-  listener.armed = false;
 }
 
 void ListenerSet::ready(uint32_t slot, uint16_t generation) {
@@ -163,13 +165,12 @@ void ListenerSet::ready(uint32_t slot, uint16_t generation) {
     switch (guard_->failed(error, listener->fd.get(), now, stats_)) {
       case AcceptGuard::Verdict::kAgain: continue;
       case AcceptGuard::Verdict::kEmpty: listener->accepts = 1; return;
-      case AcceptGuard::Verdict::kPause: leave_poller(slot, *listener); return pause(*listener, now + guard_->pause());
+      case AcceptGuard::Verdict::kPause: return pause(*listener, now + guard_->pause());
       case AcceptGuard::Verdict::kDeaf:
         if (!std::exchange(listener->deaf, true)) {
           PEAL_LOG_ERROR("somebody who has the listening socket {} too has shut it down: it is tried once a second",
                          listener->fd.get());
         }
-        leave_poller(slot, *listener);
         return pause(*listener, now + kDeafPause);
     }
   }

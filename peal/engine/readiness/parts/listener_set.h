@@ -59,9 +59,9 @@ class ListenerSet {
 
   ListenerId enter(Fd fd, bool adopted, bool shared);
   Listener* find(ListenerId id);
-  int poll(uint32_t slot, Listener& listener);
+  Result<void> poll(Listener& listener);
   void pause(Listener& listener, TimePoint until);
-  void leave_poller(uint32_t slot, Listener& listener);
+  void leave_poller(Listener& listener);
   size_t accept_late(int fd, AcceptEvents& events);
   static void close(Fd fd, bool adopted);
 
