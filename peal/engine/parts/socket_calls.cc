@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <string>
 
+#include <peal/engine/listening_socket.h>
+
 namespace peal::detail {
 namespace {
 
@@ -80,15 +82,12 @@ Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& opti
 }
 
 Result<void> prepare_listener(int fd, const SocketOptions& options) {
-  int listens = 0;
-  socklen_t size = sizeof listens;
-  if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) return fail(errno);
-  if (listens == 0) return fail(EINVAL);
+  const Result<SocketAddress> address = listening_address(fd);
+  if (!address) return std::unexpected(address.error());
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return fail(errno);
   if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return fail(errno);
-  Result<SocketAddress> address = local_address(fd);
-  return address ? apply(fd, *address, options) : std::unexpected(address.error());
+  return apply(fd, *address, options);
 }
 
 Result<Fd> open_datagram_socket(const SocketAddress& address) {
