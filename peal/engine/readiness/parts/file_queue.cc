@@ -12,7 +12,7 @@ namespace peal::detail {
 
 void FileQueue::push(FileRange range) {
   PEAL_ASSERT(range.bytes > 0 && range.file != nullptr && *range.file, "a range of {} bytes of no file", range.bytes);
-  file_bytes_ += range.bytes;
+  bytes_ += range.bytes;
   held_bytes_ += sizeof(Item);
   items_.push_back({std::move(range), {}});
 }
@@ -20,7 +20,7 @@ void FileQueue::push(FileRange range) {
 template <class Bytes>
 void FileQueue::append_behind(Bytes&& bytes) {
   Buffer& behind = items_.back().behind;
-  memory_bytes_ += bytes.size();
+  bytes_ += bytes.size();
   held_bytes_ -= behind.block_bytes();
   behind.append(std::forward<Bytes>(bytes));
   behind.compact();
@@ -38,7 +38,7 @@ Moved FileQueue::send(int socket, size_t most) {
   if (moved.error == 0 && moved.bytes == 0) moved.error = EIO;
   range.offset += moved.bytes;
   range.bytes -= moved.bytes;
-  file_bytes_ -= moved.bytes;
+  bytes_ -= moved.bytes;
   return moved;
 }
 
@@ -46,7 +46,7 @@ Buffer FileQueue::pop() {
   PEAL_ASSERT(front_is_out(), "{} bytes of the range are not sent", items_.front().range.bytes);
   Buffer behind = std::move(items_.front().behind);
   items_.pop_front();
-  memory_bytes_ -= behind.size();
+  bytes_ -= behind.size();
   held_bytes_ -= behind.block_bytes() + sizeof(Item);
   return behind;
 }

@@ -19,11 +19,10 @@ class FileQueue {
   void append(Buffer&& bytes);
   void append(std::string_view bytes);
   bool empty() const { return items_.empty(); }
-  size_t memory_bytes() const { return memory_bytes_; }
   // What it takes of memory: whole blocks, since many ranges may have little behind each, and an entry for each.
   size_t held_bytes() const { return held_bytes_; }
   // All of it, what is in the files included.
-  size_t bytes() const { return memory_bytes_ + file_bytes_; }
+  size_t bytes() const { return bytes_; }
 
   // Sends at most `most` bytes of the front range: one sendfile(2), which waits for the disk where the page cache has
   // not the bytes. EAGAIN when the socket takes no more, EIO when the file ends before the range.
@@ -42,9 +41,8 @@ class FileQueue {
   void append_behind(Bytes&& bytes);
 
   std::deque<Item> items_;
-  size_t memory_bytes_ = 0;
+  size_t bytes_ = 0;
   size_t held_bytes_ = 0;
-  size_t file_bytes_ = 0;
 };
 
 }  // namespace peal::detail
