@@ -4,9 +4,6 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include <cerrno>
-
-#include <peal/base/assert.h>
 #include <peal/base/log.h>
 
 namespace peal::detail {
@@ -14,23 +11,11 @@ namespace {
 
 Fd open_spare() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 
-bool is_starvation(int error) { return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM; }
-
 }  // namespace
 
 AcceptGuard::AcceptGuard() : spare_(open_spare()), limiter_(std::chrono::seconds(1)) {}
 
-AcceptGuard::Verdict AcceptGuard::failed(int error, int listener_fd, TimePoint now, EngineStats& stats) {
-  if (error == EAGAIN || error == EWOULDBLOCK) return Verdict::kEmpty;
-  ++stats.accepts_failed;
-  if (error == EINVAL) return Verdict::kDeaf;
-  if (!is_starvation(error)) {
-    // EBADF, ENOTSOCK, EOPNOTSUPP and EFAULT are our bugs; the rest is the lost connection's error (accept(2), "Error
-    // handling").
-    PEAL_ASSERT(error != EBADF && error != ENOTSOCK && error != EFAULT && error != EOPNOTSUPP,
-                "accept on fd {} failed with errno {}", listener_fd, error);
-    return Verdict::kAgain;
-  }
+Duration AcceptGuard::starved(int error, int listener_fd, TimePoint now, EngineStats& stats) {
   uint64_t shed_now = shed(listener_fd);
   stats.accepts_shed += shed_now;
   ++stats.accept_pauses;
@@ -40,7 +25,7 @@ AcceptGuard::Verdict AcceptGuard::failed(int error, int listener_fd, TimePoint n
                   std::chrono::duration_cast<std::chrono::milliseconds>(pause_).count(), errno_code(error).message(),
                   shed_now, *suppressed);
   }
-  return Verdict::kPause;
+  return pause_;
 }
 
 uint64_t AcceptGuard::shed(int listener_fd) {

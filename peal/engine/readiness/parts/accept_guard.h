@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 
 #include <peal/base/clock.h>
@@ -19,18 +20,15 @@ namespace peal::detail {
 
 class AcceptGuard {
  public:
-  enum class Verdict : uint8_t {
-    kAgain,  // this connection is lost (ECONNABORTED, EPROTO, EINTR, ...): go on accepting
-    kEmpty,  // EAGAIN: nothing more waits
-    kPause,  // starved: stop until now + pause()
-    kDeaf,   // EINVAL: another holder of the socket has shut it down, for good or (TCP) until it calls listen(2) again
-  };
-
   // Opens the spare fd.
   AcceptGuard();
-  // Decides about one failed accept; sheds when starved. Counts into `stats`.
-  Verdict failed(int error, int listener_fd, TimePoint now, EngineStats& stats);
-  // How long to pause after kPause.
+  // Whether that error of accept(2) is for want of fds or memory.
+  static bool is_starved(int error) {
+    return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+  }
+  // Such an error has come: sheds, and answers how long to pause. Counts into `stats`.
+  Duration starved(int error, int listener_fd, TimePoint now, EngineStats& stats);
+  // The pause of now.
   Duration pause() const { return std::max(pause_, kFirstPause); }
   // An accept went well: the next pause starts short again.
   void succeeded() { pause_ = {}; }

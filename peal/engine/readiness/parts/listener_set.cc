@@ -157,23 +157,32 @@ void ListenerSet::ready(uint32_t slot, uint16_t generation) {
       listener->events->on_accepted(LooseStream(std::move(fd)));
       continue;
     }
-    int error = errno;
+    const int error = errno;
     // A unix socket that was shut down is ready all the time, and has nobody.
-    if (error == EAGAIN && i == 0 && is_shut_down(listener->fd.get())) error = EINVAL;
-    if (beyond) ++stats_.accepts_shed;
-    TimePoint now = error == EAGAIN ? TimePoint{} : monotonic_now();
-    switch (guard_->failed(error, listener->fd.get(), now, stats_)) {
-      case AcceptGuard::Verdict::kAgain: continue;
-      case AcceptGuard::Verdict::kEmpty: listener->accepts = 1; return;
-      case AcceptGuard::Verdict::kPause: return pause(*listener, now + guard_->pause());
-      case AcceptGuard::Verdict::kDeaf:
-        if (!std::exchange(listener->deaf, true)) {
-          PEAL_LOG_ERROR("somebody who has the listening socket {} too has shut it down: it is tried once a second",
-                         listener->fd.get());
-        }
-        return pause(*listener, now + kDeafPause);
+    if (error == EAGAIN && (i > 0 || !is_shut_down(listener->fd.get()))) {
+      listener->accepts = 1;
+      return;
     }
+    ++stats_.accepts_failed;
+    if (beyond) ++stats_.accepts_shed;
+    if (error == EAGAIN || error == EINVAL) return pause_deaf(*listener);
+    if (AcceptGuard::is_starved(error)) {
+      const TimePoint now = monotonic_now();
+      return pause(*listener, now + guard_->starved(error, listener->fd.get(), now, stats_));
+    }
+    // These are our bugs; the rest is the error of a connection that is lost (accept(2), "Error handling").
+    PEAL_ASSERT(error != EBADF && error != ENOTSOCK && error != EFAULT && error != EOPNOTSUPP,
+                "accept on fd {} failed with errno {}", listener->fd.get(), error);
   }
+}
+
+// Another holder of the socket has shut it down, for good or (TCP) until it calls listen(2) again.
+void ListenerSet::pause_deaf(Listener& listener) {
+  if (!std::exchange(listener.deaf, true)) {
+    PEAL_LOG_ERROR("somebody who has the listening socket {} too has shut it down: it is tried once a second",
+                   listener.fd.get());
+  }
+  pause(listener, monotonic_now() + kDeafPause);
 }
 
 size_t ListenerSet::say_farewells(bool deliver_late) {

@@ -61,6 +61,7 @@ class ListenerSet {
   Listener* find(ListenerId id);
   Result<void> poll(Listener& listener);
   void pause(Listener& listener, TimePoint until);
+  void pause_deaf(Listener& listener);
   void leave_poller(Listener& listener);
   size_t accept_late(int fd, AcceptEvents& events);
   static void close(Fd fd, bool adopted);
