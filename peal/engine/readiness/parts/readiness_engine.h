@@ -223,6 +223,7 @@ class ReadinessEngine final : public Engine {
 
   [[gnu::noinline]] TimePoint begin_unfinished(TimePoint deadline);
   [[gnu::noinline]] size_t finish();
+  bool has_work() const;
   void settle();
   size_t say_farewells();
 

@@ -121,8 +121,7 @@ TimePoint ReadinessEngine::begin_unfinished(TimePoint deadline) {
   told_ = false;
   flush_all();
   // Whoever was told something may have set a timer since the deadline was given.
-  bool busy = told_ || !ready_.empty() || !dirty_.empty() || !put_off_.empty() || !farewells_.empty() ||
-              listeners_.has_farewells();
+  const bool busy = told_ || has_work();
   serving_.swap(ready_);
   return busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
 }
@@ -137,10 +136,12 @@ size_t ReadinessEngine::finish() {
   return count;
 }
 
-void ReadinessEngine::settle() {
-  unfinished_ = !ready_.empty() || !serving_.empty() || !dirty_.empty() || !put_off_.empty() || !farewells_.empty() ||
-                listeners_.has_farewells() || listeners_.next_resume() != kNever;
+bool ReadinessEngine::has_work() const {
+  return !ready_.empty() || !serving_.empty() || !dirty_.empty() || !put_off_.empty() || !farewells_.empty() ||
+         listeners_.has_farewells();
 }
+
+void ReadinessEngine::settle() { unfinished_ = has_work() || listeners_.next_resume() != kNever; }
 
 // A stream that is ready for more than plain reading, or was not being read.
 void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
