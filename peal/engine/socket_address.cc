@@ -73,18 +73,14 @@ std::optional<in_port_t> cut_port(std::string_view& text, std::string_view separ
 bool parse_v4(std::string_view text, sockaddr_in& address) {
   auto port = cut_port(text, ":");
   if (!port) return false;
-  address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = *port;
+  address = {.sin_family = AF_INET, .sin_port = *port, .sin_addr = {}, .sin_zero = {}};
   return parse_host(AF_INET, text, &address.sin_addr);
 }
 
 bool parse_v6(std::string_view text, sockaddr_in6& address) {
   auto port = cut_port(text, "]:");
   if (!port) return false;
-  address = {};
-  address.sin6_family = AF_INET6;
-  address.sin6_port = *port;
+  address = {.sin6_family = AF_INET6, .sin6_port = *port, .sin6_flowinfo = 0, .sin6_addr = {}, .sin6_scope_id = 0};
   size_t percent = text.find('%');
   if (!parse_host(AF_INET6, text.substr(0, percent), &address.sin6_addr)) return false;
   if (percent == text.npos) return true;
