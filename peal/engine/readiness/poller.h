@@ -74,12 +74,17 @@ class Poller {
 // Called inside Engine::open(), on the loop's thread; its failure is open()'s.
 using MakePoller = Result<std::unique_ptr<Poller>> (*)();
 
+template <class Time>
+Time seconds_and_nanoseconds(Duration time) {
+  return {.tv_sec = time.count() / 1'000'000'000, .tv_nsec = time.count() % 1'000'000'000};
+}
+
 // What ppoll(2) and pselect(2) take for wait()'s deadline: `room`, filled in, or null for ever.
 inline const timespec* timeout_until(TimePoint deadline, timespec& room) {
   if (deadline == kNever) return nullptr;
   Duration left = Duration::zero();
   if (deadline != TimePoint::min()) left = std::max(deadline - monotonic_now(), Duration::zero());
-  room = {.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
+  room = seconds_and_nanoseconds<timespec>(left);
   return &room;
 }
 

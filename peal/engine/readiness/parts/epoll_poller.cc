@@ -67,7 +67,7 @@ int EpollPoller::wait_until(epoll_event* events, int room, TimePoint deadline) {
   if (deadline == TimePoint::min()) return ::epoll_wait(epoll_.get(), events, room, 0);
   Duration left = std::max(deadline - monotonic_now(), Duration::zero());
   if (has_pwait2_) {
-    timespec timeout{.tv_sec = left.count() / 1'000'000'000, .tv_nsec = left.count() % 1'000'000'000};
+    const auto timeout = seconds_and_nanoseconds<timespec>(left);
     int count = ::epoll_pwait2(epoll_.get(), events, room, &timeout, nullptr);
     if (count >= 0 || errno != ENOSYS) return count;
     has_pwait2_ = false;  // before Linux 5.11, and under valgrind 3.19
@@ -78,9 +78,7 @@ int EpollPoller::wait_until(epoll_event* events, int room, TimePoint deadline) {
 }
 
 bool EpollPoller::set_alarm(TimePoint at) {
-  const int64_t since_boot = at.time_since_epoch().count();
-  const itimerspec when{.it_interval = {},
-                        .it_value = {.tv_sec = since_boot / 1'000'000'000, .tv_nsec = since_boot % 1'000'000'000}};
+  const itimerspec when{.it_interval = {}, .it_value = seconds_and_nanoseconds<timespec>(at.time_since_epoch())};
   const int done = ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
   PEAL_ASSERT(done == 0, "timerfd_settime failed with errno {}", errno);
   return true;

@@ -10,7 +10,7 @@ namespace peal::detail {
 
 class PollPoller final : public Poller {
  public:
-  static Result<std::unique_ptr<Poller>> make() { return std::unique_ptr<Poller>(new PollPoller); }
+  static Result<std::unique_ptr<Poller>> make() { return std::make_unique<PollPoller>(); }
 
   Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override;
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
@@ -19,7 +19,6 @@ class PollPoller final : public Poller {
   bool is_edge_triggered() const override { return false; }
 
  private:
-  PollPoller() = default;
   size_t place_of(int fd) const;
 
   static constexpr uint32_t kNowhere = UINT32_MAX;

@@ -8,12 +8,6 @@
 
 namespace peal::detail {
 
-SelectPoller::SelectPoller() {
-  FD_ZERO(&read_);
-  FD_ZERO(&write_);
-  FD_ZERO(&known_);
-}
-
 bool SelectPoller::can_hold(int fd) {
   if (fd < FD_SETSIZE) return true;
   if (auto suppressed = limiter_.admit(monotonic_now())) {

@@ -15,7 +15,7 @@ namespace peal::detail {
 
 class SelectPoller final : public Poller {
  public:
-  static Result<std::unique_ptr<Poller>> make() { return std::unique_ptr<Poller>(new SelectPoller); }
+  static Result<std::unique_ptr<Poller>> make() { return std::make_unique<SelectPoller>(); }
 
   Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override;
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
@@ -25,11 +25,10 @@ class SelectPoller final : public Poller {
   bool is_edge_triggered() const override { return false; }
 
  private:
-  SelectPoller();
-
-  fd_set read_;
-  fd_set write_;
-  fd_set known_;
+  // Empty, all of them (FD_ZERO).
+  fd_set read_{};
+  fd_set write_{};
+  fd_set known_{};
   int end_ = 0;   // above every fd that was ever known
   int next_ = 0;  // where the next wait starts to look
   std::array<uint64_t, FD_SETSIZE> keys_{};

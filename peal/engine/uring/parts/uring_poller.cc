@@ -214,8 +214,7 @@ void UringPoller::arm_rested() {
 }
 
 bool UringPoller::set_alarm(TimePoint at) {
-  const int64_t since_boot = at.time_since_epoch().count();
-  alarm_time_ = {.seconds = since_boot / 1'000'000'000, .nanoseconds = since_boot % 1'000'000'000};
+  alarm_time_ = seconds_and_nanoseconds<__kernel_timespec>(at.time_since_epoch());
   io_uring_sqe& sqe = request(IORING_OP_TIMEOUT, -1, kAlarmTag);
   sqe.addr = reinterpret_cast<uintptr_t>(&alarm_time_);
   sqe.len = 1;
@@ -247,7 +246,7 @@ int UringPoller::enter_until(unsigned submit, TimePoint deadline) {
   const unsigned flags = IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG | (takes_absolute_time_ ? kEnterAbsTimer : 0U);
   Duration time = deadline.time_since_epoch();
   if (!takes_absolute_time_) time = std::max(deadline - monotonic_now(), Duration::zero());
-  __kernel_timespec until = {.tv_sec = time.count() / 1'000'000'000, .tv_nsec = time.count() % 1'000'000'000};
+  auto until = seconds_and_nanoseconds<__kernel_timespec>(time);
   io_uring_getevents_arg argument{};
   argument.sigmask_sz = _NSIG / 8;
   argument.ts = reinterpret_cast<uintptr_t>(&until);

@@ -16,6 +16,8 @@
 // before the next wait.
 #pragma once
 
+#include <linux/time_types.h>
+
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -107,11 +109,7 @@ class UringPoller final : public Poller {
   unsigned held_sends_ = 0;
   uint64_t held_since_ = 0;  // by the cycle counter
   DeadlineAlarm alarm_;
-  struct AlarmTime {
-    int64_t seconds = 0;
-    long long nanoseconds = 0;
-  };
-  AlarmTime alarm_time_;  // read by the kernel when the request leaves
+  __kernel_timespec alarm_time_{};  // read by the kernel when the request leaves
 };
 
 }  // namespace peal::detail
