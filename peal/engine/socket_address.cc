@@ -34,10 +34,7 @@ std::optional<Number> parse_decimal(std::string_view text) {
 
 // inet_pton wants a C string: a NUL inside the text would hide what follows it.
 bool parse_host(int family, std::string_view text, void* into) {
-  std::array<char, INET6_ADDRSTRLEN> host{};
-  if (text.size() >= host.size() || text.find('\0') != text.npos) return false;
-  std::ranges::copy(text, host.begin());
-  return ::inet_pton(family, host.data(), into) == 1;
+  return text.find('\0') == text.npos && ::inet_pton(family, std::string(text).c_str(), into) == 1;
 }
 
 // A zone means something on these addresses alone (RFC 4007 5).
@@ -48,10 +45,8 @@ bool takes_scope(const in6_addr& address) {
 // The interface's name, or its number. 0 is no scope.
 uint32_t parse_scope(std::string_view text) {
   if (auto number = parse_decimal<uint32_t>(text)) return *number;
-  std::array<char, IF_NAMESIZE> name{};
-  if (text.size() >= name.size() || text.find('\0') != text.npos) return 0;
-  std::ranges::copy(text, name.begin());
-  return ::if_nametoindex(name.data());
+  if (text.size() >= IF_NAMESIZE || text.find('\0') != text.npos) return 0;
+  return ::if_nametoindex(std::string(text).c_str());
 }
 
 std::string scope_text(uint32_t scope) {
@@ -132,6 +127,9 @@ SocketAddress SocketAddress::from_kernel(const sockaddr* address, socklen_t size
   if (size < wanted) return result;
   std::memcpy(&result.storage_, address, wanted);
   result.size_ = static_cast<socklen_t>(wanted);
+  // What says nothing of who it is: equal addresses are equal bytes.
+  if (address->sa_family == AF_INET) std::ranges::fill(result.storage_.v4.sin_zero, 0);
+  if (address->sa_family == AF_INET6) result.storage_.v6.sin6_flowinfo = 0;
   // However the path was terminated, one path is one address.
   if (auto path = result.unix_path(); !path.empty()) {
     result.size_ = static_cast<socklen_t>(kPathOffset + std::min(path.size(), kMostPathBytes) + 1);
@@ -177,17 +175,7 @@ std::string SocketAddress::to_string() const {
 }
 
 bool SocketAddress::operator==(const SocketAddress& other) const {
-  if (family() != other.family() || size_ != other.size_) return false;
-  if (family() == AF_INET) {
-    return storage_.v4.sin_port == other.storage_.v4.sin_port &&
-           storage_.v4.sin_addr.s_addr == other.storage_.v4.sin_addr.s_addr;
-  }
-  if (family() == AF_INET6) {
-    return storage_.v6.sin6_port == other.storage_.v6.sin6_port &&
-           storage_.v6.sin6_scope_id == other.storage_.v6.sin6_scope_id &&
-           IN6_ARE_ADDR_EQUAL(&storage_.v6.sin6_addr, &other.storage_.v6.sin6_addr);
-  }
-  return std::memcmp(&storage_, &other.storage_, size_) == 0;
+  return size_ == other.size_ && std::memcmp(&storage_, &other.storage_, size_) == 0;
 }
 
 }  // namespace peal

@@ -252,6 +252,15 @@ TEST(SocketAddress, kernel_path_without_its_nul_is_the_same_path) {
   EXPECT_EQ(SocketAddress::from_kernel(any, sizeof raw + 1).unix_path(), std::string(108, 'q'));
 }
 
+TEST(SocketAddress, what_says_nothing_of_who_it_is_makes_no_difference) {
+  sockaddr_in v4 = reinterpret_cast<const sockaddr_in&>(*parsed("127.0.0.1:9981").data());
+  std::memset(v4.sin_zero, 1, sizeof v4.sin_zero);
+  EXPECT_EQ(SocketAddress::from_kernel(reinterpret_cast<const sockaddr*>(&v4), sizeof v4), parsed("127.0.0.1:9981"));
+  sockaddr_in6 v6 = reinterpret_cast<const sockaddr_in6&>(*parsed("[::1]:9981").data());
+  v6.sin6_flowinfo = 7;
+  EXPECT_EQ(SocketAddress::from_kernel(reinterpret_cast<const sockaddr*>(&v6), sizeof v6), parsed("[::1]:9981"));
+}
+
 TEST(SocketAddress, file_named_like_an_abstract_name_stays_a_file) {
   sockaddr_un raw{};
   raw.sun_family = AF_UNIX;
