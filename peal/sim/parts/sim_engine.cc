@@ -127,7 +127,7 @@ void SimEngine::serve_listener(uint32_t slot) {
   list(listeners_, Kind::kListener, slot);
 }
 
-// As accept_guard.h has it.
+// As listener_set.h has it.
 void SimEngine::pause_accepting(uint32_t slot) {
   constexpr size_t kShedAtOnce = 16;
   constexpr Duration kFirst = std::chrono::milliseconds(10);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/engine/readiness/parts/listener_set.h>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -11,6 +12,11 @@
 #include <peal/engine/parts/socket_calls.h>
 
 namespace peal::detail {
+namespace {
+
+Fd open_spare() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
+
+}  // namespace
 
 Result<ListenerId> ListenerSet::bind(const SocketAddress& address, const ListenOptions& options) {
   Result<Fd> fd = open_listener(address, options);
@@ -80,14 +86,14 @@ size_t ListenerSet::accept_late(int fd, AcceptEvents& events) {
 void ListenerSet::open(Poller& poller, MakeKey key) {
   poller_ = &poller;
   key_ = key;
-  guard_ = std::make_unique<AcceptGuard>();
+  spare_ = open_spare();
 }
 
 void ListenerSet::accept(ListenerId id, AcceptEvents& events) {
   Listener* listener = find(id);
   if (listener == nullptr) return;
   PEAL_ASSERT(listener->events == nullptr, "listener {} accepts already", id.slot);
-  PEAL_ASSERT(guard_ != nullptr, "listener {} accepts while the engine is not open", id.slot);
+  PEAL_ASSERT(poller_ != nullptr, "listener {} accepts while the engine is not open", id.slot);
   listener->events = &events;
   if (Result<void> polled = poll(*listener); !polled) {
     PEAL_LOG_ERROR("a listening socket cannot be polled: {}; trying on", polled.error().message());
@@ -98,7 +104,7 @@ void ListenerSet::accept(ListenerId id, AcceptEvents& events) {
 Result<void> ListenerSet::poll(Listener& listener) {
   Result<void> added = poller_->add(listener.fd.get(), key_(listener.slot, listener.generation), kReadable, false);
   listener.armed = added.has_value();
-  if (!added) pause(listener, monotonic_now() + guard_->pause());
+  if (!added) pause(listener, monotonic_now() + std::max(starved_for_, kFirstPause));
   return added;
 }
 
@@ -152,7 +158,7 @@ void ListenerSet::ready(uint32_t slot, uint16_t generation) {
     }
     if (fd) {
       ++stats_.accepts;
-      guard_->succeeded();
+      starved_for_ = {};
       listener->deaf = false;
       listener->events->on_accepted(LooseStream(std::move(fd)));
       continue;
@@ -166,9 +172,8 @@ void ListenerSet::ready(uint32_t slot, uint16_t generation) {
     ++stats_.accepts_failed;
     if (beyond) ++stats_.accepts_shed;
     if (error == EAGAIN || error == EINVAL) return pause_deaf(*listener);
-    if (AcceptGuard::is_starved(error)) {
-      const TimePoint now = monotonic_now();
-      return pause(*listener, now + guard_->starved(error, listener->fd.get(), now, stats_));
+    if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
+      return pause_starved(*listener, error);
     }
     // These are our bugs; the rest is the error of a connection that is lost (accept(2), "Error handling").
     PEAL_ASSERT(error != EBADF && error != ENOTSOCK && error != EFAULT && error != EOPNOTSUPP,
@@ -183,6 +188,36 @@ void ListenerSet::pause_deaf(Listener& listener) {
                    listener.fd.get());
   }
   pause(listener, monotonic_now() + kDeafPause);
+}
+
+void ListenerSet::pause_starved(Listener& listener, int error) {
+  const TimePoint now = monotonic_now();
+  const uint64_t shed_now = shed(listener.fd.get());
+  stats_.accepts_shed += shed_now;
+  ++stats_.accept_pauses;
+  starved_for_ = std::clamp(starved_for_ * 2, kFirstPause, kLongestPause);
+  if (auto suppressed = limiter_.admit(now)) {
+    PEAL_LOG_WARN("accepting paused for {} ms: {} (shed {} clients; {} such lines suppressed)",
+                  std::chrono::duration_cast<std::chrono::milliseconds>(starved_for_).count(),
+                  errno_code(error).message(), shed_now, *suppressed);
+  }
+  pause(listener, now + starved_for_);
+}
+
+uint64_t ListenerSet::shed(int fd) {
+  uint64_t count = 0;
+  for (int i = 0; i < kShedAtOnce; ++i) {
+    if (!spare_) spare_ = open_spare();
+    if (!spare_) break;
+    spare_.reset();
+    Fd unlucky(::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    const int error = unlucky ? 0 : errno;
+    if (error == 0) ++count;
+    unlucky.reset();
+    spare_ = open_spare();
+    if (error != 0 && error != ECONNABORTED && error != EINTR) break;
+  }
+  return count;
 }
 
 size_t ListenerSet::say_farewells(bool deliver_late) {

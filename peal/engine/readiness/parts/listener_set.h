@@ -2,15 +2,18 @@
 // ListenerSet: the listening sockets of a ReadinessEngine: who they are, how much they accept in a turn, what happens
 // when accepting fails, and the clients that come late. On the engine's thread, but for bind(), adopt() and
 // local_address() before the engine opens.
+//
+// Accepting never spins and never dies. Out of fds or memory (EMFILE, ENFILE, ENOBUFS, ENOMEM), a listener sheds a few
+// waiting clients with a spare fd (close the spare, accept, close, open the spare again: the client sees its connection
+// end instead of hanging), then pauses with a doubling back-off of 10 ms to 1 s. One log line a second at most.
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
+#include <peal/base/log_limiter.h>
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
-#include <peal/engine/readiness/parts/accept_guard.h>
 #include <peal/engine/readiness/poller.h>
 
 namespace peal::detail {
@@ -62,6 +65,8 @@ class ListenerSet {
   Result<void> poll(Listener& listener);
   void pause(Listener& listener, TimePoint until);
   void pause_deaf(Listener& listener);
+  void pause_starved(Listener& listener, int error);
+  uint64_t shed(int fd);
   void leave_poller(Listener& listener);
   size_t accept_late(int fd, AcceptEvents& events);
   static void close(Fd fd, bool adopted);
@@ -69,10 +74,15 @@ class ListenerSet {
   static constexpr int kAcceptsPerTurn = 64;
   static constexpr size_t kMostLate = 4096;
   static constexpr Duration kDeafPause = std::chrono::seconds(1);
+  static constexpr Duration kFirstPause = std::chrono::milliseconds(10);
+  static constexpr Duration kLongestPause = std::chrono::seconds(1);
+  static constexpr int kShedAtOnce = 16;
 
   EngineStats& stats_;
   SlotTable<Listener> listeners_;
-  std::unique_ptr<AcceptGuard> guard_;  // from the engine's opening on
+  Fd spare_;                // from the engine's opening on
+  Duration starved_for_{};  // the last pause, with no success since
+  LogLimiter limiter_{std::chrono::seconds(1)};
   TimePoint next_resume_ = kNever;
   Poller* poller_ = nullptr;
   MakeKey key_ = nullptr;
