@@ -26,8 +26,10 @@ constexpr size_t kParts = (Engine::kMostDatagramBytes + kLargeBlockBytes - 1) / 
 class WatchedDatagrams final : public Datagrams, private WatchEvents {
  public:
   // Owns itself from then on, until it is unwatched: by close(), or by an engine that shuts.
-  static Result<Datagrams*> open(Engine& engine, Fd fd, DatagramEvents& events) {
-    auto self = std::unique_ptr<WatchedDatagrams>(new WatchedDatagrams(engine, std::move(fd), events));
+  static Result<Datagrams*> open(Engine& engine, const SocketAddress& local, DatagramEvents& events) {
+    Result<Fd> fd = detail::open_datagram_socket(local);
+    if (!fd) return std::unexpected(fd.error());
+    std::unique_ptr<WatchedDatagrams> self(new WatchedDatagrams(engine, std::move(*fd), local.is_ip(), events));
     const Result<WatchId> watch = engine.watch(self->fd_.get(), true, false, *self);
     if (!watch) return std::unexpected(watch.error());
     self->watch_ = *watch;
@@ -44,8 +46,8 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
   }
 
  private:
-  WatchedDatagrams(Engine& engine, Fd fd, DatagramEvents& events)
-      : engine_(engine), events_(events), fd_(std::move(fd)) {}
+  WatchedDatagrams(Engine& engine, Fd fd, bool has_error_queue, DatagramEvents& events)
+      : engine_(engine), events_(events), fd_(std::move(fd)), has_error_queue_(has_error_queue) {}
 
   void on_ready(bool readable, bool writable) override;
   void on_unwatched() override {
@@ -59,6 +61,7 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
   Engine& engine_;
   DatagramEvents& events_;
   Fd fd_;
+  const bool has_error_queue_;  // a unix socket would hand over its next datagram instead
   WatchId watch_;
   bool closing_ = false;
   std::unique_ptr<WatchedDatagrams> self_;
@@ -77,9 +80,11 @@ Result<void> WatchedDatagrams::send(const SocketAddress& to, std::string_view by
 }
 
 void WatchedDatagrams::on_ready(bool /*readable*/, bool /*writable*/) {
-  for (int i = 0; i < kDatagramsPerTurn && !closing_ && receive_one(); ++i) {
+  for (int i = 0; i < kDatagramsPerTurn; ++i) {
+    if (closing_ || !receive_one()) break;
   }
-  for (int i = 0; i < kDatagramsPerTurn && !closing_ && receive_error(); ++i) {
+  for (int i = 0; i < kDatagramsPerTurn; ++i) {
+    if (closing_ || !has_error_queue_ || !receive_error()) break;
   }
 }
 
@@ -123,9 +128,7 @@ bool WatchedDatagrams::receive_error() {
 }  // namespace
 
 Result<Datagrams*> Engine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
-  Result<Fd> fd = detail::open_datagram_socket(local);
-  if (!fd) return std::unexpected(fd.error());
-  return WatchedDatagrams::open(*this, std::move(*fd), events);
+  return WatchedDatagrams::open(*this, local, events);
 }
 
 }  // namespace peal
