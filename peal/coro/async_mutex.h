@@ -32,31 +32,22 @@ class AsyncMutex {
     AsyncMutex* mutex_;
   };
 
-  class [[nodiscard]] Lock final : public detail::Awaitable<Lock> {
+  class [[nodiscard]] Lock final : public detail::QueuedWait<Lock> {
    public:
     explicit Lock(AsyncMutex& mutex) : mutex_(mutex) {}
     bool await_ready() { return !std::exchange(mutex_.locked_, true); }
-    template <class Promise>
-    bool await_suspend(std::coroutine_handle<Promise> handle) {
-      if (!begin(handle)) return false;
-      mutex_.waiting_.push_back(*this);
-      return true;
-    }
     Result<Guard> await_resume() {
       if (why_ != 0) return detail::failed(why_);
       return Guard(mutex_);
     }
-    void cancel(detail::Why why) noexcept override {
-      mutex_.waiting_.remove(*this);
-      complete(why);
-    }
 
    private:
     friend class AsyncMutex;
+    friend class detail::QueuedWait<Lock>;
     friend class detail::WaitList<Lock>;
+    detail::WaitList<Lock>& line() { return mutex_.waiting_; }
+
     AsyncMutex& mutex_;
-    Lock* next_;
-    Lock* prev_;
   };
 
   AsyncMutex() = default;

@@ -71,36 +71,27 @@ class AsyncQueue {
 };
 
 template <class T>
-class [[nodiscard]] AsyncQueue<T>::Push final : public detail::Awaitable<Push> {
+class [[nodiscard]] AsyncQueue<T>::Push final : public detail::QueuedWait<Push> {
  public:
   Push(AsyncQueue& queue, T item) : queue_(queue), item_(std::move(item)) {}
   bool await_ready() {
     if (queue_.closed_) this->why_ = EPIPE;
     return queue_.closed_ || queue_.try_push(item_);
   }
-  template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> handle) {
-    if (!this->begin(handle)) return false;
-    queue_.pushing_.push_back(*this);
-    return true;
-  }
   Result<void> await_resume() const { return detail::answer_of(this->why_); }
-  void cancel(detail::Why why) noexcept override {
-    queue_.pushing_.remove(*this);
-    this->complete(why);
-  }
 
  private:
   friend class AsyncQueue;
+  friend class detail::QueuedWait<Push>;
   friend class detail::WaitList<Push>;
+  detail::WaitList<Push>& line() { return queue_.pushing_; }
+
   AsyncQueue& queue_;
   T item_;
-  Push* next_;
-  Push* prev_;
 };
 
 template <class T>
-class [[nodiscard]] AsyncQueue<T>::Pop final : public detail::Awaitable<Pop> {
+class [[nodiscard]] AsyncQueue<T>::Pop final : public detail::QueuedWait<Pop> {
  public:
   explicit Pop(AsyncQueue& queue) : queue_(queue) {}
   bool await_ready() {
@@ -113,28 +104,19 @@ class [[nodiscard]] AsyncQueue<T>::Pop final : public detail::Awaitable<Pop> {
     }
     return true;
   }
-  template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> handle) {
-    if (!this->begin(handle)) return false;
-    queue_.popping_.push_back(*this);
-    return true;
-  }
   Result<T> await_resume() {
     if (this->why_ != 0) return detail::failed(this->why_);
     return std::move(*item_);
   }
-  void cancel(detail::Why why) noexcept override {
-    queue_.popping_.remove(*this);
-    this->complete(why);
-  }
 
  private:
   friend class AsyncQueue;
+  friend class detail::QueuedWait<Pop>;
   friend class detail::WaitList<Pop>;
+  detail::WaitList<Pop>& line() { return queue_.popping_; }
+
   AsyncQueue& queue_;
   std::optional<T> item_;
-  Pop* next_;
-  Pop* prev_;
 };
 
 }  // namespace peal

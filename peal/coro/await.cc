@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/coro/await.h>
 
+#include <bit>
 #include <cerrno>
 
 #include <peal/loop/loop.h>

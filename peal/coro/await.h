@@ -12,14 +12,12 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <coroutine>
 #include <cstdint>
 #include <utility>
 
 #include <peal/base/clock.h>
 #include <peal/base/result.h>
-#include <peal/loop/timer_wheel.h>
 
 namespace peal {
 
@@ -136,6 +134,8 @@ class Wait : public Runnable {
   Wait(const Wait&) = delete;
   Wait& operator=(const Wait&) = delete;
   void run() noexcept final { handle_.resume(); }
+  // Unless the derived class knows better.
+  static bool await_ready() noexcept { return false; }
   // Takes it out of where it waits, so that nothing else completes it, and completes it; or, if it waits for tasks,
   // cancels those and goes on waiting.
   virtual void cancel(Why why) noexcept = 0;
@@ -190,6 +190,12 @@ class Wait : public Runnable {
       disarm();
     return handle_;
   }
+  // The same inside await_suspend(), for what turns out not to be worth waiting for. Answers false.
+  bool refuse(Why why) noexcept {
+    why_ = why;
+    end();
+    return false;
+  }
   Strand& strand() const { return *strand_; }
 
   // A deadline in no time at all is the next tick's.
@@ -223,11 +229,12 @@ struct ByReference {
 };
 
 // Gives an awaitable its deadline: `co_await stream.read().within(5s)` fails with ETIMEDOUT, never early.
-template <class Self>
-class Awaitable : public Wait {
+template <class Self, class Base = Wait>
+class Awaitable : public Base {
  public:
+  using Base::Base;
   ByReference<Self> within(Duration timeout) && {
-    set_timeout(timeout);
+    this->set_timeout(timeout);
     return {static_cast<Self&>(*this)};
   }
 
@@ -260,6 +267,32 @@ class WaitList {
  private:
   T* first_ = nullptr;
   T* last_ = nullptr;
+};
+
+// One of those that wait for the same thing, first come, first served. Self befriends this and its list, and says in
+// which line() it waits.
+template <class Self>
+class QueuedWait : public Awaitable<Self> {
+ public:
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
+    if (!this->begin(handle)) return false;
+    self().line().push_back(self());
+    return true;
+  }
+  void cancel(Why why) noexcept override {
+    self().line().remove(self());
+    this->complete(why);
+  }
+
+ protected:
+  ~QueuedWait() = default;
+
+  Self* next_;
+  Self* prev_;
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
 };
 
 }  // namespace detail

@@ -14,10 +14,7 @@ bool Connect::start() {
   };
   client_ = std::make_shared<Client>(strand().loop(), std::move(callbacks), options_, std::move(failed));
   const Result<void> started = client_->connect(address_);
-  if (started) return true;
-  why_ = detail::why_of(started.error());
-  end();
-  return false;
+  return started || refuse(detail::why_of(started.error()));
 }
 
 Result<Stream> Connect::await_resume() {

@@ -16,7 +16,6 @@ class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
   Connect(std::string address, const ClientOptions& options) : address_(std::move(address)), options_(options) {
     options_.retry.reconnect = false;
   }
-  static bool await_ready() { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     return begin(handle) && start();

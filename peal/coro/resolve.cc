@@ -8,13 +8,9 @@ bool Resolve::start() {
     if (addresses) addresses_ = std::move(*addresses);
     complete(addresses ? 0 : detail::why_of(addresses.error()));
   });
-  if (id) {
-    id_ = *id;
-    return true;
-  }
-  why_ = detail::why_of(id.error());
-  end();
-  return false;
+  if (!id) return refuse(detail::why_of(id.error()));
+  id_ = *id;
+  return true;
 }
 
 Result<Resolver::Addresses> Resolve::await_resume() {

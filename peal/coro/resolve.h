@@ -14,7 +14,6 @@ class [[nodiscard]] Resolve final : public detail::Awaitable<Resolve> {
  public:
   Resolve(Resolver& resolver, std::string_view host, uint16_t port, const ResolveOptions& options)
       : resolver_(resolver), host_(host), port_(port), options_(options) {}
-  static bool await_ready() { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     return begin(handle) && start();

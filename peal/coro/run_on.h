@@ -35,13 +35,11 @@ class Errand final : public Strand, public Runnable, public std::enable_shared_f
   class Home : public Wait {
    public:
     void cancel(Why why) noexcept override { errand_->cancel_from_home(why); }
+    void back() noexcept { complete(0); }
 
    protected:
     ~Home() = default;
     std::shared_ptr<Errand> errand_;
-
-   public:
-    void back() noexcept { complete(0); }
   };
 
   Errand(Loop& home, Loop& away, Home& waiting, PromiseBase& promise, std::coroutine_handle<> task)
@@ -72,32 +70,25 @@ class Errand final : public Strand, public Runnable, public std::enable_shared_f
 }  // namespace detail
 
 template <class T>
-class [[nodiscard]] RunOn final : public detail::Errand::Home {
+class [[nodiscard]] RunOn final : public detail::Awaitable<RunOn<T>, detail::Errand::Home> {
  public:
   RunOn(Loop& away, Task<T> task) : away_(away), task_(std::move(task)) {}
-  static bool await_ready() { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     Loop& home = handle.promise().strand()->loop();
-    if (!begin(handle)) return false;
-    errand_ = std::make_shared<detail::Errand>(home, away_, *this, task_.coroutine().promise(), task_.coroutine());
-    if (errand_->send()) return true;
-    why_ = detail::why_of(Trouble::kLoopStopped);
-    end();
-    return false;
+    if (!this->begin(handle)) return false;
+    this->errand_ =
+        std::make_shared<detail::Errand>(home, away_, *this, task_.coroutine().promise(), task_.coroutine());
+    return this->errand_->send() || this->refuse(detail::why_of(Trouble::kLoopStopped));
   }
   typename detail::RunOnAnswer<T>::Type await_resume() {
-    if (why_ != 0) return detail::failed(why_);
+    if (this->why_ != 0) return detail::failed(this->why_);
     if constexpr (std::is_void_v<T>) {
       task_.coroutine().promise().take();
       return {};
     } else {
       return task_.coroutine().promise().take();
     }
-  }
-  detail::ByReference<RunOn> within(Duration timeout) && {
-    set_timeout(timeout);
-    return {*this};
   }
 
  private:

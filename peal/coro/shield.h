@@ -11,33 +11,13 @@
 
 namespace peal {
 
+template <class T>
+using Shield = detail::TaskUntil<T, true>;
+
 // Awaited, it answers what the task does; an exception too.
 template <class T>
-class [[nodiscard]] Shield final : public detail::Wait, private detail::Strand {
- public:
-  Shield(Task<T> task, Duration limit) : Strand(nullptr), task_(std::move(task)) { set_timeout(limit); }
-  static bool await_ready() noexcept { return false; }
-  template <class Promise>
-  std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> awaiting) {
-    loop_ = &awaiting.promise().strand()->loop();
-    task_.coroutine().promise().belong(*this, nullptr);
-    begin_shielded(awaiting);
-    return task_.coroutine();
-  }
-  T await_resume() { return task_.coroutine().promise().take(); }
-  void cancel(detail::Why why) noexcept override {
-    if (!timed()) Strand::cancel(why);
-  }
-
- private:
-  std::coroutine_handle<> on_done() noexcept override { return end(); }
-
-  Task<T> task_;
-};
-
-template <class T>
 Shield<T> shield(Task<T> task, Duration limit) {
-  return Shield<T>(std::move(task), limit);
+  return {std::move(task), limit};
 }
 
 }  // namespace peal

@@ -11,7 +11,6 @@ namespace peal {
 class [[nodiscard]] Sleep final : public detail::Wait {
  public:
   explicit Sleep(Duration duration) { set_timeout(duration); }
-  static bool await_ready() { return false; }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     return begin(handle);

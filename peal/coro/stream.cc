@@ -158,16 +158,6 @@ bool FlushWait::await_ready() {
   return state_.writers.empty() && state_.connection->queued_bytes() == 0;
 }
 
-void FlushWait::wait() {
-  state_.flushers.push_back(*this);
-  state_.connection->report_drained();
-}
-
-void FlushWait::cancel(Why why) noexcept {
-  state_.flushers.remove(*this);
-  complete(why);
-}
-
 SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, StreamState&)> take) {
   SharedConnectionCallbacks callbacks;
   callbacks.on_open = [take = std::move(take)](Connection& connection) {

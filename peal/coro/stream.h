@@ -90,11 +90,8 @@ class ReadWait : public Wait {
   }
   // Completes if the input suffices.
   virtual void look() noexcept = 0;
-
- protected:
-  ~ReadWait() = default;
   template <class Promise>
-  bool wait(std::coroutine_handle<Promise> handle) {
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
     PEAL_ASSERT(state_.reader == nullptr, "two coroutines read one stream, {} bytes being there", state_.input.size());
     if (!begin(handle)) return false;
     state_.reader = this;
@@ -103,23 +100,18 @@ class ReadWait : public Wait {
     return true;
   }
 
+ protected:
+  ~ReadWait() = default;
+
   StreamState& state_;
 };
 
 }  // namespace detail
 
-class [[nodiscard]] StreamRead final : public detail::ReadWait {
+class [[nodiscard]] StreamRead final : public detail::Awaitable<StreamRead, detail::ReadWait> {
  public:
-  using ReadWait::ReadWait;
-  detail::ByReference<StreamRead> within(Duration timeout) && {
-    set_timeout(timeout);
-    return {*this};
-  }
+  using Awaitable::Awaitable;
   bool await_ready() const { return state_.input.holds_blocks() || state_.over; }
-  template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> handle) {
-    return wait(handle);
-  }
   Result<Buffer> await_resume() {
     if (why_ != 0) [[unlikely]]
       return detail::failed(why_);
@@ -132,21 +124,13 @@ class [[nodiscard]] StreamRead final : public detail::ReadWait {
 };
 
 // Until a delimiter, or a number of bytes.
-class [[nodiscard]] StreamReadMessage final : public detail::ReadWait {
+class [[nodiscard]] StreamReadMessage final : public detail::Awaitable<StreamReadMessage, detail::ReadWait> {
  public:
   StreamReadMessage(detail::StreamState& state, std::string_view delimiter, size_t bytes)
-      : ReadWait(state), delimiter_(delimiter), bytes_(bytes) {
+      : Awaitable(state), delimiter_(delimiter), bytes_(bytes) {
     flag_ = 1;
   }
-  detail::ByReference<StreamReadMessage> within(Duration timeout) && {
-    set_timeout(timeout);
-    return {*this};
-  }
   bool await_ready() { return find() || state_.over; }
-  template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> handle) {
-    return wait(handle);
-  }
   Result<Buffer> await_resume();
   void look() noexcept override {
     if (find() || state_.over) satisfied();
@@ -167,7 +151,7 @@ class [[nodiscard]] StreamReadMessage final : public detail::ReadWait {
 
 namespace detail {
 
-class [[nodiscard]] WriteWait final : public Awaitable<WriteWait> {
+class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
  public:
   WriteWait(StreamState& state, Buffer& buffer) : state_(state), what_(&buffer), size_(kBuffer) {}
   WriteWait(StreamState& state, std::string_view bytes) : state_(state), what_(bytes.data()), size_(bytes.size()) {}
@@ -176,19 +160,15 @@ class [[nodiscard]] WriteWait final : public Awaitable<WriteWait> {
       return true;
     return settled();
   }
-  template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> handle) {
-    if (!begin(handle)) return false;
-    state_.writers.push_back(*this);
-    return true;
-  }
   Result<void> await_resume() const { return answer_of(why_); }
   void cancel(Why why) noexcept override;
 
  private:
   friend class StreamState;
+  friend class QueuedWait<WriteWait>;
   friend class WaitList<WriteWait>;
   static constexpr size_t kBuffer = SIZE_MAX;
+  WaitList<WriteWait>& line() { return state_.writers; }
   // True while below the high-water mark.
   bool send() {
     if (size_ == kBuffer) return state_.connection->send(std::move(*static_cast<Buffer*>(const_cast<void*>(what_))));
@@ -200,31 +180,27 @@ class [[nodiscard]] WriteWait final : public Awaitable<WriteWait> {
   StreamState& state_;
   const void* const what_;
   const size_t size_;
-  WriteWait* next_;
-  WriteWait* prev_;
 };
 
-class [[nodiscard]] FlushWait final : public Awaitable<FlushWait> {
+class [[nodiscard]] FlushWait final : public QueuedWait<FlushWait> {
  public:
   explicit FlushWait(StreamState& state) : state_(state) {}
   bool await_ready();
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
-    if (!begin(handle)) return false;
-    wait();
+    if (!QueuedWait::await_suspend(handle)) return false;
+    state_.connection->report_drained();
     return true;
   }
   Result<void> await_resume() const { return answer_of(why_); }
-  void cancel(Why why) noexcept override;
 
  private:
   friend class StreamState;
+  friend class QueuedWait<FlushWait>;
   friend class WaitList<FlushWait>;
-  void wait();
+  WaitList<FlushWait>& line() { return state_.flushers; }
 
   StreamState& state_;
-  FlushWait* next_;
-  FlushWait* prev_;
 };
 
 // Callbacks that make each new connection a Stream and give it to `take`, on the connection's loop.

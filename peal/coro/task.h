@@ -13,7 +13,6 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 #include <peal/base/assert.h>
@@ -96,8 +95,8 @@ class Promise<void> final : public PromiseBase {
   }
 };
 
-template <class T>
-class TimedTask;
+template <class T, bool kShielded>
+class TaskUntil;
 
 }  // namespace detail
 
@@ -123,7 +122,7 @@ class [[nodiscard]] Task {
   auto operator co_await() && noexcept { return Await{handle_}; }
   // As every awaitable's: at the deadline the wait it is in fails with ETIMEDOUT, as do its later ones, and what it
   // then answers counts.
-  detail::TimedTask<T> within(Duration timeout) &&;
+  detail::TaskUntil<T, false> within(Duration timeout) &&;
 
   // For those who run it otherwise.
   Handle coroutine() const { return handle_; }
@@ -160,21 +159,22 @@ inline Task<void> Promise<void>::get_return_object() noexcept {
   return Task<void>(std::coroutine_handle<Promise>::from_promise(*this));
 }
 
-// The task gets a strand of its own, which the deadline cancels.
-template <class T>
-class TimedTask final : public Wait, private Strand {
+// The task gets a strand of its own, which the deadline cancels and, unless shielded, whatever cancels its awaiter.
+template <class T, bool kShielded>
+class [[nodiscard]] TaskUntil final : public Wait, private Strand {
  public:
-  TimedTask(Task<T> task, Duration timeout) : Strand(nullptr), task_(std::move(task)) { set_timeout(timeout); }
-  static bool await_ready() noexcept { return false; }
+  TaskUntil(Task<T> task, Duration timeout) : Strand(nullptr), task_(std::move(task)) { set_timeout(timeout); }
   template <class Promise>
   std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> awaiting) {
     loop_ = &awaiting.promise().strand()->loop();
     task_.coroutine().promise().belong(*this, nullptr);
-    begin_joining(awaiting);
+    kShielded ? begin_shielded(awaiting) : begin_joining(awaiting);
     return task_.coroutine();
   }
   T await_resume() { return task_.coroutine().promise().take(); }
-  void cancel(Why why) noexcept override { Strand::cancel(why); }
+  void cancel(Why why) noexcept override {
+    if (!kShielded || !timed()) Strand::cancel(why);
+  }
 
  private:
   std::coroutine_handle<> on_done() noexcept override { return end(); }
@@ -185,7 +185,7 @@ class TimedTask final : public Wait, private Strand {
 }  // namespace detail
 
 template <class T>
-detail::TimedTask<T> Task<T>::within(Duration timeout) && {
+detail::TaskUntil<T, false> Task<T>::within(Duration timeout) && {
   return {std::move(*this), timeout};
 }
 

@@ -46,7 +46,6 @@ WhenValue<T> when_value(Task<T>& task) {
 template <size_t kCount>
 class Group : public Wait {
  public:
-  static bool await_ready() { return false; }
   void cancel(Why why) noexcept override {
     const Ready::Hold hold;
     for (auto& branch : branches_) branch.cancel(why);
