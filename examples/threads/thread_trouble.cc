@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include <peal/base/log.h>
-#include <peal/base/thread/exception.h>
+#include <peal/base/exception.h>
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <peal/base/thread/exception.h>
+#include <peal/base/exception.h>
 
 namespace peal {
 namespace {

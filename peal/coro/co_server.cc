@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <peal/base/assert.h>
+#include <peal/base/exception.h>
 #include <peal/base/log.h>
 #include <peal/loop/on_loop.h>
 
@@ -83,10 +84,8 @@ class CoServer::Crew : public std::enable_shared_from_this<Crew> {
     exceptions_.fetch_add(1, std::memory_order_relaxed);
     try {
       std::rethrow_exception(thrown);
-    } catch (const std::exception& error) {
-      PEAL_LOG_ERROR("a task of a connection that is gone threw: {}", error.what());
     } catch (...) {
-      PEAL_LOG_ERROR("a task of a connection that is gone threw something that is no std::exception");
+      PEAL_LOG_ERROR("a task of a connection that is gone {}", what_was_thrown());
     }
   }
 

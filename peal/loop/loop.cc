@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <peal/base/assert.h>
+#include <peal/base/exception.h>
 #include <peal/base/log.h>
 #include <peal/engine/engines.h>
 #include <peal/loop/parts/signal_watch.h>
@@ -274,10 +275,10 @@ void Loop::call(Task& task) {
   guard("a task", task);
 }
 
-void Loop::survive(const char* thrower, const char* thrown) {
+void Loop::survive(const char* thrower) {
   ++stats_.exceptions;
   if (const auto suppressed = log_limiter_.admit(engine_->now())) {
-    PEAL_LOG_ERROR("{} threw: {} ({} more since the last such line)", thrower, thrown, *suppressed);
+    PEAL_LOG_ERROR("{} {} ({} more since the last such line)", thrower, what_was_thrown(), *suppressed);
   }
 }
 

@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -168,7 +167,8 @@ class Loop {
   // Calls what must not end the loop by throwing. `what` stays.
   template <class Function>
   void guard(const char* what, Function&& function);
-  void survive(const char* thrower, const char* thrown);
+  // Inside a handler.
+  void survive(const char* thrower);
   TimePoint read_clock();
   TimePoint deadline_in(Duration delay);
   bool takes_timers();
@@ -193,21 +193,14 @@ class Loop {
 
 template <class Function>
 void Loop::guard(const char* what, Function&& function) {
-  struct Mark {
-    explicit Mark(const char* inner) : outer(running()) { detail::running.store(inner, std::memory_order_relaxed); }
-    ~Mark() { detail::running.store(outer, std::memory_order_relaxed); }
-    Mark(const Mark&) = delete;
-    Mark& operator=(const Mark&) = delete;
-    const char* const outer;
-  };
+  const char* const outer = running();
+  detail::running.store(what, std::memory_order_relaxed);
   try {
-    const Mark mark(what);
     function();
-  } catch (const std::exception& error) {
-    survive(what, error.what());
   } catch (...) {
-    survive(what, "what is no std::exception");
+    survive(what);
   }
+  detail::running.store(outer, std::memory_order_relaxed);
 }
 
 }  // namespace peal

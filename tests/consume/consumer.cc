@@ -4,7 +4,7 @@
 #include <peal/base/buffer.h>
 #include <peal/base/log.h>
 #include <peal/base/result.h>
-#include <peal/base/thread/exception.h>
+#include <peal/base/exception.h>
 
 int main() {
   const peal::Result<int> nothing = peal::fail(ENOENT);

@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <deque>
-#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <peal/base/assert.h>
+#include <peal/base/exception.h>
 #include <peal/base/log.h>
-#include <peal/base/thread/exception.h>
 
 namespace peal {
 namespace {
@@ -48,10 +47,8 @@ void ThreadPool::guard(const char* what, Function&& function) {
     return function();
   } catch (const Exception& error) {
     PEAL_LOG_ERROR("{} of pool {} threw: {}\n{}", what, options_.name, error.what(), error.stack_trace());
-  } catch (const std::exception& error) {
-    PEAL_LOG_ERROR("{} of pool {} threw: {}", what, options_.name, error.what());
   } catch (...) {
-    PEAL_LOG_ERROR("{} of pool {} threw something that is no std::exception", what, options_.name);
+    PEAL_LOG_ERROR("{} of pool {} {}", what, options_.name, what_was_thrown());
   }
   add(counters_.threw);
 }

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
-#include <peal/base/thread/exception.h>
+#include <peal/base/exception.h>
 #include <peal/base/thread/locked_list.h>
 
 namespace peal {

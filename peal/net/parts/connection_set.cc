@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include <peal/base/exception.h>
 #include <peal/base/log.h>
 #include <peal/net/parts/memory_relief.h>
 #include <peal/net/parts/tracked.h>
@@ -236,13 +237,7 @@ void ConnectionSet::meet(uint32_t slot, uint32_t generation, Demand demand) {
 
 bool ConnectionSet::note_exception() {
   ++stats_.exceptions;
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    PEAL_LOG_ERROR("a connection's callback threw: {}", error.what());
-  } catch (...) {
-    PEAL_LOG_ERROR("a connection's callback threw something that is no std::exception");
-  }
+  PEAL_LOG_ERROR("a connection's callback {}", what_was_thrown());
   return false;
 }
 

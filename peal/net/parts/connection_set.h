@@ -4,8 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <exception>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>

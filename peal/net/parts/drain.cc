@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/net/parts/drain.h>
 
-#include <exception>
 #include <utility>
 
+#include <peal/base/exception.h>
 #include <peal/base/log.h>
 
 namespace peal::detail {
@@ -15,10 +15,8 @@ Drain::~Drain() {
               .forced = forced_,
               .lost_bytes = lost_bytes_,
               .lost_in_kernel_bytes = lost_in_kernel_bytes_});
-  } catch (const std::exception& error) {
-    PEAL_LOG_ERROR("what is told of a drain threw: {}", error.what());
   } catch (...) {
-    PEAL_LOG_ERROR("what is told of a drain threw something that is no std::exception");
+    PEAL_LOG_ERROR("what is told of a drain {}", what_was_thrown());
   }
 }
 

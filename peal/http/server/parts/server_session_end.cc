@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a session ends, or is told to: by its client, by time, by the server, by another protocol, by an exception.
 #include <cerrno>
-#include <exception>
 
+#include <peal/base/exception.h>
 #include <peal/base/log.h>
 #include <peal/http/server/parts/http_core.h>
 #include <peal/http/server/parts/server_session.h>
@@ -111,14 +111,7 @@ void HttpSession::upgrade(std::unique_ptr<HttpTakeover> takeover) {
 
 void HttpSession::threw(HttpExchange& exchange) {
   ++exchange.shard_->stats().exceptions;
-  try {
-    throw;
-  } catch (const std::exception& error) {
-    PEAL_LOG_ERROR("the handler of {} {} threw: {}", exchange.head_.method_text(), exchange.head_.path(), error.what());
-  } catch (...) {
-    PEAL_LOG_ERROR("the handler of {} {} threw what is no std::exception", exchange.head_.method_text(),
-                   exchange.head_.path());
-  }
+  PEAL_LOG_ERROR("the handler of {} {} {}", exchange.head_.method_text(), exchange.head_.path(), what_was_thrown());
   HttpSession* session = exchange.session_;
   if (session == nullptr || exchange.complete()) return;
   if (exchange.begun()) return session->connection_->abort();

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Out of line, so that exactly one frame, this constructor, stands between capture() and whoever throws.
-#include <peal/base/thread/exception.h>
+#include <peal/base/exception.h>
 
 namespace peal {
 
 Exception::Exception(const std::string& message) : std::runtime_error(message) {
   capture(trace_, 1);
   asm volatile("" ::: "memory");  // something to do afterwards, or the call becomes a jump and this frame is missing
+}
+
+std::string what_was_thrown() {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    return std::string("threw: ") + error.what();
+  } catch (...) {
+    return "threw something that is no std::exception";
+  }
 }
 
 }  // namespace peal

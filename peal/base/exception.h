@@ -22,4 +22,8 @@ class Exception : public std::runtime_error {
   RawTrace trace_;
 };
 
+// Inside a handler, for the log: "threw: " and what() of what is handled, or "threw something that is no
+// std::exception".
+std::string what_was_thrown();
+
 }  // namespace peal
