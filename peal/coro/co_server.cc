@@ -36,12 +36,10 @@ class CoServer::Crew : public std::enable_shared_from_this<Crew> {
   void end(Callback<void()> on_done) {
     on_done_ = std::move(on_done);
     for (auto& post : posts_) {
-      auto cancel_here = [&scope = post->scope] {
+      detail::on_loop_or_after(*post->mailbox, [&scope = post->scope] {
         scope.cancel();
         detail::Ready::run_all();
-      };
-      // Where the loop has ended, nobody else touches the scope.
-      if (!detail::on_loop_and_wait(*post->mailbox, [&](Loop&) { cancel_here(); })) cancel_here();
+      });
     }
     ended();
   }

@@ -34,4 +34,10 @@ bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
   return called;
 }
 
+// The same, but called in any case: here, where the loop has ended, since nobody else touches what was its then.
+template <class Task>
+void on_loop_or_after(Mailbox& mailbox, Task&& task) {
+  if (!on_loop_and_wait(mailbox, [&task](Loop&) { task(); })) task();
+}
+
 }  // namespace peal::detail

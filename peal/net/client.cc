@@ -53,8 +53,8 @@ void Client::stop() {
 
 NetStats Client::stats() const {
   NetStats stats;
-  bool asked = on_loop_and_wait(*mailbox_, [&](Loop&) { stats = connector_->set().stats_now(); });
-  return asked ? stats : connector_->set().stats_now();
+  detail::on_loop_or_after(*mailbox_, [&] { stats = connector_->set().stats_now(); });
+  return stats;
 }
 
 }  // namespace peal

@@ -16,6 +16,7 @@ namespace peal {
 using detail::Acceptor;
 using detail::ConnectionSet;
 using detail::on_loop_and_wait;
+using detail::on_loop_or_after;
 
 namespace {
 
@@ -91,10 +92,7 @@ Server::~Server() {
     if (auto drain = each.lock()) drain->forget();
   }
   stop_listening();
-  for (auto& shard : shards_) {
-    bool asked = on_loop_and_wait(*shard->mailbox, [&](Loop&) { shard->set->retire(); });
-    if (!asked) shard->set->retire();  // the loop has ended: nobody else touches it
-  }
+  for (auto& shard : shards_) on_loop_or_after(*shard->mailbox, [&] { shard->set->retire(); });
 }
 
 Result<SocketAddress> Server::listen(std::string_view address) {
@@ -237,10 +235,7 @@ std::vector<ConnectionsView> Server::views() const {
 
 NetStats Server::stats() const {
   NetStats sum;
-  for (const auto& shard : shards_) {
-    bool asked = on_loop_and_wait(*shard->mailbox, [&](Loop&) { sum += shard->set->stats_now(); });
-    if (!asked) sum += shard->set->stats_now();  // the loop has ended: nobody else touches it
-  }
+  for (const auto& shard : shards_) on_loop_or_after(*shard->mailbox, [&] { sum += shard->set->stats_now(); });
   return sum;
 }
 

@@ -40,10 +40,7 @@ HttpServer::HttpServer(LoopGroup& group, Router router, const HttpServerOptions&
 
 HttpServer::~HttpServer() {
   server_.reset();
-  for (const auto& shard : core_->shards()) {
-    const bool asked = detail::on_loop_and_wait(*shard->mailbox(), [&](Loop&) { shard->retire(); });
-    if (!asked) shard->retire();  // the loop has ended: nobody else touches it
-  }
+  for (const auto& shard : core_->shards()) detail::on_loop_or_after(*shard->mailbox(), [&] { shard->retire(); });
 }
 
 std::vector<std::function<HttpStats()>> HttpServer::stats_views() const {
@@ -56,9 +53,7 @@ std::vector<std::function<HttpStats()>> HttpServer::stats_views() const {
 HttpStats HttpServer::stats() const {
   HttpStats sum;
   for (const auto& shard : core_->shards()) {
-    auto add = [&] { sum += shard->snapshot(); };
-    const bool asked = detail::on_loop_and_wait(*shard->mailbox(), [&](Loop&) { add(); });
-    if (!asked) add();  // the loop has ended: nobody else touches it
+    detail::on_loop_or_after(*shard->mailbox(), [&] { sum += shard->snapshot(); });
   }
   return sum;
 }
