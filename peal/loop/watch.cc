@@ -12,12 +12,11 @@ namespace peal {
 
 class Watch::State final : public WatchEvents, public std::enable_shared_from_this<Watch::State> {
  public:
-  State(Loop& loop, int number, Fd owned, Readiness wanted, Callback callback, OnError on_error)
+  State(Loop& loop, int number, Readiness wanted, Callback callback, OnError on_error)
       : interest(wanted),
         fd(number),
         loop_(loop),
         mailbox_(loop.mailbox()),
-        owned_(std::move(owned)),
         callback_(std::move(callback)),
         on_error_(std::move(on_error)) {
     PEAL_ASSERT(callback_, "a watch of fd {} has no callback", number);
@@ -57,17 +56,19 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
     if (--held_ > 0) return;
     watch_ = {};
     const auto last = std::move(self_);
-    if (stopped_ || error_) finish();
+    if (stopped_ || error) finish();
   }
 
   Readiness interest;
   const int fd;
+  Fd owned;               // fd, or nothing
+  std::error_code error;  // the engine refused
 
  private:
   // Of the engine, which is open; the loop may have begun to end, and then lets go at once.
   void ask() {
     begun_ = true;
-    if (stopped_ || error_ || watch_ || interest == Readiness{}) return;
+    if (stopped_ || error || watch_ || interest == Readiness{}) return;
     const Result<WatchId> watch = loop_.engine().watch(fd, interest.readable, interest.writable, *this);
     if (!watch) return refused(watch.error());
     watch_ = *watch;
@@ -76,8 +77,8 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
   }
 
   // Told later: whoever makes the Watch does not have it yet.
-  void refused(std::error_code error) {
-    error_ = error;
+  void refused(std::error_code why) {
+    error = why;
     if (held_ == 0) mailbox_->insist([self = shared_from_this()] { self->finish(); });
   }
 
@@ -86,7 +87,7 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
   }
 
   void finish() {
-    owned_.reset();
+    owned.reset();
     if (!stopped_) return tell_error();
     if (!on_done_) return;
     auto on_done = std::exchange(on_done_, {});
@@ -94,8 +95,8 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
   }
 
   void tell_error() {
-    if (!on_error_) return PEAL_LOG_ERROR("fd {} cannot be watched: {}", fd, error_.message());
-    loop_.guard("a watch", [this] { on_error_(error_); });
+    if (!on_error_) return PEAL_LOG_ERROR("fd {} cannot be watched: {}", fd, error.message());
+    loop_.guard("a watch", [this] { on_error_(error); });
   }
 
   void assert_here() const {
@@ -104,11 +105,9 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
 
   Loop& loop_;  // gone once the mailbox is closed, unless the engine still holds the fd
   const std::shared_ptr<Mailbox> mailbox_;
-  Fd owned_;
   Callback callback_;
   OnError on_error_;
   peal::Callback<void()> on_done_;
-  std::error_code error_;  // the engine refused
   WatchId watch_;
   size_t held_ = 0;     // watches of the engine's whose last completion is to come
   bool begun_ = false;  // the engine is, or was, open
@@ -116,15 +115,14 @@ class Watch::State final : public WatchEvents, public std::enable_shared_from_th
   std::shared_ptr<State> self_;  // while held_ > 0
 };
 
-Watch::Watch(Loop& loop, Fd fd, Readiness interest, Callback callback, OnError on_error) {
-  const int number = fd.get();
-  state_ = std::make_shared<State>(loop, number, std::move(fd), interest, std::move(callback), std::move(on_error));
+Watch::Watch(Loop& loop, int fd, Readiness interest, Callback callback, OnError on_error)
+    : state_(std::make_shared<State>(loop, fd, interest, std::move(callback), std::move(on_error))) {
   state_->begin();
 }
 
-Watch::Watch(Loop& loop, int fd, Readiness interest, Callback callback, OnError on_error)
-    : state_(std::make_shared<State>(loop, fd, Fd(), interest, std::move(callback), std::move(on_error))) {
-  state_->begin();
+Watch::Watch(Loop& loop, Fd fd, Readiness interest, Callback callback, OnError on_error)
+    : Watch(loop, fd.get(), interest, std::move(callback), std::move(on_error)) {
+  state_->owned = std::move(fd);
 }
 
 Watch::~Watch() { state_->stop({}); }
@@ -132,6 +130,7 @@ Watch::~Watch() { state_->stop({}); }
 void Watch::set_interest(Readiness interest) { state_->change(interest); }
 Readiness Watch::interest() const { return state_->interest; }
 int Watch::fd() const { return state_->fd; }
+std::error_code Watch::error() const { return state_->error; }
 void Watch::stop(peal::Callback<void()> on_done) { state_->stop(std::move(on_done)); }
 
 }  // namespace peal

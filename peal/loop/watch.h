@@ -49,6 +49,8 @@ class Watch {
   void set_interest(Readiness interest);
   Readiness interest() const;
   int fd() const;
+  // What on_error is told, or will be.
+  std::error_code error() const;
   // No call any more, from now on. `on_done` is called once the engine has let go of the fd, an owned one being closed
   // by then: at once if it does not hold it, else in a later turn or at the end of run(). A second stop() has none.
   void stop(peal::Callback<void()> on_done = {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // c-ares closes a socket inside its calls, but a watched fd must stay open until on_unwatched. So it gets its sockets
-// from here (ares_set_socket_functions(3)): one that it closes lives on until its last watch has gone. It also spares
+// from here (ares_set_socket_functions(3)): one that it closes lives on until its Watch lets go of it. It also spares
 // the process the SIGPIPE of a name server that hangs up on TCP.
 #include <peal/net/parts/resolver_channel.h>
 
@@ -11,7 +11,6 @@
 #include <sys/uio.h>
 
 #include <cerrno>
-#include <tuple>
 #include <utility>
 
 #include <peal/base/assert.h>
@@ -48,76 +47,34 @@ struct ResolverChannel::Question {
   Answer answer;
 };
 
-class ResolverChannel::Socket final : public WatchEvents {
- public:
-  Socket(ResolverChannel& channel, Fd fd) : channel_(channel), fd_(std::move(fd)) {}
-
-  Result<void> follow(bool readable, bool writable) {
-    if (watch_ && readable == reads_ && writable == writes_) return {};
-    // Without a watch the loop may be gone.
-    if (watch_) channel_.loop_.engine().unwatch(std::exchange(watch_, {}));
-    if (!readable && !writable) return {};
-    const Result<WatchId> watch = channel_.loop_.engine().watch(fd_.get(), readable, writable, *this);
-    if (!watch) return std::unexpected(watch.error());
-    watch_ = *watch;
-    reads_ = readable;
-    writes_ = writable;
-    ++watches_;
-    return {};
-  }
-  // c-ares is done with it; from now on it belongs to itself.
-  static void close(std::unique_ptr<Socket> socket) {
-    if (socket->watch_) std::ignore = socket->follow(false, false);
-    if (socket->watches_ == 0) return;
-    socket->closed_ = true;
-    socket.release();  // NOLINT(bugprone-unused-return-value): deleted by on_unwatched
-  }
-
- private:
-  void on_ready(bool readable, bool writable) override {
-    channel_.process(readable ? fd_.get() : ARES_SOCKET_BAD, writable ? fd_.get() : ARES_SOCKET_BAD);
-  }
-  // Also told by an engine that shuts, without unwatch().
-  void on_unwatched() override {
-    if (--watches_ > 0) return;
-    watch_ = {};
-    if (closed_) delete this;
-  }
-
-  ResolverChannel& channel_;  // not looked at once closed
-  const Fd fd_;
-  WatchId watch_;
-  bool reads_ = false;  // what watch_ is for
-  bool writes_ = false;
-  unsigned watches_ = 0;  // whose on_unwatched has not come
-  bool closed_ = false;
-};
-
 // What c-ares calls; `data` is the ResolverChannel.
 struct ResolverChannel::Calls {
   static ResolverChannel& channel(void* data) { return *static_cast<ResolverChannel*>(data); }
 
   static void state(void* data, int fd, int readable, int writable) {
     // No error can be told here; then the timeouts of c-ares end the question.
-    std::ignore = channel(data).sockets_.at(fd)->follow(readable != 0, writable != 0);
+    channel(data).sockets_.at(fd)->set_interest({.readable = readable != 0, .writable = writable != 0});
   }
   // Watched from the beginning: c-ares goes on to the next server, or gives up, when it gets no socket.
   static int open(int domain, int type, int protocol, void* data) {
     const int fd = ::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
     if (fd < 0) return fd;
-    auto socket = std::make_unique<Socket>(channel(data), Fd(fd));
-    if (const Result<void> followed = socket->follow(true, false); !followed) {
+    auto process = [&channel = channel(data), fd](Readiness ready) {
+      channel.process(ready.readable ? fd : ARES_SOCKET_BAD, ready.writable ? fd : ARES_SOCKET_BAD);
+    };
+    auto socket =
+        std::make_unique<Watch>(channel(data).loop_, Fd(fd), Readiness{.readable = true}, process, [](auto) {});
+    if (const std::error_code error = socket->error()) {
       socket.reset();
-      errno = followed.error().value();
+      errno = error.value();
       return ARES_SOCKET_BAD;
     }
     channel(data).sockets_.emplace(fd, std::move(socket));
     return fd;
   }
   static int close(int fd, void* data) {
-    auto socket = channel(data).sockets_.extract(fd);
-    PEAL_ASSERT(!socket.empty(), "c-ares closes fd {}, which is not its own", fd);
-    Socket::close(std::move(socket.mapped()));
+    const bool was_there = channel(data).sockets_.erase(fd) == 1;
+    PEAL_ASSERT(was_there, "c-ares closes fd {}, which is not its own", fd);
     return 0;
   }
   static int connect(int fd, const sockaddr* address, socklen_t size, void*) { return ::connect(fd, address, size); }

@@ -7,11 +7,11 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <peal/base/callback.h>
 #include <peal/base/result.h>
 #include <peal/loop/loop.h>
+#include <peal/loop/watch.h>
 #include <peal/net/resolver.h>
 
 // c-ares' names. NOLINTBEGIN(readability-identifier-naming)
@@ -40,7 +40,6 @@ class ResolverChannel {
 
  private:
   struct Question;
-  class Socket;
   struct Calls;
 
   explicit ResolverChannel(Loop& loop);
@@ -52,7 +51,7 @@ class ResolverChannel {
   Loop& loop_;
   const std::shared_ptr<Mailbox> mailbox_;
   ares_channeldata* channel_ = nullptr;
-  std::map<int, std::unique_ptr<Socket>> sockets_;  // by fd; c-ares has them open
+  std::map<int, std::unique_ptr<Watch>> sockets_;  // by fd; c-ares has them open
   TimerId timer_;
   size_t questions_ = 0;
 };
