@@ -1,38 +1,124 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/loop/parts/signal_watch.h>
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
+#include <mutex>
 #include <utility>
 
 #include <peal/base/assert.h>
 #include <peal/base/log.h>
-#include <peal/loop/parts/signal_hub.h>
 
 namespace peal::detail {
+namespace {
+
+// What the handler touches.
+struct Arrivals {
+  std::atomic<uint64_t> bits{0};  // bit n - 1: signal n has arrived
+  std::atomic<int> fd{-1};
+  std::atomic<int> inside{0};  // handlers under way: the fd is closed only when there is none
+};
+constinit Arrivals arrivals;
+
+// Guarded by the mutex. While it knows a SignalWatch there is an eventfd.
+struct Hub {
+  std::mutex mutex;
+  std::vector<SignalWatch*> watches;
+  std::array<size_t, 65> handlers{};          // of each signal: the first takes it over from its disposition,
+  std::array<struct sigaction, 65> before{};  // which the last restores
+  pid_t process = 0;                          // whose eventfd it is
+};
+Hub& hub() {
+  static auto* const the_hub = new Hub;  // never destroyed: loops may be static too
+  return *the_hub;
+}
+
+constexpr uint64_t bit(int signal_number) { return uint64_t{1} << (signal_number - 1); }
+
+bool is_fault(int signal_number) {
+  return signal_number == SIGSEGV || signal_number == SIGBUS || signal_number == SIGFPE || signal_number == SIGILL ||
+         signal_number == SIGTRAP;
+}
+
+// Async-signal-safe: lock-free atomics, write(2), sigaction(2).
+void receive(int signal_number, siginfo_t* info, void*) {
+  const int saved_errno = errno;
+  if (is_fault(signal_number) && info->si_code > 0) {
+    // Returning repeats the instruction that failed.
+    ::signal(signal_number, SIG_DFL);
+  } else {
+    arrivals.inside.fetch_add(1);
+    arrivals.bits.fetch_or(bit(signal_number));
+    const uint64_t one = 1;
+    // It fails only if the counter is full: then it is readable already; or if there is no fd any more.
+    [[maybe_unused]] const ssize_t written = ::write(arrivals.fd.load(), &one, sizeof(one));
+    arrivals.inside.fetch_sub(1);
+  }
+  errno = saved_errno;
+}
+
+}  // namespace
+
+// EMFILE, ENFILE, ENOMEM.
+Result<void> SignalWatch::join() {
+  Hub& all = hub();
+  const std::lock_guard lock(all.mutex);
+  if (all.watches.empty()) {
+    const int fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fd < 0) return fail(errno);
+    arrivals.fd.store(fd);
+    all.process = ::getpid();
+  }
+  all.watches.push_back(this);
+  joined_ = true;
+  thread_ = std::this_thread::get_id();
+  return {};
+}
 
 SignalWatch::~SignalWatch() {
-  PEAL_ASSERT(!watch_, "{} handlers of signals still watched", handlers_.size());
   if (!joined_) return;
   // First: what is pending must not slip out and meet the disposition.
   if (thread_ == std::this_thread::get_id()) ::pthread_sigmask(SIG_BLOCK, &unblocked_, nullptr);
   while (!handlers_.empty()) cancel(handlers_.back().id);
-  leave_signals(*this);
+  Hub& all = hub();
+  const std::lock_guard lock(all.mutex);
+  std::erase(all.watches, this);
+  if (!all.watches.empty()) return;
+  const int fd = arrivals.fd.exchange(-1);
+  while (arrivals.inside.load() > 0) std::this_thread::yield();
+  ::close(fd);
+}
+
+// One handler more; cancel() gives it back. EINVAL as sigaction(2).
+Result<void> SignalWatch::take(int signal_number) {
+  // sigaction(2) refuses the rest.
+  if (signal_number < 1 || signal_number > 64) return fail(EINVAL);
+  Hub& all = hub();
+  const std::lock_guard lock(all.mutex);
+  const auto index = static_cast<size_t>(signal_number);
+  if (all.handlers[index] == 0) {
+    struct sigaction action{};
+    action.sa_sigaction = receive;
+    action.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    if (::sigaction(signal_number, &action, &all.before[index]) != 0) return fail(errno);
+  }
+  ++all.handlers[index];
+  wanted_ |= bit(signal_number);
+  return {};
 }
 
 Result<SignalId> SignalWatch::add(int signal_number, Loop::Task handler) {
   PEAL_ASSERT(handler, "signal {} without a handler", signal_number);
-  if (!joined_) {
-    if (const Result<void> joined = join_signals(*this); !joined) return std::unexpected(joined.error());
-    joined_ = true;
-    thread_ = std::this_thread::get_id();
-  }
+  Result<void> taken = joined_ ? Result<void>() : join();
+  if (taken) taken = take(signal_number);
+  if (!taken) return std::unexpected(taken.error());
   handlers_.push_back({{++last_id_}, signal_number, std::make_shared<Loop::Task>(std::move(handler))});
-  if (const Result<void> taken = take_signal(*this, signal_number); !taken) {
-    handlers_.pop_back();
-    return std::unexpected(taken.error());
-  }
   sigset_t it;
   sigset_t before;
   ::sigemptyset(&it);
@@ -50,37 +136,62 @@ bool SignalWatch::cancel(SignalId id) {
   // Its closure dies last: it may call in.
   const Handler gone = std::move(*found);
   handlers_.erase(found);
-  give_signal_back(*this, gone.signal_number);
+  const int number = gone.signal_number;
+  const auto index = static_cast<size_t>(number);
+  Hub& all = hub();
+  const std::lock_guard lock(all.mutex);
+  PEAL_ASSERT(all.handlers[index] > 0, "signal {} is nobody's", number);
+  if (std::ranges::find(handlers_, number, &Handler::signal_number) == handlers_.end()) wanted_ &= ~bit(number);
+  if (--all.handlers[index] > 0) return true;
+  ::sigaction(number, &all.before[index], nullptr);
+  arrivals.bits.fetch_and(~bit(number));
   return true;
 }
 
-bool SignalWatch::handles(int signal_number) const {
-  return std::ranges::find(handlers_, signal_number, &Handler::signal_number) != handlers_.end();
+// The eventfd. In a child of fork(2) the first call replaces the parent's by one of its own.
+Result<int> SignalWatch::shared_fd() {
+  Hub& all = hub();
+  const std::lock_guard lock(all.mutex);
+  const int fd = arrivals.fd.load();
+  if (all.process == ::getpid()) return fd;
+  // Readable: what arrived since the fork was told to the parent's.
+  const int own = ::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (own < 0) return fail(errno);
+  const int replaced = ::dup3(own, fd, O_CLOEXEC);
+  ::close(own);
+  PEAL_ASSERT(replaced == fd, "dup3 onto eventfd {} failed with errno {}", fd, errno);
+  all.process = ::getpid();
+  return fd;
 }
 
 void SignalWatch::attach() {
   if (!joined_ || watch_) return;
-  const Result<int> fd = signal_fd();
-  const Result<WatchId> watch = fd ? loop_.engine().watch(*fd, true, false, *this) : std::unexpected(fd.error());
-  if (watch) {
-    watch_ = *watch;
-  } else {
-    PEAL_LOG_ERROR("this loop hears of no signal: {}", watch.error().message());
+  auto failed = [](std::error_code error) { PEAL_LOG_ERROR("this loop hears of no signal: {}", error.message()); };
+  const Result<int> fd = shared_fd();
+  if (!fd) return failed(fd.error());
+  watch_.emplace(loop_, *fd, Readiness{.readable = true}, [](Readiness) { relay(); }, failed);
+}
+
+// The eventfd is readable: every loop concerned is posted what has arrived.
+void SignalWatch::relay() {
+  Hub& all = hub();
+  const std::lock_guard lock(all.mutex);
+  uint64_t count;
+  // EAGAIN: another loop was faster. The counter before the bits: what arrives in between makes it readable again.
+  if (::read(arrivals.fd.load(), &count, sizeof(count)) < 0) return;
+  const uint64_t bits = arrivals.bits.exchange(0);
+  for (SignalWatch* watch : all.watches) {
+    const uint64_t its = bits & watch->wanted_;
+    if (its == 0 || watch->arrived_.fetch_or(its) != 0) continue;
+    watch->loop_.mailbox()->insist([watch] { watch->deliver(watch->arrived_.exchange(0)); });
   }
 }
-
-void SignalWatch::post(uint64_t bits) {
-  if (bits != 0 && arrived_.fetch_or(bits) == 0) loop_.mailbox()->insist([this] { deliver(arrived_.exchange(0)); });
-}
-
-void SignalWatch::on_ready(bool, bool) { relay_signals(); }
-void SignalWatch::on_unwatched() { watch_ = {}; }
 
 // Handlers that are added meanwhile wait for the next signal.
 void SignalWatch::deliver(uint64_t bits) {
   std::vector<SignalId> ids;
   for (const Handler& each : handlers_) {
-    if ((bits >> (each.signal_number - 1) & 1) != 0) ids.push_back(each.id);
+    if ((bits & bit(each.signal_number)) != 0) ids.push_back(each.id);
   }
   for (const SignalId id : ids) {
     const auto found = std::ranges::find(handlers_, id, &Handler::id);

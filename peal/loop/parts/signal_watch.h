@@ -1,41 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SignalWatch: one loop's handlers of signals, which the process's SignalHub tells of what arrived. The loop owns it;
-// its thread alone touches it, but for what is marked.
+// SignalWatch: one loop's handlers of signals. The loop owns it; its thread alone touches it, but for what is marked.
+//
+// A signal's disposition is the process's, so all SignalWatches share one hub. Its handler, on whatever thread the
+// kernel picks, sets a bit and writes to an eventfd; every loop that handles signals watches that eventfd, and the one
+// that sees it first tells all loops concerned, through their mailboxes. So a signal is heard by every loop, threads
+// need no mask, and a program that is executed inherits none.
 #pragma once
 
 #include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include <peal/base/result.h>
-#include <peal/engine/engine.h>
 #include <peal/loop/loop.h>
+#include <peal/loop/watch.h>
 
 namespace peal::detail {
 
-class SignalWatch final : public WatchEvents {
+class SignalWatch {
  public:
   explicit SignalWatch(Loop& loop) : loop_(loop) {}
-  // Not while the engine watches. Gives all signals back.
+  // Gives all signals back. What was posted to the loop stays posted.
   ~SignalWatch();
 
   // As Loop::on_signal() and Loop::cancel().
   Result<SignalId> add(int signal_number, Loop::Task handler);
   bool cancel(SignalId id);
-  bool handles(int signal_number) const;
   // Watches from now on until the engine, which has opened, shuts. Doing it twice is harmless.
   void attach();
-
-  // Any thread, under the hub's mutex: the loop shall hear of these signals, bit n - 1 is signal n.
-  void post(uint64_t bits);
-  // The signals that the hub posts. Guarded by its mutex.
-  uint64_t wanted = 0;
-
-  void on_ready(bool readable, bool writable) override;
-  void on_unwatched() override;
 
  private:
   struct Handler {
@@ -44,6 +40,10 @@ class SignalWatch final : public WatchEvents {
     std::shared_ptr<Loop::Task> task;  // shared with the call under way: it may cancel itself
   };
 
+  Result<void> join();
+  Result<void> take(int signal_number);
+  static Result<int> shared_fd();
+  static void relay();
   void deliver(uint64_t bits);
 
   Loop& loop_;
@@ -52,8 +52,9 @@ class SignalWatch final : public WatchEvents {
   bool joined_ = false;
   std::thread::id thread_;             // of the first add()
   sigset_t unblocked_{};               // what add() unblocked in thread_; on Linux a set of zeroes is empty
+  uint64_t wanted_ = 0;                // the signals of the handlers; guarded by the hub's mutex
   std::atomic<uint64_t> arrived_ = 0;  // posted to the loop, not delivered
-  WatchId watch_;
+  std::optional<Watch> watch_;         // of the hub's eventfd
 };
 
 }  // namespace peal::detail
