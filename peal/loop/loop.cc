@@ -219,15 +219,10 @@ void Loop::finish(bool opened) noexcept {
 
 void Loop::wait_attended() {
   if (turn_times_) turn_times_->begin_turn(engine_->now());
-  spin_ ? wait_awake() : sleep();
-}
-
-// Spins, or finds out whether it should have.
-void Loop::wait_awake() {
-  if (spin_->spins()) {
-    if (!spin()) sleep();
-    return;
-  }
+  const bool spins = spin_ && spin_->spins();
+  if (spins && spin()) return;
+  if (spins || !spin_) return sleep();
+  // Finds out whether it should have spun.
   const TimePoint begin = engine_->now();
   sleep();
   spin_->slept(now() - begin);

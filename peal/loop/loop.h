@@ -159,7 +159,6 @@ class Loop {
   void finish(bool opened) noexcept;
   void sleep();
   void wait_attended();
-  void wait_awake();
   bool spin();
   void fire_timers();
   void run_tasks();

@@ -16,15 +16,10 @@ Result<std::unique_ptr<LoopGroup>> LoopGroup::start(size_t count, const LoopOpti
   if (count == 0) return fail(EINVAL);
   std::unique_ptr<LoopGroup> group(new LoopGroup);
   for (size_t i = 0; i < count; ++i) {
-    Result<std::unique_ptr<Loop>> loop = Loop::make(options);
-    if (!loop) return std::unexpected(loop.error());
-    group->loops_.push_back(std::move(*loop));
-  }
-  std::vector<std::future<std::error_code>> started;
-  for (size_t i = 0; i < count; ++i) {
-    Loop& loop = *group->loops_[i];
+    Result<std::unique_ptr<Loop>> made = Loop::make(options);
+    if (!made) return std::unexpected(made.error());
+    Loop& loop = *group->loops_.emplace_back(std::move(*made));
     auto outcome = std::make_shared<std::promise<std::error_code>>();
-    started.push_back(outcome->get_future());
     loop.post([outcome] { outcome->set_value({}); });
     const std::string number = fmt::format("-{}", i);
     const std::string_view kept = std::string_view(name).substr(0, kMaxThreadNameBytes - number.size());
@@ -33,9 +28,7 @@ Result<std::unique_ptr<LoopGroup>> LoopGroup::start(size_t count, const LoopOpti
     });
     if (!thread) return std::unexpected(thread.error());
     group->threads_.push_back(std::move(*thread));
-  }
-  for (std::future<std::error_code>& outcome : started) {
-    if (const std::error_code error = outcome.get()) return std::unexpected(error);
+    if (const std::error_code error = outcome->get_future().get()) return std::unexpected(error);
   }
   return group;
 }

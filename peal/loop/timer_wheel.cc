@@ -30,15 +30,9 @@ TimePoint time_of(uint64_t tick) {
   return TimePoint(Duration(static_cast<int64_t>(tick) * kNanosecondsPerTick));
 }
 
-struct Place {
-  uint32_t chunk;
-  uint32_t index;
-};
-
 // Chunk n holds the slots from kFirstChunk * (2^n - 1) on, kFirstChunk * 2^n of them.
-constexpr int kPrefetch = 8;
 constexpr uint32_t kFirstChunk = 64;
-Place where(uint32_t slot) {
+std::pair<uint32_t, uint32_t> chunk_and_index(uint32_t slot) {
   const uint32_t number = slot + kFirstChunk;
   const auto top = static_cast<uint32_t>(std::bit_width(number)) - 1;
   return {top - static_cast<uint32_t>(std::bit_width(kFirstChunk)) + 1, number ^ (1u << top)};
@@ -127,14 +121,14 @@ TimePoint TimerWheel::next() const {
 }
 
 TimerWheel::Timer& TimerWheel::timer(uint32_t slot) const {
-  const auto [chunk, index] = where(slot);
-  return chunks_[chunk].timers[index];
+  const auto [chunk, index] = chunk_and_index(slot);
+  return timers_[chunk][index];
 }
 
 TimerWheel::Link& TimerWheel::link(uint32_t index) {
   if (index >= kHeadBase) return heads_[index - kHeadBase];
-  const auto [chunk, offset] = where(index);
-  return chunks_[chunk].links[offset];
+  const auto [chunk, offset] = chunk_and_index(index);
+  return links_[chunk][offset];
 }
 
 TimerWheel::Timer* TimerWheel::find(TimerId id) const {
@@ -149,11 +143,12 @@ uint32_t TimerWheel::take() {
     free_ = link(slot).next;
   } else {
     slot = used_;
-    const auto [chunk, index] = where(slot);
+    const auto [chunk, index] = chunk_and_index(slot);
     PEAL_ASSERT(chunk < kChunks, "{} timers pending", size_);
     if (index == 0) {
       const std::size_t size = std::size_t{kFirstChunk} << chunk;
-      chunks_[chunk] = {std::make_unique_for_overwrite<Link[]>(size), std::make_unique_for_overwrite<Timer[]>(size)};
+      links_[chunk] = std::make_unique_for_overwrite<Link[]>(size);
+      timers_[chunk] = std::make_unique_for_overwrite<Timer[]>(size);
     }
     ++used_;
     timer(slot).generation = 0;
@@ -172,11 +167,7 @@ void TimerWheel::release(uint32_t slot, Timer& own) {
 void TimerWheel::arm(uint32_t slot, Timer& own, TimePoint deadline) {
   ++size_;
   own.due = std::max(deadline, TimePoint());
-  if (deadline <= now_) {
-    append(kDue, slot);
-  } else {
-    place(slot, own);
-  }
+  deadline <= now_ ? append(kDue, slot) : place(slot, own);
 }
 
 void TimerWheel::place(uint32_t slot, const Timer& own) {
@@ -257,6 +248,7 @@ bool TimerWheel::collect(uint64_t limit) {
 // The list is walked twice, by a cursor some timers ahead to have them in the cache when their turn comes: that takes a
 // third off the cost of expiry.
 void TimerWheel::cascade(uint32_t head) {
+  constexpr int kPrefetch = 8;
   uint32_t slot = heads_[head].next;
   uint32_t ahead = slot;
   clear(head);

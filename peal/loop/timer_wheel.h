@@ -19,7 +19,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 
@@ -119,13 +118,6 @@ class TimerWheel {
   };
   static_assert(sizeof(Timer) == 64, "a timer is a cache line");
 
-  // With a million timers the cost is cache misses: the links, which the neighbours of a cancelled timer and every walk
-  // along a list touch, lie dense and apart.
-  struct Chunk {
-    std::unique_ptr<Link[]> links;
-    std::unique_ptr<Timer[]> timers;
-  };
-
   struct Occupied {
     uint32_t head;
     uint64_t tick;  // the slot's first
@@ -157,7 +149,10 @@ class TimerWheel {
   uint32_t free_ = kNone;
   uint32_t running_ = kNone;  // the timer whose callback is being called
   bool advancing_ = false;
-  std::array<Chunk, kChunks> chunks_;
+  // With a million timers the cost is cache misses: the links, which the neighbours of a cancelled timer and every walk
+  // along a list touch, lie dense and apart.
+  std::array<std::unique_ptr<Link[]>, kChunks> links_;
+  std::array<std::unique_ptr<Timer[]>, kChunks> timers_;
   std::array<uint64_t, kDue / 64> occupied_{};
   std::array<Link, kHeads> heads_;
 };
