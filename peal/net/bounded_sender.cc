@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/net/bounded_sender.h>
 
-#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <span>
@@ -88,9 +87,6 @@ BoundedSender::BoundedSender(ConnectionHandle connection, size_t most_bytes)
   PEAL_ASSERT(most_bytes > 0, "a sender that has {} bytes on their way", most_bytes);
   if (!connection_) account_->end();
 }
-BoundedSender::BoundedSender(BoundedSender&&) noexcept = default;
-BoundedSender& BoundedSender::operator=(BoundedSender&&) noexcept = default;
-BoundedSender::~BoundedSender() = default;
 
 bool BoundedSender::send(std::string_view bytes) {
   PEAL_ASSERT(!connection_.is_here(), "a loop waits for itself to send {} bytes", bytes.size());

@@ -24,10 +24,9 @@ class BoundedSender {
  public:
   // `most_bytes` > 0.
   explicit BoundedSender(ConnectionHandle connection, size_t most_bytes = 1024 * 1024);
-  BoundedSender(BoundedSender&&) noexcept;
-  BoundedSender& operator=(BoundedSender&&) noexcept;
-  // What it was given still goes out.
-  ~BoundedSender();
+  BoundedSender(BoundedSender&&) noexcept = default;
+  // What it was given before still goes out, as when it is destroyed.
+  BoundedSender& operator=(BoundedSender&&) noexcept = default;
 
   // Copies them and waits until there is room for them; more than most_bytes wait until nothing else is on its way.
   // False: the connection has ended, or sends no more, and nothing was taken. Asserts on the connection's own loop.

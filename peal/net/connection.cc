@@ -63,10 +63,6 @@ bool Connection::send_attended(Buffer&& bytes) {
 
 bool Connection::send_watched(Buffer&& bytes) {
   const size_t size = bytes.size();
-  if (needs_only(kRecorded)) {  // where the recorder asks for the time
-    record_event(FlightKind::kSent, size);
-    return sent(size, engine_->send(stream_, std::move(bytes)));
-  }
   if (!is_open() || needs(kSendEnded) || output_failed_) {
     bytes.clear();  // an echo's input: it would be kept, and shown again
     return false;
@@ -214,20 +210,14 @@ void Connection::on_received(Buffer& bytes) {
 }
 
 void Connection::received_attended(Buffer& bytes) {
-  if (needs_only(kRecorded)) {  // where the recorder asks for the time
-    record_event(FlightKind::kReceived, bytes.size());
-    return deliver(bytes);
-  }
   if (!is_open()) return;
   if (needs(kWatched)) note_received(bytes.size());
   if (needs(kPiped)) return joint().received(*this, bytes);
-  if (!needs(kKeptInput)) {
-    deliver(bytes);
-    return settle_input();
+  if (needs(kKeptInput)) {
+    input_.append(std::move(bytes));
+    bytes = take_kept();
   }
-  input_.append(std::move(bytes));
-  Buffer all = take_kept();
-  deliver(all);
+  deliver(bytes);
   settle_input();
 }
 

@@ -286,8 +286,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void show_again();
   void follow_flow();
   bool hears_no_more() const { return peer_ended_ || unheard_; }
+  CloseReason note_error(std::error_code error);
   void end_gracefully(CloseReason reason);
-  Duration look_interval() const;
   void look_later();
   void linger();
   bool end_over_budget();

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/net/connection_facts.h>
 
-#include <algorithm>
-
 #include <peal/loop/loop.h>
 #include <peal/net/connection.h>
 #include <peal/net/parts/connection_set.h>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 
 namespace peal {
 
@@ -23,20 +24,13 @@ struct NetStats {
   uint64_t drain_forced = 0;
 
   NetStats& operator+=(const NetStats& other) {
-    opened += other.opened;
-    closed += other.closed;
-    connect_failed += other.connect_failed;
-    exceptions += other.exceptions;
-    late_calls += other.late_calls;
-    memory_pauses += other.memory_pauses;
-    memory_closes += other.memory_closes;
-    lost_calls += other.lost_calls;
-    idle_closes += other.idle_closes;
-    slow_closes += other.slow_closes;
-    evicted += other.evicted;
-    refused += other.refused;
-    drained += other.drained;
-    drain_forced += other.drain_forced;
+    for (uint64_t NetStats::* counter :
+         {&NetStats::opened, &NetStats::closed, &NetStats::connect_failed, &NetStats::exceptions, &NetStats::late_calls,
+          &NetStats::memory_pauses, &NetStats::memory_closes, &NetStats::lost_calls, &NetStats::idle_closes,
+          &NetStats::slow_closes, &NetStats::evicted, &NetStats::refused, &NetStats::drained,
+          &NetStats::drain_forced}) {
+      this->*counter += other.*counter;
+    }
     return *this;
   }
 };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/net/server.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <future>
-#include <limits>
 
 #include <peal/loop/on_loop.h>
 #include <peal/net/parts/acceptor.h>
@@ -40,15 +40,8 @@ class Distributor {
  private:
   ConnectionSet& choose() {
     if (mode_ == AcceptMode::kRoundRobin || sets_.size() == 1) return *sets_[next_++ % sets_.size()];
-    size_t best = 0;
-    size_t least = std::numeric_limits<size_t>::max();
-    for (size_t i = 0; i < sets_.size(); ++i) {
-      size_t load = sets_[i]->load().load(std::memory_order_relaxed);
-      if (load >= least) continue;
-      least = load;
-      best = i;
-    }
-    return *sets_[best];
+    auto load = [](const auto& set) { return set->load().load(std::memory_order_relaxed); };
+    return **std::ranges::min_element(sets_, {}, load);
   }
 
   const AcceptMode mode_;
@@ -117,18 +110,14 @@ Result<SocketAddress> Server::listen(const SocketAddress& address) {
 // SO_REUSEPORT would let us share a port that somebody else has taken the same way: bind once without it first.
 Result<void> Server::probe(const SocketAddress& address) const {
   if (address.port() == 0) return {};
-  Result<void> free;
-  bool asked = on_loop_and_wait(*shards_.front()->mailbox, [&](Loop& loop) {
+  Result<void> free = fail(Trouble::kLoopStopped);
+  on_loop_and_wait(*shards_.front()->mailbox, [&](Loop& loop) {
     ListenOptions options = options_.listen;
     options.reuse_port = false;
     Result<ListenerId> listener = loop.engine().bind(address, options);
-    if (listener) {
-      loop.engine().stop(*listener);
-    } else {
-      free = std::unexpected(listener.error());
-    }
+    if (listener) loop.engine().stop(*listener);
+    free = listener ? Result<void>() : std::unexpected(listener.error());
   });
-  if (!asked) return fail(Trouble::kLoopStopped);
   return free;
 }
 
@@ -156,15 +145,17 @@ Result<SocketAddress> Server::listen(Fd listening, bool shared) {
 
 Result<SocketAddress> Server::accept_on(Shard& shard, Loop& loop, ListenerId listener, bool for_itself) {
   Result<SocketAddress> bound = loop.engine().local_address(listener);
-  std::vector<std::shared_ptr<ConnectionSet>> sets;
-  if (for_itself) {
-    sets.push_back(shard.set);
-  } else {
-    for (auto& each : shards_) sets.push_back(each->set);
-  }
+  std::vector<std::shared_ptr<ConnectionSet>> sets = for_itself ? std::vector{shard.set} : all_sets();
   AcceptMode mode = options_.accept == AcceptMode::kLeastLoaded ? AcceptMode::kLeastLoaded : AcceptMode::kRoundRobin;
   shard.acceptors.push_back(Acceptor::start(loop, listener, Distributor(mode, std::move(sets))));
   return bound;
+}
+
+std::vector<std::shared_ptr<ConnectionSet>> Server::all_sets() const {
+  std::vector<std::shared_ptr<ConnectionSet>> sets;
+  sets.reserve(shards_.size());
+  for (const auto& shard : shards_) sets.push_back(shard->set);
+  return sets;
 }
 
 void Server::stop_last(Shard& shard) {
@@ -194,15 +185,12 @@ void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainR
     std::erase_if(drains_, [](const auto& each) { return each.expired(); });
     drains_.push_back(drain);
   }
-  std::vector<std::shared_ptr<ConnectionSet>> sets;
-  sets.reserve(shards_.size());
-  for (const auto& shard : shards_) sets.push_back(shard->set);
-  auto stopping =
-      std::make_shared<detail::WhenLetGo>([sets = std::move(sets), drain = std::move(drain), deadline, mode] {
-        for (const auto& set : sets) {
-          set->mailbox().insist([set, drain, deadline, mode] { set->drain(drain, deadline, mode == DrainMode::kAsk); });
-        }
-      });
+  // Called when the last has let go of it.
+  const std::shared_ptr<void> stopping(nullptr, [sets = all_sets(), drain = std::move(drain), deadline, mode](void*) {
+    for (const auto& set : sets) {
+      set->mailbox().insist([set, drain, deadline, mode] { set->drain(drain, deadline, mode == DrainMode::kAsk); });
+    }
+  });
   for (const auto& shard : shards_) {
     shard->mailbox->insist([shard, stopping] {
       for (auto& acceptor : shard->acceptors) acceptor->stop(stopping);

@@ -104,6 +104,7 @@ class Server {
   Result<SocketAddress> listen_on(Shard& shard, const SocketAddress& address, bool reuse_port);
   Result<SocketAddress> accept_on(Shard& shard, Loop& loop, ListenerId listener, bool for_itself);
   Result<void> probe(const SocketAddress& address) const;
+  std::vector<std::shared_ptr<detail::ConnectionSet>> all_sets() const;
   static void stop_last(Shard& shard);
 
   const ServerOptions options_;

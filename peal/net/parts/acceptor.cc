@@ -25,7 +25,7 @@ void Acceptor::begin() {
 }
 
 void Acceptor::stop(std::shared_ptr<void> held) {
-  if (self_ != nullptr && held != nullptr) held_.push_back(std::move(held));
+  if (self_ != nullptr) held_.push_back(std::move(held));
   if (stopped_) return;
   stopped_ = true;
   loop_.engine().stop(listener_);

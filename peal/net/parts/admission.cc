@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <peal/net/parts/connection_set.h>
 #include <peal/net/parts/tracked.h>
 
 namespace peal::detail {

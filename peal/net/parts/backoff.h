@@ -7,7 +7,6 @@
 // comes more often than about once in the longest delay, whatever the server does.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <random>
 

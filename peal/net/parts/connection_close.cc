@@ -15,26 +15,25 @@
 
 namespace peal {
 
+// Keeps what the socket failed with, for on_close, and answers what that makes of the end.
+CloseReason Connection::note_error(std::error_code error) {
+  error_ = static_cast<uint16_t>(error.value());
+  return error_ == ECONNRESET || error_ == EPIPE ? CloseReason::kReset : CloseReason::kFailed;
+}
+
 void Connection::on_receive_end(std::error_code error) {
-  if (error) {
-    error_ = static_cast<uint16_t>(error.value());
-    bool reset = error_ == ECONNRESET || error_ == EPIPE;
-    return end(reset ? CloseReason::kReset : CloseReason::kFailed);
-  }
+  if (error) return end(note_error(error));
   peer_ended_ = true;
   record(FlightKind::kPeerEnded);
   if (output_failed_) return end(reason_);
   if (needs(kPiped) && is_open()) {
     joint().peer_ended(*this);
-    if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
-    return;
-  }
-  if (life_.state == State::kOpen && set_->callbacks().on_peer_end) {
+  } else if (is_open() && set_->callbacks().on_peer_end) {
     if (!set_->call(set_->callbacks().on_peer_end, *this)) end(CloseReason::kCallbackThrew);
-    if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
-    return;
+  } else {
+    return end_gracefully(is_open() ? CloseReason::kPeerClosed : reason_);
   }
-  end_gracefully(life_.state == State::kOpen ? CloseReason::kPeerClosed : reason_);
+  if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
 }
 
 // While it does not receive: a pipe comes to the rest of it when the other side takes more, the memory budget when
@@ -66,14 +65,14 @@ void Connection::end_gracefully(CloseReason reason) {
 }
 
 // How often a closing connection looks whether the peer has everything.
-Duration Connection::look_interval() const {
+static Duration look_interval(const ConnectionOptions& options) {
   constexpr Duration kLeast = std::chrono::milliseconds(1);
-  return std::max(set_->options().linger_timeout / 4, kLeast);
+  return std::max(options.linger_timeout / 4, kLeast);
 }
 
 void Connection::look_later() {
   loop().cancel(timer_);
-  timer_ = loop().after(look_interval(), [this] {
+  timer_ = loop().after(look_interval(set_->options()), [this] {
     timer_ = {};
     linger();
   });
@@ -84,7 +83,7 @@ void Connection::linger() {
     watch_output();
     return look_later();
   }
-  const Duration looked_for = look_interval();
+  const Duration looked_for = look_interval(set_->options());
   const Duration left = std::max(set_->options().linger_timeout, looked_for) - looked_for;
   timer_ = loop().after(left, [this] {
     timer_ = {};
@@ -120,12 +119,10 @@ void Connection::end(CloseReason reason, CloseHow how) {
 // kernel already, so it is bounded.
 void Connection::on_send_failed(std::error_code error) {
   if (life_.state == State::kClosed) return;
-  error_ = static_cast<uint16_t>(error.value());
+  const CloseReason reason = note_error(error);
   record(FlightKind::kSendFailed, static_cast<uint64_t>(error_));
-  const bool reset = error_ == EPIPE || error_ == ECONNRESET;
-  const CloseReason reason = reset ? CloseReason::kReset : CloseReason::kFailed;
   const bool reads = is_open() && !hears_no_more() && !paused_ && !needs(kPiped) && !needs(kOverBudget);
-  if (!reset || !reads) return end(reason);
+  if (reason == CloseReason::kFailed || !reads) return end(reason);
   reason_ = reason;
   output_failed_ = true;
   const bool awaited = needs(kAboveHighWater) || drain_wanted_;

@@ -113,7 +113,9 @@ void ConnectionSet::release(Connection& connection) {
     seats_->released(*seat);
     open_successor(*seat);
   }
-  if (which && !retired_) tell_owner(which, was_open, wanted_here, error);
+  if (which && !retired_) {
+    was_open ? call(on_connection_gone, which, wanted_here) : call(on_connect_done, which, error);
+  }
   if (draining_ && table_.size() == 0) finish_drains();
 }
 
@@ -185,14 +187,6 @@ void ConnectionSet::count_end(const Connection& connection) {
                       reason == CloseReason::kWriteTooSlow || reason == CloseReason::kLoopStopped;
   ++(forced ? stats_.drain_forced : stats_.drained);
   for (Draining& each : drains_) each.drain->ended(forced);
-}
-
-void ConnectionSet::tell_owner(const ConnectionHandle& which, bool was_open, bool wanted_here, std::error_code error) {
-  if (was_open) {
-    call(on_connection_gone, which, wanted_here);
-  } else {
-    call(on_connect_done, which, error);
-  }
 }
 
 void ConnectionSet::run(Callback<void(Connection&)>& task, Connection& connection) {

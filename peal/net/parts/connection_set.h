@@ -119,7 +119,6 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   void meet(uint32_t slot, uint32_t generation, Demand demand);
   void force();
   void finish_drains();
-  void tell_owner(const ConnectionHandle& which, bool was_open, bool wanted_here, std::error_code error);
 
   Loop* const loop_;  // good on the loop's thread only
   const std::shared_ptr<Mailbox> mailbox_;

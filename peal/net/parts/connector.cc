@@ -51,16 +51,15 @@ void Connector::attempt() {
 // The attempt's deadline is the lookup's.
 void Connector::look_up() {
   if (options_.resolver == nullptr) own_resolver_.emplace(set_->loop());
-  const Result<ResolveId> lookup = resolver().resolve(name_.host, name_.port, {.timeout = Duration::max()},
-                                                      [self = weak_from_this()](Result<Resolver::Addresses> addresses) {
-                                                        auto connector = self.lock();
-                                                        if (connector == nullptr) return;
-                                                        connector->lookup_ = ResolveId::kNone;
-                                                        connector->own_resolver_.reset();
-                                                        if (!addresses)
-                                                          return connector->fail_attempt(addresses.error());
-                                                        connector->race(std::move(*addresses));
-                                                      });
+  auto answered = [self = weak_from_this()](Result<Resolver::Addresses> addresses) {
+    auto connector = self.lock();
+    if (connector == nullptr) return;
+    connector->lookup_ = ResolveId::kNone;
+    connector->own_resolver_.reset();
+    addresses ? connector->race(std::move(*addresses)) : connector->fail_attempt(addresses.error());
+  };
+  const ResolveOptions options{.timeout = Duration::max()};
+  const Result<ResolveId> lookup = resolver().resolve(name_.host, name_.port, options, std::move(answered));
   if (!lookup) return fail_attempt(lookup.error());
   lookup_ = *lookup;
 }

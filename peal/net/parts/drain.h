@@ -4,7 +4,6 @@
 #pragma once
 
 #include <atomic>
-#include <memory>
 #include <mutex>
 
 #include <peal/base/callback.h>
@@ -36,18 +35,6 @@ class Drain {
   std::atomic<uint64_t> forced_ = 0;
   std::atomic<uint64_t> lost_bytes_ = 0;
   std::atomic<uint64_t> lost_in_kernel_bytes_ = 0;
-};
-
-// Acts when the last holder lets go of it.
-class WhenLetGo {
- public:
-  explicit WhenLetGo(Callback<void()> act) : act_(std::move(act)) {}
-  ~WhenLetGo() { act_(); }
-  WhenLetGo(const WhenLetGo&) = delete;
-  WhenLetGo& operator=(const WhenLetGo&) = delete;
-
- private:
-  Callback<void()> act_;
 };
 
 }  // namespace peal::detail

@@ -118,15 +118,6 @@ void Joint::count_spliced() {
   }
 }
 
-uint64_t Joint::moved_bytes() const {
-  uint64_t moved = 0;
-  for (const Side& side : sides_) {
-    if (side.connection == nullptr) continue;
-    moved += side.received_bytes + side.connection->engine().forwarded_bytes(side.connection->stream_);
-  }
-  return moved;
-}
-
 uint64_t Joint::moved_bytes() {
   count_spliced();
   return sides_[0].received_bytes + sides_[1].received_bytes;

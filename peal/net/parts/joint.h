@@ -30,8 +30,6 @@ class Joint {
   uint64_t moved_bytes();
   // Takes what was spliced into the counters of both; while their streams still live.
   void count_spliced();
-  // In both directions, while they live.
-  uint64_t moved_bytes() const;
   // It was released. The second time deletes this.
   void gone(Connection& side);
 
