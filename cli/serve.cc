@@ -284,7 +284,7 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
                                                 "[HOST]:PORT for IPv6, or unix:PATH",
                                                 options.listen));
   }
-  Result<Spin> spin = Spin::parse(options.spin);
+  Result<Spin> spin = load::parse_spin(options.spin);
   if (!spin) {
     return complain(kCalledWrongly,
                     fmt::format("--spin takes off, auto or a bound such as 50us, not '{}'", options.spin));

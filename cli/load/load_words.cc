@@ -117,7 +117,7 @@ Trouble read_rest(const LoadWords& words, LoadJob& job) {
   options.seed = words.seed;
   options.engine = words.engine;
   options.debug = words.debug;
-  const Result<Spin> spin = Spin::parse(words.spin);
+  const Result<Spin> spin = load::parse_spin(words.spin);
   if (!spin) return fmt::format("--spin takes off, auto or a bound such as 50us, not '{}'", words.spin);
   options.spin = *spin;
   if (words.server_pid != 0) options.server_pid = words.server_pid;

@@ -2,6 +2,7 @@
 #include <load/plan/load_options.h>
 
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -56,6 +57,17 @@ std::optional<size_t> parse_size(std::string_view text) {
     return std::nullopt;
   }
   return static_cast<size_t>(*bytes);
+}
+
+Result<Spin> parse_spin(std::string_view text) {
+  if (text == "off") return Spin{.mode = Spin::Mode::kOff};
+  if (text == "auto") return Spin{.mode = Spin::Mode::kAuto};
+  uint32_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const std::string_view unit(end, text.data() + text.size());
+  const Duration bound = count * Duration(unit == "ns" ? 1 : unit == "us" ? 1'000 : unit == "ms" ? 1'000'000 : 0);
+  if (error != std::errc() || bound <= Duration::zero() || bound > kMaxSpin) return fail(EINVAL);
+  return Spin{.mode = Spin::Mode::kBound, .bound = bound};
 }
 
 std::optional<RequestRange> parse_request_range(std::string_view text) {

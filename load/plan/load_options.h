@@ -12,6 +12,7 @@
 
 #include <load/plan/arrivals.h>
 #include <peal/base/clock.h>
+#include <peal/base/result.h>
 #include <peal/engine/socket_address.h>
 #include <peal/loop/spin.h>
 
@@ -75,6 +76,9 @@ std::optional<Duration> parse_duration(std::string_view text);
 std::optional<double> parse_rate(std::string_view text);
 // "64", "16KiB", "1MiB"; 0 to kMostBytes. Nothing for anything else.
 std::optional<size_t> parse_size(std::string_view text);
+// "off", "auto", or a bound such as "50us": a whole number of ns, us or ms, more than 0, at most kMaxSpin. EINVAL for
+// anything else.
+Result<Spin> parse_spin(std::string_view text);
 // "40", "10-100". Nothing for anything else, 0 included.
 std::optional<RequestRange> parse_request_range(std::string_view text);
 

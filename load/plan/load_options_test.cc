@@ -39,6 +39,21 @@ TEST(LoadOptions, what_is_no_duration_is_refused) {
   }
 }
 
+TEST(LoadOptions, spins_are_words_or_bounds) {
+  EXPECT_EQ(parse_spin("off").value(), Spin{});
+  EXPECT_EQ(parse_spin("auto").value(), (Spin{.mode = Spin::Mode::kAuto}));
+  EXPECT_EQ(parse_spin("50us").value(), (Spin{.mode = Spin::Mode::kBound, .bound = 50us}));
+  EXPECT_EQ(parse_spin("1ns").value().bound, Duration(1ns));
+  EXPECT_EQ(parse_spin("10ms").value().bound, kMaxSpin);
+}
+
+TEST(LoadOptions, what_is_no_spin_is_refused) {
+  for (const std::string text : {"", "on", "OFF", "50", "us", "0us", "-1us", "+1us", " 50us", "50 us", "50us ", "1.5us",
+                                 "50s", "11ms", "10000001ns", "4294967295ms", "99999999999999us", "0x5us"}) {
+    EXPECT_EQ(parse_spin(text).error(), errno_code(EINVAL)) << text;
+  }
+}
+
 TEST(LoadOptions, rates_are_messages_a_second) {
   EXPECT_EQ(parse_rate("20000/s"), 20000);
   EXPECT_EQ(parse_rate("20000"), 20000);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <random>
-#include <string>
 
 #include <gtest/gtest.h>
 
@@ -40,21 +39,6 @@ struct Outcome {
 };
 
 SpinPolicy automatic() { return SpinPolicy({.mode = Spin::Mode::kAuto, .bound = kBound}); }
-
-TEST(SpinParse, words_and_bounds) {
-  EXPECT_EQ(Spin::parse("off").value(), Spin{});
-  EXPECT_EQ(Spin::parse("auto").value(), (Spin{.mode = Spin::Mode::kAuto}));
-  EXPECT_EQ(Spin::parse("50us").value(), (Spin{.mode = Spin::Mode::kBound, .bound = microseconds(50)}));
-  EXPECT_EQ(Spin::parse("1ns").value().bound, nanoseconds(1));
-  EXPECT_EQ(Spin::parse("10ms").value().bound, kMaxSpin);
-}
-
-TEST(SpinParse, anything_else_is_refused) {
-  for (const std::string text : {"", "on", "OFF", "50", "us", "0us", "-1us", "+1us", " 50us", "50 us", "50us ", "1.5us",
-                                 "50s", "11ms", "10000001ns", "4294967295ms", "99999999999999us", "0x5us"}) {
-    EXPECT_EQ(Spin::parse(text).error(), errno_code(EINVAL)) << text;
-  }
-}
 
 TEST(SpinPolicy, off_and_bound_do_not_change_their_mind) {
   SpinPolicy off({.mode = Spin::Mode::kOff});
