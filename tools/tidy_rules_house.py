@@ -67,7 +67,7 @@ THIRD_PARTIES = [
 ]
 
 # Code lines, without comments, blank lines and tests.
-LINE_BUDGET = {"peal/base": 1900, "peal/engine": 3000, "peal/loop": 1300, "peal/net": 3400, "peal/coro": 1700,
+LINE_BUDGET = {"peal/base": 2000, "peal/engine": 3000, "peal/loop": 1300, "peal/net": 3400, "peal/coro": 1700,
                "peal/sim": 1600, "peal/observe": 900, "peal/tls": 1600}
 # Files and folders in one folder that somebody looks through.
 MOST_ENTRIES = 45

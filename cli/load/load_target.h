@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 namespace peal::cli {
 

@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include <peal/base/log.h>
 #include <peal/base/exception.h>
+#include <peal/base/log.h>
 
 namespace {
 

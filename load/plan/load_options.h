@@ -13,7 +13,7 @@
 #include <load/plan/arrivals.h>
 #include <peal/base/clock.h>
 #include <peal/base/result.h>
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 #include <peal/loop/spin.h>
 
 namespace peal::load {

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 namespace peal::load {
 

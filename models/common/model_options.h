@@ -9,7 +9,7 @@
 
 #include <models/common/echo/echo_frame.h>
 #include <peal/base/clock.h>
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 namespace peal::models {
 

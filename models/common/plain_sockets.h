@@ -9,7 +9,7 @@
 #include <models/common/echo/echo_bytes.h>
 #include <peal/base/fd.h>
 #include <peal/base/result.h>
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 namespace peal::models {
 

@@ -29,7 +29,7 @@
 #include <peal/base/clock.h>
 #include <peal/base/fd.h>
 #include <peal/base/result.h>
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 namespace peal {
 

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include <peal/base/clock.h>
+#include <peal/base/socket_address.h>
 #include <peal/engine/engine.h>
-#include <peal/engine/socket_address.h>
 
 namespace peal {
 

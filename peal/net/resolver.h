@@ -19,7 +19,7 @@
 #include <peal/base/callback.h>
 #include <peal/base/clock.h>
 #include <peal/base/result.h>
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 #include <peal/loop/loop.h>
 
 namespace peal {

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include <peal/base/log.h>
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 namespace peal {
 namespace {

@@ -2,9 +2,9 @@
 // What a user's first program does with an installed peal: public headers, a compiled function, the log, and a stack
 // trace, whose library no package file names by path.
 #include <peal/base/buffer.h>
+#include <peal/base/exception.h>
 #include <peal/base/log.h>
 #include <peal/base/result.h>
-#include <peal/base/exception.h>
 
 int main() {
   const peal::Result<int> nothing = peal::fail(ENOENT);

@@ -13,7 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/fd.h>
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 #include <tests/support/program.h>
 #include <tests/support/sanitized.h>
 

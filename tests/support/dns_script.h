@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <peal/base/fd.h>
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 namespace peal::test {
 

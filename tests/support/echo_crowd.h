@@ -17,7 +17,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/clock.h>
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 #include <tests/support/raw_peer.h>
 
 namespace peal {

@@ -15,7 +15,7 @@
 
 #include <peal/base/clock.h>
 #include <peal/base/fd.h>
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 namespace peal {
 

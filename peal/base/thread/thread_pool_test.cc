@@ -9,8 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <peal/base/log.h>
 #include <peal/base/exception.h>
+#include <peal/base/log.h>
 #include <peal/base/thread/locked_list.h>
 
 namespace peal {

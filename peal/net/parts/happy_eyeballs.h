@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 namespace peal::detail {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reading is strict: what is not exactly one address is refused, so that a text never means something else than it
 // says.
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 #include <arpa/inet.h>
 #include <net/if.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/engine/socket_address.h>
+#include <peal/base/socket_address.h>
 
 #include <arpa/inet.h>
 #include <net/if.h>
