@@ -60,7 +60,9 @@ void add_http_options(CLI::App& command, HttpWords& words) {
 
 std::expected<HttpService, std::string> read_http_service(const HttpWords& words, const ServerOptions& server) {
   HttpService service;
-  service.options.server = server;
+  service.options.accept = server.accept;
+  service.options.max_connections = server.max_connections;
+  service.options.max_connections_per_address = server.max_connections_per_address;
   const std::optional<Duration> head = load::parse_duration(words.head_timeout);
   if (!head) return wrong(fmt::format("--head-timeout takes a time such as 15s, not '{}'", words.head_timeout));
   const std::optional<Duration> idle = load::parse_duration(words.idle_timeout);

@@ -27,7 +27,8 @@ struct HttpWords {
 
 void add_http_options(CLI::App& command, HttpWords& words);
 
-// What is served and how, read from the words; or a sentence that says which word is wrong.
+// What is served and how, read from the words, accepting and its caps from `server`; or a sentence that says which word
+// is wrong.
 struct HttpService {
   Router router;
   HttpServerOptions options;

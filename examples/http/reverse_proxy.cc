@@ -271,7 +271,7 @@ int main(int argc, char** argv) {
   Loop loop;
   Proxy proxy(loop, upstream, asking);
   HttpServerOptions options;
-  options.server.connection.remember_peer = true;
+  options.remember_peer = true;
   options.answer_timeout = {};             // the client's deadlines say how long the upstream may take
   options.limits.body_bytes = UINT64_MAX;  // the upstream's business: nothing is kept here
   const auto pass_on = [&proxy](HttpExchange& exchange) { proxy(exchange); };

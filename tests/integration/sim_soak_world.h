@@ -209,7 +209,11 @@ inline Router soak_router(SoakWorld& world, SoakRoom& room) {
 
 inline HttpServerOptions soak_http_limits(SoakWorld& world) {
   HttpServerOptions options;
-  options.server = soak_limits(world);
+  const ServerOptions limits = soak_limits(world);
+  options.max_connections = limits.max_connections;
+  options.max_connections_per_address = limits.max_connections_per_address;
+  options.high_water_bytes = limits.connection.high_water_bytes;
+  options.linger_timeout = limits.connection.linger_timeout;
   options.head_timeout = options.idle_timeout = seconds(3 + world.pick(5));
   options.body_window = options.send_window = seconds(2);
   options.min_body_bytes = options.min_send_bytes = 64;

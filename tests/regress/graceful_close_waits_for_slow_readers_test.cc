@@ -77,7 +77,8 @@ Answering by_the_end_of_a_task(Loop& loop, const std::string& answer) {
 Answering by_http(Loop& loop, const std::string& answer, std::string request) {
   Router router;
   router.get("/", [&answer](HttpExchange& exchange) { exchange.respond(200, "application/octet-stream", answer); });
-  auto server = std::make_shared<HttpServer>(loop, std::move(router), HttpServerOptions{.server = lingering()});
+  auto server =
+      std::make_shared<HttpServer>(loop, std::move(router), HttpServerOptions{.linger_timeout = kLingerTimeout});
   const SocketAddress address = server->listen("127.0.0.1:0").value();
   return {server, address, std::move(request)};
 }
@@ -97,7 +98,8 @@ Answering by_websocket(Loop& loop, const std::string& answer) {
   Router router;
   const WebSocketEndpointOptions options{.socket = {.close_timeout = kLingerTimeout}};
   router.get("/", WebSocketEndpoint(std::move(callbacks), options));
-  auto server = std::make_shared<HttpServer>(loop, std::move(router), HttpServerOptions{.server = lingering()});
+  auto server =
+      std::make_shared<HttpServer>(loop, std::move(router), HttpServerOptions{.linger_timeout = kLingerTimeout});
   const SocketAddress address = server->listen("127.0.0.1:0").value();
   return {server, address,
           "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

@@ -69,7 +69,7 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
   void expect_got(HttpHandler handler, const std::string& wanted, std::string_view request = kGet) {
     Router router;
     router.get("/", std::move(handler));
-    http_ = std::make_unique<HttpServer>(loop(), std::move(router), HttpServerOptions{.server = roomy()});
+    http_ = std::make_unique<HttpServer>(loop(), std::move(router), HttpServerOptions{.listen = roomy().listen});
     address_ = http_->listen("127.0.0.1:0").value();
     RawPeer& peer = ask(request);
     run();

@@ -13,15 +13,19 @@ using detail::HttpShard;
 
 namespace {
 
-// What the connections are told, where HTTP's own options say it.
-ServerOptions connection_options(const HttpServerOptions& options) {
-  ServerOptions server = options.server;
-  server.connection.idle_timeout = {};
-  server.connection.min_read_bytes = 0;
-  server.connection.min_write_bytes = options.min_send_bytes;
-  server.connection.write_window = options.send_window;
-  server.connection.remember_peer |= options.access_log != nullptr;
-  return server;
+// Idleness and the rate of input are the session's to watch.
+ServerOptions server_options(const HttpServerOptions& options) {
+  return {.accept = options.accept,
+          .listen = options.listen,
+          .connection = {.high_water_bytes = options.high_water_bytes,
+                         .output_limit_bytes = options.output_limit_bytes,
+                         .input_limit_bytes = options.input_limit_bytes,
+                         .linger_timeout = options.linger_timeout,
+                         .min_write_bytes = options.min_send_bytes,
+                         .write_window = options.send_window,
+                         .remember_peer = options.remember_peer || options.access_log != nullptr},
+          .max_connections = options.max_connections,
+          .max_connections_per_address = options.max_connections_per_address};
 }
 
 }  // namespace
@@ -29,13 +33,13 @@ ServerOptions connection_options(const HttpServerOptions& options) {
 HttpServer::HttpServer(Loop& loop, Router router, const HttpServerOptions& options)
     : core_(std::make_shared<HttpCore>(std::move(router), options)) {
   core_->add(loop);
-  server_ = std::make_unique<Server>(loop, core_->callbacks(), connection_options(options));
+  server_ = std::make_unique<Server>(loop, core_->callbacks(), server_options(options));
 }
 
 HttpServer::HttpServer(LoopGroup& group, Router router, const HttpServerOptions& options)
     : core_(std::make_shared<HttpCore>(std::move(router), options)) {
   for (size_t i = 0; i < group.size(); ++i) core_->add(group[i]);
-  server_ = std::make_unique<Server>(group, core_->callbacks(), connection_options(options));
+  server_ = std::make_unique<Server>(group, core_->callbacks(), server_options(options));
 }
 
 HttpServer::~HttpServer() {

@@ -15,9 +15,19 @@
 namespace peal {
 
 struct HttpServerOptions {
-  // Accepting, caps and the sockets. Its connection's idle_timeout and rates stay off: the ones below know what a
-  // client is in the midst of, and cost an idle connection no memory.
-  ServerOptions server = {};
+  // Accepting and its caps, as ServerOptions has them.
+  AcceptMode accept = AcceptMode::kReusePort;
+  ListenOptions listen = {};
+  size_t max_connections = 0;
+  size_t max_connections_per_address = 0;
+  // The connections, as ConnectionOptions has them. How long they may be idle or slow is said below, in HTTP's own
+  // words: those know what a client is in the midst of, and cost an idle connection no memory.
+  uint32_t high_water_bytes = ConnectionOptions().high_water_bytes;
+  size_t output_limit_bytes = ConnectionOptions().output_limit_bytes;
+  size_t input_limit_bytes = ConnectionOptions().input_limit_bytes;
+  Duration linger_timeout = ConnectionOptions().linger_timeout;
+  bool remember_peer = false;  // an access log does in any case
+
   // Of heads, bodies and chunks.
   HttpLimits limits = {};
   // The value of the Server field; empty, the default: none is sent, since it tells attackers more than clients.

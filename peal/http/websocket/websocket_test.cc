@@ -209,7 +209,7 @@ TEST_P(WebSocketSuite, send_answers_false_above_the_mark_and_writable_comes_belo
     journal.push_back("writable");
     below = socket.send_text("the end");
   };
-  serve(std::move(callbacks), {}, {.server = {.connection = {.high_water_bytes = 2'000'000}}});
+  serve(std::move(callbacks), {}, {.high_water_bytes = 2'000'000});
   BytePeer& peer = open_peer();
   ASSERT_TRUE(run_until([&] { return peer.frames().ends_with("the end"); }));
   EXPECT_TRUE(below);

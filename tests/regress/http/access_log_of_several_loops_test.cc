@@ -24,7 +24,7 @@ TEST_P(AccessLogOfSeveralLoops, lines_stand_in_the_order_of_the_answers) {
   router.get("/{number}", [](HttpExchange& exchange) { exchange.respond(200, "text/plain", "ok"); });
   auto server =
       std::make_unique<HttpServer>(*group, std::move(router),
-                                   HttpServerOptions{.server = {.accept = AcceptMode::kRoundRobin},
+                                   HttpServerOptions{.accept = AcceptMode::kRoundRobin,
                                                      .access_log = [&](std::string_view more) { lines += more; }});
   const SocketAddress address = server->listen("127.0.0.1:0").value();
   std::array<RawPeer, 3> peers;  // each on a loop of its own

@@ -310,7 +310,7 @@ bool HttpSession::send(Buffer& bytes) {
 void HttpSession::send_file(FileRange range) {
   send(output());
   if (!connection_->is_open()) return;
-  const bool large = range.bytes > shard_->core().options().server.connection.high_water_bytes;
+  const bool large = range.bytes > shard_->core().options().high_water_bytes;
   connection_->send_file(std::move(range));
   if (!large) return;
   above_ = true;
