@@ -17,7 +17,7 @@
 #include <cli/http_service.h>
 #include <load/plan/load_options.h>
 #include <peal/base/log.h>
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 #include <peal/inspect/inspector.h>
 #include <peal/loop/loop_group.h>
 #include <peal/net/server.h>

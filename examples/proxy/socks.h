@@ -6,7 +6,7 @@
 #include <string>
 #include <system_error>
 
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 
 namespace peal::examples {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include <peal/base/block_pool.h>
-#include <peal/base/buffer.h>
+#include <peal/base/memory/block_pool.h>
+#include <peal/base/memory/buffer.h>
 
 namespace peal::load {
 

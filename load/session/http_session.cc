@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <load/session/lane.h>
-#include <peal/base/block_pool.h>
+#include <peal/base/memory/block_pool.h>
 
 namespace peal::load {
 namespace {

@@ -18,8 +18,8 @@
 #include <optional>
 #include <string_view>
 
-#include <peal/base/buffer.h>
 #include <peal/base/callback.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/coro/task.h>
 #include <peal/net/connection.h>
 

@@ -25,9 +25,9 @@
 #include <system_error>
 #include <vector>
 
-#include <peal/base/buffer.h>
 #include <peal/base/clock.h>
 #include <peal/base/fd.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/base/result.h>
 #include <peal/base/socket_address.h>
 

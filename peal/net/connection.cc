@@ -3,7 +3,7 @@
 
 #include <cerrno>
 
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 #include <peal/loop/loop.h>
 #include <peal/net/parts/connection_set.h>
 #include <peal/net/parts/joint.h>

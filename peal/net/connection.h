@@ -21,9 +21,9 @@
 #include <utility>
 
 #include <peal/base/assert.h>
-#include <peal/base/buffer.h>
 #include <peal/base/callback.h>
 #include <peal/base/clock.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/base/result.h>
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <system_error>
 
-#include <peal/base/buffer.h>
 #include <peal/base/callback.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/base/result.h>
 #include <peal/base/socket_address.h>
 #include <peal/loop/loop.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a user's first program does with an installed peal: public headers, a compiled function, the log, and a stack
 // trace, whose library no package file names by path.
-#include <peal/base/buffer.h>
 #include <peal/base/exception.h>
 #include <peal/base/log.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/base/result.h>
 
 int main() {

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 #include <peal/coro/co_server.h>
 #include <peal/coro/sleep.h>
 #include <peal/http/server/http_server.h>

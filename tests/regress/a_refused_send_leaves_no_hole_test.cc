@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 #include <peal/http/server/http_server.h>
 #include <peal/http/websocket/websocket_endpoint.h>
 #include <peal/net/bounded_sender.h>

@@ -12,7 +12,7 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 #include <peal/coro/co_server.h>
 #include <peal/http/server/http_server.h>
 #include <tests/support/net_rig.h>

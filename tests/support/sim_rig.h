@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/base/block_pool.h>
 #include <peal/base/log.h>
+#include <peal/base/memory/block_pool.h>
 #include <peal/net/client.h>
 #include <peal/net/server.h>
 #include <peal/sim/sim_loop.h>

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <peal/base/assert.h>
-#include <peal/base/memory_charge.h>
+#include <peal/base/memory/memory_charge.h>
 #include <peal/http/client/parts/http_pool.h>
 
 namespace peal {

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <utility>
 
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/coro/task.h>
 #include <peal/http/client/http_client_request.h>
 #include <peal/http/client/http_fetch.h>

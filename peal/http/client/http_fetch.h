@@ -16,8 +16,8 @@
 #include <string>
 #include <string_view>
 
-#include <peal/base/buffer.h>
 #include <peal/base/callback.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/base/result.h>
 #include <peal/http/client/http_client_request.h>
 #include <peal/http/client/http_trouble.h>

@@ -2,7 +2,7 @@
 // Files that change, before and while they are sent; slow readers; what is kept open and for how long.
 #include <unistd.h>
 
-#include <peal/base/block_pool.h>
+#include <peal/base/memory/block_pool.h>
 #include <peal/http/files/static_files.h>
 #include <tests/support/http_files_rig.h>
 #include <tests/support/raw_peer.h>

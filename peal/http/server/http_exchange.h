@@ -28,9 +28,9 @@
 #include <string>
 #include <string_view>
 
-#include <peal/base/buffer.h>
 #include <peal/base/callback.h>
-#include <peal/base/memory_charge.h>
+#include <peal/base/memory/buffer.h>
+#include <peal/base/memory/memory_charge.h>
 #include <peal/base/result.h>
 #include <peal/coro/task.h>
 #include <peal/engine/engine.h>

@@ -3,7 +3,7 @@
 // HttpExchange::upgrade() hands the connection to one; from then on it is told what the connection's callbacks are.
 #pragma once
 
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/net/connection.h>
 
 namespace peal {

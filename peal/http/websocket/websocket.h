@@ -21,10 +21,10 @@
 #include <utility>
 
 #include <peal/base/assert.h>
-#include <peal/base/buffer.h>
 #include <peal/base/callback.h>
 #include <peal/base/clock.h>
-#include <peal/base/memory_charge.h>
+#include <peal/base/memory/buffer.h>
+#include <peal/base/memory/memory_charge.h>
 #include <peal/net/connection.h>
 #include <peal/wire/websocket/websocket_reader.h>
 

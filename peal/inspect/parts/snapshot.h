@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include <peal/base/block_pool.h>
 #include <peal/base/log.h>
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/block_pool.h>
+#include <peal/base/memory/memory_budget.h>
 #include <peal/http/server/http_stats.h>
 #include <peal/inspect/process_facts.h>
 #include <peal/loop/loop.h>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <peal/base/block_pool.h>
+#include <peal/base/memory/block_pool.h>
 #include <peal/net/parts/connection_set.h>
 
 namespace peal::detail {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <peal/base/clock.h>
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 
 namespace peal {
 class Connection;

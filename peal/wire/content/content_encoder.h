@@ -11,7 +11,7 @@
 #include <optional>
 #include <string_view>
 
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/wire/content/content_coding.h>
 
 namespace peal {

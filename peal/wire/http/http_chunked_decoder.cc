@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <peal/base/memory_charge.h>
+#include <peal/base/memory/memory_charge.h>
 #include <peal/wire/parts/byte_class.h>
 #include <peal/wire/parts/http_text.h>
 

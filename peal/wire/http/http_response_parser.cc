@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-#include <peal/base/memory_charge.h>
+#include <peal/base/memory/memory_charge.h>
 #include <peal/wire/http/http_field.h>
 #include <peal/wire/parts/byte_masks.h>
 #include <peal/wire/parts/http_text.h>

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/wire/http/http_chunk_writer.h>
 #include <peal/wire/http/http_method.h>
 #include <peal/wire/http/http_response_parser.h>

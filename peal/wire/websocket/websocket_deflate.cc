@@ -9,7 +9,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/bad_value.h>
-#include <peal/base/memory_charge.h>
+#include <peal/base/memory/memory_charge.h>
 
 namespace peal {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 
 namespace peal {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <peal/base/bad_value.h>
-#include <peal/base/memory_charge.h>
+#include <peal/base/memory/memory_charge.h>
 
 namespace peal {
 namespace {

@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {

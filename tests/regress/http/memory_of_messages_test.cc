@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 #include <tests/support/allocated_bytes.h>
 #include <tests/support/websocket_rig.h>
 

@@ -9,7 +9,7 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 #include <peal/http/client/http_client.h>
 #include <peal/http/server/http_server.h>
 #include <tests/support/allocated_bytes.h>

@@ -5,7 +5,7 @@
 #include <deque>
 #include <string>
 
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 #include <peal/coro/co_server.h>
 #include <peal/coro/when.h>
 #include <tests/support/sim_rig.h>

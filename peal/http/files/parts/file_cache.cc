@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/http/parts/encoder_pool.h>
 #include <peal/wire/content/media_type.h>
 

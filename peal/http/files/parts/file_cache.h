@@ -15,9 +15,9 @@
 #include <string_view>
 #include <unordered_map>
 
-#include <peal/base/block_pool.h>
 #include <peal/base/clock.h>
 #include <peal/base/fd.h>
+#include <peal/base/memory/block_pool.h>
 #include <peal/base/result.h>
 #include <peal/http/files/parts/root_folder.h>
 #include <peal/http/files/static_files.h>

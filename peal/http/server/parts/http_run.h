@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include <peal/base/buffer.h>
 #include <peal/base/callback.h>
-#include <peal/base/memory_charge.h>
+#include <peal/base/memory/buffer.h>
+#include <peal/base/memory/memory_charge.h>
 #include <peal/coro/await.h>
 #include <peal/coro/task.h>
 #include <peal/http/server/http_exchange.h>

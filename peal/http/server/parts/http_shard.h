@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/http/server/http_exchange.h>
 #include <peal/http/server/http_stats.h>
 #include <peal/http/server/parts/http_run.h>

@@ -14,7 +14,7 @@
 #include <new>
 #include <utility>
 
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/http/server/http_exchange.h>
 #include <peal/http/server/http_takeover.h>
 #include <peal/http/server/parts/http_shard.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/base/block_pool.h>
+#include <peal/base/memory/block_pool.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 
 namespace peal {
 namespace {

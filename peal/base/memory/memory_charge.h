@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <utility>
 
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 
 namespace peal {
 

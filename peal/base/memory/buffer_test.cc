@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 
 #include <array>
 #include <cstring>

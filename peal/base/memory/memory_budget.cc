@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/base/memory_budget.h>
+#include <peal/base/memory/memory_budget.h>
 
 #include <unistd.h>
 

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/base/buffer.h>
+#include <peal/base/memory/buffer.h>
 
 namespace peal {
 namespace {

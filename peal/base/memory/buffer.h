@@ -15,7 +15,7 @@
 #include <utility>
 
 #include <peal/base/assert.h>
-#include <peal/base/block_pool.h>
+#include <peal/base/memory/block_pool.h>
 
 namespace peal {
 

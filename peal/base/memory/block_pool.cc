@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/base/block_pool.h>
+#include <peal/base/memory/block_pool.h>
 
 #include <cxxabi.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include <peal/base/assert.h>
-#include <peal/base/memory_budget.h>
-#include <peal/base/memory_charge.h>
+#include <peal/base/memory/memory_budget.h>
+#include <peal/base/memory/memory_charge.h>
 
 // The ABI's name for this program or library. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" [[gnu::visibility("hidden")]] void* __dso_handle;
