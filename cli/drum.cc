@@ -15,14 +15,14 @@ namespace peal::cli {
 namespace {
 
 // As they stand on the command line.
-struct DrumWords {
+struct DrumArguments {
   load::DrumOptions options;
   bool timeouts = false;
   bool rearm = false;
   std::string json;
 };
 
-int report(const DrumWords& words, const load::DrumOutcome& outcome) {
+int report(const DrumArguments& words, const load::DrumOutcome& outcome) {
   const std::string json = load::drum_json(words.options, outcome);
   if (words.json == "-") {
     return say(stdout, json) ? kDone : complain(kFailed, "the figures could not be written to stdout");
@@ -37,7 +37,7 @@ int report(const DrumWords& words, const load::DrumOutcome& outcome) {
   return complain(kFailed, fmt::format("the figures could not be written to {}", words.json));
 }
 
-int check_and_drum(DrumWords& words) {
+int check_and_drum(DrumArguments& words) {
   load::DrumOptions& options = words.options;
   if (words.rearm && !words.timeouts) {
     return complain(kCalledWrongly, "--rearm says what happens to the idle timers, which --timeouts asks for");
@@ -61,7 +61,7 @@ int check_and_drum(DrumWords& words) {
 
 void add_drum(CLI::App& app, int& exit_code) {
   CLI::App* drum = app.add_subcommand("drum", "Pass bytes around a ring of socketpairs: what the event loop costs");
-  auto words = std::make_shared<DrumWords>();
+  auto words = std::make_shared<DrumArguments>();
   load::DrumOptions& options = words->options;
   drum->add_option("-n,--pairs", options.pairs, "Socketpairs in the ring")->capture_default_str();
   drum->add_option("-a,--active", options.active, "Bytes on their way at once")->capture_default_str();

@@ -37,7 +37,7 @@ std::unexpected<std::string> wrong(std::string sentence) { return std::unexpecte
 
 }  // namespace
 
-void add_http_options(CLI::App& command, HttpWords& words) {
+void add_http_options(CLI::App& command, HttpArguments& words) {
   command.add_option("--root", words.root,
                      "Serve the files of this folder; without it, / and /collect answer with 13 bytes");
   command.add_option("--access-log", words.access_log, "Append a line for each request, in the combined format");
@@ -58,7 +58,7 @@ void add_http_options(CLI::App& command, HttpWords& words) {
                    "Allocate what each connection and request needs anew, to see the cost");
 }
 
-std::expected<HttpService, std::string> read_http_service(const HttpWords& words, const ServerOptions& server) {
+std::expected<HttpService, std::string> read_http_service(const HttpArguments& words, const ServerOptions& server) {
   HttpService service;
   service.options.accept = server.accept;
   service.options.max_connections = server.max_connections;

@@ -13,7 +13,7 @@
 
 namespace peal::cli {
 
-struct HttpWords {
+struct HttpArguments {
   std::string root;  // empty: no files
   std::string access_log;
   std::string head_timeout = "15s";
@@ -25,7 +25,7 @@ struct HttpWords {
   bool unpooled = false;
 };
 
-void add_http_options(CLI::App& command, HttpWords& words);
+void add_http_options(CLI::App& command, HttpArguments& words);
 
 // What is served and how, read from the words, accepting and its caps from `server`; or a sentence that says which word
 // is wrong.
@@ -33,6 +33,6 @@ struct HttpService {
   Router router;
   HttpServerOptions options;
 };
-std::expected<HttpService, std::string> read_http_service(const HttpWords& words, const ServerOptions& server);
+std::expected<HttpService, std::string> read_http_service(const HttpArguments& words, const ServerOptions& server);
 
 }  // namespace peal::cli

@@ -25,7 +25,7 @@ constexpr size_t kMostWorkers = 1024;
 constexpr size_t kMostQueued = 1'000'000;
 
 // What has to be read before it is an option.
-struct ModelWords {
+struct ModelArguments {
   ModelOptions options;
   std::string listen = "127.0.0.1:9981";
   std::string max_frame = "1MiB";
@@ -99,7 +99,7 @@ int list_models(bool as_json) {
 }
 
 // The words into `words.options`; a sentence about what cannot be read.
-std::string read_words(ModelWords& words) {
+std::string read_words(ModelArguments& words) {
   ModelOptions& options = words.options;
   Result<SocketAddress> address = SocketAddress::parse(words.listen);
   if (!address) {
@@ -123,7 +123,7 @@ std::string read_words(ModelWords& words) {
   return {};
 }
 
-int check_and_run(const ModelEntry& model, ModelWords& words) {
+int check_and_run(const ModelEntry& model, ModelArguments& words) {
   if (const std::string trouble = read_words(words); !trouble.empty()) return complain(kCalledWrongly, trouble);
   if (includes(model.takes, Takes::kEngine)) {
     const EngineTrouble trouble = engine_trouble(words.options.engine);
@@ -137,7 +137,7 @@ int check_and_run(const ModelEntry& model, ModelWords& words) {
   return say(stdout, *ended + '\n') ? kDone : complain(kFailed, "the counts could not be written to stdout");
 }
 
-void add_common_options(CLI::App& command, ModelWords& words) {
+void add_common_options(CLI::App& command, ModelArguments& words) {
   command.add_option("--listen", words.listen, "Address: HOST:PORT, [HOST]:PORT or unix:PATH; port 0: any free one")
       ->capture_default_str();
   command
@@ -150,7 +150,7 @@ void add_common_options(CLI::App& command, ModelWords& words) {
              "cpu: it computes for so long; sleep: it holds its thread for so long");
 }
 
-void add_reactor_options(CLI::App& command, Takes takes, ModelWords& words) {
+void add_reactor_options(CLI::App& command, Takes takes, ModelArguments& words) {
   ModelOptions& options = words.options;
   if (includes(takes, Takes::kLoopAccept)) {
     command.add_flag("--loop-accept,!--no-loop-accept", options.loop_accept,
@@ -245,7 +245,7 @@ void add_coroutine_options(CLI::App& command, Takes takes, ModelOptions& options
 
 void add_model(CLI::App& run, const ModelEntry& model, int& exit_code) {
   CLI::App* command = run.add_subcommand(std::string(model.name), std::string(model.line));
-  auto words = std::make_shared<ModelWords>();
+  auto words = std::make_shared<ModelArguments>();
   add_common_options(*command, *words);
   add_reactor_options(*command, model.takes, *words);
   add_worker_options(*command, model.takes, words->options);

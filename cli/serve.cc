@@ -43,7 +43,7 @@ struct ServeOptions {
   size_t flight_recorder = 0;
   uint64_t memory = 0;  // bytes; 0: the library's default
   std::string inspect;  // empty: none
-  HttpWords http;
+  HttpArguments http;
 };
 
 // What of them had to be read first.
@@ -148,7 +148,7 @@ bool say_listening(const std::string& address) {
 }
 
 // What shows a live server's insides; lives as long as the loops run. Each loop is asked on its own thread.
-class Insight {
+class Inspection {
  public:
   Result<void> begin(const ServeOptions& options, const Limits& limits, std::span<Loop* const> loops) {
     if (limits.stalls > Duration::zero()) {
@@ -231,7 +231,7 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   if (!bound) return complain(kFailed, listen_trouble(options.listen, bound.error()));
   const std::string listening = bound->to_string();
   stopper.serves(server->server());
-  Insight insight;
+  Inspection insight;
   std::vector<Loop*> loops{main_loop->get()};
   for (size_t i = 0; group && i < group->size(); ++i) loops.push_back(&(*group)[i]);
   if (Result<void> done = insight.begin(options, limits, loops); !done) {

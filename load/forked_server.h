@@ -18,17 +18,17 @@
 namespace peal::load {
 
 // Told once, awaited once, by processes that were forked after it was made. Values go with it.
-class Cue {
+class PipeSignal {
  public:
-  Cue() {
+  PipeSignal() {
     const int done = ::pipe(ends_.data());
     PEAL_ASSERT(done == 0, "no pipe: errno {}", errno);
   }
-  ~Cue() {
+  ~PipeSignal() {
     for (const int end : ends_) ::close(end);
   }
-  Cue(const Cue&) = delete;
-  Cue& operator=(const Cue&) = delete;
+  PipeSignal(const PipeSignal&) = delete;
+  PipeSignal& operator=(const PipeSignal&) = delete;
 
   void tell(int64_t value = 0) {
     const ssize_t size = ::write(ends_[1], &value, sizeof value);

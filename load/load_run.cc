@@ -44,7 +44,7 @@ class LoadRun final : public LaneReports {
   void on_settled(size_t lane) override;
   void on_cut(size_t lane, Cut cut) override;
   void on_quiet(size_t lane) override;
-  void on_deserted(size_t lane) override;
+  void on_out_of_connections(size_t lane) override;
   void take_server(const Cut& cut);
   void take_step(const Cut& cut);
   void end_step();
@@ -59,7 +59,7 @@ class LoadRun final : public LaneReports {
   TimerId timer_;  // the phase's end
   TimerId interval_timer_;
   size_t settled_ = 0;
-  size_t deserted_ = 0;
+  size_t out_of_connections_ = 0;
   size_t first_cuts_ = 0;
   size_t last_cuts_ = 0;
   size_t quiet_ = 0;
@@ -169,7 +169,7 @@ void LoadRun::wait_for_start() {
 
 void LoadRun::warm() {
   phase_ = Phase::kWarming;
-  if (deserted_ == lanes_.size()) return measure();
+  if (out_of_connections_ == lanes_.size()) return measure();
   tell_all([start = loop_->engine().now()](Lane& lane) { lane.begin(start); });
   timer_ = loop_->after(options_.warm_up, [this] { measure(); });
 }
@@ -178,7 +178,7 @@ void LoadRun::measure() {
   phase_ = Phase::kMeasuring;
   outcome_.began = std::chrono::system_clock::now();
   cut_all(CutKind::kWarmUp);
-  if (deserted_ == lanes_.size()) drain();
+  if (out_of_connections_ == lanes_.size()) drain();
 }
 
 // Every lane has begun to count: no window will be shorter than was asked for.
@@ -293,8 +293,8 @@ void LoadRun::on_quiet(size_t) {
 }
 
 // A run without connections has nothing left to measure.
-void LoadRun::on_deserted(size_t) {
-  if (++deserted_ < lanes_.size()) return;
+void LoadRun::on_out_of_connections(size_t) {
+  if (++out_of_connections_ < lanes_.size()) return;
   if (phase_ == Phase::kWarming || phase_ == Phase::kWaiting) {
     loop_->cancel(timer_);
     measure();

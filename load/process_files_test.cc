@@ -20,8 +20,8 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 TEST(ProcessFiles, a_name_with_parentheses_hides_nothing) {
-  Cue named;
-  Cue end;
+  PipeSignal named;
+  PipeSignal end;
   ForkedServer process([&] {
     ::prctl(PR_SET_NAME, ") Z 1 (");
     named.tell();
@@ -52,12 +52,12 @@ TEST(ProcessFiles, a_process_that_ended_is_there_until_somebody_waits_for_it) {
 }
 
 TEST(ProcessFiles, both_ways_find_the_children_of_all_threads) {
-  Cue end;
+  PipeSignal end;
   int of_thread = 0;
   int thread_id = 0;
   const int of_main = fork_child([&] { end.await(); });
-  Cue forked;
-  Cue join;
+  PipeSignal forked;
+  PipeSignal join;
   std::thread thread([&] {
     thread_id = current_thread_id();
     of_thread = fork_child([&] { end.await(); });
@@ -84,8 +84,8 @@ TEST(ProcessFiles, both_ways_find_the_children_of_all_threads) {
 }
 
 TEST(ProcessFiles, who_ignores_the_end_of_children_is_known) {
-  Cue ready;
-  Cue end;
+  PipeSignal ready;
+  PipeSignal end;
   ForkedServer process([&] {
     ::signal(SIGCHLD, SIG_IGN);
     ready.tell();

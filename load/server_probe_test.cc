@@ -33,8 +33,8 @@ ServerLook look_at(ServerProbe& probe) {
 }
 
 TEST(ServerProbe, a_server_without_children_is_measured_in_nanoseconds) {
-  Cue go;
-  Cue burnt;
+  PipeSignal go;
+  PipeSignal burnt;
   ForkedServer server([&] {
     for (int i = 0; i < 3; ++i) {
       go.await();
@@ -61,10 +61,10 @@ TEST(ServerProbe, a_server_without_children_is_measured_in_nanoseconds) {
 }
 
 TEST(ServerProbe, a_child_that_burns_to_its_exit_counts_once) {
-  Cue started;
-  Cue go;
-  Cue reaped;
-  Cue end;
+  PipeSignal started;
+  PipeSignal go;
+  PipeSignal reaped;
+  PipeSignal end;
   ForkedServer server([&] {
     const int child = fork_child([&] {
       go.await();
@@ -89,12 +89,12 @@ TEST(ServerProbe, a_child_that_burns_to_its_exit_counts_once) {
 }
 
 TEST(ServerProbe, what_a_worker_used_before_it_died_is_neither_lost_nor_doubled) {
-  Cue burnt;
-  Cue go;
-  Cue died;
-  Cue wait;
-  Cue reaped;
-  Cue end;
+  PipeSignal burnt;
+  PipeSignal go;
+  PipeSignal died;
+  PipeSignal wait;
+  PipeSignal reaped;
+  PipeSignal end;
   ForkedServer server([&] {
     const int child = fork_child([&] {
       burn(kBurn);
@@ -127,12 +127,12 @@ TEST(ServerProbe, what_a_worker_used_before_it_died_is_neither_lost_nor_doubled)
 }
 
 TEST(ServerProbe, a_grandchild_and_its_parent_end_one_after_the_other) {
-  Cue burnt;
-  Cue go;
-  Cue middle_alone;
-  Cue end_middle;
-  Cue alone;
-  Cue end;
+  PipeSignal burnt;
+  PipeSignal go;
+  PipeSignal middle_alone;
+  PipeSignal end_middle;
+  PipeSignal alone;
+  PipeSignal end;
   ForkedServer server([&] {
     const int middle = fork_child([&] {
       const int grandchild = fork_child([&] {
@@ -168,9 +168,9 @@ TEST(ServerProbe, a_grandchild_and_its_parent_end_one_after_the_other) {
 }
 
 TEST(ServerProbe, workers_that_come_and_go_while_it_looks) {
-  Cue go;
-  Cue done;
-  Cue end;
+  PipeSignal go;
+  PipeSignal done;
+  PipeSignal end;
   ForkedServer server([&] {
     go.await();
     for (int i = 0; i < 100; ++i) wait_for(fork_child([] { burn(kBurn / 100); }));
@@ -197,13 +197,13 @@ TEST(ServerProbe, workers_that_come_and_go_while_it_looks) {
 
 TEST(ServerProbe, a_worker_whose_parent_has_ended_still_belongs_to_the_server) {
   ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-  Cue started;
-  Cue end_middle;
-  Cue middle_ended;
-  Cue go;
-  Cue burnt;
-  Cue end_orphan;
-  Cue end;
+  PipeSignal started;
+  PipeSignal end_middle;
+  PipeSignal middle_ended;
+  PipeSignal go;
+  PipeSignal burnt;
+  PipeSignal end_orphan;
+  PipeSignal end;
   ForkedServer server([&] {
     const int middle = fork_child([&] {
       started.tell(fork_child([&] {
@@ -239,10 +239,10 @@ TEST(ServerProbe, a_worker_whose_parent_has_ended_still_belongs_to_the_server) {
 }
 
 TEST(ServerProbe, a_server_that_ignores_the_end_of_its_children_is_named) {
-  Cue burnt;
-  Cue go;
-  Cue ended;
-  Cue end;
+  PipeSignal burnt;
+  PipeSignal go;
+  PipeSignal ended;
+  PipeSignal end;
   ForkedServer server([&] {
     ::signal(SIGCHLD, SIG_IGN);
     const int child = fork_child([&] {
@@ -274,9 +274,9 @@ TEST(ServerProbe, switches_of_all_processes_are_what_the_kernel_counts) {
     ::getrusage(RUSAGE_SELF, &used);
     return used.ru_nvcsw;
   };
-  Cue go;
-  Cue switched;
-  Cue end;
+  PipeSignal go;
+  PipeSignal switched;
+  PipeSignal end;
   ForkedServer server([&] {
     const int child = fork_child([&] {
       for (int i = 0; i < 2; ++i) {
@@ -304,10 +304,10 @@ TEST(ServerProbe, switches_of_all_processes_are_what_the_kernel_counts) {
 
 TEST(ServerProbe, shared_memory_counts_in_each_process_or_in_shares) {
   constexpr size_t kBytes = size_t{32} << 20;
-  Cue filled;
-  Cue fork_now;
-  Cue forked;
-  Cue end;
+  PipeSignal filled;
+  PipeSignal fork_now;
+  PipeSignal forked;
+  PipeSignal end;
   ForkedServer server([&] {
     void* const memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     std::memset(memory, 1, kBytes);
@@ -333,7 +333,7 @@ TEST(ServerProbe, shared_memory_counts_in_each_process_or_in_shares) {
 }
 
 TEST(ServerProbe, a_server_that_is_gone) {
-  Cue end;
+  PipeSignal end;
   ForkedServer server([&] { end.await(); });
   const int pid = server.pid();
   ServerProbe probe = ServerProbe::of(pid).value();
@@ -346,7 +346,7 @@ TEST(ServerProbe, a_server_that_is_gone) {
 }
 
 TEST(ServerProbe, a_server_that_proc_hides) {
-  Cue answer;
+  PipeSignal answer;
   const int hidden = ::getpid();
   ForkedServer stranger([&] {
     const bool set = ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&

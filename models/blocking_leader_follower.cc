@@ -21,7 +21,7 @@ namespace {
 class Leadership {
  public:
   // The calling thread becomes the leader, accepts, and is no leader any more.
-  Fd accept_as_leader(ModelRun& run, const Sleepers& sleepers) {
+  Fd accept_as_leader(ModelRun& run, const BlockedThreads& sleepers) {
     const MutexLock lead(mutex_);
     return accept_next(run.listener.get(), run.statistics, &sleepers);
   }
@@ -33,13 +33,13 @@ class Leadership {
 }  // namespace
 
 Result<void> blocking_leader_follower(ModelRun& run) {
-  Result<std::unique_ptr<Sleepers>> sleepers = Sleepers::start(run.stop);
+  Result<std::unique_ptr<BlockedThreads>> sleepers = BlockedThreads::start(run.stop);
   if (!sleepers) return std::unexpected(sleepers.error());
-  const Sleepers::Place place(**sleepers, run.listener.get());
+  const BlockedThreads::Place place(**sleepers, run.listener.get());
   Leadership leadership;
   return run_worker_threads(run.options.workers, **sleepers, [&](size_t) {
     while (const Fd client = leadership.accept_as_leader(run, **sleepers)) {
-      const Sleepers::Place client_place(**sleepers, client.get());
+      const BlockedThreads::Place client_place(**sleepers, client.get());
       serve_and_count(client.get(), run);
     }
   });

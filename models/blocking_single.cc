@@ -12,9 +12,9 @@
 namespace peal::models {
 
 Result<void> blocking_single(ModelRun& run) {
-  Result<std::unique_ptr<Sleepers>> sleepers = Sleepers::start(run.stop);
+  Result<std::unique_ptr<BlockedThreads>> sleepers = BlockedThreads::start(run.stop);
   if (!sleepers) return std::unexpected(sleepers.error());
-  const Sleepers::Place place(**sleepers, run.listener.get());
+  const BlockedThreads::Place place(**sleepers, run.listener.get());
   serve_one_after_another(run.listener.get(), run, sleepers->get());
   return {};
 }

@@ -23,13 +23,13 @@ namespace {
 
 // Made before its thread is, so that the end waits for a thread that has not begun yet.
 struct Guest {
-  Guest(Fd accepted, Sleepers& sleepers) : socket(std::move(accepted)), place(sleepers, socket.get()) {}
+  Guest(Fd accepted, BlockedThreads& sleepers) : socket(std::move(accepted)), place(sleepers, socket.get()) {}
 
   const Fd socket;
-  const Sleepers::Place place;  // leaves first: the socket outlives it
+  const BlockedThreads::Place place;  // leaves first: the socket outlives it
 };
 
-Result<void> start_thread(Fd client, ModelRun& run, Sleepers& sleepers) {
+Result<void> start_thread(Fd client, ModelRun& run, BlockedThreads& sleepers) {
   try {
     auto guest = std::make_unique<Guest>(std::move(client), sleepers);
     std::thread([guest = std::move(guest), &run] {
@@ -45,10 +45,10 @@ Result<void> start_thread(Fd client, ModelRun& run, Sleepers& sleepers) {
 }  // namespace
 
 Result<void> blocking_thread_per_connection(ModelRun& run) {
-  Result<std::unique_ptr<Sleepers>> sleepers = Sleepers::start(run.stop);
+  Result<std::unique_ptr<BlockedThreads>> sleepers = BlockedThreads::start(run.stop);
   if (!sleepers) return std::unexpected(sleepers.error());
   {
-    const Sleepers::Place place(**sleepers, run.listener.get());
+    const BlockedThreads::Place place(**sleepers, run.listener.get());
     LogLimiter limiter{std::chrono::seconds(1)};
     while (Fd client = accept_next(run.listener.get(), run.statistics, sleepers->get())) {
       const Result<void> started = start_thread(std::move(client), run, **sleepers);

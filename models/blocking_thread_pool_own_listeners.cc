@@ -19,14 +19,14 @@
 namespace peal::models {
 
 Result<void> blocking_thread_pool_own_listeners(ModelRun& run) {
-  Result<std::unique_ptr<Sleepers>> sleepers = Sleepers::start(run.stop);
+  Result<std::unique_ptr<BlockedThreads>> sleepers = BlockedThreads::start(run.stop);
   if (!sleepers) return std::unexpected(sleepers.error());
   const Result<std::vector<Fd>> listeners =
       share_listening(std::move(run.listener), run.options.workers, Blocking::kYes);
   if (!listeners) return std::unexpected(listeners.error());
   return run_worker_threads(listeners->size(), **sleepers, [&](size_t index) {
     const int listener = (*listeners)[index].get();
-    const Sleepers::Place place(**sleepers, listener);
+    const BlockedThreads::Place place(**sleepers, listener);
     serve_one_after_another(listener, run, sleepers->get());
   });
 }

@@ -79,11 +79,11 @@ class BusyServer {
   void accept() {
     if (now_ < accept_again_) return;
     Accepted next = accept_one(run_.listener.get(), Blocking::kNo);
-    for (; next.did == Did::kIt; next = accept_one(run_.listener.get(), Blocking::kNo)) {
+    for (; next.did == CallOutcome::kDone; next = accept_one(run_.listener.get(), Blocking::kNo)) {
       ++tally_.accepted;
       clients_.emplace_back(*this, std::move(next.socket));
     }
-    if (next.did == Did::kNoRoom) accept_again_ = now_ + kAcceptPause;
+    if (next.did == CallOutcome::kNoRoom) accept_again_ = now_ + kAcceptPause;
   }
 
   // False: it has ended.

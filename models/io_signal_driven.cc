@@ -191,7 +191,7 @@ void SignalServer::ask_all() {
 
 void SignalServer::accept_all() {
   Accepted next = accept_one(run_.listener.get(), Blocking::kNo);
-  for (; next.did == Did::kIt; next = accept_one(run_.listener.get(), Blocking::kNo)) {
+  for (; next.did == CallOutcome::kDone; next = accept_one(run_.listener.get(), Blocking::kNo)) {
     ++tally_.accepted;
     const int fd = next.socket.get();
     if (!ReadySignals::announce(fd)) {
@@ -203,7 +203,7 @@ void SignalServer::accept_all() {
     ask(fd);  // what came before it was announced
   }
   // No signal comes for who waits already.
-  accept_again_ = next.did == Did::kNoRoom ? monotonic_now() + kRoomPause : kNever;
+  accept_again_ = next.did == CallOutcome::kNoRoom ? monotonic_now() + kRoomPause : kNever;
 }
 
 void SignalServer::close(Client& client) {

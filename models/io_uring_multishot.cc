@@ -60,7 +60,7 @@ class MultishotServer final : public UringClients<MultishotClient> {
     client.under_way = static_cast<unsigned>(client.sending) + static_cast<unsigned>(client.receiving);
     if (client.closing || (client.ended && !client.sending)) return close(client);
     if (!client.receiving && !client.ended && client.aside.empty()) receive(client);
-    mind_slowness(client, client.in_the_middle());
+    follow_slow_timeout(client, client.in_the_middle());
   }
 
   void receive(MultishotClient& client) {

@@ -57,7 +57,7 @@ class ReceiveEachServer final : public UringClients<ReceivingClient> {
     } else {
       receive(client);
     }
-    mind_slowness(client, client.buffer.has_answer() || client.buffer.in_frame());
+    follow_slow_timeout(client, client.buffer.has_answer() || client.buffer.in_frame());
   }
 
   void receive(ReceivingClient& client) {

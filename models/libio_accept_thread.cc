@@ -139,16 +139,16 @@ class Hall {
 }  // namespace
 
 Result<void> libio_accept_thread(ModelRun& run) {
-  Result<std::unique_ptr<Sleepers>> sleepers = Sleepers::start(run.stop);
+  Result<std::unique_ptr<BlockedThreads>> sleepers = BlockedThreads::start(run.stop);
   if (!sleepers) return std::unexpected(sleepers.error());
-  const Sleepers::Place place(**sleepers, run.listener.get());
+  const BlockedThreads::Place place(**sleepers, run.listener.get());
   Hall hall(run);
   if (Result<void> done = hall.open(); !done) return done;
   Tally tally;
   while (!(*sleepers)->stopping()) {
     Accepted next = accept_one(run.listener.get(), Blocking::kNo);  // the accepted socket does not block
-    if (next.did == Did::kEnd) break;
-    if (next.did == Did::kNoRoom) {
+    if (next.did == CallOutcome::kEnd) break;
+    if (next.did == CallOutcome::kNoRoom) {
       wait_for_room();
       continue;
     }

@@ -69,7 +69,7 @@ class ProactiveServer::Client final : public Proactor::Initiator, public SlowNod
   void read() { server_.proactor_.read(fd(), buffer_); }
 
   void on_read(Moved moved) override {
-    if (moved.did != Did::kIt) return server_.close(*this);
+    if (moved.did != CallOutcome::kDone) return server_.close(*this);
     EchoFrameState state = buffer_.take();
     for (; state == EchoFrameState::kWhole; state = buffer_.take()) {
       do_work(server_.run_.options.work);
@@ -82,7 +82,7 @@ class ProactiveServer::Client final : public Proactor::Initiator, public SlowNod
     go_on();
   }
   void on_written(Moved moved) override {
-    if (moved.did != Did::kIt) return server_.close(*this);
+    if (moved.did != CallOutcome::kDone) return server_.close(*this);
     go_on();
   }
 
@@ -110,8 +110,8 @@ class ProactiveServer::Client final : public Proactor::Initiator, public SlowNod
 };
 
 void ProactiveServer::on_accepted(Accepted next) {
-  if (next.did == Did::kEnd) return;
-  if (next.did == Did::kNoRoom) {
+  if (next.did == CallOutcome::kEnd) return;
+  if (next.did == CallOutcome::kNoRoom) {
     // While no accept is asked for, who waits would make the listener ready again and again.
     reactor_.change(run_.listener.get(), PollFor::kNothing);
     accept_again_ = monotonic_now() + kRoomPause;

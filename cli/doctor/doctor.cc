@@ -18,14 +18,14 @@
 namespace peal::cli {
 namespace {
 
-struct DoctorWords {
+struct DoctorArguments {
   std::string look = "500ms";
   bool json = false;
 };
 
 constexpr Duration kLongestLook = std::chrono::minutes(1);
 
-int look_and_tell(const DoctorWords& words) {
+int look_and_tell(const DoctorArguments& words) {
   const std::optional<Duration> look = load::parse_duration(words.look);
   if (!look || *look > kLongestLook) {
     return complain(kCalledWrongly, fmt::format("--look takes a time up to 1m, such as 500ms, not '{}'", words.look));
@@ -80,7 +80,7 @@ Findings examine(const Machine& machine) {
 
 void add_doctor(CLI::App& app, int& exit_code) {
   CLI::App* doctor = app.add_subcommand("doctor", "Say what this machine limits, and the command that mends it");
-  auto words = std::make_shared<DoctorWords>();
+  auto words = std::make_shared<DoctorArguments>();
   doctor->add_option("--look", words->look, "How long CPU time is watched for steal and other programs")
       ->capture_default_str();
   doctor->add_flag("--json", words->json, "As JSON");

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <tests/support/made_up_machine.h>
+#include <tests/support/fake_machine.h>
 
 namespace peal::cli {
 namespace {
@@ -16,7 +16,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 TEST(DoctorRules, no_cookies_make_the_handshake_queue_matter) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   made.write("/proc/sys/net/ipv4/tcp_syncookies", "0");
   EXPECT_EQ(named(made.findings(), "net.ipv4.tcp_max_syn_backlog").health, Health::kOk);
   made.write("/proc/sys/net/ipv4/tcp_max_syn_backlog", "256");
@@ -27,7 +27,7 @@ TEST(DoctorRules, no_cookies_make_the_handshake_queue_matter) {
 }
 
 TEST(DoctorRules, cores_with_two_threads) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   made.write("/sys/devices/system/cpu/smt/active", "1");
   EXPECT_EQ(named(made.findings(), "SMT siblings").health, Health::kUnknown);
   for (int cpu = 0; cpu < 4; ++cpu) {
@@ -42,7 +42,7 @@ TEST(DoctorRules, cores_with_two_threads) {
 }
 
 TEST(DoctorRules, somebody_else_takes_the_cpus_while_it_looks) {
-  Machine machine = MadeUpMachine().machine();
+  Machine machine = FakeMachine().machine();
   machine.before = CpuTimes{.busy = 100, .idle = 1000, .stolen = 0};
   machine.after = CpuTimes{.busy = 125, .idle = 1070, .stolen = 5};
   Findings findings = examine(machine);
@@ -53,7 +53,7 @@ TEST(DoctorRules, somebody_else_takes_the_cpus_while_it_looks) {
 }
 
 TEST(DoctorRules, other_programs_are_busy_while_it_looks) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   Machine machine = made.machine();
   machine.before = CpuTimes{.busy = 100, .idle = 1000, .stolen = 0};
   machine.after = CpuTimes{.busy = 125, .idle = 1075, .stolen = 0};
@@ -66,7 +66,7 @@ TEST(DoctorRules, other_programs_are_busy_while_it_looks) {
 }
 
 TEST(DoctorRules, groups_of_the_first_version) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   made.remove("/sys/fs/cgroup");
   made.write("/proc/self/cgroup", "4:memory:/docker/abc\n1:cpu,cpuacct:/docker/abc\n0::/docker/abc\n");
   made.write("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
@@ -89,7 +89,7 @@ TEST(DoctorRules, groups_of_the_first_version) {
 }
 
 TEST(DoctorRules, no_hardware_counters) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   made.remove("/sys/bus/event_source/devices/cpu");
   made.write("/sys/bus/event_source/devices/software/type", "1");
   const Finding found = named(made.findings(), "hardware counters");
@@ -98,7 +98,7 @@ TEST(DoctorRules, no_hardware_counters) {
 }
 
 TEST(DoctorRules, no_better_clock_to_choose) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   const std::string folder = "/sys/devices/system/clocksource/clocksource0/";
   made.write(folder + "current_clocksource", "acpi_pm");
   made.write(folder + "available_clocksource", "hpet acpi_pm");
@@ -106,14 +106,14 @@ TEST(DoctorRules, no_better_clock_to_choose) {
 }
 
 TEST(DoctorRules, ports_in_time_wait_come_back_sooner_on_loopback) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   made.write("/proc/sys/net/ipv4/tcp_tw_reuse", "2");
   EXPECT_EQ(named(made.findings(), "net.ipv4.tcp_tw_reuse").health, Health::kOk);
   EXPECT_THAT(named(made.findings(), "net.ipv4.tcp_tw_reuse").here, HasSubstr("to other hosts after 60 s"));
 }
 
 TEST(DoctorRules, a_kernel_that_lacks_something) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   Machine machine = made.machine();
   const std::string why = "Protocol not available";
   machine.probes = {why, why, why, why, why, why};
@@ -127,7 +127,7 @@ TEST(DoctorRules, a_kernel_that_lacks_something) {
 }
 
 TEST(DoctorRules, io_uring_is_mended_where_it_is_forbidden) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   Machine machine = made.machine();
   machine.probes.io_uring = "io_uring is forbidden here";
   EXPECT_THAT(named(examine(machine), "io_uring").mend, HasSubstr("seccomp=unconfined"));

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <tests/support/made_up_machine.h>
+#include <tests/support/fake_machine.h>
 
 namespace peal::cli {
 namespace {
@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 TEST(Doctor, a_machine_with_nothing_to_mend) {
-  for (const Finding& found : MadeUpMachine().findings()) {
+  for (const Finding& found : FakeMachine().findings()) {
     EXPECT_EQ(to_string(found.health), "ok") << found.name << ": " << found.here;
     EXPECT_THAT(found.mend, IsEmpty()) << found.name;
     EXPECT_THAT((std::vector{found.group, found.name, found.value, found.what, found.here}), Each(Not(IsEmpty())))
@@ -107,7 +107,7 @@ const Ruin kRuins[] = {
 };
 
 TEST(Doctor, one_thing_that_is_worse) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   for (const Ruin& ruin : kRuins) {
     SCOPED_TRACE(ruin.path + " = " + ruin.text);
     made.write(ruin.path, ruin.text);
@@ -167,7 +167,7 @@ void expect_unknown(const Finding& found) {
 }
 
 TEST(Doctor, one_file_that_is_not_there) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   for (const auto& [path, name] : kNeeds) {
     SCOPED_TRACE(path);
     made.remove(path);
@@ -177,7 +177,7 @@ TEST(Doctor, one_file_that_is_not_there) {
 }
 
 TEST(Doctor, one_file_that_makes_no_sense) {
-  const MadeUpMachine made;
+  const FakeMachine made;
   for (const auto& [path, name] : kNeeds) {
     SCOPED_TRACE(path);
     const auto text = kGoodMachine.find(path);
@@ -196,7 +196,7 @@ TEST(Doctor, every_rule_has_a_machine_on_which_it_complains_and_one_on_which_it_
                                            "SO_REUSEPORT", "SO_INCOMING_CPU", "IPv6 loopback"};
   const std::set<std::string> elsewhere = {"net.ipv4.tcp_max_syn_backlog", "SMT siblings", "steal now", "busy now",
                                            "hardware counters"};
-  for (const Finding& found : MadeUpMachine().findings()) {
+  for (const Finding& found : FakeMachine().findings()) {
     if (of_probes.contains(found.name)) continue;
     EXPECT_TRUE(std::ranges::any_of(kNeeds, [&](const auto& need) { return need.second == found.name; })) << found.name;
     EXPECT_TRUE(elsewhere.contains(found.name) || std::ranges::count(kRuins, found.name, &Ruin::name) > 0)

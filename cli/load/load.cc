@@ -8,11 +8,11 @@
 #include <fmt/format.h>
 
 #include <cli/command.h>
+#include <cli/load/load_arguments.h>
 #include <cli/load/load_files.h>
 #include <cli/load/load_find_max.h>
 #include <cli/load/load_live.h>
 #include <cli/load/load_outputs.h>
-#include <cli/load/load_words.h>
 #include <load/load_run.h>
 
 namespace peal::cli {
@@ -24,7 +24,7 @@ std::string nothing_at_all(const load::RunRecord& record) {
                      failures.empty() ? std::string() : ": " + failures.kinds.begin()->second.first);
 }
 
-int run_once(LoadJob& job, const LoadWords& words, LoadOutputs& outputs) {
+int run_once(LoadJob& job, const LoadArguments& words, LoadOutputs& outputs) {
   job.options.interval_histograms = outputs.wants_interval_histograms(job.options);
   std::expected<load::Outcome, std::string> outcome = [&] {
     LiveLine live(job.options, words.live);
@@ -41,7 +41,7 @@ int run_once(LoadJob& job, const LoadWords& words, LoadOutputs& outputs) {
   return load::is_invalid(record.gates) ? kGateFailed : kDone;
 }
 
-int check_and_load(Experiment experiment, const LoadWords& words) {
+int check_and_load(Experiment experiment, const LoadArguments& words) {
   std::expected<LoadJob, std::string> job = read_words(experiment, words);
   if (!job) return complain(kCalledWrongly, job.error());
   if (EngineTrouble trouble = engine_trouble(job->options.engine); trouble.code != kDone) {
@@ -63,7 +63,7 @@ int check_and_load(Experiment experiment, const LoadWords& words) {
 void add_experiment(CLI::App& load, Experiment experiment, const char* name, const char* what, const char* examples,
                     int& exit_code) {
   CLI::App* command = load.add_subcommand(name, what);
-  auto words = std::make_shared<LoadWords>();
+  auto words = std::make_shared<LoadArguments>();
   add_load_options(*command, experiment, *words);
   command->footer(
       fmt::format("Exits with 0: done, 1: it failed, 2: called wrongly, 3: measured, but the figures do not mean what "

@@ -89,7 +89,7 @@ int compare(std::vector<std::string> first, std::vector<std::string> second) {
   return comparison->invalid ? kGateFailed : kDone;
 }
 
-struct FileWords {
+struct FileArguments {
   std::vector<std::string> first;
   std::vector<std::string> second;
   std::string json;
@@ -99,7 +99,7 @@ struct FileWords {
 
 void add_merge(CLI::App& load, int& exit_code) {
   CLI::App* command = load.add_subcommand("merge", "Add up the JSON of runs that several machines made together");
-  auto words = std::make_shared<FileWords>();
+  auto words = std::make_shared<FileArguments>();
   command->add_option("FILES", words->first, "JSON of peal load, also of peal load merge")->required();
   command->add_option("--json", words->json, "Write the sum to this file; -: to stdout, and the report to stderr");
   command->footer(
@@ -111,7 +111,7 @@ void add_merge(CLI::App& load, int& exit_code) {
 
 void add_compare(CLI::App& load, int& exit_code) {
   CLI::App* command = load.add_subcommand("compare", "Say which of two runs, or sets of runs, is better, if one can");
-  auto words = std::make_shared<FileWords>();
+  auto words = std::make_shared<FileArguments>();
   command->add_option("FILES", words->first, "JSON of peal load: two runs, or the first side's")->required();
   command->add_option("--against", words->second, "The other side's");
   command->footer(

@@ -23,7 +23,7 @@ using Json = nlohmann::ordered_json;
 
 class MaxFinder {
  public:
-  MaxFinder(LoadJob& job, const LoadWords& words)
+  MaxFinder(LoadJob& job, const LoadArguments& words)
       : job_(job), words_(words), place_(words.json == "-" ? stderr : stdout), search_({.start = job.rate}) {}
 
   int find();
@@ -36,7 +36,7 @@ class MaxFinder {
   int finish();
 
   LoadJob& job_;
-  const LoadWords& words_;
+  const LoadArguments& words_;
   std::FILE* place_;
   load::RateSearch search_;
   Json trials_ = Json::array();
@@ -122,6 +122,6 @@ int MaxFinder::find() {
 
 }  // namespace
 
-int find_max(LoadJob& job, const LoadWords& words) { return MaxFinder(job, words).find(); }
+int find_max(LoadJob& job, const LoadArguments& words) { return MaxFinder(job, words).find(); }
 
 }  // namespace peal::cli

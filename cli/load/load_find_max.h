@@ -3,11 +3,11 @@
 // answer.
 #pragma once
 
-#include <cli/load/load_words.h>
+#include <cli/load/load_arguments.h>
 
 namespace peal::cli {
 
 // Returns the exit code: 0 an answer, 1 none or a trial that could not run.
-int find_max(LoadJob& job, const LoadWords& words);
+int find_max(LoadJob& job, const LoadArguments& words);
 
 }  // namespace peal::cli

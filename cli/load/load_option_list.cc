@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The options of `peal load pingpong|echo|http`, as --help shows them.
-#include <cli/load/load_words.h>
+#include <cli/load/load_arguments.h>
 
 namespace peal::cli {
 namespace {
 
-void add_shape(CLI::App& command, LoadWords& words) {
+void add_shape(CLI::App& command, LoadArguments& words) {
   command.add_option("--connections", words.connections, "Connections, over all threads")->capture_default_str();
   command.add_option("--threads", words.threads, "Threads, each with a loop of its own")->capture_default_str();
   command.add_option("--pipeline", words.pipeline, "Messages in flight on a connection")->capture_default_str();
@@ -19,7 +19,7 @@ void add_shape(CLI::App& command, LoadWords& words) {
       ->check(CLI::NonNegativeNumber);
 }
 
-void add_schedule(CLI::App& command, LoadWords& words) {
+void add_schedule(CLI::App& command, LoadArguments& words) {
   command.add_option("--rate", words.rate,
                      "Messages a second over all connections, sent when they are due whatever the server does; "
                      "without it each connection sends again as soon as its answer is back");
@@ -35,7 +35,7 @@ void add_schedule(CLI::App& command, LoadWords& words) {
                    "Look for the highest rate that keeps every --slo, from --rate (1000/s) on; each trial is a run");
 }
 
-void add_connecting(CLI::App& command, LoadWords& words) {
+void add_connecting(CLI::App& command, LoadArguments& words) {
   command.add_option("--requests-per-connection", words.requests_per_connection,
                      "N or A-B: then the connection is closed and opened anew");
   command.add_option("--close", words.close, "How it is closed then: fin or rst")
@@ -53,7 +53,7 @@ void add_connecting(CLI::App& command, LoadWords& words) {
                      "Connect from these, in turn: 127.0.0.2,127.0.0.5-127.0.0.9,10.0.0.0/28");
 }
 
-void add_machine(CLI::App& command, LoadWords& words) {
+void add_machine(CLI::App& command, LoadArguments& words) {
   command.add_option("--engine", words.engine, "auto, epoll or io_uring")->capture_default_str();
   command.add_option("--spin", words.spin, "Look for events before sleeping: off, auto or a bound such as 50us")
       ->capture_default_str();
@@ -63,7 +63,7 @@ void add_machine(CLI::App& command, LoadWords& words) {
       ->check(CLI::PositiveNumber);
 }
 
-void add_outputs(CLI::App& command, LoadWords& words) {
+void add_outputs(CLI::App& command, LoadArguments& words) {
   command.add_option("--json", words.json, "Write the figures to this file; -: to stdout, and the report to stderr");
   command.add_option("--ndjson", words.ndjson, "Write a line of JSON for each interval as it ends; -: to stdout");
   command.add_option("--hdr", words.hdr, "Write an HdrHistogram log of the intervals' latencies");
@@ -74,7 +74,7 @@ void add_outputs(CLI::App& command, LoadWords& words) {
   command.add_flag("--debug", words.debug, "Say each failure as it happens, on stderr");
 }
 
-void add_http(CLI::App& command, LoadWords& words) {
+void add_http(CLI::App& command, LoadArguments& words) {
   command.add_option("--method", words.method, "Of the request")->capture_default_str();
   command.add_option("--header", words.headers, "'Name: value', several times")->allow_extra_args(false);
   command.add_option("--body", words.body, "Text, or @FILE");
@@ -87,7 +87,7 @@ void add_http(CLI::App& command, LoadWords& words) {
 
 }  // namespace
 
-void add_load_options(CLI::App& command, Experiment experiment, LoadWords& words) {
+void add_load_options(CLI::App& command, Experiment experiment, LoadArguments& words) {
   const bool http = experiment == Experiment::kHttp;
   command
       .add_option("TARGET", words.target,

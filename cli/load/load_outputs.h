@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include <cli/load/load_words.h>
+#include <cli/load/load_arguments.h>
 #include <load/record/run_record.h>
 
 namespace peal::cli {
@@ -20,7 +20,7 @@ std::string why_unwritable(const std::string& path);
 class LoadOutputs {
  public:
   // `words` outlives it.
-  explicit LoadOutputs(const LoadWords& words) : words_(words) {}
+  explicit LoadOutputs(const LoadArguments& words) : words_(words) {}
   LoadOutputs(const LoadOutputs&) = delete;
   LoadOutputs& operator=(const LoadOutputs&) = delete;
 
@@ -35,7 +35,7 @@ class LoadOutputs {
   std::FILE* report_place() const { return stdout_taken_ ? stderr : stdout; }
 
  private:
-  const LoadWords& words_;
+  const LoadArguments& words_;
   std::ofstream lines_;
   bool stdout_taken_ = false;
   bool lines_failed_ = false;

@@ -93,7 +93,7 @@ void answer_as_the_last(HttpExchange& exchange) {
 }
 
 // What takes a connection over after the answer that changes the protocol.
-class Tunnel final : public HttpTakeover {
+class Tunnel final : public UpgradeHandler {
  public:
   explicit Tunnel(HttpFetch& fetch) : fetch_(fetch) {}
   void on_start(Connection& client) override {

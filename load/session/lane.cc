@@ -17,7 +17,7 @@ namespace {
 // More would overrun the queue of a listener with a small backlog, and each loss there costs a second.
 constexpr size_t kConnectsInFlight = 64;
 // A server that closes every connection at once, or is gone, is asked again this often, ever more slowly: 0.6 s in all.
-constexpr unsigned kFruitlessInARow = 5;
+constexpr unsigned kMostUnansweredInARow = 5;
 constexpr Duration kFirstBackOff = std::chrono::milliseconds(20);
 
 std::string connect_kind(std::error_code error) {
@@ -153,7 +153,7 @@ void Lane::connect_failed(Session& session, size_t lost, std::error_code error) 
   add_failure(connect_kind(error), error.message(), std::max<size_t>(lost, 1));
   const bool first = !session.notes.tried;
   first_try_over(session);
-  came_home(lost);
+  leave_flight(lost);
   // Who cannot be reached at the beginning is not asked again: the run says so at once.
   if (first) {
     give_up(session);
@@ -169,13 +169,13 @@ void Lane::session_failed(Session& session, bool was_open, size_t lost, const st
   if (!ended_ || lost > 0) add_failure(kind, sentence, std::max<size_t>(lost, 1));
   lost_connection(session, was_open);
   reopen(session, false);
-  came_home(lost);
+  leave_flight(lost);
 }
 
 void Lane::server_left(Session& session) {
   ++recording_->counts.retired;
   lost_connection(session, true);
-  reopen(session, session.notes.fruitful);
+  reopen(session, session.notes.got_answer);
 }
 
 void Lane::retire(Session& session) {
@@ -200,12 +200,12 @@ void Lane::lost_connection(Session& session, bool was_open) {
 void Lane::reopen(Session& session, bool at_once) {
   if (ended_) return give_up(session);
   if (at_once) {
-    session.notes.fruitless_row = 0;
+    session.notes.unanswered_row = 0;
     return queue(session);
   }
-  if (session.notes.fruitful) session.notes.fruitless_row = 0;
-  if (++session.notes.fruitless_row > kFruitlessInARow) return give_up(session);
-  const Duration wait = kFirstBackOff * (1 << (session.notes.fruitless_row - 1));
+  if (session.notes.got_answer) session.notes.unanswered_row = 0;
+  if (++session.notes.unanswered_row > kMostUnansweredInARow) return give_up(session);
+  const Duration wait = kFirstBackOff * (1 << (session.notes.unanswered_row - 1));
   loop_.after(wait, [this, again = &session] {
     if (!ended_) queue(*again);
   });
@@ -214,22 +214,22 @@ void Lane::reopen(Session& session, bool at_once) {
 void Lane::give_up(Session& session) {
   if (!session.notes.silent) {
     --alive_;
-    came_home(session.abandon());
+    leave_flight(session.abandon());
   }
-  check_deserted();
+  check_out_of_connections();
 }
 
 void Lane::check_settled() {
   if (settled_ || untried_ > 0) return;
   settled_ = true;
   report([](LaneReports& reports, size_t lane) { reports.on_settled(lane); });
-  check_deserted();
+  check_out_of_connections();
 }
 
-void Lane::check_deserted() {
-  if (deserted_ || !settled_ || alive_ > 0) return;
-  deserted_ = true;
-  report([](LaneReports& reports, size_t lane) { reports.on_deserted(lane); });
+void Lane::check_out_of_connections() {
+  if (out_of_connections_ || !settled_ || alive_ > 0) return;
+  out_of_connections_ = true;
+  report([](LaneReports& reports, size_t lane) { reports.on_out_of_connections(lane); });
 }
 
 void Lane::begin(TimePoint start) {
@@ -291,8 +291,8 @@ void Lane::message_done(Session& session, const Stamp& stamp, TimePoint first_by
   ++recording.counts.messages;
   recording.latency.record((now - stamp.due).count());
   if (recording.first_byte) recording.first_byte->record((first_byte - stamp.sent).count());
-  if (!session.notes.fruitful) [[unlikely]] {
-    session.notes.fruitful = true;
+  if (!session.notes.got_answer) [[unlikely]] {
+    session.notes.got_answer = true;
     if (!std::exchange(session.notes.served, true)) ++served_;
   }
   if (pacer_) recording.service->record((now - stamp.sent).count());
@@ -303,7 +303,7 @@ void Lane::message_wrong(const std::string& kind, const std::string& sentence) {
   add_failure(kind, sentence, 1);
 }
 
-void Lane::came_home(size_t messages) {
+void Lane::leave_flight(size_t messages) {
   PEAL_ASSERT(in_flight_ >= messages, "{} messages came back where {} were in flight", messages, in_flight_);
   if (messages == 0) return;
   in_flight_ -= messages;

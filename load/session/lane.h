@@ -53,7 +53,7 @@ class LaneReports {
   // After the last cut: everything sent has come back, or its connection has failed.
   virtual void on_quiet(size_t lane) = 0;
   // It has settled, no connection is left and none will be tried.
-  virtual void on_deserted(size_t lane) = 0;
+  virtual void on_out_of_connections(size_t lane) = 0;
 
  protected:
   ~LaneReports() = default;
@@ -93,7 +93,7 @@ class Lane {
   void message_done(Session& session, const Stamp& stamp, TimePoint first_byte, TimePoint now);
   void message_wrong(const std::string& kind, const std::string& sentence);
   // So many messages are not in flight any more.
-  void came_home(size_t messages);
+  void leave_flight(size_t messages);
   void has_room(Session& session, TimePoint now);
   // Its connection has carried all it should.
   void retire(Session& session);
@@ -125,7 +125,7 @@ class Lane {
   void reopen(Session& session, bool at_once);
   void give_up(Session& session);
   void check_settled();
-  void check_deserted();
+  void check_out_of_connections();
   void sweep();
   void add_failure(const std::string& kind, const std::string& sentence, size_t count);
   template <class Report>
@@ -142,7 +142,7 @@ class Lane {
   bool circulates_;
   bool ended_ = false;  // the last cut was made
   bool settled_ = false;
-  bool deserted_ = false;
+  bool out_of_connections_ = false;
   std::unique_ptr<Pacer> pacer_;  // open loop
   std::vector<std::unique_ptr<Session>> sessions_;
   // Opening.

@@ -17,7 +17,7 @@ void Session::connect(const SocketAddress& target, const ConnectOptions& options
   PEAL_ASSERT(state_ == State::kClosed, "a session in state {} connects", static_cast<int>(state_));
   state_ = State::kConnecting;
   left_ = messages;
-  notes.fruitful = false;
+  notes.got_answer = false;
   since_ = lane_.engine().now();
   stream_ = lane_.engine().connect(target, options, *this);
 }
@@ -57,7 +57,7 @@ void Session::answered(TimePoint now) {
   const Stamp stamp = pop();
   answered_at_ = now;
   lane_.message_done(*this, stamp, first_byte_at_, now);
-  lane_.came_home(1);
+  lane_.leave_flight(1);
 }
 
 void Session::answered_and_sent(TimePoint now) {
@@ -70,14 +70,14 @@ void Session::answered_and_sent(TimePoint now) {
 void Session::answered_wrongly(TimePoint now, const std::string& kind, const std::string& sentence) {
   pop();
   answered_at_ = now;
-  notes.fruitful = true;
+  notes.got_answer = true;
   lane_.message_wrong(kind, sentence);
-  lane_.came_home(1);
+  lane_.leave_flight(1);
 }
 
 void Session::withdraw() {
   pop();
-  lane_.came_home(1);
+  lane_.leave_flight(1);
 }
 
 void Session::go_on(TimePoint now) {

@@ -58,14 +58,14 @@ class Session : public StreamEvents {
 
   // The lane's notes about it.
   struct Notes {
-    bool silent = false;         // an idle connection: nothing is ever sent
-    bool tried = false;          // its first attempt is over
-    bool opened = false;         // it was open at least once
-    bool served = false;         // a message came back on it
-    bool queued = false;         // it waits in the pacer's ring
-    bool fruitful = false;       // a message came back on this connection
-    unsigned fruitless_row = 0;  // connections in a row on which none did
-    size_t number = 0;           // of the whole run
+    bool silent = false;          // an idle connection: nothing is ever sent
+    bool tried = false;           // its first attempt is over
+    bool opened = false;          // it was open at least once
+    bool served = false;          // a message came back on it
+    bool queued = false;          // it waits in the pacer's ring
+    bool got_answer = false;      // a message came back on this connection
+    unsigned unanswered_row = 0;  // connections in a row on which none did
+    size_t number = 0;            // of the whole run
   } notes;
 
  protected:

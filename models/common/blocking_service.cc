@@ -9,15 +9,15 @@
 
 namespace peal::models {
 
-Fd accept_next(int listener, Statistics& statistics, const Sleepers* sleepers) {
+Fd accept_next(int listener, Statistics& statistics, const BlockedThreads* sleepers) {
   for (;;) {
     Accepted next = accept_one(listener, Blocking::kYes);
-    if (next.did == Did::kIt) {
+    if (next.did == CallOutcome::kDone) {
       count_one(statistics, &Tally::accepted);
       return std::move(next.socket);
     }
     // Without a free fd, accept(2) does not say that the listener was shut down.
-    if (next.did == Did::kEnd || (sleepers != nullptr && sleepers->stopping())) return {};
+    if (next.did == CallOutcome::kEnd || (sleepers != nullptr && sleepers->stopping())) return {};
     wait_for_room();
   }
 }
@@ -25,14 +25,14 @@ Fd accept_next(int listener, Statistics& statistics, const Sleepers* sleepers) {
 void serve_to_the_end(int socket, const ModelOptions& options, Tally& tally) {
   EchoBytes buffer(options.max_body_bytes);
   ++tally.ended;
-  while (read_some(socket, buffer).did == Did::kIt) {
+  while (read_some(socket, buffer).did == CallOutcome::kDone) {
     EchoFrameState state = buffer.take();
     for (; state == EchoFrameState::kWhole; state = buffer.take()) {
       do_work(options.work);
       ++tally.requests;
     }
     while (buffer.has_answer()) {
-      if (write_some(socket, buffer).did != Did::kIt) return;
+      if (write_some(socket, buffer).did != CallOutcome::kDone) return;
     }
     if (state == EchoFrameState::kTooLarge) {
       ++tally.too_large;
@@ -53,9 +53,9 @@ void count_one(Statistics& statistics, uint64_t Tally::* what) {
   statistics.add(tally);
 }
 
-void serve_one_after_another(int listener, ModelRun& run, Sleepers* sleepers) {
+void serve_one_after_another(int listener, ModelRun& run, BlockedThreads* sleepers) {
   while (const Fd client = accept_next(listener, run.statistics, sleepers)) {
-    std::optional<Sleepers::Place> place;
+    std::optional<BlockedThreads::Place> place;
     if (sleepers != nullptr) place.emplace(*sleepers, client.get());
     serve_and_count(client.get(), run);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // "Blocking W": one connection served to its end by the thread that calls, in blocking reads and writes; and what the
-// models around it share. Where a model is ended through Sleepers it passes them; where a signal ends its process it
-// has none.
+// models around it share. Where a model is ended through BlockedThreads it passes them; where a signal ends its process
+// it has none.
 //
 //   accept_next ─> count ──> serve_and_count: read ─> frames ─> work ─> write ──> ... until the client ends ──> count
 //   ──> close
@@ -15,7 +15,7 @@ namespace peal::models {
 
 // The next connection of a listener, counted; while there is no room for one it waits. None: the listener was shut
 // down.
-Fd accept_next(int listener, Statistics& statistics, const Sleepers* sleepers = nullptr);
+Fd accept_next(int listener, Statistics& statistics, const BlockedThreads* sleepers = nullptr);
 
 // Reads, takes whole frames, works, writes, until the client ends, sends what cannot be answered, or the socket is shut
 // down. Counts the connection and its requests in `tally`. Leaves the closing to its caller.
@@ -27,6 +27,6 @@ void serve_and_count(int socket, ModelRun& run);
 void count_one(Statistics& statistics, uint64_t Tally::* what);
 
 // Accept, serve to the end, accept the next, until the listener is shut down.
-void serve_one_after_another(int listener, ModelRun& run, Sleepers* sleepers = nullptr);
+void serve_one_after_another(int listener, ModelRun& run, BlockedThreads* sleepers = nullptr);
 
 }  // namespace peal::models

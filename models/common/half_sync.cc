@@ -70,7 +70,7 @@ void arm_again(HalfSyncConnection& connection) {
 }
 
 Wants write_answer(HalfSyncConnection& connection) {
-  if (write_some(connection.socket.get(), connection.buffer).did == Did::kEnd) return Wants::kClose;
+  if (write_some(connection.socket.get(), connection.buffer).did == CallOutcome::kEnd) return Wants::kClose;
   if (connection.buffer.has_answer()) return Wants::kWrite;
   return connection.ending ? Wants::kClose : Wants::kRead;
 }
@@ -160,7 +160,7 @@ void IoThread::accept() {
 
 bool IoThread::accept_next() {
   Accepted next = listener_.next();
-  if (next.did != Did::kIt) return false;
+  if (next.did != CallOutcome::kDone) return false;
   ++tally_.accepted;
   HalfSyncConnection& connection = connections_.emplace_front(std::move(next.socket), run_.options, epoll_);
   connection.self = connections_.begin();
@@ -196,8 +196,8 @@ void IoThread::serve(HalfSyncConnection& connection) {
 // Whether there is something to work on; if not, it wants to be read, or to be closed.
 bool IoThread::read(HalfSyncConnection& connection) {
   const Moved got = read_some(connection.socket.get(), connection.buffer);
-  if (got.did == Did::kEnd) connection.wants = Wants::kClose;
-  if (got.did != Did::kIt) return false;
+  if (got.did == CallOutcome::kEnd) connection.wants = Wants::kClose;
+  if (got.did != CallOutcome::kDone) return false;
   EchoFrameState state = connection.buffer.take();
   for (; state == EchoFrameState::kWhole; state = connection.buffer.take()) ++connection.frames;
   if (state == EchoFrameState::kTooLarge) {

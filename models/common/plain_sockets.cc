@@ -59,15 +59,15 @@ Accepted accept_one(int listener, Blocking blocking) {
   const int flags = blocking == Blocking::kYes ? SOCK_CLOEXEC : SOCK_CLOEXEC | SOCK_NONBLOCK;
   for (;;) {
     Fd socket(::accept4(listener, nullptr, nullptr, flags));
-    if (socket) return {Did::kIt, std::move(socket)};
+    if (socket) return {CallOutcome::kDone, std::move(socket)};
     switch (errno) {
-      case EAGAIN: return {Did::kWouldBlock};
+      case EAGAIN: return {CallOutcome::kWouldBlock};
       case EMFILE:
       case ENFILE:
       case ENOBUFS:
-      case ENOMEM: return {Did::kNoRoom};
+      case ENOMEM: return {CallOutcome::kNoRoom};
       case EINVAL:
-      case EBADF: return {Did::kEnd};
+      case EBADF: return {CallOutcome::kEnd};
       default: continue;  // EINTR, or a connection that died while it waited (accept(2), ERRORS)
     }
   }
@@ -81,10 +81,10 @@ Moved read_some(int fd, EchoBytes& buffer) {
   do {
     got = ::read(fd, room.data(), room.size());
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return {errno == EAGAIN ? Did::kWouldBlock : Did::kEnd};
-  if (got == 0) return {Did::kEnd};
+  if (got < 0) return {errno == EAGAIN ? CallOutcome::kWouldBlock : CallOutcome::kEnd};
+  if (got == 0) return {CallOutcome::kEnd};
   buffer.filled(static_cast<size_t>(got));
-  return {Did::kIt, static_cast<size_t>(got)};
+  return {CallOutcome::kDone, static_cast<size_t>(got)};
 }
 
 Moved write_some(int fd, EchoBytes& buffer) {
@@ -93,9 +93,9 @@ Moved write_some(int fd, EchoBytes& buffer) {
   do {
     sent = ::send(fd, answer.data(), answer.size(), MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
-  if (sent < 0) return {errno == EAGAIN ? Did::kWouldBlock : Did::kEnd};
+  if (sent < 0) return {errno == EAGAIN ? CallOutcome::kWouldBlock : CallOutcome::kEnd};
   buffer.sent(static_cast<size_t>(sent));
-  return {Did::kIt, static_cast<size_t>(sent)};
+  return {CallOutcome::kDone, static_cast<size_t>(sent)};
 }
 
 }  // namespace peal::models

@@ -31,15 +31,15 @@ Result<std::vector<Fd>> share_listening(Fd first, size_t count, Blocking blockin
 void send_without_delay(int fd);
 
 // What became of a call.
-enum class Did : uint8_t {
-  kIt,          // it was done
+enum class CallOutcome : uint8_t {
+  kDone,        // it was done
   kWouldBlock,  // there was nothing to do now
   kEnd,         // the other side is gone, in order or by an error; of accept: the listener was shut down
   kNoRoom,      // of accept: no fd, or no memory, for another connection; it stays in the backlog
 };
 
 struct Accepted {
-  Did did;
+  CallOutcome did;
   Fd socket = {};
 };
 // The next connection, close-on-exec. Connections that died in the backlog are skipped.
@@ -50,12 +50,12 @@ inline constexpr std::chrono::milliseconds kRoomPause{10};
 void wait_for_room();
 
 struct Moved {
-  Did did;
+  CallOutcome did;
   size_t bytes = 0;
 };
 // One read(2) into the buffer.
 Moved read_some(int fd, EchoBytes& buffer);
-// One write of the buffer's answer; kIt even if it was taken in part. There must be an answer.
+// One write of the buffer's answer; kDone even if it was taken in part. There must be an answer.
 Moved write_some(int fd, EchoBytes& buffer);
 
 }  // namespace peal::models

@@ -37,40 +37,40 @@ class PlainSocketsTest : public testing::Test {
 };
 
 TEST_F(PlainSocketsTest, accept_without_anybody_without_room_and_after_a_shutdown) {
-  EXPECT_EQ(accept_one(listener_.get(), Blocking::kNo).did, Did::kWouldBlock);
+  EXPECT_EQ(accept_one(listener_.get(), Blocking::kNo).did, CallOutcome::kWouldBlock);
   RawPeer peer;
-  FdFamine famine;
+  FdExhaustion famine;
   peer.connect(address_);
   famine.fill();
-  EXPECT_EQ(accept_one(listener_.get(), Blocking::kNo).did, Did::kNoRoom);
+  EXPECT_EQ(accept_one(listener_.get(), Blocking::kNo).did, CallOutcome::kNoRoom);
   famine.end();
   const Accepted accepted = accept_one(listener_.get(), Blocking::kNo);
-  EXPECT_EQ(accepted.did, Did::kIt);
+  EXPECT_EQ(accepted.did, CallOutcome::kDone);
   EXPECT_TRUE(static_cast<bool>(accepted.socket));
   ASSERT_EQ(::shutdown(listener_.get(), SHUT_RDWR), 0);
-  EXPECT_EQ(accept_one(listener_.get(), Blocking::kNo).did, Did::kEnd);
+  EXPECT_EQ(accept_one(listener_.get(), Blocking::kNo).did, CallOutcome::kEnd);
 }
 
 TEST_F(PlainSocketsTest, frames_are_read_and_their_answer_written) {
   RawPeer peer;
   peer.connect(address_);
   const Accepted accepted = accept_one(listener_.get(), Blocking::kNo);
-  ASSERT_EQ(accepted.did, Did::kIt);
+  ASSERT_EQ(accepted.did, CallOutcome::kDone);
   const int fd = accepted.socket.get();
   EchoBytes buffer(100);
-  EXPECT_EQ(read_some(fd, buffer).did, Did::kWouldBlock);
+  EXPECT_EQ(read_some(fd, buffer).did, CallOutcome::kWouldBlock);
   peer.send(frame_of("hello"));
   ASSERT_TRUE(readable(fd));
   const Moved got = read_some(fd, buffer);
-  EXPECT_EQ(got.did, Did::kIt);
+  EXPECT_EQ(got.did, CallOutcome::kDone);
   EXPECT_EQ(got.bytes, 9u);
   ASSERT_EQ(buffer.take(), EchoFrameState::kWhole);
   const Moved sent = write_some(fd, buffer);
-  EXPECT_EQ(sent.did, Did::kIt);
+  EXPECT_EQ(sent.did, CallOutcome::kDone);
   EXPECT_EQ(sent.bytes, 9u);
   peer.fin();
   ASSERT_TRUE(readable(fd));
-  EXPECT_EQ(read_some(fd, buffer).did, Did::kEnd);
+  EXPECT_EQ(read_some(fd, buffer).did, CallOutcome::kEnd);
   ASSERT_TRUE(readable(peer.fd()));
   peer.pump();
   EXPECT_EQ(peer.received(), frame_of("hello"));
@@ -80,25 +80,25 @@ TEST_F(PlainSocketsTest, full_socket_would_block_and_one_that_was_reset_ends) {
   RawPeer peer;
   peer.connect(address_);
   const Accepted accepted = accept_one(listener_.get(), Blocking::kNo);
-  ASSERT_EQ(accepted.did, Did::kIt);
+  ASSERT_EQ(accepted.did, CallOutcome::kDone);
   const int fd = accepted.socket.get();
   peer.send(frame_of(pattern(40'000)));
   EchoBytes buffer(40'000);
   while (buffer.take() != EchoFrameState::kWhole) {
     ASSERT_TRUE(readable(fd));
-    ASSERT_EQ(read_some(fd, buffer).did, Did::kIt);
+    ASSERT_EQ(read_some(fd, buffer).did, CallOutcome::kDone);
   }
   // Nobody reads: the buffers of the kernel fill.
-  Moved moved{Did::kIt};
+  Moved moved{CallOutcome::kDone};
   const std::string filler(1 << 20, 'x');
   while (::send(fd, filler.data(), filler.size(), MSG_NOSIGNAL) > 0) {
   }
   moved = write_some(fd, buffer);
-  EXPECT_EQ(moved.did, Did::kWouldBlock);
+  EXPECT_EQ(moved.did, CallOutcome::kWouldBlock);
   EXPECT_EQ(buffer.answer().size(), 40'004u);
   peer.reset();
   ASSERT_TRUE(readable(fd));
-  EXPECT_EQ(write_some(fd, buffer).did, Did::kEnd);
+  EXPECT_EQ(write_some(fd, buffer).did, CallOutcome::kEnd);
 }
 
 TEST_F(PlainSocketsTest, address_that_is_taken_can_only_be_shared_by_those_who_agree) {

@@ -35,8 +35,8 @@ bool Stop::asked() const {
   return ::poll(&entry, 1, 0) == 1;
 }
 
-Result<std::unique_ptr<Sleepers>> Sleepers::start(const Stop& stop) {
-  std::unique_ptr<Sleepers> sleepers(new Sleepers(stop));
+Result<std::unique_ptr<BlockedThreads>> BlockedThreads::start(const Stop& stop) {
+  std::unique_ptr<BlockedThreads> sleepers(new BlockedThreads(stop));
   sleepers->end_.reset(::eventfd(0, EFD_CLOEXEC));
   if (!sleepers->end_) return fail(errno);
   auto thread = Thread::start("stop", [self = sleepers.get()](const std::stop_token&) {
@@ -51,7 +51,7 @@ Result<std::unique_ptr<Sleepers>> Sleepers::start(const Stop& stop) {
   return sleepers;
 }
 
-Sleepers::~Sleepers() {
+BlockedThreads::~BlockedThreads() {
   if (!thread_.joinable()) return;
   const int done = ::eventfd_write(end_.get(), 1);
   PEAL_ASSERT(done == 0, "eventfd_write failed");
@@ -60,25 +60,25 @@ Sleepers::~Sleepers() {
   PEAL_ASSERT(sockets_.empty(), "{} sockets are still slept on", sockets_.size());
 }
 
-void Sleepers::wake_all() {
+void BlockedThreads::wake_all() {
   MutexLock lock(mutex_);
   stopping_.store(true, std::memory_order_relaxed);
   for (int socket : sockets_) ::shutdown(socket, SHUT_RDWR);
 }
 
-void Sleepers::wait_until_left() {
+void BlockedThreads::wait_until_left() {
   MutexLock lock(mutex_);
   while (!sockets_.empty()) left_.wait(mutex_);
 }
 
-Sleepers::Place::Place(Sleepers& sleepers, int socket) : sleepers_(sleepers), socket_(socket) {
+BlockedThreads::Place::Place(BlockedThreads& sleepers, int socket) : sleepers_(sleepers), socket_(socket) {
   MutexLock lock(sleepers_.mutex_);
   const bool added = sleepers_.sockets_.insert(socket).second;
   PEAL_ASSERT(added, "the socket {} has a place already", socket);
   if (sleepers_.stopping()) ::shutdown(socket, SHUT_RDWR);
 }
 
-Sleepers::Place::~Place() {
+BlockedThreads::Place::~Place() {
   MutexLock lock(sleepers_.mutex_);
   sleepers_.sockets_.erase(socket_);
   if (sleepers_.sockets_.empty()) sleepers_.left_.notify_all();

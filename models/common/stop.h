@@ -2,9 +2,9 @@
 // Stop: how SIGTERM and SIGINT end a model. The signals are blocked from its construction on, in the threads that are
 // started later too, and none is ever taken: what is pending stays pending, and everybody sees it.
 //
-// Who waits for events adds fd() to what it waits for. Who sleeps in blocking calls has a Sleepers beside it: a thread
-// that waits for the signal and then shuts down the sockets they sleep on, which wakes them. A process that is forked
-// makes a Stop of its own, or takes the signals as they come (WorkerProcesses does that).
+// Who waits for events adds fd() to what it waits for. Who sleeps in blocking calls has a BlockedThreads beside it: a
+// thread that waits for the signal and then shuts down the sockets they sleep on, which wakes them. A process that is
+// forked makes a Stop of its own, or takes the signals as they come (WorkerProcesses does that).
 #pragma once
 
 #include <atomic>
@@ -37,13 +37,13 @@ class Stop {
   Fd fd_;
 };
 
-class Sleepers {
+class BlockedThreads {
  public:
-  // EAGAIN: there is no thread left. The Sleepers refers to nothing but `stop`, which outlives it.
-  static Result<std::unique_ptr<Sleepers>> start(const Stop& stop);
-  ~Sleepers();
-  Sleepers(const Sleepers&) = delete;
-  Sleepers& operator=(const Sleepers&) = delete;
+  // EAGAIN: there is no thread left. The BlockedThreads refers to nothing but `stop`, which outlives it.
+  static Result<std::unique_ptr<BlockedThreads>> start(const Stop& stop);
+  ~BlockedThreads();
+  BlockedThreads(const BlockedThreads&) = delete;
+  BlockedThreads& operator=(const BlockedThreads&) = delete;
 
   // Any thread, no system call. From then on every blocking accept, read and write on a socket with a Place ends.
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
@@ -53,20 +53,20 @@ class Sleepers {
   // A socket somebody may sleep on, as long as this lives; the socket outlives it. Any thread.
   class Place {
    public:
-    Place(Sleepers& sleepers, int socket);
+    Place(BlockedThreads& sleepers, int socket);
     ~Place();
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
 
    private:
-    Sleepers& sleepers_;
+    BlockedThreads& sleepers_;
     const int socket_;
   };
   // Waits until no Place is left.
   void wait_until_left();
 
  private:
-  explicit Sleepers(const Stop& stop) : stop_(stop) {}
+  explicit BlockedThreads(const Stop& stop) : stop_(stop) {}
 
   const Stop& stop_;
   std::atomic<bool> stopping_ = false;

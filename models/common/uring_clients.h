@@ -59,7 +59,7 @@ class UringClients {
   // Ends it: now if the kernel has nothing of it, else when that has come back, which it does at once.
   void close(Client& client);
   // It came on; is it in the middle of something?
-  void mind_slowness(Client& client, bool in_the_middle);
+  void follow_slow_timeout(Client& client, bool in_the_middle);
 
  private:
   struct Entry : Client {
@@ -147,7 +147,7 @@ void UringClients<Client>::close(Client& client) {
 }
 
 template <class Client>
-void UringClients<Client>::mind_slowness(Client& client, bool in_the_middle) {
+void UringClients<Client>::follow_slow_timeout(Client& client, bool in_the_middle) {
   if (in_the_middle && !client.closing) {
     if (!now_) now_ = monotonic_now();
     slow_.came_on(client, *now_);

@@ -36,7 +36,7 @@ class AsyncQueue {
   }
   // Nothing more goes in; what is there still comes out.
   void close() {
-    const detail::Ready::Hold hold;
+    const detail::ReadyQueue::Hold hold;
     closed_ = true;
     while (Push* push = pushing_.pop_front()) push->complete(EPIPE);
     while (Pop* pop = popping_.pop_front()) pop->complete(EPIPE);

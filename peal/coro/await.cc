@@ -12,13 +12,13 @@ Why why_of(std::error_code error) { return error.category() == trouble_category(
 
 std::error_code code_of(Why why) { return why < 0 ? make_error_code(static_cast<Trouble>(-why)) : errno_code(why); }
 
-void Ready::push(Runnable& what) {
+void ReadyQueue::push(Runnable& what) {
   what.next_ready = nullptr;
   (first_ == nullptr ? first_ : last_->next_ready) = &what;
   last_ = &what;
 }
 
-void Ready::drain() {
+void ReadyQueue::drain() {
   while (Runnable* next = first_) {
     first_ = next->next_ready;
     next->run();
@@ -47,7 +47,7 @@ struct Wait::Alarm {
   Wait* wait;
 };
 
-bool Wait::begin_attended() {
+bool Wait::begin_slow() {
   why_ = strand_->cancelled();
   if (why_ == 0) return arm();
   timing_ = 0;

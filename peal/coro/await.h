@@ -4,8 +4,8 @@
 // found and cancelled. Strands form a tree: when_all, within() and Scope give each child a strand of its own.
 //
 // Cancelling is sticky. The wait under way is withdrawn and resumed once, with the reason as its error; every later
-// await that would have to wait fails at once with the same. What can be had without waiting is still had, so that a
-// cancelled task may say good-bye; what it must still wait for it awaits in a shield().
+// await that would have to wait fails at once with the same. An await that need not wait still succeeds, so a cancelled
+// task may say good-bye; what it must wait for goes into a shield().
 //
 // A coroutine is never resumed inside another one: who is ready runs when the one that runs now suspends, in order. So
 // code between two awaits is never interleaved with other tasks of its loop.
@@ -40,14 +40,14 @@ inline Result<void> answer_of(Why why) {
 class Runnable {
  public:
   virtual void run() noexcept = 0;
-  Runnable* next_ready;  // Ready's
+  Runnable* next_ready;  // ReadyQueue's
 
  protected:
   ~Runnable() = default;
 };
 
 // This thread's queue of who is ready.
-class Ready {
+class ReadyQueue {
  public:
   // Now, or when the coroutine running now suspends.
   template <class What>
@@ -58,7 +58,7 @@ class Ready {
   // The same when not busy().
   template <class What>
   static void run_now(What& what) {
-    Ready& here = here_;
+    ReadyQueue& here = here_;
     here.running_ = true;
     what.What::run();
     if (here.first_ != nullptr) [[unlikely]]
@@ -93,12 +93,12 @@ class Ready {
   void push(Runnable& what);
   void drain();
 
-  static thread_local constinit Ready here_;
+  static thread_local constinit ReadyQueue here_;
   bool running_ = false;
   Runnable* first_ = nullptr;
   Runnable* last_ = nullptr;
 };
-inline thread_local constinit Ready Ready::here_;
+inline thread_local constinit ReadyQueue ReadyQueue::here_;
 
 class Wait;
 
@@ -150,7 +150,7 @@ class Wait : public Runnable {
     handle_ = handle;
     strand_ = handle.promise().strand();
     if (strand_->cancelled() != 0 || timing_ != 0) [[unlikely]]
-      return begin_attended();
+      return begin_slow();
     strand_->wait_in(this);
     return true;
   }
@@ -176,12 +176,12 @@ class Wait : public Runnable {
   void complete(Why why) noexcept {
     why_ = why;
     end();
-    Ready::run(*this);
+    ReadyQueue::run(*this);
   }
-  // The same when not Ready::busy(), for good.
+  // The same when not ReadyQueue::busy(), for good.
   void complete_now() noexcept {
     end();
-    Ready::run_now(*this);
+    ReadyQueue::run_now(*this);
   }
   // The same when the caller resumes it.
   std::coroutine_handle<> end() noexcept {
@@ -206,7 +206,7 @@ class Wait : public Runnable {
 
  private:
   struct Alarm;
-  bool begin_attended();
+  bool begin_slow();
   bool arm();
   void disarm() noexcept;
 

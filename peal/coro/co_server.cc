@@ -15,10 +15,10 @@
 
 namespace peal {
 
-// The tasks of all loops. Each task holds the crew, so that it lives as long as the last of them.
-class CoServer::Crew : public std::enable_shared_from_this<Crew> {
+// The tasks of all loops. Each task holds the server_tasks, so that it lives as long as the last of them.
+class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
  public:
-  explicit Crew(Serve serve) : serve_(std::move(serve)) {}
+  explicit ServerTasks(Serve serve) : serve_(std::move(serve)) {}
 
   void add(Loop& loop) { posts_.push_back(std::make_unique<Post>(loop)); }
   // On the connection's loop.
@@ -38,7 +38,7 @@ class CoServer::Crew : public std::enable_shared_from_this<Crew> {
     for (auto& post : posts_) {
       detail::on_loop_or_after(*post->mailbox, [&scope = post->scope] {
         scope.cancel();
-        detail::Ready::run_all();
+        detail::ReadyQueue::run_all();
       });
     }
     ended();
@@ -57,10 +57,10 @@ class CoServer::Crew : public std::enable_shared_from_this<Crew> {
     Scope scope;
   };
 
-  static Task<> run(std::shared_ptr<Crew> crew, ConnectionHandle connection, Stream stream) {
+  static Task<> run(std::shared_ptr<ServerTasks> server_tasks, ConnectionHandle connection, Stream stream) {
     std::exception_ptr thrown;
     try {
-      Task<> task = crew->serve_(std::move(stream));
+      Task<> task = server_tasks->serve_(std::move(stream));
       try {
         co_await std::move(task);
       } catch (...) {
@@ -71,8 +71,8 @@ class CoServer::Crew : public std::enable_shared_from_this<Crew> {
     } catch (...) {
       thrown = std::current_exception();
     }
-    if (thrown) crew->note(thrown);
-    crew->ended();
+    if (thrown) server_tasks->note(thrown);
+    server_tasks->ended();
   }
   void ended() {
     if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == 1 && on_done_) on_done_();
@@ -95,15 +95,15 @@ class CoServer::Crew : public std::enable_shared_from_this<Crew> {
 };
 
 CoServer::CoServer(Loop& loop, Serve serve, const ServerOptions& options)
-    : crew_(std::make_shared<Crew>(std::move(serve))) {
-  crew_->add(loop);
-  server_.emplace(loop, callbacks(crew_), options);
+    : server_tasks_(std::make_shared<ServerTasks>(std::move(serve))) {
+  server_tasks_->add(loop);
+  server_.emplace(loop, callbacks(server_tasks_), options);
 }
 
 CoServer::CoServer(LoopGroup& group, SharedServe serve, const ServerOptions& options)
-    : crew_(std::make_shared<Crew>(std::move(serve))) {
-  for (size_t i = 0; i < group.size(); ++i) crew_->add(group[i]);
-  server_.emplace(group, callbacks(crew_), options);
+    : server_tasks_(std::make_shared<ServerTasks>(std::move(serve))) {
+  for (size_t i = 0; i < group.size(); ++i) server_tasks_->add(group[i]);
+  server_.emplace(group, callbacks(server_tasks_), options);
 }
 
 CoServer::~CoServer() {
@@ -113,28 +113,28 @@ CoServer::~CoServer() {
 // The last task's end may be the end of this.
 void CoServer::stop(Callback<void()> on_done) {
   PEAL_ASSERT(server_.has_value(), "a server is stopped {}", "twice");
-  const std::shared_ptr<Crew> crew = crew_;
+  const std::shared_ptr<ServerTasks> server_tasks = server_tasks_;
   server_.reset();
-  crew->end(std::move(on_done));
+  server_tasks->end(std::move(on_done));
 }
 
 void CoServer::stop_and_wait() {
-  PEAL_ASSERT(!crew_->here(), "a server waits for its tasks on {} loop", "their");
+  PEAL_ASSERT(!server_tasks_->here(), "a server waits for its tasks on {} loop", "their");
   std::latch over(1);
   stop([&over] { over.count_down(); });
   over.wait();
 }
 
-SharedConnectionCallbacks CoServer::callbacks(const std::shared_ptr<Crew>& crew) {
+SharedConnectionCallbacks CoServer::callbacks(const std::shared_ptr<ServerTasks>& server_tasks) {
   return detail::stream_callbacks(
-      [crew](Connection& connection, detail::StreamState& state) { crew->start(connection, state); });
+      [server_tasks](Connection& connection, detail::StreamState& state) { server_tasks->start(connection, state); });
 }
 
-size_t CoServer::tasks() const { return crew_->tasks(); }
+size_t CoServer::tasks() const { return server_tasks_->tasks(); }
 
 NetStats CoServer::stats() const {
   NetStats stats = server_->stats();
-  stats.exceptions += crew_->exceptions();
+  stats.exceptions += server_tasks_->exceptions();
   return stats;
 }
 

@@ -58,10 +58,10 @@ class CoServer {
   size_t tasks() const;
 
  private:
-  class Crew;
-  static SharedConnectionCallbacks callbacks(const std::shared_ptr<Crew>& crew);
+  class ServerTasks;
+  static SharedConnectionCallbacks callbacks(const std::shared_ptr<ServerTasks>& server_tasks);
 
-  std::shared_ptr<Crew> crew_;
+  std::shared_ptr<ServerTasks> server_tasks_;
   std::optional<Server> server_;
 };
 

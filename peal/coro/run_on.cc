@@ -3,12 +3,12 @@
 
 namespace peal::detail {
 
-bool Errand::send() {
-  return away_->post([errand = shared_from_this()] { Ready::run(*errand); });
+bool CrossLoopTask::send() {
+  return away_->post([cross_task = shared_from_this()] { ReadyQueue::run(*cross_task); });
 }
 
 // On the away loop: when it is to begin, and again when it has ended.
-void Errand::run() noexcept {
+void CrossLoopTask::run() noexcept {
   if (!std::exchange(begun_, true)) {
     promise_.belong(*this, nullptr);
     return task_.resume();
@@ -17,23 +17,23 @@ void Errand::run() noexcept {
     told_ = true;
     return waiting_.back();
   }
-  const std::shared_ptr<Errand> keep = shared_from_this();
+  const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
   // Refused: the home loop has ended, and cancel_from_home() looks.
-  home_->insist([errand = keep] {
-    if (!std::exchange(errand->told_, true)) errand->waiting_.back();
+  home_->insist([cross_task = keep] {
+    if (!std::exchange(cross_task->told_, true)) cross_task->waiting_.back();
   });
   ended_.store(true, std::memory_order_release);
   ended_.notify_all();
 }
 
-std::coroutine_handle<> Errand::on_done() noexcept {
-  Ready::run(*this);
+std::coroutine_handle<> CrossLoopTask::on_done() noexcept {
+  ReadyQueue::run(*this);
   return std::noop_coroutine();
 }
 
-void Errand::cancel_from_home(Why why) noexcept {
-  const std::shared_ptr<Errand> keep = shared_from_this();
-  if (!away_->insist([errand = keep, why] { errand->cancel(why); })) {
+void CrossLoopTask::cancel_from_home(Why why) noexcept {
+  const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
+  if (!away_->insist([cross_task = keep, why] { cross_task->cancel(why); })) {
     // The away loop has ended without ending the task: it is ours now.
     away_->wait_until_left();
     taken_ = !ended_.load(std::memory_order_acquire);

@@ -29,20 +29,20 @@ struct RunOnAnswer<Result<T>> {
 };
 
 // The task's strand on the other loop. Shared, for the mailboxes of both.
-class Errand final : public Strand, public Runnable, public std::enable_shared_from_this<Errand> {
+class CrossLoopTask final : public Strand, public Runnable, public std::enable_shared_from_this<CrossLoopTask> {
  public:
   // Told on the home loop, once.
-  class Home : public Wait {
+  class HomeWait : public Wait {
    public:
-    void cancel(Why why) noexcept override { errand_->cancel_from_home(why); }
+    void cancel(Why why) noexcept override { cross_task_->cancel_from_home(why); }
     void back() noexcept { complete(0); }
 
    protected:
-    ~Home() = default;
-    std::shared_ptr<Errand> errand_;
+    ~HomeWait() = default;
+    std::shared_ptr<CrossLoopTask> cross_task_;
   };
 
-  Errand(Loop& home, Loop& away, Home& waiting, PromiseBase& promise, std::coroutine_handle<> task)
+  CrossLoopTask(Loop& home, Loop& away, HomeWait& waiting, PromiseBase& promise, std::coroutine_handle<> task)
       : Strand(&away),
         home_(home.mailbox()),
         away_(away.mailbox()),
@@ -58,11 +58,11 @@ class Errand final : public Strand, public Runnable, public std::enable_shared_f
  private:
   const std::shared_ptr<Mailbox> home_;
   const std::shared_ptr<Mailbox> away_;
-  Home& waiting_;
+  HomeWait& waiting_;
   PromiseBase& promise_;
   const std::coroutine_handle<> task_;
   bool begun_ = false;               // the away loop's
-  bool taken_ = false;               // the home loop's thread ends what the away loop, now ended, has left
+  bool taken_ = false;               // the away loop has ended: the home loop's thread ends the task
   bool told_ = false;                // the home loop's
   std::atomic<bool> ended_ = false;  // the task's frame is at rest
 };
@@ -70,16 +70,16 @@ class Errand final : public Strand, public Runnable, public std::enable_shared_f
 }  // namespace detail
 
 template <class T>
-class [[nodiscard]] RunOn final : public detail::Awaitable<RunOn<T>, detail::Errand::Home> {
+class [[nodiscard]] RunOn final : public detail::Awaitable<RunOn<T>, detail::CrossLoopTask::HomeWait> {
  public:
   RunOn(Loop& away, Task<T> task) : away_(away), task_(std::move(task)) {}
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     Loop& home = handle.promise().strand()->loop();
     if (!this->begin(handle)) return false;
-    this->errand_ =
-        std::make_shared<detail::Errand>(home, away_, *this, task_.coroutine().promise(), task_.coroutine());
-    return this->errand_->send() || this->refuse(detail::why_of(Trouble::kLoopStopped));
+    this->cross_task_ =
+        std::make_shared<detail::CrossLoopTask>(home, away_, *this, task_.coroutine().promise(), task_.coroutine());
+    return this->cross_task_->send() || this->refuse(detail::why_of(Trouble::kLoopStopped));
   }
   typename detail::RunOnAnswer<T>::Type await_resume() {
     if (this->why_ != 0) return detail::failed(this->why_);

@@ -5,7 +5,7 @@
 
 namespace peal {
 
-using detail::Ready;
+using detail::ReadyQueue;
 using detail::Why;
 
 class Scope::Child final : public detail::Runnable, public detail::Strand {
@@ -23,7 +23,7 @@ class Scope::Child final : public detail::Runnable, public detail::Strand {
     task_.coroutine().resume();
   }
   std::coroutine_handle<> on_done() noexcept override {
-    Ready::run(*this);
+    ReadyQueue::run(*this);
     return std::noop_coroutine();
   }
 
@@ -70,13 +70,13 @@ bool Scope::spawn(Task<> task) {
   ++size_;
   if (cancelled_ != 0) child->cancel(cancelled_);
   if (loop_->in_loop()) {
-    Ready::run(*child);
+    ReadyQueue::run(*child);
   } else {
     child->waits_for_loop = true;
     mailbox_->insist([self = std::weak_ptr(self()), child] {
       if (self.expired()) return;
       child->waits_for_loop = false;
-      Ready::run(*child);
+      ReadyQueue::run(*child);
     });
   }
   return true;
@@ -84,7 +84,7 @@ bool Scope::spawn(Task<> task) {
 
 void Scope::cancel(Why why) {
   if (cancelled_ == 0) cancelled_ = why;
-  const Ready::Hold hold;
+  const ReadyQueue::Hold hold;
   for (Child* child = children_.front(); child != nullptr; child = child->next_) child->cancel(why);
 }
 

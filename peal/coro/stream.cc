@@ -55,13 +55,13 @@ static void keep(Buffer& input, Buffer& more) {
 
 // The plain case first: somebody waits for whatever comes, and nothing else is on its way.
 inline void StreamState::received(Buffer& more) {
-  if (reader == nullptr || !reader->takes_any() || Ready::busy()) [[unlikely]]
-    return received_otherwise(more);
+  if (reader == nullptr || !reader->takes_any() || ReadyQueue::busy()) [[unlikely]]
+    return received_slow(more);
   arriving = &more;
   reader->satisfied_now();
 }
 
-void StreamState::received_otherwise(Buffer& more) {
+void StreamState::received_slow(Buffer& more) {
   keep(input, more);
   if (reader != nullptr) return reader->look();
   if (input.size() < high_water_bytes) return;
@@ -81,7 +81,7 @@ void StreamState::peer_ended() {
 
 void StreamState::writable() {
   if (!connection->can_send()) return fail_writers(why_of(connection->error()));
-  const Ready::Hold hold;
+  const ReadyQueue::Hold hold;
   above = false;
   pump_writers();
   pump_flushers();
@@ -110,19 +110,19 @@ void StreamState::pump_flushers() {
 void StreamState::fail(Why with) {
   if (!over || why == 0) why = with;
   over = true;
-  const Ready::Hold hold;
+  const ReadyQueue::Hold hold;
   if (reader != nullptr) reader->look();
   fail_writers(why);
 }
 
 void StreamState::fail_writers(Why with) {
   writable_now = false;
-  const Ready::Hold hold;
+  const ReadyQueue::Hold hold;
   while (WriteWait* writer = writers.pop_front()) writer->complete(with);
   while (FlushWait* flusher = flushers.pop_front()) flusher->complete(with);
 }
 
-// What a write fails with that cannot even begin; 0: it can.
+// The error of a write that cannot even begin; 0: it can.
 Why StreamState::why_no_write() const {
   if (connection != nullptr && connection->can_send()) return 0;
   if (why != 0) return why;
@@ -142,7 +142,7 @@ void WriteWait::cancel(Why why) noexcept {
   complete(why);
 }
 
-// What to do after send() has answered false, or was not to be called: whether there is nothing to wait for.
+// After send() has answered false, or was not to be called: whether there is nothing to wait for.
 bool WriteWait::settled() {
   why_ = state_.why_no_write();
   if (why_ != 0) return true;

@@ -64,7 +64,7 @@ class StreamState {
   uint32_t high_water_bytes;
 
  private:
-  void received_otherwise(Buffer& more);
+  void received_slow(Buffer& more);
   void pump_writers();
   void pump_flushers();
   void fail_writers(Why with);

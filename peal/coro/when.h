@@ -47,7 +47,7 @@ template <size_t kCount>
 class Group : public Wait {
  public:
   void cancel(Why why) noexcept override {
-    const Ready::Hold hold;
+    const ReadyQueue::Hold hold;
     for (auto& branch : branches_) branch.cancel(why);
   }
 
@@ -79,7 +79,7 @@ class Group : public Wait {
     size_t i = 0;
     (branches_[i++].prepare(loop, *this, tasks.coroutine().promise(), tasks.coroutine()), ...);
     begin_joining(awaiting);
-    for (auto& branch : branches_) Ready::run(branch);
+    for (auto& branch : branches_) ReadyQueue::run(branch);
   }
   // What the end of the first task, or of the first that throws, means for the others.
   virtual bool ends_others(bool first, bool threw) const = 0;

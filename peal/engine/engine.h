@@ -96,8 +96,8 @@ class StreamEvents {
   // before is still delivered.
   virtual void on_send_failed(std::error_code error) = 0;
   // While nothing is received: the connection is gone by an error, mostly the peer's RST. With an `error` nothing is
-  // left to be received, and it will end with that; without one something is. Told again at the next pause. Where
-  // output is queued on_send_failed comes instead; poll and select do not see it behind a FIN, select not behind data.
+  // left to receive, and the end has that error; without, there is. Told again at the next pause. Where output is
+  // queued on_send_failed comes instead; poll and select do not see it behind a FIN, select not behind data.
   virtual void on_gone(std::error_code /*error*/) {}
   // Progress after report_sent(): `left_bytes` wait in the engine's queue.
   virtual void on_sent(size_t left_bytes) = 0;

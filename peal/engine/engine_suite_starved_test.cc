@@ -15,7 +15,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, EngineStarved, testing::ValuesIn(engines_with_
 
 TEST_P(EngineStarved, sheds_backs_off_and_recovers) {
   constexpr int kClients = 60;
-  FdFamine famine;
+  FdExhaustion famine;
   AcceptLog& acceptor = rig().listen();
   rig().settle();
   std::deque<RawPeer> clients(kClients);
@@ -47,7 +47,7 @@ TEST_P(EngineStarved, sheds_backs_off_and_recovers) {
 }
 
 TEST_P(EngineStarved, streams_it_has_go_on_working) {
-  FdFamine famine;
+  FdExhaustion famine;
   auto [client, server] = rig().pair();
   AcceptLog& acceptor = rig().listen();
   rig().settle();
@@ -65,7 +65,7 @@ TEST_P(EngineStarved, streams_it_has_go_on_working) {
 }
 
 TEST_P(EngineStarved, connect_without_an_fd_is_reported_later) {
-  FdFamine famine;
+  FdExhaustion famine;
   AcceptLog& acceptor = rig().listen();
   rig().settle();
   famine.fill();
@@ -80,7 +80,7 @@ TEST_P(EngineStarved, connect_without_an_fd_is_reported_later) {
 }
 
 TEST_P(EngineStarved, bind_without_an_fd_is_an_error) {
-  FdFamine famine;
+  FdExhaustion famine;
   famine.fill();
   auto bound = rig().engine().bind(EngineRig::loopback(), {});
   ASSERT_FALSE(bound.has_value());
@@ -88,7 +88,7 @@ TEST_P(EngineStarved, bind_without_an_fd_is_an_error) {
 }
 
 TEST_P(EngineStarved, stopped_while_it_backs_off) {
-  FdFamine famine;
+  FdExhaustion famine;
   AcceptLog& acceptor = rig().listen();
   rig().settle();
   std::deque<RawPeer> clients(40);
@@ -103,7 +103,7 @@ TEST_P(EngineStarved, stopped_while_it_backs_off) {
 }
 
 TEST_P(EngineStarved, opening_an_engine_without_fds_is_an_error) {
-  FdFamine famine;
+  FdExhaustion famine;
   famine.fill();
   auto made = test::make_engine(GetParam());
   if (!made) return;  // some need an fd to be made at all

@@ -28,7 +28,7 @@ class EventWaker final : public Waker {
   // On the engine's thread, after the wait: empties the eventfd. What was posted before a wake() this takes in is
   // visible from here on.
   void drain();
-  // The same without emptying it, for who is told of each wake() anew (edges).
+  // The same, not emptied: an edge-triggered poller reports each wake() anew.
   void noticed() { pending_.exchange(false, std::memory_order_acq_rel); }
 
  private:

@@ -21,7 +21,7 @@ struct Inspector::Core {
   Core(Loop& loop, const InspectorOptions& options)
       : mailbox(loop.mailbox()),
         collector(
-            std::make_shared<Collector>(loop, detail::CollectorOptions{.patience = options.patience,
+            std::make_shared<Collector>(loop, detail::CollectorOptions{.reply_timeout = options.reply_timeout,
                                                                        .most_connections = options.most_connections,
                                                                        .measure_turns = options.measure_turns})),
         http(std::in_place, loop,

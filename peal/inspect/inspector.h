@@ -47,7 +47,7 @@ struct InspectorOptions {
   // because a web site could have sent it.
   std::vector<std::string> hosts = {};
   // How long an answer waits for a loop. Longer than a healthy turn, and nobody minds it in a page.
-  Duration patience = std::chrono::milliseconds(250);
+  Duration reply_timeout = std::chrono::milliseconds(250);
   // Told of each server on each loop, those with the most queued bytes first. Each costs a few system calls.
   size_t most_connections = 100;
   // Time the turns of the loops that are shown: their busy share and how long turns last.

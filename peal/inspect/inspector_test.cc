@@ -299,7 +299,7 @@ TEST_F(InspectorTest, stalled_loop_is_shown_with_the_stack_of_what_holds_it) {
   ASSERT_TRUE(watchdog);
   (*watchdog)->watch(thread.loop());
   serve();
-  attach({.patience = std::chrono::milliseconds(20)});
+  attach({.reply_timeout = std::chrono::milliseconds(20)});
   inspector->add(**watchdog);
   (*watchdog)->look();
   test::ask(thread.loop(), [] {});
@@ -371,7 +371,7 @@ TEST_F(InspectorTest, address_that_is_taken_is_an_error) {
 
 TEST_F(InspectorTest, answers_on_their_way_may_outlive_it) {
   serve();
-  attach({.patience = std::chrono::milliseconds(20)});
+  attach({.reply_timeout = std::chrono::milliseconds(20)});
   std::latch begun(1);
   std::latch gate(1);
   thread.loop().post([&] {

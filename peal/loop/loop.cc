@@ -32,7 +32,7 @@ Loop::Loop(std::unique_ptr<Engine> engine, const LoopOptions& options)
       wheel_(engine_->now()) {
   if (options.spin.mode == Spin::Mode::kOff) return;
   spin_ = std::make_unique<detail::SpinPolicy>(options.spin);
-  attended_ = true;
+  has_wait_hooks_ = true;
 }
 
 Loop::~Loop() {
@@ -42,7 +42,7 @@ Loop::~Loop() {
   drop_timers();
 }
 
-// Unless something is pending, which makes it a look.
+// Only polls when something is pending.
 inline void Loop::sleep() {
   now_known_ = false;
   TimePoint deadline = next_timer_;
@@ -59,7 +59,7 @@ inline void Loop::sleep() {
     timers_changed_ = false;
     next_timer_ = wheel_->next();
   }
-  attended_ ? wait_attended() : sleep();
+  has_wait_hooks_ ? wait_with_hooks() : sleep();
   if (next_timer_ != kNever) fire_timers();
   if (mailbox_->pending()) run_tasks();
 }
@@ -191,7 +191,7 @@ void Loop::measure_turns() {
   if (turn_times_) return;
   turn_times_ = std::make_unique<TurnTimes>();
   engine_->note_wakes(turn_times_->woke_at());
-  attended_ = true;
+  has_wait_hooks_ = true;
 }
 
 // The closures may still cancel each other's timers, so the wheel goes after them.
@@ -217,7 +217,7 @@ void Loop::finish(bool opened) noexcept {
   mailbox->owner_.notify_all();
 }
 
-void Loop::wait_attended() {
+void Loop::wait_with_hooks() {
   if (turn_times_) turn_times_->begin_turn(engine_->now());
   const bool spins = spin_ && spin_->spins();
   if (spins && spin()) return;
@@ -270,7 +270,7 @@ void Loop::call(Task& task) {
   guard("a task", task);
 }
 
-void Loop::survive(const char* thrower) {
+void Loop::log_exception(const char* thrower) {
   ++stats_.exceptions;
   if (const auto suppressed = log_limiter_.admit(engine_->now())) {
     PEAL_LOG_ERROR("{} {} ({} more since the last such line)", thrower, what_was_thrown(), *suppressed);

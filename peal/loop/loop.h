@@ -69,7 +69,7 @@ class Loop {
   static Result<std::unique_ptr<Loop>> make(const LoopOptions& options = {});
   // For an engine of one's own; also what make() calls.
   Loop(std::unique_ptr<Engine> engine, const LoopOptions& options);
-  // The engine for who has no other wish ("auto"), which runs everywhere.
+  // Uses the engine "auto", which runs everywhere.
   Loop();
   // Not while a thread is inside run(): asserts. Tasks and timers still waiting die uncalled. The mailbox lives on.
   ~Loop();
@@ -82,8 +82,8 @@ class Loop {
   // destroyed before this returns.
   void stop();
 
-  // Instead of run(), for who turns several loops on one thread: begin(), then step() again and again, then end().
-  // In between the loop is as before run(): who has it may touch it, and posts travel.
+  // Instead of run(), to drive several loops on one thread: begin(), step() repeatedly, then end(). Between steps it is
+  // as before run(): its holder may touch it, and posts wait for the next step.
   Result<void> begin();
   // One turn. How much it did: events, timers and tasks. The turn after stop() is the end; later ones do nothing.
   size_t step();
@@ -158,16 +158,16 @@ class Loop {
   void drop_timers();
   void finish(bool opened) noexcept;
   void sleep();
-  void wait_attended();
+  void wait_with_hooks();
   bool spin();
   void fire_timers();
   void run_tasks();
   void call(Task& task);
-  // Calls what must not end the loop by throwing. `what` stays.
+  // Keeps an exception from ending the loop. `what` is static.
   template <class Function>
   void guard(const char* what, Function&& function);
   // Inside a handler.
-  void survive(const char* thrower);
+  void log_exception(const char* thrower);
   TimePoint read_clock();
   TimePoint deadline_in(Duration delay);
   bool takes_timers();
@@ -179,7 +179,7 @@ class Loop {
   bool timers_changed_ = false;      // since then
   bool now_known_ = false;
   TimePoint now_;
-  bool attended_ = false;                     // one of the next two is there
+  bool has_wait_hooks_ = false;               // one of the next two is there
   std::unique_ptr<detail::SpinPolicy> spin_;  // none: off
   std::unique_ptr<TurnTimes> turn_times_;
   std::vector<Task> tasks_;  // of this turn
@@ -197,7 +197,7 @@ void Loop::guard(const char* what, Function&& function) {
   try {
     function();
   } catch (...) {
-    survive(what);
+    log_exception(what);
   }
   detail::running.store(outer, std::memory_order_relaxed);
 }

@@ -62,7 +62,7 @@ class Mailbox final : public WatchedQueue {
 
   bool take_in(Task task, size_t limit);
   bool pending() const { return pending_.load(std::memory_order_acquire); }
-  // Makes pending() true, and the loop look. Any thread.
+  // Sets pending_ and wakes a sleeping loop. Any thread.
   void nudge();
   // The loop is about to sleep. False: it must not, something is pending.
   bool begin_sleep() {

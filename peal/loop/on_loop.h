@@ -12,9 +12,9 @@
 namespace peal::detail {
 
 // Calls `task(Loop&)` at once where the caller may touch the loop (on its thread, or before it runs), otherwise on the
-// loop's thread, waiting until it is done. False, and not called, when the loop has ended: then its thread has left it,
-// and nothing of it touches anything any more. Two loops' threads that wait for each other this way wait for ever: not
-// to be called on a loop's thread for another loop.
+// loop's thread, waiting until it is done. False, and not called, when the loop has ended: its thread has left it then,
+// and touches nothing of it any more. Two loops' threads that wait for each other this way wait for ever: not to be
+// called on a loop's thread for another loop.
 template <class Task>
 bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
   if (Loop* loop = mailbox.reachable()) {

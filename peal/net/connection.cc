@@ -6,7 +6,7 @@
 #include <peal/base/memory/memory_budget.h>
 #include <peal/loop/loop.h>
 #include <peal/net/parts/connection_set.h>
-#include <peal/net/parts/joint.h>
+#include <peal/net/parts/pipe_pair.h>
 
 namespace peal {
 
@@ -45,8 +45,8 @@ Result<void> Connection::set_option(SocketOption option, int value) {
 ConnectionHandle Connection::handle() { return {set_->shared_from_this(), slot, generation}; }
 
 bool Connection::send(std::string_view bytes) {
-  if (!is_open() || needs(kSendEnded)) return false;
-  return sent_attended(bytes.size(), engine_->send_copy(stream_, bytes));
+  if (!is_open() || has(kSendEnded)) return false;
+  return sent_slow_path(bytes.size(), engine_->send_copy(stream_, bytes));
 }
 
 bool Connection::send(const SharedBytes& bytes) {
@@ -55,7 +55,7 @@ bool Connection::send(const SharedBytes& bytes) {
   return send(std::move(buffer));
 }
 
-bool Connection::send_attended(Buffer&& bytes) {
+bool Connection::send_slow_path(Buffer&& bytes) {
   const size_t size = bytes.size();
   if (!only_recorded(FlightKind::kSent, size)) return send_watched(std::move(bytes));
   return sent(size, engine_->send(stream_, std::move(bytes)));
@@ -63,33 +63,33 @@ bool Connection::send_attended(Buffer&& bytes) {
 
 bool Connection::send_watched(Buffer&& bytes) {
   const size_t size = bytes.size();
-  if (!is_open() || needs(kSendEnded) || output_failed_) {
+  if (!is_open() || has(kSendEnded) || output_failed_) {
     bytes.clear();  // an echo's input: it would be kept, and shown again
     return false;
   }
-  return sent_attended(size, engine_->send(stream_, std::move(bytes)));
+  return sent_slow_path(size, engine_->send(stream_, std::move(bytes)));
 }
 
-bool Connection::sent_attended(size_t size, size_t queued) {
-  bool below = sent(size, queued) && !needs(kAboveHighWater);
-  if (needs(kWatched)) note_sent(size);
+bool Connection::sent_slow_path(size_t size, size_t queued) {
+  bool below = sent(size, queued) && !has(kAboveHighWater);
+  if (has(kWatched)) note_sent(size);
   return below;
 }
 
 void Connection::send_file(FileRange range) {
-  if (!is_open() || needs(kSendEnded) || range.bytes == 0) return;
+  if (!is_open() || has(kSendEnded) || range.bytes == 0) return;
   PEAL_ASSERT(range.file != nullptr, "{} bytes of no file are sent", range.bytes);
   const uint64_t bytes = range.bytes;
   sent_bytes_ += bytes;
   engine_->send_file(stream_, std::move(range));
-  if (needs(kWatched)) note_sent(bytes);
+  if (has(kWatched)) note_sent(bytes);
   const size_t held = engine_->held_bytes(stream_);
   if (held > high_water_bytes_) crossed_high_water(held);
 }
 
 void Connection::shutdown_send() {
-  if (!is_open() || needs(kSendEnded)) return;
-  attend(kSendEnded, true);
+  if (!is_open() || has(kSendEnded)) return;
+  set_slow_path(kSendEnded, true);
   if (peer_ended_) return end_gracefully(CloseReason::kPeerClosed);
   engine_->shutdown_send(stream_);
 }
@@ -106,8 +106,8 @@ bool Connection::crossed_high_water(size_t queued) {
     return false;
   }
   if (MemoryBudget::above_hard()) return end_over_budget();
-  if (!needs(kAboveHighWater)) {
-    attend(kAboveHighWater, true);
+  if (!has(kAboveHighWater)) {
+    set_slow_path(kAboveHighWater, true);
     note_high_water(queued);
     engine_->report_sent(stream_);
     follow_flow();
@@ -118,12 +118,12 @@ bool Connection::crossed_high_water(size_t queued) {
 // Receiving goes on unless the user paused it, kept input is to be shown first (the peer's end must not overtake it) or
 // unsent output piles up; a closing connection reads to find the end.
 void Connection::follow_flow() {
-  if (needs(kPiped) && is_open()) return joint().follow();
-  bool wanted = life_.state == State::kClosing;
+  if (has(kPiped) && is_open()) return pipe_pair().follow();
+  bool wanted = fast_path_.state == State::kClosing;
   if (is_open()) {
-    wanted = !paused_ && !timer_ && !needs(kOverBudget) && (!needs(kAboveHighWater) || output_failed_);
+    wanted = !paused_ && !timer_ && !has(kOverBudget) && (!has(kAboveHighWater) || output_failed_);
   }
-  engine_->receive(stream_, wanted && !hears_no_more());
+  engine_->receive(stream_, wanted && !expects_no_input());
 }
 
 void Connection::report_drained() {
@@ -133,7 +133,7 @@ void Connection::report_drained() {
 }
 
 void Connection::pause() {
-  if (paused_ || life_.state != State::kOpen) return;
+  if (paused_ || fast_path_.state != State::kOpen) return;
   if (output_failed_) return end(reason_);  // nothing would ever tell of its end
   paused_ = true;
   record(FlightKind::kPaused);
@@ -141,12 +141,12 @@ void Connection::pause() {
 }
 
 void Connection::resume() {
-  if (!paused_ || life_.state != State::kOpen) return;
+  if (!paused_ || fast_path_.state != State::kOpen) return;
   paused_ = false;
   record(FlightKind::kResumed);
   if (timer_) loop().cancel(std::exchange(timer_, {}));
   // From the loop, not from here: the caller may be inside on_message.
-  if (needs(kKeptInput)) timer_ = loop().after(Duration::zero(), [this] { show_again(); });
+  if (has(kKeptInput)) timer_ = loop().after(Duration::zero(), [this] { show_again(); });
   follow_flow();
 }
 
@@ -172,17 +172,17 @@ void Connection::threw() {
 
 void Connection::show_again() {
   if (timer_) loop().cancel(std::exchange(timer_, {}));
-  if (life_.state != State::kOpen || paused_) return;
-  if (needs(kKeptInput)) {
+  if (fast_path_.state != State::kOpen || paused_) return;
+  if (has(kKeptInput)) {
     Buffer bytes = take_kept();
     deliver(bytes);
     settle_input();
   }
-  if (life_.state == State::kOpen) follow_flow();
+  if (fast_path_.state == State::kOpen) follow_flow();
 }
 
 void Connection::open() {
-  life_.state = State::kOpen;
+  fast_path_.state = State::kOpen;
   was_open_ = true;
   note_opened();
   set_->on_connection_opened();
@@ -198,22 +198,22 @@ void Connection::on_connected(std::error_code error) {
     return end(CloseReason::kFailed);
   }
   if (set_->on_connect_done) set_->call(set_->on_connect_done, handle(), error);
-  if (life_.state == State::kConnecting) open();
+  if (fast_path_.state == State::kConnecting) open();
 }
 
 void Connection::on_received(Buffer& bytes) {
   const size_t size = bytes.size();
   received_bytes_ += size;
   if (!plain() && !only_recorded(FlightKind::kReceived, size)) [[unlikely]]
-    return received_attended(bytes);
+    return received_slow_path(bytes);
   deliver(bytes);
 }
 
-void Connection::received_attended(Buffer& bytes) {
+void Connection::received_slow_path(Buffer& bytes) {
   if (!is_open()) return;
-  if (needs(kWatched)) note_received(bytes.size());
-  if (needs(kPiped)) return joint().received(*this, bytes);
-  if (needs(kKeptInput)) {
+  if (has(kWatched)) note_received(bytes.size());
+  if (has(kPiped)) return pipe_pair().received(*this, bytes);
+  if (has(kKeptInput)) {
     input_.append(std::move(bytes));
     bytes = take_kept();
   }
@@ -222,33 +222,33 @@ void Connection::received_attended(Buffer& bytes) {
 }
 
 Buffer Connection::take_kept() {
-  attend(kKeptInput, false);
+  set_slow_path(kKeptInput, false);
   return std::move(input_);
 }
 
 // What the callback left is kept for the next time.
 void Connection::keep(Buffer& bytes) {
-  if (life_.state != State::kOpen || bytes.empty()) return;
-  if (needs(kPiped)) return joint().received(*this, bytes);
+  if (fast_path_.state != State::kOpen || bytes.empty()) return;
+  if (has(kPiped)) return pipe_pair().received(*this, bytes);
   if (MemoryBudget::above_hard()) return void(end_over_budget());
   if (bytes.size() > set_->options().input_limit_bytes) return end(CloseReason::kInputLimit, CloseHow::kReset);
   input_ = std::move(bytes);
   input_.compact();
-  attend(kKeptInput, true);
-  if (needs(kTracked)) watch_input();
+  set_slow_path(kKeptInput, true);
+  if (has(kTracked)) watch_input();
 }
 
 void Connection::on_sent(size_t left_bytes) {
-  if (life_.state == State::kClosing) {
-    if (left_bytes == 0 && hears_no_more()) end(reason_);
+  if (fast_path_.state == State::kClosing) {
+    if (left_bytes == 0 && expects_no_input()) end(reason_);
     return;
   }
-  if (needs(kPiped) && is_open()) return joint().drained(*this, left_bytes);
+  if (has(kPiped) && is_open()) return pipe_pair().drained(*this, left_bytes);
   if (!is_open() || output_failed_) return;
   const bool drained = left_bytes == 0 && drain_wanted_;
   if (drained) drain_wanted_ = false;
-  if (!drained && (!needs(kAboveHighWater) || left_bytes > high_water_bytes_ / 2)) return;
-  attend(kAboveHighWater, false);
+  if (!drained && (!has(kAboveHighWater) || left_bytes > high_water_bytes_ / 2)) return;
+  set_slow_path(kAboveHighWater, false);
   record(FlightKind::kBelowHighWater, left_bytes);
   follow_flow();
   if (!set_->call(set_->callbacks().on_writable, *this)) return end(CloseReason::kCallbackThrew);
@@ -259,13 +259,13 @@ void Connection::on_output_lost(size_t bytes) { set_->note_lost(bytes); }
 
 void Connection::on_closed() {
   // Without end() it is the engine that shuts, and the loop with it.
-  if (life_.state != State::kClosed) {
+  if (fast_path_.state != State::kClosed) {
     loop().cancel(std::exchange(timer_, {}));
     reason_ = CloseReason::kLoopStopped;
   }
-  life_.state = State::kClosed;
+  fast_path_.state = State::kClosed;
   record(FlightKind::kClosed);
-  detail::Joint* joined = needs(kPiped) ? &joint() : nullptr;
+  detail::PipePair* joined = has(kPiped) ? &pipe_pair() : nullptr;
   set_->release(*this);
   if (joined != nullptr) joined->gone(*this);
 }

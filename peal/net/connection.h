@@ -38,10 +38,10 @@ struct ConnectionFacts;
 class Loop;
 namespace detail {
 class ConnectionSet;
-class Joint;
+class PipePair;
 class MemoryRelief;
-class Seats;
-enum class Demand : uint8_t;
+class ConnectionCaps;
+enum class ForcedEnd : uint8_t;
 struct Tracked;
 }  // namespace detail
 
@@ -105,7 +105,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   bool send(std::string_view bytes);  // copied
   bool send(Buffer&& bytes) {         // moved
     if (!plain()) [[unlikely]]
-      return send_attended(std::move(bytes));
+      return send_slow_path(std::move(bytes));
     size_t size = bytes.size();
     return sent(size, engine().send(stream_, std::move(bytes)));
   }
@@ -121,7 +121,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // The same without waiting for the peer's FIN: it is over when the kernel has what is queued. For a peer that has
   // said that it sends no more; if it does, the kernel answers with RST, and what it had not yet read is lost to it.
   void close_when_sent() {
-    unheard_ = unheard_ || is_open();
+    ignores_peer_end_ = ignores_peer_end_ || is_open();
     close();
   }
   // Ends with RST, dropping what is queued.
@@ -132,19 +132,19 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // connection ends when its output has failed or the peer resets; with something left to show, linger_timeout later.
   void pause();
   void resume();
-  // Until the queue is empty min_write_bytes holds, also below the high-water mark and for files.
+  // min_write_bytes holds until the queue is empty, below the high-water mark and for files too.
   void expect_output() { watch_output(); }
-  // Somebody works for it though nothing of that is to be seen: it is not evicted as idle until this is switched off.
+  // Until this is switched off it is not evicted as idle: work for it is under way that the connection cannot see.
   void set_busy(bool on) { busy_ = on; }
   // The peer is to send something: until this is switched off, min_read_bytes holds even with no input unconsumed.
   void expect_input(bool on);
 
   ConnectionHandle handle();
   Loop& loop() const;
-  bool is_open() const { return life_.state == State::kOpen; }
+  bool is_open() const { return fast_path_.state == State::kOpen; }
   // False from shutdown_send() or close() on, and when sending has failed though what the peer had sent is still read:
   // then on_writable comes once to whoever waited for it, and the end follows.
-  bool can_send() const { return is_open() && !needs(kSendEnded) && !output_failed_; }
+  bool can_send() const { return is_open() && !has(kSendEnded) && !output_failed_; }
   size_t queued_bytes() const;
   // Those, and what the peer has not acknowledged. Costs a system call.
   uint64_t undelivered_bytes() const;
@@ -183,27 +183,27 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
 
  private:
   friend class detail::ConnectionSet;
-  friend class detail::Joint;
+  friend class detail::PipePair;
   friend class detail::MemoryRelief;
-  friend class detail::Seats;
+  friend class detail::ConnectionCaps;
   friend class SlotTable<Connection>;
   enum class State : uint8_t { kConnecting, kOpen, kClosing, kClosed };
   // Reasons why bytes, in or out, take the longer path.
-  enum Attention : uint8_t {
+  enum SlowPathReason : uint8_t {
     kKeptInput = 1,       // the callback left some
     kAboveHighWater = 2,  // so that send() answers false
     kSendEnded = 4,       // shutdown_send() was called
-    kPiped = 8,           // joint() is there
+    kPiped = 8,           // pipe_pair() is there
     kOverBudget = 16,     // not read until the process holds less memory
     kDrains = 32,         // closes once no input is kept
     kTracked = 64,        // its deadlines and its recency are followed
     kRecorded = 128,      // the flight recorder wants to know
     kWatched = kTracked | kRecorded,
   };
-  // Asked as one word on every receive and send: an open connection that needs no attention costs one compare.
-  struct alignas(2) Life {
+  // Compared as one word on every receive and send: a plain open connection costs one compare.
+  struct alignas(2) FastPathWord {
     State state = State::kClosed;
-    uint8_t attention = 0;
+    uint8_t reasons = 0;
   };
 
   template <class T>
@@ -223,16 +223,15 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void on_detached(LooseStream stream) override;
 
   Engine& engine() const { return *engine_; }
-  bool plain() const {
-    return std::bit_cast<uint16_t>(life_) == std::bit_cast<uint16_t>(Life{.state = State::kOpen, .attention = 0});
-  }
+  bool plain() const { return has_only(SlowPathReason{}); }
   // Open, and plain but for this.
-  bool needs_only(Attention what) const {
-    return std::bit_cast<uint16_t>(life_) == std::bit_cast<uint16_t>(Life{.state = State::kOpen, .attention = what});
+  bool has_only(SlowPathReason what) const {
+    return std::bit_cast<uint16_t>(fast_path_) ==
+           std::bit_cast<uint16_t>(FastPathWord{.state = State::kOpen, .reasons = what});
   }
-  bool needs(Attention what) const { return (life_.attention & what) != 0; }
-  void attend(Attention what, bool on) {
-    life_.attention = static_cast<uint8_t>(on ? life_.attention | what : life_.attention & ~what);
+  bool has(SlowPathReason what) const { return (fast_path_.reasons & what) != 0; }
+  void set_slow_path(SlowPathReason what, bool on) {
+    fast_path_.reasons = static_cast<uint8_t>(on ? fast_path_.reasons | what : fast_path_.reasons & ~what);
   }
   bool sent(size_t size, size_t queued) {
     sent_bytes_ += size;
@@ -240,9 +239,9 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
       return crossed_high_water(queued);
     return true;
   }
-  [[gnu::noinline]] bool send_attended(Buffer&& bytes);
+  [[gnu::noinline]] bool send_slow_path(Buffer&& bytes);
   [[gnu::noinline]] bool send_watched(Buffer&& bytes);
-  bool sent_attended(size_t size, size_t queued);
+  bool sent_slow_path(size_t size, size_t queued);
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
   void open();
   void note_opened();
@@ -251,14 +250,14 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     return static_cast<uint32_t>(now.time_since_epoch().count() >> kAgeShift);
   }
   void deliver(Buffer& bytes);
-  [[gnu::noinline]] void received_attended(Buffer& bytes);
+  [[gnu::noinline]] void received_slow_path(Buffer& bytes);
   [[gnu::noinline]] void keep(Buffer& bytes);
   Buffer take_kept();
   [[gnu::noinline]] void threw();
   // connection_watch.cc: who is watched, and cut off.
   void begin_watching();
   detail::Tracked& tracked();
-  detail::Joint& joint() const;
+  detail::PipePair& pipe_pair() const;
   void note_received(size_t bytes);
   void note_sent(size_t bytes);
   void note_high_water(size_t queued);
@@ -277,15 +276,15 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   uint64_t acknowledged_bytes() const;
   bool is_idle() const;
   void record(FlightKind kind, uint64_t bytes = 0) {
-    if (needs(kRecorded)) record_event(kind, bytes);
+    if (has(kRecorded)) record_event(kind, bytes);
   }
   void record_event(FlightKind kind, uint64_t bytes);
   bool only_recorded(FlightKind kind, uint64_t bytes);
   FlightId flight_id() const { return {.owner = set_, .generation = generation, .slot = slot}; }
-  void tell_abnormal_end();
+  void log_abnormal_end();
   void show_again();
   void follow_flow();
-  bool hears_no_more() const { return peer_ended_ || unheard_; }
+  bool expects_no_input() const { return peer_ended_ || ignores_peer_end_; }
   CloseReason note_error(std::error_code error);
   void end_gracefully(CloseReason reason);
   void look_later();
@@ -302,11 +301,11 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   uint64_t received_bytes_ = 0;
   uint64_t sent_bytes_ = 0;
   uint32_t high_water_bytes_ = 0;
-  Life life_;
+  FastPathWord fast_path_;
   CloseReason reason_ = CloseReason::kLoopStopped;
   bool was_open_ : 1 = false;
   bool peer_ended_ : 1 = false;
-  bool unheard_ : 1 = false;  // its end is not waited for: close_when_sent()
+  bool ignores_peer_end_ : 1 = false;  // its end is not waited for: close_when_sent()
   bool paused_ : 1 = false;
   bool output_failed_ : 1 = false;  // open only to read what the peer sent before it went
   bool ended_here_ : 1 = false;     // close() or abort() was called
@@ -390,7 +389,7 @@ class ConnectionHandle {
   bool act_or_end(Act&& action) const;
   bool ends_over_budget() const;
   bool counted(bool taken) const;
-  bool demand(detail::Demand what) const;
+  bool force_end(detail::ForcedEnd what) const;
 
   std::shared_ptr<detail::ConnectionSet> set_;
   uint32_t slot_ = 0;

@@ -14,7 +14,7 @@ ConnectionFacts Connection::facts() const {
   ConnectionFacts facts{.slot = slot, .generation = generation};
   facts.local = local_address().value_or(SocketAddress());
   facts.peer = peer_address().value_or(SocketAddress());
-  switch (life_.state) {
+  switch (fast_path_.state) {
     case State::kConnecting: facts.state = "connecting"; break;
     case State::kOpen: facts.state = "open"; break;
     case State::kClosing: facts.state = "closing"; break;
@@ -25,10 +25,10 @@ ConnectionFacts Connection::facts() const {
   facts.sent_bytes = sent_bytes_;
   facts.queued_bytes = queued_bytes();
   facts.unacknowledged_bytes = engine_->unsent_bytes(stream_);
-  facts.kept_bytes = needs(kKeptInput) ? input_.size() : 0;
+  facts.kept_bytes = has(kKeptInput) ? input_.size() : 0;
   facts.paused = paused_;
-  facts.above_high_water = needs(kAboveHighWater);
-  facts.piped = needs(kPiped);
+  facts.above_high_water = has(kAboveHighWater);
+  facts.piped = has(kPiped);
   facts.peer_ended = peer_ended_;
   if (const Result<TcpFacts> tcp = engine_->tcp_facts(stream_)) facts.tcp = *tcp;
   return facts;
@@ -36,7 +36,7 @@ ConnectionFacts Connection::facts() const {
 
 // What it keeps of the process's memory.
 size_t Connection::memory_bytes() const {
-  return engine_->held_bytes(stream_) + (needs(kKeptInput) ? input_.held_bytes() : 0);
+  return engine_->held_bytes(stream_) + (has(kKeptInput) ? input_.held_bytes() : 0);
 }
 
 }  // namespace peal

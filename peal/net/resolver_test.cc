@@ -222,7 +222,7 @@ TEST_P(ResolverTest, cancel_at_any_time_around_the_answers_arrival) {
 
 TEST_P(ResolverTest, process_without_fds_gets_an_error) {
   EXPECT_EQ(look_up("nowhere.test"), sentence(Trouble::kHostNotFound));
-  FdFamine famine;
+  FdExhaustion famine;
   famine.fill();
   EXPECT_EQ(look_up("four.test"), sentence(Trouble::kNameServerFailed));
 }

@@ -39,7 +39,7 @@ enum class FlightKind : uint8_t {
 };
 std::string_view to_string(FlightKind kind);
 
-// Names one life of one connection of one loop: who keeps it, where, and for the how manyeth time. Never followed.
+// Names one use of a connection's slot: the owner, the slot, its generation. Never dereferenced.
 struct FlightId {
   const void* owner = nullptr;
   uint32_t generation = 0;  // these two as SlotLinks has them, so that one move copies both

@@ -13,9 +13,9 @@
 
 namespace peal {
 
-// A thread that runs takes a signal at once; one that the machine does not let run must wait for its turn.
-static constexpr Duration kPatience = std::chrono::seconds(1);
-// Who starts a watchdog says soon what it is to watch.
+// A running thread takes a signal at once; one that is not scheduled takes it when it is.
+static constexpr Duration kTraceTimeout = std::chrono::seconds(1);
+// watch() is expected this soon after the start.
 static constexpr Duration kMostUnused = std::chrono::seconds(1);
 // `asked` of a loop that owes no answer.
 static constexpr TimePoint kOwesNothing = kNever;
@@ -86,7 +86,7 @@ void StallWatchdog::ask(const std::shared_ptr<Watched>& watched) {
 
 void StallWatchdog::watch(WatchedThread loop) {
   auto watched = std::make_shared<Watched>(std::move(loop), options_);
-  ask(watched);  // at once: who has never answered is not known, and a stall soon after would be nobody's
+  ask(watched);  // at once: a stall before a loop's first answer cannot be put down to a thread
   const std::lock_guard lock(mutex_);
   unused_ = false;
   watched_.push_back(std::move(watched));
@@ -120,7 +120,7 @@ void StallWatchdog::look() {
 void StallWatchdog::report(const Watched& watched, Duration lasting) {
   Stall stall{.thread_name = watched.thread_name, .thread_id = watched.thread_id.load(), .lasting = lasting};
   stall.found = options_.clock();
-  if (const auto seen = detail::trace_thread(stall.thread_id, kPatience)) {
+  if (const auto seen = detail::trace_thread(stall.thread_id, kTraceTimeout)) {
     stall.what = seen->running != nullptr ? seen->running : "an event";
     stall.stack = describe(seen->trace);
   } else {

@@ -25,7 +25,7 @@ Master::~Master() = default;
 
 Result<SocketAddress> Master::listen(std::string_view address, const ListenOptions& options, std::string_view name) {
   if (name.empty() || name.contains(':')) return fail(EINVAL);
-  std::vector<detail::Heirloom> sockets = take_inherited(name);
+  std::vector<detail::InheritedListener> sockets = take_inherited(name);
   if (sockets.empty()) return open(address, options, name);
   Result<std::vector<detail::SocketGroup>> groups = detail::SocketGroup::inherit(std::string(name), std::move(sockets));
   if (!groups) return std::unexpected(groups.error());
@@ -37,11 +37,11 @@ Result<SocketAddress> Master::listen(std::string_view address, const ListenOptio
   return first;
 }
 
-std::vector<detail::Heirloom> Master::take_inherited(std::string_view name) {
+std::vector<detail::InheritedListener> Master::take_inherited(std::string_view name) {
   const bool named =
       std::ranges::any_of(inherited_, [&](const InheritedSocket& socket) { return socket.name == name; });
   const bool any = !named && groups_.empty();
-  std::vector<detail::Heirloom> sockets;
+  std::vector<detail::InheritedListener> sockets;
   for (InheritedSocket& socket : inherited_) {
     if (!any && socket.name != name) continue;
     const bool with_file = std::ranges::find(inherited_with_files_, socket.fd.get()) != inherited_with_files_.end();

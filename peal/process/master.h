@@ -48,7 +48,7 @@
 namespace peal {
 
 namespace detail {
-struct Heirloom;
+struct InheritedListener;
 class SocketGroup;
 }  // namespace detail
 
@@ -65,8 +65,8 @@ struct MasterOptions {
   size_t workers = 1;
   bool pin = false;                                // worker i keeps to the i-th of the processors this process may use
   Duration drain_time = std::chrono::seconds(30);  // for who leaves; afterwards its connections are cut off
-  Duration start_patience = std::chrono::seconds(30);  // until all new workers, or a new program's, serve
-  Duration grace = std::chrono::seconds(1);            // beyond that, before who has not ended is killed
+  Duration start_timeout = std::chrono::seconds(30);  // until all new workers, or a new program's, serve
+  Duration grace = std::chrono::seconds(1);           // beyond that, before who has not ended is killed
   RespawnOptions respawn = {};
   // SIGHUP: reads the configuration anew, in the master; workers that start from now on see what it changed. Answers
   // how many workers there shall be. An error: the configuration is bad, and nothing happens.
@@ -99,7 +99,7 @@ class Master {
 
  private:
   Result<SocketAddress> open(std::string_view address, const ListenOptions& options, std::string_view name);
-  std::vector<detail::Heirloom> take_inherited(std::string_view name);
+  std::vector<detail::InheritedListener> take_inherited(std::string_view name);
 
   MasterOptions options_;
   std::vector<InheritedSocket> inherited_;

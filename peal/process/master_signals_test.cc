@@ -18,7 +18,7 @@ using test::find_client;
 using test::greet_and_echo;
 using test::MasterProcess;
 using test::SharedCount;
-using test::Stranger;
+using test::UnrelatedProcess;
 using test::with_workers;
 
 TEST(MasterSignals, a_worker_that_is_told_to_leave_is_succeeded_while_it_still_has_clients) {
@@ -37,7 +37,7 @@ TEST(MasterSignals, a_worker_that_is_told_to_leave_is_succeeded_while_it_still_h
       Client stays(address);
       EXPECT_NE(stays.pid, last);
       last = stays.pid;
-      const Stranger worker(last);
+      const UnrelatedProcess worker(last);
       ASSERT_EQ(::kill(last, number), 0);
       if (number == SIGTERM) {
         EXPECT_TRUE(stays.cut_off()) << "it accepts nobody any more";
@@ -106,7 +106,7 @@ TEST(MasterSignals, a_worker_told_to_leave_before_all_serve_ends_the_reload) {
   const SharedCount reloads;
   const SharedCount early;
   MasterOptions options = with_workers(1);
-  options.start_patience = std::chrono::hours(1);
+  options.start_timeout = std::chrono::hours(1);
   options.drain_time = std::chrono::milliseconds(10);
   options.on_reload = [&reloads]() -> Result<size_t> { return ++*reloads == 1 ? 2 : 1; };
   // Of the two of the second generation the second never serves.
@@ -118,7 +118,7 @@ TEST(MasterSignals, a_worker_told_to_leave_before_all_serve_ends_the_reload) {
   const SocketAddress address = master.serving();
   master.signal(SIGHUP);
   while (*early == 0) ::sched_yield();
-  const Stranger worker(*early);
+  const UnrelatedProcess worker(*early);
   ASSERT_EQ(::kill(*early, SIGTERM), 0);
   EXPECT_TRUE(worker.ends());
   master.signal(SIGHUP);

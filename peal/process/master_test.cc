@@ -25,7 +25,7 @@ using test::Client;
 using test::find_client;
 using test::greet_and_echo;
 using test::MasterProcess;
-using test::Stranger;
+using test::UnrelatedProcess;
 using test::with_workers;
 
 TEST(Master, workers_serve_and_drain_on_sigterm) {
@@ -39,14 +39,14 @@ TEST(Master, workers_serve_and_drain_on_sigterm) {
   EXPECT_EQ(pids.size(), 3U);
   EXPECT_FALSE(pids.contains(master.pid()));
   for (Client& client : clients) EXPECT_TRUE(client.served());
-  std::deque<Stranger> workers(pids.begin(), pids.end());
+  std::deque<UnrelatedProcess> workers(pids.begin(), pids.end());
   master.signal(SIGTERM);
   for (Client& client : clients) {
     EXPECT_TRUE(client.cut_off());
     client.peer.close();
   }
   EXPECT_EQ(master.exit_code(), 0);
-  for (const Stranger& worker : workers) EXPECT_TRUE(worker.ends());
+  for (const UnrelatedProcess& worker : workers) EXPECT_TRUE(worker.ends());
 }
 
 TEST(Master, names_that_name_no_socket_are_refused) {
@@ -65,7 +65,7 @@ TEST(Master, a_worker_that_is_killed_takes_its_own_connections_and_no_others) {
   std::deque<Client> clients;
   Client& lost = find_client(clients, address, [](const Client& client) { return client.place == 0; });
   const Client& other = find_client(clients, address, [](const Client& client) { return client.place == 1; });
-  const Stranger victim(lost.pid);
+  const UnrelatedProcess victim(lost.pid);
   ASSERT_EQ(::kill(lost.pid, SIGKILL), 0);
   ASSERT_TRUE(victim.ends()) << "until then it accepts";
   std::deque<Client> next;
@@ -90,7 +90,7 @@ TEST(Master, reload_brings_new_workers_and_old_ones_stay_with_their_clients) {
   std::deque<Client> fresh;
   find_client(fresh, address, [](const Client& client) { return client.generation == 2 && client.count == 3; });
   for (Client& client : old) EXPECT_TRUE(client.served());
-  const Stranger worker(old.front().pid);
+  const UnrelatedProcess worker(old.front().pid);
   old.clear();
   std::erase_if(fresh, [](const Client& client) { return client.generation == 1; });
   EXPECT_TRUE(worker.ends());
@@ -106,13 +106,13 @@ TEST(Master, fewer_workers_accept_from_the_sockets_of_more) {
   MasterProcess master(std::move(options));
   const SocketAddress address = master.serving();
   std::deque<Client> clients;
-  std::deque<Stranger> before;
+  std::deque<UnrelatedProcess> before;
   for (size_t place = 0; place < 4; ++place) {
     before.emplace_back(find_client(clients, address, [&](const Client& client) { return client.place == place; }).pid);
   }
   clients.clear();
   master.signal(SIGHUP);
-  for (const Stranger& worker : before) EXPECT_TRUE(worker.ends());
+  for (const UnrelatedProcess& worker : before) EXPECT_TRUE(worker.ends());
   // By hash they fall on all four sockets.
   for (int i = 0; i < 40; ++i) EXPECT_EQ(Client(address).generation, 2);
 }
@@ -155,7 +155,7 @@ TEST(Master, first_workers_that_cannot_serve_are_the_end) {
 
 TEST(Master, workers_that_do_not_serve_in_time_are_the_end) {
   MasterOptions options = with_workers(1);
-  options.start_patience = options.drain_time = milliseconds(10);
+  options.start_timeout = options.drain_time = milliseconds(10);
   MasterProcess master(std::move(options), [](Worker&) {
     for (;;) ::pause();
     return 0;
@@ -206,7 +206,7 @@ TEST(Master, a_worker_that_does_not_hear_is_killed_when_its_time_is_over) {
 
 TEST(Master, a_worker_that_hangs_before_it_serves_is_replaced) {
   MasterOptions options = with_workers(1);
-  options.start_patience = milliseconds(100);
+  options.start_timeout = milliseconds(100);
   const test::SharedCount shared;
   std::atomic<int>& starts = *shared;
   MasterProcess master(std::move(options), [&starts](Worker& worker) {
@@ -215,7 +215,7 @@ TEST(Master, a_worker_that_hangs_before_it_serves_is_replaced) {
   });
   const SocketAddress address = master.serving();
   const pid_t first = Client(address).pid;
-  const Stranger victim(first);
+  const UnrelatedProcess victim(first);
   ASSERT_EQ(::kill(first, SIGKILL), 0);
   ASSERT_TRUE(victim.ends());
   std::deque<Client> clients;
@@ -226,7 +226,7 @@ TEST(Master, a_worker_that_hangs_before_it_serves_is_replaced) {
 TEST(Master, workers_die_with_their_master) {
   MasterProcess master(with_workers(2));
   Client client(master.serving());
-  const Stranger worker(client.pid);
+  const UnrelatedProcess worker(client.pid);
   master.signal(SIGKILL);
   EXPECT_EQ(master.exit_code(), -SIGKILL);
   EXPECT_TRUE(worker.ends());

@@ -60,11 +60,11 @@ void Worker::log(const DrainReport& report) const {
 // A master that is gone takes its workers with it: nobody is left to be told.
 void Worker::ready() {
   die_with_master();
-  detail::send_report(report_to_.get(), detail::News::kServes);
+  detail::send_report(report_to_.get(), detail::ReportKind::kServes);
 }
 
 void Worker::leaving() {
-  if (!std::exchange(told_of_leaving_, true)) detail::send_report(report_to_.get(), detail::News::kLeaves);
+  if (!std::exchange(told_of_leaving_, true)) detail::send_report(report_to_.get(), detail::ReportKind::kLeaves);
 }
 
 }  // namespace peal

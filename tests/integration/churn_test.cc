@@ -95,7 +95,7 @@ TEST_P(ChurnTest, clients_come_and_go_on_the_servers_own_loop) {
 }
 
 TEST_P(ChurnTest, server_out_of_fds_sheds_recovers_and_serves_the_others) {
-  FdFamine famine;  // before the server accepts: see there
+  FdExhaustion famine;  // before the server accepts: see there
   auto server = serve(test::echoing());
   RawPeer old = connect_peer();
   ASSERT_TRUE(wait_until([&] { return server->connections() == 1; }));
@@ -122,7 +122,7 @@ TEST_P(ChurnTest, client_out_of_fds_is_told_and_tries_again) {
   Client client(loop(), {.on_open = [&](Connection&) { open = true; }},
                 {.retry = {.attempts = 0, .first_delay = milliseconds(1), .longest_delay = milliseconds(2)}},
                 [&](std::error_code error, Duration) { errors.push_back(error); });
-  FdFamine famine;
+  FdExhaustion famine;
   famine.fill();
   ASSERT_TRUE(client.connect(address()));
   ASSERT_TRUE(wait_until([&] { return errors.size() >= 3; }));

@@ -27,7 +27,7 @@ class FdExhaustionDoesNotSpin : public test::NetTest {};
 
 TEST_P(FdExhaustionDoesNotSpin, while_clients_knock) {
   constexpr int kClients = 60;
-  FdFamine famine;
+  FdExhaustion famine;
   std::atomic<int> log_lines = 0;
   auto server = serve(test::echoing());
   set_log_sink([&](const LogRecord&) { ++log_lines; });

@@ -3,7 +3,7 @@
 // they answer with how many went, no error, and yet raise SIGPIPE; it was taken back only after EPIPE, and so killed
 // the process: any client of a web server that serves files could bring that about by a half-close and a reset in the
 // midst of a download. Now it is taken back whenever less went than was asked for. The moment cannot be chosen here, so
-// it is tried many times; peal/engine/readiness/parts/moved_test.cc does without luck.
+// it is tried many times; peal/engine/readiness/parts/transfer_result_test.cc does without luck.
 #include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -42,7 +42,7 @@ void expect_end_of_worker(const Master::Work& work) {
   ASSERT_TRUE(address.is_set());
   const test::Client client(address);
   ASSERT_GT(client.pid, 0);
-  const test::Stranger worker(client.pid);
+  const test::UnrelatedProcess worker(client.pid);
   master.signal(SIGKILL);
   EXPECT_TRUE(worker.ends()) << "it outlives its master";
   ::kill(client.pid, SIGKILL);

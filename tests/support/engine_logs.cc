@@ -23,7 +23,7 @@ void EngineLog::happened(const std::string& what, bool may_follow_goodbye) {
   EXPECT_EQ(rig_.calls_down_, 0) << what << " came inside a call down\n" << rig_.story();
   EXPECT_TRUE(given_) << what << " came before the sink was given\n" << rig_.story();
   EXPECT_FALSE(finished_) << what << " came after the last completion\n" << rig_.story();
-  EXPECT_TRUE(!goodbye_ || may_follow_goodbye) << what << " came after close() or the like\n" << rig_.story();
+  EXPECT_TRUE(!closed_here_ || may_follow_goodbye) << what << " came after close() or the like\n" << rig_.story();
 }
 
 void EngineLog::last_happened(const std::string& what) {
@@ -56,7 +56,7 @@ void StreamLog::shutdown_send() {
 }
 
 void StreamLog::close(CloseHow how) {
-  goodbye_ = true;
+  closed_here_ = true;
   rig_.down(name() + (how == CloseHow::kReset ? " reset" : " close"), [&] { rig_.engine().close(id, how); });
 }
 
@@ -119,7 +119,7 @@ void StreamLog::on_detached(LooseStream stream) {
 }
 
 void AcceptLog::stop() {
-  goodbye_ = true;
+  closed_here_ = true;
   rig_.down(name() + " stop", [&] { rig_.engine().stop(id); });
 }
 
@@ -137,7 +137,7 @@ void AcceptLog::on_accept_stopped() {
 }
 
 void WatchLog::unwatch() {
-  goodbye_ = true;
+  closed_here_ = true;
   rig_.down(name() + " unwatch", [&] { rig_.engine().unwatch(id); });
 }
 

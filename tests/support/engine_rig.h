@@ -40,7 +40,7 @@ class EngineLog {
 
   EngineRig& rig_;
   bool given_ = false;
-  bool goodbye_ = false;  // close(), stop() or unwatch() was called
+  bool closed_here_ = false;  // close(), stop() or unwatch() was called
   bool finished_ = false;
 
  private:

@@ -161,9 +161,11 @@ Client& find_client(std::deque<Client>& clients, const SocketAddress& address, W
 }
 
 // A process that is none of ours to wait for.
-class Stranger {
+class UnrelatedProcess {
  public:
-  explicit Stranger(pid_t pid) : end_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) { EXPECT_TRUE(bool(end_)); }
+  explicit UnrelatedProcess(pid_t pid) : end_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {
+    EXPECT_TRUE(bool(end_));
+  }
   bool ends() const { return readable(end_.get()); }
 
  private:

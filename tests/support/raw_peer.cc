@@ -64,7 +64,7 @@ void RawPeer::reset() {
   fd_.reset();
 }
 
-FdFamine::FdFamine() {
+FdExhaustion::FdExhaustion() {
   rlimit limit{};
   EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit_before_ = limit.rlim_cur;
@@ -72,7 +72,7 @@ FdFamine::FdFamine() {
   EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-void FdFamine::fill() {
+void FdExhaustion::fill() {
   Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   EXPECT_TRUE(static_cast<bool>(null)) << std::strerror(errno);
   fillers_.push_back(std::move(null));
@@ -84,7 +84,7 @@ void FdFamine::fill() {
   EXPECT_EQ(errno, EMFILE) << std::strerror(errno);
 }
 
-FdFamine::~FdFamine() {
+FdExhaustion::~FdExhaustion() {
   rlimit limit{};
   EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit.rlim_cur = limit_before_;

@@ -45,12 +45,12 @@ class RawPeer {
 
 // Runs this process out of fds while it lives. The limit is lowered at once, because the kernel may look at it when a
 // request is made instead of when it is carried out; fill() then takes what is left.
-class FdFamine {
+class FdExhaustion {
  public:
-  FdFamine();
-  ~FdFamine();
-  FdFamine(const FdFamine&) = delete;
-  FdFamine& operator=(const FdFamine&) = delete;
+  FdExhaustion();
+  ~FdExhaustion();
+  FdExhaustion(const FdExhaustion&) = delete;
+  FdExhaustion& operator=(const FdExhaustion&) = delete;
 
   void fill();
   // Gives back what fill() took.

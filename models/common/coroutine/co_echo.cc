@@ -7,8 +7,8 @@ namespace peal::models {
 
 Accepted CoEcho::try_accept(CoSocket& listener) {
   Accepted next = listener.try_accept();
-  if (next.did == Did::kIt) ++tally_.accepted;
-  if (next.did == Did::kWouldBlock && !listener.gave_way()) crowded_ = false;
+  if (next.did == CallOutcome::kDone) ++tally_.accepted;
+  if (next.did == CallOutcome::kWouldBlock && !listener.gave_way()) crowded_ = false;
   return next;
 }
 

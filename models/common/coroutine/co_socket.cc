@@ -25,10 +25,10 @@ std::optional<bool> CoSocket::try_write(EchoBytes& buffer) {
 }
 
 Accepted CoSocket::try_accept() {
-  if (over()) return {Did::kEnd};
-  if (gives_way()) return {Did::kWouldBlock};
+  if (over()) return {CallOutcome::kEnd};
+  if (gives_way()) return {CallOutcome::kWouldBlock};
   Accepted next = accept_one(fd_.get(), Blocking::kNo);
-  because_ = next.did == Did::kNoRoom ? Because::kThereIsNoRoom : Because::kItWouldBlock;
+  because_ = next.did == CallOutcome::kNoRoom ? BlockedBy::kNoRoom : BlockedBy::kNotReady;
   return next;
 }
 
@@ -40,16 +40,16 @@ bool CoSocket::over() {
 
 bool CoSocket::gives_way() {
   if (++tries_ <= kTriesPerTurn) return false;
-  because_ = Because::kItIsOthersTurn;
+  because_ = BlockedBy::kOthersTurn;
   return true;
 }
 
-std::optional<bool> CoSocket::outcome(Did did) {
-  if (did != Did::kWouldBlock) {
+std::optional<bool> CoSocket::outcome(CallOutcome did) {
+  if (did != CallOutcome::kWouldBlock) {
     late_ = false;
-    return did == Did::kIt;
+    return did == CallOutcome::kDone;
   }
-  because_ = Because::kItWouldBlock;
+  because_ = BlockedBy::kNotReady;
   if (!late_) return std::nullopt;
   timed_out_ = true;
   return false;
@@ -61,14 +61,14 @@ void CoSocket::wait(uint32_t event, const EchoBytes& buffer, Waiter& waiter) {
 }
 
 void CoSocket::wait_to_accept(Waiter& waiter) {
-  const bool no_room = because_ == Because::kThereIsNoRoom;
+  const bool no_room = because_ == BlockedBy::kNoRoom;
   link(no_room ? 0U : uint32_t{EPOLLIN}, waiter);
   if (no_room) loop_.pauses_.came_on(*this, monotonic_now());
 }
 
 void CoSocket::link(uint32_t event, Waiter& waiter) {
   tries_ = 0;
-  if (because_ == Because::kItIsOthersTurn || !watch(event)) {
+  if (because_ == BlockedBy::kOthersTurn || !watch(event)) {
     loop_.make_ready(waiter);
     return;
   }

@@ -36,7 +36,7 @@ class CoSocket : private SlowNode {
   void wait_to_accept(Waiter& waiter);
 
   // The last try did nothing because others have their turn; not because there was nothing to do.
-  bool gave_way() const { return because_ == Because::kItIsOthersTurn; }
+  bool gave_way() const { return because_ == BlockedBy::kOthersTurn; }
   // It was given up for being too slow.
   bool timed_out() const { return timed_out_; }
   // Takes it out of the loop. Who closes a socket that another process has too calls it: the kernel would not do so.
@@ -45,11 +45,11 @@ class CoSocket : private SlowNode {
  private:
   friend class CoroutineLoop;
   // Why the last try did nothing.
-  enum class Because : uint8_t { kItIsOthersTurn, kItWouldBlock, kThereIsNoRoom };
+  enum class BlockedBy : uint8_t { kOthersTurn, kNotReady, kNoRoom };
 
   bool over();
   bool gives_way();
-  std::optional<bool> outcome(Did did);
+  std::optional<bool> outcome(CallOutcome did);
   void wait(uint32_t event, const EchoBytes& buffer, Waiter& waiter);
   void link(uint32_t event, Waiter& waiter);
   bool watch(uint32_t events);
@@ -62,7 +62,7 @@ class CoSocket : private SlowNode {
   uint32_t wanted_ = 0;      // by the waiter
   uint32_t registered_ = 0;  // in the epoll
   unsigned tries_ = 0;       // since it last waited
-  Because because_ = Because::kItIsOthersTurn;
+  BlockedBy because_ = BlockedBy::kOthersTurn;
   bool late_ = false;  // the next try is the last
   bool timed_out_ = false;
   bool broken_ = false;  // the kernel would not report it

@@ -6,8 +6,8 @@ namespace peal::models {
 std::optional<Fd> StackfulEcho::accept(Fiber& self, CoSocket& listener) {
   for (;;) {
     Accepted next = try_accept(listener);
-    if (next.did == Did::kIt) return std::move(next.socket);
-    if (next.did == Did::kEnd) return std::nullopt;
+    if (next.did == CallOutcome::kDone) return std::move(next.socket);
+    if (next.did == CallOutcome::kEnd) return std::nullopt;
     listener.wait_to_accept(self);
     self.suspend();
   }

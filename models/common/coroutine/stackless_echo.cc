@@ -82,8 +82,8 @@ class Accept final : public Waiter {
 CoTask<std::optional<Fd>> StacklessEcho::accept(CoSocket& listener) {
   for (;;) {
     Accepted next = try_accept(listener);
-    if (next.did == Did::kIt) co_return std::move(next.socket);
-    if (next.did == Did::kEnd) co_return std::nullopt;
+    if (next.did == CallOutcome::kDone) co_return std::move(next.socket);
+    if (next.did == CallOutcome::kEnd) co_return std::nullopt;
     co_await Accept(listener);
   }
 }

@@ -20,9 +20,9 @@ EchoConnection::EchoConnection(Fd socket, const ModelOptions& options, Tally& ta
 Wants EchoConnection::on_readable() {
   do {
     const Moved got = read_some(fd(), buffer_);
-    unread_ = got.did == Did::kIt;
-    if (got.did == Did::kEnd) ending_ = true;
-    if (got.did != Did::kIt) break;
+    unread_ = got.did == CallOutcome::kDone;
+    if (got.did == CallOutcome::kEnd) ending_ = true;
+    if (got.did != CallOutcome::kDone) break;
     take_frames();
   } while (options_.read_until_empty && !ending_ && buffer_.answer().size() < kAnswerAtOnceBytes);
   if (!buffer_.has_answer()) return ending_ ? Wants::kClose : Wants::kRead;
@@ -43,7 +43,7 @@ void EchoConnection::take_frames() {
 
 // Once: what a socket does not take at once it will take when it says so.
 Wants EchoConnection::write() {
-  if (write_some(fd(), buffer_).did == Did::kEnd) return Wants::kClose;
+  if (write_some(fd(), buffer_).did == CallOutcome::kEnd) return Wants::kClose;
   if (buffer_.has_answer()) return Wants::kWrite;
   return ending_ ? Wants::kClose : Wants::kRead;
 }

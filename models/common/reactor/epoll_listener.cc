@@ -23,9 +23,9 @@ Result<void> EpollListener::watch(void* data) {
 
 Accepted EpollListener::next() {
   Accepted accepted = source_(listener_);
-  if (accepted.did == Did::kNoRoom || accepted.did == Did::kEnd) {
+  if (accepted.did == CallOutcome::kNoRoom || accepted.did == CallOutcome::kEnd) {
     ::epoll_ctl(epoll_, EPOLL_CTL_DEL, listener_, nullptr);
-    if (accepted.did == Did::kNoRoom) resume_at_ = monotonic_now() + kPause;
+    if (accepted.did == CallOutcome::kNoRoom) resume_at_ = monotonic_now() + kPause;
   }
   return accepted;
 }

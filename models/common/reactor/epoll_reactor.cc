@@ -137,8 +137,8 @@ void EpollReactor::accept(Listener& listener) {
 // Whether there may be another.
 bool EpollReactor::accept_next(Listener& listener) {
   Accepted next = listener.sockets.next();
-  if (next.did == Did::kNoRoom && listener.is_channel) ++tally_.refused;  // who waits in a backlog stays there
-  if (next.did != Did::kIt) return false;
+  if (next.did == CallOutcome::kNoRoom && listener.is_channel) ++tally_.refused;  // who waits in a backlog stays there
+  if (next.did != CallOutcome::kDone) return false;
   if (!listener.is_channel) ++tally_.accepted;
   if (!settle(std::move(next.socket), listener)) ++tally_.refused;
   return true;
@@ -170,7 +170,7 @@ void EpollReactor::serve(Client& client, uint32_t events) {
   if (registered_once_ && wrote && next == Wants::kRead) next = client.echo.on_readable();
   if (next == Wants::kClose) return close(client);
   await(client, next);
-  mind_slowness(client);
+  follow_slow_timeout(client);
 }
 
 void EpollReactor::await(Client& client, Wants next) {
@@ -183,7 +183,7 @@ void EpollReactor::await(Client& client, Wants next) {
   }
 }
 
-void EpollReactor::mind_slowness(Client& client) {
+void EpollReactor::follow_slow_timeout(Client& client) {
   if (!client.echo.in_the_middle()) {
     if (client.linked()) client.unlink();
   } else if (options_.slow_timeout > Duration::zero()) {

@@ -69,7 +69,7 @@ class EpollReactor {
   void hand_over(Client& client);
   void serve(Client& client, uint32_t events);
   void await(Client& client, Wants next);
-  void mind_slowness(Client& client);
+  void follow_slow_timeout(Client& client);
   TimePoint next_deadline() const;
   void between_batches();
   TimePoint now();

@@ -35,8 +35,8 @@ void LevelService::accept(const std::function<bool(int fd)>& takes) {
 // Whether there may be another.
 bool LevelService::accept_next(const std::function<bool(int fd)>& takes) {
   Accepted next = accept_one(run_.listener.get(), Blocking::kNo);
-  if (next.did == Did::kNoRoom) accept_again_ = monotonic_now() + kRoomPause;
-  if (next.did != Did::kIt) return false;
+  if (next.did == CallOutcome::kNoRoom) accept_again_ = monotonic_now() + kRoomPause;
+  if (next.did != CallOutcome::kDone) return false;
   ++tally_.accepted;
   const int fd = next.socket.get();
   if (takes(fd)) {

@@ -54,13 +54,13 @@ void PolledEcho::on_ready(int fd) {
 
 void PolledEcho::accept_all() {
   Accepted next = accept_one(listener_, Blocking::kNo);
-  for (; next.did == Did::kIt; next = accept_one(listener_, Blocking::kNo)) {
+  for (; next.did == CallOutcome::kDone; next = accept_one(listener_, Blocking::kNo)) {
     ++tally_.accepted;
     serve(std::move(next.socket));
   }
-  if (next.did == Did::kWouldBlock) return;
+  if (next.did == CallOutcome::kWouldBlock) return;
   reactor_.change(listener_, PollFor::kNothing);
-  if (next.did == Did::kNoRoom) accept_again_ = monotonic_now() + kRoomPause;
+  if (next.did == CallOutcome::kNoRoom) accept_again_ = monotonic_now() + kRoomPause;
 }
 
 void PolledEcho::serve(Fd socket) {

@@ -52,12 +52,12 @@ void Proactor::on_ready(int fd) {
 bool Proactor::attempt(int fd, Place& its) {
   if (its.operation == Operation::kAccept) {
     Accepted next = accept_one(fd, Blocking::kNo);
-    if (next.did == Did::kWouldBlock) return false;
+    if (next.did == CallOutcome::kWouldBlock) return false;
     complete(fd, its, {next.did}, std::move(next.socket));
     return true;
   }
   const Moved moved = its.operation == Operation::kRead ? read_some(fd, *its.buffer) : write_some(fd, *its.buffer);
-  if (moved.did == Did::kWouldBlock) return false;
+  if (moved.did == CallOutcome::kWouldBlock) return false;
   complete(fd, its, moved);
   return true;
 }

@@ -11,15 +11,15 @@ namespace peal::models {
 namespace {
 
 // A message is one byte, because none at all would look like the end, and one fd beside it.
-struct Parcel {
-  Parcel() {
+struct FdMessage {
+  FdMessage() {
     message.msg_iov = &part;
     message.msg_iovlen = 1;
     message.msg_control = control.data();
     message.msg_controllen = control.size();
   }
-  Parcel(const Parcel&) = delete;
-  Parcel& operator=(const Parcel&) = delete;
+  FdMessage(const FdMessage&) = delete;
+  FdMessage& operator=(const FdMessage&) = delete;
 
   char byte = 0;
   iovec part{.iov_base = &byte, .iov_len = 1};
@@ -36,7 +36,7 @@ Result<SocketChannel> SocketChannel::make() {
 }
 
 Result<void> send_socket(int sends, int socket) {
-  Parcel parcel;
+  FdMessage parcel;
   cmsghdr* const header = CMSG_FIRSTHDR(&parcel.message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
@@ -49,18 +49,18 @@ Result<void> send_socket(int sends, int socket) {
 }
 
 Accepted receive_socket(int receives) {
-  Parcel parcel;
+  FdMessage parcel;
   ssize_t got = 0;
   do {
     got = ::recvmsg(receives, &parcel.message, MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
-  if (got < 0) return {errno == EAGAIN ? Did::kWouldBlock : Did::kEnd};
-  if (got == 0) return {Did::kEnd};
+  if (got < 0) return {errno == EAGAIN ? CallOutcome::kWouldBlock : CallOutcome::kEnd};
+  if (got == 0) return {CallOutcome::kEnd};
   const cmsghdr* const header = CMSG_FIRSTHDR(&parcel.message);
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {Did::kNoRoom};  // MSG_CTRUNC
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return {CallOutcome::kNoRoom};  // MSG_CTRUNC
   int socket = -1;
   std::memcpy(&socket, CMSG_DATA(header), sizeof socket);
-  return {Did::kIt, Fd(socket)};
+  return {CallOutcome::kDone, Fd(socket)};
 }
 
 }  // namespace peal::models

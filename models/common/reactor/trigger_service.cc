@@ -8,7 +8,7 @@
 namespace peal::models {
 
 Result<std::unique_ptr<TriggerService>> TriggerService::make(ModelRun& run) {
-  Result<std::unique_ptr<Sleepers>> sleepers = Sleepers::start(run.stop);
+  Result<std::unique_ptr<BlockedThreads>> sleepers = BlockedThreads::start(run.stop);
   if (!sleepers) return std::unexpected(sleepers.error());
   return std::unique_ptr<TriggerService>(new TriggerService(run, std::move(*sleepers)));
 }
@@ -16,15 +16,15 @@ Result<std::unique_ptr<TriggerService>> TriggerService::make(ModelRun& run) {
 void TriggerService::accept(const std::function<void(Fd)>& on_accepted) {
   for (;;) {
     Accepted next = accept_one(listener(), Blocking::kYes);
-    has_room_ = next.did != Did::kNoRoom;
-    if (next.did != Did::kIt) return;
+    has_room_ = next.did != CallOutcome::kNoRoom;
+    if (next.did != CallOutcome::kDone) return;
     count_one(run_.statistics, &Tally::accepted);
     on_accepted(std::move(next.socket));
   }
 }
 
 void TriggerService::serve(Fd client) {
-  const Sleepers::Place place(*sleepers_, client.get());
+  const BlockedThreads::Place place(*sleepers_, client.get());
   serve_and_count(client.get(), run_);
 }
 

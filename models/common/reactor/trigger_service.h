@@ -17,7 +17,7 @@ namespace peal::models {
 
 class TriggerService {
  public:
-  // EAGAIN: there is no thread for the Sleepers. `run` outlives it; its listener does not block.
+  // EAGAIN: there is no thread for the BlockedThreads. `run` outlives it; its listener does not block.
   static Result<std::unique_ptr<TriggerService>> make(ModelRun& run);
 
   int listener() const { return run_.listener.get(); }
@@ -37,10 +37,10 @@ class TriggerService {
   bool take_has_room() { return std::exchange(has_room_, true); }
 
  private:
-  TriggerService(ModelRun& run, std::unique_ptr<Sleepers> sleepers) : run_(run), sleepers_(std::move(sleepers)) {}
+  TriggerService(ModelRun& run, std::unique_ptr<BlockedThreads> sleepers) : run_(run), sleepers_(std::move(sleepers)) {}
 
   ModelRun& run_;
-  const std::unique_ptr<Sleepers> sleepers_;
+  const std::unique_ptr<BlockedThreads> sleepers_;
   bool has_room_ = true;
 };
 

@@ -8,7 +8,7 @@
 
 namespace peal::models {
 
-Result<void> run_worker_threads(size_t count, Sleepers& sleepers, const std::function<void(size_t)>& work) {
+Result<void> run_worker_threads(size_t count, BlockedThreads& sleepers, const std::function<void(size_t)>& work) {
   std::vector<Thread> threads;  // joins them
   threads.reserve(count);
   for (size_t i = 0; i < count; ++i) {

@@ -14,8 +14,8 @@ namespace peal::detail {
 
 class DeadlineAlarm {
  public:
-  // Whether an alarm ends a wait by `deadline`, if only for the next one to look again. May call `set(deadline)`, which
-  // sets the alarm and answers whether it could.
+  // Whether an alarm ends a wait by `deadline`, an earlier alarm counts as well. May call `set(deadline)`, which sets
+  // the alarm and answers whether it could.
   template <class Set>
   bool ends_by(TimePoint deadline, Set&& set) {
     if (deadline == TimePoint::min()) return false;

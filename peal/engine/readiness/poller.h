@@ -22,11 +22,11 @@ inline constexpr uint32_t kReadable = POLLIN;
 inline constexpr uint32_t kWritable = POLLOUT;
 // What makes a second read after a short one necessary. Always reported.
 inline constexpr uint32_t kHangup = POLLRDHUP | POLLHUP | POLLERR | POLLPRI;
-// Asked for by whom neither waits: an error. A level poller would report it for ever, so it is told by modify() when it
-// was heard; to an edge-triggered one it is nothing to ask for.
+// What a stream that waits for neither asks for: errors. A level poller would repeat one for ever, so modify() drops it
+// once heard; an edge-triggered one need not be asked.
 inline constexpr uint32_t kFailed = POLLERR;
 // No bit of poll(2)'s: the poller has lost sight of what was edge-triggered, and modify() brings it back.
-inline constexpr uint32_t kLapsed = 1U << 24;
+inline constexpr uint32_t kRegistrationLost = 1U << 24;
 
 // Laid out as struct epoll_event, so that the kernel can fill it in.
 struct [[gnu::packed]] PollEvent {

@@ -55,7 +55,7 @@ void HttpStreamState::wake(Waiter which) noexcept {
 
 void HttpStreamState::end(const Result<void>& how) noexcept {
   over = how;
-  const Ready::Hold hold;
+  const ReadyQueue::Hold hold;
   for (const Waiter which : {kHead, kRead, kWrite}) wake(which);
 }
 

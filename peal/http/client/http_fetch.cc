@@ -79,7 +79,7 @@ void HttpFetch::fail_soon(std::error_code error) {
   set_phase_timer(Duration::zero(), &HttpFetch::failed_before);
 }
 
-// For what the user does wrong, who is not to be called inside his call.
+// For a user's mistake, which must not call back inside the user's call.
 void HttpFetch::refuse(std::error_code error) {
   const auto keep = shared_from_this();
   pool_.lock()->leave_queue(*this);
@@ -145,7 +145,7 @@ void HttpFetch::lost(std::error_code error, bool unheard) {
   if (!may_repeat || error == Trouble::kLoopStopped || state_ == State::kFailing) return give_up(error);
   repeated_ = true;
   ++pool_.lock()->counters().repeated;
-  pool_.lock()->drop_idle(way());
+  pool_.lock()->drop_idle(connection_key());
   pool_.lock()->enter(keep, true);
 }
 

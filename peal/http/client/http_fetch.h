@@ -98,7 +98,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   // As Client::connect() takes it.
   std::string address() const;
   // What a connection that carries it must have in common with it: what is spoken, and to whom (RFC 9110 4.3.1).
-  std::string way() const;
+  std::string connection_key() const;
   void begin(const HttpDeadlines& deadlines);
   void wait_in_queue();
   void carried_by(detail::HttpLink& link);

@@ -33,7 +33,7 @@ std::string HttpFetch::address() const {
   return host + ":" + std::to_string(url_.port);
 }
 
-std::string HttpFetch::way() const { return url_.scheme + "://" + address(); }
+std::string HttpFetch::connection_key() const { return url_.scheme + "://" + address(); }
 
 Result<void> HttpFetch::compose() {
   if (url_.is_https()) return fail(HttpTrouble::kUnsupportedScheme);

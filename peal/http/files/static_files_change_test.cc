@@ -128,7 +128,7 @@ TEST_P(StaticFilesChange, out_of_descriptors_is_503_and_not_the_end) {
     RawPeer peer;
     peer.connect(address());
     EXPECT_TRUE(run_until([&] { return server().connections() == 1; }));
-    FdFamine famine;
+    FdExhaustion famine;
     famine.fill();
     peer.send(request("GET", "/a.txt", {}));
     EXPECT_TRUE(run_until([&] { return !peer.pump(); }));

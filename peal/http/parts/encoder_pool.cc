@@ -12,14 +12,14 @@ constinit thread_local bool pool_is_gone = false;
 
 }  // namespace
 
-EncoderPool& EncoderPool::here() {
+EncoderPool& EncoderPool::of_this_thread() {
   thread_local EncoderPool pool;
   return pool;
 }
 
 EncoderPool::~EncoderPool() { pool_is_gone = true; }
 
-EncoderPool::Loan EncoderPool::take(ContentCoding coding, const ContentEncoderOptions& options) {
+EncoderPool::PooledEncoder EncoderPool::take(ContentCoding coding, const ContentEncoderOptions& options) {
   const auto found = std::ranges::find_if(
       free_, [&](const auto& each) { return each->coding() == coding && each->options() == options; });
   std::unique_ptr<ContentEncoder> encoder;
@@ -30,7 +30,7 @@ EncoderPool::Loan EncoderPool::take(ContentCoding coding, const ContentEncoderOp
     free_.erase(found);
   }
   ++in_use_;
-  return Loan(encoder.release());
+  return PooledEncoder(encoder.release());
 }
 
 void EncoderPool::give_back(std::unique_ptr<ContentEncoder> encoder) {

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// EncoderPool: the content encoders of one thread. A few stay when they are free: many answers are seldom coded at
-// once, but one after the other all the time.
+// SPDX-License-Identifier: BSD-3-Clause EncoderPool: the content encoders of one thread. A few free ones are kept:
+// answers are coded one after the other all the time, but seldom many at once.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +12,20 @@ namespace peal::detail {
 
 class EncoderPool {
  public:
-  struct GiveBack {
+  struct ReturnToPool {
     void operator()(ContentEncoder* encoder) const { give_back(std::unique_ptr<ContentEncoder>(encoder)); }
   };
   // Goes back to the pool, on the thread it came from, when it dies.
-  using Loan = std::unique_ptr<ContentEncoder, GiveBack>;
+  using PooledEncoder = std::unique_ptr<ContentEncoder, ReturnToPool>;
 
   // The calling thread's.
-  static EncoderPool& here();
+  static EncoderPool& of_this_thread();
   EncoderPool() = default;
   ~EncoderPool();
   EncoderPool(const EncoderPool&) = delete;
   EncoderPool& operator=(const EncoderPool&) = delete;
 
-  Loan take(ContentCoding coding, const ContentEncoderOptions& options);
+  PooledEncoder take(ContentCoding coding, const ContentEncoderOptions& options);
   size_t in_use() const { return in_use_; }
 
  private:

@@ -20,7 +20,7 @@ bool has_codable_body(int status) { return status != 204 && status != 206 && sta
 
 CompressedAnswer::CompressedAnswer(HttpExchange& exchange, const CompressionOptions& options)
     : exchange_(&exchange), options_(options) {}
-void CompressedAnswer::GiveBack::operator()(ContentEncoder* encoder) const { EncoderPool::GiveBack()(encoder); }
+void CompressedAnswer::ReturnToPool::operator()(ContentEncoder* encoder) const { EncoderPool::ReturnToPool()(encoder); }
 
 CompressedAnswer::~CompressedAnswer() = default;
 CompressedAnswer::CompressedAnswer(CompressedAnswer&&) noexcept = default;
@@ -46,7 +46,7 @@ void CompressedAnswer::respond(int status, std::string_view content_type, std::s
   const ContentCoding coding = fits ? negotiate(status, content_type) : ContentCoding::kIdentity;
   Buffer coded;
   if (coding != ContentCoding::kIdentity) {
-    const EncoderPool::Loan encoder = EncoderPool::here().take(coding, options_.encoder);
+    const EncoderPool::PooledEncoder encoder = EncoderPool::of_this_thread().take(coding, options_.encoder);
     encoder->begin(body.size());
     encoder->encode(body, ContentEncoder::Then::kEnd, coded);
   }
@@ -60,7 +60,7 @@ void CompressedAnswer::respond(int status, std::string_view content_type, std::s
 
 void CompressedAnswer::begin(int status, std::string_view content_type) {
   ContentCoding coding = negotiate(status, content_type);
-  EncoderPool& pool = EncoderPool::here();
+  EncoderPool& pool = EncoderPool::of_this_thread();
   if (pool.in_use() >= options_.streams) coding = ContentCoding::kIdentity;
   put_fields(coding);
   // Of an answer to HEAD no body is sent, so none is coded.

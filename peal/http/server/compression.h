@@ -52,7 +52,7 @@ class CompressedAnswer {
   void end();
 
  private:
-  struct GiveBack {
+  struct ReturnToPool {
     void operator()(ContentEncoder* encoder) const;
   };
 
@@ -62,7 +62,7 @@ class CompressedAnswer {
   HttpExchange* exchange_;
   CompressionOptions options_;
   std::string entity_tag_;
-  std::unique_ptr<ContentEncoder, GiveBack> encoder_;  // of a stream that is coded
+  std::unique_ptr<ContentEncoder, ReturnToPool> encoder_;  // of a stream that is coded
 };
 
 }  // namespace peal

@@ -131,7 +131,7 @@ bool HttpExchange::may_answer() const {
   if (wants_close_ || !head_read_ || !head_.keep_alive() || session_->must_close()) return false;
   if (request_read_) return true;
   if (continue_due_) return false;  // nobody knows whether the body will be sent
-  if (taker_ != Taker::kNobody || !head_.content_length()) return true;
+  if (body_consumer_ != BodyConsumer::kNobody || !head_.content_length()) return true;
   return *head_.content_length() <= shard_->core().options().drain_limit_bytes;
 }
 

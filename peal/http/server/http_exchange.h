@@ -34,7 +34,7 @@
 #include <peal/base/result.h>
 #include <peal/coro/task.h>
 #include <peal/engine/engine.h>
-#include <peal/http/server/http_takeover.h>
+#include <peal/http/server/upgrade_handler.h>
 #include <peal/net/connection.h>
 #include <peal/wire/http/http_request_parser.h>
 
@@ -44,7 +44,7 @@ class HttpExchange;
 class HttpExchangeHandle;
 namespace detail {
 class HttpBodyRead;
-class HttpRun;
+class HttpHandlerTask;
 class HttpSession;
 class HttpShard;
 class HttpWritable;
@@ -137,9 +137,9 @@ class HttpExchange final {
   // to HTTP/1.0, where it does nothing.
   void inform(int status);
   // Instead of an answer: 101 (Switching Protocols) with the fields set and `Upgrade: protocol`, then the connection is
-  // the takeover's. An empty protocol: 200, the answer to CONNECT. std::invalid_argument for one that no field may
-  // hold. With a body that has not been read it is answered 400 and `takeover` dropped.
-  void upgrade(std::string_view protocol, std::unique_ptr<HttpTakeover> takeover);
+  // the handler's. An empty protocol: 200, the answer to CONNECT. std::invalid_argument for one that no field may
+  // hold. With a body that has not been read it is answered 400 and `handler` dropped.
+  void upgrade(std::string_view protocol, std::unique_ptr<UpgradeHandler> handler);
   // Ends the connection with a reset, for an answer that cannot be completed.
   void abort();
   // Called when the connection ends before the answer is complete, or when the server answers by itself, because the
@@ -154,7 +154,7 @@ class HttpExchange final {
  private:
   friend class HttpExchangeHandle;
   friend class detail::HttpBodyRead;
-  friend class detail::HttpRun;
+  friend class detail::HttpHandlerTask;
   friend class detail::HttpSession;
   friend class detail::HttpShard;
   friend class detail::HttpWritable;
@@ -163,7 +163,7 @@ class HttpExchange final {
   enum class Answer : uint8_t { kNone, kBegun, kComplete };
   enum class Coding : uint8_t { kLength, kChunked, kClose, kNoBody };
   // Who takes the body of the request.
-  enum class Taker : uint8_t { kNobody, kPieces, kWhole, kCoroutine, kDropped };
+  enum class BodyConsumer : uint8_t { kNobody, kPieces, kWhole, kCoroutine, kDropped };
   struct Parameter {
     std::string_view name;
     std::string_view value;
@@ -181,7 +181,7 @@ class HttpExchange final {
     parameter_count_ = 0;
     answer_ = Answer::kNone;
     coding_ = Coding::kLength;
-    taker_ = Taker::kNobody;
+    body_consumer_ = BodyConsumer::kNobody;
     has_extras_ = knows_length_ = head_read_ = request_read_ = continue_due_ = false;
     body_paused_ = wants_close_ = keeps_ = paging_ = taken_ = told_end_ = offers_upgrade_ = texts_grew_ = false;
   }
@@ -202,7 +202,7 @@ class HttpExchange final {
   void overwrite_head();
   detail::HttpExtras& extras();
   // The body of the request.
-  void take_body(Taker taker);
+  void take_body(BodyConsumer taker);
   bool wants_body() const;
   void body_piece(std::string_view piece);
   void body_ended();
@@ -247,7 +247,7 @@ class HttpExchange final {
   uint8_t calls_ = 0;  // of user code that are under way: until they return it is not used again
   Answer answer_ = Answer::kNone;
   Coding coding_ = Coding::kLength;
-  Taker taker_ = Taker::kNobody;
+  BodyConsumer body_consumer_ = BodyConsumer::kNobody;
   bool has_extras_ : 1 = false;    // in use by this exchange
   bool knows_length_ : 1 = false;  // set_content_length() was called
   bool head_read_ : 1 = false;     // complete and sound

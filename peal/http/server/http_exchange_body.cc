@@ -13,7 +13,7 @@
 namespace peal {
 
 using detail::HttpExtras;
-using detail::HttpRun;
+using detail::HttpHandlerTask;
 
 namespace {
 
@@ -23,10 +23,10 @@ constexpr size_t kMostUnreadBytes = 64 * 1024;
 }  // namespace
 
 // From now on somebody wants it.
-void HttpExchange::take_body(Taker taker) {
-  if (taker_ == Taker::kDropped) return;  // by the server, since there is an answer already
-  PEAL_ASSERT(taker_ == Taker::kNobody, "the body of exchange {} is taken twice", serial_);
-  taker_ = taker;
+void HttpExchange::take_body(BodyConsumer taker) {
+  if (body_consumer_ == BodyConsumer::kDropped) return;  // by the server, since there is an answer already
+  PEAL_ASSERT(body_consumer_ == BodyConsumer::kNobody, "the body of exchange {} is taken twice", serial_);
+  body_consumer_ = taker;
   if (session_ == nullptr || request_read_) return;
   if (continue_due_) {
     continue_due_ = false;
@@ -38,13 +38,13 @@ void HttpExchange::take_body(Taker taker) {
 }
 
 bool HttpExchange::wants_body() const {
-  if (body_paused_ && taker_ != Taker::kDropped) return false;
-  if (taker_ == Taker::kCoroutine) return extras_->unread.size() < kMostUnreadBytes;
-  return taker_ != Taker::kNobody;
+  if (body_paused_ && body_consumer_ != BodyConsumer::kDropped) return false;
+  if (body_consumer_ == BodyConsumer::kCoroutine) return extras_->unread.size() < kMostUnreadBytes;
+  return body_consumer_ != BodyConsumer::kNobody;
 }
 
 void HttpExchange::drop_body() {
-  taker_ = Taker::kDropped;
+  body_consumer_ = BodyConsumer::kDropped;
   drop_mark_ = parser_.body_bytes();
   if (has_extras_ && extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
   parser_.set_body_limit(UINT64_MAX);  // the bound is drain_limit_bytes
@@ -60,7 +60,7 @@ void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)>
   PEAL_ASSERT(on_piece && on_end, "the body of exchange {} goes to nobody", serial_);
   extras().on_piece = std::move(on_piece);
   extras_->on_end = std::move(on_end);
-  take_body(Taker::kPieces);
+  take_body(BodyConsumer::kPieces);
   if (session_ != nullptr && request_read_) extras_->on_end(*this);
 }
 
@@ -70,7 +70,7 @@ void HttpExchange::read_body(size_t limit_bytes, Callback<void(HttpExchange&, st
   extras().on_whole = std::move(on_whole);
   extras_->whole.emplace();
   extras_->whole_limit = limit_bytes;
-  take_body(Taker::kWhole);
+  take_body(BodyConsumer::kWhole);
   if (session_ != nullptr && request_read_) extras_->on_whole(*this, {});
 }
 
@@ -105,18 +105,18 @@ void HttpExchange::refuse_body_over_budget() {
 // A view into the input.
 void HttpExchange::body_piece(std::string_view piece) {
   HttpExtras& extras = *extras_;
-  switch (taker_) {
-    case Taker::kPieces: return extras.on_piece(*this, piece);
-    case Taker::kWhole:
+  switch (body_consumer_) {
+    case BodyConsumer::kPieces: return extras.on_piece(*this, piece);
+    case BodyConsumer::kWhole:
       if (piece.size() > extras.whole_limit - extras.whole->text.size()) return begun() ? abort() : refuse_long_body();
       if (!extras.whole->add(piece)) begun() ? abort() : refuse_body_over_budget();
       return;
-    case Taker::kCoroutine:
+    case BodyConsumer::kCoroutine:
       extras.unread.append(piece);
       if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
       return;
-    case Taker::kNobody:
-    case Taker::kDropped: return;
+    case BodyConsumer::kNobody:
+    case BodyConsumer::kDropped: return;
   }
 }
 
@@ -124,35 +124,35 @@ void HttpExchange::body_piece(std::string_view piece) {
 void HttpExchange::body_ended() {
   if (complete() || body_paused_ || told_end_) return;
   told_end_ = true;
-  switch (taker_) {
-    case Taker::kPieces: return extras_->on_end(*this);
-    case Taker::kWhole: {
+  switch (body_consumer_) {
+    case BodyConsumer::kPieces: return extras_->on_end(*this);
+    case BodyConsumer::kWhole: {
       // Charged until the handler is done with it, or has it for its own.
       detail::HttpGathered whole = std::move(*extras_->whole);
       extras_->whole.reset();
       return extras_->on_whole(*this, std::move(whole.text));
     }
-    case Taker::kCoroutine:
+    case BodyConsumer::kCoroutine:
       if (extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
       return;
-    case Taker::kNobody:
-    case Taker::kDropped: return;
+    case BodyConsumer::kNobody:
+    case BodyConsumer::kDropped: return;
   }
 }
 
 // Whether read() has an answer.
 bool HttpExchange::may_read() const {
-  return session_ == nullptr || request_read_ || taker_ == Taker::kDropped ||
-         (taker_ == Taker::kCoroutine && !extras_->unread.empty());
+  return session_ == nullptr || request_read_ || body_consumer_ == BodyConsumer::kDropped ||
+         (body_consumer_ == BodyConsumer::kCoroutine && !extras_->unread.empty());
 }
 
 Result<Buffer> HttpExchange::take_read() {
-  if (taker_ == Taker::kCoroutine && !extras_->unread.empty()) {
+  if (body_consumer_ == BodyConsumer::kCoroutine && !extras_->unread.empty()) {
     Buffer taken = std::move(extras_->unread);
     if (session_ != nullptr && !request_read_) session_->settle();
     return taken;
   }
-  if (session_ == nullptr || taker_ == Taker::kDropped) return fail(ECONNRESET);
+  if (session_ == nullptr || body_consumer_ == BodyConsumer::kDropped) return fail(ECONNRESET);
   return Buffer();
 }
 
@@ -160,7 +160,8 @@ void detail::HttpBodyRead::enter() {
   HttpExtras& extras = exchange_.extras();
   PEAL_ASSERT(extras.reader == nullptr, "two coroutines read the body of exchange {}", exchange_.serial_);
   extras.reader = this;
-  if (exchange_.taker_ == HttpExchange::Taker::kNobody) exchange_.take_body(HttpExchange::Taker::kCoroutine);
+  if (exchange_.body_consumer_ == HttpExchange::BodyConsumer::kNobody)
+    exchange_.take_body(HttpExchange::BodyConsumer::kCoroutine);
 }
 
 void detail::HttpBodyRead::cancel(Why why) noexcept {
@@ -211,11 +212,11 @@ void HttpExchange::run(Task<> task) {
   check_use();
   if (session_ == nullptr) return;
   PEAL_ASSERT(!extras().run, "two coroutines answer exchange {}", serial_);
-  extras_->run = std::make_unique<HttpRun>(*this, std::move(task));
-  detail::Ready::run(*extras_->run);
+  extras_->run = std::make_unique<HttpHandlerTask>(*this, std::move(task));
+  detail::ReadyQueue::run(*extras_->run);
 }
 
-detail::HttpRun::HttpRun(HttpExchange& exchange, Task<> task)
+detail::HttpHandlerTask::HttpHandlerTask(HttpExchange& exchange, Task<> task)
     : Strand(&exchange.loop()),
       exchange_(exchange),
       shard_(*exchange.shard_),
@@ -224,9 +225,9 @@ detail::HttpRun::HttpRun(HttpExchange& exchange, Task<> task)
   shard_.runs().push_back(*this);
 }
 
-detail::HttpRun::~HttpRun() { shard_.runs().remove(*this); }
+detail::HttpHandlerTask::~HttpHandlerTask() { shard_.runs().remove(*this); }
 
-void detail::HttpRun::run() noexcept {
+void detail::HttpHandlerTask::run() noexcept {
   auto& promise = task_.coroutine().promise();
   if (promise.strand() == nullptr) {
     promise.belong(*this, nullptr);
@@ -236,7 +237,7 @@ void detail::HttpRun::run() noexcept {
   const std::shared_ptr<HttpCore> core = core_;
   const std::exception_ptr thrown = promise.thrown();
   HttpShard& shard = shard_;
-  std::unique_ptr<HttpRun> self = std::move(exchange.extras_->run);
+  std::unique_ptr<HttpHandlerTask> self = std::move(exchange.extras_->run);
   HttpSession* session = exchange.session_;  // null: complete long ago, or abandoned
   HttpSession::call(exchange, [&] {
     self.reset();  // before the exchange: the frame has parameters, and those may have destructors

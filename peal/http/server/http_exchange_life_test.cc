@@ -209,7 +209,7 @@ TEST_P(HttpExchangeLifeTest, drain_answers_a_request_that_was_on_its_way) {
 }
 
 // Sends back what it gets, in capitals.
-class Shouter final : public HttpTakeover {
+class Shouter final : public UpgradeHandler {
  public:
   explicit Shouter(test::Journal& journal) : journal_(journal) {}
   void on_start(Connection& connection) override { connection.send("(started)"); }

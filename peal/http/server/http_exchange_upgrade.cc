@@ -32,10 +32,10 @@ void HttpExchange::inform(int status) {
   field_lines_.clear();
 }
 
-void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<HttpTakeover> takeover) {
+void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<UpgradeHandler> handler) {
   if (!may_answer()) return;
   PEAL_ASSERT(!begun(), "exchange {} is upgraded after its answer began", serial_);
-  PEAL_ASSERT(takeover != nullptr, "exchange {} is upgraded to nothing", serial_);
+  PEAL_ASSERT(handler != nullptr, "exchange {} is upgraded to nothing", serial_);
   if (!is_sendable({"Upgrade", protocol})) throw_bad_value("'{}' is no protocol to upgrade to", protocol);
   if (!request_read_) return close_after(), respond_error(400);  // what follows may be its body, or the other protocol
   status_ = protocol.empty() ? 200 : 101;
@@ -53,7 +53,7 @@ void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<HttpTakeov
   }
   output.commit(head.end());
   answer_ = Answer::kBegun;
-  session_->upgrade(std::move(takeover));
+  session_->upgrade(std::move(handler));
   finish();
 }
 

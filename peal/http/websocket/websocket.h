@@ -34,8 +34,8 @@ class WebSocket;
 class WebSocketHandle;
 namespace detail {
 class WebSocketCore;
-class WebSocketSide;
-struct WebSocketTools;
+class WebSocketDriver;
+struct WebSocketLoopState;
 }  // namespace detail
 
 enum class WebSocketKind : uint8_t { kText, kBinary };
@@ -132,7 +132,7 @@ class WebSocket final {
   }
 
  private:
-  friend class detail::WebSocketSide;
+  friend class detail::WebSocketDriver;
   enum class State : uint8_t {
     kOpen,
     kClosing,  // our Close frame is sent, the peer's has not come
@@ -169,10 +169,10 @@ class WebSocket final {
   void watch_end();
   bool peer_is_silent(TimePoint now);
   void note_pong();
-  uint64_t signs_of_life() const;
+  uint64_t peer_progress_bytes() const;
 
   const std::shared_ptr<detail::WebSocketCore> core_;
-  detail::WebSocketTools& tools_;
+  detail::WebSocketLoopState& tools_;
   Connection* const connection_;
   WebSocketReader reader_;
   MemoryCharge gathered_;                            // for what the reader holds
@@ -184,7 +184,7 @@ class WebSocket final {
   TimerId timer_;
   TimePoint ping_due_{};
   TimePoint last_message_{};
-  uint64_t life_ = 0;  // signs_of_life() when last looked at; while ending, what was queued
+  uint64_t last_seen_bytes_ = 0;  // peer_progress_bytes() when last looked at; while ending, what was queued
   const WebSocketRole role_;
   uint16_t code_ = WebSocketCode::kAbnormal;
   State state_ = State::kOpen;

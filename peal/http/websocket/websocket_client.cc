@@ -127,7 +127,7 @@ class WebSocketClient::State::Link {
   State& state_;
   Connection& connection_;
   WebSocketRequest request_ = state_.request;
-  std::optional<detail::WebSocketSide> side_;  // after the handshake
+  std::optional<detail::WebSocketDriver> side_;  // after the handshake
   TimerId timer_;
   bool refused_ = false;  // and told
 };

@@ -12,7 +12,7 @@ namespace peal {
 namespace {
 
 // A connection of the server's that has become a WebSocket.
-class ServedWebSocket final : public HttpTakeover {
+class ServedWebSocket final : public UpgradeHandler {
  public:
   ServedWebSocket(std::shared_ptr<detail::WebSocketCore> core, std::string protocol,
                   const std::optional<WebSocketDeflateTerms>& deflate)
@@ -32,7 +32,7 @@ class ServedWebSocket final : public HttpTakeover {
   std::shared_ptr<detail::WebSocketCore> core_;
   std::string protocol_;
   std::optional<WebSocketDeflateTerms> deflate_;
-  std::optional<detail::WebSocketSide> side_;  // from on_start() on
+  std::optional<detail::WebSocketDriver> side_;  // from on_start() on
 };
 
 }  // namespace

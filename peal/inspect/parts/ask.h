@@ -15,7 +15,7 @@ namespace peal::detail {
 // On `here`'s thread. `done(std::optional<Answer>)` is called there once, unless `here` ends first; at once when
 // `there` is the same loop or has ended. `work()` may still run after that: what it refers to must live by itself.
 template <class Work, class Done>
-void ask(Loop& here, Mailbox& there, Duration patience, Work work, Done done) {
+void ask(Loop& here, Mailbox& there, Duration reply_timeout, Work work, Done done) {
   using Answer = std::invoke_result_t<Work&>;
   if (there.here() == &here) return done(std::optional<Answer>(work()));
   struct Question {
@@ -26,7 +26,7 @@ void ask(Loop& here, Mailbox& there, Duration patience, Work work, Done done) {
   auto owned = std::make_shared<Question>(std::move(done), TimerId{});
   const std::weak_ptr<Question> asked = owned;
   const TimerId timer =
-      here.after(patience, [question = std::move(owned)] { question->done(std::optional<Answer>()); });
+      here.after(reply_timeout, [question = std::move(owned)] { question->done(std::optional<Answer>()); });
   if (!timer) return;  // this loop is ending
   asked.lock()->timer = timer;
   const bool taken = there.insist([asked, &here, back = here.mailbox(), work = std::move(work)]() mutable {

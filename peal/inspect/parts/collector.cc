@@ -129,7 +129,7 @@ void Collector::ask_loop(size_t number) {
     watched->owes.store(false);
     return answer;
   };
-  ask(loop_, *watched->mailbox, options_.patience, std::move(work),
+  ask(loop_, *watched->mailbox, options_.reply_timeout, std::move(work),
       [self = shared_from_this(), number](std::optional<Answer> answer) { self->heard(number, std::move(answer)); });
 }
 
@@ -200,14 +200,14 @@ void Collector::describe(const ConnectionName& name, Callback<void(std::optional
     detail.now = loop.now();
     return detail;
   };
-  ask(loop_, *there->mailbox(), options_.patience, std::move(work), std::move(done));
+  ask(loop_, *there->mailbox(), options_.reply_timeout, std::move(work), std::move(done));
 }
 
 void Collector::end(const ConnectionName& name, EndHow how, Callback<void(std::optional<bool>)> done) {
   const ConnectionsView* there = find_view(name);
   if (there == nullptr) return done(false);
   auto work = [view = *there, name, how] { return view.end(name.slot, name.generation, how); };
-  ask(loop_, *there->mailbox(), options_.patience, std::move(work), std::move(done));
+  ask(loop_, *there->mailbox(), options_.reply_timeout, std::move(work), std::move(done));
 }
 
 }  // namespace peal::detail

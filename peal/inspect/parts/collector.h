@@ -20,7 +20,7 @@
 namespace peal::detail {
 
 struct CollectorOptions {
-  Duration patience{};
+  Duration reply_timeout{};
   size_t most_connections = 0;  // told of each server on each loop
   bool measure_turns = true;
 };

@@ -22,8 +22,9 @@ class CollectorTest : public testing::Test {
     home.finish();
     other.finish();
   }
-  std::shared_ptr<Collector> make(Duration patience) {
-    return std::make_shared<Collector>(home.loop(), CollectorOptions{.patience = patience, .most_connections = 10});
+  std::shared_ptr<Collector> make(Duration reply_timeout) {
+    return std::make_shared<Collector>(home.loop(),
+                                       CollectorOptions{.reply_timeout = reply_timeout, .most_connections = 10});
   }
   template <class Task>
   auto at_home(Task&& task) {

@@ -5,8 +5,8 @@
 // kAuto has two states. Asleep: waits are measured, and after `needed` of them in a row that a spin would have caught
 // (they lasted at most the bound and what the wake-up cost) it spins. Spinning: a spin that an event ends earns a
 // credit, one that ends in vain costs two, and without credit it goes back to sleep, needing twice as many short waits
-// the next time. So a loop that falls idle burns at most five bounds and then nothing, and one whose events always come
-// just too late burns a bound in a thousand waits.
+// the next time. So a loop that falls idle spins for at most five bounds, and one whose events always come just too
+// late for one bound in a thousand waits.
 #pragma once
 
 #include <algorithm>

@@ -44,33 +44,33 @@ void Admission::leave_from(const PeerKey& peer) {
   if (--found->second == 0) from_.erase(found);
 }
 
-Seats::Answer Seats::admit(Connection& newcomer) {
+ConnectionCaps::Answer ConnectionCaps::admit(Connection& newcomer) {
   Tracked& tracked = newcomer.tracked();
-  tracked.seat = std::make_unique<Seat>();
-  Seat& seat = *tracked.seat;
+  tracked.cap_entry = std::make_unique<CapEntry>();
+  CapEntry& cap_entry = *tracked.cap_entry;
   Result<SocketAddress> peer = newcomer.peer_address();
-  seat.peer = peer_key(peer ? *peer : SocketAddress());
+  cap_entry.peer = peer_key(peer ? *peer : SocketAddress());
   Connection* victim = nullptr;
-  if (!admission_->enter_from(seat.peer)) {
-    auto peers = by_peer_.find(seat.peer);
+  if (!admission_->enter_from(cap_entry.peer)) {
+    auto peers = by_peer_.find(cap_entry.peer);
     if (peers != by_peer_.end()) victim = oldest_idle(peers->second);
     if (victim == nullptr) return Answer::kRefused;
-    std::swap(seat.entered_from, victim->tracked_->seat->entered_from);
-    std::swap(seat.entered, victim->tracked_->seat->entered);
+    std::swap(cap_entry.entered_from, victim->tracked_->cap_entry->entered_from);
+    std::swap(cap_entry.entered, victim->tracked_->cap_entry->entered);
   } else {
-    seat.entered_from = true;
-    seat.entered = admission_->enter();
-    if (seat.entered) return Answer::kEnter;
+    cap_entry.entered_from = true;
+    cap_entry.entered = admission_->enter();
+    if (cap_entry.entered) return Answer::kEnter;
     victim = oldest_idle(by_recency_);
     if (victim == nullptr) return Answer::kRefused;
-    std::swap(seat.entered, victim->tracked_->seat->entered);
+    std::swap(cap_entry.entered, victim->tracked_->cap_entry->entered);
   }
   evict(*victim, newcomer);
   return Answer::kWait;
 }
 
 // A bound on the search, or a server full of busy connections would pay for each newcomer with a look at all of them.
-Connection* Seats::oldest_idle(const Seat::Queue& queue) {
+Connection* ConnectionCaps::oldest_idle(const CapEntry::Queue& queue) {
   constexpr int kMostLooks = 1024;
   int looks = 0;
   for (Connection* connection : queue) {
@@ -80,33 +80,33 @@ Connection* Seats::oldest_idle(const Seat::Queue& queue) {
   return nullptr;
 }
 
-void Seats::evict(Connection& victim, const Connection& successor) {
-  Seat& seat = *victim.tracked_->seat;
-  seat.successor_slot = successor.slot;
-  seat.successor_generation = successor.generation;
-  unlist(seat);
+void ConnectionCaps::evict(Connection& victim, const Connection& successor) {
+  CapEntry& cap_entry = *victim.tracked_->cap_entry;
+  cap_entry.successor_slot = successor.slot;
+  cap_entry.successor_generation = successor.generation;
+  unlist(cap_entry);
   victim.end(CloseReason::kEvicted);
 }
 
-void Seats::opened(Connection& connection) {
-  Seat& seat = *connection.tracked_->seat;
-  seat.peers = &by_peer_[seat.peer];
-  seat.of_all = by_recency_.insert(by_recency_.end(), &connection);
-  seat.of_peer = seat.peers->insert(seat.peers->end(), &connection);
+void ConnectionCaps::opened(Connection& connection) {
+  CapEntry& cap_entry = *connection.tracked_->cap_entry;
+  cap_entry.peers = &by_peer_[cap_entry.peer];
+  cap_entry.of_all = by_recency_.insert(by_recency_.end(), &connection);
+  cap_entry.of_peer = cap_entry.peers->insert(cap_entry.peers->end(), &connection);
 }
 
-void Seats::unlist(Seat& seat) {
-  if (seat.peers == nullptr) return;
-  by_recency_.erase(seat.of_all);
-  seat.peers->erase(seat.of_peer);
-  if (seat.peers->empty()) by_peer_.erase(seat.peer);
-  seat.peers = nullptr;
+void ConnectionCaps::unlist(CapEntry& cap_entry) {
+  if (cap_entry.peers == nullptr) return;
+  by_recency_.erase(cap_entry.of_all);
+  cap_entry.peers->erase(cap_entry.of_peer);
+  if (cap_entry.peers->empty()) by_peer_.erase(cap_entry.peer);
+  cap_entry.peers = nullptr;
 }
 
-void Seats::released(Seat& seat) {
-  unlist(seat);
-  if (seat.entered) admission_->leave();
-  if (seat.entered_from) admission_->leave_from(seat.peer);
+void ConnectionCaps::released(CapEntry& cap_entry) {
+  unlist(cap_entry);
+  if (cap_entry.entered) admission_->leave();
+  if (cap_entry.entered_from) admission_->leave_from(cap_entry.peer);
 }
 
 }  // namespace peal::detail

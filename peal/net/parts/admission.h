@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may come in when a server is full. Admission counts for all loops of a server; Seats, one a loop, knows who of
-// its connections has been idle for longest and gives that one's place away.
+// Who may come in when a server is full. Admission counts for all loops of a server; ConnectionCaps, one a loop, knows
+// who of its connections has been idle for longest and gives that one's place away.
 //
 // The bound is exact: a newcomer whose place has to be made waits, unread, until on_close of the evicted one is over.
 // The loop that serves the newcomer evicts among its own; when it has nobody idle the newcomer is closed.
@@ -39,7 +39,7 @@ class Admission {
   std::map<PeerKey, size_t> from_;  // guarded by the mutex
 };
 
-struct Seat {
+struct CapEntry {
   using Queue = std::list<Connection*>;
 
   PeerKey peer{};
@@ -52,31 +52,31 @@ struct Seat {
   uint32_t successor_generation = 0;
 };
 
-class Seats {
+class ConnectionCaps {
  public:
-  explicit Seats(std::shared_ptr<Admission> admission) : admission_(std::move(admission)) {}
+  explicit ConnectionCaps(std::shared_ptr<Admission> admission) : admission_(std::move(admission)) {}
 
   enum class Answer : uint8_t { kEnter, kWait, kRefused };
   // About a connection that is not open yet. kWait: it is opened by whoever releases the one it waits for.
   Answer admit(Connection& newcomer);
   void opened(Connection& connection);
   // It is the most recent one now.
-  void touched(Seat& seat) {
-    if (seat.peers == nullptr) return;
-    by_recency_.splice(by_recency_.end(), by_recency_, seat.of_all);
-    seat.peers->splice(seat.peers->end(), *seat.peers, seat.of_peer);
+  void touched(CapEntry& cap_entry) {
+    if (cap_entry.peers == nullptr) return;
+    by_recency_.splice(by_recency_.end(), by_recency_, cap_entry.of_all);
+    cap_entry.peers->splice(cap_entry.peers->end(), *cap_entry.peers, cap_entry.of_peer);
   }
   // Its place is free, or its successor's.
-  void released(Seat& seat);
+  void released(CapEntry& cap_entry);
 
  private:
-  static Connection* oldest_idle(const Seat::Queue& queue);
-  void unlist(Seat& seat);
+  static Connection* oldest_idle(const CapEntry::Queue& queue);
+  void unlist(CapEntry& cap_entry);
   void evict(Connection& victim, const Connection& successor);
 
   const std::shared_ptr<Admission> admission_;
-  Seat::Queue by_recency_;  // the least recently active first
-  std::map<PeerKey, Seat::Queue> by_peer_;
+  CapEntry::Queue by_recency_;  // the least recently active first
+  std::map<PeerKey, CapEntry::Queue> by_peer_;
 };
 
 }  // namespace peal::detail

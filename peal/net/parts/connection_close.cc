@@ -11,7 +11,7 @@
 #include <peal/loop/loop.h>
 #include <peal/net/connection.h>
 #include <peal/net/parts/connection_set.h>
-#include <peal/net/parts/joint.h>
+#include <peal/net/parts/pipe_pair.h>
 
 namespace peal {
 
@@ -26,21 +26,21 @@ void Connection::on_receive_end(std::error_code error) {
   peer_ended_ = true;
   record(FlightKind::kPeerEnded);
   if (output_failed_) return end(reason_);
-  if (needs(kPiped) && is_open()) {
-    joint().peer_ended(*this);
+  if (has(kPiped) && is_open()) {
+    pipe_pair().peer_ended(*this);
   } else if (is_open() && set_->callbacks().on_peer_end) {
     if (!set_->call(set_->callbacks().on_peer_end, *this)) end(CloseReason::kCallbackThrew);
   } else {
     return end_gracefully(is_open() ? CloseReason::kPeerClosed : reason_);
   }
-  if (is_open() && needs(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
+  if (is_open() && has(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
 }
 
-// While it does not receive: a pipe comes to the rest of it when the other side takes more, the memory budget when
-// there is room or never; who has paused gets the time of a graceful end to resume, if there is anything to be shown.
+// While it does not receive: a pipe reads the rest when the other side takes more, one over the memory budget when
+// there is room or never; a paused one has linger_timeout to resume, if anything is to be shown.
 void Connection::on_gone(std::error_code error) {
-  if (!is_open() || needs(kPiped)) return;
-  if (error && !needs(kKeptInput)) return on_receive_end(error);
+  if (!is_open() || has(kPiped)) return;
+  if (error && !has(kKeptInput)) return on_receive_end(error);
   if (!paused_) return;
   loop().cancel(timer_);
   timer_ = loop().after(set_->options().linger_timeout, [this, why = error ? error : errno_code(ECONNRESET)] {
@@ -51,14 +51,14 @@ void Connection::on_gone(std::error_code error) {
 
 // Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
 void Connection::end_gracefully(CloseReason reason) {
-  if (hears_no_more() && engine_->queued_bytes(stream_) == 0) return end(reason);
-  if (life_.state == State::kClosing) return;
-  life_.state = State::kClosing;
+  if (expects_no_input() && engine_->queued_bytes(stream_) == 0) return end(reason);
+  if (fast_path_.state == State::kClosing) return;
+  fast_path_.state = State::kClosing;
   reason_ = reason;
-  if (needs(kPiped)) joint().ended(*this, false);
-  if (life_.state != State::kClosing) return;
+  if (has(kPiped)) pipe_pair().ended(*this, false);
+  if (fast_path_.state != State::kClosing) return;
   record(FlightKind::kEndedOutput);
-  if (!hears_no_more()) engine_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
+  if (!expects_no_input()) engine_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
   engine_->report_sent(stream_);
   follow_flow();
   look_later();
@@ -93,8 +93,8 @@ void Connection::linger() {
 
 void Connection::close() {
   ended_here_ = true;
-  if (life_.state == State::kConnecting) return end(CloseReason::kLocal);
-  if (life_.state == State::kOpen) end_gracefully(CloseReason::kLocal);
+  if (fast_path_.state == State::kConnecting) return end(CloseReason::kLocal);
+  if (fast_path_.state == State::kOpen) end_gracefully(CloseReason::kLocal);
 }
 
 void Connection::abort() {
@@ -103,30 +103,30 @@ void Connection::abort() {
 }
 
 void Connection::end(CloseReason reason, CloseHow how) {
-  if (life_.state == State::kClosed) return;
-  if (needs(kPiped)) joint().count_spliced();
-  life_.state = State::kClosed;
+  if (fast_path_.state == State::kClosed) return;
+  if (has(kPiped)) pipe_pair().count_spliced();
+  fast_path_.state = State::kClosed;
   reason_ = reason;
   record(FlightKind::kClosing, static_cast<uint64_t>(reason));
-  if (needs(kRecorded)) tell_abnormal_end();
+  if (has(kRecorded)) log_abnormal_end();
   set_->note_end(*this, how);
   if (timer_) loop().cancel(std::exchange(timer_, {}));
   engine_->close(stream_, how);
-  if (needs(kPiped)) joint().ended(*this, how == CloseHow::kReset || error_ != 0);
+  if (has(kPiped)) pipe_pair().ended(*this, how == CloseHow::kReset || error_ != 0);
 }
 
 // What the peer sent before it went is still to be read, if anybody reads; the end follows it. All of that lies in the
 // kernel already, so it is bounded.
 void Connection::on_send_failed(std::error_code error) {
-  if (life_.state == State::kClosed) return;
+  if (fast_path_.state == State::kClosed) return;
   const CloseReason reason = note_error(error);
   record(FlightKind::kSendFailed, static_cast<uint64_t>(error_));
-  const bool reads = is_open() && !hears_no_more() && !paused_ && !needs(kPiped) && !needs(kOverBudget);
+  const bool reads = is_open() && !expects_no_input() && !paused_ && !has(kPiped) && !has(kOverBudget);
   if (reason == CloseReason::kFailed || !reads) return end(reason);
   reason_ = reason;
   output_failed_ = true;
-  const bool awaited = needs(kAboveHighWater) || drain_wanted_;
-  attend(kAboveHighWater, true);  // so that send() answers false
+  const bool awaited = has(kAboveHighWater) || drain_wanted_;
+  set_slow_path(kAboveHighWater, true);  // so that send() answers false
   follow_flow();
   if (awaited && !set_->call(set_->callbacks().on_writable, *this)) end(CloseReason::kCallbackThrew);
 }

@@ -23,7 +23,7 @@ ConnectionOptions ConnectionSet::in_range(ConnectionOptions options) {
 Connection& ConnectionSet::make() {
   if (table_.size() == 0) {
     self_ = shared_from_this();
-    MemoryRelief::here().join(*this);
+    MemoryRelief::of_this_thread().join(*this);
   }
   uint32_t slot = table_.acquire();
   Connection& connection = table_[slot];
@@ -32,10 +32,10 @@ Connection& ConnectionSet::make() {
   connection.high_water_bytes_ = options_.high_water_bytes;
   connection.received_bytes_ = connection.sent_bytes_ = 0;
   connection.timer_ = {};
-  connection.life_ = {};
+  connection.fast_path_ = {};
   connection.error_ = 0;
   connection.reason_ = CloseReason::kLoopStopped;
-  connection.was_open_ = connection.peer_ended_ = connection.unheard_ = connection.paused_ = false;
+  connection.was_open_ = connection.peer_ended_ = connection.ignores_peer_end_ = connection.paused_ = false;
   connection.output_failed_ = connection.ended_here_ = false;
   connection.drain_wanted_ = connection.expects_input_ = connection.busy_ = connection.keeps_context_ = false;
   return connection;
@@ -47,11 +47,11 @@ void ConnectionSet::adopt(LooseStream stream) {
     return;
   }
   Connection& connection = make();
-  connection.life_.state = Connection::State::kConnecting;
+  connection.fast_path_.state = Connection::State::kConnecting;
   connection.stream_ = loop_->engine().adopt(std::move(stream), connection);
-  Seats::Answer answer = seats_ ? seats_->admit(connection) : Seats::Answer::kEnter;
-  if (answer == Seats::Answer::kEnter) return connection.open();
-  if (answer == Seats::Answer::kWait) return;
+  ConnectionCaps::Answer answer = caps_ ? caps_->admit(connection) : ConnectionCaps::Answer::kEnter;
+  if (answer == ConnectionCaps::Answer::kEnter) return connection.open();
+  if (answer == ConnectionCaps::Answer::kWait) return;
   ++stats_.refused;
   connection.end(CloseReason::kEvicted);
 }
@@ -59,14 +59,14 @@ void ConnectionSet::adopt(LooseStream stream) {
 Connection& ConnectionSet::connect(const SocketAddress& address, const ConnectOptions& options) {
   load_.fetch_add(1, std::memory_order_relaxed);
   Connection& connection = make();
-  connection.life_.state = Connection::State::kConnecting;
+  connection.fast_path_.state = Connection::State::kConnecting;
   connection.stream_ = loop_->engine().connect(address, options, connection);
   return connection;
 }
 
 Connection* ConnectionSet::find(uint32_t slot, uint32_t generation) {
   Connection* connection = table_.find(slot, generation);
-  if (connection != nullptr && connection->life_.state != Connection::State::kClosed) return connection;
+  if (connection != nullptr && connection->fast_path_.state != Connection::State::kClosed) return connection;
   ++stats_.late_calls;
   return nullptr;
 }
@@ -96,22 +96,22 @@ void ConnectionSet::release(Connection& connection) {
   if (on_connect_done) which = connection.handle();
   connection.input_.clear();
   connection.context_ = {nullptr, &Connection::no_context};
-  std::unique_ptr<Seat> seat;
+  std::unique_ptr<CapEntry> cap_entry;
   if (connection.tracked_) {
     loop_->cancel(connection.tracked_->timer);
-    seat = std::move(connection.tracked_->seat);
+    cap_entry = std::move(connection.tracked_->cap_entry);
     connection.tracked_.reset();
   }
   table_.release(connection.slot);
   load_.fetch_sub(1, std::memory_order_relaxed);
   if (table_.size() == 0) {
-    MemoryRelief::here().leave(*this);
+    MemoryRelief::of_this_thread().leave(*this);
     self_.reset();
     if (retired_) callbacks_.reset();
   }
-  if (seat) {
-    seats_->released(*seat);
-    open_successor(*seat);
+  if (cap_entry) {
+    caps_->released(*cap_entry);
+    open_successor(*cap_entry);
   }
   if (which && !retired_) {
     was_open ? call(on_connection_gone, which, wanted_here) : call(on_connect_done, which, error);
@@ -119,14 +119,14 @@ void ConnectionSet::release(Connection& connection) {
   if (draining_ && table_.size() == 0) finish_drains();
 }
 
-void ConnectionSet::open_successor(const Seat& seat) {
-  Connection* next = table_.find(seat.successor_slot, seat.successor_generation);
+void ConnectionSet::open_successor(const CapEntry& cap_entry) {
+  Connection* next = table_.find(cap_entry.successor_slot, cap_entry.successor_generation);
   if (next == nullptr || retired_ || !mailbox_->open()) return;
-  if (next->life_.state == Connection::State::kConnecting) next->open();
+  if (next->fast_path_.state == Connection::State::kConnecting) next->open();
 }
 
 bool ConnectionSet::watches() const {
-  return seats_ != nullptr || options_.idle_timeout > Duration::zero() || options_.min_read_bytes > 0 ||
+  return caps_ != nullptr || options_.idle_timeout > Duration::zero() || options_.min_read_bytes > 0 ||
          options_.remember_peer || loop_->flight_recorder() != nullptr;
 }
 
@@ -144,15 +144,15 @@ void ConnectionSet::drain(std::shared_ptr<Drain> drain, Duration deadline, bool 
 }
 
 void ConnectionSet::drain_one(Connection& connection) {
-  if (connection.life_.state == Connection::State::kConnecting) return connection.close();
+  if (connection.fast_path_.state == Connection::State::kConnecting) return connection.close();
   if (!connection.is_open() || retired_) return;
   if (callbacks_->on_drain) {
     if (!call(callbacks_->on_drain, connection)) connection.end(CloseReason::kCallbackThrew);
     return;
   }
-  if (connection.needs(Connection::kPiped)) return;
+  if (connection.has(Connection::kPiped)) return;
   // A request that is half here is still answered.
-  connection.attend(Connection::kDrains, true);
+  connection.set_slow_path(Connection::kDrains, true);
   connection.settle_input();
 }
 
@@ -200,32 +200,32 @@ NetStats ConnectionSet::stats_now() const {
 }
 
 // Insisted on each by itself, so that it comes after what its thread has posted before and ahead of what it posts next.
-bool ConnectionSet::demand(uint32_t slot, uint32_t generation, Demand demand) {
+bool ConnectionSet::force_end(uint32_t slot, uint32_t generation, ForcedEnd end_how) {
   {
-    const std::lock_guard lock(demands_mutex_);
-    auto [at, is_first] = demands_.try_emplace({slot, generation}, demand);
-    if (!is_first && at->second >= demand) return true;
-    at->second = demand;
+    const std::lock_guard lock(forced_ends_mutex_);
+    auto [at, is_first] = forced_ends_.try_emplace({slot, generation}, end_how);
+    if (!is_first && at->second >= end_how) return true;
+    at->second = end_how;
   }
-  const bool taken =
-      mailbox_->insist([keep = shared_from_this(), slot, generation, demand] { keep->meet(slot, generation, demand); });
+  const bool taken = mailbox_->insist(
+      [keep = shared_from_this(), slot, generation, end_how] { keep->apply_forced_end(slot, generation, end_how); });
   if (taken) return true;
-  const std::lock_guard lock(demands_mutex_);
-  demands_.clear();
+  const std::lock_guard lock(forced_ends_mutex_);
+  forced_ends_.clear();
   return false;
 }
 
-void ConnectionSet::meet(uint32_t slot, uint32_t generation, Demand demand) {
+void ConnectionSet::apply_forced_end(uint32_t slot, uint32_t generation, ForcedEnd end_how) {
   {
-    const std::lock_guard lock(demands_mutex_);
-    demands_.erase({slot, generation});
+    const std::lock_guard lock(forced_ends_mutex_);
+    forced_ends_.erase({slot, generation});
   }
   Connection* connection = find(slot, generation);
   if (connection == nullptr) return;
-  switch (demand) {
-    case Demand::kClose: return connection->close();
-    case Demand::kAbort: return connection->abort();
-    case Demand::kBreak: return connection->end(CloseReason::kSendRefused, CloseHow::kReset);
+  switch (end_how) {
+    case ForcedEnd::kClose: return connection->close();
+    case ForcedEnd::kAbort: return connection->abort();
+    case ForcedEnd::kSendRefused: return connection->end(CloseReason::kSendRefused, CloseHow::kReset);
   }
 }
 

@@ -23,7 +23,7 @@
 namespace peal::detail {
 
 // What becomes of a connection though its loop's mailbox is full; each includes those before it.
-enum class Demand : uint8_t { kClose, kAbort, kBreak };
+enum class ForcedEnd : uint8_t { kClose, kAbort, kSendRefused };
 
 class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
  public:
@@ -46,19 +46,19 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   void each(Visit&& visit) {
     for (uint32_t slot = 0; slot < table_.capacity(); ++slot) {
       Connection& connection = table_[slot];
-      if (connection.generation != 0 && connection.life_.state != Connection::State::kClosed) visit(connection);
+      if (connection.generation != 0 && connection.fast_path_.state != Connection::State::kClosed) visit(connection);
     }
   }
   // Before any connection: newcomers come in as the caps allow.
-  void cap(std::shared_ptr<Admission> admission) { seats_ = std::make_unique<Seats>(std::move(admission)); }
-  Seats* seats() { return seats_.get(); }
+  void cap(std::shared_ptr<Admission> admission) { caps_ = std::make_unique<ConnectionCaps>(std::move(admission)); }
+  ConnectionCaps* caps() { return caps_.get(); }
   // Does anybody watch connections that open now?
   bool watches() const;
-  // Every connection, and whichever still opens, is asked to end; what has not after `deadline` is cut off.
-  // `ask`: connections are to end, and those to come, too; otherwise they are only waited for.
+  // Waits for all connections, later ones too, and cuts off what is left after `deadline`. `ask`: each is also asked to
+  // end.
   void drain(std::shared_ptr<Drain> drain, Duration deadline, bool ask);
   bool asks_to_end() const { return asks_; }
-  // Those under way. Whoever holds one has its report wait.
+  // Those under way. Holding one delays its report.
   std::vector<std::shared_ptr<Drain>> drains() const {
     std::vector<std::shared_ptr<Drain>> all;
     all.reserve(drains_.size());
@@ -73,7 +73,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     for (Draining& each : drains_) each.drain->lost(bytes, 0);
   }
   LogLimiter& dump_limiter() { return dump_limiter_; }
-  // Nobody is told anything any more; every connection ends, what the kernel has of its output still goes out.
+  // Ends every connection without a callback; output that the kernel has already still goes out.
   void retire();
 
   Loop& loop() const { return *loop_; }
@@ -86,7 +86,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   std::atomic<size_t>& load() { return load_; }
   NetStats& stats() { return stats_; }
   // Any thread. False: the loop has ended, and the connection with it. At most one task a kind waits for a connection.
-  bool demand(uint32_t slot, uint32_t generation, Demand demand);
+  bool force_end(uint32_t slot, uint32_t generation, ForcedEnd end_how);
   void count_lost() { lost_.fetch_add(1, std::memory_order_relaxed); }
   NetStats stats_now() const;
 
@@ -115,8 +115,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static ConnectionOptions in_range(ConnectionOptions options);
   Connection& make();
   void count_end(const Connection& connection);
-  void open_successor(const Seat& seat);
-  void meet(uint32_t slot, uint32_t generation, Demand demand);
+  void open_successor(const CapEntry& cap_entry);
+  void apply_forced_end(uint32_t slot, uint32_t generation, ForcedEnd end_how);
   void force();
   void finish_drains();
 
@@ -128,15 +128,15 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   std::shared_ptr<ConnectionSet> self_;  // set while a connection lives
   std::atomic<size_t> load_ = 0;
   std::atomic<uint64_t> lost_ = 0;
-  std::mutex demands_mutex_;
-  std::map<std::pair<uint32_t, uint32_t>, Demand> demands_;  // by slot and generation; guarded by the mutex
+  std::mutex forced_ends_mutex_;
+  std::map<std::pair<uint32_t, uint32_t>, ForcedEnd> forced_ends_;  // by slot and generation; guarded by the mutex
   NetStats stats_;
   struct Draining {
     std::shared_ptr<Drain> drain;
     TimerId deadline;
   };
-  std::unique_ptr<Seats> seats_;  // none: no caps
-  std::vector<Draining> drains_;  // under way
+  std::unique_ptr<ConnectionCaps> caps_;  // none: no caps
+  std::vector<Draining> drains_;          // under way
   LogLimiter dump_limiter_{std::chrono::seconds(1)};
   bool draining_ = false;  // for good, as is:
   bool asks_ = false;
@@ -154,7 +154,7 @@ inline void Connection::record_event(FlightKind kind, uint64_t bytes) {
 
 // Plain but for the recorder, which now has it. Twice an echo, so it calls nothing.
 inline bool Connection::only_recorded(FlightKind kind, uint64_t bytes) {
-  return needs_only(kRecorded) && set_->loop().flight_recorder()->record_by_cycles(flight_id(), kind, bytes);
+  return has_only(kRecorded) && set_->loop().flight_recorder()->record_by_cycles(flight_id(), kind, bytes);
 }
 
 }  // namespace peal

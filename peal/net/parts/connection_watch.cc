@@ -11,7 +11,7 @@
 #include <peal/net/connection.h>
 #include <peal/net/parts/admission.h>
 #include <peal/net/parts/connection_set.h>
-#include <peal/net/parts/joint.h>
+#include <peal/net/parts/pipe_pair.h>
 #include <peal/net/parts/tracked.h>
 
 namespace peal {
@@ -25,7 +25,7 @@ Tracked& Connection::tracked() {
   return *tracked_;
 }
 
-detail::Joint& Connection::joint() const { return *tracked_->joint; }
+detail::PipePair& Connection::pipe_pair() const { return *tracked_->pipe_pair; }
 
 // Whoever adds an option that wants watching adds it to ConnectionSet::watches() too.
 void Connection::begin_watching() {
@@ -36,11 +36,12 @@ void Connection::begin_watching() {
   if ((options.remember_peer || recorded) && !own.peer) {
     if (Result<SocketAddress> peer = engine_->peer_address(stream_)) own.peer = std::make_unique<SocketAddress>(*peer);
   }
-  attend(kRecorded, recorded);
-  attend(kTracked, options.idle_timeout > Duration::zero() || options.min_read_bytes > 0 || own.seat != nullptr);
+  set_slow_path(kRecorded, recorded);
+  set_slow_path(kTracked,
+                options.idle_timeout > Duration::zero() || options.min_read_bytes > 0 || own.cap_entry != nullptr);
   record(FlightKind::kOpened);
   if (options.idle_timeout > Duration::zero()) watch_until(own.active + options.idle_timeout);
-  if (own.seat) set_->seats()->opened(*this);
+  if (own.cap_entry) set_->caps()->opened(*this);
 }
 
 Result<SocketAddress> Connection::peer_address() const {
@@ -50,16 +51,16 @@ Result<SocketAddress> Connection::peer_address() const {
 
 void Connection::note_received(size_t bytes) {
   record(FlightKind::kReceived, bytes);
-  if (!needs(kTracked)) return;
+  if (!has(kTracked)) return;
   tracked_->active = loop().now();
-  if (tracked_->seat) set_->seats()->touched(*tracked_->seat);
+  if (tracked_->cap_entry) set_->caps()->touched(*tracked_->cap_entry);
 }
 
 void Connection::note_sent(size_t bytes) {
   record(FlightKind::kSent, bytes);
-  if (!needs(kTracked)) return;
+  if (!has(kTracked)) return;
   tracked_->active = loop().now();
-  if (tracked_->seat) set_->seats()->touched(*tracked_->seat);
+  if (tracked_->cap_entry) set_->caps()->touched(*tracked_->cap_entry);
   watch_output();
 }
 
@@ -80,8 +81,8 @@ void Connection::expect_input(bool on) {
 
 // What arrived was shown to the user.
 void Connection::settle_input() {
-  if (!is_open() || needs(kKeptInput)) return;
-  if (needs(kDrains)) return close();
+  if (!is_open() || has(kKeptInput)) return;
+  if (has(kDrains)) return close();
   if (tracked_ && !expects_input_) tracked_->read.since = kNever;
 }
 
@@ -93,7 +94,7 @@ void Connection::watch_input() {
 }
 
 void Connection::watch_output() {
-  const bool lives = is_open() || life_.state == State::kClosing;
+  const bool lives = is_open() || fast_path_.state == State::kClosing;
   if (!lives || least_write_bytes() == 0 || tracked().write.runs()) return;
   begin_write_window();
   watch_until(tracked_->write.since + set_->options().write_window);
@@ -101,12 +102,12 @@ void Connection::watch_output() {
 
 // A closing connection has no other bound.
 uint64_t Connection::least_write_bytes() const {
-  return std::max<uint64_t>(set_->options().min_write_bytes, life_.state == State::kClosing ? 1 : 0);
+  return std::max<uint64_t>(set_->options().min_write_bytes, fast_path_.state == State::kClosing ? 1 : 0);
 }
 
 // What the peer is to take before its end is waited for; while the connection is open, what is queued.
 uint64_t Connection::owed_bytes() const {
-  return life_.state == State::kClosing ? undelivered_bytes() : queued_bytes();
+  return fast_path_.state == State::kClosing ? undelivered_bytes() : queued_bytes();
 }
 
 // Had the queue been empty at any time of the window, at least what was queued at its beginning would have gone.
@@ -137,7 +138,7 @@ void Connection::check_deadlines() {
   Tracked& own = *tracked_;
   own.timer = {};
   own.due = kNever;
-  if (!is_open() && life_.state != State::kClosing) return;
+  if (!is_open() && fast_path_.state != State::kClosing) return;
   CloseReason reason = CloseReason::kLocal;
   if (is_open() && passed_idle_timeout()) reason = CloseReason::kIdle;
   if (is_open() && passed_read_window()) reason = CloseReason::kReadTooSlow;
@@ -158,8 +159,8 @@ bool Connection::passed_idle_timeout() {
   if (timeout == Duration::zero()) return false;
   Tracked& own = *tracked_;
   const bool queued = queued_bytes() > 0;
-  if (queued || own.was_queued || needs(kPiped)) {
-    const uint64_t moved = acknowledged_bytes() + (needs(kPiped) ? joint().moved_bytes() : 0);
+  if (queued || own.was_queued || has(kPiped)) {
+    const uint64_t moved = acknowledged_bytes() + (has(kPiped) ? pipe_pair().moved_bytes() : 0);
     if (moved != std::exchange(own.moved_bytes, moved)) own.active = loop().now();
   }
   own.was_queued = queued;
@@ -169,7 +170,7 @@ bool Connection::passed_idle_timeout() {
 bool Connection::passed_read_window() {
   Tracked& own = *tracked_;
   if (!own.read.runs() || loop().now() < own.read.since + set_->options().read_window) return false;
-  const bool receives = !paused_ && !needs(kAboveHighWater) && !needs(kOverBudget) && !timer_;
+  const bool receives = !paused_ && !has(kAboveHighWater) && !has(kOverBudget) && !timer_;
   if (receives && !peer_ended_ && received_bytes_ - own.read.bytes < own.read.least) return true;
   own.read.since = peer_ended_ ? kNever : loop().now();
   own.read.bytes = received_bytes_;
@@ -192,11 +193,11 @@ bool Connection::passed_write_window() {
 
 // Closing it now loses nothing.
 bool Connection::is_idle() const {
-  return is_open() && !busy_ && !needs(kKeptInput) && !needs(kPiped) && queued_bytes() == 0;
+  return is_open() && !busy_ && !has(kKeptInput) && !has(kPiped) && queued_bytes() == 0;
 }
 
 // While its socket still knows its own address.
-void Connection::tell_abnormal_end() {
+void Connection::log_abnormal_end() {
   switch (reason_) {
     case CloseReason::kReset:
     case CloseReason::kFailed:

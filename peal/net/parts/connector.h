@@ -25,7 +25,7 @@ class Connector : public std::enable_shared_from_this<Connector> {
  public:
   Connector(std::shared_ptr<ConnectionSet> set, const ClientOptions& options, Client::ConnectFailed on_failed);
 
-  // Any thread. A claim is what the one caller gets who may start it next; 0: somebody has it.
+  // Any thread. The claim that start() takes, for one caller at a time; 0: it is taken.
   uint64_t claim();
   // Gives up this claim, or whichever there is, unless that has happened already.
   void unclaim(uint64_t claim);

@@ -1,6 +1,5 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// Drain: one call of Server::drain(), held by whatever still has something to do for it. The last to let go of it
-// makes the report: so it is made once, also when a loop ends meanwhile. Any thread.
+// SPDX-License-Identifier: BSD-3-Clause Drain: one call of Server::drain(), held by all that still have something to do
+// for it. The last holder's release makes the report: once, also when a loop ends meanwhile. Any thread.
 #pragma once
 
 #include <atomic>

@@ -5,7 +5,7 @@
 
 namespace peal {
 
-using detail::Demand;
+using detail::ForcedEnd;
 
 // On the loop the call acts at once; from elsewhere it travels there with what it carries.
 template <class Act>
@@ -25,7 +25,7 @@ bool ConnectionHandle::act(Act&& action) const {
 template <class Act>
 bool ConnectionHandle::act_or_end(Act&& action) const {
   if (counted(act(std::forward<Act>(action)))) return true;
-  demand(Demand::kBreak);
+  force_end(ForcedEnd::kSendRefused);
   return false;
 }
 
@@ -33,7 +33,7 @@ bool ConnectionHandle::act_or_end(Act&& action) const {
 bool ConnectionHandle::ends_over_budget() const {
   if (set_ == nullptr || is_here() || !MemoryBudget::above_hard()) return false;
   set_->count_lost();
-  demand(Demand::kBreak);
+  force_end(ForcedEnd::kSendRefused);
   return true;
 }
 
@@ -43,8 +43,8 @@ bool ConnectionHandle::counted(bool taken) const {
   return taken;
 }
 
-bool ConnectionHandle::demand(Demand what) const {
-  return set_ != nullptr && !is_here() && set_->demand(slot_, generation_, what);
+bool ConnectionHandle::force_end(ForcedEnd what) const {
+  return set_ != nullptr && !is_here() && set_->force_end(slot_, generation_, what);
 }
 
 bool ConnectionHandle::is_here() const { return set_ != nullptr && set_->mailbox().here() != nullptr; }
@@ -62,10 +62,10 @@ bool ConnectionHandle::send_file(const FileRange& range) const {
   return act_or_end([range](Connection& connection) { connection.send_file(range); });
 }
 bool ConnectionHandle::close() const {
-  return counted(act([](Connection& connection) { connection.close(); }) || demand(Demand::kClose));
+  return counted(act([](Connection& connection) { connection.close(); }) || force_end(ForcedEnd::kClose));
 }
 bool ConnectionHandle::abort() const {
-  return counted(act([](Connection& connection) { connection.abort(); }) || demand(Demand::kAbort));
+  return counted(act([](Connection& connection) { connection.abort(); }) || force_end(ForcedEnd::kAbort));
 }
 bool ConnectionHandle::run(Callback<void(Connection&)> task) const {
   return counted(

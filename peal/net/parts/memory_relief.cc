@@ -10,11 +10,11 @@ namespace peal::detail {
 namespace {
 
 constexpr Duration kLookAgainAfter = std::chrono::milliseconds(20);
-constexpr Duration kPatience = std::chrono::seconds(5);
+constexpr Duration kReliefTimeout = std::chrono::seconds(5);
 
 }  // namespace
 
-MemoryRelief& MemoryRelief::here() {
+MemoryRelief& MemoryRelief::of_this_thread() {
   static thread_local MemoryRelief relief;
   return relief;
 }
@@ -47,18 +47,18 @@ void MemoryRelief::look_after(Duration delay) {
 void MemoryRelief::relieve() {
   BlockPool::here().trim();
   if (MemoryBudget::below_low() || sets_.empty()) {
-    patience_until_ = kNever;
+    relief_deadline_ = kNever;
     return resume_all();
   }
   const TimePoint now = sets_.front()->loop().now();
-  if (patience_until_ == kNever) patience_until_ = now + kPatience;
+  if (relief_deadline_ == kNever) relief_deadline_ = now + kReliefTimeout;
   const uint64_t held = MemoryBudget::held_bytes();
   const MemoryMarks marks = MemoryBudget::marks();
-  const bool impatient = held > marks.soft_bytes && now >= patience_until_;
-  if (impatient) patience_until_ = now + kPatience;
-  if (grown_ || impatient || held > marks.hard_bytes) {
+  const bool overdue = held > marks.soft_bytes && now >= relief_deadline_;
+  if (overdue) relief_deadline_ = now + kReliefTimeout;
+  if (grown_ || overdue || held > marks.hard_bytes) {
     std::vector<Holder> found = holders();
-    end_largest(found, held > marks.hard_bytes ? held - marks.hard_bytes : impatient ? 1 : 0);
+    end_largest(found, held > marks.hard_bytes ? held - marks.hard_bytes : overdue ? 1 : 0);
     if (held > marks.soft_bytes) pause(found);
   }
   grown_ = false;
@@ -88,12 +88,12 @@ void MemoryRelief::end_largest(std::vector<Holder>& holders, uint64_t bytes) {
 void MemoryRelief::pause(const std::vector<Holder>& holders) {
   for (const Holder& holder : holders) {
     Connection& connection = *holder.connection;
-    if (!connection.is_open() || connection.needs(Connection::kOverBudget)) continue;
+    if (!connection.is_open() || connection.has(Connection::kOverBudget)) continue;
     if (connection.output_failed_) {  // nothing would ever tell of its end
       connection.end(connection.reason_);
       continue;
     }
-    connection.attend(Connection::kOverBudget, true);
+    connection.set_slow_path(Connection::kOverBudget, true);
     ++connection.set_->stats().memory_pauses;
     connection.follow_flow();
   }
@@ -102,8 +102,8 @@ void MemoryRelief::pause(const std::vector<Holder>& holders) {
 void MemoryRelief::resume_all() {
   for (ConnectionSet* set : sets_) {
     set->each([](Connection& connection) {
-      if (!connection.needs(Connection::kOverBudget)) return;
-      connection.attend(Connection::kOverBudget, false);
+      if (!connection.has(Connection::kOverBudget)) return;
+      connection.set_slow_path(Connection::kOverBudget, false);
       if (connection.is_open()) connection.follow_flow();
     });
   }

@@ -6,7 +6,7 @@
 // hold most are ended until enough should come free. Pausing alone does not help when all memory is in messages that
 // never become complete: after five seconds without relief the largest is ended, and so on.
 //
-// A loop whose connections do not grow is left alone, however much they hold: another loop's growth is that one's.
+// Only a loop whose connections grow acts; the others are left alone, however much they hold.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ class ConnectionSet;
 // One a thread; it knows the sets of the thread's loops that have connections.
 class MemoryRelief final : private MemoryListener {
  public:
-  static MemoryRelief& here();
+  static MemoryRelief& of_this_thread();
   void join(ConnectionSet& set);
   void leave(ConnectionSet& set);
 
@@ -47,7 +47,7 @@ class MemoryRelief final : private MemoryListener {
   std::vector<ConnectionSet*> sets_;
   std::weak_ptr<void> pending_;  // a look is to come; dies with its timer
   bool grown_ = false;           // since the last look
-  TimePoint patience_until_ = kNever;
+  TimePoint relief_deadline_ = kNever;
 };
 
 }  // namespace peal::detail

@@ -10,10 +10,10 @@
 
 namespace peal::detail {
 
-class Joint;
-struct Seat;
+class PipePair;
+struct CapEntry;
 
-// A stretch of time in which something must move on.
+// A period in which `least` bytes must be moved.
 struct ProgressWindow {
   TimePoint since = kNever;  // kNever: none runs
   uint64_t bytes = 0;        // moved until then
@@ -32,8 +32,8 @@ struct Tracked {
   TimePoint due = kNever;           // when the timer will look
   TimerId timer;
   std::unique_ptr<SocketAddress> peer;
-  std::unique_ptr<Seat> seat;
-  Joint* joint = nullptr;  // good while it is piped
+  std::unique_ptr<CapEntry> cap_entry;
+  PipePair* pipe_pair = nullptr;  // good while it is piped
 };
 
 }  // namespace peal::detail

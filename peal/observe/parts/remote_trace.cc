@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A request has a number, which travels with the signal. Whoever swaps it for 0, the handler or the requester who has
-// lost patience, owns the slot: a signal that comes late finds another number and does nothing.
+// timed out, owns the slot: a signal that comes late finds another number and does nothing.
 #include <peal/observe/parts/remote_trace.h>
 
 #include <semaphore.h>
@@ -65,7 +65,7 @@ void close_remote_traces() {
   slot.taken.store(false);
 }
 
-std::optional<RemoteTrace> trace_thread(pid_t thread_id, Duration patience) {
+std::optional<RemoteTrace> trace_thread(pid_t thread_id, Duration timeout) {
   const int number = ++last_number;
   slot.asked.store(number);
   siginfo_t info{};
@@ -76,7 +76,7 @@ std::optional<RemoteTrace> trace_thread(pid_t thread_id, Duration patience) {
   info.si_value.sival_int = number;
   timespec until{};
   ::clock_gettime(CLOCK_MONOTONIC, &until);
-  const auto nanoseconds = until.tv_nsec + patience.count();
+  const auto nanoseconds = until.tv_nsec + timeout.count();
   until.tv_sec += nanoseconds / 1'000'000'000;
   until.tv_nsec = nanoseconds % 1'000'000'000;
   const bool sent = ::syscall(SYS_rt_tgsigqueueinfo, ::getpid(), thread_id, kSignal, &info) == 0;

@@ -21,8 +21,8 @@ struct RemoteTrace {
 Result<void> open_remote_traces();
 // Restores SIGURG's disposition.
 void close_remote_traces();
-// Between the two, on one thread at a time. Nothing if the thread is gone, or ran no handler within `patience`, as one
+// Between the two, on one thread at a time. Nothing if the thread is gone, or ran no handler within `timeout`, as one
 // that blocks the signal or sleeps uninterruptibly.
-std::optional<RemoteTrace> trace_thread(pid_t thread_id, Duration patience);
+std::optional<RemoteTrace> trace_thread(pid_t thread_id, Duration timeout);
 
 }  // namespace peal::detail

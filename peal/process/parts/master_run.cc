@@ -27,47 +27,47 @@ std::string how_it_ended(int status) {
 
 MasterRun::MasterRun(MasterOptions& options, std::vector<SocketGroup>& groups, const Master::Work& work, Fd predecessor)
     : options_(options), groups_(groups), predecessor_(std::move(predecessor)) {
-  Result<MasterEars> ears = MasterEars::make();
-  if (!ears) {
-    PEAL_LOG_ERROR("the master cannot hear signals: {}", ears.error().message());
+  Result<SignalInbox> inbox = SignalInbox::make();
+  if (!inbox) {
+    PEAL_LOG_ERROR("the master cannot hear signals: {}", inbox.error().message());
     return;
   }
-  ears_.emplace(std::move(*ears));
-  crew_.emplace(groups, work, [this] {
-    ears_->close();
+  inbox_.emplace(std::move(*inbox));
+  workers_.emplace(groups, work, [this] {
+    inbox_->close();
     predecessor_.reset();
   });
 }
 
 int MasterRun::run() {
-  if (!ears_) return 1;
+  if (!inbox_) return 1;
   if (manager_.watchdog_interval() && manager_.present()) watchdog_at_ = monotonic_now();
   if (!provide() || !start_generation(options_.workers)) end_with(1);
-  while (!ending_ || !crew_->empty() || (successor_ != 0 && succeed_by_ != kNever)) {
-    ears_->wait(mind_the_time());
+  while (!ending_ || !workers_->empty() || (successor_ != 0 && succeed_by_ != kNever)) {
+    inbox_->wait(run_due());
     turn();
   }
   stop_listening();
-  ears_->restore();
+  inbox_->restore();
   return exit_code_;
 }
 
-// Reports first: who served and died at once did serve. The dead before signals: a reload shall not count on them. Who
-// leaves last: a signal that told a whole process group to end came to this process, too, and nobody shall follow.
+// kServes first: a worker that served and died at once did serve. Deaths before signals: a reload must not count on the
+// dead. kLeaves last: a signal to the whole process group came here too, and none is replaced then.
 void MasterRun::turn() {
-  const std::vector<int> signals = ears_->signals();
-  const std::vector<Report> reports = ears_->reports();
+  const std::vector<int> signals = inbox_->signals();
+  const std::vector<Report> reports = inbox_->reports();
   for (const Report& report : reports) {
-    if (report.news == News::kServes) hear_that_it_serves(report.pid);
+    if (report.kind == ReportKind::kServes) handle_serves(report.pid);
   }
   if (std::ranges::find(signals, SIGCHLD) != signals.end()) reap();
-  for (const int signal : signals) obey(signal);
+  for (const int signal : signals) handle_signal(signal);
   for (const Report& report : reports) {
-    if (report.news == News::kLeaves) hear_that_it_leaves(report.pid);
+    if (report.kind == ReportKind::kLeaves) handle_leaves(report.pid);
   }
 }
 
-void MasterRun::obey(int signal) {
+void MasterRun::handle_signal(int signal) {
   switch (signal) {
     case SIGTERM: return draining_ ? end_at_once() : drain();
     case SIGINT:
@@ -78,24 +78,24 @@ void MasterRun::obey(int signal) {
   }
 }
 
-void MasterRun::hear_that_it_serves(pid_t pid) {
-  if (pid == successor_) return succeeded();
-  CrewMember* member = crew_->find(pid);
+void MasterRun::handle_serves(pid_t pid) {
+  if (pid == successor_) return successor_serves();
+  WorkerProcess* member = workers_->find(pid);
   if (member == nullptr) return;
   member->ready = true;
   if (!member->leaving) member->kill_at = kNever;
   if (starting_ == 0 || member->generation != generation_) return;
-  const auto serves = [this](const CrewMember& each) { return each.generation == generation_ && each.ready; };
-  if (static_cast<size_t>(std::ranges::count_if(crew_->members(), serves)) == starting_) take_over();
+  const auto serves = [this](const WorkerProcess& each) { return each.generation == generation_ && each.ready; };
+  if (static_cast<size_t>(std::ranges::count_if(workers_->members(), serves)) == starting_) take_over();
 }
 
-// Its queue is nobody's from now on: the next starts before it has ended. It did as it was told: that is no death.
-void MasterRun::hear_that_it_leaves(pid_t pid) {
-  CrewMember* member = crew_->find(pid);
+// Nobody accepts from its queue now, so the next starts before it has ended. It was asked to: that is no death.
+void MasterRun::handle_leaves(pid_t pid) {
+  WorkerProcess* member = workers_->find(pid);
   if (member == nullptr || member->leaving || ending_) return;
-  Crew::expect_end(*member, options_.drain_time + options_.grace);
+  WorkerGroup::expect_end(*member, options_.drain_time + options_.grace);
   const std::string what = fmt::format("worker {} (process {}) was asked to leave", member->place, pid);
-  if (starting_ > 0 && member->generation == generation_) return give_generation_up(what);
+  if (starting_ > 0 && member->generation == generation_) return abandon_generation(what);
   PEAL_ASSERT(member->generation == serving_, "worker {} is of generation {}, not {}", pid, member->generation,
               serving_);
   PEAL_LOG_INFO("{}: the next starts", what);
@@ -107,24 +107,24 @@ void MasterRun::reap() {
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     if (pid == successor_) {
       note_successors_end(status);
-    } else if (const CrewMember* member = crew_->find(pid); member != nullptr) {
-      const CrewMember gone = *member;
-      crew_->remove(pid);
+    } else if (const WorkerProcess* member = workers_->find(pid); member != nullptr) {
+      const WorkerProcess gone = *member;
+      workers_->remove(pid);
       note_death(gone, status);
     }
   }
 }
 
-void MasterRun::note_death(const CrewMember& member, int status) {
+void MasterRun::note_death(const WorkerProcess& member, int status) {
   if (member.leaving || ending_) {
-    const auto old = [this](const CrewMember& each) { return each.generation < serving_ && each.leaving; };
-    if (old(member) && std::ranges::none_of(crew_->members(), old)) {
+    const auto old = [this](const WorkerProcess& each) { return each.generation < serving_ && each.leaving; };
+    if (old(member) && std::ranges::none_of(workers_->members(), old)) {
       PEAL_LOG_INFO("the workers that made room are gone");
     }
     return;
   }
   const std::string how = fmt::format("worker {} (process {}) {}", member.place, member.pid, how_it_ended(status));
-  if (starting_ > 0 && member.generation == generation_) return give_generation_up(how);
+  if (starting_ > 0 && member.generation == generation_) return abandon_generation(how);
   Place& place = places_[member.place];
   const TimePoint now = monotonic_now();
   const std::optional<Duration> pause = place.policy.died(now - member.born);
@@ -146,9 +146,9 @@ void MasterRun::note_successors_end(int status) {
 }
 
 // Does what is due; answers when something is due next.
-TimePoint MasterRun::mind_the_time() {
+TimePoint MasterRun::run_due() {
   const TimePoint now = monotonic_now();
-  if (start_by_ <= now) give_generation_up("the new workers did not all serve in time");
+  if (start_by_ <= now) abandon_generation("the new workers did not all serve in time");
   if (succeed_by_ <= now) {
     PEAL_LOG_ERROR("the new program (process {}) did not serve in time: killed", successor_);
     ::kill(successor_, SIGKILL);
@@ -158,17 +158,17 @@ TimePoint MasterRun::mind_the_time() {
     manager_.watchdog();
     watchdog_at_ = now + *manager_.watchdog_interval() / 2;
   }
-  do_what_was_kept();
+  run_deferred();
   respawn(now);
-  TimePoint next = std::min({crew_->enforce(now), start_by_, succeed_by_, watchdog_at_});
+  TimePoint next = std::min({workers_->kill_overdue(now), start_by_, succeed_by_, watchdog_at_});
   for (const Place& place : places_) next = std::min(next, place.respawn_at);
   return next;
 }
 
 bool MasterRun::start_worker(size_t place, size_t workers, uint64_t generation) {
   const Result<void> started =
-      crew_->add({.place = place, .count = workers, .generation = generation, .drain_time = options_.drain_time},
-                 options_.pin, ears_->report_to());
+      workers_->add({.place = place, .count = workers, .generation = generation, .drain_time = options_.drain_time},
+                    options_.pin, inbox_->report_to());
   if (!started) PEAL_LOG_ERROR("worker {} cannot be started: {}", place, started.error().message());
   return started.has_value();
 }
@@ -187,10 +187,10 @@ bool MasterRun::provide() {
 bool MasterRun::start_generation(size_t workers) {
   ++generation_;
   starting_ = workers;
-  start_by_ = monotonic_now() + options_.start_patience;
+  start_by_ = monotonic_now() + options_.start_timeout;
   for (size_t place = 0; place < workers; ++place) {
     if (start_worker(place, workers, generation_)) continue;
-    give_generation_up("a worker could not be started");
+    abandon_generation("a worker could not be started");
     return false;
   }
   return true;
@@ -206,20 +206,21 @@ void MasterRun::take_over() {
     return end_with(1);
   }
   if (!first) PEAL_LOG_INFO("reloaded: {} new workers serve, the old ones make room", places_.size());
-  crew_->dismiss(SIGHUP, options_.drain_time + options_.grace,
-                 [this](const CrewMember& member) { return member.generation < serving_ && !member.leaving; });
+  workers_->request_exit(SIGHUP, options_.drain_time + options_.grace, [this](const WorkerProcess& member) {
+    return member.generation < serving_ && !member.leaving;
+  });
   // A predecessor that is there says itself that we are ready: until then a service manager may not listen to us.
-  const bool told = predecessor_ && send_report(predecessor_.get(), News::kServes);
+  const bool told = predecessor_ && send_report(predecessor_.get(), ReportKind::kServes);
   predecessor_.reset();
   if (!told) manager_.ready(fmt::format("{} workers serve", places_.size()));
 }
 
 // Some of them may have accepted already: they leave as the old ones would have.
-void MasterRun::give_generation_up(const std::string& why) {
+void MasterRun::abandon_generation(const std::string& why) {
   starting_ = 0;
   start_by_ = kNever;
-  crew_->dismiss(SIGHUP, options_.drain_time + options_.grace,
-                 [this](const CrewMember& member) { return member.generation == generation_; });
+  workers_->request_exit(SIGHUP, options_.drain_time + options_.grace,
+                         [this](const WorkerProcess& member) { return member.generation == generation_; });
   if (serving_ == 0) {
     PEAL_LOG_CRITICAL("{}: not started", why);
     return end_with(1);
@@ -234,14 +235,14 @@ void MasterRun::respawn(TimePoint now) {
     if (places_[i].respawn_at > now) continue;
     const bool started = start_worker(i, places_.size(), serving_);
     places_[i].respawn_at = started ? kNever : now + options_.respawn.longest_pause;
-    if (started) crew_->members().back().kill_at = now + options_.start_patience;  // until it reports
+    if (started) workers_->members().back().kill_at = now + options_.start_timeout;  // until it reports
   }
 }
 
 void MasterRun::reload() {
   if (ending_) return;
   if (starting_ > 0) {
-    reload_kept_ = true;
+    reload_deferred_ = true;
     return PEAL_LOG_INFO("workers are starting: the reload comes after that");
   }
   manager_.reloading();
@@ -264,25 +265,25 @@ void MasterRun::reload() {
 void MasterRun::replace() {
   if (ending_) return PEAL_LOG_WARN("not replaced: this one ends");
   if (starting_ > 0) {
-    replace_kept_ = true;
+    replace_deferred_ = true;
     return PEAL_LOG_INFO("workers are starting: the replacement comes after that");
   }
   if (successor_ != 0) return PEAL_LOG_WARN("not replaced: process {} is about to already", successor_);
-  const Result<pid_t> started = start_successor(command_, groups_, ears_->report_to(), ears_->mask_before());
+  const Result<pid_t> started = start_successor(command_, groups_, inbox_->report_to(), inbox_->mask_before());
   if (!started) return PEAL_LOG_ERROR("not replaced: {}", started.error().message());
   successor_ = *started;
-  succeed_by_ = monotonic_now() + options_.start_patience;
+  succeed_by_ = monotonic_now() + options_.start_timeout;
   PEAL_LOG_INFO("process {} is to replace this one: {}", successor_, command_.program());
 }
 
 // In the order in which it makes sense: what is replaced is not reloaded any more.
-void MasterRun::do_what_was_kept() {
+void MasterRun::run_deferred() {
   if (ending_ || starting_ > 0) return;
-  if (std::exchange(reload_kept_, false)) reload();
-  if (starting_ == 0 && std::exchange(replace_kept_, false)) replace();
+  if (std::exchange(reload_deferred_, false)) reload();
+  if (starting_ == 0 && std::exchange(replace_deferred_, false)) replace();
 }
 
-void MasterRun::succeeded() {
+void MasterRun::successor_serves() {
   PEAL_LOG_INFO("replaced by process {}: making room", successor_);
   manager_.succeeded_by(successor_);
   succeed_by_ = kNever;
@@ -290,15 +291,15 @@ void MasterRun::succeeded() {
   for (Place& place : places_) place.respawn_at = kNever;
   watchdog_at_ = kNever;
   groups_.clear();  // a socket file is the successor's now
-  crew_->dismiss(SIGHUP, options_.drain_time + options_.grace,
-                 [](const CrewMember& member) { return !member.leaving; });
+  workers_->request_exit(SIGHUP, options_.drain_time + options_.grace,
+                         [](const WorkerProcess& member) { return !member.leaving; });
 }
 
 void MasterRun::drain() {
   const bool first = !std::exchange(draining_, true);
   if (first && !replaced_) manager_.stopping();
   end_with(exit_code_);
-  crew_->dismiss(SIGTERM, options_.drain_time + options_.grace, [](const CrewMember&) { return true; });
+  workers_->request_exit(SIGTERM, options_.drain_time + options_.grace, [](const WorkerProcess&) { return true; });
   if (successor_ != 0 && !replaced_) ::kill(successor_, SIGTERM);
   stop_listening();  // who comes now is refused, instead of waiting for nobody
 }
@@ -313,7 +314,7 @@ void MasterRun::stop_listening() {
 
 void MasterRun::end_at_once() {
   if (!draining_) drain();
-  crew_->dismiss(SIGQUIT, options_.grace, [](const CrewMember&) { return true; });
+  workers_->request_exit(SIGQUIT, options_.grace, [](const WorkerProcess&) { return true; });
 }
 
 void MasterRun::end_with(int exit_code) {

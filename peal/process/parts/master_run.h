@@ -17,10 +17,10 @@
 #include <peal/base/clock.h>
 #include <peal/base/fd.h>
 #include <peal/process/master.h>
-#include <peal/process/parts/crew.h>
 #include <peal/process/parts/handover.h>
-#include <peal/process/parts/master_ears.h>
 #include <peal/process/parts/respawn_policy.h>
+#include <peal/process/parts/signal_inbox.h>
+#include <peal/process/parts/worker_group.h>
 
 namespace peal::detail {
 
@@ -37,24 +37,24 @@ class MasterRun {
   };
 
   void turn();
-  void obey(int signal);
-  void hear_that_it_serves(pid_t pid);
-  void hear_that_it_leaves(pid_t pid);
+  void handle_signal(int signal);
+  void handle_serves(pid_t pid);
+  void handle_leaves(pid_t pid);
   void reap();
-  void note_death(const CrewMember& member, int status);
+  void note_death(const WorkerProcess& member, int status);
   void note_successors_end(int status);
-  TimePoint mind_the_time();
+  TimePoint run_due();
 
   bool provide();
   bool start_generation(size_t workers);
   bool start_worker(size_t place, size_t workers, uint64_t generation);
   void take_over();
-  void give_generation_up(const std::string& why);
+  void abandon_generation(const std::string& why);
   void respawn(TimePoint now);
   void reload();
   void replace();
-  void do_what_was_kept();
-  void succeeded();
+  void run_deferred();
+  void successor_serves();
   void drain();
   void stop_listening();
   void end_at_once();
@@ -65,8 +65,8 @@ class MasterRun {
   Fd predecessor_;
   const ServiceManager manager_;
   CommandLine command_;
-  std::optional<MasterEars> ears_;
-  std::optional<Crew> crew_;
+  std::optional<SignalInbox> inbox_;
+  std::optional<WorkerGroup> workers_;
 
   uint64_t generation_ = 0;  // the newest
   uint64_t serving_ = 0;     // the one that serves; 0: none yet
@@ -77,9 +77,9 @@ class MasterRun {
 
   pid_t successor_ = 0;  // 0: none
   TimePoint succeed_by_ = kNever;
-  bool replaced_ = false;     // the successor serves
-  bool reload_kept_ = false;  // asked for while workers started: until they serve, or have failed to
-  bool replace_kept_ = false;
+  bool replaced_ = false;         // the successor serves
+  bool reload_deferred_ = false;  // asked for while workers started: until they serve, or have failed to
+  bool replace_deferred_ = false;
   bool ending_ = false;
   bool draining_ = false;  // asked to once
   int exit_code_ = 0;

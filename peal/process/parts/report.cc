@@ -6,9 +6,9 @@
 
 namespace peal::detail {
 
-bool send_report(int fd, News news) {
-  const Report report{.pid = ::getpid(), .news = news};
-  const bool serves = news == News::kServes;
+bool send_report(int fd, ReportKind kind) {
+  const Report report{.pid = ::getpid(), .kind = kind};
+  const bool serves = kind == ReportKind::kServes;
   const size_t size = serves ? sizeof report.pid : sizeof report;
   return ::send(fd, &report, size, MSG_NOSIGNAL | (serves ? 0 : MSG_DONTWAIT)) == static_cast<ssize_t>(size);
 }

@@ -10,18 +10,18 @@
 
 namespace peal::detail {
 
-enum class News : uint32_t {
+enum class ReportKind : uint32_t {
   kServes,
   kLeaves,  // a worker: it accepts nobody any more, or will soon, and stays until its clients are done
 };
 
 struct Report {
   pid_t pid = 0;
-  News news = News::kServes;
+  ReportKind kind = ReportKind::kServes;
 };
 
 // False: the master is gone, or so busy that there is no room; then only kServes waits.
-bool send_report(int fd, News news);
+bool send_report(int fd, ReportKind kind);
 // The next that has arrived.
 std::optional<Report> receive_report(int fd);
 

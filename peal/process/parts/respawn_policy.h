@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: BSD-3-Clause
-// RespawnPolicy: how long a place stays empty after its worker has died. The first death of a worker that was well is
-// an accident: another comes at once. Deaths in a row wait, twice as long each time, and too many are no accident.
+// SPDX-License-Identifier: BSD-3-Clause RespawnPolicy: how long a place stays empty after its worker has died. The
+// first death of a worker that was well counts as an accident: the next starts at once. In a row the waits double, and
+// too many are a fault.
 #pragma once
 
 #include <algorithm>

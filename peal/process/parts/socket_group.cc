@@ -29,7 +29,7 @@ Result<SocketGroup> SocketGroup::open(std::string name, const SocketAddress& add
   return group;
 }
 
-Result<std::vector<SocketGroup>> SocketGroup::inherit(const std::string& name, std::vector<Heirloom> sockets) {
+Result<std::vector<SocketGroup>> SocketGroup::inherit(const std::string& name, std::vector<InheritedListener> sockets) {
   std::vector<SocketGroup> groups;
   for (auto& [socket, with_file] : sockets) {
     const Result<SocketAddress> address = listening_address(socket.get());

@@ -18,7 +18,7 @@
 namespace peal::detail {
 
 // A socket that another process opened.
-struct Heirloom {
+struct InheritedListener {
   Fd socket;
   bool with_file = false;  // its socket file, if it has one, was that process's to remove, and is ours now
 };
@@ -28,19 +28,19 @@ class SocketGroup {
   // Binds. A port that somebody else listens on is EADDRINUSE, though it be shared.
   static Result<SocketGroup> open(std::string name, const SocketAddress& address, const ListenOptions& options);
   // Of sockets that were inherited: one for each address among them, in their order. EINVAL: one does not listen.
-  static Result<std::vector<SocketGroup>> inherit(const std::string& name, std::vector<Heirloom> sockets);
+  static Result<std::vector<SocketGroup>> inherit(const std::string& name, std::vector<InheritedListener> sockets);
 
   const std::string& name() const { return name_; }
   const SocketAddress& address() const { return address_; }
   const std::vector<Fd>& sockets() const { return sockets_; }
   bool inherited() const { return inherited_; }
   bool owns_file() const { return owns_file_; }
-  // Opens one for each of so many workers, where more than one can be. Before anybody accepts, and not of inherited
-  // ones: a socket that nobody came to accept from would have to be closed again, and its clients with it.
+  // Opens one for each worker, where the address can be shared. Before anybody accepts, and not beside inherited ones:
+  // a socket that nobody accepts from would have to be closed again, and its clients with it.
   Result<void> provide(size_t workers);
   // In the worker at `place` of `workers`: the sockets that are its own to accept from. The others close.
   std::vector<ListeningSocket> deal(size_t place, size_t workers) &&;
-  // Nobody shall come any more; removes the socket file if it is ours: not a service manager's.
+  // Stops listening; removes the socket file if it is ours: not a service manager's.
   void close();
 
  private:

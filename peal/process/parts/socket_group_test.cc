@@ -16,7 +16,7 @@ TEST(SocketGroup, inherited_sockets_are_grouped_by_their_address) {
   SocketGroup one = SocketGroup::open("one", any_port, {}).value();
   SocketGroup two = SocketGroup::open("two", any_port, {}).value();
   ASSERT_TRUE(one.provide(2));
-  std::vector<Heirloom> sockets;
+  std::vector<InheritedListener> sockets;
   for (const Fd* socket : {&one.sockets()[0], &two.sockets()[0], &one.sockets()[1]}) {
     sockets.push_back({Fd(::dup(socket->get()))});
   }
@@ -33,7 +33,7 @@ TEST(SocketGroup, a_socket_file_is_removed_by_whom_it_belongs_to) {
   const std::string path = (std::filesystem::temp_directory_path() / fmt::format("peal-group-{}", ::getpid())).string();
   SocketGroup opened = SocketGroup::open("web", SocketAddress::parse("unix:" + path).value(), {}).value();
   for (const bool with_file : {false, true}) {
-    std::vector<Heirloom> sockets;
+    std::vector<InheritedListener> sockets;
     sockets.push_back({.socket = Fd(::dup(opened.sockets()[0].get())), .with_file = with_file});
     SocketGroup inherited = std::move(SocketGroup::inherit("web", std::move(sockets)).value().front());
     inherited.close();

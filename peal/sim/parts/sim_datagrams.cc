@@ -31,7 +31,7 @@ Result<void> SimEngine::Datagrams::send(const SocketAddress& to, std::string_vie
 void SimEngine::Datagrams::close() {
   if (std::exchange(socket->owner, nullptr) == nullptr) return;
   engine->network_->unbind(socket);
-  engine->farewells_.emplace_back([this] {
+  engine->last_completions_.emplace_back([this] {
     socket.reset();
     engine->datagrams_.release(slot);
     events->on_datagrams_closed();

@@ -45,8 +45,8 @@ void SimEngine::shut() {
     each(streams_, [this](uint32_t slot, uint32_t) { release_stream(slot, CloseHow::kNormal, false); });
     each(watches_, [this](uint32_t slot, uint32_t generation) { unwatch({slot, generation}); });
     each(datagrams_, [this](uint32_t slot, uint32_t) { datagrams_[slot].close(); });
-    if (farewells_.empty()) break;
-    say_farewells();
+    if (last_completions_.empty()) break;
+    deliver_last_completions();
   }
   open_ = false;
 }
@@ -94,7 +94,7 @@ void SimEngine::stop(ListenerId id) {
     for (const auto& end : socket->waiting) end->close(true);
     return;
   }
-  farewells_.emplace_back([this, socket = std::move(socket), events] {
+  last_completions_.emplace_back([this, socket = std::move(socket), events] {
     for (std::shared_ptr<SimEnd>& end : socket->waiting) {
       if (shutting_) {
         end->close(true);
@@ -102,7 +102,7 @@ void SimEngine::stop(ListenerId id) {
       }
       ++stats_.accepts;
       ++stats_.accepted_late;
-      events->on_accepted(LooseStream(std::make_unique<SimLoose>(network_, std::move(end))));
+      events->on_accepted(LooseStream(std::make_unique<SimLooseStream>(network_, std::move(end))));
     }
     events->on_accept_stopped();
   });
@@ -121,7 +121,7 @@ void SimEngine::serve_listener(uint32_t slot) {
     network_->trace("is accepted", end->id(), 0);
     ++stats_.accepts;
     ++stats_.events;
-    listener->events->on_accepted(LooseStream(std::make_unique<SimLoose>(network_, std::move(end))));
+    listener->events->on_accepted(LooseStream(std::make_unique<SimLooseStream>(network_, std::move(end))));
     flush_all();
   }
   list(listeners_, Kind::kListener, slot);
@@ -169,7 +169,7 @@ StreamId SimEngine::connect(const SocketAddress& address, const ConnectOptions& 
 
 StreamId SimEngine::adopt(LooseStream loose, StreamEvents& events) {
   const std::unique_ptr<LooseStream::Foreign> foreign = loose.take_foreign();
-  auto* own = dynamic_cast<SimLoose*>(foreign.get());
+  auto* own = dynamic_cast<SimLooseStream*>(foreign.get());
   PEAL_ASSERT(own != nullptr && own->network() == network_.get(),
               "a stream of another network adopted by a sim engine; it has {}", streams_.size());
   return add_stream(own->take_end(), loose.take_early(), false, events);
@@ -186,15 +186,15 @@ void SimEngine::release_stream(uint32_t slot, CloseHow how, bool detach) {
   streams_.release(slot);
   if (!detach) {
     end->close(how == CloseHow::kReset);
-    farewells_.emplace_back([events, lost] {
+    last_completions_.emplace_back([events, lost] {
       if (lost > 0) events->on_output_lost(lost);
       events->on_closed();
     });
     return;
   }
   end->set_owner(nullptr, 0);
-  farewells_.emplace_back([this, events, end = std::move(end), early = std::move(early)]() mutable {
-    events->on_detached(LooseStream(std::make_unique<SimLoose>(network_, std::move(end)), std::move(early)));
+  last_completions_.emplace_back([this, events, end = std::move(end), early = std::move(early)]() mutable {
+    events->on_detached(LooseStream(std::make_unique<SimLooseStream>(network_, std::move(end)), std::move(early)));
   });
 }
 
@@ -235,7 +235,7 @@ Result<WatchId> SimEngine::watch(int fd, bool readable, bool writable, WatchEven
 void SimEngine::unwatch(WatchId id) {
   Watch* watch = find(watches_, id);
   if (watch == nullptr) return;
-  farewells_.emplace_back([events = watch->events] { events->on_unwatched(); });
+  last_completions_.emplace_back([events = watch->events] { events->on_unwatched(); });
   watches_.release(id.slot);
   --watched_;
 }
@@ -297,8 +297,8 @@ void SimEngine::serve_ready() {
   }
 }
 
-void SimEngine::say_farewells() {
-  for (auto& farewell : std::exchange(farewells_, {})) {
+void SimEngine::deliver_last_completions() {
+  for (auto& farewell : std::exchange(last_completions_, {})) {
     ++stats_.events;
     farewell();
   }
@@ -316,7 +316,7 @@ void SimEngine::turn() {
   }
   serve_ready();
   flush_all();
-  say_farewells();
+  deliver_last_completions();
 }
 
 // False: the wait is over.

@@ -145,7 +145,7 @@ class SimEngine final : public Engine, private SimOwner {
   void release_stream(uint32_t slot, CloseHow how, bool detach);
 
   void turn();
-  bool has_work() const { return !ready_.empty() || !dirty_.empty() || !farewells_.empty(); }
+  bool has_work() const { return !ready_.empty() || !dirty_.empty() || !last_completions_.empty(); }
   bool pass_time(TimePoint deadline);
   void look_at_watches(bool sleep);
   void serve_ready();
@@ -153,7 +153,7 @@ class SimEngine final : public Engine, private SimOwner {
   void serve_listener(uint32_t slot);
   void serve_datagrams(uint32_t slot);
   void pause_accepting(uint32_t slot);
-  void say_farewells();
+  void deliver_last_completions();
 
   bool finish_connect(Stream& stream);
   void read_turn(uint32_t slot);
@@ -183,7 +183,7 @@ class SimEngine final : public Engine, private SimOwner {
   SlotTable<Watch> watches_;
   std::vector<Ready> ready_;
   std::vector<StreamId> dirty_;
-  std::vector<Callback<void()>> farewells_;
+  std::vector<Callback<void()>> last_completions_;
   size_t watched_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // asked by what is due later
 };

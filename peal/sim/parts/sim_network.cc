@@ -181,12 +181,13 @@ std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const Conne
   } else if (is_nobodys(to) || by_fault(options.swallow)) {
     fails(ETIMEDOUT, options.connect_give_up);
   } else {
-    after(travel_time(), [this, client, give_up = now_ + options.connect_give_up] { knock(client, give_up); });
+    after(travel_time(),
+          [this, client, give_up = now_ + options.connect_give_up] { deliver_connect_request(client, give_up); });
   }
   return client;
 }
 
-void SimNetwork::knock(const std::shared_ptr<SimEnd>& client, TimePoint give_up) {
+void SimNetwork::deliver_connect_request(const std::shared_ptr<SimEnd>& client, TimePoint give_up) {
   constexpr Duration kAgain = std::chrono::seconds(1);  // RFC 6298 2.1
   if (client->closed()) return;
   auto answer = [&](int error) {
@@ -203,7 +204,7 @@ void SimNetwork::knock(const std::shared_ptr<SimEnd>& client, TimePoint give_up)
   if (listener->waiting.size() > static_cast<size_t>(std::max(listener->options.backlog, 0))) {
     if (to.is_unix()) return answer(EAGAIN);
     if (now_ >= give_up) return answer(ETIMEDOUT);
-    return after(kAgain, [this, client, give_up] { knock(client, give_up); });
+    return after(kAgain, [this, client, give_up] { deliver_connect_request(client, give_up); });
   }
   SimEnd& server = client->other();
   server.local = client->peer;

@@ -88,7 +88,7 @@ class SimNetwork {
   uint16_t free_port(const SocketAddress& address);
   std::shared_ptr<SimListener> listener_for(const SocketAddress& to);
   // The connection request arrives, for the last time at `give_up`.
-  void knock(const std::shared_ptr<SimEnd>& client, TimePoint give_up);
+  void deliver_connect_request(const std::shared_ptr<SimEnd>& client, TimePoint give_up);
   void deliver(const SocketAddress& from, const SocketAddress& to, const std::string& bytes);
 
   const uint64_t seed_;
@@ -104,11 +104,11 @@ class SimNetwork {
 };
 
 // A stream that no engine has: an end of a link that closes with it.
-class SimLoose final : public LooseStream::Foreign {
+class SimLooseStream final : public LooseStream::Foreign {
  public:
-  SimLoose(std::shared_ptr<SimNetwork> network, std::shared_ptr<SimEnd> end)
+  SimLooseStream(std::shared_ptr<SimNetwork> network, std::shared_ptr<SimEnd> end)
       : network_(std::move(network)), end_(std::move(end)) {}
-  ~SimLoose() override {
+  ~SimLooseStream() override {
     if (end_) end_->close(false);
   }
   const SimNetwork* network() const { return network_.get(); }

@@ -100,7 +100,7 @@ TEST_P(ConnectEndsHttp, refusal_says_what_it_likes_and_is_the_last_too) {
   EXPECT_EQ(ask([&] { return secrets_; }), 0);
 }
 
-class Repeater final : public HttpTakeover {
+class Repeater final : public UpgradeHandler {
  public:
   void on_data(Connection& connection, Buffer& input) override { connection.send(std::move(input)); }
 };

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kTold = "belongs to its protocol";
 
-class Tunnel final : public HttpTakeover {
+class Tunnel final : public UpgradeHandler {
  public:
   void on_data(Connection& connection, Buffer& input) override {
     input.clear();

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-class Mute final : public HttpTakeover {
+class Mute final : public UpgradeHandler {
  public:
   void on_data(Connection&, Buffer& input) override { input.clear(); }
 };

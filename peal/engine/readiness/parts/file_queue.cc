@@ -30,11 +30,11 @@ void FileQueue::append_behind(Bytes&& bytes) {
 void FileQueue::append(Buffer&& bytes) { append_behind(std::move(bytes)); }
 void FileQueue::append(std::string_view bytes) { append_behind(bytes); }
 
-Moved FileQueue::send(int socket, size_t most) {
+TransferResult FileQueue::send(int socket, size_t most) {
   FileRange& range = items_.front().range;
   auto offset = static_cast<off_t>(range.offset);
   size_t wanted = std::min<uint64_t>(range.bytes, most);
-  Moved moved = move_bytes(wanted, [&] { return ::sendfile(socket, range.file->get(), &offset, wanted); });
+  TransferResult moved = move_bytes(wanted, [&] { return ::sendfile(socket, range.file->get(), &offset, wanted); });
   if (moved.error == 0 && moved.bytes == 0) moved.error = EIO;
   range.offset += moved.bytes;
   range.bytes -= moved.bytes;

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <peal/engine/engine.h>
-#include <peal/engine/readiness/parts/moved.h>
+#include <peal/engine/readiness/parts/transfer_result.h>
 
 namespace peal::detail {
 
@@ -26,7 +26,7 @@ class FileQueue {
 
   // Sends at most `most` bytes of the front range: one sendfile(2), which waits for the disk where the page cache has
   // not the bytes. EAGAIN when the socket takes no more, EIO when the file ends before the range.
-  Moved send(int socket, size_t most);
+  TransferResult send(int socket, size_t most);
   // When the front range is out: removes it and yields what follows it.
   bool front_is_out() const { return items_.front().range.bytes == 0; }
   Buffer pop();

@@ -127,7 +127,7 @@ void ListenerSet::stop(ListenerId id) {
   if (listener == nullptr) return;
   if (listener->events != nullptr) {
     leave_poller(*listener);
-    farewells_.push_back({std::move(listener->fd), listener->events, listener->adopted});
+    last_completions_.push_back({std::move(listener->fd), listener->events, listener->adopted});
   } else {
     close(std::move(listener->fd), listener->adopted);
   }
@@ -152,14 +152,14 @@ void ListenerSet::ready(uint32_t slot, uint16_t generation) {
     Fd fd(::accept4(listener->fd.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     const bool beyond = fd && !poller_->can_hold(fd.get());
     if (beyond) {
-      // As good as none: the client learns its fate, and the others are dealt with as when there are no fds.
+      // Unusable: closed, so that its client knows; the others are treated as when fds have run out.
       fd.reset();
       errno = EMFILE;
     }
     if (fd) {
       ++stats_.accepts;
       starved_for_ = {};
-      listener->deaf = false;
+      listener->shut_down = false;
       listener->events->on_accepted(LooseStream(std::move(fd)));
       continue;
     }
@@ -171,7 +171,7 @@ void ListenerSet::ready(uint32_t slot, uint16_t generation) {
     }
     ++stats_.accepts_failed;
     if (beyond) ++stats_.accepts_shed;
-    if (error == EAGAIN || error == EINVAL) return pause_deaf(*listener);
+    if (error == EAGAIN || error == EINVAL) return pause_shut_down(*listener);
     if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
       return pause_starved(*listener, error);
     }
@@ -182,12 +182,12 @@ void ListenerSet::ready(uint32_t slot, uint16_t generation) {
 }
 
 // Another holder of the socket has shut it down, for good or (TCP) until it calls listen(2) again.
-void ListenerSet::pause_deaf(Listener& listener) {
-  if (!std::exchange(listener.deaf, true)) {
+void ListenerSet::pause_shut_down(Listener& listener) {
+  if (!std::exchange(listener.shut_down, true)) {
     PEAL_LOG_ERROR("somebody who has the listening socket {} too has shut it down: it is tried once a second",
                    listener.fd.get());
   }
-  pause(listener, monotonic_now() + kDeafPause);
+  pause(listener, monotonic_now() + kShutDownPause);
 }
 
 void ListenerSet::pause_starved(Listener& listener, int error) {
@@ -220,13 +220,13 @@ uint64_t ListenerSet::shed(int fd) {
   return count;
 }
 
-size_t ListenerSet::say_farewells(bool deliver_late) {
+size_t ListenerSet::deliver_last_completions(bool deliver_late) {
   size_t count = 0;
-  std::vector<Farewell> leaving = std::exchange(farewells_, {});
-  for (Farewell& farewell : leaving) {
-    if (deliver_late) count += accept_late(farewell.fd.get(), *farewell.events);
-    close(std::move(farewell.fd), farewell.adopted);
-    farewell.events->on_accept_stopped();
+  std::vector<LastCompletion> leaving = std::exchange(last_completions_, {});
+  for (LastCompletion& last : leaving) {
+    if (deliver_late) count += accept_late(last.fd.get(), *last.events);
+    close(std::move(last.fd), last.adopted);
+    last.events->on_accept_stopped();
     ++count;
   }
   return count;

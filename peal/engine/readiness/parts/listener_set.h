@@ -40,8 +40,8 @@ class ListenerSet {
   // When resume() has something to do next; kNever when nothing is paused.
   TimePoint next_resume() const { return next_resume_; }
   // Delivers what the stopped ones still hold (only if `deliver_late`), then their last completions; returns how many.
-  size_t say_farewells(bool deliver_late);
-  bool has_farewells() const { return !farewells_.empty(); }
+  size_t deliver_last_completions(bool deliver_late);
+  bool has_last_completions() const { return !last_completions_.empty(); }
 
  private:
   struct Listener : SlotLinks {
@@ -50,11 +50,11 @@ class ListenerSet {
     bool shared = false;             // as AdoptOptions has it
     AcceptEvents* events = nullptr;  // from accept() on
     TimePoint resume_at = kNever;    // paused until then
-    int accepts = 1;     // at the next news: to find that nobody waits costs as much as a client, so few while few come
-    bool armed = false;  // the poller knows it
-    bool deaf = false;   // shut down by another holder, when it was last tried
+    int accepts = 1;         // at the next event: finding nobody costs as much as a client, so few while few come
+    bool armed = false;      // the poller knows it
+    bool shut_down = false;  // shut down by another holder, when it was last tried
   };
-  struct Farewell {
+  struct LastCompletion {
     Fd fd;
     AcceptEvents* events;
     bool adopted;
@@ -64,7 +64,7 @@ class ListenerSet {
   Listener* find(ListenerId id);
   Result<void> poll(Listener& listener);
   void pause(Listener& listener, TimePoint until);
-  void pause_deaf(Listener& listener);
+  void pause_shut_down(Listener& listener);
   void pause_starved(Listener& listener, int error);
   uint64_t shed(int fd);
   void leave_poller(Listener& listener);
@@ -73,7 +73,7 @@ class ListenerSet {
 
   static constexpr int kAcceptsPerTurn = 64;
   static constexpr size_t kMostLate = 4096;
-  static constexpr Duration kDeafPause = std::chrono::seconds(1);
+  static constexpr Duration kShutDownPause = std::chrono::seconds(1);
   static constexpr Duration kFirstPause = std::chrono::milliseconds(10);
   static constexpr Duration kLongestPause = std::chrono::seconds(1);
   static constexpr int kShedAtOnce = 16;
@@ -86,7 +86,7 @@ class ListenerSet {
   TimePoint next_resume_ = kNever;
   Poller* poller_ = nullptr;
   MakeKey key_ = nullptr;
-  std::vector<Farewell> farewells_;
+  std::vector<LastCompletion> last_completions_;
 };
 
 }  // namespace peal::detail

@@ -28,7 +28,7 @@ Result<void> ReadinessEngine::open() {
   if (!added) return added;
   poller_ = std::move(*poller);
   takes_sends_ = poller_->takes_sends();
-  if (woke_at_ == nullptr) attended_from_ = takes_sends_ ? 2 : SIZE_MAX;
+  if (woke_at_ == nullptr) slow_path_from_ = takes_sends_ ? 2 : SIZE_MAX;
   pool_ = &BlockPool::here();
   listeners_.open(*poller_, [](uint32_t slot, uint32_t generation) { return key(kListener, slot, generation); });
   return {};
@@ -49,7 +49,7 @@ void ReadinessEngine::shut() {
     for (uint32_t slot = 0; slot < watches_.capacity(); ++slot) {
       if (uint32_t generation = watches_[slot].generation; generation != 0) unwatch({slot, generation});
     }
-    if (say_farewells() == 0) break;
+    if (deliver_last_completions() == 0) break;
   }
   poller_.reset();
 }
@@ -102,7 +102,7 @@ StreamId ReadinessEngine::adopt(LooseStream loose, StreamEvents& events) {
   if (!early.empty()) {
     // Marked unread, it is read through the ready list only, which looks here first.
     streams_[id.slot].input |= kUnread;
-    early_.emplace(id.slot, std::move(early));
+    pending_deliveries_.emplace(id.slot, std::move(early));
   }
   return id;
 }
@@ -125,7 +125,7 @@ void ReadinessEngine::finish_connect(Stream& stream, std::error_code error) {
     stream.output |= kOutputOver;
   } else {
     make_dirty(stream);
-    // A server that speaks first may have been heard in the event that told of the connection.
+    // The event that reported the connection may also report the server's first bytes.
     if ((stream.input & (kReceiving | kUnread)) == (kReceiving | kUnread)) list_ready(stream);
   }
   if (!edge_) follow_interest(stream);
@@ -183,7 +183,7 @@ void ReadinessEngine::release_stream(Stream& stream, bool detach) {
   const uint32_t slot = stream.slot;
   stream = Stream{SlotLinks(stream)};
   streams_.release(slot);
-  farewells_.push_back({events, nullptr, std::move(detached), std::move(held), lost});
+  last_completions_.push_back({events, nullptr, std::move(detached), std::move(held), lost});
   unfinished_ = true;
 }
 
@@ -207,7 +207,7 @@ void ReadinessEngine::detach(StreamId id) {
 void ReadinessEngine::note_wakes(TimePoint& at) {
   PEAL_ASSERT(woke_at_ == nullptr, "the waits of the {} engine are measured twice", name_);
   woke_at_ = &at;
-  attended_from_ = 0;
+  slow_path_from_ = 0;
 }
 
 Result<WatchId> ReadinessEngine::watch(int fd, bool readable, bool writable, WatchEvents& events) {
@@ -239,7 +239,7 @@ void ReadinessEngine::unwatch(WatchId id) {
   }
   poller_->remove(watch->fd, key(kWatch, id.slot, id.generation));
   watch->second.reset();
-  farewells_.push_back({nullptr, watch->events, Fd(), Buffer()});
+  last_completions_.push_back({nullptr, watch->events, Fd(), Buffer()});
   unfinished_ = true;
   watches_.release(id.slot);
 }
@@ -265,7 +265,7 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
       }
       break;
     case kWaker:
-      if (event.readiness & kLapsed) poller_->modify(waker_->fd(), event.key, kReadable, edge_);
+      if (event.readiness & kRegistrationLost) poller_->modify(waker_->fd(), event.key, kReadable, edge_);
       // Told of each change, it need not be emptied to tell of the next one.
       edge_ ? waker_->noticed() : waker_->drain();
       ++stats_.wakeups;
@@ -273,31 +273,31 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
   }
 }
 
-size_t ReadinessEngine::say_farewells() {
-  size_t count = listeners_.has_farewells() ? listeners_.say_farewells(!shutting_) : 0;
-  if (farewells_.empty()) return count;
+size_t ReadinessEngine::deliver_last_completions() {
+  size_t count = listeners_.has_last_completions() ? listeners_.deliver_last_completions(!shutting_) : 0;
+  if (last_completions_.empty()) return count;
   poller_->settle();
-  std::vector<Farewell> leaving = std::exchange(farewells_, {});
-  for (Farewell& farewell : leaving) {
-    if (farewell.watch != nullptr) {
-      farewell.watch->on_unwatched();
-    } else if (farewell.detached) {
-      farewell.stream->on_detached(LooseStream(std::move(farewell.detached), std::move(farewell.held)));
+  std::vector<LastCompletion> leaving = std::exchange(last_completions_, {});
+  for (LastCompletion& last : leaving) {
+    if (last.watch != nullptr) {
+      last.watch->on_unwatched();
+    } else if (last.detached) {
+      last.stream->on_detached(LooseStream(std::move(last.detached), std::move(last.held)));
     } else {
-      if (farewell.lost_bytes > 0) farewell.stream->on_output_lost(farewell.lost_bytes);
-      farewell.stream->on_closed();
+      if (last.lost_bytes > 0) last.stream->on_output_lost(last.lost_bytes);
+      last.stream->on_closed();
     }
   }
   return count + leaving.size();
 }
 
 Buffer ReadinessEngine::take_early(const Stream& stream) {
-  auto early = early_.extract(stream.slot);
+  auto early = pending_deliveries_.extract(stream.slot);
   return early ? std::move(early.mapped()) : Buffer();
 }
 
 // True when the stream is to be read on.
-bool ReadinessEngine::deliver_early(Stream& stream) {
+bool ReadinessEngine::deliver_pending(Stream& stream) {
   const uint32_t generation = stream.generation;
   Buffer bytes = take_early(stream);
   if (!bytes.empty()) stream.events->on_received(bytes);

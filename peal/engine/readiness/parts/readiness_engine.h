@@ -145,7 +145,7 @@ class ReadinessEngine final : public Engine {
     uint64_t bytes = 0;  // moved out of `from`, since its beginning
   };
   // A last completion, waiting for wait() to deliver it.
-  struct Farewell {
+  struct LastCompletion {
     StreamEvents* stream;
     WatchEvents* watch;
     Fd detached;
@@ -161,7 +161,7 @@ class ReadinessEngine final : public Engine {
   void release_stream(Stream& stream, bool detach);
 
   void dispatch(const PollEvent& event);
-  [[gnu::noinline]] void dispatch_attended(size_t count);
+  [[gnu::noinline]] void dispatch_slow_path(size_t count);
   [[gnu::noinline]] void dispatch_rest(const PollEvent& event);
   // A stream registered for writing too is told of both at once; that means nothing unless it is stalled.
   static bool only_readable(const Stream& stream, uint32_t readiness) {
@@ -178,7 +178,7 @@ class ReadinessEngine final : public Engine {
   void end_with_pending(Stream& stream);
   size_t serve_ready_list();
   Buffer take_early(const Stream& stream);
-  bool deliver_early(Stream& stream);
+  bool deliver_pending(Stream& stream);
 
   // The stream that is being called up is flushed when it returns; any other waits on the list.
   void make_dirty(Stream& stream) {
@@ -225,7 +225,7 @@ class ReadinessEngine final : public Engine {
   [[gnu::noinline]] size_t finish();
   bool has_work() const;
   void settle();
-  size_t say_farewells();
+  size_t deliver_last_completions();
 
   static constexpr size_t kMaxPollEvents = 256;
   static constexpr size_t kMaxParts = 64;
@@ -238,7 +238,7 @@ class ReadinessEngine final : public Engine {
   ListenerSet listeners_;
   std::unique_ptr<Poller> poller_;
   TimePoint* woke_at_ = nullptr;  // null: nobody asks
-  size_t attended_from_ = 0;      // how many events of a wait need more than to be dispatched
+  size_t slow_path_from_ = 0;     // how many events of a wait need more than to be dispatched
   bool edge_ = false;
   bool takes_sends_ = false;  // the poller does
   size_t held_sends_ = 0;     // of which nothing was heard yet
@@ -257,11 +257,11 @@ class ReadinessEngine final : public Engine {
   std::vector<Stream*> dirty_;
   std::vector<Stream*> ready_;
   std::vector<Stream*> serving_;                                     // taken from ready_ before the wait
-  std::unordered_map<uint32_t, Buffer> early_;                       // by slot: what another engine had received
+  std::unordered_map<uint32_t, Buffer> pending_deliveries_;          // by slot: what another engine had received
   std::unordered_map<uint32_t, FileQueue> files_;                    // by slot; of those that have kFiles
   std::unordered_map<uint32_t, std::shared_ptr<Forward>> forwards_;  // by the slot of `from`
   std::unordered_map<uint32_t, std::shared_ptr<Forward>> feeds_;     // by the slot of `to`; of those that have kFed
-  std::vector<Farewell> farewells_;
+  std::vector<LastCompletion> last_completions_;
   std::array<PollEvent, kMaxPollEvents> events_;
 };
 

@@ -22,7 +22,7 @@ void ReadinessEngine::flush_for_good() {
   if (takes_sends_) flush_held();
 }
 
-// Sends what is queued behind what the poller has yet to tell of. Whatever else it tells is too late to be heard.
+// Sends what is queued behind sends whose outcome is still to come. All other events are too late, and dropped.
 void ReadinessEngine::flush_held() {
   for (bool more = true; more;) {
     const size_t count = poller_->wait(events_, TimePoint::min());
@@ -58,8 +58,8 @@ bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_by
   return after_output(stream, progress);
 }
 
-// Until the kernel takes no more or the bulk budget is used up, which counts files, and of the rest all but one send.
-// Returns the error that ends sending, or 0.
+// Until the kernel takes no more or the bulk budget is used up: files count in it, and sends after the first. Returns
+// the error that ends sending, or 0.
 int ReadinessEngine::send_queue(Stream& stream, bool& progress) {
   const bool has_turn = put_off_.empty() || serving_put_off_;
   size_t budget = has_turn ? std::min(bulk_budget_, put_off_.empty() ? kBulkTurnBytes : kBulkShareBytes) : 0;

@@ -91,7 +91,7 @@ bool ReadinessEngine::hold_back(Stream& stream, std::string_view bytes) {
 
 // What a wait that nobody measures, of one event or on most pollers, does not even ask. Held back, a small answer costs
 // no system call of its own; behind the last event there is nothing to wait for.
-void ReadinessEngine::dispatch_attended(size_t count) {
+void ReadinessEngine::dispatch_slow_path(size_t count) {
   if (woke_at_ != nullptr) *woke_at_ = monotonic_now();
   for (size_t i = 0; i < count; ++i) {
     holds_sends_ = takes_sends_ && i + 1 < count;
@@ -105,8 +105,8 @@ size_t ReadinessEngine::wait(TimePoint deadline) {
   ++stats_.waits;
   size_t count = poller_->wait(events_, deadline);
   stats_.events += count;
-  if (count >= attended_from_) {
-    dispatch_attended(count);
+  if (count >= slow_path_from_) {
+    dispatch_slow_path(count);
   } else {
     for (size_t i = 0; i < count; ++i) dispatch(events_[i]);
   }
@@ -131,21 +131,21 @@ size_t ReadinessEngine::finish() {
   size_t count = serve_ready_list();
   flush_all();
   serve_put_off();
-  count += say_farewells();
+  count += deliver_last_completions();
   settle();
   return count;
 }
 
 bool ReadinessEngine::has_work() const {
-  return !ready_.empty() || !serving_.empty() || !dirty_.empty() || !put_off_.empty() || !farewells_.empty() ||
-         listeners_.has_farewells();
+  return !ready_.empty() || !serving_.empty() || !dirty_.empty() || !put_off_.empty() || !last_completions_.empty() ||
+         listeners_.has_last_completions();
 }
 
 void ReadinessEngine::settle() { unfinished_ = has_work() || listeners_.next_resume() != kNever; }
 
 // A stream that is ready for more than plain reading, or was not being read.
 void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
-  if (readiness & kLapsed) poller_->modify(stream.fd, key(stream), stream.interest, edge_);
+  if (readiness & kRegistrationLost) poller_->modify(stream.fd, key(stream), stream.interest, edge_);
   if (readiness & (kReadable | kHangup)) stream.input |= kUnread;
   if (readiness & kHangup) stream.input |= kHungUp;
   if (readiness & POLLERR) stream.input |= kGone;
@@ -164,12 +164,12 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
   if (!(stream.input & kReceiving)) look_for_end(stream);
 }
 
-// Something has come on a stream that nobody receives from: its end by an error? If that is the next thing to be
-// received it is taken out of the socket here, and kept.
+// Something has come on a stream that nobody receives from. If an error is next to be received, it is taken out of the
+// socket here, and kept.
 void ReadinessEngine::look_for_end(Stream& stream) {
   const bool known = (stream.input & kGone) != 0;
   if ((edge_ && !known) || queued(stream) > 0) return;
-  const bool early = early_.contains(stream.slot);
+  const bool early = pending_deliveries_.contains(stream.slot);
   if (stream.pending_error == 0) {
     char next = 0;
     const ssize_t left = early ? 1 : ::recv(stream.fd, &next, 1, MSG_PEEK);
@@ -215,7 +215,7 @@ void ReadinessEngine::list_ready(Stream& stream) {
   unfinished_ = true;
 }
 
-// A stream that left the list by closing has lost its mark; one that came back under a new generation has it anew.
+// A stream that closed while listed has lost kListed; the next one in its slot is marked when it is listed.
 size_t ReadinessEngine::serve_ready_list() {
   size_t count = serving_.size();
   for (Stream* stream : serving_) {
@@ -223,9 +223,10 @@ size_t ReadinessEngine::serve_ready_list() {
     stream->input &= static_cast<uint8_t>(~kListed);
     const bool wanted = (stream->input & kReceiving) != 0 || (stream->output & kConnecting) != 0;
     if (wanted && stream->pending_error != 0) {
-      if (early_.empty() || (stream->output & kConnecting) || deliver_early(*stream)) end_with_pending(*stream);
+      if (pending_deliveries_.empty() || (stream->output & kConnecting) || deliver_pending(*stream))
+        end_with_pending(*stream);
     } else if ((stream->input & (kReceiving | kUnread)) == (kReceiving | kUnread)) {
-      if (early_.empty() || deliver_early(*stream)) read_turn(*stream);
+      if (pending_deliveries_.empty() || deliver_pending(*stream)) read_turn(*stream);
     } else if (!wanted) {
       look_for_end(*stream);
     }

@@ -23,7 +23,7 @@ void ReadinessEngine::send_file(StreamId id, FileRange range) {
 // says that the socket is full.
 int ReadinessEngine::send_front_file(Stream& stream, size_t& budget, bool& progress) {
   FileQueue& files = files_.at(stream.slot);
-  Moved moved = files.send(stream.fd, budget);
+  TransferResult moved = files.send(stream.fd, budget);
   ++stats_.sends;
   if (moved.error == EAGAIN) {
     stream.output |= kStalled;
@@ -65,7 +65,7 @@ bool ReadinessEngine::forward(StreamId from_id, StreamId to_id) {
   Stream* to = find(to_id);
   if (from == nullptr || to == nullptr || from == to) return false;
   bool can_give = from->polled && !(from->input & (kInputOver | kForwarding)) &&
-                  !(from->output & (kConnecting | kDetach)) && !early_.contains(from_id.slot);
+                  !(from->output & (kConnecting | kDetach)) && !pending_deliveries_.contains(from_id.slot);
   bool can_take =
       to->polled && !to->out.holds_blocks() && !(to->output & (kConnecting | kOutputOver | kFiles | kFed | kDetach));
   if (!can_give || !can_take) return false;
@@ -100,7 +100,7 @@ void ReadinessEngine::forward_turn(Stream& from) {
       if (!edge_) follow_interest(from);
       return;
     }
-    Moved moved = forward.pipe.fill(from.fd);
+    TransferResult moved = forward.pipe.fill(from.fd);
     if (moved.bytes == 0) {
       if (moved.error != EAGAIN) end_forward(forward);
       read_failed(from, moved.error);
@@ -109,7 +109,7 @@ void ReadinessEngine::forward_turn(Stream& from) {
     taken += moved.bytes;
     forward.bytes += moved.bytes;
     stats_.forwarded_bytes += moved.bytes;
-    // It may tell its owner, and he do anything.
+    // May call its owner, who may do anything.
     flush_rest(to, 0, 0);
     if (from.generation != generation || !(from.input & kForwarding)) return;
   }
@@ -120,7 +120,7 @@ void ReadinessEngine::forward_turn(Stream& from) {
 int ReadinessEngine::drain_feed(Stream& to, bool& progress) {
   Splicer& pipe = feeds_.at(to.slot)->pipe;
   while (pipe.held_bytes() > 0) {
-    Moved moved = pipe.drain(to.fd);
+    TransferResult moved = pipe.drain(to.fd);
     if (moved.error == EAGAIN) {
       to.output |= kStalled;
       return 0;

@@ -25,18 +25,18 @@ void Splicer::close() {
   held_bytes_ = 0;
 }
 
-Moved Splicer::fill(int from) {
+TransferResult Splicer::fill(int from) {
   PEAL_ASSERT(is_open() && held_bytes_ == 0, "a pipe with {} bytes is filled", held_bytes_);
   constexpr size_t kNone = 0;  // of these bytes need go: the pipe is ours, and does not break
-  Moved moved = move_bytes(kNone, [&] {
+  TransferResult moved = move_bytes(kNone, [&] {
     return ::splice(from, nullptr, in_.get(), nullptr, kMostBytes, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
   });
   held_bytes_ = moved.bytes;
   return moved;
 }
 
-Moved Splicer::drain(int to) {
-  Moved moved = move_bytes(held_bytes_, [&] {
+TransferResult Splicer::drain(int to) {
+  TransferResult moved = move_bytes(held_bytes_, [&] {
     return ::splice(out_.get(), nullptr, to, nullptr, held_bytes_, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
   });
   PEAL_ASSERT(moved.error != 0 || moved.bytes > 0, "a pipe with {} bytes is empty", held_bytes_);

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include <peal/base/fd.h>
-#include <peal/engine/readiness/parts/moved.h>
+#include <peal/engine/readiness/parts/transfer_result.h>
 
 namespace peal::detail {
 
@@ -20,9 +20,9 @@ class Splicer {
   size_t held_bytes() const { return held_bytes_; }
 
   // Takes from the non-blocking socket what fits; EAGAIN when there is nothing.
-  Moved fill(int from);
+  TransferResult fill(int from);
   // Gives the non-blocking socket what it takes of what is held; EAGAIN when that is nothing.
-  Moved drain(int to);
+  TransferResult drain(int to);
 
  private:
   static constexpr size_t kMostBytes = 64 * 1024;  // a pipe's default capacity (pipe(7))

@@ -128,7 +128,7 @@ void UringPoller::make_room() {
   const io_uring_sq& sq = ring_->sq;
   do {
     enter_kernel(publish(), 0, IORING_ENTER_GETEVENTS, nullptr, 0);
-    put_aside();
+    drain_ring();
   } while (sq.sqe_tail - *sq.khead >= sq.ring_entries);
 }
 
@@ -194,13 +194,13 @@ void UringPoller::settle() {
   for (int idle = 0; cancels_ > 0; ++idle) {
     PEAL_ASSERT(idle < kMostIdle, "{} polls of a ring do not end", cancels_);
     enter_kernel(publish(), 0, IORING_ENTER_GETEVENTS, nullptr, 0);
-    if (put_aside() > 0) idle = 0;
+    if (drain_ring() > 0) idle = 0;
   }
 }
 
-// What was level-triggered and told of goes back into the kernel's hands.
-void UringPoller::arm_rested() {
-  for (uint64_t key : std::exchange(resting_, {})) {
+// Arms again the level-triggered polls that have reported.
+void UringPoller::rearm_levels() {
+  for (uint64_t key : std::exchange(to_rearm_, {})) {
     auto found = levels_.find(key);
     if (found == levels_.end()) continue;
     Level& level = found->second;
@@ -256,7 +256,8 @@ int UringPoller::enter_until(unsigned submit, TimePoint deadline) {
 // Submits what is queued and waits until `deadline`, unless there is something to tell already.
 void UringPoller::enter(TimePoint deadline) {
   const unsigned submit = publish();
-  if (deadline == TimePoint::min() || aside_taken_ < aside_.size() || io_uring_cq_ready(ring_.get()) > 0) {
+  if (deadline == TimePoint::min() || pending_taken_ < pending_completions_.size() ||
+      io_uring_cq_ready(ring_.get()) > 0) {
     const unsigned news = IO_URING_READ_ONCE(*ring_->sq.kflags) & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
     if (submit > 0 || news != 0) enter_kernel(submit, 0, IORING_ENTER_GETEVENTS, nullptr, 0);
   } else if (deadline == kNever) {
@@ -267,20 +268,20 @@ void UringPoller::enter(TimePoint deadline) {
 }
 
 // Takes all that is on the ring; how many there were.
-size_t UringPoller::put_aside() {
+size_t UringPoller::drain_ring() {
   io_uring_cq& cq = ring_->cq;
   unsigned head = *cq.khead;
   const unsigned count = io_uring_smp_load_acquire(cq.ktail) - head;
-  if (aside_taken_ == aside_.size()) {
-    aside_.clear();
-    aside_taken_ = 0;
+  if (pending_taken_ == pending_completions_.size()) {
+    pending_completions_.clear();
+    pending_taken_ = 0;
   }
   for (unsigned i = 0; i < count; ++i, ++head) {
     const io_uring_cqe& cqe = cq.cqes[head & cq.ring_mask];
     const Completion completion{cqe.user_data, cqe.res, cqe.flags};
     if (is_own(completion)) continue;
-    aside_.push_back(completion);
-    attended_ = true;
+    pending_completions_.push_back(completion);
+    has_pending_ = true;
   }
   io_uring_smp_store_release(cq.khead, head);
   return count;
@@ -308,8 +309,8 @@ size_t UringPoller::put_aside() {
 }
 
 size_t UringPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
-  if (deadline != kNever || attended_) [[unlikely]]
-    return wait_attended(events, deadline);
+  if (deadline != kNever || has_pending_) [[unlikely]]
+    return wait_slow_path(events, deadline);
   const unsigned submit = publish();
   if (submit > 0 || io_uring_cq_ready(ring_.get()) == 0) [[likely]]
     enter_kernel(submit, 1, IORING_ENTER_GETEVENTS, nullptr, 0);
@@ -317,16 +318,16 @@ size_t UringPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
 }
 
 // With a deadline, or something to arm again, or what was put aside.
-size_t UringPoller::wait_attended(std::span<PollEvent> events, TimePoint deadline) {
-  if (!resting_.empty()) arm_rested();
+size_t UringPoller::wait_slow_path(std::span<PollEvent> events, TimePoint deadline) {
+  if (!to_rearm_.empty()) rearm_levels();
   if (deadline != kNever && alarm_.ends_by(deadline, [this](TimePoint at) { return set_alarm(at); })) deadline = kNever;
   enter(deadline);
   size_t count = 0;
-  while (aside_taken_ < aside_.size() && count < events.size()) {
-    if (tell(aside_[aside_taken_++], events[count])) ++count;
+  while (pending_taken_ < pending_completions_.size() && count < events.size()) {
+    if (tell(pending_completions_[pending_taken_++], events[count])) ++count;
   }
   count = take(events.data(), count, events.size(), edged_levels_ == 0);
-  attended_ = aside_taken_ < aside_.size() || !resting_.empty() || edged_levels_ > 0;
+  has_pending_ = pending_taken_ < pending_completions_.size() || !to_rearm_.empty() || edged_levels_ > 0;
   return count;
 }
 
@@ -359,12 +360,12 @@ bool UringPoller::tell(const Completion& completion, PollEvent& event) {
   if (found != levels_.end()) return tell_level(found->second, completion, event);
   event = {.readiness = completion.result < 0 ? uint32_t{POLLERR} : readiness_of(completion.result),
            .key = completion.tag};
-  if ((completion.flags & IORING_CQE_F_MORE) == 0) event.readiness |= kLapsed;
+  if ((completion.flags & IORING_CQE_F_MORE) == 0) event.readiness |= kRegistrationLost;
   return true;
 }
 
-// The kernel adds POLLRDHUP to what anybody asks for. To who does not read, a peer's FIN is no news and true for good:
-// then the next request waits for a change.
+// The kernel adds POLLRDHUP to what anybody asks for. Where nobody reads, a FIN is not wanted and stays true: then the
+// next request waits for a change.
 bool UringPoller::tell_level(Level& level, const Completion& completion, PollEvent& event) {
   level.armed = (completion.flags & IORING_CQE_F_MORE) != 0;
   uint32_t told = completion.result < 0 ? uint32_t{POLLERR} : readiness_of(completion.result);
@@ -373,8 +374,8 @@ bool UringPoller::tell_level(Level& level, const Completion& completion, PollEve
   if (level.armed && edges) return false;
   if (edges != level.edges) edges ? ++edged_levels_ : --edged_levels_;
   level.edges = edges;
-  resting_.push_back(completion.tag);
-  attended_ = true;
+  to_rearm_.push_back(completion.tag);
+  has_pending_ = true;
   event = {.readiness = told, .key = completion.tag};
   return !edges;
 }

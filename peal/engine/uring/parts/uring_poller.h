@@ -12,8 +12,8 @@
 //
 // A request holds its file open, so close(2) alone would send no FIN: a fd is closed by a request behind the one that
 // ends its poll. A stream's request tells of changes (edges) until it is ended; if the kernel runs out of room it ends
-// by itself, and the event says so (kLapsed). What is to be level-triggered has a request that tells once, made again
-// before the next wait.
+// by itself, and the event says so (kRegistrationLost). What is to be level-triggered has a request that tells once,
+// made again before the next wait.
 #pragma once
 
 #include <linux/time_types.h>
@@ -63,7 +63,7 @@ class UringPoller final : public Poller {
     int fd = -1;
     uint32_t interest = 0;
     bool armed = false;  // in the kernel's hands
-    bool edges = false;  // to tell of changes, since what it told last is of no interest, and true for good
+    bool edges = false;  // edge-triggered, since what it reported last is not wanted and stays true
   };
 
   UringPoller();
@@ -71,7 +71,7 @@ class UringPoller final : public Poller {
   io_uring_sqe& request(int operation, int fd, uint64_t tag);
   void make_room();
   void arm(int fd, uint64_t key, uint32_t interest, bool edges);
-  void arm_rested();
+  void rearm_levels();
   void cancel(uint64_t key);
   bool set_alarm(TimePoint at);
 
@@ -79,15 +79,15 @@ class UringPoller final : public Poller {
   int enter_kernel(unsigned submit, unsigned least, unsigned flags, const void* argument, size_t size);
   int enter_until(unsigned submit, TimePoint deadline);
   void enter(TimePoint deadline);
-  size_t put_aside();
-  [[gnu::noinline]] size_t wait_attended(std::span<PollEvent> events, TimePoint deadline);
+  size_t drain_ring();
+  [[gnu::noinline]] size_t wait_slow_path(std::span<PollEvent> events, TimePoint deadline);
   size_t take(PollEvent* events, size_t count, size_t room, bool plain);
   [[gnu::noinline]] bool tell(const Completion& completion, PollEvent& event);
   bool tell_level(Level& level, const Completion& completion, PollEvent& event);
   bool is_own(const Completion& completion);
 
-  // Sends that wait for the next trip into the kernel, and for how long: whose callbacks take their time should not
-  // hold back the answers of those before. About 50 us.
+  // How many sends wait for the next trip into the kernel, and how long: a slow callback should not hold back the
+  // answers before it. About 50 us.
   static constexpr unsigned kMostHeldSends = 16;
   static constexpr uint64_t kMostHeldCycles = 150'000;
   static constexpr unsigned kRequests = 512;
@@ -102,10 +102,10 @@ class UringPoller final : public Poller {
   size_t cancels_ = 0;                          // asked for, and not heard of yet
   std::unordered_map<uint64_t, Level> levels_;  // by key; few
   size_t edged_levels_ = 0;
-  std::vector<uint64_t> resting_;  // keys of levels to be armed again
-  std::vector<Completion> aside_;  // taken off the ring before the next wait; oldest first
-  size_t aside_taken_ = 0;
-  bool attended_ = false;  // there is something on one of these
+  std::vector<uint64_t> to_rearm_;               // keys of levels to be armed again
+  std::vector<Completion> pending_completions_;  // taken off the ring before the next wait; oldest first
+  size_t pending_taken_ = 0;
+  bool has_pending_ = false;  // there is something on one of these
   unsigned held_sends_ = 0;
   uint64_t held_since_ = 0;  // by the cycle counter
   DeadlineAlarm alarm_;

@@ -31,7 +31,7 @@ Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallback
                                                        std::make_unique<HttpFetchCallbacks>(std::move(callbacks))));
   if (Result<void> composed = fetch->compose(); !composed) return std::unexpected(composed.error());
   if (waiting_ >= options_.most_waiting) {
-    const auto origin = origins_.find(fetch->way());
+    const auto origin = origins_.find(fetch->connection_key());
     if (origin == origins_.end() || origin->second.idle.empty()) {
       ++stats_.refused;
       return fail(HttpTrouble::kQueueFull);
@@ -52,7 +52,7 @@ HttpFetch* HttpPool::find(HttpFetchId id) const {
 HttpClientStats HttpPool::stats() const {
   HttpClientStats stats = stats_;
   stats.connections = links_.size();
-  for (const auto& [way, origin] : origins_) stats.idle += origin.idle.size();
+  for (const auto& [key, origin] : origins_) stats.idle += origin.idle.size();
   stats.waiting = waiting_;
   return stats;
 }
@@ -68,10 +68,10 @@ void HttpPool::retire() {
 }
 
 void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
-  const std::string way = fetch->way();
-  HttpOrigin& origin = origins_[way];
-  if (origin.way.empty()) {
-    origin.way = way;
+  const std::string key = fetch->connection_key();
+  HttpOrigin& origin = origins_[key];
+  if (origin.key.empty()) {
+    origin.key = key;
     origin.address = fetch->address();
   }
   fetch->wait_in_queue();
@@ -81,7 +81,7 @@ void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
 }
 
 void HttpPool::leave_queue(const HttpFetch& fetch) {
-  const auto found = origins_.find(fetch.way());
+  const auto found = origins_.find(fetch.connection_key());
   if (found == origins_.end()) return;
   HttpOrigin& origin = found->second;
   waiting_ -= std::erase_if(origin.waiting, [&](const auto& each) { return each.get() == &fetch; });
@@ -93,7 +93,7 @@ void HttpPool::leave_queue(const HttpFetch& fetch) {
 }
 
 bool HttpPool::is_being_connected(const HttpFetch& fetch) const {
-  const auto found = origins_.find(fetch.way());
+  const auto found = origins_.find(fetch.connection_key());
   if (found == origins_.end()) return false;
   const auto& waiting = found->second.waiting;
   const auto at = std::ranges::find(waiting, &fetch, [](const auto& each) { return each.get(); });
@@ -120,7 +120,7 @@ void HttpPool::connect_failed(HttpLink& link, std::error_code error) {
 void HttpPool::release(HttpLink& link, bool reusable) {
   link.set_down();
   HttpOrigin& origin = link.origin;
-  if (!reusable || !link.is_open() || makes_way(origin)) return drop(link);
+  if (!reusable || !link.is_open() || yields_connection(origin)) return drop(link);
   link.idle_since = loop_->now();
   origin.idle.push_back(&link);
   if (!age_timer_) watch_age(options_.idle_timeout);
@@ -132,8 +132,8 @@ void HttpPool::drop(HttpLink& link) {
   if (remove(link)) settle_all(origin);
 }
 
-void HttpPool::drop_idle(const std::string& way) {
-  const auto origin = origins_.find(way);
+void HttpPool::drop_idle(const std::string& key) {
+  const auto origin = origins_.find(key);
   if (origin == origins_.end()) return;
   while (!origin->second.idle.empty()) remove(*origin->second.idle.back());
 }
@@ -157,7 +157,7 @@ bool HttpPool::may_connect(HttpOrigin& origin) {
 
 bool HttpPool::drop_oldest_idle() {
   HttpLink* oldest = nullptr;
-  for (auto& [way, origin] : origins_) {
+  for (auto& [key, origin] : origins_) {
     if (origin.idle.empty()) continue;
     HttpLink* const its_oldest = origin.idle.front();
     if (oldest == nullptr || its_oldest->idle_since < oldest->idle_since) oldest = its_oldest;
@@ -166,18 +166,18 @@ bool HttpPool::drop_oldest_idle() {
   return oldest != nullptr;
 }
 
-// Of those where somebody waits and no connection is, nor is on its way, the one whose first has waited for longest.
+// Of origins with waiting fetches and no connection, open or coming, the one that has waited for longest.
 HttpOrigin* HttpPool::longest_without_connection() {
   HttpOrigin* longest = nullptr;
-  for (auto& [way, origin] : origins_) {
+  for (auto& [key, origin] : origins_) {
     if (origin.links > 0 || origin.waiting.empty()) continue;
     if (longest == nullptr || origin.waiting.front()->id() < longest->waiting.front()->id()) longest = &origin;
   }
   return longest;
 }
 
-// Whether a connection that those who wait at `origin` could use is rather to be another origin's.
-bool HttpPool::makes_way(const HttpOrigin& origin) {
+// Whether a free connection of `origin`, wanted there, has to give its place to another origin's.
+bool HttpPool::yields_connection(const HttpOrigin& origin) {
   if (links_.size() < options_.most_connections || origin.waiting.empty()) return false;
   const HttpOrigin* const other = longest_without_connection();
   return other != nullptr && other->waiting.front()->id() < origin.waiting.front()->id();
@@ -214,17 +214,17 @@ void HttpPool::use_idle(HttpOrigin& origin) {
 void HttpPool::settle(HttpOrigin& origin) {
   use_idle(origin);
   while (origin.waiting.size() > origin.connecting && may_connect(origin)) connect(origin);
-  if (origin.links == 0 && origin.waiting.empty()) origins_.erase(origin.way);
+  if (origin.links == 0 && origin.waiting.empty()) origins_.erase(origin.key);
 }
 
-// What one origin has given up may be what others wait for: those first that have nothing.
+// What one origin has given up others may wait for: those without a connection first.
 void HttpPool::settle_all(HttpOrigin& changed) {
   use_idle(changed);
   for (size_t left = waiting_; left > 0 && waiting_ > 0; --left) {
     HttpOrigin* const next = longest_without_connection();
     if (next == nullptr || (links_.size() >= options_.most_connections && !drop_oldest_idle())) break;
     connect(*next);
-    if (next != &changed && next->links == 0 && next->waiting.empty()) origins_.erase(next->way);
+    if (next != &changed && next->links == 0 && next->waiting.empty()) origins_.erase(next->key);
   }
   settle(changed);
   settle_rest();

@@ -4,8 +4,8 @@
 // A fetch is not bound to the connection that was begun for it: whichever is free first serves the one that has waited
 // for longest. So a connection that fails to come up fails a fetch only where more wait than are still on their way.
 // Connections that are free are used again last in, first out, so that those beyond the need grow old and are closed.
-// When there may be no more of them, an origin without one gets the place of a connection that is set down, if somebody
-// waits for it who was there before all who wait for that connection's own: a busy origin starves no other.
+// When there may be no more of them, a connection that becomes free gives its place to an origin without one whose
+// first fetch has waited for longer than all of its own origin: a busy origin starves no other.
 #pragma once
 
 #include <deque>
@@ -22,7 +22,7 @@
 namespace peal::detail {
 
 struct HttpOrigin {
-  std::string way;      // HttpFetch::way() of all that its connections carry
+  std::string key;      // HttpFetch::connection_key() of all that its connections carry
   std::string address;  // as Client::connect() takes it
   size_t links = 0;
   size_t connecting = 0;                           // of those
@@ -54,7 +54,7 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   void forget(const HttpFetch& fetch) { fetches_.erase(fetch.id()); }
   void release(HttpLink& link, bool reusable);
   // The server that closed one has most likely closed the others.
-  void drop_idle(const std::string& way);
+  void drop_idle(const std::string& key);
   HttpClientStats& counters() { return stats_; }
 
   // For links.
@@ -67,7 +67,7 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   bool may_connect(HttpOrigin& origin);
   bool drop_oldest_idle();
   HttpOrigin* longest_without_connection();
-  bool makes_way(const HttpOrigin& origin);
+  bool yields_connection(const HttpOrigin& origin);
   void connect(HttpOrigin& origin);
   std::shared_ptr<HttpFetch> next_waiting(HttpOrigin& origin);
   std::shared_ptr<HttpLink> remove(HttpLink& link);

@@ -160,7 +160,7 @@ ContentCoding FileCache::pack(ServedFile& file, ContentCoding coding) const {
   const SharedBytes content = plain.content != nullptr ? plain.content : read_whole(plain.file->get(), plain.bytes);
   if (content == nullptr || !is_unchanged(plain)) return ContentCoding::kIdentity;
   Buffer packed;
-  const EncoderPool::Loan encoder = EncoderPool::here().take(coding, {});
+  const EncoderPool::PooledEncoder encoder = EncoderPool::of_this_thread().take(coding, {});
   encoder->begin(plain.bytes);
   encoder->encode({reinterpret_cast<const char*>(content->data()), content->size()}, ContentEncoder::Then::kEnd,
                   packed);

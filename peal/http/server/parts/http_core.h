@@ -34,8 +34,8 @@ class HttpCore : public std::enable_shared_from_this<HttpCore> {
   const HttpServerOptions& options() const { return options_; }
   // The Server field as a line of a head; may be empty.
   const std::string& server_line() const { return server_line_; }
-  // One more line of the access log, whose date is of `second`, or, since no date goes back, of the later one that
-  // another loop had. How many bytes wait now. Any of the loops' threads.
+  // Adds a line to the access log, dated `second`, or, since dates never go back, the later one that another loop had.
+  // Returns the bytes that wait. Any of the loops' threads.
   size_t log(AccessEntry entry, int64_t second);
   // Writes the lines that wait.
   void flush_log();

@@ -183,11 +183,11 @@ void HttpShard::look() {
 void HttpShard::retire() {
   flush_log();
   {
-    const Ready::Hold hold;
+    const ReadyQueue::Hold hold;
     const Why why = mailbox_->open() ? ECANCELED : why_of(Trouble::kLoopStopped);
-    for (HttpRun* run = runs_.front(); run != nullptr; run = run->next()) run->cancel(why);
+    for (HttpHandlerTask* run = runs_.front(); run != nullptr; run = run->next()) run->cancel(why);
   }
-  Ready::run_all();
+  ReadyQueue::run_all();
 }
 
 void HttpShard::log(const HttpExchange& exchange, const Connection& connection) {

@@ -14,7 +14,7 @@
 #include <peal/base/memory/buffer.h>
 #include <peal/http/server/http_exchange.h>
 #include <peal/http/server/http_stats.h>
-#include <peal/http/server/parts/http_run.h>
+#include <peal/http/server/parts/http_handler_task.h>
 #include <peal/http/server/parts/http_waits.h>
 #include <peal/loop/loop.h>
 
@@ -81,7 +81,7 @@ class HttpShard {
   // A line of the access log for an exchange whose answer is complete.
   void log(const HttpExchange& exchange, const Connection& connection);
   // Coroutines that run on.
-  WaitList<HttpRun>& runs() { return runs_; }
+  WaitList<HttpHandlerTask>& runs() { return runs_; }
   // The server is gone: coroutines are cancelled and end, if they can at once; the log's lines are written.
   void retire();
 
@@ -116,7 +116,7 @@ class HttpShard {
   std::vector<HttpSession*> sessions_;    // free ones
   uint64_t last_serial_ = 0;
   TimerId log_timer_;
-  WaitList<HttpRun> runs_;
+  WaitList<HttpHandlerTask> runs_;
 };
 
 }  // namespace peal::detail

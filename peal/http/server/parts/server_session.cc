@@ -23,7 +23,7 @@ void HttpSession::operator delete(HttpSession* session, std::destroying_delete_t
   session->shard_->give_back(session);
 }
 
-// A request, from the handler it is for up to what comes in: each is called once, by the next.
+// The steps of a request, the innermost first: each is called once, by the next.
 [[gnu::always_inline]] inline void HttpSession::answer(HttpExchange& exchange, RouteTree::Route& route) {
   if (!exchange.request_read_) {
     const uint64_t own = route.options.body_limit_bytes;
@@ -122,7 +122,7 @@ bool HttpSession::step(Buffer& input) {
   }
   if (exchange.wants_body()) return take_body(exchange, input);
   // The end of a body may have come with the last piece that was wanted.
-  if (exchange.taker_ != HttpExchange::Taker::kNobody &&
+  if (exchange.body_consumer_ != HttpExchange::BodyConsumer::kNobody &&
       exchange.parser_.next({}, exchange.head_).event == HttpRequestEvent::kEnd) {
     exchange.request_read_ = true;
     return true;
@@ -131,14 +131,14 @@ bool HttpSession::step(Buffer& input) {
 }
 
 void HttpSession::received(Buffer& input) {
-  if (takeover_) return takeover_->on_data(*connection_, input);
+  if (upgrade_handler_) return upgrade_handler_->on_data(*connection_, input);
   shard_->begin_batch(*this);
   while (is_open() && step(input) && (!input.empty() || exchange_ != nullptr)) {
   }
   send(output());
   shard_->end_batch();
-  if (takeover_) {
-    if (!input.empty() && connection_->is_open()) takeover_->on_data(*connection_, input);
+  if (upgrade_handler_) {
+    if (!input.empty() && connection_->is_open()) upgrade_handler_->on_data(*connection_, input);
     return;
   }
   follow();
@@ -160,7 +160,7 @@ void HttpSession::refuse(HttpExchange& exchange, int status) {
   answer_instead(exchange, status);
 }
 
-// Whoever was to answer is told, when the exchange is released, that nobody waits for that any more.
+// Who was to answer is told, when the exchange is released, that its answer is no longer wanted.
 void HttpSession::answer_instead(HttpExchange& exchange, int status) {
   ++exchange.calls_;
   exchange.respond_error(status);
@@ -175,7 +175,7 @@ bool HttpSession::take_body(HttpExchange& exchange, Buffer& input) {
     case HttpRequestEvent::kBody:
       shard_->stats().request_body_bytes += step.body.size();
       exchange.continue_due_ = false;
-      if (exchange.taker_ == HttpExchange::Taker::kDropped) {
+      if (exchange.body_consumer_ == HttpExchange::BodyConsumer::kDropped) {
         if (exchange.parser_.body_bytes() - exchange.drop_mark_ <= shard_->core().options().drain_limit_bytes) break;
         ++shard_->stats().undrained;
         end();
@@ -225,7 +225,7 @@ void HttpSession::settle() {
   HttpExchange* exchange = exchange_;
   if (exchange != nullptr && exchange->calls_ > 0) return;
   if (exchange != nullptr && exchange->complete()) {
-    if (takeover_) {
+    if (upgrade_handler_) {
       release_exchange();
       shard_->leave(*this);
       return unhold();
@@ -237,7 +237,7 @@ void HttpSession::settle() {
     }
     if (exchange->request_read_) {
       release_exchange();
-    } else if (exchange->taker_ != HttpExchange::Taker::kDropped) {
+    } else if (exchange->body_consumer_ != HttpExchange::BodyConsumer::kDropped) {
       exchange->drop_body();
     }
   }
@@ -277,14 +277,13 @@ void HttpSession::release_exchange() {
   if (!extras.run) return shard_->release(exchange);
   if (exchange.taken_) return extras.run->cancel(ECANCELED);
   // It goes on, though not in a wait that nothing ends any more; in the end it releases the exchange.
-  const Ready::Hold hold;
+  const ReadyQueue::Hold hold;
   if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
   if (extras.writer != nullptr) std::exchange(extras.writer, nullptr)->complete(0);
 }
 
-// `last`: the client has said that it asks no more (RFC 9112 9.6), so that nothing is to be waited for but that the
-// kernel has the answer. A long one is watched until the client has it, and so is one to a body, for some clients send
-// an empty line after it.
+// `last`: the client has said that it asks no more (RFC 9112 9.6), so only the kernel must take the answer. A long
+// answer is watched until the client has it; so is one to a body, since some clients send an empty line after that.
 void HttpSession::end(bool last) {
   constexpr size_t kShortBytes = 64 * 1024;
   if (exchange_ != nullptr && exchange_->complete() && exchange_->calls_ == 0) release_exchange();
@@ -319,7 +318,7 @@ void HttpSession::send_file(FileRange range) {
 }
 
 void HttpSession::writable() {
-  if (takeover_) return takeover_->on_writable(*connection_);
+  if (upgrade_handler_) return upgrade_handler_->on_writable(*connection_);
   above_ = !connection_->can_send();  // then nothing more can be answered, and the end is near
   HttpExchange* exchange = exchange_;
   if (exchange != nullptr && exchange->has_extras_) {

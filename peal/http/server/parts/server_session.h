@@ -16,10 +16,10 @@
 
 #include <peal/base/memory/buffer.h>
 #include <peal/http/server/http_exchange.h>
-#include <peal/http/server/http_takeover.h>
 #include <peal/http/server/parts/http_shard.h>
 #include <peal/http/server/parts/http_waits.h>
 #include <peal/http/server/parts/route_tree.h>
+#include <peal/http/server/upgrade_handler.h>
 #include <peal/net/connection.h>
 
 namespace peal::detail {
@@ -47,7 +47,7 @@ class HttpSession final : public HttpWaiter {
   // What its exchange tells.
   Connection& connection() const { return *connection_; }
   HttpShard& shard() const { return *shard_; }
-  bool is_open() const { return connection_->is_open() && !takeover_; }
+  bool is_open() const { return connection_->is_open() && !upgrade_handler_; }
   HttpExchange* exchange() const { return exchange_; }
   // Where its output is composed; put_done() follows.
   Buffer& output() { return shard_->output(*this); }
@@ -73,7 +73,7 @@ class HttpSession final : public HttpWaiter {
   void answer_instead(HttpExchange& exchange, int status);
   // Inside a handler.
   static void threw(HttpExchange& exchange);
-  void upgrade(std::unique_ptr<HttpTakeover> takeover);
+  void upgrade(std::unique_ptr<UpgradeHandler> handler);
 
  private:
   bool step(Buffer& input);
@@ -96,7 +96,7 @@ class HttpSession final : public HttpWaiter {
   HttpShard* shard_;
   Connection* connection_;
   HttpExchange* exchange_ = nullptr;  // none while idle
-  std::unique_ptr<HttpTakeover> takeover_;
+  std::unique_ptr<UpgradeHandler> upgrade_handler_;
   uint32_t requests_ = 0;
   bool held_ : 1 = false;        // input waits for its turn
   bool above_ : 1 = false;       // the high-water mark, or a file is on its way

@@ -11,7 +11,7 @@
 namespace peal::detail {
 
 void HttpSession::peer_ended() {
-  if (takeover_) return takeover_->on_peer_end(*connection_);
+  if (upgrade_handler_) return upgrade_handler_->on_peer_end(*connection_);
   peer_ended_ = true;
   if (exchange_ == nullptr) return end();
   if (!exchange_->head_read_) return end();
@@ -19,7 +19,7 @@ void HttpSession::peer_ended() {
 }
 
 void HttpSession::drain() {
-  if (takeover_) return takeover_->on_drain(*connection_);
+  if (upgrade_handler_) return upgrade_handler_->on_drain(*connection_);
   draining_ = true;
   // A request that waits behind an answer under way gets its own, which says that it is the last (RFC 9112 9.6).
   if (exchange_ != nullptr || held_) return;
@@ -76,14 +76,14 @@ void HttpSession::body_too_slow(HttpExchange& exchange) {
 
 void HttpSession::closed(CloseReason reason) {
   if (reason == CloseReason::kWriteTooSlow) ++shard_->stats().send_timeouts;
-  if (takeover_) takeover_->on_close(*connection_, reason);
+  if (upgrade_handler_) upgrade_handler_->on_close(*connection_, reason);
   abandon(true);
 }
 
 void HttpSession::detach() {
   abandon(false);
   shard_->leave(*this);
-  takeover_.reset();
+  upgrade_handler_.reset();
 }
 
 // The exchange loses its connection. A coroutine that answers it ends soon, and releases it then.
@@ -101,12 +101,12 @@ void HttpSession::abandon(bool tell) {
   if (!complete) extras.run->cancel(ECANCELED);
 }
 
-void HttpSession::upgrade(std::unique_ptr<HttpTakeover> takeover) {
+void HttpSession::upgrade(std::unique_ptr<UpgradeHandler> handler) {
   ++shard_->stats().upgraded;
   send(output());
-  takeover_ = std::move(takeover);
-  takeover_->on_start(*connection_);
-  if (draining_ && connection_->is_open()) takeover_->on_drain(*connection_);
+  upgrade_handler_ = std::move(handler);
+  upgrade_handler_->on_start(*connection_);
+  if (draining_ && connection_->is_open()) upgrade_handler_->on_drain(*connection_);
 }
 
 void HttpSession::threw(HttpExchange& exchange) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the WebSockets of one endpoint or client share, on all loops (WebSocketCore) and on one (WebSocketTools).
+// What the WebSockets of one endpoint or client share, on all loops (WebSocketCore) and on one (WebSocketLoopState).
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class WebSocketKeys {
   size_t left_ = 0;
 };
 
-struct WebSocketTools {
+struct WebSocketLoopState {
   WebSocketWorkspace workspace;
   WebSocketKeys keys;
   // For messages that refer to none before, by the bits of their window; made when first wanted.
@@ -38,21 +38,21 @@ class WebSocketCore {
   WebSocketCore(WebSocketCallbacks its_callbacks, const WebSocketOptions& its_options);
 
   // Of that loop, for as long as this; on its thread.
-  WebSocketTools& tools(Loop& loop);
+  WebSocketLoopState& tools(Loop& loop);
 
   WebSocketCallbacks callbacks;
   const WebSocketOptions options;
 
  private:
   std::mutex mutex_;
-  std::vector<std::pair<Loop*, std::unique_ptr<WebSocketTools>>> tools_;  // guarded by the mutex
+  std::vector<std::pair<Loop*, std::unique_ptr<WebSocketLoopState>>> tools_;  // guarded by the mutex
 };
 
-// A WebSocket as those see it who make it and tell it what happens to its connection.
-class WebSocketSide {
+// A WebSocket for its maker, which passes its connection's events on to it.
+class WebSocketDriver {
  public:
-  WebSocketSide(std::shared_ptr<WebSocketCore> core, Connection& connection, WebSocketRole role, std::string protocol,
-                const std::optional<WebSocketDeflateTerms>& deflate)
+  WebSocketDriver(std::shared_ptr<WebSocketCore> core, Connection& connection, WebSocketRole role, std::string protocol,
+                  const std::optional<WebSocketDeflateTerms>& deflate)
       : socket_(std::move(core), connection, role, std::move(protocol), deflate) {}
 
   void opened() { socket_.opened(); }

@@ -8,8 +8,8 @@
 
 namespace peal {
 
-// The other side must be alive for it to grow. Where we do not read it, it may show that by taking what is queued.
-uint64_t WebSocket::signs_of_life() const {
+// It grows only while the peer is alive. Where we do not read, the peer may show that by taking what is queued.
+uint64_t WebSocket::peer_progress_bytes() const {
   const uint64_t taken = blocked_ ? connection_->sent_bytes() - connection_->queued_bytes() : 0;
   return connection_->received_bytes() + taken;
 }
@@ -29,7 +29,7 @@ void WebSocket::watch() {
   if (!connection_->is_open()) return;
   if (!is_open()) {
     // A peer that reads slowly has not come to the Close frame yet.
-    if (connection_->undelivered_bytes() < life_) return watch_end();
+    if (connection_->undelivered_bytes() < last_seen_bytes_) return watch_end();
     if (reason_.empty()) reason_ = "the peer did not answer the close in time";
     return connection_->close();
   }
@@ -47,7 +47,7 @@ void WebSocket::watch() {
 
 bool WebSocket::peer_is_silent(TimePoint now) {
   const WebSocketOptions& options = core_->options;
-  if (paused_ || signs_of_life() != life_) {
+  if (paused_ || peer_progress_bytes() != last_seen_bytes_) {
     pinged_ = false;
     ping_due_ = now + bounded(options.ping_interval);
   } else if (pinged_) {
@@ -57,13 +57,13 @@ bool WebSocket::peer_is_silent(TimePoint now) {
     pinged_ = true;
     ping_due_ = now + bounded(options.pong_timeout);
   }
-  life_ = signs_of_life();
+  last_seen_bytes_ = peer_progress_bytes();
   return false;
 }
 
 void WebSocket::note_pong() {
   pinged_ = false;
-  life_ = signs_of_life();
+  last_seen_bytes_ = peer_progress_bytes();
   ping_due_ = loop().now() + bounded(core_->options.ping_interval);
   loop().cancel(timer_);
   watch_until(ping_due_);
@@ -71,7 +71,7 @@ void WebSocket::note_pong() {
 
 // From here on only the end is waited for.
 void WebSocket::watch_end() {
-  life_ = connection_->undelivered_bytes();
+  last_seen_bytes_ = connection_->undelivered_bytes();
   loop().cancel(timer_);
   watch_until(loop().now() + bounded(core_->options.close_timeout));
 }

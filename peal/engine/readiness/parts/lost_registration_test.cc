@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring that runs out of room ends a poll by itself and says so with its last event (kLapsed). Kernels do that too
-// seldom to wait for it, so here is a poller that does it with each event.
+// A ring that runs out of room ends a poll by itself and says so with its last event (kRegistrationLost). Kernels do
+// that too seldom to wait for it, so here is a poller that does it with each event.
 #include <memory>
 #include <string>
 #include <unordered_set>
@@ -12,13 +12,13 @@
 namespace peal::detail {
 namespace {
 
-class LapsingPoller final : public Poller {
+class ForgetfulPoller final : public Poller {
  public:
-  explicit LapsingPoller(std::unique_ptr<Poller> poller) : poller_(std::move(poller)) {}
+  explicit ForgetfulPoller(std::unique_ptr<Poller> poller) : poller_(std::move(poller)) {}
   static Result<std::unique_ptr<Poller>> make() {
     Result<std::unique_ptr<Poller>> poller = EpollPoller::make();
     if (!poller) return poller;
-    return std::make_unique<LapsingPoller>(std::move(*poller));
+    return std::make_unique<ForgetfulPoller>(std::move(*poller));
   }
 
   Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override {
@@ -38,7 +38,7 @@ class LapsingPoller final : public Poller {
       const uint64_t key = event.key;  // packed: no reference binds to it
       if (lapsed_.contains(key)) continue;
       if (edges_.contains(key)) {
-        event.readiness |= kLapsed;
+        event.readiness |= kRegistrationLost;
         lapsed_.insert(key);
       }
       events[told++] = event;
@@ -55,7 +55,7 @@ class LapsingPoller final : public Poller {
 
 class LapsingPollerTest : public testing::Test {
  protected:
-  EngineRig rig_{std::make_unique<ReadinessEngine>("lapsing", LapsingPoller::make)};
+  EngineRig rig_{std::make_unique<ReadinessEngine>("lapsing", ForgetfulPoller::make)};
 };
 
 TEST_F(LapsingPollerTest, what_the_poller_lost_sight_of_is_polled_again) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/net/parts/joint.h>
+#include <peal/net/parts/pipe_pair.h>
 
 #include <cerrno>
 #include <utility>
@@ -8,30 +8,31 @@
 
 namespace peal::detail {
 
-Joint::Joint(Connection& a, Connection& b, bool splice, Callback<void(PipeReport)> on_done)
+PipePair::PipePair(Connection& a, Connection& b, bool splice, Callback<void(PipeReport)> on_done)
     : sides_{Side{&a, a.set_->shared_from_this()}, Side{&b, b.set_->shared_from_this()}},
       splice_(splice),
       on_done_(std::move(on_done)) {}
 
-Result<void> Joint::join(Connection& a, Connection& b, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
+Result<void> PipePair::join(Connection& a, Connection& b, const PipeOptions& options,
+                            Callback<void(PipeReport)> on_done) {
   for (Connection* side : {&a, &b}) {
-    PEAL_ASSERT(!side->needs(Connection::kPiped), "connection {} is piped twice", side->slot);
+    PEAL_ASSERT(!side->has(Connection::kPiped), "connection {} is piped twice", side->slot);
     if (!side->is_open() || side->output_failed_) return fail(ENOTCONN);
   }
-  (new Joint(a, b, options.splice, std::move(on_done)))->start();
+  (new PipePair(a, b, options.splice, std::move(on_done)))->start();
   return {};
 }
 
-void Joint::start() {
+void PipePair::start() {
   for (Side& side : sides_) {
     Connection& connection = *side.connection;
-    connection.attend(Connection::kPiped, true);
-    connection.tracked().joint = this;
+    connection.set_slow_path(Connection::kPiped, true);
+    connection.tracked().pipe_pair = this;
     connection.paused_ = false;
     if (connection.timer_) connection.loop().cancel(std::exchange(connection.timer_, {}));
   }
   for (Side& side : sides_) {
-    if (!side.connection->needs(Connection::kKeptInput)) continue;
+    if (!side.connection->has(Connection::kKeptInput)) continue;
     Buffer kept = side.connection->take_kept();
     received(*side.connection, kept);
   }
@@ -41,21 +42,21 @@ void Joint::start() {
   follow();
 }
 
-bool Joint::may_read(const Side& from, const Side& to) const {
+bool PipePair::may_read(const Side& from, const Side& to) const {
   if (from.connection == nullptr || to.connection == nullptr) return false;
   const Connection& reader = *from.connection;
   const Connection& writer = *to.connection;
   return reader.is_open() && writer.is_open() && !reader.paused_ && !reader.peer_ended_ &&
-         !reader.needs(Connection::kOverBudget) && !writer.needs(Connection::kOverBudget) &&
-         !writer.needs(Connection::kAboveHighWater);
+         !reader.has(Connection::kOverBudget) && !writer.has(Connection::kOverBudget) &&
+         !writer.has(Connection::kAboveHighWater);
 }
 
-void Joint::follow() {
+void PipePair::follow() {
   follow(sides_[0], sides_[1]);
   follow(sides_[1], sides_[0]);
 }
 
-void Joint::follow(Side& from, const Side& to) {
+void PipePair::follow(Side& from, const Side& to) {
   if (from.connection == nullptr || !from.connection->is_open()) return;
   Engine& engine = from.connection->engine();
   const StreamId stream = from.connection->stream_;
@@ -73,7 +74,7 @@ void Joint::follow(Side& from, const Side& to) {
   if (splice_) engine.report_sent(to.connection->stream_);
 }
 
-void Joint::received(Connection& from, Buffer& bytes) {
+void PipePair::received(Connection& from, Buffer& bytes) {
   const size_t index = index_of(from);
   Side& to = sides_[1 - index];
   if (to.connection == nullptr || !to.connection->is_open()) return bytes.clear();
@@ -81,19 +82,19 @@ void Joint::received(Connection& from, Buffer& bytes) {
   to.connection->send(std::move(bytes));
 }
 
-void Joint::drained(Connection& to, size_t left_bytes) {
+void PipePair::drained(Connection& to, size_t left_bytes) {
   if (left_bytes > to.high_water_bytes_ / 2) return;
-  to.attend(Connection::kAboveHighWater, false);
+  to.set_slow_path(Connection::kAboveHighWater, false);
   follow();
 }
 
-void Joint::peer_ended(Connection& from) {
+void PipePair::peer_ended(Connection& from) {
   Side& to = other(from);
   sides_[index_of(from)].forwarding = false;
   if (to.connection != nullptr) to.connection->shutdown_send();
 }
 
-void Joint::ended(Connection& side, bool hard) {
+void PipePair::ended(Connection& side, bool hard) {
   if (side.reason_ == CloseReason::kDrainDeadline) drains_ = side.set_->drains();
   for (Side& each : sides_) {
     if (!std::exchange(each.forwarding, false)) continue;
@@ -105,10 +106,10 @@ void Joint::ended(Connection& side, bool hard) {
   rest->end_gracefully(rest->peer_ended_ ? CloseReason::kPeerClosed : CloseReason::kPipeEnded);
 }
 
-void Joint::count_spliced() {
+void PipePair::count_spliced() {
   for (size_t i = 0; i < sides_.size(); ++i) {
     Side& from = sides_[i];
-    if (from.connection == nullptr || from.connection->life_.state == Connection::State::kClosed) continue;
+    if (from.connection == nullptr || from.connection->fast_path_.state == Connection::State::kClosed) continue;
     const uint64_t now = from.connection->engine().forwarded_bytes(from.connection->stream_);
     if (now <= from.spliced_bytes) continue;
     const uint64_t more = now - std::exchange(from.spliced_bytes, now);
@@ -118,17 +119,17 @@ void Joint::count_spliced() {
   }
 }
 
-uint64_t Joint::moved_bytes() {
+uint64_t PipePair::moved_bytes() {
   count_spliced();
   return sides_[0].received_bytes + sides_[1].received_bytes;
 }
 
-void Joint::gone(Connection& side) {
+void PipePair::gone(Connection& side) {
   Side& one = sides_[index_of(side)];
   one.connection = nullptr;
   one.forwarding = false;
   if (sides_[0].connection != nullptr || sides_[1].connection != nullptr) return;
-  const std::unique_ptr<Joint> last(this);
+  const std::unique_ptr<PipePair> last(this);
   if (sides_[0].set->retired() || sides_[1].set->retired()) return;
   one.set->call(on_done_, PipeReport{sides_[0].received_bytes, sides_[1].received_bytes});
 }

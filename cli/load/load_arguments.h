@@ -17,7 +17,7 @@ namespace peal::cli {
 enum class Experiment : uint8_t { kPingPong, kEcho, kHttp };
 
 // As they stand there.
-struct LoadWords {
+struct LoadArguments {
   std::string target;
   size_t connections = 1;
   size_t threads = 1;
@@ -71,10 +71,10 @@ struct LoadJob {
   std::vector<load::Slo> objectives;
 };
 
-void add_load_options(CLI::App& command, Experiment experiment, LoadWords& words);
+void add_load_options(CLI::App& command, Experiment experiment, LoadArguments& words);
 
 // The error is one sentence, and the words are wrong. Looks up the target's name.
-std::expected<LoadJob, std::string> read_words(Experiment experiment, const LoadWords& words);
+std::expected<LoadJob, std::string> read_words(Experiment experiment, const LoadArguments& words);
 
 // "constant" at 500 a second as "constant 500/s"; what has its own rates, as it is.
 std::string schedule_text(const std::string& arrivals, double rate);

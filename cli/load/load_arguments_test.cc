@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/load/load_words.h>
+#include <cli/load/load_arguments.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ void expect_wrong_option(std::vector<std::string> words, std::string_view senten
   expect_called_wrongly(std::move(words), sentence);
 }
 
-TEST(LoadWords, a_target_that_is_none) {
+TEST(LoadArguments, a_target_that_is_none) {
   expect_called_wrongly({"pingpong", "nowhere"}, "'nowhere' is not an address");
   expect_called_wrongly({"pingpong", "host:port"}, "'host:port' is not an address");
   expect_called_wrongly({"pingpong", "name.invalid:80"}, "the name 'name.invalid' has no address");
@@ -35,7 +35,7 @@ TEST(LoadWords, a_target_that_is_none) {
   expect_called_wrongly({"pingpong"}, "TARGET is required");
 }
 
-TEST(LoadWords, times_and_sizes_that_are_none) {
+TEST(LoadArguments, times_and_sizes_that_are_none) {
   expect_wrong_option({"--size", "0"}, "--size takes 1 to 16777216 bytes");
   expect_called_wrongly({"echo", "127.0.0.1:1", "--size", "-1"}, "--size takes 0 to 16777216 bytes");
   expect_wrong_option({"--duration", "10"}, "--duration takes a time such as 10s");
@@ -49,7 +49,7 @@ TEST(LoadWords, times_and_sizes_that_are_none) {
   expect_wrong_option({"--start-at", "nan"}, "--start-at");
 }
 
-TEST(LoadWords, a_load_that_makes_no_sense) {
+TEST(LoadArguments, a_load_that_makes_no_sense) {
   expect_wrong_option({"--rate", "much"}, "--rate takes messages a second");
   expect_wrong_option({"--arrivals", "sometimes"}, "sometimes");
   expect_wrong_option({"--arrivals", "poisson"}, "--rate");
@@ -64,7 +64,7 @@ TEST(LoadWords, a_load_that_makes_no_sense) {
   expect_wrong_option({"--live", "maybe"}, "--live");
 }
 
-TEST(LoadWords, outputs_and_searches_that_do_not_go_together) {
+TEST(LoadArguments, outputs_and_searches_that_do_not_go_together) {
   expect_wrong_option({"--json", "-", "--ndjson", "-"}, "only one of --json, --ndjson, --hdr and --openmetrics");
   expect_wrong_option({"--slo", "p99=1ms"}, "--slo says what --find-max looks for");
   expect_wrong_option({"--slo", "p99"}, "--slo takes p99=1ms");
@@ -72,7 +72,7 @@ TEST(LoadWords, outputs_and_searches_that_do_not_go_together) {
   expect_wrong_option({"--find-max", "--arrivals", "burst:1 every 1s"}, "--find-max looks for one rate");
 }
 
-TEST(LoadWords, http_options_that_are_none) {
+TEST(LoadArguments, http_options_that_are_none) {
   const std::string url = "http://127.0.0.1:1/";
   expect_called_wrongly({"http", url, "--header", "nonsense"}, "--header takes 'Name: value', not 'nonsense'");
   expect_called_wrongly({"http", url, "--body", "@/nowhere/at/all"}, "--body: /nowhere/at/all cannot be read");
@@ -82,7 +82,7 @@ TEST(LoadWords, http_options_that_are_none) {
   expect_called_wrongly({"http", url, "--header", "Bad Name: x"}, "");
 }
 
-TEST(LoadWords, files_to_read_that_are_wrong) {
+TEST(LoadArguments, files_to_read_that_are_wrong) {
   expect_called_wrongly({"compare", "a.json"}, "two files are compared");
   expect_called_wrongly({"compare", "a.json", "a.json"}, "a.json is given twice");
   expect_called_wrongly({"merge"}, "FILES is required");
@@ -96,17 +96,17 @@ TEST(LoadWords, files_to_read_that_are_wrong) {
   EXPECT_THAT(answer.error, HasSubstr("odd: it is no report of peal load"));
 }
 
-TEST(LoadWords, what_they_ask_for) {
-  const LoadWords words{.target = "localhost:4000",
-                        .connections = 100,
-                        .size = "1KiB",
-                        .arrivals = "poisson",
-                        .requests_per_connection = "10-20",
-                        .close = "rst",
-                        .ramp = "5s",
-                        .sources = "127.0.0.2-127.0.0.4",
-                        .grace = "50ms"};
-  LoadWords with_rate = words;
+TEST(LoadArguments, what_they_ask_for) {
+  const LoadArguments words{.target = "localhost:4000",
+                            .connections = 100,
+                            .size = "1KiB",
+                            .arrivals = "poisson",
+                            .requests_per_connection = "10-20",
+                            .close = "rst",
+                            .ramp = "5s",
+                            .sources = "127.0.0.2-127.0.0.4",
+                            .grace = "50ms"};
+  LoadArguments with_rate = words;
   with_rate.rate = "2k/s";
   with_rate.deadline = "10ms";
   const std::expected<LoadJob, std::string> job = read_words(Experiment::kEcho, with_rate);
@@ -125,8 +125,8 @@ TEST(LoadWords, what_they_ask_for) {
   EXPECT_EQ(job->protocol->name(), "echo");
 }
 
-TEST(LoadWords, a_search_starts_at_a_rate_of_its_own) {
-  const LoadWords words{.target = "127.0.0.1:1", .slos = {"p99=1ms", "errors=1%"}, .find_max = true};
+TEST(LoadArguments, a_search_starts_at_a_rate_of_its_own) {
+  const LoadArguments words{.target = "127.0.0.1:1", .slos = {"p99=1ms", "errors=1%"}, .find_max = true};
   const std::expected<LoadJob, std::string> job = read_words(Experiment::kPingPong, words);
   ASSERT_TRUE(job.has_value()) << job.error();
   EXPECT_EQ(job->rate, 1000);

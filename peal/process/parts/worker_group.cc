@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/process/parts/crew.h>
+#include <peal/process/parts/worker_group.h>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -35,7 +35,7 @@ unsigned processor_of(size_t index) {
 
 }  // namespace
 
-Result<void> Crew::add(const Worker::Facts& facts, bool pin, int report_to) {
+Result<void> WorkerGroup::add(const Worker::Facts& facts, bool pin, int report_to) {
   std::fflush(nullptr);  // or both would print what is buffered
   const pid_t master = ::getpid();
   Fd report(::fcntl(report_to, F_DUPFD_CLOEXEC, 0));
@@ -48,7 +48,7 @@ Result<void> Crew::add(const Worker::Facts& facts, bool pin, int report_to) {
 }
 
 // noexcept: an exception must not unwind into the child's copy of the master.
-void Crew::become_worker(const Worker::Facts& facts, bool pin, Fd report_to, pid_t master) noexcept {
+void WorkerGroup::become_worker(const Worker::Facts& facts, bool pin, Fd report_to, pid_t master) noexcept {
   ::prctl(PR_SET_PDEATHSIG, static_cast<unsigned long>(SIGKILL));
   if (::getppid() != master) ::_exit(1);  // it ended before the kernel was told to mind it
   at_fork_();
@@ -72,24 +72,24 @@ void Crew::become_worker(const Worker::Facts& facts, bool pin, Fd report_to, pid
   ::_exit(exit_code);
 }
 
-CrewMember* Crew::find(pid_t pid) {
-  const auto found = std::ranges::find(members_, pid, &CrewMember::pid);
+WorkerProcess* WorkerGroup::find(pid_t pid) {
+  const auto found = std::ranges::find(members_, pid, &WorkerProcess::pid);
   return found == members_.end() ? nullptr : &*found;
 }
 
-void Crew::tell(CrewMember& member, int signal, Duration patience) {
+void WorkerGroup::tell(WorkerProcess& member, int signal, Duration timeout) {
   ::kill(member.pid, signal);
-  expect_end(member, patience);
+  expect_end(member, timeout);
 }
 
-void Crew::expect_end(CrewMember& member, Duration patience) {
+void WorkerGroup::expect_end(WorkerProcess& member, Duration timeout) {
   member.leaving = true;
-  member.kill_at = std::min(member.kill_at, monotonic_now() + patience);
+  member.kill_at = std::min(member.kill_at, monotonic_now() + timeout);
 }
 
-TimePoint Crew::enforce(TimePoint now) {
+TimePoint WorkerGroup::kill_overdue(TimePoint now) {
   TimePoint next = kNever;
-  for (CrewMember& member : members_) {
+  for (WorkerProcess& member : members_) {
     if (member.kill_at <= now) {
       PEAL_LOG_WARN("worker {} (process {}) did not do as it should in time: killed", member.place, member.pid);
       ::kill(member.pid, SIGKILL);

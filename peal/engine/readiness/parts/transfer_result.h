@@ -13,7 +13,7 @@
 namespace peal::detail {
 
 // `bytes` of 0 without an error: the end of the input.
-struct Moved {
+struct TransferResult {
   size_t bytes;
   int error;
 };
@@ -22,7 +22,7 @@ struct Moved {
 // comes with EPIPE, and also with fewer bytes than the `wanted` ones, where the reset of a peer that had sent its FIN
 // came after the first of them.
 template <class Call>
-Moved move_bytes(size_t wanted, Call call) {
+TransferResult move_bytes(size_t wanted, Call call) {
   sigset_t pipe;
   sigset_t before;
   sigemptyset(&pipe);

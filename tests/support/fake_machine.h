@@ -62,17 +62,17 @@ inline const std::map<std::string, std::string> kGoodMachine = {
 };
 
 // Files below a temporary folder that is gone with it.
-class MadeUpMachine {
+class FakeMachine {
  public:
-  MadeUpMachine() {
+  FakeMachine() {
     std::string name = (std::filesystem::temp_directory_path() / "peal-doctor-XXXXXX").string();
     EXPECT_NE(::mkdtemp(name.data()), nullptr);
     root_ = name;
     for (const auto& [path, text] : kGoodMachine) write(path, text);
   }
-  ~MadeUpMachine() { std::filesystem::remove_all(root_); }
-  MadeUpMachine(const MadeUpMachine&) = delete;
-  MadeUpMachine& operator=(const MadeUpMachine&) = delete;
+  ~FakeMachine() { std::filesystem::remove_all(root_); }
+  FakeMachine(const FakeMachine&) = delete;
+  FakeMachine& operator=(const FakeMachine&) = delete;
 
   void write(const std::string& path, const std::string& text) const {
     const std::filesystem::path full(root_ + path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Crew: the master's worker processes: forks them, tells them things by signals, knows who is there. One thread, which
-// outlives the crew: a worker dies with the thread that forked it.
+// WorkerGroup: the master's worker processes: forks them, tells them things by signals, knows who is there. One thread,
+// which outlives the group: a worker dies with the thread that forked it.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@
 
 namespace peal::detail {
 
-struct CrewMember {
+struct WorkerProcess {
   pid_t pid;
   size_t place;
   uint64_t generation;
@@ -28,43 +28,43 @@ struct CrewMember {
   TimePoint kill_at = kNever;  // when it has not left, or does not serve, by then
 };
 
-class Crew {
+class WorkerGroup {
  public:
   // `groups` are the master's. `at_fork` is called in each child first: it closes what is the master's own.
-  Crew(std::vector<SocketGroup>& groups, const Master::Work& work, std::function<void()> at_fork)
+  WorkerGroup(std::vector<SocketGroup>& groups, const Master::Work& work, std::function<void()> at_fork)
       : groups_(groups), work_(work), at_fork_(std::move(at_fork)) {}
 
   // The child calls `work` and never returns. Errors of fork(2).
   Result<void> add(const Worker::Facts& facts, bool pin, int report_to);
   // Null when it is none of ours.
-  CrewMember* find(pid_t pid);
+  WorkerProcess* find(pid_t pid);
   // It was reaped.
   void remove(pid_t pid) {
-    std::erase_if(members_, [pid](const CrewMember& member) { return member.pid == pid; });
+    std::erase_if(members_, [pid](const WorkerProcess& member) { return member.pid == pid; });
   }
-  std::span<CrewMember> members() { return members_; }
+  std::span<WorkerProcess> members() { return members_; }
   bool empty() const { return members_.empty(); }
 
-  // Asks to leave, by this signal, all for which `which(member)`; kills who is there after `patience`.
+  // Asks to leave, by this signal, all for which `which(member)`; kills who is there after `timeout`.
   template <class Which>
-  void dismiss(int signal, Duration patience, Which which) {
-    for (CrewMember& member : members_) {
-      if (which(member)) tell(member, signal, patience);
+  void request_exit(int signal, Duration timeout, Which which) {
+    for (WorkerProcess& member : members_) {
+      if (which(member)) tell(member, signal, timeout);
     }
   }
-  // It leaves of itself: it is killed, too, if it is there after `patience`.
-  static void expect_end(CrewMember& member, Duration patience);
+  // It leaves of itself: it is killed, too, if it is there after `timeout`.
+  static void expect_end(WorkerProcess& member, Duration timeout);
   // Kills those whose time is over by `now`. The next such time; kNever: nobody's.
-  TimePoint enforce(TimePoint now);
+  TimePoint kill_overdue(TimePoint now);
 
  private:
   [[noreturn]] void become_worker(const Worker::Facts& facts, bool pin, Fd report_to, pid_t master) noexcept;
-  static void tell(CrewMember& member, int signal, Duration patience);
+  static void tell(WorkerProcess& member, int signal, Duration timeout);
 
   std::vector<SocketGroup>& groups_;
   const Master::Work& work_;
   std::function<void()> at_fork_;
-  std::vector<CrewMember> members_;
+  std::vector<WorkerProcess> members_;
 };
 
 }  // namespace peal::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/engine/readiness/parts/moved.h>
+#include <peal/engine/readiness/parts/transfer_result.h>
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@ bool pipe_signal_is_blocked() {
 }
 
 // As the kernel does when the peer's reset comes after the first piece. SIGPIPE has its default effect here.
-TEST(Moved, a_signal_that_comes_with_fewer_bytes_is_taken_back) {
-  const Moved moved = move_bytes(1000, [] {
+TEST(TransferResult, a_signal_that_comes_with_fewer_bytes_is_taken_back) {
+  const TransferResult moved = move_bytes(1000, [] {
     ::raise(SIGPIPE);
     return ssize_t{10};
   });
@@ -23,8 +23,8 @@ TEST(Moved, a_signal_that_comes_with_fewer_bytes_is_taken_back) {
   EXPECT_FALSE(pipe_signal_is_blocked());
 }
 
-TEST(Moved, a_signal_that_comes_with_the_error_is_taken_back) {
-  const Moved moved = move_bytes(1000, [] {
+TEST(TransferResult, a_signal_that_comes_with_the_error_is_taken_back) {
+  const TransferResult moved = move_bytes(1000, [] {
     ::raise(SIGPIPE);
     errno = EPIPE;
     return ssize_t{-1};
@@ -34,7 +34,7 @@ TEST(Moved, a_signal_that_comes_with_the_error_is_taken_back) {
   EXPECT_FALSE(pipe_signal_is_blocked());
 }
 
-TEST(Moved, a_signal_that_somebody_else_holds_off_stays_his) {
+TEST(TransferResult, a_signal_that_somebody_else_holds_off_stays_his) {
   sigset_t pipe;
   sigset_t before;
   sigemptyset(&pipe);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MasterEars: what a master hears: signals, the reports of those who serve, and the time. Its signals stay blocked from
-// first to last and are read from a signalfd: none is lost, and none comes in the middle of something.
+// SignalInbox: what a master hears: signals, the reports of those who serve, and the time. Its signals stay blocked
+// from first to last and are read from a signalfd: none is lost, and none comes in the middle of something.
 //
 // A master sleeps in a loop made for the one sleep, so that there is none when it forks: its fds would be the child's,
 // too.
@@ -17,12 +17,12 @@
 
 namespace peal::detail {
 
-class MasterEars {
+class SignalInbox {
  public:
   // Blocks the signals. EMFILE and its like.
-  static Result<MasterEars> make();
-  MasterEars(MasterEars&&) = default;
-  MasterEars& operator=(MasterEars&&) = delete;
+  static Result<SignalInbox> make();
+  SignalInbox(SignalInbox&&) = default;
+  SignalInbox& operator=(SignalInbox&&) = delete;
 
   // Sleeps until there is something to hear, `deadline` at the latest.
   void wait(TimePoint deadline) const;
@@ -41,7 +41,7 @@ class MasterEars {
   void restore() const;
 
  private:
-  MasterEars() = default;
+  SignalInbox() = default;
 
   Fd signals_;
   Fd reports_;

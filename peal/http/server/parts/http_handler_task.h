@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpRun: a coroutine that answers an exchange, and the strand it runs in. HttpExtras: what only exchanges need that
-// answer later, read a body or run a coroutine.
+// HttpHandlerTask: a coroutine that answers an exchange, and the strand it runs in. HttpExtras: what only exchanges
+// need that answer later, read a body or run a coroutine.
 #pragma once
 
 #include <cstddef>
@@ -21,27 +21,27 @@ namespace peal::detail {
 class HttpCore;
 
 // Owned by its exchange, which lives until it has ended.
-class HttpRun final : public Runnable, public Strand {
+class HttpHandlerTask final : public Runnable, public Strand {
  public:
-  HttpRun(HttpExchange& exchange, Task<> task);
-  ~HttpRun();
+  HttpHandlerTask(HttpExchange& exchange, Task<> task);
+  ~HttpHandlerTask();
 
   // Called when it is to begin, and again when it has ended, its frame being at rest.
   void run() noexcept override;
   std::coroutine_handle<> on_done() noexcept override {
-    Ready::run(*this);
+    ReadyQueue::run(*this);
     return std::noop_coroutine();
   }
-  HttpRun* next() const { return next_; }
+  HttpHandlerTask* next() const { return next_; }
 
  private:
-  friend class WaitList<HttpRun>;
+  friend class WaitList<HttpHandlerTask>;
   HttpExchange& exchange_;
   HttpShard& shard_;
   Task<> task_;
   const std::shared_ptr<HttpCore> core_;  // so that the exchange and the shard live
-  HttpRun* next_ = nullptr;
-  HttpRun* prev_ = nullptr;
+  HttpHandlerTask* next_ = nullptr;
+  HttpHandlerTask* prev_ = nullptr;
 };
 
 // A body that is wanted as a whole, so far.
@@ -67,7 +67,7 @@ struct HttpExtras {
   Buffer unread;                      // came, and no coroutine has read it yet
   HttpBodyRead* reader = nullptr;
   HttpWritable* writer = nullptr;
-  std::unique_ptr<HttpRun> run;
+  std::unique_ptr<HttpHandlerTask> run;
 };
 
 }  // namespace peal::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/process/parts/master_ears.h>
+#include <peal/process/parts/signal_inbox.h>
 
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -19,24 +19,24 @@ constexpr int kHeard[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR2, SIGCHLD};
 
 }  // namespace
 
-Result<MasterEars> MasterEars::make() {
-  MasterEars ears;
+Result<SignalInbox> SignalInbox::make() {
+  SignalInbox inbox;
   sigset_t heard;
   ::sigemptyset(&heard);
   for (const int number : kHeard) ::sigaddset(&heard, number);
   std::array<int, 2> ends{};
   // Datagrams without loss: each report stays one.
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return fail(errno);
-  ears.reports_ = Fd(ends[0]);
-  ears.report_to_ = Fd(ends[1]);
-  ears.signals_ = Fd(::signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC));
-  if (!ears.signals_) return fail(errno);
-  ::pthread_sigmask(SIG_BLOCK, &heard, &ears.mask_before_);
+  inbox.reports_ = Fd(ends[0]);
+  inbox.report_to_ = Fd(ends[1]);
+  inbox.signals_ = Fd(::signalfd(-1, &heard, SFD_NONBLOCK | SFD_CLOEXEC));
+  if (!inbox.signals_) return fail(errno);
+  ::pthread_sigmask(SIG_BLOCK, &heard, &inbox.mask_before_);
   ::signal(SIGCHLD, SIG_DFL);  // were it ignored, the kernel would reap
-  return ears;
+  return inbox;
 }
 
-void MasterEars::wait(TimePoint deadline) const {
+void SignalInbox::wait(TimePoint deadline) const {
   const Result<std::unique_ptr<Loop>> loop = Loop::make({.engine = "epoll"});
   if (!loop) {
     PEAL_LOG_ERROR("the master cannot sleep: {}", loop.error().message());
@@ -53,20 +53,20 @@ void MasterEars::wait(TimePoint deadline) const {
   }
 }
 
-std::vector<int> MasterEars::signals() const {
+std::vector<int> SignalInbox::signals() const {
   std::vector<int> heard;
   signalfd_siginfo info{};
   while (::read(signals_.get(), &info, sizeof info) == sizeof info) heard.push_back(static_cast<int>(info.ssi_signo));
   return heard;
 }
 
-std::vector<Report> MasterEars::reports() const {
+std::vector<Report> SignalInbox::reports() const {
   std::vector<Report> heard;
   while (const std::optional<Report> report = receive_report(reports_.get())) heard.push_back(*report);
   return heard;
 }
 
-void MasterEars::close() {
+void SignalInbox::close() {
   signals_.reset();
   reports_.reset();
   report_to_.reset();
@@ -78,6 +78,6 @@ void MasterEars::close() {
   ::pthread_sigmask(SIG_UNBLOCK, &child, nullptr);
 }
 
-void MasterEars::restore() const { ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
+void SignalInbox::restore() const { ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
 
 }  // namespace peal::detail

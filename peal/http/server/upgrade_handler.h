@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpTakeover: another protocol on a connection that began as HTTP (RFC 9110 7.8), WebSocket say, or a tunnel.
+// UpgradeHandler: another protocol on a connection that began as HTTP (RFC 9110 7.8), WebSocket say, or a tunnel.
 // HttpExchange::upgrade() hands the connection to one; from then on it is told what the connection's callbacks are.
 #pragma once
 
@@ -9,12 +9,12 @@
 namespace peal {
 
 // Owned by the connection and destroyed after it; on its loop. An exception that leaves a call ends the connection.
-class HttpTakeover {
+class UpgradeHandler {
  public:
-  HttpTakeover() = default;
-  HttpTakeover(const HttpTakeover&) = delete;
-  HttpTakeover& operator=(const HttpTakeover&) = delete;
-  virtual ~HttpTakeover() = default;
+  UpgradeHandler() = default;
+  UpgradeHandler(const UpgradeHandler&) = delete;
+  UpgradeHandler& operator=(const UpgradeHandler&) = delete;
+  virtual ~UpgradeHandler() = default;
 
   // Once, inside upgrade(): the head of the answer is queued.
   virtual void on_start(Connection& connection) { (void)connection; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Joint: what two piped connections share. Each tells it what happens to it; it lives until the later of the two is
+// PipePair: what two piped connections share. Each tells it what happens to it; it lives until the later of the two is
 // released. Belongs to their loop.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace peal::detail {
 
-class Joint {
+class PipePair {
  public:
   static Result<void> join(Connection& a, Connection& b, const PipeOptions& options,
                            Callback<void(PipeReport)> on_done);
@@ -42,7 +42,7 @@ class Joint {
     uint64_t spliced_bytes = 0;   // of those, by the engine
   };
 
-  Joint(Connection& a, Connection& b, bool splice, Callback<void(PipeReport)> on_done);
+  PipePair(Connection& a, Connection& b, bool splice, Callback<void(PipeReport)> on_done);
   void start();
   bool may_read(const Side& from, const Side& to) const;
   void follow(Side& from, const Side& to);

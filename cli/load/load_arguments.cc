@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/load/load_words.h>
+#include <cli/load/load_arguments.h>
 
 #include <charconv>
 #include <fstream>
@@ -27,7 +27,7 @@ bool take(const std::optional<Value>& parsed, Place& into) {
   return parsed.has_value();
 }
 
-Trouble read_times(const LoadWords& words, load::LoadOptions& options) {
+Trouble read_times(const LoadArguments& words, load::LoadOptions& options) {
   const auto bad = [](std::string_view option, std::string_view text) {
     return fmt::format("{} takes a time such as 10s, 500ms or 2m, not '{}'", option, text);
   };
@@ -59,7 +59,7 @@ Trouble read_times(const LoadWords& words, load::LoadOptions& options) {
   return {};
 }
 
-Trouble read_schedule(const LoadWords& words, LoadJob& job) {
+Trouble read_schedule(const LoadArguments& words, LoadJob& job) {
   if (!words.rate.empty() && !take(load::parse_rate(words.rate), job.rate)) {
     return fmt::format("--rate takes messages a second, such as 20000/s or 20k/s, not '{}'", words.rate);
   }
@@ -82,7 +82,7 @@ Trouble read_schedule(const LoadWords& words, LoadJob& job) {
   return {};
 }
 
-Trouble read_connections(const LoadWords& words, load::LoadOptions& options) {
+Trouble read_connections(const LoadArguments& words, load::LoadOptions& options) {
   options.connections = words.connections;
   options.threads = words.threads;
   options.pipeline = words.pipeline;
@@ -112,7 +112,7 @@ Trouble read_connections(const LoadWords& words, load::LoadOptions& options) {
   return {};
 }
 
-Trouble read_rest(const LoadWords& words, LoadJob& job) {
+Trouble read_rest(const LoadArguments& words, LoadJob& job) {
   load::LoadOptions& options = job.options;
   options.seed = words.seed;
   options.engine = words.engine;
@@ -147,7 +147,7 @@ std::expected<std::string, std::string> text_or_file(std::string_view option, co
   return std::move(text).str();
 }
 
-Trouble read_http(const LoadWords& words, LoadJob& job) {
+Trouble read_http(const LoadArguments& words, LoadJob& job) {
   const std::expected<HttpUrl, std::string> url = HttpUrl::parse(words.target);
   if (!url) return url.error();
   load::HttpLoad http{.url = words.target, .method = words.method};
@@ -185,7 +185,7 @@ Trouble read_http(const LoadWords& words, LoadJob& job) {
   return {};
 }
 
-Trouble read_echo(Experiment experiment, const LoadWords& words, LoadJob& job) {
+Trouble read_echo(Experiment experiment, const LoadArguments& words, LoadJob& job) {
   const bool framed = experiment == Experiment::kEcho;
   if (!take(load::parse_size(words.size), job.options.size) || (job.options.size == 0 && !framed)) {
     return fmt::format("--size takes {} to {} bytes, such as 64 or 16KiB, not '{}'", framed ? 0 : 1, load::kMostBytes,
@@ -200,7 +200,7 @@ Trouble read_echo(Experiment experiment, const LoadWords& words, LoadJob& job) {
   return {};
 }
 
-Trouble read_all(Experiment experiment, const LoadWords& words, LoadJob& job) {
+Trouble read_all(Experiment experiment, const LoadArguments& words, LoadJob& job) {
   job.options.target_text = words.target;
   if (Trouble trouble = read_times(words, job.options); !trouble.empty()) return trouble;
   if (Trouble trouble = read_connections(words, job.options); !trouble.empty()) return trouble;
@@ -216,7 +216,7 @@ Trouble read_all(Experiment experiment, const LoadWords& words, LoadJob& job) {
 
 }  // namespace
 
-std::expected<LoadJob, std::string> read_words(Experiment experiment, const LoadWords& words) {
+std::expected<LoadJob, std::string> read_words(Experiment experiment, const LoadArguments& words) {
   LoadJob job;
   if (Trouble trouble = read_all(experiment, words, job); !trouble.empty()) return std::unexpected(std::move(trouble));
   return job;
