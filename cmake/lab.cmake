@@ -24,7 +24,7 @@ peal_lab_sources(model_sources models)
 add_library(peal_models STATIC ${model_sources})
 target_include_directories(peal_models PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(peal_models PUBLIC peal PRIVATE peal_flags Boost::context PkgConfig::LIBURING)
-peal_together(peal_models)
+peal_together_unless_measured(peal_models)
 
 # All of the program but its main is a library, so that cli/*_test.cc can reach it.
 peal_lab_sources(cli_sources cli)
@@ -36,12 +36,18 @@ if(EXISTS ${cli_main} AND cli_sources)
   target_link_libraries(peal_cli PUBLIC peal $<TARGET_NAME_IF_EXISTS:peal_load> peal_models CLI11::CLI11
     nlohmann_json::nlohmann_json PRIVATE peal_flags)
   peal_together(peal_cli <CLI/CLI.hpp> <nlohmann/json.hpp>)
+  if(PEAL_MEASURED)
+    set(served ${cli_sources})
+    list(FILTER served INCLUDE REGEX "/(echo_services|http_service)\\.cc$")
+    set_source_files_properties(${served} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
+  endif()
   add_executable(peal_program ${cli_main})
   set_target_properties(peal_program PROPERTIES OUTPUT_NAME peal)
   target_link_libraries(peal_program PRIVATE peal_cli peal_flags)
   peal_precompile(peal_program REUSE_FROM peal_cli)
-  if(PEAL_PRECOMPILE)
-    # Command lines are read once: nobody waits for them, but for their compilation.
+  if(PEAL_PRECOMPILE AND NOT PEAL_MEASURED)
+    # Command lines are read once: nobody waits for them, but for their compilation. Not where something is measured:
+    # of an inline function that several objects hold the linker takes one, which might be one of these.
     target_compile_options(peal_cli PRIVATE -O0)
     target_compile_options(peal_program PRIVATE -O0)
   endif()

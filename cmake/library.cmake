@@ -45,7 +45,7 @@ list(APPEND peal_sources ${PROJECT_BINARY_DIR}/inspect/built_in.cc)
 add_library(peal ${peal_sources})
 add_library(peal::peal ALIAS peal)
 target_compile_features(peal PUBLIC cxx_std_23)
-peal_together(peal)
+peal_together_unless_measured(peal)
 target_include_directories(peal PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
 set(PEAL_NEEDS PUBLIC Threads::Threads fmt::fmt

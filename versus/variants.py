@@ -43,11 +43,11 @@ VARIANTS = (
 
 def commands(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:
     """What configures and builds `variant` into `folder`."""
-    flags = f"{variant.level} -g"
+    flags = f"{variant.level} -g1"
     configure = ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "--log-level=WARNING",
                  "-DCMAKE_BUILD_TYPE=None", f"-DCMAKE_CXX_COMPILER={variant.cxx}", f"-DCMAKE_C_COMPILER={variant.cc}",
                  f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_C_FLAGS={flags}", "-DPEAL_TESTS=OFF", "-DPEAL_BENCH=OFF",
-                 "-DPEAL_CONTENDERS=OFF"]
+                 "-DPEAL_CONTENDERS=OFF", "-DPEAL_PRECOMPILE=ON", "-DPEAL_MEASURED=ON"]
     return [configure, ["cmake", "--build", str(folder), "-j", str(jobs), "--target", "peal_program"]]
 
 
