@@ -21,16 +21,15 @@ build = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --pr
 check = ctest --preset $(1) -j $$(($(JOBS) + 1))
 
 .PHONY: help
-help: ## this list
-	@echo "make TARGET [JOBS=$(JOBS)]"
-	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 12
+help:
+	@echo "make TARGET [JOBS=$(JOBS)]; each installs the Debian packages it lacks"
+	@sed -nE -e 's/^##@ (.*)/\n\1/p' -e 's/^([a-z-]+):[^#]*## (.*)/  \1\t\2/p' Makefile | expand -t 12
 
-.PHONY: setup
-setup: ## install the Debian packages that are missing (scripts/packages.txt)
-	@scripts/setup
+##@ First
 
 .PHONY: run
-run: build ## build, run the quick lab (five minutes), print the verdict and where the report is
+run: setup-lab ## build what the quick lab starts, run it (five minutes), print the verdict and where the report is
+	@$(call build,release) --target quick_lab
 	@$(PYTHON) -m versus quick
 
 .PHONY: test
@@ -39,8 +38,15 @@ test: setup ## build and run every test: C++, Python, tidy, installation
 	@$(call check,dev)
 
 .PHONY: build
-build: setup ## the release build, into build/release
+build: setup-lab ## the release build, into build/release: the library, the program, the examples, the contenders
 	@$(call build,release)
+
+.PHONY: install
+install: build ## install headers, library, packages and the program under PREFIX (/usr/local)
+	@cmake --install build/release --prefix "$(PREFIX)" >build/install.log
+	@echo "installed peal under $(PREFIX)"
+
+##@ What is measured
 
 .PHONY: lab
 lab: build ## the full matrix of the lab (long)
@@ -56,20 +62,7 @@ bench: build ## microbenchmarks, then the table of bars
 	@build/release/bin/peal_bench
 	@$(PYTHON) -m versus bench
 
-.PHONY: churn
-churn: setup ## a million connections in every order, on each engine: what they leave behind (minutes)
-	@$(call build,dev) --target integration_tests
-	@PEAL_CHURN_CONNECTIONS=1000000 build/dev/bin/integration_tests --gtest_filter='*ChurnOrders*'
-
-.PHONY: soak
-soak: setup ## the worst clients together against real programs, SOAK_SECONDS (600); logs in build/soak
-	@$(call build,dev) --target peal_program websocket_chat
-	@PEAL_BIN_DIR=build/dev/bin $(PYTHON) tests/soak/soak.py --seconds $(SOAK_SECONDS)
-
-.PHONY: sim-soak
-sim-soak: setup ## the same in the simulator, SOAK_SEEDS (100000) seeds on every processor; a seed that fails is printed
-	@$(call build,dev) --target integration_tests
-	@scripts/sim_soak build/dev/bin/integration_tests $(SOAK_SEEDS) $(JOBS)
+##@ What must hold, besides the tests
 
 .PHONY: asan
 asan: setup ## the C++ tests under the address and undefined-behaviour sanitizers
@@ -87,6 +80,11 @@ fuzz: setup ## feed the protocol parsers broken input, FUZZ_SECONDS (60) each; w
 	@ls build/fuzz/bin/*_fuzz | xargs -P $(JOBS) -I PROGRAM scripts/fuzz PROGRAM $(FUZZ_SECONDS)
 	@echo "fuzz: clean"
 
+.PHONY: lint
+lint: setup ## formatting, clang-tidy, tools/tidy.py, Python syntax
+	@cmake --preset lint --log-level=WARNING >/dev/null
+	@scripts/lint build/lint $(JOBS)
+
 .PHONY: cover
 cover: setup ## line coverage of the library's tests, as a table and build/cover/report/index.html
 	@$(call build,cover)
@@ -96,19 +94,35 @@ cover: setup ## line coverage of the library's tests, as a table and build/cover
 	@gcovr --root . --filter 'peal/' --filter 'load/' --exclude '.*_(test|bench)\.cc' --exclude-throw-branches \
 	    -j $(JOBS) --html-details build/cover/report/index.html --txt --print-summary build/cover
 
-.PHONY: lint
-lint: setup ## formatting, clang-tidy, tools/tidy.py, Python syntax
-	@cmake --preset lint --log-level=WARNING >/dev/null
-	@scripts/lint build/lint $(JOBS)
+.PHONY: churn
+churn: setup ## a million connections in every order, on each engine: what they leave behind (minutes)
+	@$(call build,dev) --target integration_tests
+	@PEAL_CHURN_CONNECTIONS=1000000 build/dev/bin/integration_tests --gtest_filter='*ChurnOrders*'
+
+.PHONY: soak
+soak: setup ## the worst clients together against real programs, SOAK_SECONDS (600); logs in build/soak
+	@$(call build,dev) --target peal_program websocket_chat
+	@PEAL_BIN_DIR=build/dev/bin $(PYTHON) tests/soak/soak.py --seconds $(SOAK_SECONDS)
+
+.PHONY: sim-soak
+sim-soak: setup ## the same in the simulator, SOAK_SEEDS (100000) seeds on every processor; a seed that fails is printed
+	@$(call build,dev) --target integration_tests
+	@scripts/sim_soak build/dev/bin/integration_tests $(SOAK_SEEDS) $(JOBS)
+
+##@ The house
 
 .PHONY: format
 format: setup ## clang-format every C and C++ file
 	@scripts/sources | xargs -0 clang-format-19 -i
 
-.PHONY: install
-install: build ## install headers, library, packages and the program under PREFIX (/usr/local)
-	@cmake --install build/release --prefix "$(PREFIX)" >build/install.log
-	@echo "installed peal under $(PREFIX)"
+.PHONY: setup
+setup: ## install the Debian packages that are missing (scripts/packages.txt)
+	@scripts/setup
+
+# What the release build takes of them.
+.PHONY: setup-lab
+setup-lab:
+	@scripts/setup lab
 
 .PHONY: goldens
 goldens: setup ## rebuild tests/goldens with the public Python packages hdrhistogram and httptools (from PyPI)

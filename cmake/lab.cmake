@@ -89,6 +89,11 @@ foreach(source ${example_sources})
   endif()
 endforeach()
 
+# What the quick lab starts (`make run`), the program and its contenders, and nothing else.
+add_custom_target(quick_lab)
+if(TARGET peal_program)
+  add_dependencies(quick_lab peal_program)
+endif()
 if(PEAL_CONTENDERS AND EXISTS ${PROJECT_SOURCE_DIR}/versus/contenders/CMakeLists.txt)
   add_subdirectory(versus/contenders)
 endif()

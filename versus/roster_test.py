@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Contenders: the table, commands of others, the twin."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from versus import roster
+from versus import plans, roster
 from versus.fakes import make_bin
 
 OURS = ("peal-epoll", "peal-uring", "http-peal-epoll", "http-peal-uring", "http-peal-epoll-unpooled")
@@ -34,6 +37,16 @@ def test_the_table_serves_as_the_contract_says(tmp_path):
     assert table["peal-uring"].words("127.0.0.1", 7, 3) == [
         f"{tmp_path}/peal", "serve", "pingpong", "--engine", "io_uring", "--listen", "127.0.0.1:7", "--threads", "3"]
     assert table["asio-per-thread"].words("127.0.0.1", 7, 3)[0] == f"{tmp_path}/contenders/asio_per_thread"
+
+
+def test_what_the_quick_lab_starts_is_what_is_built_for_it(tmp_path):
+    quick = {name for experiment in plans.QUICK.experiments for name in experiment.contenders}
+    started = {Path(contender.program).name for contender in roster.built_in(tmp_path) if contender.name in quick}
+    folder = Path(__file__).parent / "contenders"
+    scripts = {name for name in started if (folder / name / f"{name}.py").exists()}  # copied, whatever is built
+    listed = (folder / "CMakeLists.txt").read_text(encoding="utf-8")
+    built = re.search(r"foreach\(name (.*)\)\n.*\n +add_dependencies\(quick_lab", listed)
+    assert set(built[1].split()) | scripts | {"peal"} == started
 
 
 def test_who_is_not_built_is_named(tmp_path):
