@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One test program per folder; CTest runs each test case in a process of its own, with a timeout. A sanitized process
-# takes long to start, so there each runs every sixth case of its program.
+# One test program per folder; CTest runs each suite of cases in a process of its own, with a timeout. A sanitized
+# process takes long to start, so there each runs every sixth case of its program.
 # Labels: the folder for C++ tests; `python` and `house` for what no sanitizer need repeat.
 find_package(GTest REQUIRED)
-include(GoogleTest)
 set(PEAL_PYTHON /usr/bin/python3 CACHE FILEPATH "The Python that has the lab's packages: Debian's own")
 
 file(GLOB support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cc)
@@ -78,9 +77,21 @@ function(peal_test_folder name folder)
   if(PEAL_SANITIZE)
     peal_test_shards(${name} ${folder} 6)
   else()
-    gtest_discover_tests(${name} TEST_PREFIX "${folder}." DISCOVERY_TIMEOUT 60
-      PROPERTIES TIMEOUT 120 LABELS "${folder}")
+    peal_test_suites(${name} ${folder})
   endif()
+endfunction()
+
+# peal_test_suites(NAME FOLDER) runs each suite of a test program in a process; which there are is asked after a build.
+function(peal_test_suites name folder)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/list_suites.cmake)
+  set(list ${PROJECT_BINARY_DIR}/${name}_suites.cmake)
+  add_custom_command(TARGET ${name} POST_BUILD VERBATIM BYPRODUCTS ${list} COMMAND ${CMAKE_COMMAND}
+    -D PROGRAM=$<TARGET_FILE:${name}> -D FOLDER=${folder} -D OUT=${list} -P ${script})
+  set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS ${script})
+  set(include ${PROJECT_BINARY_DIR}/${name}_include.cmake)
+  file(WRITE ${include} "if(EXISTS ${list})\n  include(${list})\nelse()\n"
+    "  add_test(${folder}.not_built ${name}_is_not_built)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${include})
 endfunction()
 
 # peal_test_shards(NAME FOLDER COUNT) runs a test program in that many processes.
