@@ -13,13 +13,18 @@ endforeach()
 
 install(TARGETS peal peal_sim EXPORT peal_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+# Most of an archive would be debug information, of sources that its users do not have; functions keep their names.
+get_target_property(peal_library_type peal TYPE)
+if(peal_library_type STREQUAL "STATIC_LIBRARY")
+  set(archive "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:peal>")
+  install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"${archive}\" COMMAND_ERROR_IS_FATAL ANY)")
+endif()
 if(TARGET peal_program)
   install(TARGETS peal_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/peal)
 install(EXPORT peal_targets NAMESPACE peal:: FILE pealTargets.cmake DESTINATION ${package_folder})
-get_target_property(peal_library_type peal TYPE)
 configure_package_config_file(cmake/pealConfig.cmake.in ${PROJECT_BINARY_DIR}/pealConfig.cmake
   INSTALL_DESTINATION ${package_folder} NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/pealConfigVersion.cmake COMPATIBILITY SameMinorVersion)
