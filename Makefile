@@ -81,7 +81,7 @@ fuzz: setup ## feed the protocol parsers broken input, FUZZ_SECONDS (60) each; w
 	@echo "fuzz: clean"
 
 .PHONY: lint
-lint: setup ## formatting, clang-tidy, tools/tidy.py, Python syntax
+lint: setup ## formatting, clang-tidy, tools/tidy.py, Python syntax; what the library's sources forget to include
 	@cmake --preset lint --log-level=WARNING >/dev/null
 	@scripts/lint build/lint $(JOBS)
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # run.sh BUILD_FOLDER COMPILER [FLAGS...]: installs the build into a folder of its own, moves the tree, which must not
 # matter, and proves that a stranger can use it through find_package and through pkg-config and cannot reach what is
-# private.
+# private; and that the sources can be a part of his own, or be built without the lab.
 set -euo pipefail
 build="$1"
 compiler="$2"
@@ -59,3 +59,31 @@ private="$(cd "$root" && find peal -path "*/parts/*.h" -print -quit)"
 if echo "#include <$private>" | "${compile[@]}" 2>/dev/null; then
   fail "$private is private, yet a consumer can include it"
 fi
+
+echo "consume: the library alone is configured without the lab's packages, and is the library alone"
+mkdir "$scratch/packages"
+for package in liburing libcares libzstd; do
+  cp "$(pkg-config --variable=pcfiledir "$package")/$package.pc" "$scratch/packages/"
+done
+PKG_CONFIG_LIBDIR="$scratch/packages" cmake -G Ninja -S "$root" -B "$scratch/alone" -DPEAL_LAB=OFF \
+  -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES="$here/poor_machine.cmake" -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
+if ninja -C "$scratch/alone" -t targets all | grep '\.o: ' | grep -vE '^CMakeFiles/peal(_sim)?\.dir/'; then
+  fail "with PEAL_LAB=OFF more is built than the library"
+fi
+
+# The library is not compiled again: the one that is there takes its place, and the consumer's own commands are carried
+# out as CMake wrote them.
+for fetch in OFF ON; do
+  echo "consume: peal's sources in a parent's project, FetchContent $fetch"
+  parent="$scratch/parent-$fetch"
+  cmake -G Ninja -S "$here/parent" -B "$parent" -DPEAL_SOURCE="$root" -DFETCH="$fetch" \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null || fail "peal is a bad part"
+  place="$(ninja -C "$parent" -t targets all | grep -oE '^[^:]*/libpeal\.(a|so)')"
+  cp "$build/$(basename "$place")" "$parent/$place"
+  object="$(ninja -C "$parent" -t targets all | grep -oE '^[^:]*consumer\.dir/[^:]*\.o')"
+  mkdir -p "$parent/programs" "$parent/$(dirname "$object")"
+  (cd "$parent" && ninja -t commands consumer | grep -F "$object" | bash -e) || fail "the part does not build"
+  "$parent/programs/consumer" || fail "the program built with peal as a part failed"
+  DESTDIR="$scratch/nothing" cmake --install "$parent" >/dev/null
+  if [ -e "$scratch/nothing" ]; then fail "peal as a part installs something"; fi
+done
