@@ -57,7 +57,7 @@ target_link_libraries(peal ${PEAL_NEEDS})
 add_library(peal_sim ${sim_sources})
 add_library(peal::sim ALIAS peal_sim)
 set_target_properties(peal_sim PROPERTIES EXPORT_NAME sim)
-peal_together(peal_sim)
+peal_together_unless_measured(peal_sim)
 target_link_libraries(peal_sim PUBLIC peal PRIVATE $<BUILD_INTERFACE:peal_flags>)
 
 # docs/http.md says what is found by it, and what is found in every build.

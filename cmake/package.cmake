@@ -16,8 +16,11 @@ install(TARGETS peal peal_sim EXPORT peal_targets
 # Most of an archive would be debug information, of sources that its users do not have; functions keep their names.
 get_target_property(peal_library_type peal TYPE)
 if(peal_library_type STREQUAL "STATIC_LIBRARY")
-  set(archive "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:peal>")
-  install(CODE "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"${archive}\" COMMAND_ERROR_IS_FATAL ANY)")
+  foreach(library peal peal_sim)
+    set(archive "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${library}>")
+    install(CODE
+      "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"${archive}\" COMMAND_ERROR_IS_FATAL ANY)")
+  endforeach()
 endif()
 if(TARGET peal_program)
   install(TARGETS peal_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -32,7 +32,7 @@ function(peal_precompile_test name)
 endfunction()
 
 # What one thread does in them, and the loop's tests do on several, the thread sanitizer need not see again: whole
-# programs (wire, engine, cli), and what one thread simulates or calculates; nor the address sanitizer how long the
+# programs (wire, engine, sim, cli), and what one thread simulates or calculates; nor the address sanitizer how long the
 # models work.
 set(left_out_thread_base_tests "*BufferRandom*")
 set(left_out_thread_load_tests "*Arrivals*:*RecordReader*:*CompareRuns*:*ComparisonStats*:*RateSearch*")
@@ -42,7 +42,7 @@ set(left_out_address,undefined_models_tests "*ModelEnds.at_once*:*ModelEnds.with
 
 # peal_test_folder(NAME FOLDER [LIBRARIES...]) builds NAME from every *_test.cc under FOLDER.
 function(peal_test_folder name folder)
-  if(PEAL_SANITIZE STREQUAL "thread" AND name MATCHES "^(wire|engine|cli)_tests$")
+  if(PEAL_SANITIZE STREQUAL "thread" AND name MATCHES "^(wire|engine|sim|cli)_tests$")
     return()
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_test.cc)

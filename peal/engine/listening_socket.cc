@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include <peal/engine/parts/socket_calls.h>
+#include <peal/engine/parts/socket_setup.h>
 
 namespace peal {
 Result<Fd> open_listening_socket(const SocketAddress& address, const ListenOptions& options) {

@@ -254,7 +254,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] void keep(Buffer& bytes);
   Buffer take_kept();
   [[gnu::noinline]] void threw();
-  // connection_watch.cc: who is watched, and cut off.
+  // connection_deadlines.cc: who is watched, and cut off.
   void begin_watching();
   detail::Tracked& tracked();
   detail::PipePair& pipe_pair() const;

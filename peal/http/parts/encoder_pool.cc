@@ -35,7 +35,7 @@ EncoderPool::PooledEncoder EncoderPool::take(ContentCoding coding, const Content
 
 void EncoderPool::give_back(std::unique_ptr<ContentEncoder> encoder) {
   if (pool_is_gone) return;
-  EncoderPool& pool = here();
+  EncoderPool& pool = of_this_thread();
   --pool.in_use_;
   if (pool.free_.size() == kMostFree) pool.free_.erase(pool.free_.begin());
   pool.free_.push_back(std::move(encoder));

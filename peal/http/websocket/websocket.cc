@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include <peal/base/bad_value.h>
-#include <peal/http/websocket/parts/websocket_core.h>
+#include <peal/http/websocket/parts/websocket_shared.h>
 #include <peal/loop/loop.h>
 
 namespace peal {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <peal/http/websocket/parts/websocket_core.h>
+#include <peal/http/websocket/parts/websocket_shared.h>
 #include <peal/loop/loop.h>
 #include <peal/wire/uri/http_url.h>
 #include <peal/wire/websocket/websocket_handshake.h>

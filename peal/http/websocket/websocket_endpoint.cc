@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include <peal/http/websocket/parts/websocket_core.h>
+#include <peal/http/websocket/parts/websocket_shared.h>
 #include <peal/wire/websocket/websocket_handshake.h>
 
 namespace peal {

@@ -9,7 +9,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/log.h>
-#include <peal/engine/parts/socket_calls.h>
+#include <peal/engine/parts/socket_setup.h>
 
 namespace peal::detail {
 namespace {

@@ -20,7 +20,7 @@
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
 #include <peal/engine/event_waker.h>
-#include <peal/engine/parts/socket_calls.h>
+#include <peal/engine/parts/socket_setup.h>
 #include <peal/engine/readiness/parts/file_queue.h>
 #include <peal/engine/readiness/parts/listener_set.h>
 #include <peal/engine/readiness/parts/splicer.h>

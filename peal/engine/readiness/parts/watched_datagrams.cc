@@ -14,7 +14,7 @@
 #include <utility>
 
 #include <peal/engine/engine.h>
-#include <peal/engine/parts/socket_calls.h>
+#include <peal/engine/parts/socket_setup.h>
 
 namespace peal {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/http/websocket/parts/websocket_core.h>
+#include <peal/http/websocket/parts/websocket_shared.h>
 
 #include <sys/random.h>
 

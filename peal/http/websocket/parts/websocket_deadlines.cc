@@ -2,7 +2,7 @@
 // The deadlines of a WebSocket: one timer, armed for whichever comes next.
 #include <algorithm>
 
-#include <peal/http/websocket/parts/websocket_core.h>
+#include <peal/http/websocket/parts/websocket_shared.h>
 #include <peal/http/websocket/websocket.h>
 #include <peal/loop/loop.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/engine/parts/socket_calls.h>
+#include <peal/engine/parts/socket_setup.h>
 
 #include <fcntl.h>
 #include <linux/errqueue.h>
