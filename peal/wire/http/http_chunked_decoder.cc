@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <peal/base/memory/memory_charge.h>
+#include <peal/wire/http/http_field.h>
 #include <peal/wire/parts/byte_class.h>
 #include <peal/wire/parts/http_text.h>
 
