@@ -27,7 +27,7 @@ void EchoSession::begin_connection() {
 void EchoSession::send_messages(size_t count) {
   owed_ += count * pattern_.size();
   lane().recording().counts.bytes_sent += count * pattern_.size();
-  for (size_t i = 0; i < count; ++i) lane().engine().send(stream(), pattern_.message());
+  for (size_t i = 0; i < count; ++i) lane().port().send(stream(), pattern_.message());
 }
 
 void EchoSession::on_received(Buffer& bytes) {
@@ -52,7 +52,7 @@ void EchoSession::bounce(Buffer& bytes, TimePoint now) {
     const size_t step = std::min(bytes.size(), pattern_.size() - position_);
     if (lane().circulates() && left() > 0) {
       lane().recording().counts.bytes_sent += step;
-      lane().engine().send(stream(), bytes.take(step));
+      lane().port().send(stream(), bytes.take(step));
     } else {
       owed_ -= step;
       bytes.consume(step);

@@ -44,18 +44,18 @@ void HttpSession::send_messages(size_t count) {
   const bool with_last = left() == 0;
   if (count == 1 && in_flight() == 1 && !with_last && protocol_.request_bytes() <= kLargeBlockBytes) [[likely]] {
     // Nothing is owed, so nothing waits to be sent that this could be joined to.
-    lane().engine().send(stream(), in_one_block(protocol_.requests(1)));
+    lane().port().send(stream(), in_one_block(protocol_.requests(1)));
     sent += protocol_.request_bytes();
     return;
   }
   for (size_t plain = count - (with_last ? 1 : 0); plain > 0;) {
     const size_t some = std::min(plain, protocol_.side_by_side());
-    lane().engine().send_copy(stream(), protocol_.requests(some));
+    lane().port().send_copy(stream(), protocol_.requests(some));
     sent += some * protocol_.request_bytes();
     plain -= some;
   }
   if (!with_last) return;
-  lane().engine().send_copy(stream(), protocol_.last_request());
+  lane().port().send_copy(stream(), protocol_.last_request());
   sent += protocol_.last_request().size();
 }
 

@@ -100,6 +100,8 @@ class Lane {
 
   const LoadOptions& options() const { return options_; }
   Engine& engine() { return engine_; }
+  // Where the streams of sessions are.
+  StreamPort& port() { return engine_; }
   Recording& recording() { return *recording_; }
   // Who has an answer sends again: a closed loop that has begun and has not ended.
   bool circulates() const { return circulates_; }

@@ -19,12 +19,12 @@ void Session::connect(const SocketAddress& target, const ConnectOptions& options
   left_ = messages;
   notes.got_answer = false;
   since_ = lane_.engine().now();
-  stream_ = lane_.engine().connect(target, options, *this);
+  stream_ = lane_.port().connect(target, options, *this);
 }
 
 size_t Session::abandon(CloseHow how) {
   state_ = State::kClosed;
-  if (stream_) lane_.engine().close(std::exchange(stream_, {}), how);
+  if (stream_) lane_.port().close(std::exchange(stream_, {}), how);
   return std::exchange(in_flight_, 0);
 }
 
@@ -89,7 +89,7 @@ void Session::go_on(TimePoint now) {
 void Session::leave() {
   // What is in flight stays: connect() is followed by sending it again.
   state_ = State::kClosed;
-  lane_.engine().close(std::exchange(stream_, {}));
+  lane_.port().close(std::exchange(stream_, {}));
   lane_.server_left(*this);
 }
 
@@ -108,7 +108,7 @@ void Session::on_connected(std::error_code error) {
   const TimePoint now = lane_.engine().now();
   const Duration took = now - std::exchange(since_, now);
   begin_connection();
-  lane_.engine().receive(stream_, true);
+  lane_.port().receive(stream_, true);
   if (in_flight_ > 0) {
     // They keep when they were due: the answer is late for whoever waits for it.
     left_ -= std::min<uint64_t>(left_, in_flight_);

@@ -35,18 +35,18 @@ std::string_view to_string(CloseReason reason) {
 }
 
 Loop& Connection::loop() const { return set_->loop(); }
-size_t Connection::queued_bytes() const { return engine_->queued_bytes(stream_); }
-uint64_t Connection::undelivered_bytes() const { return queued_bytes() + engine_->unsent_bytes(stream_); }
-Result<SocketAddress> Connection::local_address() const { return engine_->local_address(stream_); }
+size_t Connection::queued_bytes() const { return port_->queued_bytes(stream_); }
+uint64_t Connection::undelivered_bytes() const { return queued_bytes() + port_->unsent_bytes(stream_); }
+Result<SocketAddress> Connection::local_address() const { return port_->local_address(stream_); }
 Result<void> Connection::set_option(SocketOption option, int value) {
-  return engine_->set_option(stream_, option, value);
+  return port_->set_option(stream_, option, value);
 }
 
 ConnectionHandle Connection::handle() { return {set_->shared_from_this(), slot, generation}; }
 
 bool Connection::send(std::string_view bytes) {
   if (!is_open() || has(kSendEnded)) return false;
-  return sent_slow_path(bytes.size(), engine_->send_copy(stream_, bytes));
+  return sent_slow_path(bytes.size(), port_->send_copy(stream_, bytes));
 }
 
 bool Connection::send(const SharedBytes& bytes) {
@@ -58,7 +58,7 @@ bool Connection::send(const SharedBytes& bytes) {
 bool Connection::send_slow_path(Buffer&& bytes) {
   const size_t size = bytes.size();
   if (!only_recorded(FlightKind::kSent, size)) return send_watched(std::move(bytes));
-  return sent(size, engine_->send(stream_, std::move(bytes)));
+  return sent(size, port_->send(stream_, std::move(bytes)));
 }
 
 bool Connection::send_watched(Buffer&& bytes) {
@@ -67,7 +67,7 @@ bool Connection::send_watched(Buffer&& bytes) {
     bytes.clear();  // an echo's input: it would be kept, and shown again
     return false;
   }
-  return sent_slow_path(size, engine_->send(stream_, std::move(bytes)));
+  return sent_slow_path(size, port_->send(stream_, std::move(bytes)));
 }
 
 bool Connection::sent_slow_path(size_t size, size_t queued) {
@@ -81,9 +81,9 @@ void Connection::send_file(FileRange range) {
   PEAL_ASSERT(range.file != nullptr, "{} bytes of no file are sent", range.bytes);
   const uint64_t bytes = range.bytes;
   sent_bytes_ += bytes;
-  engine_->send_file(stream_, std::move(range));
+  port_->send_file(stream_, std::move(range));
   if (has(kWatched)) note_sent(bytes);
-  const size_t held = engine_->held_bytes(stream_);
+  const size_t held = port_->held_bytes(stream_);
   if (held > high_water_bytes_) crossed_high_water(held);
 }
 
@@ -91,7 +91,7 @@ void Connection::shutdown_send() {
   if (!is_open() || has(kSendEnded)) return;
   set_slow_path(kSendEnded, true);
   if (peer_ended_) return end_gracefully(CloseReason::kPeerClosed);
-  engine_->shutdown_send(stream_);
+  port_->shutdown_send(stream_);
 }
 
 bool Connection::end_over_budget() {
@@ -101,7 +101,7 @@ bool Connection::end_over_budget() {
 }
 
 bool Connection::crossed_high_water(size_t queued) {
-  if (std::max(queued, engine_->held_bytes(stream_)) > set_->options().output_limit_bytes) {
+  if (std::max(queued, port_->held_bytes(stream_)) > set_->options().output_limit_bytes) {
     end(CloseReason::kOutputLimit, CloseHow::kReset);
     return false;
   }
@@ -109,7 +109,7 @@ bool Connection::crossed_high_water(size_t queued) {
   if (!has(kAboveHighWater)) {
     set_slow_path(kAboveHighWater, true);
     note_high_water(queued);
-    engine_->report_sent(stream_);
+    port_->report_sent(stream_);
     follow_flow();
   }
   return false;
@@ -123,13 +123,13 @@ void Connection::follow_flow() {
   if (is_open()) {
     wanted = !paused_ && !timer_ && !has(kOverBudget) && (!has(kAboveHighWater) || output_failed_);
   }
-  engine_->receive(stream_, wanted && !expects_no_input());
+  port_->receive(stream_, wanted && !expects_no_input());
 }
 
 void Connection::report_drained() {
   if (!is_open()) return;
   drain_wanted_ = true;
-  engine_->report_sent(stream_);
+  port_->report_sent(stream_);
 }
 
 void Connection::pause() {
@@ -187,7 +187,7 @@ void Connection::open() {
   note_opened();
   set_->on_connection_opened();
   if (set_->watches()) begin_watching();
-  engine_->receive(stream_, true);
+  port_->receive(stream_, true);
   if (!set_->call(set_->callbacks().on_open, *this)) end(CloseReason::kCallbackThrew);
   if (set_->asks_to_end()) set_->drain_one(*this);
 }

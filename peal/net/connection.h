@@ -107,7 +107,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     if (!plain()) [[unlikely]]
       return send_slow_path(std::move(bytes));
     size_t size = bytes.size();
-    return sent(size, engine().send(stream_, std::move(bytes)));
+    return sent(size, port().send(stream_, std::move(bytes)));
   }
   bool send(const SharedBytes& bytes);  // referred to
   // Part of a file, in order with the rest. Its bytes hold no memory: they count in queued_bytes() but towards no mark
@@ -222,7 +222,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void on_closed() override;
   void on_detached(LooseStream stream) override;
 
-  Engine& engine() const { return *engine_; }
+  StreamPort& port() const { return *port_; }
   bool plain() const { return has_only(SlowPathReason{}); }
   // Open, and plain but for this.
   bool has_only(SlowPathReason what) const {
@@ -295,7 +295,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
 
   // What every receive and send touches comes first and is one cache line, with the links and the table of virtual
   // functions before it: with many connections, each line more is one more to fetch for a message.
-  Engine* engine_ = nullptr;
+  StreamPort* port_ = nullptr;
   detail::ConnectionSet* set_ = nullptr;
   StreamId stream_;
   uint64_t received_bytes_ = 0;

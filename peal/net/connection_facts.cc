@@ -24,19 +24,19 @@ ConnectionFacts Connection::facts() const {
   facts.received_bytes = received_bytes_;
   facts.sent_bytes = sent_bytes_;
   facts.queued_bytes = queued_bytes();
-  facts.unacknowledged_bytes = engine_->unsent_bytes(stream_);
+  facts.unacknowledged_bytes = port_->unsent_bytes(stream_);
   facts.kept_bytes = has(kKeptInput) ? input_.size() : 0;
   facts.paused = paused_;
   facts.above_high_water = has(kAboveHighWater);
   facts.piped = has(kPiped);
   facts.peer_ended = peer_ended_;
-  if (const Result<TcpFacts> tcp = engine_->tcp_facts(stream_)) facts.tcp = *tcp;
+  if (const Result<TcpFacts> tcp = port_->tcp_facts(stream_)) facts.tcp = *tcp;
   return facts;
 }
 
 // What it keeps of the process's memory.
 size_t Connection::memory_bytes() const {
-  return engine_->held_bytes(stream_) + (has(kKeptInput) ? input_.held_bytes() : 0);
+  return port_->held_bytes(stream_) + (has(kKeptInput) ? input_.held_bytes() : 0);
 }
 
 }  // namespace peal

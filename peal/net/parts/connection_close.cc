@@ -51,15 +51,15 @@ void Connection::on_gone(std::error_code error) {
 
 // Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
 void Connection::end_gracefully(CloseReason reason) {
-  if (expects_no_input() && engine_->queued_bytes(stream_) == 0) return end(reason);
+  if (expects_no_input() && port_->queued_bytes(stream_) == 0) return end(reason);
   if (fast_path_.state == State::kClosing) return;
   fast_path_.state = State::kClosing;
   reason_ = reason;
   if (has(kPiped)) pipe_pair().ended(*this, false);
   if (fast_path_.state != State::kClosing) return;
   record(FlightKind::kEndedOutput);
-  if (!expects_no_input()) engine_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
-  engine_->report_sent(stream_);
+  if (!expects_no_input()) port_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
+  port_->report_sent(stream_);
   follow_flow();
   look_later();
 }
@@ -111,7 +111,7 @@ void Connection::end(CloseReason reason, CloseHow how) {
   if (has(kRecorded)) log_abnormal_end();
   set_->note_end(*this, how);
   if (timer_) loop().cancel(std::exchange(timer_, {}));
-  engine_->close(stream_, how);
+  port_->close(stream_, how);
   if (has(kPiped)) pipe_pair().ended(*this, how == CloseHow::kReset || error_ != 0);
 }
 

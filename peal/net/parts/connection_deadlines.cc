@@ -34,7 +34,7 @@ void Connection::begin_watching() {
   const ConnectionOptions& options = set_->options();
   const bool recorded = loop().flight_recorder() != nullptr;
   if ((options.remember_peer || recorded) && !own.peer) {
-    if (Result<SocketAddress> peer = engine_->peer_address(stream_)) own.peer = std::make_unique<SocketAddress>(*peer);
+    if (Result<SocketAddress> peer = port_->peer_address(stream_)) own.peer = std::make_unique<SocketAddress>(*peer);
   }
   set_slow_path(kRecorded, recorded);
   set_slow_path(kTracked,
@@ -46,7 +46,7 @@ void Connection::begin_watching() {
 
 Result<SocketAddress> Connection::peer_address() const {
   if (tracked_ && tracked_->peer) return *tracked_->peer;
-  return engine_->peer_address(stream_);
+  return port_->peer_address(stream_);
 }
 
 void Connection::note_received(size_t bytes) {
@@ -123,7 +123,7 @@ uint64_t Connection::drained_bytes() const { return sent_bytes_ - std::min<uint6
 // from who does not read.
 uint64_t Connection::acknowledged_bytes() const {
   const uint64_t drained = drained_bytes();
-  return drained - std::min(engine_->unsent_bytes(stream_), drained);
+  return drained - std::min(port_->unsent_bytes(stream_), drained);
 }
 
 void Connection::watch_until(TimePoint due) {

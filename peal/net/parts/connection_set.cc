@@ -28,7 +28,7 @@ Connection& ConnectionSet::make() {
   uint32_t slot = table_.acquire();
   Connection& connection = table_[slot];
   connection.set_ = this;
-  connection.engine_ = &loop_->engine();
+  connection.port_ = &loop_->engine();
   connection.high_water_bytes_ = options_.high_water_bytes;
   connection.received_bytes_ = connection.sent_bytes_ = 0;
   connection.timer_ = {};
@@ -48,7 +48,7 @@ void ConnectionSet::adopt(LooseStream stream) {
   }
   Connection& connection = make();
   connection.fast_path_.state = Connection::State::kConnecting;
-  connection.stream_ = loop_->engine().adopt(std::move(stream), connection);
+  connection.stream_ = connection.port_->adopt(std::move(stream), connection);
   ConnectionCaps::Answer answer = caps_ ? caps_->admit(connection) : ConnectionCaps::Answer::kEnter;
   if (answer == ConnectionCaps::Answer::kEnter) return connection.open();
   if (answer == ConnectionCaps::Answer::kWait) return;
@@ -60,7 +60,7 @@ Connection& ConnectionSet::connect(const SocketAddress& address, const ConnectOp
   load_.fetch_add(1, std::memory_order_relaxed);
   Connection& connection = make();
   connection.fast_path_.state = Connection::State::kConnecting;
-  connection.stream_ = loop_->engine().connect(address, options, connection);
+  connection.stream_ = connection.port_->connect(address, options, connection);
   return connection;
 }
 
@@ -177,7 +177,7 @@ void ConnectionSet::note_end(const Connection& connection, CloseHow how) {
   }
   if (drains_.empty()) return;
   const uint64_t queued = connection.queued_bytes();
-  const uint64_t in_kernel = how == CloseHow::kReset ? connection.engine_->unsent_bytes(connection.stream_) : 0;
+  const uint64_t in_kernel = how == CloseHow::kReset ? connection.port_->unsent_bytes(connection.stream_) : 0;
   for (Draining& each : drains_) each.drain->lost(queued, in_kernel);
 }
 

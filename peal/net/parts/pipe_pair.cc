@@ -58,20 +58,20 @@ void PipePair::follow() {
 
 void PipePair::follow(Side& from, const Side& to) {
   if (from.connection == nullptr || !from.connection->is_open()) return;
-  Engine& engine = from.connection->engine();
+  StreamPort& port = from.connection->port();
   const StreamId stream = from.connection->stream_;
   if (!may_read(from, to)) {
     from.forwarding = false;
-    return engine.receive(stream, false);
+    return port.receive(stream, false);
   }
   if (from.forwarding) return;
-  from.forwarding = splice_ && engine.forward(stream, to.connection->stream_);
+  from.forwarding = splice_ && port.forward(stream, to.connection->stream_);
   if (from.forwarding) return;
-  engine.receive(stream, true);
+  port.receive(stream, true);
   if (!splice_) return;
   // Once the queue is out it is tried again; an engine that cannot then never will.
   splice_ = to.connection->queued_bytes() > 0;
-  if (splice_) engine.report_sent(to.connection->stream_);
+  if (splice_) port.report_sent(to.connection->stream_);
 }
 
 void PipePair::received(Connection& from, Buffer& bytes) {
@@ -98,7 +98,7 @@ void PipePair::ended(Connection& side, bool hard) {
   if (side.reason_ == CloseReason::kDrainDeadline) drains_ = side.set_->drains();
   for (Side& each : sides_) {
     if (!std::exchange(each.forwarding, false)) continue;
-    each.connection->engine().receive(each.connection->stream_, false);
+    each.connection->port().receive(each.connection->stream_, false);
   }
   Connection* rest = other(side).connection;
   if (rest == nullptr || !rest->is_open()) return;
@@ -110,7 +110,7 @@ void PipePair::count_spliced() {
   for (size_t i = 0; i < sides_.size(); ++i) {
     Side& from = sides_[i];
     if (from.connection == nullptr || from.connection->fast_path_.state == Connection::State::kClosed) continue;
-    const uint64_t now = from.connection->engine().forwarded_bytes(from.connection->stream_);
+    const uint64_t now = from.connection->port().forwarded_bytes(from.connection->stream_);
     if (now <= from.spliced_bytes) continue;
     const uint64_t more = now - std::exchange(from.spliced_bytes, now);
     from.received_bytes += more;
