@@ -86,6 +86,7 @@ SignalWatch::~SignalWatch() {
   // First: what is pending must not slip out and meet the disposition.
   if (thread_ == std::this_thread::get_id()) ::pthread_sigmask(SIG_BLOCK, &unblocked_, nullptr);
   while (!handlers_.empty()) cancel(handlers_.back().id);
+  watch_.reset();  // before the eventfd is closed, should the loop not have ended
   Hub& all = hub();
   const std::lock_guard lock(all.mutex);
   std::erase(all.watches, this);
@@ -116,9 +117,13 @@ Result<void> SignalWatch::take(int signal_number) {
 Result<SignalId> SignalWatch::add(int signal_number, Loop::Task handler) {
   PEAL_ASSERT(handler, "signal {} without a handler", signal_number);
   Result<void> taken = joined_ ? Result<void>() : join();
+  // What may throw comes before what has to be given back.
+  Handler added{{last_id_ + 1}, signal_number, std::make_shared<Loop::Task>(std::move(handler))};
+  handlers_.reserve(handlers_.size() + 1);
   if (taken) taken = take(signal_number);
   if (!taken) return std::unexpected(taken.error());
-  handlers_.push_back({{++last_id_}, signal_number, std::make_shared<Loop::Task>(std::move(handler))});
+  ++last_id_;
+  handlers_.push_back(std::move(added));
   sigset_t it;
   sigset_t before;
   ::sigemptyset(&it);
@@ -165,7 +170,7 @@ Result<int> SignalWatch::shared_fd() {
 }
 
 void SignalWatch::attach() {
-  if (!joined_ || watch_) return;
+  if (!joined_ || (watch_ && !watch_->error())) return;
   auto failed = [](std::error_code error) { PEAL_LOG_ERROR("this loop hears of no signal: {}", error.message()); };
   const Result<int> fd = shared_fd();
   if (!fd) return failed(fd.error());

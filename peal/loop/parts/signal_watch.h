@@ -30,7 +30,8 @@ class SignalWatch {
   // As Loop::on_signal() and Loop::cancel().
   Result<SignalId> add(int signal_number, Loop::Task handler);
   bool cancel(SignalId id);
-  // Watches from now on until the engine, which has opened, shuts. Doing it twice is harmless.
+  // Watches from now on until the engine, which has opened, shuts. Doing it twice is harmless, and tries again what the
+  // engine has refused.
   void attach();
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // c-ares closes a socket inside its calls, but a watched fd must stay open until on_unwatched. So it gets its sockets
-// from here (ares_set_socket_functions(3)): one that it closes lives on until its Watch lets go of it. It also spares
+// from here (ares_set_socket_functions(3)): one that it closes lives on until the engine lets go of it. It also spares
 // the process the SIGPIPE of a name server that hangs up on TCP.
 #include <peal/net/parts/resolver_channel.h>
 
@@ -51,30 +51,41 @@ struct ResolverChannel::Question {
 struct ResolverChannel::Calls {
   static ResolverChannel& channel(void* data) { return *static_cast<ResolverChannel*>(data); }
 
+  static std::error_code watch(ResolverChannel& channel, Socket& socket, Readiness interest) {
+    auto process = [&channel, fd = socket.fd.get()](Readiness ready) {
+      channel.process(ready.readable ? fd : ARES_SOCKET_BAD, ready.writable ? fd : ARES_SOCKET_BAD);
+    };
+    socket.watch = std::make_unique<Watch>(channel.loop_, socket.fd.get(), interest, process, [](auto) {});
+    return socket.watch->error();
+  }
   static void state(void* data, int fd, int readable, int writable) {
-    // No error can be told here; then the timeouts of c-ares end the question.
-    channel(data).sockets_.at(fd)->set_interest({.readable = readable != 0, .writable = writable != 0});
+    const auto found = channel(data).sockets_.find(fd);
+    PEAL_ASSERT(found != channel(data).sockets_.end(), "c-ares asks for fd {}, which is not its own", fd);
+    Socket& socket = found->second;
+    const Readiness interest{.readable = readable != 0, .writable = writable != 0};
+    // No error can be told here: one that is refused is tried again at the next change, or c-ares' timeouts end the
+    // question.
+    if (!socket.watch->error()) return socket.watch->set_interest(interest);
+    if (interest != Readiness{}) watch(channel(data), socket, interest);
   }
   // Watched from the beginning: c-ares goes on to the next server, or gives up, when it gets no socket.
   static int open(int domain, int type, int protocol, void* data) {
     const int fd = ::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
     if (fd < 0) return fd;
-    auto process = [&channel = channel(data), fd](Readiness ready) {
-      channel.process(ready.readable ? fd : ARES_SOCKET_BAD, ready.writable ? fd : ARES_SOCKET_BAD);
-    };
-    auto socket =
-        std::make_unique<Watch>(channel(data).loop_, Fd(fd), Readiness{.readable = true}, process, [](auto) {});
-    if (const std::error_code error = socket->error()) {
-      socket.reset();
+    Socket socket{Fd(fd), nullptr};
+    if (const std::error_code error = watch(channel(data), socket, {.readable = true})) {
       errno = error.value();
       return ARES_SOCKET_BAD;
     }
-    channel(data).sockets_.emplace(fd, std::move(socket));
+    const bool is_new = channel(data).sockets_.emplace(fd, std::move(socket)).second;
+    PEAL_ASSERT(is_new, "fd {} is open twice", fd);
     return fd;
   }
   static int close(int fd, void* data) {
-    const bool was_there = channel(data).sockets_.erase(fd) == 1;
-    PEAL_ASSERT(was_there, "c-ares closes fd {}, which is not its own", fd);
+    auto closed = channel(data).sockets_.extract(fd);
+    PEAL_ASSERT(!closed.empty(), "c-ares closes fd {}, which is not its own", fd);
+    Socket& socket = closed.mapped();
+    socket.watch->stop([fd = std::move(socket.fd)] {});
     return 0;
   }
   static int connect(int fd, const sockaddr* address, socklen_t size, void*) { return ::connect(fd, address, size); }

@@ -40,6 +40,11 @@ class ResolverChannel {
 
  private:
   struct Question;
+  // The fd is ours until c-ares closes it, whatever becomes of the watch.
+  struct Socket {
+    Fd fd;
+    std::unique_ptr<Watch> watch;
+  };
   struct Calls;
 
   explicit ResolverChannel(Loop& loop);
@@ -51,7 +56,7 @@ class ResolverChannel {
   Loop& loop_;
   const std::shared_ptr<Mailbox> mailbox_;
   ares_channeldata* channel_ = nullptr;
-  std::map<int, std::unique_ptr<Watch>> sockets_;  // by fd; c-ares has them open
+  std::map<int, Socket> sockets_;  // by fd; c-ares has them open
   TimerId timer_;
   size_t questions_ = 0;
 };

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An engine may refuse to watch an fd that it has watched before, or would watch a moment later: the kernel is out of
+// memory, or the user's epoll watches are used up (ENOSPC). A name server's TCP socket whose second registration was
+// refused was closed under c-ares, and another socket that got its number ended the process; a loop whose signals were
+// refused once heard of none any more, SIGTERM among them.
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <csignal>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <peal/loop/loop.h>
+#include <peal/net/resolver.h>
+#include <tests/support/dns_script.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/refusing_engine.h>
+#include <tests/support/tested_engines.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class RefusedInBetween : public testing::TestWithParam<std::string_view> {
+ protected:
+  void SetUp() override {
+    if (const std::string why = test::why_unsupported(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    fds_before_ = count_open_fds();
+    loop = std::make_unique<Loop>(std::make_unique<test::RefusingEngine>(test::make_engine(GetParam()).value(),
+                                                                         [this](int fd) { return refusal(fd); }),
+                                  LoopOptions{});
+  }
+  void TearDown() override {
+    loop.reset();
+    if (IsSkipped()) return;
+    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+  }
+
+  std::function<std::error_code(int)> refusal = [](int) { return std::error_code(); };
+  std::unique_ptr<Loop> loop;
+
+ private:
+  size_t fds_before_ = 0;
+};
+
+// Names a TCP socket, whatever its number; 0: it is none.
+ino_t tcp_socket(int fd) {
+  int type = 0;
+  socklen_t size = sizeof type;
+  struct stat facts{};
+  if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM) return 0;
+  return ::fstat(fd, &facts) == 0 ? facts.st_ino : 0;
+}
+
+TEST_P(RefusedInBetween, name_servers_socket) {
+  test::DnsScript dns;
+  dns.entries["long.test"] = {.addresses = {"192.0.2.1"}, .truncated = true};
+  std::map<ino_t, int> asked;
+  int refused = 0;
+  refusal = [&](int fd) {
+    const ino_t socket = tcp_socket(fd);
+    if (socket == 0 || ++asked[socket] != 2 || refused > 0) return std::error_code();
+    ++refused;
+    loop->after(milliseconds(5), [=] { EXPECT_EQ(tcp_socket(fd), socket) << "closed while c-ares has it open"; });
+    return errno_code(ENOSPC);
+  };
+  std::string answer;
+  {
+    Resolver resolver(*loop, {.servers = dns.server(), .try_timeout = milliseconds(500), .tries = 2});
+    loop->post([&] {
+      EXPECT_TRUE(resolver.resolve("long.test", 80, {}, [&](Result<Resolver::Addresses> addresses) {
+        answer = addresses ? addresses->front().to_string() : addresses.error().message();
+        loop->stop();
+      }));
+    });
+    loop->every(milliseconds(1), [&] { dns.pump(); });
+    ASSERT_TRUE(loop->run());
+  }
+  EXPECT_EQ(refused, 1);
+  EXPECT_FALSE(answer.empty());
+  EXPECT_EQ(loop->stats().exceptions, 0u);
+}
+
+TEST_P(RefusedInBetween, signals) {
+  int refused = 0;
+  refusal = [&](int) { return ++refused == 1 ? errno_code(ENOMEM) : std::error_code(); };
+  std::string heard;
+  loop->post([&] {
+    EXPECT_TRUE(loop->on_signal(SIGUSR1, [&] {
+      heard += "1";
+      if (heard.size() == 2) loop->stop();
+    }));
+    EXPECT_TRUE(loop->on_signal(SIGUSR2, [&] {
+      heard += "2";
+      if (heard.size() == 2) loop->stop();
+    }));
+    ::raise(SIGUSR2);
+    ::raise(SIGUSR1);
+  });
+  loop->after(seconds(10), [&] { loop->stop(); });
+  ASSERT_TRUE(loop->run());
+  EXPECT_GE(refused, 2);
+  EXPECT_EQ(heard, "12");
+}
+
+INSTANTIATE_TEST_SUITE_P(engine, RefusedInBetween, testing::ValuesIn(test::kernel_engines()),
+                         [](const auto& tested) { return std::string(tested.param); });
+
+}  // namespace
+}  // namespace peal
