@@ -22,8 +22,8 @@ class Exception : public std::runtime_error {
   RawTrace trace_;
 };
 
-// Inside a handler, for the log: "threw: " and what() of what is handled, or "threw something that is no
-// std::exception".
-std::string what_was_thrown();
+// Inside a handler, for the log: what() of what is handled, good for as long as that is; takes no memory, which may be
+// what lacked.
+const char* what_was_thrown() noexcept;
 
 }  // namespace peal

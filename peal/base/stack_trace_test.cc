@@ -129,5 +129,20 @@ TEST(Exception, carries_its_message_and_the_stack_of_whoever_made_it) {
   }
 }
 
+// Memory may be what lacked: nothing is copied.
+TEST(Exception, what_was_thrown_takes_no_memory) {
+  static_assert(noexcept(what_was_thrown()));
+  try {
+    throw Exception("there is no room left for a copy of this");
+  } catch (const std::exception& error) {
+    EXPECT_EQ(static_cast<const void*>(what_was_thrown()), static_cast<const void*>(error.what()));
+  }
+  try {
+    throw 1;
+  } catch (...) {
+    EXPECT_STREQ(what_was_thrown(), "what is no std::exception");
+  }
+}
+
 }  // namespace
 }  // namespace peal

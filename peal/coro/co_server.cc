@@ -83,7 +83,7 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     try {
       std::rethrow_exception(thrown);
     } catch (...) {
-      PEAL_LOG_ERROR("a task of a connection that is gone {}", what_was_thrown());
+      PEAL_LOG_ERROR("a task of a connection that is gone threw: {}", what_was_thrown());
     }
   }
 

@@ -273,7 +273,7 @@ void Loop::call(Task& task) {
 void Loop::log_exception(const char* thrower) {
   ++stats_.exceptions;
   if (const auto suppressed = log_limiter_.admit(engine_->now())) {
-    PEAL_LOG_ERROR("{} {} ({} more since the last such line)", thrower, what_was_thrown(), *suppressed);
+    PEAL_LOG_ERROR("{} threw: {} ({} more since the last such line)", thrower, what_was_thrown(), *suppressed);
   }
 }
 

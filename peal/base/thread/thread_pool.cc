@@ -47,8 +47,10 @@ void ThreadPool::guard(const char* what, Function&& function) {
     return function();
   } catch (const Exception& error) {
     PEAL_LOG_ERROR("{} of pool {} threw: {}\n{}", what, options_.name, error.what(), error.stack_trace());
+  } catch (const std::exception& error) {
+    PEAL_LOG_ERROR("{} of pool {} threw: {}", what, options_.name, error.what());
   } catch (...) {
-    PEAL_LOG_ERROR("{} of pool {} {}", what, options_.name, what_was_thrown());
+    PEAL_LOG_ERROR("{} of pool {} threw something that is no std::exception", what, options_.name);
   }
   add(counters_.threw);
 }

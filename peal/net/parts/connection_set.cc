@@ -231,7 +231,7 @@ void ConnectionSet::apply_forced_end(uint32_t slot, uint32_t generation, ForcedE
 
 bool ConnectionSet::note_exception() {
   ++stats_.exceptions;
-  PEAL_LOG_ERROR("a connection's callback {}", what_was_thrown());
+  PEAL_LOG_ERROR("a connection's callback threw: {}", what_was_thrown());
   return false;
 }
 

@@ -111,7 +111,8 @@ void HttpSession::upgrade(std::unique_ptr<UpgradeHandler> handler) {
 
 void HttpSession::threw(HttpExchange& exchange) {
   ++exchange.shard_->stats().exceptions;
-  PEAL_LOG_ERROR("the handler of {} {} {}", exchange.head_.method_text(), exchange.head_.path(), what_was_thrown());
+  PEAL_LOG_ERROR("the handler of {} {} threw: {}", exchange.head_.method_text(), exchange.head_.path(),
+                 what_was_thrown());
   HttpSession* session = exchange.session_;
   if (session == nullptr || exchange.complete()) return;
   if (exchange.begun()) return session->connection_->abort();
