@@ -11,6 +11,7 @@
 #include <sys/uio.h>
 
 #include <cerrno>
+#include <tuple>
 #include <utility>
 
 #include <peal/base/assert.h>
@@ -66,7 +67,7 @@ struct ResolverChannel::Calls {
     // No error can be told here: one that is refused is tried again at the next change, or c-ares' timeouts end the
     // question.
     if (!socket.watch->error()) return socket.watch->set_interest(interest);
-    if (interest != Readiness{}) watch(channel(data), socket, interest);
+    if (interest != Readiness{}) std::ignore = watch(channel(data), socket, interest);
   }
   // Watched from the beginning: c-ares goes on to the next server, or gives up, when it gets no socket.
   static int open(int domain, int type, int protocol, void* data) {

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <cerrno>
+#include <tuple>
 #include <utility>
 
 #include <peal/base/assert.h>
@@ -116,7 +117,7 @@ void ListenerSet::resume(TimePoint now) {
     if (listener.generation == 0 || listener.resume_at == kNever) continue;
     if (listener.resume_at <= now) {
       listener.resume_at = kNever;
-      (void)poll(listener);
+      std::ignore = poll(listener);
     }
     next_resume_ = std::min(next_resume_, listener.resume_at);
   }
