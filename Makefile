@@ -16,9 +16,9 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 # $(call build,PRESET): configures and builds into build/PRESET. Configuring again costs a second and keeps it true.
 build = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS)
-# $(call check,PRESET): runs that build's tests, two more at a time than there are processors, for many of them wait;
+# $(call check,PRESET): runs that build's tests, one more at a time than there are processors, for many of them wait;
 # the last lines say how many passed.
-check = ctest --preset $(1) -j $$(($(JOBS) + 2))
+check = ctest --preset $(1) -j $$(($(JOBS) + 1))
 
 .PHONY: help
 help:

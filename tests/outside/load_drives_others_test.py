@@ -15,7 +15,8 @@ BIN = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin"))
 PEAL = BIN / "peal"
 FLEET = pathlib.Path(__file__).parents[2] / "scripts/fleet"
 PATIENCE_SECONDS = 60
-BRIEF = ["--duration", "100ms", "--warmup", "10ms", "--connections", "4"]
+BRIEF = ["--warmup", "10ms", "--connections", "4"]
+DURATIONS = ["100ms", "1s", "10s"]  # the longer ones for a machine that is too busy to let enough through
 HTTP_SERVERS = ["http_nginx", "http_libevent", "http_python"]
 HTTP_WAYS = {
     "kept alive": [],
@@ -65,12 +66,19 @@ def fixture_echo_address(request):
         yield address
 
 
-def load(*words, brief=tuple(BRIEF)):
+def some(report):
+    return report["messages"] > 0
+
+
+def load(*words, enough=some, durations=tuple(DURATIONS)):
     """The report of a run that had no error and no gate against it but those of a busy machine."""
-    run = subprocess.run([PEAL, "load", *words, *brief, "--json", "-"], capture_output=True, text=True,
-                         timeout=PATIENCE_SECONDS, check=False)
-    assert run.stdout, run.stderr
-    report = json.loads(run.stdout)
+    for duration in durations:
+        run = subprocess.run([PEAL, "load", *words, *BRIEF, "--duration", duration, "--json", "-"],
+                             capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+        assert run.stdout, run.stderr
+        report = json.loads(run.stdout)
+        if enough(report):
+            break
     invalid = [gate for gate in report["gates"] if gate["verdict"] == "INVALID"]
     # A machine that is busy may keep a rate from being achieved; nothing else may go wrong.
     assert [gate for gate in invalid if gate["name"] != "achieved"] == [], run.stderr
@@ -84,8 +92,10 @@ def load(*words, brief=tuple(BRIEF)):
 
 @pytest.mark.parametrize("way", HTTP_WAYS)
 def test_http_servers_are_driven_without_an_error(http_address, way):
-    report = load("http", f"http://{http_address}/collect?v=1", *HTTP_WAYS[way])
-    if "--requests-per-connection" in HTTP_WAYS[way]:
+    connections_end = "--requests-per-connection" in HTTP_WAYS[way]
+    report = load("http", f"http://{http_address}/collect?v=1", *HTTP_WAYS[way],
+                  enough=lambda report: some(report) and (report["lifetime"]["connects"] > 4 or not connections_end))
+    if connections_end:
         assert report["lifetime"]["connects"] > 4
     elif "--pipeline" not in HTTP_WAYS[way]:
         assert report["lifetime"]["connects"] == 4
@@ -120,7 +130,7 @@ def test_the_client_counts_as_many_answers_as_the_server_gave(words):
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
-            report = load("http", f"http://127.0.0.1:{server.server_port}/", *words)
+            report = load("http", f"http://127.0.0.1:{server.server_port}/", *words, durations=["1s"])
         finally:
             server.shutdown()
             thread.join()
@@ -138,7 +148,7 @@ def test_frames_come_back_whole(echo_address, way):
 def test_a_fleet_of_the_real_program_is_merged(tmp_path):
     with listening(PEAL, "serve", "pingpong") as address:
         run = subprocess.run([FLEET, "--out", tmp_path, "--delay", "1s", "--local-peal", PEAL, "local", "local", "--",
-                              "load", "pingpong", address, *BRIEF],
+                              "load", "pingpong", address, *BRIEF, "--duration", "1s"],
                              capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
     assert run.returncode == 0, run.stderr
     parts = [json.loads((tmp_path / name).read_text()) for name in ("local.json", "local-2.json")]
