@@ -13,9 +13,9 @@
 // Every address is there: each IP is this machine's own, but 192.0.2.0/24 (RFC 5737), which cannot be bound and
 // swallows what is sent there. Unix paths are names of this world and leave no file.
 //
-// An engine of a world also serves a plain Loop::run(): its
-// wait() then moves the clock by itself, and sleeps for real only when nothing at all is due. Fds that are watched are
-// looked at in every wait, in real time: what depends on them is outside of what the seed decides.
+// An engine of a world also serves a plain Loop::run(): its wait() then moves the clock by itself, and sleeps for real
+// only when nothing at all is due. Fds that are watched are looked at in every wait, in real time: what depends on them
+// is outside of what the seed decides.
 #pragma once
 
 #include <cstdint>
