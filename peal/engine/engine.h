@@ -171,6 +171,10 @@ class Engine : public StreamPort {
   // For generators of what need not be secret: the machine's randomness, or that of the engine's own world.
   virtual uint64_t random_seed();
 
+  // Calls `task` once: inside the next wait(), or shut(), before what is queued is sent. There a layer seals what was
+  // sent outside its calls up, and delivers what it has held back. It answers whether it made a call up. Given inside
+  // such a task it is for the wait after this one, which then does not sleep; given while the engine shuts, dropped.
+  virtual void before_wait(std::move_only_function<bool()> task) = 0;
   // One trip into the kernel, at most until `deadline` (kPollOnly: without blocking), then dispatches. Returns how many
   // events it handled; a wake() counts as one.
   virtual size_t wait(TimePoint deadline) = 0;

@@ -68,7 +68,8 @@ struct FileRange {
 
 class StreamEvents {
  public:
-  // connect() succeeded, or failed with `error`; the owner then closes.
+  // connect() succeeded, or failed with `error`; the owner then closes. So for what was adopted by a port whose
+  // adopts_open() is false.
   virtual void on_connected(std::error_code error) = 0;
   // Bytes arrived. Take them by moving or consuming; what is left in `bytes` on return is dropped.
   virtual void on_received(Buffer& bytes) = 0;
@@ -134,15 +135,20 @@ class StreamPort {
   virtual StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) = 0;
   // Takes the stream over; nothing is received until receive().
   virtual StreamId adopt(LooseStream stream, StreamEvents& events) = 0;
+  // What is adopted is open at once. Otherwise on_connected tells, after a handshake that the port does by itself and
+  // that only its owner bounds in time; what is sent before then waits.
+  virtual bool adopts_open() const { return true; }
   // Gives the stream away once its queued output is out. Nothing more is received: what had been already and was
-  // delivered to nobody, as the early bytes of a stream that was adopted, goes with it.
+  // delivered to nobody, as the early bytes of a stream that was adopted, goes with it. Of a layer whose streams have a
+  // state that cannot travel it asserts: they are handed to another loop before it adopts them.
   virtual void detach(StreamId stream) = 0;
 
   // Receives until paused. Bytes in flight when a pause is asked are kept (bounded by what the kernel had completed)
   // and delivered after the resume.
   virtual void receive(StreamId stream, bool on) = 0;
   // Queues output. It leaves when the current call up returns, at the latest when wait() is next entered. Returns how
-  // many bytes the queue now holds in memory: what is queued or, where file ranges are between, held_bytes().
+  // many bytes the queue now holds in memory, those of the ports below included: what is queued or, where file ranges
+  // are between, held_bytes().
   virtual size_t send(StreamId stream, Buffer&& bytes) = 0;
   virtual size_t send_copy(StreamId stream, std::string_view bytes) = 0;
   // Reports on_sent after each progress from now on until it has reported 0.
@@ -152,18 +158,19 @@ class StreamPort {
   virtual void send_file(StreamId stream, FileRange range) = 0;
   // From now on what `from` receives goes to the output of `to` inside the kernel (splice(2)), a bounded amount at a
   // time: a `to` that does not drain stops the reading of `from`. Ended by receive(from, false), after which bytes in
-  // between are still moved on. on_receive_end(from) comes when all before the end was taken in by `to`. False:
-  // this engine cannot, or not now (no pipe left, output queued on `to`); nothing has happened then.
+  // between are still moved on. on_receive_end(from) comes when all before the end was taken in by `to`. Both are this
+  // port's. False: it cannot, or not now (no pipe left, output queued on `to`); nothing has happened then.
   virtual bool forward(StreamId from, StreamId to) = 0;
   // What forward() has moved out of `from`.
   virtual uint64_t forwarded_bytes(StreamId from) const = 0;
-  // All that waits to be sent, file ranges included.
+  // All that waits to be sent, file ranges included, of what was given to this port: what a layer adds is not in it, so
+  // that what was given less what is queued never shrinks. 0 only when all is out, the layer's too.
   virtual size_t queued_bytes(StreamId stream) const = 0;
   // The memory that takes: Buffer::held_bytes(), or whole blocks where file ranges are between, and little for those.
   virtual size_t held_bytes(StreamId stream) const = 0;
   // What the kernel took and the peer's has not acknowledged (SIOCOUTQ, tcp(7)); 0 for a dead id. Costs a system call.
   virtual uint64_t unsent_bytes(StreamId stream) const = 0;
-  // Sends FIN once all queued output is out; later sends are dropped.
+  // Sends FIN once all queued output is out, a layer's own end mark before it; later sends are dropped.
   virtual void shutdown_send(StreamId stream) = 0;
   virtual void close(StreamId stream, CloseHow how = CloseHow::kNormal) = 0;
 
@@ -172,6 +179,18 @@ class StreamPort {
   virtual Result<void> set_option(StreamId stream, SocketOption option, int value) = 0;
   // EBADF for a dead id, ENOTSUP where there is no TCP. Costs a system call.
   virtual Result<TcpFacts> tcp_facts(StreamId /*stream*/) const { return fail(ENOTSUP); }
+};
+
+class Engine;
+
+// Makes the ports of a layer that stands over engines': one for each server or client and loop. Any thread, several at
+// once.
+class StreamLayer {
+ public:
+  virtual ~StreamLayer() = default;
+  // On the engine's thread. The port is destroyed there too, perhaps inside the on_closed of its last stream; or, when
+  // the engine has shut or is gone, on any.
+  virtual std::unique_ptr<StreamPort> over(Engine& engine) const noexcept = 0;
 };
 
 }  // namespace peal

@@ -49,8 +49,12 @@ class FakeEngine final : public Engine {
     world_->open = false;
   }
 
+  void before_wait(std::move_only_function<bool()> task) override { before_wait_.push_back(std::move(task)); }
   size_t wait(TimePoint deadline) override {
     PEAL_ASSERT(world_->open, "wait() on an engine that is not open, deadline {}", deadline.time_since_epoch().count());
+    for (auto& task : std::exchange(before_wait_, {})) {
+      if (task()) deadline = kPollOnly;
+    }
     if (deadline != kPollOnly) {
       world_->deadlines.push_back(deadline);
       sleep_until(deadline);
@@ -131,6 +135,7 @@ class FakeEngine final : public Engine {
   std::shared_ptr<World> world_;
   std::shared_ptr<FakeWaker> waker_ = std::make_shared<FakeWaker>();
   EngineStats stats_;
+  std::vector<std::move_only_function<bool()>> before_wait_;
   TimePoint* woke_at_ = nullptr;
 };
 

@@ -304,8 +304,13 @@ void SimEngine::deliver_last_completions() {
   }
 }
 
+void SimEngine::run_before_wait() {
+  for (auto& task : std::exchange(before_wait_, {})) stats_.events += task() ? 1 : 0;
+}
+
 void SimEngine::turn() {
   bulk_budget_ = kBulkTurnBytes;
+  run_before_wait();
   flush_all();
   network_->run_due();
   look_at_watches(false);
@@ -339,7 +344,7 @@ size_t SimEngine::wait(TimePoint deadline) {
   asked_until_ = deadline;
   turn();
   if (!network_->stepping) {
-    while (stats_.events == before && bulk_budget_ > 0 && pass_time(deadline)) turn();
+    while (stats_.events == before && bulk_budget_ > 0 && before_wait_.empty() && pass_time(deadline)) turn();
   }
   return stats_.events - before;
 }

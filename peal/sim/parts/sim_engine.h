@@ -61,6 +61,7 @@ class SimEngine final : public Engine, private SimOwner {
 
   const NameTable* names() const override { return &network_->names; }
   uint64_t random_seed() override { return network_->random(UINT64_MAX); }
+  void before_wait(std::move_only_function<bool()> task) override { before_wait_.push_back(std::move(task)); }
   size_t wait(TimePoint deadline) override;
   TimePoint now() const override { return network_->now(); }
   bool keeps_real_time() const override { return false; }
@@ -145,7 +146,10 @@ class SimEngine final : public Engine, private SimOwner {
   void release_stream(uint32_t slot, CloseHow how, bool detach);
 
   void turn();
-  bool has_work() const { return !ready_.empty() || !dirty_.empty() || !last_completions_.empty(); }
+  bool has_work() const {
+    return !ready_.empty() || !dirty_.empty() || !last_completions_.empty() || !before_wait_.empty();
+  }
+  void run_before_wait();
   bool pass_time(TimePoint deadline);
   void look_at_watches(bool sleep);
   void serve_ready();
@@ -184,6 +188,7 @@ class SimEngine final : public Engine, private SimOwner {
   std::vector<Ready> ready_;
   std::vector<StreamId> dirty_;
   std::vector<Callback<void()>> last_completions_;
+  std::vector<std::move_only_function<bool()>> before_wait_;
   size_t watched_ = 0;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // asked by what is due later
 };

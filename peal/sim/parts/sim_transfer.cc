@@ -195,6 +195,7 @@ void SimEngine::flush_all() {
 // What was sent before the end goes out, whatever a turn's budget is and however short the writes.
 void SimEngine::flush_for_good() {
   constexpr int kMostTurns = 1000;
+  run_before_wait();
   flush_all();
   for (int turn = 0; turn < kMostTurns; ++turn) {
     bulk_budget_ = kBulkTurnBytes;

@@ -14,6 +14,7 @@ namespace peal::detail {
 // is sent could keep this up.
 void ReadinessEngine::flush_for_good() {
   constexpr int kMostTurns = 1000;
+  run_before_wait();
   flush_all();
   for (int turn = 0; turn < kMostTurns && !put_off_.empty(); ++turn) {
     serve_put_off();

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -74,6 +75,10 @@ class ReadinessEngine final : public Engine {
   Result<WatchId> watch(int fd, bool readable, bool writable, WatchEvents& events) override;
   void unwatch(WatchId id) override;
 
+  void before_wait(std::move_only_function<bool()> task) override {
+    before_wait_.push_back(std::move(task));
+    unfinished_ = true;
+  }
   size_t wait(TimePoint deadline) override;
   void note_wakes(TimePoint& at) override;
   TimePoint now() const override { return monotonic_now(); }
@@ -201,6 +206,7 @@ class ReadinessEngine final : public Engine {
   bool hold_back(Stream& stream, std::string_view bytes);
   void sent(Stream& stream, uint32_t outcome);
   void flush_held();
+  void run_before_wait();
   void flush_for_good();
   [[gnu::noinline]] bool flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes);
   int send_queue(Stream& stream, bool& progress);
@@ -245,7 +251,7 @@ class ReadinessEngine final : public Engine {
   bool holds_sends_ = false;  // small ones are given to it now, since other events of this turn are to come
   bool shutting_ = false;
   bool unfinished_ = false;  // something waits on a list below, or a listener is paused
-  bool told_ = false;        // flushing reported something
+  bool told_ = false;        // something was reported before the wait
   bool serving_put_off_ = false;
   size_t bulk_budget_ = kBulkTurnBytes;  // what this turn has left
   std::deque<StreamId> put_off_;         // the longest first; of those that have kPutOff
@@ -262,6 +268,7 @@ class ReadinessEngine final : public Engine {
   std::unordered_map<uint32_t, std::shared_ptr<Forward>> forwards_;  // by the slot of `from`
   std::unordered_map<uint32_t, std::shared_ptr<Forward>> feeds_;     // by the slot of `to`; of those that have kFed
   std::vector<LastCompletion> last_completions_;
+  std::vector<std::move_only_function<bool()>> before_wait_;
   std::array<PollEvent, kMaxPollEvents> events_;
 };
 

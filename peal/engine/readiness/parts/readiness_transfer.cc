@@ -115,15 +115,20 @@ size_t ReadinessEngine::wait(TimePoint deadline) {
   return count;
 }
 
-// Before the wait: flushes, and takes the streams that are on the ready list now; who joins it later waits a turn.
-// Returns how long the wait may last.
+// Before the wait: runs what was to be done then, flushes, and takes the streams that are on the ready list now; who
+// joins it later waits a turn. Returns how long the wait may last.
 TimePoint ReadinessEngine::begin_unfinished(TimePoint deadline) {
   told_ = false;
+  run_before_wait();
   flush_all();
   // Whoever was told something may have set a timer since the deadline was given.
   const bool busy = told_ || has_work();
   serving_.swap(ready_);
   return busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
+}
+
+void ReadinessEngine::run_before_wait() {
+  for (auto& task : std::exchange(before_wait_, {})) told_ = task() || told_;
 }
 
 size_t ReadinessEngine::finish() {
@@ -138,7 +143,7 @@ size_t ReadinessEngine::finish() {
 
 bool ReadinessEngine::has_work() const {
   return !ready_.empty() || !serving_.empty() || !dirty_.empty() || !put_off_.empty() || !last_completions_.empty() ||
-         listeners_.has_last_completions();
+         !before_wait_.empty() || listeners_.has_last_completions();
 }
 
 void ReadinessEngine::settle() { unfinished_ = has_work() || listeners_.next_resume() != kNever; }
