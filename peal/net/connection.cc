@@ -185,6 +185,13 @@ void Connection::show_again() {
   if (fast_path_.state == State::kOpen) follow_flow();
 }
 
+// Until on_connected tells how it went.
+void Connection::begin_handshake() {
+  shakes_hands_ = true;
+  remember_peer();
+  timer_ = loop().after(set_->options().handshake_timeout, [this] { on_connected(errno_code(ETIMEDOUT)); });
+}
+
 void Connection::open() {
   fast_path_.state = State::kOpen;
   was_open_ = true;
@@ -197,12 +204,16 @@ void Connection::open() {
 }
 
 void Connection::on_connected(std::error_code error) {
+  const bool adopted = shakes_hands_;
+  shakes_hands_ = false;
+  if (adopted) loop().cancel(std::exchange(timer_, {}));
   if (error) {
+    if (adopted) ++set_->stats().handshakes_failed;
     error_ = static_cast<uint16_t>(error.value());
     return end(CloseReason::kFailed);
   }
   if (set_->on_connect_done) set_->call(set_->on_connect_done, handle(), error);
-  if (fast_path_.state == State::kConnecting) open();
+  if (fast_path_.state == State::kConnecting && !awaits_seat_) open();
 }
 
 void Connection::on_received(Buffer& bytes) {

@@ -28,6 +28,7 @@
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
 #include <peal/loop/timer_wheel.h>
+#include <peal/net/connection_options.h>
 #include <peal/observe/flight_recorder.h>
 
 namespace peal {
@@ -50,7 +51,7 @@ enum class CloseReason : uint8_t {
   kAborted,        // abort()
   kPeerClosed,     // the peer's FIN
   kReset,          // the peer's RST: ECONNRESET, EPIPE
-  kFailed,         // any other error of the socket; see Connection::error()
+  kFailed,         // any other error of the socket, or of the layer it runs over; see Connection::error()
   kInputLimit,     // the callback left more than input_limit_bytes unconsumed
   kOutputLimit,    // more than output_limit_bytes were queued
   kLingerTimeout,  // the peer had everything, and did not end within linger_timeout
@@ -66,33 +67,6 @@ enum class CloseReason : uint8_t {
   kSendRefused,    // what was sent from another thread found the loop's mailbox full (LoopOptions::post_limit)
 };
 std::string_view to_string(CloseReason reason);
-
-struct ConnectionOptions {
-  // Output queued above it makes send() answer false and pauses receiving, because most input causes output.
-  uint32_t high_water_bytes = 256 * 1024;
-  // A peer that does not read is cut off here. Memory counts: at most four times the content (Buffer::held_bytes).
-  size_t output_limit_bytes = 64 * 1024 * 1024;
-  // A peer whose message never becomes complete is cut off here. Content counts, and may hold four times as much.
-  size_t input_limit_bytes = 16 * 1024 * 1024;
-  // How long a graceful end waits for the peer's FIN when the peer has acknowledged all that was sent.
-  Duration linger_timeout = std::chrono::seconds(5);
-  // Nothing arrived, nothing was given to send() and no queued output left for that long: kIdle. 0, the default: never,
-  // since only the protocol knows how long a client may be silent.
-  Duration idle_timeout = {};
-  // While the callback leaves input unconsumed, or after expect_input(), each read_window must bring min_read_bytes, or
-  // the peer is cut off: kReadTooSlow. Time in which nothing is received, by pause() or for backpressure, does not
-  // count. 0, the default: any rate will do.
-  uint32_t min_read_bytes = 0;
-  Duration read_window = std::chrono::seconds(10);
-  // While output is queued, in each write_window the peer must take min_write_bytes or it is cut off, though its kernel
-  // may go on answering: kWriteTooSlow. Watched from the high-water mark on until the queue is empty; with any of the
-  // deadlines above, from the first queued byte. 0: never. The default cuts off who stands still. In a graceful end it
-  // holds until the peer has acknowledged everything, and is at least 1.
-  uint32_t min_write_bytes = 1;
-  Duration write_window = std::chrono::seconds(60);
-  // peer_address() answers after a reset and in on_close too, for 130 bytes a connection.
-  bool remember_peer = false;
-};
 
 class alignas(64) Connection final : private SlotLinks, private StreamEvents {
  public:
@@ -243,6 +217,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] bool send_watched(Buffer&& bytes);
   bool sent_slow_path(size_t size, size_t queued);
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
+  void begin_handshake();
   void open();
   void note_opened();
   static constexpr int kAgeShift = 26;  // 67 ms: 32 bits hold nine years
@@ -256,6 +231,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] void threw();
   // connection_deadlines.cc: who is watched, and cut off.
   void begin_watching();
+  void remember_peer();
   detail::Tracked& tracked();
   detail::PipePair& pipe_pair() const;
   void note_received(size_t bytes);
@@ -322,6 +298,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   uint16_t error_ = 0;                                       // an errno
   bool busy_ : 1 = false, keeps_context_ : 1 = false;
   bool drain_wanted_ : 1 = false;  // report_drained() was called
+  // While kConnecting, of an accepted stream: it waits for another's place (admission.h), or its port for the peer.
+  bool awaits_seat_ : 1 = false, shakes_hands_ : 1 = false;
 };
 static_assert(sizeof(Connection) == 128);
 

@@ -34,7 +34,7 @@ class ConnectionsView {
 
   // Any thread.
   const std::shared_ptr<Mailbox>& mailbox() const;
-  // Open or being handed over. Any thread.
+  // Open, being handed over or shaking hands. Any thread.
   size_t count() const;
 
   // The rest: on the loop's thread.

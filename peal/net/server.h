@@ -54,8 +54,9 @@ struct ServerOptions {
   // Connections open at once, on all loops together and of one IP address (all unix clients are one). Over a cap the
   // newcomer takes the place of whoever has been idle for longest (nothing queued, no unconsumed input, not piped)
   // among the connections of its loop, or of its address there; if nobody is idle, or nobody among the 1,024 least
-  // recently active, the newcomer is closed at once. Never more than the cap have on_open behind and on_close before
-  // them. 0, the default: the process's limit of fds, where accepting backs off.
+  // recently active, the newcomer is closed at once. Who still shakes hands (ConnectionOptions::layer) is idle. Never
+  // more than the cap have on_open behind and on_close before them. 0, the default: the process's limit of fds, where
+  // accepting backs off.
   size_t max_connections = 0;
   size_t max_connections_per_address = 0;
 };
@@ -83,14 +84,15 @@ class Server {
   // others once they have none; a pipe is left to its ends), and cuts off what is still there after `deadline`, pipes
   // at both ends. Then, the on_done of those pipes being through, `on_done` is called, on one of the loops' threads;
   // once, also when a loop ends meanwhile, but not after the server is destroyed. Any thread, also again; connections
-  // that still come in are closed. The loops run, or have ended.
+  // that still come in are closed; who shakes hands is waited for, and asked once it is open. The loops run, or have
+  // ended.
   void drain(Duration deadline, Callback<void(const DrainReport&)> on_done);
   // The same in this mode. kWait is for who is succeeded by another that listens already.
   void drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done);
   // The same, waiting for it. Not on a thread of one of the loops: asserts.
   DrainReport drain_and_wait(Duration deadline);
 
-  // Connections open or being handed over, on all loops. Any thread.
+  // Connections open, being handed over or shaking hands, on all loops. Any thread.
   size_t connections() const;
   // The sum over all loops; waits for each.
   NetStats stats() const;

@@ -23,6 +23,8 @@ ServerOptions server_options(const HttpServerOptions& options) {
                          .linger_timeout = options.linger_timeout,
                          .min_write_bytes = options.min_send_bytes,
                          .write_window = options.send_window,
+                         .layer = options.layer,
+                         .handshake_timeout = options.handshake_timeout,
                          .remember_peer = options.remember_peer || options.access_log != nullptr},
           .max_connections = options.max_connections,
           .max_connections_per_address = options.max_connections_per_address};

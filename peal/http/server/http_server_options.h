@@ -26,6 +26,8 @@ struct HttpServerOptions {
   size_t output_limit_bytes = ConnectionOptions().output_limit_bytes;
   size_t input_limit_bytes = ConnectionOptions().input_limit_bytes;
   Duration linger_timeout = ConnectionOptions().linger_timeout;
+  const StreamLayer* layer = nullptr;
+  Duration handshake_timeout = ConnectionOptions().handshake_timeout;
   bool remember_peer = false;  // an access log does in any case
 
   // Of heads, bodies and chunks.

@@ -146,6 +146,7 @@ Json server_json(const ServerSnapshot& server) {
             {"slow_closes", stats.slow_closes},
             {"evicted", stats.evicted},
             {"refused", stats.refused},
+            {"handshakes_failed", stats.handshakes_failed},
             {"memory_pauses", stats.memory_pauses},
             {"memory_closes", stats.memory_closes},
             {"late_calls", stats.late_calls},

@@ -88,8 +88,9 @@ void ConnectionCaps::evict(Connection& victim, const Connection& successor) {
   victim.end(CloseReason::kEvicted);
 }
 
-void ConnectionCaps::opened(Connection& connection) {
+void ConnectionCaps::seated(Connection& connection) {
   CapEntry& cap_entry = *connection.tracked_->cap_entry;
+  if (cap_entry.peers != nullptr) return touched(cap_entry);
   cap_entry.peers = &by_peer_[cap_entry.peer];
   cap_entry.of_all = by_recency_.insert(by_recency_.end(), &connection);
   cap_entry.of_peer = cap_entry.peers->insert(cap_entry.peers->end(), &connection);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Who may come in when a server is full. Admission counts for all loops of a server; ConnectionCaps, one a loop, knows
-// who of its connections has been idle for longest and gives that one's place away.
+// who of its connections has been idle for longest and gives that one's place away. Who still shakes hands is idle.
 //
 // The bound is exact: a newcomer whose place has to be made waits, unread, until on_close of the evicted one is over.
 // The loop that serves the newcomer evicts among its own; when it has nobody idle the newcomer is closed.
@@ -57,9 +57,10 @@ class ConnectionCaps {
   explicit ConnectionCaps(std::shared_ptr<Admission> admission) : admission_(std::move(admission)) {}
 
   enum class Answer : uint8_t { kEnter, kWait, kRefused };
-  // About a connection that is not open yet. kWait: it is opened by whoever releases the one it waits for.
+  // About a connection that is not open yet. kWait: it gets its seat when the one it waits for is released.
   Answer admit(Connection& newcomer);
-  void opened(Connection& connection);
+  // From now on its place may be given away: it is open, or shakes hands. Again, it is the most recent one.
+  void seated(Connection& connection);
   // It is the most recent one now.
   void touched(CapEntry& cap_entry) {
     if (cap_entry.peers == nullptr) return;

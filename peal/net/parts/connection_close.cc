@@ -110,6 +110,7 @@ void Connection::end(CloseReason reason, CloseHow how) {
   record(FlightKind::kClosing, static_cast<uint64_t>(reason));
   if (has(kRecorded)) log_abnormal_end();
   set_->note_end(*this, how);
+  shakes_hands_ = false;
   if (timer_) loop().cancel(std::exchange(timer_, {}));
   port_->close(stream_, how);
   if (has(kPiped)) pipe_pair().ended(*this, how == CloseHow::kReset || error_ != 0);

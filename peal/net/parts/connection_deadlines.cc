@@ -33,15 +33,22 @@ void Connection::begin_watching() {
   own.active = loop().now();
   const ConnectionOptions& options = set_->options();
   const bool recorded = loop().flight_recorder() != nullptr;
-  if ((options.remember_peer || recorded) && !own.peer) {
-    if (Result<SocketAddress> peer = port_->peer_address(stream_)) own.peer = std::make_unique<SocketAddress>(*peer);
-  }
+  remember_peer();
   set_slow_path(kRecorded, recorded);
   set_slow_path(kTracked,
                 options.idle_timeout > Duration::zero() || options.min_read_bytes > 0 || own.cap_entry != nullptr);
   record(FlightKind::kOpened);
   if (options.idle_timeout > Duration::zero()) watch_until(own.active + options.idle_timeout);
-  if (own.cap_entry) set_->caps()->opened(*this);
+  if (own.cap_entry) set_->caps()->seated(*this);
+}
+
+// As soon as there is one: later it may have reset.
+void Connection::remember_peer() {
+  const bool wanted = set_->options().remember_peer || loop().flight_recorder() != nullptr;
+  if (!wanted || tracked().peer) return;
+  if (Result<SocketAddress> peer = port_->peer_address(stream_)) {
+    tracked_->peer = std::make_unique<SocketAddress>(*peer);
+  }
 }
 
 Result<SocketAddress> Connection::peer_address() const {
@@ -193,6 +200,7 @@ bool Connection::passed_write_window() {
 
 // Closing it now loses nothing.
 bool Connection::is_idle() const {
+  if (shakes_hands_) return true;
   return is_open() && !busy_ && !has(kKeptInput) && !has(kPiped) && queued_bytes() == 0;
 }
 

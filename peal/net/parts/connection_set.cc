@@ -17,10 +17,18 @@ ConnectionOptions ConnectionSet::in_range(ConnectionOptions options) {
   }
   options.idle_timeout = bounded(options.idle_timeout);
   options.linger_timeout = bounded(options.linger_timeout);
+  options.handshake_timeout = bounded(options.handshake_timeout);
   return options;
 }
 
+StreamPort& ConnectionSet::port() {
+  if (options_.layer == nullptr) return loop_->engine();
+  if (!layer_port_) layer_port_ = options_.layer->over(loop_->engine());
+  return *layer_port_;
+}
+
 Connection& ConnectionSet::make() {
+  StreamPort& its_port = port();
   if (table_.size() == 0) {
     self_ = shared_from_this();
     MemoryRelief::of_this_thread().join(*this);
@@ -28,7 +36,7 @@ Connection& ConnectionSet::make() {
   uint32_t slot = table_.acquire();
   Connection& connection = table_[slot];
   connection.set_ = this;
-  connection.port_ = &loop_->engine();
+  connection.port_ = &its_port;
   connection.high_water_bytes_ = options_.high_water_bytes;
   connection.received_bytes_ = connection.sent_bytes_ = 0;
   connection.timer_ = {};
@@ -37,6 +45,7 @@ Connection& ConnectionSet::make() {
   connection.reason_ = CloseReason::kLoopStopped;
   connection.was_open_ = connection.peer_ended_ = connection.ignores_peer_end_ = connection.paused_ = false;
   connection.output_failed_ = connection.ended_here_ = false;
+  connection.awaits_seat_ = connection.shakes_hands_ = false;
   connection.drain_wanted_ = connection.expects_input_ = connection.busy_ = connection.keeps_context_ = false;
   return connection;
 }
@@ -50,10 +59,16 @@ void ConnectionSet::adopt(LooseStream stream) {
   connection.fast_path_.state = Connection::State::kConnecting;
   connection.stream_ = connection.port_->adopt(std::move(stream), connection);
   ConnectionCaps::Answer answer = caps_ ? caps_->admit(connection) : ConnectionCaps::Answer::kEnter;
-  if (answer == ConnectionCaps::Answer::kEnter) return connection.open();
-  if (answer == ConnectionCaps::Answer::kWait) return;
-  ++stats_.refused;
-  connection.end(CloseReason::kEvicted);
+  if (answer == ConnectionCaps::Answer::kRefused) return connection.end(CloseReason::kEvicted);
+  connection.awaits_seat_ = answer == ConnectionCaps::Answer::kWait;
+  if (!connection.port_->adopts_open()) connection.begin_handshake();
+  if (!connection.awaits_seat_) take_seat(connection);
+}
+
+void ConnectionSet::take_seat(Connection& connection) {
+  connection.awaits_seat_ = false;
+  if (!connection.shakes_hands_) return connection.open();
+  if (caps_) caps_->seated(connection);
 }
 
 Connection& ConnectionSet::connect(const SocketAddress& address, const ConnectOptions& options) {
@@ -77,7 +92,14 @@ void ConnectionSet::retire() {
   for (uint32_t slot = 0; slot < table_.capacity(); ++slot) {
     if (table_[slot].generation != 0) table_[slot].end(CloseReason::kLocal);
   }
-  if (table_.size() == 0) callbacks_.reset();
+  if (table_.size() == 0) let_go();
+}
+
+// Retired, without a connection: what may refer to this, and what belongs to the loop's thread, which the last handle
+// need not.
+void ConnectionSet::let_go() {
+  callbacks_.reset();
+  layer_port_.reset();
 }
 
 void ConnectionSet::release(Connection& connection) {
@@ -107,7 +129,7 @@ void ConnectionSet::release(Connection& connection) {
   if (table_.size() == 0) {
     MemoryRelief::of_this_thread().leave(*this);
     self_.reset();
-    if (retired_) callbacks_.reset();
+    if (retired_) let_go();
   }
   if (cap_entry) {
     caps_->released(*cap_entry);
@@ -122,7 +144,7 @@ void ConnectionSet::release(Connection& connection) {
 void ConnectionSet::open_successor(const CapEntry& cap_entry) {
   Connection* next = table_.find(cap_entry.successor_slot, cap_entry.successor_generation);
   if (next == nullptr || retired_ || !mailbox_->open()) return;
-  if (next->fast_path_.state == Connection::State::kConnecting) next->open();
+  if (next->fast_path_.state == Connection::State::kConnecting) take_seat(*next);
 }
 
 bool ConnectionSet::watches() const {
@@ -139,7 +161,12 @@ void ConnectionSet::drain(std::shared_ptr<Drain> drain, Duration deadline, bool 
   drains_.push_back({std::move(drain), loop_->after(deadline, [set = weak_from_this()] {
                        if (auto self = set.lock()) self->force();
                      })});
-  if (ask) each([this](Connection& connection) { drain_one(connection); });
+  // Who shakes hands is asked once it is open.
+  if (ask) {
+    each([this](Connection& connection) {
+      if (!connection.shakes_hands_) drain_one(connection);
+    });
+  }
   if (table_.size() == 0) finish_drains();
 }
 
@@ -172,7 +199,7 @@ void ConnectionSet::note_end(const Connection& connection, CloseHow how) {
     case CloseReason::kIdle: ++stats_.idle_closes; break;
     case CloseReason::kReadTooSlow:
     case CloseReason::kWriteTooSlow: ++stats_.slow_closes; break;
-    case CloseReason::kEvicted: stats_.evicted += connection.was_open_ ? 1 : 0; break;
+    case CloseReason::kEvicted: ++(connection.was_open_ ? stats_.evicted : stats_.refused); break;
     default: break;
   }
   if (drains_.empty()) return;

@@ -115,7 +115,10 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static ConnectionOptions in_range(ConnectionOptions options);
   Connection& make();
   void count_end(const Connection& connection);
+  StreamPort& port();
+  void let_go();
   void open_successor(const CapEntry& cap_entry);
+  void take_seat(Connection& connection);
   void apply_forced_end(uint32_t slot, uint32_t generation, ForcedEnd end_how);
   void force();
   void finish_drains();
@@ -135,8 +138,9 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     std::shared_ptr<Drain> drain;
     TimerId deadline;
   };
-  std::unique_ptr<ConnectionCaps> caps_;  // none: no caps
-  std::vector<Draining> drains_;          // under way
+  std::unique_ptr<ConnectionCaps> caps_;    // none: no caps
+  std::unique_ptr<StreamPort> layer_port_;  // none: no layer, or no connection yet
+  std::vector<Draining> drains_;            // under way
   LogLimiter dump_limiter_{std::chrono::seconds(1)};
   bool draining_ = false;  // for good, as is:
   bool asks_ = false;

@@ -65,6 +65,7 @@ void PipePair::follow(Side& from, const Side& to) {
     return port.receive(stream, false);
   }
   if (from.forwarding) return;
+  splice_ = splice_ && &port == &to.connection->port();
   from.forwarding = splice_ && port.forward(stream, to.connection->stream_);
   if (from.forwarding) return;
   port.receive(stream, true);

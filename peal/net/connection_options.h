@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ConnectionOptions: the limits and deadlines of each connection of a server or client. Every one has a default.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <peal/base/clock.h>
+#include <peal/engine/stream_port.h>
+
+namespace peal {
+
+struct ConnectionOptions {
+  // Output queued above it makes send() answer false and pauses receiving, because most input causes output.
+  uint32_t high_water_bytes = 256 * 1024;
+  // A peer that does not read is cut off here. Memory counts: at most four times the content (Buffer::held_bytes).
+  size_t output_limit_bytes = 64 * 1024 * 1024;
+  // A peer whose message never becomes complete is cut off here. Content counts, and may hold four times as much.
+  size_t input_limit_bytes = 16 * 1024 * 1024;
+  // How long a graceful end waits for the peer's FIN when the peer has acknowledged all that was sent.
+  Duration linger_timeout = std::chrono::seconds(5);
+  // Nothing arrived, nothing was given to send() and no queued output left for that long: kIdle. 0, the default: never,
+  // since only the protocol knows how long a client may be silent.
+  Duration idle_timeout = {};
+  // While the callback leaves input unconsumed, or after expect_input(), each read_window must bring min_read_bytes, or
+  // the peer is cut off: kReadTooSlow. Time in which nothing is received, by pause() or for backpressure, does not
+  // count. 0, the default: any rate will do.
+  uint32_t min_read_bytes = 0;
+  Duration read_window = std::chrono::seconds(10);
+  // While output is queued, in each write_window the peer must take min_write_bytes or it is cut off, though its kernel
+  // may go on answering: kWriteTooSlow. Watched from the high-water mark on until the queue is empty; with any of the
+  // deadlines above, from the first queued byte. 0: never. The default cuts off who stands still. In a graceful end it
+  // holds until the peer has acknowledged everything, and is at least 1.
+  uint32_t min_write_bytes = 1;
+  Duration write_window = std::chrono::seconds(60);
+  // What connections run over, TLS say; it outlives the server or client. Null: nothing, they are the kernel's streams.
+  const StreamLayer* layer = nullptr;
+  // For what such a layer does with a peer that was accepted before the connection is open. Meanwhile it counts in the
+  // caps and may be evicted; a drain waits for it. A client's is part of connect_timeout. 0 is no time at all.
+  Duration handshake_timeout = std::chrono::seconds(10);
+  // peer_address() answers after a reset and in on_close too, for 130 bytes a connection.
+  bool remember_peer = false;
+};
+
+}  // namespace peal
