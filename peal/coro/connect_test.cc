@@ -120,7 +120,7 @@ TEST_P(ConnectTest, addresses_are_resolved_and_lookups_cancelled) {
   run(test());
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(ConnectTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(ConnectTest);
 
 }  // namespace
 }  // namespace peal

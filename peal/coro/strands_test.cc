@@ -358,8 +358,8 @@ TEST_P(StrandsOfThreadsTest, the_home_loop_stops_while_its_task_is_away) {
   EXPECT_THAT(notes, ElementsAre(std::error_code(Trouble::kLoopStopped).message()));
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(StrandsTest);
-PEAL_TEST_ON_EVERY_ENGINE(StrandsOfThreadsTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(StrandsTest);
+PEAL_TEST_ON_EVERY_PORT(StrandsOfThreadsTest);
 
 }  // namespace
 }  // namespace peal

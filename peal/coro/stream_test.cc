@@ -254,9 +254,9 @@ TEST_P(StreamTest, the_loop_stops_while_tasks_wait) {
 }
 
 TEST_P(StreamTest, a_group_serves_on_every_loop) {
-  auto group = LoopGroup::start(2, options()).value();
+  auto group = LoopGroup::start(2, group_options()).value();
   {
-    ServerOptions round;
+    ServerOptions round = group_server();
     round.accept = AcceptMode::kRoundRobin;
     CoServer server(
         *group,
@@ -278,8 +278,7 @@ TEST_P(StreamTest, a_group_serves_on_every_loop) {
   group->join();
 }
 
-INSTANTIATE_TEST_SUITE_P(engine, StreamTest, testing::ValuesIn(test::kernel_engines()),
-                         [](const auto& tested) { return std::string(tested.param); });
+PEAL_TEST_ON_EVERY_PORT(StreamTest);
 
 }  // namespace
 }  // namespace peal

@@ -31,6 +31,7 @@ class EngineFile : public EngineTest {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Engines, EngineFile, testing::ValuesIn(every_engine()), engine_label);
+INSTANTIATE_TEST_SUITE_P(Sealed, EngineFile, testing::ValuesIn(sealed(every_engine())), engine_label);
 
 constexpr SocketOptions kTight{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};
 
@@ -56,8 +57,10 @@ TEST_P(EngineFile, ranges_keep_their_place_among_what_is_sent) {
   EXPECT_TRUE(same_bytes(client.received, "head " + bytes.substr(0, 700'000) + "middle again " + bytes.substr(700'000) +
                                               bytes[5] + " tail"));
   EXPECT_EQ(server.queued(), 0U);
-  EXPECT_EQ(rig().stats().file_bytes, 2'000'001U);
-  EXPECT_EQ(rig().stats().sent_bytes, 2'000'024U);
+  if (!test::is_sealed(GetParam())) {
+    EXPECT_EQ(rig().stats().file_bytes, 2'000'001U);
+    EXPECT_EQ(rig().stats().sent_bytes, 2'000'024U);
+  }
   EXPECT_EQ(::lseek(file->get(), 0, SEEK_CUR), 3) << "the file's position moved";
   EXPECT_EQ(file.use_count(), 1) << "the engine keeps the file open";
 }

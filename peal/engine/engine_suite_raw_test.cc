@@ -43,6 +43,7 @@ class EngineRaw : public EngineTest {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Engines, EngineRaw, testing::ValuesIn(engines_with_fds()), engine_label);
+INSTANTIATE_TEST_SUITE_P(Sealed, EngineRaw, testing::ValuesIn(sealed(engines_with_fds())), engine_label);
 
 TEST_P(EngineRaw, everything_came_before_the_adoption) {
   AcceptLog& acceptor = rig().listen();
@@ -306,6 +307,7 @@ TEST_P(EngineRaw, signals_interrupt_nothing) {
     server.shutdown_send();
   };
   EXPECT_TRUE(rig().run_until([&] { return client.ended && signals_seen > 100; }));
+  rig().settle();
   // A wait may end early by a signal, but not fail, and the next one goes on.
   TimePoint deadline = rig().engine().now() + std::chrono::milliseconds(20);
   while (rig().engine().now() < deadline) EXPECT_EQ(rig().wait(deadline), 0U);

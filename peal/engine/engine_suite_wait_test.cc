@@ -154,6 +154,57 @@ TEST_P(EngineWait, what_was_sent_before_it_leaves_even_when_it_only_looks) {
   ASSERT_TRUE(rig().run_until([&] { return server.received == "now"; }));
 }
 
+TEST_P(EngineWait, runs_once_what_is_to_be_done_before_it) {
+  auto [client, server] = rig().pair();
+  server.receive();
+  int runs = 0;
+  rig().engine().before_wait([&, &from = client] {
+    ++runs;
+    rig().engine().send_copy(from.id, "sealed");
+    return false;
+  });
+  rig().settle();
+  EXPECT_EQ(runs, 1);
+  EXPECT_EQ(server.received, "sealed") << "it was queued before what is queued is sent";
+}
+
+// Told something, somebody may have set a timer since the deadline of the wait was given; and so what comes next.
+TEST_P(EngineWait, does_not_sleep_when_that_told_anybody_anything) {
+  std::string order;
+  rig().engine().before_wait([&] {
+    order += "first ";
+    rig().engine().before_wait([&] {
+      order += "second";
+      return true;
+    });
+    return true;
+  });
+  EXPECT_EQ(order, "") << "run inside the call";
+  const TimePoint far = rig().engine().now() + std::chrono::hours(1);
+  rig().wait(far);
+  rig().wait(far);
+  EXPECT_EQ(order, "first second");
+  EXPECT_LT(rig().engine().now(), far);
+}
+
+TEST_P(EngineWait, counts_what_was_told_before_it) {
+  rig().engine().before_wait([] { return true; });
+  EXPECT_GT(rig().wait(Engine::kPollOnly), 0U);
+  auto [client, server] = rig().pair();
+  rig().settle();
+  client.send("x");
+  client.report_sent();
+  EXPECT_GT(rig().wait(Engine::kPollOnly), 0U);
+  EXPECT_EQ(client.sent_reports, std::vector<size_t>{0});
+}
+
+TEST_P(EngineWait, what_is_to_be_done_before_it_is_done_before_the_shutdown_too) {
+  bool ran = false;
+  rig().engine().before_wait([&] { return ran = true; });
+  rig().shut();
+  EXPECT_TRUE(ran);
+}
+
 TEST_P(EngineWait, shut_delivers_every_last_completion) {
   AcceptLog& acceptor = rig().listen();
   auto [client, server] = rig().pair();

@@ -291,7 +291,7 @@ TEST_P(ClientTest, loop_that_ends_while_it_reconnects_tells_nothing_strange) {
   EXPECT_EQ(journal.lines().back(), "close: the loop stopped");
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ClientTest);
+PEAL_TEST_ON_EVERY_PORT(ClientTest);
 
 }  // namespace
 }  // namespace peal

@@ -151,7 +151,7 @@ TEST_P(ConnectionDeadlineTest, peer_address_is_known_in_on_close_when_remembered
   }
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ConnectionDeadlineTest);
+PEAL_TEST_ON_EVERY_PORT(ConnectionDeadlineTest);
 
 }  // namespace
 }  // namespace peal

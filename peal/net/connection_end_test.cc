@@ -199,7 +199,7 @@ TEST_P(ConnectionEndTest, slow_reader_is_not_cut_off_while_it_reads) {
   EXPECT_TRUE(same_bytes(got, answer)) << "after " << (monotonic_now() - begin).count() << " ns";
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ConnectionEndTest);
+PEAL_TEST_ON_EVERY_PORT(ConnectionEndTest);
 
 }  // namespace
 }  // namespace peal

@@ -250,7 +250,7 @@ TEST_P(ConnectionFlowTest, kept_input_comes_back_when_output_has_drained) {
   EXPECT_EQ(journal.count("request"), 8u);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ConnectionFlowTest);
+PEAL_TEST_ON_EVERY_PORT(ConnectionFlowTest);
 
 }  // namespace
 }  // namespace peal

@@ -187,7 +187,7 @@ TEST_P(ConnectionHandleTest, refused_post_is_counted_as_lost) {
   EXPECT_EQ(own.stats().lost_calls, 6u);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ConnectionHandleTest);
+PEAL_TEST_ON_EVERY_PORT(ConnectionHandleTest);
 
 }  // namespace
 }  // namespace peal

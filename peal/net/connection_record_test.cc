@@ -82,7 +82,7 @@ TEST_P(ConnectionRecordTest, many_bad_ends_are_told_at_a_bounded_rate) {
   EXPECT_LE(logged().size(), 12u);  // one a second, and the test gives up after ten
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ConnectionRecordTest);
+PEAL_TEST_ON_EVERY_PORT(ConnectionRecordTest);
 
 }  // namespace
 }  // namespace peal

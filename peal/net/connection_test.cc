@@ -304,7 +304,7 @@ TEST_P(ConnectionTest, two_connections_that_close_each_other) {
   ask([&] { handles.clear(); });
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ConnectionTest);
+PEAL_TEST_ON_EVERY_PORT(ConnectionTest);
 
 }  // namespace
 }  // namespace peal

@@ -126,7 +126,7 @@ TEST_P(ConnectionsViewTest, view_outlives_its_server_and_shows_nothing) {
   EXPECT_EQ(view.count(), 0u);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ConnectionsViewTest);
+PEAL_TEST_ON_EVERY_PORT(ConnectionsViewTest);
 
 }  // namespace
 }  // namespace peal

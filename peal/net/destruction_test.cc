@@ -125,9 +125,9 @@ TEST_P(DestructionTest, server_before_its_connections) {
 TEST_P(DestructionTest, server_while_clients_are_connecting_and_talking) {
   for (int round = 0; round < 20; ++round) {
     Owned owned;
-    auto group = LoopGroup::start(2, options()).value();
+    auto group = LoopGroup::start(2, group_options()).value();
     auto mode = static_cast<AcceptMode>(round % 3);
-    auto server = std::make_unique<Server>(*group, owned.callbacks(), ServerOptions{.accept = mode});
+    auto server = std::make_unique<Server>(*group, owned.callbacks(), group_server({.accept = mode}));
     SocketAddress address = listen(*server);
     std::vector<RawPeer> peers(20);
     for (RawPeer& peer : peers) peer.connect(address);
@@ -204,8 +204,8 @@ TEST_P(DestructionTest, client_while_connecting) {
 
 TEST_P(DestructionTest, group_before_its_server) {
   Journal journal;
-  auto group = LoopGroup::start(2, options()).value();
-  Server server(*group, journal.callbacks(), {.accept = AcceptMode::kRoundRobin});
+  auto group = LoopGroup::start(2, group_options()).value();
+  Server server(*group, journal.callbacks(), group_server({.accept = AcceptMode::kRoundRobin}));
   SocketAddress address = listen(server);
   std::vector<RawPeer> peers(10);
   for (RawPeer& peer : peers) peer.connect(address);
@@ -217,8 +217,8 @@ TEST_P(DestructionTest, group_before_its_server) {
 
 TEST_P(DestructionTest, one_loop_of_a_group_ends_before_the_others) {
   Journal journal;
-  auto group = LoopGroup::start(2, options()).value();
-  Server server(*group, journal.callbacks(), {.accept = AcceptMode::kRoundRobin});
+  auto group = LoopGroup::start(2, group_options()).value();
+  Server server(*group, journal.callbacks(), group_server({.accept = AcceptMode::kRoundRobin}));
   SocketAddress address = listen(server);
   (*group)[1].stop();
   // Every second connection goes to a loop that has ended: closed and counted, and nobody else suffers.
@@ -253,7 +253,7 @@ TEST_P(DestructionTest, loop_with_work_posted) {
   EXPECT_EQ(*dead, 11);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(DestructionTest);
+PEAL_TEST_ON_EVERY_PORT(DestructionTest);
 
 }  // namespace
 }  // namespace peal

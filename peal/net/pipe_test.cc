@@ -231,7 +231,7 @@ TEST_P(PipeTest, loop_ends_under_it) {
   EXPECT_TRUE(done());
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(PipeTest);
+PEAL_TEST_ON_EVERY_PORT(PipeTest);
 
 }  // namespace
 }  // namespace peal

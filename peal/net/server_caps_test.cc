@@ -130,8 +130,8 @@ TEST_P(ServerCapsTest, one_address_may_not_take_all) {
 TEST_P(ServerCapsTest, storm_on_several_loops_never_exceeds_the_cap) {
   for (AcceptMode mode : {AcceptMode::kReusePort, AcceptMode::kRoundRobin, AcceptMode::kLeastLoaded}) {
     Census storm;
-    auto group = LoopGroup::start(3, options()).value();
-    ServerOptions caps{.accept = mode, .max_connections = 8, .max_connections_per_address = 7};
+    auto group = LoopGroup::start(3, group_options()).value();
+    ServerOptions caps = group_server({.accept = mode, .max_connections = 8, .max_connections_per_address = 7});
     Server server(
         *group,
         {.on_open = [&](Connection&) { storm.enter(); }, .on_close = [&](Connection&, CloseReason) { --storm.now; }},
@@ -172,7 +172,7 @@ TEST_P(ServerCapsTest, newcomer_that_waits_for_a_place_when_the_server_dies) {
   EXPECT_EQ(census.total, 1);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ServerCapsTest);
+PEAL_TEST_ON_EVERY_PORT(ServerCapsTest);
 
 }  // namespace
 }  // namespace peal

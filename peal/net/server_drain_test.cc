@@ -134,8 +134,8 @@ TEST_P(ServerDrainTest, deadline_cuts_off_and_counts_every_byte_that_is_lost) {
 }
 
 TEST_P(ServerDrainTest, several_loops_and_several_threads_drain_at_once) {
-  auto group = LoopGroup::start(3, options()).value();
-  Server server(*group, journal.callbacks());
+  auto group = LoopGroup::start(3, group_options()).value();
+  Server server(*group, journal.callbacks(), group_server());
   SocketAddress bound = server.listen("127.0.0.1:0").value();
   std::deque<RawPeer> peers(30);
   for (RawPeer& peer : peers) peer.connect(bound);
@@ -193,7 +193,7 @@ TEST_P(ServerDrainTest, waiting_on_the_loop_itself_is_a_programmers_error) {
   EXPECT_DEATH(waits_on_its_loop(), "would wait for itself");
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ServerDrainTest);
+PEAL_TEST_ON_EVERY_PORT(ServerDrainTest);
 
 }  // namespace
 }  // namespace peal

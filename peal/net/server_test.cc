@@ -20,7 +20,7 @@ constexpr AcceptMode kModes[] = {AcceptMode::kReusePort, AcceptMode::kRoundRobin
 
 class ServerTest : public test::NetTest {
  protected:
-  std::unique_ptr<LoopGroup> group_of(size_t count) { return LoopGroup::start(count, options()).value(); }
+  std::unique_ptr<LoopGroup> group_of(size_t count) { return LoopGroup::start(count, group_options()).value(); }
 
   // Counts on which loop connections open.
   SharedConnectionCallbacks placing() {
@@ -73,7 +73,7 @@ class Folder {
 
 TEST_P(ServerTest, reuse_port_spreads_over_all_loops_on_one_port) {
   auto group = group_of(3);
-  Server server(*group, placing());
+  Server server(*group, placing(), group_server());
   SocketAddress address = server.listen("127.0.0.1:0").value();
   EXPECT_NE(address.port(), 0);
   // The kernel hashes ports: 100 clients miss one of three loops once in 10^17 times.
@@ -87,7 +87,7 @@ TEST_P(ServerTest, reuse_port_spreads_over_all_loops_on_one_port) {
 
 TEST_P(ServerTest, round_robin_is_exactly_even) {
   auto group = group_of(3);
-  Server server(*group, placing(), {.accept = AcceptMode::kRoundRobin});
+  Server server(*group, placing(), group_server({.accept = AcceptMode::kRoundRobin}));
   SocketAddress address = server.listen("127.0.0.1:0").value();
   std::vector<RawPeer> peers(30);
   for (RawPeer& peer : peers) peer.connect(address);
@@ -97,7 +97,7 @@ TEST_P(ServerTest, round_robin_is_exactly_even) {
 
 TEST_P(ServerTest, least_loaded_fills_the_idle_loop_first) {
   auto group = group_of(2);
-  Server server(*group, placing(), {.accept = AcceptMode::kLeastLoaded});
+  Server server(*group, placing(), group_server({.accept = AcceptMode::kLeastLoaded}));
   SocketAddress address = server.listen("127.0.0.1:0").value();
   std::vector<RawPeer> peers(8);
   for (RawPeer& peer : peers) peer.connect(address);
@@ -118,7 +118,7 @@ TEST_P(ServerTest, every_mode_serves_on_every_loop) {
   for (AcceptMode mode : kModes) {
     SCOPED_TRACE(static_cast<int>(mode));
     auto group = group_of(2);
-    Server server(*group, placing(), {.accept = mode});
+    Server server(*group, placing(), group_server({.accept = mode}));
     SocketAddress address = server.listen("127.0.0.1:0").value();
     for (int i = 0; i < 10; ++i) expect_echo(address);
   }
@@ -144,7 +144,7 @@ TEST_P(ServerTest, address_that_fails_leaves_the_others_listening) {
   auto group = group_of(2);
   Server other(loop(), placing());
   SocketAddress taken = other.listen("127.0.0.1:0").value();
-  Server server(*group, placing());
+  Server server(*group, placing(), group_server());
   SocketAddress good = server.listen("127.0.0.1:0").value();
   EXPECT_FALSE(server.listen(taken));
   EXPECT_FALSE(server.listen("nonsense"));
@@ -157,7 +157,7 @@ TEST_P(ServerTest, address_that_fails_leaves_the_others_listening) {
 
 TEST_P(ServerTest, address_that_fails_on_the_second_loop_is_undone_alone) {
   auto group = group_of(2);
-  Server server(*group, placing());
+  Server server(*group, placing(), group_server());
   SocketAddress good = server.listen("127.0.0.1:0").value();
   (*group)[1].stop();
   ASSERT_TRUE(wait_until([&] { return !(*group)[1].post([] {}); }));
@@ -190,7 +190,7 @@ TEST_P(ServerTest, listening_after_the_loops_end_is_an_error) {
 TEST_P(ServerTest, ipv6) {
   if (!has_ipv6_loopback()) GTEST_SKIP() << "no IPv6 here";
   auto group = group_of(2);
-  Server server(*group, placing());
+  Server server(*group, placing(), group_server());
   SocketAddress address = server.listen("[::1]:0").value();
   EXPECT_EQ(address.family(), AF_INET6);
   for (int i = 0; i < 4; ++i) expect_echo(address);
@@ -201,7 +201,7 @@ TEST_P(ServerTest, unix_socket_file_lives_as_long_as_its_server) {
     Folder folder;
     auto group = group_of(2);
     {
-      Server server(*group, placing(), {.accept = mode});
+      Server server(*group, placing(), group_server({.accept = mode}));
       Result<SocketAddress> address = server.listen(folder.socket_address());
       ASSERT_TRUE(address) << address.error().message();
       EXPECT_EQ(address->to_string(), folder.socket_address());
@@ -237,7 +237,7 @@ TEST_P(ServerTest, stale_socket_file_is_replaced_and_another_file_is_not) {
 TEST_P(ServerTest, stop_listening_refuses_new_clients_and_keeps_old_ones) {
   for (AcceptMode mode : kModes) {
     auto group = group_of(2);
-    Server server(*group, placing(), {.accept = mode});
+    Server server(*group, placing(), group_server({.accept = mode}));
     SocketAddress address = server.listen("127.0.0.1:0").value();
     RawPeer old;
     old.connect(address);
@@ -268,7 +268,7 @@ TEST_P(ServerTest, shared_bytes_go_to_many_connections_on_several_loops) {
     }
     place(connection);
   };
-  Server server(*group, std::move(callbacks), {.accept = AcceptMode::kRoundRobin});
+  Server server(*group, std::move(callbacks), group_server({.accept = AcceptMode::kRoundRobin}));
   SocketAddress address = server.listen("127.0.0.1:0").value();
   std::vector<RawPeer> peers(kPeers);
   for (RawPeer& peer : peers) peer.connect(address);
@@ -289,7 +289,7 @@ TEST_P(ServerTest, shared_bytes_go_to_many_connections_on_several_loops) {
   handles.clear();
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ServerTest);
+PEAL_TEST_ON_EVERY_PORT(ServerTest);
 
 }  // namespace
 }  // namespace peal

@@ -9,6 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <tests/support/raw_peer.h>
+#include <tests/support/sealed/sealed_exclusions.h>
+
 namespace peal {
 namespace {
 
@@ -93,6 +96,7 @@ StreamLog& EngineRig::connect(const SocketAddress& address, const std::string& n
 StreamLog& EngineRig::adopt(LooseStream stream, const std::string& name) {
   StreamLog& log = streams_.emplace_back(*this, name);
   log.given_ = true;
+  log.connecting_ = !engine_->adopts_open();
   log.id = down(name + " adopt", [&] { return engine_->adopt(std::move(stream), log); });
   EXPECT_TRUE(static_cast<bool>(log.id));
   return log;
@@ -109,9 +113,10 @@ WatchLog& EngineRig::watch(int fd, bool readable, bool writable) {
 EngineRig::Pair EngineRig::pair(const SocketOptions& client, const SocketOptions& server) {
   AcceptLog& acceptor = listen(loopback(), {.socket = server});
   StreamLog& here = connect(acceptor.address, "client", {.socket = client, .source = {}});
-  EXPECT_TRUE(run_until([&] { return here.connected && !acceptor.accepted.empty(); }));
-  EXPECT_FALSE(here.connect_error) << here.connect_error.message();
+  EXPECT_TRUE(run_until([&] { return !acceptor.accepted.empty(); }));
   StreamLog& there = adopt(std::move(acceptor.accepted.front()));
+  EXPECT_TRUE(run_until([&] { return here.connected && (there.connected || engine_->adopts_open()); }));
+  EXPECT_FALSE(here.connect_error) << here.connect_error.message();
   acceptor.accepted.clear();
   acceptor.stop();
   EXPECT_TRUE(run_until([&] { return acceptor.stopped; }));
@@ -163,7 +168,8 @@ std::string EngineRig::story() const {
 }
 
 void EngineTest::SetUp() {
-  if (std::string reason = test::why_unsupported(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+  if (const std::string reason = test::why_not_tested(GetParam()); !reason.empty()) GTEST_SKIP() << reason;
+  RawPeer::seal_all(test::is_sealed(GetParam()));
   fds_before_ = count_open_fds();
   blocks_before_ = BlockPool::here().stats().blocks_in_use;
   rig_ = std::make_unique<EngineRig>(GetParam());
@@ -172,6 +178,7 @@ void EngineTest::SetUp() {
 
 void EngineTest::TearDown() {
   if (IsSkipped() && !rig_) return;
+  RawPeer::seal_all(false);
   rig_.reset();
   BlockPool::here().trim(SIZE_MAX);
   EXPECT_EQ(BlockPool::here().stats().blocks_in_use, blocks_before_) << "blocks were left behind";
@@ -185,6 +192,11 @@ std::vector<std::string> every_engine() {
 
 std::vector<std::string> engines_with_fds() {
   const auto names = test::kernel_engines();
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> sealed(const std::vector<std::string>& engine_names) {
+  const auto names = test::sealed({engine_names.begin(), engine_names.end()});
   return {names.begin(), names.end()};
 }
 

@@ -219,6 +219,8 @@ std::vector<std::string> every_engine();
 // Those whose streams are sockets of the kernel's: tests that play the other side with a socket of their own, count
 // fds or watch one cannot run on an engine that keeps its sockets in memory.
 std::vector<std::string> engines_with_fds();
+// The same below a layer (sealed_port.h).
+std::vector<std::string> sealed(const std::vector<std::string>& engine_names);
 std::string engine_label(const testing::TestParamInfo<std::string>& info);
 
 // Bytes without a period short enough to hide a block that is lost, doubled or out of place.

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <peal/loop/loop.h>
+#include <tests/support/raw_peer.h>
+#include <tests/support/sealed/sealed_exclusions.h>
 #include <tests/support/tested_engines.h>
 
 namespace peal::test {
@@ -39,18 +41,26 @@ class LoopThread {
 // The parameter is an engine's name; one that this machine forbids is skipped, with the reason.
 class LoopEngineTest : public testing::TestWithParam<std::string_view> {
  protected:
+  ~LoopEngineTest() override { RawPeer::seal_all(false); }
   void SetUp() override {
-    if (const std::string why = why_unsupported(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    if (const std::string why = why_not_tested(GetParam()); !why.empty()) GTEST_SKIP() << why;
+    RawPeer::seal_all(is_sealed(GetParam()));
   }
   LoopOptions options() const { return LoopOptions{.engine = std::string(GetParam())}; }
 };
 
 }  // namespace peal::test
 
-#define PEAL_TEST_ON_EVERY_ENGINE(Suite)                                                     \
-  INSTANTIATE_TEST_SUITE_P(engine, Suite, testing::ValuesIn(::peal::test::kernel_engines()), \
+#define PEAL_TEST_ON(instance, Suite, names)                          \
+  INSTANTIATE_TEST_SUITE_P(instance, Suite, testing::ValuesIn(names), \
                            [](const auto& tested) { return std::string(tested.param); })
+#define PEAL_TEST_ON_EVERY_ENGINE(Suite) PEAL_TEST_ON(engine, Suite, ::peal::test::kernel_engines())
 // The simulator too: for suites that need nothing but the loop.
-#define PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Suite)                                           \
-  INSTANTIATE_TEST_SUITE_P(engine, Suite, testing::ValuesIn(::peal::test::every_engine()), \
-                           [](const auto& tested) { return std::string(tested.param); })
+#define PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Suite) PEAL_TEST_ON(engine, Suite, ::peal::test::every_engine())
+// The same, and below a layer (sealed_port.h): for suites whose streams end in streams of peal's, or in a RawPeer.
+#define PEAL_TEST_ON_EVERY_PORT(Suite) \
+  PEAL_TEST_ON_EVERY_ENGINE(Suite);    \
+  PEAL_TEST_ON(sealed, Suite, ::peal::test::sealed(::peal::test::kernel_engines()))
+#define PEAL_TEST_ON_EVERY_PORT_AND_SIM(Suite) \
+  PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Suite);    \
+  PEAL_TEST_ON(sealed, Suite, ::peal::test::sealed(::peal::test::every_engine()))

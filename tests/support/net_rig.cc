@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <peal/base/log.h>
+#include <tests/support/sealed/sealed_exclusions.h>
 
 namespace peal::test {
 namespace {
@@ -87,7 +88,8 @@ SharedConnectionCallbacks echoing() {
 }
 
 void NetTest::SetUp() {
-  if (const std::string why = test::why_unsupported(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  if (const std::string why = why_not_tested(GetParam()); !why.empty()) GTEST_SKIP() << why;
+  RawPeer::seal_all(is_sealed(GetParam()));
   set_log_sink([](const LogRecord&) {});
   fds_before_ = count_open_fds();
   thread_.emplace(options());
@@ -97,6 +99,7 @@ void NetTest::SetUp() {
 void NetTest::TearDown() {
   if (IsSkipped()) return;
   thread_.reset();
+  RawPeer::seal_all(false);
   set_log_sink({});
   EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind; now there are" << open_fds();
 }

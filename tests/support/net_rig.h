@@ -20,6 +20,7 @@
 #include <tests/support/engine_rig.h>
 #include <tests/support/loop_thread.h>
 #include <tests/support/raw_peer.h>
+#include <tests/support/sealed/sealed_port.h>
 
 namespace peal::test {
 
@@ -74,6 +75,12 @@ class NetTest : public testing::TestWithParam<std::string_view> {
   void TearDown() override;
 
   LoopOptions options() const { return LoopOptions{.engine = std::string(GetParam())}; }
+  // For a LoopGroup, which makes its engines by name: there the layer, if one is tested, is the server's option.
+  LoopOptions group_options() const { return LoopOptions{.engine = std::string(below(GetParam()))}; }
+  ServerOptions group_server(ServerOptions options = {}) const {
+    options.connection.layer = is_sealed(GetParam()) ? &layer_ : nullptr;
+    return options;
+  }
   Loop& loop() { return thread_->loop(); }
   template <class Task>
   auto ask(Task&& task) {
@@ -95,6 +102,7 @@ class NetTest : public testing::TestWithParam<std::string_view> {
   testing::AssertionResult send_all(RawPeer& peer, std::string_view bytes);
 
  private:
+  const SealedLayer layer_;
   std::optional<LoopThread> thread_;
   SocketAddress address_;
   size_t fds_before_ = 0;

@@ -5,38 +5,75 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
 #include <gtest/gtest.h>
 
+#include <tests/support/sealed/sealing.h>
+
 namespace peal {
 namespace {
 
 constexpr rlim_t kFamineLimit = 512;
+bool seals_now = false;
 
 }  // namespace
 
-RawPeer::RawPeer(int family) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+RawPeer::RawPeer(int family) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)), seals_(seals_now) {
   EXPECT_TRUE(static_cast<bool>(fd_)) << std::strerror(errno);
 }
+
+void RawPeer::seal_all(bool on) { seals_now = on; }
 
 void RawPeer::connect(const SocketAddress& address) {
   EXPECT_EQ(::connect(fd_.get(), address.data(), address.size()), 0) << std::strerror(errno);
   EXPECT_EQ(::fcntl(fd_.get(), F_SETFL, O_NONBLOCK), 0) << std::strerror(errno);
+  if (seals_) send_some(test::kSealHello);
 }
 
 void RawPeer::send(std::string_view bytes, int flags) {
-  EXPECT_EQ(::send(fd_.get(), bytes.data(), bytes.size(), flags | MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()))
+  std::string sealed;
+  if (seals_) test::seal(bytes, sealed);
+  const std::string_view sent = seals_ ? sealed : bytes;
+  EXPECT_EQ(::send(fd_.get(), sent.data(), sent.size(), flags | MSG_NOSIGNAL), static_cast<ssize_t>(sent.size()))
       << std::strerror(errno);
 }
 
-size_t RawPeer::try_send(std::string_view bytes) {
-  ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+size_t RawPeer::send_some(std::string_view bytes) {
+  const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
   if (sent >= 0) return static_cast<size_t>(sent);
   EXPECT_TRUE(errno == EAGAIN || errno == EPIPE || errno == ECONNRESET) << std::strerror(errno);
   return 0;
+}
+
+// Sealed, a record counts once all of it is sent; until then the same bytes are given again.
+size_t RawPeer::try_send(std::string_view bytes) {
+  if (!seals_) return send_some(bytes);
+  size_t done = 0;
+  while (done < bytes.size()) {
+    if (unsent_.empty()) {
+      unsent_plain_ = std::min<size_t>(bytes.size() - done, test::kMostRecordBytes);
+      test::seal(bytes.substr(done, unsent_plain_), unsent_);
+    }
+    unsent_.erase(0, send_some(unsent_));
+    if (!unsent_.empty()) break;
+    done += unsent_plain_;
+  }
+  return done;
+}
+
+void RawPeer::take(std::string_view bytes) {
+  if (!seals_) return void(received_.append(bytes));
+  sealed_.append(bytes);
+  if (!greeted_) {
+    EXPECT_TRUE(sealed_.starts_with(test::kSealHello)) << "no handshake";
+    sealed_.erase(0, test::kSealHello.size());
+    greeted_ = true;
+  }
+  if (!marked_) marked_ = test::unseal(sealed_, received_);
 }
 
 bool RawPeer::pump() {
@@ -44,7 +81,7 @@ bool RawPeer::pump() {
   while (!ended_ && error_ == 0) {
     ssize_t got = ::recv(fd_.get(), room.data(), room.size(), 0);
     if (got > 0) {
-      received_.append(room.data(), static_cast<size_t>(got));
+      take({room.data(), static_cast<size_t>(got)});
     } else if (got == 0) {
       ended_ = true;
     } else if (errno == EAGAIN) {
@@ -56,7 +93,15 @@ bool RawPeer::pump() {
   return false;
 }
 
-void RawPeer::fin() { EXPECT_EQ(::shutdown(fd_.get(), SHUT_WR), 0) << std::strerror(errno); }
+void RawPeer::fin() {
+  if (seals_) send_some(test::kEndMark);
+  EXPECT_EQ(::shutdown(fd_.get(), SHUT_WR), 0) << std::strerror(errno);
+}
+
+void RawPeer::close() {
+  if (seals_ && fd_) send_some(test::kEndMark);
+  fd_.reset();
+}
 
 void RawPeer::reset() {
   linger now{.l_onoff = 1, .l_linger = 0};

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RawPeer: the other side of a connection played by a socket of the test's own, so that it can misbehave in ways no
 // engine would. Non-blocking once connected; one thread.
+//
+// Where the server's streams are a SealedPort's it seals and unseals what it is given and gets, so that a test need not
+// know: all that is said below is then of what is sealed.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +18,9 @@ namespace peal {
 
 class RawPeer {
  public:
+  // Peers that are made from now on seal what they send; for the whole process.
+  static void seal_all(bool on);
+
   // A socket that is not connected yet: it holds its fd from now on.
   explicit RawPeer(int family = AF_INET);
   // Connects to a listener; the kernel answers for it, so this needs nobody to accept.
@@ -28,19 +34,31 @@ class RawPeer {
   bool pump();
   void fin();
   void reset();
-  void close() { fd_.reset(); }
+  void close();
 
   int fd() const { return fd_.get(); }
   const std::string& received() const { return received_; }
   // The peer's FIN was read; error() tells of an end by error.
   bool ended() const { return ended_; }
   int error() const { return error_; }
+  // It was, without the end mark before it.
+  bool cut_short() const { return seals_ && ended_ && !marked_; }
 
  private:
+  size_t send_some(std::string_view bytes);
+  void take(std::string_view bytes);
+
   Fd fd_;
   std::string received_;
   bool ended_ = false;
   int error_ = 0;
+  // Sealed.
+  bool seals_ = false;
+  bool greeted_ = false;
+  bool marked_ = false;
+  std::string sealed_;       // received
+  std::string unsent_;       // of a record that is under way
+  size_t unsent_plain_ = 0;  // what that was made of
 };
 
 // Runs this process out of fds while it lives. The limit is lowered at once, because the kernel may look at it when a

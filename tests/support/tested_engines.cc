@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <tests/support/tested_engines.h>
 
+#include <set>
+
 #include <peal/engine/engines.h>
 #include <peal/sim/sim_world.h>
+#include <tests/support/sealed/sealed_port.h>
 
 namespace peal::test {
+namespace {
+
+constexpr std::string_view kSealed = "sealed_";
+
+}  // namespace
 
 std::vector<std::string_view> every_engine() {
   std::vector<std::string_view> names = kernel_engines();
@@ -14,18 +22,41 @@ std::vector<std::string_view> every_engine() {
 
 std::vector<std::string_view> kernel_engines() { return {engine_names().begin(), engine_names().end()}; }
 
+std::vector<std::string_view> sealed(const std::vector<std::string_view>& engine_names) {
+  static std::set<std::string, std::less<>> kept;
+  std::vector<std::string_view> names;
+  for (const std::string_view name : engine_names) {
+    names.push_back(*kept.insert(std::string(kSealed) + std::string(name)).first);
+  }
+  return names;
+}
+
+bool is_sealed(std::string_view engine_name) { return engine_name.starts_with(kSealed); }
+
+std::string_view below(std::string_view engine_name) {
+  return is_sealed(engine_name) ? engine_name.substr(kSealed.size()) : engine_name;
+}
+
 std::string why_unsupported(std::string_view engine_name) {
-  return engine_name == "sim" ? std::string() : peal::why_unsupported(engine_name);
+  const std::string_view name = below(engine_name);
+  return name == "sim" ? std::string() : peal::why_unsupported(name);
 }
 
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name) {
+  if (is_sealed(name)) {
+    Result<std::unique_ptr<Engine>> engine = make_engine(below(name));
+    if (!engine) return engine;
+    return std::make_unique<SealedEngine>(std::move(*engine));
+  }
   if (name == "sim") return SimWorld(1).make_engine();
   return peal::make_engine(name);
 }
 
 Result<std::unique_ptr<Loop>> make_loop(const LoopOptions& options) {
-  if (options.engine != "sim") return Loop::make(options);
-  return std::make_unique<Loop>(SimWorld(1).make_engine(), options);
+  if (options.engine != "sim" && !is_sealed(options.engine)) return Loop::make(options);
+  Result<std::unique_ptr<Engine>> engine = make_engine(options.engine);
+  if (!engine) return std::unexpected(engine.error());
+  return std::make_unique<Loop>(std::move(*engine), options);
 }
 
 }  // namespace peal::test

@@ -193,7 +193,7 @@ TEST_P(HttpClientEndTest, a_client_that_outlives_its_loop_with_requests_of_every
   drop_client();
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(HttpClientEndTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(HttpClientEndTest);
 
 }  // namespace
 }  // namespace peal

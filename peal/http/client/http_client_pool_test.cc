@@ -349,7 +349,7 @@ TEST_P(HttpClientPoolTest, nobody_answers_the_knock) {
   EXPECT_EQ(error_of_fetch(HttpClientRequest("http://192.0.2.1/")), HttpTrouble::kConnectTimeout);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(HttpClientPoolTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(HttpClientPoolTest);
 
 }  // namespace
 }  // namespace peal

@@ -201,7 +201,7 @@ TEST_P(HttpClientStreamTest, a_tunnel_in_a_coroutine) {
   run(test());
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(HttpClientStreamTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(HttpClientStreamTest);
 
 }  // namespace
 }  // namespace peal

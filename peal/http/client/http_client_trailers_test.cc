@@ -198,7 +198,7 @@ TEST_P(HttpClientTrailersTest, of_a_stream) {
   settle();
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(HttpClientTrailersTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(HttpClientTrailersTest);
 
 }  // namespace
 }  // namespace peal

@@ -147,7 +147,7 @@ TEST_P(HttpFetchPauseTest, a_tunnel_that_was_paused_before_it_was_one_goes_on) {
   fetch.cancel();
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(HttpFetchPauseTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(HttpFetchPauseTest);
 
 }  // namespace
 }  // namespace peal

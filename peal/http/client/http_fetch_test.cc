@@ -369,8 +369,8 @@ TEST_P(HttpFetchTest, a_protocol_that_nobody_asked_for) {
   ASSERT_TRUE(run_until([&] { return server.open() == 0; }));
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(HttpFetchTest);
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(HttpFetchLengthTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(HttpFetchTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(HttpFetchLengthTest);
 
 }  // namespace
 }  // namespace peal

@@ -30,7 +30,7 @@ class StaticFilesChange : public test::HttpFilesTest {
     EXPECT_TRUE(run_until([&] { return talk.ended(); }));
   }
 };
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(StaticFilesChange);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(StaticFilesChange);
 
 TEST_P(StaticFilesChange, a_file_that_was_changed_in_place_or_replaced_is_seen_at_once) {
   write("a.txt", "first");

@@ -25,7 +25,7 @@ class StaticFilesCondition : public test::HttpFilesTest {
   const std::string large_ = pattern(200'000);
   static constexpr const char* kLongAgo = "Sun, 06 Nov 1994 08:49:37 GMT";
 };
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(StaticFilesCondition);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(StaticFilesCondition);
 
 TEST_P(StaticFilesCondition, not_modified) {
   const HttpAnswer first = get("/small");

@@ -30,7 +30,7 @@ class StaticFilesEscape : public test::HttpFilesTest {
     write("sub/inside", "inside");
   }
 };
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(StaticFilesEscape);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(StaticFilesEscape);
 
 TEST_P(StaticFilesEscape, by_no_spelling_of_the_path) {
   serve_files({.hidden = true});

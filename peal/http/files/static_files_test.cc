@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using test::HttpAnswer;
 
 class StaticFilesTest : public test::HttpFilesTest {};
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(StaticFilesTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(StaticFilesTest);
 
 TEST_P(StaticFilesTest, a_file_and_what_is_said_of_it) {
   write("site/style.css", "body {}\n");

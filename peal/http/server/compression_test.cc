@@ -71,7 +71,7 @@ class Compression : public test::HttpFilesTest {
     }));
   }
 };
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Compression);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(Compression);
 
 TEST_P(Compression, a_body_in_the_coding_the_client_asks_for) {
   const std::string body = made_text(100'000);

@@ -139,7 +139,7 @@ TEST_P(HttpAnsweredInstead, dates_of_errors_and_of_answers_go_on_together) {
   EXPECT_NE(date_of("/"), first);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(HttpAnsweredInstead);
+PEAL_TEST_ON_EVERY_PORT(HttpAnsweredInstead);
 
 }  // namespace
 }  // namespace peal

@@ -96,7 +96,7 @@ TEST_P(HttpDrainTest, a_large_file_with_nothing_behind_it_arrives_whole) {
   }
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(HttpDrainTest);
+PEAL_TEST_ON_EVERY_PORT(HttpDrainTest);
 
 }  // namespace
 }  // namespace peal

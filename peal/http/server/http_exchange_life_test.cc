@@ -273,7 +273,7 @@ TEST_P(HttpExchangeLifeTest, interim_answer_comes_before_the_final_one_and_takes
   EXPECT_THAT(answer_to("GET / HTTP/1.0\r\n\r\n"), Not(HasSubstr("103")));
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(HttpExchangeLifeTest);
+PEAL_TEST_ON_EVERY_PORT(HttpExchangeLifeTest);
 
 }  // namespace
 }  // namespace peal

@@ -202,7 +202,7 @@ TEST_P(HttpRequestBodyTest, body_cut_short_is_answered_400) {
   EXPECT_THAT(all_of(one), StartsWith("HTTP/1.1 400 "));
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(HttpRequestBodyTest);
+PEAL_TEST_ON_EVERY_PORT(HttpRequestBodyTest);
 
 }  // namespace
 }  // namespace peal

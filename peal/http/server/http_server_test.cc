@@ -365,7 +365,7 @@ TEST_P(HttpServerTest, unpooled_server_answers_as_well) {
   EXPECT_THAT(answer_to("GET / HTTP/1.0\r\n\r\n"), HasSubstr("200 OK"));
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(HttpServerTest);
+PEAL_TEST_ON_EVERY_PORT(HttpServerTest);
 
 }  // namespace
 }  // namespace peal

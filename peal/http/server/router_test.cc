@@ -104,7 +104,7 @@ TEST(Router, patterns_that_are_none_are_refused) {
   expect_refusal("/a/{y}", "has two handlers for GET");
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(RouterTest);
+PEAL_TEST_ON_EVERY_PORT(RouterTest);
 
 }  // namespace
 }  // namespace peal

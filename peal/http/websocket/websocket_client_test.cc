@@ -233,8 +233,7 @@ TEST_P(WebSocketClientSuite, dies_at_any_moment) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(engine, WebSocketClientSuite, testing::ValuesIn(test::every_engine()),
-                         [](const auto& tested) { return std::string(tested.param); });
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(WebSocketClientSuite);
 
 // Handles carry messages of other threads to loops of their own.
 TEST(WebSocketThreads, handles_are_used_from_other_threads) {

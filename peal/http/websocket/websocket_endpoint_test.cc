@@ -83,8 +83,7 @@ TEST_P(WebSocketEndpointSuite, compression_is_agreed_on_where_both_want_it) {
               Not(HasSubstr("Sec-WebSocket-Extensions")));
 }
 
-INSTANTIATE_TEST_SUITE_P(engine, WebSocketEndpointSuite, testing::ValuesIn(test::every_engine()),
-                         [](const auto& tested) { return std::string(tested.param); });
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(WebSocketEndpointSuite);
 
 }  // namespace
 }  // namespace peal

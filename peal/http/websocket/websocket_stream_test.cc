@@ -120,8 +120,7 @@ TEST_P(WebSocketStreamSuite, the_server_dies_while_a_task_waits) {
   EXPECT_THAT(journal, ElementsAre(errno_code(EPIPE).message(), "1006"));
 }
 
-INSTANTIATE_TEST_SUITE_P(engine, WebSocketStreamSuite, testing::ValuesIn(test::every_engine()),
-                         [](const auto& tested) { return std::string(tested.param); });
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(WebSocketStreamSuite);
 
 }  // namespace
 }  // namespace peal

@@ -369,8 +369,7 @@ TEST_P(WebSocketSuite, the_server_dies_while_sockets_are_open) {
   EXPECT_THAT(journal, ElementsAre("open"));
 }
 
-INSTANTIATE_TEST_SUITE_P(engine, WebSocketSuite, testing::ValuesIn(test::every_engine()),
-                         [](const auto& tested) { return std::string(tested.param); });
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(WebSocketSuite);
 
 }  // namespace
 }  // namespace peal

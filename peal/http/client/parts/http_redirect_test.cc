@@ -205,7 +205,7 @@ TEST_P(HttpRedirectTest, a_streamed_body_does_not_travel) {
   }
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(HttpRedirectTest);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(HttpRedirectTest);
 
 }  // namespace
 }  // namespace peal

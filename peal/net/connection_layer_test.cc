@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections over a layer that their server or client was given, beside others that have none: what they send leaves
+// sealed in one piece, whoever sends it from where, their ends are true, and pipes join both kinds.
+#include <sys/socket.h>
+
+#include <string>
+
+#include <peal/net/pipe.h>
+#include <tests/support/net_rig.h>
+#include <tests/support/sealed/sealing.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// A peer that unseals by hand, so that it knows the records.
+struct SealedPeer {
+  explicit SealedPeer(RawPeer connected) : raw(std::move(connected)) { raw.send(test::kSealHello); }
+  void send(std::string_view bytes) {
+    std::string sealed;
+    test::seal(bytes, sealed);
+    raw.send(sealed);
+  }
+  // What each record held; nothing: the end mark.
+  std::vector<std::string> records() {
+    raw.pump();
+    std::vector<std::string> found;
+    std::string_view left = raw.received();
+    if (left.starts_with(test::kSealHello)) left.remove_prefix(test::kSealHello.size());
+    while (left.size() >= 4) {
+      size_t size = 0;
+      for (size_t i = 0; i < 4; ++i) size = size << 8 | static_cast<uint8_t>(left[i]);
+      if (left.size() - 4 < size) break;
+      std::string record(left.substr(4, size));
+      for (char& byte : record) byte = static_cast<char>(~byte);
+      found.push_back(std::move(record));
+      left.remove_prefix(4 + size);
+    }
+    return found;
+  }
+  bool ended() {
+    raw.pump();
+    return raw.ended();
+  }
+
+  RawPeer raw;
+};
+
+using Records = std::vector<std::string>;
+
+class ConnectionLayerTest : public test::NetTest {
+ protected:
+  void TearDown() override {
+    handle = {};
+    NetTest::TearDown();
+  }
+  std::unique_ptr<Server> serve_over_layer(ConnectionCallbacks callbacks, ServerOptions options = {}) {
+    options.connection.layer = &layer;
+    return serve(std::move(callbacks), options);
+  }
+  SealedPeer peer() { return SealedPeer(connect_peer()); }
+  testing::AssertionResult hears(SealedPeer& peer, const Records& records) {
+    return wait_until([&] { return peer.records() == records; });
+  }
+  ConnectionCallbacks keeping() {
+    ConnectionCallbacks callbacks = journal.callbacks();
+    callbacks.on_open = [this](Connection& connection) { handle = connection.handle(); };
+    return callbacks;
+  }
+  testing::AssertionResult opened() {
+    return wait_until([this] { return static_cast<bool>(handle); });
+  }
+  testing::AssertionResult told(const std::string& line) {
+    return wait_until([this, line] { return journal.count(line) == 1; });
+  }
+
+  const test::SealedLayer layer;
+  test::Journal journal;
+  ConnectionHandle handle;
+};
+
+TEST_P(ConnectionLayerTest, stands_beside_plain_connections_on_one_loop) {
+  auto sealed = serve_over_layer(test::echoing());
+  const SocketAddress sealed_address = address();
+  auto plain = serve(test::echoing());
+  std::string got[2];
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i : {0, 1}) {
+    ConnectionCallbacks callbacks{
+        .on_open = [](Connection& connection) { connection.send("ding dong"); },
+        .on_message = [&got, i](Connection&, Buffer& input) { got[i] += input.to_string(), input.clear(); }};
+    ClientOptions options;
+    options.connection.layer = i == 0 ? &layer : nullptr;
+    clients.push_back(std::make_unique<Client>(loop(), std::move(callbacks), options));
+    ASSERT_TRUE(clients.back()->connect(i == 0 ? sealed_address : address()));
+  }
+  EXPECT_TRUE(wait_until([&] { return got[0] == "ding dong" && got[1] == "ding dong"; }));
+}
+
+TEST_P(ConnectionLayerTest, what_a_callback_sends_is_sealed_in_one_piece) {
+  auto server = serve_over_layer({.on_message = [](Connection& connection, Buffer& input) {
+    connection.send("<");
+    connection.send(std::move(input));
+    connection.send(share_bytes("middle"));
+    connection.send(">");
+  }});
+  SealedPeer one = peer();
+  one.send("hello");
+  EXPECT_TRUE(hears(one, {"<hellomiddle>"}));
+}
+
+TEST_P(ConnectionLayerTest, what_is_sent_outside_a_callback_is_sealed_before_the_wait) {
+  auto server = serve_over_layer(keeping());
+  SealedPeer one = peer();
+  ASSERT_TRUE(opened());
+  ask([&] {  // a task
+    handle.send("a ");
+    handle.send("task");
+  });
+  EXPECT_TRUE(hears(one, {"a task"}));
+  ask([&] {
+    loop().after(milliseconds(1), [&] {
+      handle.send("a ");
+      handle.send("timer");
+    });
+  });
+  EXPECT_TRUE(hears(one, {"a task", "a timer"}));
+  EXPECT_TRUE(handle.send("another thread"));
+  EXPECT_TRUE(hears(one, {"a task", "a timer", "another thread"}));
+}
+
+TEST_P(ConnectionLayerTest, what_another_connections_callback_sends_is_sealed_too) {
+  auto sealed = serve_over_layer(keeping());
+  SealedPeer one = peer();
+  ASSERT_TRUE(opened());
+  auto plain = serve({.on_message = [&](Connection&, Buffer& input) {
+    handle.send(input.view());
+    handle.send("!");
+    input.clear();
+  }});
+  RawPeer other = connect_peer();
+  other.send("from elsewhere");
+  EXPECT_TRUE(hears(one, {"from elsewhere!"}));
+}
+
+TEST_P(ConnectionLayerTest, what_waits_below_counts_towards_the_marks) {
+  bool writable = false;
+  ConnectionCallbacks callbacks = keeping();
+  callbacks.on_writable = [&](Connection&) { writable = true; };
+  auto server = serve_over_layer(std::move(callbacks), {.connection = {.high_water_bytes = 20'000'000}});
+  SealedPeer one(connect_peer(4096));
+  ASSERT_TRUE(opened());
+  auto send = [&](size_t bytes) {
+    bool below = false;
+    ask([&] { handle.run([&](Connection& connection) { below = connection.send(std::string(bytes, 'x')); }); });
+    return below;
+  };
+  EXPECT_TRUE(send(19'000'000));
+  EXPECT_FALSE(send(8'000'000)) << "what was sealed before is forgotten";
+  EXPECT_FALSE(writable);
+  ASSERT_TRUE(wait_until([&] {
+    one.raw.pump();
+    return writable;
+  }));
+}
+
+TEST_P(ConnectionLayerTest, peer_that_reads_nothing_meets_the_output_limit) {
+  ConnectionCallbacks callbacks = keeping();
+  callbacks.on_open = [&](Connection& connection) {
+    for (int i = 0; i < 100 && connection.is_open(); ++i) connection.send(std::string(1'000'000, 'x'));
+  };
+  auto server = serve_over_layer(std::move(callbacks), {.connection = {.output_limit_bytes = 20'000'000}});
+  SealedPeer one(connect_peer(4096));
+  EXPECT_TRUE(told("close: too much unsent output"));
+}
+
+// Each send adds bytes of the layer's own to what is queued: they are neither taken by the peer nor anything else that
+// keeps it alive.
+TEST_P(ConnectionLayerTest, small_sends_to_a_peer_that_reads_nothing_are_no_progress) {
+  ConnectionCallbacks callbacks = keeping();
+  TimerId timer;
+  callbacks.on_open = [&](Connection& connection) {
+    handle = connection.handle();
+    connection.send(std::string(20'000'000, 'x'));
+    timer = loop().every(milliseconds(2), [&] { handle.send("ping"); });
+  };
+  auto server = serve_over_layer(std::move(callbacks),
+                                 {.connection = {.min_write_bytes = 1000, .write_window = milliseconds(50)}});
+  SealedPeer one(connect_peer(4096));
+  EXPECT_TRUE(told("close: the peer read too slowly"));
+  ask([&] { loop().cancel(timer); });
+}
+
+TEST_P(ConnectionLayerTest, graceful_ends_are_marked) {
+  auto server = serve_over_layer({.on_message = [](Connection& connection, Buffer& input) {
+    const std::string word = input.to_string();
+    input.clear();
+    connection.send("bye");
+    if (word == "close") connection.close();
+    if (word == "close when sent") connection.close_when_sent();
+    if (word == "shut down") connection.shutdown_send();
+  }});
+  for (const char* word : {"close", "close when sent", "shut down"}) {
+    SealedPeer one = peer();
+    one.send(word);
+    ASSERT_TRUE(wait_until([&] { return one.ended(); })) << word;
+    EXPECT_EQ(one.records(), (Records{"bye", ""})) << word;
+  }
+}
+
+// Hard ends with nothing queued: the mark still leaves, so the peer knows that it has everything.
+TEST_P(ConnectionLayerTest, end_by_a_deadline_and_by_the_servers_end_are_marked) {
+  auto idle = serve_over_layer(journal.callbacks(), {.connection = {.idle_timeout = milliseconds(20)}});
+  SealedPeer one = peer();
+  ASSERT_TRUE(told("close: idle for too long"));
+  ASSERT_TRUE(wait_until([&] { return one.ended(); }));
+  EXPECT_EQ(one.records(), Records{""});
+  auto dies = serve_over_layer(keeping());
+  SealedPeer other = peer();
+  ASSERT_TRUE(opened());
+  dies.reset();
+  ASSERT_TRUE(wait_until([&] { return other.ended(); }));
+  EXPECT_EQ(other.records(), Records{""});
+}
+
+TEST_P(ConnectionLayerTest, what_is_dropped_is_not_marked_as_complete) {
+  ConnectionCallbacks callbacks = keeping();
+  callbacks.on_open = [&](Connection& connection) {
+    handle = connection.handle();
+    connection.send(std::string(20'000'000, 'x'));
+  };
+  auto server = serve_over_layer(std::move(callbacks));
+  SealedPeer one = peer();
+  ASSERT_TRUE(opened());
+  server.reset();
+  ASSERT_TRUE(wait_until([&] { return !one.raw.pump(); }));
+  EXPECT_NE(one.records().back(), "");
+}
+
+TEST_P(ConnectionLayerTest, end_without_its_mark_is_a_failure) {
+  auto server = serve_over_layer(keeping());
+  SealedPeer one = peer();
+  one.send("all of it?");
+  ASSERT_TRUE(told("message 10"));
+  one.raw.fin();
+  EXPECT_TRUE(told("close: the socket failed"));
+}
+
+TEST_P(ConnectionLayerTest, failed_output_and_the_end_behind_it_are_one_end) {
+  ConnectionCallbacks callbacks = keeping();
+  callbacks.on_peer_end = [this](Connection&) { journal.add("end"); };
+  auto server = serve_over_layer(std::move(callbacks));
+  SealedPeer one = peer();
+  ASSERT_TRUE(opened());
+  one.raw.reset();
+  ask([&] { handle.send("into the void"); });
+  EXPECT_TRUE(told("close: reset by the peer"));
+  EXPECT_EQ(journal.lines().size(), 1u);
+}
+
+// Each side's port has ids of its own: neither may be asked to forward to the other's.
+TEST_P(ConnectionLayerTest, pipe_joins_it_to_a_plain_connection) {
+  auto upstream = serve(test::echoing());
+  const SocketAddress upstream_address = address();
+  std::unique_ptr<Client> out;
+  ConnectionHandle front;
+  PipeReport report;
+  ConnectionCallbacks callbacks = keeping();
+  callbacks.on_message = [](Connection& connection, Buffer&) { connection.pause(); };
+  auto proxy = serve_over_layer(std::move(callbacks));
+  SealedPeer one = peer();
+  ASSERT_TRUE(opened());
+  out = std::make_unique<Client>(loop(), ConnectionCallbacks{.on_open = [&](Connection& back) {
+                                   handle.run([&](Connection& here) {
+                                     EXPECT_TRUE(pipe(here, back, {.splice = true}, [&](PipeReport done) {
+                                       report = done;
+                                       journal.add("piped");
+                                     }));
+                                   });
+                                 }});
+  ASSERT_TRUE(out->connect(upstream_address));
+  std::string sent;
+  for (int i = 0; i < 50; ++i) {
+    const std::string piece = pattern(10'000 + static_cast<size_t>(i));
+    one.send(piece);
+    sent += piece;
+    std::string heard;
+    ASSERT_TRUE(wait_until([&] {
+      heard.clear();
+      for (const std::string& record : one.records()) heard += record;
+      return heard.size() == sent.size();
+    }));
+    ASSERT_EQ(heard, sent);
+  }
+  one.raw.send(test::kEndMark);
+  ASSERT_TRUE(told("piped"));
+  EXPECT_EQ(report.a_to_b_bytes, sent.size());
+  EXPECT_EQ(report.b_to_a_bytes, sent.size());
+  EXPECT_EQ(one.records().back(), "");
+}
+
+// The loop looks for a while before it sleeps; what it finds then is what was told before the wait.
+TEST_P(ConnectionLayerTest, timers_set_by_what_is_told_before_a_wait_are_not_slept_past) {
+  LoopOptions spinning = options();
+  spinning.spin = {.mode = Spin::Mode::kBound, .bound = std::chrono::microseconds(50)};
+  for (const bool sealed : {true, false}) {
+    test::LoopThread thread(spinning);
+    std::atomic<bool> fired = false;
+    std::atomic<bool> open = false;
+    ConnectionHandle here;
+    auto set_timer = [&](Connection& connection) { connection.loop().after(milliseconds(5), [&] { fired = true; }); };
+    ServerOptions over;
+    over.connection.layer = sealed ? &layer : nullptr;
+    auto server = std::make_unique<Server>(thread.loop(),
+                                           ConnectionCallbacks{.on_open =
+                                                                   [&](Connection& connection) {
+                                                                     here = connection.handle();
+                                                                     if (sealed) connection.pause();
+                                                                     open = true;
+                                                                   },
+                                                               .on_message =
+                                                                   [&](Connection& connection, Buffer& input) {
+                                                                     input.clear();
+                                                                     set_timer(connection);
+                                                                   },
+                                                               .on_writable = set_timer},
+                                           over);
+    RawPeer peer;
+    peer.connect(server->listen("127.0.0.1:0").value());
+    std::string hello(test::kSealHello);
+    test::seal("held back", hello);
+    if (sealed) peer.send(hello);
+    const TimePoint give_up = monotonic_now() + seconds(10);
+    while (!open && monotonic_now() < give_up) std::this_thread::yield();
+    here.run([sealed](Connection& connection) {
+      if (sealed) return connection.resume();
+      connection.send("x");
+      connection.report_drained();
+    });
+    while (!fired && monotonic_now() < give_up) std::this_thread::yield();
+    EXPECT_TRUE(fired) << (sealed ? "by held back input" : "by on_writable");
+    here = {};
+    server.reset();
+  }
+}
+
+// Three answers of one turn, and the end of all three in the third's callback: each has its mark.
+TEST_P(ConnectionLayerTest, end_mark_leaves_behind_an_answer_of_the_same_turn) {
+  std::unique_ptr<Server> server;
+  int messages = 0;
+  int opens = 0;
+  server = serve_over_layer({.on_open = [&](Connection&) { ++opens; },
+                             .on_message =
+                                 [&](Connection& connection, Buffer& input) {
+                                   input.clear();
+                                   connection.send("answer");
+                                   if (++messages == 3) server.reset();
+                                 }});
+  std::deque<SealedPeer> peers;
+  for (int i = 0; i < 3; ++i) peers.push_back(peer());
+  ASSERT_TRUE(wait_until([&] { return opens == 3; }));
+  ask([&] {
+    for (SealedPeer& each : peers) each.send("hi");
+  });
+  ASSERT_TRUE(wait_until([&] { return messages == 3; }));
+  size_t whole = 0;
+  for (SealedPeer& each : peers) {
+    ASSERT_TRUE(wait_until([&] { return each.ended() || each.raw.error() != 0; }));
+    const Records records = each.records();
+    if (records.empty()) continue;  // the one whose callback it was: not sealed yet, so dropped
+    ++whole;
+    EXPECT_EQ(records, (Records{"answer", ""}));
+  }
+  EXPECT_EQ(whole, 2u);
+}
+
+// The last handle may die on any thread, long after the server; the port went with the last connection.
+TEST_P(ConnectionLayerTest, port_goes_with_the_last_connection) {
+  auto server = serve_over_layer(keeping());
+  SealedPeer one = peer();
+  ASSERT_TRUE(opened());
+  server.reset();
+  ASSERT_TRUE(wait_until([&] { return one.ended(); }));
+  destroy_loop();
+  EXPECT_FALSE(handle.send("late"));
+  handle = {};
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(ConnectionLayerTest);
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections of a port that has to shake hands before they are open: their deadline, their place in the caps, what a
+// drain does with them. The peers are sockets that send the byte of a SealedPort's handshake when the test says so.
+#include <string>
+
+#include <tests/support/net_rig.h>
+#include <tests/support/sealed/sealing.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Duration kNotInThisTest = seconds(100);
+
+class HandshakeTest : public test::NetTest {
+ protected:
+  std::unique_ptr<Server> serve_over_layer(ServerOptions options = {}, ConnectionCallbacks callbacks = {}) {
+    options.connection.layer = &layer;
+    if (!callbacks.on_open) callbacks = journal.callbacks();
+    return serve(std::move(callbacks), options);
+  }
+  RawPeer silent_peer() { return connect_peer(); }
+  // The kernel has accepted it, and the server has it.
+  testing::AssertionResult has_connections(Server& server, size_t count) {
+    return wait_until([&server, count] { return server.connections() == count; });
+  }
+  static void shake_hands(RawPeer& peer) { peer.send(test::kSealHello); }
+  testing::AssertionResult opens(size_t count) {
+    return wait_until([this, count] { return journal.count("open") == count; });
+  }
+  testing::AssertionResult ends(RawPeer& peer) {
+    return wait_until([&peer] { return !peer.pump(); });
+  }
+
+  const test::SealedLayer layer;
+  test::Journal journal;
+};
+
+TEST_P(HandshakeTest, opens_when_it_is_done) {
+  auto server = serve_over_layer();
+  RawPeer peer = silent_peer();
+  ASSERT_TRUE(has_connections(*server, 1));
+  EXPECT_EQ(journal.count("open"), 0u);
+  EXPECT_EQ(server->stats().opened, 0u);
+  shake_hands(peer);
+  ASSERT_TRUE(opens(1));
+  std::string sealed;
+  test::seal("hello", sealed);
+  peer.send(sealed);
+  ASSERT_TRUE(wait_until([&] { return journal.count("message 5") == 1; }));
+  EXPECT_EQ(server->stats().opened, 1u);
+  EXPECT_EQ(server->stats().handshakes_failed, 0u);
+}
+
+TEST_P(HandshakeTest, what_follows_it_at_once_is_not_lost) {
+  auto server = serve_over_layer();
+  RawPeer peer = silent_peer();
+  std::string all(test::kSealHello);
+  test::seal("hello", all);
+  peer.send(all + std::string(test::kEndMark));
+  ASSERT_TRUE(wait_until([&] { return journal.count("close: closed by the peer") == 1; }));
+  EXPECT_EQ(journal.lines(), (std::vector<std::string>{"open", "message 5", "close: closed by the peer"}));
+}
+
+TEST_P(HandshakeTest, has_its_deadline) {
+  auto server = serve_over_layer({.connection = {.handshake_timeout = milliseconds(20)}});
+  RawPeer peer = silent_peer();
+  EXPECT_TRUE(ends(peer));
+  ASSERT_TRUE(has_connections(*server, 0));
+  EXPECT_EQ(server->stats().handshakes_failed, 1u);
+  EXPECT_EQ(journal.lines(), std::vector<std::string>{});
+}
+
+TEST_P(HandshakeTest, done_in_time_its_deadline_is_over) {
+  auto server = serve_over_layer({.connection = {.handshake_timeout = milliseconds(20)}});
+  RawPeer peer = silent_peer();
+  shake_hands(peer);
+  ASSERT_TRUE(opens(1));
+  std::string sealed;
+  test::seal("late", sealed);
+  bool over = false;
+  ask([&] { loop().after(milliseconds(40), [&] { over = true; }); });
+  ASSERT_TRUE(wait_until([&] { return over; }));
+  peer.send(sealed);
+  ASSERT_TRUE(wait_until([&] { return journal.count("message 4") == 1; }));
+  EXPECT_EQ(server->stats().handshakes_failed, 0u);
+}
+
+TEST_P(HandshakeTest, that_fails_is_no_connection) {
+  auto server = serve_over_layer();
+  RawPeer speaks_otherwise = silent_peer();
+  speaks_otherwise.send("GET / HTTP/1.1\r\n\r\n");
+  RawPeer leaves = silent_peer();
+  leaves.fin();
+  RawPeer resets = silent_peer();
+  ASSERT_TRUE(has_connections(*server, 1));
+  resets.reset();
+  EXPECT_TRUE(ends(speaks_otherwise));
+  EXPECT_TRUE(ends(leaves));
+  ASSERT_TRUE(has_connections(*server, 0));
+  EXPECT_EQ(server->stats().handshakes_failed, 3u);
+  EXPECT_EQ(journal.lines(), std::vector<std::string>{});
+}
+
+TEST_P(HandshakeTest, of_a_client_is_part_of_its_connecting) {
+  auto server = serve({});  // which says nothing
+  test::Journal told;
+  ClientOptions options{.connect_timeout = milliseconds(30), .connection = {.layer = &layer}};
+  Client client(loop(), told.callbacks(), options,
+                [&](std::error_code error, Duration) { told.add("failed: " + error.message()); });
+  ASSERT_TRUE(client.connect(address()));
+  ASSERT_TRUE(wait_until([&] { return !told.lines().empty(); }));
+  EXPECT_EQ(told.lines(), std::vector{"failed: " + errno_code(ETIMEDOUT).message()});
+}
+
+TEST_P(HandshakeTest, half_done_keeps_no_honest_client_out) {
+  auto server = serve_over_layer({.connection = {.handshake_timeout = kNotInThisTest}, .max_connections = 2});
+  RawPeer first = silent_peer();
+  ASSERT_TRUE(has_connections(*server, 1));
+  RawPeer second = silent_peer();
+  ASSERT_TRUE(has_connections(*server, 2));
+  RawPeer honest = silent_peer();
+  shake_hands(honest);
+  ASSERT_TRUE(opens(1));
+  EXPECT_TRUE(ends(first)) << "the oldest goes";
+  EXPECT_TRUE(second.pump());
+  EXPECT_EQ(server->connections(), 2u);
+  EXPECT_EQ(server->stats().refused, 1u);
+  EXPECT_EQ(server->stats().evicted, 0u);
+}
+
+TEST_P(HandshakeTest, half_done_counts_for_its_address) {
+  auto server =
+      serve_over_layer({.connection = {.handshake_timeout = kNotInThisTest}, .max_connections_per_address = 1});
+  RawPeer first = silent_peer();
+  ASSERT_TRUE(has_connections(*server, 1));
+  RawPeer honest = silent_peer();
+  shake_hands(honest);
+  ASSERT_TRUE(opens(1));
+  EXPECT_TRUE(ends(first));
+  EXPECT_EQ(server->connections(), 1u);
+}
+
+// It waits for both: for the seat of the one that is evicted, and for its own handshake, whichever comes first.
+TEST_P(HandshakeTest, newcomer_waits_for_its_seat_too) {
+  int now = 0;
+  int most = 0;
+  ConnectionCallbacks counting{.on_open =
+                                   [&](Connection&) {
+                                     journal.add("open");
+                                     most = std::max(most, ++now);
+                                   },
+                               .on_close = [&](Connection&, CloseReason) { --now; }};
+  auto server = serve_over_layer({.max_connections = 1}, std::move(counting));
+  std::deque<RawPeer> peers;
+  for (size_t i = 0; i < 20; ++i) {
+    peers.push_back(silent_peer());
+    if (i % 2 == 0) {
+      ASSERT_TRUE(wait_until([&] { return server->connections() == 1; }));
+    }
+    shake_hands(peers.back());
+    ASSERT_TRUE(opens(i + 1));
+  }
+  EXPECT_EQ(most, 1);
+  EXPECT_EQ(server->stats().evicted, 19u);
+}
+
+// The place is the evicted one's until its on_close, though who was to have it has gone before.
+TEST_P(HandshakeTest, newcomer_that_fails_first_frees_no_place) {
+  test::SealedPort::LateEnds late_ends;
+  const test::SealedLayer late_layer(&late_ends);
+  for (const bool per_address : {false, true}) {
+    test::Journal told;
+    ServerOptions options;
+    (per_address ? options.max_connections_per_address : options.max_connections) = 1;
+    options.connection.layer = &late_layer;
+    auto server = serve(told.callbacks(), options);
+    RawPeer first = silent_peer();
+    shake_hands(first);
+    ASSERT_TRUE(wait_until([&] { return told.count("open") == 1; }));
+    ask([&] { late_ends.held = true; });
+    RawPeer fails = silent_peer();
+    fails.send("no handshake");
+    // The one that failed is told so, the evicted one is not.
+    ASSERT_TRUE(wait_until([&] { return late_ends.waiting.size() == 1 && server->connections() == 1; }));
+    EXPECT_EQ(server->stats().handshakes_failed, 1u);
+    RawPeer third = silent_peer();
+    shake_hands(third);
+    EXPECT_TRUE(ends(third)) << "let in while the first is not closed";
+    EXPECT_EQ(told.lines(), std::vector<std::string>{"open"});
+    ask([&] { late_ends.release(); });
+    RawPeer fourth = silent_peer();
+    shake_hands(fourth);
+    EXPECT_TRUE(wait_until([&] { return told.count("open") == 2; })) << "the place is lost";
+  }
+}
+
+TEST_P(HandshakeTest, drain_waits_for_it_and_then_asks) {
+  auto server = serve_over_layer({.connection = {.handshake_timeout = kNotInThisTest}});
+  RawPeer peer = silent_peer();
+  ASSERT_TRUE(has_connections(*server, 1));
+  std::optional<DrainReport> report;
+  server->drain(kNotInThisTest, [&](const DrainReport& done) { report = done; });
+  for (int turn = 0; turn < 10; ++turn) ask([] {});
+  EXPECT_TRUE(peer.pump()) << "the drain cut off who shook hands";
+  shake_hands(peer);
+  ASSERT_TRUE(ends(peer));
+  peer.send(test::kEndMark);
+  peer.fin();
+  ASSERT_TRUE(wait_until([&] { return report.has_value(); }));
+  EXPECT_EQ(report->finished, 1u);
+  EXPECT_EQ(report->forced, 0u);
+  EXPECT_EQ(journal.count("open"), 1u);
+  EXPECT_EQ(journal.count("close: closed here"), 1u);
+}
+
+TEST_P(HandshakeTest, drain_leaves_it_its_own_deadline_and_no_more) {
+  auto server = serve_over_layer({.connection = {.handshake_timeout = milliseconds(20)}});
+  RawPeer peer = silent_peer();
+  ASSERT_TRUE(has_connections(*server, 1));
+  const DrainReport report = server->drain_and_wait(kNotInThisTest);
+  EXPECT_TRUE(ends(peer));
+  EXPECT_EQ(report.finished + report.forced, 0u) << "it was no connection yet";
+  EXPECT_EQ(server->stats().handshakes_failed, 1u);
+}
+
+TEST_P(HandshakeTest, drain_ends_it_at_its_deadline) {
+  auto server = serve_over_layer({.connection = {.handshake_timeout = kNotInThisTest}});
+  RawPeer peer = silent_peer();
+  ASSERT_TRUE(has_connections(*server, 1));
+  server->drain_and_wait(milliseconds(20));
+  EXPECT_TRUE(ends(peer));
+  EXPECT_EQ(journal.lines(), std::vector<std::string>{});
+}
+
+// By the inspector, say: it ends at once, as one does that is only connecting.
+TEST_P(HandshakeTest, one_that_is_asked_to_end_alone_ends) {
+  auto server = serve_over_layer({.connection = {.handshake_timeout = kNotInThisTest}});
+  RawPeer peer = silent_peer();
+  ASSERT_TRUE(has_connections(*server, 1));
+  ask([&] {
+    ConnectionsView view = server->views().front();
+    const std::vector<ConnectionFacts> all = view.list(1);
+    ASSERT_EQ(all.size(), 1u);
+    EXPECT_EQ(all[0].state, "connecting");
+    EXPECT_TRUE(view.end(all[0].slot, all[0].generation, EndHow::kDrain));
+  });
+  EXPECT_TRUE(ends(peer));
+}
+
+TEST_P(HandshakeTest, peer_is_remembered_that_resets_right_behind_it) {
+  std::string peer_address;
+  auto server = serve_over_layer({.connection = {.remember_peer = true}},
+                                 {.on_open = [](Connection&) {},
+                                  .on_close =
+                                      [&](Connection& connection, CloseReason) {
+                                        const Result<SocketAddress> peer = connection.peer_address();
+                                        peer_address = peer ? peer->to_string() : peer.error().message();
+                                      }});
+  RawPeer peer = silent_peer();
+  ASSERT_TRUE(has_connections(*server, 1));
+  ask([&] {  // in one turn: it opens when the peer has gone
+    shake_hands(peer);
+    peer.reset();
+  });
+  ASSERT_TRUE(wait_until([&] { return !peer_address.empty() || server->connections() == 0; }));
+  if (!peer_address.empty()) {
+    EXPECT_TRUE(peer_address.starts_with("127.0.0.1:")) << peer_address;
+  }
+}
+
+TEST_P(HandshakeTest, server_and_loop_may_end_meanwhile) {
+  for (const bool loop_first : {false, true}) {
+    auto server = serve_over_layer({.connection = {.handshake_timeout = kNotInThisTest}});
+    std::deque<RawPeer> peers(4);
+    for (RawPeer& peer : peers) peer.connect(address());
+    ASSERT_TRUE(has_connections(*server, 4));
+    if (loop_first) end_loop();
+    server.reset();
+    if (loop_first) continue;
+    for (RawPeer& peer : peers) EXPECT_TRUE(ends(peer));
+  }
+  EXPECT_EQ(journal.lines(), std::vector<std::string>{});
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(HandshakeTest);
+
+}  // namespace
+}  // namespace peal

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SealedPort: the smallest layer that has all that TLS has towards its neighbours: a StreamPort over an engine's that
+// shakes hands, changes every byte, seals what a call up sent in one piece, marks its end before FIN and takes an end
+// without the mark for a failure. What runs over it unchanged will run over TLS. sealing.h says what is on the wire.
+//
+// SealedEngine is an engine whose streams are a SealedPort's: tests get the layer by the engine they ask for.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <peal/base/slot_table.h>
+#include <peal/engine/engine.h>
+#include <tests/support/forwarding_engine.h>
+
+namespace peal::test {
+
+class SealedStream;
+
+class SealedPort final : public StreamPort {
+ public:
+  // Where streams that were open, and have closed, wait to be told so, while the test wants that.
+  struct LateEnds {
+    bool held = false;
+    std::vector<StreamEvents*> waiting;
+    void release() {
+      held = false;
+      for (StreamEvents* each : std::exchange(waiting, {})) each->on_closed();
+    }
+  };
+
+  explicit SealedPort(Engine& engine, LateEnds* late_ends = nullptr);
+  ~SealedPort() override;
+
+  StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) override;
+  StreamId adopt(LooseStream loose, StreamEvents& events) override;
+  bool adopts_open() const override { return false; }
+  void detach(StreamId id) override;
+  void receive(StreamId id, bool on) override;
+  size_t send(StreamId id, Buffer&& bytes) override;
+  size_t send_copy(StreamId id, std::string_view bytes) override;
+  void report_sent(StreamId id) override;
+  void send_file(StreamId id, FileRange range) override;
+  bool forward(StreamId, StreamId) override { return false; }
+  uint64_t forwarded_bytes(StreamId) const override { return 0; }
+  size_t queued_bytes(StreamId id) const override;
+  size_t held_bytes(StreamId id) const override;
+  uint64_t unsent_bytes(StreamId id) const override;
+  void shutdown_send(StreamId id) override;
+  void close(StreamId id, CloseHow how) override;
+  Result<SocketAddress> local_address(StreamId id) const override;
+  Result<SocketAddress> peer_address(StreamId id) const override;
+  Result<void> set_option(StreamId id, SocketOption option, int value) override;
+  Result<TcpFacts> tcp_facts(StreamId id) const override;
+
+ private:
+  friend class SealedStream;
+  // While one lives the engine has called up; what was touched meanwhile is served at its end.
+  class CallUp {
+   public:
+    explicit CallUp(SealedPort& port) : port_(port) { ++port_.depth_; }
+    ~CallUp() {
+      if (port_.depth_ == 1) port_.serve();
+      --port_.depth_;
+    }
+
+   private:
+    SealedPort& port_;
+  };
+  struct Entry : SlotLinks {
+    std::unique_ptr<SealedStream> stream;
+  };
+
+  SealedStream* find(StreamId id) const;
+  StreamId below(StreamId id) const;
+  SealedStream& add(StreamEvents& events);
+  // The stream has something to seal or to deliver: when the call up is over, or in the next wait.
+  void touch(SealedStream& stream);
+  // The stream's last words are queued: it is closed after the next wait, whether they found room or not.
+  void leave(SealedStream& stream);
+  void call_before_wait();
+  void serve();
+
+  Engine& engine_;
+  LateEnds* const late_ends_;
+  SlotTable<Entry> streams_;
+  std::vector<StreamId> touched_;
+  std::vector<StreamId> leaving_;  // by what is below, as are the next
+  std::vector<StreamId> left_;     // a wait has begun since
+  int depth_ = 0;
+  bool waits_ = false;  // the engine has a task of this
+  bool told_ = false;   // somebody, since serve() began
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+class SealedLayer final : public StreamLayer {
+ public:
+  explicit SealedLayer(SealedPort::LateEnds* late_ends = nullptr) : late_ends_(late_ends) {}
+  std::unique_ptr<StreamPort> over(Engine& engine) const noexcept override {
+    return std::make_unique<SealedPort>(engine, late_ends_);
+  }
+
+ private:
+  SealedPort::LateEnds* const late_ends_;
+};
+
+class SealedEngine final : public ForwardingEngine {
+ public:
+  explicit SealedEngine(std::unique_ptr<Engine> engine) : ForwardingEngine(std::move(engine)), port_(forwarded_to()) {}
+
+  ~SealedEngine() override { ForwardingEngine::shut(); }
+
+  using ForwardingEngine::local_address;
+  StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) override {
+    return port_.connect(address, options, events);
+  }
+  bool adopts_open() const override { return port_.adopts_open(); }
+  StreamId adopt(LooseStream loose, StreamEvents& events) override { return port_.adopt(std::move(loose), events); }
+  void detach(StreamId id) override { port_.detach(id); }
+  void receive(StreamId id, bool on) override { port_.receive(id, on); }
+  size_t send(StreamId id, Buffer&& bytes) override { return port_.send(id, std::move(bytes)); }
+  size_t send_copy(StreamId id, std::string_view bytes) override { return port_.send_copy(id, bytes); }
+  void report_sent(StreamId id) override { port_.report_sent(id); }
+  void send_file(StreamId id, FileRange range) override { port_.send_file(id, std::move(range)); }
+  bool forward(StreamId from, StreamId to) override { return port_.forward(from, to); }
+  uint64_t forwarded_bytes(StreamId from) const override { return port_.forwarded_bytes(from); }
+  size_t queued_bytes(StreamId id) const override { return port_.queued_bytes(id); }
+  size_t held_bytes(StreamId id) const override { return port_.held_bytes(id); }
+  uint64_t unsent_bytes(StreamId id) const override { return port_.unsent_bytes(id); }
+  void shutdown_send(StreamId id) override { port_.shutdown_send(id); }
+  void close(StreamId id, CloseHow how) override { port_.close(id, how); }
+  Result<SocketAddress> local_address(StreamId id) const override { return port_.local_address(id); }
+  Result<SocketAddress> peer_address(StreamId id) const override { return port_.peer_address(id); }
+  Result<void> set_option(StreamId id, SocketOption option, int value) override {
+    return port_.set_option(id, option, value);
+  }
+  Result<TcpFacts> tcp_facts(StreamId id) const override { return port_.tcp_facts(id); }
+
+ private:
+  SealedPort port_;
+};
+
+}  // namespace peal::test

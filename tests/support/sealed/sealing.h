@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a SealedPort and its peers say to each other. Both send a byte when they meet. Then come records, a length in
+// four bytes, the most significant first, and so many bytes with their bits turned; a record of none is the end mark.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace peal::test {
+
+inline constexpr std::string_view kSealHello = "h";
+inline constexpr size_t kMostRecordBytes = 16 * 1024;
+inline constexpr std::string_view kEndMark{"\0\0\0\0", 4};
+
+// By pointers and at once: byte by byte through a string is slow where every access is checked.
+inline void append_turned(std::string_view bytes, std::string& turned) {
+  const size_t before = turned.size();
+  turned.resize(before + bytes.size());
+  std::transform(bytes.data(), bytes.data() + bytes.size(), turned.data() + before,
+                 [](char byte) { return static_cast<char>(~byte); });
+}
+
+inline void seal(std::string_view bytes, std::string& sealed) {
+  while (!bytes.empty()) {
+    const std::string_view piece = bytes.substr(0, kMostRecordBytes);
+    for (int shift = 24; shift >= 0; shift -= 8) sealed.push_back(static_cast<char>(piece.size() >> shift & 0xff));
+    append_turned(piece, sealed);
+    bytes.remove_prefix(piece.size());
+  }
+}
+
+// Takes the records that are whole out of `sealed` and appends what they hold; stops behind the end mark. True: it was
+// there.
+inline bool unseal(std::string& sealed, std::string& plain) {
+  size_t at = 0;
+  bool ended = false;
+  while (!ended && sealed.size() - at >= 4) {
+    size_t size = 0;
+    for (size_t i = at; i < at + 4; ++i) size = size << 8 | static_cast<uint8_t>(sealed[i]);
+    if (sealed.size() - at - 4 < size) break;
+    at += 4;
+    append_turned(std::string_view(sealed).substr(at, size), plain);
+    at += size;
+    ended = size == 0;
+  }
+  sealed.erase(0, at);
+  return ended;
+}
+
+}  // namespace peal::test
