@@ -14,6 +14,7 @@
 #include <peal/base/clock.h>
 #include <peal/base/result.h>
 #include <peal/base/socket_address.h>
+#include <peal/engine/stream_port.h>
 #include <peal/loop/spin.h>
 
 namespace peal::load {
@@ -53,8 +54,9 @@ struct LoadOptions {
   Duration grace = std::chrono::seconds(1);             // for what is in flight at the end to come back
 
   std::string engine = "auto";
-  Spin spin;                      // off: a generator shares the machine with what it measures
-  std::optional<int> server_pid;  // whose CPU, memory and context switches are read, its descendants' too
+  const StreamLayer* layer = nullptr;  // what the connections run over; it outlives the run. Null: nothing
+  Spin spin;                           // off: a generator shares the machine with what it measures
+  std::optional<int> server_pid;       // whose CPU, memory and context switches are read, its descendants' too
   // Nothing is sent before. Generators on several hosts begin together.
   std::optional<std::chrono::system_clock::time_point> start_at;
   bool debug = false;  // each failure is logged as it happens

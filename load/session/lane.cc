@@ -34,6 +34,7 @@ Lane::Lane(const Setup& setup, const LoadOptions& options, const Protocol& proto
       options_(options),
       loop_(loop),
       engine_(loop.engine()),
+      port_(&engine_),
       reports_(reports),
       run_(std::move(run)),
       parts_{.open_loop = !options.closed_loop(), .first_byte = protocol.has_first_byte()},
@@ -60,6 +61,10 @@ void Lane::report(Report report) {
 
 void Lane::connect_all() {
   connect_begin_ = engine_.now();
+  if (options_.layer != nullptr) {
+    layer_port_ = options_.layer->over(engine_);
+    port_ = layer_port_.get();
+  }
   for (const std::unique_ptr<Session>& session : sessions_) to_connect_.push_back(session.get());
   if (options_.timeout) {
     loop_.every(std::max<Duration>(*options_.timeout / 8, std::chrono::milliseconds(10)), [this] { sweep(); });

@@ -101,7 +101,7 @@ class Lane {
   const LoadOptions& options() const { return options_; }
   Engine& engine() { return engine_; }
   // Where the streams of sessions are.
-  StreamPort& port() { return engine_; }
+  StreamPort& port() { return *port_; }
   Recording& recording() { return *recording_; }
   // Who has an answer sends again: a closed loop that has begun and has not ended.
   bool circulates() const { return circulates_; }
@@ -137,6 +137,8 @@ class Lane {
   const LoadOptions& options_;
   Loop& loop_;
   Engine& engine_;
+  std::unique_ptr<StreamPort> layer_port_;  // none: no layer
+  StreamPort* port_;
   LaneReports& reports_;
   const std::shared_ptr<Mailbox> run_;
   const RecordingParts parts_;
