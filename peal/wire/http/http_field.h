@@ -18,6 +18,17 @@ struct HttpField {
 // which would let the one who chose the value write header lines of his own (response splitting).
 bool is_sendable(const HttpField& field);
 
+// Appends "name: value" CR LF; false, and nothing is appended, where the field is not sendable.
+template <class Text>
+[[nodiscard]] bool append_http_field(Text& text, std::string_view name, std::string_view value) {
+  if (!is_sendable({name, value})) return false;
+  text.append(name);
+  text.append(std::string_view(": "));
+  text.append(value);
+  text.append(std::string_view("\r\n"));
+  return true;
+}
+
 // Cuts the first field off `lines`, each "name: value" CR LF and known to be well-formed; false when none is left.
 bool next_http_field(std::string_view& lines, HttpField& field);
 

@@ -76,15 +76,4 @@ class HttpResponseWriter {
   char* end_;
 };
 
-// Appends "name: value" CR LF; false, and nothing is appended, where the field is not sendable.
-template <class Text>
-[[nodiscard]] bool append_http_field(Text& text, std::string_view name, std::string_view value) {
-  if (!is_sendable({name, value})) return false;
-  text.append(name);
-  text.append(std::string_view(": "));
-  text.append(value);
-  text.append(std::string_view("\r\n"));
-  return true;
-}
-
 }  // namespace peal
