@@ -11,37 +11,24 @@
 #include <peal/base/assert.h>
 #include <peal/base/bad_value.h>
 #include <peal/base/log.h>
+#include <peal/http/server/parts/http_carrier.h>
 #include <peal/http/server/parts/http_core.h>
-#include <peal/http/server/parts/server_session.h>
-#include <peal/wire/http/http_chunk_writer.h>
-#include <peal/wire/http/http_response_writer.h>
+#include <peal/wire/http/http_field.h>
 #include <peal/wire/http/http_status.h>
 
 namespace peal {
 
+using detail::HttpAnswerHead;
+using detail::HttpCarrier;
 using detail::HttpExtras;
-using detail::HttpSession;
 
 namespace {
 
-constexpr std::string_view kCloseLine = "Connection: close\r\n";
-constexpr std::string_view kKeepAliveLine = "Connection: keep-alive\r\n";  // HTTP/1.0 expects to be told
-constexpr std::string_view kUpgradeLine = "Connection: Upgrade\r\n";
-constexpr std::string_view kUpgradeOrCloseLine = "Connection: Upgrade, close\r\n";
-// A body up to here is composed in one piece with its head.
-constexpr size_t kLittleBody = 4096;
 constexpr size_t kFirstHeadBytes = 512;
-
-void put_type(HttpResponseWriter& head, std::string_view type) {
-  std::string clean;
-  head.lines("Content-Type: ");
-  head.lines(detail::sendable_value(type, clean));
-  head.lines("\r\n");
-}
 
 }  // namespace
 
-HttpExchange::HttpExchange(detail::HttpShard& shard) : shard_(&shard), parser_(shard.core().options().limits) {}
+HttpExchange::HttpExchange(detail::HttpShard& shard, HttpCarrier& carrier) : shard_(&shard), carrier_(carrier) {}
 HttpExchange::~HttpExchange() = default;
 
 void HttpExchange::check_run() const {
@@ -50,13 +37,10 @@ void HttpExchange::check_run() const {
               serial_);
 }
 
-void HttpExchange::reset_rest() {
-  if (!parser_.is_idle()) parser_ = HttpRequestParser(shard_->core().options().limits);
-  if (has_extras_) *extras_ = HttpExtras();
-}
+void HttpExchange::reset_extras() { *extras_ = HttpExtras(); }
 
 size_t HttpExchange::kept_bytes() const {
-  return sizeof *this + text_bytes() + head_.memory_bytes() + (extras_ != nullptr ? sizeof *extras_ : 0);
+  return text_bytes() + head_.memory_bytes() + (extras_ != nullptr ? sizeof *extras_ : 0);
 }
 
 // The head outlives the input that it was read from.
@@ -94,13 +78,13 @@ Loop& HttpExchange::loop() const { return shard_->loop(); }
 
 Connection& HttpExchange::connection() const {
   check_use();
-  if (session_ == nullptr) throw std::logic_error("the connection of an exchange is gone");
-  return session_->connection();
+  if (!carried_) throw std::logic_error("the connection of an exchange is gone");
+  return carrier_.connection();
 }
 
 HttpExchangeHandle HttpExchange::handle() {
   check_use();
-  return session_ == nullptr ? HttpExchangeHandle() : HttpExchangeHandle(session_->connection().handle(), serial_);
+  return carried_ ? HttpExchangeHandle(carrier_.connection().handle(), serial_) : HttpExchangeHandle();
 }
 
 void HttpExchange::set_field(std::string_view name, std::string_view value) {
@@ -118,138 +102,71 @@ void HttpExchange::set_field(std::string_view name, std::string_view value) {
   if (same_field_name(name, "Upgrade")) offers_upgrade_ = true;  // which Connection says too (RFC 9110 7.8)
 }
 
-// Whether there is anybody to answer.
-bool HttpExchange::may_answer() const {
-  check_use();
-  if (taken_) return false;
-  PEAL_ASSERT(answer_ != Answer::kComplete, "exchange {} is answered again", serial_);
-  return session_ != nullptr;
-}
-
-// Not when the client was promised an end, and not when more of the body would have to be read than that is worth.
-[[gnu::always_inline]] inline bool HttpExchange::keeps_connection() const {
-  if (wants_close_ || !head_read_ || !head_.keep_alive() || session_->must_close()) return false;
-  if (request_read_) return true;
-  if (continue_due_) return false;  // nobody knows whether the body will be sent
-  if (body_consumer_ != BodyConsumer::kNobody || !head_.content_length()) return true;
-  return *head_.content_length() <= shard_->core().options().drain_limit_bytes;
-}
-
-// Composes the head, and behind it as much of `body` as is known: all or nothing.
-void HttpExchange::put_head(int status, std::string_view content_type, std::optional<uint64_t> length,
-                            std::string_view body) {
+// The answer begins: what follows from its status and its request, whatever carries it (RFC 9110 6.4.1, 8.6, 15).
+HttpAnswerHead HttpExchange::answer_head(int status, std::string_view content_type, std::optional<uint64_t> length) {
   PEAL_ASSERT(!begun(), "exchange {} is answered {} where it cannot be", serial_, status);
   if (status < 200 || status > 599) throw_bad_value("{} is no status of an answer", status);
+  // What follows a 2xx to CONNECT is no HTTP any more, so there is nothing to have a length (RFC 9110 9.3.6).
+  const bool tunnel = head_.method() == HttpMethod::kConnect && status < 300;
+  const bool no_content = status == 204 || tunnel;
   answer_ = Answer::kBegun;
   status_ = static_cast<uint16_t>(status);
-  // What follows a 2xx to CONNECT is no HTTP any more, so there is nothing to have a length (RFC 9110 8.6, 9.3.6).
-  const bool tunnel = head_.method() == HttpMethod::kConnect && status < 300;
-  const bool bodiless = status == 204 || status == 304 || tunnel;
-  keeps_ = keeps_connection();
-  coding_ = Coding::kLength;
-  if (!length) coding_ = head_.minor_version() >= 1 || bodiless ? Coding::kChunked : Coding::kClose;
-  if (coding_ == Coding::kClose) keeps_ = false;
-  const bool ok = status == 200;
-  const std::string_view common = ok ? shard_->ok_lines() : shard_->common_lines();
-  const size_t room = HttpResponseWriter::kStatusBytes + common.size() + field_lines_.size() +
-                      HttpResponseWriter::field_bytes("Content-Type", content_type) +
-                      HttpResponseWriter::kContentLengthBytes + kUpgradeOrCloseLine.size() +
-                      HttpResponseWriter::kEndBytes;
-  Buffer& output = session_->output();
-  const size_t wanted = room + body.size();
-  HttpResponseWriter head(
-      output.prepare(shard_->expects_more ? std::max<size_t>(wanted, kSmallBlockBytes + 1) : wanted));
-  if (!ok) head.status(status);
-  head.lines(common);
-  if (!content_type.empty()) put_type(head, content_type);
-  if (!field_lines_.empty()) head.lines(field_lines_);
-  // With 304 the length would be that of 200 (RFC 9110 8.6), which is known where it was set.
-  if (status != 204 && !tunnel && (status != 304 || length.value_or(0) > 0)) {
-    if (length) {
-      head.content_length(*length);
-    } else if (coding_ == Coding::kChunked) {
-      head.chunked();
-    }
-  }
-  if (offers_upgrade_) {
-    head.lines(keeps_ ? kUpgradeLine : kUpgradeOrCloseLine);
-  } else if (!keeps_) {
-    head.lines(kCloseLine);
-  } else if (head_.minor_version() == 0 || shard_->core().options().says_keep_alive) {
-    head.lines(kKeepAliveLine);
-  }
-  head.end();
-  if (bodiless || head_.method() == HttpMethod::kHead) {
-    coding_ = Coding::kNoBody;
-  } else if (!body.empty()) {
-    head.lines(body);
-    body_bytes_ = body.size();
-  }
-  output.commit(head.size());
-  length_ = length.value_or(0);
+  has_content_ = !no_content && status != 304 && head_.method() != HttpMethod::kHead;
+  // With 304 the length would be that of 200, which is known where it was set.
+  const bool says_length = !no_content && (status != 304 || length.value_or(0) > 0);
+  return {.content_type = content_type,
+          .length = length,
+          .status = status_,
+          .says_length = says_length,
+          .has_content = has_content_};
 }
 
-// What most answers are: 200, a length, nothing else to be said.
-[[gnu::always_inline]] inline void HttpExchange::put_plain(std::string_view content_type, std::string_view body) {
-  PEAL_ASSERT(!begun(), "exchange {} is answered where it cannot be", serial_);
-  status_ = 200;
-  keeps_ = true;
-  const std::string_view begin = shard_->ok_head(content_type);
-  Buffer& output = session_->output();
-  const size_t wanted =
-      begin.size() + HttpResponseWriter::kLengthBytes + 2 * HttpResponseWriter::kEndBytes + body.size();
-  HttpResponseWriter head(
-      output.prepare(shard_->expects_more ? std::max<size_t>(wanted, kSmallBlockBytes + 1) : wanted));
-  head.lines(begin);
-  head.number(body.size());
-  head.lines("\r\n\r\n");
-  if (head_.method() == HttpMethod::kHead) {
-    coding_ = Coding::kNoBody;
-  } else {
-    head.body(body);
-    body_bytes_ = body.size();
-  }
-  output.commit(head.size());
-}
-
-// Whether put_plain() says all there is to say of an answer with this status and so long a body.
-[[gnu::always_inline]] inline bool HttpExchange::is_plain(int status, size_t body_bytes) const {
-  return status == 200 && body_bytes <= kLittleBody && field_lines_.empty() && head_.minor_version() >= 1 &&
-         keeps_connection();
+[[gnu::always_inline]] inline void HttpExchange::finish_with(int status) {
+  answer_ = Answer::kComplete;
+  HttpStats& stats = shard_->stats();
+  ++stats.answers[status / 100];
+  stats.response_body_bytes += body_bytes_;
+  if (shard_->core().options().access_log) [[unlikely]]
+    shard_->log(*this, carrier_.connection());
+  if (calls_ == 0) carrier_.settle();
 }
 
 void HttpExchange::respond(int status, std::string_view content_type, std::string_view body) {
   if (!may_answer()) return;
-  if (is_plain(status, body.size())) [[likely]] {
-    put_plain(content_type, body);
-    return finish();
-  }
-  const bool little = body.size() <= kLittleBody;
-  put_head(status, content_type, body.size(), little ? body : std::string_view());
-  if (!little && coding_ != Coding::kNoBody) {
-    session_->output().append(body);
+  const HttpMethod method = head_.method();
+  if (status == 200 && method != HttpMethod::kHead && method != HttpMethod::kConnect) [[likely]] {
+    PEAL_ASSERT(!begun(), "exchange {} is answered where it cannot be", serial_);
+    status_ = 200;
+    carrier_.respond_ok(content_type, body);
     body_bytes_ = body.size();
+    return finish_with(200);
   }
+  const HttpAnswerHead head = answer_head(status, content_type, body.size());
+  if (!head.has_content) body = {};
+  carrier_.respond(head, body);
+  body_bytes_ = body.size();
   finish();
 }
 
 void HttpExchange::respond(int status, std::string_view content_type, Buffer&& body) {
   if (!may_answer()) return;
-  put_head(status, content_type, body.size(), {});
-  if (coding_ != Coding::kNoBody) {
+  carrier_.begin(answer_head(status, content_type, body.size()));
+  if (has_content_ && !body.empty()) {
     body_bytes_ = body.size();
-    session_->output().append(std::move(body));
+    carrier_.write(std::move(body));
   }
+  carrier_.end();
   finish();
 }
 
 void HttpExchange::respond_file(int status, std::string_view content_type, FileRange range) {
   if (!may_answer()) return;
-  put_head(status, content_type, range.bytes, {});
-  if (coding_ != Coding::kNoBody && range.bytes > 0) {
+  carrier_.begin(answer_head(status, content_type, range.bytes));
+  if (has_content_ && range.bytes > 0) {
     body_bytes_ = range.bytes;
-    session_->send_file(std::move(range));
+    carrier_.write(std::move(range));
   }
+  carrier_.end();
   finish();
 }
 
@@ -258,9 +175,9 @@ void HttpExchange::respond_error(int status) {
   auto& page = shard_->core().routes().error_page;
   if (!page || paging_) return default_page(status);
   paging_ = true;
-  HttpSession::call(*this, [&] { page(*this, status); });
-  if (session_ != nullptr && !begun()) default_page(status);
-  if (session_ != nullptr) session_->settle();
+  HttpCarrier::call(*this, [&] { page(*this, status); });
+  if (carried_ && !begun()) default_page(status);
+  if (carried_) carrier_.settle();
 }
 
 void HttpExchange::default_page(int status) {
@@ -280,94 +197,73 @@ void HttpExchange::set_content_length(uint64_t bytes) {
 
 void HttpExchange::begin(int status, std::string_view content_type) {
   if (!may_answer()) return;
-  put_head(status, content_type, knows_length_ ? std::optional(length_) : std::nullopt, {});
-  written();
+  carrier_.begin(answer_head(status, content_type, knows_length_ ? std::optional(length_) : std::nullopt));
+  carrier_.flush();
 }
 
-bool HttpExchange::written() { return session_->put_done(); }
-
 // Counts what is to be written; false where nothing of it goes out.
-bool HttpExchange::put_chunk_size(uint64_t bytes) {
+bool HttpExchange::may_write(uint64_t bytes) {
   check_use();
-  if (session_ == nullptr) return false;
+  if (!carried_) return false;
   PEAL_ASSERT(answer_ == Answer::kBegun, "{} bytes are written outside of an answer", bytes);
-  if (bytes == 0 || coding_ == Coding::kNoBody) return false;
-  if (coding_ == Coding::kLength && bytes > length_ - body_bytes_) {
+  if (bytes == 0 || !has_content_) return false;
+  if (knows_length_ && bytes > length_ - body_bytes_) {
     PEAL_LOG_ERROR("{} more bytes of an answer of {}, of which {} are written", bytes, length_, body_bytes_);
     return abort(), false;
   }
   body_bytes_ += bytes;
-  if (coding_ != Coding::kChunked) return true;
-  std::array<char, kMostHttpChunkHeadBytes> size{};
-  session_->output().append(std::string_view(size.data(), write_http_chunk_head(size, bytes)));
   return true;
 }
 
 // Nothing was written: whether more would be taken now.
-bool HttpExchange::may_write_on() const {
-  return session_ != nullptr && session_->is_open() && !session_->above_high_water();
-}
+bool HttpExchange::may_write_on() const { return carried_ && carrier_.can_send() && !carrier_.above_high_water(); }
 
 bool HttpExchange::write(std::string_view bytes) {
-  if (!put_chunk_size(bytes.size())) return may_write_on();
-  Buffer& output = session_->output();
-  output.append(bytes);
-  if (coding_ == Coding::kChunked) output.append(kHttpChunkEnd);
-  return written();
+  if (!may_write(bytes.size())) return may_write_on();
+  carrier_.write(bytes);
+  return carrier_.flush();
 }
 
 bool HttpExchange::write(Buffer&& bytes) {
   Buffer taken(std::move(bytes));
-  if (!put_chunk_size(taken.size())) return may_write_on();
-  Buffer& output = session_->output();
-  output.append(std::move(taken));
-  if (coding_ == Coding::kChunked) output.append(kHttpChunkEnd);
-  return written();
+  if (!may_write(taken.size())) return may_write_on();
+  carrier_.write(std::move(taken));
+  return carrier_.flush();
 }
 
 void HttpExchange::write_file(FileRange range) {
-  if (!put_chunk_size(range.bytes)) return;
-  session_->send_file(std::move(range));
-  if (coding_ == Coding::kChunked) session_->output().append(kHttpChunkEnd);
-  written();
+  if (!may_write(range.bytes)) return;
+  carrier_.write(std::move(range));
+  carrier_.flush();
 }
 
 void HttpExchange::end() {
   check_use();
-  if (session_ == nullptr) return;
+  if (!carried_) return;
   PEAL_ASSERT(answer_ == Answer::kBegun, "exchange {} ends an answer that it has not begun", serial_);
-  if (coding_ == Coding::kLength && body_bytes_ < length_) {
+  if (knows_length_ && has_content_ && body_bytes_ < length_) {
     PEAL_LOG_ERROR("an answer of {} bytes ended after {}", length_, body_bytes_);
     return abort();
   }
-  if (coding_ == Coding::kChunked) session_->output().append(kHttpLastChunk);
+  carrier_.end();
   finish();
 }
 
-void HttpExchange::finish() {
-  answer_ = Answer::kComplete;
-  HttpStats& stats = shard_->stats();
-  ++stats.answers[status_ / 100];
-  stats.response_body_bytes += body_bytes_;
-  if (shard_->core().options().access_log) [[unlikely]]
-    shard_->log(*this, session_->connection());
-  session_->put_done();
-  if (calls_ == 0) session_->settle();
-}
+void HttpExchange::finish() { finish_with(status_); }
 
 void HttpExchange::on_writable(HttpCallback on_writable) {
   check_use();
-  if (session_ != nullptr) extras().on_writable = std::move(on_writable);
+  if (carried_) extras().on_writable = std::move(on_writable);
 }
 
 void HttpExchange::on_abandoned(HttpCallback on_abandoned) {
   check_use();
-  if (session_ != nullptr) extras().on_abandoned = std::move(on_abandoned);
+  if (carried_) extras().on_abandoned = std::move(on_abandoned);
 }
 
 void HttpExchange::abort() {
   check_use();
-  if (session_ != nullptr) session_->connection().abort();
+  if (carried_) carrier_.reset();
 }
 
 }  // namespace peal

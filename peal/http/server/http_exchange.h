@@ -12,8 +12,8 @@
 // connection's loop.
 //
 // An answer is either whole, respond(), or a stream, begin(), write() any number of times and end(). The server adds
-// Date, Connection and the length: Content-Length where it is known, else the chunked coding, else, to HTTP/1.0, the
-// end of the connection. To HEAD, with 204 and 304, and with a 2xx to CONNECT the fields go out and the body does not
+// Date and what tells the answer's end: its length where it is known, else whatever the client's version of HTTP has
+// for that (docs/http.md). To HEAD, with 204 and 304, and with a 2xx to CONNECT the fields go out and the body does not
 // (RFC 9110 9.3.2, 9.3.6).
 //
 // An exception that leaves a handler, or a callback given to an exchange, is logged and counted; the answer is 500
@@ -28,6 +28,7 @@
 #include <string>
 #include <string_view>
 
+#include <peal/base/assert.h>
 #include <peal/base/callback.h>
 #include <peal/base/memory/buffer.h>
 #include <peal/base/memory/memory_charge.h>
@@ -36,7 +37,7 @@
 #include <peal/engine/engine.h>
 #include <peal/http/server/upgrade_handler.h>
 #include <peal/net/connection.h>
-#include <peal/wire/http/http_request_parser.h>
+#include <peal/wire/http/http_request_head.h>
 
 namespace peal {
 
@@ -44,11 +45,12 @@ class HttpExchange;
 class HttpExchangeHandle;
 namespace detail {
 class HttpBodyRead;
+class HttpCarrier;
 class HttpHandlerTask;
-class HttpSession;
 class HttpShard;
 class HttpWritable;
 class RouteTree;
+struct HttpAnswerHead;
 struct HttpExtras;
 }  // namespace detail
 
@@ -56,7 +58,7 @@ using HttpCallback = Callback<void(HttpExchange&)>;
 
 class HttpExchange final {
  public:
-  explicit HttpExchange(detail::HttpShard& shard);
+  HttpExchange(detail::HttpShard& shard, detail::HttpCarrier& carrier);
   ~HttpExchange();
   HttpExchange(const HttpExchange&) = delete;
   HttpExchange& operator=(const HttpExchange&) = delete;
@@ -74,7 +76,7 @@ class HttpExchange final {
   Connection& connection() const;
   // The connection is gone, or the server has answered by itself: nothing that is done to this exchange has an effect
   // any more.
-  bool abandoned() const { return session_ == nullptr && (taken_ || answer_ != Answer::kComplete); }
+  bool abandoned() const { return !carried_ && (taken_ || answer_ != Answer::kComplete); }
   HttpExchangeHandle handle();
 
   // ---- The body of the request. Until somebody asks for it, it stays with the client (and 100 (Continue), where that
@@ -140,7 +142,7 @@ class HttpExchange final {
   // the handler's. An empty protocol: 200, the answer to CONNECT. std::invalid_argument for one that no field may
   // hold. With a body that has not been read it is answered 400 and `handler` dropped.
   void upgrade(std::string_view protocol, std::unique_ptr<UpgradeHandler> handler);
-  // Ends the connection with a reset, for an answer that cannot be completed.
+  // For an answer that cannot be completed: ends the exchange with a reset, in HTTP/1.1 the connection.
   void abort();
   // Called when the connection ends before the answer is complete, or when the server answers by itself, because the
   // body is malformed, cut short, too slow or too long, because something threw, or because it took too long; the
@@ -154,14 +156,13 @@ class HttpExchange final {
  private:
   friend class HttpExchangeHandle;
   friend class detail::HttpBodyRead;
+  friend class detail::HttpCarrier;
   friend class detail::HttpHandlerTask;
-  friend class detail::HttpSession;
   friend class detail::HttpShard;
   friend class detail::HttpWritable;
   friend class detail::RouteTree;
   static constexpr size_t kMostParameters = 8;
   enum class Answer : uint8_t { kNone, kBegun, kComplete };
-  enum class Coding : uint8_t { kLength, kChunked, kClose, kNoBody };
   // Who takes the body of the request.
   enum class BodyConsumer : uint8_t { kNobody, kPieces, kWhole, kCoroutine, kDropped };
   struct Parameter {
@@ -171,19 +172,18 @@ class HttpExchange final {
 
   // For the next request, which may be another connection's.
   void reset() {
-    if (!parser_.is_idle() || has_extras_) [[unlikely]]
-      reset_rest();
-    session_ = nullptr;
+    if (has_extras_) [[unlikely]]
+      reset_extras();
+    carried_ = false;
     field_lines_.clear();
-    body_bytes_ = length_ = window_mark_ = drop_mark_ = 0;
+    body_bytes_ = length_ = arrived_bytes_ = window_mark_ = drop_mark_ = 0;
     body_since_ = {};
     status_ = 0;
     parameter_count_ = 0;
     answer_ = Answer::kNone;
-    coding_ = Coding::kLength;
     body_consumer_ = BodyConsumer::kNobody;
-    has_extras_ = knows_length_ = head_read_ = request_read_ = continue_due_ = false;
-    body_paused_ = wants_close_ = keeps_ = paging_ = taken_ = told_end_ = offers_upgrade_ = texts_grew_ = false;
+    has_extras_ = knows_length_ = has_content_ = head_read_ = request_read_ = continue_due_ = false;
+    body_paused_ = wants_close_ = body_refused_ = paging_ = taken_ = told_end_ = offers_upgrade_ = texts_grew_ = false;
   }
   // Whoever uses it was called with it, or is the coroutine that answers it. In every build, for 2 instructions.
   void check_use() const {
@@ -191,12 +191,10 @@ class HttpExchange final {
       check_run();
   }
   [[gnu::cold]] void check_run() const;
-  void reset_rest();
+  void reset_extras();
   // What its texts hold to be used again.
-  size_t text_bytes() const {
-    return head_room_ + field_lines_.capacity() + path_storage_.capacity() + parser_.memory_bytes();
-  }
-  // All that it holds, itself included, while it is free.
+  size_t text_bytes() const { return head_room_ + field_lines_.capacity() + path_storage_.capacity(); }
+  // All that it holds beside itself, while it is free.
   size_t kept_bytes() const;
   void keep_head();
   void overwrite_head();
@@ -207,58 +205,61 @@ class HttpExchange final {
   void body_piece(std::string_view piece);
   void body_ended();
   void drop_body();
-  void refuse_long_body();
-  void refuse_body_over_budget();
+  void refuse_body(int status);
   void begin_body_window();
   bool may_read() const;
   Result<Buffer> take_read();
   // The answer.
-  bool may_answer() const;
-  void put_head(int status, std::string_view content_type, std::optional<uint64_t> length, std::string_view body);
-  void put_plain(std::string_view content_type, std::string_view body);
-  bool is_plain(int status, size_t body_bytes) const;
-  bool keeps_connection() const;
-  bool put_chunk_size(uint64_t bytes);
+  // Whether there is anybody to answer.
+  bool may_answer() const {
+    check_use();
+    if (taken_) return false;
+    PEAL_ASSERT(answer_ != Answer::kComplete, "exchange {} is answered again", serial_);
+    return carried_;
+  }
+  detail::HttpAnswerHead answer_head(int status, std::string_view content_type, std::optional<uint64_t> length);
+  bool may_write(uint64_t bytes);
   bool may_write_on() const;
-  bool written();
   void finish();
+  void finish_with(int status);
   void default_page(int status);
 
   detail::HttpShard* const shard_;
-  detail::HttpSession* session_ = nullptr;  // null: abandoned, or complete
+  detail::HttpCarrier& carrier_;  // whose part it is; asked while carried_
   HttpRequestHead head_;
-  HttpRequestParser parser_;
   std::unique_ptr<char[]> head_text_;  // what the head's views point into
   size_t head_room_ = 0;               // bytes of it
   std::string path_storage_;           // the path, where it is not as it was sent
   std::string field_lines_;            // of set_field()
   std::array<Parameter, kMostParameters> parameters_;
   std::unique_ptr<detail::HttpExtras> extras_;  // what only some exchanges need; kept for the next
-  MemoryCharge charge_;                         // for itself and text_bytes(), as when it was last free
+  MemoryCharge charge_;                         // for itself and its texts, as when it was last free
   uint64_t serial_ = 0;                         // tells handles which exchange they mean
   uint64_t body_bytes_ = 0;                     // of the answer's body, so far
-  uint64_t length_ = 0;                         // what it is to be, with Coding::kLength
+  uint64_t length_ = 0;                         // what it is to be, with knows_length_
   // Of the request's body:
-  uint64_t window_mark_ = 0;  // how much had come when the window began
-  uint64_t drop_mark_ = 0;    // how much had come when the answer was complete
-  TimePoint body_since_{};    // when somebody began to want it
+  uint64_t arrived_bytes_ = 0;  // so far
+  uint64_t window_mark_ = 0;    // how much had come when the window began
+  uint64_t drop_mark_ = 0;      // how much had come when the answer was complete
+  TimePoint body_since_{};      // when somebody began to want it
   uint16_t status_ = 0;
   uint8_t parameter_count_ = 0;
   uint8_t calls_ = 0;  // of user code that are under way: until they return it is not used again
   Answer answer_ = Answer::kNone;
-  Coding coding_ = Coding::kLength;
   BodyConsumer body_consumer_ = BodyConsumer::kNobody;
+  bool carried_ : 1 = false;       // by somebody who can be answered: neither abandoned nor complete and over
   bool has_extras_ : 1 = false;    // in use by this exchange
   bool knows_length_ : 1 = false;  // set_content_length() was called
+  bool has_content_ : 1 = false;   // the answer that has begun may have a body
   bool head_read_ : 1 = false;     // complete and sound
   bool request_read_ : 1 = false;  // to its end
   bool continue_due_ : 1 = false;  // the client waits for 100 (Continue)
   bool body_paused_ : 1 = false;
   bool wants_close_ : 1 = false;
-  bool keeps_ : 1 = false;     // the connection outlives this answer
-  bool paging_ : 1 = false;    // inside respond_error()
-  bool taken_ : 1 = false;     // the server has answered in the place of whoever was to
-  bool told_end_ : 1 = false;  // of the body
+  bool body_refused_ : 1 = false;  // what is left of the request's body is read by nobody
+  bool paging_ : 1 = false;        // inside respond_error()
+  bool taken_ : 1 = false;         // the server has answered in the place of whoever was to
+  bool told_end_ : 1 = false;      // of the body
   bool offers_upgrade_ : 1 = false;
   bool texts_grew_ : 1 = true;  // perhaps, since charge_ was set
 };
@@ -284,7 +285,7 @@ class [[nodiscard]] HttpBodyRead final : public Awaitable<HttpBodyRead> {
 
  private:
   friend class peal::HttpExchange;
-  friend class HttpSession;
+  friend class HttpCarrier;
   void enter();
 
   HttpExchange& exchange_;
@@ -306,7 +307,7 @@ class [[nodiscard]] HttpWritable final : public Awaitable<HttpWritable> {
   void cancel(Why why) noexcept override;
 
  private:
-  friend class HttpSession;
+  friend class HttpCarrier;
   void enter();
 
   HttpExchange& exchange_;

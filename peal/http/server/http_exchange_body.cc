@@ -7,8 +7,8 @@
 #include <peal/base/assert.h>
 #include <peal/base/log.h>
 #include <peal/http/server/http_exchange.h>
+#include <peal/http/server/parts/http_carrier.h>
 #include <peal/http/server/parts/http_core.h>
-#include <peal/http/server/parts/server_session.h>
 
 namespace peal {
 
@@ -27,14 +27,12 @@ void HttpExchange::take_body(BodyConsumer taker) {
   if (body_consumer_ == BodyConsumer::kDropped) return;  // by the server, since there is an answer already
   PEAL_ASSERT(body_consumer_ == BodyConsumer::kNobody, "the body of exchange {} is taken twice", serial_);
   body_consumer_ = taker;
-  if (session_ == nullptr || request_read_) return;
+  if (!carried_ || request_read_) return;
   if (continue_due_) {
     continue_due_ = false;
-    if (begun()) return session_->settle();  // the client has its answer, and reads no other
-    session_->output().append("HTTP/1.1 100 Continue\r\n\r\n");
-    session_->put_done();
+    if (!begun()) carrier_.inform(100, {});  // else the client has its answer, and reads no other
   }
-  session_->settle();
+  carrier_.settle();
 }
 
 bool HttpExchange::wants_body() const {
@@ -45,13 +43,12 @@ bool HttpExchange::wants_body() const {
 
 void HttpExchange::drop_body() {
   body_consumer_ = BodyConsumer::kDropped;
-  drop_mark_ = parser_.body_bytes();
+  drop_mark_ = arrived_bytes_;
   if (has_extras_ && extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
-  parser_.set_body_limit(UINT64_MAX);  // the bound is drain_limit_bytes
 }
 
 void HttpExchange::begin_body_window() {
-  window_mark_ = parser_.body_bytes();
+  window_mark_ = arrived_bytes_;
   if (body_since_ == TimePoint{}) body_since_ = loop().now();
 }
 
@@ -61,7 +58,7 @@ void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)>
   extras().on_piece = std::move(on_piece);
   extras_->on_end = std::move(on_end);
   take_body(BodyConsumer::kPieces);
-  if (session_ != nullptr && request_read_) extras_->on_end(*this);
+  if (carried_ && request_read_) extras_->on_end(*this);
 }
 
 void HttpExchange::read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole) {
@@ -71,7 +68,7 @@ void HttpExchange::read_body(size_t limit_bytes, Callback<void(HttpExchange&, st
   extras_->whole.emplace();
   extras_->whole_limit = limit_bytes;
   take_body(BodyConsumer::kWhole);
-  if (session_ != nullptr && request_read_) extras_->on_whole(*this, {});
+  if (carried_ && request_read_) extras_->on_whole(*this, {});
 }
 
 void HttpExchange::pause_body() {
@@ -83,23 +80,16 @@ void HttpExchange::resume_body() {
   check_use();
   const bool was_paused = body_paused_;
   body_paused_ = false;
-  if (!was_paused || session_ == nullptr) return;
+  if (!was_paused || !carried_) return;
   if (request_read_) return body_ended();
-  session_->settle();
+  carrier_.settle();
 }
 
-// There is more of it than the handler takes.
-void HttpExchange::refuse_long_body() {
-  ++shard_->stats().too_large;
-  close_after();
-  session_->answer_instead(*this, 413);
-}
-
-// The process holds too much memory to gather it.
-void HttpExchange::refuse_body_over_budget() {
-  ++shard_->stats().over_budget;
-  close_after();
-  session_->answer_instead(*this, 503);
+// There is more of it than the handler takes, or than the process may hold.
+void HttpExchange::refuse_body(int status) {
+  ++(status == 413 ? shard_->stats().too_large : shard_->stats().over_budget);
+  body_refused_ = true;
+  carrier_.answer_instead(status);
 }
 
 // A view into the input.
@@ -108,8 +98,8 @@ void HttpExchange::body_piece(std::string_view piece) {
   switch (body_consumer_) {
     case BodyConsumer::kPieces: return extras.on_piece(*this, piece);
     case BodyConsumer::kWhole:
-      if (piece.size() > extras.whole_limit - extras.whole->text.size()) return begun() ? abort() : refuse_long_body();
-      if (!extras.whole->add(piece)) begun() ? abort() : refuse_body_over_budget();
+      if (piece.size() > extras.whole_limit - extras.whole->text.size()) return begun() ? abort() : refuse_body(413);
+      if (!extras.whole->add(piece)) begun() ? abort() : refuse_body(503);
       return;
     case BodyConsumer::kCoroutine:
       extras.unread.append(piece);
@@ -142,17 +132,17 @@ void HttpExchange::body_ended() {
 
 // Whether read() has an answer.
 bool HttpExchange::may_read() const {
-  return session_ == nullptr || request_read_ || body_consumer_ == BodyConsumer::kDropped ||
+  return !carried_ || request_read_ || body_consumer_ == BodyConsumer::kDropped ||
          (body_consumer_ == BodyConsumer::kCoroutine && !extras_->unread.empty());
 }
 
 Result<Buffer> HttpExchange::take_read() {
   if (body_consumer_ == BodyConsumer::kCoroutine && !extras_->unread.empty()) {
     Buffer taken = std::move(extras_->unread);
-    if (session_ != nullptr && !request_read_) session_->settle();
+    if (carried_ && !request_read_) carrier_.settle();
     return taken;
   }
-  if (session_ == nullptr || body_consumer_ == BodyConsumer::kDropped) return fail(ECONNRESET);
+  if (!carried_ || body_consumer_ == BodyConsumer::kDropped) return fail(ECONNRESET);
   return Buffer();
 }
 
@@ -176,19 +166,19 @@ Task<Result<std::string>> HttpExchange::read_all(size_t limit_bytes) {
     if (!piece) co_return std::unexpected(piece.error());
     if (piece->empty()) co_return std::move(whole.text);
     if (piece->size() > limit_bytes - whole.text.size()) {
-      if (session_ != nullptr && !begun()) refuse_long_body();
+      if (carried_ && !begun()) refuse_body(413);
       co_return fail(EMSGSIZE);
     }
     if (!whole.add(piece->view())) {
-      if (session_ != nullptr && !begun()) refuse_body_over_budget();
+      if (carried_ && !begun()) refuse_body(503);
       co_return fail(ENOMEM);
     }
   }
 }
 
 bool detail::HttpWritable::await_ready() const {
-  const HttpSession* session = exchange_.session_;
-  return session == nullptr || !session->above_high_water() || !session->connection().can_send();
+  const HttpCarrier& carrier = exchange_.carrier_;
+  return !exchange_.carried_ || !carrier.above_high_water() || !carrier.can_send();
 }
 
 void detail::HttpWritable::enter() {
@@ -199,7 +189,7 @@ void detail::HttpWritable::enter() {
 
 Result<void> detail::HttpWritable::await_resume() const {
   if (why_ != 0) return failed(why_);
-  if (exchange_.session_ == nullptr || !exchange_.session_->connection().can_send()) return fail(ECONNRESET);
+  if (!exchange_.carried_ || !exchange_.carrier_.can_send()) return fail(ECONNRESET);
   return {};
 }
 
@@ -210,7 +200,7 @@ void detail::HttpWritable::cancel(Why why) noexcept {
 
 void HttpExchange::run(Task<> task) {
   check_use();
-  if (session_ == nullptr) return;
+  if (!carried_) return;
   PEAL_ASSERT(!extras().run, "two coroutines answer exchange {}", serial_);
   extras_->run = std::make_unique<HttpHandlerTask>(*this, std::move(task));
   detail::ReadyQueue::run(*extras_->run);
@@ -236,18 +226,18 @@ void detail::HttpHandlerTask::run() noexcept {
   HttpExchange& exchange = exchange_;
   const std::shared_ptr<HttpCore> core = core_;
   const std::exception_ptr thrown = promise.thrown();
-  HttpShard& shard = shard_;
   std::unique_ptr<HttpHandlerTask> self = std::move(exchange.extras_->run);
-  HttpSession* session = exchange.session_;  // null: complete long ago, or abandoned
-  HttpSession::call(exchange, [&] {
+  const bool carried = exchange.carried_;  // else complete long ago, or abandoned
+  HttpCarrier& carrier = exchange.carrier_;
+  carrier.call([&] {
     self.reset();  // before the exchange: the frame has parameters, and those may have destructors
-    if (thrown && (session != nullptr || exchange.complete())) std::rethrow_exception(thrown);
-    if (session == nullptr || exchange.complete()) return;
+    if (thrown && (carried || exchange.complete())) std::rethrow_exception(thrown);
+    if (!carried || exchange.complete()) return;
     if (exchange.begun()) return exchange.end();
     PEAL_LOG_ERROR("the coroutine for {} ended without an answer", exchange.head_.path());
     exchange.respond_error(500);
   });
-  session == nullptr ? shard.release(exchange) : session->settle();
+  carried ? carrier.settle() : carrier.give_back();
 }
 
 }  // namespace peal

@@ -3,14 +3,15 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/bad_value.h>
-#include <peal/http/server/parts/server_session.h>
+#include <peal/http/server/parts/http_server_session.h>
 #include <peal/wire/http/http_field.h>
+#include <peal/wire/http/http_request_parser.h>
 
 namespace peal::detail {
 
 namespace {
 
-HttpSession& session_of(Connection& connection) { return connection.context<HttpSession>(); }
+HttpServerSession& session_of(Connection& connection) { return connection.context<HttpServerSession>(); }
 
 }  // namespace
 
@@ -36,7 +37,7 @@ SharedConnectionCallbacks HttpCore::callbacks() {
   SharedConnectionCallbacks callbacks;
   callbacks.on_open = [core = shared_from_this()](Connection& connection) {
     HttpShard& shard = core->shard_of(connection.loop());
-    std::unique_ptr<HttpSession> session = shard.make_session(connection);
+    std::unique_ptr<HttpServerSession> session = shard.make_session(connection);
     shard.wait(*session, HttpWait::kHead);
     connection.adopt_context(std::move(session));
     connection.keep_context();

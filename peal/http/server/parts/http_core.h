@@ -27,7 +27,7 @@ class HttpCore : public std::enable_shared_from_this<HttpCore> {
   void add(Loop& loop) { shards_.push_back(std::make_unique<HttpShard>(*this, loop)); }
   const std::vector<std::unique_ptr<HttpShard>>& shards() const { return shards_; }
   HttpShard& shard_of(const Loop& loop) const;
-  // Those of each connection, whose context is an HttpSession.
+  // Those of each connection, whose context is an HttpServerSession.
   SharedConnectionCallbacks callbacks();
 
   RouteTree& routes() { return *routes_; }

@@ -7,8 +7,8 @@
 #include <ctime>
 
 #include <peal/http/server/parts/access_line.h>
+#include <peal/http/server/parts/http1_session.h>
 #include <peal/http/server/parts/http_core.h>
-#include <peal/http/server/parts/server_session.h>
 #include <peal/wire/content/http_date.h>
 #include <peal/wire/http/http_field.h>
 #include <peal/wire/http/http_status.h>
@@ -20,7 +20,7 @@ namespace {
 // Free ones kept of each; as many connections may be busy at once without an allocation.
 constexpr size_t kMostFree = 1024;
 constexpr size_t kMostLogBytes = 32 * 1024;
-constexpr size_t kMostKeptBytes = 4096;  // HttpExchange::text_bytes() of each
+constexpr size_t kMostKeptBytes = 4096;  // of texts, each
 // Where kept references are to be found (PEAL_CATCH_KEPT) so many exchanges are free before the first of them is used
 // again, and what they held is overwritten: whoever uses one of them finds it in nobody's call, which stops the
 // process.
@@ -48,69 +48,72 @@ HttpShard::HttpShard(HttpCore& core, Loop& loop)
     : core_(core), loop_(&loop), mailbox_(loop.mailbox()), deadlines_(waiting_times(core.options())) {}
 
 HttpShard::~HttpShard() {
-  for (const HttpExchange* exchange : exchanges_) delete exchange;
-  for (HttpSession* session : sessions_) {
-    session->~HttpSession();
+  for (const Http1Carrier* carrier : carriers_) delete carrier;
+  for (Http1Session* session : sessions_) {
+    session->~Http1Session();
     ::operator delete(session);
   }
 }
 
-HttpExchange& HttpShard::acquire(HttpSession& session) {
-  HttpExchange* exchange = nullptr;
-  if (kResting == 0 ? exchanges_.empty() : exchanges_.size() <= kResting) [[unlikely]] {
-    exchange = new HttpExchange(*this);
+Http1Carrier& HttpShard::acquire(Http1Session& session) {
+  Http1Carrier* carrier = nullptr;
+  if (kResting == 0 ? carriers_.empty() : carriers_.size() <= kResting) [[unlikely]] {
+    carrier = new Http1Carrier(*this);
   } else if constexpr (kResting > 0) {
-    exchange = exchanges_.front();
-    exchanges_.erase(exchanges_.begin());
+    carrier = carriers_.front();
+    carriers_.erase(carriers_.begin());
   } else {
-    exchange = exchanges_.back();
-    exchanges_.pop_back();
+    carrier = carriers_.back();
+    carriers_.pop_back();
   }
-  exchange->session_ = &session;
-  exchange->serial_ = ++last_serial_;
-  return *exchange;
+  carrier->open(session);
+  return *carrier;
 }
 
 // False where it has more text than is kept.
-bool HttpShard::charge(HttpExchange& exchange) {
-  const size_t text_bytes = exchange.text_bytes();
-  exchange.charge_.set(sizeof exchange + text_bytes);
+bool HttpShard::charge(Http1Carrier& carrier) {
+  const size_t text_bytes = carrier.exchange().text_bytes() + carrier.memory_bytes();
+  carrier.exchange().charge_.set(sizeof carrier + text_bytes);
   return text_bytes <= kMostKeptBytes;
 }
 
-void HttpShard::release(HttpExchange& exchange) {
-  if (!core_.options().pooled || exchanges_.size() >= kMostFree || (exchange.texts_grew_ && !charge(exchange)))
+void HttpShard::release(Http1Carrier& carrier) {
+  HttpExchange& exchange = carrier.exchange();
+  if (!core_.options().pooled || carriers_.size() >= kMostFree || (exchange.texts_grew_ && !charge(carrier)))
       [[unlikely]] {
-    delete &exchange;
+    delete &carrier;
     return;
   }
   if constexpr (kResting > 0) exchange.overwrite_head();
   exchange.reset();
-  exchanges_.push_back(&exchange);
+  carrier.reset_parser();
+  carriers_.push_back(&carrier);
 }
 
 HttpStats HttpShard::snapshot() const {
   HttpStats stats = stats_;
-  stats.kept_bytes = sessions_.size() * sizeof(HttpSession);
-  for (const HttpExchange* exchange : exchanges_) stats.kept_bytes += exchange->kept_bytes();
+  stats.kept_bytes = sessions_.size() * sizeof(Http1Session);
+  for (Http1Carrier* carrier : carriers_) {
+    stats.kept_bytes += sizeof *carrier + carrier->memory_bytes() + carrier->exchange().kept_bytes();
+  }
   return stats;
 }
 
-std::unique_ptr<HttpSession> HttpShard::make_session(Connection& connection) {
+std::unique_ptr<HttpServerSession> HttpShard::make_session(Connection& connection) {
   void* memory = nullptr;
   if (sessions_.empty()) {
-    memory = ::operator new(sizeof(HttpSession));
+    memory = ::operator new(sizeof(Http1Session));
   } else {
     memory = sessions_.back();
-    sessions_.back()->~HttpSession();
+    sessions_.back()->~Http1Session();
     sessions_.pop_back();
   }
-  return std::unique_ptr<HttpSession>(new (memory) HttpSession(*this, connection));
+  return std::unique_ptr<HttpServerSession>(new (memory) Http1Session(*this, connection));
 }
 
-void HttpShard::give_back(HttpSession* session) {
+void HttpShard::give_back(Http1Session* session) {
   if (core_.options().pooled && sessions_.size() < kMostFree) return sessions_.push_back(session);
-  session->~HttpSession();
+  session->~Http1Session();
   ::operator delete(session);
 }
 
@@ -144,15 +147,11 @@ void HttpShard::make_ok_head(std::string_view content_type) {
   ok_type_ = content_type;
 }
 
-void HttpShard::wait(HttpSession& session, HttpWait what) {
-  deadlines_.enter(session, what, loop_->now());
-  if (session.wait != HttpWait::kNothing && session.due < timer_due_) [[unlikely]]
-    arm(session.due);
+void HttpShard::wait(HttpWaiter& waiter, HttpWait what) {
+  deadlines_.enter(waiter, what, loop_->now());
+  if (waiter.wait != HttpWait::kNothing && waiter.due < timer_due_) [[unlikely]]
+    arm(waiter.due);
 }
-
-void HttpShard::leave(HttpSession& session) { deadlines_.leave(session); }
-
-Duration HttpShard::waited(const HttpSession& session) const { return deadlines_.waited(session, loop_->now()); }
 
 template <class Function>
 auto HttpShard::while_alive(Function function) {
@@ -175,7 +174,7 @@ void HttpShard::look() {
   for (; first != nullptr && first->due <= now; first = deadlines_.first()) {
     const HttpWait what = first->wait;
     deadlines_.leave(*first);
-    static_cast<HttpSession*>(first)->timed_out(what);
+    first->timed_out(what);
   }
   if (first != nullptr && first->due < timer_due_) arm(first->due);
 }

@@ -21,7 +21,9 @@
 namespace peal::detail {
 
 class HttpCore;
-class HttpSession;
+class Http1Carrier;
+class Http1Session;
+class HttpServerSession;
 
 // The value of a field as it may be sent: with spaces for controls (RFC 9110 5.5), in `storage`, where it has any that
 // no field may hold.
@@ -41,12 +43,13 @@ class HttpShard {
   // With what is there now.
   HttpStats snapshot() const;
 
-  // An exchange for the session's next request; released when nobody uses it any more.
-  HttpExchange& acquire(HttpSession& session);
-  void release(HttpExchange& exchange);
+  // What carries the session's next request; released when nobody uses it any more.
+  Http1Carrier& acquire(Http1Session& session);
+  void release(Http1Carrier& carrier);
+  uint64_t next_serial() { return ++last_serial_; }
   // The context of a connection that opens; it comes back by itself.
-  std::unique_ptr<HttpSession> make_session(Connection& connection);
-  void give_back(HttpSession* session);
+  std::unique_ptr<HttpServerSession> make_session(Connection& connection);
+  void give_back(Http1Session* session);
 
   // The lines of a head up to Date and Server, of an answer 200; the same without the status line.
   std::string_view ok_lines() {
@@ -63,18 +66,18 @@ class HttpShard {
     return ok_head_;
   }
 
-  // The session waits for `what` from now on.
-  void wait(HttpSession& session, HttpWait what);
-  void leave(HttpSession& session);
+  // It waits for `what` from now on.
+  void wait(HttpWaiter& waiter, HttpWait what);
+  void leave(HttpWaiter& waiter) { deadlines_.leave(waiter); }
   // How long it has waited for that already.
-  Duration waited(const HttpSession& session) const;
+  Duration waited(const HttpWaiter& waiter) const { return deadlines_.waited(waiter, loop_->now()); }
 
   // Between the two the session's answers are gathered, to leave together.
-  void begin_batch(HttpSession& session) { batching_ = &session; }
+  void begin_batch(HttpServerSession& session) { batching_ = &session; }
   void end_batch() { batching_ = nullptr; }
-  bool batches(const HttpSession& session) const { return batching_ == &session; }
-  // Where the session's output is composed; see HttpSession::put_done().
-  Buffer& output(const HttpSession& session) { return batches(session) ? batch_ : loose_; }
+  bool batches(const HttpServerSession& session) const { return batching_ == &session; }
+  // Where the session's output is composed; see Http1Session::put_done().
+  Buffer& output(const HttpServerSession& session) { return batches(session) ? batch_ : loose_; }
   // There is more input, so more output is to be expected.
   bool expects_more = false;
 
@@ -86,7 +89,7 @@ class HttpShard {
   void retire();
 
  private:
-  static bool charge(HttpExchange& exchange);
+  static bool charge(Http1Carrier& carrier);
   void make_date();
   void make_ok_head(std::string_view content_type);
   void arm(TimePoint due);
@@ -111,9 +114,9 @@ class HttpShard {
   int64_t log_second_ = 0;
   Buffer batch_;
   Buffer loose_;
-  const HttpSession* batching_ = nullptr;
-  std::vector<HttpExchange*> exchanges_;  // free ones
-  std::vector<HttpSession*> sessions_;    // free ones
+  const HttpServerSession* batching_ = nullptr;
+  std::vector<Http1Carrier*> carriers_;  // free ones, with their exchanges
+  std::vector<Http1Session*> sessions_;  // free ones
   uint64_t last_serial_ = 0;
   TimerId log_timer_;
   WaitList<HttpHandlerTask> runs_;

@@ -25,10 +25,16 @@ enum class HttpWait : uint8_t {
 
 // What a connection has of it. Leaves before it dies.
 struct HttpWaiter {
+  // The time ended that was given to `what`.
+  virtual void timed_out(HttpWait what) = 0;
+
   HttpWaiter* next = nullptr;
   HttpWaiter* previous = nullptr;
   TimePoint due{};
   HttpWait wait = HttpWait::kNothing;
+
+ protected:
+  ~HttpWaiter() = default;
 };
 
 class HttpWaits {

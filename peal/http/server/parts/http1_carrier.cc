@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/server/parts/http1_carrier.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/http/server/parts/http1_session.h>
+#include <peal/http/server/parts/http_core.h>
+#include <peal/wire/http/http_chunk_writer.h>
+#include <peal/wire/http/http_response_writer.h>
+
+namespace peal::detail {
+
+namespace {
+
+constexpr std::string_view kCloseLine = "Connection: close\r\n";
+constexpr std::string_view kKeepAliveLine = "Connection: keep-alive\r\n";  // HTTP/1.0 expects to be told
+constexpr std::string_view kUpgradeLine = "Connection: Upgrade\r\n";
+constexpr std::string_view kUpgradeOrCloseLine = "Connection: Upgrade, close\r\n";
+// A body up to here is composed in one piece with its head.
+constexpr size_t kLittleBody = 4096;
+
+void put_type(HttpResponseWriter& head, std::string_view type) {
+  std::string clean;
+  head.lines("Content-Type: ");
+  head.lines(sendable_value(type, clean));
+  head.lines("\r\n");
+}
+
+}  // namespace
+
+Http1Carrier::Http1Carrier(HttpShard& shard) : HttpCarrier(shard), parser_(shard.core().options().limits) {}
+
+void Http1Carrier::inform(int status, std::string_view field_lines) {
+  if (head().minor_version() == 0) return;
+  Buffer& output = session_->output();
+  HttpResponseWriter head(output.prepare(HttpResponseWriter::kStatusBytes + field_lines.size() + 2));
+  head.status(status);
+  if (!field_lines.empty()) head.lines(field_lines);
+  output.commit(head.end());
+  session_->put_done();
+}
+
+// Not when the client was promised an end, and not when more of the body would have to be read than that is worth.
+[[gnu::always_inline]] inline bool Http1Carrier::keeps_connection() const {
+  if (wants_close() || !head_read() || !head().keep_alive() || session_->must_close()) return false;
+  if (request_read()) return true;
+  if (continue_due()) return false;  // nobody knows whether the body will be sent
+  if (body_taken() || !head().content_length()) return true;
+  return *head().content_length() <= shard().core().options().drain_limit_bytes;
+}
+
+// Composes the head, and behind it as much of `body` as is known: all or nothing.
+void Http1Carrier::put_head(const HttpAnswerHead& answer, std::string_view body) {
+  const bool is_old = head().minor_version() == 0;
+  const bool unknown = answer.says_length && !answer.length;
+  chunked_ = unknown && !is_old && answer.has_content;
+  keeps_ = keeps_connection() && !(unknown && is_old);
+  const bool ok = answer.status == 200;
+  const std::string_view common = ok ? shard().ok_lines() : shard().common_lines();
+  const size_t room = HttpResponseWriter::kStatusBytes + common.size() + field_lines().size() +
+                      HttpResponseWriter::field_bytes("Content-Type", answer.content_type) +
+                      HttpResponseWriter::kContentLengthBytes + kUpgradeOrCloseLine.size() +
+                      HttpResponseWriter::kEndBytes;
+  Buffer& output = session_->output();
+  const size_t wanted = room + body.size();
+  HttpResponseWriter head(
+      output.prepare(shard().expects_more ? std::max<size_t>(wanted, kSmallBlockBytes + 1) : wanted));
+  if (!ok) head.status(answer.status);
+  head.lines(common);
+  if (!answer.content_type.empty()) put_type(head, answer.content_type);
+  if (!field_lines().empty()) head.lines(field_lines());
+  if (answer.says_length && answer.length) {
+    head.content_length(*answer.length);
+  } else if (unknown && !is_old) {
+    head.chunked();
+  }
+  if (offers_upgrade()) {
+    head.lines(keeps_ ? kUpgradeLine : kUpgradeOrCloseLine);
+  } else if (!keeps_) {
+    head.lines(kCloseLine);
+  } else if (is_old || shard().core().options().says_keep_alive) {
+    head.lines(kKeepAliveLine);
+  }
+  head.end();
+  head.body(body);
+  output.commit(head.size());
+}
+
+void Http1Carrier::respond(const HttpAnswerHead& answer, std::string_view body) {
+  const bool little = body.size() <= kLittleBody;
+  put_head(answer, little ? body : std::string_view());
+  if (!little) session_->output().append(body);
+  session_->put_done();
+}
+
+// What most answers are: a length, nothing else to be said.
+[[gnu::always_inline]] inline void Http1Carrier::put_plain(std::string_view content_type, std::string_view body) {
+  keeps_ = true;
+  const std::string_view begin = shard().ok_head(content_type);
+  Buffer& output = session_->output();
+  const size_t wanted =
+      begin.size() + HttpResponseWriter::kLengthBytes + 2 * HttpResponseWriter::kEndBytes + body.size();
+  HttpResponseWriter head(
+      output.prepare(shard().expects_more ? std::max<size_t>(wanted, kSmallBlockBytes + 1) : wanted));
+  head.lines(begin);
+  head.number(body.size());
+  head.lines("\r\n\r\n");
+  head.body(body);
+  output.commit(head.size());
+}
+
+// Whether put_plain() says all there is to say of an answer 200 with so long a body.
+[[gnu::always_inline]] inline bool Http1Carrier::is_plain(size_t body_bytes) const {
+  return body_bytes <= kLittleBody && field_lines().empty() && head().minor_version() >= 1 && keeps_connection();
+}
+
+void Http1Carrier::respond_ok(std::string_view content_type, std::string_view body) {
+  if (!is_plain(body.size())) [[unlikely]]
+    return respond(ok_head(content_type, body.size()), body);
+  put_plain(content_type, body);
+  session_->put_done();
+}
+
+void Http1Carrier::put_chunk_size(uint64_t bytes) {
+  if (!chunked_) return;
+  std::array<char, kMostHttpChunkHeadBytes> size{};
+  session_->output().append(std::string_view(size.data(), write_http_chunk_head(size, bytes)));
+}
+
+void Http1Carrier::write(std::string_view piece) {
+  put_chunk_size(piece.size());
+  Buffer& output = session_->output();
+  output.append(piece);
+  if (chunked_) output.append(kHttpChunkEnd);
+}
+
+void Http1Carrier::write(Buffer&& piece) {
+  put_chunk_size(piece.size());
+  Buffer& output = session_->output();
+  output.append(std::move(piece));
+  if (chunked_) output.append(kHttpChunkEnd);
+}
+
+void Http1Carrier::write(FileRange piece) {
+  put_chunk_size(piece.bytes);
+  session_->send_file(std::move(piece));
+  if (chunked_) session_->output().append(kHttpChunkEnd);
+}
+
+void Http1Carrier::end() {
+  if (chunked_) session_->output().append(kHttpLastChunk);
+  session_->put_done();
+}
+
+bool Http1Carrier::flush() { return session_->put_done(); }
+
+bool Http1Carrier::above_high_water() const { return session_->above_high_water(); }
+
+bool Http1Carrier::can_send() const { return connection().can_send(); }
+
+void Http1Carrier::reset() { connection().abort(); }
+
+void Http1Carrier::settle() { session_->settle(); }
+
+int Http1Carrier::begin_upgrade(std::string_view protocol) {
+  if (!request_read()) return 0;  // what follows may be its body, or the other protocol
+  const int status = protocol.empty() ? 200 : 101;
+  const std::string_view common = shard().common_lines();
+  Buffer& output = session_->output();
+  HttpResponseWriter head(output.prepare(HttpResponseWriter::kStatusBytes + common.size() + field_lines().size() +
+                                         kUpgradeLine.size() + HttpResponseWriter::field_bytes("Upgrade", protocol) +
+                                         HttpResponseWriter::kEndBytes));
+  head.status(status);
+  head.lines(common);
+  head.lines(field_lines());
+  if (!protocol.empty()) {
+    head.lines(kUpgradeLine);
+    PEAL_ASSERT(head.field("Upgrade", protocol), "'{}' is no protocol to upgrade to", protocol);
+  }
+  output.commit(head.end());
+  return status;
+}
+
+void Http1Carrier::upgrade(std::unique_ptr<UpgradeHandler> handler) { session_->upgrade(std::move(handler)); }
+
+Connection& Http1Carrier::connection() const { return session_->connection(); }
+
+}  // namespace peal::detail

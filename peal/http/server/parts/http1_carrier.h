@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Http1Carrier: one request of a connection that speaks HTTP/1.1 (RFC 9112), and how its answer is written: the status
+// line, Content-Length, the chunked coding or the end of the connection, what Connection says.
+//
+// A session has one from the first byte of a request to the end of its answer, and none while idle: the parser is here
+// so that idle connections need not pay for it, and its memory is used again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <peal/http/server/parts/http_carrier.h>
+#include <peal/wire/http/http_request_parser.h>
+
+namespace peal::detail {
+
+class Http1Session;
+
+class Http1Carrier final : public HttpCarrier {
+ public:
+  explicit Http1Carrier(HttpShard& shard);
+
+  void open(Http1Session& session) {
+    session_ = &session;
+    HttpCarrier::open();
+  }
+  // For another request.
+  void reset_parser() {
+    if (!parser_.is_idle()) [[unlikely]]
+      parser_ = HttpRequestParser(shard().core().options().limits);
+  }
+  HttpRequestParser& parser() { return parser_; }
+  // The connection outlives its answer, which has said so.
+  bool keeps() const { return keeps_; }
+  size_t memory_bytes() const { return parser_.memory_bytes(); }
+
+  void inform(int status, std::string_view field_lines) override;
+  void respond(const HttpAnswerHead& head, std::string_view body) override;
+  void respond_ok(std::string_view content_type, std::string_view body) override;
+  void begin(const HttpAnswerHead& head) override { put_head(head, {}); }
+  void write(std::string_view piece) override;
+  void write(Buffer&& piece) override;
+  void write(FileRange piece) override;
+  void end() override;
+  bool flush() override;
+  bool above_high_water() const override;
+  bool can_send() const override;
+  void reset() override;
+  void settle() override;
+  void limit_body(uint64_t bytes) override { parser_.set_body_limit(bytes); }
+  int begin_upgrade(std::string_view protocol) override;
+  void upgrade(std::unique_ptr<UpgradeHandler> handler) override;
+  Connection& connection() const override;
+  void give_back() override { shard().release(*this); }
+
+ private:
+  bool keeps_connection() const;
+  bool is_plain(size_t body_bytes) const;
+  void put_plain(std::string_view content_type, std::string_view body);
+  void put_head(const HttpAnswerHead& head, std::string_view body);
+  void put_chunk_size(uint64_t bytes);
+
+  Http1Session* session_ = nullptr;
+  HttpRequestParser parser_;
+  bool keeps_ = false;
+  bool chunked_ = false;  // the content that follows
+};
+
+}  // namespace peal::detail

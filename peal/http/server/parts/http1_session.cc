@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/server/parts/http1_session.h>
+
+#include <algorithm>
+
+#include <peal/loop/loop.h>
+
+namespace peal::detail {
+
+void Http1Session::dispose() {
+  abandon(false);
+  shard_->leave(*this);
+  upgrade_handler_.reset();
+  shard_->give_back(this);
+}
+
+[[gnu::always_inline]] inline void Http1Session::start() {
+  Http1Carrier& carrier = *carrier_;
+  const HttpRequestHead& head = carrier.head();
+  ++requests_;
+  // What the client sends behind a CONNECT may not be HTTP, whatever the answer.
+  if (head.method() == HttpMethod::kConnect) [[unlikely]]
+    carrier.close_after();
+  const bool has_body = head.has_body();
+  if (!has_body) carrier.parser().take_end();
+  carrier.start(has_body, has_body && head.expects_continue());
+  settle();
+}
+
+[[gnu::always_inline]] inline bool Http1Session::take_head(Buffer& input) {
+  Http1Carrier& carrier = *carrier_;
+  const std::string_view bytes =
+      input.is_contiguous() ? input.front() : input.view(std::min<size_t>(input.size(), kMostHttpHeadBytes));
+  const HttpRequestStep step = carrier.parser().next(bytes, carrier.head());
+  if (step.event == HttpRequestEvent::kHead) [[likely]] {
+    carrier.keep_head();
+    input.consume(step.consumed);
+    shard_->expects_more = !input.empty();
+    start();
+    return true;
+  }
+  if (step.event == HttpRequestEvent::kFailed) {
+    ++shard_->stats().requests;
+    refuse(http_status(carrier.parser().error()));
+    input.clear();
+    return false;
+  }
+  input.consume(step.consumed);
+  if (carrier.parser().is_idle() && input.empty()) {
+    let_go();
+  } else if (wait != HttpWait::kHead) {
+    shard_->wait(*this, HttpWait::kHead);
+  }
+  return false;
+}
+
+// One thing that the input has; false when there is no more to be had from it now.
+bool Http1Session::step(Buffer& input) {
+  const bool in_body = carrier_ != nullptr && carrier_->head_read() && !carrier_->request_read();
+  if (input.empty() && !in_body) return false;
+  if (above_) return hold();
+  if (carrier_ == nullptr) carrier_ = &shard_->acquire(*this);
+  Http1Carrier& carrier = *carrier_;
+  if (!carrier.head_read()) return take_head(input);
+  if (carrier.request_read()) {
+    if (!held_) ++shard_->stats().pipelined;
+    return hold();
+  }
+  if (carrier.wants_body()) return take_body(input);
+  // The end of a body may have come with the last piece that was wanted.
+  if (carrier.body_taken() && carrier.parser().next({}, carrier.head()).event == HttpRequestEvent::kEnd) {
+    carrier.note_request_read();
+    return true;
+  }
+  return !input.empty() && hold();
+}
+
+void Http1Session::received(Buffer& input) {
+  if (upgrade_handler_) return upgrade_handler_->on_data(*connection_, input);
+  shard_->begin_batch(*this);
+  while (is_open() && step(input) && (!input.empty() || carrier_ != nullptr)) {
+  }
+  send(output());
+  shard_->end_batch();
+  if (upgrade_handler_) {
+    if (!input.empty() && connection_->is_open()) upgrade_handler_->on_data(*connection_, input);
+    return;
+  }
+  follow();
+}
+
+// Nothing the client sends is to be understood from here on.
+void Http1Session::refuse(int status) {
+  HttpStats& stats = shard_->stats();
+  if (status == 413 || status == 414 || status == 431) {
+    ++stats.too_large;
+  } else if (status != 408) {
+    ++stats.malformed;
+  }
+  if (carrier_->complete()) return end();
+  if (carrier_->begun()) return connection_->abort();
+  // What was read of a head that is not whole may lie elsewhere by now, or be of the request before.
+  if (!carrier_->head_read()) carrier_->head().forget();
+  carrier_->close_after();
+  carrier_->answer_instead(status);
+}
+
+bool Http1Session::take_body(Buffer& input) {
+  Http1Carrier& carrier = *carrier_;
+  const HttpRequestStep step = carrier.parser().next(input.front(), carrier.head());
+  switch (step.event) {
+    case HttpRequestEvent::kBody:
+      if (carrier.body_arrived(step.body)) break;
+      ++shard_->stats().undrained;
+      end();
+      return false;
+    case HttpRequestEvent::kEnd:
+      input.consume(step.consumed);
+      carrier.body_ended();
+      settle();
+      return true;
+    case HttpRequestEvent::kFailed:
+      refuse(http_status(carrier.parser().error()));
+      input.clear();
+      return false;
+    case HttpRequestEvent::kHead:
+    case HttpRequestEvent::kNeedMore: input.consume(step.consumed); return step.consumed > 0;
+  }
+  input.consume(step.consumed);
+  settle();
+  return true;
+}
+
+// What is left of the input waits.
+bool Http1Session::hold() {
+  if (!held_) {
+    held_ = true;
+    connection_->pause();
+  }
+  return false;
+}
+
+void Http1Session::unhold() {
+  if (!held_) return;
+  held_ = false;
+  connection_->resume();
+}
+
+void Http1Session::settle() {
+  Http1Carrier* carrier = carrier_;
+  if (carrier != nullptr && carrier->in_call()) return;
+  if (carrier != nullptr && carrier->complete()) {
+    if (upgrade_handler_) {
+      let_go();
+      shard_->leave(*this);
+      return unhold();
+    }
+    if (!carrier->keeps()) {
+      const HttpRequestHead& head = carrier->head();
+      const bool last = carrier->request_read() && !head.keep_alive() && !head.has_body();
+      let_go();
+      return end(last);
+    }
+    if (carrier->request_read()) {
+      let_go();
+    } else if (!carrier->body_dropped()) {
+      carrier->drop_body();
+    }
+  }
+  if (shard_->batches(*this)) return;
+  follow();
+  if (!above_ && (carrier_ == nullptr || (!carrier_->request_read() && carrier_->wants_body()))) unhold();
+}
+
+// Between two callbacks: what is waited for now.
+void Http1Session::follow() {
+  if (!is_open()) return shard_->leave(*this);
+  connection_->set_busy(carrier_ != nullptr);
+  if (carrier_ == nullptr) {
+    if (peer_ended_ && !held_) return end();
+    const HttpWait between = requests_ == 0 ? HttpWait::kHead : HttpWait::kIdle;
+    return shard_->wait(*this, draining_ ? HttpWait::kGrace : between);
+  }
+  if (!carrier_->head_read()) return;
+  if (carrier_->request_read() || !carrier_->wants_body()) return await_answer();
+  if (wait == HttpWait::kBody) return;
+  carrier_->begin_body_window();
+  shard_->wait(*this, HttpWait::kBody);
+}
+
+// Nothing is awaited from the client: it is the handler's turn, until the answer has begun.
+void Http1Session::await_answer() {
+  if (carrier_->begun()) return shard_->leave(*this);
+  if (wait != HttpWait::kAnswer) shard_->wait(*this, HttpWait::kAnswer);
+}
+
+// `last`: the client has said that it asks no more (RFC 9112 9.6), so only the kernel must take the answer. A long
+// answer is watched until the client has it; so is one to a body, since some clients send an empty line after that.
+void Http1Session::end(bool last) {
+  constexpr size_t kShortBytes = 64 * 1024;
+  if (carrier_ != nullptr && carrier_->complete() && !carrier_->in_call()) let_go();
+  shard_->leave(*this);
+  send(output());
+  last && connection_->queued_bytes() <= kShortBytes ? connection_->close_when_sent() : connection_->close();
+}
+
+bool Http1Session::send(Buffer& bytes) {
+  if (!bytes.holds_blocks()) return !above_;
+  if (!connection_->send(std::move(bytes))) above_ = true;
+  bytes = Buffer();  // a connection that is closing leaves it as it was
+  return !above_;
+}
+
+// Files count towards no limit of the connection: with more of them queued than the high-water mark the next answer
+// waits until the kernel has them.
+void Http1Session::send_file(FileRange range) {
+  send(output());
+  if (!connection_->is_open()) return;
+  const bool large = range.bytes > shard_->core().options().high_water_bytes;
+  connection_->send_file(std::move(range));
+  if (!large) return;
+  above_ = true;
+  connection_->expect_output();
+  connection_->report_drained();
+}
+
+void Http1Session::writable() {
+  if (upgrade_handler_) return upgrade_handler_->on_writable(*connection_);
+  above_ = !connection_->can_send();  // then nothing more can be answered, and the end is near
+  if (carrier_ != nullptr) carrier_->tell_writable();
+  settle();
+}
+
+}  // namespace peal::detail

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/server/parts/http_carrier.h>
+
+#include <cerrno>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/base/exception.h>
+#include <peal/base/log.h>
+#include <peal/loop/loop.h>
+#include <peal/wire/uri/http_path.h>
+
+namespace peal::detail {
+
+void HttpCarrier::begin_body(bool awaits_continue) {
+  exchange_.continue_due_ = awaits_continue;
+  exchange_.texts_grew_ = true;  // by trailers
+}
+
+// False: one so long as it says it is was refused.
+bool HttpCarrier::body_may_come(const RouteTree::Route& route) {
+  const uint64_t own = route.options.body_limit_bytes;
+  const uint64_t limit = own != 0 ? own : shard().core().options().limits.body_bytes;
+  limit_body(limit);
+  if (exchange_.head_.content_length().value_or(0) <= limit) return true;
+  ++shard().stats().too_large;
+  exchange_.respond_error(413);
+  return false;
+}
+
+// What is no pattern without parameters, or not as it was sent.
+void HttpCarrier::dispatch() {
+  const HttpRequestHead& head = exchange_.head_;
+  const bool options = head.method() == HttpMethod::kOptions;
+  std::string_view path = head.path();
+  if (options && path == "*") {
+    exchange_.set_field("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    return exchange_.respond(204);
+  }
+  if (path.empty()) path = "/";
+  exchange_.texts_grew_ = true;
+  const auto normalized = normalize_http_path(path, exchange_.path_storage_);
+  if (!normalized) {
+    ++shard().stats().malformed;
+    return exchange_.respond_error(400);
+  }
+  const RouteTree::Match match = shard().core().routes().match(exchange_, *normalized);
+  if (match.route != nullptr) return answer(*match.route);
+  if (head.method() == HttpMethod::kConnect) {
+    ++shard().stats().unrouted;
+    return exchange_.respond_error(501);
+  }
+  if (match.known_path) exchange_.set_field("Allow", match.allow);
+  if (match.known_path && options) return exchange_.respond(204);
+  ++shard().stats().unrouted;
+  exchange_.respond_error(match.known_path ? 405 : 404);
+}
+
+bool HttpCarrier::body_arrived(std::string_view piece) {
+  shard().stats().request_body_bytes += piece.size();
+  exchange_.arrived_bytes_ += piece.size();
+  exchange_.continue_due_ = false;
+  if (body_dropped()) {
+    return exchange_.arrived_bytes_ - exchange_.drop_mark_ <= shard().core().options().drain_limit_bytes;
+  }
+  call([&] { exchange_.body_piece(piece); });
+  return true;
+}
+
+void HttpCarrier::body_ended() {
+  exchange_.request_read_ = true;
+  call([&] { exchange_.body_ended(); });
+}
+
+void HttpCarrier::drop_body() {
+  exchange_.drop_body();
+  limit_body(UINT64_MAX);  // the bound is drain_limit_bytes
+}
+
+bool HttpCarrier::body_too_slow() const {
+  const HttpServerOptions& options = shard().core().options();
+  return exchange_.arrived_bytes_ - exchange_.window_mark_ < options.min_body_bytes ||
+         (options.body_timeout > Duration::zero() &&
+          shard().loop().now() >= exchange_.body_since_ + bounded(options.body_timeout));
+}
+
+void HttpCarrier::tell_writable() {
+  if (!exchange_.has_extras_) return;
+  HttpExtras& extras = *exchange_.extras_;
+  if (HttpWritable* writer = std::exchange(extras.writer, nullptr)) writer->complete(0);
+  if (extras.on_writable) call([&] { extras.on_writable(exchange_); });
+}
+
+// Who was to answer is told, when the exchange is let go, that its answer is no longer wanted.
+void HttpCarrier::answer_instead(int status) {
+  ++exchange_.calls_;
+  exchange_.respond_error(status);
+  --exchange_.calls_;
+  exchange_.taken_ = true;
+  settle();
+}
+
+void HttpCarrier::threw() {
+  ++shard().stats().exceptions;
+  PEAL_LOG_ERROR("the handler of {} {} threw: {}", exchange_.head_.method_text(), exchange_.head_.path(),
+                 what_was_thrown());
+  if (!exchange_.carried_ || exchange_.complete()) return;
+  if (exchange_.begun()) return reset();
+  exchange_.field_lines_.clear();
+  exchange_.offers_upgrade_ = false;
+  answer_instead(500);
+}
+
+void HttpCarrier::let_go_of_extras() {
+  HttpExtras& extras = *exchange_.extras_;
+  if (exchange_.taken_ && extras.on_abandoned) call([&] { extras.on_abandoned(exchange_); });
+  if (!extras.run) return give_back();
+  if (exchange_.taken_) return extras.run->cancel(ECANCELED);
+  // It goes on, though not in a wait that nothing ends any more; in the end it gives the carrier back.
+  const ReadyQueue::Hold hold;
+  if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
+  if (extras.writer != nullptr) std::exchange(extras.writer, nullptr)->complete(0);
+}
+
+// A coroutine that answers it ends soon, and gives the carrier back then.
+void HttpCarrier::abandon(bool tell) {
+  PEAL_ASSERT(exchange_.calls_ == 0, "a connection dies inside {} calls of its handler", exchange_.calls_);
+  exchange_.carried_ = false;
+  const bool complete = exchange_.complete();
+  if (exchange_.head_read_ && !complete) ++shard().stats().abandoned;
+  if (!exchange_.has_extras_) return give_back();
+  HttpExtras& extras = *exchange_.extras_;
+  if (tell && !complete && extras.on_abandoned) call([&] { extras.on_abandoned(exchange_); });
+  if (!extras.run) return give_back();
+  if (!complete) extras.run->cancel(ECANCELED);
+}
+
+}  // namespace peal::detail
