@@ -42,17 +42,25 @@ std::string_view WebSocketBroadcast::message() const {
   return frame.substr(head_bytes_);
 }
 
-WebSocket::WebSocket(std::shared_ptr<detail::WebSocketCore> core, Connection& connection, WebSocketRole role,
+WebSocket::WebSocket(std::shared_ptr<detail::WebSocketCore> core, detail::WebSocketCarrier& carrier, WebSocketRole role,
                      std::string protocol, const std::optional<WebSocketDeflateTerms>& deflate)
     : core_(std::move(core)),
-      tools_(core_->tools(connection.loop())),
-      connection_(&connection),
+      tools_(core_->tools(carrier.loop())),
+      carrier_(carrier),
       reader_(role, core_->options.message_limit_bytes, tools_.workspace, deflate),
       protocol_(std::move(protocol)),
       deflate_(deflate),
       role_(role) {}
 
-WebSocket::~WebSocket() { loop().cancel(timer_); }
+WebSocket::~WebSocket() {
+  loop().cancel(timer_);
+  if (reach_) reach_->socket = nullptr;
+}
+
+Loop& WebSocket::loop() const { return carrier_.loop(); }
+Connection& WebSocket::connection() const { return carrier_.connection(); }
+size_t WebSocket::queued_bytes() const { return carrier_.queued_bytes(); }
+void WebSocket::abort() { carrier_.abort(); }
 
 void WebSocket::opened() {
   const WebSocketOptions& options = core_->options;
@@ -66,7 +74,7 @@ void WebSocket::opened() {
 
 void WebSocket::received(Buffer& input) {
   // A message that lies whole in one block is shown there; so the blocks are looked at one by one.
-  while (!input.empty() && !paused_ && connection_->is_open()) {
+  while (!input.empty() && !paused_ && carrier_.is_open()) {
     const size_t used = reader_.step(input.front());
     if (reader_.fault() != WebSocketFault::kNone) {
       refuse(reader_.fault());
@@ -115,7 +123,7 @@ void WebSocket::take_close(std::string_view payload) {
   if (is_open()) send_control(WebSocketOpcode::kClose, payload.substr(0, 2));
   state_ = State::kDone;
   // The server ends the connection first, so that the client's port is free at once (RFC 6455 7.1.1).
-  if (role_ == WebSocketRole::kServer) return connection_->close();
+  if (role_ == WebSocketRole::kServer) return carrier_.close();
   watch_end();
 }
 
@@ -126,7 +134,7 @@ void WebSocket::refuse(uint16_t code, std::string_view reason) {
   reason_ = reason;
   if (is_open()) send_control(WebSocketOpcode::kClose, websocket_close_payload(code_, reason_));
   state_ = State::kDone;
-  connection_->close();
+  carrier_.close();
 }
 
 void WebSocket::writable() {
@@ -136,8 +144,8 @@ void WebSocket::writable() {
 
 // Unless it was asked for here it is the peer's end, after which a client may reconnect.
 void WebSocket::peer_ended() {
-  if (closed_here_) return connection_->close();
-  connection_->shutdown_send();
+  if (closed_here_) return carrier_.close();
+  carrier_.shutdown_send();
 }
 
 void WebSocket::closed(CloseReason reason) {
@@ -158,12 +166,12 @@ bool WebSocket::send_frame(WebSocketHead head, std::string_view payload) {
     head.key = tools_.keys.next();
     Buffer frame;
     append_websocket_frame(frame, head, payload);
-    below = connection_->send(std::move(frame));
+    below = carrier_.send(std::move(frame));
   } else {
     char bytes[kWebSocketHeadBytes];
     head.payload_bytes = payload.size();
-    below = connection_->send(std::string_view(bytes, write_websocket_head(bytes, head)));
-    if (!payload.empty()) below = connection_->send(payload);
+    below = carrier_.send(std::string_view(bytes, write_websocket_head(bytes, head)));
+    if (!payload.empty()) below = carrier_.send(payload);
   }
   if (!below) blocked_ = true;
   return below;
@@ -211,7 +219,7 @@ bool WebSocket::send(const WebSocketBroadcast& message) {
   note_message();
   const bool inflates = message.compressed_ != nullptr && deflate_ && deflate_->server_no_context_takeover &&
                         deflate_->server_max_window_bits >= message.window_bits_;
-  const bool below = connection_->send(inflates ? message.compressed_ : message.plain_);
+  const bool below = carrier_.send(inflates ? message.compressed_ : message.plain_);
   if (!below) blocked_ = true;
   return below;
 }
@@ -247,32 +255,49 @@ void WebSocket::close(uint16_t code, std::string_view reason) {
 void WebSocket::pause() {
   if (!is_open()) return;
   paused_ = true;
-  connection_->pause();
+  carrier_.pause();
 }
 
 void WebSocket::resume() {
   paused_ = false;
-  connection_->resume();
+  carrier_.resume();
 }
 
-WebSocketHandle WebSocket::handle() { return {connection_->handle(), this}; }
+WebSocketHandle WebSocket::handle() {
+  if (!reach_)
+    reach_ = std::make_shared<detail::WebSocketReach>(connection().handle(), carrier_.owns_connection(), this);
+  return WebSocketHandle(reach_);
+}
 
 bool WebSocketHandle::run(Callback<void(WebSocket&)> task) const {
-  return connection_.run([socket = socket_, task = std::move(task)](Connection&) mutable { task(*socket); });
+  return reach_ != nullptr && reach_->connection.run([reach = reach_, task = std::move(task)](Connection&) mutable {
+    if (reach->socket != nullptr) task(*reach->socket);
+  });
+}
+
+template <class Act>
+bool WebSocketHandle::run_or_end(Act&& act) const {
+  return reach_ != nullptr &&
+         reach_->connection.run_or_end([reach = reach_, act = std::forward<Act>(act)](Connection&) {
+           if (reach->socket != nullptr) act(*reach->socket);
+         });
 }
 
 bool WebSocketHandle::send(WebSocketKind kind, std::string message) const {
-  return connection_.run_or_end(
-      [socket = socket_, kind, message = std::move(message)](Connection&) { socket->send(kind, message); });
+  return run_or_end([kind, message = std::move(message)](WebSocket& socket) { socket.send(kind, message); });
 }
 
 bool WebSocketHandle::send(const WebSocketBroadcast& message) const {
-  return connection_.run_or_end([socket = socket_, message](Connection&) { socket->send(message); });
+  return run_or_end([message](WebSocket& socket) { socket.send(message); });
 }
 
 bool WebSocketHandle::close(uint16_t code, std::string reason) const {
-  return connection_.run_or_end(
-      [socket = socket_, code, reason = std::move(reason)](Connection&) { socket->close(code, reason); });
+  return run_or_end([code, reason = std::move(reason)](WebSocket& socket) { socket.close(code, reason); });
+}
+
+bool WebSocketHandle::abort() const {
+  if (reach_ != nullptr && reach_->owns_connection) return reach_->connection.abort();
+  return run_or_end([](WebSocket& socket) { socket.abort(); });
 }
 
 }  // namespace peal

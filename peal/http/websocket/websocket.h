@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WebSocket: one connection that speaks WebSocket (RFC 6455), on either side. WebSocketEndpoint (a server's route) and
+// WebSocket: one conversation in WebSocket (RFC 6455), on either side. WebSocketEndpoint (a server's route) and
 // WebSocketClient make them.
 //
 // It belongs to its connection's loop. A WebSocket& is good from on_open to the end of on_close; other threads, and
@@ -33,9 +33,11 @@ namespace peal {
 class WebSocket;
 class WebSocketHandle;
 namespace detail {
+class WebSocketCarrier;
 class WebSocketCore;
 class WebSocketDriver;
 struct WebSocketLoopState;
+struct WebSocketReach;
 }  // namespace detail
 
 enum class WebSocketKind : uint8_t { kText, kBinary };
@@ -102,7 +104,7 @@ class WebSocket final {
   // websocket_close_payload() has it. Of a reason in UTF-8 123 bytes go out, of another none.
   void close(uint16_t code = WebSocketCode::kNormal, std::string_view reason = {});
   // Ends with a reset; on_close says kAbnormal.
-  void abort() { connection_->abort(); }
+  void abort();
   // No message comes until resume(); the peer's sending comes to rest.
   void pause();
   void resume();
@@ -114,10 +116,10 @@ class WebSocket final {
   // The subprotocol agreed on; empty: none.
   const std::string& protocol() const { return protocol_; }
   bool is_deflated() const { return deflate_.has_value(); }
-  Loop& loop() const { return connection_->loop(); }
+  Loop& loop() const;
   // For its addresses, counters and limits; whatever else it is used for breaks the protocol.
-  Connection& connection() const { return *connection_; }
-  size_t queued_bytes() const { return connection_->queued_bytes(); }
+  Connection& connection() const;
+  size_t queued_bytes() const;
 
   // One object of the user's own, made in place and destroyed after on_close. context() asserts that it is a T.
   template <class T, class... Args>
@@ -144,9 +146,9 @@ class WebSocket final {
   }
   static void no_context(void*) {}
 
-  WebSocket(std::shared_ptr<detail::WebSocketCore> core, Connection& connection, WebSocketRole role,
+  WebSocket(std::shared_ptr<detail::WebSocketCore> core, detail::WebSocketCarrier& carrier, WebSocketRole role,
             std::string protocol, const std::optional<WebSocketDeflateTerms>& deflate);
-  // What the connection's callbacks are.
+  // What the carrier tells.
   void opened();
   void received(Buffer& input);
   void writable();
@@ -173,7 +175,8 @@ class WebSocket final {
 
   const std::shared_ptr<detail::WebSocketCore> core_;
   detail::WebSocketLoopState& tools_;
-  Connection* const connection_;
+  detail::WebSocketCarrier& carrier_;
+  std::shared_ptr<detail::WebSocketReach> reach_;  // from the first handle() on
   WebSocketReader reader_;
   MemoryCharge gathered_;                            // for what the reader holds
   std::unique_ptr<WebSocketDeflater> own_deflater_;  // that keeps its context
@@ -215,7 +218,7 @@ struct WebSocketCallbacks {
 class WebSocketHandle {
  public:
   WebSocketHandle() = default;
-  explicit operator bool() const { return static_cast<bool>(connection_); }
+  explicit operator bool() const { return reach_ != nullptr; }
   bool operator==(const WebSocketHandle&) const = default;
 
   // As ConnectionHandle's: at once on the socket's loop, from elsewhere in the order of the calls of one thread; true
@@ -224,18 +227,18 @@ class WebSocketHandle {
   bool send_binary(std::string message) const { return send(WebSocketKind::kBinary, std::move(message)); }
   bool send(const WebSocketBroadcast& message) const;
   bool close(uint16_t code = WebSocketCode::kNormal, std::string reason = {}) const;
-  bool abort() const { return connection_.abort(); }
-  // Calls `task` with the socket on its loop, if its connection is still open then.
+  bool abort() const;
+  // Calls `task` with the socket on its loop, if it is still there then.
   bool run(Callback<void(WebSocket&)> task) const;
 
  private:
   friend class WebSocket;
-  WebSocketHandle(ConnectionHandle connection, WebSocket* socket)
-      : connection_(std::move(connection)), socket_(socket) {}
+  explicit WebSocketHandle(std::shared_ptr<detail::WebSocketReach> reach) : reach_(std::move(reach)) {}
   bool send(WebSocketKind kind, std::string message) const;
+  template <class Act>
+  bool run_or_end(Act&& act) const;
 
-  ConnectionHandle connection_;
-  WebSocket* socket_ = nullptr;  // there as long as the connection
+  std::shared_ptr<detail::WebSocketReach> reach_;
 };
 
 }  // namespace peal

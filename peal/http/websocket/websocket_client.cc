@@ -113,7 +113,7 @@ class WebSocketClient::State::Link {
       return false;
     }
     connection_.loop().cancel(std::exchange(timer_, {}));
-    side_.emplace(state_.core, connection_, WebSocketRole::kClient, std::move(agreed->protocol), agreed->deflate);
+    side_.emplace(state_.core, carrier_, WebSocketRole::kClient, std::move(agreed->protocol), agreed->deflate);
     state_.current = side_->handle();
     side_->opened();
     return true;
@@ -126,6 +126,7 @@ class WebSocketClient::State::Link {
 
   State& state_;
   Connection& connection_;
+  detail::WebSocketConnection carrier_{connection_};
   WebSocketRequest request_ = state_.request;
   std::optional<detail::WebSocketDriver> side_;  // after the handshake
   TimerId timer_;

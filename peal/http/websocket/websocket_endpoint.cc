@@ -19,7 +19,8 @@ class ServedWebSocket final : public UpgradeHandler {
       : core_(std::move(core)), protocol_(std::move(protocol)), deflate_(deflate) {}
 
   void on_start(Connection& connection) override {
-    side_.emplace(std::move(core_), connection, WebSocketRole::kServer, std::move(protocol_), deflate_);
+    carrier_.emplace(connection);
+    side_.emplace(std::move(core_), *carrier_, WebSocketRole::kServer, std::move(protocol_), deflate_);
     side_->opened();
   }
   void on_data(Connection&, Buffer& input) override { side_->received(input); }
@@ -32,7 +33,9 @@ class ServedWebSocket final : public UpgradeHandler {
   std::shared_ptr<detail::WebSocketCore> core_;
   std::string protocol_;
   std::optional<WebSocketDeflateTerms> deflate_;
-  std::optional<detail::WebSocketDriver> side_;  // from on_start() on
+  // From on_start() on.
+  std::optional<detail::WebSocketConnection> carrier_;
+  std::optional<detail::WebSocketDriver> side_;
 };
 
 }  // namespace

@@ -10,8 +10,8 @@ namespace peal {
 
 // It grows only while the peer is alive. Where we do not read, the peer may show that by taking what is queued.
 uint64_t WebSocket::peer_progress_bytes() const {
-  const uint64_t taken = blocked_ ? connection_->sent_bytes() - connection_->queued_bytes() : 0;
-  return connection_->received_bytes() + taken;
+  const uint64_t taken = blocked_ ? carrier_.sent_bytes() - carrier_.queued_bytes() : 0;
+  return carrier_.received_bytes() + taken;
 }
 
 void WebSocket::watch_until(TimePoint due) {
@@ -26,12 +26,12 @@ void WebSocket::watch_until(TimePoint due) {
 
 void WebSocket::watch() {
   const WebSocketOptions& options = core_->options;
-  if (!connection_->is_open()) return;
+  if (!carrier_.is_open()) return;
   if (!is_open()) {
     // A peer that reads slowly has not come to the Close frame yet.
-    if (connection_->undelivered_bytes() < last_seen_bytes_) return watch_end();
+    if (carrier_.undelivered_bytes() < last_seen_bytes_) return watch_end();
     if (reason_.empty()) reason_ = "the peer did not answer the close in time";
-    return connection_->close();
+    return carrier_.close();
   }
   const TimePoint now = loop().now();
   if (options.idle_timeout > Duration::zero() && now >= last_message_ + bounded(options.idle_timeout)) {
@@ -40,7 +40,7 @@ void WebSocket::watch() {
   if (now >= ping_due_ && peer_is_silent(now)) {
     reason_ = "the peer did not answer a ping in time";
     lost_ = true;
-    return connection_->abort();
+    return carrier_.abort();
   }
   watch_until(ping_due_);
 }
@@ -71,7 +71,7 @@ void WebSocket::note_pong() {
 
 // From here on only the end is waited for.
 void WebSocket::watch_end() {
-  last_seen_bytes_ = connection_->undelivered_bytes();
+  last_seen_bytes_ = carrier_.undelivered_bytes();
   loop().cancel(timer_);
   watch_until(loop().now() + bounded(core_->options.close_timeout));
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <peal/http/websocket/parts/websocket_carrier.h>
 #include <peal/http/websocket/websocket.h>
 
 namespace peal::detail {
@@ -48,12 +49,19 @@ class WebSocketCore {
   std::vector<std::pair<Loop*, std::unique_ptr<WebSocketLoopState>>> tools_;  // guarded by the mutex
 };
 
-// A WebSocket for its maker, which passes its connection's events on to it.
+// How handles reach a socket, also when it is gone.
+struct WebSocketReach {
+  const ConnectionHandle connection;
+  const bool owns_connection;  // WebSocketCarrier::owns_connection()
+  WebSocket* socket;           // on its loop; null: gone
+};
+
+// A WebSocket for its maker, which passes its carrier's events on to it.
 class WebSocketDriver {
  public:
-  WebSocketDriver(std::shared_ptr<WebSocketCore> core, Connection& connection, WebSocketRole role, std::string protocol,
-                  const std::optional<WebSocketDeflateTerms>& deflate)
-      : socket_(std::move(core), connection, role, std::move(protocol), deflate) {}
+  WebSocketDriver(std::shared_ptr<WebSocketCore> core, WebSocketCarrier& carrier, WebSocketRole role,
+                  std::string protocol, const std::optional<WebSocketDeflateTerms>& deflate)
+      : socket_(std::move(core), carrier, role, std::move(protocol), deflate) {}
 
   void opened() { socket_.opened(); }
   void received(Buffer& input) { socket_.received(input); }
