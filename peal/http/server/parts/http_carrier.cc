@@ -73,8 +73,8 @@ void HttpCarrier::body_ended() {
 }
 
 void HttpCarrier::drop_body() {
-  exchange_.drop_body();
   limit_body(UINT64_MAX);  // the bound is drain_limit_bytes
+  exchange_.drop_body();
 }
 
 bool HttpCarrier::body_too_slow() const {
@@ -86,9 +86,11 @@ bool HttpCarrier::body_too_slow() const {
 
 void HttpCarrier::tell_writable() {
   if (!exchange_.has_extras_) return;
-  HttpExtras& extras = *exchange_.extras_;
-  if (HttpWritable* writer = std::exchange(extras.writer, nullptr)) writer->complete(0);
-  if (extras.on_writable) call([&] { extras.on_writable(exchange_); });
+  call([&] {
+    HttpExtras& extras = *exchange_.extras_;
+    if (HttpWritable* writer = std::exchange(extras.writer, nullptr)) writer->complete(0);
+    if (extras.on_writable && !exchange_.complete()) extras.on_writable(exchange_);
+  });
 }
 
 // Who was to answer is told, when the exchange is let go, that its answer is no longer wanted.

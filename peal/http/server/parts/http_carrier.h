@@ -7,8 +7,8 @@
 //
 // The exchange knows what the answer is (RFC 9110: which answers have content, declared lengths, who takes the body),
 // the carrier how it is said on the wire and when. A carrier owns its exchange and may be used again with it, so that
-// neither allocates for each request. Both outlive their connection where a coroutine still answers: then nobody is
-// asked anything more (HttpExchange::carried_). Belongs to its loop.
+// neither allocates for each request. Both outlive their connection where a coroutine still answers: then the carrier
+// is asked nothing more (HttpExchange::carried_) but to be given back. Belongs to its loop.
 #pragma once
 
 #include <cstddef>
@@ -125,6 +125,7 @@ class HttpCarrier {
   // HttpServerOptions::body_window: one begins; whether in the one that ends too little of the body has come.
   void begin_body_window() { exchange_.begin_body_window(); }
   bool body_too_slow() const;
+  // The output is below the high-water mark. Its protocol settles then.
   void tell_writable();
   // The server answers in the place of whoever was to, who is told so at the end.
   void answer_instead(int status);

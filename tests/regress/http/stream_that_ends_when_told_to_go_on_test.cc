@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A coroutine that streams an answer waits for writable(). When the client has read on it is resumed at once, writes
+// its last piece and ends the exchange. The session then looked at the exchange's on_writable, which was gone with it
+// wherever exchanges are not kept to be used again.
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <peal/coro/sleep.h>
+#include <peal/http/server/http_server.h>
+#include <tests/support/http_rig.h>
+
+namespace peal {
+namespace {
+
+class HttpStreamThatEnds : public test::HttpTest {};
+
+TEST_P(HttpStreamThatEnds, when_it_is_told_to_go_on_is_not_looked_at_again) {
+  constexpr size_t kPiece = 4'000'000;  // more than the kernel takes at once
+  Router router;
+  router.get("/", [](HttpExchange& exchange) -> Task<> {
+    exchange.begin(200);
+    exchange.write(std::string(kPiece, '#'));
+    EXPECT_TRUE(co_await exchange.writable());
+    exchange.write("the end");
+  });
+  serve(std::move(router), {.pooled = false});
+  const std::string answer = answer_to("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  EXPECT_GT(answer.size(), kPiece);
+  EXPECT_NE(answer.find("the end"), std::string::npos);
+}
+
+// Both are told: first the coroutine, then on_writable, which ends the answer under it.
+TEST_P(HttpStreamThatEnds, by_its_on_writable_is_over_for_its_coroutine) {
+  constexpr size_t kPiece = 4'000'000;
+  Router router;
+  router.get("/", [](HttpExchange& exchange) -> Task<> {
+    exchange.begin(200);
+    exchange.on_writable([](HttpExchange& here) { here.end(); });
+    exchange.write(std::string(kPiece, '#'));
+    EXPECT_TRUE(co_await exchange.writable());
+    exchange.write("first");
+    co_await sleep(std::chrono::milliseconds(5));
+    EXPECT_FALSE(exchange.write("too late"));
+  });
+  serve(std::move(router), {.pooled = false});
+  const std::string answer = answer_to("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(answer.ends_with("5\r\nfirst\r\n0\r\n\r\n")) << answer.substr(answer.size() - 100);
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(HttpStreamThatEnds);
+
+}  // namespace
+}  // namespace peal
