@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <peal/net/parts/tracked.h>
 
@@ -84,9 +85,12 @@ void ConnectionCaps::evict(Connection& victim, const Connection& successor) {
   CapEntry& cap_entry = *victim.tracked_->cap_entry;
   cap_entry.successor_slot = successor.slot;
   cap_entry.successor_generation = successor.generation;
+  successor.tracked_->cap_entry->predecessor = &cap_entry;
   unlist(cap_entry);
   victim.end(CloseReason::kEvicted);
 }
+
+void ConnectionCaps::inherited(Connection& successor) { successor.tracked_->cap_entry->predecessor = nullptr; }
 
 void ConnectionCaps::seated(Connection& connection) {
   CapEntry& cap_entry = *connection.tracked_->cap_entry;
@@ -106,6 +110,12 @@ void ConnectionCaps::unlist(CapEntry& cap_entry) {
 
 void ConnectionCaps::released(CapEntry& cap_entry) {
   unlist(cap_entry);
+  if (CapEntry* before = std::exchange(cap_entry.predecessor, nullptr)) {
+    // Who waited has gone first: the place is still taken, by the one it was taken from.
+    if (!before->entered) std::swap(before->entered, cap_entry.entered);
+    if (!before->entered_from) std::swap(before->entered_from, cap_entry.entered_from);
+    before->successor_generation = 0;
+  }
   if (cap_entry.entered) admission_->leave();
   if (cap_entry.entered_from) admission_->leave_from(cap_entry.peer);
 }

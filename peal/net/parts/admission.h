@@ -50,6 +50,7 @@ struct CapEntry {
   bool entered_from = false;
   uint32_t successor_slot = 0;  // who waits for this place; generation 0: nobody
   uint32_t successor_generation = 0;
+  CapEntry* predecessor = nullptr;  // whose place it waits for
 };
 
 class ConnectionCaps {
@@ -59,6 +60,8 @@ class ConnectionCaps {
   enum class Answer : uint8_t { kEnter, kWait, kRefused };
   // About a connection that is not open yet. kWait: it gets its seat when the one it waits for is released.
   Answer admit(Connection& newcomer);
+  // The place it waited for is free.
+  static void inherited(Connection& successor);
   // From now on its place may be given away: it is open, or shakes hands. Again, it is the most recent one.
   void seated(Connection& connection);
   // It is the most recent one now.

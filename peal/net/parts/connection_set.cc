@@ -143,7 +143,9 @@ void ConnectionSet::release(Connection& connection) {
 
 void ConnectionSet::open_successor(const CapEntry& cap_entry) {
   Connection* next = table_.find(cap_entry.successor_slot, cap_entry.successor_generation);
-  if (next == nullptr || retired_ || !mailbox_->open()) return;
+  if (next == nullptr) return;
+  ConnectionCaps::inherited(*next);
+  if (retired_ || !mailbox_->open()) return;
   if (next->fast_path_.state == Connection::State::kConnecting) take_seat(*next);
 }
 
