@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <peal/base/assert.h>
 #include <peal/engine/readiness/parts/readiness_engine.h>
@@ -123,6 +124,7 @@ TimePoint ReadinessEngine::begin_unfinished(TimePoint deadline) {
   flush_all();
   // Whoever was told something may have set a timer since the deadline was given.
   const bool busy = told_ || has_work();
+  unfinished_ = unfinished_ || told_;  // so that it is counted
   serving_.swap(ready_);
   return busy ? kPollOnly : std::min(deadline, listeners_.next_resume());
 }
@@ -138,7 +140,7 @@ size_t ReadinessEngine::finish() {
   serve_put_off();
   count += deliver_last_completions();
   settle();
-  return count;
+  return count + (std::exchange(told_, false) ? 1 : 0);
 }
 
 bool ReadinessEngine::has_work() const {
@@ -244,7 +246,8 @@ size_t ReadinessEngine::serve_ready_list() {
 void ReadinessEngine::end_with_pending(Stream& stream) {
   const std::error_code error = errno_code(std::exchange(stream.pending_error, 0));
   if (stream.output & kConnecting) return finish_connect(stream, error);
-  stream.input |= kInputOver;
+  stream.input = static_cast<uint8_t>((stream.input | kInputOver) & ~kReceiving);
+  if (!edge_) follow_interest(stream);
   stream.events->on_receive_end(error);
 }
 
