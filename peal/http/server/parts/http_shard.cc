@@ -207,8 +207,10 @@ void HttpShard::log(const HttpExchange& exchange, const Connection& connection) 
   if (!log_timer_) log_timer_ = loop_->after(std::chrono::seconds(1), while_alive([this] { flush_log(); }));
 }
 
+// The server may outlive the loop, with which its timers went.
 void HttpShard::flush_log() {
-  if (log_timer_) loop_->cancel(std::exchange(log_timer_, {}));
+  const TimerId timer = std::exchange(log_timer_, {});
+  if (timer && mailbox_->open()) loop_->cancel(timer);
   core_.flush_log();
 }
 
