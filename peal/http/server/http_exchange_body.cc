@@ -237,7 +237,8 @@ void detail::HttpHandlerTask::run() noexcept {
     PEAL_LOG_ERROR("the coroutine for {} ended without an answer", exchange.head_.path());
     exchange.respond_error(500);
   });
-  carried ? carrier.settle() : carrier.give_back();
+  if (carried) return carrier.settle();
+  if (!carrier.in_call()) carrier.give_back();  // else who called does, seeing that nobody answers any more
 }
 
 }  // namespace peal
