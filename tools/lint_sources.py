@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
 # What is included counts as a header. That a source is included is what we do, not what is to be found.
-HEADERS = r"/(peal|load|cli|models|examples)/.*\.h$|/(peal|load|cli|models|examples|fuzz|versus)/.*\.cc$"
+LOOKED_AT = r"/((peal|load|cli|models|examples)/.*\.h|(peal|load|cli|models|examples|fuzz|versus)/.*\.cc)$"
 CHECKS = "-bugprone-suspicious-include"
 MOST_TOGETHER = 40
 NOISE = re.compile(r"^\d+ (warnings?|errors?) .*(generated|treated)|^Suppressed|^Use -header")
@@ -35,6 +35,14 @@ MISFIT = re.compile(r"^(/[^:\n]+\.cc):\d+:\d+: error: .* " + re.escape(BROKEN) +
 class Source:
     path: str
     flags: tuple[str, ...]
+
+
+def looked_at(build):
+    """Which headers count: those of the tree that `build` was configured for, by the name it was given, wherever that
+    lies. A folder above it may be called peal too."""
+    cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
+    root = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.*)$", cache, re.M)[1]
+    return "^" + re.escape(root) + LOOKED_AT
 
 
 def flags_of(entry):
@@ -118,6 +126,7 @@ class Reader:
     def __init__(self, build):
         self._folder = build / "groups"
         self._folder.mkdir(parents=True, exist_ok=True)
+        self._headers = looked_at(build)
 
     def _run(self, words, group):
         text = together(group)
@@ -128,7 +137,7 @@ class Reader:
 
     def read(self, group):
         """Pairs of a part of the group, as large as can be read together, and sentences about it; none: it is clean."""
-        words = [TIDY, "--quiet", f"--header-filter={HEADERS}", f"--checks={CHECKS}",
+        words = [TIDY, "--quiet", f"--header-filter={self._headers}", f"--checks={CHECKS}",
                  f"--config-file={ROOT}/.clang-tidy", "{file}", "--", *group[0].flags, "-ferror-limit=0"]
         code, output = self._run(words, group)
         if len(group) > 1 and BROKEN in output:

@@ -35,24 +35,40 @@ def test_those_the_compiler_blames_are_told_apart():
     assert "main" not in together(group[:1])
 
 
-def lint(folder, files, capsys):
+def lint(home, files, capsys):
+    """Of a tree `home`, by its build folder, `files` by their paths in it."""
+    build = home / "build"
     for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    entries = [{"file": str(folder / name), "command": f"clang++-19 -std=c++2b -c {folder / name}"} for name in files]
-    (folder / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
-    code = lint_sources.main([str(folder)])
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(text, encoding="utf-8")
+    build.mkdir(exist_ok=True)
+    (build / "CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={home}\n", encoding="utf-8")
+    entries = [{"file": str(home / name), "command": f"clang++-19 -std=c++2b -I{home} -c {home / name}"}
+               for name in files if name.endswith(".cc")]
+    (build / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
+    code = lint_sources.main([str(build)])
     return code, capsys.readouterr().out
 
 
+GOOD = "namespace { int twice(int value) { return 2 * value; } }\nint main() { return twice(0); }\n"
+BAD = "inline int* nothing() { return 0; }\n"
+
+
 def test_what_is_wrong_with_one_of_several_is_found_and_what_is_clean_is_not_read_again(tmp_path, capsys):
-    folder = tmp_path / "peal"  # whose headers and sources are looked at
-    folder.mkdir()
-    good = "namespace { int twice(int value) { return 2 * value; } }\nint main() { return twice(0); }\n"
-    bad = "int* nothing() { return 0; }\nint main() { return nothing() == nullptr ? 0 : 1; }\n"
-    code, said = lint(folder, {"a.cc": good, "b.cc": good, "c.cc": bad}, capsys)
+    bad = BAD + "int main() { return nothing() == nullptr ? 0 : 1; }\n"
+    code, said = lint(tmp_path, {"peal/a.cc": GOOD, "peal/b.cc": GOOD, "peal/c.cc": bad}, capsys)
     assert code == 1
-    assert "c.cc:1:25: error: use nullptr" in said
+    assert "c.cc:1:32: error: use nullptr" in said
     assert "3 of them read in 2 parts, 1 with findings" in said  # b.cc collides with a.cc
-    code, said = lint(folder, {"a.cc": good, "b.cc": good, "c.cc": bad.replace("return 0;", "return nullptr;")}, capsys)
+    good = bad.replace("return 0;", "return nullptr;")
+    code, said = lint(tmp_path, {"peal/a.cc": GOOD, "peal/b.cc": GOOD, "peal/c.cc": good}, capsys)
     assert code == 0
     assert "1 of them read in 1 parts" in said  # the others had been found clean: b.cc, and a.cc reads as it does
+
+
+def test_headers_of_others_do_not_count_though_the_tree_lies_in_a_folder_of_our_name(tmp_path, capsys):
+    files = {"peal/a.cc": f'#include "others/b.h"\n{GOOD}', "others/b.h": BAD}
+    assert lint(tmp_path / "peal", files, capsys)[0] == 0
+    code, said = lint(tmp_path / "a-b" / "peal", {"peal/a.cc": f'#include "peal/b.h"\n{GOOD}', "peal/b.h": BAD}, capsys)
+    assert code == 1
+    assert "b.h:1:32: error: use nullptr" in said
