@@ -70,7 +70,10 @@ class Http1Session final : public HttpServerSession {
   void refuse(int status);
   bool hold();
   void unhold();
-  void let_go() { std::exchange(carrier_, nullptr)->let_go(); }
+  void let_go() {
+    Http1Carrier& carrier = *std::exchange(carrier_, nullptr);
+    if (carrier.let_go()) carrier.give_back();
+  }
   void abandon(bool tell) {
     if (carrier_ != nullptr) std::exchange(carrier_, nullptr)->abandon(tell);
   }

@@ -113,15 +113,19 @@ void HttpCarrier::threw() {
   answer_instead(500);
 }
 
-void HttpCarrier::let_go_of_extras() {
+bool HttpCarrier::let_go_of_extras() {
   HttpExtras& extras = *exchange_.extras_;
   if (exchange_.taken_ && extras.on_abandoned) call([&] { extras.on_abandoned(exchange_); });
-  if (!extras.run) return give_back();
-  if (exchange_.taken_) return extras.run->cancel(ECANCELED);
-  // It goes on, though not in a wait that nothing ends any more; in the end it gives the carrier back.
+  if (!extras.run) return true;
+  if (exchange_.taken_) {
+    extras.run->cancel(ECANCELED);
+    return false;
+  }
+  // It goes on, though not in a wait that nothing ends any more.
   const ReadyQueue::Hold hold;
   if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
   if (extras.writer != nullptr) std::exchange(extras.writer, nullptr)->complete(0);
+  return false;
 }
 
 // A coroutine that answers it ends soon, and gives the carrier back then.

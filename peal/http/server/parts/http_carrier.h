@@ -129,10 +129,11 @@ class HttpCarrier {
   void tell_writable();
   // The server answers in the place of whoever was to, who is told so at the end.
   void answer_instead(int status);
-  // Its answer is complete and it may go; a coroutine that runs on goes on.
-  void let_go() {
+  // Its answer is complete and it may go; a coroutine that runs on goes on, and gives it back in the end. True: nobody
+  // uses it, who called gives it back.
+  [[nodiscard]] bool let_go() {
     exchange_.carried_ = false;
-    exchange_.has_extras_ ? let_go_of_extras() : give_back();
+    return !exchange_.has_extras_ || let_go_of_extras();
   }
   // Whoever asked has gone; `tell`: the handler hears of it.
   void abandon(bool tell);
@@ -159,7 +160,7 @@ class HttpCarrier {
   }
   bool body_may_come(const RouteTree::Route& route);
   void dispatch();
-  void let_go_of_extras();
+  bool let_go_of_extras();
   // Inside call().
   void threw();
 

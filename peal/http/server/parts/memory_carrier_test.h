@@ -163,7 +163,10 @@ class MemoryCarrier final : public HttpCarrier {
     if (in_call() || gone_ || std::exchange(settling_, true)) return;
     take_body();
     settling_ = false;
-    if (complete()) go([this] { let_go(); });  // nobody asks for the rest of its body: a stream of its own
+    if (!complete()) return;
+    go([this] {  // nobody asks for the rest of its body: a stream of its own
+      if (let_go()) give_back();
+    });
   }
   void limit_body(uint64_t bytes) override { body_limit_bytes_ = bytes; }
   int begin_upgrade(std::string_view) override { return 0; }
