@@ -26,10 +26,11 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/base/stack_trace.cc PROPE
   INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/third)
 
 file(GLOB_RECURSE peal_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.cc)
-list(FILTER peal_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
-set(sim_sources ${peal_sources})
-list(FILTER peal_sources EXCLUDE REGEX "/peal/sim/")
-list(FILTER sim_sources INCLUDE REGEX "/peal/sim/")
+file(GLOB_RECURSE sim_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/sim/*.cc)
+foreach(list peal_sources sim_sources)
+  list(FILTER ${list} EXCLUDE REGEX "_(test|bench)\\.cc$")
+endforeach()
+list(REMOVE_ITEM peal_sources ${sim_sources})
 
 # What peal/inspect shows: its page, which is compiled in, and how the library was built.
 foreach(suffix html css js)
