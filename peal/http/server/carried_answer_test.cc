@@ -12,7 +12,6 @@
 #include <peal/coro/sleep.h>
 #include <peal/http/server/parts/memory_carrier_test.h>
 #include <tests/support/file_of.h>
-#include <tests/support/sim_rig.h>
 
 namespace peal {
 namespace {
@@ -24,26 +23,14 @@ using testing::IsEmpty;
 
 constexpr Duration kShort = std::chrono::milliseconds(1);
 
-class CarriedAnswerTest : public test::SimTest {
+class CarriedAnswerTest : public detail::MemoryStreamsTest {
  protected:
   void SetUp() override {
-    SimTest::SetUp();
+    MemoryStreamsTest::SetUp();
     set_log_sink([this](const LogRecord& record) { log_ += std::string(record.text) + "\n"; });
   }
-  // After the routes are set.
-  MemoryStreams& serve(const HttpServerOptions& options = {}) {
-    return streams_.emplace(*loop_, std::move(router_), options);
-  }
-  void run() { world_.run_for(std::chrono::milliseconds(10)); }
 
-  Router router_;
   std::string log_;
-  std::vector<std::string> journal_;
-
- private:
-  SimWorld world_{1, {}};
-  SimLoop loop_{world_};
-  std::optional<MemoryStreams> streams_;
 };
 
 TEST_F(CarriedAnswerTest, whole_answer_has_status_fields_type_and_length) {

@@ -9,7 +9,6 @@
 
 #include <peal/coro/sleep.h>
 #include <peal/http/server/parts/memory_carrier_test.h>
-#include <tests/support/sim_rig.h>
 
 namespace peal {
 namespace {
@@ -19,21 +18,7 @@ using detail::MemoryStreams;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class CarriedBodyTest : public test::SimTest {
- protected:
-  MemoryStreams& serve(const HttpServerOptions& options = {}) {
-    return streams_.emplace(*loop_, std::move(router_), options);
-  }
-  void run() { world_.run_for(std::chrono::milliseconds(10)); }
-
-  Router router_;
-  std::vector<std::string> journal_;
-
- private:
-  SimWorld world_{1, {}};
-  SimLoop loop_{world_};
-  std::optional<MemoryStreams> streams_;
-};
+class CarriedBodyTest : public detail::MemoryStreamsTest {};
 
 TEST_F(CarriedBodyTest, pieces_of_two_requests_come_as_each_is_sent_and_paused) {
   router_.post("/{name}", [this](HttpExchange& exchange) {

@@ -34,10 +34,11 @@ class SealedStream final : private StreamEvents {
     if (on) port_.touch(*this);
   }
   size_t send(std::string_view bytes) {
-    if (!takes_output() || bytes.empty()) return engine_.queued_bytes(below_) + unsealed(false);
-    if (pieces_.empty() || pieces_.back().file.file) pieces_.emplace_back();
-    pieces_.back().bytes.append(bytes);
-    port_.touch(*this);
+    if (takes_output() && !bytes.empty()) {
+      if (pieces_.empty() || pieces_.back().file.file) pieces_.emplace_back();
+      pieces_.back().bytes.append(bytes);
+      port_.touch(*this);
+    }
     return engine_.queued_bytes(below_) + unsealed(false);
   }
   void send_file(FileRange range) {

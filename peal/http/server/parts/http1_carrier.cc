@@ -52,6 +52,11 @@ void Http1Carrier::inform(int status, std::string_view field_lines) {
   return *head().content_length() <= shard().core().options().drain_limit_bytes;
 }
 
+// Room for a head in the output; in a large block where others are expected behind it.
+[[gnu::always_inline]] inline std::span<std::byte> Http1Carrier::prepare(Buffer& output, size_t bytes) const {
+  return output.prepare(shard().expects_more ? std::max<size_t>(bytes, kSmallBlockBytes + 1) : bytes);
+}
+
 // Composes the head, and behind it as much of `body` as is known: all or nothing.
 void Http1Carrier::put_head(const HttpAnswerHead& answer, std::string_view body) {
   const bool is_old = head().minor_version() == 0;
@@ -65,9 +70,7 @@ void Http1Carrier::put_head(const HttpAnswerHead& answer, std::string_view body)
                       HttpResponseWriter::kContentLengthBytes + kUpgradeOrCloseLine.size() +
                       HttpResponseWriter::kEndBytes;
   Buffer& output = session_->output();
-  const size_t wanted = room + body.size();
-  HttpResponseWriter head(
-      output.prepare(shard().expects_more ? std::max<size_t>(wanted, kSmallBlockBytes + 1) : wanted));
+  HttpResponseWriter head(prepare(output, room + body.size()));
   if (!ok) head.status(answer.status);
   head.lines(common);
   if (!answer.content_type.empty()) put_type(head, answer.content_type);
@@ -103,8 +106,7 @@ void Http1Carrier::respond(const HttpAnswerHead& answer, std::string_view body) 
   Buffer& output = session_->output();
   const size_t wanted =
       begin.size() + HttpResponseWriter::kLengthBytes + 2 * HttpResponseWriter::kEndBytes + body.size();
-  HttpResponseWriter head(
-      output.prepare(shard().expects_more ? std::max<size_t>(wanted, kSmallBlockBytes + 1) : wanted));
+  HttpResponseWriter head(prepare(output, wanted));
   head.lines(begin);
   head.number(body.size());
   head.lines("\r\n\r\n");

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include <peal/http/server/parts/http_carrier.h>
@@ -58,6 +59,7 @@ class Http1Carrier final : public HttpCarrier {
  private:
   bool keeps_connection() const;
   bool is_plain(size_t body_bytes) const;
+  std::span<std::byte> prepare(Buffer& output, size_t bytes) const;
   void put_plain(std::string_view content_type, std::string_view body);
   void put_head(const HttpAnswerHead& head, std::string_view body);
   void put_chunk_size(uint64_t bytes);

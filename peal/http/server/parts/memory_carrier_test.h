@@ -23,6 +23,7 @@
 #include <peal/loop/loop.h>
 #include <peal/wire/http/http_field.h>
 #include <peal/wire/http/http_request_parser.h>
+#include <tests/support/sim_rig.h>
 
 namespace peal::detail {
 
@@ -295,5 +296,23 @@ inline void MemoryRequest::read() {
   to->tell_writable();
   if (MemoryCarrier* const still = carrier()) still->settle();
 }
+
+// Several at once, asked in a world of its own.
+class MemoryStreamsTest : public test::SimTest {
+ protected:
+  // After the routes are set.
+  MemoryStreams& serve(const HttpServerOptions& options = {}) {
+    return streams_.emplace(*loop_, std::move(router_), options);
+  }
+  void run() { world_.run_for(std::chrono::milliseconds(10)); }
+
+  Router router_;
+  std::vector<std::string> journal_;
+
+ private:
+  SimWorld world_{1, {}};
+  SimLoop loop_{world_};
+  std::optional<MemoryStreams> streams_;
+};
 
 }  // namespace peal::detail
