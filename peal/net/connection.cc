@@ -58,14 +58,14 @@ bool Connection::send(const SharedBytes& bytes) {
 bool Connection::send_slow_path(Buffer&& bytes) {
   const size_t size = bytes.size();
   if (!only_recorded(FlightKind::kSent, size)) return send_watched(std::move(bytes));
-  return sent(size, port_->send(stream_, std::move(bytes)));
+  return queue(size, std::move(bytes));
 }
 
 bool Connection::send_watched(Buffer&& bytes) {
   const size_t size = bytes.size();
   if (has_only(kRecorded)) {  // where the recorder asks for the time
     record_event(FlightKind::kSent, size);
-    return sent(size, port_->send(stream_, std::move(bytes)));
+    return queue(size, std::move(bytes));
   }
   if (!is_open() || has(kSendEnded) || output_failed_) {
     bytes.clear();  // an echo's input: it would be kept, and shown again
@@ -75,7 +75,8 @@ bool Connection::send_watched(Buffer&& bytes) {
 }
 
 bool Connection::sent_slow_path(size_t size, size_t queued) {
-  bool below = sent(size, queued) && !has(kAboveHighWater);
+  sent_bytes_ += size;
+  bool below = is_below_high_water(queued) && !has(kAboveHighWater);
   if (has(kWatched)) note_sent(size);
   return below;
 }

@@ -80,8 +80,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   bool send(Buffer&& bytes) {         // moved
     if (!plain()) [[unlikely]]
       return send_slow_path(std::move(bytes));
-    size_t size = bytes.size();
-    return sent(size, port().send(stream_, std::move(bytes)));
+    return queue(bytes.size(), std::move(bytes));
   }
   bool send(const SharedBytes& bytes);  // referred to
   // Part of a file, in order with the rest. Its bytes hold no memory: they count in queued_bytes() but towards no mark
@@ -207,8 +206,12 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void set_slow_path(SlowPathReason what, bool on) {
     fast_path_.reasons = static_cast<uint8_t>(on ? fast_path_.reasons | what : fast_path_.reasons & ~what);
   }
-  bool sent(size_t size, size_t queued) {
+  // Counted first, or the size would have to be kept over the call.
+  bool queue(size_t size, Buffer&& bytes) {
     sent_bytes_ += size;
+    return is_below_high_water(port().send(stream_, std::move(bytes)));
+  }
+  bool is_below_high_water(size_t queued) {
     if (queued > high_water_bytes_) [[unlikely]]
       return crossed_high_water(queued);
     return true;
