@@ -77,7 +77,7 @@ void HttpSession::take(std::string_view bytes, TimePoint now) {
   while (!bytes.empty()) {
     if (in_flight() == 0) return fail("unasked_answer", "the server sent bytes that nobody had asked for");
     if (!parser_.started()) first_byte(now);
-    bytes.remove_prefix(parse(bytes));
+    bytes.remove_prefix(compares_ ? parse_and_compare(bytes) : parser_.parse(bytes));
     if (parser_.error() != HttpParseError::kNone) {
       return fail("bad_response", fmt::format("malformed response: {}", to_string(parser_.error())));
     }
@@ -87,8 +87,7 @@ void HttpSession::take(std::string_view bytes, TimePoint now) {
   }
 }
 
-size_t HttpSession::parse(std::string_view bytes) {
-  if (!compares_) return parser_.parse(bytes);
+size_t HttpSession::parse_and_compare(std::string_view bytes) {
   return parser_.parse(bytes, [this](std::string_view piece) {
     const std::string_view wanted = *protocol_.load().expected_body;
     if (compared_ >= wanted.size() || wanted.substr(compared_, piece.size()) != piece) body_right_ = false;

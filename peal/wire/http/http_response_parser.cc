@@ -73,7 +73,7 @@ bool HttpResponseParser::end() {
 size_t HttpResponseParser::step(std::string_view bytes, std::string_view& piece) {
   size_t used = 0;
   if (in_head()) {
-    used = take_head(bytes);
+    used = repeats_head(bytes) ? take_last_head() : take_head(bytes);
     if (used == bytes.size() || !wants_more()) return used;
     bytes.remove_prefix(used);
   }
@@ -99,15 +99,21 @@ size_t HttpResponseParser::take_unmeasured(std::string_view bytes, std::string_v
   return used;
 }
 
+// Whether the last head is here once more.
+inline bool HttpResponseParser::repeats_head(std::string_view bytes) const {
+  return head_bytes_ == 0 && !last_head_.empty() && bytes.starts_with(last_head_);
+}
+
+// status_, minor_version_ and framing_ are still those of the head remembered.
+inline size_t HttpResponseParser::take_last_head() {
+  head_bytes_ = last_head_.size();
+  end_head();
+  return head_bytes_;
+}
+
 // Nothing beyond the limit is looked at, so the verdict does not depend on how the bytes were cut.
 size_t HttpResponseParser::take_head(std::string_view bytes) {
   if (head_bytes_ == 0) {
-    // status_, minor_version_ and framing_ are still those of the head remembered.
-    if (!last_head_.empty() && bytes.starts_with(last_head_)) {
-      head_bytes_ = last_head_.size();
-      end_head();
-      return head_bytes_;
-    }
     framing_.clear();
     last_head_.clear();
   }

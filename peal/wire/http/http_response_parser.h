@@ -85,7 +85,9 @@ class HttpResponseParser {
   size_t step(std::string_view bytes, std::string_view& piece);
   bool wants_more() const { return state_ < State::kDone; }
   bool in_head() const { return state_ <= State::kFields; }
-  size_t take_head(std::string_view bytes);
+  bool repeats_head(std::string_view bytes) const;
+  size_t take_last_head();
+  [[gnu::noinline]] size_t take_head(std::string_view bytes);
   size_t take_unmeasured(std::string_view bytes, std::string_view& piece);
   const char* take_plain_head(const char* at, const char* end);
   const char* take_plain_status_line(const char* at, const char* end);
