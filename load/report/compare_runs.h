@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <load/record/merge_runs.h>
-#include <load/report/comparison_stats.h>
+#include <load/statistics/comparison_stats.h>
 
 namespace peal::load {
 

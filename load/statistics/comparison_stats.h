@@ -9,21 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include <load/statistics/significance.h>
 #include <peal/observe/histogram.h>
 
 namespace peal::load {
-
-inline constexpr double kAlpha = 0.05;
-
-// Student's t: P(|T| >= |t|), and the t whose two tails together hold `p`. Through the incomplete beta function
-// (Abramowitz and Stegun 26.7.1), that by its continued fraction (26.5.8).
-double student_two_tails(double t, double freedom);
-double student_at(double p, double freedom);
-// P(X <= k) of a binomial X; 0 <= k < n (26.5.24).
-double binomial_at_most(uint64_t k, uint64_t n, double share);
-
-// 0 of none.
-double median_of(std::vector<double> values);
 
 // The ratio of two sides, b / a, with a 95 % interval and the p of "there is none".
 struct Difference {
@@ -50,8 +39,5 @@ std::optional<Difference> runs_difference(std::span<const double> a, std::span<c
 // The values between which a percentile lies with 95 % confidence, if the recorded values were independent: order
 // statistics (Conover, Practical Nonparametric Statistics, 3.2). The whole range where the samples are too few.
 std::pair<int64_t, int64_t> percentile_bounds(const Histogram& times, double percent);
-
-// Holm's step-down adjustment, in the order given.
-std::vector<double> holm(std::span<const double> p);
 
 }  // namespace peal::load

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <load/report/comparison_stats.h>
+#include <load/statistics/comparison_stats.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,38 +8,6 @@
 
 namespace peal::load {
 namespace {
-
-// Lentz's evaluation of the continued fraction; converges fast for x < (a + 1) / (a + b + 2).
-double beta_fraction(double a, double b, double x) {
-  constexpr int kMostSteps = 10'000;
-  constexpr double kTiny = 1e-300;
-  constexpr double kEnough = 1e-13;
-  const auto away_from_zero = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
-  double c = 1;
-  double d = 1 / away_from_zero(1 - (a + b) * x / (a + 1));
-  double result = d;
-  for (int m = 1; m < kMostSteps; ++m) {
-    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
-    d = 1 / away_from_zero(1 + even * d);
-    c = away_from_zero(1 + even / c);
-    result *= d * c;
-    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-    d = 1 / away_from_zero(1 + odd * d);
-    c = away_from_zero(1 + odd / c);
-    result *= d * c;
-    if (std::abs(d * c - 1) < kEnough) break;
-  }
-  return result;
-}
-
-// lgamma(3) sets a global; the loads are compared on one thread.
-double incomplete_beta(double a, double b, double x) {
-  if (x <= 0) return 0;
-  if (x >= 1) return 1;
-  const double front =
-      std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) + b * std::log1p(-x));
-  return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a : 1 - front * beta_fraction(b, a, 1 - x) / b;
-}
 
 double mean_of(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -130,25 +98,6 @@ size_t differences_outside(size_t a, size_t b) {
 
 }  // namespace
 
-double student_two_tails(double t, double freedom) {
-  return incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
-}
-
-double student_at(double p, double freedom) {
-  double low = 0;
-  double high = 1;
-  while (student_two_tails(high, freedom) > p && high < 1e12) high *= 2;
-  for (int i = 0; i < 200; ++i) {
-    const double middle = (low + high) / 2;
-    (student_two_tails(middle, freedom) > p ? low : high) = middle;
-  }
-  return high;
-}
-
-double binomial_at_most(uint64_t k, uint64_t n, double share) {
-  return incomplete_beta(static_cast<double>(n - k), static_cast<double>(k) + 1, 1 - share);
-}
-
 std::optional<Difference> series_difference(std::span<const double> a, std::span<const double> b) {
   const std::vector<double> logs_a = logs_of(a);
   const std::vector<double> logs_b = logs_of(b);
@@ -217,26 +166,6 @@ std::pair<int64_t, int64_t> percentile_bounds(const Histogram& times, double per
     if (!std::exchange(found_high, found_high || bucket.count_to_here >= last) && found_high) high = bucket.highest;
   });
   return {low, high};
-}
-
-std::vector<double> holm(std::span<const double> p) {
-  std::vector<size_t> order(p.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::sort(order, {}, [&p](size_t i) { return std::pair(p[i], i); });
-  std::vector<double> adjusted(p.size(), 1.0);
-  double running = 0;
-  for (size_t rank = 0; rank < order.size(); ++rank) {
-    running = std::max(running, std::min(1.0, static_cast<double>(p.size() - rank) * p[order[rank]]));
-    adjusted[order[rank]] = running;
-  }
-  return adjusted;
-}
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const size_t half = values.size() / 2;
-  std::ranges::sort(values);
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 }  // namespace peal::load

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables' values, and how often the tests are wrong: on simulated nulls at most 5 % of the time.
-#include <load/report/comparison_stats.h>
+// How often the tests of one load against another are wrong: on simulated nulls at most 5 % of the time.
+#include <load/statistics/comparison_stats.h>
 
 #include <cmath>
 #include <random>
@@ -14,7 +14,6 @@ namespace peal::load {
 namespace {
 
 using testing::DoubleNear;
-using testing::ElementsAre;
 
 constexpr int kTrials = 1000;
 // Three standard deviations above 5 %.
@@ -30,16 +29,6 @@ std::vector<double> series(std::mt19937_64& random, size_t count, double memory,
     state = memory * state + normal(random);
   }
   return values;
-}
-
-TEST(ComparisonStats, the_tables_of_student_and_of_the_binomial) {
-  EXPECT_THAT(student_two_tails(2.228, 10), DoubleNear(0.05, 1e-4));
-  EXPECT_THAT(student_two_tails(63.657, 1), DoubleNear(0.01, 1e-5));
-  EXPECT_EQ(student_two_tails(0, 7), 1);
-  EXPECT_THAT(student_at(0.05, 1), DoubleNear(12.7062, 1e-3));
-  EXPECT_THAT(student_at(0.05, 1e6), DoubleNear(1.95996, 1e-4));
-  EXPECT_THAT(binomial_at_most(3, 10, 0.5), DoubleNear(0.171875, 1e-12));
-  EXPECT_THAT(binomial_at_most(999'000, 1'000'000, 0.999), DoubleNear(0.5, 0.02));
 }
 
 TEST(ComparisonStats, series_that_do_not_differ_are_told_apart_seldom) {
@@ -129,12 +118,6 @@ TEST(ComparisonStats, too_few_samples_bound_nothing) {
   EXPECT_EQ(percentile_bounds(times, 99), (std::pair<int64_t, int64_t>(0, 0)));
   for (int i = 1; i <= 20; ++i) times.record(i * 1000);
   EXPECT_EQ(percentile_bounds(times, 99).second, times.max());
-}
-
-TEST(ComparisonStats, holms_adjustment) {
-  EXPECT_THAT(holm(std::vector{0.04, 0.01, 0.5}), ElementsAre(0.08, 0.03, 0.5));
-  EXPECT_THAT(holm(std::vector{0.9, 0.8}), ElementsAre(1, 1));
-  EXPECT_TRUE(holm({}).empty());
 }
 
 }  // namespace

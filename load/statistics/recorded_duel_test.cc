@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Real noise: recorded duels of one program with itself (tests/goldens/duel). Each contender in turn is the rival, the
+// next its twin, the others are what might be claimed of.
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <load/statistics/duel_verdict.h>
+#include <load/statistics/significance.h>
+
+namespace peal::load {
+namespace {
+
+const std::filesystem::path kFolder = std::filesystem::path(PEAL_SOURCE_DIR) / "tests/goldens/duel";
+constexpr size_t kRestarts = 8;  // of a duel: the fewest that a page rests on
+
+// By restart and round, the cost of each contender.
+using Recorded = std::vector<std::vector<std::vector<double>>>;
+
+Recorded read_recorded(const std::filesystem::path& path) {
+  Recorded recorded;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with('#')) continue;
+    std::istringstream words(line);
+    size_t restart = 0;
+    size_t round = 0;
+    words >> restart >> round;
+    if (recorded.size() <= restart) recorded.resize(restart + 1);
+    std::vector<double> costs;
+    for (double cost = 0; words >> cost;) costs.push_back(cost);
+    recorded[restart].push_back(std::move(costs));
+  }
+  return recorded;
+}
+
+std::vector<double> logs_of(const Recorded& recorded, size_t first, size_t subject, size_t rival) {
+  std::vector<double> values;
+  for (size_t restart = first; restart < first + kRestarts; ++restart) {
+    std::vector<double> rounds;
+    for (const auto& costs : recorded[restart]) rounds.push_back(std::log(costs[subject] / costs[rival]));
+    values.push_back(restart_value(rounds));
+  }
+  return values;
+}
+
+struct Claims {
+  int duels = 0;
+  int told_apart = 0;  // duels that called somebody less or more
+  int twins_apart = 0;
+  int intervals = 0;
+  int held = 0;  // of them, those that hold 1
+};
+
+void judge(const Recorded& recorded, size_t first, size_t rival, Claims& claims) {
+  const size_t contenders = recorded.front().front().size();
+  const size_t twin = (rival + 1) % contenders;
+  const bool differs = differs_from_itself(RatioEstimate(logs_of(recorded, first, twin, rival)));
+  std::vector<RatioEstimate> pairs;
+  std::vector<double> p;
+  for (size_t subject = 0; subject < contenders; ++subject) {
+    if (subject == rival || subject == twin) continue;
+    pairs.emplace_back(logs_of(recorded, first, subject, rival));
+    p.push_back(pairs.back().p(1));
+    ++claims.intervals;
+    claims.held += pairs.back().holds(1) ? 1 : 0;
+  }
+  p = holm(p);
+  bool apart = false;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    const PairVerdict verdict = judge_pair(pairs[i], p[i], differs);
+    apart |= verdict == PairVerdict::kLess || verdict == PairVerdict::kMore;
+  }
+  ++claims.duels;
+  claims.told_apart += apart ? 1 : 0;
+  claims.twins_apart += differs ? 1 : 0;
+}
+
+TEST(RecordedDuels, a_program_is_not_told_from_itself) {
+  Claims claims;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+    const Recorded recorded = read_recorded(entry.path());
+    ASSERT_GE(recorded.size(), 2 * kRestarts) << entry.path();
+    for (size_t first = 0; first + kRestarts <= recorded.size(); first += kRestarts) {
+      for (size_t rival = 0; rival < recorded.front().front().size(); ++rival) judge(recorded, first, rival, claims);
+    }
+  }
+  ASSERT_GE(claims.duels, 70);
+  EXPECT_LE(claims.told_apart, claims.duels * 5 / 100);
+  EXPECT_LE(claims.twins_apart, claims.duels * 5 / 100);
+  EXPECT_GE(claims.held, claims.intervals * 93 / 100);
+  RecordProperty("duels", claims.duels);
+  RecordProperty("told_apart", claims.told_apart);
+}
+
+}  // namespace
+}  // namespace peal::load
