@@ -20,13 +20,18 @@ constexpr Duration kLongestPoll = std::chrono::microseconds(5);
 Pacer::Pacer(Lane& lane, Loop& loop, size_t connections) : lane_(lane), loop_(loop), free_(connections) {}
 
 Result<void> Pacer::begin(const ArrivalCursor& arrivals) {
-  timer_ = Fd(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
-  if (!timer_) return fail(errno);
-  if (const auto watch = loop_.engine().watch(timer_.get(), true, false, *this); !watch) {
-    return std::unexpected(watch.error());
+  if (!timer_) {
+    Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    if (!timer) return fail(errno);
+    if (const auto watch = loop_.engine().watch(timer.get(), true, false, *this); !watch) {
+      return std::unexpected(watch.error());
+    }
+    timer_ = std::move(timer);
   }
   arrivals_ = arrivals;
-  next_due_ = arrivals_->due();
+  taken_ = 0;
+  end_ = kNever;
+  look_ahead();
   state_ = State::kStarved;
   step();
   return {};
@@ -45,6 +50,11 @@ void Pacer::put_last(Session& session) {
 }
 
 uint64_t Pacer::due_by(TimePoint now) const { return arrivals_ ? taken_ + arrivals_->due_by(now) : 0; }
+
+void Pacer::finish(TimePoint end) {
+  end_ = end;
+  if (arrivals_) look_ahead();
+}
 
 uint64_t Pacer::stop(TimePoint now) {
   if (!arrivals_) return 0;
@@ -115,7 +125,12 @@ void Pacer::send_due(TimePoint& now) {
 void Pacer::next() {
   arrivals_->advance();
   ++taken_;
+  look_ahead();
+}
+
+void Pacer::look_ahead() {
   next_due_ = arrivals_->due();
+  if (next_due_ > end_) next_due_ = kNever;
 }
 
 void Pacer::shed_late(TimePoint now) {
@@ -126,7 +141,7 @@ void Pacer::shed_late(TimePoint now) {
   const uint64_t shed = arrivals_->pass_before(limit);
   lane_.recording().counts.shed += shed;
   taken_ += shed;
-  next_due_ = arrivals_->due();
+  look_ahead();
 }
 
 // A poll in which nothing was found and nothing written was only a look at the clock. One that took longer than a poll

@@ -32,12 +32,15 @@ class Pacer final : private WatchEvents {
   Pacer(const Pacer&) = delete;
   Pacer& operator=(const Pacer&) = delete;
 
-  // Sends from now on. EMFILE and the like: there is no fd left for the timer.
+  // Sends from now on; again after stop() or once all is sent. EMFILE and the like: there is no fd left for the timer.
   Result<void> begin(const ArrivalCursor& arrivals);
   // A session that has room. It may close later: then it is passed over.
   void add(Session& session);
   // How many messages were due by then, since begin().
   uint64_t due_by(TimePoint now) const;
+  // Sends what is due by `end`, and no more; has_sent_all() says when.
+  void finish(TimePoint end);
+  bool has_sent_all() const { return next_due_ == kNever; }
   // Sends no more; returns how many messages were due before `now` and were neither sent nor past their deadline.
   uint64_t stop(TimePoint now);
 
@@ -55,6 +58,7 @@ class Pacer final : private WatchEvents {
   void send_due(TimePoint& now);
   void shed_late(TimePoint now);
   void next();
+  void look_ahead();
   void account_spin(TimePoint now);
   void arm(TimePoint at);
   void put_last(Session& session);
@@ -66,7 +70,8 @@ class Pacer final : private WatchEvents {
   std::optional<ArrivalCursor> arrivals_;
   State state_ = State::kStopped;
   uint64_t taken_ = 0;  // of the arrivals: sent or shed
-  TimePoint next_due_;
+  TimePoint next_due_ = kNever;
+  TimePoint end_ = kNever;
   std::vector<Session*> free_;  // a ring, the one free longest first
   size_t free_first_ = 0;
   size_t free_count_ = 0;

@@ -62,8 +62,10 @@ void EchoSession::bounce(Buffer& bytes, TimePoint now) {
     position_ = 0;
     owed_ > 0 ? answered_and_sent(now) : answered(now);
   }
-  // The end came while the next message was under way.
-  if (owed_ == 0 && in_flight() > 0) withdraw();
+  if (owed_ > 0 || in_flight() == 0) return;
+  // The end came while the next message was under way: what follows, if anything does, begins a message.
+  position_ = 0;
+  withdraw();
 }
 
 void EchoSession::count(size_t bytes, TimePoint now) {

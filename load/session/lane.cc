@@ -39,7 +39,7 @@ Lane::Lane(const Setup& setup, const LoadOptions& options, const Protocol& proto
       run_(std::move(run)),
       parts_{.open_loop = !options.closed_loop(), .first_byte = protocol.has_first_byte()},
       recording_(std::make_unique<Recording>(parts_)),
-      circulates_(options.closed_loop() && !options.start_at),
+      circulates_(options.closed_loop() && !options.start_at && !setup.in_slices),
       untried_(setup.connections + setup.idle_connections),
       alive_(setup.connections),
       random_(options.seed * 1'000'003 + setup.number) {
@@ -151,6 +151,7 @@ void Lane::connected(Session& session, Duration took, TimePoint now) {
     has_room(session, now);
   }
   connect_more();
+  look_whether_quiet();
 }
 
 void Lane::connect_failed(Session& session, size_t lost, std::error_code error) {
@@ -222,6 +223,7 @@ void Lane::give_up(Session& session) {
     leave_flight(session.abandon());
   }
   check_out_of_connections();
+  look_whether_quiet();
 }
 
 void Lane::check_settled() {
@@ -266,7 +268,11 @@ void Lane::cut(CutKind kind, std::unique_ptr<Recording> fresh) {
   cut.open = open_;
   const uint64_t failures = failures_.count();
   cut.failures = failures - std::exchange(failures_told_, failures);
-  if (pacer_) cut.due = pacer_->due_by(now);
+  if (kind == CutKind::kSlice) {
+    cut.due = slice_due_;
+  } else if (pacer_) {
+    cut.due = pacer_->due_by(now);
+  }
   if (last) {
     cut.unanswered = in_flight_;
     if (pacer_) cut.unsent = pacer_->stop(now);
@@ -283,6 +289,41 @@ void Lane::cut(CutKind kind, std::unique_ptr<Recording> fresh) {
   }
   to_connect_.clear();
   if (in_flight_ == 0) report([](LaneReports& reports, size_t lane) { reports.on_quiet(lane); });
+}
+
+void Lane::play(TimePoint start) {
+  span_begin_ = engine_.now();
+  cpu_begin_ = cpu_time(CLOCK_THREAD_CPUTIME_ID).value_or(Duration::zero());
+  begin(start);
+}
+
+void Lane::pause(std::unique_ptr<Recording> fresh) {
+  circulates_ = false;
+  if (pacer_) {
+    const TimePoint now = engine_.now();
+    slice_due_ = pacer_->due_by(now);
+    pacer_->finish(now);
+  }
+  next_recording_ = std::move(fresh);
+  look_whether_quiet();
+}
+
+// After this turn: a session whose last answer has come may be about to close, and to open anew.
+void Lane::look_whether_quiet() {
+  if (next_recording_ == nullptr || std::exchange(looks_soon_, true)) return;
+  loop_.post([this] {
+    looks_soon_ = false;
+    if (next_recording_ == nullptr || in_flight_ > 0 || open_ < alive_) return;
+    if (pacer_ && alive_ > 0 && !pacer_->has_sent_all()) return;
+    cut(CutKind::kSlice, std::exchange(next_recording_, nullptr));
+  });
+}
+
+void Lane::leave_all() {
+  ended_ = true;
+  circulates_ = false;
+  to_connect_.clear();
+  for (const std::unique_ptr<Session>& session : sessions_) in_flight_ -= session->abandon(CloseHow::kReset);
 }
 
 void Lane::give_up_waiting() {
@@ -312,7 +353,9 @@ void Lane::leave_flight(size_t messages) {
   PEAL_ASSERT(in_flight_ >= messages, "{} messages came back where {} were in flight", messages, in_flight_);
   if (messages == 0) return;
   in_flight_ -= messages;
-  if (ended_ && in_flight_ == 0) report([](LaneReports& reports, size_t lane) { reports.on_quiet(lane); });
+  if (in_flight_ > 0) return;
+  look_whether_quiet();
+  if (ended_) report([](LaneReports& reports, size_t lane) { reports.on_quiet(lane); });
 }
 
 void Lane::has_room(Session& session, TimePoint now) {

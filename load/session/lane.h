@@ -27,6 +27,7 @@ namespace peal::load {
 enum class CutKind : uint8_t {
   kWarmUp,    // ends what does not count
   kInterval,  // inside the measurement
+  kSlice,     // ends a slice: everything sent has come back, every connection is open
   kLast,      // ends the measurement, and what circulates with it
 };
 
@@ -66,7 +67,8 @@ class Lane {
     size_t first_connection;  // of the whole run's
     size_t connections;
     size_t idle_connections;
-    ServerProbe* server;  // looked at by one lane alone; may be null
+    ServerProbe* server;     // looked at by one lane alone; may be null
+    bool in_slices = false;  // nothing is sent but in slices; else from begin() to the last cut
   };
 
   // All of these outlive the lane.
@@ -83,6 +85,12 @@ class Lane {
   void cut(CutKind kind, std::unique_ptr<Recording> fresh);
   // The run is over: what is still in flight will not be waited for.
   void give_up_waiting();
+
+  // Instead of begin() and cut(), again and again: a slice begins; it ends, and once all is back its cut is reported.
+  void play(TimePoint start);
+  void pause(std::unique_ptr<Recording> fresh);
+  // Resets every connection; nothing is opened any more.
+  void leave_all();
 
   // Told by its sessions.
   void connected(Session& session, Duration took, TimePoint now);
@@ -129,6 +137,7 @@ class Lane {
   void check_settled();
   void check_out_of_connections();
   void sweep();
+  void look_whether_quiet();
   void add_failure(const std::string& kind, const std::string& sentence, size_t count);
   template <class Report>
   void report(Report report);
@@ -166,6 +175,10 @@ class Lane {
   size_t served_ = 0;
   Failures failures_;
   uint64_t failures_told_ = 0;
+  // The slice that is ending: what takes its recording's place; what was due in it.
+  std::unique_ptr<Recording> next_recording_;
+  bool looks_soon_ = false;
+  uint64_t slice_due_ = 0;
   TimePoint span_begin_;
   Duration cpu_begin_{};
 };
