@@ -9,6 +9,7 @@
 
 #include <cli/command.h>
 #include <cli/load/load_arguments.h>
+#include <cli/load/load_duel.h>
 #include <cli/load/load_files.h>
 #include <cli/load/load_find_max.h>
 #include <cli/load/load_live.h>
@@ -94,6 +95,7 @@ void add_load(CLI::App& app, int& exit_code) {
                  "  peal load http http://localhost:8080/form --method POST --body @form.txt "
                  "--header 'Content-Type: text/plain'",
                  exit_code);
+  add_duel(*load, exit_code);
   add_merge(*load, exit_code);
   add_compare(*load, exit_code);
 }

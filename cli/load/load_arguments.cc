@@ -107,7 +107,7 @@ Trouble read_connections(const LoadArguments& words, load::LoadOptions& options)
   }
   if (words.sources.empty()) return {};
   std::expected<std::vector<SocketAddress>, std::string> sources = load::parse_source_ranges(words.sources);
-  if (!sources) return fmt::format("--source-addresses: {}", sources.error());
+  if (!sources) return sources.error();
   options.sources = std::move(*sources);
   return {};
 }
@@ -147,61 +147,67 @@ std::expected<std::string, std::string> text_or_file(std::string_view option, co
   return std::move(text).str();
 }
 
-Trouble read_http(const LoadArguments& words, LoadJob& job) {
-  const std::expected<HttpUrl, std::string> url = HttpUrl::parse(words.target);
-  if (!url) return url.error();
-  load::HttpLoad http{.url = words.target, .method = words.method};
+std::expected<Spoken, std::string> make_http(const LoadArguments& words, size_t pipeline, const std::string& url) {
+  if (const auto parsed = HttpUrl::parse(url); !parsed) return std::unexpected(parsed.error());
+  load::HttpLoad http{.url = url, .method = words.method};
   for (const std::string& header : words.headers) {
     const size_t colon = header.find(':');
     const size_t value = header.find_first_not_of(' ', colon == std::string::npos ? colon : colon + 1);
     if (colon == std::string::npos || colon == 0) {
-      return fmt::format("--header takes 'Name: value', not '{}'", header);
+      return std::unexpected(fmt::format("--header takes 'Name: value', not '{}'", header));
     }
     http.headers.emplace_back(header.substr(0, colon), value == std::string::npos ? "" : header.substr(value));
   }
   if (!words.body.empty()) {
     std::expected<std::string, std::string> body = text_or_file("--body", words.body);
-    if (!body) return body.error();
+    if (!body) return std::unexpected(body.error());
     http.body = std::move(*body);
   }
   if (words.expect_status != 0) http.status = words.expect_status;
   if (!words.expect_length.empty()) {
     const std::optional<size_t> length = load::parse_size(words.expect_length);
-    if (!length) return fmt::format("--expect-length takes bytes, such as 64 or 16KiB, not '{}'", words.expect_length);
+    if (!length)
+      return std::unexpected(
+          fmt::format("--expect-length takes bytes, such as 64 or 16KiB, not '{}'", words.expect_length));
     http.length = length;
   }
   if (!words.expect_body.empty()) {
     std::expected<std::string, std::string> body = text_or_file("--expect-body", words.expect_body);
-    if (!body) return body.error();
+    if (!body) return std::unexpected(body.error());
     http.expected_body = std::move(*body);
   }
-  job.request = http.body.empty() ? http.method : fmt::format("{} of {} bytes", http.method, http.body.size());
-  auto protocol = load::HttpProtocol::make(std::move(http), job.options.pipeline);
-  if (!protocol) return protocol.error();
-  job.protocol = std::move(*protocol);
-  const std::expected<SocketAddress, std::string> target = find_host(url->host, url->port);
-  if (!target) return target.error();
-  job.options.target = *target;
-  return {};
+  std::string request = http.body.empty() ? http.method : fmt::format("{} of {} bytes", http.method, http.body.size());
+  auto protocol = load::HttpProtocol::make(std::move(http), pipeline);
+  if (!protocol) return std::unexpected(protocol.error());
+  return Spoken{.protocol = std::move(*protocol), .request = std::move(request)};
 }
 
-Trouble read_echo(Experiment experiment, const LoadArguments& words, LoadJob& job) {
+std::expected<Spoken, std::string> make_echo(Experiment experiment, const LoadArguments& words) {
   const bool framed = experiment == Experiment::kEcho;
-  if (!take(load::parse_size(words.size), job.options.size) || (job.options.size == 0 && !framed)) {
-    return fmt::format("--size takes {} to {} bytes, such as 64 or 16KiB, not '{}'", framed ? 0 : 1, load::kMostBytes,
-                       words.size);
+  const std::optional<size_t> size = load::parse_size(words.size);
+  if (!size || (*size == 0 && !framed)) {
+    return std::unexpected(fmt::format("--size takes {} to {} bytes, such as 64 or 16KiB, not '{}'", framed ? 0 : 1,
+                                       load::kMostBytes, words.size));
   }
-  job.request = fmt::format("{} bytes", job.options.size);
-  job.protocol = std::make_unique<load::EchoProtocol>(framed ? load::EchoProtocol::framed(job.options.size)
-                                                             : load::EchoProtocol::unframed(job.options.size));
-  const std::expected<SocketAddress, std::string> target = find_target(words.target);
+  return Spoken{.protocol = std::make_unique<load::EchoProtocol>(framed ? load::EchoProtocol::framed(*size)
+                                                                        : load::EchoProtocol::unframed(*size)),
+                .request = fmt::format("{} bytes", *size),
+                .size = size};
+}
+
+Trouble read_target(Experiment experiment, const LoadArguments& words, LoadJob& job) {
+  std::expected<Spoken, std::string> spoken = make_protocol(experiment, words, job.options.pipeline, words.target);
+  if (!spoken) return spoken.error();
+  job.protocol = std::move(spoken->protocol);
+  job.request = std::move(spoken->request);
+  job.options.size = spoken->size.value_or(job.options.size);
+  const std::expected<SocketAddress, std::string> target = find_server(experiment, words.target);
   if (!target) return target.error();
   job.options.target = *target;
   return {};
 }
 
-Trouble read_all(Experiment experiment, const LoadArguments& words, LoadJob& job) {
-  job.options.target_text = words.target;
+Trouble read_options(const LoadArguments& words, LoadJob& job) {
   if (Trouble trouble = read_times(words, job.options); !trouble.empty()) return trouble;
   if (Trouble trouble = read_connections(words, job.options); !trouble.empty()) return trouble;
   if (Trouble trouble = read_schedule(words, job); !trouble.empty()) return trouble;
@@ -209,12 +215,35 @@ Trouble read_all(Experiment experiment, const LoadArguments& words, LoadJob& job
   if (job.options.pipeline == 0 || job.options.pipeline > load::kMostPipelined) {
     return fmt::format("--pipeline is 1 to {}, not {}", load::kMostPipelined, job.options.pipeline);
   }
-  Trouble trouble = experiment == Experiment::kHttp ? read_http(words, job) : read_echo(experiment, words, job);
-  if (!trouble.empty()) return trouble;
+  return {};
+}
+
+Trouble read_all(Experiment experiment, const LoadArguments& words, LoadJob& job) {
+  job.options.target_text = words.target;
+  if (Trouble trouble = read_options(words, job); !trouble.empty()) return trouble;
+  if (Trouble trouble = read_target(experiment, words, job); !trouble.empty()) return trouble;
   return load::options_trouble(job.options);
 }
 
 }  // namespace
+
+std::expected<LoadJob, std::string> read_load_options(const LoadArguments& words) {
+  LoadJob job;
+  if (Trouble trouble = read_options(words, job); !trouble.empty()) return std::unexpected(std::move(trouble));
+  return job;
+}
+
+std::expected<Spoken, std::string> make_protocol(Experiment experiment, const LoadArguments& words, size_t pipeline,
+                                                 const std::string& target) {
+  return experiment == Experiment::kHttp ? make_http(words, pipeline, target) : make_echo(experiment, words);
+}
+
+std::expected<SocketAddress, std::string> find_server(Experiment experiment, const std::string& target) {
+  if (experiment != Experiment::kHttp) return find_target(target);
+  const std::expected<HttpUrl, std::string> url = HttpUrl::parse(target);
+  if (!url) return std::unexpected(url.error());
+  return find_host(url->host, url->port);
+}
 
 std::expected<LoadJob, std::string> read_words(Experiment experiment, const LoadArguments& words) {
   LoadJob job;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Draws a LiveView on stderr at the end of each interval: one line that is drawn over itself on a terminal, as wide as
-// that is at the moment, and gone when the run has ended; lines of their own where stderr is no terminal.
+// Draws a LiveView at the end of each interval.
 #pragma once
 
 #include <string>
 
+#include <cli/load/drawn_line.h>
 #include <load/report/live_view.h>
 
 namespace peal::cli {
@@ -13,19 +13,16 @@ class LiveLine {
  public:
   // `mode`: on, off or auto. `options` outlives it.
   LiveLine(const load::LoadOptions& options, const std::string& mode);
-  ~LiveLine();
   LiveLine(const LiveLine&) = delete;
   LiveLine& operator=(const LiveLine&) = delete;
 
   void show(const load::Interval& interval);
   // From the screen; another interval draws it again.
-  void clear();
+  void clear() { line_.clear(); }
 
  private:
   const load::LoadOptions& options_;
-  const bool terminal_;
-  const bool shows_;
-  bool drawn_ = false;
+  DrawnLine line_;
   load::LiveView view_;
 };
 

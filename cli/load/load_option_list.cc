@@ -9,6 +9,9 @@ void add_shape(CLI::App& command, LoadArguments& words) {
   command.add_option("--connections", words.connections, "Connections, over all threads")->capture_default_str();
   command.add_option("--threads", words.threads, "Threads, each with a loop of its own")->capture_default_str();
   command.add_option("--pipeline", words.pipeline, "Messages in flight on a connection")->capture_default_str();
+}
+
+void add_times(CLI::App& command, LoadArguments& words) {
   command.add_option("--duration", words.duration, "How long is measured")->capture_default_str();
   command.add_option("--warmup", words.warm_up, "How long runs before, once all connections are open")
       ->capture_default_str();
@@ -19,15 +22,21 @@ void add_shape(CLI::App& command, LoadArguments& words) {
       ->check(CLI::NonNegativeNumber);
 }
 
-void add_schedule(CLI::App& command, LoadArguments& words) {
+void add_rate(CLI::App& command, LoadArguments& words) {
   command.add_option("--rate", words.rate,
                      "Messages a second over all connections, sent when they are due whatever the server does; "
                      "without it each connection sends again as soon as its answer is back");
+}
+
+void add_timeout(CLI::App& command, LoadArguments& words) {
+  command.add_option("--timeout", words.timeout, "What is not answered by then fails, with its connection");
+}
+
+void add_schedule(CLI::App& command, LoadArguments& words) {
   command.add_option("--arrivals", words.arrivals,
                      "When they are due: constant, poisson (both at --rate), ramp:1000/s..20000/s [over 30s], "
                      "step:1000/s,2000/s every 5s, burst:100 every 50ms, file:PATH");
   command.add_option("--deadline", words.deadline, "Shed what could not be sent so long after it was due");
-  command.add_option("--timeout", words.timeout, "What is not answered by then fails, with its connection");
   command.add_option("--seed", words.seed, "Of what is drawn: Poisson arrivals, requests a connection")
       ->capture_default_str();
   command.add_option("--slo", words.slos, "With --find-max, and several times: p99=1ms, max=20ms, errors=0.1%");
@@ -35,28 +44,34 @@ void add_schedule(CLI::App& command, LoadArguments& words) {
                    "Look for the highest rate that keeps every --slo, from --rate (1000/s) on; each trial is a run");
 }
 
-void add_connecting(CLI::App& command, LoadArguments& words) {
+void add_life(CLI::App& command, LoadArguments& words) {
   command.add_option("--requests-per-connection", words.requests_per_connection,
                      "N or A-B: then the connection is closed and opened anew");
   command.add_option("--close", words.close, "How it is closed then: fin or rst")
       ->capture_default_str()
       ->check(CLI::IsMember({"fin", "rst"}));
-  command.add_option("--connect-rate", words.connect_rate, "Connections opened a second, at most");
-  command.add_option("--ramp", words.ramp, "The same as a time: all connections are opened within it");
   command.add_option("--connect-timeout", words.connect_timeout, "By then all connections must be open")
-      ->capture_default_str();
-  command.add_option("--grace", words.grace, "How long is waited at the end for what is still in flight")
-      ->capture_default_str();
-  command.add_option("--idle-connections", words.idle_connections, "Held open beside the others, and silent")
       ->capture_default_str();
   command.add_option("--source-addresses", words.sources,
                      "Connect from these, in turn: 127.0.0.2,127.0.0.5-127.0.0.9,10.0.0.0/28");
 }
 
-void add_machine(CLI::App& command, LoadArguments& words) {
+void add_connecting(CLI::App& command, LoadArguments& words) {
+  command.add_option("--connect-rate", words.connect_rate, "Connections opened a second, at most");
+  command.add_option("--ramp", words.ramp, "The same as a time: all connections are opened within it");
+  command.add_option("--grace", words.grace, "How long is waited at the end for what is still in flight")
+      ->capture_default_str();
+  command.add_option("--idle-connections", words.idle_connections, "Held open beside the others, and silent")
+      ->capture_default_str();
+}
+
+void add_engine(CLI::App& command, LoadArguments& words) {
   command.add_option("--engine", words.engine, "auto, epoll or io_uring")->capture_default_str();
   command.add_option("--spin", words.spin, "Look for events before sleeping: off, auto or a bound such as 50us")
       ->capture_default_str();
+}
+
+void add_server_pid(CLI::App& command, LoadArguments& words) {
   command
       .add_option("--server-pid", words.server_pid,
                   "Process whose CPU, memory and context switches are read, with its descendants")
@@ -87,21 +102,30 @@ void add_http(CLI::App& command, LoadArguments& words) {
 
 }  // namespace
 
-void add_load_options(CLI::App& command, Experiment experiment, LoadArguments& words) {
-  const bool http = experiment == Experiment::kHttp;
-  command
-      .add_option("TARGET", words.target,
-                  http ? "URL: http://HOST[:PORT]/PATH" : "Server: HOST:PORT, [HOST]:PORT or unix:PATH")
-      ->required();
-  if (http) {
+void add_shared_options(CLI::App& command, Experiment experiment, LoadArguments& words) {
+  if (experiment == Experiment::kHttp) {
     add_http(command, words);
   } else {
     command.add_option("--size", words.size, "Bytes of a message")->capture_default_str();
   }
   add_shape(command, words);
+  add_rate(command, words);
+  add_timeout(command, words);
+  add_life(command, words);
+  add_engine(command, words);
+}
+
+void add_load_options(CLI::App& command, Experiment experiment, LoadArguments& words) {
+  command
+      .add_option("TARGET", words.target,
+                  experiment == Experiment::kHttp ? "URL: http://HOST[:PORT]/PATH"
+                                                  : "Server: HOST:PORT, [HOST]:PORT or unix:PATH")
+      ->required();
+  add_shared_options(command, experiment, words);
+  add_times(command, words);
   add_schedule(command, words);
   add_connecting(command, words);
-  add_machine(command, words);
+  add_server_pid(command, words);
   add_outputs(command, words);
 }
 

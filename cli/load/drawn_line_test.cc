@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/load/drawn_line.h>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include <peal/base/fd.h>
+
+namespace peal::cli {
+namespace {
+
+// While it lives stderr is a terminal of so many columns.
+class Terminal {
+ public:
+  explicit Terminal(unsigned short columns) : mine_(::posix_openpt(O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC)) {
+    EXPECT_EQ(::grantpt(mine_.get()), 0);
+    EXPECT_EQ(::unlockpt(mine_.get()), 0);
+    const Fd theirs(::open(::ptsname(mine_.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    resize(columns);
+    EXPECT_EQ(::dup2(theirs.get(), STDERR_FILENO), STDERR_FILENO);
+  }
+  ~Terminal() { ::dup2(before_.get(), STDERR_FILENO); }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  void resize(unsigned short columns) {
+    const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    EXPECT_EQ(::ioctl(mine_.get(), TIOCSWINSZ, &size), 0);
+  }
+  // What was written since.
+  std::string written() {
+    std::array<char, 4096> room{};
+    const ssize_t size = ::read(mine_.get(), room.data(), room.size());
+    return {room.data(), static_cast<size_t>(std::max<ssize_t>(size, 0))};
+  }
+
+ private:
+  const Fd before_ = Fd(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3));
+  const Fd mine_;
+};
+
+TEST(DrawnLine, on_a_terminal_it_is_drawn_over_itself_and_gone_at_the_end) {
+  Terminal terminal(80);
+  {
+    DrawnLine line("auto");
+    EXPECT_TRUE(line.shows());
+    EXPECT_TRUE(line.over_itself());
+    line.draw("one");
+    EXPECT_EQ(terminal.written(), "\r\x1b[2Kone");
+    line.draw("two");
+    EXPECT_EQ(terminal.written(), "\r\x1b[2Ktwo");
+    line.clear();
+    EXPECT_EQ(terminal.written(), "\r\x1b[2K");
+    line.clear();
+    EXPECT_EQ(terminal.written(), "") << "there is nothing any more";
+    line.draw("three");
+    EXPECT_EQ(terminal.written(), "\r\x1b[2Kthree");
+  }
+  EXPECT_EQ(terminal.written(), "\r\x1b[2K");
+}
+
+TEST(DrawnLine, it_is_as_wide_as_the_terminal_is_at_the_moment) {
+  Terminal terminal(80);
+  const DrawnLine line("on");
+  EXPECT_EQ(line.columns(), 79U) << "the last column stays free";
+  terminal.resize(33);
+  EXPECT_EQ(line.columns(), 32U);
+  for (const unsigned short too_few : std::array<unsigned short, 2>{0, 19}) {
+    terminal.resize(too_few);
+    EXPECT_EQ(line.columns(), 100U);
+  }
+}
+
+TEST(DrawnLine, off_it_is_silent_even_on_a_terminal) {
+  Terminal terminal(80);
+  {
+    DrawnLine line("off");
+    EXPECT_FALSE(line.shows());
+    line.draw("one");
+  }
+  EXPECT_EQ(terminal.written(), "");
+}
+
+TEST(DrawnLine, elsewhere_lines_of_their_own_where_they_are_asked_for) {
+  testing::internal::CaptureStderr();
+  {
+    DrawnLine on("on");
+    EXPECT_TRUE(on.shows());
+    EXPECT_FALSE(on.over_itself());
+    EXPECT_EQ(on.columns(), 100U);
+    on.draw("one");
+    on.draw("two");
+    DrawnLine automatic("auto");
+    EXPECT_FALSE(automatic.shows());
+    automatic.draw("three");
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "one\ntwo\n");
+}
+
+}  // namespace
+}  // namespace peal::cli

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/load/duel_arguments.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <load/duel/server_process.h>
+#include <peal/base/assert.h>
+
+namespace peal::cli {
+namespace {
+
+using Trouble = std::string;  // a sentence; empty: none
+
+constexpr size_t kLongestName = 40;
+
+// "2%", "0.02".
+std::optional<double> parse_share(std::string_view text) {
+  const bool percent = text.ends_with('%');
+  if (percent) text.remove_suffix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return percent ? value / 100 : value;
+}
+
+struct Named {
+  std::string name;
+  std::string value;
+};
+
+std::optional<Named> parse_named(std::string_view text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || equals + 1 == text.size()) return std::nullopt;
+  const std::string_view name = text.substr(0, equals);
+  const auto may_stand = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '+';
+  };
+  if (name.size() > kLongestName || !std::ranges::all_of(name, may_stand)) return std::nullopt;
+  return Named{.name = std::string(name), .value = std::string(text.substr(equals + 1))};
+}
+
+Trouble unnamed(std::string_view option, std::string_view what, std::string_view text) {
+  return fmt::format("{}takes NAME={}, the name of letters, digits, '-', '_', '.' and '+', not '{}'", option, what,
+                     text);
+}
+
+Trouble read_runs(const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
+  for (const std::string& text : words.runs) {
+    std::optional<Named> named = parse_named(text);
+    if (!named) return unnamed("--run ", "COMMAND", text);
+    std::optional<std::vector<std::string>> command = split_command(named->value);
+    if (!command) return fmt::format("--run: a quotation does not end in '{}'", named->value);
+    if (command->empty()) return fmt::format("--run: there is no command in '{}'", text);
+    if (!load::tells_where(*command)) {
+      return fmt::format("--run: the command of '{}' must hold {{listen}} or {{port}}, so that it can be told where",
+                         named->name);
+    }
+    contenders.push_back(
+        {.name = std::move(named->name), .command = std::move(*command), .target_text = {}, .target = {}, .pid = {}});
+  }
+  return {};
+}
+
+Trouble read_targets(Experiment experiment, const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
+  for (const std::string& text : words.targets) {
+    std::optional<Named> named = parse_named(text);
+    if (!named) return unnamed("a server that runs already ", "TARGET", text);
+    const std::expected<SocketAddress, std::string> address = find_server(experiment, named->value);
+    if (!address) return fmt::format("{}: {}", named->name, address.error());
+    contenders.push_back({.name = std::move(named->name),
+                          .command = {},
+                          .target_text = std::move(named->value),
+                          .target = *address,
+                          .pid = {}});
+  }
+  return {};
+}
+
+Trouble read_pids(const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
+  for (const std::string& text : words.pids) {
+    const std::optional<Named> named = parse_named(text);
+    if (!named) return unnamed("--pid ", "PID", text);
+    const auto found = std::ranges::find(contenders, named->name, &load::DuelContender::name);
+    if (found == contenders.end() || found->restarts()) {
+      return fmt::format("--pid: '{}' is none of the servers that run already", named->name);
+    }
+    int pid = 0;
+    const char* const last = named->value.data() + named->value.size();
+    const auto [end, error] = std::from_chars(named->value.data(), last, pid);
+    if (error != std::errc{} || end != last || pid <= 0) {
+      return fmt::format("--pid takes the number of a process, not '{}'", named->value);
+    }
+    found->pid = pid;
+  }
+  return {};
+}
+
+Trouble read_shape(const DuelArguments& words, load::DuelOptions& options) {
+  const bool long_slices = !options.load.closed_loop();
+  const std::string slice = !words.slice.empty() ? words.slice : long_slices ? "500ms" : "20ms";
+  const std::optional<Duration> time = load::parse_duration(slice);
+  if (!time) return fmt::format("--slice takes a time such as 20ms, not '{}'", slice);
+  options.slice = *time;
+  options.rounds = words.rounds > 0 ? words.rounds : options.shows_latency() ? 3 : 8;
+  options.restarts = words.restarts;
+  options.server_threads = words.server_threads;
+  options.pin = words.pin == "auto";
+  const std::optional<double> precision = parse_share(words.precision);
+  if (!precision) return fmt::format("--precision takes a share such as 2%, not '{}'", words.precision);
+  options.precision = *precision;
+  const std::optional<Duration> budget = load::parse_duration(words.budget);
+  if (!budget) return fmt::format("--budget takes a time such as 60s, not '{}'", words.budget);
+  options.budget = *budget;
+  return {};
+}
+
+Trouble read_claims(const DuelArguments& words, load::DuelOptions& options) {
+  for (const std::string& text : words.claims) {
+    std::expected<load::DuelClaim, std::string> claim = load::parse_claim(text, options.contenders, options.headline());
+    if (!claim) return claim.error();
+    options.claims.push_back(std::move(*claim));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> split_command(std::string_view text) {
+  std::vector<std::string> words;
+  char quote = 0;
+  bool inside = false;  // a word, which may be empty so far
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      inside = false;
+      continue;
+    }
+    if (!std::exchange(inside, true)) words.emplace_back();
+    if (quote != 0 ? c == quote : c == '\'' || c == '"') {
+      quote = quote != 0 ? '\0' : c;
+    } else if (c == '\\' && quote != '\'' && i + 1 < text.size()) {
+      words.back() += text[++i];
+    } else {
+      words.back() += c;
+    }
+  }
+  if (quote != 0) return std::nullopt;
+  return words;
+}
+
+std::expected<DuelJob, std::string> read_duel(Experiment experiment, const DuelArguments& words) {
+  std::expected<LoadJob, std::string> load = read_load_options(words.load);
+  if (!load) return std::unexpected(load.error());
+  DuelJob job;
+  job.options.load = std::move(load->options);
+  job.schedule = load->schedule.empty() ? "closed loop" : load->schedule;
+  std::vector<load::DuelContender> contenders;
+  for (Trouble trouble :
+       {read_runs(words, contenders), read_targets(experiment, words, contenders), read_pids(words, contenders)}) {
+    if (!trouble.empty()) return std::unexpected(std::move(trouble));
+  }
+  if (contenders.empty()) return std::unexpected(std::string("nobody plays: give --run NAME=COMMAND or NAME=TARGET"));
+  job.options.contenders = load::with_twin(std::move(contenders));
+  for (Trouble trouble : {read_shape(words, job.options), read_claims(words, job.options)}) {
+    if (!trouble.empty()) return std::unexpected(std::move(trouble));
+  }
+  const auto url_of = [experiment, &words](const load::DuelContender& contender, std::string_view authority) {
+    if (experiment != Experiment::kHttp || authority.empty()) return contender.target_text;
+    return fmt::format("http://{}{}", authority, words.path);
+  };
+  // Whoever starts where, what is spoken is right or wrong now.
+  for (const load::DuelContender& contender : job.options.contenders) {
+    auto spoken = make_protocol(experiment, words.load, job.options.load.pipeline,
+                                url_of(contender, contender.restarts() ? "127.0.0.1:1" : ""));
+    if (!spoken) return std::unexpected(spoken.error());
+    job.request = spoken->request;
+    job.options.load.size = spoken->size.value_or(job.options.load.size);
+  }
+  job.protocol = [experiment, &words, url_of, pipeline = job.options.load.pipeline](
+                     const load::DuelContender& contender, std::string_view authority) {
+    auto spoken = make_protocol(experiment, words.load, pipeline, url_of(contender, authority));
+    PEAL_ASSERT(spoken.has_value(), "{}", spoken.error());
+    return std::move(spoken->protocol);
+  };
+  if (std::string trouble = load::duel_trouble(job.options); !trouble.empty()) {
+    return std::unexpected(std::move(trouble));
+  }
+  return job;
+}
+
+void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& words) {
+  const bool http = experiment == Experiment::kHttp;
+  command.add_option(
+      "NAME=TARGET", words.targets,
+      http ? "Servers that run already: NAME=http://HOST[:PORT]/PATH" : "Servers that run already: NAME=HOST:PORT");
+  command
+      .add_option("--run", words.runs,
+                  "A server that the duel starts, again and again: NAME=COMMAND, which holds {listen} or {port}, and "
+                  "may hold {host} and {threads}; several times. The first is what the others are compared with")
+      ->allow_extra_args(false);
+  command
+      .add_option("--pid", words.pids, "NAME=PID of a server that runs already: its CPU time is read, descendants' too")
+      ->allow_extra_args(false);
+  command
+      .add_option("--claim", words.claims,
+                  "What is to be judged: 'A/B <= 1.05' or 'rate: A/B >= 1'; by cpu, rate, p50 or p99; several times")
+      ->allow_extra_args(false);
+  if (http)
+    command.add_option("--path", words.path, "Of the requests to servers that are started")->capture_default_str();
+  add_shared_options(command, experiment, words.load);
+  command.add_option("--slice", words.slice, "How long one plays before the next (default: 20ms; with --rate 500ms)");
+  command.add_option("--rounds", words.rounds, "Slices of each in a restart (default: 8, of 500ms and more 3)");
+  command.add_option("--precision", words.precision, "Ends when every ratio is known within +- so much")
+      ->capture_default_str();
+  command.add_option("--budget", words.budget, "Ends then at the latest")->capture_default_str();
+  command.add_option("--restarts", words.restarts, "So many, whatever the precision (the budget holds)");
+  command.add_option("--server-threads", words.server_threads, "What {threads} says, and the servers' CPUs")
+      ->capture_default_str();
+  command
+      .add_option("--pin", words.pin, "auto: servers and generator on CPUs of their own, where there are enough; off")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "off"}));
+  command.add_option("--seed", words.load.seed, "Of the orders")->capture_default_str();
+  command.add_option("--json", words.load.json,
+                     "Write everything to this file; -: to stdout, and the report to stderr");
+  command.add_option("--live", words.load.live, "A live line on stderr: on, off, or auto: where that is a terminal")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"on", "off", "auto"}));
+}
+
+}  // namespace peal::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands on the command line of `peal load duel`, and the duel it asks for.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cli/load/load_arguments.h>
+#include <load/duel/duel_options.h>
+
+namespace peal::cli {
+
+// As they stand there.
+struct DuelArguments {
+  LoadArguments load;
+  std::vector<std::string> targets;  // NAME=TARGET
+  std::vector<std::string> runs;     // NAME=COMMAND
+  std::vector<std::string> pids;     // NAME=PID
+  std::vector<std::string> claims;
+  std::string path = "/";
+  std::string slice;
+  size_t rounds = 0;
+  size_t restarts = 0;
+  std::string precision = "2%";
+  std::string budget = "60s";
+  size_t server_threads = 1;
+  std::string pin = "auto";
+};
+
+struct DuelJob {
+  load::DuelOptions options;
+  load::DuelProtocol protocol;
+  std::string request;   // what a message is, in a few words
+  std::string schedule;  // when messages leave
+};
+
+void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& words);
+
+// The error is one sentence, and the words are wrong. Looks up the targets' names. `words` outlives the job.
+std::expected<DuelJob, std::string> read_duel(Experiment experiment, const DuelArguments& words);
+
+// The words of a command line, as a shell splits them: at spaces, but for what stands between '' or "" or behind a
+// backslash. Nothing is expanded. Nothing where a quotation does not end.
+std::optional<std::vector<std::string>> split_command(std::string_view text);
+
+}  // namespace peal::cli

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/load/load_duel.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <cli/command.h>
+#include <cli/load/drawn_line.h>
+#include <cli/load/duel_arguments.h>
+#include <cli/load/load_outputs.h>
+#include <load/duel/duel_json.h>
+#include <load/duel/duel_run.h>
+#include <load/duel/duel_text.h>
+
+namespace peal::cli {
+namespace {
+
+constexpr std::string_view kExperiments[] = {"pingpong", "echo", "http"};
+
+// Each contender's connections are open all the time.
+size_t fds_needed(const load::DuelOptions& options) {
+  load::LoadOptions all = options.load;
+  all.connections *= options.contenders.size();
+  return load::fds_needed(all) + 4 * options.contenders.size();
+}
+
+std::expected<load::DuelRecord, std::string> play(const DuelJob& job, const std::string& live) {
+  DrawnLine line(live);
+  return load::run_duel(job.options, job.protocol, [&](const load::DuelProgress& progress) {
+    const bool restart_is_over = progress.rounds == progress.record.options.rounds;
+    if (line.shows() && (line.over_itself() || restart_is_over)) line.draw(load::duel_line(progress, line.columns()));
+  });
+}
+
+int check_and_play(Experiment experiment, const DuelArguments& words) {
+  std::expected<DuelJob, std::string> job = read_duel(experiment, words);
+  if (!job) return complain(kCalledWrongly, job.error());
+  if (EngineTrouble trouble = engine_trouble(job->options.load.engine); trouble.code != kDone) {
+    return complain(trouble.code, trouble.sentence);
+  }
+  if (const size_t limit = raise_fd_limit(), needed = fds_needed(job->options); needed > limit) {
+    return complain(kFailed, fmt::format("{} contenders with {} connections each need {} open fds and this process may "
+                                         "have {}: ask for fewer",
+                                         job->options.contenders.size(), job->options.load.connections, needed, limit));
+  }
+  if (const std::string why = why_unwritable(words.load.json); !why.empty()) return complain(kFailed, why);
+  std::expected<load::DuelRecord, std::string> record = play(*job, words.load.live);
+  if (!record) return complain(kFailed, record.error());
+  record->experiment = std::string(kExperiments[static_cast<size_t>(experiment)]);
+  record->request = job->request;
+  record->schedule = job->schedule;
+  const load::DuelJudgement judgement = load::judge_duel(*record);
+  std::FILE* const place = words.load.json == "-" ? stderr : stdout;
+  if (!say(place, load::duel_text(*record, judgement)) && place == stdout) {
+    return complain(kFailed, "the report could not be written to stdout");
+  }
+  if (!words.load.json.empty() && !write_to(words.load.json, load::duel_json(*record, judgement))) {
+    return complain(kFailed, fmt::format("the report could not be written to {}", words.load.json));
+  }
+  return std::ranges::any_of(judgement.gates, &load::DuelGate::invalid) ? kGateFailed : kDone;
+}
+
+}  // namespace
+
+void add_duel(CLI::App& load, int& exit_code) {
+  CLI::App* duel = load.add_subcommand(
+      "duel", "Servers take turns of 20 ms, so that the machine's noise falls on all of them: which costs less?");
+  duel->require_subcommand(0, 1);
+  duel->footer(
+      "Ping-pong, unless echo or http is said first. The first contender also plays against itself (A/A).\n"
+      "Exits with 0: done, 1: it failed, 2: called wrongly, 3: measured, but the figures do not mean what they say.\n"
+      "Examples:\n"
+      "  peal load duel --run 'mine=./my_server --port {port}' --run 'peal=peal serve pingpong --listen {listen}'\n"
+      "  peal load duel http --run 'a=./old --listen {listen}' --run 'b=./new --listen {listen}' --claim 'b/a <= 0.9'\n"
+      "  peal load duel http a=http://127.0.0.1:8080/ b=http://127.0.0.1:8081/ --pid a=4711 --pid b=4712");
+  for (const Experiment experiment : {Experiment::kPingPong, Experiment::kEcho, Experiment::kHttp}) {
+    CLI::App* command = duel->add_subcommand(std::string(kExperiments[static_cast<size_t>(experiment)]),
+                                             "The contenders speak this protocol");
+    auto words = std::make_shared<DuelArguments>();
+    add_duel_options(*command, experiment, *words);
+    command->callback([words, experiment, &exit_code] { exit_code = check_and_play(experiment, *words); });
+  }
+  auto words = std::make_shared<DuelArguments>();
+  add_duel_options(*duel, Experiment::kPingPong, *words);
+  duel->callback([duel, words, &exit_code] {
+    if (duel->get_subcommands().empty()) exit_code = check_and_play(Experiment::kPingPong, *words);
+  });
+}
+
+}  // namespace peal::cli

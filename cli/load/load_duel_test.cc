@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `peal load duel` says and answers. The duels themselves are tested in load/duel/.
+#include <cli/load/load_duel.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <cli/load/duel_arguments.h>
+#include <load/scripted_http.h>
+#include <load/scripted_server.h>
+#include <tests/support/load_call.h>
+#include <tests/support/program.h>
+
+namespace peal::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string kRun = "a=./server --listen {listen}";
+
+Answer call_duel(std::vector<std::string> words) {
+  words.insert(words.begin(), "duel");
+  return call_load(std::move(words));
+}
+
+void expect_wrong_duel(std::vector<std::string> words, std::string_view sentence) {
+  const Answer answer = call_duel(std::move(words));
+  EXPECT_EQ(answer.exit_code, kCalledWrongly) << sentence;
+  EXPECT_THAT(answer.error, HasSubstr(sentence));
+  EXPECT_EQ(answer.out, "");
+  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+}
+
+// Beside a program that is never started.
+void expect_wrong_beside(std::vector<std::string> words, std::string_view sentence) {
+  words.insert(words.end(), {"--run", kRun});
+  expect_wrong_duel(std::move(words), sentence);
+}
+
+// As short as a duel may be.
+std::vector<std::string> briefly(std::vector<std::string> words) {
+  for (const char* word : {"--slice", "5ms", "--rounds", "1", "--restarts", "1", "--engine", "epoll"}) {
+    words.emplace_back(word);
+  }
+  return words;
+}
+
+TEST(LoadDuel, nobody_plays) {
+  expect_wrong_duel({}, "nobody plays: give --run NAME=COMMAND or NAME=TARGET");
+  expect_wrong_duel({"http"}, "nobody plays");
+}
+
+TEST(LoadDuel, a_command_that_is_none) {
+  expect_wrong_duel({"--run", "server"},
+                    "--run takes NAME=COMMAND, the name of letters, digits, '-', '_', '.' and '+',"
+                    " not 'server'");
+  for (const char* text : {"=./server {port}", "a=", "a b={port}", "a/b={port}", "a:b={port}"}) {
+    expect_wrong_duel({"--run", text}, "--run takes NAME=COMMAND");
+  }
+  expect_wrong_duel({"--run", std::string(41, 'a') + "={port}"}, "--run takes NAME=COMMAND");
+  expect_wrong_duel({"--run", "a=./server 'half {port}"}, "--run: a quotation does not end in './server 'half {port}'");
+  expect_wrong_duel({"--run", "a=  "}, "--run: there is no command in 'a=  '");
+  expect_wrong_duel({"--run", "a=./server --threads {threads}"},
+                    "--run: the command of 'a' must hold {listen} or {port}, so that it can be told where");
+}
+
+TEST(LoadDuel, a_target_that_is_none) {
+  expect_wrong_duel({"127.0.0.1:1"}, "a server that runs already takes NAME=TARGET");
+  expect_wrong_duel({"a=nowhere"}, "a: 'nowhere' is not an address");
+  expect_wrong_duel({"http", "a=127.0.0.1:1"}, "a: the URL must begin with http://");
+  expect_wrong_duel({"http", "a=https://127.0.0.1/"}, "TLS is not spoken yet");
+}
+
+TEST(LoadDuel, a_pid_that_is_none) {
+  expect_wrong_duel({"a=127.0.0.1:1", "--pid", "4711"}, "--pid takes NAME=PID");
+  expect_wrong_duel({"a=127.0.0.1:1", "--pid", "b=4711"}, "--pid: 'b' is none of the servers that run already");
+  expect_wrong_beside({"--pid", "a=4711"}, "--pid: 'a' is none of the servers that run already");
+  for (const char* pid : {"a=much", "a=0", "a=-1", "a=12x", "a=99999999999"}) {
+    expect_wrong_duel({"a=127.0.0.1:1", "--pid", pid}, "--pid takes the number of a process, not '");
+  }
+}
+
+TEST(LoadDuel, a_shape_that_is_none) {
+  expect_wrong_beside({"--slice", "20"}, "--slice takes a time such as 20ms, not '20'");
+  expect_wrong_beside({"--slice", "4ms"}, "a slice is at least 5ms");
+  expect_wrong_beside({"--rate", "1000", "--slice", "20ms"}, "at a fixed rate a slice is at least 500ms");
+  expect_wrong_beside({"--rounds", "1001"}, "a restart has 1 to 1000 rounds");
+  expect_wrong_beside({"--restarts", "1001"}, "a duel has at most 1000 restarts");
+  expect_wrong_beside({"--budget", "long"}, "--budget takes a time such as 60s, not 'long'");
+  expect_wrong_beside({"--server-threads", "0"}, "a server has 1 to 256 threads");
+  expect_wrong_beside({"--pin", "hard"}, "--pin");
+  expect_wrong_beside({"--live", "perhaps"}, "--live");
+  for (const char* precision : {"", "%", "two", "2 %", "2%%"}) {
+    expect_wrong_beside({"--precision", precision}, "--precision takes a share such as 2%, not '");
+  }
+  for (const char* precision : {"0", "0%", "100%", "-1%", "nan"}) {
+    expect_wrong_beside({std::string("--precision=") + precision}, "--precision is more than 0 % and less than 100 %");
+  }
+}
+
+TEST(LoadDuel, a_load_that_is_none) {
+  expect_wrong_beside({"--size", "0"}, "--size takes 1 to 16777216 bytes");
+  expect_wrong_beside({"--threads", "2"}, "2 threads cannot share 1 connection");
+  expect_wrong_beside({"--pipeline", "0"}, "--pipeline is 1 to 10000, not 0");
+  expect_wrong_beside({"--rate", "much"}, "--rate takes messages a second");
+  expect_wrong_beside({"--engine", "steam"}, "steam");
+  expect_wrong_beside({"--duration", "1s"}, "--duration");
+  expect_wrong_duel({"http", "--run", kRun, "--path", "no path"}, "must be percent-encoded");
+}
+
+TEST(LoadDuel, contenders_of_one_name) {
+  expect_wrong_beside({"a=127.0.0.1:1"}, "there are two contenders named 'a'");
+  expect_wrong_beside({"a-twin=127.0.0.1:1"}, "there are two contenders named 'a-twin'");
+}
+
+TEST(LoadDuel, a_claim_that_is_none) {
+  expect_wrong_beside({"--claim", "a is faster"}, "--claim takes '[cpu:|rate:|p50:|p99:]A/B <= 1.05' or '>='");
+  expect_wrong_beside({"--claim", "b/a <= 1"}, "A and B are two of the contenders");
+  expect_wrong_beside({"--claim", "p99: a-twin/a <= 1"}, "is about latency: that takes slices of at least 500ms");
+  expect_wrong_beside({"--rate", "1000", "--claim", "rate: a-twin/a <= 1"}, "is about the rate, which --rate fixes");
+  expect_wrong_duel({"a=127.0.0.1:1", "--claim", "cpu: a-twin/a <= 1"},
+                    "is about CPU time: name the process of a with --pid");
+}
+
+TEST(LoadDuel, a_program_that_is_not_there) {
+  const Answer answer = call_duel({"--run", "a=/nowhere/at/all {port}"});
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_THAT(answer.error, HasSubstr(": /nowhere/at/all cannot be run: No such file or directory\n"));
+}
+
+TEST(LoadDuel, more_fds_than_the_limit_allows) {
+  const Answer answer = call_duel({"--run", kRun, "--connections", "1000000"});
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_THAT(answer.error, HasSubstr("2 contenders with 1000000 connections each need "));
+}
+
+TEST(LoadDuel, a_report_that_cannot_be_written_is_noticed_before) {
+  const Answer answer = call_duel({"--run", kRun, "--json", "/nowhere/at/all"});
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_THAT(answer.error, HasSubstr("/nowhere/at/all cannot be written"));
+}
+
+TEST(LoadDuel, servers_that_run_already_as_text_and_as_json) {
+  const load::ScriptedServer first;
+  const load::ScriptedServer second;
+  const TemporaryFolder folder;
+  const Answer answer = call_duel(briefly({"a=" + first.address().to_string(), "b=" + second.address().to_string(),
+                                           "--json", folder.file("json"), "--claim", "rate: b/a >= 0.5"}));
+  EXPECT_EQ(answer.exit_code, kDone) << answer.error;
+  EXPECT_EQ(answer.error, "") << "no live line where stderr is no terminal";
+  EXPECT_THAT(answer.out, testing::StartsWith("duel pingpong: 64 bytes, 1 connection, 1 thread, closed loop\n"));
+  EXPECT_THAT(answer.out, HasSubstr("\nmessages/s, against a\n  b "));
+  EXPECT_THAT(answer.out, HasSubstr("\nclaims\n  cannot tell  rate: b/a >= 0.5: "));
+  const nlohmann::json report = nlohmann::json::parse(folder.text("json"));
+  EXPECT_EQ(report["tool"], "peal load duel");
+  EXPECT_EQ(report["contenders"].size(), 3U);
+  EXPECT_EQ(report["slices"].size(), 3U);
+  EXPECT_EQ(report["contenders"][1]["target"], second.address().to_string());
+}
+
+TEST(LoadDuel, framed_echo_and_http) {
+  const load::ScriptedServer echo;
+  EXPECT_THAT(call_duel(briefly({"echo", "a=" + echo.address().to_string(), "--size", "0"})).out,
+              testing::StartsWith("duel echo: 0 bytes, "));
+  const load::ScriptedHttp http([](size_t, size_t, const std::string& text) {
+    EXPECT_TRUE(text.starts_with("GET / HTTP/1.1\r\n")) << text;
+    return load::ScriptedAnswer{};
+  });
+  EXPECT_THAT(call_duel(briefly({"http", "a=" + http.url()})).out, testing::StartsWith("duel http: "));
+}
+
+TEST(LoadDuel, json_on_stdout_sends_the_report_to_stderr) {
+  const load::ScriptedServer server;
+  const Answer answer = call_duel(briefly({"a=" + server.address().to_string(), "--json", "-"}));
+  EXPECT_EQ(nlohmann::json::parse(answer.out)["tool"], "peal load duel");
+  EXPECT_THAT(answer.error, testing::StartsWith("duel pingpong: "));
+}
+
+TEST(LoadDuel, live_lines_where_they_are_asked_for) {
+  const load::ScriptedServer server;
+  const Answer answer = call_duel(briefly({"a=" + server.address().to_string(), "--live", "on"}));
+  EXPECT_THAT(answer.error, testing::StartsWith("restart 1 of 1, round 1 of 1, "));
+  EXPECT_THAT(answer.error, Not(HasSubstr("\x1b"))) << "no terminal, no escapes";
+}
+
+TEST(LoadDuel, a_server_that_sends_garbage_fails_a_gate) {
+  const load::ScriptedServer server(load::Manner::kFlipByte, 64);
+  const Answer answer = call_duel(briefly({"a=" + server.address().to_string()}));
+  EXPECT_EQ(answer.exit_code, kGateFailed);
+  EXPECT_THAT(answer.out, HasSubstr("\nINVALID a: "));
+}
+
+TEST(LoadDuel, programs_are_started_and_none_is_left_when_it_is_over) {
+  const std::string serve = std::string(PEAL_BIN_DIR) + "/peal serve ";
+  Program duel(briefly({"load", "duel", "http", "--run", "a=" + serve + "http --listen {listen}", "--run",
+                        "b=" + serve + "http --listen {host}:{port}", "--path", "/collect"}));
+  EXPECT_EQ(duel.exit_code(), kDone) << duel.errors();
+  EXPECT_THAT(duel.output(), HasSubstr("\nserver CPU per message, against a\n"));
+  EXPECT_TRUE(duel.others().empty());
+}
+
+class LoadDuelEnds : public testing::TestWithParam<int> {};
+
+TEST_P(LoadDuelEnds, no_server_stays) {
+  const std::string peal = std::string(PEAL_BIN_DIR) + "/peal";
+  const std::string serve = peal + " serve pingpong --listen {listen}";
+  Program duel("/bin/sh", {"-c",         "exec \"$@\" 2>&1",
+                           "sh",         peal,
+                           "load",       "duel",
+                           "--run",      "a=" + serve,
+                           "--run",      "b=" + serve,
+                           "--slice",    "5ms",
+                           "--rounds",   "1",
+                           "--budget",   "1h",
+                           "--restarts", "1000",
+                           "--live",     "on"});
+  EXPECT_THAT(duel.line(), testing::StartsWith("restart 1 of 1000, round 1 of 1, "));
+  EXPECT_THAT(duel.line(), testing::StartsWith("restart 2 of 1000, round 1 of 1, ")) << "one is whole";
+  const int signal = GetParam();
+  duel.signal(signal);
+  EXPECT_EQ(duel.exit_code(), signal == SIGKILL ? -SIGKILL : kDone);
+  if (signal != SIGKILL) {
+    EXPECT_THAT(duel.output(), testing::EndsWith("\nNOISY the duel was interrupted\n"));
+    EXPECT_TRUE(duel.others().empty());
+  }
+  EXPECT_TRUE(duel.others_end());
+}
+
+INSTANTIATE_TEST_SUITE_P(by, LoadDuelEnds, testing::Values(SIGINT, SIGTERM, SIGKILL));
+
+TEST(LoadDuel, a_command_is_split_as_a_shell_would) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(split_command(""), Words{});
+  EXPECT_EQ(split_command(" \t\n "), Words{});
+  EXPECT_EQ(split_command("./a  b\tc\n"), (Words{"./a", "b", "c"}));
+  EXPECT_EQ(split_command("a 'b c' \"d  e\" f'g h'i"), (Words{"a", "b c", "d  e", "fg hi"}));
+  EXPECT_EQ(split_command("'' a \"\""), (Words{"", "a", ""}));
+  EXPECT_EQ(split_command("a\\ b \\' \"\\\"\" '\\'"), (Words{"a b", "'", "\"", "\\"}));
+  EXPECT_EQ(split_command("$HOME * ~"), (Words{"$HOME", "*", "~"})) << "nothing is expanded";
+  EXPECT_EQ(split_command("a\\"), (Words{"a\\"}));
+  EXPECT_EQ(split_command("'a"), std::nullopt);
+  EXPECT_EQ(split_command("a \"b 'c'"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace peal::cli

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/duel/cpu_pins.h>
+
+#include <sched.h>
+
+namespace peal::load {
+namespace {
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
+void use(const std::vector<int>& cpus) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int cpu : cpus) CPU_SET(cpu, &set);
+  // A CPU may have been taken away since: then the thread stays where it may be.
+  static_cast<void>(::sched_setaffinity(0, sizeof set, &set));
+}
+
+}  // namespace
+
+CpuPins CpuPins::of(size_t server_threads, size_t client_threads) {
+  const std::vector<int> cpus = allowed_cpus();
+  if (cpus.size() < server_threads + client_threads) return {};
+  const auto middle = cpus.begin() + static_cast<ptrdiff_t>(server_threads);
+  return {.server = {cpus.begin(), middle}, .client = {middle, middle + static_cast<ptrdiff_t>(client_threads)}};
+}
+
+PinnedHere::PinnedHere(const std::vector<int>& cpus) {
+  if (cpus.empty()) return;
+  before_ = allowed_cpus();
+  use(cpus);
+}
+
+PinnedHere::~PinnedHere() {
+  if (!before_.empty()) use(before_);
+}
+
+}  // namespace peal::load

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Duels in which a server does not do its part, and what is left of the servers when a duel is ended.
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <load/duel/duel_judge.h>
+#include <load/duel/duel_run.h>
+#include <load/forked_server.h>
+#include <load/process_files.h>
+#include <load/scripted_server.h>
+#include <load/session/echo_session.h>
+#include <tests/support/duelist.h>
+
+namespace peal::load {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// "b" is the one that is at fault; "a" echoes.
+DuelOptions duel_with(DuelContender faulty) {
+  faulty.name = "b";
+  DuelOptions options;
+  options.contenders = {{.name = "a", .command = duelist(), .target_text = {}, .target = {}, .pid = {}},
+                        std::move(faulty)};
+  options.load.engine = "epoll";
+  options.slice = std::chrono::milliseconds(5);
+  options.rounds = 2;
+  options.restarts = 1;
+  return options;
+}
+
+DuelOptions duel_with(std::vector<std::string> command) {
+  return duel_with({.name = {}, .command = std::move(command), .target_text = {}, .target = {}, .pid = {}});
+}
+
+DuelOptions duel_with(const ScriptedServer& server) {
+  return duel_with(
+      {.name = {}, .command = {}, .target_text = server.address().to_string(), .target = server.address(), .pid = {}});
+}
+
+std::expected<DuelRecord, std::string> outcome_of(const DuelOptions& options, const OnDuelProgress& on_progress = {}) {
+  const DuelProtocol pingpong = [size = options.load.size](const DuelContender&, std::string_view) {
+    return std::make_unique<EchoProtocol>(EchoProtocol::unframed(size));
+  };
+  return run_duel(options, pingpong, on_progress);
+}
+
+std::string fault_of(const DuelOptions& options) {
+  const std::expected<DuelRecord, std::string> record = outcome_of(options);
+  EXPECT_FALSE(record.has_value());
+  return record ? std::string() : record.error();
+}
+
+TEST(DuelFaults, a_program_that_cannot_be_run) {
+  EXPECT_EQ(fault_of(duel_with({"/nowhere/at/all", "{listen}"})),
+            "b: /nowhere/at/all cannot be run: No such file or directory");
+}
+
+TEST(DuelFaults, a_program_that_ends_before_it_listens) {
+  EXPECT_EQ(fault_of(duel_with({"/bin/sh", "-c", "echo why: $0 >&2; exit 3", "{threads}", "{port}"})),
+            "b: the server ended by itself: exit code 3 (why: 1)");
+  EXPECT_EQ(fault_of(duel_with({"/bin/sh", "-c", "kill -9 $$", "{port}"})), "b: the server ended by itself: signal 9");
+}
+
+TEST(DuelFaults, a_program_that_never_listens) {
+  DuelOptions options = duel_with({"/bin/sh", "-c", "exec sleep 60", "{port}"});
+  std::swap(options.contenders[0], options.contenders[1]);
+  options.patience.start = 50ms;
+  EXPECT_EQ(fault_of(options), "b: it does not listen where it was told to after 50.0 ms");
+}
+
+TEST(DuelFaults, a_server_that_dies_half_way) {
+  EXPECT_EQ(fault_of(duel_with(duelist({.dies_after = 10}))),
+            "b: the server ended by itself: exit code 7 (that was the last one)");
+}
+
+TEST(DuelFaults, a_server_that_closes_every_connection) {
+  for (const Manner manner : {Manner::kClose, Manner::kReset}) {
+    const ScriptedServer server(manner);
+    DuelOptions options = duel_with(server);
+    options.rounds = kMostDuelRounds;
+    EXPECT_THAT(fault_of(options), StartsWith("b: every connection is lost: "));
+  }
+}
+
+TEST(DuelFaults, a_server_that_does_not_answer_a_message) {
+  const ScriptedServer server(Manner::kSilent, 640);
+  DuelOptions options = duel_with(server);
+  options.patience.answer = 50ms;
+  EXPECT_EQ(fault_of(options), "b: not every message was answered 50.0 ms after its slice");
+}
+
+TEST(DuelFaults, a_server_where_nobody_listens_any_more) {
+  DuelOptions options = [] {
+    const ScriptedServer gone;
+    return duel_with(gone);
+  }();
+  EXPECT_EQ(fault_of(options), "b: not every connection could be opened: Connection refused");
+}
+
+TEST(DuelFaults, wrong_bytes_from_the_beginning) {
+  const ScriptedServer server(Manner::kFlipByte);
+  DuelOptions options = duel_with(server);
+  options.rounds = kMostDuelRounds;
+  EXPECT_EQ(fault_of(options), "b: every connection is lost: byte 63 of a 64-byte message came back changed");
+}
+
+TEST(DuelFaults, wrong_bytes_now_and_then_are_a_gate) {
+  const ScriptedServer server(Manner::kFlipByte, 640);
+  const std::expected<DuelRecord, std::string> record = outcome_of(duel_with(server));
+  ASSERT_TRUE(record.has_value()) << record.error();
+  EXPECT_TRUE(record->sides[0].failures.empty());
+  EXPECT_TRUE(record->sides[1].failures.kinds.contains("wrong_bytes"));
+  const DuelJudgement judgement = judge_duel(*record);
+  ASSERT_EQ(judgement.gates.size(), 1U);
+  EXPECT_TRUE(judgement.gates[0].invalid);
+  EXPECT_THAT(judgement.gates[0].sentence, HasSubstr("(wrong_bytes): byte 63 of a 64-byte message came back changed"));
+}
+
+TEST(DuelFaults, a_process_that_a_server_leaves_to_itself_is_nobodys_and_does_not_stay) {
+  std::vector<std::string> command{"/bin/sh", "-c", "(setsid sleep 600 >/dev/null 2>&1 &); exec \"$@\"", "sh"};
+  std::ranges::copy(duelist(), std::back_inserter(command));
+  const std::vector<int> before = ChildFinder().children_of(::getpid());
+  const auto record = outcome_of(duel_with(command));
+  ASSERT_TRUE(record.has_value()) << record.error();
+  EXPECT_TRUE(record->sides[1].has_orphans);
+  const DuelJudgement judgement = judge_duel(*record);
+  ASSERT_FALSE(judgement.gates.empty());
+  EXPECT_TRUE(judgement.gates[0].invalid);
+  EXPECT_THAT(judgement.gates[0].sentence, HasSubstr("left to itself by its parent"));
+  EXPECT_EQ(ChildFinder().children_of(::getpid()), before);
+}
+
+TEST(DuelFaults, a_process_that_is_no_server) {
+  const ScriptedServer server;
+  DuelOptions options = duel_with(server);
+  options.contenders[1].pid = ::getpid();
+  EXPECT_EQ(fault_of(options), fmt::format("b: process {} is what started this duel, and no server", ::getpid()));
+  options.contenders[1].pid = ::getppid();
+  EXPECT_THAT(fault_of(options), HasSubstr("is what started this duel"));
+  const int ended = fork_child([] {});
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(ended), &info, WEXITED | WNOWAIT), 0);
+  options.contenders[1].pid = ended;
+  EXPECT_EQ(fault_of(options), fmt::format("b: process {} is a zombie, and no server", ended));
+  ::waitpid(ended, nullptr, 0);
+}
+
+TEST(DuelFaults, beside_a_server_that_runs_already_nobody_is_pinned) {
+  const ScriptedServer server;
+  const auto record = outcome_of(duel_with(server));
+  ASSERT_TRUE(record.has_value()) << record.error();
+  EXPECT_TRUE(record->server_cpus.empty());
+  EXPECT_TRUE(record->client_cpus.empty());
+}
+
+TEST(DuelFaults, a_server_that_prints_more_than_a_pipe_holds) {
+  const std::expected<DuelRecord, std::string> record = outcome_of(duel_with(duelist({.chatters = true})));
+  ASSERT_TRUE(record.has_value()) << record.error();
+  EXPECT_TRUE(record->sides[1].failures.empty());
+  EXPECT_GT(record->sides[1].counts.messages, 0U);
+}
+
+TEST(DuelFaults, a_server_that_closes_what_it_prints_to) {
+  std::vector<std::string> command{"/bin/sh", "-c", "exec >&- 2>&-; exec \"$@\"", "sh"};
+  for (std::string& word : duelist()) command.push_back(word);
+  const std::expected<DuelRecord, std::string> record = outcome_of(duel_with(command));
+  ASSERT_TRUE(record.has_value()) << record.error();
+  EXPECT_GT(record->sides[1].counts.messages, 0U);
+}
+
+// A duel without end, as a process whose servers fall to the test when it ends.
+class EndlessDuel {
+ public:
+  explicit EndlessDuel(const std::vector<std::string>& command)
+      : duel_((::prctl(PR_SET_CHILD_SUBREAPER, 1), [this, &command] { play(command); })) {}
+  ~EndlessDuel() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
+
+  // Once its servers play.
+  void signal(int number) {
+    playing_.await();
+    ::kill(duel_.pid(), number);
+  }
+  void finish() { duel_.finish(); }
+  int64_t outcome() { return outcome_.await(); }
+
+ private:
+  void play(const std::vector<std::string>& command) {
+    DuelOptions options = duel_with(command);
+    options.restarts = kMostRestarts;
+    options.budget = std::chrono::hours(1);
+    bool told = false;
+    const auto record = outcome_of(options, [&](const DuelProgress& progress) {
+      if (progress.record.restarts == 1 && !std::exchange(told, true)) playing_.tell();
+    });
+    outcome_.tell(record && record->interrupted);
+  }
+
+  PipeSignal playing_;
+  PipeSignal outcome_;
+  ForkedServer duel_;
+};
+
+TEST(DuelEnds, interrupted_it_leaves_no_server_behind) {
+  for (const int number : {SIGINT, SIGTERM}) {
+    EndlessDuel duel(duelist({.work = DuelistWork::kChild}));
+    duel.signal(number);
+    EXPECT_EQ(duel.outcome(), 1);
+    duel.finish();
+    EXPECT_EQ(::waitpid(-1, nullptr, 0), -1) << "what it started and did not wait for would be the test's by now";
+    EXPECT_EQ(errno, ECHILD);
+  }
+}
+
+TEST(DuelEnds, killed_it_takes_its_servers_along) {
+  // The second is a script's child, whom the kernel does not tell.
+  std::vector<std::string> script{"/bin/sh", "-c", "\"$@\" & wait", "sh"};
+  for (std::string& word : duelist()) script.push_back(word);
+  EndlessDuel duel(script);
+  duel.signal(SIGKILL);
+  duel.finish();
+  size_t ended = 0;
+  // All that fell to the test; those that guard the servers end by themselves.
+  for (int status = 0; ::waitpid(-1, &status, 0) > 0; ended += status != 0 ? 1 : 0) {
+    EXPECT_TRUE(status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)) << status;
+  }
+  EXPECT_EQ(ended, 3U) << "two servers and a script";
+}
+
+}  // namespace
+}  // namespace peal::load

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/duel/duel_json.h>
+
+#include <cmath>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include <load/record/histogram_codec.h>
+
+namespace peal::load {
+namespace {
+
+using DuelJson = nlohmann::ordered_json;
+
+double seconds_of(Duration time) { return std::chrono::duration<double>(time).count(); }
+
+// What is no number is null.
+DuelJson number(double value) { return std::isfinite(value) ? DuelJson(value) : DuelJson(nullptr); }
+
+DuelJson number(const std::optional<double>& value) { return value ? number(*value) : DuelJson(nullptr); }
+
+DuelJson asked(const DuelRecord& record) {
+  const DuelOptions& options = record.options;
+  return {{"schema", 1},
+          {"tool", "peal load duel"},
+          {"experiment", record.experiment},
+          {"request", record.request},
+          {"schedule", record.schedule},
+          {"connections", options.load.connections},
+          {"threads", options.load.threads},
+          {"server_threads", options.server_threads},
+          {"pipeline", options.load.pipeline},
+          {"engine", record.engine},
+          {"slice_s", seconds_of(options.slice)},
+          {"rounds", options.rounds},
+          {"precision", options.precision},
+          {"budget_s", seconds_of(options.budget)},
+          {"seed", options.load.seed},
+          {"server_cpus", record.server_cpus},
+          {"client_cpus", record.client_cpus},
+          {"restarts", record.restarts},
+          {"elapsed_s", seconds_of(record.elapsed)},
+          {"interrupted", record.interrupted}};
+}
+
+DuelJson contender_json(const DuelRecord& record, const DuelJudgement& judgement, size_t at) {
+  const DuelContender& contender = record.options.contenders[at];
+  const DuelSideRecord& side = record.sides[at];
+  const DuelFigures& figures = judgement.figures[at];
+  DuelJson json{{"name", contender.name}};
+  if (contender.restarts()) {
+    json["command"] = contender.command;
+  } else {
+    json["target"] = contender.target_text;
+    json["pid"] = contender.pid ? DuelJson(*contender.pid) : DuelJson(nullptr);
+  }
+  json["twin_of"] =
+      contender.twin_of ? DuelJson(record.options.contenders[*contender.twin_of].name) : DuelJson(nullptr);
+  json["server_cpu_ns"] = number(figures.server_cpu_ns);
+  json["client_cpu_ns"] = number(figures.client_cpu_ns);
+  json["messages_per_s"] = number(figures.messages_per_s);
+  json["server_share"] = number(figures.server_share);
+  json["client_share"] = number(figures.client_share);
+  json["bounded"] = figures.bounded;
+  json["messages"] = side.counts.messages;
+  json["rss_bytes"] = side.rss_bytes;
+  json["processes"] = side.processes;
+  json["latency"] = {{"p50", side.latency.value_at_percentile(50)},
+                     {"p90", side.latency.value_at_percentile(90)},
+                     {"p99", side.latency.value_at_percentile(99)},
+                     {"p999", side.latency.value_at_percentile(99.9)},
+                     {"max", side.latency.max()},
+                     {"count", side.latency.total_count()},
+                     {"hdr", encode_histogram(side.latency)}};
+  for (const auto& [kind, failure] : side.failures.kinds) {
+    json["failures"][kind] = {{"count", failure.count}, {"first", failure.first}};
+  }
+  return json;
+}
+
+DuelJson estimate_json(const RatioEstimate& estimate) {
+  const bool known = estimate.known();
+  return {{"ratio", number(estimate.ratio())},
+          {"low", known ? number(estimate.low()) : DuelJson(nullptr)},
+          {"high", known ? number(estimate.high()) : DuelJson(nullptr)},
+          {"restarts", estimate.restarts()}};
+}
+
+DuelJson pair_json(const DuelRecord& record, const DuelPair& pair) {
+  const std::vector<DuelContender>& contenders = record.options.contenders;
+  DuelJson json{{"metric", to_string(pair.metric)},
+                {"subject", contenders[pair.subject].name},
+                {"rival", contenders[pair.rival].name}};
+  json.update(estimate_json(pair.estimate));
+  json["p"] = number(pair.estimate.p(1));
+  json["p_adjusted"] = number(pair.adjusted_p);
+  json["verdict"] = to_string(pair.verdict);
+  json["why"] = pair.why;
+  json["about"] = pair.of_processes ? "processes" : "programs";
+  json["logs"] = DuelJson::array();
+  for (const double log : pair.logs) json["logs"].push_back(number(log));
+  return json;
+}
+
+DuelJson claim_json(const DuelRecord& record, const JudgedClaim& judged) {
+  const std::vector<DuelContender>& contenders = record.options.contenders;
+  const DuelClaim& claim = judged.claim;
+  DuelJson json{{"text", claim.text},
+                {"metric", to_string(claim.metric)},
+                {"subject", contenders[claim.subject].name},
+                {"rival", contenders[claim.rival].name},
+                {"side", claim.bar.side == Bar::Side::kAtMost ? "<=" : ">="},
+                {"bar", claim.bar.ratio}};
+  json.update(estimate_json(judged.estimate));
+  json["p"] = number(judged.estimate.p(claim.bar.ratio));
+  json["p_adjusted"] = number(judged.adjusted_p);
+  json["verdict"] = to_string(judged.verdict);
+  json["why"] = judged.why;
+  json["about"] = judged.of_processes ? "processes" : "programs";
+  return json;
+}
+
+// [restart, round, place, contender, messages, seconds, server CPU ns or null, generator CPU ns, p50 ns, p99 ns]
+DuelJson slice_json(const SliceRecord& slice) {
+  return DuelJson::array({slice.restart, slice.round, slice.place, slice.contender, slice.messages, slice.seconds(),
+                          slice.server_cpu ? DuelJson(slice.server_cpu->count()) : DuelJson(nullptr),
+                          (slice.client_cpu - slice.spin).count(), slice.p50_ns, slice.p99_ns});
+}
+
+}  // namespace
+
+std::string duel_json(const DuelRecord& record, const DuelJudgement& judgement) {
+  DuelJson json = asked(record);
+  for (size_t i = 0; i < record.sides.size(); ++i) json["contenders"].push_back(contender_json(record, judgement, i));
+  json["pairs"] = DuelJson::array();
+  for (const DuelPair& pair : judgement.pairs) json["pairs"].push_back(pair_json(record, pair));
+  json["twins"] = DuelJson::array();
+  for (const DuelPair& pair : judgement.twins) json["twins"].push_back(pair_json(record, pair));
+  json["claims"] = DuelJson::array();
+  for (const JudgedClaim& judged : judgement.claims) json["claims"].push_back(claim_json(record, judged));
+  json["gates"] = DuelJson::array();
+  for (const DuelGate& gate : judgement.gates) {
+    json["gates"].push_back({{"verdict", gate.invalid ? "INVALID" : "NOISY"}, {"sentence", gate.sentence}});
+  }
+  json["slice_columns"] = {"restart", "round",         "place",         "contender", "messages",
+                           "seconds", "server_cpu_ns", "client_cpu_ns", "p50_ns",    "p99_ns"};
+  json["slices"] = DuelJson::array();
+  for (const SliceRecord& slice : record.slices) json["slices"].push_back(slice_json(slice));
+  return json.dump(-1, ' ', false, DuelJson::error_handler_t::replace) + "\n";
+}
+
+}  // namespace peal::load

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/duel/duel_judge.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <load/statistics/significance.h>
+
+namespace peal::load {
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kFullCore = 0.85;
+// No server takes a message from a socket and answers for less.
+constexpr double kLeastCpuNs = 50;
+// What a slice at a fixed rate may take longer than it was meant to until what was due in it is answered, beside twice
+// the usual latency.
+constexpr double kMostDrain = 1.05;
+constexpr int kAnswersLate = 2;
+
+bool is_latency(DuelMetric metric) { return metric == DuelMetric::kP50 || metric == DuelMetric::kP99; }
+
+// What the slice says by this metric; not a number: nothing.
+double value_of(const SliceRecord& slice, DuelMetric metric) {
+  if (slice.messages == 0 || slice.span <= Duration::zero()) return kNothing;
+  const auto messages = static_cast<double>(slice.messages);
+  switch (metric) {
+    case DuelMetric::kServerCpu:
+      return slice.server_cpu ? static_cast<double>(slice.server_cpu->count()) / messages : kNothing;
+    case DuelMetric::kRate: return messages / slice.seconds();
+    case DuelMetric::kP50: return static_cast<double>(slice.p50_ns);
+    case DuelMetric::kP99: return static_cast<double>(slice.p99_ns);
+  }
+  return kNothing;
+}
+
+// What a contender's ended children used is not in its CPU time: where a connection is a request, that is most of it.
+bool knows_cpu(const DuelRecord& record, size_t contender) {
+  return !record.sides[contender].forgets_children || record.options.load.requests_per_connection.endless();
+}
+
+std::vector<DuelMetric> metrics_of(const DuelOptions& options) {
+  std::vector<DuelMetric> metrics;
+  for (const DuelMetric metric : kDuelMetrics) {
+    if (metric == DuelMetric::kServerCpu && !options.knows_cpu()) continue;
+    if (metric == DuelMetric::kRate && !options.load.closed_loop()) continue;
+    if (is_latency(metric) && !options.shows_latency()) continue;
+    metrics.push_back(metric);
+  }
+  return metrics;
+}
+
+// The median over the restarts of the medians of `value` over their rounds; nothing where there is none.
+template <class Value>
+std::optional<double> middle(const DuelRecord& record, size_t contender, Value value) {
+  std::vector<std::vector<double>> by_restart(record.restarts);
+  for (const SliceRecord& slice : record.slices) {
+    if (slice.contender != contender) continue;
+    if (const double each = value(slice); std::isfinite(each)) by_restart[slice.restart].push_back(each);
+  }
+  std::erase_if(by_restart, [](const std::vector<double>& values) { return values.empty(); });
+  if (by_restart.empty()) return std::nullopt;
+  std::vector<double> medians;
+  medians.reserve(by_restart.size());
+  for (std::vector<double>& values : by_restart) medians.push_back(median_of(std::move(values)));
+  return median_of(std::move(medians));
+}
+
+DuelFigures figures_of(const DuelRecord& record, size_t contender) {
+  const auto threads = static_cast<double>(record.options.load.threads);
+  const auto server_threads = static_cast<double>(record.options.server_threads);
+  const auto share = [](Duration cpu, const SliceRecord& slice, double cores) {
+    return slice.span > Duration::zero()
+               ? static_cast<double>(cpu.count()) / static_cast<double>(slice.span.count()) / cores
+               : kNothing;
+  };
+  DuelFigures figures;
+  if (knows_cpu(record, contender))
+    figures.server_cpu_ns =
+        middle(record, contender, [](const SliceRecord& slice) { return value_of(slice, DuelMetric::kServerCpu); });
+  figures.client_cpu_ns = middle(record, contender, [](const SliceRecord& slice) {
+                            return slice.messages == 0 ? kNothing
+                                                       : static_cast<double>((slice.client_cpu - slice.spin).count()) /
+                                                             static_cast<double>(slice.messages);
+                          }).value_or(0);
+  figures.messages_per_s = middle(record, contender, [](const SliceRecord& slice) {
+                             return value_of(slice, DuelMetric::kRate);
+                           }).value_or(0);
+  figures.client_share = middle(record, contender, [&](const SliceRecord& slice) {
+                           return share(slice.client_cpu - slice.spin, slice, threads);
+                         }).value_or(0);
+  if (knows_cpu(record, contender))
+    figures.server_share = middle(record, contender, [&](const SliceRecord& slice) {
+      return slice.server_cpu ? share(*slice.server_cpu, slice, server_threads) : kNothing;
+    });
+  figures.bounded = figures.client_share > kFullCore && figures.server_share.value_or(0) < kFullCore;
+  return figures;
+}
+
+bool of_processes(const DuelRecord& record, size_t subject, size_t rival) {
+  const std::vector<DuelContender>& contenders = record.options.contenders;
+  return !contenders[subject].restarts() || !contenders[rival].restarts();
+}
+
+DuelPair pair_of(const DuelRecord& record, DuelMetric metric, size_t subject, size_t rival) {
+  DuelPair pair{.metric = metric,
+                .subject = subject,
+                .rival = rival,
+                .logs = restart_logs(record, metric, subject, rival),
+                .estimate = RatioEstimate({}),
+                .why = {},
+                .of_processes = of_processes(record, subject, rival)};
+  pair.estimate = RatioEstimate(pair.logs);
+  pair.adjusted_p = pair.estimate.p(1);
+  return pair;
+}
+
+// Why nothing may be said of a pair though its interval would allow it: figures that do not mean what they say; a rate
+// that the generator held down, which is higher than it seems, where that could turn the verdict over. `says_more`:
+// the verdict is that the ratio is not lower, `says_less`: not higher. Empty: nothing speaks against it.
+std::string doubt(const DuelRecord& record, const DuelJudgement& judgement, DuelMetric metric, size_t subject,
+                  size_t rival, bool says_more, bool says_less) {
+  for (const DuelGate& gate : judgement.gates) {
+    if (gate.invalid && (gate.contender == subject || gate.contender == rival)) return gate.sentence;
+  }
+  if (metric != DuelMetric::kRate) return {};
+  for (const auto& [says, doubtful] : {std::pair(says_more, rival), std::pair(says_less, subject)}) {
+    if (!says || !judgement.figures[doubtful].bounded) continue;
+    return fmt::format("the generator was full before {} was", record.options.contenders[doubtful].name);
+  }
+  return {};
+}
+
+bool twin_differs(const DuelJudgement& judgement, DuelMetric metric) {
+  const auto twin = std::ranges::find(judgement.twins, metric, &DuelPair::metric);
+  return twin != judgement.twins.end() && differs_from_itself(twin->estimate);
+}
+
+void judge_pairs(const DuelRecord& record, DuelMetric metric, DuelJudgement& judgement) {
+  std::vector<DuelPair> pairs;
+  for (size_t i = 1; i < record.options.contenders.size(); ++i) {
+    DuelPair pair = pair_of(record, metric, i, 0);
+    if (record.options.contenders[i].twin_of) {
+      pair.verdict = judge_pair(pair.estimate, pair.adjusted_p, false);
+      pair.why = why_not_told(pair.estimate, pair.adjusted_p, false);
+      judgement.twins.push_back(std::move(pair));
+    } else {
+      pairs.push_back(std::move(pair));
+    }
+  }
+  std::vector<double> p;
+  p.reserve(pairs.size());
+  for (const DuelPair& pair : pairs) p.push_back(pair.adjusted_p);
+  const std::vector<double> adjusted = holm(p);
+  const bool differs = twin_differs(judgement, metric);
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    DuelPair& pair = pairs[i];
+    pair.adjusted_p = adjusted[i];
+    pair.verdict = judge_pair(pair.estimate, pair.adjusted_p, differs);
+    pair.why = why_not_told(pair.estimate, pair.adjusted_p, differs);
+    if (pair.verdict == PairVerdict::kCannotTell) continue;
+    pair.why = doubt(record, judgement, metric, pair.subject, pair.rival, pair.verdict != PairVerdict::kLess,
+                     pair.verdict != PairVerdict::kMore);
+    if (!pair.why.empty()) pair.verdict = PairVerdict::kCannotTell;
+  }
+  std::ranges::move(pairs, std::back_inserter(judgement.pairs));
+}
+
+void judge_claims(const DuelRecord& record, DuelJudgement& judgement) {
+  std::vector<double> p;
+  for (const DuelClaim& claim : record.options.claims) {
+    const DuelPair pair = pair_of(record, claim.metric, claim.subject, claim.rival);
+    judgement.claims.push_back(
+        {.claim = claim, .estimate = pair.estimate, .why = {}, .of_processes = pair.of_processes});
+    p.push_back(pair.estimate.p(claim.bar.ratio));
+  }
+  const std::vector<double> adjusted = holm(p);
+  for (size_t i = 0; i < judgement.claims.size(); ++i) {
+    JudgedClaim& judged = judgement.claims[i];
+    const DuelClaim& claim = judged.claim;
+    const bool differs = twin_differs(judgement, claim.metric);
+    judged.adjusted_p = adjusted[i];
+    judged.verdict = judge_bar(judged.estimate, claim.bar, judged.adjusted_p, differs);
+    judged.why = why_not_told(judged.estimate, claim.bar, judged.adjusted_p, differs);
+    if (judged.verdict == BarVerdict::kCannotTell) continue;
+    const bool at_the_bar = judged.verdict == BarVerdict::kAtTheBar;
+    const bool above = (claim.bar.side == Bar::Side::kAtLeast) == (judged.verdict == BarVerdict::kMet);
+    judged.why =
+        doubt(record, judgement, claim.metric, claim.subject, claim.rival, above || at_the_bar, !above || at_the_bar);
+    if (!judged.why.empty()) judged.verdict = BarVerdict::kCannotTell;
+  }
+}
+
+void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>& gates) {
+  const DuelSideRecord& side = record.sides[contender];
+  const std::string& name = record.options.contenders[contender].name;
+  const auto add = [&](bool invalid, const std::string& what) {
+    gates.push_back({invalid, fmt::format("{}: {}", name, what), contender});
+  };
+  for (const auto& [kind, failure] : side.failures.kinds) {
+    add(true, fmt::format("{} failures nobody asked for ({}): {}", failure.count, kind, failure.first));
+  }
+  if (side.latency.clamped_count() > 0) {
+    add(true, fmt::format("{} latencies lay outside the histogram's range", side.latency.clamped_count()));
+  }
+  if (side.has_orphans) {
+    add(true, "a process of a server was left to itself by its parent, and its CPU time is in nobody's account");
+  }
+  const std::optional<double> cpu = figures_of(record, contender).server_cpu_ns;
+  if (cpu && *cpu < kLeastCpuNs)
+    add(true, fmt::format("{:.0f} ns of CPU a message: that is not the server's process", *cpu));
+  if (!knows_cpu(record, contender)) {
+    add(false, "it ignores SIGCHLD, so what its ended children used is not in its CPU time");
+  }
+  if (record.options.load.closed_loop()) return;
+  const std::optional<double> taken = middle(record, contender, [&](const SliceRecord& slice) {
+    const Duration waits = kAnswersLate * Duration(slice.p50_ns);
+    return static_cast<double>((slice.span - waits).count()) / static_cast<double>(record.options.slice.count());
+  });
+  if (taken && *taken > kMostDrain) {
+    add(true, fmt::format("it does not hold the rate: what was due in a slice took {:.2f} times as long", *taken));
+  }
+}
+
+}  // namespace
+
+std::vector<double> restart_logs(const DuelRecord& record, DuelMetric metric, size_t subject, size_t rival) {
+  const size_t rounds = record.options.rounds;
+  const bool unknown = metric == DuelMetric::kServerCpu && !(knows_cpu(record, subject) && knows_cpu(record, rival));
+  if (unknown) return std::vector<double>(record.restarts, kNothing);
+  std::vector<double> logs(record.restarts * rounds, 0);
+  std::vector<int> seen(logs.size(), 0);
+  for (const SliceRecord& slice : record.slices) {
+    if (slice.contender != subject && slice.contender != rival) continue;
+    const size_t at = slice.restart * rounds + slice.round;
+    logs[at] += (slice.contender == subject ? 1 : -1) * std::log(value_of(slice, metric));
+    ++seen[at];
+  }
+  for (size_t at = 0; at < logs.size(); ++at) {
+    if (seen[at] != 2) logs[at] = kNothing;
+  }
+  std::vector<double> values;
+  values.reserve(record.restarts);
+  for (size_t restart = 0; restart < record.restarts; ++restart) {
+    values.push_back(restart_value(std::span(logs).subspan(restart * rounds, rounds)));
+  }
+  return values;
+}
+
+DuelJudgement judge_duel(const DuelRecord& record) {
+  DuelJudgement judgement;
+  for (size_t i = 0; i < record.options.contenders.size(); ++i) {
+    judgement.figures.push_back(figures_of(record, i));
+    add_gates(record, i, judgement.gates);
+  }
+  for (const DuelMetric metric : metrics_of(record.options)) judge_pairs(record, metric, judgement);
+  judge_claims(record, judgement);
+  if (record.interrupted) judgement.gates.push_back({false, "the duel was interrupted"});
+  return judgement;
+}
+
+std::vector<DeclaredPair> declared_pairs(const DuelOptions& options) {
+  std::vector<DeclaredPair> pairs;
+  pairs.reserve(options.claims.size());
+  for (const DuelClaim& claim : options.claims) pairs.push_back({claim.metric, claim.subject, claim.rival});
+  if (!pairs.empty()) return pairs;
+  for (size_t i = 1; i < options.contenders.size(); ++i) {
+    if (options.contenders.size() == 2 || !options.contenders[i].twin_of) pairs.push_back({options.headline(), i, 0});
+  }
+  return pairs;
+}
+
+size_t restarts_wanted(const DuelRecord& record) {
+  size_t wanted = record.restarts;
+  for (const DeclaredPair& pair : declared_pairs(record.options)) {
+    const std::vector<double> logs = restart_logs(record, pair.metric, pair.subject, pair.rival);
+    wanted = std::max(wanted, restarts_needed(logs, record.options.precision));
+  }
+  return std::min(wanted, kMostRestarts);
+}
+
+}  // namespace peal::load

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a duel saw: its slices, in the order in which they were played, and what they add up to. Plain values.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <load/duel/duel_options.h>
+#include <load/record/recording.h>
+#include <peal/base/clock.h>
+#include <peal/observe/histogram.h>
+
+namespace peal::load {
+
+// One contender's turn.
+struct SliceRecord {
+  size_t restart = 0;
+  size_t round = 0;
+  size_t place = 0;  // in the round's order
+  size_t contender = 0;
+  uint64_t messages = 0;
+  uint64_t offered = 0;  // at a fixed rate: due within it
+  Duration span{};       // from its begin until every answer was back
+  // From its begin to that of the contender's next: what a server puts off is charged to what caused it.
+  std::optional<Duration> server_cpu;
+  Duration client_cpu{};  // of the generator's threads, spinning included
+  Duration spin{};        // of that, spinning
+  int64_t p50_ns = 0;     // of the latency; 0: no message came back
+  int64_t p99_ns = 0;
+
+  double seconds() const { return std::chrono::duration<double>(span).count(); }
+};
+
+// What one contender's slices add up to.
+struct DuelSideRecord {
+  Histogram latency{kLatencyRange};
+  Histogram connect{kLatencyRange};
+  Counts counts;
+  Failures failures;
+  uint64_t rss_bytes = 0;  // the most seen at the end of a restart; 0: not known
+  size_t processes = 0;
+  bool has_orphans = false;       // processes that their parents left to themselves: their CPU time is nobody's
+  bool forgets_children = false;  // what its ended children used is not in its CPU time
+};
+
+struct DuelRecord {
+  DuelOptions options;
+  std::string experiment;        // as the command line calls it
+  std::string request;           // what a message is, in a few words
+  std::string schedule;          // when messages leave
+  std::vector<int> server_cpus;  // empty: nothing is pinned
+  std::vector<int> client_cpus;
+  std::string engine;
+  std::vector<SliceRecord> slices;
+  std::vector<DuelSideRecord> sides;  // a contender each
+  size_t restarts = 0;                // that were played to the end
+  Duration elapsed{};
+  bool interrupted = false;
+};
+
+}  // namespace peal::load

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/duel/duel_restart.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <load/duel/duel_side.h>
+#include <load/duel/server_process.h>
+#include <load/process_files.h>
+#include <load/report/report_text.h>
+#include <load/server_probe.h>
+#include <peal/base/assert.h>
+
+namespace peal::load {
+namespace {
+
+using Trouble = std::optional<std::string>;
+
+// What a server puts off at the end of its last slice has so long to happen, at most.
+constexpr Duration kLongestSettling = std::chrono::milliseconds(50);
+
+std::string waited(Duration time) { return human_time(static_cast<double>(time.count())); }
+
+// One process's CPU time, charged to the slice that was begun last.
+struct CpuAccount {
+  ServerProbe probe;
+  Duration before{};
+  std::optional<size_t> slice = {};
+};
+
+// Why a process cannot be the server it is said to be; empty: it may be one.
+std::string_view why_no_server(int pid) {
+  constexpr int kKernelThreads = 2;  // their parent
+  const Result<ProcessStat> stat = read_process_stat(pid);
+  if (!stat) return {};
+  if (!stat->alive) return "a zombie";
+  if (pid == kKernelThreads || stat->parent == kKernelThreads) return "a kernel thread";
+  // Its descendants count, and the generator is one of them.
+  for (int ancestor = ::getpid(); ancestor > 0;) {
+    if (ancestor == pid) return "what started this duel";
+    const Result<ProcessStat> its = read_process_stat(ancestor);
+    ancestor = its ? its->parent : 0;
+  }
+  return {};
+}
+
+class Restart {
+ public:
+  Restart(DuelLoop& loop, const DuelProtocol& protocol, const CpuPins& pins, std::mt19937_64& random,
+          DuelRecord& record);
+  ~Restart();
+  Restart(const Restart&) = delete;
+  Restart& operator=(const Restart&) = delete;
+
+  Trouble play(const OnRound& on_round);
+
+ private:
+  Trouble start_servers();
+  Trouble start_generator();
+  Trouble connect();
+  Trouble play_rounds(const OnRound& on_round);
+  Trouble play_slice(size_t contender, size_t place);
+  // Reads the contender's CPU time; what it has grown by belongs to the slice before.
+  Trouble charge(size_t contender, std::optional<size_t> next_slice);
+  Trouble settle_accounts();
+  void leave();
+  void keep();
+  void end_servers();
+  // What servers have started, and left to itself: it has fallen to this process.
+  std::vector<int> orphans() const;
+  void look_for_orphans();
+  Trouble who_ended() const;
+  // With the first failure of the contender, if there was one. Ends what plays.
+  std::string with_reason(size_t contender, std::string_view what);
+  const std::string& name(size_t contender) const { return options_.contenders[contender].name; }
+  bool interrupted() const { return loop_.interrupted(); }
+
+  DuelLoop& loop_;
+  const DuelProtocol& protocol_;
+  const CpuPins& pins_;
+  const std::vector<int> children_before_ = ChildFinder().children_of(::getpid());
+  std::mt19937_64& random_;
+  DuelRecord& record_;
+  const DuelOptions& options_;
+  std::vector<SliceRecord> slices_;  // the warm-up's among them
+  std::vector<DuelSideRecord> totals_;
+  // Who comes first: anew for the start, and for each round.
+  std::vector<size_t> order_;
+  std::map<int, CpuAccount> accounts_;  // by process
+  // A contender each; no server: it runs already. The loops of the group end before the sides.
+  std::vector<std::unique_ptr<ServerProcess>> servers_;
+  std::vector<std::unique_ptr<DuelSide>> sides_;
+  std::unique_ptr<LoopGroup> group_;
+};
+
+Restart::Restart(DuelLoop& loop, const DuelProtocol& protocol, const CpuPins& pins, std::mt19937_64& random,
+                 DuelRecord& record)
+    : loop_(loop),
+      protocol_(protocol),
+      pins_(pins),
+      random_(random),
+      record_(record),
+      options_(record.options),
+      totals_(options_.contenders.size()),
+      order_(options_.contenders.size()) {
+  std::iota(order_.begin(), order_.end(), 0);
+  std::ranges::shuffle(order_, random_);
+}
+
+Restart::~Restart() {
+  leave();
+  end_servers();
+}
+
+Trouble Restart::play(const OnRound& on_round) {
+  using Step = Trouble (Restart::*)();
+  for (const Step step : {&Restart::start_servers, &Restart::start_generator, &Restart::connect}) {
+    if (Trouble trouble = (this->*step)(); trouble || interrupted()) return trouble;
+  }
+  Trouble trouble = play_rounds(on_round);
+  if (!trouble && !interrupted()) trouble = settle_accounts();
+  look_for_orphans();
+  leave();
+  if (!trouble && !interrupted()) keep();
+  return trouble;
+}
+
+Trouble Restart::start_servers() {
+  servers_.resize(options_.contenders.size());
+  for (const size_t i : order_) {
+    const DuelContender& contender = options_.contenders[i];
+    if (!contender.restarts()) continue;
+    auto server = ServerProcess::start(loop_.loop(), contender.command, options_.server_threads, pins_.server);
+    if (!server) return fmt::format("{}: {}", contender.name, server.error());
+    servers_[i] = std::move(*server);
+  }
+  const auto all_listen = [this] {
+    return std::ranges::all_of(servers_, [this](auto& server) { return !server || server->listens(loop_.now()); });
+  };
+  const bool listen =
+      loop_.until_seen(loop_.now() + options_.patience.start, [&] { return all_listen() || who_ended().has_value(); });
+  if (Trouble trouble = who_ended()) return trouble;
+  if (listen || interrupted()) return std::nullopt;
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    if (servers_[i] && !servers_[i]->listens(loop_.now())) {
+      return fmt::format("{}: it does not listen where it was told to after {}", name(i),
+                         waited(options_.patience.start));
+    }
+  }
+  return std::nullopt;
+}
+
+Trouble Restart::who_ended() const {
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    if (!servers_[i]) continue;
+    if (const std::optional<std::string> how = servers_[i]->ended()) {
+      return fmt::format("{}: the server ended by itself: {}", name(i), *how);
+    }
+  }
+  return std::nullopt;
+}
+
+Trouble Restart::start_generator() {
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    const std::optional<int> pid = servers_[i] ? servers_[i]->pid() : options_.contenders[i].pid;
+    if (!pid || accounts_.contains(*pid)) continue;
+    if (!servers_[i]) {
+      if (const std::string_view why = why_no_server(*pid); !why.empty()) {
+        return fmt::format("{}: process {} is {}, and no server", name(i), *pid, why);
+      }
+    }
+    Result<ServerProbe> probe = ServerProbe::of(*pid);
+    if (!probe) return fmt::format("{}: there is no process {} whose CPU time could be read", name(i), *pid);
+    accounts_.emplace(*pid, CpuAccount{std::move(*probe)});
+  }
+  const LoadOptions& load = options_.load;
+  Result<std::unique_ptr<LoopGroup>> group =
+      LoopGroup::start(load.threads, {.engine = load.engine, .spin = load.spin}, "load");
+  if (!group) return fmt::format("the generator's threads cannot start: {}", group.error().message());
+  group_ = std::move(*group);
+  record_.engine = (*group_)[0].engine().name();
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    const DuelContender& contender = options_.contenders[i];
+    LoadOptions mine = load;
+    mine.target = servers_[i] ? servers_[i]->address() : contender.target;
+    mine.target_text = servers_[i] ? mine.target.to_string() : contender.target_text;
+    std::unique_ptr<Protocol> spoken = protocol_(contender, servers_[i] ? mine.target_text : std::string());
+    sides_.push_back(std::make_unique<DuelSide>(mine, std::move(spoken), *group_, loop_.loop()));
+  }
+  return std::nullopt;
+}
+
+// All side by side, each with few under way: whose connections the kernel makes first gets other memory for them than
+// who comes last, and a thousand of them cost 5 % more.
+Trouble Restart::connect() {
+  for (const size_t i : order_) sides_[i]->connect();
+  const auto all_settled = [this] { return std::ranges::all_of(sides_, [](auto& side) { return side->settled(); }); };
+  loop_.until(loop_.now() + options_.load.connect_timeout, all_settled);
+  if (interrupted()) return std::nullopt;
+  for (size_t i = 0; i < sides_.size(); ++i) {
+    if (!sides_[i]->settled() || sides_[i]->is_lost()) {
+      return with_reason(i, "not every connection could be opened");
+    }
+  }
+  return std::nullopt;
+}
+
+Trouble Restart::play_rounds(const OnRound& on_round) {
+  // The first round warms what the others measure.
+  for (size_t round = 0; round <= options_.rounds; ++round) {
+    std::ranges::shuffle(order_, random_);
+    for (size_t place = 0; place < order_.size(); ++place) {
+      if (Trouble trouble = play_slice(order_[place], place)) return trouble;
+      if (interrupted()) return std::nullopt;
+      slices_.back().restart = record_.restarts;
+      slices_.back().round = round;
+    }
+    if (on_round) on_round(round);
+  }
+  return std::nullopt;
+}
+
+Trouble Restart::play_slice(size_t contender, size_t place) {
+  DuelSide& side = *sides_[contender];
+  if (Trouble trouble = charge(contender, slices_.size())) return trouble;
+  const TimePoint start = loop_.now();
+  side.play(start);
+  loop_.pass(options_.slice);
+  side.pause();
+  if (!loop_.until(loop_.now() + options_.patience.answer, [&] { return side.quiet(); })) {
+    if (interrupted()) return std::nullopt;
+    if (Trouble trouble = who_ended()) return trouble;
+    return with_reason(
+        contender, fmt::format("not every message was answered {} after its slice", waited(options_.patience.answer)));
+  }
+  if (Trouble trouble = who_ended()) return trouble;
+  if (side.is_lost()) return with_reason(contender, "every connection is lost");
+  slices_.push_back(side.take(totals_[contender]));
+  slices_.back().place = place;
+  slices_.back().contender = contender;
+  return std::nullopt;
+}
+
+Trouble Restart::charge(size_t contender, std::optional<size_t> next_slice) {
+  const std::optional<int> pid = servers_[contender] ? servers_[contender]->pid() : options_.contenders[contender].pid;
+  if (!pid) return std::nullopt;
+  CpuAccount& account = accounts_.at(*pid);
+  const Result<ServerLook> look = account.probe.look();
+  if (!look) {
+    if (Trouble trouble = who_ended()) return trouble;
+    return fmt::format("{}: its process {} is gone", name(contender), *pid);
+  }
+  if (account.slice) slices_[*account.slice].server_cpu = look->cpu - account.before;
+  account.before = look->cpu;
+  account.slice = next_slice;
+  DuelSideRecord& totals = totals_[contender];
+  totals.rss_bytes = std::max(totals.rss_bytes, look->rss_bytes);
+  totals.processes = look->processes;
+  totals.forgets_children |= look->forgets_children;
+  return std::nullopt;
+}
+
+Trouble Restart::settle_accounts() {
+  loop_.pass(std::min(options_.slice, kLongestSettling));
+  for (size_t i = 0; i < sides_.size(); ++i) {
+    if (Trouble trouble = charge(i, std::nullopt)) return trouble;
+  }
+  return std::nullopt;
+}
+
+void Restart::leave() {
+  if (!group_) return;
+  for (const std::unique_ptr<DuelSide>& side : sides_) side->leave();
+  group_->stop();
+  group_->join();
+  // What the lanes have reported refers to them: it is heard while they live.
+  bool heard = false;
+  loop_.loop().post([&heard] { heard = true; });
+  while (!heard) loop_.loop().step();
+}
+
+std::string Restart::with_reason(size_t contender, std::string_view what) {
+  leave();
+  sides_[contender]->collect(totals_[contender]);
+  const Failures& failures = totals_[contender].failures;
+  return fmt::format("{}: {}{}", name(contender), what,
+                     failures.empty() ? "" : ": " + failures.kinds.begin()->second.first);
+}
+
+void Restart::keep() {
+  for (size_t i = 0; i < sides_.size(); ++i) {
+    sides_[i]->collect(totals_[i]);
+    DuelSideRecord& all = record_.sides[i];
+    all.latency.add(totals_[i].latency);
+    all.connect.add(totals_[i].connect);
+    all.counts.add(totals_[i].counts);
+    all.failures.add(totals_[i].failures);
+    all.rss_bytes = std::max(all.rss_bytes, totals_[i].rss_bytes);
+    all.processes = totals_[i].processes;
+    all.forgets_children |= totals_[i].forgets_children;
+    all.has_orphans |= totals_[i].has_orphans;
+  }
+  for (SliceRecord& slice : slices_) {
+    if (slice.round == 0) continue;
+    --slice.round;
+    record_.slices.push_back(slice);
+  }
+  ++record_.restarts;
+}
+
+std::vector<int> Restart::orphans() const {
+  std::vector<int> children = ChildFinder().children_of(::getpid());
+  std::erase_if(children, [this](int child) {
+    const auto is_mine = [child](const auto& server) { return server && server->is_mine(child); };
+    return std::ranges::find(children_before_, child) != children_before_.end() ||
+           std::ranges::any_of(servers_, is_mine);
+  });
+  return children;
+}
+
+// Whose one is that left its server's group nobody knows: it may be anybody's.
+void Restart::look_for_orphans() {
+  for (const int orphan : orphans()) {
+    const Result<ProcessStat> stat = read_process_stat(orphan);
+    if (!stat || !stat->alive) continue;
+    const int group = ::getpgid(orphan);
+    const auto is_its = [group](const auto& server) { return server && server->pid() == group; };
+    const bool known = std::ranges::any_of(servers_, is_its);
+    for (size_t i = 0; i < servers_.size(); ++i)
+      totals_[i].has_orphans |= servers_[i] && (!known || is_its(servers_[i]));
+  }
+}
+
+void Restart::end_servers() {
+  for (const auto& server : servers_) {
+    if (server) server->ask_to_end();
+  }
+  for (const int orphan : orphans()) ::kill(orphan, SIGTERM);
+  const auto all_ended = [this] {
+    return std::ranges::all_of(servers_, [](const auto& server) { return !server || server->is_gone(); });
+  };
+  // Interrupted or not. Who does not go is ended by force when it is destroyed.
+  const TimePoint limit = loop_.now() + options_.patience.end;
+  const TimerId look = loop_.loop().every(std::chrono::milliseconds(2), [] {});
+  while (!all_ended() && loop_.now() < limit) loop_.loop().step();
+  loop_.loop().cancel(look);
+  // What one of them had started falls to this process when that one ends.
+  for (std::vector<int> left = orphans(); !left.empty(); left = orphans()) {
+    for (const int orphan : left) ::kill(orphan, SIGKILL);
+    for (const int orphan : left) ::waitpid(orphan, nullptr, 0);
+  }
+}
+
+}  // namespace
+
+std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol, const CpuPins& pins,
+                                              std::mt19937_64& random, DuelRecord& record, const OnRound& on_round) {
+  PEAL_ASSERT(record.sides.size() == record.options.contenders.size(), "{} sides of {} contenders", record.sides.size(),
+              record.options.contenders.size());
+  Restart restart(loop, protocol, pins, random, record);
+  if (Trouble trouble = restart.play(on_round)) return std::unexpected(std::move(*trouble));
+  return {};
+}
+
+}  // namespace peal::load

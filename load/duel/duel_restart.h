@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One restart of a duel: every contender's server started anew (one that runs already is connected to anew), its
+// connections opened and warmed, then the rounds: in each every contender plays one slice, in a shuffled order, while
+// the others are silent.
+//
+//   round   | B      | C      | A      | A      | C      | B      |
+//   B's CPU |<------------------------------------------>|          from one slice's start to that server's next
+//
+// What a server puts off until its slice is over is thus charged to that slice, and not to nobody.
+#pragma once
+
+#include <cstddef>
+#include <expected>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <load/duel/cpu_pins.h>
+#include <load/duel/duel_loop.h>
+#include <load/duel/duel_record.h>
+
+namespace peal::load {
+
+// Told after each round: how many of the restart are over.
+using OnRound = std::function<void(size_t rounds)>;
+
+// Adds the slices and what they sum up to to `record`. The error is one sentence: a server cannot be started, ended by
+// itself, or does not answer. Interrupted (DuelLoop::interrupted), it adds nothing.
+std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol, const CpuPins& pins,
+                                              std::mt19937_64& random, DuelRecord& record, const OnRound& on_round);
+
+}  // namespace peal::load

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/duel/duel_run.h>
+
+#include <algorithm>
+#include <optional>
+#include <random>
+
+#include <fmt/format.h>
+
+#include <load/duel/cpu_pins.h>
+#include <load/duel/duel_judge.h>
+#include <load/duel/duel_loop.h>
+#include <load/duel/duel_restart.h>
+#include <load/duel/server_process.h>
+#include <peal/base/assert.h>
+
+namespace peal::load {
+
+std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, const DuelProtocol& protocol,
+                                                const OnDuelProgress& on_progress) {
+  const std::string trouble = duel_trouble(options);
+  PEAL_ASSERT(trouble.empty(), "{}", trouble);
+  Result<std::unique_ptr<DuelLoop>> loop = DuelLoop::make();
+  if (!loop) return std::unexpected(fmt::format("the generator has no loop: {}", loop.error().message()));
+
+  DuelRecord record{.options = options};
+  record.sides.resize(options.contenders.size());
+  const bool starts_servers = std::ranges::any_of(options.contenders, &DuelContender::restarts);
+  CpuPins pins;
+  // Who runs already is where it is: beside others that are pinned it would be somewhere else than they.
+  if (options.pin && options.restart_all()) pins = CpuPins::of(options.server_threads, options.load.threads);
+  record.server_cpus = pins.server;
+  record.client_cpus = pins.client;
+  const PinnedHere pinned(pins.client);
+  std::optional<OrphansHere> orphans;
+  if (starts_servers) orphans.emplace();
+
+  std::mt19937_64 random(options.load.seed);
+  const TimePoint began = (*loop)->now();
+  const auto elapsed = [&] { return (*loop)->now() - began; };
+  size_t wanted = options.restarts > 0 ? options.restarts : kPilotRestarts;
+  Duration longest{};
+  while (record.restarts < wanted && (record.restarts == 0 || elapsed() + longest <= options.budget)) {
+    const Duration before = elapsed();
+    const auto played = play_restart(**loop, protocol, pins, random, record, [&](size_t rounds) {
+      if (on_progress) on_progress({record, rounds, wanted, elapsed()});
+    });
+    if (!played) return std::unexpected(played.error());
+    if ((*loop)->interrupted()) break;
+    longest = std::max(longest, elapsed() - before);
+    if (options.restarts > 0 || record.restarts != kPilotRestarts) continue;
+    wanted = restarts_wanted(record);
+  }
+  record.elapsed = elapsed();
+  record.interrupted = (*loop)->interrupted();
+  if (record.restarts == 0) return std::unexpected(std::string("interrupted before the first restart was over"));
+  return record;
+}
+
+}  // namespace peal::load

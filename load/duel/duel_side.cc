@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/duel/duel_side.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <peal/base/assert.h>
+
+namespace peal::load {
+
+DuelSide::DuelSide(const LoadOptions& options, std::unique_ptr<Protocol> protocol, LoopGroup& group, Loop& duel)
+    : options_(options),
+      protocol_(std::move(protocol)),
+      group_(group),
+      parts_{.open_loop = !options_.closed_loop(), .first_byte = protocol_->has_first_byte()},
+      slice_(parts_) {
+  const size_t threads = group_.size();
+  size_t first = 0;
+  for (size_t i = 0; i < threads; ++i) {
+    const Lane::Setup setup{
+        .number = i,
+        .first_connection = first,
+        .connections = options_.connections / threads + (i < options_.connections % threads ? 1 : 0),
+        .idle_connections = 0,
+        .server = nullptr,
+        .in_slices = true};
+    lanes_.push_back(std::make_unique<Lane>(setup, options_, *protocol_, group_[i], *this, duel.mailbox()));
+    first += setup.connections;
+  }
+}
+
+template <class Command>
+void DuelSide::tell_all(Command command) {
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    group_[i].post([lane = lanes_[i].get(), command] { command(*lane); });
+  }
+}
+
+void DuelSide::connect() {
+  tell_all([](Lane& lane) { lane.connect_all(); });
+}
+
+void DuelSide::play(TimePoint start) {
+  tell_all([start](Lane& lane) { lane.play(start); });
+}
+
+void DuelSide::pause() {
+  PEAL_ASSERT(cuts_left_ == 0, "{} lanes have not ended the slice before", cuts_left_);
+  cuts_left_ = lanes_.size();
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    auto fresh = std::make_unique<Recording>(parts_);
+    group_[i].post([lane = lanes_[i].get(), fresh = std::move(fresh)]() mutable { lane->pause(std::move(fresh)); });
+  }
+}
+
+void DuelSide::on_cut(size_t, Cut cut) {
+  longest_ = std::max(longest_, cut.recording->span);
+  offered_ += cut.due;
+  slice_.add(*cut.recording);
+  --cuts_left_;
+}
+
+SliceRecord DuelSide::take(DuelSideRecord& all) {
+  const Recording slice = std::exchange(slice_, Recording(parts_));
+  all.latency.add(slice.latency);
+  all.connect.add(slice.connect);
+  all.counts.add(slice.counts);
+  SliceRecord record{.messages = slice.counts.messages,
+                     .offered = std::exchange(offered_, 0),
+                     .span = std::exchange(longest_, {}),
+                     .server_cpu = std::nullopt,
+                     .client_cpu = slice.cpu,
+                     .spin = slice.spin};
+  if (slice.latency.empty()) return record;
+  record.p50_ns = slice.latency.value_at_percentile(50);
+  record.p99_ns = slice.latency.value_at_percentile(99);
+  return record;
+}
+
+void DuelSide::leave() {
+  tell_all([](Lane& lane) { lane.leave_all(); });
+}
+
+void DuelSide::collect(DuelSideRecord& all) {
+  for (const std::unique_ptr<Lane>& lane : lanes_) all.failures.add(lane->failures());
+}
+
+}  // namespace peal::load

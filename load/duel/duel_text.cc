@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <load/duel/duel_text.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <load/report/report_text.h>
+
+namespace peal::load {
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+std::string_view title_of(DuelMetric metric) {
+  switch (metric) {
+    case DuelMetric::kServerCpu: return "server CPU per message";
+    case DuelMetric::kRate: return "messages/s";
+    case DuelMetric::kP50: return "latency, p50";
+    case DuelMetric::kP99: return "latency, p99";
+  }
+  return "";
+}
+
+// What "less" and "more" are called of this metric.
+std::string_view word_of(DuelMetric metric, PairVerdict verdict) {
+  const bool less = verdict == PairVerdict::kLess;
+  if (verdict != PairVerdict::kLess && verdict != PairVerdict::kMore) return to_string(verdict);
+  switch (metric) {
+    case DuelMetric::kServerCpu: return less ? "less CPU" : "more CPU";
+    case DuelMetric::kRate: return less ? "slower" : "faster";
+    case DuelMetric::kP50:
+    case DuelMetric::kP99: return less ? "sooner" : "later";
+  }
+  return "";
+}
+
+std::string seconds_text(Duration time) { return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count()); }
+
+std::string cpus_text(const DuelRecord& record) {
+  if (record.server_cpus.empty()) {
+    return std::ranges::any_of(record.options.contenders, &DuelContender::restarts)
+               ? "servers and generator share the CPUs"
+               : "the servers run where they were started";
+  }
+  return fmt::format("servers on CPU {}, generator on CPU {}", fmt::join(record.server_cpus, ","),
+                     fmt::join(record.client_cpus, ","));
+}
+
+std::string span_text(const RatioEstimate& estimate) {
+  if (estimate.restarts() == 0) return "-";
+  if (!estimate.known()) return fmt::format("{:.3f}", estimate.ratio());
+  return fmt::format("{:.3f} ({:.3f} to {:.3f})", estimate.ratio(), estimate.low(), estimate.high());
+}
+
+// The longest name, so that columns stand under each other.
+size_t name_columns(const DuelOptions& options) {
+  size_t columns = 0;
+  for (const DuelContender& contender : options.contenders) columns = std::max(columns, contender.name.size());
+  return columns;
+}
+
+void add_heading(Out out, const DuelRecord& record) {
+  const DuelOptions& options = record.options;
+  fmt::format_to(out, "duel {}: {}, {} connection{}, {} thread{}", record.experiment, record.request,
+                 human_count(options.load.connections), options.load.connections == 1 ? "" : "s", options.load.threads,
+                 options.load.threads == 1 ? "" : "s");
+  if (options.load.pipeline > 1) fmt::format_to(out, ", {} in flight a connection", options.load.pipeline);
+  if (const RequestRange& range = options.load.requests_per_connection; !range.endless()) {
+    fmt::format_to(
+        out, ", {} request{} a connection",
+        range.least == range.most ? fmt::format("{}", range.least) : fmt::format("{} to {}", range.least, range.most),
+        range.most == 1 ? "" : "s");
+  }
+  fmt::format_to(out, ", {}\n", record.schedule);
+  fmt::format_to(out, "slices of {}, {} rounds a restart; {} restart{} in {}; {}; engine {}; seed {}\n\n",
+                 human_time(static_cast<double>(options.slice.count())), options.rounds, record.restarts,
+                 record.restarts == 1 ? "" : "s", seconds_text(record.elapsed), cpus_text(record), record.engine,
+                 options.load.seed);
+}
+
+void add_figures(Out out, const DuelRecord& record, const DuelJudgement& judgement) {
+  const DuelOptions& options = record.options;
+  const size_t width = name_columns(options);
+  fmt::format_to(out, "{:<{}}{:>15}{:>15}{:>15}", "", width, "server CPU", "generator CPU", "messages/s");
+  if (options.shows_latency()) fmt::format_to(out, "{:>11}{:>11}{:>11}", "p50", "p99", "p99.9");
+  fmt::format_to(out, "\n");
+  for (size_t i = 0; i < options.contenders.size(); ++i) {
+    const DuelFigures& figures = judgement.figures[i];
+    fmt::format_to(out, "{:<{}}{:>15}{:>15}{:>15}", options.contenders[i].name, width,
+                   figures.server_cpu_ns ? human_time(*figures.server_cpu_ns) : "-", human_time(figures.client_cpu_ns),
+                   (figures.bounded ? ">= " : "") + human_rate(figures.messages_per_s));
+    if (options.shows_latency()) {
+      for (const double percent : {50.0, 99.0, 99.9}) {
+        const Histogram& latency = record.sides[i].latency;
+        const std::string text =
+            latency.empty() ? "-" : human_time(static_cast<double>(latency.value_at_percentile(percent)));
+        fmt::format_to(out, "{:>11}", latency.empty() || is_known(latency, percent) ? text : "(" + text + ")");
+      }
+    }
+    fmt::format_to(out, "\n");
+  }
+  fmt::format_to(out, "CPU per message; medians over the restarts\n");
+  if (std::ranges::any_of(judgement.figures, &DuelFigures::bounded)) {
+    fmt::format_to(out, ">= : the generator was full before the server was\n");
+  }
+}
+
+void add_pair(Out out, const DuelRecord& record, const DuelPair& pair) {
+  const DuelContender& subject = record.options.contenders[pair.subject];
+  fmt::format_to(out, "  {:<{}}  {:<26}{}", subject.name, name_columns(record.options), span_text(pair.estimate),
+                 subject.twin_of ? "the same again (A/A): " : "");
+  fmt::format_to(out, "{}{}\n", word_of(pair.metric, pair.verdict), pair.why.empty() ? "" : ": " + pair.why);
+}
+
+void add_pairs(Out out, const DuelRecord& record, const DuelJudgement& judgement) {
+  for (const DuelMetric metric : kDuelMetrics) {
+    bool begun = false;
+    for (const std::vector<DuelPair>& pairs : {std::cref(judgement.pairs), std::cref(judgement.twins)}) {
+      for (const DuelPair& pair : pairs) {
+        if (pair.metric != metric) continue;
+        if (!std::exchange(begun, true)) {
+          fmt::format_to(out, "\n{}, against {}\n", title_of(metric), record.options.contenders.front().name);
+        }
+        add_pair(out, record, pair);
+      }
+    }
+  }
+}
+
+void add_claims(Out out, const DuelJudgement& judgement) {
+  if (!judgement.claims.empty()) fmt::format_to(out, "\nclaims\n");
+  for (const JudgedClaim& judged : judgement.claims) {
+    fmt::format_to(out, "  {:<13}{}: {}{}\n", to_string(judged.verdict), judged.claim.text, span_text(judged.estimate),
+                   judged.why.empty() ? "" : "; " + judged.why);
+  }
+}
+
+}  // namespace
+
+std::string duel_text(const DuelRecord& record, const DuelJudgement& judgement) {
+  std::string text;
+  const Out out(text);
+  add_heading(out, record);
+  add_figures(out, record, judgement);
+  add_pairs(out, record, judgement);
+  add_claims(out, judgement);
+  fmt::format_to(out, "\nratios with their 95 % interval over {} restarts\n", record.restarts);
+  if (!record.options.restart_all()) {
+    fmt::format_to(out,
+                   "servers that run already were not started anew: what is said of them is about these processes, "
+                   "not about their programs\n");
+  }
+  for (const DuelGate& gate : judgement.gates) {
+    fmt::format_to(out, "{} {}\n", gate.invalid ? "INVALID" : "NOISY", gate.sentence);
+  }
+  return text;
+}
+
+std::string duel_line(const DuelProgress& progress, size_t columns) {
+  const DuelRecord& record = progress.record;
+  const DuelOptions& options = record.options;
+  std::string line =
+      fmt::format("restart {} of {}, round {} of {}, {} of {}", record.restarts + 1, progress.restarts_wanted,
+                  progress.rounds, options.rounds, seconds_text(progress.elapsed), seconds_text(options.budget));
+  for (const DeclaredPair& pair : declared_pairs(options)) {
+    if (record.restarts == 0) break;
+    const RatioEstimate estimate(restart_logs(record, pair.metric, pair.subject, pair.rival));
+    line += fmt::format(" | {}/{} ", options.contenders[pair.subject].name, options.contenders[pair.rival].name);
+    line += estimate.restarts() == 0 ? "-" : fmt::format("{:.3f}", estimate.ratio());
+    if (estimate.known()) line += fmt::format(" +-{:.1f} %", 100 * estimate.margin());
+  }
+  return line.substr(0, columns);
+}
+
+}  // namespace peal::load

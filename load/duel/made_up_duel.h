@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MadeUpDuel: for tests, the record of a duel that nobody played: what each contender costs, and what scatters, is
+// said; nothing is random. A round of a contender costs cost * (1 + scatter of the restart), so that pairs have a
+// known ratio and a known interval.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <load/duel/duel_record.h>
+
+namespace peal::load {
+
+class MadeUpDuel {
+ public:
+  // What a slice shows: changed before it is kept; false: there is no such slice.
+  using Change = std::function<bool(SliceRecord& slice)>;
+
+  static constexpr uint64_t kMessages = 1000;
+  static constexpr Duration kSpan = std::chrono::milliseconds(20);
+  static constexpr Duration kServerCpu = std::chrono::milliseconds(10);  // 10 us a message
+  static constexpr Duration kClientCpu = std::chrono::milliseconds(8);
+
+  // Programs that are started, "a", "b" and so on, and the first's twin. `scatter`: of the ratio, from one restart to
+  // the next, to either side in turn.
+  explicit MadeUpDuel(size_t programs, size_t restarts = 8, double scatter = 0.001) : scatter_(scatter) {
+    std::vector<DuelContender> contenders;
+    for (size_t i = 0; i < programs; ++i) {
+      const std::string name(1, static_cast<char>('a' + i));
+      contenders.push_back({.name = name, .command = {name, "{listen}"}, .target_text = {}, .target = {}, .pid = {}});
+    }
+    record_.options.contenders = with_twin(std::move(contenders));
+    record_.options.rounds = 2;
+    record_.experiment = "pingpong";
+    record_.request = "64 bytes";
+    record_.schedule = "closed loop";
+    record_.engine = "epoll";
+    record_.restarts = restarts;
+    record_.sides.resize(record_.options.contenders.size());
+  }
+
+  DuelOptions& options() { return record_.options; }
+  DuelRecord& record() { return record_; }
+
+  void claim(const std::string& text) {
+    options().claims.push_back(parse_claim(text, options().contenders, options().headline()).value());
+  }
+
+  // Plays: contender i costs, by every metric but the rate, ratios[i] times what the first costs, and has so much less
+  // a rate; the twin is like the first unless it is said, too.
+  const DuelRecord& play(std::vector<double> ratios, const Change& change = {}) {
+    ratios.resize(options().contenders.size(), 1);
+    record_.slices.clear();
+    for (size_t restart = 0; restart < record_.restarts; ++restart) {
+      for (size_t round = 0; round < options().rounds; ++round) {
+        for (size_t i = 0; i < ratios.size(); ++i) {
+          const double cost = ratios[i] * (i == 0 ? 1 : 1 + (restart % 2 == 0 ? scatter_ : -scatter_));
+          SliceRecord slice = slice_that_costs(cost);
+          slice.restart = restart;
+          slice.round = round;
+          slice.place = i;
+          slice.contender = i;
+          if (!change || change(slice)) record_.slices.push_back(slice);
+        }
+      }
+    }
+    return record_;
+  }
+
+ private:
+  static SliceRecord slice_that_costs(double cost) {
+    const auto scaled = [cost](Duration time) {
+      return Duration(static_cast<int64_t>(cost * static_cast<double>(time.count())));
+    };
+    return {.messages = kMessages,
+            .span = scaled(kSpan),
+            .server_cpu = scaled(kServerCpu),
+            .client_cpu = kClientCpu,
+            .p50_ns = static_cast<int64_t>(cost * 100'000),
+            .p99_ns = static_cast<int64_t>(cost * 300'000)};
+  }
+
+  const double scatter_;
+  DuelRecord record_;
+};
+
+}  // namespace peal::load

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Servers that are shell scripts, or the test's own program: tests/support/duelist.h.
+#include <load/duel/server_process.h>
+
+#include <fcntl.h>
+#include <sched.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <load/duel/cpu_pins.h>
+#include <load/duel/duel_loop.h>
+#include <tests/support/duelist.h>
+
+namespace peal::load {
+namespace {
+
+using std::chrono_literals::operator""s;
+
+constexpr Duration kLong = std::chrono::seconds(30);
+
+bool ignores_sigterm(int pid) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigIgn:")) return (std::stoull(line.substr(8), nullptr, 16) >> (SIGTERM - 1) & 1) != 0;
+  }
+  return false;
+}
+
+class ServerProcessTest : public testing::Test {
+ protected:
+  std::unique_ptr<ServerProcess> start(const std::vector<std::string>& words, const std::vector<int>& cpus = {}) {
+    auto server = ServerProcess::start(loop_->loop(), words, 3, cpus);
+    EXPECT_TRUE(server.has_value()) << server.error();
+    return std::move(*server);
+  }
+  std::unique_ptr<ServerProcess> script(const std::string& text) {
+    return start({"/bin/sh", "-c", text, "sh", "{port}", "{listen}", "{host}", "{threads}", "<{listen}+{listen}>"});
+  }
+  // How a server ends.
+  std::string end_of(ServerProcess& server) {
+    EXPECT_TRUE(loop_->until_seen(loop_->now() + kLong, [&] { return server.ended().has_value(); }));
+    return server.ended().value_or("");
+  }
+  void expect_listens(ServerProcess& server) {
+    EXPECT_TRUE(loop_->until_seen(loop_->now() + kLong, [&] { return server.listens(loop_->now()); }));
+  }
+  void expect_gone(ServerProcess& server) {
+    EXPECT_TRUE(loop_->until_seen(loop_->now() + kLong, [&] { return server.is_gone(); }));
+  }
+
+  std::unique_ptr<DuelLoop> loop_ = DuelLoop::make().value();
+};
+
+TEST_F(ServerProcessTest, its_words_are_filled_in) {
+  const auto server = script("echo \"$@\" >&2; exit 1");
+  const std::string address = server->address().to_string();
+  const std::string port = address.substr(address.find(':') + 1);
+  EXPECT_EQ(end_of(*server),
+            fmt::format("exit code 1 ({0} 127.0.0.1:{0} 127.0.0.1 3 <127.0.0.1:{0}+127.0.0.1:{0}>)", port));
+  EXPECT_GE(std::stoi(port), 20'000) << "below the kernel's own";
+  EXPECT_LT(std::stoi(port), 32'000);
+}
+
+TEST_F(ServerProcessTest, no_two_get_the_same_port) {
+  const auto first = script("exec sleep 60");
+  const auto second = script("exec sleep 60");
+  EXPECT_NE(first->address(), second->address()) << "though neither listens";
+}
+
+TEST_F(ServerProcessTest, a_port_on_which_somebody_listens_is_passed_over) {
+  const auto before = script("exit 0");
+  std::vector<Fd> listeners;
+  const std::string text = before->address().to_string();
+  const int last = std::stoi(text.substr(text.find(':') + 1));
+  for (int port = last + 1; port < std::min(last + 4, 32'000); ++port) {
+    Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const SocketAddress address = SocketAddress::parse(fmt::format("127.0.0.1:{}", port)).value();
+    if (::bind(socket.get(), address.data(), address.size()) == 0 && ::listen(socket.get(), 1) == 0) {
+      listeners.push_back(std::move(socket));
+    }
+  }
+  const auto server = script("exit 0");
+  for (const Fd& listener : listeners) EXPECT_NE(server->address(), address_of(listener));
+}
+
+TEST_F(ServerProcessTest, a_program_that_is_not_there) {
+  const auto server = ServerProcess::start(loop_->loop(), {"/nowhere/at/all", "{port}"}, 1, {});
+  ASSERT_FALSE(server.has_value());
+  EXPECT_EQ(server.error(), "/nowhere/at/all cannot be run: No such file or directory");
+}
+
+TEST_F(ServerProcessTest, a_program_that_may_not_be_run) {
+  const auto server = ServerProcess::start(loop_->loop(), {"/etc/passwd", "{port}"}, 1, {});
+  ASSERT_FALSE(server.has_value());
+  EXPECT_EQ(server.error(), "/etc/passwd cannot be run: Permission denied");
+}
+
+TEST_F(ServerProcessTest, it_listens_once_it_accepts) {
+  const auto silent = script("exec sleep 60");
+  EXPECT_FALSE(silent->listens(loop_->now()));
+  const auto server = start(duelist());
+  expect_listens(*server);
+  EXPECT_FALSE(server->ended());
+  EXPECT_FALSE(silent->listens(loop_->now()));
+}
+
+TEST_F(ServerProcessTest, who_accepts_without_a_word_is_given_a_moment) {
+  std::vector<std::string> words{"/bin/sh", "-c", "exec \"$@\" > /dev/null", "sh"};
+  for (const std::string& word : duelist()) words.push_back(word);
+  const auto server = start(words);
+  const TimePoint long_ago{};
+  // Asked with a clock that stands still it says no for ever, though it accepts: then the clock moves.
+  EXPECT_FALSE(server->listens(long_ago));
+  EXPECT_TRUE(loop_->until_seen(loop_->now() + kLong, [&] {
+    EXPECT_FALSE(server->listens(long_ago));
+    return server->listens(long_ago + 1s);
+  }));
+}
+
+TEST_F(ServerProcessTest, how_it_ended) {
+  EXPECT_EQ(end_of(*script("exit 0")), "exit code 0");
+  EXPECT_EQ(end_of(*script("echo first >&2; echo second >&2; exit 3")), "exit code 3 (first)");
+  EXPECT_EQ(end_of(*script("kill -KILL $$")), "signal 9");
+  EXPECT_EQ(end_of(*script("echo said on stdout; exit 4")), "exit code 4") << "that is no complaint";
+}
+
+TEST_F(ServerProcessTest, it_has_nothing_on_stdin) {
+  EXPECT_EQ(end_of(*script("cat; readlink /proc/self/fd/0 >&2; exit 1")), "exit code 1 (/dev/null)");
+}
+
+TEST_F(ServerProcessTest, no_fd_of_this_process_is_left_open_in_it) {
+  // But for those that whoever started this process has left open in it.
+  std::set<std::string> expected{"0", "1", "2"};
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const std::string number = entry.path().filename();
+    const int flags = ::fcntl(std::stoi(number), F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) expected.insert(number);
+  }
+  EXPECT_EQ(end_of(*script("exec >&2; LC_ALL=C ls -m -w 0 /proc/$$/fd; exit 1")),
+            fmt::format("exit code 1 ({})", fmt::join(expected, ", ")));
+}
+
+TEST_F(ServerProcessTest, what_it_prints_never_holds_it_up) {
+  EXPECT_EQ(end_of(*script("yes complaint | head -c 300000 >&2; yes | head -c 300000; exit 5")),
+            "exit code 5 (complaint)");
+}
+
+TEST_F(ServerProcessTest, signals_are_as_the_shell_would_leave_them) {
+  std::vector<std::string> words{"/bin/sh", "-c", "grep -h Sig[BI] /proc/self/status | tr '\\n' ' ' >&2; exit 1",
+                                 "{port}"};
+  // 32 and 33 are the C library's own: nobody can set them, and who ignored them goes on.
+  EXPECT_THAT(end_of(*start(words)),
+              testing::MatchesRegex("exit code 1 .SigBlk:\t0000000000000000 SigIgn:\t0000000[01][08]0000000 ."));
+}
+
+TEST_F(ServerProcessTest, asked_to_end_the_whole_group_ends) {
+  const OrphansHere orphans;
+  const auto server = script("sleep 60 & sleep 60 & wait");
+  server->ask_to_end();
+  expect_gone(*server);
+  EXPECT_EQ(server->ended(), "signal 15");
+  EXPECT_EQ(::waitpid(-server->pid(), nullptr, WNOHANG), -1) << "and none is left as a zombie";
+}
+
+TEST_F(ServerProcessTest, a_worker_that_outlives_its_server_is_waited_for) {
+  const OrphansHere orphans;
+  // Who reads of the pipe knows when the worker has set its trap.
+  const auto server = script("(trap '' TERM; echo ready; exec sleep 60) | (read ready; kill -TERM $$; exec sleep 60)");
+  EXPECT_EQ(end_of(*server), "signal 15");
+  EXPECT_FALSE(server->is_gone());
+}
+
+TEST_F(ServerProcessTest, who_does_not_go_is_ended_by_force) {
+  const OrphansHere orphans;
+  int pid = 0;
+  {
+    const auto server = script("trap '' TERM; while :; do sleep 60; done");
+    pid = server->pid();
+    EXPECT_TRUE(loop_->until_seen(loop_->now() + kLong, [pid] { return ignores_sigterm(pid); }));
+    server->ask_to_end();
+    EXPECT_EQ(::kill(-pid, 0), 0);
+  }
+  EXPECT_NE(::kill(-pid, 0), 0);
+  EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+}
+
+TEST_F(ServerProcessTest, it_stays_on_its_cpus) {
+  cpu_set_t mine;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+  int last = CPU_SETSIZE - 1;
+  while (!CPU_ISSET(last, &mine)) --last;
+  std::vector<std::string> words{"/bin/sh", "-c", "grep Cpus_allowed_list /proc/self/status | tr -d '\\t' >&2; exit 1",
+                                 "{port}"};
+  EXPECT_EQ(end_of(*start(words, {last})), fmt::format("exit code 1 (Cpus_allowed_list:{})", last));
+}
+
+TEST(ServerProcessWords, which_say_where_to_listen) {
+  EXPECT_TRUE(tells_where({"a", "--listen={listen}"}));
+  EXPECT_TRUE(tells_where({"a", "-p", "{port}"}));
+  EXPECT_FALSE(tells_where({"a", "{host}", "{threads}", "port"}));
+  EXPECT_FALSE(tells_where({}));
+}
+
+}  // namespace
+}  // namespace peal::load

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Duelist: for tests, an echo server that costs what it is told to, as a process: forked off the test with a listener
+// of the test's (serve_as()), or started as a program, which is the test's own program asked for the one case that
+// serves (duelist(), serve_if_told()). One connection a client, blocking sockets and poll(2).
+#pragma once
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <load/process_files.h>
+#include <peal/base/assert.h>
+#include <peal/base/fd.h>
+#include <peal/base/socket_address.h>
+
+namespace peal::load {
+
+// Who uses the CPU time that a read costs.
+enum class DuelistWork : uint8_t {
+  kHere,    // who answers, before it does
+  kThread,  // a thread, while the answer waits
+  kChild,   // a process for each connection
+  kLater,   // a thread, once nothing has come for 3 ms; at most kMostOwed of what it owes
+};
+
+struct DuelistManners {
+  Duration burn{};  // CPU time a read
+  DuelistWork work = DuelistWork::kHere;
+  size_t dies_after = 0;  // reads; 0: lives
+  bool chatters = false;  // more than a pipe holds, before it listens, and some a read
+};
+
+inline constexpr Duration kMostOwed = std::chrono::milliseconds(10);
+
+inline void burn_of_thread(Duration cpu) {
+  const Duration end = *cpu_time(CLOCK_THREAD_CPUTIME_ID) + cpu;
+  while (*cpu_time(CLOCK_THREAD_CPUTIME_ID) < end) {
+  }
+}
+
+// On 127.0.0.1, on a free port where `port` is 0.
+inline Fd duelist_listener(uint16_t port = 0) {
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const SocketAddress address = SocketAddress::parse("127.0.0.1:" + std::to_string(port)).value();
+  const bool bound = ::bind(listener.get(), address.data(), address.size()) == 0;
+  PEAL_ASSERT(bound && ::listen(listener.get(), 128) == 0, "port {} is taken: errno {}", port, errno);
+  return listener;
+}
+
+inline SocketAddress address_of(const Fd& listener) {
+  sockaddr_storage name{};
+  socklen_t size = sizeof name;
+  const int done = ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&name), &size);
+  PEAL_ASSERT(done == 0, "no name: errno {}", errno);
+  return SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&name), size);
+}
+
+class Duelist {
+ public:
+  Duelist(const DuelistManners& manners, int listener) : manners_(manners), fds_{{listener, POLLIN, 0}} {}
+
+  [[noreturn]] void serve() {
+    while (true) {
+      const int count = ::poll(fds_.data(), fds_.size(), owed_ > Duration::zero() ? 3 : -1);
+      while (manners_.work == DuelistWork::kChild && ::waitpid(-1, nullptr, WNOHANG) > 0) {
+      }
+      if (count == 0) pay();
+      for (size_t i = 1; i < fds_.size(); ++i) {
+        if (fds_[i].revents != 0 && !answer(fds_[i].fd)) fds_[i].fd = -1;
+      }
+      if (fds_[0].revents != 0) take(::accept4(fds_[0].fd, nullptr, nullptr, SOCK_CLOEXEC));
+      std::erase_if(fds_, [](const pollfd& each) { return each.fd < 0; });
+    }
+  }
+
+ private:
+  void take(int client) {
+    if (client < 0) return;
+    const int on = 1;
+    ::setsockopt(client, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (manners_.work == DuelistWork::kChild && ::fork() == 0) {
+      while (answer(client)) {
+      }
+      ::_exit(0);
+    }
+    if (manners_.work != DuelistWork::kChild) return fds_.push_back({client, POLLIN, 0});
+    ::close(client);
+  }
+
+  // False: the connection has ended, and is closed.
+  bool answer(int client) {
+    std::array<char, 65536> bytes;
+    const ssize_t size = ::read(client, bytes.data(), bytes.size());
+    if (size <= 0) return ::close(client), false;
+    if (++reads_ == manners_.dies_after) {
+      std::fputs("that was the last one\nand this is not said\n", stderr);
+      ::_exit(7);
+    }
+    if (manners_.chatters) chatter(1);
+    work();
+    for (ssize_t sent = 0; sent < size;) {
+      const ssize_t now = ::send(client, bytes.data() + sent, static_cast<size_t>(size - sent), MSG_NOSIGNAL);
+      if (now <= 0) return ::close(client), false;
+      sent += now;
+    }
+    return true;
+  }
+
+  void work() {
+    if (manners_.work == DuelistWork::kLater) {
+      owed_ = std::min(owed_ + manners_.burn, kMostOwed);
+    } else if (manners_.work == DuelistWork::kThread) {
+      std::jthread([this] { burn_of_thread(manners_.burn); }).join();
+    } else if (manners_.burn > Duration::zero()) {
+      burn_of_thread(manners_.burn);
+    }
+  }
+
+  void pay() {
+    const Duration owed = std::exchange(owed_, Duration::zero());
+    worker_ = std::jthread([owed] { burn_of_thread(owed); });
+  }
+
+ public:
+  static void chatter(size_t lines) {
+    const std::string line(200, 'x');
+    for (size_t i = 0; i < lines; ++i) {
+      std::fprintf(stdout, "%s\n", line.c_str());
+      std::fprintf(stderr, "%s\n", line.c_str());
+    }
+    std::fflush(stdout);
+  }
+
+ private:
+  const DuelistManners manners_;
+  std::vector<pollfd> fds_;
+  size_t reads_ = 0;
+  Duration owed_{};
+  std::jthread worker_;
+};
+
+[[noreturn]] inline void serve_as(const DuelistManners& manners, const Fd& listener) {
+  Duelist(manners, listener.get()).serve();
+}
+
+// The words of such a server's command.
+inline std::vector<std::string> duelist(const DuelistManners& manners = {}) {
+  return {"/usr/bin/env",
+          "-u",
+          "GTEST_TOTAL_SHARDS",
+          "-u",
+          "GTEST_SHARD_INDEX",
+          "-u",
+          "GTEST_FILTER",
+          "-u",
+          "GTEST_OUTPUT",
+          std::filesystem::read_symlink("/proc/self/exe"),
+          "--gtest_filter=Duelist.serves_if_told_where",
+          "--duelist",
+          "{port}",
+          std::to_string(manners.burn.count()),
+          std::to_string(static_cast<int>(manners.work)),
+          std::to_string(manners.dies_after),
+          manners.chatters ? "1" : "0"};
+}
+
+// Where this process was started with such words, it serves and does not return.
+inline void serve_if_told() {
+  std::ifstream file("/proc/self/cmdline");
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  const auto told = std::ranges::find(words, "--duelist");
+  if (words.end() - told < 6) return;
+  const DuelistManners manners{.burn = Duration(std::stoll(told[2])),
+                               .work = static_cast<DuelistWork>(std::stoi(told[3])),
+                               .dies_after = std::stoul(told[4]),
+                               .chatters = told[5] == "1"};
+  if (manners.chatters) Duelist::chatter(1000);
+  const Fd listener = duelist_listener(static_cast<uint16_t>(std::stoi(told[1])));
+  std::printf("listening on %s\n", told[1].c_str());
+  std::fflush(stdout);
+  serve_as(manners, listener);
+}
+
+}  // namespace peal::load
