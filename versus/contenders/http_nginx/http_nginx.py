@@ -8,6 +8,7 @@ ends it with 0, and its children are the workers. A child made before says where
 import os
 import resource
 import shutil
+import signal
 import socket
 import sys
 import tempfile
@@ -95,10 +96,12 @@ def hold(host, port):
 
 
 def announce(host, port, folder, master):
-    """Waits for nginx to listen, says where, and leaves nothing in the file system."""
+    """Waits for nginx to listen and to have written its pid, says where, and leaves nothing in the file system."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # who ends nginx's group does not end this before the folder is gone
     deadline = time.monotonic() + START_LIMIT_S
     while time.monotonic() < deadline and os.getppid() == master:
         try:
+            os.stat(f"{folder}/pid")
             socket.create_connection((host, port), timeout=1).close()
             break
         except OSError:
