@@ -2,8 +2,10 @@
 """The command line of `python3 -m versus`. Exit codes: 0 done, 1 it failed, 2 it was called wrongly."""
 
 import argparse
+import math
 import random
 import shlex
+import signal
 import sys
 import time
 from pathlib import Path
@@ -11,13 +13,14 @@ from pathlib import Path
 from versus import comparison, drum, plans, roster, terminal
 from versus.models import model_plans, model_roster
 from versus.bars import bench
+from versus.quick import quick_lab, quick_plan, quick_words
 from versus.run.process import StartFailed
 from versus.run.store import StoreError
 
 DONE, FAILED, CALLED_WRONGLY = 0, 1, 2
 EXAMPLES = """examples:
   python3 -m versus quick
-  python3 -m versus quick --experiments rest,pages
+  python3 -m versus quick --experiments keep100,short100
   python3 -m versus quick --contender 'mine=./my_server --port {port}' --only peal-epoll,raw-epoll,mine
   python3 -m versus full --out build/versus/full --seed 7      # run again to go on where it stopped
   python3 -m versus models                       # every concurrency model; --full: every situation and published load
@@ -41,7 +44,7 @@ def _experiments_of(known: tuple[str, ...]):
 
 def _positive(text: str) -> float:
     value = float(text)
-    if value <= 0:
+    if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not above 0")
     return value
 
@@ -68,6 +71,18 @@ def _add_plan(commands, name: str, words: str, parents: list[argparse.ArgumentPa
     return verb
 
 
+def _add_quick(commands, parents: list[argparse.ArgumentParser]) -> None:
+    words = "duels in a cell or two of each experiment, together in under five minutes"
+    verb = commands.add_parser("quick", parents=parents, help=words, description=words, epilog=EXAMPLES,
+                               formatter_class=argparse.RawDescriptionHelpFormatter)
+    verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
+    verb.add_argument("--experiments", type=_experiments_of(quick_lab.NAMES), default=[], metavar="NAME,...",
+                      help=f"these alone, of {', '.join(quick_lab.NAMES)}")
+    verb.add_argument("--budget", type=_positive, metavar="SECONDS",
+                      help=f"wall time for the whole (default: {quick_lab.BUDGET_S:.0f})")
+    verb.add_argument("--no-instructions", action="store_true", help="do not count user instructions")
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python3 -m versus",
@@ -85,11 +100,10 @@ def parser() -> argparse.ArgumentParser:
                           help="where the results go (default: build/versus/VERB-TIME)")
     measured.add_argument("--seed", type=int,
                           help="the seed of the order and of the bootstrap (default: a new one, printed)")
-    for name, words in (("quick", "a cell or three of each experiment, together in under five minutes"),
-                        ("full", "the whole matrix: hours; resumable")):
-        verb = _add_plan(commands, name, words, [shared, measured], plans.NAMES)
-        verb.add_argument("--variants", action="store_true",
-                          help="peal built by g++ and clang at -O2 and -O3, too (full does so by itself)")
+    _add_quick(commands, [shared, measured])
+    full = _add_plan(commands, "full", "the whole matrix: hours; resumable", [shared, measured], plans.NAMES)
+    full.add_argument("--variants", action="store_true",
+                      help="peal built by g++ and clang at -O2 and -O3, too, also where --experiments names others")
     models = _add_plan(commands, "models", "every concurrency model of one framed echo service (experiment 5)",
                        [shared, measured], model_plans.NAMES)
     models.add_argument("--full", action="store_true", help="every situation, variant and published load: hours")
@@ -112,6 +126,12 @@ def _list(options) -> int:
     for contender in roster.built_in(options.bin) + models + [roster.given(text) for text in options.contender]:
         rows.append([contender.name, contender.note, contender.missing() or "ready"])
     print(terminal.table(["contender", "what it is", "state"], rows, "<<<"))
+    print("\nquick:")
+    for cell in quick_plan.CELLS:
+        print(f"  {cell.name}: experiment {cell.experiment}: {cell.title}; {', '.join(cell.contenders)}")
+    for claim in quick_plan.CLAIMS:
+        print(f"    claim: {claim.sentence(quick_plan.cell_named(claim.cell))}")
+    print(f"  {drum.NAME}: {drum.TITLE}; {', '.join(cell.name for cell in drum.QUICK.cells)}")
     for plan in plans.BY_NAME.values():
         print(f"\n{plan.name}:")
         for experiment in plan.experiments:
@@ -120,8 +140,7 @@ def _list(options) -> int:
             for claim in experiment.claims:
                 print(f"    claim: {claim.sentence(experiment.cell(claim.cell).title, experiment.unit)}")
         if plan.drum:
-            cells = (drum.QUICK if plan.name == plans.QUICK.name else drum.FULL).cells
-            print(f"  {drum.NAME}: {drum.TITLE}; {', '.join(cell.name for cell in cells)}")
+            print(f"  {drum.NAME}: {drum.TITLE}; {', '.join(cell.name for cell in drum.FULL.cells)}")
     print(f"\nbench: {', '.join(bench.names())}")
     return DONE
 
@@ -139,6 +158,10 @@ def _run(options, command: str) -> int:
         options.out = Path("build/versus") / f"{options.verb}-{time.strftime('%Y%m%d-%H%M%S')}"
     if options.verb == "bench":
         return bench.run(options, command)
+    if options.verb == "quick":
+        results = quick_lab.run(options, command)
+        print(f"{quick_words.summary(results)}\n\n{(options.out / 'report.html').resolve()}")
+        return DONE if results["cells"] or results["drum"] else FAILED
     results = comparison.compare(_plan_name(options), options, command)
     print(terminal.summary(results))
     print(f"\n{(options.out / 'report.html').resolve()}")
@@ -149,6 +172,9 @@ def main(words: list[str] | None = None) -> int:
     words = sys.argv[1:] if words is None else words
     options = parser().parse_args(words)
     command = "python3 -m versus " + shlex.join(words)
+    # As SIGINT does: what was started is ended, and the sentence below is said.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         return _run(options, command)
     except (roster.BadContender, bench.UnknownFigure) as error:
@@ -161,5 +187,6 @@ def main(words: list[str] | None = None) -> int:
         print(f"versus: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
-        print("\nversus: stopped; the runs done so far are kept, and the same --out and --seed go on.", file=sys.stderr)
+        kept = "" if options.verb == "quick" else "; the runs done are kept, and the same --out and --seed go on"
+        print(f"\nversus: stopped{kept}.", file=sys.stderr)
         return FAILED

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`versus quick` and `versus full`: from the options to runs.ndjson, results.json, report.html and the last line."""
+"""`versus full` and `versus models`: from the options to runs.ndjson, results.json, report.html and the last line."""
 
 import json
 import os
@@ -222,9 +222,8 @@ class Comparison:
 
     def _drum(self) -> dict:
         """Experiment 2, whose programs play by themselves; its own module has its cells and its findings."""
-        plan = drum.QUICK if self._plan.name == plans.QUICK.name else drum.FULL
         left = self._left_s()
-        plan = replace(plan, blocks=self._options.blocks or plan.blocks,
+        plan = replace(drum.FULL, blocks=self._options.blocks or drum.FULL.blocks,
                        budget_s=None if left is None else max(1.0, left))
         return drum.run(plan, self._options.bin, self._store, self._options.seed, self._progress.say)
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from versus import cli, fakes, roster, terminal
+from versus import cli, fakes, made_up, roster, terminal
 from versus.page import report
 from versus.run.store import Store, StoreError
 
@@ -22,12 +22,13 @@ def of_pingpong(campaign):
 
 @pytest.fixture(scope="module")
 def campaign(tmp_path_factory):
-    """One quick comparison of three contenders and the twin; what it left."""
+    """One small comparison of three contenders and the twin; what it left."""
     folder = tmp_path_factory.mktemp("campaign")
     bin_dir = fakes.make_bin(folder / "bin")
     out = folder / "out"
-    words = ["quick", "--bin", str(bin_dir), "--out", str(out), "--seed", "11", *SHORT, *ONLY]
-    assert cli.main(words) == cli.DONE
+    words = ["full", "--bin", str(bin_dir), "--out", str(out), "--seed", "11", *SHORT, *ONLY]
+    with made_up.small():
+        assert cli.main(words) == cli.DONE
     return words, out, json.loads((out / "results.json").read_text())
 
 
@@ -64,7 +65,8 @@ def test_a_restart_goes_on_where_it_stopped(campaign, tmp_path):
     (cut / "campaign.json").write_text((out / "campaign.json").read_text())
     (cut / "runs.ndjson").write_text("".join(lines[:-3]) + lines[-3][:20])
     again = [str(cut) if word == str(out) else word for word in words]
-    assert cli.main(again) == cli.DONE
+    with made_up.small():
+        assert cli.main(again) == cli.DONE
     kept = (cut / "runs.ndjson").read_text().splitlines(keepends=True)
     assert kept[: len(lines) - 3] == lines[:-3]
     assert [json.loads(line)["key"] for line in kept] == [json.loads(line)["key"] for line in lines]
@@ -73,7 +75,8 @@ def test_a_restart_goes_on_where_it_stopped(campaign, tmp_path):
 def test_another_seed_in_the_same_folder_is_refused(campaign):
     words, out, _ = campaign
     before = (out / "runs.ndjson").read_text()
-    assert cli.main([word if word != "11" else "12" for word in words]) == cli.CALLED_WRONGLY
+    with made_up.small():
+        assert cli.main([word if word != "11" else "12" for word in words]) == cli.CALLED_WRONGLY
     assert (out / "runs.ndjson").read_text() == before
 
 
@@ -142,16 +145,19 @@ def test_marked_runs_are_shown_not_dropped(campaign):
 
 def test_a_server_that_cannot_start_is_left_out_and_named(tmp_path):
     bin_dir = fakes.make_bin(tmp_path / "bin", ("raw_epoll",))
-    words = ["quick", "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--seed", "1", "--blocks", "1",
+    words = ["full", "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--seed", "1", "--blocks", "1",
              "--run-seconds", "0.01", "--no-calls", "--experiments", "pingpong",
              "--contender", "broken=/bin/false {port}", "--only", "raw-epoll,broken"]
-    assert cli.main(words) == cli.DONE
+    with made_up.small():
+        assert cli.main(words) == cli.DONE
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert any(line.startswith("broken: The server did not start") for line in results["left_out"])
     assert all(contender["name"] != "broken" for contender in results["experiments"][0]["contenders"])
 
 
 @pytest.mark.parametrize("words, code", [
+    (["full", "--bin", "/nowhere"], cli.FAILED),
+    (["full", "--only", "nobody"], cli.CALLED_WRONGLY),
     (["quick", "--bin", "/nowhere"], cli.FAILED),
     (["quick", "--only", "nobody"], cli.CALLED_WRONGLY),
     (["quick", "--contender", "x"], cli.CALLED_WRONGLY),
@@ -162,7 +168,7 @@ def test_exit_codes(words, code, capsys):
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("words", [[], ["quick", "--blocks", "0"], ["quick", "--budget", "-1"], ["fast"],
+@pytest.mark.parametrize("words", [[], ["full", "--blocks", "0"], ["quick", "--budget", "-1"], ["fast"],
                                    ["quick", "--experiments", "nothing"]])
 def test_a_wrong_call_exits_with_two(words):
     with pytest.raises(SystemExit) as raised:

@@ -181,7 +181,7 @@ class Experiment:
 
 @dataclass(frozen=True)
 class Plan:
-    """What `versus quick` or `versus full` does: experiments, on one budget where there is one."""
+    """What `versus full` or `versus models` does: experiments, on one budget where there is one."""
 
     name: str
     title: str

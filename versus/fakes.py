@@ -31,7 +31,10 @@ words = sys.argv[1:]
 if words[0] == "load":
     sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
     sys.path.append("/usr/lib/python3/dist-packages")
-    from versus.fakes import load
+    if words[1] == "duel":
+        from versus.quick.quick_fakes import load_duel as load
+    else:
+        from versus.fakes import load
     sys.exit(load(words))
 if words[:2] == ["model", "list"]:
     sys.path.insert(0, {str(Path(__file__).parent.parent)!r})

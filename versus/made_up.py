@@ -3,6 +3,7 @@
 
 import json
 import random
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +11,24 @@ from versus import comparison, drum, drum_analysis, fakes, findings, plans
 from versus.models import model_findings, model_plans, model_roster
 from versus.run import generator, runner, schedule
 from versus.run.echo_cell import EchoCell
-from versus.experiments import CLOSED, RATE, Experiment, Plan
+from versus.experiments import CLOSED, RATE, Cell, Experiment, HttpCell, Plan
 from versus.gates import Gate
 from versus.roster import MODEL, PINGPONG, Contender
 from versus.run.store import Store
+
+# A cell or three of each experiment of the full lab, and less time.
+PINGPONG = replace(plans.FULL_PINGPONG, cells=(Cell(64, 1, modes=(CLOSED,)), Cell(64, 1000), Cell(16384, 100)),
+                   warmup_s=0.12, run_s=None, budget_s=170.0, calibration_s=0.25, share=0.56, classic="",
+                   contenders=("raw-epoll", "raw-uring", "libevent", "asio-per-thread", "libuv", "peal-epoll",
+                               "peal-uring"))
+REST = replace(plans.FULL_REST, cells=(HttpCell(100, modes=(RATE, CLOSED)),), claims=plans.http_costs("keep100"),
+               blocks=7, warmup_s=0.12, run_s=None, budget_s=42.0, calibration_s=0.25, share=0.16, trace_calls=False,
+               classic="",
+               contenders=("http-peal-epoll", "http-raw-epoll", "http-nginx", "http-libevent"))
+PAGES = replace(REST, name="pages", title=plans.FULL_PAGES.title, cells=(HttpCell(100, short=True), HttpCell(100)),
+                claims=plans.http_speeds("short100", "keep100"), share=0.17, unit="page", calibration_rounds=1,
+                contenders=(*REST.contenders, "http-peal-epoll-unpooled"))
+SMALL = Plan("full", "The lab, full", (PINGPONG, REST, PAGES), budget_s=292.0, drum_share=0.11)
 
 DRUMMERS = {"peal-epoll": 2.0, "peal-uring": 2.1, "raw-epoll": 1.9, "libevent": 3.0, "libev": 2.2}
 
@@ -22,6 +37,17 @@ COSTS_NS = {"raw-epoll": 3800.0, "raw-uring": 3700.0, "libevent": 6400.0, "asio-
             "http-peal-uring": 4050.0, "http-peal-epoll-unpooled": 4300.0, "http-nginx": 9000.0,
             "http-libevent": 12000.0, "http-beast": 20000.0}
 NOISE = 0.02
+
+
+@contextmanager
+def small():
+    """`versus full` is SMALL for the length of the block."""
+    kept = plans.BY_NAME[SMALL.name]
+    plans.BY_NAME[SMALL.name] = SMALL
+    try:
+        yield
+    finally:
+        plans.BY_NAME[SMALL.name] = kept
 
 
 def _contender(name: str) -> Contender:
@@ -92,7 +118,7 @@ def drum_results(seed: int) -> dict:
             "findings": drum_analysis.findings(done, seed)}
 
 
-def results(folder: Path, plan: Plan = plans.QUICK, seed: int = 7) -> dict:
+def results(folder: Path, plan: Plan = SMALL, seed: int = 7) -> dict:
     """What comparing `plan` might have found; `folder` holds its store."""
     store = Store(folder, {"seed": seed})
     done = []
@@ -114,6 +140,6 @@ def results(folder: Path, plan: Plan = plans.QUICK, seed: int = 7) -> dict:
     store.close()
     made = {"schema": 2, "seed": seed, "plan": {"name": plan.name, "title": plan.title}, "started": "2026-01-01 00:00",
             "elapsed_s": 290.0, "environment": {"Kernel": "Linux", "Processor": "a made-up one"},
-            "command": "python3 -m versus quick", "left_out": ["http-go: the Go toolchain is not there"],
+            "command": "python3 -m versus full", "left_out": ["http-go: the Go toolchain is not there"],
             "experiments": done, "drum": drum_results(seed) if plan.drum else None}
     return made | {"findings": (model_findings if plan.name in model_plans.PLANS else findings).of(made)}

@@ -3,7 +3,7 @@
 
 Adding an experiment is one entry here: its cells, the kind of contender it takes, its claims, its share of the time.
 Experiment 2 (the drum) is measured by the program under test itself; drum.py has it. Experiment 5 (the concurrency
-models) is a plan of its own, in model_plans.py.
+models) is a plan of its own, in model_plans.py; the quick lab too, in quick/quick_plan.py.
 """
 
 from dataclasses import replace
@@ -14,8 +14,6 @@ from versus.roster import HTTP
 
 # Its server answers some thousand requests a second: half of that would be no load for the others.
 SLOW_HTTP = ("http-python",)
-QUICK_HTTP = ("http-peal-epoll", "http-raw-epoll", "http-nginx", "http-libevent")
-UNPOOLED = "http-peal-epoll-unpooled"
 
 # Six claims need eight blocks: 6 x 2^(1-8) = 0.047.
 PINGPONG_CLAIMS = (
@@ -27,57 +25,14 @@ PINGPONG_CLAIMS = (
     Claim("peal-epoll", "libuv", "64Bx1000"),
 )
 
-QUICK_PINGPONG = Experiment(
-    name="pingpong",
-    title="Experiment 1: ping-pong",
-    cells=(Cell(64, 1, modes=(CLOSED,)), Cell(64, 1000), Cell(16384, 100)),
-    claims=PINGPONG_CLAIMS,
-    blocks=8,
-    warmup_s=0.12,
-    budget_s=170.0,
-    share=0.56,
-    contenders=("raw-epoll", "raw-uring", "libevent", "asio-per-thread", "libuv", "peal-epoll", "peal-uring"),
-)
 
-def _http_costs(cell: str) -> tuple[Claim, ...]:
+def http_costs(cell: str) -> tuple[Claim, ...]:
     return (Claim("http-peal-epoll", "http-raw-epoll", cell, bar=1.06),
             Claim("http-peal-epoll", "http-nginx", cell, bar=0.9))
 
 
-def _http_speeds(*cells: str) -> tuple[Claim, ...]:
+def http_speeds(*cells: str) -> tuple[Claim, ...]:
     return tuple(Claim("http-peal-epoll", "http-nginx", cell, metric="speed") for cell in cells)
-
-
-QUICK_REST = Experiment(
-    name="rest",
-    title="Experiment 3: REST servers",
-    cells=(HttpCell(100, modes=(RATE, CLOSED)),),
-    claims=_http_costs("keep100"),
-    blocks=7,
-    warmup_s=0.12,
-    budget_s=42.0,
-    share=0.16,
-    trace_calls=False,
-    kind=HTTP,
-    unit="request",
-    contenders=QUICK_HTTP,
-    grid=HTTP_GRID,
-    twin_of="http-peal-epoll",
-)
-
-QUICK_PAGES = replace(
-    QUICK_REST,
-    name="pages",
-    title="Experiment 4: web pages per minute",
-    cells=(HttpCell(100, short=True), HttpCell(100)),
-    claims=_http_speeds("short100", "keep100"),
-    contenders=(*QUICK_HTTP, UNPOOLED),
-    share=0.17,
-    unit="page",
-    calibration_rounds=1,
-)
-
-QUICK = Plan("quick", "The lab, quick", (QUICK_PINGPONG, QUICK_REST, QUICK_PAGES), budget_s=292.0, drum_share=0.11)
 
 
 def _pingpong_cells() -> tuple[Cell, ...]:
@@ -91,29 +46,32 @@ def _pingpong_cells() -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-FULL_PINGPONG = replace(
-    QUICK_PINGPONG,
+FULL_PINGPONG = Experiment(
+    name="pingpong",
+    title="Experiment 1: ping-pong",
     cells=_pingpong_cells(),
+    claims=PINGPONG_CLAIMS,
+    blocks=8,
     warmup_s=0.3,
-    budget_s=None,
     run_s=2.0,
     calibration_s=0.5,
-    contenders=(),
     classic="pingpong",
 )
 
 # The published row (8 server threads, 4 client threads, 200 connections) and the modern one on a thread.
-FULL_REST = replace(
-    QUICK_REST,
+FULL_REST = Experiment(
+    name="rest",
+    title="Experiment 3: REST servers",
     cells=(HttpCell(200, threads=8, client_threads=4), HttpCell(200, modes=(CLOSED, RATE), without=SLOW_HTTP)),
-    claims=_http_costs("keep200"),
+    claims=http_costs("keep200"),
     blocks=8,
     warmup_s=0.5,
-    budget_s=None,
     run_s=10.0,
     calibration_s=0.5,
-    trace_calls=True,
-    contenders=(),
+    kind=HTTP,
+    unit="request",
+    grid=HTTP_GRID,
+    twin_of="http-peal-epoll",
     classic="rest",
 )
 
@@ -125,7 +83,8 @@ FULL_PAGES = replace(
     cells=tuple(HttpCell(clients, 4, short=short, client_threads=min(clients, 4))
                 for short in (True, False) for clients in (1, 10, 100, 1000))
     + tuple(HttpCell(100, modes=(RATE,), short=short, without=SLOW_HTTP) for short in (True, False)),
-    claims=_http_speeds("short100x4t", "short1000x4t"),
+    claims=http_speeds("short100x4t", "short1000x4t"),
+    calibration_rounds=1,
     trace_calls=False,
     unit="page",
     classic="pages",
@@ -150,7 +109,7 @@ COMPILERS = Experiment(
 
 FULL = Plan("full", "The lab, full", (FULL_PINGPONG, FULL_REST, FULL_PAGES, COMPILERS), variants=True)
 
-BY_NAME = {plan.name: plan for plan in (QUICK, FULL, model_plans.QUICK, model_plans.FULL)}
+BY_NAME = {plan.name: plan for plan in (FULL, model_plans.QUICK, model_plans.FULL)}
 DRUM = "drum"
 NAMES = ("pingpong", DRUM, "rest", "pages", "compilers")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from versus.quick import quick_plan
 from versus import plans, roster
 from versus.fakes import make_bin
 
@@ -40,7 +41,7 @@ def test_the_table_serves_as_the_contract_says(tmp_path):
 
 
 def test_what_the_quick_lab_starts_is_what_is_built_for_it(tmp_path):
-    quick = {name for experiment in plans.QUICK.experiments for name in experiment.contenders}
+    quick = {name for cell in quick_plan.CELLS for name in cell.contenders}
     started = {Path(contender.program).name for contender in roster.built_in(tmp_path) if contender.name in quick}
     folder = Path(__file__).parent / "contenders"
     scripts = {name for name in started if (folder / name / f"{name}.py").exists()}  # copied, whatever is built

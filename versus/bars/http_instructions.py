@@ -7,6 +7,7 @@ from versus import lockstep, roster
 from versus.run import process
 from versus.bars import instructions
 from versus.bars.common import CannotMeasure, Context, Row
+from versus.roster import Contender
 
 BAR = 1500
 PEAL = "http-peal-epoll"
@@ -20,6 +21,11 @@ def _gets(connections, requests: int) -> None:
     lockstep.requests(connections, requests, REQUEST)
 
 
+def per_get(contender: Contender) -> float:
+    """User instructions of one such request."""
+    return instructions.per_message(contender, _gets)
+
+
 def measure(context: Context) -> list[Row]:
     if not shutil.which("valgrind"):
         raise CannotMeasure("valgrind is not installed")
@@ -30,7 +36,7 @@ def measure(context: Context) -> list[Row]:
         figure, bar = f"user instructions per keep-alive GET with four fields, {contender.name}", f"<= {BAR}"
         context.say(f"instructions: {contender.name}")
         try:
-            count = instructions.per_message(contender, _gets)
+            count = per_get(contender)
         except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
             rows.append(Row(figure, bar if ours else "-", f"- ({error})", "not measured" if ours else ""))
             continue

@@ -22,7 +22,8 @@ VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line", PAPER: "--paper"} |
 KNOWN_ORDER = ["peal-epoll", "peal-uring", "raw-epoll", "raw-uring", "libevent", "asio-shared", "asio-per-thread",
                "libuv", "libev", "ace", "poco"]
 # The HTTP servers wear the colour of their kin among the ping-pong servers.
-KIN = {"http-raw-epoll": "raw-epoll", "http-raw-uring": "raw-uring",
+KIN = {"http-peal-epoll": "peal-epoll", "http-peal-uring": "peal-uring",
+       "http-raw-epoll": "raw-epoll", "http-raw-uring": "raw-uring",
        "http-libevent": "libevent", "http-beast": "asio-per-thread",
        "http-poco": "poco", "http-nginx": "asio-shared", "http-go": "libuv", "http-hyper": "libev",
        "http-python": "ace",

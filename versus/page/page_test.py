@@ -6,15 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from versus import made_up, plans
+from versus import made_up
 from versus.page import browser, report
 
 PNG = b"\x89PNG\r\n\x1a\n"
 # One cell of each experiment: drawing is what costs.
-PLAN = replace(plans.QUICK, experiments=(
-    replace(plans.QUICK_PINGPONG, cells=plans.QUICK_PINGPONG.cells[1:2], claims=plans.QUICK_PINGPONG.claims[:1]),
-    plans.QUICK_REST,
-    replace(plans.QUICK_PAGES, cells=plans.QUICK_PAGES.cells[:1], claims=plans.QUICK_PAGES.claims[:1])))
+PLAN = replace(made_up.SMALL, experiments=(
+    replace(made_up.PINGPONG, cells=made_up.PINGPONG.cells[1:2], claims=made_up.PINGPONG.claims[:1]),
+    made_up.REST,
+    replace(made_up.PAGES, cells=made_up.PAGES.cells[:1], claims=made_up.PAGES.claims[:1])))
 PLOTS_WITHOUT_TABLE = """
 [...document.querySelectorAll("svg")].filter(svg => {
   // The plot's part of the page: what follows it up to the next heading.
@@ -59,7 +59,7 @@ def page(written, browsing):
 
 def test_it_opens_offline_without_a_complaint(page, written):
     assert page.requests == [written.resolve().as_uri()] and page.complaints == []
-    assert page.value("document.title").startswith("The lab, quick")
+    assert page.value("document.title").startswith("The lab, full")
     assert page.value("document.querySelectorAll('section').length") >= 8
 
 

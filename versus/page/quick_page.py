@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The quick lab's page: who costs what, decided; the claims; then what was published, then and now. The rest is folded
+away. One HTML file that opens offline, from results.json alone."""
+
+from pathlib import Path
+
+from markupsafe import Markup
+
+from versus.page import drum_figures, quick_figures
+from versus.page.templates import template
+from versus.quick import quick_words
+
+TEMPLATE = "quick.html.j2"
+NOT_TOLD = "not measurable here"
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def _bytes(value: float | None) -> str:
+    return "-" if not value else f"{value / 2**20:,.1f} MiB"
+
+
+def _floor(cells: list[dict]) -> str:
+    """What everybody is shown beside."""
+    floors = list(dict.fromkeys(cell["floor"] for cell in cells))
+    return "a bare epoll loop in C" if all(name.endswith("raw-epoll") for name in floors) else " or ".join(floors)
+
+
+def _cells(results: dict) -> list[dict]:
+    names = [row["contender"] for cell in results["cells"] for row in cell["rows"]]
+    return [cell | {"plot": Markup(quick_figures.costs(cell, names)), "found": quick_words.found(cell)}
+            for cell in results["cells"]]
+
+
+def render(results: dict) -> str:
+    """The page. `results` is what results.json holds."""
+    tone, sentence = quick_words.headline(results["claims"])
+    drummed = results["drum"]
+    findings = drummed["findings"] if drummed else []
+    return template(TEMPLATE, number=_number, span=quick_words.span, bytes=_bytes).render(
+        r=results, tone=tone, sentence=sentence, floor=_floor(results["cells"]),
+        cells=_cells(results), twins=quick_words.twins(results["cells"]),
+        twins_sentence=quick_words.twins_sentence(results["cells"]),
+        gates=[gate | {"cell": cell["title"]} for cell in results["cells"] for gate in cell["gates"]],
+        drum=Markup(drum_figures.section(drummed)) if drummed else "",
+        drum_findings=findings, told=sum(1 for finding in findings if finding["verdict"] != NOT_TOLD))
+
+
+def write(results: dict, path: Path) -> None:
+    path.write_text(render(results), encoding="utf-8")

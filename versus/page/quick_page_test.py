@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The quick page in a real browser: the answer is on the first screen, wide and narrow, light and dark; little else is
+open."""
+
+from contextlib import ExitStack
+
+import pytest
+
+from versus import made_up
+from versus.page import browser, figures, quick_page
+from versus.quick import quick_fakes, quick_judge, quick_lab
+from versus.quick.quick_plan import CELLS, CLAIMS
+
+BOTTOM_OF = "document.querySelector('{}').getBoundingClientRect().bottom + window.scrollY"
+TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+OPEN_TABLES = "[...document.querySelectorAll('table')].filter(table => !table.closest('details')).length"
+OPEN_DETAILS = """
+[...document.querySelectorAll("details[open]")].filter(each => !each.parentElement.closest("details")).length
+"""
+EMPTY_PLOTS = """
+[...document.querySelectorAll("figure.cell svg")].filter(svg => svg.getBoundingClientRect().height < 50
+  || svg.querySelectorAll("text").length < 3).length
+"""
+
+
+def results():
+    duels = [quick_fakes.duel(cell) for cell in CELLS]
+    counted = {"peal-epoll": 303.0, "raw-epoll": 74.0}
+    return {"schema": 3, "plan": {"name": "quick", "title": quick_lab.TITLE}, "seed": 3, "started": "2026-01-01 00:00",
+            "command": "python3 -m versus quick", "elapsed_s": 280.0, "left_out": ["mine: it is <not> there"],
+            "environment": {"Kernel": "Linux", "Processor": "a made-up one"},
+            "claims": quick_judge.claims(duels, CLAIMS), "then_and_now": quick_judge.then_and_now(duels),
+            "cells": [quick_lab.cell_of(duel, counted) for duel in duels], "drum": made_up.drum_results(3),
+            "not_played": []}
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    quick_page.write(results(), path)
+    with ExitStack() as stack:
+        opened = stack.enter_context(browser.opened())
+        opened.open(path)
+        yield opened
+
+
+def size(page, width, height):
+    page.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+
+
+def test_it_opens_offline_without_a_complaint(page):
+    assert len(page.requests) == 1 and page.complaints == []
+    assert "claims declared beforehand" in page.value("document.title")
+
+
+def test_who_costs_what_fits_the_first_screen(page):
+    size(page, 1280, 800)
+    assert page.value(BOTTOM_OF.format("#costs")) <= 800
+    assert page.value("document.querySelectorAll('figure.cell svg').length") == len(CELLS)
+    assert page.value(EMPTY_PLOTS) == 0
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_it_fits_the_window(page, width):
+    size(page, width, 900)
+    assert page.value(TOO_WIDE) <= 0
+
+
+def test_two_tables_are_open_and_the_rest_is_folded_away(page):
+    assert page.value(OPEN_TABLES) == 2
+    assert page.value("document.querySelectorAll('#claims tbody tr').length") == len(CLAIMS)
+    assert page.value(OPEN_DETAILS) == 0
+    assert page.value("document.querySelectorAll('#rest table').length") > len(CELLS)
+
+
+def test_what_is_left_out_is_said_as_text(page):
+    assert "it is <not> there" in page.value("document.querySelector('#rest').textContent")
+
+
+def test_a_library_has_one_colour_everywhere(page):
+    names = [name for cell in CELLS for name in cell.contenders]
+    for name in ("peal-epoll", "raw-epoll", "libevent"):
+        assert figures.place_of(f"http-{name}", names) == figures.place_of(name, names)
+    assert page.value("document.documentElement.outerHTML.split('var(--s0)').length") > len(CELLS)
+
+
+def test_light_and_dark_are_both_drawn(page, tmp_path):
+    seen = {}
+    for name in ("light", "dark"):
+        page.theme(name)
+        assert len(page.screenshot(tmp_path / f"{name}.png")) > 20_000
+        seen[name] = page.value("getComputedStyle(document.body).backgroundColor")
+    assert seen["light"] != seen["dark"]

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`versus quick`: from the options to duels, results.json, report.html and the last line."""
+
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+
+from versus import drum, lockstep, roster
+from versus.bars import http_instructions, instructions
+from versus.bars.common import CannotMeasure
+from versus.comparison import CannotCompare
+from versus.quick import duel_runner, quick_judge
+from versus.quick.duel_runner import Duel, NoDuel
+from versus.quick.quick_plan import CELLS, CLAIMS, DuelCell, chosen
+from versus.roster import HTTP, PINGPONG, Contender
+from versus.run import environment, process
+from versus.run.store import Store
+
+TITLE = "The lab, quick"
+BUDGET_S = 290.0
+# Kept back of the budget, in this order: the page, the drum's rounds, counting instructions.
+PAGE_S, DRUM_S, INSTRUCTIONS_S = 5.0, 16.0, 30.0
+SHORT_BUDGET_S = 120.0  # below it the duels have it all
+DRUM = "drum"
+NAMES = (*(cell.name for cell in CELLS), DRUM)
+
+
+class QuickLab:
+    """One run of the quick lab: its contenders, its clock."""
+
+    def __init__(self, options, say=lambda text: print(text, file=sys.stderr, flush=True)):
+        self._options = options
+        self._say = say
+        self._began = time.monotonic()
+        self._budget_s = options.budget or BUDGET_S
+        self._program = str(options.bin / "peal")
+        everybody = roster.built_in(options.bin) + [roster.given(text) for text in options.contender]
+        self._ready = {contender.name: contender for contender in roster.choose(options.bin, options.contender, [])[0]}
+        given = [roster.given(text) for text in options.contender]
+        twins = [contender.name for contender in given if contender.name.endswith("-twin")]
+        if twins:
+            raise roster.BadContender(f"'{twins[0]}' cannot be a contender's name: the A/A twins are called so.")
+        strangers = [name for name in options.only if name not in {contender.name for contender in everybody}]
+        if strangers:
+            raise roster.BadContender(f"There is no contender '{strangers[0]}'.")
+        names = {kind: [c.name for c in given if c.kind == kind] for kind in (PINGPONG, HTTP)}
+        wanted = [name for name in options.experiments if name != DRUM]
+        self.cells = chosen(wanted, names, options.only) if wanted or not options.experiments else []
+        self.plays_drum = DRUM in options.experiments or not (options.experiments or options.only or self._is_short())
+        if not self.cells and not self.plays_drum:
+            raise CannotCompare("Nobody would play: --only and --experiments leave nothing.")
+        if not shutil.which(self._program):
+            raise CannotCompare(f"{self._program} is not there: run `make build` first, or say where with --bin.")
+        named = {name for _, cell_names in self.cells for name in cell_names}
+        self.left_out = [f"{c.name}: {c.missing()}" for c in everybody if c.name in named and c.missing()]
+
+    def _left_s(self) -> float:
+        kept = PAGE_S + (DRUM_S if self.plays_drum else 0.0) + (INSTRUCTIONS_S if self._counts() else 0.0)
+        return self._budget_s - (time.monotonic() - self._began) - kept
+
+    def _counts(self) -> bool:
+        wanted = not self._options.no_instructions and not self._is_short()
+        return wanted and shutil.which("valgrind") is not None
+
+    def _is_short(self) -> bool:
+        return self._budget_s < SHORT_BUDGET_S
+
+    def _contenders(self, names: list[str]) -> list[Contender]:
+        return [self._ready[name] for name in names if name in self._ready]
+
+    def _duels(self) -> list[Duel]:
+        duels = []
+        for at, (cell, names) in enumerate(self.cells):
+            shares = sum(other.share for other, _ in self.cells[at:])
+            budget_s = max(1.0, self._left_s() * cell.share / shares)
+            contenders = self._contenders(names)
+            claims = [claim for claim in CLAIMS if claim.cell == cell.name]
+            self._say(f"{cell.title}: {len(contenders)} contenders and the A/A twin, at most {budget_s:.0f} s")
+            try:
+                duel = duel_runner.play_all(self._program, cell, contenders, claims, budget_s, self._options.seed,
+                                            self._options.out)
+            except NoDuel as error:
+                self.left_out.append(f"{cell.title}: {error}")
+                continue
+            self._say(_brief(duel))
+            self.left_out += duel.left_out
+            duels.append(duel)
+        return duels
+
+    def _instructions(self) -> dict[str, float]:
+        """Exact user instructions of a message, by contender, as far as the time goes: peal and the floors first."""
+        if not self._counts():
+            return {}
+        # Who only starts another program is not what would be counted.
+        played = dict.fromkeys(name for _, names in self.cells for name in names
+                               if name in self._ready and not self._ready[name].needs)
+        order = sorted(played, key=lambda name: ("peal" not in name, "raw" not in name))
+        until = time.monotonic() + INSTRUCTIONS_S
+        self._say("counting user instructions (callgrind, outside the duels)")
+        found: dict[str, float] = {}
+        for name in order:
+            if time.monotonic() >= until:
+                self._say("no time left to count the other instructions")
+                break
+            contender = self._ready[name]
+            count = instructions.per_message if contender.kind == PINGPONG else http_instructions.per_get
+            try:
+                found[name] = count(contender)
+            except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
+                self._say(f"{name}: its instructions cannot be counted: {error}")
+        return found
+
+    def _drum(self) -> dict | None:
+        if not self.plays_drum:
+            return None
+        store = Store(self._options.out / DRUM, {"seed": self._options.seed})
+        try:
+            left = max(1.0, self._budget_s - PAGE_S - (time.monotonic() - self._began))
+            plan = drum.DrumPlan(drum.QUICK.cells, drum.QUICK.blocks, budget_s=left)
+            return drum.run(plan, self._options.bin, store, self._options.seed, self._say)
+        finally:
+            store.close()
+
+    def run(self, command: str) -> dict:
+        """Everything that was found, as results.json holds it."""
+        self._say(f"seed {self._options.seed}; what is found is kept in {self._options.out}")
+        started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
+        duels = self._duels()
+        counted = self._instructions()
+        drummed = self._drum()
+        played = {duel.cell.name for duel in duels}
+        about = tuple(claim for claim in CLAIMS if claim.cell in {cell.name for cell, _ in self.cells})
+        return {
+            "schema": 3, "plan": {"name": "quick", "title": TITLE}, "seed": self._options.seed, "started": started,
+            "command": command, "elapsed_s": time.monotonic() - self._began, "left_out": self.left_out,
+            "environment": environment.describe(self._options.bin, process.Pins.of(1).words),
+            "claims": quick_judge.claims(duels, about), "then_and_now": quick_judge.then_and_now(duels),
+            "cells": [cell_of(duel, counted) for duel in duels], "drum": drummed,
+            "not_played": [cell.title for cell in CELLS if cell.name not in played],
+        }
+
+
+def cell_of(duel: Duel, counted: dict[str, float]) -> dict:
+    """What the page and results.json say of one cell; its slices stay in the duel's own file."""
+    cell, found = duel.cell, duel.found
+    rows = [row | {"instructions": counted.get(row["contender"])} for row in quick_judge.costs(duel)]
+    kept = ("restarts", "rounds", "slice_s", "elapsed_s", "engine", "server_cpus", "client_cpus", "gates", "twins")
+    return {"name": cell.name, "title": cell.title, "experiment": cell.experiment, "unit": cell.unit,
+            "floor": found["contenders"][0]["name"], "rows": rows, "command": duel.command,
+            **{key: found[key] for key in kept}}
+
+
+def _brief(duel: Duel) -> str:
+    """A line of the ratios."""
+    rows = [f"{row['contender']} {row['ratio']:.3f}" for row in quick_judge.costs(duel)
+            if row["ratio"] is not None and not row["floor"]]
+    return (f"  {duel.found['restarts']} restarts in {duel.found['elapsed_s']:.0f} s; server CPU beside "
+            f"{duel.found['contenders'][0]['name']}: {', '.join(rows)}")
+
+
+def run(options, command: str) -> dict:
+    """Plays, writes its files under options.out and returns the results. Raises CannotCompare."""
+    process.raise_fd_limit()
+    options.out.mkdir(parents=True, exist_ok=True)
+    results = QuickLab(options).run(command)
+    _write(results, options.out)
+    return results
+
+
+def _write(results: dict, folder: Path) -> None:
+    from versus.page import quick_page  # drawing is loaded late: no matplotlib in the process that measures
+
+    (folder / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    quick_page.write(results, folder / "report.html")

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The quick lab the whole way, with programs that only pretend: options to duels, results, page, words, exit code."""
+
+import json
+import re
+
+import pytest
+
+from versus import cli, fakes
+from versus.page import quick_page
+from versus.quick import quick_words
+from versus.quick.quick_plan import CELLS, CLAIMS
+
+NAMES = (*fakes.NAMES, "http_raw_epoll", "http_nginx", "http_libevent")
+FAST = ["--no-instructions", "--seed", "3"]
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("quick")
+    bin_dir = fakes.make_bin(folder / "bin", NAMES)
+    out = folder / "out"
+    words = ["quick", "--bin", str(bin_dir), "--out", str(out), *FAST,
+             "--experiments", ",".join(cell.name for cell in CELLS)]
+    assert cli.main(words) == cli.DONE
+    return out, json.loads((out / "results.json").read_text())
+
+
+def test_every_cell_was_played_and_every_claim_judged(played):
+    out, results = played
+    nginx = any("nginx" in line for line in results["left_out"])  # not installed: who is not there is named
+    assert [cell["name"] for cell in results["cells"]] == [cell.name for cell in CELLS]
+    assert all((out / f"duel-{cell.name}.json").exists() for cell in CELLS)
+    assert len(results["claims"]) == len(CLAIMS)
+    assert nginx or all(claim["verdict"] != "not measured" for claim in results["claims"])
+    assert results["drum"] is None and results["not_played"] == []
+
+
+def test_a_cell_has_everybody_beside_the_floor_the_cheapest_first(played):
+    cell = next(cell for cell in played[1]["cells"] if cell["name"] == "16KiBx100")
+    rows = {row["contender"]: row for row in cell["rows"]}
+    assert cell["floor"] == "raw-epoll" and rows["raw-epoll"]["floor"] and "raw-epoll-twin" not in rows
+    assert rows["libevent"]["ratio"] == pytest.approx(5000 / 3400, rel=0.05) and rows["libevent"]["says"] == "more"
+    assert [row["ratio"] for row in cell["rows"]] == sorted(row["ratio"] for row in cell["rows"])
+
+
+def test_the_page_and_the_terminal_say_the_same(played):
+    out, results = played
+    text = (out / "report.html").read_text()
+    assert quick_page.render(results) == text
+    sentence = quick_words.headline(results["claims"])[1]
+    assert sentence in text and f"Verdict: {sentence}" in quick_words.summary(results)
+    for claim in results["claims"]:
+        assert claim["sentence"] in text and claim["sentence"] in quick_words.summary(results)
+    assert not re.search(r"https?://(?!127)|@import|url\((?!#)", text)
+
+
+def test_who_cannot_start_is_left_out_and_named(tmp_path):
+    bin_dir = fakes.make_bin(tmp_path / "bin", NAMES)
+    words = ["quick", "--bin", str(bin_dir), "--out", str(tmp_path / "out"), *FAST, "--experiments", "64Bx1",
+             "--contender", "broken=/bin/false {port}", "--contender", "mine=./mine {port}"]
+    (tmp_path / "mine").write_text("")
+    assert cli.main(words) == cli.DONE
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert any("broken: the server ended by itself" in line for line in results["left_out"])
+    assert any(line.startswith("mine: ") for line in results["left_out"])
+    assert "broken" not in {row["contender"] for row in results["cells"][0]["rows"]}
+
+
+def test_with_only_one_of_a_claim_it_is_not_measured(tmp_path):
+    bin_dir = fakes.make_bin(tmp_path / "bin", NAMES)
+    words = ["quick", "--bin", str(bin_dir), "--out", str(tmp_path / "out"), *FAST, "--only", "raw-epoll,libuv"]
+    assert cli.main(words) == cli.DONE
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert {cell["name"] for cell in results["cells"]} == {"64Bx1", "64Bx1000", "16KiBx100"}
+    assert {claim["verdict"] for claim in results["claims"]} == {"not measured"}

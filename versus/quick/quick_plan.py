@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The quick lab as data, declared before anything is measured: the cells, who plays in them, what is claimed.
+
+Of each cell the first contender is the floor: everybody is shown beside it, and it is what plays against itself (A/A).
+"""
+
+from dataclasses import dataclass
+
+from versus.experiments import many
+from versus.roster import HTTP, PINGPONG
+
+CPU, RATE = "cpu", "rate"  # as `peal load duel` calls what a pair is compared by
+HTTP_PATH = "/collect?v=1"
+PINGPONG_NAMES = ("raw-epoll", "peal-epoll", "peal-uring", "raw-uring", "libevent", "asio-per-thread", "libuv")
+HTTP_NAMES = ("http-raw-epoll", "http-peal-epoll", "http-nginx", "http-libevent")
+
+
+@dataclass(frozen=True)
+class DuelCell:
+    """One load, and how much of the time it gets."""
+
+    name: str
+    title: str
+    experiment: int  # as the published ones are counted
+    kind: str
+    connections: int
+    contenders: tuple[str, ...]
+    restarts: int  # at most; the budget may allow fewer
+    share: float  # of the time, beside the other cells'
+    size: int = 0
+    short: bool = False  # a connection per request
+    slice_ms: int = 20
+    rounds: int = 8
+
+    @property
+    def unit(self) -> str:
+        return "message" if self.kind == PINGPONG else "request"
+
+    def words(self) -> list[str]:
+        """What `peal load duel` is told of the load."""
+        words = ["--connections", str(self.connections), "--slice", f"{self.slice_ms}ms", "--rounds", str(self.rounds)]
+        words += ["--size", str(self.size)] if self.kind == PINGPONG else ["--path", HTTP_PATH]
+        return words + (["--requests-per-connection", "1"] if self.short else [])
+
+
+def _pingpong(size: int, connections: int, **more) -> DuelCell:
+    shown, short = (f"{size // 1024} KiB", f"{size // 1024}KiB") if size >= 1024 else (f"{size} B", f"{size}B")
+    return DuelCell(f"{short}x{connections}", f"{shown}, {many(connections)}", 1, PINGPONG, connections, PINGPONG_NAMES,
+                    size=size, **more)
+
+
+# Rounds with a thousand connections scatter three times as far as those with a hundred, and longer slices have fewer of
+# their ends: half of the time is theirs.
+CELLS = (
+    _pingpong(64, 1, restarts=8, rounds=4, share=0.05),
+    _pingpong(64, 1000, restarts=60, slice_ms=30, share=0.45),
+    _pingpong(16384, 100, restarts=24, share=0.18),
+    DuelCell("keep100", "100 clients, keep-alive", 3, HTTP, 100, HTTP_NAMES, restarts=32, share=0.14),
+    DuelCell("short100", "100 clients, a connection per request", 4, HTTP, 100, HTTP_NAMES, restarts=32, share=0.18,
+             short=True),
+)
+
+
+def cell_named(name: str) -> DuelCell:
+    return next(cell for cell in CELLS if cell.name == name)
+
+
+@dataclass(frozen=True)
+class DuelClaim:
+    """What shall be true in a cell: the server CPU of subject / rival is at most `bar`."""
+
+    subject: str
+    rival: str
+    cell: str
+    bar: float = 1.0
+
+    @property
+    def words(self) -> str:
+        """As `peal load duel --claim` takes it."""
+        return f"{CPU}: {self.subject}/{self.rival} <= {self.bar:g}"
+
+    def sentence(self, cell: DuelCell) -> str:
+        if self.bar == 1.0:
+            return f"{self.subject}: less server CPU per {cell.unit} than {self.rival} ({cell.title})"
+        bound = f"at most {self.bar:g} times"
+        return f"{self.subject}: {bound} the server CPU per {cell.unit} of {self.rival} ({cell.title})"
+
+
+CLAIMS = (
+    DuelClaim("peal-epoll", "raw-epoll", "64Bx1000", 1.05),
+    DuelClaim("peal-epoll", "raw-epoll", "16KiBx100", 1.05),
+    DuelClaim("peal-uring", "raw-uring", "64Bx1000", 1.05),
+    DuelClaim("peal-epoll", "libevent", "64Bx1000"),
+    DuelClaim("peal-epoll", "asio-per-thread", "64Bx1000"),
+    DuelClaim("peal-epoll", "libuv", "64Bx1000"),
+    DuelClaim("http-peal-epoll", "http-raw-epoll", "keep100", 1.06),
+    DuelClaim("http-peal-epoll", "http-nginx", "keep100", 0.9),
+    DuelClaim("http-peal-epoll", "http-nginx", "short100", 1.05),
+    DuelClaim("http-peal-epoll", "http-libevent", "short100"),
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published figure that a pair of a cell can be set beside."""
+
+    experiment: int
+    sentence: str
+    then: str
+    subject: str
+    rival: str
+    cell: str
+    metric: str
+    least: float  # what the ratio must lie in for the sentence to hold
+    most: float = float("inf")
+
+
+PUBLISHED = (
+    Published(1, "muduo moves more than asio at 16 KiB (here peal in its place)", "at least 1.15", "peal-epoll",
+              "asio-per-thread", "16KiBx100", RATE, 1.15),
+    Published(1, "muduo moves up to 70 % more than libevent at 16 KiB (here peal in its place)", "1.7", "peal-epoll",
+              "libevent", "16KiBx100", RATE, 1.7),
+    Published(3, "nginx and libevent are level", "1.01", "http-nginx", "http-libevent", "keep100", RATE, 1 / 1.05,
+              1.05),
+    Published(4, "with a connection per request nginx serves more pages than a library (here libevent's)",
+              "1.4 to 1.6", "http-nginx", "http-libevent", "short100", RATE, 1.4),
+)
+
+
+def chosen(cells: list[str], given: dict[str, list[str]], only: list[str]) -> list[tuple[DuelCell, list[str]]]:
+    """The cells asked for (none: all) with the names that play in each: the table's and those `given` of its kind on
+    the command line, of `only` where it names any. A cell in which nobody would play is left out."""
+    plans = []
+    for cell in (cell for cell in CELLS if not cells or cell.name in cells):
+        names = [*cell.contenders, *given.get(cell.kind, [])]
+        names = [name for name in names if not only or name in only]
+        if names:
+            plans.append((cell, names))
+    return plans
