@@ -2,6 +2,9 @@
 // What `peal load duel` says and answers. The duels themselves are tested in load/duel/.
 #include <cli/load/load_duel.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -141,6 +144,16 @@ TEST(LoadDuel, a_report_that_cannot_be_written_is_noticed_before) {
   const Answer answer = call_duel({"--run", kRun, "--json", "/nowhere/at/all"});
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_THAT(answer.error, HasSubstr("/nowhere/at/all cannot be written"));
+}
+
+TEST(LoadDuel, who_fails_leaves_no_report_and_takes_none_away) {
+  const TemporaryFolder folder;
+  const std::string run = "a=/bin/false {port}";
+  EXPECT_EQ(call_duel({"--run", run, "--json", folder.file("new")}).exit_code, kFailed);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("new")));
+  std::ofstream(folder.file("old")) << "old";
+  EXPECT_EQ(call_duel({"--run", run, "--json", folder.file("old")}).exit_code, kFailed);
+  EXPECT_EQ(std::filesystem::file_size(folder.file("old")), 3U);
 }
 
 TEST(LoadDuel, servers_that_run_already_as_text_and_as_json) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cli/load/load_outputs.h>
 
+#include <filesystem>
+#include <system_error>
+
 #include <fmt/format.h>
 
 #include <load/record/hdr_log.h>
@@ -24,8 +27,12 @@ bool write_to(const std::string& path, const std::string& text) {
 }
 
 std::string why_unwritable(const std::string& path) {
-  if (path.empty() || path == "-" || std::ofstream(path, std::ios::app)) return {};
-  return fmt::format("{} cannot be written", path);
+  if (path.empty() || path == "-") return {};
+  std::error_code ignored;
+  const bool was_there = std::filesystem::exists(path, ignored);
+  if (!std::ofstream(path, std::ios::app)) return fmt::format("{} cannot be written", path);
+  if (!was_there) std::filesystem::remove(path, ignored);
+  return {};
 }
 
 EngineTrouble LoadOutputs::prepare() {

@@ -13,8 +13,8 @@ namespace peal::cli {
 
 // "-" is stdout. False: it could not be written.
 bool write_to(const std::string& path, const std::string& text);
-// Why the file cannot be written, as one sentence; empty when it can, or is "" or "-". Leaves an empty file where there
-// was none: it is better known before a long run than after.
+// Why the file cannot be written, as one sentence; empty when it can, or is "" or "-": it is better known before a long
+// run than after. Leaves nothing behind.
 std::string why_unwritable(const std::string& path);
 
 class LoadOutputs {

@@ -44,6 +44,17 @@ DuelJson asked(const DuelRecord& record) {
           {"interrupted", record.interrupted}};
 }
 
+// A histogram of nanoseconds.
+DuelJson times_json(const Histogram& times) {
+  return {{"p50", times.value_at_percentile(50)},
+          {"p90", times.value_at_percentile(90)},
+          {"p99", times.value_at_percentile(99)},
+          {"p999", times.value_at_percentile(99.9)},
+          {"max", times.max()},
+          {"count", times.total_count()},
+          {"hdr", encode_histogram(times)}};
+}
+
 DuelJson contender_json(const DuelRecord& record, const DuelJudgement& judgement, size_t at) {
   const DuelContender& contender = record.options.contenders[at];
   const DuelSideRecord& side = record.sides[at];
@@ -66,13 +77,8 @@ DuelJson contender_json(const DuelRecord& record, const DuelJudgement& judgement
   json["messages"] = side.counts.messages;
   json["rss_bytes"] = side.rss_bytes;
   json["processes"] = side.processes;
-  json["latency"] = {{"p50", side.latency.value_at_percentile(50)},
-                     {"p90", side.latency.value_at_percentile(90)},
-                     {"p99", side.latency.value_at_percentile(99)},
-                     {"p999", side.latency.value_at_percentile(99.9)},
-                     {"max", side.latency.max()},
-                     {"count", side.latency.total_count()},
-                     {"hdr", encode_histogram(side.latency)}};
+  json["latency"] = times_json(side.latency);
+  json["connect"] = times_json(side.connect);
   for (const auto& [kind, failure] : side.failures.kinds) {
     json["failures"][kind] = {{"count", failure.count}, {"first", failure.first}};
   }

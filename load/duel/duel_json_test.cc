@@ -52,6 +52,7 @@ TEST(DuelJson, every_contender) {
   duel.options().contenders[1].pid = 4711;
   DuelSideRecord& side = duel.record().sides[1];
   side.latency.record(1000);
+  side.connect.record(70'000);
   side.counts.messages = 5;
   side.rss_bytes = 1 << 20;
   side.processes = 3;
@@ -79,6 +80,8 @@ TEST(DuelJson, every_contender) {
   EXPECT_EQ(process["latency"]["count"], 1);
   EXPECT_EQ(process["latency"]["max"], side.latency.max());
   EXPECT_EQ(process["latency"]["hdr"], encode_histogram(side.latency));
+  EXPECT_EQ(process["connect"]["count"], 1);
+  EXPECT_EQ(process["connect"]["hdr"], encode_histogram(side.connect));
   EXPECT_EQ(process["failures"]["reset"]["count"], 2);
   EXPECT_EQ(process["failures"]["reset"]["first"], "a connection broke \xef\xbf\xbd");
   EXPECT_EQ(report["contenders"][2]["twin_of"], "a");

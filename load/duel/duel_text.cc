@@ -58,6 +58,11 @@ std::string span_text(const RatioEstimate& estimate) {
   return fmt::format("{:.3f} ({:.3f} to {:.3f})", estimate.ratio(), estimate.low(), estimate.high());
 }
 
+// "1 round", "8 rounds".
+std::string counted(size_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
 // The longest name, so that columns stand under each other.
 size_t name_columns(const DuelOptions& options) {
   size_t columns = 0;
@@ -78,10 +83,9 @@ void add_heading(Out out, const DuelRecord& record) {
         range.most == 1 ? "" : "s");
   }
   fmt::format_to(out, ", {}\n", record.schedule);
-  fmt::format_to(out, "slices of {}, {} rounds a restart; {} restart{} in {}; {}; engine {}; seed {}\n\n",
-                 human_time(static_cast<double>(options.slice.count())), options.rounds, record.restarts,
-                 record.restarts == 1 ? "" : "s", seconds_text(record.elapsed), cpus_text(record), record.engine,
-                 options.load.seed);
+  fmt::format_to(out, "slices of {}, {} a restart; {} in {}\n", human_time(static_cast<double>(options.slice.count())),
+                 counted(options.rounds, "round"), counted(record.restarts, "restart"), seconds_text(record.elapsed));
+  fmt::format_to(out, "{}; engine {}; seed {}\n\n", cpus_text(record), record.engine, options.load.seed);
 }
 
 void add_figures(Out out, const DuelRecord& record, const DuelJudgement& judgement) {
@@ -150,7 +154,7 @@ std::string duel_text(const DuelRecord& record, const DuelJudgement& judgement) 
   add_figures(out, record, judgement);
   add_pairs(out, record, judgement);
   add_claims(out, judgement);
-  fmt::format_to(out, "\nratios with their 95 % interval over {} restarts\n", record.restarts);
+  fmt::format_to(out, "\nratios with their 95 % interval over {}\n", counted(record.restarts, "restart"));
   if (!record.options.restart_all()) {
     fmt::format_to(out,
                    "servers that run already were not started anew: what is said of them is about these processes, "

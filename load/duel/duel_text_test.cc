@@ -26,7 +26,8 @@ TEST(DuelText, a_page) {
   duel.record().client_cpus = {1};
   const DuelRecord& record = duel.play({1, 1.2, 0.9});
   EXPECT_EQ(text_of(record), R"(duel pingpong: 64 bytes, 1,000 connections, 1 thread, closed loop
-slices of 20.0 ms, 2 rounds a restart; 8 restarts in 12.3 s; servers on CPU 0, generator on CPU 1; engine epoll; seed 1
+slices of 20.0 ms, 2 rounds a restart; 8 restarts in 12.3 s
+servers on CPU 0, generator on CPU 1; engine epoll; seed 1
 
            server CPU  generator CPU     messages/s
 a             10.0 us        8.00 us         50,000
@@ -104,7 +105,7 @@ TEST(DuelText, servers_that_run_already_are_spoken_of_as_processes) {
     slice.server_cpu.reset();
     return true;
   }));
-  EXPECT_THAT(text, HasSubstr("; the servers run where they were started; "));
+  EXPECT_THAT(text, HasSubstr("\nthe servers run where they were started; "));
   EXPECT_THAT(text, HasSubstr("servers that run already were not started anew: what is said of them is about these "
                               "processes, not about their programs\n"));
   EXPECT_THAT(text, HasSubstr("              -        8.00 us")) << "nobody's CPU is known";
@@ -117,7 +118,7 @@ TEST(DuelText, the_heading_says_what_goes_round) {
     const std::string text = text_of(duel.play({}));
     return text.substr(0, text.find("\n\n"));
   };
-  EXPECT_THAT(heading(), HasSubstr("1 restart in 0.0 s; servers and generator share the CPUs; engine epoll"));
+  EXPECT_THAT(heading(), HasSubstr("1 restart in 0.0 s\nservers and generator share the CPUs; engine epoll"));
   EXPECT_THAT(heading(), HasSubstr("64 bytes, 1 connection, 1 thread, closed loop\n"));
   duel.options().load.threads = 2;
   duel.options().load.pipeline = 16;
