@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Child processes of the harness: a server until it listens, a program until it ends, both pinned and always reaped."""
 
+import ctypes
 import fcntl
 import os
 import resource
@@ -19,6 +20,8 @@ STOP_LIMIT_S = 5.0
 # Below the kernel's ephemeral range, so that clients in TIME_WAIT never hold a server's port.
 FIRST_PORT, LAST_PORT = 20000, 32000
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
+PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)
 _next_port = [FIRST_PORT + os.getpid() * 7 % (LAST_PORT - FIRST_PORT)]
 
 
@@ -72,13 +75,15 @@ def free_port(host: str = "127.0.0.1") -> int:
     raise StartFailed(f"There is no free port between {FIRST_PORT} and {LAST_PORT}.")
 
 
-def spawn(words: list[str], cpus: tuple[int, ...] = (), **options) -> subprocess.Popen:
-    """Starts `words`; the child inherits the affinity this process has for the moment of the fork."""
+def spawn(words: list[str], cpus: tuple[int, ...] = (), end_by: int = signal.SIGTERM, **options) -> subprocess.Popen:
+    """Starts `words`, told by `end_by` when this process ends, however it does (PR_SET_PDEATHSIG, prctl(2)): who may be
+    stopped then hears SIGKILL alone. They inherit the affinity this process has for the moment of the fork."""
     mine = os.sched_getaffinity(0)
     if cpus:
         os.sched_setaffinity(0, cpus)
     try:
-        return subprocess.Popen(words, stdin=subprocess.DEVNULL, **options)
+        return subprocess.Popen(words, preexec_fn=lambda: _libc.prctl(PR_SET_PDEATHSIG, end_by),
+                                **{"stdin": subprocess.DEVNULL} | options)
     finally:
         if cpus:
             os.sched_setaffinity(0, mine)

@@ -2,8 +2,11 @@
 """Children start, are pinned, and are gone afterwards; the lockstep client and the tools' tables count exactly."""
 
 import os
+import select
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -110,3 +113,32 @@ def test_the_total_of_callgrind_is_read():
     assert instructions.parse_total("version: 1\nsummary: 1234\nfn=x\ntotals: 1234\n") == 1234
     with pytest.raises(CannotMeasure):
         instructions.parse_total("version: 1\n")
+
+
+SPAWNS = """
+import signal, sys
+sys.path[:0] = [sys.argv[1]]
+from versus.run import process
+child = process.spawn(["sleep", "1000"], end_by=signal.SIGTERM if sys.argv[2] == "goes on" else signal.SIGKILL)
+if sys.argv[2] == "is stopped":
+    child.send_signal(signal.SIGSTOP)
+print(child.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("state", ["goes on", "is stopped"])
+def test_what_was_started_ends_with_a_harness_that_is_killed(state):
+    root = str(Path(__file__).parent.parent.parent)
+    harness = subprocess.Popen([sys.executable, "-c", SPAWNS, root, state], stdin=subprocess.PIPE,
+                               stdout=subprocess.PIPE)
+    try:
+        pid = int(harness.stdout.readline())
+        watched = os.pidfd_open(pid)
+    finally:
+        harness.kill()
+        harness.communicate()
+    try:
+        assert select.select([watched], [], [], 60.0)[0]  # readable: it has ended
+    finally:
+        os.close(watched)
