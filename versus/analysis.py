@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""From records to results: values by block, pairs, claims, costs, latencies. Pure: no files, no clock."""
+"""From records to results: pairs, claims, costs, latencies. Pure: no files, no clock.
+
+A block is a restart of everybody: in a duel it has rounds, each with a figure of everybody, a run has but one.
+"""
 
 import math
 import statistics
-import zlib
 from dataclasses import replace
 
 from versus import hdr, stats
@@ -27,15 +29,35 @@ def chosen_runs(records: list[dict], cell: str, mode: str, contender: str) -> di
     return chosen
 
 
+def _rounds(run: dict, figure: str) -> list[float]:
+    """The figure of each round; 0 where it is not known."""
+    return run["figures"].get("rounds", {}).get(figure) or [run["figures"][figure] or 0.0]
+
+
+def restart_logs(subject: dict[int, dict], rival: dict[int, dict], figure: str) -> dict[int, float]:
+    """ln(subject / rival) of each block that both have: the median over the rounds that both have."""
+    found = {}
+    for block in sorted(subject.keys() & rival.keys()):
+        both = zip(_rounds(subject[block], figure), _rounds(rival[block], figure))
+        logs = [math.log(mine / theirs) for mine, theirs in both if mine > 0 and theirs > 0]
+        if logs:
+            found[block] = statistics.median(logs)
+    return found
+
+
+def noise_floor(twin: stats.Pair) -> float | None:
+    """The A/A floor as a ratio >= 1: the farther end of the twin's interval. None where there was no twin."""
+    return math.exp(max(abs(math.log(twin.low)), abs(math.log(twin.high)))) if twin.known else None
+
+
 class Analysis:
     """The results of one experiment's records."""
 
-    def __init__(self, experiment: Experiment, names: list[str], records: list[dict], seed: int):
+    def __init__(self, experiment: Experiment, names: list[str], records: list[dict]):
         self._experiment = experiment
         self._names = names
         self._records = [record for record in records if record.get("experiment") == experiment.name]
         self._twin = experiment.twin_name
-        self._seed = seed
         self._runs: dict[tuple[str, str, str], dict[int, dict]] = {}
         self._pairs: dict[tuple[str, str, str, str], stats.Pair] = {}
 
@@ -56,33 +78,24 @@ class Analysis:
         """Worked out once: the twin's is asked for with every other."""
         key = (cell.name, metric, subject, rival)
         if key not in self._pairs:
-            salt = zlib.crc32(f"{self._seed}/{'/'.join(key)}".encode())
-            mine, theirs = self.values(cell, metric, subject), self.values(cell, metric, rival)
-            self._pairs[key] = stats.compare(mine, theirs, salt)
+            mine, theirs = (self.runs(cell, self._mode(cell, metric), name) for name in (subject, rival))
+            self._pairs[key] = stats.of_logs(list(restart_logs(mine, theirs, FIGURE_OF[metric]).values()))
         return self._pairs[key]
 
     def metrics(self, cell: Load) -> list[str]:
         return ["server_cpu"] + (["speed"] if CLOSED in cell.modes else [])
 
-    def floor(self, cell: Load, metric: str) -> float:
-        """The A/A noise floor of a cell: NaN where the twin did not run, and then no claim passes."""
-        return stats.noise_floor(self.pair(cell, metric, self._twin, self._experiment.twin_of))
+    def twin(self, cell: Load, metric: str) -> stats.Pair:
+        return self.pair(cell, metric, self._twin, self._experiment.twin_of)
 
     def noise(self) -> list[dict]:
-        rows = []
-        for cell in self._experiment.cells:
-            for metric in self.metrics(cell):
-                pair = self.pair(cell, metric, self._twin, self._experiment.twin_of)
-                floor = _plain(stats.noise_floor(pair))
-                rows.append({"cell": cell.name, "metric": metric, "floor": floor, **_of(pair)})
-        return rows
+        return [{"cell": cell.name, "metric": metric, "floor": noise_floor(pair), **_of(pair)}
+                for cell in self._experiment.cells for metric in self.metrics(cell)
+                for pair in (self.twin(cell, metric),)]
 
     def claims(self) -> list[dict]:
-        """Each claim's verdict, p adjusted over all claims declared, measured or not."""
-        declared = [self._resolved(claim) for claim in self._experiment.claims]
-        pairs = [self.pair(self._experiment.cell(c.cell), c.metric, c.subject, c.rival) for c in declared]
-        adjusted = stats.holm([stats.p_against(pair, claim.bar or 1.0) for pair, claim in zip(pairs, declared)])
-        return [self._claim(*row) for row in zip(declared, pairs, adjusted)]
+        """The claims, measured or not; judge_together() has their verdicts."""
+        return [self._claim(self._resolved(claim)) for claim in self._experiment.claims]
 
     def _resolved(self, claim: Claim) -> Claim:
         """`claim`, its rival the best of those it is about: who has the least median in its cell."""
@@ -92,26 +105,30 @@ class Analysis:
         best = {"less": min, "more": max}[METRICS[claim.metric][1]]
         return replace(claim, rival=best(known, key=known.get)) if known else claim
 
-    def _claim(self, claim: Claim, pair: stats.Pair, p: float) -> dict:
+    def _claim(self, claim: Claim) -> dict:
         cell = self._experiment.cell(claim.cell)
-        floor = self.floor(cell, claim.metric)
-        if claim.bar is not None:
-            verdict = stats.against_bar(pair, claim.bar, p)
-        else:
-            wanted = "below" if METRICS[claim.metric][1] == "less" else "above"
-            found = stats.differs(pair, floor, p)
-            verdict = "cannot tell" if not found else "met" if found == wanted else "not met"
+        pair = self.pair(cell, claim.metric, claim.subject, claim.rival)
+        twin = self.twin(cell, claim.metric)
         among = f" (the best of {', '.join(claim.best_of)})" if claim.best_of else ""
         return {"sentence": claim.sentence(cell.title, self._experiment.unit) + among, "subject": claim.subject,
                 "rival": claim.rival, "cell": claim.cell, "metric": claim.metric, "bar": claim.bar,
-                "floor": _plain(floor), "p_adjusted": p,
-                "verdict": verdict if pair.known else "not measured",
-                "why": stats.obstacle(pair, claim.bar or 1.0, floor, p) if verdict == "cannot tell" else "",
+                "floor": noise_floor(twin), "logs": list(pair.logs), "obstacle": self._obstacle(claim, twin),
                 **_of(pair)}
 
+    def _obstacle(self, claim: Claim, twin: stats.Pair) -> str:
+        """Why nothing can be said of a claim whatever its ratio is, or ""."""
+        if not twin.known:
+            return "there was no A/A twin"
+        if stats.differs(twin):
+            return "the same program differs from itself"
+        cell = self._experiment.cell(claim.cell)
+        both = (claim.subject, claim.rival) if claim.metric == "speed" else ()
+        full = [name for name in both if self._bounded(cell, name)]
+        return f"the generator was full before {' and '.join(full)}" if full else ""
+
     def pairs(self) -> list[dict]:
-        """Every pair shown, Holm over the whole grid of them."""
-        rows, found = [], []
+        """Every pair shown. Nothing was claimed of them beforehand."""
+        rows = []
         for cell in self._experiment.cells:
             for metric in self.metrics(cell):
                 for subject, rival in self._grid():
@@ -120,12 +137,7 @@ class Analysis:
                     pair = self.pair(cell, metric, subject, rival)
                     bounded = metric == "speed" and (self._bounded(cell, subject) or self._bounded(cell, rival))
                     rows.append({"cell": cell.name, "metric": metric, "subject": subject, "rival": rival,
-                                 "bounded": bounded, "floor": _plain(self.floor(cell, metric)), **_of(pair)})
-                    found.append((pair, metric, self.floor(cell, metric)))
-        adjusted = stats.holm([pair.p for pair, _, _ in found])
-        for row, (pair, metric, floor), p in zip(rows, found, adjusted):
-            row["p_adjusted"] = p
-            row["says"] = says(pair, metric, floor, p)
+                                 "bounded": bounded, "says": says(pair, metric), **_of(pair)})
         return rows
 
     def _bounded(self, cell: Load, name: str) -> bool:
@@ -149,7 +161,7 @@ class Analysis:
                     "cell": cell.name, "contender": name, "runs": len(values), "values": values,
                     "messages_per_s": statistics.median(values), "least": min(values), "most": max(values),
                     "mib_per_s": statistics.median(f["mib_per_s"] for f in figures),
-                    "mean_read_bytes": statistics.median(f["mean_read_bytes"] for f in figures),
+                    "mean_read_bytes": middle_of(figures, "mean_read_bytes"),
                     "server_share": statistics.median(f["server_share"] for f in figures),
                     "client_share": statistics.median(f["client_share"] for f in figures),
                     "server_percent": _three(f["server_percent"] for f in figures),
@@ -169,11 +181,12 @@ class Analysis:
                 if name == self._twin or not figures:
                     continue
 
-                def middle(key: str) -> float:
-                    return statistics.median(figure[key] for figure in figures)
+                def middle(key: str) -> float | None:
+                    return middle_of(figures, key)
 
                 by_name = calls.get(cell.name, {}).get(name)
-                grown = middle("server_rss_bytes") - middle("rss_start_bytes")
+                start = middle("rss_start_bytes")
+                grown = None if start is None else middle("server_rss_bytes") - start
                 rows.append({
                     "cell": cell.name, "contender": name, "runs": len(figures),
                     "messages_per_s": middle("messages_per_s"),
@@ -181,7 +194,8 @@ class Analysis:
                     "sum_us": statistics.median(f["server_cpu_ns"] + f["client_cpu_ns"] for f in figures) / 1e3,
                     "calls": None if by_name is None else sum(by_name.values()), "calls_by_name": by_name,
                     "switches": middle("switches"), "rss_bytes": middle("server_rss_bytes"),
-                    "rss_per_connection_bytes": grown / cell.connections if cell.connections >= 100 else None,
+                    "rss_per_connection_bytes":
+                        None if grown is None or cell.connections < 100 else grown / cell.connections,
                 })
         return rows
 
@@ -225,15 +239,37 @@ def curve(histogram: hdr.Histogram) -> list[list[float]]:
     return [[round(10.0**step, 4), value / 1e3] for (step, _), value in zip(kept, values)]
 
 
-def says(pair: stats.Pair, metric: str, floor: float, p: float) -> str:
-    """What a pair allows one to say, in two or three words; "unproven" where only Holm's p over the grid is lacking."""
+def says(pair: stats.Pair, metric: str) -> str:
+    """What a pair allows one to say, in two or three words."""
     if not pair.known:
         return "too few runs"
-    found = stats.differs(pair, floor, 0.0)
-    words = {"above": "faster", "below": "slower"} if metric == "speed" else {"below": "less CPU", "above": "more CPU"}
+    found = stats.differs(pair)
     if not found:
-        return stats.standing(pair) if metric == "speed" else "cannot tell"
-    return words[found] + ("" if p <= stats.ALPHA else ", unproven")
+        return stats.standing(pair) if metric == "speed" else stats.CANNOT_TELL
+    return ({"above": "faster", "below": "slower"} if metric == "speed" else
+            {"below": "less CPU", "above": "more CPU"})[found]
+
+
+def judge_together(claims: list[dict]) -> None:
+    """Gives each of a page's claims its verdict: their p are one family."""
+    pairs = [stats.of_logs(claim["logs"]) for claim in claims]
+    adjusted = stats.holm([stats.p_against(pair, claim["bar"]) for pair, claim in zip(pairs, claims)])
+    mirrored = {stats.MET: stats.NOT_MET, stats.NOT_MET: stats.MET}
+    for claim, pair, p in zip(claims, pairs, adjusted):
+        verdict, why = stats.judged(pair, claim["bar"], p)
+        if METRICS[claim["metric"]][1] == "more":
+            verdict = mirrored.get(verdict, verdict)
+        if not pair.known:
+            verdict = stats.NOT_MEASURED
+        elif claim["obstacle"]:
+            verdict, why = stats.CANNOT_TELL, claim["obstacle"]
+        claim |= {"p_adjusted": p, "verdict": verdict, "why": why}
+
+
+def middle_of(figures: list[dict], key: str) -> float | None:
+    """The median over runs; None where it is not known of one."""
+    values = [figure[key] for figure in figures]
+    return None if None in values else statistics.median(values)
 
 
 def _three(values) -> dict:
@@ -242,13 +278,8 @@ def _three(values) -> dict:
     return {"least": min(values), "most": max(values), "mean": statistics.mean(values)}
 
 
-def _plain(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
 def _of(pair: stats.Pair) -> dict:
-    return {"blocks": pair.blocks, "ratio": _plain(pair.ratio), "low": _plain(pair.low), "high": _plain(pair.high),
-            "p": pair.p}
+    return pair.as_dict() | {"p": pair.p}
 
 
 def rate_mode_name(mode: str) -> str:

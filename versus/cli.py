@@ -63,10 +63,12 @@ def _add_plan(commands, name: str, words: str, parents: list[argparse.ArgumentPa
     verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
     verb.add_argument("--experiments", type=_experiments_of(known), default=[], metavar="NAME,...",
                       help=f"these alone, of {', '.join(known)}")
-    verb.add_argument("--blocks", type=_count, help="blocks (default: as many as the claims need)")
+    verb.add_argument("--blocks", type=_count, help="how often everybody is started anew: restarts of a duel, blocks "
+                                                    "of runs (default: the plan's)")
     verb.add_argument("--budget", type=_positive, metavar="SECONDS",
                       help="wall time for the whole; sets the run's length")
-    verb.add_argument("--run-seconds", type=_positive, metavar="SECONDS", help="the measured length of a run")
+    verb.add_argument("--run-seconds", type=_positive, metavar="SECONDS",
+                      help="what each plays of a restart, or the measured length of a run")
     verb.add_argument("--no-calls", action="store_true", help="do not count system calls")
     return verb
 
@@ -99,7 +101,7 @@ def parser() -> argparse.ArgumentParser:
     measured.add_argument("--out", type=Path, metavar="DIR",
                           help="where the results go (default: build/versus/VERB-TIME)")
     measured.add_argument("--seed", type=int,
-                          help="the seed of the order and of the bootstrap (default: a new one, printed)")
+                          help="the seed of the order (default: a new one, printed)")
     _add_quick(commands, [shared, measured])
     full = _add_plan(commands, "full", "the whole matrix: hours; resumable", [shared, measured], plans.NAMES)
     full.add_argument("--variants", action="store_true",
@@ -115,7 +117,8 @@ def parser() -> argparse.ArgumentParser:
     bars.add_argument("--only", type=_names, default=[], metavar="FIGURE,...", help=f"of {', '.join(bench.names())}")
     bars.add_argument("--all", action="store_true",
                       help="the peers too, where a figure is usually peal's and the floor's")
-    bars.add_argument("--blocks", type=_count, default=8, help="paired blocks of each ratio (default: 8)")
+    bars.add_argument("--blocks", type=_count, default=8, help="paired blocks of each ratio; of a duel three "
+                                                                   "restarts each (default: 8)")
     commands.add_parser("list", parents=[shared], help="the contenders, the experiments and the figures")
     return top
 

@@ -2,6 +2,7 @@
 """`versus full` and `versus models`: from the options to runs.ndjson, results.json, report.html and the last line."""
 
 import json
+import math
 import os
 import shlex
 import shutil
@@ -9,26 +10,30 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from versus import drum, findings, plans, roster, terminal, traces, variants
+from versus import analysis, drum, findings, plans, roster, terminal, traces, variants
 from versus.models import model_analysis, model_findings, model_plans, model_roster
 from versus.run import environment, process, schedule
-from versus.analysis import Analysis
+from versus.duel import duel_campaign
+from versus.duel.duel_campaign import DuelCampaign
 from versus.run.campaign import Campaign
-from versus.experiments import RATE, Experiment, Load, Plan
+from versus.experiments import RATE, RATED_SLICE_S, Experiment, Load, Plan
 from versus.roster import MODEL, PINGPONG, Contender
 from versus.run.runner import Runner
 from versus.run.store import Store
 
 # Kept back of a budget for drawing the page.
 REPORT_RESERVE_S = 14.0
+# Of an experiment's budget, for counting system calls after its runs.
+CALLS_SHARE = 0.1
 
 
 class CannotCompare(RuntimeError):
     """Nothing can be compared: one sentence why."""
 
 
-def _count_calls(experiment: Experiment, campaign: Campaign, progress) -> dict[str, dict[str, dict]]:
+def _count_calls(experiment: Experiment, contenders: list[Contender], progress) -> dict[str, dict[str, dict]]:
     """System calls per message by cell and contender, as far as the time goes."""
+    until = time.monotonic() + (experiment.budget_s or math.inf) * CALLS_SHARE
     if not experiment.trace_calls or not traces.available():
         return {}
     progress.say("counting system calls (strace, outside the measured blocks)")
@@ -36,8 +41,8 @@ def _count_calls(experiment: Experiment, campaign: Campaign, progress) -> dict[s
     for cell in experiment.cells:
         if cell.threads > 1 and experiment.kind == PINGPONG:
             continue
-        for contender in (contender for contender in campaign.contenders if contender.shown):
-            if campaign.time_left_s() <= 0:
+        for contender in (contender for contender in contenders if contender.shown):
+            if time.monotonic() >= until:
                 progress.say("no time left to count the other system calls")
                 return calls
             if not experiment.runs_here(contender.name, cell):
@@ -58,10 +63,10 @@ def _commands(records: list[dict]) -> list[dict]:
     return list(seen.values())
 
 
-def results_of(experiment: Experiment, contenders: list[Contender], store: Store, seed: int, calls: dict) -> dict:
-    """Everything the report says about one experiment, as plain data."""
+def results_of(experiment: Experiment, contenders: list[Contender], store: Store, calls: dict) -> dict:
+    """Everything the report says about one experiment, as plain data; its claims without verdicts yet."""
     records = [record for record in store.records if record.get("experiment") == experiment.name]
-    analysis = Analysis(experiment, [contender.name for contender in contenders], records, seed)
+    analysed = analysis.Analysis(experiment, [contender.name for contender in contenders], records)
     length = store.get(f"length/{experiment.name}") or {"duration_s": 0.0, "warmup_s": experiment.warmup_s}
 
     def rate(cell) -> float:
@@ -78,21 +83,42 @@ def results_of(experiment: Experiment, contenders: list[Contender], store: Store
     found = {
         "name": experiment.name, "title": experiment.title, "kind": experiment.kind, "unit": experiment.unit,
         "note": experiment.note, "classic": experiment.classic, "twin": experiment.twin_name,
-        "twin_of": experiment.twin_of, "blocks": experiment.blocks, "duration_s": length["duration_s"],
-        "warmup_s": length["warmup_s"], "cells": cells,
+        "twin_of": experiment.twin_of, "how": how_played(experiment, records, length), "cells": cells,
         "contenders": [c.facts() | {"name": c.name, "note": c.note, "command": shlex.join(c.command), "shown": c.shown}
                        for c in contenders],
-        "claims": analysis.claims(),
-        "pairs": analysis.pairs(),
-        "noise": analysis.noise(),
-        "costs": analysis.costs(calls),
-        "saturation": analysis.saturation(),
-        "latency": analysis.latency(),
-        "flagged": analysis.flagged(),
+        "claims": analysed.claims(),
+        "pairs": analysed.pairs(),
+        "noise": analysed.noise(),
+        "costs": analysed.costs(calls),
+        "saturation": analysed.saturation(),
+        "latency": analysed.latency(),
+        "flagged": analysed.flagged(),
         "commands": _commands(records),
         "runs": records,
     }
     return found | ({"rows": model_analysis.rows(found)} if experiment.kind == MODEL else {})
+
+
+def how_played(experiment: Experiment, records: list[dict], length: dict) -> str:
+    """How the figures were had, in a sentence or two."""
+    told = []
+    measured = [record for record in records if "figures" in record and record["block"] >= 0]
+    by_duel = {record["cell"] for record in measured if "rounds" in record["figures"]}
+    if by_duel and (duels := experiment.duels):
+        told.append(f"By duel: at most {duels.restarts} restarts of {duels.rounds} rounds; at a fixed rate "
+                    f"{duels.rated_restarts} of {duels.rated_rounds}, with slices of {RATED_SLICE_S * 1000:.0f} ms.")
+    by_run = [cell.title for cell in experiment.cells if cell.name in {record["cell"] for record in measured} - by_duel]
+    if by_run:
+        where = f" ({'; '.join(by_run)})" if by_duel else ""
+        told.append(f"In runs one after the other{where}: {experiment.blocks} blocks; {length['warmup_s'] * 1000:.0f} "
+                    f"ms of warm-up discarded, then {length['duration_s'] * 1000:.0f} ms measured in each.")
+    return " ".join(told)
+
+
+def judged(experiments: list[dict]) -> list[dict]:
+    """The same with the verdicts of their claims: one family for the whole page."""
+    analysis.judge_together([claim for experiment in experiments for claim in experiment["claims"]])
+    return experiments
 
 
 def is_meant(contender: Contender, cell: Load) -> bool:
@@ -119,7 +145,8 @@ def shaped(plan: Plan, options, fd_limit: int) -> tuple[Plan, list[str]]:
         fitted, unfit = schedule.fitting(experiment, fd_limit)
         left += unfit
         fitted = replace(fitted, blocks=options.blocks or fitted.blocks,
-                         trace_calls=fitted.trace_calls and not options.no_calls)
+                         trace_calls=fitted.trace_calls and not options.no_calls,
+                         duels=fitted.duels and fitted.duels.shaped(options.blocks, options.run_seconds))
         if options.run_seconds:
             fitted = replace(fitted, budget_s=None, run_s=options.run_seconds)
         if fitted.cells:
@@ -213,12 +240,30 @@ class Comparison:
             return None
         contenders = with_twin(experiment, contenders, self._options.out)
         experiment = self._on_budget(placed(experiment, contenders), at)
-        campaign = Campaign(experiment, contenders, Runner(self._program, self._options.out), self._store,
-                            self._options.seed, self._progress)
-        campaign.run()
-        calls = _count_calls(experiment, campaign, self._progress)
-        self.left_out += campaign.left_out
-        return results_of(experiment, campaign.contenders, self._store, self._options.seed, calls)
+        played = self._play(experiment, contenders)
+        calls = _count_calls(experiment, played, self._progress)
+        return results_of(experiment, played, self._store, calls)
+
+    def _play(self, experiment: Experiment, contenders: list[Contender]) -> list[Contender]:
+        """By duel where that can be, else in runs. Who played."""
+        limit = process.raise_fd_limit()
+        by_duel = tuple(cell for cell in experiment.cells if experiment.duels
+                        and duel_campaign.fits(cell, sum(1 for c in contenders if c.shown), limit))
+        by_run = tuple(cell for cell in experiment.cells if cell not in by_duel)
+        campaigns = []
+        if by_duel:
+            campaigns.append(DuelCampaign(replace(experiment, cells=by_duel), contenders, self._program,
+                                          self._options.out / "duels", self._store, self._options.seed,
+                                          self._progress))
+        if by_run:
+            campaigns.append(Campaign(replace(experiment, cells=by_run), contenders,
+                                      Runner(self._program, self._options.out), self._store, self._options.seed,
+                                      self._progress))
+        for campaign in campaigns:
+            campaign.run()
+            self.left_out += campaign.left_out
+        names = {contender.name for campaign in campaigns for contender in campaign.contenders}
+        return [contender for contender in contenders if contender.name in names]
 
     def _drum(self) -> dict:
         """Experiment 2, whose programs play by themselves; its own module has its cells and its findings."""
@@ -243,6 +288,7 @@ class Comparison:
         finally:
             self._progress.end()
             self._store.close()
+        judged([experiment for experiment in done if experiment])
         results = {
             "schema": 2, "seed": options.seed, "plan": {"name": self._plan.name, "title": self._plan.title},
             "started": started, "elapsed_s": time.monotonic() - self._began, "environment": described,

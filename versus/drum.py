@@ -254,7 +254,7 @@ def run(plan: DrumPlan, bin_dir: Path, store: Store, seed: int, say=print, fd_li
         "contenders": [{"name": d.name, "note": d.note, "command": shlex.join(d.command)} for d in drummers],
         "left_out": [*plan.stopped, *absent, *beyond],
         "rows": drum_analysis.rows(done),
-        "pairs": drum_analysis.pairs(done, seed),
-        "findings": drum_analysis.findings(done, seed),
+        "pairs": drum_analysis.pairs(done),
+        "findings": drum_analysis.findings(done),
         "runs": done,
     }

@@ -5,7 +5,6 @@ them. Pure functions over records; the rules are fixed here, beforehand.
 
 import math
 import statistics
-import zlib
 
 from versus import stats
 from versus.gates import INVALID
@@ -56,17 +55,7 @@ def by_block(records: list[dict], contender: str, part: str, **wanted) -> dict[i
             and all(record[name] == value for name, value in wanted.items())}
 
 
-def _plain(pair: stats.Pair) -> dict:
-    known = pair.known
-    return {"ratio": None if math.isnan(pair.ratio) else pair.ratio, "low": pair.low if known else None,
-            "high": pair.high if known else None, "p": pair.p, "blocks": pair.blocks}
-
-
-def _seed(seed: int, *salt) -> int:
-    return zlib.crc32("/".join(map(str, (seed, *salt))).encode())
-
-
-def pairs(records: list[dict], seed: int) -> list[dict]:
+def pairs(records: list[dict]) -> list[dict]:
     """peal on epoll against each other one: ratios of median rounds, by block."""
     cells = list(dict.fromkeys(record["cell"] for record in records))
     names = list(dict.fromkeys(record["contender"] for record in records))
@@ -75,11 +64,9 @@ def pairs(records: list[dict], seed: int) -> list[dict]:
         for part in PARTS:
             for rival in sorted(name for name in names if name != SUBJECT):
                 pair = stats.compare(by_block(records, SUBJECT, part, cell=cell),
-                                     by_block(records, rival, part, cell=cell), _seed(seed, cell, part, rival))
+                                     by_block(records, rival, part, cell=cell))
                 if pair.blocks:
-                    result.append({"cell": cell, "part": part, "subject": SUBJECT, "rival": rival} | _plain(pair))
-    for row, adjusted in zip(result, stats.holm([row["p"] for row in result])):
-        row["p_adjusted"] = adjusted
+                    result.append({"cell": cell, "part": part, "subject": SUBJECT, "rival": rival} | pair.as_dict())
     return result
 
 
@@ -114,8 +101,8 @@ class _Ring:
     """The records of the fewest sticks, where the loop itself weighs most, and the smallest and largest ring with so
     many that both libraries played."""
 
-    def __init__(self, records: list[dict], seed: int):
-        self._records, self._seed = records, seed
+    def __init__(self, records: list[dict]):
+        self._records = records
         played = [{(r["active"], r["pairs"], r["timeouts"]) for r in records if usable(r) and r["contender"] == name}
                   for name in ("libevent", "libev")]
         common = sorted(played[0] & played[1])
@@ -126,21 +113,18 @@ class _Ring:
     def values(self, name: str, part: str, timeouts: bool, pairs_: int) -> dict[int, float]:
         return by_block(self._records, name, part, active=self.active, pairs=pairs_, timeouts=timeouts)
 
-    def compare(self, over: dict[int, float], under: dict[int, float], *salt) -> stats.Pair:
-        return stats.compare(over, under, _seed(self._seed, *salt))
-
     def ratio(self, part: str, timeouts: bool) -> stats.Pair:
-        return self.compare(self.values("libevent", part, timeouts, self.most),
-                            self.values("libev", part, timeouts, self.most), part, timeouts)
+        return stats.compare(self.values("libevent", part, timeouts, self.most),
+                             self.values("libev", part, timeouts, self.most))
 
     @property
     def where(self) -> str:
         return f"{self.most:,} pairs, {self.active:,} active"
 
 
-def findings(records: list[dict], seed: int = 0) -> list[dict]:
+def findings(records: list[dict]) -> list[dict]:
     """Each published finding as {sentence, claim, source, verdict, figure}, at the largest ring that was played."""
-    ring = _Ring(records, seed)
+    ring = _Ring(records)
     found = []
     for part in PARTS:
         for timeouts in (False, True):
@@ -161,14 +145,14 @@ def _growth(ring: _Ring) -> dict:
     if ring.least < ring.most:
         grown = {name: _quotient(ring.values(name, "total", True, ring.most),
                                  ring.values(name, "total", True, ring.least)) for name in ("libevent", "libev")}
-        pair = ring.compare(grown["libevent"], grown["libev"], "growth")
+        pair = stats.compare(grown["libevent"], grown["libev"])
     what = f"growth of total from {ring.least:,} to {ring.most:,} pairs, libevent / libev"
     return _finding(sentence, LEHMANN, what, pair, (1 / SIMILAR, SIMILAR), missing)
 
 
 def _enlisting(ring: _Ring) -> dict:
-    pair = ring.compare(ring.values("libevent", "enlist", False, ring.most),
-                        ring.values("libev", "enlist", False, ring.most), "enlist")
+    pair = stats.compare(ring.values("libevent", "enlist", False, ring.most),
+                         ring.values("libev", "enlist", False, ring.most))
     return _finding("Stopping and starting watchers between two turns costs libev fewer epoll_ctl calls than libevent, "
                     "so registering anew is cheaper", DIFFERENCES,
                     f"registering anew, libevent / libev, {ring.where}, without timeouts", pair, (1.0, math.inf))
@@ -177,7 +161,7 @@ def _enlisting(ring: _Ring) -> dict:
 def _timers(ring: _Ring) -> dict:
     dearer = {name: _quotient(ring.values(name, "loop", True, ring.most), ring.values(name, "loop", False, ring.most))
               for name in ("libevent", "libev")}
-    pair = ring.compare(dearer["libevent"], dearer["libev"], "timers")
+    pair = stats.compare(dearer["libevent"], dearer["libev"])
     return _finding("libev's timers are the more efficient: idle timeouts slow libevent's loop down more", DIFFERENCES,
                     f"slowing of the loop by timeouts, libevent / libev, {ring.where}", pair, (1.0, math.inf))
 
@@ -187,8 +171,8 @@ def _muduo(records: list[dict], ring: _Ring) -> dict:
     figure = "muduo is not packaged, so it does not run here"
     parts = []
     for part in PARTS:
-        pair = ring.compare(ring.values(SUBJECT, part, False, ring.most),
-                            ring.values("libevent", part, False, ring.most), "muduo", part)
+        pair = stats.compare(ring.values(SUBJECT, part, False, ring.most),
+                             ring.values("libevent", part, False, ring.most))
         if pair.known:
             parts.append(f"{part} {pair.ratio:.2f} ({pair.low:.2f} to {pair.high:.2f})")
     if parts:

@@ -177,19 +177,19 @@ def verdicts(found):
 
 def test_findings_follow_the_figures():
     done = made_up({"peal-epoll": 10, "libev": 20, "libevent": 50})
-    found = verdicts(drum_analysis.findings(done, 1))
+    found = verdicts(drum_analysis.findings(done))
     for part in ("total", "loop"):
         for timed in ("with idle timeouts", "without timeouts"):
             assert found[f"libev is faster than libevent: {part} time, {timed}"] == "confirmed"
             assert found[f"libevent takes 2 to 3 times as long as libev: {part} time, {timed}"] == "confirmed"
     assert found["libevent's time grows with the ring as libev's does"] == "confirmed"
-    muduo = next(finding for finding in drum_analysis.findings(done, 1) if finding["claim"].startswith("muduo"))
+    muduo = next(finding for finding in drum_analysis.findings(done) if finding["claim"].startswith("muduo"))
     assert muduo["verdict"] == "not measurable here" and "peal on epoll / libevent" in muduo["figure"]
 
 
 def test_findings_are_refuted_by_the_opposite():
     done = made_up({"libev": 50, "libevent": 20})
-    found = verdicts(drum_analysis.findings(done, 1))
+    found = verdicts(drum_analysis.findings(done))
     assert found["libev is faster than libevent: loop time, without timeouts"] == "refuted"
     assert found["libevent takes 2 to 3 times as long as libev: total time, with idle timeouts"] == "refuted"
 

@@ -4,7 +4,6 @@
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from versus import stats
 from versus.roster import PINGPONG
 
 # What a run of a cell does: "closed" sends as fast as answers come back, "rate" sends at a fixed rate.
@@ -16,6 +15,8 @@ METRICS = {
     "speed": ("messages/s", "more"),
 }
 MOST_CLIENT_THREADS = 4
+# Of a duel: the shorter hide queueing, so they are for closed loops.
+SLICE_S, RATED_SLICE_S = 0.02, 0.5
 
 
 def metric_words(metric: str, unit: str = "message") -> tuple[str, str]:
@@ -104,21 +105,22 @@ class HttpCell(Load):
 
 @dataclass(frozen=True)
 class Claim:
-    """What shall be true of `metric` in `cell`: subject / rival is at most `bar`; without one, subject is better."""
+    """What shall be true of `metric` in `cell`: subject / rival is at most `bar`, or at least where more is better."""
 
     subject: str
     rival: str
     cell: str
     metric: str = "server_cpu"
-    bar: float | None = None
+    bar: float = 1.0
     best_of: tuple[str, ...] = ()  # `rival` is whichever of these is best in the cell; then it is but a word for them
 
     def sentence(self, where: str, unit: str = "message") -> str:
         """The claim in words; `where` is its cell's title."""
         what, better = metric_words(self.metric, unit)
-        if self.bar is not None:
-            return f"{self.subject} takes at most {self.bar:g} times the {what} of {self.rival} ({where})"
-        return f"{self.subject} has {better} {what} than {self.rival} ({where})"
+        if self.bar == 1.0:
+            return f"{self.subject} has {better} {what} than {self.rival} ({where})"
+        bound = "at most" if better == "less" else "at least"
+        return f"{self.subject} has {bound} {self.bar:g} times the {what} of {self.rival} ({where})"
 
 
 # peal-epoll stands against everyone; peal-uring against the loop it must equal and against the floor.
@@ -128,14 +130,33 @@ HTTP_GRID = (("http-peal-epoll", ("*",)), ("http-peal-uring", ("http-raw-uring",
 
 
 @dataclass(frozen=True)
+class Duels:
+    """How long a cell is played by duel: how often all are started anew, and the rounds of each such restart, in a
+    closed loop and at a fixed rate, whose slices are longer."""
+
+    restarts: int = 20
+    rounds: int = 8
+    rated_restarts: int = 10
+    rated_rounds: int = 2
+
+    def shaped(self, restarts: int | None, run_s: float | None) -> "Duels":
+        """With as many restarts, and as many rounds as `run_s` has slices of a contender."""
+        found = self if not restarts else replace(self, restarts=restarts, rated_restarts=restarts)
+        if not run_s:
+            return found
+        return replace(found, rounds=max(1, round(run_s / SLICE_S)), rated_rounds=max(1, round(run_s / RATED_SLICE_S)))
+
+
+@dataclass(frozen=True)
 class Experiment:
-    """A set of cells, the claims about them, and how often and how long each run is."""
+    """A set of cells, the claims about them, and how often and how long each run is. With `duels` a cell is played by
+    duel where that can be (duel/duel_campaign.py); else, and without, in runs one after the other, block by block."""
 
     name: str
     title: str
     cells: tuple[Load, ...]
     claims: tuple[Claim, ...]
-    blocks: int
+    blocks: int  # of runs
     warmup_s: float
     # Either a budget for the whole thing, from which the length of a run follows, or the length of a run.
     budget_s: float | None = None
@@ -151,6 +172,7 @@ class Experiment:
     twin_of: str = "peal-epoll"
     classic: str = ""  # which of the published tables it reproduces
     note: str = ""  # a sentence for the page
+    duels: Duels | None = None
 
     def cell(self, name: str) -> Load:
         return next(cell for cell in self.cells if cell.name == name)
@@ -193,11 +215,9 @@ class Plan:
 
 
 def check(experiment: Experiment) -> None:
-    """An experiment whose blocks cannot let its claims pass is a mistake of whoever wrote it."""
+    """A claim about a cell that is not there is a mistake of whoever wrote it."""
     names = {cell.name for cell in experiment.cells}
     assert len(names) == len(experiment.cells), experiment.name
-    claimed = len(experiment.claims)
-    assert not claimed or experiment.blocks >= stats.fewest_blocks_for(claimed), experiment.name
     assert all(claim.cell in names for claim in experiment.claims), experiment.name
     assert experiment.claims or experiment.note, experiment.name
     assert (experiment.budget_s is None) != (experiment.run_s is None), experiment.name

@@ -32,7 +32,7 @@ if words[0] == "load":
     sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
     sys.path.append("/usr/lib/python3/dist-packages")
     if words[1] == "duel":
-        from versus.quick.quick_fakes import load_duel as load
+        from versus.duel.duel_fakes import load_duel as load
     else:
         from versus.fakes import load
     sys.exit(load(words))

@@ -8,17 +8,15 @@ tell. Experiment 2's findings come from the drum itself.
 
 import math
 import statistics
-import zlib
 from dataclasses import asdict, dataclass, replace
 
 from versus import published, stats
-from versus.analysis import chosen_runs
+from versus.analysis import chosen_runs, noise_floor, restart_logs
 from versus.experiments import CLOSED
 from versus.roster import PINGPONG
 
 CONFIRMED, REFUTED, NOT_HERE = "confirmed", "refuted", "not measurable here"
-# With fewer, the interval is not one of 95 %: 2^(1-n) <= 0.05.
-FEWEST_BLOCKS = stats.fewest_blocks_for(1)
+FEWEST_BLOCKS = 6  # fewer restarts than this judge no published finding
 LEVEL = 1.10  # "level": within a tenth of each other
 EQUAL = 1.05  # "equal" of two compilers
 FAR_AHEAD = 1.20
@@ -56,21 +54,16 @@ def _cells(experiment: dict | None, **wanted) -> list[str]:
             if CLOSED in cell["modes"] and all(cell[key] == value for key, value in wanted.items())]
 
 
-def _by_block(experiment: dict, side: Side, figure: str, mode: str = CLOSED) -> dict[int, float]:
-    """The figure by block: over several cells, their geometric mean, of blocks that have them all."""
-    per_cell = [chosen_runs(experiment["runs"], cell, mode, side.contender) for cell in side.cells]
-    blocks = set.intersection(*(set(runs) for runs in per_cell)) if per_cell else set()
-    return {block: math.exp(statistics.fmean(math.log(max(1e-9, runs[block]["figures"][figure])) for runs in per_cell))
-            for block in blocks}
-
-
 def ratio(experiment: dict | None, subject: Side, rival: Side, figure: str = "messages_per_s",
           mode: str = CLOSED) -> stats.Pair:
-    """subject / rival by block."""
+    """subject / rival by block: over several cells their geometric mean, of blocks that have them all."""
     if experiment is None:
         return stats.UNKNOWN
-    salt = zlib.crc32(f"{subject}/{rival}/{figure}".encode())
-    return stats.compare(_by_block(experiment, subject, figure, mode), _by_block(experiment, rival, figure, mode), salt)
+    logs = [restart_logs(*(chosen_runs(experiment["runs"], cell, mode, side.contender)
+                           for side, cell in zip((subject, rival), cells)), figure)
+            for cells in zip(subject.cells, rival.cells)]
+    blocks = set.intersection(*(set(by_block) for by_block in logs)) if logs else set()
+    return stats.of_logs([statistics.fmean(by_block[block] for by_block in logs) for block in sorted(blocks)])
 
 
 def within(pair: stats.Pair, least: float, most: float) -> str:
@@ -223,15 +216,14 @@ def _compilers(results: dict) -> list[Finding]:
 
     missing = "the axis of compilers belongs to the full lab (or --variants)"
     level = cpu("peal-epoll-gcc-O3")
-    floor = stats.noise_floor(ratio(experiment, Side((experiment or {}).get("twin", ""), cells), base, "server_cpu_ns",
-                                    mode))
+    floor = noise_floor(ratio(experiment, Side((experiment or {}).get("twin", ""), cells), base, "server_cpu_ns", mode))
     verdict = NOT_HERE
-    if level.known and not math.isnan(floor):
+    if level.known and floor is not None:
         # Refuted: whatever it may gain is less than the same program differs from itself.
-        verdict = CONFIRMED if stats.differs(level, floor, stats.p_against(level, 1.0)) == "below" else \
+        verdict = CONFIRMED if stats.differs(level) == "below" and level.ratio < 1.0 / floor else \
             REFUTED if level.low >= 1.0 / floor and level.blocks >= FEWEST_BLOCKS else NOT_HERE
     figure = _said("server CPU per message, g++ -O3 / g++ -O2", level, "", missing)
-    if level.known and not math.isnan(floor):
+    if level.known and floor is not None:
         figure += f"; noise floor ±{(floor - 1) * 100:.1f} %"
     return [
         Finding(3, "-O3 helps (published for asio and muduo; here peal itself)", verdict, figure),

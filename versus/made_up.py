@@ -114,8 +114,8 @@ def drum_results(seed: int) -> dict:
             "cells": [{"name": c.name, "title": c.title, "pairs": c.pairs, "active": c.active, "writes": c.writes,
                        "timeouts": c.timeouts} for c in plan.cells],
             "contenders": [{"name": d.name, "note": d.note, "command": d.command[0]} for d in drummers],
-            "rows": drum_analysis.rows(done), "pairs": drum_analysis.pairs(done, seed),
-            "findings": drum_analysis.findings(done, seed)}
+            "rows": drum_analysis.rows(done), "pairs": drum_analysis.pairs(done),
+            "findings": drum_analysis.findings(done)}
 
 
 def results(folder: Path, plan: Plan = SMALL, seed: int = 7) -> dict:
@@ -136,10 +136,10 @@ def results(folder: Path, plan: Plan = SMALL, seed: int = 7) -> dict:
         _fill(store, experiment, [contender.name for contender in contenders], seed)
         calls = {cell.name: {c.name: {"epoll_wait": 0.1, "recvfrom": 1.0, "sendto": 1.0} for c in contenders}
                  for cell in experiment.cells if CLOSED not in cell.modes}
-        done.append(comparison.results_of(experiment, contenders, store, seed, calls))
+        done.append(comparison.results_of(experiment, contenders, store, calls))
     store.close()
     made = {"schema": 2, "seed": seed, "plan": {"name": plan.name, "title": plan.title}, "started": "2026-01-01 00:00",
             "elapsed_s": 290.0, "environment": {"Kernel": "Linux", "Processor": "a made-up one"},
             "command": "python3 -m versus full", "left_out": ["http-go: the Go toolchain is not there"],
-            "experiments": done, "drum": drum_results(seed) if plan.drum else None}
+            "experiments": comparison.judged(done), "drum": drum_results(seed) if plan.drum else None}
     return made | {"findings": (model_findings if plan.name in model_plans.PLANS else findings).of(made)}

@@ -9,13 +9,12 @@ models) is a plan of its own, in model_plans.py; the quick lab too, in quick/qui
 from dataclasses import replace
 
 from versus.models import model_plans
-from versus.experiments import CLOSED, HTTP_GRID, RATE, Cell, Claim, Experiment, HttpCell, Plan
+from versus.experiments import CLOSED, HTTP_GRID, RATE, Cell, Claim, Duels, Experiment, HttpCell, Plan
 from versus.roster import HTTP
 
 # Its server answers some thousand requests a second: half of that would be no load for the others.
 SLOW_HTTP = ("http-python",)
 
-# Six claims need eight blocks: 6 x 2^(1-8) = 0.047.
 PINGPONG_CLAIMS = (
     Claim("peal-epoll", "raw-epoll", "64Bx1000", bar=1.05),
     Claim("peal-epoll", "raw-epoll", "16KiBx100", bar=1.05),
@@ -55,6 +54,7 @@ FULL_PINGPONG = Experiment(
     warmup_s=0.3,
     run_s=2.0,
     calibration_s=0.5,
+    duels=Duels(),
     classic="pingpong",
 )
 
@@ -68,6 +68,7 @@ FULL_REST = Experiment(
     warmup_s=0.5,
     run_s=10.0,
     calibration_s=0.5,
+    duels=Duels(),
     kind=HTTP,
     unit="request",
     grid=HTTP_GRID,
@@ -100,6 +101,7 @@ COMPILERS = Experiment(
     warmup_s=0.3,
     run_s=2.0,
     calibration_s=0.5,
+    duels=Duels(),
     trace_calls=False,
     share=0.25,
     contenders=("peal-epoll", "peal-epoll-gcc-O0", "peal-epoll-gcc-O3", "peal-epoll-clang-O2", "peal-epoll-clang-O3"),

@@ -1,86 +1,89 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The statistics of a paired comparison: what the numbers allow one to say.
 
-A pair is two contenders measured in the same blocks. Everything is done on the log of their ratio per block, so that
-"twice" and "half" weigh the same. Nothing is removed: a missing run takes its block out of that pair, and is counted.
+A pair is two contenders measured side by side. Its unit is the restart: fresh processes of both give one value, the log
+of their ratio, so that "twice" and "half" weigh the same. A duel's restart has many rounds and is their median; a run
+that was played by itself is a restart of one round. Over the restarts stands Student's interval (Ibragimov and Mueller
+2010: it holds for values of different scatter too). Nothing is removed: a missing run takes its restart out of that
+pair, and is counted. load/statistics/ has the same rules for `peal load duel`, and tries them on simulated noise.
 """
 
 import math
+import statistics
 from dataclasses import dataclass
 
-import numpy
 from scipy import stats as scipy_stats
 
 CONFIDENCE = 0.95
 ALPHA = 0.05
-RESAMPLES = 5000
-# Fewer blocks than this make no interval: the pair is shown as "too few runs".
+# Fewer restarts than this make no interval: the pair is shown as "too few runs".
 FEWEST_BLOCKS = 4
-# "Not behind": the median may be this little below 1, and the interval must reach 1.
+# A pair about which nothing was claimed beforehand is one of many: it differs at this p, by at least so much.
+PAIR_ALPHA, PAIR_MARGIN = 0.01, 1.01
+# "Not behind": the ratio may be this little below 1, and the interval must reach 1.
 NOT_BEHIND = 0.97
+# An interval no farther than this from its ratio says "at the bar" of a bar that is no farther away.
+NARROW = 1.02
+
+MET, NOT_MET, AT_THE_BAR, CANNOT_TELL = "met", "not met", "at the bar", "cannot tell"
+NOT_MEASURED = "not measured"
+DECIDED = (MET, NOT_MET, AT_THE_BAR)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """The ratio subject / rival over the blocks: median, 95 % bootstrap interval, exact Wilcoxon p."""
+    """The ratio subject / rival over the restarts, with Student's 95 % interval."""
 
     blocks: int
     ratio: float
     low: float
     high: float
-    p: float
     logs: tuple[float, ...] = ()
 
     @property
     def known(self) -> bool:
         return self.blocks >= FEWEST_BLOCKS
 
+    @property
+    def p(self) -> float:
+        """Of "the two are the same"."""
+        return p_against(self, 1.0)
 
-UNKNOWN = Pair(0, math.nan, math.nan, math.nan, 1.0)
-
-
-def fewest_blocks_for(claims: int) -> int:
-    """The smallest n with claims * 2^(1-n) <= 0.05: fewer blocks could not let every claim pass."""
-    blocks = FEWEST_BLOCKS
-    while claims * 2.0 ** (1 - blocks) > ALPHA:
-        blocks += 1
-    return blocks
-
-
-def wilcoxon_p(logs: list[float]) -> float:
-    """Two-sided exact signed-rank p of "the median of `logs` is zero"; zeros say nothing and are dropped."""
-    values = [value for value in logs if value != 0.0]
-    if not values:
-        return 1.0
-    method = "exact" if len(values) <= 50 else "approx"
-    return float(scipy_stats.wilcoxon(values, alternative="two-sided", method=method).pvalue)
+    def as_dict(self) -> dict:
+        """Plain data; what is not known is None."""
+        ratio, low, high = (None if math.isnan(value) else value for value in (self.ratio, self.low, self.high))
+        return {"blocks": self.blocks, "ratio": ratio, "low": low, "high": high}
 
 
-def bootstrap_median(logs: list[float], seed: int) -> tuple[float, float]:
-    """The percentile interval of the median of `logs`, from a generator seeded with `seed`."""
-    values = numpy.asarray(logs, dtype=float)
-    random = numpy.random.default_rng(seed)
-    medians = numpy.median(values[random.integers(0, len(values), (RESAMPLES, len(values)))], axis=1)
-    tail = (1.0 - CONFIDENCE) / 2.0
-    low, high = numpy.quantile(medians, [tail, 1.0 - tail])
-    return float(low), float(high)
+UNKNOWN = Pair(0, math.nan, math.nan, math.nan)
 
 
-def compare(subject: dict[int, float], rival: dict[int, float], seed: int) -> Pair:
-    """The pair over the blocks both were measured in; values are positive, keyed by block."""
-    blocks = sorted(b for b in subject.keys() & rival.keys() if subject[b] > 0 and rival[b] > 0)
-    logs = [math.log(subject[b] / rival[b]) for b in blocks]
+def of_logs(logs: list[float]) -> Pair:
+    """The pair whose log ratio is one of `logs` in each restart."""
+    if not logs:
+        return UNKNOWN
+    mean = statistics.fmean(logs)
     if len(logs) < FEWEST_BLOCKS:
-        ratio = math.exp(float(numpy.median(logs))) if logs else math.nan
-        return Pair(len(logs), ratio, math.nan, math.nan, 1.0, tuple(logs))
-    low, high = bootstrap_median(logs, seed)
-    ratio = math.exp(float(numpy.median(logs)))
-    return Pair(len(logs), ratio, math.exp(low), math.exp(high), wilcoxon_p(logs), tuple(logs))
+        return Pair(len(logs), math.exp(mean), math.nan, math.nan, tuple(logs))
+    half = scipy_stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
+    return Pair(len(logs), math.exp(mean), math.exp(mean - half), math.exp(mean + half), tuple(logs))
+
+
+def compare(subject: dict[int, float], rival: dict[int, float]) -> Pair:
+    """The pair over the restarts both were measured in; values are positive, keyed by restart."""
+    both = sorted(at for at in subject.keys() & rival.keys() if subject[at] > 0 and rival[at] > 0)
+    return of_logs([math.log(subject[at] / rival[at]) for at in both])
 
 
 def p_against(pair: Pair, bound: float) -> float:
-    """Two-sided Wilcoxon p of "the ratio is `bound`"."""
-    return wilcoxon_p([value - math.log(bound) for value in pair.logs]) if pair.known else 1.0
+    """Two-sided p of Student's test of "the ratio is `bound`"; 1 of a pair with too few restarts."""
+    if not pair.known:
+        return 1.0
+    off = statistics.fmean(pair.logs) - math.log(bound)
+    error = statistics.stdev(pair.logs) / math.sqrt(len(pair.logs))
+    if error == 0.0:
+        return 1.0 if off == 0.0 else 0.0
+    return float(2.0 * scipy_stats.t.sf(abs(off) / error, len(pair.logs) - 1))
 
 
 def holm(p_values: list[float]) -> list[float]:
@@ -93,44 +96,31 @@ def holm(p_values: list[float]) -> list[float]:
     return adjusted
 
 
-def noise_floor(twin: Pair) -> float:
-    """The A/A floor as a ratio >= 1: the farther end of the twin's interval. NaN where there was no twin."""
-    if not twin.known:
-        return math.nan
-    return math.exp(max(abs(math.log(twin.low)), abs(math.log(twin.high))))
-
-
-def differs(pair: Pair, floor: float, p_adjusted: float) -> str:
-    """"below", "above" or "" (cannot tell): the interval excludes 1, the effect exceeds the floor, and p holds."""
-    if not pair.known or math.isnan(floor) or p_adjusted > ALPHA:
+def differs(pair: Pair) -> str:
+    """"below", "above" or "" (cannot tell): of a pair about which nothing was claimed beforehand."""
+    if pair.p > PAIR_ALPHA or abs(math.log(pair.ratio)) <= math.log(PAIR_MARGIN):
         return ""
-    if abs(math.log(pair.ratio)) <= math.log(floor):
-        return ""
-    if pair.high < 1.0:
-        return "below"
-    return "above" if pair.low > 1.0 else ""
+    return "below" if pair.ratio < 1.0 else "above"
 
 
-def against_bar(pair: Pair, bar: float, p_adjusted: float) -> str:
-    """"met", "not met" or "cannot tell" of "ratio <= bar"; p is that of p_against(pair, bar), adjusted."""
-    if not pair.known or p_adjusted > ALPHA:
-        return "cannot tell"
-    if pair.high <= bar:
-        return "met"
-    return "not met" if pair.low > bar else "cannot tell"
-
-
-def obstacle(pair: Pair, bound: float, floor: float, p_adjusted: float) -> str:
-    """Why a claim against `bound` (1 for a plain difference) cannot be told, in a few words."""
+def judged(pair: Pair, bar: float, p_adjusted: float) -> tuple[str, str]:
+    """(verdict, why it cannot be told) of "ratio <= bar", claimed beforehand; the p is p_against(pair, bar), adjusted
+    over all that was claimed with it."""
     if not pair.known:
-        return f"{pair.blocks} usable blocks"
-    if pair.low <= bound < pair.high:
-        return f"the interval holds {bound:g}"
-    if bound == 1.0 and math.isnan(floor):
-        return "there was no A/A twin"
-    if bound == 1.0 and abs(math.log(pair.ratio)) <= math.log(floor):
-        return "the effect is within the noise floor"
-    return f"p is {p_adjusted:.2f}" if p_adjusted > ALPHA else ""
+        return CANNOT_TELL, f"{pair.blocks} usable restarts"
+    holds = pair.low <= bar <= pair.high
+    if not holds and p_adjusted <= ALPHA:
+        return (MET if pair.ratio < bar else NOT_MET), ""
+    if pair.high / pair.ratio < NARROW and 1 / NARROW < pair.ratio / bar < NARROW:
+        return AT_THE_BAR, ""
+    return CANNOT_TELL, f"the interval holds {bar:g}" if holds else f"p is {p_adjusted:.2f}"
+
+
+def judged_alone(pair: Pair, bar: float, at_least: bool = False) -> str:
+    """The verdict of "ratio <= bar", or ">= bar", that stands by itself."""
+    verdict, _ = judged(pair, bar, p_against(pair, bar))
+    mirrored = {MET: NOT_MET, NOT_MET: MET}
+    return mirrored.get(verdict, verdict) if at_least else verdict
 
 
 def standing(pair: Pair) -> str:

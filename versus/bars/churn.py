@@ -45,7 +45,7 @@ def measure(context: Context) -> list[Row]:
     for subject, rival, barred in PAIRS:
         if subject not in values or rival not in values:
             continue
-        pair = common.pair_of(context, values, subject, rival)
+        pair = common.pair_of(values, subject, rival)
         middle = [statistics.median(values[name].values()) for name in (subject, rival)]
         measured = f"{common.span(pair)}; {middle[0]:.2f} / {middle[1]:.2f} us at {rate:,.0f} connections/s"
         rows.append(Row(f"server CPU per connection (connect, one message, close), {subject} / {rival}",

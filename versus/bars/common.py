@@ -4,7 +4,6 @@
 import json
 import random
 import sys
-import zlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -97,9 +96,13 @@ def paired(context: Context, what: str, variants: dict[str, Callable[[], Value]]
     return values
 
 
-def pair_of(context: Context, values: dict[str, dict[int, float]], subject: str, rival: str) -> stats.Pair:
-    salt = zlib.crc32(f"{context.seed}/{subject}/{rival}".encode())
-    return stats.compare(values[subject], values[rival], salt)
+def pair_of(values: dict[str, dict[int, float]], subject: str, rival: str) -> stats.Pair:
+    return stats.compare(values[subject], values[rival])
+
+
+def middle_of(values: list[float]) -> stats.Pair:
+    """The middle of a figure that stands beside no other: its "ratio" is the figure itself."""
+    return stats.compare(dict(enumerate(values)), dict.fromkeys(range(len(values)), 1.0))
 
 
 def span(pair: stats.Pair, digits: int = 3) -> str:
@@ -109,14 +112,11 @@ def span(pair: stats.Pair, digits: int = 3) -> str:
 
 
 def at_most(pair: stats.Pair, bar: float) -> str:
-    return stats.against_bar(pair, bar, stats.p_against(pair, bar))
+    return stats.judged_alone(pair, bar)
 
 
 def at_least(pair: stats.Pair, bar: float) -> str:
-    """The mirror of at_most."""
-    if not pair.known:
-        return "cannot tell"
-    return "met" if pair.low >= bar else "not met" if pair.high < bar else "cannot tell"
+    return stats.judged_alone(pair, bar, at_least=True)
 
 
 def json_of(words: list[str], cpus: tuple[int, ...], limit_s: float) -> dict:
@@ -130,5 +130,4 @@ def json_of(words: list[str], cpus: tuple[int, ...], limit_s: float) -> dict:
 
 
 def ratio_data(pair: stats.Pair, values: dict[str, dict[int, float]]) -> dict:
-    return {"ratio": pair.ratio, "low": pair.low, "high": pair.high, "blocks": pair.blocks,
-            "values": {name: list(by_block.values()) for name, by_block in values.items()}}
+    return pair.as_dict() | {"values": {name: list(by_block.values()) for name, by_block in values.items()}}

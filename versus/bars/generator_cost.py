@@ -1,58 +1,88 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""CPU per message of peal load / of a bare epoll client in C, closed loop at 64 B against the raw epoll loop."""
+"""CPU per message of peal load / of a bare epoll client in C, closed loop at 64 B against the raw epoll loop.
+
+The two take turns of milliseconds, each against a server of its own; a restart starts all four anew.
+"""
 
 import json
 import statistics
-import tempfile
 from pathlib import Path
 
-from versus.run import generator, process
-from versus.bars import common
-from versus.bars.common import CannotMeasure, Context, Row
+from versus.bars import common, duel_bar
+from versus.bars.common import CannotMeasure, Context, Marred, Row
 from versus.experiments import CLOSED, Cell
+from versus.run import generator, process, turns
 
 BAR = 1.2
-RUN_S, WARMUP_S = 0.8, 0.2
+# What each plays by itself takes twice as long beside the other.
+RUN_S, WARMUP_S = 1.2, 0.4
+LIMIT_S = 30.0
 CELLS = (Cell(64, 100), Cell(64, 1000))
+OURS, BARE = "peal load", "bare client"
 
 
-def _bare(context: Context, cell: Cell, server: process.Server, cpus: tuple[int, ...]) -> float:
-    words = [context.tool("contenders/bare_client"), server.target, "--connections", str(cell.connections), "--size",
-             str(cell.size), "--duration", str(RUN_S), "--warm-up", str(WARMUP_S)]
-    return common.json_of(words, cpus, RUN_S + 20.0)["client_cpu_ns_per_message"]
+def _bare_words(context: Context, cell: Cell, server: process.Server) -> list[str]:
+    return [context.tool("contenders/bare_client"), server.target, "--connections", str(cell.connections), "--size",
+            str(cell.size), "--duration", str(RUN_S), "--warm-up", str(WARMUP_S)]
 
 
-def _ours(context: Context, cell: Cell, server: process.Server, cpus: tuple[int, ...]) -> float:
-    with tempfile.TemporaryDirectory(prefix="versus-load-") as folder:
-        path = Path(folder) / "run.json"
-        words = generator.command(context.tool("peal"), server.target, cell, CLOSED, RUN_S, WARMUP_S, server.pid, path)
-        outcome = process.run(words, cpus, RUN_S + 20.0)
-        if outcome.code not in (generator.EXIT_DONE, generator.EXIT_GATE):
-            raise CannotMeasure(f"peal load failed: {outcome.complaint or outcome.code}")
-        found = generator.read(path)
-        return found.client_cpu_ns / max(1, found.messages)
-
-
-def _once(context: Context, cell: Cell, client) -> float:
+def _restart(context: Context, cell: Cell, number: int) -> dict[str, float]:
+    """Nanoseconds of each client's CPU per message. Raises Marred."""
     pins = process.Pins.of(1)
-    raw = context.need("raw-epoll")
-    with process.serving(raw.for_threads(1), pins.server) as server:
-        return client(context, cell, server, pins.client)
+    raw = context.need("raw-epoll").for_threads(1)
+    path = context.out / "generator-cost.json"
+    path.unlink(missing_ok=True)
+    with process.serving(raw, pins.server) as one, process.serving(raw, pins.server) as other:
+        servers = (one, other) if number % 2 else (other, one)
+        words = {OURS: generator.command(context.tool("peal"), servers[0].target, cell, CLOSED, RUN_S, WARMUP_S,
+                                         servers[0].pid, path),
+                 BARE: _bare_words(context, cell, servers[1])}
+        found = turns.take_turns(words, pins.client, f"{context.seed}/{cell.name}/{number}", LIMIT_S)
+    for name, outcome in found.items():
+        if outcome.code not in (generator.EXIT_DONE, generator.EXIT_GATE):
+            raise Marred(f"{name} failed: {outcome.complaint.strip() or outcome.code}")
+    return {OURS: _ours(path), BARE: _bare(found[BARE].out)}
+
+
+def _ours(path: Path) -> float:
+    try:
+        found = generator.read(path)
+    except generator.NoMeasurement as error:
+        raise Marred(str(error)) from error
+    if not found.messages:
+        raise Marred("peal load had no answer")
+    return found.client_cpu_ns / found.messages
+
+
+def _bare(text: str) -> float:
+    try:
+        return json.loads(text)["client_cpu_ns_per_message"]
+    except (ValueError, KeyError) as error:
+        raise Marred(f"the bare client gave no figures: {error}") from error
+
+
+def _restarts(context: Context, cell: Cell) -> dict[str, dict[int, float]]:
+    values: dict[str, dict[int, float]] = {OURS: {}, BARE: {}}
+    for number in range(duel_bar.restarts_of(context) // 2):
+        try:
+            for name, value in _restart(context, cell, number).items():
+                values[name][number] = value
+        except Marred as error:
+            context.say(f"generator cost, restart {number + 1}: {error}")
+    if not values[OURS]:
+        raise CannotMeasure("no run was worth counting")
+    return values
 
 
 def measure(context: Context) -> list[Row]:
     rows = []
+    context.out.mkdir(parents=True, exist_ok=True)
     for cell in CELLS:
-        context.say(f"generator cost: {cell.title}")
-        variants = {"peal load": lambda cell=cell: _once(context, cell, _ours),
-                    "bare client": lambda cell=cell: _once(context, cell, _bare)}
-        try:
-            values = common.paired(context, f"generator/{cell.name}", variants)
-        except (generator.NoMeasurement, json.JSONDecodeError) as error:
-            raise CannotMeasure(str(error)) from error
-        pair = common.pair_of(context, values, "peal load", "bare client")
-        middle = {name: statistics.median(by_block.values()) for name, by_block in values.items()}
-        measured = f"{common.span(pair)}; " + " / ".join(f"{value / 1e3:.3f}" for value in middle.values()) + " us"
-        rows.append(Row(f"client CPU per message, peal load / bare epoll client, {cell.title}", f"<= {BAR}", measured,
-                        common.at_most(pair, BAR), common.ratio_data(pair, values)))
+        context.say(f"generator cost: {cell.title}, in turns of {turns.TURN_S * 1000:.0f} ms")
+        values = _restarts(context, cell)
+        pair = common.pair_of(values, OURS, BARE)
+        middle = " / ".join(f"{statistics.median(values[name].values()) / 1e3:.3f}" for name in (OURS, BARE))
+        rows.append(Row(f"client CPU per message, peal load / bare epoll client, {cell.title}", f"<= {BAR}",
+                        f"{common.span(pair)}; {middle} us", common.at_most(pair, BAR),
+                        common.ratio_data(pair, values)))
     return rows

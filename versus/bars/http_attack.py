@@ -4,23 +4,30 @@ reading, heads without end and thousands of idle connections. Its p99 with the a
 fixed rate; and the server's memory.
 
 The attackers are one process of their own, and on few processors half of the figure is that they, too, need one, and
-the kernel's work for their bytes: what nginx's clean client feels under the same attack (--all) says how much.
+the kernel's work for their bytes. So nginx stands beside it: both servers are attacked in turns of a second, the
+attackers of the other stopped, in several rounds of each restart.
 """
 
+import math
+import random
+import signal
 import statistics
 import subprocess
 import sys
-from contextlib import contextmanager
+import time
+from contextlib import ExitStack, contextmanager
 
-from versus import hdr
+from versus import hdr, stats
 from versus.run import counters, process
 from versus.bars import common, http_load
 from versus.bars.common import CannotMeasure, Context, Marred, Row
 from versus.bars.http_serve import NGINX, PEAL, contenders
 
-BAR = 2.0
+BAR, BAR_BESIDE_NGINX = 2.0, 1.0
 RATE = 2000
 RUN_S = 2.0
+ROUNDS, TURN_S, SETTLE_S = 5, 1.0, 0.2
+RESTARTS_A_BLOCK = 2
 IDLE = 10_000
 MOST_MIB = 256
 READY_LIMIT_S = 60.0
@@ -30,13 +37,15 @@ READY_LIMIT_S = 60.0
 def attack(server: process.Server, idle: int):
     """Attackers of every kind, from the moment all of them are there."""
     words = [sys.executable, "-m", "versus.attackers", server.target, "--idle", str(idle)]
-    attackers = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    attackers = process.spawn(words, end_by=signal.SIGKILL, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL)
     try:
         line = process.line_of(attackers, READY_LIMIT_S)
         if line != "ready":
             raise CannotMeasure(f"the attackers did not come up: {line or 'they said nothing'}")
         yield attackers
     finally:
+        attackers.send_signal(signal.SIGCONT)
         attackers.stdin.close()
         if not process.wait_for_end(attackers, 10.0):
             attackers.kill()
@@ -53,9 +62,66 @@ def _p99_us(context: Context, contender, idle: int | None) -> tuple[float, float
             with attack(server, idle):
                 found = http_load.run(context, server, RUN_S, ("--rate", f"{RATE}/s"), connections=8)
         memory = counters.process_rss_bytes(server.pid) / 2**20
+    return _p99_of(found), memory
+
+
+def _p99_of(found) -> float:
+    """Microseconds. Raises Marred."""
     if found.messages_per_s < 0.9 * RATE:
         raise Marred(f"the clean client had {found.messages_per_s:,.0f} of {RATE:,} answers/s")
-    return hdr.decode(found.latency_hdr).percentiles([99.0])[0] / 1e3, memory
+    return hdr.decode(found.latency_hdr).percentiles([99.0])[0] / 1e3
+
+
+def _in_turn(context: Context, server: process.Server, attackers: subprocess.Popen) -> float:
+    """The clean client's p99 while this server's attackers go on. Raises Marred."""
+    attackers.send_signal(signal.SIGCONT)
+    time.sleep(SETTLE_S)
+    try:
+        return _p99_of(http_load.run(context, server, TURN_S, ("--rate", f"{RATE}/s"), connections=8))
+    finally:
+        attackers.send_signal(signal.SIGSTOP)
+
+
+def _restart(context: Context, all_of: dict, idle: int, shuffler: random.Random) -> tuple[float, dict]:
+    """ln(peal / nginx), the median of the rounds; and each one's p99s. Raises Marred."""
+    p99s: dict[str, list[float]] = {name: [] for name in all_of}
+    with ExitStack() as stack:
+        sides = {}
+        for name, each in all_of.items():
+            server = stack.enter_context(process.serving(each.for_threads(1), process.Pins.of(1).server))
+            sides[name] = server, stack.enter_context(attack(server, idle))
+            sides[name][1].send_signal(signal.SIGSTOP)
+        for _ in range(ROUNDS):
+            order = list(all_of)
+            shuffler.shuffle(order)
+            for name in order:
+                p99s[name].append(_in_turn(context, *sides[name]))
+    return statistics.median(math.log(a / b) for a, b in zip(p99s[PEAL], p99s[NGINX])), p99s
+
+
+def _beside_nginx(context: Context, idle: int) -> Row:
+    all_of = contenders(context, (PEAL, NGINX))
+    restarts = RESTARTS_A_BLOCK * context.blocks
+    context.say(f"attack on {PEAL} and {NGINX} in turns: {restarts} restarts")
+    shuffler = random.Random(f"{context.seed}/attack")
+    logs: list[float] = []
+    seen: dict[str, list[float]] = {PEAL: [], NGINX: []}
+    for number in range(restarts):
+        try:
+            log, p99s = _restart(context, all_of, idle, shuffler)
+        except Marred as error:
+            context.say(f"attack in turns, restart {number + 1}: {error}")
+            continue
+        logs.append(log)
+        for name, values in p99s.items():
+            seen[name] += values
+    if not logs:
+        raise CannotMeasure("no restart was worth counting")
+    pair = stats.of_logs(logs)
+    measured = f"{common.span(pair, 2)}; " + " / ".join(f"{statistics.median(seen[n]):,.0f}" for n in (PEAL, NGINX))
+    return Row(f"p99 of a clean client under five attacks at once, {PEAL} / {NGINX}", f"<= {BAR_BESIDE_NGINX:g}",
+               f"{measured} us", common.at_most(pair, BAR_BESIDE_NGINX),
+               pair.as_dict() | {"logs": logs, "p99_us": seen})
 
 
 def measure(context: Context) -> list[Row]:
@@ -73,7 +139,7 @@ def measure(context: Context) -> list[Row]:
 
         values = common.paired(context, f"attack on {name}",
                                {"attacked": attacked, "alone": lambda each=each: _p99_us(context, each, None)[0]})
-        pair = common.pair_of(context, values, "attacked", "alone")
+        pair = common.pair_of(values, "attacked", "alone")
         middle = [statistics.median(values[side].values()) for side in ("attacked", "alone")]
         ours = name == PEAL
         measured = f"{common.span(pair, 2)}; {middle[0]:,.0f} / {middle[1]:,.0f} us"
@@ -83,4 +149,4 @@ def measure(context: Context) -> list[Row]:
         rows.append(Row(f"resident memory under the attacks ({idle:,} idle connections), {name}",
                         f"<= {MOST_MIB} MiB" if ours else "-", f"{most:.1f} MiB",
                         ("met" if most <= MOST_MIB else "not met") if ours else ""))
-    return rows
+    return [*rows, _beside_nginx(context, idle)]

@@ -109,7 +109,7 @@ def measure(context: Context) -> list[Row]:
             context.say(f"{what}: {context.blocks} blocks")
             values = common.paired(context, what, {"beside": lambda each=each: p99_us(context, each, root, True),
                                                    "alone": lambda each=each: p99_us(context, each, root, False)})
-            pair = common.pair_of(context, values, "beside", "alone")
+            pair = common.pair_of(values, "beside", "alone")
             middle = [statistics.median(values[side].values()) for side in ("beside", "alone")]
             judged = name in ours
             rows.append(Row(f"p99 of small requests, 16 large downloads beside / none, {name}",

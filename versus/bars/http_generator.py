@@ -75,7 +75,7 @@ def measure(context: Context) -> list[Row]:
         values = common.paired(context, "http_generator", variants)
     rows = []
     for name in [name for name in values if name != "wrk"]:
-        pair = common.pair_of(context, values, name, "wrk")
+        pair = common.pair_of(values, name, "wrk")
         middle = [statistics.median(values[each].values()) * 1e6 for each in (name, "wrk")]
         measured = f"{common.span(pair)}; {middle[0]:.2f} / {middle[1]:.2f} us; {http_load.load_average()}"
         rows.append(Row(f"generator CPU per keep-alive GET against one nginx, {name} / wrk, {CONNECTIONS} connections",

@@ -56,30 +56,5 @@ def run(context: Context, server: process.Server, seconds: float, more: tuple[st
     return found
 
 
-@dataclass(frozen=True)
-class Median:
-    """The middle of some runs, with its 95 % bootstrap interval where they are enough for one."""
-
-    value: float
-    low: float
-    high: float
-    known: bool
-
-    @staticmethod
-    def of(values: list[float], seed: int) -> "Median":
-        low, high = stats.bootstrap_median(values, seed)
-        return Median(statistics.median(values), low, high, len(values) >= stats.FEWEST_BLOCKS)
-
-    def at_most(self, bar: float) -> str:
-        if not self.known:
-            return "cannot tell"
-        return "met" if self.high <= bar else "not met" if self.low > bar else "cannot tell"
-
-    def at_least(self, bar: float) -> str:
-        if not self.known:
-            return "cannot tell"
-        return "met" if self.low >= bar else "not met" if self.high < bar else "cannot tell"
-
-
 def load_average() -> str:
     return f"load average {os.getloadavg()[0]:.1f}"

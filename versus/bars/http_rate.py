@@ -25,18 +25,19 @@ def measure(context: Context) -> list[Row]:
     context.say(f"http rate: {context.blocks} blocks")
     runs = common.paired(context, "http_rate",
                          {str(depth): (lambda depth=depth: _once(context, depth)) for depth in BARS})
-    return [_row(context, depth, list(runs[str(depth)].values())) for depth in BARS]
+    return [_row(depth, list(runs[str(depth)].values())) for depth in BARS]
 
 
-def _row(context: Context, depth: int, found: list[Measurement]) -> Row:
+def _row(depth: int, found: list[Measurement]) -> Row:
     rates = [each.messages_per_s for each in found]
     carried = [1e9 * each.messages / each.client_cpu_ns for each in found if each.client_cpu_ns > 0]
     shares = [statistics.median(each) for each in zip(*((run.client_share, run.server_share) for run in found))]
-    median = http_load.Median.of(rates, context.seed)
-    measured = f"{median.value:,.0f} ({median.low:,.0f} to {median.high:,.0f}; best {max(rates):,.0f})"
+    middle = common.middle_of(rates)
+    measured = f"{middle.ratio:,.0f} ({middle.low:,.0f} to {middle.high:,.0f}; best {max(rates):,.0f})"
     if carried:
         measured += f"; a whole core would carry {statistics.median(carried):,.0f}"
     measured += f"; it used {shares[0]:.0%} of one, the server {shares[1]:.0%}; {http_load.load_average()}"
     how = "keep-alive" if depth == 1 else f"pipelined by {depth}"
     return Row(f"requests/s of one generator thread, {how}, {http_load.CONNECTIONS} connections",
-               f">= {BARS[depth]:,}", measured, median.at_least(BARS[depth]), {"rates": rates, "carried": carried})
+               f">= {BARS[depth]:,}", measured, common.at_least(middle, BARS[depth]),
+               {"rates": rates, "carried": carried})

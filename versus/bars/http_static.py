@@ -35,7 +35,7 @@ def measure(context: Context) -> list[Row]:
         (Path(folder) / FILE).write_bytes(bytes(range(256)) * (FILE_BYTES // 256))
         variants = {name: (lambda each=each: _files_per_s(context, each, Path(folder))) for name, each in both.items()}
         values = common.paired(context, "http_static", variants)
-    pair = common.pair_of(context, values, PEAL, NGINX)
+    pair = common.pair_of(values, PEAL, NGINX)
     middle = [statistics.median(values[name].values()) * FILE_BYTES / 2**30 for name in (PEAL, NGINX)]
     # Not behind: the median at least 0.97 and the interval not wholly below 1.
     verdict = "cannot tell" if not pair.known else "met" if pair.ratio >= BAR and pair.high >= 1 else "not met"

@@ -46,13 +46,13 @@ def measure(context: Context) -> list[Row]:
         sides["raw spinning"] = raw + ["--spin", "1"]
     variants = {name: (lambda words=words: _round_trips(words, client)) for name, words in sides.items()}
     values = common.paired(context, "spin", variants)
-    pair = common.pair_of(context, values, "auto", "off")
+    pair = common.pair_of(values, "auto", "off")
     middle = {name: statistics.median(by_block.values()) for name, by_block in values.items()}
     measured = f"{common.span(pair, 2)}; " + ", ".join(f"{name} {value:,.0f}/s" for name, value in middle.items())
     data = common.ratio_data(pair, values) | {"published": RAW_GAIN}
     rows = [Row("round trips/s of one connection, peal-epoll, spin auto / off", f">= {BAR}", measured,
                 common.at_least(pair, BAR), data)]
     if "raw spinning" in values:
-        gain = common.pair_of(context, values, "raw spinning", "raw")
+        gain = common.pair_of(values, "raw spinning", "raw")
         rows.append(Row("the same, raw-epoll", "-", common.span(gain, 2), "", common.ratio_data(gain, values)))
     return rows

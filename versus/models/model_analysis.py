@@ -4,11 +4,10 @@
 Medians over the blocks; percentiles from histograms merged over them. What could not be known is None, never 0.
 """
 
-import statistics
 from dataclasses import dataclass
 
 from versus import gates, hdr
-from versus.analysis import chosen_runs
+from versus.analysis import chosen_runs, middle_of
 from versus.experiments import CLOSED, RATE
 
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
@@ -73,8 +72,8 @@ def _nothing(cell: dict, name: str) -> dict:
 def _row(cell: dict, name: str, runs: list[dict]) -> dict:
     figures = [run["figures"] for run in runs]
 
-    def middle(key: str) -> float:
-        return statistics.median(figure[key] for figure in figures)
+    def middle(key: str) -> float | None:
+        return middle_of(figures, key)
 
     merged = hdr.merged([figure["latency_hdr"] for figure in figures])
     values = dict(zip(PERCENTILES, merged.percentiles(list(PERCENTILES.values()))))

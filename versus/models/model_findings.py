@@ -7,7 +7,6 @@ Where a finding speaks of several rivals, each by itself must bear it out, and o
 """
 
 import math
-import zlib
 from dataclasses import asdict, dataclass, replace
 
 from versus import hdr, stats
@@ -123,9 +122,8 @@ def pair_of(experiment: dict, rule: Rule, rival: str) -> stats.Pair:
     if rule.figure in (SPEED, CPU):
         return ratio(experiment, Side(rule.subject, (rule.cell,)), Side(rival, (rule.cell,)), rule.figure)
     percent = PERCENTILES[rule.figure]
-    salt = zlib.crc32(f"{rule.cell}/{rule.subject}/{rival}/{rule.figure}".encode())
     return stats.compare(_percentile(experiment, rule.cell, rule.subject, percent),
-                         _percentile(experiment, rule.cell, rival, percent), salt)
+                         _percentile(experiment, rule.cell, rival, percent))
 
 
 def _row(experiment: dict, cell: str, name: str) -> dict | None:
@@ -186,7 +184,7 @@ def _one_reactor(experiment: dict | None) -> Finding:
     cell = plan.SINGLE_LOAD.name
     runs = chosen_runs(experiment["runs"], cell, CLOSED, "reactor_epoll") if experiment else {}
     values = {block: run["figures"][SPEED] for block, run in runs.items()}
-    pair = stats.compare(values, dict.fromkeys(values, float(PUBLISHED_PER_S)), NUMBER)
+    pair = stats.compare(values, dict.fromkeys(values, float(PUBLISHED_PER_S)))
     if pair.blocks < FEWEST_BLOCKS:
         return Finding(NUMBER, sentence, NOT_HERE, NOT_RUN if not pair.blocks else
                        f"{pair.blocks} blocks: too few, {FEWEST_BLOCKS} are needed")

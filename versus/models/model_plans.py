@@ -4,13 +4,15 @@ anything is measured.
 
 Everywhere a server that has several workers gets as many, and the generator is one thread; which CPUs they have is said
 of each situation. `models` is the grid; in it nothing is claimed, its figures are what "when to choose it" rests on.
-`model_claims` is the claim about peal, one loop against one loop, at a fixed rate. `historic` are the published loads.
+`model_claims` is the claim about peal, one loop against one loop, by duel: in a closed loop, in the full plan at a
+fixed rate. The others run one after the other: a blocking model answers a connection at a time, a duel waits for all.
+`historic` are the published loads.
 """
 
 from dataclasses import replace
 
 from versus.run.echo_cell import LONG, ONE, EchoCell
-from versus.experiments import Claim, Experiment, Plan
+from versus.experiments import Claim, Duels, Experiment, Plan
 from versus.roster import MODEL
 
 GRID, CLAIMS, HISTORIC = "models", "model_claims", "historic"
@@ -49,9 +51,13 @@ QUICK_GRID = Experiment(
 
 
 def one_loop(cell: EchoCell) -> EchoCell:
-    """The same at a fixed rate, one loop against one loop; a single connection runs closed loop, as everywhere."""
-    alone = replace(cell, pool=1)
-    return alone if cell.connections == 1 else alone.at_a_rate()
+    """The same, one loop against one loop."""
+    return replace(cell, pool=1)
+
+
+def rated(cell: EchoCell) -> EchoCell:
+    """The same at a fixed rate; a single connection runs closed loop, as everywhere."""
+    return cell if cell.connections == 1 else cell.at_a_rate()
 
 
 def claims_of(cells: tuple[EchoCell, ...], rivals: tuple[str, ...]) -> tuple[Claim, ...]:
@@ -60,7 +66,6 @@ def claims_of(cells: tuple[EchoCell, ...], rivals: tuple[str, ...]) -> tuple[Cla
 
 CLAIM_CELLS = tuple(map(one_loop, (FEW, MANY, EchoCell(4096, 100))))
 
-# Three claims need seven blocks (3 x 2^(1-7) = 0.047); with nine one may fall on the other side.
 QUICK_CLAIMS = replace(
     QUICK_GRID,
     name=CLAIMS,
@@ -70,6 +75,7 @@ QUICK_CLAIMS = replace(
     blocks=9,
     warmup_s=0.1,
     share=0.27,
+    duels=Duels(),
     contenders=(SUBJECT, *HAND_WRITTEN),
     note="",
 )
@@ -86,8 +92,7 @@ FULL_GRID = replace(
     calibration_rounds=1,
 )
 
-# Eleven claims need nine blocks (11 x 2^(1-9) = 0.043); with thirteen a few may fall on the other side.
-FULL_CLAIM_CELLS = tuple(map(one_loop, FULL_CELLS))
+FULL_CLAIM_CELLS = tuple(rated(one_loop(cell)) for cell in FULL_CELLS)
 FULL_CLAIMS = replace(
     QUICK_CLAIMS,
     cells=FULL_CLAIM_CELLS,

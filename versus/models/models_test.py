@@ -211,9 +211,10 @@ def test_it_goes_on_where_it_stopped(campaign, tmp_path):
     assert again[: len(lines) - 3] == lines[:-3] and len(again) == len(lines)
 
 
-def test_holm_and_blocks_let_the_claims_pass():
+def test_what_is_claimed_is_played_by_duel():
     for experiment in (model_plans.QUICK_CLAIMS, model_plans.FULL_CLAIMS):
-        assert experiment.blocks > stats.fewest_blocks_for(len(experiment.claims))
+        assert experiment.duels and experiment.duels.rated_restarts > stats.FEWEST_BLOCKS
+    assert not model_plans.QUICK_GRID.duels and not model_plans.FULL_HISTORIC.duels
 
 
 @pytest.mark.parametrize("words, code", [

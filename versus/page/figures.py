@@ -105,7 +105,7 @@ def forest(pairs: list[dict], floor: float | None, names: list[str], label: str)
     for number, pair in enumerate(reversed(rows)):
         colour = SERIES[place_of(pair["subject"], names)]
         axes.plot([pair["low"], pair["high"]], [number, number], color=colour, linewidth=2.2, solid_capstyle="butt")
-        sure = pair["says"].startswith(CAN_BE_SAID)
+        sure = pair["says"] in CAN_BE_SAID
         axes.plot([pair["ratio"]], [number], marker="o", markersize=6.5, color=colour,
                   markerfacecolor=colour if sure else PAPER, markeredgewidth=1.5)
         axes.annotate(f"{pair['ratio']:.3f}", (1.01, number), xycoords=("axes fraction", "data"), va="center",

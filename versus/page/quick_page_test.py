@@ -8,7 +8,8 @@ import pytest
 
 from versus import made_up
 from versus.page import browser, figures, quick_page
-from versus.quick import quick_fakes, quick_judge, quick_lab
+from versus.duel import duel_fakes
+from versus.quick import quick_judge, quick_lab
 from versus.quick.quick_plan import CELLS, CLAIMS
 
 BOTTOM_OF = "document.querySelector('{}').getBoundingClientRect().bottom + window.scrollY"
@@ -24,7 +25,8 @@ EMPTY_PLOTS = """
 
 
 def results():
-    duels = [quick_fakes.duel(cell) for cell in CELLS]
+    duels = [duel_fakes.duel(cell.load, cell.contenders, tuple(c for c in CLAIMS if c.cell == cell.name))
+             for cell in CELLS]
     counted = {"peal-epoll": 303.0, "raw-epoll": 74.0}
     return {"schema": 3, "plan": {"name": "quick", "title": quick_lab.TITLE}, "seed": 3, "started": "2026-01-01 00:00",
             "command": "python3 -m versus quick", "elapsed_s": 280.0, "left_out": ["mine: it is <not> there"],

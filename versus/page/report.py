@@ -95,19 +95,20 @@ def _cell_view(experiment: dict, cell: dict, names: list[str]) -> dict:
         "costs": costs,
         "cost_plot": Markup(figures.cost_bars(costs, shown, f"CPU per {unit}", unit)),
         "saturation": _of_cell(experiment["saturation"], name),
-        "saturation_from": "the blocks" if CLOSED in cell["modes"] else "the calibration",
+        "saturation_from": "the restarts" if CLOSED in cell["modes"] else "the calibration",
         "latencies": _latencies(experiment, cell, shown),
         "series_plot": Markup(figures.series(runs, names, "server_cpu_ns", label, 1e-3, "Every repeat")),
-        "series": _series_table(runs, names, experiment["blocks"]),
+        "series": _series_table(runs, names),
     }
 
 
-def _series_table(runs: list[dict], names: list[str], blocks: int) -> list[dict]:
+def _series_table(runs: list[dict], names: list[str]) -> list[dict]:
     """A row a contender: the figure of each block, with its status; an INVALID run's repeat stands beside it."""
     rows = []
+    blocks = sorted({run["block"] for run in runs})
     for name in names:
         columns = []
-        for block in range(blocks):
+        for block in blocks:
             columns.append([{"us": run["figures"]["server_cpu_ns"] / 1e3 if "figures" in run else None,
                              "status": run["status"]}
                             for run in runs if run["contender"] == name and run["block"] == block])

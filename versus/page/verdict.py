@@ -35,13 +35,15 @@ def headline(claims: list[dict]) -> tuple[str, str]:
     if not verdicts:
         return "unsure", "No claim was declared for what ran; the ratios and the published findings stand below."
     if all(verdict == "not measured" for verdict in verdicts):
-        return "unsure", "No claim was measured: the contenders it speaks of did not run, or too few blocks did."
+        return "unsure", "No claim was measured: the contenders it speaks of did not run, or too seldom."
     count = len(verdicts)
     if _count(verdicts, "met") == count:
         return "good", f"All {count} claims declared beforehand are met."
-    spoken = {"met": "met", "not met": "not met", "cannot tell": "cannot be told", "not measured": "not measured"}
+    spoken = {"met": "met", "not met": "not met", "at the bar": "at the bar", "cannot tell": "cannot be told",
+              "not measured": "not measured"}
     parts = [f"{_count(verdicts, verdict)} {words}" for verdict, words in spoken.items() if _count(verdicts, verdict)]
-    return "bad" if "not met" in verdicts else "unsure", f"Of {count} claims declared beforehand: {', '.join(parts)}."
+    tone = "bad" if "not met" in verdicts else "good" if set(verdicts) <= {"met", "at the bar"} else "unsure"
+    return tone, f"Of {count} claims declared beforehand: {', '.join(parts)}."
 
 
 def sentences(results: dict) -> list[str]:
@@ -102,14 +104,14 @@ def _of_pingpong(experiment: dict) -> list[str]:
             parts.append(f"{span(cpu['raw-epoll'])} times the {METRICS['server_cpu'][0]} of the raw epoll loop")
         if "raw-epoll" in speed:
             parts.append(f"{span(speed['raw-epoll'])} times its round trips per second")
-        proven = {claim["rival"] for claim in experiment["claims"] if claim["cell"] == cell and claim["bar"] is None
+        proven = {claim["rival"] for claim in experiment["claims"] if claim["cell"] == cell and claim["bar"] == 1.0
                   and claim["subject"] == "peal-epoll" and claim["verdict"] == "met"}
         proven |= {name for name, pair in cpu.items() if pair["says"] == "less CPU"}
         rivals = [name for name in cpu if name in proven and not name.startswith(("raw", "peal"))]
         if rivals:
             parts.append(f"less CPU than {_listed(rivals)}")
         dearer = [name for name, pair in cpu.items()
-                  if pair["says"].startswith("more CPU") and not name.startswith("peal")]
+                  if pair["says"] == "more CPU" and not name.startswith("peal")]
         if dearer:
             parts.append(f"but more CPU than {_listed(dearer)}")
         if parts:

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from versus import cli, fakes, lockstep, made_up, roster, traces, variants
+from versus.duel import duel_fakes
 from versus.run import counters, generator, process
 from versus.experiments import CLOSED, HttpCell
 
@@ -42,15 +43,15 @@ def test_both_experiments_ran_their_kind_of_contender_and_the_twin(campaign):
 
 
 def test_a_fixed_rate_is_half_of_the_slowest(campaign):
-    slowest = 1e9 / fakes.HTTP_COST_NS["http_beast"]
+    slowest = 1e9 / duel_fakes.COSTS_NS["http-beast"]
     assert named(campaign[1], "rest")["cells"][0]["rate"] == pytest.approx(slowest / 2, rel=0.06)
 
 
 def test_a_connection_per_request_is_asked_for_and_its_connects_are_shown(campaign):
     pages = named(campaign[1], "pages")
     short = next(run for run in pages["runs"] if run["cell"] == "short100")
-    words = shlex.split(short["commands"][1])
-    assert "http://127.0.0.1" in words[words.index("http") + 1] and "--requests-per-connection" in words
+    words = shlex.split(short["commands"][0])
+    assert words[2:4] == ["duel", "http"] and "--requests-per-connection" in words
     assert {row["of"] for row in pages["latency"] if row["cell"] == "short100"} == {"latency", "connect"}
     assert {row["of"] for row in pages["latency"] if row["cell"] == "keep100"} == {"latency"}
 

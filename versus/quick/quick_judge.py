@@ -6,101 +6,32 @@ was asked for are worked out here in the same way, from its slices. Pure: no fil
 """
 
 import math
-import statistics
-
-from scipy import stats as scipy_stats
 
 from versus import stats
-from versus.quick.duel_runner import Duel
-from versus.quick.quick_plan import CPU, PUBLISHED, RATE, DuelClaim, Published, cell_named
+from versus.duel.duel_figures import CPU, RATE, obstacle, pair_of
+from versus.duel.duel_runner import Duel
+from versus.quick.quick_plan import PUBLISHED, DuelClaim, Published, cell_named
 
-MET, NOT_MET, AT_THE_BAR, CANNOT_TELL = "met", "not met", "at the bar", "cannot tell"
-NOT_MEASURED = "not measured"
-DECIDED = (MET, NOT_MET, AT_THE_BAR)
 HOLDS, NO_LONGER = "so today", "not so today"
-NARROW = 1.02  # an interval no farther than this from its ratio says "at the bar" of a bar it holds
-FEWEST_RESTARTS = 4
-CONFIDENCE = 0.95
 
 
-def _values(duel: dict, metric: str) -> dict[tuple[int, int], dict[str, float]]:
-    """The metric by (restart, round) and contender."""
-    names = [contender["name"] for contender in duel["contenders"]]
-    columns = {name: at for at, name in enumerate(duel["slice_columns"])}
-    found: dict[tuple[int, int], dict[str, float]] = {}
-    for row in duel["slices"]:
-        messages, server_cpu = row[columns["messages"]], row[columns["server_cpu_ns"]]
-        if not messages or (metric == CPU and not server_cpu):
-            continue
-        value = server_cpu / messages if metric == CPU else messages / row[columns["seconds"]]
-        where = (row[columns["restart"]], row[columns["round"]])
-        found.setdefault(where, {})[names[row[columns["contender"]]]] = value
-    return found
+def estimate(pair: stats.Pair) -> dict:
+    """The ratio with its 95 % interval; no interval of fewer than four restarts."""
+    found = pair.as_dict()
+    return {"ratio": found["ratio"], "low": found["low"], "high": found["high"], "restarts": found["blocks"]}
 
 
-def restart_logs(duel: dict, metric: str, subject: str, rival: str) -> list[float]:
-    """ln(subject / rival) of each restart: the median over its rounds."""
-    rounds: dict[int, list[float]] = {}
-    for (restart, _round), values in sorted(_values(duel, metric).items()):
-        if subject in values and rival in values:
-            rounds.setdefault(restart, []).append(math.log(values[subject] / values[rival]))
-    return [statistics.median(logs) for logs in rounds.values()]
-
-
-def estimate(logs: list[float]) -> dict:
-    """The ratio with its 95 % interval, Student's over the restarts; no interval of fewer than four."""
-    if not logs:
-        return {"ratio": None, "low": None, "high": None, "restarts": 0}
-    mean = statistics.fmean(logs)
-    found = {"ratio": math.exp(mean), "low": None, "high": None, "restarts": len(logs)}
-    if len(logs) < FEWEST_RESTARTS:
-        return found
-    half = scipy_stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * statistics.stdev(logs) / math.sqrt(len(logs))
-    return found | {"low": math.exp(mean - half), "high": math.exp(mean + half)}
-
-
-def twin_of(duel: dict, metric: str) -> dict | None:
-    return next((twin for twin in duel["twins"] if twin["metric"] == metric), None)
-
-
-def differs_from_itself(duel: dict, metric: str) -> bool:
-    twin = twin_of(duel, metric)
-    return twin is not None and twin["verdict"] in ("less", "more")
-
-
-def _invalid(duel: dict, names: tuple[str, ...]) -> str:
-    """The first gate that makes one of these contenders' figures mean nothing, or ""."""
-    return next((gate["sentence"] for gate in duel["gates"]
-                 if gate["verdict"] == "INVALID" and gate["sentence"].startswith(tuple(f"{name}: " for name in names))),
-                "")
-
-
-def verdict_of(row: dict, claim: DuelClaim, p_adjusted: float, obstacle: str) -> tuple[str, str]:
-    """(verdict, why it cannot be told); `row` has ratio, low and high."""
-    if obstacle:
-        return CANNOT_TELL, obstacle
-    if row["low"] is None:
-        return CANNOT_TELL, "too few restarts"
-    holds = row["low"] <= claim.bar <= row["high"]
-    if not holds and p_adjusted <= stats.ALPHA:
-        return (MET if row["ratio"] < claim.bar else NOT_MET), ""
-    narrow = row["high"] / row["ratio"] < NARROW
-    if narrow and 1 / NARROW < row["ratio"] / claim.bar < NARROW:
-        return AT_THE_BAR, ""
-    return CANNOT_TELL, f"the interval holds {claim.bar:g}" if holds else f"p is {p_adjusted:.2f}"
-
-
-def _obstacle(duel: dict, claim: DuelClaim) -> str:
-    if differs_from_itself(duel, CPU):
-        return "the same program differs from itself"
-    return _invalid(duel, (claim.subject, claim.rival))
+def _claimed(found: dict) -> stats.Pair:
+    """A claim of the JSON as a pair, without its restarts."""
+    low, high = (math.nan if found[key] is None else found[key] for key in ("low", "high"))
+    return stats.Pair(found["restarts"], found["ratio"] or math.nan, low, high)
 
 
 def claims(duels: list[Duel], declared: tuple[DuelClaim, ...]) -> list[dict]:
     """Each claim's verdict, p adjusted by Holm over all that were declared, measured or not."""
     asked = []
     for claim in declared:
-        duel = next((duel for duel in duels if duel.cell.name == claim.cell), None)
+        duel = next((duel for duel in duels if duel.load.name == claim.cell), None)
         found = next((row for row in duel.found["claims"] if row["text"] == claim.words), None) if duel else None
         asked.append((claim, duel, found))
     adjusted = stats.holm([1.0 if found is None or found["p"] is None else found["p"] for _, _, found in asked])
@@ -108,11 +39,12 @@ def claims(duels: list[Duel], declared: tuple[DuelClaim, ...]) -> list[dict]:
     for (claim, duel, found), p in zip(asked, adjusted):
         row = {"subject": claim.subject, "rival": claim.rival, "cell": claim.cell, "bar": claim.bar, "p_adjusted": p}
         if found is None:
-            rows.append(row | estimate([]) | {"sentence": claim.sentence(cell_named(claim.cell)),
-                                              "verdict": NOT_MEASURED, "why": "one of the two did not play"})
+            rows.append(row | estimate(stats.UNKNOWN) | {"sentence": claim.sentence(cell_named(claim.cell)),
+                                              "verdict": stats.NOT_MEASURED, "why": "one of the two did not play"})
             continue
-        spoken, why = verdict_of(found, claim, p, _obstacle(duel.found, claim))
-        rows.append(row | {"sentence": claim.sentence(duel.cell), "verdict": spoken, "why": why}
+        why = obstacle(duel.found, CPU, (claim.subject, claim.rival))
+        spoken, why = (stats.CANNOT_TELL, why) if why else stats.judged(_claimed(found), claim.bar, p)
+        rows.append(row | {"sentence": claim.sentence(cell_named(claim.cell)), "verdict": spoken, "why": why}
                     | {key: found[key] for key in ("ratio", "low", "high", "restarts")})
     return rows
 
@@ -122,27 +54,28 @@ def _bounded(duel: dict, name: str) -> bool:
 
 
 def _then_and_now(published: Published, duel: Duel) -> dict:
-    found = estimate(restart_logs(duel.found, published.metric, published.subject, published.rival))
+    found = estimate(pair_of(duel.found, published.metric, published.subject, published.rival))
     row = {"experiment": published.experiment, "sentence": published.sentence, "then": published.then,
-           "what": f"{published.subject} / {published.rival}", "cell": duel.cell.title, **found}
+           "what": f"{published.subject} / {published.rival}", "cell": duel.load.title, **found}
     full = [name for name in (published.subject, published.rival)
             if published.metric == RATE and _bounded(duel.found, name)]
     if found["low"] is None:
-        spoken = CANNOT_TELL, "one of the two did not play" if found["ratio"] is None else "too few restarts"
+        few = f"{found['restarts']} usable restarts"
+        spoken = stats.CANNOT_TELL, "one of the two did not play" if found["ratio"] is None else few
     elif full:
-        spoken = CANNOT_TELL, f"the generator was full before {' and '.join(full)}"
+        spoken = stats.CANNOT_TELL, f"the generator was full before {' and '.join(full)}"
     elif found["low"] >= published.least and found["high"] <= published.most:
         spoken = HOLDS, ""
     elif found["high"] < published.least or found["low"] > published.most:
         spoken = NO_LONGER, ""
     else:
-        spoken = CANNOT_TELL, "the interval holds the bound"
+        spoken = stats.CANNOT_TELL, "the interval holds the bound"
     return row | {"verdict": spoken[0], "why": spoken[1]}
 
 
 def then_and_now(duels: list[Duel]) -> list[dict]:
     """Published figures beside what was measured, as far as their cells were played."""
-    by_name = {duel.cell.name: duel for duel in duels}
+    by_name = {duel.load.name: duel for duel in duels}
     return [_then_and_now(published, by_name[published.cell]) for published in PUBLISHED if published.cell in by_name]
 
 

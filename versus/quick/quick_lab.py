@@ -11,9 +11,10 @@ from versus import drum, lockstep, roster
 from versus.bars import http_instructions, instructions
 from versus.bars.common import CannotMeasure
 from versus.comparison import CannotCompare
-from versus.quick import duel_runner, quick_judge
-from versus.quick.duel_runner import Duel, NoDuel
-from versus.quick.quick_plan import CELLS, CLAIMS, DuelCell, chosen
+from versus.duel import duel_runner
+from versus.duel.duel_runner import Duel, NoDuel, Player
+from versus.quick import quick_judge
+from versus.quick.quick_plan import CELLS, CLAIMS, cell_named, chosen
 from versus.roster import HTTP, PINGPONG, Contender
 from versus.run import environment, process
 from versus.run.store import Store
@@ -67,19 +68,19 @@ class QuickLab:
     def _is_short(self) -> bool:
         return self._budget_s < SHORT_BUDGET_S
 
-    def _contenders(self, names: list[str]) -> list[Contender]:
-        return [self._ready[name] for name in names if name in self._ready]
+    def _players(self, names: list[str]) -> list[Player]:
+        return [Player.of(self._ready[name]) for name in names if name in self._ready]
 
     def _duels(self) -> list[Duel]:
         duels = []
         for at, (cell, names) in enumerate(self.cells):
             shares = sum(other.share for other, _ in self.cells[at:])
             budget_s = max(1.0, self._left_s() * cell.share / shares)
-            contenders = self._contenders(names)
+            players = self._players(names)
             claims = [claim for claim in CLAIMS if claim.cell == cell.name]
-            self._say(f"{cell.title}: {len(contenders)} contenders and the A/A twin, at most {budget_s:.0f} s")
+            self._say(f"{cell.title}: {len(players)} contenders and the A/A twin, at most {budget_s:.0f} s")
             try:
-                duel = duel_runner.play_all(self._program, cell, contenders, claims, budget_s, self._options.seed,
+                duel = duel_runner.play_all(self._program, cell.load, players, claims, budget_s, self._options.seed,
                                             self._options.out)
             except NoDuel as error:
                 self.left_out.append(f"{cell.title}: {error}")
@@ -130,7 +131,7 @@ class QuickLab:
         duels = self._duels()
         counted = self._instructions()
         drummed = self._drum()
-        played = {duel.cell.name for duel in duels}
+        played = {duel.load.name for duel in duels}
         about = tuple(claim for claim in CLAIMS if claim.cell in {cell.name for cell, _ in self.cells})
         return {
             "schema": 3, "plan": {"name": "quick", "title": TITLE}, "seed": self._options.seed, "started": started,
@@ -144,7 +145,7 @@ class QuickLab:
 
 def cell_of(duel: Duel, counted: dict[str, float]) -> dict:
     """What the page and results.json say of one cell; its slices stay in the duel's own file."""
-    cell, found = duel.cell, duel.found
+    cell, found = cell_named(duel.load.name), duel.found
     rows = [row | {"instructions": counted.get(row["contender"])} for row in quick_judge.costs(duel)]
     kept = ("restarts", "rounds", "slice_s", "elapsed_s", "engine", "server_cpus", "client_cpus", "gates", "twins")
     return {"name": cell.name, "title": cell.title, "experiment": cell.experiment, "unit": cell.unit,

@@ -6,10 +6,11 @@ Of each cell the first contender is the floor: everybody is shown beside it, and
 
 from dataclasses import dataclass
 
+from versus.duel.duel_figures import CPU, RATE
+from versus.duel.duel_runner import DuelLoad
 from versus.experiments import many
 from versus.roster import HTTP, PINGPONG
 
-CPU, RATE = "cpu", "rate"  # as `peal load duel` calls what a pair is compared by
 HTTP_PATH = "/collect?v=1"
 PINGPONG_NAMES = ("raw-epoll", "peal-epoll", "peal-uring", "raw-uring", "libevent", "asio-per-thread", "libuv")
 HTTP_NAMES = ("http-raw-epoll", "http-peal-epoll", "http-nginx", "http-libevent")
@@ -36,11 +37,12 @@ class DuelCell:
     def unit(self) -> str:
         return "message" if self.kind == PINGPONG else "request"
 
-    def words(self) -> list[str]:
-        """What `peal load duel` is told of the load."""
-        words = ["--connections", str(self.connections), "--slice", f"{self.slice_ms}ms", "--rounds", str(self.rounds)]
+    @property
+    def load(self) -> DuelLoad:
+        words = ["--connections", str(self.connections)]
         words += ["--size", str(self.size)] if self.kind == PINGPONG else ["--path", HTTP_PATH]
-        return words + (["--requests-per-connection", "1"] if self.short else [])
+        words += ["--requests-per-connection", "1"] if self.short else []
+        return DuelLoad(self.name, self.title, self.kind, tuple(words), self.slice_ms, self.rounds, self.restarts)
 
 
 def _pingpong(size: int, connections: int, **more) -> DuelCell:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the quick lab says in words: the verdict, a sentence a cell, the tables of the terminal."""
 
-from versus.quick.quick_judge import AT_THE_BAR, CANNOT_TELL, MET, NOT_MEASURED, NOT_MET
+from versus.stats import AT_THE_BAR, CANNOT_TELL, MET, NOT_MEASURED, NOT_MET
 from versus.terminal import table
 
 SPOKEN = {MET: "met", NOT_MET: "not met", AT_THE_BAR: "at the bar", CANNOT_TELL: "cannot be told",

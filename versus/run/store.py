@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs on disk, one JSON line each: a campaign that was cut off goes on where it stopped."""
+"""Runs on disk, a JSON line each, a duel's in one line: a campaign that was cut off goes on where it stopped."""
 
 import json
 import os
@@ -43,7 +43,8 @@ class Store:
         kept = []
         for line in path.read_text(encoding="utf-8").splitlines():
             try:
-                self.records.append(json.loads(line))
+                read = json.loads(line)
+                self.records += read if isinstance(read, list) else [read]
                 kept.append(line)
             except ValueError:
                 break  # cut off in the middle of a line: that run is done again
@@ -54,11 +55,19 @@ class Store:
 
     def add(self, record: dict) -> None:
         """Appends one finished record; it is on disk when this returns."""
-        assert record["key"] not in self._done, record["key"]
-        self._file.write(json.dumps(record) + "\n")
+        self._append(record, [record])
+
+    def add_all(self, records: list[dict]) -> None:
+        """The same of several: they are all there after a restart, or none is."""
+        self._append(records, records)
+
+    def _append(self, line: dict | list[dict], records: list[dict]) -> None:
+        for record in records:
+            assert record["key"] not in self._done, record["key"]
+        self._file.write(json.dumps(line) + "\n")
         self._file.flush()
-        self.records.append(record)
-        self._done[record["key"]] = record
+        self.records += records
+        self._done |= {record["key"]: record for record in records}
 
     def close(self) -> None:
         os.fsync(self._file.fileno())

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bars that are decided by a duel: ratios of peal and its peers, all of them in turns of milliseconds."""
+
+from dataclasses import dataclass
+
+from versus import stats
+from versus.bars import common
+from versus.bars.common import CannotMeasure, Context, Row
+from versus.duel import duel_runner
+from versus.duel.duel_figures import CPU, RATE, obstacle, pair_of, twin_of
+from versus.duel.duel_runner import Duel, DuelLoad, NoDuel, Player
+
+# A duel's restarts follow from the blocks that were asked for (8): with as many as this each, 24.
+RESTARTS_A_BLOCK = 3
+START_S = 3.0  # what starting and connecting may take in a restart
+WHAT = {CPU: "server CPU per {}", RATE: "{}s/s"}
+UNITS = {CPU: "us", RATE: "/s"}
+
+
+@dataclass(frozen=True)
+class Bar:
+    """`subject` / `rival` of a metric is to be at most, or at least, `bound`."""
+
+    subject: str
+    rival: str
+    bound: float
+    at_least: bool = False
+    metric: str = CPU
+
+    @property
+    def words(self) -> str:
+        """As `peal load duel --claim` takes it."""
+        return f"{self.metric}: {self.subject}/{self.rival} {self.shown}"
+
+    @property
+    def shown(self) -> str:
+        return f"{'>=' if self.at_least else '<='} {self.bound:g}"
+
+
+def restarts_of(context: Context) -> int:
+    return RESTARTS_A_BLOCK * context.blocks
+
+
+def play(context: Context, folder: str, load: DuelLoad, players: list[Player], bars: tuple[Bar, ...]) -> Duel:
+    """Plays it, its files under out/`folder`. Raises CannotMeasure."""
+    budget_s = load.restarts * (2 * load.least_s(len(players)) + START_S)
+    context.say(f"a duel: {load.title}; {', '.join(player.name for player in players)}; {load.restarts} restarts")
+    try:
+        return duel_runner.play_all(context.tool("peal"), load, players, list(bars), budget_s, context.seed,
+                                    context.out / folder)
+    except NoDuel as error:
+        raise CannotMeasure(str(error)) from error
+
+
+def middle(duel: Duel, metric: str, name: str) -> float | None:
+    """Microseconds of server CPU, or messages a second."""
+    contender = next((each for each in duel.found["contenders"] if each["name"] == name), None)
+    if contender is None:
+        return None
+    if metric == RATE:
+        return contender["messages_per_s"]
+    return None if contender["server_cpu_ns"] is None else contender["server_cpu_ns"] / 1e3
+
+
+def _figure(duel: Duel, metric: str, name: str) -> str:
+    value = middle(duel, metric, name)
+    return "-" if value is None else f"{value:,.3f}" if value < 100 else f"{value:,.0f}"
+
+
+def _bounded(duel: Duel, bar: Bar) -> list[str]:
+    """Who would have been faster, had the generator been."""
+    return [each["name"] for each in duel.found["contenders"]
+            if each["bounded"] and bar.metric == RATE and each["name"] in (bar.subject, bar.rival)]
+
+
+def verdict(duel: Duel, bar: Bar) -> str:
+    """What the generator held down may turn no verdict over: a bounded rival is faster than it seems."""
+    if obstacle(duel.found, bar.metric, (bar.subject, bar.rival)):
+        return stats.CANNOT_TELL
+    found = stats.judged_alone(pair_of(duel.found, bar.metric, bar.subject, bar.rival), bar.bound, bar.at_least)
+    rises = stats.NOT_MET if bar.at_least else stats.MET  # what a faster subject could turn over
+    falls = stats.MET if bar.at_least else stats.NOT_MET
+    full = _bounded(duel, bar)
+    if (bar.subject in full and found in (rises, stats.AT_THE_BAR)) or (
+            bar.rival in full and found in (falls, stats.AT_THE_BAR)):
+        return stats.CANNOT_TELL
+    return found
+
+
+def row(duel: Duel, bar: Bar, unit: str = "message", beside: tuple[str, ...] = ()) -> Row:
+    """The line of the table; `beside`: others whose figures stand there too."""
+    pair = pair_of(duel.found, bar.metric, bar.subject, bar.rival)
+    figures = " / ".join(_figure(duel, bar.metric, name) for name in (bar.subject, bar.rival))
+    others = "".join(f"; {name} {_figure(duel, bar.metric, name)}" for name in beside)
+    twin = twin_of(duel.found, bar.metric)
+    again = f"; A/A {twin['ratio']:.3f}" if twin and twin["ratio"] is not None else ""
+    full = _bounded(duel, bar)
+    told = f"; the generator was full before {' and '.join(full)}" if full else ""
+    measured = f"{common.span(pair)}; {figures} {UNITS[bar.metric]}{others}{again}{told}"
+    figure = f"{WHAT[bar.metric].format(unit)}, {bar.subject} / {bar.rival}, {duel.load.title}"
+    return Row(figure, bar.shown, measured, verdict(duel, bar),
+               pair.as_dict() | {"logs": list(pair.logs), "command": duel.command})
+
+
+def rows(duel: Duel, bars: tuple[Bar, ...], unit: str = "message") -> list[Row]:
+    """A row for each bar both of whose contenders played."""
+    names = {contender["name"] for contender in duel.found["contenders"]}
+    return [row(duel, bar, unit) for bar in bars if {bar.subject, bar.rival} <= names]
+
+
+def beside(duel: Duel, name: str, floor: str, unit: str = "message") -> Row:
+    """A contender of whom nothing is asked, beside the floor."""
+    asked = row(duel, Bar(name, floor, 1.0), unit)
+    return Row(asked.figure, "-", asked.measured, "", asked.data)

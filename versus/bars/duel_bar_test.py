@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bars by duel: their rows on made-up duels; and the whole way with programs that only pretend."""
+
+import json
+import math
+import os
+import random
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from versus import fakes, roster
+from versus.bars import bench, duel_bar, generator_cost, http_attack, http_serve
+from versus.bars.common import CannotMeasure, Context
+from versus.bars.duel_bar import Bar
+from versus.duel import duel_fakes
+from versus.duel.duel_figures import RATE
+from versus.duel.duel_runner import DuelLoad, Player
+
+BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
+LOAD = DuelLoad("x", "64 B, 100 connections", "pingpong", ())
+BARE = f"""#!{fakes.PYTHON} -ISE
+print('{{"client_cpu_ns_per_message": 1000.0}}')
+"""
+
+
+def played(**more):
+    return duel_fakes.duel(LOAD, ("raw-epoll", "peal-epoll", "libevent"), **more)
+
+
+def context(tmp_path, names=("raw_epoll",), blocks=2) -> Context:
+    return Context(fakes.make_bin(tmp_path / "bin", names), tmp_path / "out", 1, blocks, False, [])
+
+
+@pytest.mark.parametrize("bar, verdict", [
+    (Bar("peal-epoll", "raw-epoll", 1.05), "met"),
+    (Bar("libevent", "raw-epoll", 1.05), "not met"),
+    (Bar("libevent", "raw-epoll", 1.05, at_least=True), "met"),
+    (Bar("peal-epoll", "libevent", 1.3, at_least=True, metric=RATE), "met"),
+    (Bar("peal-epoll", "raw-epoll", 3300 / 3400), "at the bar"),
+])
+def test_a_bar_is_decided(bar, verdict):
+    assert duel_bar.verdict(played(), bar) == verdict
+
+
+def test_where_the_same_program_differs_from_itself_nothing_is_decided():
+    duel = played()
+    duel.found["twins"][0]["verdict"] = "more"
+    assert duel_bar.verdict(duel, Bar("peal-epoll", "raw-epoll", 1.05)) == "cannot tell"
+
+
+def test_a_row_says_what_was_measured():
+    row = duel_bar.row(played(), Bar("peal-epoll", "raw-epoll", 1.05), beside=("libevent",))
+    assert row.figure == "server CPU per message, peal-epoll / raw-epoll, 64 B, 100 connections"
+    assert row.bar == "<= 1.05"
+    assert "3.300 / 3.400 us; libevent 5.000; A/A 1." in row.measured.replace("A/A 0.99", "A/A 1.")
+    assert len(row.data["logs"]) == 16 and row.data["command"]
+
+
+def test_a_rate_that_the_generator_held_down_says_so():
+    duel = played()
+    duel.found["contenders"][1]["bounded"] = True
+    row = duel_bar.row(duel, Bar("peal-epoll", "libevent", 1.3, True, RATE), "request")
+    assert row.figure.startswith("requests/s") and "the generator was full before peal-epoll" in row.measured
+    assert row.verdict == "met"  # had it been faster still, the ratio would be larger
+    duel.found["contenders"][2]["bounded"] = True
+    assert duel_bar.row(duel, Bar("peal-epoll", "libevent", 1.3, True, RATE), "request").verdict == "cannot tell"
+
+
+def test_who_did_not_play_has_no_row():
+    bars = (Bar("peal-epoll", "raw-epoll", 1.05), Bar("peal-uring", "raw-uring", 1.05))
+    assert len(duel_bar.rows(played(), bars)) == 1
+
+
+def test_the_claims_are_told_to_the_duel():
+    assert Bar("a", "b", 0.6, True).words == "cpu: a/b >= 0.6" and Bar("a", "b", 1.05, metric=RATE).words == \
+        "rate: a/b <= 1.05"
+
+
+def test_who_cannot_play_makes_no_figure(tmp_path):
+    with pytest.raises(CannotMeasure, match="nobody could play"):
+        duel_bar.play(context(tmp_path), "x", LOAD, [Player("a", ("/bin/false", "{listen}"))], ())
+
+
+def test_the_costs_beside_the_raw_loops(tmp_path, capsys):
+    fakes.make_bin(tmp_path / "bin", ("raw_epoll", "raw_uring"))
+    options = SimpleNamespace(only=["cost_ratio"], out=tmp_path / "out", bin=tmp_path / "bin", seed=1, blocks=4,
+                              all=False, contender=[])
+    assert bench.run(options, "a command") == 0
+    rows = json.loads((tmp_path / "out" / "bench.json").read_text(encoding="utf-8"))["rows"]
+    assert len(rows) == 8 and {row["verdict"] for row in rows} == {"met"}
+    assert "a duel: 64 B, 1,000 connections; raw-epoll, peal-epoll, peal-uring, raw-uring" in capsys.readouterr().err
+
+
+def test_the_web_servers_are_asked_every_load(tmp_path, monkeypatch):
+    ready = {name: roster.Contender(name, (name, "--listen", "{listen}"), "") for name in http_serve.NAMES}
+    monkeypatch.setattr(http_serve, "contenders", lambda _context: ready)
+    rows = http_serve.measure(context(tmp_path))
+    assert len(rows) == sum(len(load.bars) for load in http_serve.LOADS) == 9
+    asked = {row.data["command"] for row in rows if "one client" in row.figure}
+    assert len(asked) == 1 and "--spin auto" in asked.pop()
+
+
+def test_the_generator_and_the_bare_client_take_turns(tmp_path):
+    here = context(tmp_path, ("raw_epoll", "bare_client"))
+    (tmp_path / "bin" / "contenders" / "bare_client").write_text(BARE, encoding="utf-8")
+    rows = generator_cost.measure(here)  # the fake's messages cost 900 ns
+    assert [row.verdict for row in rows] == ["cannot tell", "cannot tell"]  # three restarts are too few
+    assert rows[0].measured.startswith("0.900 (too few") and rows[0].measured.endswith("0.900 / 1.000 us")
+
+
+def test_an_attack_in_turns_compares_clean_clients(tmp_path, monkeypatch):
+    if not (BIN_DIR / "peal").exists():
+        pytest.skip("the program is not built")
+    monkeypatch.setattr(http_attack, "TURN_S", 0.2)
+    monkeypatch.setattr(http_attack, "ROUNDS", 2)
+    monkeypatch.setattr(http_attack, "RATE", 200)
+    command = (str(BIN_DIR / "peal"), "serve", "http", "--listen", "{listen}")
+    both = {name: roster.Contender(name, command, "") for name in (http_attack.PEAL, http_attack.NGINX)}
+    here = Context(BIN_DIR, tmp_path, 1, 1, False, [])
+    log, p99s = http_attack._restart(here, both, 20, random.Random(1))
+    assert math.isfinite(log) and all(len(values) == 2 and min(values) > 0 for values in p99s.values())

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An experiment by duels: one for each cell and mode, its rate found first. Resumable duel by duel."""
+
+import math
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from versus.duel import duel_runner
+from versus.duel.duel_records import Played, records_of
+from versus.duel.duel_runner import DuelLoad, NoDuel, Player
+from versus.experiments import CLOSED, RATE, RATED_SLICE_S, SLICE_S, Duels, Experiment, HttpCell, Load
+from versus.roster import HTTP, Contender
+from versus.run import schedule
+from versus.run.echo_cell import EchoCell
+from versus.run.generator import HTTP_PATH
+from versus.run.runner import usable
+from versus.run.store import Store
+
+# Files the generator needs beside its connections.
+SPARE_FDS = 128
+# With very many connections the end of a slice, waiting for every answer, takes longer.
+MANY, LONG_SLICE_S = 1000, 0.03
+CALIBRATION_RESTARTS = 2
+START_S = 10.0  # what starting and connecting may take in a restart where there is no budget
+
+
+def fits(cell: Load, players: int, fd_limit: int) -> bool:
+    """Whether a duel can be played there: all contenders are connected at once, and none has idle clients beside."""
+    return not getattr(cell, "idle", 0) and (players + 1) * cell.connections + SPARE_FDS <= fd_limit
+
+
+def load_of(experiment: str, cell: Load, duels: Duels, mode: str, rate: float = 0.0) -> DuelLoad:
+    """What `peal load duel` is told."""
+    words = ["--connections", str(cell.connections), "--threads", str(cell.generator_threads)]
+    if isinstance(cell, EchoCell):
+        kind, more = "echo", cell.generator_words()
+    elif isinstance(cell, HttpCell):
+        kind = HTTP
+        more = ["--path", HTTP_PATH] + (["--requests-per-connection", "1"] if cell.short else [])
+    else:
+        kind, more = "pingpong", ["--size", str(cell.size)]
+    words += more + (["--rate", f"{rate:.0f}/s"] if mode == RATE else [])
+    name, title = f"{experiment}-{cell.name}-{mode}".replace(" ", "_").replace(",", ""), cell.title
+    if mode == RATE:
+        return DuelLoad(name, title, kind, tuple(words), round(RATED_SLICE_S * 1000), duels.rated_rounds,
+                        duels.rated_restarts, cell.threads)
+    slice_s = LONG_SLICE_S if cell.connections >= MANY else SLICE_S
+    return DuelLoad(name, title, kind, tuple(words), round(slice_s * 1000), duels.rounds, duels.restarts, cell.threads)
+
+
+class DuelCampaign:
+    """Plays one experiment, as Campaign runs it. The twin is the duel's own. `progress` has say(text)."""
+
+    def __init__(self, experiment: Experiment, contenders: list[Contender], program: Path, folder: Path, store: Store,
+                 seed: int, progress):
+        # Who is twinned stands first.
+        self._everybody = sorted((c for c in contenders if c.name != experiment.twin_name),
+                                 key=lambda contender: contender.name != experiment.twin_of)
+        self._twin = [contender for contender in contenders if contender.name == experiment.twin_name]
+        self._experiment = experiment
+        self._program = str(program)
+        self._folder = folder
+        self._store = store
+        self._seed = seed
+        self._progress = progress
+        self._began = time.monotonic()
+        self._plays_left = sum(1 for cell in experiment.cells for _ in cell.modes)
+        self.left_out: list[str] = []
+
+    @property
+    def contenders(self) -> list[Contender]:
+        """Those that played."""
+        played = {record["contender"] for record in self._records()}
+        return [c for c in self._everybody if c.name in played] + self._twin
+
+    def time_left_s(self) -> float:
+        budget = self._experiment.budget_s
+        return math.inf if budget is None else self._began + budget - time.monotonic()
+
+    def _records(self) -> list[dict]:
+        return [record for record in self._store.records if record.get("experiment") == self._experiment.name]
+
+    def run(self) -> None:
+        """Every cell, in a closed loop first: what is reached there fixes the rate."""
+        for cell in self._experiment.cells:
+            if CLOSED in cell.modes:
+                self._play(Played(self._experiment.name, cell, CLOSED), self._experiment.duels)
+            if RATE in cell.modes:
+                rate = self._rate_of(cell)
+                if rate:
+                    self._progress.say(f"{cell.name}: fixed rate {rate:,.0f} {self._experiment.unit}s/s, half of the "
+                                       "slowest contender's saturation")
+                    self._play(Played(self._experiment.name, cell, RATE, rate), self._experiment.duels)
+
+    def _rate_of(self, cell: Load) -> float:
+        key = f"rate/{self._experiment.name}/{cell.name}"
+        kept = self._store.get(key)
+        if kept:
+            return kept["rate"]
+        if CLOSED not in cell.modes:
+            short = replace(self._experiment.duels, restarts=CALIBRATION_RESTARTS)
+            self._play(Played(self._experiment.name, cell.closed(), CLOSED, first_block=-1), short)
+        reached: dict[str, list[float]] = {}
+        for record in self._records():
+            if record["cell"] == cell.name and record["mode"] == CLOSED and usable(record):
+                reached.setdefault(record["contender"], []).append(record["figures"]["messages_per_s"])
+        if not reached:
+            return 0.0
+        rate = schedule.fixed_rate(reached)
+        self._store.add({"key": key, "rate": rate})
+        return rate
+
+    def _budget_s(self, load: DuelLoad, players: int, is_calibration: bool) -> float:
+        most = load.restarts * (2 * load.least_s(players) + START_S)
+        left = self.time_left_s()
+        if math.isinf(left) or is_calibration:
+            return most
+        return min(most, max(1.0, left / max(1, self._plays_left)))
+
+    def _play(self, played: Played, duels: Duels) -> None:
+        """One duel into the store, if it is not there from before a restart."""
+        cell, key = played.cell, f"duel/{played.experiment}/{played.cell.name}/{played.mode}/{played.first_block}"
+        if self._store.get(key):
+            self._plays_left -= played.first_block >= 0
+            return
+        here = [c for c in self._everybody if self._experiment.runs_here(c.name, cell)]
+        players = [Player(c.name, tuple(c.for_cell(cell)("{host}", "{port}"))) for c in here]
+        load = load_of(played.experiment, cell, duels, played.mode, played.rate)
+        budget_s = self._budget_s(load, len(players), played.first_block < 0)
+        self._plays_left -= played.first_block >= 0
+        how = "at the rate" if played.mode == RATE else "closed loop"
+        self._progress.say(f"{cell.title}, {how}: {len(players)} contenders and the A/A twin, at most {budget_s:.0f} s")
+        played = replace(played, began=time.time())
+        try:
+            duel = duel_runner.play_all(self._program, load, players, [], budget_s, self._seed, self._folder)
+        except NoDuel as error:
+            self.left_out.append(f"{cell.title}, {how}: {error}")
+            return
+        self.left_out += duel.left_out
+        self._store.add_all([*records_of(duel, played), {"key": key, "command": duel.command}])
+        self._progress.say(f"  {duel.found['restarts']} restarts in {duel.found['elapsed_s']:.0f} s")

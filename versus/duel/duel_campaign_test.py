@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An experiment by duels, with programs that only pretend: what is played, what becomes of it, and going on."""
+
+import json
+
+import pytest
+
+from versus import comparison, fakes, roster
+from versus.duel import duel_campaign, duel_fakes, duel_records
+from versus.duel.duel_campaign import DuelCampaign
+from versus.duel.duel_records import Played
+from versus.experiments import CLOSED, RATE, Cell, Claim, Duels, Experiment, HttpCell
+from versus.run.echo_cell import EchoCell
+from versus.run.store import Store
+
+DUELS = Duels(restarts=6, rounds=3, rated_restarts=5, rated_rounds=2)
+NAMES = ["raw-epoll", "libevent", "peal-epoll"]
+
+
+class Silent:
+    def say(self, text):
+        pass
+
+
+def experiment(*cells, **more):
+    return Experiment("pingpong", "Experiment 1", cells, more.pop("claims", ()), 4, 0.1, run_s=0.1, duels=DUELS, **more)
+
+
+def campaign(folder, bin_dir, planned, store, names=NAMES):
+    contenders = comparison.with_twin(planned, roster.choose(bin_dir, [], list(names))[0], folder)
+    return DuelCampaign(planned, contenders, bin_dir / "peal", folder / "duels", store, 3, Silent())
+
+
+@pytest.fixture(name="bin_dir")
+def make_bin(tmp_path):
+    return fakes.make_bin(tmp_path / "bin")
+
+
+def test_what_the_generator_is_told():
+    def words(cell, mode=CLOSED, rate=0.0):
+        load = duel_campaign.load_of("e", cell, DUELS, mode, rate)
+        return load, " ".join(load.words)
+
+    load, told = words(Cell(64, 100, threads=2))
+    assert told == "--connections 100 --threads 2 --size 64" and (load.kind, load.server_threads) == ("pingpong", 2)
+    assert (load.slice_ms, load.rounds, load.restarts) == (20, 3, 6)
+    assert words(Cell(64, 1000))[0].slice_ms == 30
+    load, told = words(Cell(64, 100), RATE, 5000.0)
+    assert told.endswith("--rate 5000/s") and (load.slice_ms, load.rounds, load.restarts) == (500, 2, 5)
+    load, told = words(HttpCell(100, 8, short=True, client_threads=4))
+    assert load.kind == "http" and told.endswith("--path /collect?v=1 --requests-per-connection 1")
+    assert "--threads 4" in told and load.server_threads == 8
+    load, told = words(EchoCell(4096, 10, requests=40, pool=1))
+    assert load.kind == "echo" and told.endswith("--size 4096 --requests-per-connection 40")
+
+
+def test_what_is_no_duel_is_played_in_runs():
+    assert duel_campaign.fits(Cell(64, 1000), 14, 20_000)
+    assert not duel_campaign.fits(Cell(64, 10_000), 2, 20_000)
+    assert not duel_campaign.fits(EchoCell(64, 10, idle=990), 2, 20_000)
+
+
+def test_the_length_follows_the_options():
+    assert Duels().shaped(None, None) == Duels()
+    shaped = Duels().shaped(3, 2.0)
+    assert (shaped.restarts, shaped.rated_restarts, shaped.rounds, shaped.rated_rounds) == (3, 3, 100, 4)
+    assert Duels().shaped(None, 0.001).rounds == 1
+
+
+def test_everybody_plays_in_every_restart_of_every_cell(tmp_path, bin_dir):
+    cells = Cell(64, 10, modes=(CLOSED, RATE)), Cell(64, 100, modes=(RATE,))
+    store = Store(tmp_path / "out", {})
+    played = campaign(tmp_path, bin_dir, experiment(*cells), store)
+    played.run()
+    store.close()
+    assert [c.name for c in played.contenders] == ["peal-epoll", "raw-epoll", "libevent", "peal-epoll-twin"]
+    seen = [(r["cell"], r["mode"], r["contender"]) for r in store.records if r.get("block", -1) >= 0]
+    for cell, mode, restarts in (("64Bx10", CLOSED, 6), ("64Bx10", RATE, 5), ("64Bx100", RATE, 5)):
+        for name in [*NAMES, "peal-epoll-twin"]:
+            assert seen.count((cell, mode, name)) == restarts
+    # The rate is half of what the slowest reaches in a closed loop, the calibration's where there is no other.
+    rates = {record["key"]: record["rate"] for record in store.records if record["key"].startswith("rate/")}
+    assert set(rates) == {"rate/pingpong/64Bx10", "rate/pingpong/64Bx100"}
+    assert all(85_000 <= rate <= 115_000 for rate in rates.values())
+
+
+def test_it_goes_on_where_it_was_stopped(tmp_path, bin_dir):
+    planned = experiment(Cell(64, 10, modes=(CLOSED,)), Cell(64, 100, modes=(CLOSED,)))
+    store = Store(tmp_path / "out", {})
+    campaign(tmp_path, bin_dir, planned, store).run()
+    store.close()
+    path = tmp_path / "out" / "runs.ndjson"
+    lines = path.read_text().splitlines(keepends=True)
+    assert len(lines) == 2  # a line a duel
+    path.write_text(lines[0] + lines[1][:200])
+    again = Store(tmp_path / "out", {})
+    campaign(tmp_path, bin_dir, planned, again).run()
+    again.close()
+    kept = path.read_text().splitlines(keepends=True)
+    assert kept[0] == lines[0]
+    assert [[r["key"] for r in json.loads(line)] for line in kept] == [[r["key"] for r in json.loads(line)]
+                                                                      for line in lines]
+
+
+def test_the_figures_of_a_restart():
+    load = duel_campaign.load_of("e", Cell(64, 10), DUELS, CLOSED)
+    duel = duel_fakes.duel(load, ("raw-epoll", "libevent"), restarts=3, rounds=4, scatter=0.0)
+    played = Played("pingpong", Cell(64, 10), CLOSED, began=100.0)
+    records = {(r["contender"], r["block"]): r for r in duel_records.records_of(duel, played)}
+    assert len(records) == 3 * 3
+    figures = records["libevent", 1]["figures"]
+    assert figures["server_cpu_ns"] == pytest.approx(5000, rel=0.001)
+    assert figures["client_cpu_ns"] == pytest.approx(3000)
+    assert figures["messages_per_s"] == pytest.approx(200_000, rel=0.001)
+    assert figures["mib_per_s"] == pytest.approx(200_000 * 64 / 2**20, rel=0.001)
+    assert figures["server_percent"] == pytest.approx(100, rel=0.01) and len(figures["rounds"]["server_cpu_ns"]) == 4
+    assert records["libevent", 0]["figures"]["latency_hdr"] and not figures["latency_hdr"]
+    assert records["libevent", 0]["started"] == 100.0 < records["libevent", 1]["started"]
+
+
+def test_rounds_stay_beside_each_other_where_one_lacks_some():
+    load = duel_campaign.load_of("e", Cell(64, 10), DUELS, CLOSED)
+    duel = duel_fakes.duel(load, ("raw-epoll", "libevent"), restarts=1, rounds=3)
+    at = duel.found["slice_columns"].index
+    duel.found["slices"] = [row for row in duel.found["slices"]
+                            if (row[at("round")], row[at("contender")]) != (1, 1)]
+    rounds = {r["contender"]: r["figures"]["rounds"]["server_cpu_ns"]
+              for r in duel_records.records_of(duel, Played("pingpong", Cell(64, 10), CLOSED))}
+    assert rounds["libevent"][1] == 0.0 and all(rounds["raw-epoll"]) and rounds["libevent"][2] > 0
+
+
+def test_a_gate_is_told_once_and_one_that_voids_leaves_no_figures():
+    load = duel_campaign.load_of("e", Cell(64, 10), DUELS, CLOSED)
+    duel = duel_fakes.duel(load, ("raw-epoll", "libevent", "libuv"), restarts=3)
+    duel.found["gates"] = [{"verdict": "INVALID", "sentence": "libuv: 3 failures nobody asked for"}]
+    duel.found["contenders"][1]["bounded"] = True
+    records = duel_records.records_of(duel, Played("pingpong", Cell(64, 10), CLOSED))
+    voided = [record for record in records if record["contender"] == "libuv"]
+    assert len(voided) == 1 and voided[0]["status"] == "INVALID" and "figures" not in voided[0]
+    bounded = [record for record in records if record["contender"] == "libevent"]
+    assert [record["status"] for record in bounded] == ["NOISY", "ok", "ok"]
+    assert bounded[0]["gates"][0]["name"] == "generator"
+
+
+def test_a_claim_is_judged_on_the_rounds_that_both_played(tmp_path, bin_dir):
+    planned = experiment(Cell(64, 10, modes=(CLOSED,)), claims=(Claim("peal-epoll", "libevent", "64Bx10", bar=0.9),))
+    store = Store(tmp_path / "out", {})
+    played = campaign(tmp_path, bin_dir, planned, store)
+    played.run()
+    store.close()
+    found = comparison.judged([comparison.results_of(planned, played.contenders, store, {})])[0]
+    claim = found["claims"][0]
+    assert claim["verdict"] == "met" and claim["ratio"] == pytest.approx(3300 / 5000, rel=0.05) and claim["blocks"] == 6
+    assert "By duel: at most 6 restarts of 3 rounds" in found["how"]
+    row = next(row for row in found["costs"] if row["contender"] == "libevent")
+    assert row["switches"] is None and row["rss_per_connection_bytes"] is None

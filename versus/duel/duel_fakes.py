@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Duels that were never played, as `peal load duel --json` would write them: for the tests.
+
+What a contender costs depends on its name alone; restarts and rounds scatter about it, from a seed.
+"""
+
+import json
+import math
+import random
+import re
+import sys
+from pathlib import Path
+
+from versus import fakes, stats
+from versus.duel.duel_figures import CPU, RATE, pair_of
+from versus.duel.duel_runner import Claim, Duel, DuelLoad
+
+COSTS_NS = {"raw-epoll": 3400.0, "peal-epoll": 3300.0, "peal-uring": 3200.0, "raw-uring": 3200.0, "libevent": 5000.0,
+            "asio-per-thread": 3700.0, "libuv": 3600.0, "http-raw-epoll": 3300.0, "http-peal-epoll": 3350.0,
+            "http-nginx": 4400.0, "http-libevent": 8000.0, "http-beast": 40000.0, "reactor_epoll": 4000.0,
+            "reactor_epoll_edge": 4400.0, "peal_callbacks+epoll": 4040.0}
+COLUMNS = ["restart", "round", "place", "contender", "messages", "seconds", "server_cpu_ns", "client_cpu_ns", "p50_ns",
+           "p99_ns"]
+CLIENT_NS = 3000.0
+
+
+def _slices(names: list[str], restarts: int, rounds: int, scatter: float, seed: int, speed: float) -> list[list]:
+    noise = random.Random(seed)
+    rows = []
+    for restart in range(restarts):
+        moods = {name: noise.lognormvariate(0.0, scatter / 2) for name in names}
+        for round_ in range(rounds):
+            shared = noise.lognormvariate(0.0, 3 * scatter)  # falls on all, and out of the ratios
+            for at, name in enumerate(names):
+                cost = COSTS_NS.get(name.removesuffix("-twin"), 5000.0) * moods[name] * shared
+                cost *= noise.lognormvariate(0.0, scatter)
+                messages = int(speed * 20e6 / cost)
+                rows.append([restart, round_, at, at, messages, 0.02, int(messages * cost), int(messages * CLIENT_NS),
+                             20000, 90000])
+    return rows
+
+
+def _estimate(pair: stats.Pair) -> dict:
+    found = pair.as_dict()
+    return {"ratio": found["ratio"], "low": found["low"], "high": found["high"], "restarts": found["blocks"]}
+
+
+def _pair(found: dict, metric: str, subject: str, rival: str) -> dict:
+    pair = pair_of(found, metric, subject, rival)
+    spoken = {"below": "less", "above": "more", "": "level"}[stats.differs(pair)]
+    return {"metric": metric, "subject": subject, "rival": rival, "logs": list(pair.logs), **_estimate(pair),
+            "p": pair.p, "p_adjusted": pair.p, "why": "", "about": "programs", "verdict": spoken}
+
+
+def _claim(found: dict, text: str) -> dict:
+    metric, subject, rival, sign, bar = re.fullmatch(r"(\w+): (\S+)/(\S+) ([<>]=) (\S+)", text).groups()
+    pair = pair_of(found, metric, subject, rival)
+    return {"text": text, "metric": metric, "subject": subject, "rival": rival, "side": sign, "bar": float(bar),
+            "p": stats.p_against(pair, float(bar)), "why": "", **_estimate(pair)}
+
+
+def document(names: list[str], claims: list[str] = (), restarts: int = 16, rounds: int = 4, scatter: float = 0.02,
+             seed: int = 7, short: bool = False) -> dict:
+    """The JSON of a duel of `names`, the twin added; with a connection per request where `short`."""
+    names = [*names, f"{names[0]}-twin"]
+    slices = _slices(names, restarts, rounds, scatter, seed, 0.25 if short else 1.0)
+    found = {"schema": 1, "tool": "peal load duel", "restarts": restarts, "rounds": rounds, "slice_s": 0.02,
+             "elapsed_s": restarts * 1.5, "engine": "epoll", "server_cpus": [0], "client_cpus": [1],
+             "slice_columns": COLUMNS, "slices": slices, "gates": []}
+    found["contenders"] = [
+        {"name": name, "twin_of": names[0] if name.endswith("-twin") else None, "bounded": False,
+         "server_cpu_ns": COSTS_NS.get(name.removesuffix("-twin"), 5000.0), "client_cpu_ns": CLIENT_NS,
+         "messages_per_s": 100000.0, "server_share": 0.9, "client_share": 0.6, "rss_bytes": 8 << 20,
+         "latency": {"hdr": fakes.GOLDEN}, "connect": {"hdr": fakes.GOLDEN if short else ""}} for name in names]
+    found["pairs"] = [_pair(found, metric, name, names[0]) for metric in (CPU, RATE) for name in names[1:-1]]
+    found["twins"] = [_pair(found, metric, names[-1], names[0]) for metric in (CPU, RATE)]
+    found["claims"] = [_claim(found, text) for text in claims]
+    return found
+
+
+def duel(load: DuelLoad, names: tuple[str, ...], claims: tuple[Claim, ...] = (), **more) -> Duel:
+    """A duel of `names`, with the claims about them."""
+    words = [claim.words for claim in claims if {claim.subject, claim.rival} <= set(names)]
+    return Duel(load, f"peal load duel {load.kind}", document(list(names), words, **more))
+
+
+def load_duel(words: list[str]) -> int:
+    """`peal load duel ...`: writes made-up figures at once."""
+
+    def every(name: str) -> list[str]:
+        return [words[at + 1] for at, word in enumerate(words) if word == name]
+
+    names = [run.partition("=")[0] for run in every("--run")]
+    broken = next((run.partition("=")[0] for run in every("--run") if "/bin/false" in run), None)
+    if broken:
+        print(f"peal: {broken}: the server ended by itself: exit code 1", file=sys.stderr)
+        return 1
+    found = document(names, every("--claim"), int(every("--restarts")[0]), int(every("--rounds")[0]),
+                     short=every("--requests-per-connection") == ["1"])
+    Path(every("--json")[0]).write_text(json.dumps(found), encoding="utf-8")
+    return 0
+
+
+# `peal` where a duel is all that is asked of it.
+PROGRAM = f"""#!{fakes.PYTHON} -ISE
+import sys
+sys.path.insert(0, {str(Path(__file__).parent.parent.parent)!r})
+sys.path.append("/usr/lib/python3/dist-packages")
+from versus.duel.duel_fakes import load_duel
+sys.exit(load_duel(sys.argv[1:]))
+"""

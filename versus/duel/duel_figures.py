@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a duel's JSON says: values by round, ratios by restart, its twin, its gates. Pure: no files, no clock."""
+
+import math
+import statistics
+
+from versus import stats
+
+CPU, RATE = "cpu", "rate"  # as `peal load duel` calls what a pair is compared by
+
+
+def columns(duel: dict) -> dict[str, int]:
+    """Where each value of a slice stands."""
+    return {name: at for at, name in enumerate(duel["slice_columns"])}
+
+
+def _values(duel: dict, metric: str) -> dict[tuple[int, int], dict[str, float]]:
+    """The metric by (restart, round) and contender."""
+    names = [contender["name"] for contender in duel["contenders"]]
+    at = columns(duel)
+    found: dict[tuple[int, int], dict[str, float]] = {}
+    for row in duel["slices"]:
+        messages, server_cpu = row[at["messages"]], row[at["server_cpu_ns"]]
+        if not messages or (metric == CPU and not server_cpu):
+            continue
+        value = server_cpu / messages if metric == CPU else messages / row[at["seconds"]]
+        where = (row[at["restart"]], row[at["round"]])
+        found.setdefault(where, {})[names[row[at["contender"]]]] = value
+    return found
+
+
+def restart_logs(duel: dict, metric: str, subject: str, rival: str) -> list[float]:
+    """ln(subject / rival) of each restart: the median over its rounds."""
+    rounds: dict[int, list[float]] = {}
+    for (restart, _round), values in sorted(_values(duel, metric).items()):
+        if subject in values and rival in values:
+            rounds.setdefault(restart, []).append(math.log(values[subject] / values[rival]))
+    return [statistics.median(logs) for logs in rounds.values()]
+
+
+def pair_of(duel: dict, metric: str, subject: str, rival: str) -> stats.Pair:
+    return stats.of_logs(restart_logs(duel, metric, subject, rival))
+
+
+def twin_of(duel: dict, metric: str) -> dict | None:
+    return next((twin for twin in duel["twins"] if twin["metric"] == metric), None)
+
+
+def differs_from_itself(duel: dict, metric: str) -> bool:
+    twin = twin_of(duel, metric)
+    return twin is not None and twin["verdict"] in ("less", "more")
+
+
+def gates_of(duel: dict, name: str) -> list[dict]:
+    """The gates that speak of this contender."""
+    return [gate for gate in duel["gates"] if gate["sentence"].startswith(f"{name}: ")]
+
+
+def obstacle(duel: dict, metric: str, names: tuple[str, ...]) -> str:
+    """Why nothing can be said of these contenders, or ""."""
+    if differs_from_itself(duel, metric):
+        return "the same program differs from itself"
+    return next((gate["sentence"] for name in names for gate in gates_of(duel, name) if gate["verdict"] == "INVALID"),
+                "")

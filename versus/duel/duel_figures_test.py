@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a duel's JSON says; and that what is worked out here is what the program says."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from versus.duel import duel_fakes, duel_figures, duel_runner
+from versus.duel.duel_figures import CPU, RATE
+from versus.duel.duel_runner import DuelLoad, Player
+from versus.quick.quick_plan import CLAIMS, cell_named
+
+BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
+
+
+def test_the_ratio_is_that_of_the_costs():
+    found = duel_fakes.document(["raw-epoll", "libuv"])
+    pair = duel_figures.pair_of(found, CPU, "libuv", "raw-epoll")
+    assert pair.blocks == 16 and pair.ratio == pytest.approx(3600 / 3400, rel=0.02)
+    assert duel_figures.pair_of(found, RATE, "libuv", "raw-epoll").ratio == pytest.approx(3400 / 3600, rel=0.02)
+
+
+def test_rounds_without_a_figure_are_left_out():
+    found = duel_fakes.document(["raw-epoll", "libuv"], restarts=4)
+    whole = duel_figures.restart_logs(found, CPU, "libuv", "raw-epoll")
+    found["slices"][0][4] = 0  # no message came back
+    found["slices"][4][6] = None  # its CPU is not known
+    assert len(duel_figures.restart_logs(found, CPU, "libuv", "raw-epoll")) == len(whole) == 4
+    found["slices"] = [row for row in found["slices"] if row[0] != 2]
+    assert len(duel_figures.restart_logs(found, CPU, "libuv", "raw-epoll")) == 3
+
+
+def test_what_stands_in_the_way_of_a_verdict():
+    found = duel_fakes.document(["raw-epoll", "libuv", "libevent"])
+    assert duel_figures.obstacle(found, CPU, ("libuv", "raw-epoll")) == ""
+    found["gates"] = [{"verdict": "INVALID", "sentence": "libuv: 3 failures nobody asked for"},
+                      {"verdict": "NOISY", "sentence": "libevent: something"}]
+    assert duel_figures.obstacle(found, CPU, ("libuv", "raw-epoll")) == "libuv: 3 failures nobody asked for"
+    assert duel_figures.obstacle(found, CPU, ("libevent", "raw-epoll")) == ""
+    found["twins"][0]["verdict"] = "less"
+    assert duel_figures.obstacle(found, CPU, ("libevent", "raw-epoll")) == "the same program differs from itself"
+    assert duel_figures.obstacle(found, RATE, ("libevent", "raw-epoll")) == ""
+
+
+def test_the_command_of_a_duel(tmp_path):
+    load = cell_named("short100").load
+    mine = Player("mine", ("./my server", "--listen", "{listen}"))
+    words = duel_runner.command("peal", load, [mine], [CLAIMS[-2]], 12.0, 3, tmp_path / "x.json")
+    assert words[:4] == ["peal", "load", "duel", "http"] and words[5] == "mine='./my server' --listen '{listen}'"
+    assert words[words.index("--claim") + 1] == "cpu: http-peal-epoll/http-nginx <= 1.05"
+    assert words[words.index("--requests-per-connection") + 1] == "1" and "--size" not in words
+    assert words[words.index("--budget") + 1] == "12.0s" and words[words.index("--seed") + 1] == "3"
+
+
+def test_who_is_to_blame_is_left_out_and_the_others_play(tmp_path):
+    program = tmp_path / "peal"
+    program.write_text(duel_fakes.PROGRAM, encoding="utf-8")
+    program.chmod(0o755)
+    load = DuelLoad("x", "a cell", "pingpong", ("--connections", "1"), restarts=4, rounds=2)
+    players = [Player("a", ("a", "{listen}")), Player("broken", ("/bin/false", "{listen}"))]
+    duel = duel_runner.play_all(str(program), load, players, [], 10.0, 1, tmp_path / "out")
+    assert [each["name"] for each in duel.found["contenders"]] == ["a", "a-twin"]
+    assert duel.left_out == ["a cell: broken: the server ended by itself: exit code 1"]
+    with pytest.raises(duel_runner.NoDuel, match="nobody could play"):
+        duel_runner.play_all(str(program), load, players[1:], [], 10.0, 1, tmp_path / "out")
+
+
+def test_it_reads_what_the_program_writes_and_finds_the_same(tmp_path):
+    """A short duel of the real program: the ratios worked out here from its slices are its own."""
+    if not (BIN_DIR / "peal").exists():
+        pytest.skip("the program is not built")
+    out = tmp_path / "duel.json"
+    command = f"{BIN_DIR}/peal serve pingpong --listen {{listen}}"
+    words = [str(BIN_DIR / "peal"), "load", "duel", "--run", f"a={command}", "--run", f"b={command} --engine poll",
+             "--connections", "4", "--slice", "5ms", "--rounds", "3", "--restarts", "5", "--budget", "60s",
+             "--claim", "cpu: b/a <= 1.05", "--json", str(out)]
+    subprocess.run(words, check=True, capture_output=True, timeout=120)
+    found = json.loads(out.read_text())
+    for pair in [*found["pairs"], *found["twins"], found["claims"][0]]:
+        mine = duel_figures.pair_of(found, pair["metric"], pair["subject"], pair["rival"]).as_dict()
+        for key in ("ratio", "low", "high"):
+            assert mine[key] == pytest.approx(pair[key], rel=1e-6)
+        assert mine["blocks"] == pair["restarts"] == 5
+    assert found["claims"][0]["text"] == "cpu: b/a <= 1.05" and len(found["slices"]) == 5 * 3 * 3

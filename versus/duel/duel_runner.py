@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The seam to `peal load duel`: the only module that knows its command line."""
+
+import json
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from versus.roster import Contender
+from versus.run import process
+
+EXIT_DONE, EXIT_GATE = 0, 3
+SPARE_S = 60.0  # beyond its budget, for a restart that takes long
+
+
+class NoDuel(RuntimeError):
+    """A duel could not be played: one sentence why; `contender`: who was to blame, or ""."""
+
+    def __init__(self, sentence: str, contender: str = ""):
+        super().__init__(sentence)
+        self.contender = contender
+
+
+class Player(NamedTuple):
+    """A server as `peal load duel --run` is told: its command holds {listen}, or {host} and {port}."""
+
+    name: str
+    command: tuple[str, ...]
+
+    @staticmethod
+    def of(contender: Contender) -> "Player":
+        return Player(contender.name, contender.command)
+
+
+class Claim(Protocol):
+    """What is judged: `words` as --claim takes them, about these two."""
+
+    subject: str
+    rival: str
+
+    @property
+    def words(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class DuelLoad:
+    """What is played, and how long a restart of it is."""
+
+    name: str  # of its file
+    title: str
+    kind: str  # pingpong, http or echo
+    words: tuple[str, ...]  # of the load
+    slice_ms: int = 20
+    rounds: int = 8
+    restarts: int = 24  # at most; the budget may allow fewer
+    server_threads: int = 1
+
+    def least_s(self, players: int) -> float:
+        """What one restart takes, the twin and a warming round among it, the servers' starts not."""
+        return (players + 1) * (self.rounds + 1) * self.slice_ms / 1e3
+
+
+@dataclass
+class Duel:
+    """What was played."""
+
+    load: DuelLoad
+    command: str
+    found: dict  # the JSON
+    left_out: list[str] = field(default_factory=list)
+
+
+def command(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
+            json_path: Path) -> list[str]:
+    """The command line of a duel."""
+    words = [program, "load", "duel", load.kind]
+    for player in players:
+        words += ["--run", f"{player.name}={shlex.join(player.command)}"]
+    for claim in claims:
+        words += ["--claim", claim.words]
+    words += [*load.words, "--slice", f"{load.slice_ms}ms", "--rounds", str(load.rounds)]
+    words += ["--server-threads", str(load.server_threads)] if load.server_threads > 1 else []
+    return words + ["--restarts", str(load.restarts), "--budget", f"{budget_s:.1f}s", "--seed", str(seed),
+                    "--json", str(json_path)]
+
+
+def _blamed(complaint: str, players: list[Player]) -> str:
+    """The player that "peal: NAME: what went wrong" speaks of."""
+    told = complaint.removeprefix("peal: ")
+    return next((each.name for each in players if told.startswith((f"{each.name}: ", f"{each.name}-twin: "))), "")
+
+
+def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
+         folder: Path) -> Duel:
+    """Plays one duel. Raises NoDuel."""
+    budget_s = max(budget_s, 1.1 * load.least_s(len(players)))  # a duel has at least one restart
+    folder.mkdir(parents=True, exist_ok=True)
+    json_path = folder / f"duel-{load.name}.json"
+    json_path.unlink(missing_ok=True)
+    names = {player.name for player in players}
+    claims = [claim for claim in claims if {claim.subject, claim.rival} <= names]
+    words = command(program, load, players, claims, budget_s, seed, json_path)
+    outcome = process.run(words, limit_s=budget_s + SPARE_S)
+    if outcome.code not in (EXIT_DONE, EXIT_GATE):
+        why = outcome.complaint or ("it did not end in time" if outcome.code is None else f"exit code {outcome.code}")
+        raise NoDuel(why.removeprefix("peal: "), _blamed(why, players))
+    try:
+        return Duel(load, shlex.join(words), json.loads(json_path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise NoDuel(f"{json_path} cannot be read: {error}") from error
+
+
+def play_all(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
+             folder: Path) -> Duel:
+    """The same; whoever cannot play is left out and named. Raises NoDuel when nobody can."""
+    left_out, playing = [], list(players)
+    while playing:
+        try:
+            duel = play(program, load, playing, claims, budget_s, seed, folder)
+            duel.left_out = left_out
+            return duel
+        except NoDuel as error:
+            if not error.contender:
+                raise
+            left_out.append(f"{load.title}: {error}")
+            playing = [player for player in playing if player.name != error.contender]
+    raise NoDuel(f"{load.title}: nobody could play ({'; '.join(left_out)})")
