@@ -55,6 +55,7 @@ class ServerProbe {
   // ESRCH: there is no such process. EACCES: there is, and /proc hides it.
   static Result<ServerProbe> of(int pid);
 
+  int pid() const { return pid_; }
   // Opens some 2 files a thread of the server, the CPU clocks first. ESRCH: the process is gone, its descendants may go
   // on; one that has ended and was not waited for is not gone. EACCES: a process of the tree is hidden.
   Result<ServerLook> look();

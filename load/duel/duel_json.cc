@@ -76,6 +76,7 @@ DuelJson contender_json(const DuelRecord& record, const DuelJudgement& judgement
   json["bounded"] = figures.bounded;
   json["messages"] = side.counts.messages;
   json["rss_bytes"] = side.rss_bytes;
+  json["rss_by_restart"] = side.rss_by_restart;
   json["processes"] = side.processes;
   json["latency"] = times_json(side.latency);
   json["connect"] = times_json(side.connect);
@@ -128,9 +129,10 @@ DuelJson claim_json(const DuelRecord& record, const JudgedClaim& judged) {
 }
 
 // [restart, round, place, contender, messages, seconds, server CPU ns or null, generator CPU ns, p50 ns, p99 ns]
-DuelJson slice_json(const SliceRecord& slice) {
+DuelJson slice_json(const SliceRecord& slice, const DuelFigures& figures) {
+  const bool knows_cpu = slice.server_cpu && figures.server_cpu_ns;
   return DuelJson::array({slice.restart, slice.round, slice.place, slice.contender, slice.messages, slice.seconds(),
-                          slice.server_cpu ? DuelJson(slice.server_cpu->count()) : DuelJson(nullptr),
+                          knows_cpu ? DuelJson(slice.server_cpu->count()) : DuelJson(nullptr),
                           (slice.client_cpu - slice.spin).count(), slice.p50_ns, slice.p99_ns});
 }
 
@@ -152,7 +154,8 @@ std::string duel_json(const DuelRecord& record, const DuelJudgement& judgement) 
   json["slice_columns"] = {"restart", "round",         "place",         "contender", "messages",
                            "seconds", "server_cpu_ns", "client_cpu_ns", "p50_ns",    "p99_ns"};
   json["slices"] = DuelJson::array();
-  for (const SliceRecord& slice : record.slices) json["slices"].push_back(slice_json(slice));
+  for (const SliceRecord& slice : record.slices)
+    json["slices"].push_back(slice_json(slice, judgement.figures[slice.contender]));
   return json.dump(-1, ' ', false, DuelJson::error_handler_t::replace) + "\n";
 }
 

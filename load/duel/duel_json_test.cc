@@ -55,6 +55,7 @@ TEST(DuelJson, every_contender) {
   side.connect.record(70'000);
   side.counts.messages = 5;
   side.rss_bytes = 1 << 20;
+  side.rss_by_restart = {1000, 1 << 20};
   side.processes = 3;
   side.failures.add("reset", "a connection broke \xff", 2);
   const json report = json_of(duel.play({1, 1.2}));
@@ -76,6 +77,7 @@ TEST(DuelJson, every_contender) {
   EXPECT_EQ(process["pid"], 4711);
   EXPECT_EQ(process["messages"], 5);
   EXPECT_EQ(process["rss_bytes"], 1 << 20);
+  EXPECT_EQ(process["rss_by_restart"], json({1000, 1 << 20}));
   EXPECT_EQ(process["processes"], 3);
   EXPECT_EQ(process["latency"]["count"], 1);
   EXPECT_EQ(process["latency"]["max"], side.latency.max());
@@ -171,6 +173,15 @@ TEST(DuelJson, every_slice_in_the_order_played) {
     EXPECT_EQ(row[7], 7'000'000) << "without spinning";
     EXPECT_EQ(row[8], slice.p50_ns);
     EXPECT_EQ(row[9], slice.p99_ns);
+  }
+}
+
+TEST(DuelJson, slices_hold_no_cpu_time_that_is_not_all_of_it) {
+  MadeUpDuel duel(2, 2);
+  duel.record().sides[1].forgets_children = true;
+  duel.options().load.requests_per_connection = {1, 1};
+  for (const json& slice : json_of(duel.play({}))["slices"]) {
+    EXPECT_EQ(slice[6].is_null(), slice[3] == 1) << slice;
   }
 }
 

@@ -17,10 +17,11 @@ constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
 constexpr double kFullCore = 0.85;
 // No server takes a message from a socket and answers for less.
 constexpr double kLeastCpuNs = 50;
-// What a slice at a fixed rate may take longer than it was meant to until what was due in it is answered, beside twice
-// the usual latency.
-constexpr double kMostDrain = 1.05;
-constexpr int kAnswersLate = 2;
+// What a slice at a fixed rate may take longer than it was meant to until what was due in it is answered, beside the
+// usual latency. Who falls behind steadily is late at the end by twice that.
+constexpr double kMostDrain = 1.03;
+// Of one core, while nobody asks for anything.
+constexpr double kMostIdleCpu = 0.1;
 
 bool is_latency(DuelMetric metric) { return metric == DuelMetric::kP50 || metric == DuelMetric::kP99; }
 
@@ -99,6 +100,11 @@ DuelFigures figures_of(const DuelRecord& record, size_t contender) {
     });
   figures.bounded = figures.client_share > kFullCore && figures.server_share.value_or(0) < kFullCore;
   return figures;
+}
+
+double idle_share(const DuelSideRecord& side) {
+  if (side.idle_time <= Duration::zero()) return 0;
+  return static_cast<double>(side.idle_cpu.count()) / static_cast<double>(side.idle_time.count());
 }
 
 bool of_processes(const DuelRecord& record, size_t subject, size_t rival) {
@@ -216,14 +222,22 @@ void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>
   if (!knows_cpu(record, contender)) {
     add(false, "it ignores SIGCHLD, so what its ended children used is not in its CPU time");
   }
+  if (const double idle = idle_share(side); idle > kMostIdleCpu) {
+    add(false, fmt::format("it uses {:.0f} % of a core while nobody asks for anything: it is charged for that, and the "
+                           "others had less of the CPU",
+                           idle * 100));
+  }
   if (record.options.load.closed_loop()) return;
   const std::optional<double> taken = middle(record, contender, [&](const SliceRecord& slice) {
-    const Duration waits = kAnswersLate * Duration(slice.p50_ns);
-    return static_cast<double>((slice.span - waits).count()) / static_cast<double>(record.options.slice.count());
+    return static_cast<double>((slice.span - Duration(slice.p50_ns)).count()) /
+           static_cast<double>(record.options.slice.count());
   });
-  if (taken && *taken > kMostDrain) {
-    add(true, fmt::format("it does not hold the rate: what was due in a slice took {:.2f} times as long", *taken));
-  }
+  if (!taken || *taken <= kMostDrain) return;
+  const double whole =
+      middle(record, contender, [&](const SliceRecord& slice) {
+        return static_cast<double>(slice.span.count()) / static_cast<double>(record.options.slice.count());
+      }).value_or(*taken);
+  add(true, fmt::format("it does not hold the rate: what was due in a slice took {:.2f} times as long", whole));
 }
 
 }  // namespace

@@ -27,12 +27,6 @@ const DuelPair& pair_named(const DuelJudgement& judgement, DuelMetric metric, si
   return judgement.pairs.front();
 }
 
-std::vector<std::string> sentences(const DuelJudgement& judgement) {
-  std::vector<std::string> all;
-  for (const DuelGate& gate : judgement.gates) all.push_back((gate.invalid ? "INVALID " : "NOISY ") + gate.sentence);
-  return all;
-}
-
 // The generator's threads are full while this contender plays, and its server is not.
 MadeUpDuel::Change full_generator(size_t contender) {
   return [contender](SliceRecord& slice) {
@@ -279,70 +273,6 @@ TEST(DuelJudge, a_full_server_bounds_itself) {
   }));
   EXPECT_FALSE(judgement.figures[0].bounded);
   EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, PairVerdict::kLess);
-}
-
-TEST(DuelJudge, who_forgets_children_has_no_cpu_time_where_a_connection_is_a_request) {
-  MadeUpDuel duel(2);
-  duel.claim("b/a <= 2");
-  duel.record().sides[1].forgets_children = true;
-  EXPECT_THAT(judge_duel(duel.play({1, 1.2})).gates, IsEmpty()) << "its connections live as long as its children";
-  duel.options().load.requests_per_connection = {1, 1};
-  const DuelJudgement judgement = judge_duel(duel.play({1, 1.2}));
-  EXPECT_THAT(sentences(judgement),
-              ElementsAre("NOISY b: it ignores SIGCHLD, so what its ended children used is not in its CPU time"));
-  EXPECT_TRUE(judgement.figures[0].server_cpu_ns);
-  EXPECT_FALSE(judgement.figures[1].server_cpu_ns || judgement.figures[1].server_share);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).why, "too few restarts");
-  EXPECT_EQ(judgement.claims[0].verdict, BarVerdict::kCannotTell);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, PairVerdict::kLess);
-}
-
-TEST(DuelJudge, failures_and_latencies_beyond_the_range_are_invalid) {
-  MadeUpDuel duel(2);
-  duel.record().sides[0].failures.add("reset", "a connection broke", 3);
-  duel.record().sides[1].latency.record(kLatencyRange.highest * 2);
-  duel.record().interrupted = true;
-  EXPECT_THAT(
-      sentences(judge_duel(duel.play({}))),
-      ElementsAre("INVALID a: 3 failures nobody asked for (reset): a connection broke",
-                  "INVALID b: 1 latencies lay outside the histogram's range", "NOISY the duel was interrupted"));
-}
-
-TEST(DuelJudge, who_answers_for_nothing_is_another_process) {
-  MadeUpDuel duel(2);
-  const DuelRecord& record = duel.play({}, [](SliceRecord& slice) {
-    if (slice.contender == 1) slice.server_cpu = Duration::zero();
-    return true;
-  });
-  EXPECT_THAT(sentences(judge_duel(record)),
-              ElementsAre("INVALID b: 0 ns of CPU a message: that is not the server's process"));
-}
-
-TEST(DuelJudge, of_figures_that_mean_nothing_nothing_is_claimed) {
-  MadeUpDuel duel(3);
-  duel.claim("b/a <= 2");
-  duel.claim("c/a <= 2");
-  duel.record().sides[1].failures.add("reset", "a connection broke");
-  const DuelJudgement judgement = judge_duel(duel.play({1, 1.2, 1.2}));
-  const std::string why = "b: 1 failures nobody asked for (reset): a connection broke";
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).why, why);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 2).verdict, PairVerdict::kMore);
-  EXPECT_EQ(judgement.claims[0].why, why);
-  EXPECT_EQ(judgement.claims[1].verdict, BarVerdict::kMet);
-}
-
-TEST(DuelJudge, a_rate_that_is_not_held) {
-  MadeUpDuel duel(3);
-  duel.options().slice = 500ms;
-  const MadeUpDuel::Change late = [](SliceRecord& slice) {
-    slice.span = slice.contender % 3 == 0 ? 520ms : 600ms;       // a and its twin hold it
-    slice.p50_ns = slice.contender == 2 ? 50'000'000 : 100'000;  // what is due at the end is answered 50 ms later
-    return true;
-  };
-  EXPECT_THAT(judge_duel(duel.play({}, late)).gates, IsEmpty()) << "nothing was to be held";
-  duel.options().load.arrivals = ArrivalPlan::constant(1000);
-  EXPECT_THAT(sentences(judge_duel(duel.play({}, late))),
-              ElementsAre("INVALID b: it does not hold the rate: what was due in a slice took 1.20 times as long"));
 }
 
 TEST(DuelJudge, what_ran_already_is_judged_as_processes) {

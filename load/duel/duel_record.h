@@ -40,7 +40,11 @@ struct DuelSideRecord {
   Histogram connect{kLatencyRange};
   Counts counts;
   Failures failures;
-  uint64_t rss_bytes = 0;  // the most seen at the end of a restart; 0: not known
+  uint64_t rss_bytes = 0;  // the most seen; 0: not known
+  std::vector<uint64_t> rss_by_restart;
+  // At the end of each restart, all messages answered and what was put off done.
+  Duration idle_cpu{};
+  Duration idle_time{};
   size_t processes = 0;
   bool has_orphans = false;       // processes that their parents left to themselves: their CPU time is nobody's
   bool forgets_children = false;  // what its ended children used is not in its CPU time

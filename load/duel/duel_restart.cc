@@ -34,25 +34,9 @@ std::string waited(Duration time) { return human_time(static_cast<double>(time.c
 // One process's CPU time, charged to the slice that was begun last.
 struct CpuAccount {
   ServerProbe probe;
-  Duration before{};
+  ServerLook before{};
   std::optional<size_t> slice = {};
 };
-
-// Why a process cannot be the server it is said to be; empty: it may be one.
-std::string_view why_no_server(int pid) {
-  constexpr int kKernelThreads = 2;  // their parent
-  const Result<ProcessStat> stat = read_process_stat(pid);
-  if (!stat) return {};
-  if (!stat->alive) return "a zombie";
-  if (pid == kKernelThreads || stat->parent == kKernelThreads) return "a kernel thread";
-  // Its descendants count, and the generator is one of them.
-  for (int ancestor = ::getpid(); ancestor > 0;) {
-    if (ancestor == pid) return "what started this duel";
-    const Result<ProcessStat> its = read_process_stat(ancestor);
-    ancestor = its ? its->parent : 0;
-  }
-  return {};
-}
 
 class Restart {
  public:
@@ -72,7 +56,10 @@ class Restart {
   Trouble play_slice(size_t contender, size_t place);
   // Reads the contender's CPU time; what it has grown by belongs to the slice before.
   Trouble charge(size_t contender, std::optional<size_t> next_slice);
+  Trouble charge_idle(size_t contender);
   Trouble settle_accounts();
+  std::expected<ServerLook, std::string> look_at(size_t contender, CpuAccount& account);
+  CpuAccount* account_of(size_t contender);
   void leave();
   void keep();
   void end_servers();
@@ -216,8 +203,9 @@ Trouble Restart::connect() {
 }
 
 Trouble Restart::play_rounds(const OnRound& on_round) {
-  // The first round warms what the others measure.
   for (size_t round = 0; round <= options_.rounds; ++round) {
+    // The first has warmed what the others measure: nothing of it counts.
+    if (round == 1) totals_ = std::vector<DuelSideRecord>(totals_.size());
     std::ranges::shuffle(order_, random_);
     for (size_t place = 0; place < order_.size(); ++place) {
       if (Trouble trouble = play_slice(order_[place], place)) return trouble;
@@ -251,18 +239,26 @@ Trouble Restart::play_slice(size_t contender, size_t place) {
   return std::nullopt;
 }
 
-Trouble Restart::charge(size_t contender, std::optional<size_t> next_slice) {
+CpuAccount* Restart::account_of(size_t contender) {
   const std::optional<int> pid = servers_[contender] ? servers_[contender]->pid() : options_.contenders[contender].pid;
-  if (!pid) return std::nullopt;
-  CpuAccount& account = accounts_.at(*pid);
+  return pid ? &accounts_.at(*pid) : nullptr;
+}
+
+std::expected<ServerLook, std::string> Restart::look_at(size_t contender, CpuAccount& account) {
   const Result<ServerLook> look = account.probe.look();
-  if (!look) {
-    if (Trouble trouble = who_ended()) return trouble;
-    return fmt::format("{}: its process {} is gone", name(contender), *pid);
-  }
-  if (account.slice) slices_[*account.slice].server_cpu = look->cpu - account.before;
-  account.before = look->cpu;
-  account.slice = next_slice;
+  if (look) return *look;
+  if (Trouble trouble = who_ended()) return std::unexpected(std::move(*trouble));
+  return std::unexpected(fmt::format("{}: its process {} is gone", name(contender), account.probe.pid()));
+}
+
+Trouble Restart::charge(size_t contender, std::optional<size_t> next_slice) {
+  CpuAccount* account = account_of(contender);
+  if (account == nullptr) return std::nullopt;
+  const auto look = look_at(contender, *account);
+  if (!look) return look.error();
+  if (account->slice) slices_[*account->slice].server_cpu = look->cpu - account->before.cpu;
+  account->before = *look;
+  account->slice = next_slice;
   DuelSideRecord& totals = totals_[contender];
   totals.rss_bytes = std::max(totals.rss_bytes, look->rss_bytes);
   totals.processes = look->processes;
@@ -270,10 +266,26 @@ Trouble Restart::charge(size_t contender, std::optional<size_t> next_slice) {
   return std::nullopt;
 }
 
+Trouble Restart::charge_idle(size_t contender) {
+  CpuAccount* account = account_of(contender);
+  if (account == nullptr) return std::nullopt;
+  const auto look = look_at(contender, *account);
+  if (!look) return look.error();
+  totals_[contender].idle_cpu += look->cpu - account->before.cpu;
+  totals_[contender].idle_time += look->at - account->before.at;
+  return std::nullopt;
+}
+
+// Once for what the last slices put off, and once more for what is used without a reason.
 Trouble Restart::settle_accounts() {
-  loop_.pass(std::min(options_.slice, kLongestSettling));
+  const Duration pause = std::min(options_.slice, kLongestSettling);
+  loop_.pass(pause);
   for (size_t i = 0; i < sides_.size(); ++i) {
     if (Trouble trouble = charge(i, std::nullopt)) return trouble;
+  }
+  loop_.pass(pause);
+  for (size_t i = 0; i < sides_.size(); ++i) {
+    if (Trouble trouble = charge_idle(i)) return trouble;
   }
   return std::nullopt;
 }
@@ -306,6 +318,9 @@ void Restart::keep() {
     all.counts.add(totals_[i].counts);
     all.failures.add(totals_[i].failures);
     all.rss_bytes = std::max(all.rss_bytes, totals_[i].rss_bytes);
+    all.rss_by_restart.push_back(totals_[i].rss_bytes);
+    all.idle_cpu += totals_[i].idle_cpu;
+    all.idle_time += totals_[i].idle_time;
     all.processes = totals_[i].processes;
     all.forgets_children |= totals_[i].forgets_children;
     all.has_orphans |= totals_[i].has_orphans;

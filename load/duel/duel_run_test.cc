@@ -92,7 +92,7 @@ void expect_whole(const DuelRecord& record, size_t restarts) {
     const DuelSideRecord& side = record.sides[i];
     EXPECT_TRUE(side.failures.empty()) << side.failures.kinds.begin()->second.first;
     EXPECT_GT(messages[i], 0U);
-    EXPECT_GE(side.counts.messages, messages[i]) << "the warm-up's are among them";
+    EXPECT_EQ(side.counts.messages, messages[i]) << "the warm-up's are not among them";
     EXPECT_EQ(side.counts.messages, side.latency.total_count());
     EXPECT_EQ(side.counts.bytes_sent, side.counts.bytes_received);
   }
@@ -128,6 +128,7 @@ TEST(DuelRun, who_burns_more_is_dearer) {
   EXPECT_THAT(restart_logs(record, DuelMetric::kServerCpu, 1, 0), Each(testing::Gt(0.0)));
   EXPECT_EQ(record.sides[0].processes, 1U);
   EXPECT_GT(record.sides[0].rss_bytes, 1U << 20);
+  EXPECT_EQ(record.sides[0].rss_by_restart.size(), 2U);
   EXPECT_EQ(record.engine, "epoll");
   EXPECT_GT(record.elapsed, 2 * 3 * 3 * options.slice);
   EXPECT_FALSE(record.interrupted);
@@ -153,6 +154,18 @@ TEST(DuelRun, what_a_server_puts_off_until_its_slice_is_over_is_charged_to_it) {
   expect_whole(record, 1);
   EXPECT_GT(cost_of(record, 1), cost_of(record, 0) * 2);
   EXPECT_GT(cost_of(record, 1), cost_of(record, 2) * 2);
+}
+
+TEST(DuelRun, what_a_server_uses_while_nobody_asks_is_seen) {
+  DuelOptions options =
+      short_duel({program("quiet", {.burn = 100us}), program("spins", {.work = DuelistWork::kAlways})});
+  options.slice = 50ms;
+  options.rounds = 1;
+  const DuelRecord record = played(options);
+  expect_whole(record, 1);
+  for (const DuelSideRecord& side : record.sides) EXPECT_GE(side.idle_time, 50ms);
+  EXPECT_EQ(record.sides[0].idle_cpu, Duration::zero());
+  EXPECT_GT(record.sides[1].idle_cpu, Duration::zero());
 }
 
 TEST(DuelRun, servers_that_run_already_with_and_without_a_pid) {

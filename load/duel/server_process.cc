@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include <load/process_files.h>
 #include <peal/base/assert.h>
 
 namespace peal::load {
@@ -104,6 +105,21 @@ std::optional<Pipe> make_pipe() {
 }
 
 }  // namespace
+
+std::string_view why_no_server(int pid) {
+  constexpr int kKernelThreads = 2;  // their parent
+  const Result<ProcessStat> stat = read_process_stat(pid);
+  if (!stat) return {};
+  if (!stat->alive) return "a zombie";
+  if (pid == kKernelThreads || stat->parent == kKernelThreads) return "a kernel thread";
+  // Its descendants count, and the generator is one of them.
+  for (int ancestor = ::getpid(); ancestor > 0;) {
+    if (ancestor == pid) return "what started this duel";
+    const Result<ProcessStat> its = read_process_stat(ancestor);
+    ancestor = its ? its->parent : 0;
+  }
+  return {};
+}
 
 bool tells_where(const std::vector<std::string>& words) {
   for (const std::string& word : words) {

@@ -36,6 +36,9 @@ class KeptOutput {
   Watch watch_;
 };
 
+// Why a process that runs already cannot be the server it is said to be; empty: it may be one.
+std::string_view why_no_server(int pid);
+
 // While it lives, what outlives the process that started it falls to this process, not to one that may never wait for
 // it: a server is gone when all its workers are, and a worker that nobody waits for never goes.
 class OrphansHere {

@@ -34,6 +34,7 @@ enum class DuelistWork : uint8_t {
   kThread,  // a thread, while the answer waits
   kChild,   // a process for each connection
   kLater,   // a thread, once nothing has come for 3 ms; at most kMostOwed of what it owes
+  kAlways,  // a thread, whether something comes or not
 };
 
 struct DuelistManners {
@@ -75,6 +76,9 @@ class Duelist {
   Duelist(const DuelistManners& manners, int listener) : manners_(manners), fds_{{listener, POLLIN, 0}} {}
 
   [[noreturn]] void serve() {
+    if (manners_.work == DuelistWork::kAlways) {
+      worker_ = std::jthread([] { burn_of_thread(Duration::max() / 2); });
+    }
     while (true) {
       const int count = ::poll(fds_.data(), fds_.size(), owed_ > Duration::zero() ? 3 : -1);
       while (manners_.work == DuelistWork::kChild && ::waitpid(-1, nullptr, WNOHANG) > 0) {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What marks a contender of a duel, and what is then not claimed.
+#include <algorithm>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <load/duel/duel_judge.h>
+#include <load/duel/made_up_duel.h>
+
+namespace peal::load {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<std::string> gates_of(const DuelJudgement& judgement) {
+  std::vector<std::string> all;
+  for (const DuelGate& gate : judgement.gates) all.push_back((gate.invalid ? "INVALID " : "NOISY ") + gate.sentence);
+  return all;
+}
+
+const DuelPair& pair_of_gated(const DuelJudgement& judgement, DuelMetric metric, size_t subject) {
+  const auto is_it = [&](const DuelPair& pair) { return pair.metric == metric && pair.subject == subject; };
+  return *std::ranges::find_if(judgement.pairs, is_it);
+}
+
+TEST(DuelGates, who_forgets_children_has_no_cpu_time_where_a_connection_is_a_request) {
+  MadeUpDuel duel(2);
+  duel.claim("b/a <= 2");
+  duel.record().sides[1].forgets_children = true;
+  EXPECT_THAT(judge_duel(duel.play({1, 1.2})).gates, IsEmpty()) << "its connections live as long as its children";
+  duel.options().load.requests_per_connection = {1, 1};
+  const DuelJudgement judgement = judge_duel(duel.play({1, 1.2}));
+  EXPECT_THAT(gates_of(judgement),
+              ElementsAre("NOISY b: it ignores SIGCHLD, so what its ended children used is not in its CPU time"));
+  EXPECT_TRUE(judgement.figures[0].server_cpu_ns);
+  EXPECT_FALSE(judgement.figures[1].server_cpu_ns || judgement.figures[1].server_share);
+  EXPECT_EQ(pair_of_gated(judgement, DuelMetric::kServerCpu, 1).why, "too few restarts");
+  EXPECT_EQ(judgement.claims[0].verdict, BarVerdict::kCannotTell);
+  EXPECT_EQ(pair_of_gated(judgement, DuelMetric::kRate, 1).verdict, PairVerdict::kLess);
+}
+
+TEST(DuelGates, failures_and_latencies_beyond_the_range_are_invalid) {
+  MadeUpDuel duel(2);
+  duel.record().sides[0].failures.add("reset", "a connection broke", 3);
+  duel.record().sides[1].latency.record(kLatencyRange.highest * 2);
+  duel.record().interrupted = true;
+  EXPECT_THAT(
+      gates_of(judge_duel(duel.play({}))),
+      ElementsAre("INVALID a: 3 failures nobody asked for (reset): a connection broke",
+                  "INVALID b: 1 latencies lay outside the histogram's range", "NOISY the duel was interrupted"));
+}
+
+TEST(DuelGates, who_answers_for_nothing_is_another_process) {
+  MadeUpDuel duel(2);
+  const DuelRecord& record = duel.play({}, [](SliceRecord& slice) {
+    if (slice.contender == 1) slice.server_cpu = Duration::zero();
+    return true;
+  });
+  EXPECT_THAT(gates_of(judge_duel(record)),
+              ElementsAre("INVALID b: 0 ns of CPU a message: that is not the server's process"));
+}
+
+TEST(DuelGates, of_figures_that_mean_nothing_nothing_is_claimed) {
+  MadeUpDuel duel(3);
+  duel.claim("b/a <= 2");
+  duel.claim("c/a <= 2");
+  duel.record().sides[1].failures.add("reset", "a connection broke");
+  const DuelJudgement judgement = judge_duel(duel.play({1, 1.2, 1.2}));
+  const std::string why = "b: 1 failures nobody asked for (reset): a connection broke";
+  EXPECT_EQ(pair_of_gated(judgement, DuelMetric::kServerCpu, 1).why, why);
+  EXPECT_EQ(pair_of_gated(judgement, DuelMetric::kServerCpu, 2).verdict, PairVerdict::kMore);
+  EXPECT_EQ(judgement.claims[0].why, why);
+  EXPECT_EQ(judgement.claims[1].verdict, BarVerdict::kMet);
+}
+
+TEST(DuelGates, a_rate_that_is_not_held) {
+  MadeUpDuel duel(3);
+  duel.options().slice = 500ms;
+  const MadeUpDuel::Change late = [](SliceRecord& slice) {
+    slice.span = slice.contender % 3 == 0 ? 510ms : 600ms;        // a and its twin hold it
+    slice.p50_ns = slice.contender == 2 ? 100'000'000 : 100'000;  // what is due at the end is answered 100 ms later
+    return true;
+  };
+  EXPECT_THAT(judge_duel(duel.play({}, late)).gates, IsEmpty()) << "nothing was to be held";
+  duel.options().load.arrivals = ArrivalPlan::constant(1000);
+  EXPECT_THAT(gates_of(judge_duel(duel.play({}, late))),
+              ElementsAre("INVALID b: it does not hold the rate: what was due in a slice took 1.20 times as long"));
+}
+
+TEST(DuelGates, who_falls_behind_steadily_does_not_hold_the_rate) {
+  MadeUpDuel duel(2);
+  duel.options().slice = 500ms;
+  duel.options().load.arrivals = ArrivalPlan::constant(1000);
+  const DuelRecord& record = duel.play({}, [](SliceRecord& slice) {
+    slice.span = slice.contender == 1 ? 980ms : 500ms;
+    slice.p50_ns = slice.contender == 1 ? 240'000'000 : 100'000;  // half of what it is late at the end
+    return true;
+  });
+  EXPECT_THAT(gates_of(judge_duel(record)),
+              ElementsAre("INVALID b: it does not hold the rate: what was due in a slice took 1.96 times as long"));
+}
+
+TEST(DuelGates, who_uses_cpu_while_nobody_asks_is_named) {
+  MadeUpDuel duel(2);
+  duel.record().sides[0].idle_cpu = 10ms;
+  duel.record().sides[1].idle_cpu = 95ms;
+  for (DuelSideRecord& side : duel.record().sides) side.idle_time = 100ms;
+  EXPECT_THAT(gates_of(judge_duel(duel.play({}))),
+              ElementsAre("NOISY b: it uses 95 % of a core while nobody asks for anything: it is charged for that, and "
+                          "the others had less of the CPU"));
+}
+
+}  // namespace
+}  // namespace peal::load
