@@ -3,11 +3,13 @@
 
 import json
 import sys
+from functools import partial
 
-from versus import lockstep, terminal
+from versus import stats, terminal
 from versus.run import process
 from versus.bars import (
     churn,
+    common,
     cost_ratio,
     generator_cost,
     http_attack,
@@ -25,7 +27,7 @@ from versus.bars import (
     send_lag,
     spin,
 )
-from versus.bars.common import CannotMeasure, Context, Row
+from versus.bars.common import Context, Row
 
 FIGURES = {
     "cost_ratio": cost_ratio,
@@ -56,13 +58,6 @@ def names() -> list[str]:
     return list(FIGURES)
 
 
-def _measure(name: str, context: Context) -> list[Row]:
-    try:
-        return FIGURES[name].measure(context)
-    except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
-        return [Row(name, "", f"- ({error})", "not measured")]
-
-
 def run(options, command: str) -> int:
     """Measures the figures asked for and prints their table; 1 when none could be measured."""
     for name in options.only:
@@ -74,11 +69,11 @@ def run(options, command: str) -> int:
     print(f"seed {options.seed}; {process.Pins.of(1).words}", file=sys.stderr)
     rows: list[Row] = []
     for name in options.only or FIGURES:
-        rows += _measure(name, context)
+        rows += common.rows_or_why(name, partial(FIGURES[name].measure, context))
     header = ["figure", "bar", "measured (95 % interval)", "verdict"]
     print(terminal.table(header, [[row.figure, row.bar, row.measured, row.verdict] for row in rows], "<<<<"))
     path = options.out / "bench.json"
     results = {"schema": 1, "command": command, "seed": options.seed, "rows": [row.as_dict() for row in rows]}
     path.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
     print(f"\n{path.resolve()}")
-    return 0 if any(row.verdict != "not measured" for row in rows) else 1
+    return 0 if any(row.verdict != stats.NOT_MEASURED for row in rows) else 1

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from versus import roster, stats
+from versus import lockstep, roster, stats
 from versus.run import process
 from versus.roster import Contender
 
@@ -71,6 +71,14 @@ class Context:
 
     def say(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)
+
+
+def rows_or_why(figure: str, measure: Callable[[], list[Row]]) -> list[Row]:
+    """What `measure` finds, or a row that says why it could not be had: the parts of a figure stand by themselves."""
+    try:
+        return measure()
+    except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
+        return [Row(figure, "", f"- ({error})", stats.NOT_MEASURED)]
 
 
 def paired(context: Context, what: str, variants: dict[str, Callable[[], Value]]) -> dict[str, dict[int, Value]]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bars that are decided by a duel: ratios of peal and its peers, all of them in turns of milliseconds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from versus import stats
 from versus.bars import common
@@ -87,6 +87,10 @@ def verdict(duel: Duel, bar: Bar) -> str:
     return found
 
 
+def _words(duel: Duel, bar: Bar, unit: str) -> str:
+    return f"{WHAT[bar.metric].format(unit)}, {bar.subject} / {bar.rival}, {duel.load.title}"
+
+
 def row(duel: Duel, bar: Bar, unit: str = "message", beside: tuple[str, ...] = ()) -> Row:
     """The line of the table; `beside`: others whose figures stand there too."""
     pair = pair_of(duel.found, bar.metric, bar.subject, bar.rival)
@@ -96,19 +100,27 @@ def row(duel: Duel, bar: Bar, unit: str = "message", beside: tuple[str, ...] = (
     again = f"; A/A {twin['ratio']:.3f}" if twin and twin["ratio"] is not None else ""
     full = _bounded(duel, bar)
     told = f"; the generator was full before {' and '.join(full)}" if full else ""
+    why = obstacle(duel.found, bar.metric, (bar.subject, bar.rival))
+    told += f"; {why}" if why else ""
     measured = f"{common.span(pair)}; {figures} {UNITS[bar.metric]}{others}{again}{told}"
-    figure = f"{WHAT[bar.metric].format(unit)}, {bar.subject} / {bar.rival}, {duel.load.title}"
-    return Row(figure, bar.shown, measured, verdict(duel, bar),
+    return Row(_words(duel, bar, unit), bar.shown, measured, verdict(duel, bar),
                pair.as_dict() | {"logs": list(pair.logs), "command": duel.command})
 
 
 def rows(duel: Duel, bars: tuple[Bar, ...], unit: str = "message") -> list[Row]:
-    """A row for each bar both of whose contenders played."""
+    """A row for each bar; where one of the two did not play, why."""
     names = {contender["name"] for contender in duel.found["contenders"]}
-    return [row(duel, bar, unit) for bar in bars if {bar.subject, bar.rival} <= names]
+    found = []
+    for bar in bars:
+        absent = next((name for name in (bar.subject, bar.rival) if name not in names), None)
+        why = next((line for line in duel.left_out if f": {absent}: " in line), f"{absent} did not play")
+        found.append(row(duel, bar, unit) if absent is None else
+                     Row(_words(duel, bar, unit), bar.shown, f"- ({why})", stats.NOT_MEASURED))
+    return found
 
 
-def beside(duel: Duel, name: str, floor: str, unit: str = "message") -> Row:
-    """A contender of whom nothing is asked, beside the floor."""
-    asked = row(duel, Bar(name, floor, 1.0), unit)
-    return Row(asked.figure, "-", asked.measured, "", asked.data)
+def beside(duel: Duel, names: tuple[str, ...], floor: str, unit: str = "message") -> list[Row]:
+    """Contenders of whom nothing is asked, beside the floor."""
+    asked = rows(duel, tuple(Bar(name, floor, 1.0) for name in names), unit)
+    return [replace(each, bar="-", verdict=each.verdict if each.verdict == stats.NOT_MEASURED else "")
+            for each in asked]

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from versus import fakes, roster
-from versus.bars import bench, duel_bar, generator_cost, http_attack, http_serve
+from versus.bars import bench, common, duel_bar, generator_cost, http_attack, http_serve
 from versus.bars.common import CannotMeasure, Context
 from versus.bars.duel_bar import Bar
 from versus.duel import duel_fakes
@@ -47,7 +47,8 @@ def test_a_bar_is_decided(bar, verdict):
 def test_where_the_same_program_differs_from_itself_nothing_is_decided():
     duel = played()
     duel.found["twins"][0]["verdict"] = "more"
-    assert duel_bar.verdict(duel, Bar("peal-epoll", "raw-epoll", 1.05)) == "cannot tell"
+    row = duel_bar.row(duel, Bar("peal-epoll", "raw-epoll", 1.05))
+    assert row.verdict == "cannot tell" and row.measured.endswith("; the same program differs from itself")
 
 
 def test_a_row_says_what_was_measured():
@@ -68,9 +69,33 @@ def test_a_rate_that_the_generator_held_down_says_so():
     assert duel_bar.row(duel, Bar("peal-epoll", "libevent", 1.3, True, RATE), "request").verdict == "cannot tell"
 
 
-def test_who_did_not_play_has_no_row():
-    bars = (Bar("peal-epoll", "raw-epoll", 1.05), Bar("peal-uring", "raw-uring", 1.05))
-    assert len(duel_bar.rows(played(), bars)) == 1
+def test_who_did_not_play_has_a_row_that_says_why():
+    bars = (Bar("peal-epoll", "raw-epoll", 1.05), Bar("peal-uring", "raw-epoll", 1.05), Bar("libuv", "libevent", 1.0))
+    duel = played()
+    duel.left_out = ["64 B, 100 connections: libuv: it ended"]
+    rows = duel_bar.rows(duel, bars)
+    assert [(row.verdict, row.measured) for row in rows[1:]] == [
+        ("not measured", "- (peal-uring did not play)"), ("not measured", "- (64 B, 100 connections: libuv: it ended)")]
+    assert rows[0].verdict == "met" and rows[2].bar == "<= 1"
+    beside = duel_bar.beside(duel, ("libevent", "libuv"), "raw-epoll")
+    assert [(row.bar, row.verdict) for row in beside] == [("-", ""), ("-", "not measured")]
+
+
+def test_a_part_that_cannot_be_had_leaves_the_others():
+    def gone():
+        raise CannotMeasure("nginx is not there")
+
+    assert [row.measured for row in common.rows_or_why("x", lambda: duel_bar.rows(played(), ()))] == []
+    row, = common.rows_or_why("p99, a / b", gone)
+    assert (row.figure, row.measured, row.verdict) == ("p99, a / b", "- (nginx is not there)", "not measured")
+
+
+def test_without_nginx_the_attack_on_peal_is_still_measured(tmp_path, monkeypatch):
+    monkeypatch.setattr(http_attack, "_p99_us", lambda _context, _contender, idle: (100.0 if idle else 90.0, 17.0))
+    here = context(tmp_path, (), blocks=4)
+    (tmp_path / "bin" / "peal").chmod(0o755)
+    rows = http_attack.measure(here)
+    assert [row.verdict for row in rows] == ["met", "met", "not measured"] and "nginx" in rows[2].measured
 
 
 def test_the_claims_are_told_to_the_duel():

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from versus import hdr, stats
 from versus.run import counters, process
@@ -99,7 +100,7 @@ def _restart(context: Context, all_of: dict, idle: int, shuffler: random.Random)
     return statistics.median(math.log(a / b) for a, b in zip(p99s[PEAL], p99s[NGINX])), p99s
 
 
-def _beside_nginx(context: Context, idle: int) -> Row:
+def _beside_nginx(context: Context, idle: int, figure: str) -> Row:
     all_of = contenders(context, (PEAL, NGINX))
     restarts = RESTARTS_A_BLOCK * context.blocks
     context.say(f"attack on {PEAL} and {NGINX} in turns: {restarts} restarts")
@@ -119,34 +120,41 @@ def _beside_nginx(context: Context, idle: int) -> Row:
         raise CannotMeasure("no restart was worth counting")
     pair = stats.of_logs(logs)
     measured = f"{common.span(pair, 2)}; " + " / ".join(f"{statistics.median(seen[n]):,.0f}" for n in (PEAL, NGINX))
-    return Row(f"p99 of a clean client under five attacks at once, {PEAL} / {NGINX}", f"<= {BAR_BESIDE_NGINX:g}",
-               f"{measured} us", common.at_most(pair, BAR_BESIDE_NGINX),
+    return Row(figure, f"<= {BAR_BESIDE_NGINX:g}", f"{measured} us", common.at_most(pair, BAR_BESIDE_NGINX),
                pair.as_dict() | {"logs": logs, "p99_us": seen})
 
 
+def _beside_peace(context: Context, name: str, idle: int) -> list[Row]:
+    each = contenders(context, (name,))[name]
+    context.say(f"attack on {name}: {context.blocks} blocks")
+    memory: list[float] = []
+
+    def attacked() -> float:
+        p99, mib = _p99_us(context, each, idle)
+        memory.append(mib)
+        return p99
+
+    values = common.paired(context, f"attack on {name}",
+                           {"attacked": attacked, "alone": lambda: _p99_us(context, each, None)[0]})
+    pair = common.pair_of(values, "attacked", "alone")
+    middle = [statistics.median(values[side].values()) for side in ("attacked", "alone")]
+    ours = name == PEAL
+    most = max(memory)
+    return [
+        Row(f"p99 of a clean client, five attacks at once / none, {name}", f"<= {BAR:g}" if ours else "-",
+            f"{common.span(pair, 2)}; {middle[0]:,.0f} / {middle[1]:,.0f} us",
+            common.at_most(pair, BAR) if ours else "", common.ratio_data(pair, values)),
+        Row(f"resident memory under the attacks ({idle:,} idle connections), {name}",
+            f"<= {MOST_MIB} MiB" if ours else "-", f"{most:.1f} MiB",
+            ("met" if most <= MOST_MIB else "not met") if ours else ""),
+    ]
+
+
 def measure(context: Context) -> list[Row]:
-    all_of = contenders(context, (PEAL, NGINX) if context.everyone else (PEAL,))
     idle = min(IDLE, process.raise_fd_limit() - 1000)
     rows = []
-    for name, each in all_of.items():
-        context.say(f"attack on {name}: {context.blocks} blocks")
-        memory: list[float] = []
-
-        def attacked(each=each, memory=memory) -> float:
-            p99, mib = _p99_us(context, each, idle)
-            memory.append(mib)
-            return p99
-
-        values = common.paired(context, f"attack on {name}",
-                               {"attacked": attacked, "alone": lambda each=each: _p99_us(context, each, None)[0]})
-        pair = common.pair_of(values, "attacked", "alone")
-        middle = [statistics.median(values[side].values()) for side in ("attacked", "alone")]
-        ours = name == PEAL
-        measured = f"{common.span(pair, 2)}; {middle[0]:,.0f} / {middle[1]:,.0f} us"
-        rows.append(Row(f"p99 of a clean client, five attacks at once / none, {name}", f"<= {BAR:g}" if ours else "-",
-                        measured, common.at_most(pair, BAR) if ours else "", common.ratio_data(pair, values)))
-        most = max(memory)
-        rows.append(Row(f"resident memory under the attacks ({idle:,} idle connections), {name}",
-                        f"<= {MOST_MIB} MiB" if ours else "-", f"{most:.1f} MiB",
-                        ("met" if most <= MOST_MIB else "not met") if ours else ""))
-    return [*rows, _beside_nginx(context, idle)]
+    for name in (PEAL, NGINX) if context.everyone else (PEAL,):
+        rows += common.rows_or_why(f"p99 of a clean client, five attacks at once / none, {name}",
+                                   partial(_beside_peace, context, name, idle))
+    beside = f"p99 of a clean client under five attacks at once, {PEAL} / {NGINX}"
+    return rows + common.rows_or_why(beside, lambda: [_beside_nginx(context, idle, beside)])

@@ -3,9 +3,10 @@
 there are; a duel each, closed loop."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from versus import roster
-from versus.bars import duel_bar
+from versus.bars import common, duel_bar
 from versus.bars.common import CannotMeasure, Context, Row
 from versus.bars.duel_bar import Bar
 from versus.duel.duel_figures import RATE
@@ -57,6 +58,10 @@ def measure(context: Context) -> list[Row]:
     rows: list[Row] = []
     for load in LOADS:
         players = [Player(name, all_of[name].command + (load.ours if name == PEAL else ())) for name in NAMES]
-        duel = duel_bar.play(context, "http_serve", load.duel(duel_bar.restarts_of(context)), players, load.bars)
-        rows += duel_bar.rows(duel, load.bars, "request")
+        rows += common.rows_or_why(load.what, partial(_load, context, load, players))
     return rows
+
+
+def _load(context: Context, load: Load, players: list[Player]) -> list[Row]:
+    duel = duel_bar.play(context, "http_serve", load.duel(duel_bar.restarts_of(context)), players, load.bars)
+    return duel_bar.rows(duel, load.bars, "request")

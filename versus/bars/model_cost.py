@@ -2,7 +2,9 @@
 """Server CPU per request: peal's callbacks on epoll / the best hand-written epoll reactor of models/, one loop each,
 framed echo of 64 B at 100 and 1000 connections and of 4 KiB at 100; a duel each, closed loop."""
 
-from versus.bars import duel_bar
+from functools import partial
+
+from versus.bars import common, duel_bar
 from versus.bars.common import CannotMeasure, Context, Row
 from versus.bars.duel_bar import Bar
 from versus.duel import duel_campaign
@@ -12,6 +14,7 @@ from versus.experiments import CLOSED, Duels
 from versus.models import model_plans, model_roster
 from versus.models.model_plans import BAR, CLAIM_CELLS, HAND_WRITTEN, SUBJECT
 from versus.roster import Contender
+from versus.run.echo_cell import EchoCell
 
 
 def _contenders(context: Context) -> list[Contender]:
@@ -30,14 +33,18 @@ def measure(context: Context) -> list[Row]:
     contenders = _contenders(context)
     rows = []
     for cell in CLAIM_CELLS:
-        players = [Player(c.name, tuple(c.for_cell(cell)("{host}", "{port}"))) for c in contenders]
-        load = duel_campaign.load_of("model", cell, Duels(restarts=duel_bar.restarts_of(context)), CLOSED)
-        bars = tuple(Bar(SUBJECT, player.name, BAR) for player in players[1:])
-        duel = duel_bar.play(context, "model_cost", load, players, bars)
-        # The best is whom peal is dearest beside.
-        known = [(bar, pair) for bar in bars if (pair := pair_of(duel.found, CPU, bar.subject, bar.rival)).blocks]
-        if not known:
-            raise CannotMeasure(f"{cell.title}: no rival played")
-        best = max(known, key=lambda entry: entry[1].ratio)[0]
-        rows.append(duel_bar.row(duel, best, "request", tuple(bar.rival for bar, _ in known if bar is not best)))
+        rows += common.rows_or_why(f"server CPU per request, {cell.title}", partial(_cell, context, cell, contenders))
     return rows
+
+
+def _cell(context: Context, cell: EchoCell, contenders: list[Contender]) -> list[Row]:
+    players = [Player(c.name, tuple(c.for_cell(cell)("{host}", "{port}"))) for c in contenders]
+    load = duel_campaign.load_of("model", cell, Duels(restarts=duel_bar.restarts_of(context)), CLOSED)
+    bars = tuple(Bar(SUBJECT, player.name, BAR) for player in players[1:])
+    duel = duel_bar.play(context, "model_cost", load, players, bars)
+    # The best is whom peal is dearest beside.
+    known = [(bar, pair) for bar in bars if (pair := pair_of(duel.found, CPU, bar.subject, bar.rival)).blocks]
+    if not known:
+        raise CannotMeasure(f"no rival played: {'; '.join(duel.left_out)}")
+    best = max(known, key=lambda entry: entry[1].ratio)[0]
+    return [duel_bar.row(duel, best, "request", tuple(bar.rival for bar, _ in known if bar is not best))]
