@@ -89,7 +89,8 @@ class Analysis:
         return self.pair(cell, metric, self._twin, self._experiment.twin_of)
 
     def noise(self) -> list[dict]:
-        return [{"cell": cell.name, "metric": metric, "floor": noise_floor(pair), **_of(pair)}
+        return [{"cell": cell.name, "metric": metric, "floor": noise_floor(pair), "differs": bool(stats.differs(pair)),
+                 **_of(pair)}
                 for cell in self._experiment.cells for metric in self.metrics(cell)
                 for pair in (self.twin(cell, metric),)]
 
@@ -131,13 +132,14 @@ class Analysis:
         rows = []
         for cell in self._experiment.cells:
             for metric in self.metrics(cell):
+                itself = bool(stats.differs(self.twin(cell, metric)))
                 for subject, rival in self._grid():
                     if not all(self._experiment.runs_here(name, cell) for name in (subject, rival)):
                         continue
                     pair = self.pair(cell, metric, subject, rival)
                     bounded = metric == "speed" and (self._bounded(cell, subject) or self._bounded(cell, rival))
                     rows.append({"cell": cell.name, "metric": metric, "subject": subject, "rival": rival,
-                                 "bounded": bounded, "says": says(pair, metric), **_of(pair)})
+                                 "bounded": bounded, "says": says(pair, metric, itself), **_of(pair)})
         return rows
 
     def _bounded(self, cell: Load, name: str) -> bool:
@@ -239,10 +241,12 @@ def curve(histogram: hdr.Histogram) -> list[list[float]]:
     return [[round(10.0**step, 4), value / 1e3] for (step, _), value in zip(kept, values)]
 
 
-def says(pair: stats.Pair, metric: str) -> str:
-    """What a pair allows one to say, in two or three words."""
+def says(pair: stats.Pair, metric: str, differs_from_itself: bool = False) -> str:
+    """What a pair allows one to say, in two or three words; nothing where the same program differs from itself."""
     if not pair.known:
         return "too few runs"
+    if differs_from_itself:
+        return stats.CANNOT_TELL
     found = stats.differs(pair)
     if not found:
         return stats.standing(pair) if metric == "speed" else stats.CANNOT_TELL

@@ -65,10 +65,11 @@ def _add_plan(commands, name: str, words: str, parents: list[argparse.ArgumentPa
                       help=f"these alone, of {', '.join(known)}")
     verb.add_argument("--blocks", type=_count, help="how often everybody is started anew: restarts of a duel, blocks "
                                                     "of runs (default: the plan's)")
-    verb.add_argument("--budget", type=_positive, metavar="SECONDS",
-                      help="wall time for the whole; sets the run's length")
-    verb.add_argument("--run-seconds", type=_positive, metavar="SECONDS",
-                      help="what each plays of a restart, or the measured length of a run")
+    length = verb.add_mutually_exclusive_group()
+    length.add_argument("--budget", type=_positive, metavar="SECONDS",
+                        help="wall time for the whole; sets the run's length")
+    length.add_argument("--run-seconds", type=_positive, metavar="SECONDS",
+                        help="what each plays of a restart, or the measured length of a run")
     verb.add_argument("--no-calls", action="store_true", help="do not count system calls")
     return verb
 

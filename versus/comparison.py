@@ -16,7 +16,7 @@ from versus.run import environment, process, schedule
 from versus.duel import duel_campaign
 from versus.duel.duel_campaign import DuelCampaign
 from versus.run.campaign import Campaign
-from versus.experiments import RATE, RATED_SLICE_S, Experiment, Load, Plan
+from versus.experiments import RATE, Experiment, Load, Plan
 from versus.roster import MODEL, PINGPONG, Contender
 from versus.run.runner import Runner
 from versus.run.store import Store
@@ -106,7 +106,8 @@ def how_played(experiment: Experiment, records: list[dict], length: dict) -> str
     by_duel = {record["cell"] for record in measured if "rounds" in record["figures"]}
     if by_duel and (duels := experiment.duels):
         told.append(f"By duel: at most {duels.restarts} restarts of {duels.rounds} rounds; at a fixed rate "
-                    f"{duels.rated_restarts} of {duels.rated_rounds}, with slices of {RATED_SLICE_S * 1000:.0f} ms.")
+                    f"{duels.rated_restarts} of {duels.rated_rounds}, with "
+                    f"slices of {duels.rated_slice_s * 1000:.0f} ms.")
     by_run = [cell.title for cell in experiment.cells if cell.name in {record["cell"] for record in measured} - by_duel]
     if by_run:
         where = f" ({'; '.join(by_run)})" if by_duel else ""
@@ -168,6 +169,15 @@ def with_twin(experiment: Experiment, contenders: list[Contender], out: Path) ->
                                  note="the same program at a second path (A/A)", shown=False)]
 
 
+def _built(*programs: Path | str) -> dict[str, list[int]]:
+    """Each program's size and when it was built: a lab does not go on with others."""
+    found = {}
+    for name in map(str, programs):
+        about = os.stat(shutil.which(name) or name)
+        found[name] = [about.st_size, about.st_mtime_ns]
+    return found
+
+
 class Comparison:
     """One plan being carried out: its store, its contenders, its clock."""
 
@@ -189,7 +199,9 @@ class Comparison:
             raise CannotCompare(f"No contender can run: {'; '.join(absent)}. Run `make build` first.")
         self._store = Store(options.out, {"plan": plan.name, "seed": options.seed, "blocks": options.blocks,
                                           "experiments": [experiment.name for experiment in plan.experiments],
-                                          "contenders": [contender.name for contender in self._ready]})
+                                          "run_seconds": options.run_seconds,
+                                          "contenders": {c.name: shlex.join(c.command) for c in self._ready},
+                                          "programs": _built(self._program, *(c.program for c in self._ready))})
         self._progress = terminal.Progress()
         self._built: list[Contender] = []
 

@@ -11,7 +11,7 @@ import pytest
 
 from versus import analysis, cli, comparison, fakes, made_up, roster, terminal
 from versus.experiments import Claim
-from versus.page import report
+from versus.page import report, verdict
 from versus.run.store import Store, StoreError
 
 SECTIONS = ("claims", "findings", "pingpong", "gates", "environment", "commands", "method")
@@ -87,6 +87,24 @@ def test_a_speed_that_the_generator_held_down_is_no_verdict(campaign):
     assert (claim()["verdict"], claim()["why"]) == ("cannot tell", "the generator was full before libevent")
 
 
+def test_where_a_program_differs_from_itself_no_pair_says_anything(campaign):
+    experiment = replace(made_up.PINGPONG, cells=made_up.PINGPONG.cells[:1], claims=())
+    names = ["peal-epoll", "libevent", "peal-epoll-twin"]
+    records = json.loads(json.dumps(of_pingpong(campaign)["runs"]))
+
+    def said():
+        analysed = analysis.Analysis(experiment, names, records)
+        pairs = {pair["metric"]: pair["says"] for pair in analysed.pairs() if pair["rival"] == "libevent"}
+        return pairs, {row["metric"]: row["differs"] for row in analysed.noise()}
+
+    assert said() == ({"server_cpu": "less CPU", "speed": "faster"}, {"server_cpu": False, "speed": False})
+    for run in records:
+        if run["contender"] == "peal-epoll-twin" and "figures" in run:
+            rounds = run["figures"]["rounds"]
+            rounds["messages_per_s"] = [2 * each for each in rounds["messages_per_s"]]
+    assert said() == ({"server_cpu": "less CPU", "speed": "cannot tell"}, {"server_cpu": False, "speed": True})
+
+
 def test_a_claim_of_more_is_the_mirror_and_an_obstacle_comes_first():
     def judged(**more):
         found = {"logs": [0.1, 0.11, 0.09, 0.1], "bar": 1.0, "metric": "speed", "obstacle": ""} | more
@@ -117,6 +135,40 @@ def test_a_restart_goes_on_where_it_stopped(campaign, tmp_path):
     kept = (cut / "runs.ndjson").read_text().splitlines(keepends=True)
     assert kept[: len(lines) - 2] == lines[:-2]
     assert list(map(keys, kept)) == list(map(keys, lines))
+
+
+@pytest.mark.parametrize("more, what", [
+    (["--run-seconds", "0.02"], "run_seconds 0.01, not 0.02"),
+    (["--contender", "mine=cat {port}", "--only", "mine"], "contenders: raw-epoll, libevent, peal-epoll, mine")])
+def test_a_folder_of_other_commands_is_refused(campaign, more, what, capsys):
+    words, _, _ = campaign
+    with made_up.small():
+        assert cli.main([*words, *more]) == cli.CALLED_WRONGLY
+    assert what in capsys.readouterr().err
+
+
+def test_a_program_that_was_built_anew_is_another(campaign, tmp_path):
+    there = json.loads((campaign[1] / "campaign.json").read_text())
+    Store(tmp_path, there).close()
+    program = next(name for name in there["programs"] if name.endswith("peal"))
+    again = there | {"programs": there["programs"] | {program: [1, 2]}}
+    with pytest.raises(StoreError, match=f"programs: {program}"):
+        Store(tmp_path, again)
+
+
+def test_a_disturbed_duel_counts_with_all_its_restarts():
+    foreign = [{"name": "foreign_load", "verdict": "NOISY", "sentence": "x"}]
+
+    def run(block, cell="a", gates=(), **figures):
+        return {"experiment": "pingpong", "cell": cell, "mode": "closed", "block": block, "gates": list(gates),
+                "figures": figures}
+
+    def told(*runs):
+        return verdict.disturbance({"experiments": [{"runs": list(runs)}], "drum": None})
+
+    duel = [run(block, gates=foreign if block == 0 else (), rounds={}) for block in range(20)]
+    assert "20 of 40 runs" in told(*duel, *(run(block, "b", rounds={}) for block in range(20)))[0]
+    assert told(*(run(block, gates=foreign if block == 0 else ()) for block in range(20))) == []
 
 
 def test_another_seed_in_the_same_folder_is_refused(campaign):
@@ -225,7 +277,8 @@ def test_exit_codes(words, code, capsys):
 
 
 @pytest.mark.parametrize("words", [[], ["full", "--blocks", "0"], ["quick", "--budget", "-1"], ["fast"],
-                                   ["quick", "--experiments", "nothing"]])
+                                   ["quick", "--experiments", "nothing"],
+                                   ["full", "--budget", "60", "--run-seconds", "1"]])
 def test_a_wrong_call_exits_with_two(words):
     with pytest.raises(SystemExit) as raised:
         cli.main(words)

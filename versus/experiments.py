@@ -17,6 +17,7 @@ METRICS = {
 MOST_CLIENT_THREADS = 4
 # Of a duel: the shorter hide queueing, so they are for closed loops.
 SLICE_S, RATED_SLICE_S = 0.02, 0.5
+MOST_ROUNDS = 1000  # of a restart
 
 
 def metric_words(metric: str, unit: str = "message") -> tuple[str, str]:
@@ -136,15 +137,20 @@ class Duels:
 
     restarts: int = 20
     rounds: int = 8
+    slice_s: float = SLICE_S
     rated_restarts: int = 10
     rated_rounds: int = 2
+    rated_slice_s: float = RATED_SLICE_S
 
     def shaped(self, restarts: int | None, run_s: float | None) -> "Duels":
-        """With as many restarts, and as many rounds as `run_s` has slices of a contender."""
+        """With as many restarts, and as many rounds as `run_s` has slices of a contender; of more than a duel may have
+        the slices are longer."""
         found = self if not restarts else replace(self, restarts=restarts, rated_restarts=restarts)
         if not run_s:
             return found
-        return replace(found, rounds=max(1, round(run_s / SLICE_S)), rated_rounds=max(1, round(run_s / RATED_SLICE_S)))
+        rounds, rated_rounds = (min(MOST_ROUNDS, max(1, round(run_s / each))) for each in (SLICE_S, RATED_SLICE_S))
+        return replace(found, rounds=rounds, slice_s=max(SLICE_S, run_s / rounds), rated_rounds=rated_rounds,
+                       rated_slice_s=max(RATED_SLICE_S, run_s / rated_rounds))
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ HALF = 0.5
 # What counts as a lock on the way of a request, and how much rarer it must be elsewhere.
 FUTEX_PER_REQUEST = 0.1
 FUTEX_TIMES = 5.0
+ITSELF = "the same program differs from itself there"
 ASIO = ("asio-per-thread", "asio-shared")
 LIBRARIES = ("http-libevent", "http-beast", "http-poco", "muduo", "libio")
 
@@ -96,11 +97,20 @@ def _bounded(experiment: dict | None, side: Side) -> bool:
                if row["contender"] == side.contender and row["cell"] in side.cells)
 
 
-def _unless_bounded(found: Finding, experiment: dict | None, pair: stats.Pair, sides: tuple[Side, Side],
-                    bounds: tuple[float, float]) -> Finding:
-    """`found`, about a ratio of throughputs; a verdict that a lower bound on either side could turn over is none."""
+def twin_differs(experiment: dict | None, cells: tuple[str, ...], metric: str) -> bool:
+    """Whether in one of the cells the same program differs from itself: nothing is said of anybody there."""
+    return any(row["differs"] for row in (experiment or {}).get("noise", ())
+               if row["cell"] in cells and row["metric"] == metric)
+
+
+def _unless_doubtful(found: Finding, experiment: dict | None, pair: stats.Pair, sides: tuple[Side, Side],
+                     bounds: tuple[float, float]) -> Finding:
+    """`found`, about a ratio of throughputs; a verdict that a lower bound on either side could turn over is none, nor
+    one where a program differs from itself."""
     if found.verdict == NOT_HERE:
         return found
+    if twin_differs(experiment, sides[0].cells + sides[1].cells, "speed"):
+        return replace(found, verdict=NOT_HERE, figure=f"{found.figure}; but {ITSELF}")
     least, most = bounds
     confirmed = found.verdict == CONFIRMED
     # A bounded subject can only make the ratio rise, a bounded rival can only make it fall.
@@ -117,7 +127,7 @@ def _throughput(number: int, sentence: str, what: str, experiment: dict | None, 
                 bounds: tuple[float, float], missing: str) -> Finding:
     """A finding about subject / rival in requests/s."""
     pair = ratio(experiment, *sides)
-    return _unless_bounded(_judged(number, sentence, what, pair, bounds, missing), experiment, pair, sides, bounds)
+    return _unless_doubtful(_judged(number, sentence, what, pair, bounds, missing), experiment, pair, sides, bounds)
 
 
 def _known_names(experiment: dict | None) -> set[str]:
@@ -159,7 +169,7 @@ def of_pingpong(results: dict) -> list[Finding]:
             pair, sides = _lead(experiment, subject, rivals, cells, how)
             bounds = (bound, math.inf)
             judged = _judged(1, sentence, f"MiB/s, {subject} / {sides[1].contender}", pair, bounds, missing)
-            found.append(_unless_bounded(judged, experiment, pair, sides, bounds))
+            found.append(_unless_doubtful(judged, experiment, pair, sides, bounds))
     return found
 
 
@@ -305,9 +315,8 @@ def _one_client(experiment: dict | None) -> list[Finding]:
     for name, share in shares.items():
         one = tuple(cell for cell in _cells(experiment, short=True, connections=1))
         ten = tuple(cell for cell in _cells(experiment, short=True, connections=10))
-        pair = ratio(experiment, Side(name, one), Side(name, ten)) if one and ten else stats.UNKNOWN
-        found.append(_judged(4, sentence.format(share), f"pages/min, 1 client / 10 clients, {name}", pair, (0.0, 0.5),
-                             published.how_to_add(name)))
+        found.append(_throughput(4, sentence.format(share), f"pages/min, 1 client / 10 clients, {name}", experiment,
+                                 (Side(name, one), Side(name, ten)), (0.0, 0.5), published.how_to_add(name)))
     return found
 
 

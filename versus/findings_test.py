@@ -63,6 +63,17 @@ def test_too_few_blocks_judge_nothing():
     assert verdict == NOT_HERE and "5 blocks: too few, 6 are needed" in figure
 
 
+def test_where_a_program_differs_from_itself_nothing_is_judged():
+    speeds = {("keep200x8t", "http-nginx"): 1500.0, ("keep200x8t", "http-libevent"): 1000.0}
+    noise = [{"cell": "keep200x8t", "metric": "speed", "differs": True}]
+    rows = found(experiment("rest", REST_CELL, speeds, noise=noise))
+    verdict, figure = verdict_of(rows, "nginx and libevent are level")
+    assert verdict == NOT_HERE and figure.endswith("the same program differs from itself there")
+    noise[0]["metric"] = "server_cpu"
+    assert verdict_of(found(experiment("rest", REST_CELL, speeds, noise=noise)),
+                      "nginx and libevent are level")[0] == REFUTED
+
+
 def test_a_single_case_is_the_largest_of_them():
     cells = [cell("16KiBx1", size=16384), cell("16KiBx100", size=16384)]
     speeds = {("16KiBx1", "peal-epoll"): 1800.0, ("16KiBx1", "asio-per-thread"): 1000.0,

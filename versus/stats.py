@@ -60,6 +60,7 @@ UNKNOWN = Pair(0, math.nan, math.nan, math.nan)
 
 def of_logs(logs: list[float]) -> Pair:
     """The pair whose log ratio is one of `logs` in each restart."""
+    logs = [log for log in logs if math.isfinite(log)]
     if not logs:
         return UNKNOWN
     mean = statistics.fmean(logs)

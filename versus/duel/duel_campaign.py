@@ -3,13 +3,14 @@
 
 import math
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 from versus.duel import duel_runner
 from versus.duel.duel_records import Played, records_of
 from versus.duel.duel_runner import DuelLoad, NoDuel, Player
-from versus.experiments import CLOSED, RATE, RATED_SLICE_S, SLICE_S, Duels, Experiment, HttpCell, Load
+from versus.experiments import CLOSED, RATE, Duels, Experiment, HttpCell, Load
 from versus.roster import HTTP, Contender
 from versus.run import schedule
 from versus.run.echo_cell import EchoCell
@@ -22,6 +23,8 @@ SPARE_FDS = 128
 # With very many connections the end of a slice, waiting for every answer, takes longer.
 MANY, LONG_SLICE_S = 1000, 0.03
 CALIBRATION_RESTARTS = 2
+# Who could not play so often is not asked again: each try costs the others a start.
+MOST_FAILURES = 2
 START_S = 10.0  # what starting and connecting may take in a restart where there is no budget
 
 
@@ -43,9 +46,9 @@ def load_of(experiment: str, cell: Load, duels: Duels, mode: str, rate: float = 
     words += more + (["--rate", f"{rate:.0f}/s"] if mode == RATE else [])
     name, title = f"{experiment}-{cell.name}-{mode}".replace(" ", "_").replace(",", ""), cell.title
     if mode == RATE:
-        return DuelLoad(name, title, kind, tuple(words), round(RATED_SLICE_S * 1000), duels.rated_rounds,
+        return DuelLoad(name, title, kind, tuple(words), round(duels.rated_slice_s * 1000), duels.rated_rounds,
                         duels.rated_restarts, cell.threads)
-    slice_s = LONG_SLICE_S if cell.connections >= MANY else SLICE_S
+    slice_s = max(duels.slice_s, LONG_SLICE_S if cell.connections >= MANY else 0.0)
     return DuelLoad(name, title, kind, tuple(words), round(slice_s * 1000), duels.rounds, duels.restarts, cell.threads)
 
 
@@ -67,6 +70,7 @@ class DuelCampaign:
         self._began = time.monotonic()
         self._plays_left = sum(1 for cell in experiment.cells for _ in cell.modes)
         self.left_out: list[str] = []
+        self._failures: Counter[str] = Counter()
 
     @property
     def contenders(self) -> list[Contender]:
@@ -124,7 +128,8 @@ class DuelCampaign:
         if self._store.get(key):
             self._plays_left -= played.first_block >= 0
             return
-        here = [c for c in self._everybody if self._experiment.runs_here(c.name, cell)]
+        here = [c for c in self._everybody if self._experiment.runs_here(c.name, cell)
+                and self._failures[c.name] < MOST_FAILURES]
         players = [Player(c.name, tuple(c.for_cell(cell)("{host}", "{port}"))) for c in here]
         load = load_of(played.experiment, cell, duels, played.mode, played.rate)
         budget_s = self._budget_s(load, len(players), played.first_block < 0)
@@ -138,5 +143,8 @@ class DuelCampaign:
             self.left_out.append(f"{cell.title}, {how}: {error}")
             return
         self.left_out += duel.left_out
+        self._failures.update(duel.blamed)
+        self.left_out += [f"{name}: {MOST_FAILURES} times it could not play, and was not asked again"
+                          for name in duel.blamed if self._failures[name] == MOST_FAILURES]
         self._store.add_all([*records_of(duel, played), {"key": key, "command": duel.command}])
         self._progress.say(f"  {duel.found['restarts']} restarts in {duel.found['elapsed_s']:.0f} s")

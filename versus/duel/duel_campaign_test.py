@@ -2,6 +2,8 @@
 """An experiment by duels, with programs that only pretend: what is played, what becomes of it, and going on."""
 
 import json
+import os
+from dataclasses import replace
 
 import pytest
 
@@ -10,7 +12,9 @@ from versus.duel import duel_campaign, duel_fakes, duel_records
 from versus.duel.duel_campaign import DuelCampaign
 from versus.duel.duel_records import Played
 from versus.experiments import CLOSED, RATE, Cell, Claim, Duels, Experiment, HttpCell
+from versus.run.counters import HostDelta
 from versus.run.echo_cell import EchoCell
+from versus.run.runner import never_saturated
 from versus.run.store import Store
 
 DUELS = Duels(restarts=6, rounds=3, rated_restarts=5, rated_rounds=2)
@@ -26,8 +30,8 @@ def experiment(*cells, **more):
     return Experiment("pingpong", "Experiment 1", cells, more.pop("claims", ()), 4, 0.1, run_s=0.1, duels=DUELS, **more)
 
 
-def campaign(folder, bin_dir, planned, store, names=NAMES):
-    contenders = comparison.with_twin(planned, roster.choose(bin_dir, [], list(names))[0], folder)
+def campaign(folder, bin_dir, planned, store, names=NAMES, given=()):
+    contenders = comparison.with_twin(planned, roster.choose(bin_dir, list(given), list(names))[0], folder)
     return DuelCampaign(planned, contenders, bin_dir / "peal", folder / "duels", store, 3, Silent())
 
 
@@ -65,6 +69,9 @@ def test_the_length_follows_the_options():
     shaped = Duels().shaped(3, 2.0)
     assert (shaped.restarts, shaped.rated_restarts, shaped.rounds, shaped.rated_rounds) == (3, 3, 100, 4)
     assert Duels().shaped(None, 0.001).rounds == 1
+    long = Duels().shaped(None, 60.0)
+    assert (long.rounds, long.slice_s, long.rated_rounds, long.rated_slice_s) == (1000, 0.06, 120, 0.5)
+    assert duel_campaign.load_of("e", Cell(64, 10), long, CLOSED).slice_ms == 60
 
 
 def test_everybody_plays_in_every_restart_of_every_cell(tmp_path, bin_dir):
@@ -82,6 +89,18 @@ def test_everybody_plays_in_every_restart_of_every_cell(tmp_path, bin_dir):
     rates = {record["key"]: record["rate"] for record in store.records if record["key"].startswith("rate/")}
     assert set(rates) == {"rate/pingpong/64Bx10", "rate/pingpong/64Bx100"}
     assert all(85_000 <= rate <= 115_000 for rate in rates.values())
+
+
+def test_who_cannot_play_is_not_asked_for_ever(tmp_path, bin_dir):
+    planned = experiment(*(Cell(64, connections, modes=(CLOSED,)) for connections in (1, 10, 100)))
+    store = Store(tmp_path / "out", {})
+    played = campaign(tmp_path, bin_dir, planned, store, [*NAMES, "broken"], ["broken=/bin/false {port}"])
+    played.run()
+    store.close()
+    why = "broken: the server ended by itself: exit code 1"
+    assert played.left_out == [f"64 B, 1 connection: {why}", f"64 B, 10 connections: {why}",
+                               "broken: 2 times it could not play, and was not asked again"]
+    assert "broken" not in {record.get("contender") for record in store.records}
 
 
 def test_it_goes_on_where_it_was_stopped(tmp_path, bin_dir):
@@ -115,6 +134,7 @@ def test_the_figures_of_a_restart():
     assert figures["mib_per_s"] == pytest.approx(200_000 * 64 / 2**20, rel=0.001)
     assert figures["server_percent"] == pytest.approx(100, rel=0.01) and len(figures["rounds"]["server_cpu_ns"]) == 4
     assert records["libevent", 0]["figures"]["latency_hdr"] and not figures["latency_hdr"]
+    assert [records["libevent", block]["figures"]["server_rss_bytes"] - (8 << 20) for block in range(3)] == [0, 1, 2]
     assert records["libevent", 0]["started"] == 100.0 < records["libevent", 1]["started"]
 
 
@@ -127,6 +147,35 @@ def test_rounds_stay_beside_each_other_where_one_lacks_some():
     rounds = {r["contender"]: r["figures"]["rounds"]["server_cpu_ns"]
               for r in duel_records.records_of(duel, Played("pingpong", Cell(64, 10), CLOSED))}
     assert rounds["libevent"][1] == 0.0 and all(rounds["raw-epoll"]) and rounds["libevent"][2] > 0
+
+
+def test_cpu_that_is_not_known_is_none_and_says_nothing_of_the_server():
+    load = duel_campaign.load_of("e", Cell(64, 10), DUELS, CLOSED)
+    duel = duel_fakes.duel(load, ("raw-epoll", "libevent"), restarts=2)
+    for row in duel.found["slices"]:
+        if row[duel.found["slice_columns"].index("contender")] == 1:
+            row[duel.found["slice_columns"].index("server_cpu_ns")] = None
+    records = duel_records.records_of(duel, Played("pingpong", Cell(64, 10), CLOSED))
+    figures = [record["figures"] for record in records if record["contender"] == "libevent"]
+    assert figures and all(each["server_cpu_ns"] == 0.0 and not any(each["rounds"]["server_cpu_ns"])
+                           for each in figures)
+    assert not any(never_saturated(record) for record in records if record["contender"] == "libevent")
+
+
+def test_what_others_used_of_the_machine_is_told_and_fills_it():
+    load = duel_campaign.load_of("e", Cell(64, 10), DUELS, CLOSED)
+    duel = duel_fakes.duel(load, ("raw-epoll",), restarts=1)
+    for row in duel.found["slices"]:
+        for column in ("server_cpu_ns", "client_cpu_ns"):
+            row[duel.found["slice_columns"].index(column)] //= 4
+    cores = len(os.sched_getaffinity(0))
+    played = Played("pingpong", Cell(64, 10), CLOSED)
+    calm, busy = (replace(duel, host=HostDelta(10.0, 0.0, 10.0 * share * cores, 0, 0, 9)) for share in (0.0, 0.9))
+    records = duel_records.records_of(calm, played)
+    assert all(never_saturated(record) and not record["gates"] for record in records)
+    records = duel_records.records_of(busy, played)
+    assert not any(never_saturated(record) for record in records)
+    assert [gate["name"] for gate in records[0]["gates"]] == ["foreign_load"]
 
 
 def test_a_gate_is_told_once_and_one_that_voids_leaves_no_figures():

@@ -71,6 +71,7 @@ def document(names: list[str], claims: list[str] = (), restarts: int = 16, round
         {"name": name, "twin_of": names[0] if name.endswith("-twin") else None, "bounded": False,
          "server_cpu_ns": COSTS_NS.get(name.removesuffix("-twin"), 5000.0), "client_cpu_ns": CLIENT_NS,
          "messages_per_s": 100000.0, "server_share": 0.9, "client_share": 0.6, "rss_bytes": 8 << 20,
+         "rss_by_restart": [8 << 20 | restart for restart in range(restarts)],
          "latency": {"hdr": fakes.GOLDEN}, "connect": {"hdr": fakes.GOLDEN if short else ""}} for name in names]
     found["pairs"] = [_pair(found, metric, name, names[0]) for metric in (CPU, RATE) for name in names[1:-1]]
     found["twins"] = [_pair(found, metric, names[-1], names[0]) for metric in (CPU, RATE)]

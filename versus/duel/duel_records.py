@@ -13,6 +13,7 @@ from versus.experiments import CLOSED, Load
 from versus.gates import Gate
 
 MIB = 2**20
+DISTURBED = ("steal", "foreign_load")  # what the host says of a minute, as it does of a second
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def _rounds(duel: Duel, restart: int, contender: int) -> list[list]:
             if row[at["restart"]] == restart and row[at["contender"]] == contender]
 
 
-def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, is_first: bool) -> dict:
+def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, restart: int) -> dict:
     at = columns(duel.found)
     total = _Sum()
     costs, speeds = ([0.0] * duel.found["rounds"] for _ in range(2))  # by round; 0: not known
@@ -72,10 +73,11 @@ def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, is_f
         "client_share": total.client_cpu_ns / busy_ns / min(cell.generator_threads, at_most),
         "machine_share": (total.server_cpu_ns + total.client_cpu_ns) / busy_ns / cores,
         "server_percent": 100 * total.server_cpu_ns / busy_ns,
-        "server_rss_bytes": contender["rss_bytes"], "rss_start_bytes": None, "switches": None,
+        "foreign_share": duel.host.foreign_share if duel.host else 0.0,
+        "server_rss_bytes": contender["rss_by_restart"][restart], "rss_start_bytes": None, "switches": None,
         # Of all restarts together, so it stands once.
-        "latency_hdr": contender["latency"]["hdr"] if is_first else "",
-        "connect_hdr": contender.get("connect", {}).get("hdr", "") if is_first else "",
+        "latency_hdr": contender["latency"]["hdr"] if restart == 0 else "",
+        "connect_hdr": contender.get("connect", {}).get("hdr", "") if restart == 0 else "",
         "rounds": {"server_cpu_ns": costs, "messages_per_s": speeds,
                    "mib_per_s": [speed * cell.size / MIB for speed in speeds]},
     }
@@ -83,6 +85,8 @@ def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, is_f
 
 def _gates(duel: Duel, mode: str, contender: dict) -> list[Gate]:
     found = [Gate("duel", gate["verdict"], gate["sentence"]) for gate in gates_of(duel.found, contender["name"])]
+    host = gates.of_host(duel.host, len(os.sched_getaffinity(0))) if duel.host else []
+    found += [gate for gate in host if gate.name in DISTURBED]
     if contender["bounded"]:
         sentence = "The generator's core filled before the server's: the throughput is a lower bound."
         found.append(Gate("generator", gates.NOISY if mode == CLOSED else gates.INVALID, sentence))
@@ -112,5 +116,5 @@ def records_of(duel: Duel, played: Played) -> list[dict]:
                 continue
             block = played.first_block - restart if played.first_block < 0 else restart
             record = _record(duel, played, block, contender, found if restart == 0 else [])
-            records.append(record | {"figures": _figures(duel, played, rows, contender, restart == 0)})
+            records.append(record | {"figures": _figures(duel, played, rows, contender, restart)})
     return records

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from versus.roster import Contender
-from versus.run import process
+from versus.run import counters, process
+from versus.run.counters import HostDelta
 
 EXIT_DONE, EXIT_GATE = 0, 3
 SPARE_S = 60.0  # beyond its budget, for a restart that takes long
@@ -68,7 +69,9 @@ class Duel:
     load: DuelLoad
     command: str
     found: dict  # the JSON
+    host: HostDelta | None = None  # what happened on the machine meanwhile
     left_out: list[str] = field(default_factory=list)
+    blamed: list[str] = field(default_factory=list)  # whom those lines are about
 
 
 def command(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
@@ -101,12 +104,14 @@ def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim
     names = {player.name for player in players}
     claims = [claim for claim in claims if {claim.subject, claim.rival} <= names]
     words = command(program, load, players, claims, budget_s, seed, json_path)
+    before = counters.sample()
     outcome = process.run(words, limit_s=budget_s + SPARE_S)
+    host = counters.between(before, counters.sample())
     if outcome.code not in (EXIT_DONE, EXIT_GATE):
         why = outcome.complaint or ("it did not end in time" if outcome.code is None else f"exit code {outcome.code}")
         raise NoDuel(why.removeprefix("peal: "), _blamed(why, players))
     try:
-        return Duel(load, shlex.join(words), json.loads(json_path.read_text(encoding="utf-8")))
+        return Duel(load, shlex.join(words), json.loads(json_path.read_text(encoding="utf-8")), host)
     except (OSError, ValueError) as error:
         raise NoDuel(f"{json_path} cannot be read: {error}") from error
 
@@ -114,15 +119,16 @@ def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim
 def play_all(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
              folder: Path) -> Duel:
     """The same; whoever cannot play is left out and named. Raises NoDuel when nobody can."""
-    left_out, playing = [], list(players)
+    left_out, blamed, playing = [], [], list(players)
     while playing:
         try:
             duel = play(program, load, playing, claims, budget_s, seed, folder)
-            duel.left_out = left_out
+            duel.left_out, duel.blamed = left_out, blamed
             return duel
         except NoDuel as error:
             if not error.contender:
                 raise
             left_out.append(f"{load.title}: {error}")
+            blamed.append(error.contender)
             playing = [player for player in playing if player.name != error.contender]
     raise NoDuel(f"{load.title}: nobody could play ({'; '.join(left_out)})")

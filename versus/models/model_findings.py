@@ -13,7 +13,8 @@ from versus import hdr, stats
 from versus.models import model_plans as plan
 from versus.analysis import chosen_runs
 from versus.experiments import CLOSED
-from versus.findings import CONFIRMED, EQUAL, FEWEST_BLOCKS, LEVEL, NOT_HERE, REFUTED, Finding, Side, ratio, within
+from versus.findings import (CONFIRMED, EQUAL, FEWEST_BLOCKS, ITSELF, LEVEL, NOT_HERE, REFUTED, Finding, Side, ratio,
+                             twin_differs, within)
 
 NUMBER = 5
 MORE = (1.0, math.inf)
@@ -147,6 +148,9 @@ def _judged(experiment: dict, rule: Rule, rival: str) -> tuple[str, str]:
     figure = f"{what}: {pair.ratio:.2f} ({pair.low:.2f} to {pair.high:.2f}), {pair.blocks} blocks"
     if verdict == NOT_HERE:
         return verdict, figure + "; the interval holds the bound"
+    metric = "server_cpu" if rule.figure == CPU else "speed"
+    if twin_differs(experiment, (rule.cell,), metric):
+        return NOT_HERE, f"{figure}; but {ITSELF}"
     full = [name for name in (rule.subject, rival) if _bounded(experiment, rule.cell, name)]
     if rule.figure == SPEED and _could_turn(verdict, pair, rule.bounds, rule.subject in full, rival in full):
         return NOT_HERE, f"{figure}; but the generator's core filled first with {' and '.join(full)}"

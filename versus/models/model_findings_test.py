@@ -101,6 +101,14 @@ def test_what_a_full_generator_could_turn_over_is_no_verdict():
     assert found.verdict == NOT_HERE and f"filled first with {rule.subject}" in found.figure
 
 
+def test_where_a_program_differs_from_itself_nothing_is_judged():
+    rule = next(rule for rule in RULES if "Writing first" in rule.sentence)
+    made = Made({(rule.cell, rule.rivals[0]): 1000.0, (rule.cell, rule.subject): 1500.0}).experiment
+    made["noise"] = [{"cell": rule.cell, "metric": "speed", "differs": True}]
+    found = model_findings.finding(made, rule)
+    assert found.verdict == NOT_HERE and "differs from itself" in found.figure
+
+
 def test_too_few_blocks_judge_nothing():
     found = of_rule(SPEED_RULES[0], 0.5, blocks=5)
     assert found.verdict == NOT_HERE and "5 blocks: too few, 6 are needed" in found.figure

@@ -124,11 +124,21 @@ def every_run(results: dict) -> list[dict]:
     return [run for part in [*results["experiments"], results["drum"]] if part for run in part["runs"]]
 
 
+def _is_disturbed(run: dict) -> bool:
+    return any(gate["name"] in ("steal", "foreign_load") for gate in run["gates"])
+
+
+def _duel_of(run: dict) -> tuple | None:
+    is_restart = "rounds" in run.get("figures", {})
+    return (run["experiment"], run["cell"], run["mode"], run["block"] < 0) if is_restart else None
+
+
 def disturbance(results: dict) -> list[str]:
-    """A warning where steal or foreign load marked more than a tenth of the runs."""
-    outside = {"steal", "foreign_load"}
+    """A warning where steal or foreign load marked more than a tenth of the runs; what is said of a duel is said in
+    its first restart, and is about all of them."""
     runs = every_run(results)
-    marked = sum(1 for run in runs if any(gate["name"] in outside for gate in run["gates"]))
+    duels = {_duel_of(run) for run in runs if _is_disturbed(run)} - {None}
+    marked = sum(1 for run in runs if _is_disturbed(run) or _duel_of(run) in duels)
     if marked <= UNQUIET_SHARE * len(runs):
         return []
     return [f"The machine was not quiet: steal or the load of other programs marked {marked} of {len(runs)} "

@@ -59,9 +59,12 @@ def _then_and_now(published: Published, duel: Duel) -> dict:
            "what": f"{published.subject} / {published.rival}", "cell": duel.load.title, **found}
     full = [name for name in (published.subject, published.rival)
             if published.metric == RATE and _bounded(duel.found, name)]
+    why = obstacle(duel.found, published.metric, (published.subject, published.rival))
     if found["low"] is None:
         few = f"{found['restarts']} usable restarts"
         spoken = stats.CANNOT_TELL, "one of the two did not play" if found["ratio"] is None else few
+    elif why:
+        spoken = stats.CANNOT_TELL, why
     elif full:
         spoken = stats.CANNOT_TELL, f"the generator was full before {' and '.join(full)}"
     elif found["low"] >= published.least and found["high"] <= published.most:

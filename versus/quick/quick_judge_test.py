@@ -62,6 +62,8 @@ def test_a_published_figure_stands_beside_what_is_so_now():
     next(each for each in duel.found["contenders"] if each["name"] == "http-nginx")["bounded"] = True
     row = quick_judge.then_and_now([duel])[0]
     assert row["verdict"] == CANNOT_TELL and "the generator was full before http-nginx" in row["why"]
+    duel.found["gates"] = [{"verdict": "INVALID", "sentence": "http-nginx: 3 failures nobody asked for"}]
+    assert quick_judge.then_and_now([duel])[0]["why"] == "http-nginx: 3 failures nobody asked for"
 
 
 def test_the_words_of_the_whole():

@@ -35,6 +35,11 @@ class HostDelta:
     listen_drops: int
     retransmits: int
 
+    @property
+    def foreign_share(self) -> float:
+        """Of all CPUs: what others had, and what the hypervisor took."""
+        return (self.foreign_s + self.steal_s) / max(self.elapsed_s, 1e-9) / len(os.sched_getaffinity(0))
+
 
 def _pairs(path: str, group: str) -> dict[str, int]:
     """The counters of one group of /proc/net/netstat or snmp: a line of names, then a line of values."""

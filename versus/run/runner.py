@@ -67,7 +67,8 @@ class Runner:
             "commands": commands,
         }
         if measured is not None and record["status"] != gates.UNSERVED:
-            record["figures"] = figures(measured) | {"rss_start_bytes": self._rss_start_bytes}
+            record["figures"] = figures(measured) | {"rss_start_bytes": self._rss_start_bytes,
+                                                    "foreign_share": delta.foreign_share}
         return record
 
     def _measure(self, task: Task, contender: Contender, length: Length, rate: float):
@@ -153,6 +154,10 @@ def is_lower_bound(record: dict) -> bool:
 
 
 def never_saturated(record: dict) -> bool:
-    """Whether a closed loop left the server short of work with the machine not full either: its figure is no limit."""
+    """Whether a closed loop left the server short of work with the machine not full either: its figure is no limit.
+    False where the server's CPU is not known."""
     found = record["figures"]
-    return record["mode"] != RATE and max(found["server_share"], found["machine_share"]) < gates.FULL_CORE
+    if record["mode"] == RATE or not found["server_cpu_ns"]:
+        return False
+    machine = found["machine_share"] + found.get("foreign_share", 0.0)
+    return max(found["server_share"], machine) < gates.FULL_CORE

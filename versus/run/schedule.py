@@ -2,6 +2,7 @@
 """Who runs when: shuffled blocks from one seed, the length of a run from the budget, a budget shared out."""
 
 import random
+import statistics
 from dataclasses import dataclass, replace
 
 from versus.experiments import RATE, Experiment, Load
@@ -50,8 +51,8 @@ def calibration_tasks(experiment: Experiment, round_: int, names: list[str], see
 
 
 def fixed_rate(saturations: dict[str, list[float]]) -> float:
-    """Half of the slowest contender's saturation: a rate everyone holds with room to spare."""
-    slowest = min(max(values) for values in saturations.values() if values)
+    """Half of the slowest contender's saturation (its median): a rate everyone holds with room to spare."""
+    slowest = min(statistics.median(values) for values in saturations.values() if values)
     rate = slowest / 2.0
     # Two significant digits read better in the report, and lose at most 5 %.
     step = 10 ** max(0, len(str(int(rate))) - 2)

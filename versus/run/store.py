@@ -10,6 +10,15 @@ class StoreError(RuntimeError):
     """The folder belongs to another campaign, or cannot be written: one sentence why."""
 
 
+def _difference(name: str, there: dict, value) -> str:
+    """What is not the same, as short as it can be said."""
+    was = there.get(name)
+    if not isinstance(was, dict) or not isinstance(value, dict):
+        return f"{name} {was}, not {value}"
+    others = [each for each in {**was, **value} if was.get(each) != value.get(each)]
+    return f"{name}: {', '.join(others)}"
+
+
 class Store:
     """runs.ndjson and campaign.json in one folder. One writer."""
 
@@ -31,8 +40,8 @@ class Store:
             there = json.loads(path.read_text(encoding="utf-8"))
             for name, value in identity.items():
                 if there.get(name) != value:
-                    raise StoreError(f"{self.folder} holds another campaign ({name} {there.get(name)}, not {value}): "
-                                     "choose another --out, or the same options.")
+                    raise StoreError(f"{self.folder} holds another campaign ({_difference(name, there, value)}): "
+                                     "choose another --out, or the same options and programs.")
             return
         path.write_text(json.dumps(identity, indent=1) + "\n", encoding="utf-8")
 
