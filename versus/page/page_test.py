@@ -29,6 +29,12 @@ EMPTY_PLOTS = """
 [...document.querySelectorAll("svg")].filter(svg => svg.getBoundingClientRect().height < 50
   || svg.querySelectorAll("text").length < 3).map(svg => svg.getAttribute("aria-label"))
 """
+UNFOLD = "[...document.querySelectorAll('details')].forEach(each => { each.open = true; })"
+OPEN_IN_CELLS = """
+[...document.querySelectorAll("h3.cell")].filter(each => each.nextElementSibling.textContent.startsWith("Measured"))
+  .map(each => each.parentElement).map(cell => [...cell.querySelectorAll("svg, table")]
+  .filter(shown => !shown.closest("details:not([open])")).map(shown => shown.tagName).join(" "))
+"""
 TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 PAPER = "getComputedStyle(document.body).backgroundColor"
 INK_OF_PLOTS = """
@@ -63,7 +69,13 @@ def test_it_opens_offline_without_a_complaint(page, written):
     assert page.value("document.querySelectorAll('section').length") >= 8
 
 
+def test_a_cell_shows_one_picture_and_folds_the_rest(page):
+    shown = page.value(OPEN_IN_CELLS)
+    assert len(shown) >= 3 and set(shown) == {"svg"}
+
+
 def test_every_plot_is_drawn_and_has_its_table(page):
+    page.value(UNFOLD)
     assert page.value("document.querySelectorAll('svg').length") >= 12
     assert page.value(PLOTS_WITHOUT_TABLE) == [] and page.value(EMPTY_PLOTS) == []
 
