@@ -5,7 +5,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from versus.page.figures import MUTED, PAPER, SERIES, _axes, _inline, place_of
 
-FARTHEST = 2.2  # a ratio beyond it is drawn at the edge, its figure beside it
+FARTHEST = 2.2  # whose ratio lies beyond it is drawn at the edge, as an arrow, and the others have the room
 CERTAIN = ("less", "more", "level")
 WIDTH_IN = 5.2
 MOST_TICKS = 6
@@ -26,17 +26,18 @@ def costs(cell: dict, names: list[str]) -> str:
     if not rows:
         return ""
     figure, axes = _axes(0.62 + 0.25 * len(rows), WIDTH_IN)
-    ends = [min(FARTHEST, row[key] or row["ratio"]) for row in rows for key in ("low", "ratio", "high")]
+    ends = [min(FARTHEST, row[key] or row["ratio"]) for row in rows if row["ratio"] <= FARTHEST
+            for key in ("low", "ratio", "high")]
     low, high = min(0.93, *ends) / 1.01, max(1.07, *ends) * 1.01
     axes.axvline(1.0, color=MUTED, linewidth=1)
     for number, row in enumerate(reversed(rows)):
         colour = SERIES[place_of(row["contender"], names)]
-        if row["low"] is not None:
-            axes.plot([min(row["low"], FARTHEST), min(row["high"], FARTHEST)], [number, number], color=colour,
-                      linewidth=2.4, solid_capstyle="butt")
+        is_far = row["ratio"] > FARTHEST
+        if row["low"] is not None and not is_far:
+            axes.plot([row["low"], row["high"]], [number, number], color=colour, linewidth=2.4, solid_capstyle="butt")
         sure = row["floor"] or row["says"] in CERTAIN
-        axes.plot([min(row["ratio"], FARTHEST)], [number], color=colour, markersize=6.5, markeredgewidth=1.5,
-                  marker=">" if row["ratio"] > FARTHEST else "o", markerfacecolor=colour if sure else PAPER)
+        axes.plot([high / 1.01 if is_far else row["ratio"]], [number], color=colour, markersize=6.5,
+                  markeredgewidth=1.5, marker=">" if is_far else "o", markerfacecolor=colour if sure else PAPER)
         cost = "" if row["server_us"] is None else f" · {row['server_us']:.2f} µs"
         axes.annotate(f"{row['ratio']:.2f}{cost}", (1.01, number), xycoords=("axes fraction", "data"), va="center",
                       color=MUTED, fontsize=9)

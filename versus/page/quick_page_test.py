@@ -7,7 +7,7 @@ from contextlib import ExitStack
 import pytest
 
 from versus import made_up
-from versus.page import browser, figures, quick_page
+from versus.page import browser, figures, quick_figures, quick_page
 from versus.duel import duel_fakes
 from versus.quick import quick_judge, quick_lab
 from versus.quick.quick_plan import CELLS, CLAIMS
@@ -66,6 +66,23 @@ def test_who_costs_what_fits_the_first_screen(page):
 def test_it_fits_the_window(page, width):
     size(page, width, 900)
     assert page.value(TOO_WIDE) <= 0
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_every_verdict_is_seen_without_scrolling_sideways(page, width):
+    size(page, width, 900)
+    assert page.value("document.querySelectorAll('#claims .tag').length") == len(CLAIMS)
+    assert page.value(f"[...document.querySelectorAll('#claims .tag, #then .tag')].filter(tag => "
+                      f"tag.getBoundingClientRect().right > {width} || !tag.offsetHeight).length") == 0
+
+
+def test_who_is_far_out_leaves_the_room_to_the_others():
+    cell = next(cell for cell in results()["cells"] if cell["name"] == "16KiBx100")
+    near = [row for row in cell["rows"] if row["contender"] != "libevent"]
+    libevent = next(row for row in cell["rows"] if row["contender"] == "libevent")
+    far = libevent | {"ratio": 9.0, "low": 8.9, "high": 9.1}
+    drawn = quick_figures.costs(cell | {"rows": [*near, far]}, [])
+    assert ">9.00" in drawn and ">2</text>" not in drawn and ">1.05</text>" in drawn
 
 
 def test_two_tables_are_open_and_the_rest_is_folded_away(page):
