@@ -4,11 +4,11 @@ reading, heads without end and thousands of idle connections. Its p99 with the a
 fixed rate; and the server's memory.
 
 The attackers are one process of their own, and on few processors half of the figure is that they, too, need one, and
-the kernel's work for their bytes. So nginx stands beside it: both servers are attacked in turns of a second, the
-attackers of the other stopped, in several rounds of each restart.
+the kernel's work for their bytes. So nginx stands beside it: both servers are attacked in turns of two seconds, the
+attackers of the other stopped. A machine that holds anybody up for 4 ms each second decides the p99 of a turn by
+itself; that of all turns of a restart together says more.
 """
 
-import math
 import random
 import signal
 import statistics
@@ -18,7 +18,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from functools import partial
 
-from versus import hdr, stats
+from versus import hdr
 from versus.run import counters, process
 from versus.bars import common, http_load
 from versus.bars.common import CannotMeasure, Context, Marred, Row
@@ -26,8 +26,8 @@ from versus.bars.http_serve import NGINX, PEAL, contenders
 
 BAR, BAR_BESIDE_NGINX = 2.0, 1.0
 RATE = 2000
-RUN_S = 2.0
-ROUNDS, TURN_S, SETTLE_S = 5, 1.0, 0.2
+RUN_S = 6.0
+ROUNDS, TURN_S, SETTLE_S = 3, 2.0, 0.5
 RESTARTS_A_BLOCK = 2
 IDLE = 10_000
 MOST_MIB = 256
@@ -36,10 +36,11 @@ READY_LIMIT_S = 60.0
 
 @contextmanager
 def attack(server: process.Server, idle: int):
-    """Attackers of every kind, from the moment all of them are there."""
+    """Attackers of every kind, from the moment all of them are there. They run on the server's CPU: on the clean
+    client's they would hold up whoever measures."""
     words = [sys.executable, "-m", "versus.attackers", server.target, "--idle", str(idle)]
-    attackers = process.spawn(words, end_by=signal.SIGKILL, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL)
+    attackers = process.spawn(words, process.Pins.of(1).server, end_by=signal.SIGKILL, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         line = process.line_of(attackers, READY_LIMIT_S)
         if line != "ready":
@@ -58,34 +59,40 @@ def _p99_us(context: Context, contender, idle: int | None) -> tuple[float, float
     """The clean client's p99 and the server's resident memory in MiB; without attackers where `idle` is None."""
     with process.serving(contender.for_threads(1), process.Pins.of(1).server) as server:
         if idle is None:
-            found = http_load.run(context, server, RUN_S, ("--rate", f"{RATE}/s"), connections=8)
+            latency = _latency(context, server, RUN_S)
         else:
             with attack(server, idle):
-                found = http_load.run(context, server, RUN_S, ("--rate", f"{RATE}/s"), connections=8)
+                latency = _latency(context, server, RUN_S)
         memory = counters.process_rss_bytes(server.pid) / 2**20
-    return _p99_of(found), memory
+    return _p99_of(latency), memory
 
 
-def _p99_of(found) -> float:
-    """Microseconds. Raises Marred."""
+def _latency(context: Context, server: process.Server, seconds: float) -> hdr.Histogram:
+    """The clean client's. Raises Marred."""
+    found = http_load.run(context, server, seconds, ("--rate", f"{RATE}/s"), connections=8)
     if found.messages_per_s < 0.9 * RATE:
         raise Marred(f"the clean client had {found.messages_per_s:,.0f} of {RATE:,} answers/s")
-    return hdr.decode(found.latency_hdr).percentiles([99.0])[0] / 1e3
+    return hdr.decode(found.latency_hdr)
 
 
-def _in_turn(context: Context, server: process.Server, attackers: subprocess.Popen) -> float:
-    """The clean client's p99 while this server's attackers go on. Raises Marred."""
+def _p99_of(latency: hdr.Histogram) -> float:
+    """Microseconds."""
+    return latency.percentiles([99.0])[0] / 1e3
+
+
+def _in_turn(context: Context, server: process.Server, attackers: subprocess.Popen) -> hdr.Histogram:
+    """The clean client's latency while this server's attackers go on. Raises Marred."""
     attackers.send_signal(signal.SIGCONT)
     time.sleep(SETTLE_S)
     try:
-        return _p99_of(http_load.run(context, server, TURN_S, ("--rate", f"{RATE}/s"), connections=8))
+        return _latency(context, server, TURN_S)
     finally:
         attackers.send_signal(signal.SIGSTOP)
 
 
-def _restart(context: Context, all_of: dict, idle: int, shuffler: random.Random) -> tuple[float, dict]:
-    """ln(peal / nginx), the median of the rounds; and each one's p99s. Raises Marred."""
-    p99s: dict[str, list[float]] = {name: [] for name in all_of}
+def _restart(context: Context, all_of: dict, idle: int, shuffler: random.Random) -> dict[str, float]:
+    """Each one's p99 over all its turns. Raises Marred."""
+    latencies = {name: hdr.Histogram() for name in all_of}
     with ExitStack() as stack:
         sides = {}
         for name, each in all_of.items():
@@ -96,8 +103,8 @@ def _restart(context: Context, all_of: dict, idle: int, shuffler: random.Random)
             order = list(all_of)
             shuffler.shuffle(order)
             for name in order:
-                p99s[name].append(_in_turn(context, *sides[name]))
-    return statistics.median(math.log(a / b) for a, b in zip(p99s[PEAL], p99s[NGINX])), p99s
+                latencies[name].add(_in_turn(context, *sides[name]))
+    return {name: _p99_of(latency) for name, latency in latencies.items()}
 
 
 def _beside_nginx(context: Context, idle: int, figure: str) -> Row:
@@ -105,23 +112,19 @@ def _beside_nginx(context: Context, idle: int, figure: str) -> Row:
     restarts = RESTARTS_A_BLOCK * context.blocks
     context.say(f"attack on {PEAL} and {NGINX} in turns: {restarts} restarts")
     shuffler = random.Random(f"{context.seed}/attack")
-    logs: list[float] = []
-    seen: dict[str, list[float]] = {PEAL: [], NGINX: []}
+    values: dict[str, dict[int, float]] = {PEAL: {}, NGINX: {}}
     for number in range(restarts):
         try:
-            log, p99s = _restart(context, all_of, idle, shuffler)
+            for name, p99 in _restart(context, all_of, idle, shuffler).items():
+                values[name][number] = p99
         except Marred as error:
             context.say(f"attack in turns, restart {number + 1}: {error}")
-            continue
-        logs.append(log)
-        for name, values in p99s.items():
-            seen[name] += values
-    if not logs:
+    if not values[PEAL]:
         raise CannotMeasure("no restart was worth counting")
-    pair = stats.of_logs(logs)
-    measured = f"{common.span(pair, 2)}; " + " / ".join(f"{statistics.median(seen[n]):,.0f}" for n in (PEAL, NGINX))
-    return Row(figure, f"<= {BAR_BESIDE_NGINX:g}", f"{measured} us", common.at_most(pair, BAR_BESIDE_NGINX),
-               pair.as_dict() | {"logs": logs, "p99_us": seen})
+    pair = common.pair_of(values, PEAL, NGINX)
+    middle = " / ".join(f"{statistics.median(values[name].values()):,.0f}" for name in (PEAL, NGINX))
+    return Row(figure, f"<= {BAR_BESIDE_NGINX:g}", f"{common.span(pair, 2)}; {middle} us",
+               common.at_most(pair, BAR_BESIDE_NGINX), common.ratio_data(pair, values))
 
 
 def _beside_peace(context: Context, name: str, idle: int) -> list[Row]:

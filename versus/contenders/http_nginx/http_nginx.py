@@ -17,7 +17,7 @@ import time
 START_LIMIT_S = 10.0
 MOST_THREADS = 256
 BACKLOG = 4096
-MOST_CONNECTIONS = 8192  # of a worker; each costs it memory from the start
+MOST_CONNECTIONS = 16384  # of a worker; each costs it memory from the start
 OTHER_FDS = 64
 
 CONFIGURATION = """
