@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """User instructions per 64-byte echo: callgrind's count, slope between 1000 and 3000 messages on one connection.
 
-valgrind 3.19 knows no io_uring: those servers are stepped through, between fewer messages.
+valgrind 3.19 knows no io_uring: those servers are stepped through, between fewer messages. A contender that becomes
+another program is told what to run that under (`--under`); of its processes the sum counts.
 """
 
 import re
@@ -45,19 +46,19 @@ def _echoes(connections: list[socket.socket], messages: int) -> None:
 def _count(contender: Contender, messages: int, exchange: Exchange) -> int:
     """Instructions of a server that lived for exactly `messages` exchanges on one connection."""
     with tempfile.TemporaryDirectory(prefix="versus-callgrind-") as folder:
-        out = Path(folder) / "out"
+        tool = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={folder}/out.%p"]
 
         def words_for(host: str, port: int) -> list[str]:
-            tool = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}"]
-            return tool + contender.words(host, port, 1)
+            words = contender.words(host, port, 1)
+            return [*words, "--under", " ".join(tool)] if contender.needs else [*tool, *words]
 
         with process.serving(words_for, (), contender.given) as server:
             with lockstep.connected(server.host, server.port, 1) as connections:
                 exchange(connections, messages)
-        try:
-            return parse_total(out.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise CannotMeasure(f"callgrind wrote nothing: {error.strerror}") from error
+        totals = [parse_total(path.read_text(encoding="utf-8")) for path in Path(folder).iterdir()]
+        if not totals:
+            raise CannotMeasure("callgrind wrote nothing")
+        return sum(totals)
 
 
 def _stepped(contender: Contender) -> float:

@@ -94,9 +94,7 @@ class QuickLab:
         """Exact user instructions of a message, by contender, as far as the time goes: peal and the floors first."""
         if not self._counts():
             return {}
-        # Who only starts another program is not what would be counted.
-        played = dict.fromkeys(name for _, names in self.cells for name in names
-                               if name in self._ready and not self._ready[name].needs)
+        played = dict.fromkeys(name for _, names in self.cells for name in names if name in self._ready)
         order = sorted(played, key=lambda name: ("peal" not in name, "raw" not in name))
         until = time.monotonic() + INSTRUCTIONS_S
         self._say("counting user instructions (callgrind, outside the duels)")

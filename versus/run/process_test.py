@@ -3,6 +3,7 @@
 
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -12,9 +13,10 @@ import pytest
 
 from versus import fakes, lockstep, roster, traces
 from versus.run import counters, process
-from versus.bars import instructions
+from versus.bars import http_instructions, instructions
 from versus.bars.common import CannotMeasure
 
+BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
 SUMMARY = """% time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------
  60.00    0.001234           1      2000        12 recvfrom
@@ -113,6 +115,15 @@ def test_the_total_of_callgrind_is_read():
     assert instructions.parse_total("version: 1\nsummary: 1234\nfn=x\ntotals: 1234\n") == 1234
     with pytest.raises(CannotMeasure):
         instructions.parse_total("version: 1\n")
+
+
+def test_of_a_contender_that_becomes_another_program_that_one_is_counted(monkeypatch):
+    ready, absent = roster.choose(BIN_DIR, [], ["http-nginx"], roster.HTTP)
+    if absent or not shutil.which("valgrind"):
+        pytest.skip(absent[0] if absent else "valgrind is not installed")
+    monkeypatch.setattr(instructions, "FEW", 20)
+    monkeypatch.setattr(instructions, "MANY", 60)
+    assert 1_000 < http_instructions.per_get(ready[0]) < 100_000  # 0: its worker's are not among them
 
 
 SPAWNS = """

@@ -56,16 +56,16 @@ http {{
 
 
 def usage():
-    print("usage: http_nginx --listen IPV4:PORT [--threads N] [--root FOLDER]\n"
-          "Serves until SIGTERM; with a root, its files too. Port 0 takes a free one; the address is printed once "
-          "it listens.\n"
+    print("usage: http_nginx --listen IPV4:PORT [--threads N] [--root FOLDER] [--under COMMAND]\n"
+          "Serves until SIGTERM; with a root, its files too; under a command such as 'valgrind --tool=callgrind'. "
+          "Port 0 takes a free one; the address is printed once it listens.\n"
           "example: http_nginx --listen 127.0.0.1:9981 --threads 2", file=sys.stderr)
     sys.exit(2)
 
 
 def options(words):
-    """Host, port, threads and what it does with other paths."""
-    values = {"--listen": "", "--threads": "1", "--root": ""}
+    """Host, port, threads, what it does with other paths, and the words of the command it runs under."""
+    values = {"--listen": "", "--threads": "1", "--root": "", "--under": ""}
     if len(words) % 2 or any(word not in values for word in words[::2]):
         usage()
     values.update(zip(words[::2], words[1::2]))
@@ -80,7 +80,8 @@ def options(words):
     root = values["--root"]
     if root and (not os.path.isdir(root) or set(root) & set(" ;{}\"'$")):
         usage()
-    return host, port, threads, f"root {os.path.abspath(root)};" if root else "return 404;"
+    other = f"root {os.path.abspath(root)};" if root else "return 404;"
+    return host, port, threads, other, values["--under"].split()
 
 
 def hold(host, port):
@@ -114,7 +115,7 @@ def announce(host, port, folder, master):
 
 
 def main():
-    host, port, threads, other = options(sys.argv[1:])
+    host, port, threads, other, under = options(sys.argv[1:])
     nginx = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
     if not nginx:
         sys.exit("http_nginx: nginx is not installed")
@@ -135,7 +136,8 @@ def main():
     if os.fork() == 0:
         announce(host, port, folder, master)
         os._exit(0)
-    os.execv(nginx, [nginx, "-e", "stderr", "-p", folder, "-c", f"{folder}/nginx.conf"])
+    words = [*under, nginx, "-e", "stderr", "-p", folder, "-c", f"{folder}/nginx.conf"]
+    os.execvp(words[0], words)
 
 
 if __name__ == "__main__":
