@@ -113,10 +113,9 @@ class [[nodiscard]] StreamRead final : public detail::Awaitable<StreamRead, deta
   using Awaitable::Awaitable;
   bool await_ready() const { return state_.input.holds_blocks() || state_.over; }
   Result<Buffer> await_resume() {
-    if (why_ != 0) [[unlikely]]
-      return detail::failed(why_);
     if (state_.arriving != nullptr) [[likely]]
       return Result<Buffer>(std::move(*std::exchange(state_.arriving, nullptr)));
+    if (why_ != 0) return detail::failed(why_);
     if (!state_.input.holds_blocks() && state_.why != 0) return detail::failed(state_.why);
     return Result<Buffer>(std::move(state_.input));
   }
