@@ -106,8 +106,9 @@ Trouble read_shape(const DuelArguments& words, load::DuelOptions& options) {
   const std::optional<Duration> time = load::parse_duration(slice);
   if (!time) return fmt::format("--slice takes a time such as 20ms, not '{}'", slice);
   options.slice = *time;
-  options.rounds = words.rounds > 0 ? words.rounds : options.shows_latency() ? 3 : 8;
-  options.restarts = words.restarts;
+  options.rounds = words.rounds.value_or(options.shows_latency() ? 3 : 8);
+  if (words.restarts == 0) return fmt::format("a duel has 1 to {} restarts", load::kMostRestarts);
+  options.restarts = words.restarts.value_or(0);
   options.server_threads = words.server_threads;
   options.pin = words.pin == "auto";
   const std::optional<double> precision = parse_share(words.precision);

@@ -2,7 +2,9 @@
 // What stands on the command line of `peal load duel`, and the duel it asks for.
 #pragma once
 
+#include <cstddef>
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,8 +23,8 @@ struct DuelArguments {
   std::vector<std::string> claims;
   std::string path = "/";
   std::string slice;
-  size_t rounds = 0;
-  size_t restarts = 0;
+  std::optional<size_t> rounds;
+  std::optional<size_t> restarts;
   std::string precision = "2%";
   std::string budget = "60s";
   size_t server_threads = 1;

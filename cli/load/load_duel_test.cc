@@ -90,8 +90,10 @@ TEST(LoadDuel, a_shape_that_is_none) {
   expect_wrong_beside({"--slice", "20"}, "--slice takes a time such as 20ms, not '20'");
   expect_wrong_beside({"--slice", "4ms"}, "a slice is at least 5ms");
   expect_wrong_beside({"--rate", "1000", "--slice", "20ms"}, "at a fixed rate a slice is at least 500ms");
-  expect_wrong_beside({"--rounds", "1001"}, "a restart has 1 to 1000 rounds");
-  expect_wrong_beside({"--restarts", "1001"}, "a duel has at most 1000 restarts");
+  for (const char* number : {"0", "1001"}) {
+    expect_wrong_beside({"--rounds", number}, "a restart has 1 to 1000 rounds");
+    expect_wrong_beside({"--restarts", number}, "a duel has 1 to 1000 restarts");
+  }
   expect_wrong_beside({"--budget", "long"}, "--budget takes a time such as 60s, not 'long'");
   expect_wrong_beside({"--server-threads", "0"}, "a server has 1 to 256 threads");
   expect_wrong_beside({"--pin", "hard"}, "--pin");
@@ -131,7 +133,7 @@ TEST(LoadDuel, a_claim_that_is_none) {
 TEST(LoadDuel, a_program_that_is_not_there) {
   const Answer answer = call_duel({"--run", "a=/nowhere/at/all {port}"});
   EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr(": /nowhere/at/all cannot be run: No such file or directory\n"));
+  EXPECT_EQ(answer.error, "peal: a: /nowhere/at/all cannot be run: No such file or directory\n");
 }
 
 TEST(LoadDuel, more_fds_than_the_limit_allows) {

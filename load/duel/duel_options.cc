@@ -133,7 +133,7 @@ std::string duel_trouble(const DuelOptions& options) {
   }
   if (options.rounds == 0 || options.rounds > kMostDuelRounds)
     return fmt::format("a restart has 1 to {} rounds", kMostDuelRounds);
-  if (options.restarts > kMostRestarts) return fmt::format("a duel has at most {} restarts", kMostRestarts);
+  if (options.restarts > kMostRestarts) return fmt::format("a duel has 1 to {} restarts", kMostRestarts);
   if (!(options.precision > 0 && options.precision < 1)) return "--precision is more than 0 % and less than 100 %";
   if (options.server_threads == 0 || options.server_threads > kMostThreads) {
     return fmt::format("a server has 1 to {} threads", kMostThreads);

@@ -175,7 +175,7 @@ TEST(DuelOptions, a_shape_that_is_none) {
             "a restart of 27 slices takes longer than --budget");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.rounds = 0; }), "a restart has 1 to 1000 rounds");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.rounds = 1001; }), "a restart has 1 to 1000 rounds");
-  EXPECT_EQ(trouble_of([](DuelOptions& options) { options.restarts = 1001; }), "a duel has at most 1000 restarts");
+  EXPECT_EQ(trouble_of([](DuelOptions& options) { options.restarts = 1001; }), "a duel has 1 to 1000 restarts");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.server_threads = 0; }), "a server has 1 to 256 threads");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.server_threads = 257; }), "a server has 1 to 256 threads");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.load.idle_connections = 1; }),

@@ -69,7 +69,10 @@ class Restart {
   Trouble who_ended() const;
   // With the first failure of the contender, if there was one. Ends what plays.
   std::string with_reason(size_t contender, std::string_view what);
-  const std::string& name(size_t contender) const { return options_.contenders[contender].name; }
+  // As the user knows it: the twin is the same program.
+  const std::string& name(size_t contender) const {
+    return options_.contenders[options_.contenders[contender].twin_of.value_or(contender)].name;
+  }
   bool interrupted() const { return loop_.interrupted(); }
 
   DuelLoop& loop_;
@@ -128,7 +131,7 @@ Trouble Restart::start_servers() {
     const DuelContender& contender = options_.contenders[i];
     if (!contender.restarts()) continue;
     auto server = ServerProcess::start(loop_.loop(), contender.command, options_.server_threads, pins_.server);
-    if (!server) return fmt::format("{}: {}", contender.name, server.error());
+    if (!server) return fmt::format("{}: {}", name(i), server.error());
     servers_[i] = std::move(*server);
   }
   const auto all_listen = [this] {
