@@ -56,7 +56,10 @@ def pages(life: str, name: str, clients: int) -> int:
     return PAGES[life][name][CLIENTS.index(clients)]
 
 
+NOT_PACKAGED = "is not packaged"
+
+
 def how_to_add(name: str, kind: str = "http") -> str:
     """What to do about a server no package has."""
     prefix = "http:" if kind == "http" else ""
-    return f"{name} is not packaged; add your own build with --contender '{prefix}{name}=COMMAND'"
+    return f"{name} {NOT_PACKAGED}; add your own build with --contender '{prefix}{name}=COMMAND'"

@@ -43,6 +43,7 @@ def render(results: dict) -> str:
         r=results, tone=tone, sentence=sentence, floor=_floor(results["cells"]),
         cells=_cells(results), twins=quick_words.twins(results["cells"]),
         twins_sentence=quick_words.twins_sentence(results["cells"]),
+        elsewhere=quick_words.elsewhere(results["elsewhere"]),
         gates=[gate | {"cell": cell["title"]} for cell in results["cells"] for gate in cell["gates"]],
         drum=Markup(drum_figures.section(drummed)) if drummed else "",
         drum_findings=findings, told=sum(1 for finding in findings if finding["verdict"] != NOT_TOLD))

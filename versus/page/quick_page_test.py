@@ -32,6 +32,7 @@ def results():
             "command": "python3 -m versus quick", "elapsed_s": 280.0, "left_out": ["mine: it is <not> there"],
             "environment": {"Kernel": "Linux", "Processor": "a made-up one"},
             "claims": quick_judge.claims(duels, CLAIMS), "then_and_now": quick_judge.then_and_now(duels),
+            "elsewhere": quick_judge.elsewhere(),
             "cells": [quick_lab.cell_of(duel, counted) for duel in duels], "drum": made_up.drum_results(3),
             "not_played": []}
 
@@ -90,6 +91,16 @@ def test_two_tables_are_open_and_the_rest_is_folded_away(page):
     assert page.value("document.querySelectorAll('#claims tbody tr').length") == len(CLAIMS)
     assert page.value(OPEN_DETAILS) == 0
     assert page.value("document.querySelectorAll('#rest table').length") > len(CELLS)
+
+
+def test_what_other_labs_judge_is_one_line_with_a_count(page):
+    judged = quick_judge.elsewhere()
+    where = [row["where"] for row in judged]
+    assert all(where.count(each) > 3 for each in (quick_judge.LAB, quick_judge.MODELS, quick_judge.UNPACKAGED))
+    line = page.value("document.querySelector('#then details summary').textContent")
+    assert line.startswith(f"{len(judged)} published findings are judged elsewhere: ")
+    assert f"{where.count(quick_judge.LAB)} by make lab" in line
+    assert page.value("document.querySelectorAll('#then details li').length") == len(judged)
 
 
 def test_what_is_left_out_is_said_as_text(page):

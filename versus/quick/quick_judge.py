@@ -7,12 +7,14 @@ was asked for are worked out here in the same way, from its slices. Pure: no fil
 
 import math
 
-from versus import stats
+from versus import findings, published, stats
 from versus.duel.duel_figures import CPU, RATE, obstacle, pair_of
 from versus.duel.duel_runner import Duel
+from versus.models import model_findings
 from versus.quick.quick_plan import PUBLISHED, DuelClaim, Published, cell_named
 
 HOLDS, NO_LONGER = "so today", "not so today"
+LAB, MODELS, UNPACKAGED = "by make lab", "by make models", "of programs that no package holds"
 
 
 def estimate(pair: stats.Pair) -> dict:
@@ -53,13 +55,13 @@ def _bounded(duel: dict, name: str) -> bool:
     return any(contender["name"] == name and contender["bounded"] for contender in duel["contenders"])
 
 
-def _then_and_now(published: Published, duel: Duel) -> dict:
-    found = estimate(pair_of(duel.found, published.metric, published.subject, published.rival))
-    row = {"experiment": published.experiment, "sentence": published.sentence, "then": published.then,
-           "what": f"{published.subject} / {published.rival}", "cell": duel.load.title, **found}
-    full = [name for name in (published.subject, published.rival)
-            if published.metric == RATE and _bounded(duel.found, name)]
-    why = obstacle(duel.found, published.metric, (published.subject, published.rival))
+def _then_and_now(past: Published, duel: Duel) -> dict:
+    found = estimate(pair_of(duel.found, past.metric, past.subject, past.rival))
+    row = {"experiment": past.experiment, "sentence": past.sentence, "then": past.then,
+           "what": f"{past.subject} / {past.rival}", "cell": duel.load.title, **found}
+    full = [name for name in (past.subject, past.rival)
+            if past.metric == RATE and _bounded(duel.found, name)]
+    why = obstacle(duel.found, past.metric, (past.subject, past.rival))
     if found["low"] is None:
         few = f"{found['restarts']} usable restarts"
         spoken = stats.CANNOT_TELL, "one of the two did not play" if found["ratio"] is None else few
@@ -67,9 +69,9 @@ def _then_and_now(published: Published, duel: Duel) -> dict:
         spoken = stats.CANNOT_TELL, why
     elif full:
         spoken = stats.CANNOT_TELL, f"the generator was full before {' and '.join(full)}"
-    elif found["low"] >= published.least and found["high"] <= published.most:
+    elif found["low"] >= past.least and found["high"] <= past.most:
         spoken = HOLDS, ""
-    elif found["high"] < published.least or found["low"] > published.most:
+    elif found["high"] < past.least or found["low"] > past.most:
         spoken = NO_LONGER, ""
     else:
         spoken = stats.CANNOT_TELL, "the interval holds the bound"
@@ -79,7 +81,15 @@ def _then_and_now(published: Published, duel: Duel) -> dict:
 def then_and_now(duels: list[Duel]) -> list[dict]:
     """Published figures beside what was measured, as far as their cells were played."""
     by_name = {duel.load.name: duel for duel in duels}
-    return [_then_and_now(published, by_name[published.cell]) for published in PUBLISHED if published.cell in by_name]
+    return [_then_and_now(past, by_name[past.cell]) for past in PUBLISHED if past.cell in by_name]
+
+
+def elsewhere() -> list[dict]:
+    """The published findings of other labs, and which lab judges them."""
+    nothing = {"experiments": []}
+    rows = [(row, MODELS) for row in model_findings.of(nothing)]
+    rows += [(row, UNPACKAGED if published.NOT_PACKAGED in row["figure"] else LAB) for row in findings.of(nothing)]
+    return [{"experiment": row["experiment"], "sentence": row["sentence"], "where": where} for row, where in rows]
 
 
 def costs(duel: Duel) -> list[dict]:

@@ -136,6 +136,7 @@ class QuickLab:
             "command": command, "elapsed_s": time.monotonic() - self._began, "left_out": self.left_out,
             "environment": environment.describe(self._options.bin, process.Pins.of(1).words),
             "claims": quick_judge.claims(duels, about), "then_and_now": quick_judge.then_and_now(duels),
+            "elsewhere": quick_judge.elsewhere(),
             "cells": [cell_of(duel, counted) for duel in duels], "drum": drummed,
             "not_played": [cell.title for cell in CELLS if cell.name not in played],
         }

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the quick lab says in words: the verdict, a sentence a cell, the tables of the terminal."""
 
+from collections import Counter
+
 from versus.stats import AT_THE_BAR, CANNOT_TELL, MET, NOT_MEASURED, NOT_MET
 from versus.terminal import table
 
@@ -64,6 +66,13 @@ def twins_sentence(cells: list[dict]) -> str:
         return f"The same program against itself, {len(rows)} times: no difference is claimed."
     where = ", ".join(f"{row['cell']} ({row['metric']})" for row in claiming)
     return f"The same program differs from itself in {where}: nothing is claimed there."
+
+
+def elsewhere(rows: list[dict]) -> str:
+    """How many published findings are judged where, the most first."""
+    counted = Counter(row["where"] for row in rows)
+    parts = [f"{count} {where}" for where, count in counted.most_common()]
+    return f"{len(rows)} published findings are judged elsewhere: {', '.join(parts)}"
 
 
 def _cell_table(cell: dict) -> str:
