@@ -105,6 +105,17 @@ Result<ProcessStat> read_process_stat(int pid) {
                      .resident_bytes = number_in<uint64_t>(field(24)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE))};
 }
 
+bool has_in_environment(int pid, std::string_view word) {
+  const Result<std::string> text = read_whole(fmt::format("/proc/{}/environ", pid));
+  if (!text) return false;
+  for (std::string_view left = *text; !left.empty();) {
+    const size_t end = std::min(left.find('\0'), left.size());
+    if (left.substr(0, end) == word) return true;
+    left.remove_prefix(std::min(end + 1, left.size()));
+  }
+  return false;
+}
+
 std::unordered_map<int, ThreadStatus> read_thread_statuses(int pid) {
   std::unordered_map<int, ThreadStatus> threads;
   const std::string folder = fmt::format("/proc/{}/task", pid);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ctime>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -30,6 +31,10 @@ struct ProcessStat {
 
 // ESRCH: there is no such process. EACCES: there is, and /proc hides it (hidepid).
 Result<ProcessStat> read_process_stat(int pid);
+
+// Whether this word (NAME=VALUE) is in the environment that the process was started with. False where that may not be
+// read, or the process has ended or written over it.
+bool has_in_environment(int pid, std::string_view word);
 
 struct ThreadStatus {
   uint64_t voluntary_switches = 0;

@@ -142,6 +142,33 @@ TEST(DuelFaults, a_process_that_a_server_leaves_to_itself_is_nobodys_and_does_no
   EXPECT_EQ(ChildFinder().children_of(::getpid()), before);
 }
 
+// A child of this process, which had started another before the duel and ends while it is played: that one falls to
+// this process then, and is no server's.
+TEST(DuelFaults, who_comes_of_no_server_lives_on) {
+  PipeSignal told;
+  PipeSignal may_end;
+  const int parent = fork_child([&] {
+    const int child = ::fork();
+    if (child == 0) {
+      while (true) ::pause();
+    }
+    told.tell(child);
+    may_end.await();
+  });
+  const auto stranger = static_cast<int>(told.await());
+  const auto record = outcome_of(duel_with(duelist()), [&](const DuelProgress& progress) {
+    if (progress.rounds > 0) return;
+    may_end.tell();
+    ::waitpid(parent, nullptr, 0);
+  });
+  ASSERT_TRUE(record.has_value()) << record.error();
+  for (const DuelSideRecord& side : record->sides) EXPECT_FALSE(side.has_orphans);
+  const Result<ProcessStat> stat = read_process_stat(stranger);
+  EXPECT_TRUE(stat.has_value() && stat->alive);
+  EXPECT_EQ(::kill(stranger, SIGKILL), 0);
+  EXPECT_EQ(::waitpid(stranger, nullptr, 0), stranger);
+}
+
 TEST(DuelFaults, a_process_that_is_no_server) {
   const ScriptedServer server;
   DuelOptions options = duel_with(server);

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <load/duel/duel_restart.h>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <csignal>
 #include <map>
@@ -15,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <load/duel/duel_side.h>
+#include <load/duel/server_orphans.h>
 #include <load/duel/server_process.h>
 #include <load/process_files.h>
 #include <load/report/report_text.h>
@@ -63,8 +61,6 @@ class Restart {
   void leave();
   void keep();
   void end_servers();
-  // What servers have started, and left to itself: it has fallen to this process.
-  std::vector<int> orphans() const;
   void look_for_orphans();
   Trouble who_ended() const;
   // With the first failure of the contender, if there was one. Ends what plays.
@@ -78,7 +74,6 @@ class Restart {
   DuelLoop& loop_;
   const DuelProtocol& protocol_;
   const CpuPins& pins_;
-  const std::vector<int> children_before_ = ChildFinder().children_of(::getpid());
   std::mt19937_64& random_;
   DuelRecord& record_;
   const DuelOptions& options_;
@@ -89,6 +84,7 @@ class Restart {
   std::map<int, CpuAccount> accounts_;  // by process
   // A contender each; no server: it runs already. The loops of the group end before the sides.
   std::vector<std::unique_ptr<ServerProcess>> servers_;
+  ServerOrphans orphans_{servers_};
   std::vector<std::unique_ptr<DuelSide>> sides_;
   std::unique_ptr<LoopGroup> group_;
 };
@@ -336,26 +332,12 @@ void Restart::keep() {
   ++record_.restarts;
 }
 
-std::vector<int> Restart::orphans() const {
-  std::vector<int> children = ChildFinder().children_of(::getpid());
-  std::erase_if(children, [this](int child) {
-    const auto is_mine = [child](const auto& server) { return server && server->is_mine(child); };
-    return std::ranges::find(children_before_, child) != children_before_.end() ||
-           std::ranges::any_of(servers_, is_mine);
-  });
-  return children;
-}
-
-// Whose one is that left its server's group nobody knows: it may be anybody's.
 void Restart::look_for_orphans() {
-  for (const int orphan : orphans()) {
+  for (const int orphan : orphans_.find()) {
     const Result<ProcessStat> stat = read_process_stat(orphan);
     if (!stat || !stat->alive) continue;
-    const int group = ::getpgid(orphan);
-    const auto is_its = [group](const auto& server) { return server && server->pid() == group; };
-    const bool known = std::ranges::any_of(servers_, is_its);
     for (size_t i = 0; i < servers_.size(); ++i)
-      totals_[i].has_orphans |= servers_[i] && (!known || is_its(servers_[i]));
+      totals_[i].has_orphans |= servers_[i] && servers_[i]->has_started(orphan);
   }
 }
 
@@ -363,7 +345,7 @@ void Restart::end_servers() {
   for (const auto& server : servers_) {
     if (server) server->ask_to_end();
   }
-  for (const int orphan : orphans()) ::kill(orphan, SIGTERM);
+  for (const int orphan : orphans_.find()) ::kill(orphan, SIGTERM);
   const auto all_ended = [this] {
     return std::ranges::all_of(servers_, [](const auto& server) { return !server || server->is_gone(); });
   };
@@ -372,11 +354,7 @@ void Restart::end_servers() {
   const TimerId look = loop_.loop().every(std::chrono::milliseconds(2), [] {});
   while (!all_ended() && loop_.now() < limit) loop_.loop().step();
   loop_.loop().cancel(look);
-  // What one of them had started falls to this process when that one ends.
-  for (std::vector<int> left = orphans(); !left.empty(); left = orphans()) {
-    for (const int orphan : left) ::kill(orphan, SIGKILL);
-    for (const int orphan : left) ::waitpid(orphan, nullptr, 0);
-  }
+  orphans_.end();
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ constexpr Duration kPatience = std::chrono::milliseconds(50);
 constexpr timeval kKnock{.tv_sec = 0, .tv_usec = 200'000};
 constexpr size_t kKeptBytes = 4096;
 constexpr std::string_view kListening = "listening on";
+constexpr std::string_view kMark = "PEAL_DUEL_SERVER=";
 
 SocketAddress loopback(uint16_t port) { return *SocketAddress::parse(fmt::format("127.0.0.1:{}", port)); }
 
@@ -67,6 +68,12 @@ std::vector<std::string> filled(const std::vector<std::string>& words, uint16_t 
   return ready;
 }
 
+// One for each server.
+std::string next_mark() {
+  static uint64_t last = 0;
+  return fmt::format("{}{}.{}", kMark, ::getpid(), ++last);
+}
+
 struct ChildEnds {
   int output;
   int complaints;
@@ -74,7 +81,8 @@ struct ChildEnds {
 };
 
 // After fork() in a process that may have threads: nothing but system calls.
-[[noreturn]] void become(char* const* words, const ChildEnds& ends, const cpu_set_t* cpus, int parent) {
+[[noreturn]] void become(char* const* words, char* const* environment, const ChildEnds& ends, const cpu_set_t* cpus,
+                         int parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(127);
@@ -87,7 +95,7 @@ struct ChildEnds {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execvp(words[0], words);
+  ::execvpe(words[0], words, environment);
   const int error = errno;
   static_cast<void>(::write(ends.failure, &error, sizeof error));
   ::_exit(127);
@@ -158,6 +166,12 @@ std::expected<std::unique_ptr<ServerProcess>, std::string> ServerProcess::start(
   pointers.reserve(ready.size() + 1);
   for (std::string& word : ready) pointers.push_back(word.data());
   pointers.push_back(nullptr);
+  std::string mark = next_mark();
+  std::vector<char*> environment{mark.data()};
+  for (char** word = environ; *word != nullptr; ++word) {
+    if (!std::string_view(*word).starts_with(kMark)) environment.push_back(*word);
+  }
+  environment.push_back(nullptr);
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int cpu : cpus) CPU_SET(cpu, &set);
@@ -172,7 +186,7 @@ std::expected<std::unique_ptr<ServerProcess>, std::string> ServerProcess::start(
   const int pid = ::fork();
   if (pid < 0) return std::unexpected(fmt::format("{} cannot be started: {}", ready[0], std::strerror(errno)));
   if (pid == 0) {
-    become(pointers.data(), {output->write.get(), complaints->write.get(), failure->write.get()},
+    become(pointers.data(), environment.data(), {output->write.get(), complaints->write.get(), failure->write.get()},
            cpus.empty() ? nullptr : &set, parent);
   }
   ::setpgid(pid, pid);  // whoever of the two comes first
@@ -184,12 +198,13 @@ std::expected<std::unique_ptr<ServerProcess>, std::string> ServerProcess::start(
     ::waitpid(pid, nullptr, 0);
     return std::unexpected(fmt::format("{} cannot be run: {}", ready[0], std::strerror(error)));
   }
-  return std::unique_ptr<ServerProcess>(
-      new ServerProcess(loop, pid, loopback(*port), std::move(output->read), std::move(complaints->read)));
+  return std::unique_ptr<ServerProcess>(new ServerProcess(loop, pid, std::move(mark), loopback(*port),
+                                                          std::move(output->read), std::move(complaints->read)));
 }
 
-ServerProcess::ServerProcess(Loop& loop, int pid, SocketAddress address, Fd output, Fd complaints)
+ServerProcess::ServerProcess(Loop& loop, int pid, std::string mark, SocketAddress address, Fd output, Fd complaints)
     : pid_(pid),
+      mark_(std::move(mark)),
       guard_(pid),
       address_(address),
       output_(loop, std::move(output)),
@@ -240,6 +255,10 @@ bool ServerProcess::is_gone() {
   while (::waitpid(-pid_, nullptr, WNOHANG) > 0) {
   }
   return ::kill(-pid_, 0) != 0;
+}
+
+bool ServerProcess::has_started(int process) const {
+  return ::getpgid(process) == pid_ || has_in_environment(process, mark_);
 }
 
 void ServerProcess::ask_to_end() { ::kill(-pid_, SIGTERM); }

@@ -68,6 +68,9 @@ class ServerProcess {
   const SocketAddress& address() const { return address_; }
   // Whether this process made that child for it: its first process, or its guard.
   bool is_mine(int child) const { return child == pid_ || child == guard_.pid(); }
+  // Whether that process comes of it: it is in its group, or has what only its descendants have in their environment
+  // (PEAL_DUEL_SERVER). Who has left both is not known.
+  bool has_started(int process) const;
   // Whether connections are accepted and, where it says so, it has said that it listens. Knocks, and hangs up.
   bool listens(TimePoint now);
   // How it ended, in a few words, with the first line of its complaints; nothing while it runs.
@@ -78,9 +81,10 @@ class ServerProcess {
   void ask_to_end();
 
  private:
-  ServerProcess(Loop& loop, int pid, SocketAddress address, Fd output, Fd complaints);
+  ServerProcess(Loop& loop, int pid, std::string mark, SocketAddress address, Fd output, Fd complaints);
 
   int pid_;
+  std::string mark_;  // the word in its environment
   GroupGuard guard_;
   SocketAddress address_;
   KeptOutput output_;
