@@ -28,6 +28,13 @@ size_t fds_needed(const load::DuelOptions& options) {
   return load::fds_needed(all) + 4 * options.contenders.size();
 }
 
+std::string first_failure(const load::DuelRecord& record) {
+  for (const load::DuelSideRecord& side : record.sides) {
+    if (!side.failures.empty()) return ": " + side.failures.kinds.begin()->second.first;
+  }
+  return {};
+}
+
 std::expected<load::DuelRecord, std::string> play(const DuelJob& job, const std::string& live) {
   DrawnLine line(live);
   return load::run_duel(job.options, job.protocol, [&](const load::DuelProgress& progress) {
@@ -53,6 +60,9 @@ int check_and_play(Experiment experiment, const DuelArguments& words) {
   record->experiment = std::string(kExperiments[static_cast<size_t>(experiment)]);
   record->request = job->request;
   record->schedule = job->schedule;
+  if (std::ranges::all_of(record->sides, [](const auto& side) { return side.counts.messages == 0; })) {
+    return complain(kFailed, "not a single message came back" + first_failure(*record));
+  }
   const load::DuelJudgement judgement = load::judge_duel(*record);
   std::FILE* const place = words.load.json == "-" ? stderr : stdout;
   if (!say(place, load::duel_text(*record, judgement)) && place == stdout) {

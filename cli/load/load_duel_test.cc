@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -45,7 +46,8 @@ void expect_wrong_beside(std::vector<std::string> words, std::string_view senten
 
 // As short as a duel may be.
 std::vector<std::string> briefly(std::vector<std::string> words) {
-  for (const char* word : {"--slice", "5ms", "--rounds", "1", "--restarts", "1", "--engine", "epoll"}) {
+  for (const char* word :
+       {"--slice", "5ms", "--rounds", "1", "--restarts", "1", "--budget", "10s", "--engine", "epoll"}) {
     words.emplace_back(word);
   }
   return words;
@@ -185,6 +187,14 @@ TEST(LoadDuel, framed_echo_and_http) {
     return load::ScriptedAnswer{};
   });
   EXPECT_THAT(call_duel(briefly({"http", "a=" + http.url()})).out, testing::StartsWith("duel http: "));
+}
+
+TEST(LoadDuel, nobody_gives_a_single_answer) {
+  const load::ScriptedServer server;  // sends the requests back
+  const Answer answer = call_duel(briefly({"http", fmt::format("a=http://{}/", server.address().to_string())}));
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_THAT(answer.error, testing::StartsWith("peal: not a single message came back: "));
+  EXPECT_EQ(answer.out, "");
 }
 
 TEST(LoadDuel, json_on_stdout_sends_the_report_to_stderr) {

@@ -66,6 +66,7 @@ struct DuelPatience {
   Duration start = std::chrono::seconds(10);   // until it accepts connections
   Duration answer = std::chrono::seconds(10);  // after a slice, until all it was sent is answered
   Duration end = std::chrono::seconds(5);      // from SIGTERM to SIGKILL
+  Duration first = std::chrono::seconds(10);   // beyond the budget, for the first restart
 };
 
 struct DuelOptions {
@@ -76,9 +77,10 @@ struct DuelOptions {
   size_t rounds = 8;                               // that count in each restart; one more goes before
   size_t restarts = 0;                             // 0: as many as `precision` takes
   double precision = 0.02;                         // half of the widest interval that is wanted, as a share
-  Duration budget = std::chrono::seconds(60);      // no restart begins that would not end in it
-  size_t server_threads = 1;                       // what {threads} says, and how many CPUs the servers share
-  bool pin = true;                                 // servers and generator apart, where the CPUs suffice
+  // No restart begins that would not end in it, and one that does not ends unheard; the first has patience.first more.
+  Duration budget = std::chrono::seconds(60);
+  size_t server_threads = 1;  // what {threads} says, and how many CPUs the servers share
+  bool pin = true;            // servers and generator apart, where the CPUs suffice
   DuelPatience patience;
 
   // Below this, queueing is not seen: the end of a slice, when nothing is sent any more, is too large a part of it.

@@ -69,7 +69,7 @@ class Restart {
   const std::string& name(size_t contender) const {
     return options_.contenders[options_.contenders[contender].twin_of.value_or(contender)].name;
   }
-  bool interrupted() const { return loop_.interrupted(); }
+  bool stopped() const { return loop_.stopped(); }
 
   DuelLoop& loop_;
   const DuelProtocol& protocol_;
@@ -111,13 +111,13 @@ Restart::~Restart() {
 Trouble Restart::play(const OnRound& on_round) {
   using Step = Trouble (Restart::*)();
   for (const Step step : {&Restart::start_servers, &Restart::start_generator, &Restart::connect}) {
-    if (Trouble trouble = (this->*step)(); trouble || interrupted()) return trouble;
+    if (Trouble trouble = (this->*step)(); trouble || stopped()) return trouble;
   }
   Trouble trouble = play_rounds(on_round);
-  if (!trouble && !interrupted()) trouble = settle_accounts();
+  if (!trouble && !stopped()) trouble = settle_accounts();
   look_for_orphans();
   leave();
-  if (!trouble && !interrupted()) keep();
+  if (!trouble && !stopped()) keep();
   return trouble;
 }
 
@@ -136,7 +136,7 @@ Trouble Restart::start_servers() {
   const bool listen =
       loop_.until_seen(loop_.now() + options_.patience.start, [&] { return all_listen() || who_ended().has_value(); });
   if (Trouble trouble = who_ended()) return trouble;
-  if (listen || interrupted()) return std::nullopt;
+  if (listen || stopped()) return std::nullopt;
   for (size_t i = 0; i < servers_.size(); ++i) {
     if (servers_[i] && !servers_[i]->listens(loop_.now())) {
       return fmt::format("{}: it does not listen where it was told to after {}", name(i),
@@ -192,7 +192,7 @@ Trouble Restart::connect() {
   for (const size_t i : order_) sides_[i]->connect();
   const auto all_settled = [this] { return std::ranges::all_of(sides_, [](auto& side) { return side->settled(); }); };
   loop_.until(loop_.now() + options_.load.connect_timeout, all_settled);
-  if (interrupted()) return std::nullopt;
+  if (stopped()) return std::nullopt;
   for (size_t i = 0; i < sides_.size(); ++i) {
     if (!sides_[i]->settled() || sides_[i]->is_lost()) {
       return with_reason(i, "not every connection could be opened");
@@ -208,7 +208,7 @@ Trouble Restart::play_rounds(const OnRound& on_round) {
     std::ranges::shuffle(order_, random_);
     for (size_t place = 0; place < order_.size(); ++place) {
       if (Trouble trouble = play_slice(order_[place], place)) return trouble;
-      if (interrupted()) return std::nullopt;
+      if (stopped()) return std::nullopt;
       slices_.back().restart = record_.restarts;
       slices_.back().round = round;
     }
@@ -225,7 +225,7 @@ Trouble Restart::play_slice(size_t contender, size_t place) {
   loop_.pass(options_.slice);
   side.pause();
   if (!loop_.until(loop_.now() + options_.patience.answer, [&] { return side.quiet(); })) {
-    if (interrupted()) return std::nullopt;
+    if (stopped()) return std::nullopt;
     if (Trouble trouble = who_ended()) return trouble;
     return with_reason(
         contender, fmt::format("not every message was answered {} after its slice", waited(options_.patience.answer)));
@@ -349,7 +349,7 @@ void Restart::end_servers() {
   const auto all_ended = [this] {
     return std::ranges::all_of(servers_, [](const auto& server) { return !server || server->is_gone(); });
   };
-  // Interrupted or not. Who does not go is ended by force when it is destroyed.
+  // Stopped or not. Who does not go is ended by force when it is destroyed.
   const TimePoint limit = loop_.now() + options_.patience.end;
   const TimerId look = loop_.loop().every(std::chrono::milliseconds(2), [] {});
   while (!all_ended() && loop_.now() < limit) loop_.loop().step();

@@ -26,7 +26,7 @@ namespace peal::load {
 using OnRound = std::function<void(size_t rounds)>;
 
 // Adds the slices and what they sum up to to `record`. The error is one sentence: a server cannot be started, ended by
-// itself, or does not answer. Interrupted (DuelLoop::interrupted), it adds nothing.
+// itself, or does not answer. Stopped (DuelLoop::stopped), it adds nothing.
 std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol, const CpuPins& pins,
                                               std::mt19937_64& random, DuelRecord& record, const OnRound& on_round);
 

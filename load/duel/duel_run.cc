@@ -12,6 +12,7 @@
 #include <load/duel/duel_loop.h>
 #include <load/duel/duel_restart.h>
 #include <load/duel/server_process.h>
+#include <load/report/report_text.h>
 #include <peal/base/assert.h>
 
 namespace peal::load {
@@ -42,19 +43,23 @@ std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, cons
   Duration longest{};
   while (record.restarts < wanted && (record.restarts == 0 || elapsed() + longest <= options.budget)) {
     const Duration before = elapsed();
+    (*loop)->end_at(began + options.budget + (record.restarts == 0 ? options.patience.first : Duration::zero()));
     const auto played = play_restart(**loop, protocol, pins, random, record, [&](size_t rounds) {
       if (on_progress) on_progress({record, rounds, wanted, elapsed()});
     });
     if (!played) return std::unexpected(played.error());
-    if ((*loop)->interrupted()) break;
+    if ((*loop)->stopped()) break;
     longest = std::max(longest, elapsed() - before);
     if (options.restarts > 0 || record.restarts != kPilotRestarts) continue;
     wanted = restarts_wanted(record);
   }
   record.elapsed = elapsed();
   record.interrupted = (*loop)->interrupted();
-  if (record.restarts == 0) return std::unexpected(std::string("interrupted before the first restart was over"));
-  return record;
+  if (record.restarts > 0) return record;
+  if (record.interrupted) return std::unexpected(std::string("interrupted before the first restart was over"));
+  return std::unexpected(
+      fmt::format("the budget of {} was over before the first restart was: ask for more, or for fewer connections",
+                  human_time(static_cast<double>(options.budget.count()))));
 }
 
 }  // namespace peal::load

@@ -324,6 +324,16 @@ TEST(DuelRunEnds, a_budget_is_not_begun_again) {
   EXPECT_EQ(record.restarts, 1U) << "the first is played, whatever it takes";
 }
 
+TEST(DuelRunEnds, a_first_restart_that_does_not_come_to_its_end_has_one) {
+  const ScriptedServer server(Manner::kSilent, 640);
+  DuelOptions options = short_duel(with_twin({process("a", server.address())}));
+  options.budget = 200ms;
+  options.patience.first = 200ms;
+  options.patience.answer = std::chrono::hours(1);
+  EXPECT_EQ(trouble_in(options),
+            "the budget of 200 ms was over before the first restart was: ask for more, or for fewer connections");
+}
+
 TEST(DuelRunEnds, the_precision_decides_after_the_pilot) {
   const ScriptedServer server;
   DuelOptions options = short_duel(with_twin({process("a", server.address())}));
