@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From records to results: pairs, claims, costs, latencies. Pure: no files, no clock.
 
-A block is a restart of everybody: in a duel it has rounds, each with a figure of everybody, a run has but one.
+A block is a restart of everybody: in a duel it has many rounds, whose figures are of all together; a run has one.
 """
 
 import math
@@ -29,19 +29,13 @@ def chosen_runs(records: list[dict], cell: str, mode: str, contender: str) -> di
     return chosen
 
 
-def _rounds(run: dict, figure: str) -> list[float]:
-    """The figure of each round; 0 where it is not known."""
-    return run["figures"].get("rounds", {}).get(figure) or [run["figures"][figure] or 0.0]
-
-
 def restart_logs(subject: dict[int, dict], rival: dict[int, dict], figure: str) -> dict[int, float]:
-    """ln(subject / rival) of each block that both have: the median over the rounds that both have."""
+    """ln(subject / rival) of each block that both have, and of which the figure is known."""
     found = {}
     for block in sorted(subject.keys() & rival.keys()):
-        both = zip(_rounds(subject[block], figure), _rounds(rival[block], figure))
-        logs = [math.log(mine / theirs) for mine, theirs in both if mine > 0 and theirs > 0]
-        if logs:
-            found[block] = statistics.median(logs)
+        mine, theirs = (run["figures"][figure] or 0.0 for run in (subject[block], rival[block]))
+        if mine > 0 and theirs > 0:
+            found[block] = math.log(mine / theirs)
     return found
 
 

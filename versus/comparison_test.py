@@ -100,8 +100,7 @@ def test_where_a_program_differs_from_itself_no_pair_says_anything(campaign):
     assert said() == ({"server_cpu": "less CPU", "speed": "faster"}, {"server_cpu": False, "speed": False})
     for run in records:
         if run["contender"] == "peal-epoll-twin" and "figures" in run:
-            rounds = run["figures"]["rounds"]
-            rounds["messages_per_s"] = [2 * each for each in rounds["messages_per_s"]]
+            run["figures"]["messages_per_s"] *= 2
     assert said() == ({"server_cpu": "less CPU", "speed": "cannot tell"}, {"server_cpu": False, "speed": True})
 
 

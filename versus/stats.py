@@ -2,8 +2,8 @@
 """The statistics of a paired comparison: what the numbers allow one to say.
 
 A pair is two contenders measured side by side. Its unit is the restart: fresh processes of both give one value, the log
-of their ratio, so that "twice" and "half" weigh the same. A duel's restart has many rounds and is their median; a run
-that was played by itself is a restart of one round. Over the restarts stands Student's interval (Ibragimov and Mueller
+of their ratio, so that "twice" and "half" weigh the same. A duel's restart is all its rounds together; a run that was
+played by itself is a restart of one round. Over the restarts stands Student's interval (Ibragimov and Mueller
 2010: it holds for values of different scatter too). Nothing is removed: a missing run takes its restart out of that
 pair, and is counted. load/statistics/ has the same rules for `peal load duel`, and tries them on simulated noise.
 """

@@ -37,6 +37,7 @@ DuelOptions duel_with(DuelContender faulty) {
   options.slice = std::chrono::milliseconds(5);
   options.rounds = 2;
   options.restarts = 1;
+  options.patience.late = 20ms;
   return options;
 }
 

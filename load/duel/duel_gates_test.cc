@@ -103,6 +103,20 @@ TEST(DuelGates, who_falls_behind_steadily_does_not_hold_the_rate) {
               ElementsAre("INVALID b: it does not hold the rate: what was due in a slice took 1.96 times as long"));
 }
 
+TEST(DuelGates, what_is_put_off_beyond_a_restart_forbids_a_verdict) {
+  MadeUpDuel duel(3);
+  for (DuelSideRecord& side : duel.record().sides) side.charged_cpu = 160ms;
+  duel.record().sides[1].late_cpu = 150ms;
+  duel.record().sides[2].late_cpu = 7ms;
+  const DuelJudgement judgement = judge_duel(duel.play({1, 0.5, 0.5}));
+  EXPECT_THAT(gates_of(judgement),
+              ElementsAre("INVALID b: it used 150 ms of CPU after the first restart, all being answered, beside 160 ms "
+                          "that were charged to it: what it puts off for so long is in nobody's account; ask for more "
+                          "--rounds"));
+  EXPECT_EQ(judgement.pairs[0].verdict, PairVerdict::kCannotTell);
+  EXPECT_EQ(judgement.pairs[1].verdict, PairVerdict::kLess);
+}
+
 TEST(DuelGates, who_uses_cpu_while_nobody_asks_is_named) {
   MadeUpDuel duel(2);
   duel.record().sides[0].idle_cpu = 10ms;

@@ -77,6 +77,10 @@ DuelJson contender_json(const DuelRecord& record, const DuelJudgement& judgement
   json["messages"] = side.counts.messages;
   json["rss_bytes"] = side.rss_bytes;
   json["rss_by_restart"] = side.rss_by_restart;
+  for (const DuelPercentiles& latency : side.latency_by_restart) {
+    json["p50_by_restart"].push_back(latency.p50_ns);
+    json["p99_by_restart"].push_back(latency.p99_ns);
+  }
   json["processes"] = side.processes;
   json["latency"] = times_json(side.latency);
   json["connect"] = times_json(side.connect);

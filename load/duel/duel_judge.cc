@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <load/report/report_text.h>
 #include <load/statistics/significance.h>
 
 namespace peal::load {
@@ -22,19 +23,49 @@ constexpr double kLeastCpuNs = 50;
 constexpr double kMostDrain = 1.03;
 // Of one core, while nobody asks for anything.
 constexpr double kMostIdleCpu = 0.1;
+// Beside what was charged: what was put off beyond the end of a restart. Less in all is a server's tidying up.
+constexpr double kMostLateCpu = 0.05;
+constexpr Duration kLeastLateCpu = std::chrono::milliseconds(5);
 
 bool is_latency(DuelMetric metric) { return metric == DuelMetric::kP50 || metric == DuelMetric::kP99; }
 
-// What the slice says by this metric; not a number: nothing.
-double value_of(const SliceRecord& slice, DuelMetric metric) {
-  if (slice.messages == 0 || slice.span <= Duration::zero()) return kNothing;
-  const auto messages = static_cast<double>(slice.messages);
+// What a contender's slices of one restart add up to.
+struct RestartSum {
+  double messages = 0;
+  double seconds = 0;
+  double client_cpu_ns = 0;  // without spinning
+  double server_cpu_ns = 0;  // of the slices of which it is known, and
+  double charged = 0;        // the messages of those
+  double charged_ns = 0;     // how long they took
+  DuelPercentiles latency;
+};
+
+std::vector<RestartSum> sums_of(const DuelRecord& record, size_t contender) {
+  std::vector<RestartSum> sums(record.restarts);
+  for (const SliceRecord& slice : record.slices) {
+    if (slice.contender != contender) continue;
+    RestartSum& sum = sums[slice.restart];
+    const auto messages = static_cast<double>(slice.messages);
+    sum.messages += messages;
+    sum.seconds += slice.seconds();
+    sum.client_cpu_ns += static_cast<double>((slice.client_cpu - slice.spin).count());
+    if (!slice.server_cpu) continue;
+    sum.server_cpu_ns += static_cast<double>(slice.server_cpu->count());
+    sum.charged += messages;
+    sum.charged_ns += static_cast<double>(slice.span.count());
+  }
+  const std::vector<DuelPercentiles>& latency = record.sides[contender].latency_by_restart;
+  for (size_t i = 0; i < std::min(sums.size(), latency.size()); ++i) sums[i].latency = latency[i];
+  return sums;
+}
+
+// Not a number: it says nothing.
+double value_of(const RestartSum& sum, DuelMetric metric) {
   switch (metric) {
-    case DuelMetric::kServerCpu:
-      return slice.server_cpu ? static_cast<double>(slice.server_cpu->count()) / messages : kNothing;
-    case DuelMetric::kRate: return messages / slice.seconds();
-    case DuelMetric::kP50: return static_cast<double>(slice.p50_ns);
-    case DuelMetric::kP99: return static_cast<double>(slice.p99_ns);
+    case DuelMetric::kServerCpu: return sum.charged > 0 ? sum.server_cpu_ns / sum.charged : kNothing;
+    case DuelMetric::kRate: return sum.seconds > 0 ? sum.messages / sum.seconds : kNothing;
+    case DuelMetric::kP50: return static_cast<double>(sum.latency.p50_ns);
+    case DuelMetric::kP99: return static_cast<double>(sum.latency.p99_ns);
   }
   return kNothing;
 }
@@ -55,51 +86,48 @@ std::vector<DuelMetric> metrics_of(const DuelOptions& options) {
   return metrics;
 }
 
-// The median over the restarts of the medians of `value` over their rounds; nothing where there is none.
+// The median over the restarts of what `value` says of each; nothing where it says nothing of any.
 template <class Value>
-std::optional<double> middle(const DuelRecord& record, size_t contender, Value value) {
-  std::vector<std::vector<double>> by_restart(record.restarts);
-  for (const SliceRecord& slice : record.slices) {
-    if (slice.contender != contender) continue;
-    if (const double each = value(slice); std::isfinite(each)) by_restart[slice.restart].push_back(each);
+std::optional<double> middle(const std::vector<RestartSum>& sums, Value value) {
+  std::vector<double> values;
+  for (const RestartSum& sum : sums) {
+    if (const double each = value(sum); std::isfinite(each)) values.push_back(each);
   }
-  std::erase_if(by_restart, [](const std::vector<double>& values) { return values.empty(); });
-  if (by_restart.empty()) return std::nullopt;
-  std::vector<double> medians;
-  medians.reserve(by_restart.size());
-  for (std::vector<double>& values : by_restart) medians.push_back(median_of(std::move(values)));
-  return median_of(std::move(medians));
+  if (values.empty()) return std::nullopt;
+  return median_of(std::move(values));
 }
 
 DuelFigures figures_of(const DuelRecord& record, size_t contender) {
+  const std::vector<RestartSum> sums = sums_of(record, contender);
   const auto threads = static_cast<double>(record.options.load.threads);
   const auto server_threads = static_cast<double>(record.options.server_threads);
-  const auto share = [](Duration cpu, const SliceRecord& slice, double cores) {
-    return slice.span > Duration::zero()
-               ? static_cast<double>(cpu.count()) / static_cast<double>(slice.span.count()) / cores
-               : kNothing;
-  };
+  const auto ratio = [](double part, double whole) { return whole > 0 ? part / whole : kNothing; };
   DuelFigures figures;
-  if (knows_cpu(record, contender))
-    figures.server_cpu_ns =
-        middle(record, contender, [](const SliceRecord& slice) { return value_of(slice, DuelMetric::kServerCpu); });
-  figures.client_cpu_ns = middle(record, contender, [](const SliceRecord& slice) {
-                            return slice.messages == 0 ? kNothing
-                                                       : static_cast<double>((slice.client_cpu - slice.spin).count()) /
-                                                             static_cast<double>(slice.messages);
-                          }).value_or(0);
-  figures.messages_per_s = middle(record, contender, [](const SliceRecord& slice) {
-                             return value_of(slice, DuelMetric::kRate);
-                           }).value_or(0);
-  figures.client_share = middle(record, contender, [&](const SliceRecord& slice) {
-                           return share(slice.client_cpu - slice.spin, slice, threads);
+  figures.client_cpu_ns =
+      middle(sums, [&](const RestartSum& sum) { return ratio(sum.client_cpu_ns, sum.messages); }).value_or(0);
+  figures.messages_per_s =
+      middle(sums, [](const RestartSum& sum) { return value_of(sum, DuelMetric::kRate); }).value_or(0);
+  figures.client_share = middle(sums, [&](const RestartSum& sum) {
+                           return ratio(sum.client_cpu_ns, sum.seconds * 1e9 * threads);
                          }).value_or(0);
-  if (knows_cpu(record, contender))
-    figures.server_share = middle(record, contender, [&](const SliceRecord& slice) {
-      return slice.server_cpu ? share(*slice.server_cpu, slice, server_threads) : kNothing;
-    });
+  if (knows_cpu(record, contender)) {
+    figures.server_cpu_ns = middle(sums, [](const RestartSum& sum) { return value_of(sum, DuelMetric::kServerCpu); });
+    figures.server_share =
+        middle(sums, [&](const RestartSum& sum) { return ratio(sum.server_cpu_ns, sum.charged_ns * server_threads); });
+  }
   figures.bounded = figures.client_share > kFullCore && figures.server_share.value_or(0) < kFullCore;
   return figures;
+}
+
+// The median of `value` over a contender's slices.
+template <class Value>
+std::optional<double> middle_slice(const DuelRecord& record, size_t contender, Value value) {
+  std::vector<double> values;
+  for (const SliceRecord& slice : record.slices) {
+    if (slice.contender == contender) values.push_back(value(slice));
+  }
+  if (values.empty()) return std::nullopt;
+  return median_of(std::move(values));
 }
 
 double idle_share(const DuelSideRecord& side) {
@@ -222,19 +250,26 @@ void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>
   if (!knows_cpu(record, contender)) {
     add(false, "it ignores SIGCHLD, so what its ended children used is not in its CPU time");
   }
+  if (const double share = static_cast<double>(side.late_cpu.count()) / static_cast<double>(side.charged_cpu.count());
+      side.late_cpu >= kLeastLateCpu && share > kMostLateCpu) {
+    add(true, fmt::format("it used {} of CPU after the first restart, all being answered, beside {} that were charged "
+                          "to it: what it puts off for so long is in nobody's account; ask for more --rounds",
+                          human_time(static_cast<double>(side.late_cpu.count())),
+                          human_time(static_cast<double>(side.charged_cpu.count()))));
+  }
   if (const double idle = idle_share(side); idle > kMostIdleCpu) {
     add(false, fmt::format("it uses {:.0f} % of a core while nobody asks for anything: it is charged for that, and the "
                            "others had less of the CPU",
                            idle * 100));
   }
   if (record.options.load.closed_loop()) return;
-  const std::optional<double> taken = middle(record, contender, [&](const SliceRecord& slice) {
+  const std::optional<double> taken = middle_slice(record, contender, [&](const SliceRecord& slice) {
     return static_cast<double>((slice.span - Duration(slice.p50_ns)).count()) /
            static_cast<double>(record.options.slice.count());
   });
   if (!taken || *taken <= kMostDrain) return;
   const double whole =
-      middle(record, contender, [&](const SliceRecord& slice) {
+      middle_slice(record, contender, [&](const SliceRecord& slice) {
         return static_cast<double>(slice.span.count()) / static_cast<double>(record.options.slice.count());
       }).value_or(*taken);
   add(true, fmt::format("it does not hold the rate: what was due in a slice took {:.2f} times as long", whole));
@@ -243,26 +278,16 @@ void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>
 }  // namespace
 
 std::vector<double> restart_logs(const DuelRecord& record, DuelMetric metric, size_t subject, size_t rival) {
-  const size_t rounds = record.options.rounds;
   const bool unknown = metric == DuelMetric::kServerCpu && !(knows_cpu(record, subject) && knows_cpu(record, rival));
   if (unknown) return std::vector<double>(record.restarts, kNothing);
-  std::vector<double> logs(record.restarts * rounds, 0);
-  std::vector<int> seen(logs.size(), 0);
-  for (const SliceRecord& slice : record.slices) {
-    if (slice.contender != subject && slice.contender != rival) continue;
-    const size_t at = slice.restart * rounds + slice.round;
-    logs[at] += (slice.contender == subject ? 1 : -1) * std::log(value_of(slice, metric));
-    ++seen[at];
+  const std::vector<RestartSum> of_subject = sums_of(record, subject);
+  const std::vector<RestartSum> of_rival = sums_of(record, rival);
+  std::vector<double> logs;
+  logs.reserve(record.restarts);
+  for (size_t i = 0; i < record.restarts; ++i) {
+    logs.push_back(restart_value(value_of(of_subject[i], metric), value_of(of_rival[i], metric)));
   }
-  for (size_t at = 0; at < logs.size(); ++at) {
-    if (seen[at] != 2) logs[at] = kNothing;
-  }
-  std::vector<double> values;
-  values.reserve(record.restarts);
-  for (size_t restart = 0; restart < record.restarts; ++restart) {
-    values.push_back(restart_value(std::span(logs).subspan(restart * rounds, rounds)));
-  }
-  return values;
+  return logs;
 }
 
 DuelJudgement judge_duel(const DuelRecord& record) {

@@ -37,7 +37,7 @@ struct JudgedClaim {
   bool of_processes = false;
 };
 
-// One contender's figures: medians over the restarts of the medians over their rounds.
+// One contender's figures: medians over the restarts, of all rounds of each together.
 struct DuelFigures {
   std::optional<double> server_cpu_ns;  // a message
   double client_cpu_ns = 0;             // a message, without spinning

@@ -35,19 +35,23 @@ MadeUpDuel::Change full_generator(size_t contender) {
   };
 }
 
-TEST(DuelJudge, a_restart_is_the_median_of_its_rounds) {
+// A collector that runs in one round of four, and costs there what it saved in the others.
+TEST(DuelJudge, a_restart_is_all_its_rounds_together) {
   MadeUpDuel duel(2, 2, 0);
-  duel.options().rounds = 3;
+  duel.options().rounds = 4;
   const DuelRecord& record = duel.play({1, 1}, [](SliceRecord& slice) {
-    if (slice.contender == 1) *slice.server_cpu *= slice.restart == 0 ? 2 : 4;
-    if (slice.contender == 1 && slice.round == 2) *slice.server_cpu *= 100;
+    if (slice.contender != 1) return true;
+    const bool collects = slice.round == 2;
+    *slice.server_cpu = (slice.restart + 1) * (collects ? 34ms : 2ms);
+    slice.span = collects ? 80ms : 20ms;
     return true;
   });
   const std::vector<double> logs = restart_logs(record, DuelMetric::kServerCpu, 1, 0);
   ASSERT_EQ(logs.size(), 2U);
-  EXPECT_NEAR(logs[0], std::log(2), 1e-9);
-  EXPECT_NEAR(logs[1], std::log(4), 1e-9);
-  EXPECT_NEAR(restart_logs(record, DuelMetric::kServerCpu, 0, 1)[0], -logs[0], 1e-9);
+  EXPECT_NEAR(logs[0], 0, 1e-9);
+  EXPECT_NEAR(logs[1], std::log(2), 1e-9);
+  EXPECT_NEAR(restart_logs(record, DuelMetric::kRate, 1, 0)[0], std::log(80.0 / 140), 1e-9);
+  EXPECT_NEAR(restart_logs(record, DuelMetric::kServerCpu, 0, 1)[1], -logs[1], 1e-9);
 }
 
 TEST(DuelJudge, each_metric_takes_its_own_figure) {
@@ -66,14 +70,10 @@ TEST(DuelJudge, each_metric_takes_its_own_figure) {
   EXPECT_NEAR(restart_logs(record, DuelMetric::kP99, 1, 0)[0], std::log(16), 1e-9);
 }
 
-TEST(DuelJudge, a_round_without_one_of_the_two_is_left_out) {
+TEST(DuelJudge, a_restart_without_one_of_the_two_is_left_out) {
   MadeUpDuel duel(3, 3, 0);
-  const DuelRecord& record = duel.play({1, 2, 3}, [](SliceRecord& slice) {
-    if (slice.contender == 1 && slice.round == 0) *slice.server_cpu *= 50;
-    const bool is_missing = slice.contender == 0 && slice.round == 0;
-    const bool whole_restart = slice.restart == 1 && slice.contender == 1;
-    return !is_missing && !whole_restart;
-  });
+  const DuelRecord& record =
+      duel.play({1, 2, 3}, [](const SliceRecord& slice) { return slice.restart != 1 || slice.contender != 1; });
   const std::vector<double> logs = restart_logs(record, DuelMetric::kServerCpu, 1, 0);
   ASSERT_EQ(logs.size(), 3U);
   EXPECT_NEAR(logs[0], std::log(2), 1e-9);
@@ -97,13 +97,13 @@ TEST(DuelJudge, slices_without_messages_time_or_cpu_say_nothing) {
   }
 }
 
-TEST(DuelJudge, one_silent_slice_costs_its_round_alone) {
+TEST(DuelJudge, what_a_server_uses_in_a_slice_without_answers_is_a_cost) {
   MadeUpDuel duel(2, 1, 0);
   const DuelRecord& record = duel.play({1, 3}, [](SliceRecord& slice) {
     if (slice.contender == 0 && slice.round == 0) slice.messages = 0;
     return true;
   });
-  EXPECT_NEAR(restart_logs(record, DuelMetric::kServerCpu, 1, 0)[0], std::log(3), 1e-9);
+  EXPECT_NEAR(restart_logs(record, DuelMetric::kServerCpu, 1, 0)[0], std::log(3.0 / 2), 1e-9);
 }
 
 TEST(DuelJudge, figures_are_medians) {
@@ -111,7 +111,7 @@ TEST(DuelJudge, figures_are_medians) {
   duel.options().rounds = 3;
   const DuelRecord& record = duel.play({1, 2}, [](SliceRecord& slice) {
     slice.spin = 3ms;
-    if (slice.round == 1) *slice.server_cpu *= 10;
+    if (slice.restart == 1) *slice.server_cpu *= 10;
     return true;
   });
   const DuelJudgement judgement = judge_duel(record);

@@ -67,6 +67,7 @@ struct DuelPatience {
   Duration answer = std::chrono::seconds(10);  // after a slice, until all it was sent is answered
   Duration end = std::chrono::seconds(5);      // from SIGTERM to SIGKILL
   Duration first = std::chrono::seconds(10);   // beyond the budget, for the first restart
+  Duration late = std::chrono::seconds(2);     // after the first restart, for what was put off; a 20th of the budget
 };
 
 struct DuelOptions {

@@ -34,6 +34,12 @@ struct SliceRecord {
   double seconds() const { return std::chrono::duration<double>(span).count(); }
 };
 
+// Of the latency of all messages of a restart.
+struct DuelPercentiles {
+  int64_t p50_ns = 0;
+  int64_t p99_ns = 0;
+};
+
 // What one contender's slices add up to.
 struct DuelSideRecord {
   Histogram latency{kLatencyRange};
@@ -42,9 +48,13 @@ struct DuelSideRecord {
   Failures failures;
   uint64_t rss_bytes = 0;  // the most seen; 0: not known
   std::vector<uint64_t> rss_by_restart;
+  std::vector<DuelPercentiles> latency_by_restart;
   // At the end of each restart, all messages answered and what was put off done.
   Duration idle_cpu{};
   Duration idle_time{};
+  // After the first restart: what was used in some of the time and not in most of it; what its slices were charged.
+  Duration late_cpu{};
+  Duration charged_cpu{};
   size_t processes = 0;
   bool has_orphans = false;       // processes that their parents left to themselves: their CPU time is nobody's
   bool forgets_children = false;  // what its ended children used is not in its CPU time

@@ -26,6 +26,9 @@ using Trouble = std::optional<std::string>;
 
 // What a server puts off at the end of its last slice has so long to happen, at most.
 constexpr Duration kLongestSettling = std::chrono::milliseconds(50);
+// In so many looks is told apart what a server uses all the time from what it has put off.
+constexpr size_t kLateLooks = 20;
+constexpr int kBudgetPerLate = 20;  // at most this part of the budget
 
 std::string waited(Duration time) { return human_time(static_cast<double>(time.count())); }
 
@@ -56,6 +59,7 @@ class Restart {
   Trouble charge(size_t contender, std::optional<size_t> next_slice);
   Trouble charge_idle(size_t contender);
   Trouble settle_accounts();
+  Trouble wait_for_the_late();
   std::expected<ServerLook, std::string> look_at(size_t contender, CpuAccount& account);
   CpuAccount* account_of(size_t contender);
   void leave();
@@ -272,6 +276,7 @@ Trouble Restart::charge_idle(size_t contender) {
   if (!look) return look.error();
   totals_[contender].idle_cpu += look->cpu - account->before.cpu;
   totals_[contender].idle_time += look->at - account->before.at;
+  account->before = *look;
   return std::nullopt;
 }
 
@@ -282,9 +287,32 @@ Trouble Restart::settle_accounts() {
   for (size_t i = 0; i < sides_.size(); ++i) {
     if (Trouble trouble = charge(i, std::nullopt)) return trouble;
   }
+  if (record_.restarts == 0) return wait_for_the_late();
   loop_.pass(pause);
   for (size_t i = 0; i < sides_.size(); ++i) {
     if (Trouble trouble = charge_idle(i)) return trouble;
+  }
+  return std::nullopt;
+}
+
+// In the first restart alone, and for longer: what a server has put off until now is in nobody's account.
+Trouble Restart::wait_for_the_late() {
+  std::vector<std::vector<Duration>> used(sides_.size());
+  for (size_t looks = 0; looks < kLateLooks && !stopped(); ++looks) {
+    loop_.pass(std::min(options_.patience.late, options_.budget / kBudgetPerLate) / kLateLooks);
+    for (size_t i = 0; i < sides_.size(); ++i) {
+      const Duration before = totals_[i].idle_cpu;
+      if (Trouble trouble = charge_idle(i)) return trouble;
+      used[i].push_back(totals_[i].idle_cpu - before);
+    }
+  }
+  for (size_t i = 0; i < sides_.size() && !stopped(); ++i) {
+    std::ranges::sort(used[i]);
+    const Duration steady = used[i][used[i].size() / 2];
+    for (const Duration cpu : used[i]) totals_[i].late_cpu += std::max(cpu - steady, Duration::zero());
+    for (const SliceRecord& slice : slices_) {
+      if (slice.contender == i) totals_[i].charged_cpu += slice.server_cpu.value_or(Duration::zero());
+    }
   }
   return std::nullopt;
 }
@@ -311,18 +339,7 @@ std::string Restart::with_reason(size_t contender, std::string_view what) {
 void Restart::keep() {
   for (size_t i = 0; i < sides_.size(); ++i) {
     sides_[i]->collect(totals_[i]);
-    DuelSideRecord& all = record_.sides[i];
-    all.latency.add(totals_[i].latency);
-    all.connect.add(totals_[i].connect);
-    all.counts.add(totals_[i].counts);
-    all.failures.add(totals_[i].failures);
-    all.rss_bytes = std::max(all.rss_bytes, totals_[i].rss_bytes);
-    all.rss_by_restart.push_back(totals_[i].rss_bytes);
-    all.idle_cpu += totals_[i].idle_cpu;
-    all.idle_time += totals_[i].idle_time;
-    all.processes = totals_[i].processes;
-    all.forgets_children |= totals_[i].forgets_children;
-    all.has_orphans |= totals_[i].has_orphans;
+    add_restart(totals_[i], record_.sides[i]);
   }
   for (SliceRecord& slice : slices_) {
     if (slice.round == 0) continue;

@@ -50,6 +50,7 @@ DuelOptions short_duel(std::vector<DuelContender> contenders) {
   options.rounds = 2;
   options.restarts = 1;
   options.budget = 60s;
+  options.patience.late = 40ms;
   return options;
 }
 
@@ -156,6 +157,17 @@ TEST(DuelRun, what_a_server_puts_off_until_its_slice_is_over_is_charged_to_it) {
   EXPECT_GT(cost_of(record, 1), cost_of(record, 2) * 2);
 }
 
+TEST(DuelRun, what_a_server_puts_off_beyond_its_restart_is_seen) {
+  DuelOptions options = short_duel(
+      {program("at once", DuelistManners{}), program("at last", {.burn = 1ms, .work = DuelistWork::kAtLast})});
+  options.slice = 20ms;
+  options.patience.late = 2s;
+  const DuelRecord record = played(options);
+  expect_whole(record, 1);
+  EXPECT_EQ(record.sides[0].late_cpu, Duration::zero());
+  EXPECT_GT(record.sides[1].late_cpu, 1ms);
+}
+
 TEST(DuelRun, what_a_server_uses_while_nobody_asks_is_seen) {
   DuelOptions options =
       short_duel({program("quiet", {.burn = 100us}), program("spins", {.work = DuelistWork::kAlways})});
@@ -163,7 +175,7 @@ TEST(DuelRun, what_a_server_uses_while_nobody_asks_is_seen) {
   options.rounds = 1;
   const DuelRecord record = played(options);
   expect_whole(record, 1);
-  for (const DuelSideRecord& side : record.sides) EXPECT_GE(side.idle_time, 50ms);
+  for (const DuelSideRecord& side : record.sides) EXPECT_GE(side.idle_time, 40ms);
   EXPECT_EQ(record.sides[0].idle_cpu, Duration::zero());
   EXPECT_GT(record.sides[1].idle_cpu, Duration::zero());
 }

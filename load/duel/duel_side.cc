@@ -7,6 +7,15 @@
 #include <peal/base/assert.h>
 
 namespace peal::load {
+namespace {
+
+// 0 of none.
+DuelPercentiles percentiles_of(const Histogram& latency) {
+  if (latency.empty()) return {};
+  return {.p50_ns = latency.value_at_percentile(50), .p99_ns = latency.value_at_percentile(99)};
+}
+
+}  // namespace
 
 DuelSide::DuelSide(const LoadOptions& options, std::unique_ptr<Protocol> protocol, LoopGroup& group, Loop& duel)
     : options_(options),
@@ -65,16 +74,15 @@ SliceRecord DuelSide::take(DuelSideRecord& all) {
   all.latency.add(slice.latency);
   all.connect.add(slice.connect);
   all.counts.add(slice.counts);
-  SliceRecord record{.messages = slice.counts.messages,
-                     .offered = std::exchange(offered_, 0),
-                     .span = std::exchange(longest_, {}),
-                     .server_cpu = std::nullopt,
-                     .client_cpu = slice.cpu,
-                     .spin = slice.spin};
-  if (slice.latency.empty()) return record;
-  record.p50_ns = slice.latency.value_at_percentile(50);
-  record.p99_ns = slice.latency.value_at_percentile(99);
-  return record;
+  const DuelPercentiles percentiles = percentiles_of(slice.latency);
+  return {.messages = slice.counts.messages,
+          .offered = std::exchange(offered_, 0),
+          .span = std::exchange(longest_, {}),
+          .server_cpu = std::nullopt,
+          .client_cpu = slice.cpu,
+          .spin = slice.spin,
+          .p50_ns = percentiles.p50_ns,
+          .p99_ns = percentiles.p99_ns};
 }
 
 void DuelSide::leave() {
@@ -83,6 +91,23 @@ void DuelSide::leave() {
 
 void DuelSide::collect(DuelSideRecord& all) {
   for (const std::unique_ptr<Lane>& lane : lanes_) all.failures.add(lane->failures());
+}
+
+void add_restart(const DuelSideRecord& restart, DuelSideRecord& all) {
+  all.latency.add(restart.latency);
+  all.latency_by_restart.push_back(percentiles_of(restart.latency));
+  all.connect.add(restart.connect);
+  all.counts.add(restart.counts);
+  all.failures.add(restart.failures);
+  all.rss_bytes = std::max(all.rss_bytes, restart.rss_bytes);
+  all.rss_by_restart.push_back(restart.rss_bytes);
+  all.idle_cpu += restart.idle_cpu;
+  all.idle_time += restart.idle_time;
+  all.late_cpu += restart.late_cpu;
+  all.charged_cpu += restart.charged_cpu;
+  all.processes = restart.processes;
+  all.forgets_children |= restart.forgets_children;
+  all.has_orphans |= restart.has_orphans;
 }
 
 }  // namespace peal::load

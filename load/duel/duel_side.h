@@ -54,4 +54,7 @@ class DuelSide final : public LaneReports {
   uint64_t offered_ = 0;
 };
 
+// What a side collected in a restart becomes a part of the whole.
+void add_restart(const DuelSideRecord& restart, DuelSideRecord& all);
+
 }  // namespace peal::load

@@ -52,6 +52,7 @@ class MadeUpDuel {
   const DuelRecord& play(std::vector<double> ratios, const Change& change = {}) {
     ratios.resize(options().contenders.size(), 1);
     record_.slices.clear();
+    for (DuelSideRecord& side : record_.sides) side.latency_by_restart.assign(record_.restarts, {});
     for (size_t restart = 0; restart < record_.restarts; ++restart) {
       for (size_t round = 0; round < options().rounds; ++round) {
         for (size_t i = 0; i < ratios.size(); ++i) {
@@ -61,7 +62,9 @@ class MadeUpDuel {
           slice.round = round;
           slice.place = i;
           slice.contender = i;
-          if (!change || change(slice)) record_.slices.push_back(slice);
+          if (change && !change(slice)) continue;
+          record_.sides[i].latency_by_restart[restart] = {.p50_ns = slice.p50_ns, .p99_ns = slice.p99_ns};
+          record_.slices.push_back(slice);
         }
       }
     }

@@ -82,9 +82,9 @@ size_t restarts_needed(std::span<const double> pilot_logs, double precision) {
   return std::max(values.size(), static_cast<size_t>(needed)) + lost;
 }
 
-double restart_value(std::span<const double> round_logs) {
-  const std::vector<double> values = finite_of(round_logs);
-  return values.empty() ? std::numeric_limits<double>::quiet_NaN() : median_of(values);
+double restart_value(double subject, double rival) {
+  const double value = subject > 0 && rival > 0 ? std::log(subject / rival) : std::numeric_limits<double>::quiet_NaN();
+  return std::isfinite(value) ? value : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace peal::load

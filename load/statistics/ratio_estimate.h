@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the restarts of a duel allow one to say of subject / rival. The restart is the unit, not the round: where memory
 // falls moves a program by 1 to 5 % from one start to the next, and all rounds of a restart share that. A restart gives
-// one value, the median of its rounds' log ratios; a t interval over restarts speaks of the programs (Ibragimov and
-// Mueller 2010). Pure functions, for one thread.
+// one value, of all its rounds together; a t interval over restarts speaks of the programs (Ibragimov and Mueller
+// 2010). Pure functions, for one thread.
 #pragma once
 
 #include <cstddef>
@@ -51,8 +51,8 @@ class RatioEstimate {
 // precision that is not positive) or nobody knows (a pilot of fewer than kFewestRestarts finite values).
 size_t restarts_needed(std::span<const double> pilot_logs, double precision);
 
-// What a restart says: the median of its rounds' ln(subject / rival), those that are not finite left out; not a number
-// where none is left.
-double restart_value(std::span<const double> round_logs);
+// What a restart says: ln(subject / rival) of what each came to in all its rounds together; not a number where one of
+// them is no positive number. No median over the rounds: what a collector costs in one round of ten is a cost.
+double restart_value(double subject, double rival);
 
 }  // namespace peal::load

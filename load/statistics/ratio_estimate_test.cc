@@ -107,11 +107,12 @@ TEST(RatioEstimate, what_no_number_of_restarts_would_do) {
   EXPECT_EQ(restarts_needed({}, 0.02), SIZE_MAX);
 }
 
-TEST(RatioEstimate, a_restart_is_worth_its_middle_round) {
-  EXPECT_EQ(restart_value(std::vector{0.3, -0.1, 9.0}), 0.3);
-  EXPECT_DOUBLE_EQ(restart_value(std::vector{0.3, kNotANumber, -0.1, kInfinite}), 0.1);
-  EXPECT_TRUE(std::isnan(restart_value(std::vector{kNotANumber})));
-  EXPECT_TRUE(std::isnan(restart_value({})));
+TEST(RatioEstimate, a_restart_is_worth_the_logarithm_of_a_ratio) {
+  EXPECT_DOUBLE_EQ(restart_value(3, 2), std::log(1.5));
+  for (const double nothing : {0.0, -1.0, kNotANumber, kInfinite}) {
+    EXPECT_TRUE(std::isnan(restart_value(nothing, 2))) << nothing;
+    EXPECT_TRUE(std::isnan(restart_value(3, nothing))) << nothing;
+  }
 }
 
 }  // namespace

@@ -43,9 +43,14 @@ Recorded read_recorded(const std::filesystem::path& path) {
 std::vector<double> logs_of(const Recorded& recorded, size_t first, size_t subject, size_t rival) {
   std::vector<double> values;
   for (size_t restart = first; restart < first + kRestarts; ++restart) {
-    std::vector<double> rounds;
-    for (const auto& costs : recorded[restart]) rounds.push_back(std::log(costs[subject] / costs[rival]));
-    values.push_back(restart_value(rounds));
+    // A slice lasted so long, whatever a message cost in it.
+    double of_subject = 0;
+    double of_rival = 0;
+    for (const auto& costs : recorded[restart]) {
+      of_subject += 1 / costs[subject];
+      of_rival += 1 / costs[rival];
+    }
+    values.push_back(restart_value(of_rival, of_subject));
   }
   return values;
 }

@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <numbers>
 #include <numeric>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -90,13 +89,14 @@ class SimulatedDuel {
   void play_restart() {
     for (size_t i = 0; i < costs_.size(); ++i) starts_[i] = std::log(costs_[i]) + noise_.start_sd * draw();
     for (double& mood : moods_) mood = draw();
+    // A slice lasts so long, whatever a message costs in it.
+    std::vector<double> messages(slices_.size(), 0);
     for (size_t round = 0; round < rounds_; ++round) {
       play_round();
+      for (size_t i = 0; i < slices_.size(); ++i) messages[i] += std::exp(-slices_[i]);
       for (size_t i = 1; i < slices_.size(); ++i) round_values_[i - 1].push_back(slices_[i] - slices_[0]);
     }
-    for (size_t i = 0; i < values_.size(); ++i) {
-      values_[i].push_back(restart_value(std::span(round_values_[i]).last(rounds_)));
-    }
+    for (size_t i = 0; i < values_.size(); ++i) values_[i].push_back(restart_value(messages[0], messages[i + 1]));
   }
 
   void play_round() {

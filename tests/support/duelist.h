@@ -34,6 +34,7 @@ enum class DuelistWork : uint8_t {
   kThread,  // a thread, while the answer waits
   kChild,   // a process for each connection
   kLater,   // a thread, once nothing has come for 3 ms; at most kMostOwed of what it owes
+  kAtLast,  // itself, once nothing has come for 300 ms
   kAlways,  // a thread, whether something comes or not
 };
 
@@ -80,7 +81,8 @@ class Duelist {
       worker_ = std::jthread([] { burn_of_thread(Duration::max() / 2); });
     }
     while (true) {
-      const int count = ::poll(fds_.data(), fds_.size(), owed_ > Duration::zero() ? 3 : -1);
+      const int patience_ms = manners_.work == DuelistWork::kAtLast ? 300 : 3;
+      const int count = ::poll(fds_.data(), fds_.size(), owed_ > Duration::zero() ? patience_ms : -1);
       while (manners_.work == DuelistWork::kChild && ::waitpid(-1, nullptr, WNOHANG) > 0) {
       }
       if (count == 0) pay();
@@ -126,7 +128,9 @@ class Duelist {
   }
 
   void work() {
-    if (manners_.work == DuelistWork::kLater) {
+    if (manners_.work == DuelistWork::kAtLast) {
+      owed_ += manners_.burn;
+    } else if (manners_.work == DuelistWork::kLater) {
       owed_ = std::min(owed_ + manners_.burn, kMostOwed);
     } else if (manners_.work == DuelistWork::kThread) {
       std::jthread([this] { burn_of_thread(manners_.burn); }).join();

@@ -2,14 +2,16 @@
 """An experiment by duels, with programs that only pretend: what is played, what becomes of it, and going on."""
 
 import json
+import math
 import os
 from dataclasses import replace
 
 import pytest
 
 from versus import comparison, fakes, roster
-from versus.duel import duel_campaign, duel_fakes, duel_records
+from versus.duel import duel_campaign, duel_fakes, duel_figures, duel_records
 from versus.duel.duel_campaign import DuelCampaign
+from versus.duel.duel_figures import CPU
 from versus.duel.duel_records import Played
 from versus.experiments import CLOSED, RATE, Cell, Claim, Duels, Experiment, HttpCell
 from versus.run.counters import HostDelta
@@ -132,21 +134,23 @@ def test_the_figures_of_a_restart():
     assert figures["client_cpu_ns"] == pytest.approx(3000)
     assert figures["messages_per_s"] == pytest.approx(200_000, rel=0.001)
     assert figures["mib_per_s"] == pytest.approx(200_000 * 64 / 2**20, rel=0.001)
-    assert figures["server_percent"] == pytest.approx(100, rel=0.01) and len(figures["rounds"]["server_cpu_ns"]) == 4
+    assert figures["server_percent"] == pytest.approx(100, rel=0.01) and figures["rounds"] == 4
     assert records["libevent", 0]["figures"]["latency_hdr"] and not figures["latency_hdr"]
     assert [records["libevent", block]["figures"]["server_rss_bytes"] - (8 << 20) for block in range(3)] == [0, 1, 2]
     assert records["libevent", 0]["started"] == 100.0 < records["libevent", 1]["started"]
 
 
-def test_rounds_stay_beside_each_other_where_one_lacks_some():
+def test_what_is_rare_in_a_restart_counts():
     load = duel_campaign.load_of("e", Cell(64, 10), DUELS, CLOSED)
-    duel = duel_fakes.duel(load, ("raw-epoll", "libevent"), restarts=1, rounds=3)
+    duel = duel_fakes.duel(load, ("raw-epoll", "libevent"), restarts=1, rounds=4, scatter=0.0)
     at = duel.found["slice_columns"].index
-    duel.found["slices"] = [row for row in duel.found["slices"]
-                            if (row[at("round")], row[at("contender")]) != (1, 1)]
-    rounds = {r["contender"]: r["figures"]["rounds"]["server_cpu_ns"]
-              for r in duel_records.records_of(duel, Played("pingpong", Cell(64, 10), CLOSED))}
-    assert rounds["libevent"][1] == 0.0 and all(rounds["raw-epoll"]) and rounds["libevent"][2] > 0
+    collects = next(row for row in duel.found["slices"] if (row[at("round")], row[at("contender")]) == (2, 1))
+    collects[at("server_cpu_ns")] *= 5
+    runs = {r["contender"]: r["figures"]["server_cpu_ns"]
+            for r in duel_records.records_of(duel, Played("pingpong", Cell(64, 10), CLOSED))}
+    assert runs["libevent"] == pytest.approx(2 * 5000, rel=0.001)
+    pair = duel_figures.restart_logs(duel.found, CPU, "libevent", "raw-epoll")
+    assert pair == [pytest.approx(math.log(runs["libevent"] / runs["raw-epoll"]), abs=0.001)]
 
 
 def test_cpu_that_is_not_known_is_none_and_says_nothing_of_the_server():
@@ -157,8 +161,7 @@ def test_cpu_that_is_not_known_is_none_and_says_nothing_of_the_server():
             row[duel.found["slice_columns"].index("server_cpu_ns")] = None
     records = duel_records.records_of(duel, Played("pingpong", Cell(64, 10), CLOSED))
     figures = [record["figures"] for record in records if record["contender"] == "libevent"]
-    assert figures and all(each["server_cpu_ns"] == 0.0 and not any(each["rounds"]["server_cpu_ns"])
-                           for each in figures)
+    assert figures and all(each["server_cpu_ns"] == 0.0 for each in figures)
     assert not any(never_saturated(record) for record in records if record["contender"] == "libevent")
 
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a duel's JSON says: values by round, ratios by restart, its twin, its gates. Pure: no files, no clock."""
+"""What a duel's JSON says: ratios by restart, its twin, its gates. Pure: no files, no clock."""
 
 import math
-import statistics
 
 from versus import stats
 
@@ -14,28 +13,29 @@ def columns(duel: dict) -> dict[str, int]:
     return {name: at for at, name in enumerate(duel["slice_columns"])}
 
 
-def _values(duel: dict, metric: str) -> dict[tuple[int, int], dict[str, float]]:
-    """The metric by (restart, round) and contender."""
+def _values(duel: dict, metric: str) -> dict[int, dict[str, float]]:
+    """The metric by restart and contender: of all rounds of the restart together."""
     names = [contender["name"] for contender in duel["contenders"]]
     at = columns(duel)
-    found: dict[tuple[int, int], dict[str, float]] = {}
+    sums: dict[tuple[int, str], list[float]] = {}
     for row in duel["slices"]:
-        messages, server_cpu = row[at["messages"]], row[at["server_cpu_ns"]]
-        if not messages or (metric == CPU and not server_cpu):
+        messages, cost = row[at["messages"]], row[at["server_cpu_ns" if metric == CPU else "seconds"]]
+        if cost is None:
             continue
-        value = server_cpu / messages if metric == CPU else messages / row[at["seconds"]]
-        where = (row[at["restart"]], row[at["round"]])
-        found.setdefault(where, {})[names[row[at["contender"]]]] = value
+        both = sums.setdefault((row[at["restart"]], names[row[at["contender"]]]), [0.0, 0.0])
+        both[0] += messages
+        both[1] += cost
+    found: dict[int, dict[str, float]] = {}
+    for (restart, name), (messages, cost) in sorted(sums.items()):
+        if messages and cost:
+            found.setdefault(restart, {})[name] = cost / messages if metric == CPU else messages / cost
     return found
 
 
 def restart_logs(duel: dict, metric: str, subject: str, rival: str) -> list[float]:
-    """ln(subject / rival) of each restart: the median over its rounds."""
-    rounds: dict[int, list[float]] = {}
-    for (restart, _round), values in sorted(_values(duel, metric).items()):
-        if subject in values and rival in values:
-            rounds.setdefault(restart, []).append(math.log(values[subject] / values[rival]))
-    return [statistics.median(logs) for logs in rounds.values()]
+    """ln(subject / rival) of each restart that has both."""
+    return [math.log(values[subject] / values[rival]) for values in _values(duel, metric).values()
+            if subject in values and rival in values]
 
 
 def pair_of(duel: dict, metric: str, subject: str, rival: str) -> stats.Pair:

@@ -50,15 +50,11 @@ def _rounds(duel: Duel, restart: int, contender: int) -> list[list]:
 def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, restart: int) -> dict:
     at = columns(duel.found)
     total = _Sum()
-    costs, speeds = ([0.0] * duel.found["rounds"] for _ in range(2))  # by round; 0: not known
     for row in rows:
-        messages, seconds, spent = row[at["messages"]], row[at["seconds"]], row[at["server_cpu_ns"]] or 0
-        total.messages += messages
-        total.seconds += seconds
-        total.server_cpu_ns += spent
+        total.messages += row[at["messages"]]
+        total.seconds += row[at["seconds"]]
+        total.server_cpu_ns += row[at["server_cpu_ns"]] or 0
         total.client_cpu_ns += row[at["client_cpu_ns"]]
-        costs[row[at["round"]]] = spent / messages if messages else 0.0
-        speeds[row[at["round"]]] = messages / seconds if seconds else 0.0
     per, cell = max(1, total.messages), played.cell
     cores = len(os.sched_getaffinity(0))
     at_most = 10**6 if duel.found["server_cpus"] else cores  # without CPUs of their own all share what there is
@@ -78,8 +74,7 @@ def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, rest
         # Of all restarts together, so it stands once.
         "latency_hdr": contender["latency"]["hdr"] if restart == 0 else "",
         "connect_hdr": contender.get("connect", {}).get("hdr", "") if restart == 0 else "",
-        "rounds": {"server_cpu_ns": costs, "messages_per_s": speeds,
-                   "mib_per_s": [speed * cell.size / MIB for speed in speeds]},
+        "rounds": duel.found["rounds"],
     }
 
 
