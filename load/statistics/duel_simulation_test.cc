@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often the judgement of a duel is wrong, and how often it finds what is there, on simulated noise. A duel here has
 // nine contenders: the rival, its twin, and seven of which something is claimed. Of 20,000 duels of the same program,
-// for each noise below and 8 to 40 restarts, 0.3 to 1.0 % called a pair different and 2.1 to 4.7 % a bar at the truth
-// met or not met, and 94.6 to 96.3 % of the intervals held the truth. The limits leave room for 150.
+// for each noise below and 8 to 40 restarts, 0.4 to 1.0 % called a pair different and 2.6 to 4.3 % a bar at the truth
+// met or not met, and 94.2 to 96.1 % of the intervals held the truth. The limits leave room for 150.
 #include <algorithm>
 #include <array>
 #include <cmath>
