@@ -45,6 +45,9 @@ class StreamState {
   void gone(CloseReason reason, std::error_code error);
   // From now on reads may expect more input.
   void want_input();
+  // Unless others wait to: then, and when the output gets above the high-water mark, false.
+  bool send(Buffer& bytes) { return writable_now && connection->send(std::move(bytes)); }
+  bool send(std::string_view bytes) { return writable_now && connection->send(bytes); }
 
   Connection* connection;  // null once gone
   Buffer input;
@@ -152,13 +155,14 @@ namespace detail {
 
 class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
  public:
-  WriteWait(StreamState& state, Buffer& buffer) : state_(state), what_(&buffer), size_(kBuffer) {}
-  WriteWait(StreamState& state, std::string_view bytes) : state_(state), what_(bytes.data()), size_(bytes.size()) {}
-  bool await_ready() {
-    if (state_.writable_now && send()) [[likely]]
-      return true;
-    return settled();
-  }
+  // `sent`: what StreamState::send() answered.
+  WriteWait(bool sent, StreamState& state, Buffer& buffer)
+      : sent_(sent), state_(state), what_(&buffer), size_(kBuffer) {}
+  WriteWait(bool sent, StreamState& state, std::string_view bytes)
+      : sent_(sent), state_(state), what_(bytes.data()), size_(bytes.size()) {}
+  // It tells g++ that what was stored here is dead: so a write that need not wait stores nothing.
+  ~WriteWait() {}  // NOLINT(modernize-use-equals-default): that would tell nothing
+  bool await_ready() { return sent_ || settled(); }
   Result<void> await_resume() const { return answer_of(why_); }
   void cancel(Why why) noexcept override;
 
@@ -176,6 +180,7 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
   // flag_: it is queued, and waits to get below the high-water mark.
   bool settled();
 
+  const bool sent_;
   StreamState& state_;
   const void* const what_;
   const size_t size_;
@@ -218,10 +223,10 @@ class Stream {
   }
   // As many bytes; none is an empty Buffer at once. The end of input as above.
   StreamReadMessage read_exactly(size_t bytes) { return {*state_, {}, bytes}; }
-  // Done when the output queue is below the high-water mark; while it is above, a message waits here, in FIFO order. An
-  // error leaves open whether it goes out, but never half of it while the connection stands.
-  detail::WriteWait write(Buffer&& bytes) { return {*state_, bytes}; }
-  detail::WriteWait write(std::string_view bytes) { return {*state_, bytes}; }
+  // Sends at once. Done when the output queue is below the high-water mark; while it is above, a message waits here, in
+  // FIFO order. An error leaves open whether it goes out, but never half of it while the connection stands.
+  detail::WriteWait write(Buffer&& bytes) { return {state_->send(bytes), *state_, bytes}; }
+  detail::WriteWait write(std::string_view bytes) { return {state_->send(bytes), *state_, bytes}; }
   // Done when the kernel has all that was written.
   detail::FlushWait flush() { return detail::FlushWait(*state_); }
 
