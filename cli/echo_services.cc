@@ -14,7 +14,9 @@ SharedConnectionCallbacks ping_pong() {
 Task<> ping_pong_task(Stream stream) {
   for (;;) {
     auto input = co_await stream.read();
-    if (!input || input->empty() || !co_await stream.write(std::move(*input))) co_return;
+    if (!input || input->empty()) co_return;
+    const auto sent = co_await stream.write(std::move(*input));
+    if (!sent) co_return;
   }
 }
 
