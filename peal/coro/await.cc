@@ -39,8 +39,8 @@ struct Wait::Alarm {
   void operator()() { ring(ETIMEDOUT); }
   void ring(Why why) noexcept {
     Wait* rung = std::exchange(wait, nullptr);
-    if (rung == nullptr || rung->timing_ == 0) return;
-    rung->timing_ = 0;
+    if (rung == nullptr || !rung->timed()) return;
+    rung->marks_ &= ~kTimed;
     rung->cancel(why);
   }
 
@@ -50,13 +50,14 @@ struct Wait::Alarm {
 bool Wait::begin_slow() {
   why_ = strand_->cancelled();
   if (why_ == 0) return arm();
-  timing_ = 0;
+  marks_ &= ~kTimed;
   return false;
 }
 
 // Of a loop that has stopped nothing may be there any more.
 bool Wait::arm() {
-  const Duration timeout(std::exchange(timing_, 0));
+  const Duration timeout(timing_);
+  marks_ &= ~kTimed;
   const bool stopped = strand_->cancelled() == why_of(Trouble::kLoopStopped);
   const TimerId timer = stopped ? TimerId{} : strand_->loop().after(timeout, Alarm(*this));
   if (!timer) {
@@ -64,10 +65,14 @@ bool Wait::arm() {
     return false;
   }
   timing_ = std::bit_cast<int64_t>(timer);
+  marks_ |= kTimed;
   strand_->wait_in(this);
   return true;
 }
 
-void Wait::disarm() noexcept { strand_->loop().cancel(std::bit_cast<TimerId>(std::exchange(timing_, 0))); }
+void Wait::disarm() noexcept {
+  marks_ &= ~kTimed;
+  strand_->loop().cancel(std::bit_cast<TimerId>(timing_));
+}
 
 }  // namespace peal::detail

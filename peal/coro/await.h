@@ -149,7 +149,7 @@ class Wait : public Runnable {
   bool begin(std::coroutine_handle<Promise> handle) {
     handle_ = handle;
     strand_ = handle.promise().strand();
-    if (strand_->cancelled() != 0 || timing_ != 0) [[unlikely]]
+    if (strand_->cancelled() != 0 || timed()) [[unlikely]]
       return begin_slow();
     strand_->wait_in(this);
     return true;
@@ -171,22 +171,22 @@ class Wait : public Runnable {
     strand_->wait_in(this);
     cancel(why_);
   }
-  bool timed() const { return timing_ != 0; }
+  bool timed() const { return (marks_ & kTimed) != 0; }
   // The wait is over: the coroutine is resumed, here or soon. Once.
   void complete(Why why) noexcept {
     why_ = why;
     end();
     ReadyQueue::run(*this);
   }
-  // The same when not ReadyQueue::busy(), for good.
+  // The same for good, when not ReadyQueue::busy(), without a deadline.
   void complete_now() noexcept {
-    end();
+    strand_->wait_in(nullptr);
     ReadyQueue::run_now(*this);
   }
   // The same when the caller resumes it.
   std::coroutine_handle<> end() noexcept {
     strand_->wait_in(nullptr);
-    if (timing_ != 0) [[unlikely]]
+    if (timed()) [[unlikely]]
       disarm();
     return handle_;
   }
@@ -199,10 +199,14 @@ class Wait : public Runnable {
   Strand& strand() const { return *strand_; }
 
   // A deadline in no time at all is the next tick's.
-  void set_timeout(Duration timeout) { timing_ = std::max<int64_t>(timeout.count(), 1); }
+  void set_timeout(Duration timeout) {
+    timing_ = std::max<int64_t>(timeout.count(), 1);
+    marks_ |= kTimed;
+  }
 
+  static constexpr uint32_t kTimed = 1;
   Why why_ = 0;
-  uint32_t flag_ = 0;  // the derived class's own, here so that one store clears both
+  uint32_t marks_ = 0;  // kTimed, and the derived class's own; here so that one store clears both
 
  private:
   struct Alarm;
@@ -210,7 +214,7 @@ class Wait : public Runnable {
   bool arm();
   void disarm() noexcept;
 
-  int64_t timing_ = 0;  // 0: no deadline. Before begin() a Duration, then the TimerId
+  int64_t timing_;  // when timed(): before begin() a Duration, then the TimerId
   std::coroutine_handle<> handle_;
   Strand* strand_;
 };

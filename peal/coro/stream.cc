@@ -55,15 +55,14 @@ static void keep(Buffer& input, Buffer& more) {
 
 // The plain case first: somebody waits for whatever comes, and nothing else is on its way.
 inline void StreamState::received(Buffer& more) {
-  if (reader == nullptr || !reader->takes_any() || ReadyQueue::busy()) [[unlikely]]
+  if (!reader.takes_any() || ReadyQueue::busy()) [[unlikely]]
     return received_slow(more);
-  arriving = &more;
-  reader->satisfied_now();
+  reader.satisfied_by(more);
 }
 
 void StreamState::received_slow(Buffer& more) {
   keep(input, more);
-  if (reader != nullptr) return reader->look();
+  if (reader.waits()) return look();
   if (input.size() < high_water_bytes) return;
   paused = true;
   connection->pause();
@@ -76,7 +75,12 @@ void StreamState::want_input() {
 
 void StreamState::peer_ended() {
   over = true;
-  if (reader != nullptr) reader->look();
+  look();
+}
+
+void StreamState::look() {
+  if (!reader.waits()) return;
+  if (over || reader.message() == nullptr || reader.message()->suffices()) reader.satisfied();
 }
 
 void StreamState::writable() {
@@ -89,8 +93,8 @@ void StreamState::writable() {
 
 void StreamState::pump_writers() {
   while (WriteWait* writer = writers.front()) {
-    if (writer->flag_ == 0) {
-      writer->flag_ = 1;
+    if ((writer->marks_ & WriteWait::kQueued) == 0) {
+      writer->marks_ |= WriteWait::kQueued;
       if (!writer->send()) {
         above = true;
         return;
@@ -111,7 +115,7 @@ void StreamState::fail(Why with) {
   if (!over || why == 0) why = with;
   over = true;
   const ReadyQueue::Hold hold;
-  if (reader != nullptr) reader->look();
+  look();
   fail_writers(why);
 }
 
@@ -146,8 +150,8 @@ void WriteWait::cancel(Why why) noexcept {
 bool WriteWait::settled() {
   why_ = state_.why_no_write();
   if (why_ != 0) return true;
-  flag_ = state_.writable_now ? 1 : 0;
-  if (flag_ != 0) state_.above = true;
+  if (state_.writable_now) marks_ |= kQueued;
+  state_.above = state_.above || state_.writable_now;
   state_.writable_now = false;
   return false;
 }
@@ -176,7 +180,7 @@ SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, Stre
 
 }  // namespace detail
 
-bool StreamReadMessage::find() {
+bool StreamReadMessage::suffices() {
   Buffer& input = state_.input;
   if (delimiter_.empty()) {
     if (input.size() >= bytes_) found_ = bytes_;
@@ -191,7 +195,7 @@ bool StreamReadMessage::find() {
 }
 
 Result<Buffer> StreamReadMessage::await_resume() {
-  if (why_ != 0) return detail::failed(why_);
+  if (const detail::Why why = state_.reader.rest(); why != 0) return detail::failed(why);
   if (found_ > 0) return state_.input.take(found_);
   if (too_long_) return fail(EMSGSIZE);
   if (delimiter_.empty() && bytes_ == kNoDelimiter) return fail(EINVAL);
@@ -218,7 +222,7 @@ ConnectionHandle Stream::handle() const {
 }
 
 void Stream::Leave::operator()(detail::StreamState* state) const {
-  PEAL_ASSERT(state->reader == nullptr && state->writers.empty() && state->flushers.empty(),
+  PEAL_ASSERT(state->reader.idle() && state->writers.empty() && state->flushers.empty(),
               "a stream is destroyed while a coroutine waits in it, {} bytes unread", state->input.size());
   if (state->connection != nullptr) state->connection->close();
   state->held_by_stream = false;

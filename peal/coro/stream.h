@@ -2,10 +2,10 @@
 // Stream: a Connection as coroutines see it. CoServer, Listener and connect() make them.
 //
 // It belongs to its connection's loop and owns the connection's end: destroying it closes gracefully, as close() does.
-// It may outlive its connection; then everything fails with what ended it. One coroutine reads at a time (asserted),
-// any number write: each write() goes out in one piece, in the order of the calls, so two messages never interleave. A
-// message of several writes needs an AsyncMutex. Arguments are borrowed until the await ends: await in the same
-// expression.
+// It may outlive its connection; then everything fails with what ended it. One coroutine reads at a time (asserted; one
+// that is cancelled does until it is resumed), any number write: each write() goes out in one piece, in the order of
+// the calls, so two messages never interleave. A message of several writes needs an AsyncMutex. Arguments are borrowed
+// until the await ends: await in the same expression.
 //
 // Nobody reads: input is taken in up to high_water_bytes, then receiving pauses and TCP slows the peer down.
 //
@@ -25,11 +25,57 @@
 
 namespace peal {
 
+class StreamReadMessage;
+
 namespace detail {
 
-class ReadWait;
 class WriteWait;
 class FlushWait;
+
+// Whoever reads, from when it waits until it is resumed. One does at a time: so this is the stream's, and not made anew
+// by each read, in its frame.
+class ReadWait final : public Wait {
+ public:
+  // Nobody reads.
+  bool idle() const { return marks_ == 0; }
+  bool waits() const { return (marks_ & (kAny | kMessage)) != 0; }
+  // For whatever comes, whenever.
+  bool takes_any() const { return marks_ == kAny; }
+  // What is waited for; null: whatever comes.
+  StreamReadMessage* message() const { return (marks_ & kMessage) != 0 ? message_ : nullptr; }
+  template <class Promise>
+  bool wait(std::coroutine_handle<Promise> handle, StreamReadMessage* message, std::optional<Duration> timeout) {
+    marks_ = message == nullptr ? kAny : kMessage;
+    if (message != nullptr) message_ = message;
+    if (timeout) set_timeout(*timeout);
+    return begin(handle);
+  }
+  void satisfied() noexcept { cancel(0); }
+  // The same of one that takes_any(), past the stream's input, when not ReadyQueue::busy().
+  void satisfied_by(Buffer& more) noexcept {
+    arriving = &more;
+    marks_ = 0;
+    complete_now();
+  }
+  void cancel(Why why) noexcept override {
+    marks_ = (marks_ & kTimed) | kReady;
+    complete(why);
+  }
+  // In await_resume(), unless something is arriving. Answers how the wait ended.
+  Why rest() {
+    marks_ = 0;
+    return std::exchange(why_, 0);
+  }
+
+  Buffer* arriving = nullptr;
+
+ private:
+  static constexpr uint32_t kAny = 2;
+  static constexpr uint32_t kMessage = 4;
+  static constexpr uint32_t kReady = 8;  // to be resumed
+
+  StreamReadMessage* message_;
+};
 
 // Owned by the Stream and by the connection's context, whichever dies last.
 class StreamState {
@@ -51,8 +97,7 @@ class StreamState {
 
   Connection* connection;  // null once gone
   Buffer input;
-  Buffer* arriving = nullptr;  // goes to the reader past `input`
-  ReadWait* reader = nullptr;
+  ReadWait reader;
   WaitList<WriteWait> writers;
   WaitList<FlushWait> flushers;
   std::optional<CloseReason> reason;
@@ -68,79 +113,79 @@ class StreamState {
 
  private:
   void received_slow(Buffer& more);
+  // Resumes the reader if the input suffices.
+  void look();
   void pump_writers();
   void pump_flushers();
   void fail_writers(Why with);
 };
 
-// Answers for somebody who reads whatever comes.
-class ReadWait : public Wait {
- public:
-  explicit ReadWait(StreamState& state) : state_(state) {}
-  // Whatever comes will do.
-  bool takes_any() const { return flag_ == 0; }
-  void satisfied() noexcept {
-    state_.reader = nullptr;
-    complete(0);
-  }
-  void satisfied_now() noexcept {
-    state_.reader = nullptr;
-    complete_now();
-  }
-  void cancel(Why why) noexcept override {
-    state_.reader = nullptr;
-    complete(why);
-  }
-  // Completes if the input suffices.
-  virtual void look() noexcept = 0;
+// A read with a deadline. Refers to the read, which lives on in the same expression: g++ 12 would move it.
+template <class Read>
+struct ReadUntil {
+  bool await_ready() { return read.await_ready(); }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
-    PEAL_ASSERT(state_.reader == nullptr, "two coroutines read one stream, {} bytes being there", state_.input.size());
-    if (!begin(handle)) return false;
-    state_.reader = this;
-    if (state_.paused) [[unlikely]]
-      state_.want_input();
+    return read.await_suspend(handle, timeout);
+  }
+  Result<Buffer> await_resume() { return read.await_resume(); }
+
+  Read& read;
+  const Duration timeout;
+};
+
+template <class Self>
+class Reading {
+ public:
+  explicit Reading(StreamState& state) : state_(state) {}
+  bool await_ready() {
+    PEAL_ASSERT(state_.reader.idle(), "two coroutines read one stream, {} bytes being there", state_.input.size());
+    return self().suffices() || state_.over;
+  }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle, std::optional<Duration> timeout = {}) {
+    StreamState& state = state_;  // or it would be loaded again
+    if (!state.reader.wait(handle, self().message(), timeout)) return false;
+    if (state.paused) [[unlikely]]
+      state.want_input();
     return true;
   }
+  // As every awaitable's.
+  ReadUntil<Self> within(Duration timeout) && { return {self(), timeout}; }
 
  protected:
-  ~ReadWait() = default;
+  Self& self() { return static_cast<Self&>(*this); }
 
   StreamState& state_;
 };
 
 }  // namespace detail
 
-class [[nodiscard]] StreamRead final : public detail::Awaitable<StreamRead, detail::ReadWait> {
+class [[nodiscard]] StreamRead final : public detail::Reading<StreamRead> {
  public:
-  using Awaitable::Awaitable;
-  bool await_ready() const { return state_.input.holds_blocks() || state_.over; }
+  using Reading::Reading;
   Result<Buffer> await_resume() {
-    if (state_.arriving != nullptr) [[likely]]
-      return Result<Buffer>(std::move(*std::exchange(state_.arriving, nullptr)));
-    if (why_ != 0) return detail::failed(why_);
+    if (state_.reader.arriving != nullptr) [[likely]]
+      return Result<Buffer>(std::move(*std::exchange(state_.reader.arriving, nullptr)));
+    if (const detail::Why why = state_.reader.rest(); why != 0) return detail::failed(why);
     if (!state_.input.holds_blocks() && state_.why != 0) return detail::failed(state_.why);
     return Result<Buffer>(std::move(state_.input));
   }
-  void look() noexcept override { satisfied(); }
+  bool suffices() const { return state_.input.holds_blocks(); }
+  static StreamReadMessage* message() { return nullptr; }
 };
 
 // Until a delimiter, or a number of bytes.
-class [[nodiscard]] StreamReadMessage final : public detail::Awaitable<StreamReadMessage, detail::ReadWait> {
+class [[nodiscard]] StreamReadMessage final : public detail::Reading<StreamReadMessage> {
  public:
   StreamReadMessage(detail::StreamState& state, std::string_view delimiter, size_t bytes)
-      : Awaitable(state), delimiter_(delimiter), bytes_(bytes) {
-    flag_ = 1;
-  }
-  bool await_ready() { return find() || state_.over; }
+      : Reading(state), delimiter_(delimiter), bytes_(bytes) {}
   Result<Buffer> await_resume();
-  void look() noexcept override {
-    if (find() || state_.over) satisfied();
-  }
+  // Whether the message is there, or can never be.
+  bool suffices();
+  StreamReadMessage* message() { return this; }
 
  private:
-  bool find();
-
   friend class Stream;
   static constexpr size_t kNoDelimiter = SIZE_MAX;  // in the place of bytes_: one was asked for, and it is empty
 
@@ -171,13 +216,13 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
   friend class QueuedWait<WriteWait>;
   friend class WaitList<WriteWait>;
   static constexpr size_t kBuffer = SIZE_MAX;
+  static constexpr uint32_t kQueued = 2;  // and waits to get below the high-water mark
   WaitList<WriteWait>& line() { return state_.writers; }
   // True while below the high-water mark.
   bool send() {
     if (size_ == kBuffer) return state_.connection->send(std::move(*static_cast<Buffer*>(const_cast<void*>(what_))));
     return state_.connection->send(std::string_view(static_cast<const char*>(what_), size_));
   }
-  // flag_: it is queued, and waits to get below the high-water mark.
   bool settled();
 
   const bool sent_;
