@@ -9,7 +9,8 @@
 peal::Task<> echo(peal::Stream stream) {
   for (;;) {
     auto input = co_await stream.read();
-    if (!input || input->empty() || !co_await stream.write(std::move(*input))) co_return;
+    if (!input || input->empty()) co_return;
+    if (!co_await stream.write(std::move(*input))) co_return;
   }
 }
 

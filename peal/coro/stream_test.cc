@@ -11,6 +11,7 @@
 
 #include <peal/coro/co_server.h>
 #include <peal/coro/run_on.h>
+#include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
 #include <peal/coro/when.h>
 #include <tests/support/net_rig.h>
@@ -75,6 +76,18 @@ TEST_P(StreamTest, reads_what_comes_until_the_end) {
   EXPECT_EQ(peer.received(), "bye");
   EXPECT_TRUE(peer.ended());
   EXPECT_THAT(journal.lines(), ElementsAre("one", "two", "end"));
+}
+
+TEST_P(StreamTest, writes_go_out_in_the_order_of_the_calls_whenever_they_are_awaited) {
+  auto address = serve_tasks([this](Stream stream) -> Task<> {
+    auto first = stream.write("one ");
+    journal.add(text(co_await stream.write("two")));
+    journal.add(text(co_await first));
+  });
+  RawPeer peer = connect_to(address);
+  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  EXPECT_EQ(peer.received(), "one two");
+  EXPECT_THAT(journal.lines(), ElementsAre("done", "done"));
 }
 
 TEST_P(StreamTest, messages_are_cut_where_they_end) {
@@ -279,6 +292,27 @@ TEST_P(StreamTest, a_group_serves_on_every_loop) {
 }
 
 PEAL_TEST_ON_EVERY_PORT(StreamTest);
+
+// Its task would find the input that the second read took missing, and say that the peer has ended.
+TEST(StreamDeathTest, a_read_that_was_cancelled_lasts_until_its_task_is_resumed) {
+  auto serve = [](Stream stream) -> Task<> {
+    Scope scope(stream.connection()->loop());
+    auto reads = [&stream]() -> Task<> { co_await stream.read(); };
+    scope.spawn(reads());
+    co_await sleep(milliseconds(1));
+    scope.cancel();
+    co_await stream.read();
+  };
+  EXPECT_DEATH(
+      {
+        Loop loop;
+        CoServer server(loop, serve);
+        RawPeer peer;
+        peer.connect(server.listen("127.0.0.1:0").value());
+        static_cast<void>(loop.run());
+      },
+      "two coroutines read one stream");
+}
 
 }  // namespace
 }  // namespace peal
