@@ -179,13 +179,15 @@ Trouble Restart::start_generator() {
   if (!group) return fmt::format("the generator's threads cannot start: {}", group.error().message());
   group_ = std::move(*group);
   record_.engine = (*group_)[0].engine().name();
-  for (size_t i = 0; i < servers_.size(); ++i) {
+  // Nobody has the generator's first memory in every restart: where its own lies moves what a server costs, too.
+  sides_.resize(servers_.size());
+  for (const size_t i : order_) {
     const DuelContender& contender = options_.contenders[i];
     LoadOptions mine = load;
     mine.target = servers_[i] ? servers_[i]->address() : contender.target;
     mine.target_text = servers_[i] ? mine.target.to_string() : contender.target_text;
     std::unique_ptr<Protocol> spoken = protocol_(contender, servers_[i] ? mine.target_text : std::string());
-    sides_.push_back(std::make_unique<DuelSide>(mine, std::move(spoken), *group_, loop_.loop()));
+    sides_[i] = std::make_unique<DuelSide>(mine, std::move(spoken), *group_, loop_.loop());
   }
   return std::nullopt;
 }
