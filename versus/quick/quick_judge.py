@@ -13,6 +13,7 @@ from versus.duel.duel_runner import Duel
 from versus.models import model_findings
 from versus.quick.quick_plan import PUBLISHED, DuelClaim, Published, cell_named
 
+APART = ("less", "more")
 HOLDS, NO_LONGER = "so today", "not so today"
 LAB, MODELS, UNPACKAGED = "by make lab", "by make models", "of programs that no package holds"
 
@@ -27,6 +28,31 @@ def _claimed(found: dict) -> stats.Pair:
     """A claim of the JSON as a pair, without its restarts."""
     low, high = (math.nan if found[key] is None else found[key] for key in ("low", "high"))
     return stats.Pair(found["restarts"], found["ratio"] or math.nan, low, high)
+
+
+def judge_twins(duels: list[Duel]) -> None:
+    """Whether a program differs from itself, as one family for the whole page: each duel judged its own twin alone, at
+    p <= 0.01, and of five cells one in twenty pages would lose a cell to that. Changes what the duels found."""
+    for metric in (CPU, RATE):
+        twins = [(duel.found, twin) for duel in duels for twin in duel.found["twins"] if twin["metric"] == metric]
+        adjusted = stats.holm([1.0 if twin["p"] is None else twin["p"] for _, twin in twins])
+        for (found, twin), p in zip(twins, adjusted):
+            if twin["verdict"] not in APART or p <= stats.PAIR_ALPHA:
+                continue
+            twin["verdict"] = stats.CANNOT_TELL
+            for pair in (pair for pair in found["pairs"] if pair["metric"] == metric == CPU):
+                if not obstacle(found, CPU, (pair["subject"], pair["rival"])):
+                    pair["verdict"] = _said(pair)
+
+
+def _said(pair: dict) -> str:
+    """As load/statistics/duel_verdict.cc judges a pair whose twin does not differ."""
+    if pair["low"] is None:
+        return stats.CANNOT_TELL
+    far = not 1 / stats.PAIR_MARGIN < pair["ratio"] < stats.PAIR_MARGIN
+    if far and pair["p_adjusted"] <= stats.PAIR_ALPHA and not pair["low"] <= 1 <= pair["high"]:
+        return APART[pair["ratio"] > 1]
+    return "level" if 2 - stats.NARROW < pair["low"] and pair["high"] < stats.NARROW else stats.CANNOT_TELL
 
 
 def claims(duels: list[Duel], declared: tuple[DuelClaim, ...]) -> list[dict]:

@@ -52,6 +52,23 @@ def test_where_the_twin_differs_or_a_gate_speaks_nothing_is_claimed():
     assert rows["libevent"]["verdict"] == MET
 
 
+@pytest.mark.parametrize("p, differs", [(0.005, False), (0.001, True)])
+def test_twins_are_one_family_for_the_whole_page(p, differs):
+    duels = [played(cell) for cell in CELLS]
+    for duel in duels:
+        duel.found["twins"][0] |= {"p": 0.5, "verdict": "level"}
+    found = duels[1].found
+    found["twins"][0] |= {"p": p, "verdict": "less"}
+    for pair in found["pairs"]:
+        pair["verdict"] = CANNOT_TELL  # as the duel by itself says
+    quick_judge.judge_twins(duels)
+    assert (found["twins"][0]["verdict"] == "less") == differs
+    rows = {row["contender"]: row["says"] for row in quick_judge.costs(duels[1])}
+    assert rows["libevent"] == (CANNOT_TELL if differs else "more")
+    told = {claim["verdict"] for claim in quick_judge.claims(duels, CLAIMS) if claim["cell"] == duels[1].load.name}
+    assert (told == {CANNOT_TELL}) == differs
+
+
 def test_a_published_figure_stands_beside_what_is_so_now():
     rows = {row["sentence"]: row for row in quick_judge.then_and_now([played(cell) for cell in CELLS])}
     assert len(rows) == len(PUBLISHED)

@@ -127,6 +127,7 @@ class QuickLab:
         self._say(f"seed {self._options.seed}; what is found is kept in {self._options.out}")
         started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
         duels = self._duels()
+        quick_judge.judge_twins(duels)
         counted = self._instructions()
         drummed = self._drum()
         played = {duel.load.name for duel in duels}
