@@ -12,9 +12,10 @@ from pathlib import Path
 # Made with the public hdrhistogram package; what it must read back as stands in hdr_test.py.
 GOLDEN = "HISTFAAAADR4nJNpmSzMwMAgwgABzFCaEch0M9ixgMH+A1SAiYnpOD/LagEmpo0eLN1uTB/zmADQyQkw"
 PYTHON = "/usr/bin/python3"
-HTTP_NAMES = ("http_raw_epoll", "http_nginx", "http_libevent", "http_beast")
+HTTP_NAMES = ("http_raw_epoll", "http_nginx", "http_libevent", "http_beast", "http_beast_locked")
 # Server CPU per request, from which a closed loop's speed follows.
-HTTP_COST_NS = {"http_raw_epoll": 4000.0, "http_nginx": 8000.0, "http_libevent": 12000.0, "http_beast": 40000.0}
+HTTP_COST_NS = {"http_raw_epoll": 4000.0, "http_nginx": 8000.0, "http_libevent": 12000.0, "http_beast": 39000.0,
+                "http_beast_locked": 40000.0}
 # The models a fake program lists, and their server CPU per request.
 MODEL_COST_NS = {"blocking_single": 3000.0, "blocking_process_per_connection": 8000.0,
                  "half_sync_unbounded_queue": 9000.0, "reactor_epoll": 4000.0,

@@ -13,8 +13,8 @@ import pytest
 
 from contender_process import OF_PEAL, PATIENCE_S, Server, command
 
-SERVERS = ["http_raw_epoll", "http_raw_uring", "http_nginx", "http_libevent", "http_beast", "http_poco", "http_go",
-           "http_hyper", "http_python", *OF_PEAL]
+SERVERS = ["http_raw_epoll", "http_raw_uring", "http_nginx", "http_libevent", "http_beast", "http_beast_locked",
+           "http_beast_shared", "http_poco", "http_go", "http_hyper", "http_python", *OF_PEAL]
 OWN_ORDER = {"http_go", "http_hyper", *OF_PEAL}  # as many bytes, in an order of their own
 # nginx's `return` does not look at the method; peal's program takes what is posted there.
 ONE_METHOD_FOR_ALL = {"http_nginx", *OF_PEAL}

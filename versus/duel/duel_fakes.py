@@ -17,7 +17,8 @@ from versus.duel.duel_runner import Claim, Duel, DuelLoad
 
 COSTS_NS = {"raw-epoll": 3400.0, "peal-epoll": 3300.0, "peal-uring": 3200.0, "raw-uring": 3200.0, "libevent": 5000.0,
             "asio-per-thread": 3700.0, "libuv": 3600.0, "http-raw-epoll": 3300.0, "http-peal-epoll": 3350.0,
-            "http-nginx": 4400.0, "http-libevent": 8000.0, "http-beast": 40000.0, "reactor_epoll": 4000.0,
+            "http-nginx": 4400.0, "http-libevent": 8000.0, "http-beast": 39000.0,
+            "http-beast-locked": 40000.0, "reactor_epoll": 4000.0,
             "reactor_epoll_edge": 4400.0, "peal_callbacks+epoll": 4040.0}
 COLUMNS = ["restart", "round", "place", "contender", "messages", "seconds", "server_cpu_ns", "client_cpu_ns", "p50_ns",
            "p99_ns"]
