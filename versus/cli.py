@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from versus import comparison, drum, plans, roster, terminal
+from versus.findings import findings_document
 from versus.models import model_plans, model_roster
 from versus.bars import bench
 from versus.quick import quick_lab, quick_plan, quick_words
@@ -23,6 +24,7 @@ EXAMPLES = """examples:
   python3 -m versus quick --experiments keep100,short100
   python3 -m versus quick --contender 'mine=./my_server --port {port}' --only peal-epoll,raw-epoll,mine
   python3 -m versus full --out build/versus/full --seed 7      # run again to go on where it stopped
+  python3 -m versus findings                     # what the published findings need; then `document` its results
   python3 -m versus models                       # every concurrency model; --full: every situation and published load
   python3 -m versus bench --only instructions,idle_memory
 """
@@ -91,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
         prog="python3 -m versus",
         description="Compares servers on real sockets, fairly, and writes one page.",
         epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = top.add_subparsers(dest="verb", required=True, metavar="quick|full|models|bench|list")
+    commands = top.add_subparsers(dest="verb", required=True, metavar="quick|full|findings|models|bench|document|list")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--bin", type=Path, default=Path("build/release/bin"), metavar="DIR",
                         help="where the programs were built (default: build/release/bin)")
@@ -107,6 +109,9 @@ def parser() -> argparse.ArgumentParser:
     full = _add_plan(commands, "full", "the whole matrix: hours; resumable", [shared, measured], plans.NAMES)
     full.add_argument("--variants", action="store_true",
                       help="peal built by g++ and clang at -O2 and -O3, too, also where --experiments names others")
+    found = _add_plan(commands, "findings", "what answers the published findings of experiments 1 to 4: some 40 "
+                      "minutes; resumable", [shared, measured], plans.NAMES)
+    found.set_defaults(variants=False)
     models = _add_plan(commands, "models", "every concurrency model of one framed echo service (experiment 5)",
                        [shared, measured], model_plans.NAMES)
     models.add_argument("--full", action="store_true", help="every situation, variant and published load: hours")
@@ -120,6 +125,10 @@ def parser() -> argparse.ArgumentParser:
                       help="the peers too, where a figure is usually peal's and the floor's")
     bars.add_argument("--blocks", type=_count, default=8, help="paired blocks of each ratio; of a duel three "
                                                                    "restarts each (default: 8)")
+    document = commands.add_parser("document", help="docs/findings.md, of the results of one or more runs",
+                                   description="Prints how every published finding stands, by the results given; of "
+                                               "a finding that several decide the last has the word.")
+    document.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="a results.json, or its folder")
     commands.add_parser("list", parents=[shared], help="the contenders, the experiments and the figures")
     return top
 
@@ -156,6 +165,9 @@ def _plan_name(options) -> str:
 def _run(options, command: str) -> int:
     if options.verb == "list":
         return _list(options)
+    if options.verb == "document":
+        print(findings_document.document(options.results), end="")
+        return DONE
     if options.seed is None:
         options.seed = random.SystemRandom().randrange(1, 10**6)
     if options.out is None:
@@ -187,7 +199,7 @@ def main(words: list[str] | None = None) -> int:
     except StoreError as error:
         print(f"versus: {error}", file=sys.stderr)
         return CALLED_WRONGLY
-    except (comparison.CannotCompare, StartFailed, OSError) as error:
+    except (comparison.CannotCompare, findings_document.BadResults, StartFailed, OSError) as error:
         print(f"versus: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:

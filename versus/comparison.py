@@ -10,7 +10,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from versus import analysis, drum, findings, plans, roster, terminal, traces, variants
+from versus import analysis, drum, plans, roster, terminal, traces, variants
+from versus.findings import published_findings
 from versus.models import model_analysis, model_findings, model_plans, model_roster
 from versus.run import environment, process, schedule
 from versus.duel import duel_campaign
@@ -235,10 +236,9 @@ class Comparison:
         return replace(experiment, budget_s=max(1.0, schedule.share_of(left, experiment.share, after)), run_s=None)
 
     def _variants(self) -> list[Contender]:
-        model = next((c for c in self._ready if c.name == plans.COMPILERS.twin_of), None)
-        if not self._plan.variants or model is None:
+        if not self._plan.variants:
             return []
-        ready, absent = variants.build(model, plans.COMPILERS.contenders, self._progress.say, os.cpu_count() or 1)
+        ready, absent = variants.build(self._ready, plans.COMPILERS.contenders, self._progress.say, os.cpu_count() or 1)
         self.left_out += absent
         return ready
 
@@ -280,7 +280,7 @@ class Comparison:
     def _drum(self) -> dict:
         """Experiment 2, whose programs play by themselves; its own module has its cells and its findings."""
         left = self._left_s()
-        plan = replace(drum.FULL, blocks=self._options.blocks or drum.FULL.blocks,
+        plan = replace(self._plan.drum, blocks=self._options.blocks or self._plan.drum.blocks,
                        budget_s=None if left is None else max(1.0, left))
         return drum.run(plan, self._options.bin, self._store, self._options.seed, self._progress.say)
 
@@ -307,7 +307,7 @@ class Comparison:
             "command": command, "left_out": list(dict.fromkeys(self.left_out)),
             "experiments": [experiment for experiment in done if experiment], "drum": drummed,
         }
-        return results | {"findings": (model_findings if self._of_models else findings).of(results)}
+        return results | {"findings": (model_findings if self._of_models else published_findings).of(results)}
 
 
 def compare(name: str, options, command: str) -> dict:

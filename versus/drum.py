@@ -93,6 +93,8 @@ def classic_sizes() -> list[int]:
 
 
 QUICK = DrumPlan(both_ways([DrumCell(1000, 100, 1000)]), blocks=8)
+# What the published findings need: both numbers of sticks, a small and a large ring.
+FINDINGS = DrumPlan(both_ways([DrumCell(n, a) for a in (100, 1000) for n in (1000, 9000)]), blocks=8)
 FULL = DrumPlan(both_ways([DrumCell(n, a) for a in (100, 1000) for n in classic_sizes() if n >= a]), blocks=8)
 
 

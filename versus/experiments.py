@@ -215,7 +215,7 @@ class Plan:
     title: str
     experiments: tuple[Experiment, ...]
     budget_s: float | None = None
-    drum: bool = True
+    drum: object = None  # a drum.DrumPlan: experiment 2, too
     drum_share: float = 0.1
     variants: bool = False  # whether peal is built with other compilers and flags, as contenders
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from versus import comparison, drum, drum_analysis, fakes, findings, plans
+from versus import comparison, drum, drum_analysis, fakes, plans
+from versus.findings import published_findings
 from versus.models import model_findings, model_plans, model_roster
 from versus.run import generator, runner, schedule
 from versus.run.echo_cell import EchoCell
@@ -28,7 +29,7 @@ REST = replace(plans.FULL_REST, cells=(HttpCell(100, modes=(RATE, CLOSED)),), cl
 PAGES = replace(REST, name="pages", title=plans.FULL_PAGES.title, cells=(HttpCell(100, short=True), HttpCell(100)),
                 claims=plans.http_speeds("short100", "keep100"), share=0.17, unit="page", calibration_rounds=1,
                 contenders=(*REST.contenders, "http-peal-epoll-unpooled"))
-SMALL = Plan("full", "The lab, full", (PINGPONG, REST, PAGES), budget_s=292.0, drum_share=0.11)
+SMALL = Plan("full", "The lab, full", (PINGPONG, REST, PAGES), budget_s=292.0, drum=drum.FULL, drum_share=0.11)
 
 DRUMMERS = {"peal-epoll": 2.0, "peal-uring": 2.1, "raw-epoll": 1.9, "libevent": 3.0, "libev": 2.2}
 
@@ -142,4 +143,4 @@ def results(folder: Path, plan: Plan = SMALL, seed: int = 7) -> dict:
             "elapsed_s": 290.0, "environment": {"Kernel": "Linux", "Processor": "a made-up one"},
             "command": "python3 -m versus full", "left_out": ["http-go: the Go toolchain is not there"],
             "experiments": comparison.judged(done), "drum": drum_results(seed) if plan.drum else None}
-    return made | {"findings": (model_findings if plan.name in model_plans.PLANS else findings).of(made)}
+    return made | {"findings": (model_findings if plan.name in model_plans.PLANS else published_findings).of(made)}

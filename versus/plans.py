@@ -8,6 +8,7 @@ models) is a plan of its own, in model_plans.py; the quick lab too, in quick/qui
 
 from dataclasses import replace
 
+from versus import drum
 from versus.models import model_plans
 from versus.experiments import CLOSED, HTTP_GRID, RATE, Cell, Claim, Duels, Experiment, HttpCell, Plan
 from versus.roster import HTTP
@@ -104,14 +105,34 @@ COMPILERS = Experiment(
     duels=Duels(),
     trace_calls=False,
     share=0.25,
-    contenders=("peal-epoll", "peal-epoll-gcc-O0", "peal-epoll-gcc-O3", "peal-epoll-clang-O2", "peal-epoll-clang-O3"),
-    grid=(("peal-epoll-*", ("peal-epoll",)),),
-    note="No claim was declared: the axis answers a published finding of experiment 3. peal-epoll is g++ -O2.",
+    contenders=("peal-epoll", "peal-epoll-gcc-O0", "peal-epoll-gcc-O3", "peal-epoll-clang-O2", "peal-epoll-clang-O3",
+                "asio-gcc-O2", "asio-clang-O3", "asio-gcc-O2-cxx14"),
+    grid=(("peal-epoll-*", ("peal-epoll",)), ("asio-clang-*", ("asio-gcc-O2",)), ("asio-gcc-O2-*", ("asio-gcc-O2",))),
+    note="No claim was declared: the axis answers published findings of experiments 3 and 4. peal-epoll is g++ -O2.",
 )
 
-FULL = Plan("full", "The lab, full", (FULL_PINGPONG, FULL_REST, FULL_PAGES, COMPILERS), variants=True)
+# What the published findings of experiments 1 to 4 need, and no more: closed loops of those they speak of, and the drum
+# at a few sizes.
+FINDINGS = Plan("findings", "Then and now: the published findings", (
+    replace(FULL_PINGPONG, cells=tuple(Cell(16384, n, modes=(CLOSED,)) for n in (1, 10, 100, 1000))
+            + tuple(Cell(16384, n, threads, (CLOSED,)) for threads in (2, 4) for n in (100, 1000))
+            + tuple(Cell(4096, n, modes=(CLOSED,)) for n in (1, 10, 100, 1000)),
+            claims=(), duels=Duels(restarts=12), share=0.4,
+            note="No claim was declared: the runs answer the published findings.",
+            contenders=("peal-epoll", "libevent", "asio-per-thread", "asio-shared")),
+    replace(FULL_REST, cells=(HttpCell(200, threads=8, client_threads=4),), claims=(), share=0.1,
+            duels=Duels(restarts=16),
+            note="No claim was declared: the runs answer the published findings.",
+            contenders=("http-peal-epoll", "http-nginx", "http-libevent", "http-beast", "http-beast-locked",
+                        "http-beast-shared")),
+    replace(FULL_PAGES, cells=tuple(cell for cell in FULL_PAGES.cells if CLOSED in cell.modes), claims=(),
+            duels=Duels(restarts=12), note="No claim was declared: the runs answer the published findings.", share=0.35,
+            contenders=("http-peal-epoll", "http-peal-epoll-unpooled", "http-nginx", "http-libevent", "http-beast")),
+    COMPILERS), drum=drum.FINDINGS, variants=True)
 
-BY_NAME = {plan.name: plan for plan in (FULL, model_plans.QUICK, model_plans.FULL)}
+FULL = Plan("full", "The lab, full", (FULL_PINGPONG, FULL_REST, FULL_PAGES, COMPILERS), drum=drum.FULL, variants=True)
+
+BY_NAME = {plan.name: plan for plan in (FULL, FINDINGS, model_plans.QUICK, model_plans.FULL)}
 DRUM = "drum"
 NAMES = ("pingpong", DRUM, "rest", "pages", "compilers")
 
@@ -122,5 +143,5 @@ def chosen(plan: Plan, names: list[str], variants: bool) -> Plan:
     wanted = variants or COMPILERS.name in names
     if wanted and COMPILERS not in kept:
         kept += (COMPILERS,)
-    return replace(plan, experiments=kept, drum=plan.drum and (not names or DRUM in names),
+    return replace(plan, experiments=kept, drum=plan.drum if not names or DRUM in names else None,
                    variants=any(experiment.name == COMPILERS.name for experiment in kept))

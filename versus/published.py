@@ -1,14 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What was published of experiments 1, 3 and 4, figure by figure. Nothing here was measured by this lab."""
+"""What was published of experiments 1 to 4, figure by figure, and where. Nothing here was measured by this lab."""
 
 from dataclasses import dataclass
 
-# Averages over the matrix of experiment 1: the lead of the first over the second.
+
+@dataclass(frozen=True)
+class Source:
+    """Where findings were published."""
+
+    experiment: int
+    what: str
+    where: str
+
+
+SOURCES = (
+    Source(1, "Chen Shuo, two articles on muduo's throughput beside asio's and libevent's, 2010 (muduo 0.1.1, "
+              "asio 1.4, libevent 2.0.6; also section 6.5.1 of his book)",
+           "http://www.cppblog.com/Solstice/archive/2010/09/05/muduo_vs_libevent.html"),
+    Source(2, "M. Lehmann, libevent beside libev, 2008 to 2011 (libev 3.31, libevent 1.4.3), and libev's README",
+           "http://libev.schmorp.de/bench.html"),
+    Source(2, "Chen Shuo, drum passing with muduo 0.1.2 and libevent 2.0.6, September 2010 (section 6.5.2 of his book)",
+           "its figures are quoted at second hand"),
+    Source(3, "C++ network libraries as REST servers (cppcms, asio, libevent, muduo, nginx) under wrk, 2016",
+           "http://wfuyu.com/mvc/25177.html, one of several copies"),
+    Source(4, "libio's README: libio, muduo and nginx under webbench, 2019", "https://github.com/wxggg/libio"),
+    Source(5, "MyEchoServer: one echo service in 23 concurrency models", "https://github.com/newland2024/MyEchoServer"),
+)
+
+# Averages over the matrix of experiment 1: the lead of the first over the second. "largest": in single cases.
 PINGPONG = (
     ("muduo", "asio", 16384, "average", 1.15),
-    ("muduo", "libevent 2.0", 4096, "average", 1.18),
-    ("muduo", "asio", 16384, "largest", 1.70),
+    ("muduo", "libevent", 4096, "average", 1.18),
+    ("muduo", "libevent", 16384, "largest", 1.70),
 )
+LIBEVENT_READS = 4096  # bytes at a time, at most
 
 
 @dataclass(frozen=True)
@@ -27,7 +52,8 @@ class RestRow:
 REST = (
     RestRow("libevent", (104797, 112025, 111998), "684-768", "7276 KB-9.9 MB", True, (113373, 114072, 113713),
             "http-libevent"),
-    RestRow("asio", (18971, 19246, 19163), "302-357", "5522-5976 KB", False, (33069, 34247, 33360), "http-beast"),
+    RestRow("asio", (18971, 19246, 19163), "302-357", "5522-5976 KB", False, (33069, 34247, 33360),
+            "http-beast-locked"),
     RestRow("cppcms", (15434, 16391, 15500), "230-249", "9210-9428 KB", False, (14252, 16124, 15820), ""),
     RestRow("muduo", (286586, 289423, 287332), "680-754", "6644-7332 KB", True, (303202, 307204, 305839), ""),
     RestRow("nginx", (112658, 114127, 113406), "8 x 80-86", "8 x 44 MB", True, None, "http-nginx"),
@@ -49,17 +75,17 @@ PAGES = {
 }
 PAGES_LOAD = "60 s, 4 worker threads or processes"
 
-NOT_PACKAGED = ("muduo", "libio", "cppcms")
+# Whoever no package holds: `scripts/rivals` builds them.
+RIVALS = ("muduo", "libio", "cppcms")
+NOT_PACKAGED = "is not packaged"
 
 
 def pages(life: str, name: str, clients: int) -> int:
     return PAGES[life][name][CLIENTS.index(clients)]
 
 
-NOT_PACKAGED = "is not packaged"
-
-
 def how_to_add(name: str, kind: str = "http") -> str:
     """What to do about a server no package has."""
-    prefix = "http:" if kind == "http" else ""
-    return f"{name} {NOT_PACKAGED}; add your own build with --contender '{prefix}{name}=COMMAND'"
+    prefix = "" if kind == "pingpong" else f"{kind}:"
+    return (f"{name} {NOT_PACKAGED}; build it with scripts/rivals, or add your own with "
+            f"--contender '{prefix}{name}=COMMAND'")

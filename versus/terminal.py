@@ -159,7 +159,7 @@ def summary(results: dict) -> str:
     parts += _drum_tables(results["drum"]) if results["drum"] else []
     judged = [row for row in results["findings"] if row["verdict"] != "not measurable here"]
     if judged:
-        lines = [f"{row['verdict']:<9}  {row['experiment']}: {row['sentence']}\n{'':11}{row['figure']}"
+        lines = [f"{row['verdict']:<12}  {row['experiment']}: {row['sentence']}\n{'':14}{row['figure']}"
                  for row in judged]
         parts.append("\n".join(["== Published findings (the others were not measurable here)", *lines]))
     runs = verdict.every_run(results)

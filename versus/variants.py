@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""peal built with other compilers and optimisation levels, each a contender of its own.
+"""peal, and the asio contender, built with other compilers, optimisation levels and standards, each a contender.
 
-The release build is g++ -O2; what is here differs from it in the compiler, the level, and nothing else. A variant is
-built into build/variants/NAME when a comparison asks for it; the build folder is kept, so that the next time is quick.
+The release build of peal is g++ -O2; a variant of it differs in the compiler, the level, and nothing else. Those of
+asio are a file or two, compiled by themselves, all by the same words but for what they are called after. A variant is
+built into build/variants/NAME when a comparison asks for it; the folder is kept, so that the next time is quick.
 """
 
 import shutil
@@ -15,34 +16,38 @@ from versus.roster import Contender
 
 ROOT = Path(__file__).resolve().parent.parent
 BUILD_LIMIT_S = 1800.0
+CONTENDERS = ROOT / "versus" / "contenders"
+CXX23 = "-std=c++23"
 
 
 @dataclass(frozen=True)
 class Variant:
-    name: str
+    contender: str
+    of: str  # the contender it is built like
     cxx: str
     cc: str
     level: str
-
-    @property
-    def contender(self) -> str:
-        return f"peal-epoll-{self.name}"
+    standard: str = CXX23
 
     @property
     def note(self) -> str:
-        return f"peal on epoll, built by {self.cxx} {self.level}"
+        more = "" if self.standard == CXX23 else f" {self.standard}"
+        return f"{self.of}, built by {self.cxx} {self.level}{more}"
 
 
+PEAL, ASIO = "peal-epoll", "asio-per-thread"
 VARIANTS = (
-    Variant("gcc-O0", "g++", "gcc", "-O0"),
-    Variant("gcc-O3", "g++", "gcc", "-O3"),
-    Variant("clang-O2", "clang++-19", "clang-19", "-O2"),
-    Variant("clang-O3", "clang++-19", "clang-19", "-O3"),
+    Variant("peal-epoll-gcc-O0", PEAL, "g++", "gcc", "-O0"),
+    Variant("peal-epoll-gcc-O3", PEAL, "g++", "gcc", "-O3"),
+    Variant("peal-epoll-clang-O2", PEAL, "clang++-19", "clang-19", "-O2"),
+    Variant("peal-epoll-clang-O3", PEAL, "clang++-19", "clang-19", "-O3"),
+    Variant("asio-gcc-O2", ASIO, "g++", "gcc", "-O2"),
+    Variant("asio-clang-O3", ASIO, "clang++-19", "clang-19", "-O3"),
+    Variant("asio-gcc-O2-cxx14", ASIO, "g++", "gcc", "-O2", "-std=c++14"),
 )
 
 
-def commands(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:
-    """What configures and builds `variant` into `folder`."""
+def _of_peal(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:
     flags = f"{variant.level} -g1"
     configure = ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "--log-level=WARNING",
                  "-DCMAKE_BUILD_TYPE=None", f"-DCMAKE_CXX_COMPILER={variant.cxx}", f"-DCMAKE_C_COMPILER={variant.cc}",
@@ -51,9 +56,28 @@ def commands(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:
     return [configure, ["cmake", "--build", str(folder), "-j", str(jobs), "--target", "peal_program"]]
 
 
+def _of_asio(variant: Variant, folder: Path) -> list[list[str]]:
+    common, program = CONTENDERS / "common", program_of(variant, folder)
+    flags = [variant.level, "-g1", f"-I{common}", "-D_GNU_SOURCE"]
+    return [["mkdir", "-p", str(program.parent)],
+            [variant.cc, *flags, "-c", str(common / "contender.c"), "-o", str(folder / "contender.o")],
+            [variant.cxx, variant.standard, *flags, "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED",
+             str(CONTENDERS / "asio" / "asio_echo.cc"), str(CONTENDERS / "asio" / "asio_per_thread.cc"),
+             str(folder / "contender.o"), "-o", str(program), "-lpthread"]]
+
+
+def commands(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:
+    """What builds `variant` into `folder`."""
+    return _of_peal(variant, folder, jobs) if variant.of == PEAL else _of_asio(variant, folder)
+
+
+def program_of(variant: Variant, folder: Path) -> Path:
+    return folder / "bin" / ("peal" if variant.of == PEAL else variant.contender)
+
+
 def _built(variant: Variant, folder: Path, jobs: int, run: Callable) -> str:
     """Builds it; why it could not be built, or ""."""
-    for program in ("cmake", variant.cxx):
+    for program in ("cmake", variant.cxx, variant.cc):
         if not shutil.which(program):
             return f"{program} is not there"
     for words in commands(variant, folder, jobs):
@@ -63,17 +87,20 @@ def _built(variant: Variant, folder: Path, jobs: int, run: Callable) -> str:
     return ""
 
 
-def build(model: Contender, wanted: tuple[str, ...], say: Callable[[str], None], jobs: int,
+def build(models: list[Contender], wanted: tuple[str, ...], say: Callable[[str], None], jobs: int,
           root: Path = ROOT / "build" / "variants", run: Callable = process.run) -> tuple[list[Contender], list[str]]:
-    """The variants of `model` (peal-epoll) among `wanted`, built, and a sentence for each that could not be."""
+    """The variants among `wanted` of `models` (peal-epoll, asio-per-thread), built, and a sentence for each that could
+    not be."""
     ready, absent = [], []
-    for variant in (variant for variant in VARIANTS if variant.contender in wanted):
-        folder = root / variant.name
-        say(f"building {variant.contender} ({variant.cxx} {variant.level}) in {folder}")
+    of = {model.name: model for model in models}
+    for variant in (variant for variant in VARIANTS if variant.contender in wanted and variant.of in of):
+        folder = root / variant.contender
+        say(f"building {variant.contender} ({variant.note}) in {folder}")
         why = _built(variant, folder, jobs, run)
         if why:
             absent.append(f"{variant.contender}: {why}")
             continue
-        command = (str(folder / "bin" / "peal"), *model.command[1:])
+        model = of[variant.of]
+        command = (str(program_of(variant, folder)), *model.command[1:])
         ready.append(replace(model, name=variant.contender, command=command, note=variant.note))
     return ready, absent

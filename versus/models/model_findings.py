@@ -2,7 +2,7 @@
 """Each published finding about the concurrency models held against this run.
 
 Each is a ratio of one figure, subject / rival, in the published load it was made with. The rules are fixed here,
-beforehand, and judge as findings.py does: the whole interval of a ratio paired by block, over at least six blocks.
+beforehand, and judge as all findings are judged: the whole interval of a ratio paired by block, over at least six blocks.
 Where a finding speaks of several rivals, each by itself must bear it out, and one that contradicts refutes it.
 """
 
@@ -13,8 +13,8 @@ from versus import hdr, stats
 from versus.models import model_plans as plan
 from versus.analysis import chosen_runs
 from versus.experiments import CLOSED
-from versus.findings import (CONFIRMED, EQUAL, FEWEST_BLOCKS, ITSELF, LEVEL, NOT_HERE, REFUTED, Finding, Side, ratio,
-                             twin_differs, within)
+from versus.findings import (AT_BOUND, CONFIRMED, EQUAL, FEWEST_BLOCKS, ITSELF, LEVEL, NOT_HERE, REFUTED, Finding,
+                             Side, ratio, twin_differs, within)
 
 NUMBER = 5
 MORE = (1.0, math.inf)
@@ -146,8 +146,8 @@ def _judged(experiment: dict, rule: Rule, rival: str) -> tuple[str, str]:
         return NOT_HERE, f"{what}: {pair.ratio:.2f} over {pair.blocks} blocks: too few, {FEWEST_BLOCKS} are needed"
     verdict = within(pair, *rule.bounds)
     figure = f"{what}: {pair.ratio:.2f} ({pair.low:.2f} to {pair.high:.2f}), {pair.blocks} blocks"
-    if verdict == NOT_HERE:
-        return verdict, figure + "; the interval holds the bound"
+    if verdict == AT_BOUND:
+        return verdict, figure
     metric = "server_cpu" if rule.figure == CPU else "speed"
     if twin_differs(experiment, (rule.cell,), metric):
         return NOT_HERE, f"{figure}; but {ITSELF}"
@@ -169,7 +169,7 @@ def _could_turn(verdict: str, pair: stats.Pair, bounds: tuple[float, float], sub
 def _together(verdicts: list[str]) -> str:
     if REFUTED in verdicts:
         return REFUTED
-    return CONFIRMED if set(verdicts) == {CONFIRMED} else NOT_HERE
+    return next((each for each in (NOT_HERE, AT_BOUND) if each in verdicts), CONFIRMED)
 
 
 def finding(experiment: dict | None, rule: Rule) -> Finding:

@@ -160,9 +160,8 @@ QUICK_HISTORIC = replace(
 )
 
 # The claims first: what a run costs beside its length is known then, and the grid's many runs fit into the budget.
-QUICK = Plan("models", "Concurrency models, quick", (QUICK_CLAIMS, QUICK_GRID, QUICK_HISTORIC), budget_s=710.0,
-             drum=False)
-FULL = Plan("models-full", "Concurrency models, full", (FULL_CLAIMS, FULL_GRID, FULL_HISTORIC), drum=False)
+QUICK = Plan("models", "Concurrency models, quick", (QUICK_CLAIMS, QUICK_GRID, QUICK_HISTORIC), budget_s=710.0)
+FULL = Plan("models-full", "Concurrency models, full", (FULL_CLAIMS, FULL_GRID, FULL_HISTORIC))
 
 NAMES = (GRID, CLAIMS, HISTORIC)
 PLANS = (QUICK.name, FULL.name)

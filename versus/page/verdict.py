@@ -2,12 +2,12 @@
 """The verdict in plain words, from the claims and the pairs."""
 
 from versus.experiments import METRICS
+from versus.findings import VERDICTS
 from versus.models.model_analysis import winners
 from versus.roster import PINGPONG
 
 UNQUIET_SHARE = 0.1
 SPOKEN_CELLS = 4
-FINDING_VERDICTS = ("confirmed", "refuted", "not measurable here")
 SPOKEN = {"peal-epoll": "peal on epoll", "peal-uring": "peal on io_uring", "raw-epoll": "the raw epoll loop",
           "raw-uring": "the raw io_uring loop"}
 
@@ -52,7 +52,7 @@ def sentences(results: dict) -> list[str]:
     for experiment in results["experiments"]:
         say = _of_models if "rows" in experiment else _of_pingpong if experiment["kind"] == PINGPONG else _of_http
         lines += say(experiment)
-    counts = {verdict: _count([row["verdict"] for row in results["findings"]], verdict) for verdict in FINDING_VERDICTS}
+    counts = {verdict: _count([row["verdict"] for row in results["findings"]], verdict) for verdict in VERDICTS}
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     return lines + ([f"Published findings: {told}."] if told else []) + disturbance(results)
 

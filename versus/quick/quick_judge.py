@@ -7,15 +7,17 @@ was asked for are worked out here in the same way, from its slices. Pure: no fil
 
 import math
 
-from versus import findings, published, stats
+from versus import published, stats
 from versus.duel.duel_figures import CPU, RATE, obstacle, pair_of
 from versus.duel.duel_runner import Duel
+from versus.findings import published_findings
 from versus.models import model_findings
 from versus.quick.quick_plan import PUBLISHED, DuelClaim, Published, cell_named
 
 APART = ("less", "more")
 HOLDS, NO_LONGER = "so today", "not so today"
 LAB, MODELS, UNPACKAGED = "by make lab", "by make models", "of programs that no package holds"
+DRUM = 2  # the experiment whose findings the page has itself
 
 
 def estimate(pair: stats.Pair) -> dict:
@@ -82,6 +84,7 @@ def _bounded(duel: dict, name: str) -> bool:
 
 
 def _then_and_now(past: Published, duel: Duel) -> dict:
+    past = past.played_by({contender["name"] for contender in duel.found["contenders"]})
     found = estimate(pair_of(duel.found, past.metric, past.subject, past.rival))
     row = {"experiment": past.experiment, "sentence": past.sentence, "then": past.then,
            "what": f"{past.subject} / {past.rival}", "cell": duel.load.title, **found}
@@ -114,7 +117,8 @@ def elsewhere() -> list[dict]:
     """The published findings of other labs, and which lab judges them."""
     nothing = {"experiments": []}
     rows = [(row, MODELS) for row in model_findings.of(nothing)]
-    rows += [(row, UNPACKAGED if published.NOT_PACKAGED in row["figure"] else LAB) for row in findings.of(nothing)]
+    rows += [(row, UNPACKAGED if published.NOT_PACKAGED in row["figure"] else LAB)
+             for row in published_findings.of(nothing) if row["experiment"] != DRUM]
     return [{"experiment": row["experiment"], "sentence": row["sentence"], "where": where} for row, where in rows]
 
 

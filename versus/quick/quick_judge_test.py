@@ -83,6 +83,14 @@ def test_a_published_figure_stands_beside_what_is_so_now():
     assert quick_judge.then_and_now([duel])[0]["why"] == "http-nginx: 3 failures nobody asked for"
 
 
+def test_who_is_spoken_of_is_judged_where_it_plays():
+    past = next(each for each in PUBLISHED if each.stands_for == "muduo")
+    assert past.played_by({"muduo", "libuv"}).subject == "muduo"
+    assert past.played_by({"muduo"}).sentence == past.sentence
+    assert past.played_by({"libuv"}).subject == "peal-epoll"
+    assert past.played_by({"libuv"}).sentence == f"{past.sentence} (here peal in its place)"
+
+
 def test_the_words_of_the_whole():
     def headline(*verdicts):
         return quick_words.headline([{"verdict": verdict} for verdict in verdicts])

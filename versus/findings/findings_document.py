@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""docs/findings.md from the results of one or more runs: every published finding, how it stands today, by which figure,
+measured when, where and by which command. Pure, but for the files that are read."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from versus import published
+from versus.findings import published_findings
+from versus.findings.judging import NOT_HERE, VERDICTS
+from versus.models import model_findings
+
+TITLES = {1: "Ping-pong throughput", 2: "Drum passing", 3: "REST servers under wrk", 4: "Web pages per minute",
+          5: "Concurrency models"}
+MACHINE = ("Processor", "CPUs usable", "Kernel", "C++ compiler", "C++ flags", "Open files")
+HEAD = Path(__file__).parent / "findings_head.md"
+
+
+class BadResults(ValueError):
+    """A file that holds no results: one sentence why."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """A finding as a run left it, and which run: its place among those that were read."""
+
+    row: dict
+    run: int
+
+    @property
+    def decides(self) -> bool:
+        return self.row["verdict"] != NOT_HERE
+
+
+def everything() -> list[dict]:
+    """Every published finding there is, in order, as it stands without a run."""
+    nothing = {"experiments": []}
+    return published_findings.of(nothing) + model_findings.of(nothing)
+
+
+def chosen(runs: list[dict]) -> list[Told]:
+    """Of every finding what the last run that decides it says; of one that none decides, the last that says why not."""
+    found = []
+    for finding in everything():
+        told = [Told(row, number) for number, results in enumerate(runs) for row in results["findings"]
+                if (row["experiment"], row["sentence"]) == (finding["experiment"], finding["sentence"])]
+        decided = [each for each in told if each.decides]
+        why = [each for each in told if each.row["figure"] != finding["figure"]]
+        found.append((decided or why or [Told(finding, -1)])[-1])
+    return found
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _counts(told: list[Told]) -> list[str]:
+    lines = ["| experiment | findings | " + " | ".join(VERDICTS) + " |", "|---|---|" + "---|" * len(VERDICTS)]
+    for number in [*TITLES, 0]:
+        rows = [each.row["verdict"] for each in told if number in (0, each.row["experiment"])]
+        name = f"{number}: {TITLES[number]}" if number else "all"
+        lines.append(f"| {name} | {len(rows)} | " + " | ".join(str(rows.count(verdict)) for verdict in VERDICTS) + " |")
+    return lines
+
+
+def _experiment(number: int, told: list[Told], runs: list[dict]) -> list[str]:
+    lines = [f"## {number}. {TITLES[number]}", ""]
+    lines += [f"- {source.what}: {source.where}" for source in published.SOURCES if source.experiment == number]
+    lines += ["", "| what was said | today | the figure that says so |", "|---|---|---|"]
+    rows = [each for each in told if each.row["experiment"] == number]
+    lines += [f"| {_cell(each.row['sentence'])} | {each.row['verdict']} | {_cell(each.row['figure'])} |"
+              for each in rows]
+    for run in sorted({each.run for each in rows if each.run >= 0}):
+        lines += ["", f"Measured {runs[run]['started'][:10]}: `{runs[run]['command']}`"]
+    return lines
+
+
+def _machine(runs: list[dict]) -> list[str]:
+    described = [" · ".join(f"{name}: {run['environment'][name]}" for name in MACHINE if name in run["environment"])
+                 for run in runs]
+    return ["## The machine", "", *(f"- {line}" for line in dict.fromkeys(described))]
+
+
+def text(runs: list[dict]) -> str:
+    """The page; `runs` are results, the later ones having the last word."""
+    told = chosen(runs)
+    head = HEAD.read_text(encoding="utf-8").rstrip()
+    parts = [[head], _counts(told), *(_experiment(number, told, runs) for number in TITLES), _machine(runs)]
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def document(paths: list[Path]) -> str:
+    """The page of the results.json in `paths`, or in folders there. Raises OSError, BadResults."""
+    return text([_read(path / "results.json" if path.is_dir() else path) for path in paths])
+
+
+def _read(file: Path) -> dict:
+    try:
+        results = json.loads(file.read_text(encoding="utf-8"))
+        if not {"findings", "started", "command", "environment"} <= results.keys():
+            raise ValueError("it has no findings")
+        return results
+    except (ValueError, AttributeError) as error:
+        raise BadResults(f"{file} holds no results of `versus findings`, `full` or `models`: {error}") from error
+
