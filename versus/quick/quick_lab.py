@@ -14,7 +14,7 @@ from versus.comparison import CannotCompare
 from versus.duel import duel_runner
 from versus.duel.duel_runner import Duel, NoDuel, Player
 from versus.quick import quick_judge
-from versus.quick.quick_plan import CELLS, CLAIMS, cell_named, chosen
+from versus.quick.quick_plan import CELLS, CLAIMS, DuelCell, cell_named, chosen
 from versus.roster import HTTP, PINGPONG, Contender
 from versus.run import environment, process
 from versus.run.store import Store
@@ -38,7 +38,8 @@ class QuickLab:
         self._budget_s = options.budget or BUDGET_S
         self._program = str(options.bin / "peal")
         everybody = roster.built_in(options.bin) + [roster.given(text) for text in options.contender]
-        self._ready = {contender.name: contender for contender in roster.choose(options.bin, options.contender, [])[0]}
+        self._ready = {(contender.kind, contender.name): contender
+                       for contender in roster.choose(options.bin, options.contender, [])[0]}
         given = [roster.given(text) for text in options.contender]
         twins = [contender.name for contender in given if contender.name.endswith("-twin")]
         if twins:
@@ -54,8 +55,8 @@ class QuickLab:
             raise CannotCompare("Nobody would play: --only and --experiments leave nothing.")
         if not shutil.which(self._program):
             raise CannotCompare(f"{self._program} is not there: run `make build` first, or say where with --bin.")
-        named = {name for _, cell_names in self.cells for name in cell_names}
-        self.left_out = [f"{c.name}: {c.missing()}" for c in everybody if c.name in named and c.missing()]
+        named = {(cell.kind, name) for cell, cell_names in self.cells for name in cell_names}
+        self.left_out = [f"{c.name}: {c.missing()}" for c in everybody if (c.kind, c.name) in named and c.missing()]
 
     def _left_s(self) -> float:
         kept = PAGE_S + (DRUM_S if self.plays_drum else 0.0) + (INSTRUCTIONS_S if self._counts() else 0.0)
@@ -68,15 +69,15 @@ class QuickLab:
     def _is_short(self) -> bool:
         return self._budget_s < SHORT_BUDGET_S
 
-    def _players(self, names: list[str]) -> list[Player]:
-        return [Player.of(self._ready[name]) for name in names if name in self._ready]
+    def _players(self, cell: DuelCell, names: list[str]) -> list[Player]:
+        return [Player.of(self._ready[cell.kind, name]) for name in names if (cell.kind, name) in self._ready]
 
     def _duels(self) -> list[Duel]:
         duels = []
         for at, (cell, names) in enumerate(self.cells):
             shares = sum(other.share for other, _ in self.cells[at:])
             budget_s = max(1.0, self._left_s() * cell.share / shares)
-            players = self._players(names)
+            players = self._players(cell, names)
             claims = [claim for claim in CLAIMS if claim.cell == cell.name]
             self._say(f"{cell.title}: {len(players)} contenders and the A/A twin, at most {budget_s:.0f} s")
             try:
@@ -90,25 +91,26 @@ class QuickLab:
             duels.append(duel)
         return duels
 
-    def _instructions(self) -> dict[str, float]:
-        """Exact user instructions of a message, by contender, as far as the time goes: peal and the floors first."""
+    def _instructions(self) -> dict[tuple[str, str], float]:
+        """Exact user instructions of a message, by kind and name, as far as the time goes: peal and floors first."""
         if not self._counts():
             return {}
-        played = dict.fromkeys(name for _, names in self.cells for name in names if name in self._ready)
-        order = sorted(played, key=lambda name: ("peal" not in name, "raw" not in name))
+        played = dict.fromkeys((cell.kind, name) for cell, names in self.cells for name in names
+                               if (cell.kind, name) in self._ready)
+        order = sorted(played, key=lambda who: ("peal" not in who[1], "raw" not in who[1]))
         until = time.monotonic() + INSTRUCTIONS_S
         self._say("counting user instructions (callgrind, outside the duels)")
-        found: dict[str, float] = {}
-        for name in order:
+        found: dict[tuple[str, str], float] = {}
+        for who in order:
             if time.monotonic() >= until:
                 self._say("no time left to count the other instructions")
                 break
-            contender = self._ready[name]
+            contender = self._ready[who]
             count = instructions.per_message if contender.kind == PINGPONG else http_instructions.per_get
             try:
-                found[name] = count(contender)
+                found[who] = count(contender)
             except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
-                self._say(f"{name}: its instructions cannot be counted: {error}")
+                self._say(f"{contender.name}: its instructions cannot be counted: {error}")
         return found
 
     def _drum(self) -> dict | None:
@@ -143,10 +145,10 @@ class QuickLab:
         }
 
 
-def cell_of(duel: Duel, counted: dict[str, float]) -> dict:
+def cell_of(duel: Duel, counted: dict[tuple[str, str], float]) -> dict:
     """What the page and results.json say of one cell; its slices stay in the duel's own file."""
     cell, found = cell_named(duel.load.name), duel.found
-    rows = [row | {"instructions": counted.get(row["contender"])} for row in quick_judge.costs(duel)]
+    rows = [row | {"instructions": counted.get((cell.kind, row["contender"]))} for row in quick_judge.costs(duel)]
     kept = ("restarts", "rounds", "slice_s", "elapsed_s", "engine", "server_cpus", "client_cpus", "gates", "twins")
     return {"name": cell.name, "title": cell.title, "experiment": cell.experiment, "unit": cell.unit,
             "floor": found["contenders"][0]["name"], "rows": rows, "command": duel.command,

@@ -74,3 +74,18 @@ def test_with_only_one_of_a_claim_it_is_not_measured(tmp_path):
     results = json.loads((tmp_path / "out" / "results.json").read_text())
     assert {cell["name"] for cell in results["cells"]} == {"64Bx1", "64Bx1000", "16KiBx100"}
     assert {claim["verdict"] for claim in results["claims"]} == {"not measured"}
+
+
+def test_one_name_of_two_kinds(tmp_path):
+    bin_dir = fakes.make_bin(tmp_path / "bin", NAMES)
+    out = tmp_path / "out"
+    programs = {"64Bx1": bin_dir / "contenders" / "libuv", "keep100": bin_dir / "contenders" / "http_libevent"}
+    serve = "--listen {listen} --threads {threads}"
+    words = ["quick", "--bin", str(bin_dir), "--out", str(out), *FAST, "--experiments", "64Bx1,keep100",
+             "--contender", f"mine={programs['64Bx1']} {serve}",
+             "--contender", f"http:mine={programs['keep100']} {serve}"]
+    assert cli.main(words) == cli.DONE
+    results = json.loads((out / "results.json").read_text())
+    for cell in results["cells"]:
+        assert any(row["contender"] == "mine" for row in cell["rows"])
+        assert f"mine={programs[cell['name']]}" in cell["command"]
