@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct drum {
   int pairs;
   int active;
@@ -41,3 +45,7 @@ int drum_idle_ms(int i);
 void* drum_alloc(size_t count, size_t bytes);
 // Prints "name: what: the error of errno" and ends the process with 1.
 void drum_fail(const char* what) __attribute__((noreturn));
+
+#ifdef __cplusplus
+}
+#endif
