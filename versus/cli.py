@@ -99,7 +99,8 @@ def parser() -> argparse.ArgumentParser:
                         help="where the programs were built (default: build/release/bin)")
     shared.add_argument("--contender", action="append", default=[], metavar="NAME=COMMAND",
                         help="another server, http:NAME=COMMAND a web server, model:NAME=COMMAND one of framed echo; "
-                             "its command holds {listen} or {host} and {port}, and may hold {threads}")
+                             "its command holds {listen} or {host} and {port}, and may hold {threads}. "
+                             "drum:NAME=COMMAND is a program that plays the drum as `peal drum` does")
     measured = argparse.ArgumentParser(add_help=False)
     measured.add_argument("--out", type=Path, metavar="DIR",
                           help="where the results go (default: build/versus/VERB-TIME)")

@@ -188,6 +188,7 @@ class Comparison:
         self._began = time.monotonic()
         self._of_models = plan.name in model_plans.PLANS
         models = self._models() if self._of_models else []
+        self._drummers = drum.given(options.bin, options.contender) if plan.drum else []
         self._ready, absent = roster.choose(options.bin, options.contender, options.only,
                                             MODEL if self._of_models else "", models)
         kinds = {contender.name: contender.kind for contender in roster.built_in(options.bin) + models}
@@ -201,10 +202,21 @@ class Comparison:
         self._store = Store(options.out, {"plan": plan.name, "seed": options.seed, "blocks": options.blocks,
                                           "experiments": [experiment.name for experiment in plan.experiments],
                                           "run_seconds": options.run_seconds,
-                                          "contenders": {c.name: shlex.join(c.command) for c in self._ready},
-                                          "programs": _built(self._program, *(c.program for c in self._ready))})
+                                          "contenders": self._commands(),
+                                          "programs": _built(self._program, *self._started())})
         self._progress = terminal.Progress()
         self._built: list[Contender] = []
+
+    def _started(self) -> list[str]:
+        """The programs of everybody who can run."""
+        return [c.program for c in self._ready] + [each.command[0] for each in drum.ready(self._drummers)[0]]
+
+    def _commands(self) -> dict[str, str]:
+        """Each contender's command; those given on the command line as they are named there: two may share a name."""
+        own = {c.name: shlex.join(c.command) for c in self._ready if not c.given}
+        given = {("" if c.kind == PINGPONG else f"{c.kind}:") + c.name: shlex.join(c.command)
+                 for c in self._ready if c.given}
+        return own | given | {f"{drum.NAME}:{each.name}": shlex.join(each.command) for each in self._drummers}
 
     def _models(self) -> list[Contender]:
         """Every model the program lists; in the full plan with every variant."""
@@ -282,7 +294,8 @@ class Comparison:
         left = self._left_s()
         plan = replace(self._plan.drum, blocks=self._options.blocks or self._plan.drum.blocks,
                        budget_s=None if left is None else max(1.0, left))
-        return drum.run(plan, self._options.bin, self._store, self._options.seed, self._progress.say)
+        return drum.run(plan, self._options.bin, self._store, self._options.seed, self._progress.say,
+                        others=self._drummers)
 
     def run(self, command: str) -> dict:
         """The results of everything, as results.json holds them."""

@@ -10,13 +10,14 @@ import os
 import random
 import resource
 import shlex
+import shutil
 import statistics
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from versus import gates
+from versus import gates, roster
 from versus.run import counters, process
 from versus.gates import Gate
 from versus.run.store import Store
@@ -27,6 +28,8 @@ TITLE = "Experiment 2: drum passing"
 FDS_BESIDE = 32
 SELECT_PAIRS = 490  # whose receiving ends lie below FD_SETSIZE, the fds of libraries included
 RUN_LIMIT_S = 120.0
+SKIPPED = "SKIPPED"  # the status of a run that was not asked for after all
+NO_TIMERS = 77  # the exit code of a drummer that cannot play with idle timers, asked by --timeouts to do so
 STEPS = (1, 2, 3, 4, 5, 6, 7.5)
 
 
@@ -136,9 +139,20 @@ def built_in(bin_dir: Path) -> list[Drummer]:
     ]
 
 
+def given(bin_dir: Path, texts: list[str]) -> list[Drummer]:
+    """The drummers among the contenders that were given as [KIND:]NAME=COMMAND. Raises BadContender."""
+    taken = {drummer.name for drummer in built_in(bin_dir)}
+    found = [Drummer(c.name, c.command, c.note) for c in map(roster.given, texts) if c.kind == roster.DRUM]
+    for drummer in found:
+        if drummer.name in taken:
+            raise roster.BadContender(f"There are two drummers named '{drummer.name}'.")
+        taken.add(drummer.name)
+    return found
+
+
 def ready(drummers: list[Drummer]) -> tuple[list[Drummer], list[str]]:
     """Those whose program is there, and a sentence for each other one."""
-    there = [drummer for drummer in drummers if os.access(drummer.command[0], os.X_OK)]
+    there = [drummer for drummer in drummers if shutil.which(drummer.command[0])]
     return there, [f"{TITLE}, {d.name}: {d.command[0]} is not there" for d in drummers if d not in there]
 
 
@@ -179,8 +193,11 @@ def figures_of(document: dict) -> dict:
     }
 
 
-def _measured(words: list[str], cpus: tuple[int, ...]) -> tuple[dict | None, list[Gate]]:
+def _measured(words: list[str], cpus: tuple[int, ...], timeouts: bool) -> tuple[dict | None, list[Gate]]:
+    """What the program found, or why it is of no use; neither where it cannot play with idle timers."""
     outcome = process.run(words, cpus, RUN_LIMIT_S)
+    if outcome.code == NO_TIMERS and timeouts:
+        return None, []
     if outcome.code != 0:
         ended = f"it did not end within {RUN_LIMIT_S:.0f} s" if outcome.code is None else f"exit code {outcome.code}"
         return None, [Gate("program", gates.INVALID, f"The program failed: {outcome.complaint or ended}.")]
@@ -196,15 +213,16 @@ def run_one(cell: DrumCell, drummer: Drummer, block: int, rounds: int) -> dict:
     pins = process.Pins.of(1).server
     words = drummer.words(cell, rounds)
     before, started = counters.sample(), time.time()
-    found, marks = _measured(words, pins)
+    found, marks = _measured(words, pins, cell.timeouts)
+    skipped = not found and not marks
     delta = counters.between(before, counters.sample())
-    marks += gates.of_host(delta, len(os.sched_getaffinity(0)))
+    marks += [] if skipped else gates.of_host(delta, len(os.sched_getaffinity(0)))
     pin = ["taskset", "-c", ",".join(map(str, pins))] if pins else []
     record = {
         "key": key_of(cell, drummer.name, block), "experiment": NAME, "cell": cell.name, "pairs": cell.pairs,
         "active": cell.active, "writes": cell.writes, "timeouts": cell.timeouts, "block": block,
         "contender": drummer.name, "started": round(started, 3), "wall_s": round(delta.elapsed_s, 4),
-        "status": gates.status(marks), "gates": [mark.as_dict() for mark in marks],
+        "status": SKIPPED if skipped else gates.status(marks), "gates": [mark.as_dict() for mark in marks],
         "commands": [shlex.join(pin + words)],
     }
     if found:
@@ -239,22 +257,25 @@ def records(plan: DrumPlan, drummers: list[Drummer], store: Store, seed: int, sa
         longest = max(longest, time.monotonic() - block_began)
 
 
-def run(plan: DrumPlan, bin_dir: Path, store: Store, seed: int, say=print, fd_limit: int = 0) -> dict:
-    """The whole experiment, as results.json holds it; drum_figures.section() shows it."""
+def run(plan: DrumPlan, bin_dir: Path, store: Store, seed: int, say=print, fd_limit: int = 0,
+        others: list[Drummer] | None = None) -> dict:
+    """The whole experiment, as results.json holds it; drum_figures.section() shows it. `others` play, too."""
     from versus import drum_analysis
 
     plan = fitting(plan, fd_limit or resource.getrlimit(resource.RLIMIT_NOFILE)[1])
-    drummers, absent = ready(built_in(bin_dir))
+    drummers, absent = ready(built_in(bin_dir) + (others or []))
     say(f"{TITLE}: {len(plan.cells)} cells, {len(drummers)} contenders, up to {plan.blocks} blocks")
     done = list(records(plan, drummers, store, seed, say))
     beyond = [f"{TITLE}, {d.name}: more than {d.most_pairs:,} pairs are beyond it" for d in drummers
               if any(cell.pairs > d.most_pairs for cell in plan.cells)]
+    without = dict.fromkeys(f"{TITLE}, {record['contender']}: it does not play with idle timers (exit code {NO_TIMERS})"
+                            for record in done if record["status"] == SKIPPED)
     return {
         "title": TITLE, "seed": seed, "blocks": len({record["block"] for record in done}), "rounds": plan.rounds,
         "cells": [{"name": cell.name, "title": cell.title, "pairs": cell.pairs, "active": cell.active,
                    "writes": cell.writes, "timeouts": cell.timeouts} for cell in plan.cells],
         "contenders": [{"name": d.name, "note": d.note, "command": shlex.join(d.command)} for d in drummers],
-        "left_out": [*plan.stopped, *absent, *beyond],
+        "left_out": [*plan.stopped, *absent, *beyond, *without],
         "rows": drum_analysis.rows(done),
         "pairs": drum_analysis.pairs(done),
         "findings": drum_analysis.findings(done),

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from versus import drum, drum_analysis
+from versus import drum, drum_analysis, roster
 from versus.page import drum_figures
 from versus.drum import DrumCell, Drummer, DrumPlan
 from versus.run.store import Store
@@ -219,11 +219,54 @@ def test_one_ring_tells_nothing_about_growth():
     assert growth["verdict"] == "not measurable here" and "belong to the full lab" in growth["figure"]
 
 
-def results_of(tmp_path, monkeypatch, plan):
+def test_a_drummer_is_given_beside_the_table(tmp_path, monkeypatch):
+    rival, = programs(tmp_path, {"muduo": 30})
+    given = drum.given(tmp_path, [f"drum:muduo={rival.command[0]}", "muduo=./serve {port}", "drum:gone=/nowhere/it x"])
+    assert [drummer.name for drummer in given] == ["muduo", "gone"]
+    assert given[1].command == ("/nowhere/it", "x")
+    found = results_of(tmp_path, monkeypatch, DrumPlan(SMALL, blocks=4, rounds=3), given)
+    assert {row["contender"] for row in found["rows"]} >= {"muduo", "peal-epoll"}
+    ratios = {pair["cell"]: pair["ratio"] for pair in found["pairs"]
+              if (pair["rival"], pair["part"]) == ("muduo", "loop")}
+    assert ratios == {cell.name: pytest.approx(1 / 3) for cell in SMALL}
+    assert "Experiment 2: drum passing, gone: /nowhere/it is not there" in found["left_out"]
+    assert drum_analysis.by_block(found["runs"], "muduo", "loop", cell=SMALL[0].name)[0] == 30 * SMALL[0].pairs
+    assert drum_figures.section(found).count(">muduo<") >= 2
+
+
+@pytest.mark.parametrize("texts, why", [
+    (["drum:libev=./mine"], "two drummers named 'libev'"),
+    (["drum:mine=./a", "drum:mine=./b"], "two drummers named 'mine'"),
+    (["drum:mine=./a --port {port}"], "holds {port}, but a drum serves nobody"),
+    (["drum:mine=./a 'b"], "cannot be read"),
+])
+def test_a_drummer_that_cannot_be_is_refused(tmp_path, texts, why):
+    with pytest.raises(roster.BadContender, match=re.escape(why)):
+        drum.given(tmp_path, texts)
+
+
+def test_who_cannot_play_with_idle_timers_is_left_out_there(tmp_path, monkeypatch):
+    able, = programs(tmp_path, {"able": 30})
+    path = tmp_path / "untimed"
+    path.write_text(f'#!/bin/sh\ncase "$*" in *--timeouts*) exit 77 ;; esac\nexec {able.command[0]} "$@"\n')
+    path.chmod(0o755)
+    mine = drum.given(tmp_path, [f"drum:mine={path}"])
+    found = results_of(tmp_path, monkeypatch, DrumPlan(SMALL, blocks=2, rounds=3), mine)
+    assert {row["timeouts"] for row in found["rows"] if row["contender"] == "mine"} == {False}
+    sentence = "Experiment 2: drum passing, mine: it does not play with idle timers (exit code 77)"
+    assert found["left_out"].count(sentence) == 1
+    assert {run["status"] for run in found["runs"] if run["contender"] == "mine" and run["timeouts"]} == {"SKIPPED"}
+    assert "mine" in drum_figures.section(found)
+    path.write_text("#!/bin/sh\nexit 77\n")
+    assert drum.run_one(SMALL[0], Drummer("mine", (str(path),), ""), 0, 3)["status"] == "INVALID", "asked for no timers"
+
+
+def results_of(tmp_path, monkeypatch, plan, others=()):
     drummers = programs(tmp_path, {"peal-epoll": 10, "libev": 20, "libevent": 50, "peal-epoll-rearm": 11})
     monkeypatch.setattr(drum, "built_in", lambda bin_dir: [*drummers, Drummer("gone", ("/nowhere/gone",), "not there")])
     store = Store(tmp_path / "out", {"seed": 1})
-    found = drum.run(plan, tmp_path, store, 1, say=lambda text: None, fd_limit=20000)
+    found = drum.run(plan, tmp_path, store, 1, say=lambda text: None, fd_limit=20000,
+                     others=list(others))
     store.close()
     return json.loads(json.dumps(found))
 

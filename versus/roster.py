@@ -16,7 +16,8 @@ PLACEHOLDERS = ("listen", "host", "port", "threads")
 PINGPONG = "pingpong"  # sends back whatever bytes arrive
 HTTP = "http"  # gives the answer of contenders/common/contender_http.h
 MODEL = "model"  # answers frames: a 4-byte big-endian length and the body, both sent back (model_roster.py)
-KINDS = (PINGPONG, HTTP, MODEL)
+DRUM = "drum"  # plays experiment 2 by itself, as drum.py calls it
+KINDS = (PINGPONG, HTTP, MODEL, DRUM)
 SYSTEM_FOLDERS = ":/usr/sbin:/usr/local/sbin"  # where servers live, and no user's PATH leads
 TWIN = "peal-epoll-twin"
 TWIN_OF = "peal-epoll"
@@ -152,6 +153,8 @@ def given(text: str) -> Contender:
         raise BadContender(f"'{text}' is not NAME=COMMAND.")
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,39}", name):
         raise BadContender(f"'{name}' cannot be a contender's name: use letters, digits, '-', '_', '.' and '+'.")
+    if kind == DRUM:
+        return Contender(name, _drum_words(name, command), "given on the command line", given=True, kind=kind)
     try:
         words = tuple(shlex.split(command))
         filled = " ".join(words).format(**{holder: "" for holder in PLACEHOLDERS})
@@ -161,6 +164,18 @@ def given(text: str) -> Contender:
     if filled == " ".join(words) or not ("{listen}" in command or "{port}" in command):
         raise BadContender(f"The command of '{name}' must hold {{listen}} or {{port}}, so that it can be told where.")
     return Contender(name, words, "given on the command line", given=True, kind=kind)
+
+
+def _drum_words(name: str, command: str) -> tuple[str, ...]:
+    """A drummer listens nowhere, so its command is taken as it is. Raises BadContender."""
+    try:
+        words = tuple(shlex.split(command))
+    except ValueError as error:
+        raise BadContender(f"The command of '{name}' cannot be read: {error}.") from error
+    held = next((holder for holder in PLACEHOLDERS if f"{{{holder}}}" in command), "")
+    if held:
+        raise BadContender(f"The command of '{name}' holds {{{held}}}, but a drum serves nobody.")
+    return words
 
 
 def twin(contenders: list[Contender], folder: Path) -> Contender | None:
@@ -177,7 +192,7 @@ def twin(contenders: list[Contender], folder: Path) -> Contender | None:
 def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "",
            models: list[Contender] | None = None) -> tuple[list[Contender], list[str]]:
     """The contenders asked for, of every kind or of one, that can run, and a sentence for each that cannot. `models`
-    are the program's own, which it lists itself.
+    are the program's own, which it lists itself. Drummers are known by name here, and chosen by drum.py.
 
     Raises BadContender. Two may share a name when they are of different kinds: no experiment takes both.
     """
@@ -191,6 +206,7 @@ def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "",
     for name in only:
         if name not in names:
             raise BadContender(f"There is no contender '{name}'; there are {', '.join(names)}.")
-    wanted = [contender for contender in table if contender.name in only or (not only and contender.usual)]
+    wanted = [contender for contender in table
+              if contender.kind != DRUM and (contender.name in only or (not only and contender.usual))]
     absent = [f"{contender.name}: {contender.missing()}" for contender in wanted if contender.missing()]
     return [contender for contender in wanted if not contender.missing()], absent

@@ -33,6 +33,12 @@ def test_a_malformed_contender_is_one_sentence(text):
     assert "\n" not in str(raised.value) and str(raised.value).endswith(".")
 
 
+def test_a_drummer_needs_no_address():
+    contender = roster.given("drum:mine=./my_drum --fast '{a}'")
+    assert contender.kind == roster.DRUM and contender.name == "mine"
+    assert contender.command == ("./my_drum", "--fast", "{a}")
+
+
 def test_the_table_serves_as_the_contract_says(tmp_path):
     table = {contender.name: contender for contender in roster.built_in(tmp_path)}
     assert table["peal-uring"].words("127.0.0.1", 7, 3) == [
@@ -80,8 +86,9 @@ def test_an_experiment_takes_those_of_its_kind(tmp_path):
     everyone, _ = roster.choose(folder, extra, [])
     speaking = {kind: [c.name for c in roster.choose(folder, extra, [], kind)[0]] for kind in roster.KINDS}
     assert speaking == {"pingpong": ["raw-epoll", "peal-epoll", "peal-uring", "mine"],
-                        "http": [*OURS[2:], "http-raw-epoll", "http-python", "mine"], "model": []}
+                        "http": [*OURS[2:], "http-raw-epoll", "http-python", "mine"], "model": [], "drum": []}
     assert len(everyone) == sum(map(len, speaking.values()))
+    assert not any(c.kind == roster.DRUM for c in roster.choose(folder, ["drum:mine=/bin/cat"], ["mine"])[0])
     assert roster.given("pingpong:mine=/bin/cat {port}").kind == roster.PINGPONG
     assert roster.given("model:mine=/bin/cat {port}").kind == roster.MODEL
 

@@ -2,6 +2,7 @@
 """`versus quick`: from the options to duels, results.json, report.html and the last line."""
 
 import json
+import shlex
 import shutil
 import sys
 import time
@@ -47,6 +48,7 @@ class QuickLab:
         strangers = [name for name in options.only if name not in {contender.name for contender in everybody}]
         if strangers:
             raise roster.BadContender(f"There is no contender '{strangers[0]}'.")
+        self._drummers = drum.given(options.bin, options.contender)
         names = {kind: [c.name for c in given if c.kind == kind] for kind in (PINGPONG, HTTP)}
         wanted = [name for name in options.experiments if name != DRUM]
         self.cells = chosen(wanted, names, options.only) if wanted or not options.experiments else []
@@ -116,11 +118,12 @@ class QuickLab:
     def _drum(self) -> dict | None:
         if not self.plays_drum:
             return None
-        store = Store(self._options.out / DRUM, {"seed": self._options.seed})
+        given = {drummer.name: shlex.join(drummer.command) for drummer in self._drummers}
+        store = Store(self._options.out / DRUM, {"seed": self._options.seed} | ({"given": given} if given else {}))
         try:
             left = max(1.0, self._budget_s - PAGE_S - (time.monotonic() - self._began))
             plan = drum.DrumPlan(drum.QUICK.cells, drum.QUICK.blocks, budget_s=left)
-            return drum.run(plan, self._options.bin, store, self._options.seed, self._say)
+            return drum.run(plan, self._options.bin, store, self._options.seed, self._say, others=self._drummers)
         finally:
             store.close()
 
