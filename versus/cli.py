@@ -101,6 +101,8 @@ def parser() -> argparse.ArgumentParser:
                         help="another server, http:NAME=COMMAND a web server, model:NAME=COMMAND one of framed echo; "
                              "its command holds {listen} or {host} and {port}, and may hold {threads}. "
                              "drum:NAME=COMMAND is a program that plays the drum as `peal drum` does")
+    shared.add_argument("--contenders-from", action="append", type=Path, default=[], metavar="FILE",
+                        help="more of them, one NAME=COMMAND a line; '#' begins a comment (scripts/rivals writes one)")
     measured = argparse.ArgumentParser(add_help=False)
     measured.add_argument("--out", type=Path, metavar="DIR",
                           help="where the results go (default: build/versus/VERB-TIME)")
@@ -164,6 +166,8 @@ def _plan_name(options) -> str:
 
 
 def _run(options, command: str) -> int:
+    options.contender = options.contender + [text for file in options.contenders_from
+                                             for text in roster.listed_in(file)]
     if options.verb == "list":
         return _list(options)
     if options.verb == "document":

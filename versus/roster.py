@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who is compared: the table of contenders, and anyone else's given as NAME=COMMAND.
+"""Who is compared: the table of contenders, and anyone else's given as NAME=COMMAND, on the command line or in a file.
 
 A contender is of one kind, by what it speaks; an experiment takes those of its own kind. What each is, how it is tuned
 and what is unequal stands in docs/contenders.md.
@@ -176,6 +176,23 @@ def _drum_words(name: str, command: str) -> tuple[str, ...]:
     if held:
         raise BadContender(f"The command of '{name}' holds {{{held}}}, but a drum serves nobody.")
     return words
+
+
+def listed_in(path: Path) -> list[str]:
+    """The contenders of a file as `--contender` takes them, one a line; '#' begins a line of comment. Raises
+    BadContender."""
+    try:
+        lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise BadContender(f"{path} cannot be read: {why}.") from error
+    found = [line for line in lines if line and not line.startswith("#")]
+    for line in found:
+        try:
+            given(line)
+        except BadContender as error:
+            raise BadContender(f"{path}: {error}") from error
+    return found
 
 
 def twin(contenders: list[Contender], folder: Path) -> Contender | None:

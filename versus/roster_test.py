@@ -39,6 +39,17 @@ def test_a_drummer_needs_no_address():
     assert contender.command == ("./my_drum", "--fast", "{a}")
 
 
+def test_contenders_are_listed_in_a_file(tmp_path):
+    path = tmp_path / "contenders.txt"
+    path.write_text("# mine, of today\n\nmine=./s {port}\n  http:mine=./w {listen}  \ndrum:mine=./d\n")
+    assert roster.listed_in(path) == ["mine=./s {port}", "http:mine=./w {listen}", "drum:mine=./d"]
+    path.write_text("mine=./s {port}\nnonsense\n", encoding="utf-8")
+    with pytest.raises(roster.BadContender, match="contenders.txt: 'nonsense' is not NAME=COMMAND."):
+        roster.listed_in(path)
+    with pytest.raises(roster.BadContender, match="cannot be read: No such file"):
+        roster.listed_in(tmp_path / "nowhere")
+
+
 def test_the_table_serves_as_the_contract_says(tmp_path):
     table = {contender.name: contender for contender in roster.built_in(tmp_path)}
     assert table["peal-uring"].words("127.0.0.1", 7, 3) == [

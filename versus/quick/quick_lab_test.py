@@ -89,3 +89,41 @@ def test_one_name_of_two_kinds(tmp_path):
     for cell in results["cells"]:
         assert any(row["contender"] == "mine" for row in cell["rows"])
         assert f"mine={programs[cell['name']]}" in cell["command"]
+
+
+def test_one_name_of_three_kinds_listed_in_a_file(tmp_path):
+    bin_dir = fakes.make_bin(tmp_path / "bin", NAMES)
+    serve = "{} --listen {{listen}} --threads {{threads}}"
+    (tmp_path / "plays").write_text("#!/bin/sh\nexit 3\n")
+    (tmp_path / "plays").chmod(0o755)
+    (tmp_path / "list.txt").write_text(f"# of today\nmuduo={serve.format(bin_dir / 'contenders' / 'libuv')}\n"
+                                       f"http:muduo={serve.format(bin_dir / 'contenders' / 'http_libevent')}\n"
+                                       f"drum:muduo={tmp_path}/plays\n")
+    out = tmp_path / "out"
+    words = ["quick", "--bin", str(bin_dir), "--out", str(out), *FAST, "--experiments", "64Bx1,keep100,drum",
+             "--contenders-from", str(tmp_path / "list.txt")]
+    assert cli.main(words) == cli.DONE
+    results = json.loads((out / "results.json").read_text())
+    for cell, program in (("64Bx1", "libuv"), ("keep100", "http_libevent")):
+        document = json.loads((out / f"duel-{cell}.json").read_text())
+        assert any(found["name"] == "muduo" for found in document["contenders"])
+        command = next(each["command"] for each in results["cells"] if each["name"] == cell)
+        assert f"muduo={bin_dir}/contenders/{program}" in command
+    drummed = [run for run in results["drum"]["runs"] if run["contender"] == "muduo"]
+    assert drummed and all(run["gates"][0]["sentence"] == "The program failed: exit code 3." for run in drummed)
+
+
+@pytest.mark.parametrize("text, why", [
+    (None, "cannot be read: No such file"),
+    ("muduo\n", "'muduo' is not NAME=COMMAND"),
+    ("drum:libev=./mine\n", "There are two drummers named 'libev'"),
+])
+def test_a_list_that_is_of_no_use_is_refused(tmp_path, capsys, text, why):
+    bin_dir = fakes.make_bin(tmp_path / "bin", NAMES)
+    if text is not None:
+        (tmp_path / "list.txt").write_text(text)
+    words = ["quick", "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--contenders-from",
+             str(tmp_path / "list.txt")]
+    assert cli.main(words) == cli.CALLED_WRONGLY
+    said = capsys.readouterr().err
+    assert said.startswith("versus: ") and why in said and len(said.splitlines()) == 1
