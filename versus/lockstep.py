@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 WAIT_S = 60.0
 REQUEST = b"GET /collect?v=1 HTTP/1.1\r\nHost: localhost\r\n\r\n"
+KEPT_REQUEST = REQUEST[:-2] + b"Connection: keep-alive\r\n\r\n"  # for who keeps a connection only when asked
 
 
 class EchoDiffers(RuntimeError):

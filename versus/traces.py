@@ -56,7 +56,7 @@ def calls_per_message(contender: Contender, cell: Cell | HttpCell) -> dict[str, 
 
     def work(connections: list, count: int) -> int:
         if isinstance(cell, HttpCell):
-            return lockstep.requests(connections, count)
+            return lockstep.requests(connections, count, lockstep.KEPT_REQUEST)
         return lockstep.rounds(connections, cell.size, count)
 
     rounds = MESSAGES.get(cell.connections) or max(2, MESSAGES_AT_LEAST // cell.connections)
