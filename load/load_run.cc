@@ -63,6 +63,7 @@ class LoadRun final : public LaneReports {
   size_t first_cuts_ = 0;
   size_t last_cuts_ = 0;
   size_t quiet_ = 0;
+  size_t deaf_ = 0;
   uint64_t due_before_ = 0;  // the first instant
   std::optional<ServerProbe> probe_;
   std::optional<ServerLook> server_before_;
@@ -203,9 +204,18 @@ void LoadRun::drain() {
   cut_all(CutKind::kLast);
 }
 
+// Every lane stops listening before the first closes a connection: a server that serves one at a time would turn to the
+// next one then, and answer it after the end.
 void LoadRun::finish() {
-  phase_ = Phase::kDone;
-  loop_->stop();
+  if (std::exchange(phase_, Phase::kDone) == Phase::kDone) return;
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    (*group_)[i].post([this, lane = lanes_[i].get(), run = loop_->mailbox()] {
+      lane->give_up_waiting();
+      run->post([this] {
+        if (++deaf_ == lanes_.size()) loop_->stop();
+      });
+    });
+  }
 }
 
 void LoadRun::interrupt() {
@@ -306,12 +316,12 @@ void LoadRun::on_out_of_connections(size_t) {
 // The loops have ended: the lanes are this thread's.
 void LoadRun::collect() {
   for (const std::unique_ptr<Lane>& lane : lanes_) {
-    lane->give_up_waiting();
     outcome_.lifetime.add(lane->recording().counts);
     outcome_.connect.add(lane->recording().connect);
     outcome_.failures.add(lane->failures());
     outcome_.opened += lane->opened();
     outcome_.served += lane->served();
+    outcome_.queued.add(lane->queued());
     outcome_.idle_open += lane->idle_open();
   }
   outcome_.window = outcome_.total.span / static_cast<int64_t>(lanes_.size());

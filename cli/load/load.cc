@@ -21,8 +21,11 @@ namespace {
 
 std::string nothing_at_all(const load::RunRecord& record) {
   const load::Failures& failures = record.outcome.failures;
+  const size_t queued = record.outcome.queued.connections;
   return fmt::format("not one message came back from {}{}", record.options.target_text,
-                     failures.empty() ? std::string() : ": " + failures.kinds.begin()->second.first);
+                     !failures.empty() ? ": " + failures.kinds.begin()->second.first
+                     : queued > 0      ? fmt::format(": {} connections waited for their turn to the end", queued)
+                                       : std::string());
 }
 
 int run_once(LoadJob& job, const LoadArguments& words, LoadOutputs& outputs) {

@@ -93,6 +93,7 @@ Trouble read_connections(const LoadArguments& words, load::LoadOptions& options)
                        words.requests_per_connection);
   }
   options.reset_close = words.close == "rst";
+  options.expect_queueing = words.expect_queueing;
   if (!words.connect_rate.empty() && !words.ramp.empty())
     return "--ramp is another way to say --connect-rate: give one";
   if (!words.connect_rate.empty() && !take(load::parse_rate(words.connect_rate), options.connect_rate)) {

@@ -40,6 +40,7 @@ struct LoadArguments {
   std::string sources;
   std::string connect_timeout = "10s";
   std::string grace = "1s";
+  bool expect_queueing = false;
   std::string engine = "auto";
   std::string spin = "off";
   int server_pid = 0;

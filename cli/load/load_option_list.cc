@@ -61,6 +61,9 @@ void add_connecting(CLI::App& command, LoadArguments& words) {
   command.add_option("--ramp", words.ramp, "The same as a time: all connections are opened within it");
   command.add_option("--grace", words.grace, "How long is waited at the end for what is still in flight")
       ->capture_default_str();
+  command.add_flag("--expect-queueing", words.expect_queueing,
+                   "The server answers some connections at a time: those whose turn did not come are counted, and are "
+                   "no failures");
   command.add_option("--idle-connections", words.idle_connections, "Held open beside the others, and silent")
       ->capture_default_str();
 }

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <load/queueing_server.h>
 #include <load/scripted_http.h>
 #include <load/scripted_server.h>
 #include <tests/support/load_call.h>
@@ -124,6 +125,41 @@ TEST(LoadCommand, a_server_that_sends_garbage_fails_a_gate) {
   const Answer answer = pingpong({server.address().to_string(), "--duration", "50ms", "--warmup", "0s"});
   EXPECT_EQ(answer.exit_code, 3);
   EXPECT_THAT(answer.out, HasSubstr("INVALID     Errors nobody asked for: wrong_bytes"));
+}
+
+TEST(LoadCommand, a_server_that_serves_one_at_a_time) {
+  const load::QueueingServer server;
+  std::vector<std::string> words{
+      "echo", server.address().to_string(), "--connections", "10", "--duration", "50ms", "--warmup", "0s", "--grace",
+      "20ms"};
+  EXPECT_EQ(call_load(words).exit_code, 3) << "errors nobody asked for";
+  const TemporaryFolder folder;
+  words.insert(words.end(), {"--expect-queueing", "--json", folder.file("json")});
+  const Answer answer = call_load(words);
+  EXPECT_EQ(answer.exit_code, kDone) << answer.out;
+  EXPECT_THAT(answer.out, HasSubstr("queueing    served 1 of 10; 9 waited for their turn when the run ended\n"));
+  EXPECT_EQ(nlohmann::json::parse(folder.text("json"))["connections"]["served"], 1);
+}
+
+TEST(LoadCommand, a_server_that_serves_one_at_a_time_and_that_one_wrongly) {
+  size_t seen = 0;
+  const load::QueueingServer server([&seen](std::string_view bytes) {
+    seen += bytes.size();
+    return seen <= 640 ? std::string(bytes) : std::string(bytes.size(), 'x');
+  });
+  const Answer answer = pingpong({server.address().to_string(), "--connections", "3", "--duration", "50ms", "--warmup",
+                                  "0s", "--grace", "20ms", "--expect-queueing"});
+  EXPECT_EQ(answer.exit_code, 3) << answer.error;
+  EXPECT_THAT(answer.out, HasSubstr("INVALID     Errors nobody asked for: wrong_bytes"));
+}
+
+TEST(LoadCommand, a_server_that_serves_nobody_has_failed_though_queueing_was_expected) {
+  const load::QueueingServer server([](std::string_view) { return std::string(); });
+  const Answer answer = pingpong({server.address().to_string(), "--connections", "3", "--duration", "50ms", "--warmup",
+                                  "0s", "--grace", "20ms", "--expect-queueing"});
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_THAT(answer.error, HasSubstr("not one message came back"));
+  EXPECT_THAT(answer.error, HasSubstr(": 3 connections waited for their turn to the end"));
 }
 
 TEST(LoadCommand, http_requests_are_sent_and_judged_as_asked_for) {

@@ -52,6 +52,9 @@ struct LoadOptions {
   std::vector<SocketAddress> sources;  // taken in turn; none: the kernel chooses
   Duration connect_timeout = std::chrono::seconds(10);  // for all connections together
   Duration grace = std::chrono::seconds(1);             // for what is in flight at the end to come back
+  // The server answers some connections at a time and leaves the others waiting: who has not had a byte by the end was
+  // not failed, it waited.
+  bool expect_queueing = false;
 
   std::string engine = "auto";
   const StreamLayer* layer = nullptr;  // what the connections run over; it outlives the run. Null: nothing

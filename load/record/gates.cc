@@ -29,6 +29,9 @@ std::string why_no_little(const LoadOptions& options, const Outcome& outcome) {
   if (!outcome.failures.empty()) {
     return "Little's law was not asked: on connections that failed nothing was in flight.";
   }
+  if (outcome.queued.connections > 0) {
+    return "Little's law was not asked: what waits for a connection's turn is in flight and never comes back.";
+  }
   return {};
 }
 
@@ -41,7 +44,7 @@ uint64_t clamped_times(const Outcome& outcome) {
 }
 
 void judge_connections(const LoadOptions& options, const Outcome& outcome, std::vector<Gate>& found) {
-  if (outcome.opened < options.connections) {
+  if (outcome.opened + outcome.queued.unopened < options.connections) {
     found.push_back(
         {"connections", kInvalid, fmt::format("{} of {} connections opened.", outcome.opened, options.connections)});
   }
@@ -68,7 +71,7 @@ void judge_answers(const Outcome& outcome, std::vector<Gate>& found) {
         {"wrong", kInvalid,
          fmt::format("{} of {} answers were not what was asked for.", all.wrong, all.messages + all.wrong)});
   }
-  if (outcome.echoes && all.bytes_received != all.bytes_sent) {
+  if (outcome.echoes && all.bytes_received + outcome.queued.bytes_owed != all.bytes_sent) {
     found.push_back(
         {"bytes", kInvalid, fmt::format("{} bytes were sent and {} came back.", all.bytes_sent, all.bytes_received)});
   }

@@ -73,6 +73,23 @@ TEST(Gates, fewer_connections_than_asked) {
   EXPECT_THAT(names(judge(options, good())), ElementsAre("connections INVALID"));
 }
 
+TEST(Gates, connections_that_waited_for_their_turn_are_no_fault) {
+  LoadOptions options = ten_connections();
+  options.connections = 12;
+  Outcome outcome = good();
+  outcome.served = 4;
+  outcome.queued = {.connections = 8, .unopened = 2, .bytes_owed = 384};
+  outcome.lifetime.bytes_received -= 384;
+  outcome.total.latency.reset();
+  outcome.total.latency.record_n(4'000'000, 1000);  // four in flight, not ten
+  EXPECT_THAT(names(judge(options, outcome)), IsEmpty());
+  EXPECT_THAT(skipped(options, outcome), ElementsAre("little"));
+  outcome.lifetime.bytes_received -= 1;
+  EXPECT_THAT(names(judge(options, outcome)), ElementsAre("bytes INVALID"));
+  options.connections = 13;
+  EXPECT_THAT(names(judge(options, outcome)), ElementsAre("connections INVALID", "bytes INVALID"));
+}
+
 TEST(Gates, bytes_that_never_came_back) {
   Outcome outcome = good();
   outcome.lifetime.bytes_received -= 64;

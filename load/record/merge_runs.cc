@@ -37,6 +37,7 @@ void add_options(LoadOptions& into, const LoadOptions& other) {
   into.connections += other.connections;
   into.idle_connections += other.idle_connections;
   into.threads += other.threads;
+  into.expect_queueing = into.expect_queueing || other.expect_queueing;
   if (other.spin.mode != Spin::Mode::kOff) into.spin = other.spin;
 }
 
@@ -67,6 +68,7 @@ void add_outcome(Outcome& into, const Outcome& other) {
   into.failures.add(other.failures);
   into.opened += other.opened;
   into.served += other.served;
+  into.queued.add(other.queued);
   into.idle_open += other.idle_open;
   into.unsent += other.unsent;
   into.unanswered += other.unanswered;

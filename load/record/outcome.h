@@ -57,6 +57,7 @@ struct Outcome {
   bool echoes = true;                // as many bytes come back as are sent
   size_t opened = 0;                 // of the connections asked for, those that opened at least once
   size_t served = 0;                 // of them, those on which a message came back
+  Queued queued;                     // of them, those that still waited for their turn at the end
   size_t idle_open = 0;              // of the idle ones, those open at the end
   Counts lifetime;                   // warm-up and what came back after the end included
   Histogram connect{kLatencyRange};  // of the whole life: most connections open before the first instant

@@ -115,6 +115,7 @@ LoadOptions options_of(const Json& json) {
   options.warm_up = duration_of(json, "warm_up_ns");
   options.interval = duration_of(json, "interval_ns");
   options.seed = unsigned_of(json, "seed");
+  options.expect_queueing = json.value("expects_queueing", false);
   if (json.at("spins").get<bool>()) options.spin.mode = Spin::Mode::kAuto;
   // That it was an open loop, and at which rate, is all that is left of its plan.
   if (json.at("mode").get<std::string>() == "rate") {
@@ -185,6 +186,10 @@ Outcome outcome_of(const Json& json, const LoadOptions& options) {
   const Json& connections = json.at("connections");
   outcome.opened = bounded_count_of(connections, "open", options.connections);
   outcome.served = bounded_count_of(connections, "served", options.connections);
+  if (options.expect_queueing) {
+    outcome.queued.connections = bounded_count_of(connections, "queued", options.connections);
+    outcome.queued.unopened = bounded_count_of(connections, "queued_unopened", options.connections - outcome.opened);
+  }
   outcome.idle_open = bounded_count_of(connections, "idle_open", options.idle_connections);
   outcome.offered = number_of(json, "offered");
   outcome.unsent = count_of(json.at("censored"), "unsent");

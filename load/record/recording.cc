@@ -26,6 +26,12 @@ uint64_t Failures::count() const {
                          [](uint64_t sum, const auto& kind) { return sum + kind.second.count; });
 }
 
+void Queued::add(const Queued& other) {
+  connections += other.connections;
+  unopened += other.unopened;
+  bytes_owed += other.bytes_owed;
+}
+
 void Counts::add(const Counts& other) {
   messages += other.messages;
   wrong += other.wrong;

@@ -31,6 +31,15 @@ struct Failures {
   bool empty() const { return kinds.empty(); }
 };
 
+// With LoadOptions::expect_queueing: connections whose turn had not come when the run ended.
+struct Queued {
+  size_t connections = 0;   // on which nothing ever came back, since they were opened (again)
+  size_t unopened = 0;      // of them, those that the server's full backlog did not even let open
+  uint64_t bytes_owed = 0;  // sent on them, of what an echo would bring back
+
+  void add(const Queued& other);
+};
+
 struct Counts {
   uint64_t messages = 0;  // came back as they should
   uint64_t wrong = 0;     // whole answers that were not what was asked for (a status, a length); among the failures too

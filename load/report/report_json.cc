@@ -76,6 +76,7 @@ OrderedJson asked_json(const RunRecord& record) {
                                        {"most", options.requests_per_connection.most}};
   }
   if (!options.closed_loop()) json["arrivals"] = record.schedule;
+  if (options.expect_queueing) json["expects_queueing"] = true;
   if (!record.merged.empty()) json["merged"] = record.merged;
   return json;
 }
@@ -83,8 +84,10 @@ OrderedJson asked_json(const RunRecord& record) {
 OrderedJson connections_json(const LoadOptions& options, const Outcome& outcome) {
   return {{"asked", options.connections},
           {"open", outcome.opened},
-          {"failed", options.connections - outcome.opened},
+          {"failed", options.connections - outcome.opened - outcome.queued.unopened},
           {"served", outcome.served},
+          {"queued", outcome.queued.connections},
+          {"queued_unopened", outcome.queued.unopened},
           {"idle_asked", options.idle_connections},
           {"idle_open", outcome.idle_open}};
 }

@@ -51,6 +51,21 @@ TEST(ReportJson, a_closed_loop_run) {
   EXPECT_EQ(report["first_errors"], (json{{"reset", "a connection broke"}}));
 }
 
+TEST(ReportJson, who_was_served_and_who_waited) {
+  RunRecord record = sample_record({});
+  EXPECT_FALSE(parsed(record).contains("expects_queueing"));
+  EXPECT_EQ(parsed(record)["connections"]["queued"], 0);
+  record.options.expect_queueing = true;
+  record.outcome.served = 1;
+  record.outcome.queued = {.connections = 2, .unopened = 1};
+  const json report = parsed(record);
+  EXPECT_EQ(report["expects_queueing"], true);
+  EXPECT_EQ(report["connections"]["served"], 1);
+  EXPECT_EQ(report["connections"]["queued"], 2);
+  EXPECT_EQ(report["connections"]["queued_unopened"], 1);
+  EXPECT_EQ(report["connections"]["failed"], 0);
+}
+
 TEST(ReportJson, percentiles_and_the_histogram_they_come_from) {
   const RunRecord record = sample_record({});
   const json latency = parsed(record)["latency_ns"];

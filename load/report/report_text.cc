@@ -74,13 +74,20 @@ void add_work(Out out, const RunRecord& record) {
   const LoadOptions& options = record.options;
   const Outcome& outcome = record.outcome;
   const Counts& all = outcome.lifetime;
-  const uint64_t not_failed = std::min(all.attempts, all.connects + all.under_way);
+  const Queued& queued = outcome.queued;
+  const uint64_t not_failed = std::min(all.attempts, all.connects + all.under_way + queued.unopened);
   fmt::format_to(out, "{:<12}{} asked, {} open, {} served; {}, {} opened, {} failed, {} retired", "connections",
                  human_count(options.connections), human_count(outcome.opened), human_count(outcome.served),
                  some(all.attempts, "attempt"), human_count(all.connects), human_count(all.attempts - not_failed),
                  human_count(all.retired));
   if (all.under_way > 0) fmt::format_to(out, ", {} under way at the end", human_count(all.under_way));
   *out++ = '\n';
+  if (options.expect_queueing) {
+    fmt::format_to(out, "{:<12}served {} of {}; {} waited for their turn when the run ended", "queueing",
+                   human_count(outcome.served), human_count(options.connections), human_count(queued.connections));
+    if (queued.unopened > 0) fmt::format_to(out, ", {} of them not even open", human_count(queued.unopened));
+    *out++ = '\n';
+  }
   if (options.idle_connections > 0) {
     fmt::format_to(out, "{:<12}{} asked, {} open at the end\n", "idle", human_count(options.idle_connections),
                    human_count(outcome.idle_open));

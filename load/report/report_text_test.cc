@@ -73,6 +73,19 @@ TEST(ReportText, a_server_whose_ended_children_are_in_no_figure) {
   EXPECT_THAT(report_text(record), HasSubstr("\n            it ignores SIGCHLD: what its children used"));
 }
 
+TEST(ReportText, how_many_were_served_where_others_may_wait) {
+  RunRecord record = sample_record({});
+  EXPECT_THAT(report_text(record), Not(HasSubstr("queueing")));
+  record.options.expect_queueing = true;
+  record.outcome.served = 1;
+  record.outcome.queued = {.connections = 2};
+  EXPECT_THAT(report_text(record),
+              HasSubstr("\nqueueing    served 1 of 3; 2 waited for their turn when the run ended\n"));
+  record.outcome.queued.unopened = 1;
+  EXPECT_THAT(report_text(record), HasSubstr("2 waited for their turn when the run ended, 1 of them not even open\n"));
+  EXPECT_THAT(report_text(record), HasSubstr("3 attempts, 2 opened, 0 failed"));
+}
+
 TEST(ReportText, failures_to_connect_are_a_share_of_the_attempts) {
   RunRecord record = sample_record({});
   record.outcome.failures = {};

@@ -39,6 +39,8 @@ class EchoSession final : public Session {
  private:
   void send_messages(size_t count) override;
   void begin_connection() override;
+  bool in_an_answer() const override { return position_ > 0; }
+  uint64_t bytes_owed() const override { return owed_; }
   void on_received(Buffer& bytes) override;
   void bounce(Buffer& bytes, TimePoint now);
   void count(size_t bytes, TimePoint now);

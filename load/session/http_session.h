@@ -23,6 +23,7 @@ class HttpSession final : public Session {
   void send_messages(size_t count) override;
   void begin_connection() override;
   bool accept_end(TimePoint now) override;
+  bool in_an_answer() const override { return parser_.started(); }
   void on_received(Buffer& bytes) override;
   void take(std::string_view bytes, TimePoint now);
   [[gnu::noinline]] size_t parse_and_compare(std::string_view bytes);

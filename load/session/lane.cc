@@ -126,7 +126,11 @@ void Lane::give_up_connecting() {
     if (session->notes.tried) continue;
     if (session->state() == Session::State::kConnecting) --connecting_;
     session->abandon();
-    add_failure("connect_timeout", "a connection was not open when --connect-timeout ended", 1);
+    if (options_.expect_queueing && !session->notes.silent) {
+      queued_.add({.connections = 1, .unopened = 1});
+    } else {
+      add_failure("connect_timeout", "a connection was not open when --connect-timeout ended", 1);
+    }
     first_try_over(*session);
     give_up(*session);
   }
@@ -327,7 +331,12 @@ void Lane::leave_all() {
 }
 
 void Lane::give_up_waiting() {
-  if (in_flight_ > 0) add_failure("no_answer", "a message was not answered when the run ended", in_flight_);
+  size_t unanswered = in_flight_;
+  for (const std::unique_ptr<Session>& session : sessions_) {
+    session->stop_listening();
+    if (options_.expect_queueing) unanswered -= session->count_if_queued(queued_);
+  }
+  if (unanswered > 0) add_failure("no_answer", "a message was not answered when the run ended", unanswered);
 }
 
 // The clock is read for every chunk, 25 ns of a message's 2 us: one reading a turn would smear latencies over the

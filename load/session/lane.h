@@ -83,7 +83,7 @@ class Lane {
   void give_up_connecting();
   void begin(TimePoint start);
   void cut(CutKind kind, std::unique_ptr<Recording> fresh);
-  // The run is over: what is still in flight will not be waited for.
+  // The run is over: what is still in flight is not waited for, nor heard when it comes.
   void give_up_waiting();
 
   // Instead of begin() and cut(), again and again: a slice begins; it ends, and once all is back its cut is reported.
@@ -123,6 +123,7 @@ class Lane {
   const Failures& failures() const { return failures_; }
   size_t opened() const { return opened_; }
   size_t served() const { return served_; }
+  const Queued& queued() const { return queued_; }
   size_t idle_open() const { return idle_open_; }
 
  private:
@@ -173,6 +174,7 @@ class Lane {
   size_t idle_open_ = 0;
   size_t in_flight_ = 0;
   size_t served_ = 0;
+  Queued queued_;
   Failures failures_;
   uint64_t failures_told_ = 0;
   // The slice that is ending: what takes its recording's place; what was due in it.

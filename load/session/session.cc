@@ -28,6 +28,10 @@ size_t Session::abandon(CloseHow how) {
   return std::exchange(in_flight_, 0);
 }
 
+void Session::stop_listening() {
+  if (open()) lane_.port().receive(stream_, false);
+}
+
 size_t Session::room() const {
   if (!open()) return 0;
   return static_cast<size_t>(std::min<uint64_t>(stamps_.size() - in_flight_, left_));
@@ -38,6 +42,12 @@ void Session::send(size_t count, TimePoint due, TimePoint now) {
   for (size_t i = 0; i < count; ++i) push({due, now});
   left_ -= count;
   send_messages(count);
+}
+
+size_t Session::count_if_queued(Queued& queued) const {
+  if (!open() || in_flight_ == 0 || notes.got_answer || in_an_answer()) return 0;
+  queued.add({.connections = 1, .bytes_owed = bytes_owed()});
+  return in_flight_;
 }
 
 void Session::push(const Stamp& stamp) {

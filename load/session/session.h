@@ -15,6 +15,7 @@
 #include <system_error>
 #include <vector>
 
+#include <load/record/recording.h>
 #include <peal/base/clock.h>
 #include <peal/engine/engine.h>
 
@@ -41,8 +42,14 @@ class Session : public StreamEvents {
   void connect(const SocketAddress& target, const ConnectOptions& options, uint64_t messages);
   // Closes without a word. What is in flight is forgotten; returns how much that was.
   size_t abandon(CloseHow how = CloseHow::kNormal);
+  // Whatever comes is not heard any more; the connection stays open.
+  void stop_listening();
   // Sends `count` messages that were due then; count <= room().
   void send(size_t count, TimePoint due, TimePoint now);
+
+  // Where something was asked and not a byte has come back since the connection opened: adds it to `queued`. How many
+  // messages that is.
+  size_t count_if_queued(Queued& queued) const;
 
   State state() const { return state_; }
   bool open() const { return state_ == State::kOpen; }
@@ -81,6 +88,10 @@ class Session : public StreamEvents {
   virtual void begin_connection() = 0;
   // The server sends no more. False: that cuts an answer short, or comes where one is owed.
   virtual bool accept_end(TimePoint now);
+  // A part of the oldest's answer has come.
+  virtual bool in_an_answer() const = 0;
+  // Bytes sent that have not come back, where they do.
+  virtual uint64_t bytes_owed() const { return 0; }
 
   // The first bytes of the oldest's answer are here.
   void first_byte(TimePoint now) { first_byte_at_ = now; }
