@@ -62,6 +62,8 @@ constexpr OptionName kOptionNames[] = {
     {Takes::kServedPerLifetime, "--served-per-lifetime"},
     {Takes::kPoller, "--poller"},
     {Takes::kQueues, "--queues"},
+    {Takes::kOnHandOver, "--on-hand-over"},
+    {Takes::kConnections, "--connections"},
     {Takes::kEngine, "--engine"},
     {Takes::kSlowTimeout, "--slow-timeout"},
 };
@@ -221,6 +223,17 @@ void add_worker_options(CLI::App& command, Takes takes, ModelOptions& options) {
     add_choice(command, "--queues", options.queues,
                {{"per-worker", models::Queues::kPerWorker}, {"one", models::Queues::kOne}},
                "per-worker: a queue for each worker; one: one that they share");
+  }
+  if (includes(takes, Takes::kOnHandOver)) {
+    add_choice(command, "--on-hand-over", options.on_hand_over,
+               {{"register", models::OnHandOver::kRegister}, {"read", models::OnHandOver::kRead}},
+               "register: a worker that takes a connection only registers it; read: it reads it at once, then "
+               "registers it");
+  }
+  if (includes(takes, Takes::kConnections)) {
+    add_choice(command, "--connections", options.connections,
+               {{"pooled", models::Connections::kPooled}, {"new", models::Connections::kNew}},
+               "pooled: objects of connections that ended are used again; new: each is allocated and freed");
   }
 }
 

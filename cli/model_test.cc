@@ -76,7 +76,7 @@ TEST(ModelCommand, list_as_json_names_the_options_each_command_has) {
   for (const nlohmann::json& row : rows) {
     for (const nlohmann::json& option : row.at("options")) all.insert(option.get<std::string>());
   }
-  EXPECT_EQ(all.size(), 17u) << testing::PrintToString(all);
+  EXPECT_EQ(all.size(), 19u) << testing::PrintToString(all);
   for (size_t i = 0; i < rows.size(); ++i) {
     const models::ModelEntry& model = models::model_table()[i];
     SCOPED_TRACE(model.name);
@@ -119,6 +119,8 @@ TEST(ModelCommand, what_cannot_be_read) {
   expect_model_called_wrongly({"run", "half_sync_bounded_queue", "--reply-by", "nobody"}, "--reply-by");
   expect_model_called_wrongly({"run", "coroutine_stackful", "--coroutines", "0"}, "--coroutines");
   expect_model_called_wrongly({"run", "libio_accept_thread", "--queues", "two"}, "--queues");
+  expect_model_called_wrongly({"run", "libio_accept_thread", "--on-hand-over", "wait"}, "--on-hand-over");
+  expect_model_called_wrongly({"run", "libio_accept_thread", "--connections", "old"}, "--connections");
   expect_model_called_wrongly({"run", "libio_reactor", "--poller", "kqueue"}, "--poller");
   expect_model_called_wrongly({"run", "peal_callbacks", "--engine", "steam"}, "there is no engine 'steam'");
 }

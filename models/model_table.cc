@@ -306,7 +306,8 @@ constexpr std::array kTable = {
                .line = "a thread accepts and hands over round-robin through a locked queue and an eventfd a worker",
                .serves = Serves::kMany,
                .times_out = true,
-               .takes = Takes::kEventsPerWait | Takes::kQueues | Takes::kSlowTimeout | Takes::kWorkers,
+               .takes = Takes::kConnections | Takes::kEventsPerWait | Takes::kOnHandOver | Takes::kQueues |
+                        Takes::kSlowTimeout | Takes::kWorkers,
                .run = libio_accept_thread},
     ModelEntry{
         .name = "libio_master_workers",

@@ -43,6 +43,8 @@ enum class Takes : uint32_t {
   kQueues = 1 << 14,             // --queues one|per-worker
   kEngine = 1 << 15,             // --engine
   kSlowTimeout = 1 << 16,        // --slow-timeout
+  kOnHandOver = 1 << 17,         // --on-hand-over register|read
+  kConnections = 1 << 18,        // --connections pooled|new
 };
 constexpr Takes operator|(Takes a, Takes b) {
   return static_cast<Takes>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
@@ -59,6 +61,16 @@ enum class ReplyBy : uint8_t { kIoThread, kWorker };
 enum class Contexts : uint8_t { kC, kBoost };
 enum class PollerKind : uint8_t { kSelect, kPoll, kEpoll };
 enum class Queues : uint8_t { kPerWorker, kOne };
+// What becomes of a connection when whoever will serve it takes it.
+enum class OnHandOver : uint8_t {
+  kRegister,  // it is registered for reading, and read when something has come
+  kRead,      // it is read at once, whatever is there is answered, and then it is registered
+};
+// Where the object of a connection comes from, its buffer included.
+enum class Connections : uint8_t {
+  kPooled,  // from a list of those whose connections have ended; memory is never given back
+  kNew,     // from the allocator each time, and back to it
+};
 
 struct ModelOptions {
   SocketAddress listen;
@@ -80,6 +92,8 @@ struct ModelOptions {
   size_t served_per_lifetime = 3000;  // connections after which a process makes room for a fresh one; 0: never
   PollerKind poller = PollerKind::kEpoll;
   Queues queues = Queues::kPerWorker;
+  OnHandOver on_hand_over = OnHandOver::kRegister;
+  Connections connections = Connections::kPooled;
   std::string engine = "auto";
   // A connection that stopped in the middle of a frame, or does not take its answer, is closed after this; 0: never.
   Duration slow_timeout = std::chrono::seconds(10);

@@ -43,7 +43,10 @@ EchoFrameState EchoBytes::take(std::span<const std::byte>* body) {
 void EchoBytes::sent(size_t bytes) {
   PEAL_ASSERT(bytes <= taken_ - sent_, "{} bytes sent of an answer of {}", bytes, taken_ - sent_);
   sent_ += bytes;
-  if (sent_ < filled_) return;
+  if (sent_ == filled_) clear();
+}
+
+void EchoBytes::clear() {
   sent_ = taken_ = filled_ = 0;
   if (capacity_ > kKeptBytes) {
     bytes_.reset();

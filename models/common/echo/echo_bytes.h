@@ -31,6 +31,9 @@ class EchoBytes {
   // So many bytes of the answer left.
   void sent(size_t bytes);
 
+  // Forgets what is in it, for another connection. The memory stays, as far as it is kept at all.
+  void clear();
+
   bool has_answer() const { return taken_ > sent_; }
   // Bytes have come that are not a taken frame.
   bool in_frame() const { return filled_ > taken_; }

@@ -17,6 +17,12 @@ constexpr size_t kAnswerAtOnceBytes = 64 * 1024;
 EchoConnection::EchoConnection(Fd socket, const ModelOptions& options, Tally& tally)
     : socket_(std::move(socket)), buffer_(options.max_body_bytes), options_(options), tally_(tally) {}
 
+void EchoConnection::begin(Fd socket) {
+  socket_ = std::move(socket);
+  buffer_.clear();
+  ending_ = unread_ = false;
+}
+
 Wants EchoConnection::on_readable() {
   do {
     const Moved got = read_some(fd(), buffer_);

@@ -20,6 +20,11 @@ class EchoConnection {
   // `options` and `tally` outlive it. It counts requests, and frames too large; that it began and ended, its owner.
   EchoConnection(Fd socket, const ModelOptions& options, Tally& tally);
 
+  // Serves another socket from now on, whatever became of the last one, in the same memory.
+  void begin(Fd socket);
+  // Closes the socket, and is good for begin().
+  void end() { socket_.reset(); }
+
   int fd() const { return socket_.get(); }
   // The socket can be read: reads once, or until nothing is left (read_until_empty), and answers.
   Wants on_readable();

@@ -12,16 +12,31 @@ class PolledEcho::Client final : public PollerReactor::Handler, public SlowNode 
   Client(PolledEcho& owner, Fd socket) : echo(std::move(socket), owner.options_, owner.tally_), owner_(owner) {}
 
   void on_ready(int fd) override {
-    const Wants next = wants_ == Wants::kWrite ? echo.on_writable() : echo.on_readable();
-    if (next == Wants::kClose) return owner_.close(*this);
-    if (std::exchange(wants_, next) != next) {
-      owner_.reactor_.change(fd, next == Wants::kWrite ? PollFor::kWrite : PollFor::kRead);
-    }
-    if (echo.in_the_middle()) {
+    const PollFor before = waits_for();
+    go_on();
+    if (wants_ == Wants::kClose) return owner_.close(*this);
+    if (before != waits_for()) owner_.reactor_.change(fd, waits_for());
+  }
+  // Reads or writes what can be, and minds the time.
+  void go_on() {
+    wants_ = wants_ == Wants::kWrite ? echo.on_writable() : echo.on_readable();
+    if (wants_ != Wants::kClose && echo.in_the_middle()) {
       owner_.slow_.came_on(*this, monotonic_now());
     } else {
       unlink();
     }
+  }
+  bool wants_to_close() const { return wants_ == Wants::kClose; }
+  PollFor waits_for() const { return wants_ == Wants::kWrite ? PollFor::kWrite : PollFor::kRead; }
+
+  // For another connection; and after one.
+  void begin(Fd socket) {
+    echo.begin(std::move(socket));
+    wants_ = Wants::kRead;
+  }
+  void end() {
+    unlink();
+    echo.end();
   }
 
   EchoConnection echo;
@@ -32,8 +47,13 @@ class PolledEcho::Client final : public PollerReactor::Handler, public SlowNode 
   Wants wants_ = Wants::kRead;
 };
 
-PolledEcho::PolledEcho(const ModelOptions& options, Statistics& statistics, PollerReactor& reactor)
-    : options_(options), statistics_(statistics), reactor_(reactor), slow_(options.slow_timeout) {}
+PolledEcho::PolledEcho(const ModelOptions& options, Statistics& statistics, PollerReactor& reactor,
+                       Connections connections)
+    : options_(options),
+      statistics_(statistics),
+      reactor_(reactor),
+      connections_(connections),
+      slow_(options.slow_timeout) {}
 
 PolledEcho::~PolledEcho() {
   while (!clients_.empty()) close(clients_.front());
@@ -63,18 +83,44 @@ void PolledEcho::accept_all() {
   if (next.did == CallOutcome::kNoRoom) accept_again_ = monotonic_now() + kRoomPause;
 }
 
-void PolledEcho::serve(Fd socket) {
-  Client& client = clients_.emplace_front(*this, std::move(socket));
-  client.self = clients_.begin();
-  if (reactor_.add(client.echo.fd(), PollFor::kRead, client)) return;
-  clients_.pop_front();
+PolledEcho::Client& PolledEcho::new_client(Fd socket) {
+  if (pool_.empty()) {
+    clients_.emplace_front(*this, std::move(socket));
+  } else {
+    clients_.splice(clients_.begin(), pool_, pool_.begin());  // the one that ended last: its memory is warm
+    clients_.front().begin(std::move(socket));
+  }
+  clients_.front().self = clients_.begin();
+  return clients_.front();
+}
+
+void PolledEcho::release(Client& client) {
+  if (connections_ == Connections::kNew) {
+    clients_.erase(client.self);
+  } else {
+    client.end();
+    pool_.splice(pool_.begin(), clients_, client.self);
+  }
+}
+
+void PolledEcho::serve(Fd socket, OnHandOver on_hand_over) {
+  Client& client = new_client(std::move(socket));
+  if (on_hand_over == OnHandOver::kRead) {
+    client.go_on();
+    if (client.wants_to_close()) {
+      ++tally_.ended;
+      return release(client);
+    }
+  }
+  if (reactor_.add(client.echo.fd(), client.waits_for(), client)) return;
+  release(client);
   ++tally_.refused;
 }
 
 void PolledEcho::close(Client& client) {
   ++tally_.ended;
   reactor_.remove(client.echo.fd());
-  clients_.erase(client.self);
+  release(client);
 }
 
 TimePoint PolledEcho::next_deadline() const { return std::min(slow_.next(), accept_again_); }
