@@ -75,14 +75,17 @@ def listed_models() -> list[dict]:
             for name in MODEL_COST_NS]
 
 
-def echo_document(name: str, size: int, connections: int, rate: float, noise: float, requests: int = 0) -> dict:
-    """A run of a model: who serves one connection answers one, and the others never."""
+def echo_document(name: str, size: int, connections: int, rate: float, noise: float, requests: int = 0,
+                  queueing: bool = True) -> dict:
+    """A run of a model: who serves one connection answers one, and the others wait, which is an error unless it is
+    expected (`queueing`)."""
     model = name.partition("+")[0].removesuffix("-twin")
     cost = MODEL_COST_NS.get(model, 5000.0) * noise * (1.3 if name.endswith("+io") else 1.0)
     found = document(size, connections, rate, cost, 1e9 / cost / (4 if requests else 1))
     few = model == "blocking_single" and not requests and connections > 1
     found["connections"]["served"] = 1 if few else connections
-    if few:
+    found["connections"]["queued"] = connections - 1 if few and queueing else 0
+    if few and not queueing:
         found["errors"] = {"no_answer": connections - 1}
         found["gates"] = [{"name": "bytes", "verdict": "INVALID", "sentence": "Bytes were sent and did not come back."}]
     return found | {"experiment": "echo", "connect_ns": {"p50": 1, "hdr": GOLDEN if requests else ""}}
@@ -129,7 +132,7 @@ def load(words: list[str]) -> int:
     elif words[1] == "echo":
         name = command[command.index(b"run") + 1].decode() + ("+io" if b"io" in command else "")
         found = echo_document(name, int(option("--size")), int(option("--connections")), rate, noise,
-                              int(option("--requests-per-connection")))
+                              int(option("--requests-per-connection")), "--expect-queueing" in words)
     else:
         found = document(int(option("--size")), int(option("--connections")), rate, cost)
     found["threads"] = int(option("--threads", "1"))

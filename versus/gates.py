@@ -40,7 +40,7 @@ def of_measurement(run: Measurement, mode: str, asked: int, short: bool = False)
     if run.errors:
         kinds = ", ".join(f"{name} {count}" for name, count in sorted(run.errors.items()))
         found.append(Gate("errors", INVALID, f"Errors nobody asked for: {kinds}."))
-    if run.connections_open < asked:
+    if run.connections_open + run.connections_unopened < asked:
         found.append(Gate("connections", INVALID, f"{run.connections_open} of {asked} connections opened."))
     if run.messages == 0:
         found.append(Gate("nothing", INVALID, "Not one message came back."))
@@ -58,8 +58,9 @@ def of_measurement(run: Measurement, mode: str, asked: int, short: bool = False)
     if run.send_lag_p99_ns > SEND_LAG_P99_NS:
         late_ms = run.send_lag_p99_ns / 1e6
         found.append(Gate("send_lag", NOISY, f"1 % of the sends left more than {late_ms:.1f} ms late."))
-    # With a connection per request, a client is also in flight while it connects, which its latency leaves out.
-    if mode == CLOSED and run.latency_mean_ns > 0 and asked > 0 and not short:
+    # With a connection per request, a client is also in flight while it connects, which its latency leaves out; what
+    # waits for its connection's turn never comes back.
+    if mode == CLOSED and run.latency_mean_ns > 0 and asked > 0 and not short and not run.connections_queued:
         flight = run.messages_per_s * run.latency_mean_ns / 1e9
         if abs(flight / asked - 1.0) > LITTLE_OFF:
             found.append(Gate("little", NOISY, f"Rate times mean latency gives {flight:.1f} in flight, not {asked}."))
@@ -92,14 +93,13 @@ def combined(own: list[Gate], generators: list[Gate], mode: str) -> list[Gate]:
     return own + kept
 
 
-def excused(found: list[Gate], run: Measurement, at_once: int, asked: int) -> list[Gate]:
-    """What is left of `found` for a server that by its nature serves `at_once` of the `asked` connections at a time:
-    that the others were not answered is no error, and they were not in flight. Any other error stays one."""
-    if run.messages == 0 and run.connections_served == 0:
+def of_queueing(found: list[Gate], run: Measurement, at_once: int, asked: int) -> list[Gate]:
+    """`found` of a server that by its nature serves `at_once` of the `asked` connections at a time. That the others
+    waited the generator was told to expect; where nobody's turn came nothing else is said."""
+    if run.messages == 0 and run.connections_served == 0 and not run.errors:
         return [Gate("unserved", UNSERVED, f"It serves {at_once} of {asked} connections at a time, and of those nobody "
                      "was answered.")]
-    natural = {"little", "bytes", "errors"} if set(run.errors) <= {"no_answer"} else {"little"}
-    return [gate for gate in found if gate.name not in natural]
+    return found
 
 
 def status(found: list[Gate]) -> str:

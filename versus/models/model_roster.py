@@ -17,8 +17,6 @@ from versus.roster import MODEL, Contender
 LIST_LIMIT_S = 10.0
 FD_SETSIZE = 1024
 SELECT_SPARE = 24  # files of the server's own below FD_SETSIZE
-# What is waited at the end for answers that cannot come: those connections were never accepted.
-GRACE = "50ms"
 FORKS = "blocking_process_per_connection"
 MOST_PROCESSES = 2000
 # How often a model serves: as `peal model list` says it.

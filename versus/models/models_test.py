@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -15,7 +16,6 @@ from versus.run import counters, generator
 from versus.bars import bench, model_cost
 from versus.run.echo_cell import EchoCell
 from versus.experiments import CLOSED, RATE, check
-from versus.gates import Gate
 
 PLANS = (model_plans.QUICK, model_plans.FULL)
 RAN = ("blocking_single", "blocking_process_per_connection", "reactor_epoll", "reactor_epoll_edge",
@@ -107,25 +107,35 @@ def measured(**more):
     return generator.parse(json.dumps(fakes.document(64, 100) | more))
 
 
-SERVED_ONE = {"connections": {"asked": 100, "open": 100, "served": 1}, "errors": {"no_answer": 99}}
+SERVED_ONE = {"connections": {"asked": 100, "open": 98, "served": 1, "queued": 99, "queued_unopened": 2}}
 
 
-def test_connections_that_wait_for_ever_are_no_error_of_a_model_that_serves_one():
+def test_connections_that_wait_are_no_error_of_a_model_that_serves_one():
     run = measured(**SERVED_ONE)
-    found = gates.of_measurement(run, CLOSED, 100) + [Gate("bytes", gates.INVALID, "x")]
-    assert gates.status(found) == gates.INVALID
-    assert gates.status(gates.excused(found, run, 1, 100)) == "ok"
+    found = gates.of_queueing(gates.of_measurement(run, CLOSED, 100), run, 1, 100)
+    assert gates.status(found) == "ok", "Little's law says nothing of them"
+    assert gates.status(gates.of_measurement(run, CLOSED, 101)) == gates.INVALID, "one did neither open nor wait"
 
 
-def test_another_error_of_such_a_model_stays_one():
-    run = measured(**(SERVED_ONE | {"errors": {"no_answer": 98, "reset": 1}}))
-    assert gates.status(gates.excused(gates.of_measurement(run, CLOSED, 100), run, 1, 100)) == gates.INVALID
+def test_an_error_of_such_a_model_stays_one():
+    run = measured(**SERVED_ONE, errors={"reset": 1})
+    assert gates.status(gates.of_queueing(gates.of_measurement(run, CLOSED, 100), run, 1, 100)) == gates.INVALID
 
 
 def test_who_answered_nobody_is_unserved_and_has_no_figures():
-    run = measured(connections={"asked": 100, "open": 100, "served": 0}, messages=0, errors={"no_answer": 100})
-    found = gates.excused(gates.of_measurement(run, CLOSED, 100), run, 1, 100)
+    nobody = {"connections": {"asked": 100, "open": 100, "served": 0, "queued": 100}, "messages": 0}
+    run = measured(**nobody)
+    found = gates.of_queueing(gates.of_measurement(run, CLOSED, 100), run, 1, 100)
     assert gates.status(found) == gates.UNSERVED and "1 of 100" in found[0].sentence
+    broken = measured(**nobody, errors={"reset": 1})
+    assert gates.status(gates.of_queueing(gates.of_measurement(broken, CLOSED, 100), broken, 1, 100)) == gates.INVALID
+
+
+def test_the_generator_is_told_what_to_expect_of_whom():
+    cell = EchoCell(64, 100)
+    for queueing in (True, False):
+        words = generator.command("peal", "host:1", cell, CLOSED, 1.0, 0.1, 77, Path("x.json"), queueing=queueing)
+        assert ("--expect-queueing" in words) is queueing and ("--grace" in words) is queueing
 
 
 def test_a_server_whose_acceptor_ignores_its_children_is_known():
@@ -176,7 +186,9 @@ def test_a_blocking_model_is_said_to_have_served_one(campaign):
     assert found["64Bx100-short"]["served"] == 100
     assert all(run["status"] != gates.INVALID for run in grid["runs"] if run["contender"] == "blocking_single")
     assert "1 of 100" in (campaign[1] / "report.html").read_text()
-    assert "--grace" in next(run["commands"][1] for run in grid["runs"] if run["contender"] == "blocking_single")
+    told = {run["contender"]: run["commands"][1] for run in grid["runs"]
+            if run["cell"] == "64Bx100" and len(run["commands"]) == 2}
+    assert "--expect-queueing" in told["blocking_single"] and "--expect-queueing" not in told["reactor_epoll"]
 
 
 def test_the_cpu_of_children_that_the_kernel_forgets_is_not_known(campaign):

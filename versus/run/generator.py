@@ -11,6 +11,8 @@ from versus.run.echo_cell import EchoCell
 from versus.experiments import RATE, HttpCell, Load
 
 EXIT_DONE, EXIT_GATE = 0, 3
+# What is waited at the end for those whose turn may still come; the others would not be served however long it was.
+QUEUEING_GRACE = "50ms"
 HTTP_PATH = "/collect?v=1"
 # How the generator names a gate, where the harness has another name for the same thing.
 GATE_NAMES = {"generator_cpu": "generator", "client_cpu": "generator", "rate": "achieved", "littles_law": "little"}
@@ -32,6 +34,8 @@ class Measurement:
     offered_rate: float = 0.0
     connections_open: int = 0
     connections_served: int = 0  # of which at least one message came back
+    connections_queued: int = 0  # whose turn had not come at the end
+    connections_unopened: int = 0  # of them, those that were not even let in
     client_cpu_ns: float = 0.0
     client_share: float = 0.0
     server_cpu_ns: float | None = None
@@ -52,8 +56,8 @@ class Measurement:
 
 
 def command(program: str, target: str, cell: Load, mode: str, duration_s: float, warmup_s: float,
-            server_pid: int, json_path: Path, rate: float = 0.0, grace: str = "") -> list[str]:
-    """The command line of one run; `grace`: how long is waited at the end for what has not come back."""
+            server_pid: int, json_path: Path, rate: float = 0.0, queueing: bool = False) -> list[str]:
+    """The command line of one run; `queueing`: the server serves fewer connections at a time than there are."""
     if isinstance(cell, EchoCell):
         what, more = ["echo", target], cell.generator_words()
     elif isinstance(cell, HttpCell):
@@ -64,8 +68,8 @@ def command(program: str, target: str, cell: Load, mode: str, duration_s: float,
     words = [program, "load", *what, "--connections", str(cell.connections),
              "--threads", str(cell.generator_threads), *more, "--duration", f"{round(duration_s * 1000)}ms",
              "--warmup", f"{round(warmup_s * 1000)}ms", "--server-pid", str(server_pid), "--json", str(json_path)]
-    if grace:
-        words += ["--grace", grace]
+    if queueing:
+        words += ["--expect-queueing", "--grace", QUEUEING_GRACE]
     if mode == RATE:
         words += ["--rate", f"{rate:.0f}/s"]
     return words
@@ -103,6 +107,8 @@ def parse(text: str, server_threads: int | None = None, apart: bool = True) -> M
             offered_rate=float(_number(data.get("offered_rate"))),
             connections_open=int(data["connections"]["open"]),
             connections_served=int(_number(data["connections"].get("served"))),
+            connections_queued=int(_number(data["connections"].get("queued"))),
+            connections_unopened=int(_number(data["connections"].get("queued_unopened"))),
             client_cpu_ns=client_cpu,
             client_share=max(0.0, client_cpu - spin) / busy_ns / min(threads, at_most) if busy_ns > 0 else 0.0,
             server_cpu_ns=None if server_cpu is None else float(server_cpu),

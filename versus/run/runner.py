@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from versus import gates
-from versus.models import model_roster
 from versus.run import counters, generator, process
 from versus.experiments import RATE
 from versus.gates import Gate
@@ -45,7 +44,7 @@ class Runner:
             found += gates.combined(mine, [Gate(*gate) for gate in measured.gates], task.mode)
             at_once = contender.serves_at_once(cell)
             if at_once < cell.connections:
-                found = gates.excused(found, measured, at_once, cell.connections)
+                found = gates.of_queueing(found, measured, at_once, cell.connections)
         self._json.unlink(missing_ok=True)
         record = {
             "key": task.key,
@@ -85,9 +84,9 @@ class Runner:
         try:
             with process.serving(words_for, pins.server, contender.given) as server:
                 self._rss_start_bytes = counters.tree_rss_bytes(server.pid)
-                grace = model_roster.GRACE if contender.serves_at_once(cell) < cell.connections else ""
+                queueing = contender.serves_at_once(cell) < cell.connections
                 words = generator.command(self._program, server.target, cell, task.mode, length.duration_s,
-                                          length.warmup_s, server.pid, self._json, rate, grace)
+                                          length.warmup_s, server.pid, self._json, rate, queueing)
                 commands.append(as_typed(words, pins.client))
                 outcome = process.run(words, pins.client, length.duration_s + length.warmup_s + 30.0)
                 died = server.child.poll()
