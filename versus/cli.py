@@ -166,13 +166,13 @@ def _plan_name(options) -> str:
 
 
 def _run(options, command: str) -> int:
+    if options.verb == "document":
+        print(findings_document.document(options.results), end="")
+        return DONE
     options.contender = options.contender + [text for file in options.contenders_from
                                              for text in roster.listed_in(file)]
     if options.verb == "list":
         return _list(options)
-    if options.verb == "document":
-        print(findings_document.document(options.results), end="")
-        return DONE
     if options.seed is None:
         options.seed = random.SystemRandom().randrange(1, 10**6)
     if options.out is None:
