@@ -12,7 +12,7 @@ from pathlib import Path
 
 from versus import analysis, drum, plans, roster, terminal, traces, variants
 from versus.findings import published_findings
-from versus.models import model_analysis, model_findings, model_plans, model_roster
+from versus.models import libio_ablation, model_analysis, model_findings, model_plans, model_roster
 from versus.run import environment, process, schedule
 from versus.duel import duel_campaign
 from versus.duel.duel_campaign import DuelCampaign
@@ -114,6 +114,8 @@ def how_played(experiment: Experiment, records: list[dict], length: dict) -> str
         where = f" ({'; '.join(by_run)})" if by_duel else ""
         told.append(f"In runs one after the other{where}: {experiment.blocks} blocks; {length['warmup_s'] * 1000:.0f} "
                     f"ms of warm-up discarded, then {length['duration_s'] * 1000:.0f} ms measured in each.")
+    told += [f"At least {cell.least_run_s * 1000:.0f} ms, for its percentiles, in “{cell.title}”."
+             for cell in experiment.cells if getattr(cell, "least_run_s", 0.0) > length["duration_s"]]
     return " ".join(told)
 
 
@@ -150,7 +152,9 @@ def shaped(plan: Plan, options, fd_limit: int) -> tuple[Plan, list[str]]:
                          trace_calls=fitted.trace_calls and not options.no_calls,
                          duels=fitted.duels and fitted.duels.shaped(options.blocks, options.run_seconds))
         if options.run_seconds:
-            fitted = replace(fitted, budget_s=None, run_s=options.run_seconds)
+            as_asked = tuple(replace(cell, least_run_s=0.0) if getattr(cell, "least_run_s", 0.0) else cell
+                             for cell in fitted.cells)
+            fitted = replace(fitted, cells=as_asked, budget_s=None, run_s=options.run_seconds)
         if fitted.cells:
             kept.append(fitted)
     budget = None if options.run_seconds else options.budget or plan.budget_s
@@ -206,6 +210,7 @@ class Comparison:
                                           "programs": _built(self._program, *self._started())})
         self._progress = terminal.Progress()
         self._built: list[Contender] = []
+        self._built_models: list[Contender] = []
 
     def _started(self) -> list[str]:
         """The programs of everybody who can run."""
@@ -231,7 +236,8 @@ class Comparison:
     def _of(self, experiment: Experiment) -> list[Contender]:
         """Who runs in `experiment`: of its kind, and named by it, by --only, or given on the command line."""
         return [c for c in self._ready if c.kind == experiment.kind
-                and (not experiment.contenders or c.name in experiment.contenders
+                and (c.name in experiment.contenders
+                     or (not experiment.contenders and getattr(c, "everywhere", True))
                      or (experiment.name != plans.COMPILERS.name and (c.given or self._options.only)))]
 
     def _left_s(self) -> float | None:
@@ -254,11 +260,25 @@ class Comparison:
         self.left_out += absent
         return ready
 
+    def _unoptimised(self) -> list[Contender]:
+        """The -O0 rows of libio's ablation: where their program need not be built for a quick look at everything."""
+        if not any(experiment.name == model_plans.ABLATION for experiment in self._plan.experiments):
+            return []
+        rows = [c for c in self._ready if c.name in libio_ablation.ROWS]
+        if not rows or not (self._plan.name == model_plans.FULL.name or model_plans.ABLATION in
+                            self._options.experiments):
+            return []
+        built, absent = variants.build(rows[0], (libio_ablation.BUILD,), self._progress.say, os.cpu_count() or 1)
+        self.left_out += absent
+        return libio_ablation.unoptimised(rows, built[0].program) if built else []
+
     def _experiment(self, at: int) -> dict | None:
         experiment = self._plan.experiments[at]
         contenders = self._of(experiment)
         if experiment.name == plans.COMPILERS.name:
             contenders += self._built
+        if experiment.name == model_plans.ABLATION:
+            contenders += self._built_models
         if not contenders:
             self.left_out.append(f"{experiment.title}: no contender of its kind ({experiment.kind}) is there")
             return None
@@ -306,6 +326,7 @@ class Comparison:
         started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
         described = environment.describe(options.bin, process.Pins.of(1).words)
         self._built = self._variants()
+        self._built_models = self._unoptimised()
         self._began = time.monotonic()  # building is no part of the budget
         try:
             done = [self._experiment(at) for at in range(len(self._plan.experiments))]

@@ -10,6 +10,7 @@ import math
 from dataclasses import asdict, dataclass, replace
 
 from versus import hdr, stats
+from versus.models import libio_ablation as steps
 from versus.models import model_plans as plan
 from versus.analysis import chosen_runs
 from versus.experiments import CLOSED
@@ -23,22 +24,29 @@ SAME = (1 / LEVEL, LEVEL)
 NO_CHANGE = (1 / EQUAL, EQUAL)
 A_LITTLE = (1.0, 1.25)
 NOT_FASTER = (0.0, EQUAL)
+# What libio's author told: about twice as many pages with all he changed; one client has 0.17 of ten clients' pages.
+ABOUT_TWICE = (1.6, 2.5)
+HALF_AT_MOST = (0.0, 0.5)
 SPEED, CPU = "messages_per_s", "server_cpu_ns"
-WORDS = {SPEED: "requests/s", CPU: "server CPU per request", "p50": "p50", "p95": "p95", "p999": "p99.9"}
-PERCENTILES = {"p50": 50.0, "p95": 95.0, "p999": 99.9}
+PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+WORDS = {SPEED: "requests/s", CPU: "server CPU per request", "p50": "p50", "p95": "p95", "p99": "p99",
+         "p999": "p99.9"}
 PUBLISHED_PER_S = 220_000
 NOT_RUN = "its load did not run"
+NOT_BUILT = f"a program built at -O0 belongs to the full plan, or to --experiments {plan.ABLATION}"
 
 SINGLE = "blocking_single"
 PER_PROCESS, PER_THREAD = "blocking_process_per_connection", "blocking_thread_per_connection"
 PROCESS_POOL_1, PROCESS_POOL_2 = "blocking_process_pool_one_listener", "blocking_process_pool_own_listeners"
 THREAD_POOL = "blocking_thread_pool_own_listeners"
+LEADER = "blocking_leader_follower"
 ALL_POOLS = (PROCESS_POOL_1, PROCESS_POOL_2, THREAD_POOL)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A finding: subject / each rival of `figure` lies in `bounds`, in one cell of the published loads."""
+    """A finding: subject / each rival of `figure` lies in `bounds`, in one cell of the published loads; where a
+    `rival_cell` is named, the rivals' side is from there."""
 
     sentence: str
     cell: str
@@ -46,15 +54,53 @@ class Rule:
     rivals: tuple[str, ...]
     bounds: tuple[float, float]
     figure: str = SPEED
+    rival_cell: str = ""
+    part: str = plan.HISTORIC
+
+    @property
+    def cells(self) -> tuple[str, str]:
+        return self.cell, self.rival_cell or self.cell
+
+
+def _alike(sentence: str, cell: str, subject: str, rival: str) -> list[Rule]:
+    """The two are the same by every figure, each a finding of its own."""
+    first, *rest = WORDS
+    return [Rule(f"{sentence}: {WORDS[first]}", cell, subject, (rival,), SAME, first),
+            *(Rule(f"... {WORDS[figure]}", cell, subject, (rival,), SAME, figure) for figure in rest)]
+
+
+def _libio_rules() -> list[Rule]:
+    """What libio's author did to double his pages, each step for itself, and all; and his one client."""
+    def of_steps(sentence: str, rival: str, bounds: tuple[float, float]) -> Rule:
+        return Rule(sentence, plan.STEPS_LOAD.name, steps.LIBIO, (rival,), bounds, part=plan.ABLATION)
+
+    def of_one(sentence: str, subject: str) -> Rule:
+        return Rule(sentence, plan.ONE_CLIENT.name, subject, (subject,), HALF_AT_MOST,
+                    rival_cell=plan.TEN_CLIENTS.name)
+
+    return [
+        of_steps("libio: a queue per worker is faster than one that all share", f"{steps.LIBIO}+one_queue", MORE),
+        of_steps("libio: only registering a connection on hand-over is faster than reading it at once",
+                 f"{steps.LIBIO}+read_on_hand_over", MORE),
+        of_steps("libio: pooled connection objects carry more than new ones", f"{steps.LIBIO}+unpooled", MORE),
+        of_steps("libio: -O2 instead of -O0 is faster", steps.ALL_UNOPTIMISED, MORE),
+        of_steps("libio: together they double the requests (published: about twice; here 1.6 to 2.5 times)",
+                 steps.NAIVE_UNOPTIMISED, ABOUT_TWICE),
+        of_one("One client is slow for who hands connections over (libio published 0.17 of 10 clients' pages): "
+               "through a queue", steps.LIBIO),
+        of_one("... straight into the other's epoll", "main_sub_threads"),
+    ]
 
 
 def _rules() -> list[Rule]:
     simple, edge, reply = plan.SIMPLE_LOAD.name, plan.EDGE_LOAD.name, plan.REPLY_LOAD.name
     long, short = plan.POOL_LONG.name, plan.POOL_SHORT.name
-    rules = [
+    return [
         Rule("A single process is the slowest of the simple models", simple, SINGLE,
-             (PER_PROCESS, PER_THREAD, *ALL_POOLS, "blocking_leader_follower"), LESS),
+             (PER_PROCESS, PER_THREAD, *ALL_POOLS, LEADER), LESS),
         Rule("A process per connection is faster than a single one", simple, PER_PROCESS, (SINGLE,), MORE),
+        Rule("... with a high p50", simple, PER_PROCESS, ALL_POOLS, MORE, "p50"),
+        Rule("... and p95", simple, PER_PROCESS, ALL_POOLS, MORE, "p95"),
         Rule("A thread per connection is faster than a single process", simple, PER_THREAD, (SINGLE,), MORE),
         Rule("... with a high p50", simple, PER_THREAD, ALL_POOLS, MORE, "p50"),
         Rule("... and p95", simple, PER_THREAD, ALL_POOLS, MORE, "p95"),
@@ -63,11 +109,11 @@ def _rules() -> list[Rule]:
         Rule("A thread pool is faster still than a thread per connection", simple, THREAD_POOL, (PER_THREAD,), MORE),
         Rule("A pool with a listener per worker is a little faster than one with a shared listener", simple,
              PROCESS_POOL_2, (PROCESS_POOL_1,), A_LITTLE),
-        Rule("... with the worse p99.9", simple, PROCESS_POOL_2, (PROCESS_POOL_1,), MORE, "p999"),
-        Rule("The thread pool is as fast as the process pool with a listener per worker", simple, THREAD_POOL,
-             (PROCESS_POOL_2,), SAME),
-        Rule("Leader/follower is as fast as the process pool with a shared listener", simple,
-             "blocking_leader_follower", (PROCESS_POOL_1,), SAME),
+        Rule("... with the worse p99.9: processes", simple, PROCESS_POOL_2, (PROCESS_POOL_1,), MORE, "p999"),
+        Rule("... with the worse p99.9: threads", simple, THREAD_POOL, (PROCESS_POOL_1,), MORE, "p999"),
+        *_alike("The thread pool is like the process pool with a listener per worker", simple, THREAD_POOL,
+                PROCESS_POOL_2),
+        *_alike("Leader/follower is like the process pool with a shared listener", simple, LEADER, PROCESS_POOL_1),
         Rule("select, poll and epoll as a trigger alone are as fast as a single process: select", simple,
              "trigger_select", (SINGLE,), SAME),
         Rule("... poll", simple, "trigger_poll", (SINGLE,), SAME),
@@ -101,10 +147,8 @@ def _rules() -> list[Rule]:
              ("main_sub_threads",), MORE),
         Rule("... a process pool of coroutines and a thread pool of reactors", short, "coroutine_process_pool",
              ("reactor_thread_pool",), MORE),
-        Rule("libio: a queue per worker is faster than one that all share (published: part of a doubling)",
-             plan.QUEUE_LOAD.name, "libio_accept_thread", ("libio_accept_thread+one_queue",), MORE),
+        *_libio_rules(),
     ]
-    return rules
 
 
 RULES = tuple(_rules())
@@ -121,14 +165,18 @@ def _percentile(experiment: dict, cell: str, name: str, percent: float) -> dict[
 
 def pair_of(experiment: dict, rule: Rule, rival: str) -> stats.Pair:
     if rule.figure in (SPEED, CPU):
-        return ratio(experiment, Side(rule.subject, (rule.cell,)), Side(rival, (rule.cell,)), rule.figure)
+        return ratio(experiment, Side(rule.subject, rule.cells[:1]), Side(rival, rule.cells[1:]), rule.figure)
     percent = PERCENTILES[rule.figure]
     return stats.compare(_percentile(experiment, rule.cell, rule.subject, percent),
-                         _percentile(experiment, rule.cell, rival, percent))
+                         _percentile(experiment, rule.cells[1], rival, percent))
 
 
 def _row(experiment: dict, cell: str, name: str) -> dict | None:
     return next((row for row in experiment["rows"] if (row["cell"], row["contender"]) == (cell, name)), None)
+
+
+def _ran(experiment: dict, cell: str, names: tuple[str, ...]) -> bool:
+    return all(chosen_runs(experiment["runs"], cell, CLOSED, name) for name in names)
 
 
 def _bounded(experiment: dict, cell: str, name: str) -> bool:
@@ -140,6 +188,8 @@ def _judged(experiment: dict, rule: Rule, rival: str) -> tuple[str, str]:
     """(verdict, figure) of one rival; what a generator that filled its core could turn over is no verdict."""
     pair = pair_of(experiment, rule, rival)
     what = f"{WORDS[rule.figure]}, {rule.subject} / {rival}"
+    if rule.rival_cell:
+        what += f", {rule.cell} / {rule.rival_cell}"
     if not pair.blocks:
         return NOT_HERE, f"{what}: one of the two has no such figure here"
     if pair.blocks < FEWEST_BLOCKS:
@@ -149,11 +199,12 @@ def _judged(experiment: dict, rule: Rule, rival: str) -> tuple[str, str]:
     if verdict == AT_BOUND:
         return verdict, figure
     metric = "server_cpu" if rule.figure == CPU else "speed"
-    if twin_differs(experiment, (rule.cell,), metric):
+    if twin_differs(experiment, rule.cells, metric):
         return NOT_HERE, f"{figure}; but {ITSELF}"
-    full = [name for name in (rule.subject, rival) if _bounded(experiment, rule.cell, name)]
-    if rule.figure == SPEED and _could_turn(verdict, pair, rule.bounds, rule.subject in full, rival in full):
-        return NOT_HERE, f"{figure}; but the generator's core filled first with {' and '.join(full)}"
+    full = [_bounded(experiment, cell, name) for cell, name in zip(rule.cells, (rule.subject, rival))]
+    if rule.figure == SPEED and _could_turn(verdict, pair, rule.bounds, *full):
+        names = dict.fromkeys(name for name, is_full in zip((rule.subject, rival), full) if is_full)
+        return NOT_HERE, f"{figure}; but the generator's core filled first with {' and '.join(names)}"
     return verdict, figure
 
 
@@ -174,8 +225,11 @@ def _together(verdicts: list[str]) -> str:
 
 def finding(experiment: dict | None, rule: Rule) -> Finding:
     """The rule's verdict; of several rivals the figure names the one that decides."""
-    if experiment is None or rule.cell not in [cell["name"] for cell in experiment["cells"]]:
+    names = [cell["name"] for cell in experiment["cells"]] if experiment else []
+    if not set(rule.cells) <= set(names):
         return Finding(NUMBER, rule.sentence, NOT_HERE, NOT_RUN)
+    if set(rule.rivals) & set(steps.ROWS_UNOPTIMISED) and not _ran(experiment, rule.cell, rule.rivals):
+        return Finding(NUMBER, rule.sentence, NOT_HERE, NOT_BUILT)
     judged = [_judged(experiment, rule, rival) for rival in rule.rivals]
     verdict = _together([each for each, _ in judged])
     deciding = next(figure for each, figure in judged if each == verdict) if verdict != CONFIRMED else \
@@ -202,8 +256,8 @@ def _one_reactor(experiment: dict | None) -> Finding:
 
 def of(results: dict) -> list[dict]:
     """Every published finding of experiment 5, as plain data."""
-    experiment = next((each for each in results["experiments"] if each["name"] == plan.HISTORIC), None)
-    found = [finding(experiment, rule) for rule in RULES] + [_one_reactor(experiment)]
+    parts = {each["name"]: each for each in results["experiments"]}
+    found = [finding(parts.get(rule.part), rule) for rule in RULES] + [_one_reactor(parts.get(plan.HISTORIC))]
     for number, each in enumerate(found):  # a row stands by itself wherever it is quoted
         if each.sentence.startswith("..."):
             found[number] = replace(each, sentence=_head(found, number) + each.sentence)

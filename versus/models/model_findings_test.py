@@ -14,20 +14,20 @@ BLOCKS = 8
 
 class Made:
     """A published-loads experiment whose runs have the speeds given: {(cell, contender): requests/s}, within 1 %, and
-    that of `swinging` in every other block above and below it by a tenth."""
+    that of `swinging`, (cell, contender), in every other block above and below it by a tenth."""
 
-    def __init__(self, speeds, blocks=BLOCKS, full=(), swinging=""):
+    def __init__(self, speeds, blocks=BLOCKS, full=(), swinging=()):
         noise = random.Random(3)
 
-        def factor(who, block):
-            return 1.0 + 0.1 * (-1) ** block if who == swinging else noise.uniform(0.99, 1.01)
+        def factor(where, block):
+            return 1.0 + 0.1 * (-1) ** block if where == swinging else noise.uniform(0.99, 1.01)
 
         cells = {cell for cell, _ in speeds}
         self.experiment = {
             "name": model_plans.HISTORIC, "cells": [{"name": cell} for cell in cells],
             "rows": [{"cell": cell, "contender": who, "lower_bound": who in full} for cell, who in speeds],
             "runs": [{"cell": cell, "mode": "closed", "contender": who, "block": block, "status": "ok",
-                      "figures": {"messages_per_s": speed * factor(who, block), "latency_hdr": "",
+                      "figures": {"messages_per_s": speed * factor((cell, who), block), "latency_hdr": "",
                                   "server_cpu_ns": 1e9 / speed}}
                      for (cell, who), speed in speeds.items() for block in range(blocks)]}
 
@@ -35,10 +35,13 @@ class Made:
         return model_findings.of({"experiments": [self.experiment]})
 
 
+def speeds_of(rule, ratio):
+    return {(rule.cells[1], rival): 1000.0 for rival in rule.rivals} | {(rule.cell, rule.subject): 1000.0 * ratio}
+
+
 def of_rule(rule, ratio, **more):
     """The finding of `rule` where subject / each rival is `ratio`."""
-    speeds = {(rule.cell, rival): 1000.0 for rival in rule.rivals} | {(rule.cell, rule.subject): 1000.0 * ratio}
-    return model_findings.finding(Made(speeds, **more).experiment, rule)
+    return model_findings.finding(Made(speeds_of(rule, ratio), **more).experiment, rule)
 
 
 SPEED_RULES = [rule for rule in RULES if rule.figure == "messages_per_s"]
@@ -58,8 +61,33 @@ def test_every_rule_is_confirmed_and_refuted_and_left_open(rule):
     inside, outside, edge = sides(rule.bounds)
     assert of_rule(rule, inside).verdict == CONFIRMED
     assert of_rule(rule, outside).verdict == REFUTED
-    open_ = of_rule(rule, edge, swinging=rule.subject)
+    open_ = of_rule(rule, edge, swinging=(rule.cell, rule.subject))
     assert open_.verdict == AT_BOUND
+
+
+@pytest.mark.parametrize("figure", ["p50", "p95", "p99", "p999"])
+def test_each_of_two_that_are_alike_is_so_by_every_figure(figure):
+    rules = [rule for rule in RULES if (rule.subject, rule.figure) == ("blocking_leader_follower", figure)]
+    assert len(rules) == 1 and rules[0].bounds == model_findings.SAME
+    assert model_findings.WORDS[figure] in rules[0].sentence
+
+
+def test_one_client_is_held_against_ten():
+    rule = next(rule for rule in RULES if rule.rival_cell)
+    found = of_rule(rule, 0.17)
+    assert found.verdict == CONFIRMED and f"{rule.cell} / {rule.rival_cell}: 0.17" in found.figure
+    assert of_rule(rule, 0.17, blocks=4).verdict == NOT_HERE
+    alone = Made({(rule.cell, rule.subject): 1.0}).experiment
+    assert model_findings.finding(alone, rule).figure == model_findings.NOT_RUN, "a cell of the two is missing"
+
+
+def test_without_a_program_built_so_its_step_is_left_open():
+    rule = next(rule for rule in RULES if "-O2 instead of -O0" in rule.sentence)
+    found = model_findings.finding(Made({(rule.cell, rule.subject): 1000.0}).experiment, rule)
+    assert (found.verdict, found.figure) == (NOT_HERE, model_findings.NOT_BUILT)
+    part = Made(speeds_of(rule, 1.4)).experiment | {"name": model_plans.ABLATION}
+    rows = {row["sentence"]: row for row in model_findings.of({"experiments": [part]})}
+    assert rows[rule.sentence]["verdict"] == CONFIRMED, "it is looked for in its part"
 
 
 def test_latency_rules_read_the_histograms(monkeypatch):
@@ -137,7 +165,8 @@ def test_a_sentence_stands_by_itself():
 
 
 def test_every_rule_is_about_rows_that_run_in_its_cell():
-    cells = {cell.name: cell for cell in model_plans.FULL_HISTORIC.cells}
+    cells = {(part.name, cell.name): cell for part in model_plans.FULL.experiments for cell in part.cells}
     for rule in RULES:
-        for name in (rule.subject, *rule.rivals):
-            assert model_roster.matching([name], cells[rule.cell].only), (rule.sentence, name)
+        for cell, names in zip(rule.cells, ((rule.subject,), rule.rivals)):
+            for name in names:
+                assert model_roster.matching([name], cells[rule.part, cell].only), (rule.sentence, name)

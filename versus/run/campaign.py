@@ -4,7 +4,7 @@
 import math
 import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from versus import gates
 from versus.run import schedule
@@ -116,8 +116,8 @@ class Campaign:
             reserve = REPEATS_RESERVE * remaining
             if experiment.trace_calls:
                 reserve += TRACE_RESERVE_S * len(self._contenders) * len(self.cells)
-            runs = schedule.run_count(experiment, list(self._contenders))
-            duration = schedule.run_seconds(remaining, reserve, runs, overhead, experiment.warmup_s)
+            least = schedule.run_lengths(experiment, list(self._contenders))
+            duration = schedule.run_seconds(remaining, reserve, least, overhead, experiment.warmup_s)
         self._store.add({"key": self._key("length"), "duration_s": duration, "warmup_s": experiment.warmup_s})
         return Length(duration, experiment.warmup_s)
 
@@ -163,6 +163,8 @@ class Campaign:
         record = self._store.get(task.key)
         if record is None:
             rate = self.rate_of(task.cell) if task.mode == RATE else 0.0
+            if task.block >= 0:
+                length = replace(length, duration_s=max(length.duration_s, getattr(task.cell, "least_run_s", 0.0)))
             record = self._runner.run(task, self._contenders[task.contender], length, rate)
             self._store.add(record)
         self._progress.ran(record)

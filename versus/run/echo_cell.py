@@ -43,6 +43,7 @@ class EchoCell(Load):
     without: tuple[str, ...] = ()
     label: str = ""  # what a published load was called by
     asked: int = 0  # connections of the published load, where fewer fit
+    least_run_s: float = 0.0  # a run of it lasts at least so long, whatever the budget leaves
 
     @property
     def short(self) -> bool:

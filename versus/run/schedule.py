@@ -59,18 +59,29 @@ def fixed_rate(saturations: dict[str, list[float]]) -> float:
     return float(max(1, int(rate // step) * step))
 
 
-def run_seconds(remaining_s: float, reserve_s: float, runs: int, overhead_s: float, warmup_s: float) -> float:
-    """How long each of `runs` may measure so that all of them and the reserve fit into what remains."""
-    if runs <= 0:
-        return LONGEST_RUN_S
-    each = (remaining_s - reserve_s) / runs - overhead_s - warmup_s
+def run_seconds(remaining_s: float, reserve_s: float, least_s: list[float], overhead_s: float,
+                warmup_s: float) -> float:
+    """How long each run may measure so that all of them and the reserve fit into what remains. `least_s` has for each
+    run how long it takes at least: those that take longer than the others may leave these less."""
+    left = remaining_s - reserve_s - len(least_s) * (overhead_s + warmup_s)
+    each, short = LONGEST_RUN_S, sorted(least_s)
+    while short:
+        each = left / len(short)
+        if short[-1] <= each:
+            break
+        left -= short.pop()
     return round(min(LONGEST_RUN_S, max(SHORTEST_RUN_S, each)), 3)
+
+
+def run_lengths(experiment: Experiment, names: list[str]) -> list[float]:
+    """How long each run of all blocks takes at least; repeats are not counted."""
+    return experiment.blocks * [getattr(cell, "least_run_s", 0.0) for cell in experiment.cells for _ in cell.modes
+                                for name in names if experiment.runs_here(name, cell)]
 
 
 def run_count(experiment: Experiment, names: list[str]) -> int:
     """The runs of all blocks, repeats not counted."""
-    return experiment.blocks * sum(len(cell.modes) for cell in experiment.cells for name in names
-                                   if experiment.runs_here(name, cell))
+    return len(run_lengths(experiment, names))
 
 
 def calibration_count(experiment: Experiment, names: list[str]) -> int:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from versus import comparison, experiments, made_up, plans
+from versus.models import model_plans
 from versus.run import schedule
 from versus.experiments import CLOSED, RATE, Cell, HttpCell
 
@@ -85,14 +86,28 @@ def test_a_plan_fits_its_budget():
         remaining = 275.0 * experiment.share - schedule.calibration_count(experiment, names) * 0.5
         reserve = 0.9 * len(names) * len(experiment.cells) if experiment.trace_calls else 1.0
         runs = schedule.run_count(experiment, names)
-        seconds = schedule.run_seconds(remaining, reserve, runs, overhead_s=0.12, warmup_s=experiment.warmup_s)
+        seconds = schedule.run_seconds(remaining, reserve, runs * [0.0], overhead_s=0.12, warmup_s=experiment.warmup_s)
         assert seconds > 0.3, experiment.name
         assert runs * (seconds + 0.12 + experiment.warmup_s) <= remaining - reserve + 0.001 * runs
 
 
 @pytest.mark.parametrize("remaining, expected", [(1.0, schedule.SHORTEST_RUN_S), (1e6, schedule.LONGEST_RUN_S)])
 def test_a_run_is_neither_too_short_nor_too_long(remaining, expected):
-    assert schedule.run_seconds(remaining, 10.0, 100, 0.1, 0.1) == expected
+    assert schedule.run_seconds(remaining, 10.0, 100 * [0.0], 0.1, 0.1) == expected
+
+
+def test_runs_that_take_longer_leave_the_others_less():
+    # 100 s for ten runs that take 5 s each at least and ten others: 1 s of each run goes to starting it.
+    assert schedule.run_seconds(100.0, 0.0, 10 * [0.0] + 10 * [5.0], 0.9, 0.1) == schedule.LONGEST_RUN_S
+    assert schedule.run_seconds(80.0, 0.0, 10 * [0.0] + 10 * [5.0], 0.9, 0.1) == 1.0
+    assert schedule.run_seconds(60.0, 0.0, 10 * [0.0] + 10 * [5.0], 0.9, 0.1) == schedule.SHORTEST_RUN_S
+    assert schedule.run_seconds(60.0, 0.0, 20 * [0.5], 0.9, 0.1) == 2.0, "it is no longer than the others are"
+
+
+def test_a_cell_says_how_long_its_runs_are_at_least():
+    long = model_plans.SIMPLE_LOAD
+    experiment = replace(model_plans.QUICK_HISTORIC, cells=(long, model_plans.SINGLE_LOAD), blocks=2)
+    assert schedule.run_lengths(experiment, ["a", "b"]) == 2 * [long.least_run_s, long.least_run_s, 0.0, 0.0]
 
 
 def test_cells_beyond_the_fd_limit_are_named_not_run_and_their_claims_go_with_them():
