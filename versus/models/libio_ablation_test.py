@@ -91,6 +91,7 @@ def test_named_it_is_played_by_duel_with_the_unoptimised_rows(tmp_path, monkeypa
     part = results["experiments"][0]
     assert {run["contender"] for run in part["runs"]} == {*ROWS, *ROWS_UNOPTIMISED, f"{LIBIO}-twin"}
     assert all("peal load duel" in run["commands"][0] or " load duel " in run["commands"][0] for run in part["runs"])
+    assert {pair["rival"] for pair in part["pairs"]} == {*ROWS, *ROWS_UNOPTIMISED} - {LIBIO}
     verdicts = {row["sentence"]: row["verdict"] for row in results["findings"] if row["sentence"].startswith("libio")}
     assert len(verdicts) == 5 and set(verdicts.values()) == {CONFIRMED}
     assert "libio-steps" in page and "What libio's author changed" in page

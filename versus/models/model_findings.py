@@ -33,6 +33,7 @@ WORDS = {SPEED: "requests/s", CPU: "server CPU per request", "p50": "p50", "p95"
          "p999": "p99.9"}
 PUBLISHED_PER_S = 220_000
 NOT_RUN = "its load did not run"
+TOO_SHORT = "in no block have both ten requests above it: the runs are too short"
 NOT_BUILT = f"a program built at -O0 belongs to the full plan, or to --experiments {plan.ABLATION}"
 
 SINGLE = "blocking_single"
@@ -190,6 +191,9 @@ def _judged(experiment: dict, rule: Rule, rival: str) -> tuple[str, str]:
     what = f"{WORDS[rule.figure]}, {rule.subject} / {rival}"
     if rule.rival_cell:
         what += f", {rule.cell} / {rule.rival_cell}"
+    if not pair.blocks and rule.figure in PERCENTILES and all(
+            _ran(experiment, cell, (name,)) for cell, name in zip(rule.cells, (rule.subject, rival))):
+        return NOT_HERE, f"{what}: {TOO_SHORT}"
     if not pair.blocks:
         return NOT_HERE, f"{what}: one of the two has no such figure here"
     if pair.blocks < FEWEST_BLOCKS:

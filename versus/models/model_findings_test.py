@@ -107,7 +107,9 @@ def test_a_percentile_with_too_little_above_it_is_none():
     rule = next(rule for rule in RULES if rule.figure == "p999")
     experiment = Made({(rule.cell, name): 1.0 for name in (rule.subject, *rule.rivals)}).experiment
     found = model_findings.finding(experiment, rule)
-    assert found.verdict == NOT_HERE and "no such figure here" in found.figure
+    assert found.verdict == NOT_HERE and model_findings.TOO_SHORT in found.figure
+    alone = Made({(rule.cell, rule.subject): 1.0}).experiment
+    assert "no such figure here" in model_findings.finding(alone, rule).figure
 
 
 def test_of_several_rivals_one_can_refute():

@@ -162,6 +162,7 @@ FULL_ABLATION = replace(
     duels=Duels(restarts=30),
     contenders=(*libio_ablation.ROWS, *libio_ablation.ROWS_UNOPTIMISED),
     twin_of=libio_ablation.LIBIO,
+    grid=((libio_ablation.LIBIO, ("*",)),),
     note="No claim was declared: the steps answer what libio's author published of them. -O0 rows come from a program "
          "built so, in the full plan or where --experiments names this part.",
 )
