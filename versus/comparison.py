@@ -268,7 +268,8 @@ class Comparison:
         if not rows or not (self._plan.name == model_plans.FULL.name or model_plans.ABLATION in
                             self._options.experiments):
             return []
-        built, absent = variants.build(rows[0], (libio_ablation.BUILD,), self._progress.say, os.cpu_count() or 1)
+        as_peal = replace(rows[0], name=variants.PEAL)
+        built, absent = variants.build([as_peal], (libio_ablation.BUILD,), self._progress.say, os.cpu_count() or 1)
         self.left_out += absent
         return libio_ablation.unoptimised(rows, built[0].program) if built else []
 

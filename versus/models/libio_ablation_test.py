@@ -75,9 +75,9 @@ def compared(folder, monkeypatch, *words):
     """`versus models` with programs that pretend, one of them "built" at -O0; its results."""
     bin_dir = fakes.make_bin(folder / "bin", ())
 
-    def build(model, wanted, say, jobs):
-        assert wanted == (libio_ablation.BUILD,)
-        return [replace(model, name=wanted[0], command=(str(bin_dir / "peal"), "serve"))], []
+    def build(models, wanted, say, jobs):
+        assert wanted == (libio_ablation.BUILD,) and [model.name for model in models] == [comparison.variants.PEAL]
+        return [replace(models[0], name=wanted[0], command=(str(bin_dir / "peal"), "serve"))], []
 
     monkeypatch.setattr(comparison.variants, "build", build)
     out = folder / "out"

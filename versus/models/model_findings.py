@@ -2,8 +2,8 @@
 """Each published finding about the concurrency models held against this run.
 
 Each is a ratio of one figure, subject / rival, in the published load it was made with. The rules are fixed here,
-beforehand, and judge as all findings are judged: the whole interval of a ratio paired by block, over at least six blocks.
-Where a finding speaks of several rivals, each by itself must bear it out, and one that contradicts refutes it.
+beforehand, and judge as all findings are judged: the whole interval of a ratio paired by block, over at least six
+blocks. Where a finding speaks of several rivals, each by itself must bear it out, and one that contradicts refutes it.
 """
 
 import math
