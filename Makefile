@@ -54,7 +54,7 @@ lab: build ## the full matrix of the lab (long)
 	@$(PYTHON) -m versus full
 
 .PHONY: models
-models: build ## every concurrency model on one service: who wins where (12 minutes); MODE=full: everything (hours)
+models: build ## every concurrency model on one service: who wins where (14 minutes); MODE=full: everything (hours)
 	@$(PYTHON) -m versus models $(if $(filter full,$(MODE)),--full)
 
 .PHONY: bench
