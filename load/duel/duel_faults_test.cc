@@ -17,7 +17,7 @@
 #include <load/process_files.h>
 #include <load/scripted_server.h>
 #include <load/session/echo_session.h>
-#include <tests/support/duelist.h>
+#include <tests/support/duel/duelist.h>
 
 namespace peal::load {
 namespace {

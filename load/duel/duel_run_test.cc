@@ -15,7 +15,7 @@
 #include <load/scripted_server.h>
 #include <load/session/echo_session.h>
 #include <load/session/http_protocol.h>
-#include <tests/support/duelist.h>
+#include <tests/support/duel/duelist.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal::load {

@@ -2,7 +2,6 @@
 #include <load/duel/server_process.h>
 
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -17,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <load/duel/spawned_child.h>
 #include <load/process_files.h>
 #include <peal/base/assert.h>
 
@@ -33,22 +33,20 @@ constexpr size_t kKeptBytes = 4096;
 constexpr std::string_view kListening = "listening on";
 constexpr std::string_view kMark = "PEAL_DUEL_SERVER=";
 
-SocketAddress loopback(uint16_t port) { return *SocketAddress::parse(fmt::format("127.0.0.1:{}", port)); }
-
-// Nothing: all are taken.
-std::optional<uint16_t> free_port() {
+// Sets the port of `address`. errno where that cannot be, EADDRINUSE: all are taken.
+int find_free_port(SocketAddress& address) {
   static uint16_t next = static_cast<uint16_t>(::getpid() * 7 % kPorts);
   const int on = 1;
   for (uint16_t tries = 0; tries < kPorts; ++tries) {
-    const auto port = static_cast<uint16_t>(kFirstPort + next);
+    address.set_port(static_cast<uint16_t>(kFirstPort + next));
     next = static_cast<uint16_t>((next + 1) % kPorts);
-    const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket) return std::nullopt;
+    const Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket) return errno;
     static_cast<void>(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
-    const SocketAddress address = loopback(port);
-    if (::bind(socket.get(), address.data(), address.size()) == 0) return port;
+    if (::bind(socket.get(), address.data(), address.size()) == 0) return 0;
+    if (errno != EADDRINUSE) return errno;
   }
-  return std::nullopt;
+  return EADDRINUSE;
 }
 
 void replace_all(std::string& text, std::string_view what, std::string_view with) {
@@ -57,12 +55,12 @@ void replace_all(std::string& text, std::string_view what, std::string_view with
   }
 }
 
-std::vector<std::string> filled(const std::vector<std::string>& words, uint16_t port, size_t threads) {
+std::vector<std::string> filled(const std::vector<std::string>& words, const SocketAddress& where, size_t threads) {
   std::vector<std::string> ready = words;
   for (std::string& word : ready) {
-    replace_all(word, "{listen}", fmt::format("127.0.0.1:{}", port));
-    replace_all(word, "{host}", "127.0.0.1");
-    replace_all(word, "{port}", std::to_string(port));
+    replace_all(word, "{listen}", where.to_string());
+    replace_all(word, "{host}", host_of(where));
+    replace_all(word, "{port}", std::to_string(where.port()));
     replace_all(word, "{threads}", std::to_string(threads));
   }
   return ready;
@@ -72,44 +70,6 @@ std::vector<std::string> filled(const std::vector<std::string>& words, uint16_t 
 std::string next_mark() {
   static uint64_t last = 0;
   return fmt::format("{}{}.{}", kMark, ::getpid(), ++last);
-}
-
-struct ChildEnds {
-  int output;
-  int complaints;
-  int failure;  // told errno, where the program cannot be run
-};
-
-// After fork() in a process that may have threads: nothing but system calls.
-[[noreturn]] void become(char* const* words, char* const* environment, const ChildEnds& ends, const cpu_set_t* cpus,
-                         int parent) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(127);
-  if (cpus != nullptr) ::sched_setaffinity(0, sizeof *cpus, cpus);
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  ::dup2(nothing, STDIN_FILENO);
-  ::dup2(ends.output, STDOUT_FILENO);
-  ::dup2(ends.complaints, STDERR_FILENO);
-  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execvpe(words[0], words, environment);
-  const int error = errno;
-  static_cast<void>(::write(ends.failure, &error, sizeof error));
-  ::_exit(127);
-}
-
-struct Pipe {
-  Fd read;
-  Fd write;
-};
-
-std::optional<Pipe> make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return std::nullopt;
-  return Pipe{.read = Fd(ends[0]), .write = Fd(ends[1])};
 }
 
 }  // namespace
@@ -136,6 +96,14 @@ bool tells_where(const std::vector<std::string>& words) {
   return false;
 }
 
+std::string host_of(const SocketAddress& address) {
+  const std::string text = address.to_string();
+  const std::string host = text.substr(0, text.rfind(':'));
+  return host.starts_with('[') ? host.substr(1, host.size() - 2) : host;
+}
+
+SocketAddress loopback_host() { return *SocketAddress::parse("127.0.0.1:0"); }
+
 KeptOutput::KeptOutput(Loop& loop, Fd pipe)
     : watch_(loop, std::move(pipe), {.readable = true}, [this](Readiness) { read(); }) {
   ::fcntl(watch_.fd(), F_SETFL, O_NONBLOCK);
@@ -157,49 +125,22 @@ void KeptOutput::read() {
 std::expected<std::unique_ptr<ServerProcess>, std::string> ServerProcess::start(Loop& loop,
                                                                                 const std::vector<std::string>& words,
                                                                                 size_t threads,
-                                                                                const std::vector<int>& cpus) {
+                                                                                const std::vector<int>& cpus,
+                                                                                const SocketAddress& host) {
   PEAL_ASSERT(!words.empty() && tells_where(words), "a command of {} words", words.size());
-  const std::optional<uint16_t> port = free_port();
-  if (!port) return std::unexpected(std::string("there is no free port from 20000 to 31999"));
-  std::vector<std::string> ready = filled(words, *port, threads);
-  std::vector<char*> pointers;
-  pointers.reserve(ready.size() + 1);
-  for (std::string& word : ready) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  PEAL_ASSERT(host.is_ip(), "servers listen at an IP address, not at '{}'", host.to_string());
+  SocketAddress address = host;
+  if (const int error = find_free_port(address); error != 0) {
+    return std::unexpected(error == EADDRINUSE
+                               ? std::string("there is no free port from 20000 to 31999")
+                               : fmt::format("nobody can listen at {} here: {}", host_of(host), std::strerror(error)));
+  }
   std::string mark = next_mark();
-  std::vector<char*> environment{mark.data()};
-  for (char** word = environ; *word != nullptr; ++word) {
-    if (!std::string_view(*word).starts_with(kMark)) environment.push_back(*word);
-  }
-  environment.push_back(nullptr);
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int cpu : cpus) CPU_SET(cpu, &set);
-
-  std::optional<Pipe> output = make_pipe();
-  std::optional<Pipe> complaints = make_pipe();
-  std::optional<Pipe> failure = make_pipe();
-  if (!output || !failure || !complaints) {
-    return std::unexpected(fmt::format("{} cannot be started: {}", ready[0], std::strerror(errno)));
-  }
-  const int parent = ::getpid();
-  const int pid = ::fork();
-  if (pid < 0) return std::unexpected(fmt::format("{} cannot be started: {}", ready[0], std::strerror(errno)));
-  if (pid == 0) {
-    become(pointers.data(), environment.data(), {output->write.get(), complaints->write.get(), failure->write.get()},
-           cpus.empty() ? nullptr : &set, parent);
-  }
-  ::setpgid(pid, pid);  // whoever of the two comes first
-  failure->write = Fd();
-  output->write = Fd();
-  complaints->write = Fd();
-  int error = 0;
-  if (::read(failure->read.get(), &error, sizeof error) == sizeof error) {
-    ::waitpid(pid, nullptr, 0);
-    return std::unexpected(fmt::format("{} cannot be run: {}", ready[0], std::strerror(error)));
-  }
-  return std::unique_ptr<ServerProcess>(new ServerProcess(loop, pid, std::move(mark), loopback(*port),
-                                                          std::move(output->read), std::move(complaints->read)));
+  std::expected<SpawnedChild, std::string> child =
+      spawn({.words = filled(words, address, threads), .mark = mark, .cpus = cpus});
+  if (!child) return std::unexpected(child.error());
+  return std::unique_ptr<ServerProcess>(new ServerProcess(loop, child->pid, std::move(mark), address,
+                                                          std::move(child->output), std::move(child->complaints)));
 }
 
 ServerProcess::ServerProcess(Loop& loop, int pid, std::string mark, SocketAddress address, Fd output, Fd complaints)
@@ -231,7 +172,7 @@ ServerProcess::~ServerProcess() {
 
 bool ServerProcess::listens(TimePoint now) {
   if (!accepted_at_) {
-    const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const Fd socket(::socket(address_.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
     // On Linux this bounds connect() too (socket(7)).
     if (!socket || ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kKnock, sizeof kKnock) != 0) return false;
     if (::connect(socket.get(), address_.data(), address_.size()) != 0) return false;

@@ -52,13 +52,19 @@ class OrphansHere {
   int before_ = 0;
 };
 
+// Where servers listen unless another address of this machine is given.
+SocketAddress loopback_host();
+// An IP address as text, without its port.
+std::string host_of(const SocketAddress& address);
+
 class ServerProcess {
  public:
-  // `words`: {listen}, {host}, {port} and {threads} are filled in; the port is one that nobody listens on. The error is
-  // one sentence.
+  // `words`: {listen}, {host}, {port} and {threads} are filled in; the port, at the IP address `host`, is one that
+  // nobody listens on. The error is one sentence.
   static std::expected<std::unique_ptr<ServerProcess>, std::string> start(Loop& loop,
                                                                           const std::vector<std::string>& words,
-                                                                          size_t threads, const std::vector<int>& cpus);
+                                                                          size_t threads, const std::vector<int>& cpus,
+                                                                          const SocketAddress& host = loopback_host());
   // By force, if it still runs.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers that are shell scripts, or the test's own program: tests/support/duelist.h.
+// Servers that are shell scripts, or the test's own program: tests/support/duel/duelist.h.
 #include <load/duel/server_process.h>
 
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 
 #include <load/duel/cpu_pins.h>
 #include <load/duel/duel_loop.h>
-#include <tests/support/duelist.h>
+#include <tests/support/duel/duelist.h>
 
 namespace peal::load {
 namespace {
@@ -66,6 +66,27 @@ TEST_F(ServerProcessTest, its_words_are_filled_in) {
             fmt::format("exit code 1 ({0} 127.0.0.1:{0} 127.0.0.1 3 <127.0.0.1:{0}+127.0.0.1:{0}>)", port));
   EXPECT_GE(std::stoi(port), 20'000) << "below the kernel's own";
   EXPECT_LT(std::stoi(port), 32'000);
+}
+
+TEST_F(ServerProcessTest, it_is_told_of_another_address_of_this_machine) {
+  for (const auto& [host, listen] : {std::pair("127.0.0.2", "127.0.0.2"), std::pair("::1", "[::1]")}) {
+    const SocketAddress address = SocketAddress::parse(fmt::format("{}:0", listen)).value();
+    const auto server = ServerProcess::start(
+        loop_->loop(), {"/bin/sh", "-c", "echo \"$@\" >&2; exit 1", "sh", "{listen}", "{host}", "{port}"}, 1, {},
+        address);
+    if (!server.has_value() && address.family() == AF_INET6) GTEST_SKIP() << server.error();
+    ASSERT_TRUE(server.has_value()) << server.error();
+    const uint16_t port = (*server)->address().port();
+    EXPECT_EQ(host_of((*server)->address()), host);
+    EXPECT_EQ(end_of(**server), fmt::format("exit code 1 ({}:{} {} {})", listen, port, host, port));
+  }
+}
+
+TEST_F(ServerProcessTest, an_address_that_is_not_this_machines) {
+  const auto server = ServerProcess::start(loop_->loop(), {"/bin/sh", "-c", "exit 0", "{port}"}, 1, {},
+                                           SocketAddress::parse("192.0.2.1:0").value());
+  ASSERT_FALSE(server.has_value());
+  EXPECT_EQ(server.error(), "nobody can listen at 192.0.2.1 here: Cannot assign requested address");
 }
 
 TEST_F(ServerProcessTest, no_two_get_the_same_port) {
