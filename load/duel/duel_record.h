@@ -60,6 +60,20 @@ struct DuelSideRecord {
   bool forgets_children = false;  // what its ended children used is not in its CPU time
 };
 
+// The machine where the servers ran, if that was another.
+struct ServerHost {
+  std::string name;     // as it was called on the command line
+  std::string address;  // where the servers listened, without a port
+  std::string kernel;
+  std::string processor;
+  size_t cpus = 0;       // that servers may use there
+  bool is_here = false;  // it is this machine all the same: the generator is no stranger there
+  // From the beginning of the duel to its end, of all its CPUs together.
+  Duration elapsed{};
+  Duration stolen{};   // by the hypervisor
+  Duration foreign{};  // used by others than the servers and who starts them
+};
+
 struct DuelRecord {
   DuelOptions options;
   std::string experiment;        // as the command line calls it
@@ -67,6 +81,7 @@ struct DuelRecord {
   std::string schedule;          // when messages leave
   std::vector<int> server_cpus;  // empty: nothing is pinned
   std::vector<int> client_cpus;
+  std::optional<ServerHost> server_host;  // none: this machine
   std::string engine;
   std::vector<SliceRecord> slices;
   std::vector<DuelSideRecord> sides;  // a contender each

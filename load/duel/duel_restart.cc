@@ -2,7 +2,6 @@
 #include <load/duel/duel_restart.h>
 
 #include <algorithm>
-#include <csignal>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -12,9 +11,7 @@
 #include <fmt/format.h>
 
 #include <load/duel/duel_side.h>
-#include <load/duel/server_orphans.h>
 #include <load/duel/server_process.h>
-#include <load/process_files.h>
 #include <load/report/report_text.h>
 #include <load/server_probe.h>
 #include <peal/base/assert.h>
@@ -32,16 +29,16 @@ constexpr int kBudgetPerLate = 20;  // at most this part of the budget
 
 std::string waited(Duration time) { return human_time(static_cast<double>(time.count())); }
 
-// One process's CPU time, charged to the slice that was begun last.
+// One server's CPU time, charged to the slice that was begun last.
 struct CpuAccount {
-  ServerProbe probe;
+  std::optional<ServerProbe> probe;  // of one that runs already; what the crew has started the crew looks at
   ServerLook before{};
   std::optional<size_t> slice = {};
 };
 
 class Restart {
  public:
-  Restart(DuelLoop& loop, const DuelProtocol& protocol, const CpuPins& pins, std::mt19937_64& random,
+  Restart(DuelLoop& loop, const DuelProtocol& protocol, std::unique_ptr<ServerCrew> crew, std::mt19937_64& random,
           DuelRecord& record);
   ~Restart();
   Restart(const Restart&) = delete;
@@ -61,12 +58,11 @@ class Restart {
   Trouble settle_accounts();
   Trouble wait_for_the_late();
   std::expected<ServerLook, std::string> look_at(size_t contender, CpuAccount& account);
-  CpuAccount* account_of(size_t contender);
   void leave();
   void keep();
-  void end_servers();
-  void look_for_orphans();
-  Trouble who_ended() const;
+  Trouble find_running();
+  Trouble who_ended() { return told(crew_->who_ended()); }
+  Trouble told(const ServerCrew::Trouble& trouble) const;
   // With the first failure of the contender, if there was one. Ends what plays.
   std::string with_reason(size_t contender, std::string_view what);
   // As the user knows it: the twin is the same program.
@@ -77,31 +73,31 @@ class Restart {
 
   DuelLoop& loop_;
   const DuelProtocol& protocol_;
-  const CpuPins& pins_;
+  const std::unique_ptr<ServerCrew> crew_;
   std::mt19937_64& random_;
   DuelRecord& record_;
   const DuelOptions& options_;
   std::vector<SliceRecord> slices_;  // the warm-up's among them
   std::vector<DuelSideRecord> totals_;
+  // A contender each; none: its CPU time is not known. Those of one process share one.
+  std::vector<std::shared_ptr<CpuAccount>> accounts_;
   // Who comes first: anew for the start, and for each round.
   std::vector<size_t> order_;
-  std::map<int, CpuAccount> accounts_;  // by process
-  // A contender each; no server: it runs already. The loops of the group end before the sides.
-  std::vector<std::unique_ptr<ServerProcess>> servers_;
-  ServerOrphans orphans_{servers_};
+  // The loops of the group end before the sides.
   std::vector<std::unique_ptr<DuelSide>> sides_;
   std::unique_ptr<LoopGroup> group_;
 };
 
-Restart::Restart(DuelLoop& loop, const DuelProtocol& protocol, const CpuPins& pins, std::mt19937_64& random,
-                 DuelRecord& record)
+Restart::Restart(DuelLoop& loop, const DuelProtocol& protocol, std::unique_ptr<ServerCrew> crew,
+                 std::mt19937_64& random, DuelRecord& record)
     : loop_(loop),
       protocol_(protocol),
-      pins_(pins),
+      crew_(std::move(crew)),
       random_(random),
       record_(record),
       options_(record.options),
       totals_(options_.contenders.size()),
+      accounts_(options_.contenders.size()),
       order_(options_.contenders.size()) {
   std::iota(order_.begin(), order_.end(), 0);
   std::ranges::shuffle(order_, random_);
@@ -109,7 +105,7 @@ Restart::Restart(DuelLoop& loop, const DuelProtocol& protocol, const CpuPins& pi
 
 Restart::~Restart() {
   leave();
-  end_servers();
+  crew_->end(options_.patience.end);
 }
 
 Trouble Restart::play(const OnRound& on_round) {
@@ -119,60 +115,49 @@ Trouble Restart::play(const OnRound& on_round) {
   }
   Trouble trouble = play_rounds(on_round);
   if (!trouble && !stopped()) trouble = settle_accounts();
-  look_for_orphans();
+  for (const size_t place : crew_->who_left_orphans()) totals_[place].has_orphans = true;
   leave();
   if (!trouble && !stopped()) keep();
   return trouble;
 }
 
+Trouble Restart::told(const ServerCrew::Trouble& trouble) const {
+  if (!trouble) return std::nullopt;
+  return trouble->place ? fmt::format("{}: {}", name(*trouble->place), trouble->sentence) : trouble->sentence;
+}
+
 Trouble Restart::start_servers() {
-  servers_.resize(options_.contenders.size());
   for (const size_t i : order_) {
     const DuelContender& contender = options_.contenders[i];
     if (!contender.restarts()) continue;
-    auto server = ServerProcess::start(loop_.loop(), contender.command, options_.server_threads, pins_.server);
-    if (!server) return fmt::format("{}: {}", name(i), server.error());
-    servers_[i] = std::move(*server);
+    if (Trouble trouble = told(crew_->start(i, contender.command))) return trouble;
   }
-  const auto all_listen = [this] {
-    return std::ranges::all_of(servers_, [this](auto& server) { return !server || server->listens(loop_.now()); });
-  };
-  const bool listen =
-      loop_.until_seen(loop_.now() + options_.patience.start, [&] { return all_listen() || who_ended().has_value(); });
-  if (Trouble trouble = who_ended()) return trouble;
-  if (listen || stopped()) return std::nullopt;
-  for (size_t i = 0; i < servers_.size(); ++i) {
-    if (servers_[i] && !servers_[i]->listens(loop_.now())) {
-      return fmt::format("{}: it does not listen where it was told to after {}", name(i),
-                         waited(options_.patience.start));
-    }
-  }
-  return std::nullopt;
+  return told(crew_->await_listening(options_.patience.start));
 }
 
-Trouble Restart::who_ended() const {
-  for (size_t i = 0; i < servers_.size(); ++i) {
-    if (!servers_[i]) continue;
-    if (const std::optional<std::string> how = servers_[i]->ended()) {
-      return fmt::format("{}: the server ended by itself: {}", name(i), *how);
+// The processes that run already, and an account for everybody whose CPU time can be read.
+Trouble Restart::find_running() {
+  std::map<int, std::shared_ptr<CpuAccount>> by_process;
+  for (size_t i = 0; i < accounts_.size(); ++i) {
+    if (crew_->has(i)) accounts_[i] = std::make_shared<CpuAccount>();
+    const std::optional<int> pid = options_.contenders[i].pid;
+    if (crew_->has(i) || !pid) continue;
+    if (const std::string_view why = why_no_server(*pid); !why.empty()) {
+      return fmt::format("{}: process {} is {}, and no server", name(i), *pid, why);
     }
+    std::shared_ptr<CpuAccount>& account = by_process[*pid];
+    if (!account) {
+      Result<ServerProbe> probe = ServerProbe::of(*pid);
+      if (!probe) return fmt::format("{}: there is no process {} whose CPU time could be read", name(i), *pid);
+      account = std::make_shared<CpuAccount>(std::move(*probe));
+    }
+    accounts_[i] = account;
   }
   return std::nullopt;
 }
 
 Trouble Restart::start_generator() {
-  for (size_t i = 0; i < servers_.size(); ++i) {
-    const std::optional<int> pid = servers_[i] ? servers_[i]->pid() : options_.contenders[i].pid;
-    if (!pid || accounts_.contains(*pid)) continue;
-    if (!servers_[i]) {
-      if (const std::string_view why = why_no_server(*pid); !why.empty()) {
-        return fmt::format("{}: process {} is {}, and no server", name(i), *pid, why);
-      }
-    }
-    Result<ServerProbe> probe = ServerProbe::of(*pid);
-    if (!probe) return fmt::format("{}: there is no process {} whose CPU time could be read", name(i), *pid);
-    accounts_.emplace(*pid, CpuAccount{std::move(*probe)});
-  }
+  if (Trouble trouble = find_running()) return trouble;
   const LoadOptions& load = options_.load;
   Result<std::unique_ptr<LoopGroup>> group =
       LoopGroup::start(load.threads, {.engine = load.engine, .spin = load.spin}, "load");
@@ -180,13 +165,13 @@ Trouble Restart::start_generator() {
   group_ = std::move(*group);
   record_.engine = (*group_)[0].engine().name();
   // Nobody has the generator's first memory in every restart: where its own lies moves what a server costs, too.
-  sides_.resize(servers_.size());
+  sides_.resize(options_.contenders.size());
   for (const size_t i : order_) {
     const DuelContender& contender = options_.contenders[i];
     LoadOptions mine = load;
-    mine.target = servers_[i] ? servers_[i]->address() : contender.target;
-    mine.target_text = servers_[i] ? mine.target.to_string() : contender.target_text;
-    std::unique_ptr<Protocol> spoken = protocol_(contender, servers_[i] ? mine.target_text : std::string());
+    mine.target = crew_->has(i) ? crew_->address(i) : contender.target;
+    mine.target_text = crew_->has(i) ? mine.target.to_string() : contender.target_text;
+    std::unique_ptr<Protocol> spoken = protocol_(contender, crew_->has(i) ? mine.target_text : std::string());
     sides_[i] = std::make_unique<DuelSide>(mine, std::move(spoken), *group_, loop_.loop());
   }
   return std::nullopt;
@@ -244,20 +229,20 @@ Trouble Restart::play_slice(size_t contender, size_t place) {
   return std::nullopt;
 }
 
-CpuAccount* Restart::account_of(size_t contender) {
-  const std::optional<int> pid = servers_[contender] ? servers_[contender]->pid() : options_.contenders[contender].pid;
-  return pid ? &accounts_.at(*pid) : nullptr;
-}
-
 std::expected<ServerLook, std::string> Restart::look_at(size_t contender, CpuAccount& account) {
-  const Result<ServerLook> look = account.probe.look();
+  if (!account.probe) {
+    const std::expected<ServerLook, ServerFault> look = crew_->look(contender);
+    if (!look) return std::unexpected(*told(look.error()));
+    return *look;
+  }
+  const Result<ServerLook> look = account.probe->look();
   if (look) return *look;
   if (Trouble trouble = who_ended()) return std::unexpected(std::move(*trouble));
-  return std::unexpected(fmt::format("{}: its process {} is gone", name(contender), account.probe.pid()));
+  return std::unexpected(fmt::format("{}: its process {} is gone", name(contender), account.probe->pid()));
 }
 
 Trouble Restart::charge(size_t contender, std::optional<size_t> next_slice) {
-  CpuAccount* account = account_of(contender);
+  CpuAccount* const account = accounts_[contender].get();
   if (account == nullptr) return std::nullopt;
   const auto look = look_at(contender, *account);
   if (!look) return look.error();
@@ -272,7 +257,7 @@ Trouble Restart::charge(size_t contender, std::optional<size_t> next_slice) {
 }
 
 Trouble Restart::charge_idle(size_t contender) {
-  CpuAccount* account = account_of(contender);
+  CpuAccount* const account = accounts_[contender].get();
   if (account == nullptr) return std::nullopt;
   const auto look = look_at(contender, *account);
   if (!look) return look.error();
@@ -351,38 +336,14 @@ void Restart::keep() {
   ++record_.restarts;
 }
 
-void Restart::look_for_orphans() {
-  for (const int orphan : orphans_.find()) {
-    const Result<ProcessStat> stat = read_process_stat(orphan);
-    if (!stat || !stat->alive) continue;
-    for (size_t i = 0; i < servers_.size(); ++i)
-      totals_[i].has_orphans |= servers_[i] && servers_[i]->has_started(orphan);
-  }
-}
-
-void Restart::end_servers() {
-  for (const auto& server : servers_) {
-    if (server) server->ask_to_end();
-  }
-  for (const int orphan : orphans_.find()) ::kill(orphan, SIGTERM);
-  const auto all_ended = [this] {
-    return std::ranges::all_of(servers_, [](const auto& server) { return !server || server->is_gone(); });
-  };
-  // Stopped or not. Who does not go is ended by force when it is destroyed.
-  const TimePoint limit = loop_.now() + options_.patience.end;
-  const TimerId look = loop_.loop().every(std::chrono::milliseconds(2), [] {});
-  while (!all_ended() && loop_.now() < limit) loop_.loop().step();
-  loop_.loop().cancel(look);
-  orphans_.end();
-}
-
 }  // namespace
 
-std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol, const CpuPins& pins,
-                                              std::mt19937_64& random, DuelRecord& record, const OnRound& on_round) {
+std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol,
+                                              std::unique_ptr<ServerCrew> crew, std::mt19937_64& random,
+                                              DuelRecord& record, const OnRound& on_round) {
   PEAL_ASSERT(record.sides.size() == record.options.contenders.size(), "{} sides of {} contenders", record.sides.size(),
               record.options.contenders.size());
-  Restart restart(loop, protocol, pins, random, record);
+  Restart restart(loop, protocol, std::move(crew), random, record);
   if (Trouble trouble = restart.play(on_round)) return std::unexpected(std::move(*trouble));
   return {};
 }

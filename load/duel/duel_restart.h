@@ -12,13 +12,14 @@
 #include <cstddef>
 #include <expected>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
-#include <load/duel/cpu_pins.h>
 #include <load/duel/duel_loop.h>
 #include <load/duel/duel_record.h>
+#include <load/duel/server_crew.h>
 
 namespace peal::load {
 
@@ -27,7 +28,8 @@ using OnRound = std::function<void(size_t rounds)>;
 
 // Adds the slices and what they sum up to to `record`. The error is one sentence: a server cannot be started, ended by
 // itself, or does not answer. Stopped (DuelLoop::stopped), it adds nothing.
-std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol, const CpuPins& pins,
-                                              std::mt19937_64& random, DuelRecord& record, const OnRound& on_round);
+std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol,
+                                              std::unique_ptr<ServerCrew> crew, std::mt19937_64& random,
+                                              DuelRecord& record, const OnRound& on_round);
 
 }  // namespace peal::load

@@ -11,14 +11,13 @@
 #include <load/duel/duel_judge.h>
 #include <load/duel/duel_loop.h>
 #include <load/duel/duel_restart.h>
-#include <load/duel/server_process.h>
 #include <load/report/report_text.h>
 #include <peal/base/assert.h>
 
 namespace peal::load {
 
 std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, const DuelProtocol& protocol,
-                                                const OnDuelProgress& on_progress) {
+                                                const OnDuelProgress& on_progress, const PlaceMaker& where) {
   const std::string trouble = duel_trouble(options);
   PEAL_ASSERT(trouble.empty(), "{}", trouble);
   Result<std::unique_ptr<DuelLoop>> loop = DuelLoop::make();
@@ -26,15 +25,12 @@ std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, cons
 
   DuelRecord record{.options = options};
   record.sides.resize(options.contenders.size());
-  const bool starts_servers = std::ranges::any_of(options.contenders, &DuelContender::restarts);
-  CpuPins pins;
-  // Who runs already is where it is: beside others that are pinned it would be somewhere else than they.
-  if (options.pin && options.restart_all()) pins = CpuPins::of(options.server_threads, options.load.threads);
+  std::expected<std::unique_ptr<ServerPlace>, std::string> place = where(**loop, options);
+  if (!place) return std::unexpected(place.error());
+  const CpuPins pins = (*place)->pins(options);
   record.server_cpus = pins.server;
   record.client_cpus = pins.client;
   const PinnedHere pinned(pins.client);
-  std::optional<OrphansHere> orphans;
-  if (starts_servers) orphans.emplace();
 
   std::mt19937_64 random(options.load.seed);
   const TimePoint began = (*loop)->now();
@@ -44,9 +40,10 @@ std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, cons
   while (record.restarts < wanted && (record.restarts == 0 || elapsed() + longest <= options.budget)) {
     const Duration before = elapsed();
     (*loop)->end_at(began + options.budget + (record.restarts == 0 ? options.patience.first : Duration::zero()));
-    const auto played = play_restart(**loop, protocol, pins, random, record, [&](size_t rounds) {
-      if (on_progress) on_progress({record, rounds, wanted, elapsed()});
-    });
+    const auto played =
+        play_restart(**loop, protocol, (*place)->crew(options, pins), random, record, [&](size_t rounds) {
+          if (on_progress) on_progress({record, rounds, wanted, elapsed()});
+        });
     if (!played) return std::unexpected(played.error());
     if ((*loop)->stopped()) break;
     longest = std::max(longest, elapsed() - before);
@@ -55,7 +52,12 @@ std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, cons
   }
   record.elapsed = elapsed();
   record.interrupted = (*loop)->interrupted();
-  if (record.restarts > 0) return record;
+  if (record.restarts > 0) {
+    std::expected<std::optional<ServerHost>, std::string> host = (*place)->host();
+    if (!host) return std::unexpected(host.error());
+    record.server_host = std::move(*host);
+    return record;
+  }
   if (record.interrupted) return std::unexpected(std::string("interrupted before the first restart was over"));
   return std::unexpected(
       fmt::format("the budget of {} was over before the first restart was: ask for more, or for fewer connections",

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <load/duel/duel_record.h>
+#include <load/duel/server_place.h>
 
 namespace peal::load {
 
@@ -23,8 +24,9 @@ using OnDuelProgress = std::function<void(const DuelProgress&)>;
 inline constexpr size_t kPilotRestarts = 8;
 
 // The options make sense (duel_trouble). The error is one sentence. At SIGINT and SIGTERM it ends with what is whole;
-// where that is nothing, with an error.
+// where that is nothing, with an error. `where` says on which machine the servers are started.
 std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, const DuelProtocol& protocol,
-                                                const OnDuelProgress& on_progress = {});
+                                                const OnDuelProgress& on_progress = {},
+                                                const PlaceMaker& where = place_here);
 
 }  // namespace peal::load
