@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <cli/load/remote_arguments.h>
 #include <load/duel/server_process.h>
 #include <peal/base/assert.h>
 
@@ -129,6 +130,13 @@ Trouble read_claims(const DuelArguments& words, load::DuelOptions& options) {
   return {};
 }
 
+Trouble read_place(const DuelArguments& words, DuelJob& job) {
+  std::expected<std::optional<load::RemoteHost>, std::string> host = read_remote_host(words, job.options);
+  if (!host) return host.error();
+  if (*host) job.place = load::place_there(std::move(**host));
+  return {};
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> split_command(std::string_view text) {
@@ -167,7 +175,7 @@ std::expected<DuelJob, std::string> read_duel(Experiment experiment, const DuelA
   }
   if (contenders.empty()) return std::unexpected(std::string("nobody plays: give --run NAME=COMMAND or NAME=TARGET"));
   job.options.contenders = load::with_twin(std::move(contenders));
-  for (Trouble trouble : {read_shape(words, job.options), read_claims(words, job.options)}) {
+  for (Trouble trouble : {read_shape(words, job.options), read_claims(words, job.options), read_place(words, job)}) {
     if (!trouble.empty()) return std::unexpected(std::move(trouble));
   }
   const auto url_of = [experiment, &words](const load::DuelContender& contender, std::string_view authority) {
@@ -226,6 +234,7 @@ void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& w
       .add_option("--pin", words.pin, "auto: servers and generator on CPUs of their own, where there are enough; off")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "off"}));
+  add_remote_options(command, words);
   command.add_option("--seed", words.load.seed, "Of the orders")->capture_default_str();
   command.add_option("--json", words.load.json,
                      "Write everything to this file; -: to stdout, and the report to stderr");

@@ -11,6 +11,7 @@
 
 #include <cli/load/load_arguments.h>
 #include <load/duel/duel_options.h>
+#include <load/duel/server_place.h>
 
 namespace peal::cli {
 
@@ -29,11 +30,19 @@ struct DuelArguments {
   std::string budget = "60s";
   size_t server_threads = 1;
   std::string pin = "auto";
+  // Where servers are started, if not here.
+  std::string server_host;
+  std::string server_address;
+  std::string remote_shell;  // empty: kRemoteShell
+  std::string agent;         // empty: this program's own
 };
+
+inline constexpr const char* kRemoteShell = "ssh -o BatchMode=yes";
 
 struct DuelJob {
   load::DuelOptions options;
   load::DuelProtocol protocol;
+  load::PlaceMaker place = load::place_here;
   std::string request;   // what a message is, in a few words
   std::string schedule;  // when messages leave
 };

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <cli/command.h>
+#include <cli/load/load_agent.h>
 #include <cli/load/load_arguments.h>
 #include <cli/load/load_duel.h>
 #include <cli/load/load_files.h>
@@ -99,6 +100,7 @@ void add_load(CLI::App& app, int& exit_code) {
                  "--header 'Content-Type: text/plain'",
                  exit_code);
   add_duel(*load, exit_code);
+  add_agent(*load, exit_code);
   add_merge(*load, exit_code);
   add_compare(*load, exit_code);
 }

@@ -37,10 +37,11 @@ std::string first_failure(const load::DuelRecord& record) {
 
 std::expected<load::DuelRecord, std::string> play(const DuelJob& job, const std::string& live) {
   DrawnLine line(live);
-  return load::run_duel(job.options, job.protocol, [&](const load::DuelProgress& progress) {
+  const auto show = [&](const load::DuelProgress& progress) {
     const bool restart_is_over = progress.rounds == progress.record.options.rounds;
     if (line.shows() && (line.over_itself() || restart_is_over)) line.draw(load::duel_line(progress, line.columns()));
-  });
+  };
+  return load::run_duel(job.options, job.protocol, show, job.place);
 }
 
 int check_and_play(Experiment experiment, const DuelArguments& words) {
@@ -86,7 +87,8 @@ void add_duel(CLI::App& load, int& exit_code) {
       "Examples:\n"
       "  peal load duel --run 'mine=./my_server --port {port}' --run 'peal=peal serve pingpong --listen {listen}'\n"
       "  peal load duel http --run 'a=./old --listen {listen}' --run 'b=./new --listen {listen}' --claim 'b/a <= 0.9'\n"
-      "  peal load duel http a=http://127.0.0.1:8080/ b=http://127.0.0.1:8081/ --pid a=4711 --pid b=4712");
+      "  peal load duel http a=http://127.0.0.1:8080/ b=http://127.0.0.1:8081/ --pid a=4711 --pid b=4712\n"
+      "  peal load duel --server-host box2 --run 'a=/opt/a --listen {listen}' --run 'b=/opt/b --listen {listen}'");
   for (const Experiment experiment : {Experiment::kPingPong, Experiment::kEcho, Experiment::kHttp}) {
     CLI::App* command = duel->add_subcommand(std::string(kExperiments[static_cast<size_t>(experiment)]),
                                              "The contenders speak this protocol");

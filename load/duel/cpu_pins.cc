@@ -6,17 +6,6 @@
 namespace peal::load {
 namespace {
 
-std::vector<int> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> cpus;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
-  }
-  return cpus;
-}
-
 void use(const std::vector<int>& cpus) {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -27,8 +16,19 @@ void use(const std::vector<int>& cpus) {
 
 }  // namespace
 
+std::vector<int> usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cpus;
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+  }
+  return cpus;
+}
+
 CpuPins CpuPins::of(size_t server_threads, size_t client_threads) {
-  const std::vector<int> cpus = allowed_cpus();
+  const std::vector<int> cpus = usable_cpus();
   if (cpus.size() < server_threads + client_threads) return {};
   const auto middle = cpus.begin() + static_cast<ptrdiff_t>(server_threads);
   return {.server = {cpus.begin(), middle}, .client = {middle, middle + static_cast<ptrdiff_t>(client_threads)}};
@@ -36,7 +36,7 @@ CpuPins CpuPins::of(size_t server_threads, size_t client_threads) {
 
 PinnedHere::PinnedHere(const std::vector<int>& cpus) {
   if (cpus.empty()) return;
-  before_ = allowed_cpus();
+  before_ = usable_cpus();
   use(cpus);
 }
 

@@ -7,6 +7,9 @@
 
 namespace peal::load {
 
+// Those that this thread may use, the lowest first.
+std::vector<int> usable_cpus();
+
 struct CpuPins {
   std::vector<int> server;  // empty, both: too few CPUs to keep the two apart, nothing is pinned
   std::vector<int> client;

@@ -53,6 +53,23 @@ TEST(DuelGates, failures_and_latencies_beyond_the_range_are_invalid) {
                   "INVALID b: 1 latencies lay outside the histogram's range", "NOISY the duel was interrupted"));
 }
 
+TEST(DuelGates, what_disturbed_the_machine_of_the_servers) {
+  MadeUpDuel duel(2);
+  ServerHost host{.name = "box2", .address = "10.0.0.2", .kernel = {}, .processor = {}, .cpus = 4};
+  host.elapsed = std::chrono::seconds(10);
+  host.stolen = std::chrono::milliseconds(400);
+  host.foreign = std::chrono::seconds(1);
+  duel.record().server_host = host;
+  EXPECT_THAT(gates_of(judge_duel(duel.play({}))), IsEmpty()) << "just as much as may be";
+  duel.record().server_host->stolen *= 2;
+  duel.record().server_host->foreign *= 3;
+  EXPECT_THAT(gates_of(judge_duel(duel.play({}))),
+              ElementsAre("NOISY box2: the hypervisor took 2.0 % of its CPU time away",
+                          "NOISY box2: other programs used 30 % of one of its cores"));
+  duel.record().server_host->is_here = true;
+  EXPECT_THAT(gates_of(judge_duel(duel.play({}))), IsEmpty()) << "the generator is no stranger there";
+}
+
 TEST(DuelGates, who_answers_for_nothing_is_another_process) {
   MadeUpDuel duel(2);
   const DuelRecord& record = duel.play({}, [](SliceRecord& slice) {

@@ -20,6 +20,19 @@ DuelJson number(double value) { return std::isfinite(value) ? DuelJson(value) : 
 
 DuelJson number(const std::optional<double>& value) { return value ? number(*value) : DuelJson(nullptr); }
 
+DuelJson host_json(const std::optional<ServerHost>& host) {
+  if (!host) return nullptr;
+  return {{"name", host->name},
+          {"address", host->address},
+          {"kernel", host->kernel},
+          {"processor", host->processor},
+          {"cpus", host->cpus},
+          {"is_here", host->is_here},
+          {"elapsed_s", seconds_of(host->elapsed)},
+          {"stolen_s", seconds_of(host->stolen)},
+          {"foreign_s", seconds_of(host->foreign)}};
+}
+
 DuelJson asked(const DuelRecord& record) {
   const DuelOptions& options = record.options;
   return {{"schema", 1},
@@ -39,6 +52,7 @@ DuelJson asked(const DuelRecord& record) {
           {"seed", options.load.seed},
           {"server_cpus", record.server_cpus},
           {"client_cpus", record.client_cpus},
+          {"server_host", host_json(record.server_host)},
           {"restarts", record.restarts},
           {"elapsed_s", seconds_of(record.elapsed)},
           {"interrupted", record.interrupted}};

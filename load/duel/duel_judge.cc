@@ -23,6 +23,9 @@ constexpr double kLeastCpuNs = 50;
 constexpr double kMostDrain = 1.03;
 // Of one core, while nobody asks for anything.
 constexpr double kMostIdleCpu = 0.1;
+// Of the CPUs of another machine, on which the servers ran: as versus/gates.py has it of this one.
+constexpr double kMostStolen = 0.01;  // of all of them
+constexpr double kMostForeign = 0.1;  // of one core
 // Beside what was charged: what was put off beyond the end of a restart. Less in all is a server's tidying up.
 constexpr double kMostLateCpu = 0.05;
 constexpr Duration kLeastLateCpu = std::chrono::milliseconds(5);
@@ -275,6 +278,23 @@ void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>
   add(true, fmt::format("it does not hold the rate: what was due in a slice took {:.2f} times as long", whole));
 }
 
+void add_host_gates(const ServerHost& host, std::vector<DuelGate>& gates) {
+  const auto elapsed = static_cast<double>(host.elapsed.count());
+  // What happened on this machine is for who started the duel to say, and the generator is no stranger.
+  if (host.is_here || elapsed <= 0) return;
+  const double stolen =
+      static_cast<double>(host.stolen.count()) / elapsed / static_cast<double>(std::max<size_t>(host.cpus, 1));
+  const double foreign = static_cast<double>(host.foreign.count()) / elapsed;
+  if (stolen > kMostStolen) {
+    gates.push_back(
+        {false, fmt::format("{}: the hypervisor took {:.1f} % of its CPU time away", host.name, stolen * 100)});
+  }
+  if (foreign > kMostForeign) {
+    gates.push_back(
+        {false, fmt::format("{}: other programs used {:.0f} % of one of its cores", host.name, foreign * 100)});
+  }
+}
+
 }  // namespace
 
 std::vector<double> restart_logs(const DuelRecord& record, DuelMetric metric, size_t subject, size_t rival) {
@@ -298,6 +318,7 @@ DuelJudgement judge_duel(const DuelRecord& record) {
   }
   for (const DuelMetric metric : metrics_of(record.options)) judge_pairs(record, metric, judgement);
   judge_claims(record, judgement);
+  if (record.server_host) add_host_gates(*record.server_host, judgement.gates);
   if (record.interrupted) judgement.gates.push_back({false, "the duel was interrupted"});
   return judgement;
 }

@@ -42,7 +42,16 @@ std::string_view word_of(DuelMetric metric, PairVerdict verdict) {
 
 std::string seconds_text(Duration time) { return fmt::format("{:.1f} s", std::chrono::duration<double>(time).count()); }
 
+std::string on_cpus(const std::vector<int>& cpus) {
+  return cpus.empty() ? std::string("not pinned") : fmt::format("on CPU {}", fmt::join(cpus, ","));
+}
+
 std::string cpus_text(const DuelRecord& record) {
+  if (const std::optional<ServerHost>& host = record.server_host) {
+    return fmt::format("servers on {} ({}, {}), {}; generator here, {}{}", host->name, host->address, host->kernel,
+                       on_cpus(record.server_cpus), on_cpus(record.client_cpus),
+                       host->is_here ? "; the two are one machine" : "");
+  }
   if (record.server_cpus.empty()) {
     return std::ranges::any_of(record.options.contenders, &DuelContender::restarts)
                ? "servers and generator share the CPUs"
