@@ -15,7 +15,9 @@ from versus.findings import findings_document
 from versus.models import model_plans, model_roster
 from versus.bars import bench
 from versus.quick import quick_lab, quick_plan, quick_words
+from versus.run import server_host
 from versus.run.process import StartFailed
+from versus.run.server_host import BadHost, Unreachable
 from versus.run.store import StoreError
 
 DONE, FAILED, CALLED_WRONGLY = 0, 1, 2
@@ -26,6 +28,7 @@ EXAMPLES = """examples:
   python3 -m versus full --out build/versus/full --seed 7      # run again to go on where it stopped
   python3 -m versus findings                     # what the published findings need; then `document` its results
   python3 -m versus models                       # every concurrency model; --full: every situation and published load
+  python3 -m versus quick --server-host box2 --server-bin /opt/peal/bin
   python3 -m versus bench --only instructions,idle_memory
 """
 
@@ -88,6 +91,23 @@ def _add_quick(commands, parents: list[argparse.ArgumentParser]) -> None:
     verb.add_argument("--no-instructions", action="store_true", help="do not count user instructions")
 
 
+def _elsewhere() -> argparse.ArgumentParser:
+    """The options that say on which other machine the servers run."""
+    elsewhere = argparse.ArgumentParser(add_help=False)
+    group = elsewhere.add_argument_group("two machines (docs/two-machines.md)")
+    group.add_argument("--server-host", default="", metavar="HOST",
+                       help="the servers run on this machine, the generator here")
+    group.add_argument("--server-address", default="", metavar="IP",
+                       help="where servers listen there (default: where that machine is reached)")
+    group.add_argument("--server-bin", type=Path, metavar="DIR",
+                       help="where the programs are on that machine (default: as --bin)")
+    group.add_argument("--remote-shell", default=server_host.SHELL, metavar="WORDS",
+                       help=f"what leads there; HOST and a command come behind it (default: {server_host.SHELL})")
+    group.add_argument("--agent", default="", metavar="COMMAND",
+                       help="the agent's command there (default: `peal load agent` of --server-bin)")
+    return elsewhere
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python3 -m versus",
@@ -108,8 +128,10 @@ def parser() -> argparse.ArgumentParser:
                           help="where the results go (default: build/versus/VERB-TIME)")
     measured.add_argument("--seed", type=int,
                           help="the seed of the order (default: a new one, printed)")
-    _add_quick(commands, [shared, measured])
-    full = _add_plan(commands, "full", "the whole matrix: hours; resumable", [shared, measured], plans.NAMES)
+    elsewhere = _elsewhere()
+    _add_quick(commands, [shared, measured, elsewhere])
+    full = _add_plan(commands, "full", "the whole matrix: hours; resumable", [shared, measured, elsewhere],
+                     plans.NAMES)
     full.add_argument("--variants", action="store_true",
                       help="peal built by g++ and clang at -O2 and -O3, too, also where --experiments names others")
     found = _add_plan(commands, "findings", "what answers the published findings of experiments 1 to 4: some 40 "
@@ -118,7 +140,7 @@ def parser() -> argparse.ArgumentParser:
     models = _add_plan(commands, "models", "every concurrency model of one framed echo service (experiment 5)",
                        [shared, measured], model_plans.NAMES)
     models.add_argument("--full", action="store_true", help="every situation, variant and published load: hours")
-    models.set_defaults(variants=False)
+    models.set_defaults(variants=False, server_host="", server_address="", server_bin=None, agent="")
     bars = commands.add_parser("bench", parents=[shared, measured],
                                help="the figures peal must reach, beside their bars",
                                description="Measures the figures peal must reach and prints each beside its bar.",
@@ -198,16 +220,17 @@ def main(words: list[str] | None = None) -> int:
         signal.signal(number, signal.default_int_handler)
     try:
         return _run(options, command)
-    except (roster.BadContender, bench.UnknownFigure) as error:
+    except (roster.BadContender, bench.UnknownFigure, BadHost) as error:
         print(f"versus: {error}", file=sys.stderr)
         return CALLED_WRONGLY
     except StoreError as error:
         print(f"versus: {error}", file=sys.stderr)
         return CALLED_WRONGLY
-    except (comparison.CannotCompare, findings_document.BadResults, StartFailed, OSError) as error:
+    except (comparison.CannotCompare, findings_document.BadResults, StartFailed, Unreachable, OSError) as error:
         print(f"versus: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
-        kept = "" if options.verb == "quick" else "; the runs done are kept, and the same --out and --seed go on"
+        is_short = options.verb == "quick"
+        kept = "" if is_short else "; the runs done are kept, and the same --out and --seed go on"
         print(f"\nversus: stopped{kept}.", file=sys.stderr)
         return FAILED

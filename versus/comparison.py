@@ -13,13 +13,14 @@ from pathlib import Path
 from versus import analysis, drum, plans, roster, terminal, traces, variants
 from versus.findings import published_findings
 from versus.models import libio_ablation, model_analysis, model_findings, model_plans, model_roster
-from versus.run import environment, process, schedule
+from versus.run import environment, process, schedule, server_host
 from versus.duel import duel_campaign
 from versus.duel.duel_campaign import DuelCampaign
 from versus.run.campaign import Campaign
 from versus.experiments import RATE, Experiment, Load, Plan
 from versus.roster import MODEL, PINGPONG, Contender
 from versus.run.runner import Runner
+from versus.run.server_host import Known, ServerHost
 from versus.run.store import Store
 
 # Kept back of a budget for drawing the page.
@@ -64,8 +65,10 @@ def _commands(records: list[dict]) -> list[dict]:
     return list(seen.values())
 
 
-def results_of(experiment: Experiment, contenders: list[Contender], store: Store, calls: dict) -> dict:
-    """Everything the report says about one experiment, as plain data; its claims without verdicts yet."""
+def results_of(experiment: Experiment, contenders: list[Contender], store: Store, calls: dict,
+               placement: str = "") -> dict:
+    """Everything the report says about one experiment, as plain data; its claims without verdicts yet. `placement`:
+    which CPUs had what, where that is not this machine's to say."""
     records = [record for record in store.records if record.get("experiment") == experiment.name]
     analysed = analysis.Analysis(experiment, [contender.name for contender in contenders], records)
     length = store.get(f"length/{experiment.name}") or {"duration_s": 0.0, "warmup_s": experiment.warmup_s}
@@ -80,7 +83,8 @@ def results_of(experiment: Experiment, contenders: list[Contender], store: Store
               "threads": cell.threads, "client_threads": cell.generator_threads,
               "short": getattr(cell, "short", False), "modes": list(cell.modes), "rate": rate(cell),
               "unfit": {c.name: c.unfit_for(cell) for c in shown if c.unfit_for(cell) and is_meant(c, cell)},
-              "placement": process.Pins.of(cell.threads, cell.generator_threads).words} for cell in experiment.cells]
+              "placement": placement or process.Pins.of(cell.threads, cell.generator_threads).words}
+             for cell in experiment.cells]
     found = {
         "name": experiment.name, "title": experiment.title, "kind": experiment.kind, "unit": experiment.unit,
         "note": experiment.note, "classic": experiment.classic, "twin": experiment.twin_name,
@@ -161,11 +165,27 @@ def shaped(plan: Plan, options, fd_limit: int) -> tuple[Plan, list[str]]:
     return replace(plan, experiments=tuple(kept), budget_s=budget), left
 
 
-def with_twin(experiment: Experiment, contenders: list[Contender], out: Path) -> list[Contender]:
-    """The contenders and the A/A twin: one of them, its program copied under `out`, so that only the path differs."""
+def elsewhere(plan: Plan, host: ServerHost | None) -> tuple[Plan, list[str]]:
+    """The plan as far as its servers can be on another machine, and what is left out for that."""
+    if host is None:
+        return plan, []
+    left = ["system calls: strace would count them here"]
+    left += [f"{drum.TITLE}: its programs play by themselves, on one machine"] if plan.drum else []
+    left += [f"{plans.COMPILERS.title}: what is built here is not there"] if plan.variants else []
+    kept = tuple(replace(each, trace_calls=False) for each in plan.experiments if each.name != plans.COMPILERS.name)
+    return replace(plan, experiments=kept, drum=False, variants=False), left
+
+
+def with_twin(experiment: Experiment, contenders: list[Contender], out: Path,
+              host: ServerHost | None = None) -> list[Contender]:
+    """The contenders and the A/A twin: one of them, its program copied under `out`, so that only the path differs. On
+    another machine, where there are duels alone, it is the same program once more, which the duel starts itself."""
     original = next((c for c in contenders if c.name == experiment.twin_of), None)
     if original is None:
         return contenders
+    if host:
+        return contenders + [replace(original, name=experiment.twin_name, note="the same program once more (A/A)",
+                                     shown=False)]
     folder = out / "twin"
     folder.mkdir(parents=True, exist_ok=True)
     copy = folder / Path(original.program).name
@@ -190,12 +210,16 @@ class Comparison:
         self._plan = plan
         self._options = options
         self._began = time.monotonic()
+        self._host = ServerHost.of(options)
+        bin_dir = self._host.bin_dir if self._host else options.bin
+        self._known = self._ask(bin_dir)
+        there = self._known.programs if self._host else None
         self._of_models = plan.name in model_plans.PLANS
         models = self._models() if self._of_models else []
-        self._drummers = drum.given(options.bin, options.contender) if plan.drum else []
-        self._ready, absent = roster.choose(options.bin, options.contender, options.only,
-                                            MODEL if self._of_models else "", models)
-        kinds = {contender.name: contender.kind for contender in roster.built_in(options.bin) + models}
+        self._drummers = drum.given(options.bin, options.contender) if plan.drum and not self._host else []
+        self._ready, absent = roster.choose(bin_dir, options.contender, options.only,
+                                            MODEL if self._of_models else "", models, there)
+        kinds = {contender.name: contender.kind for contender in roster.built_in(bin_dir) + models}
         self.left_out = [line for line in absent if self._is_wanted(name := line.partition(":")[0], kinds.get(name))]
         self.left_out += left_out
         self._program = options.bin / "peal"
@@ -203,18 +227,28 @@ class Comparison:
             raise CannotCompare(f"{self._program}, the load generator, is not there: run `make build` first.")
         if not any(self._of(experiment) for experiment in plan.experiments) and not plan.drum:
             raise CannotCompare(f"No contender can run: {'; '.join(absent)}. Run `make build` first.")
+        here = [] if self._host else [c.program for c in self._ready]
         self._store = Store(options.out, {"plan": plan.name, "seed": options.seed, "blocks": options.blocks,
                                           "experiments": [experiment.name for experiment in plan.experiments],
                                           "run_seconds": options.run_seconds,
                                           "contenders": self._commands(),
-                                          "programs": _built(self._program, *self._started())})
+                                          "programs": _built(self._program, *self._started()),
+                                          "server_host": self._host.name if self._host else None})
         self._progress = terminal.Progress()
         self._built: list[Contender] = []
         self._built_models: list[Contender] = []
+        self._machines_of_a_duel: dict | None = None  # as DuelCampaign.machines
+
+    def _ask(self, bin_dir: Path) -> Known:
+        if not self._host:
+            return Known()
+        everybody = roster.built_in(bin_dir) + [roster.given(text) for text in self._options.contender]
+        return self._host.known(roster.programs_of(everybody))
 
     def _started(self) -> list[str]:
-        """The programs of everybody who can run."""
-        return [c.program for c in self._ready] + [each.command[0] for each in drum.ready(self._drummers)[0]]
+        """The programs of everybody who can run on this machine."""
+        here = [] if self._host else [c.program for c in self._ready]
+        return here + [each.command[0] for each in drum.ready(self._drummers)[0]]
 
     def _commands(self) -> dict[str, str]:
         """Each contender's command; those given on the command line as they are named there: two may share a name."""
@@ -283,23 +317,39 @@ class Comparison:
         if not contenders:
             self.left_out.append(f"{experiment.title}: no contender of its kind ({experiment.kind}) is there")
             return None
-        contenders = with_twin(experiment, contenders, self._options.out)
+        contenders = with_twin(experiment, contenders, self._options.out, self._host)
         experiment = self._on_budget(placed(experiment, contenders), at)
+        if self._host:
+            experiment = self._duels_alone(experiment, contenders)
+        if not experiment.cells:
+            return None
         played = self._play(experiment, contenders)
         calls = _count_calls(experiment, played, self._progress)
-        return results_of(experiment, played, self._store, calls)
+        where = self._machines_of_a_duel
+        return results_of(experiment, played, self._store, calls, server_host.placement(where) if where else "")
+
+    def _by_duel(self, experiment: Experiment, contenders: list[Contender]) -> tuple[Load, ...]:
+        limit = process.raise_fd_limit()
+        return tuple(cell for cell in experiment.cells if experiment.duels
+                     and duel_campaign.fits(cell, sum(1 for c in contenders if c.shown), limit))
+
+    def _duels_alone(self, experiment: Experiment, contenders: list[Contender]) -> Experiment:
+        """With the cells that are played by duel; the others are left out and named."""
+        kept = self._by_duel(experiment, contenders)
+        self.left_out += [f"{cell.title}: it takes runs one after the other, whose server is on this machine"
+                          for cell in experiment.cells if cell not in kept]
+        names = {cell.name for cell in kept}
+        return replace(experiment, cells=kept, claims=tuple(c for c in experiment.claims if c.cell in names))
 
     def _play(self, experiment: Experiment, contenders: list[Contender]) -> list[Contender]:
         """By duel where that can be, else in runs. Who played."""
-        limit = process.raise_fd_limit()
-        by_duel = tuple(cell for cell in experiment.cells if experiment.duels
-                        and duel_campaign.fits(cell, sum(1 for c in contenders if c.shown), limit))
+        by_duel = self._by_duel(experiment, contenders)
         by_run = tuple(cell for cell in experiment.cells if cell not in by_duel)
         campaigns = []
         if by_duel:
             campaigns.append(DuelCampaign(replace(experiment, cells=by_duel), contenders, self._program,
                                           self._options.out / "duels", self._store, self._options.seed,
-                                          self._progress))
+                                          self._progress, self._host))
         if by_run:
             campaigns.append(Campaign(replace(experiment, cells=by_run), contenders,
                                       Runner(self._program, self._options.out), self._store, self._options.seed,
@@ -307,6 +357,7 @@ class Comparison:
         for campaign in campaigns:
             campaign.run()
             self.left_out += campaign.left_out
+            self._machines_of_a_duel = getattr(campaign, "machines", None) or self._machines_of_a_duel
         names = {contender.name for campaign in campaigns for contender in campaign.contenders}
         return [contender for contender in contenders if contender.name in names]
 
@@ -317,6 +368,16 @@ class Comparison:
                        budget_s=None if left is None else max(1.0, left))
         return drum.run(plan, self._options.bin, self._store, self._options.seed, self._progress.say,
                         others=self._drummers)
+
+    def _machines(self, described: dict[str, str]) -> dict:
+        """The environment, with the servers' machine where that is another; and a sentence that says so."""
+        if not self._host:
+            return {"environment": described, "two_machines": ""}
+        where = self._machines_of_a_duel
+        found = where["server_host"] if where else None
+        pins = {"Placement": server_host.placement(where)} if where else {}
+        return {"environment": described | pins | server_host.rows(self._host, self._known, found),
+                "two_machines": server_host.where(self._host, found)}
 
     def run(self, command: str) -> dict:
         """The results of everything, as results.json holds them."""
@@ -338,7 +399,7 @@ class Comparison:
         judged([experiment for experiment in done if experiment])
         results = {
             "schema": 2, "seed": options.seed, "plan": {"name": self._plan.name, "title": self._plan.title},
-            "started": started, "elapsed_s": time.monotonic() - self._began, "environment": described,
+            "started": started, "elapsed_s": time.monotonic() - self._began, **self._machines(described),
             "command": command, "left_out": list(dict.fromkeys(self.left_out)),
             "experiments": [experiment for experiment in done if experiment], "drum": drummed,
         }
@@ -348,7 +409,8 @@ class Comparison:
 def compare(name: str, options, command: str) -> dict:
     """Carries out the plan `name`; writes its files under options.out and returns the results. Raises CannotCompare."""
     plan, unfit = shaped(plans.BY_NAME[name], options, process.raise_fd_limit())
-    results = Comparison(plan, options, unfit).run(command)
+    plan, missed = elsewhere(plan, ServerHost.of(options))
+    results = Comparison(plan, options, unfit + missed).run(command)
     _write(results, options.out)
     return results
 

@@ -72,8 +72,11 @@ class Contender:
     def program(self) -> str:
         return self.command[0]
 
-    def missing(self) -> str:
-        """Why this contender cannot run here, or ""."""
+    def missing(self, there: frozenset[str] | None = None) -> str:
+        """Why this contender cannot run here, or, where `there` is another machine's programs, there; or ""."""
+        if there is not None:
+            return next((f"{each} is not there" for each in (self.program, self.needs) if each and each not in there),
+                        "")
         if not shutil.which(self.program):
             return _why_unbuilt(self.program) or f"{self.program} is not there"
         if self.needs and not shutil.which(self.needs, path=os.environ.get("PATH", os.defpath) + SYSTEM_FOLDERS):
@@ -207,9 +210,11 @@ def twin(contenders: list[Contender], folder: Path) -> Contender | None:
 
 
 def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "",
-           models: list[Contender] | None = None) -> tuple[list[Contender], list[str]]:
+           models: list[Contender] | None = None,
+           there: frozenset[str] | None = None) -> tuple[list[Contender], list[str]]:
     """The contenders asked for, of every kind or of one, that can run, and a sentence for each that cannot. `models`
-    are the program's own, which it lists itself. Drummers are known by name here, and chosen by drum.py.
+    are the program's own, which it lists itself; `there` are the programs of another machine, where they run. Drummers
+    are known by name here, and chosen by drum.py.
 
     Raises BadContender. Two may share a name when they are of different kinds: no experiment takes both.
     """
@@ -225,5 +230,10 @@ def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "",
             raise BadContender(f"There is no contender '{name}'; there are {', '.join(names)}.")
     wanted = [contender for contender in table
               if contender.kind != DRUM and (contender.name in only or (not only and contender.usual))]
-    absent = [f"{contender.name}: {contender.missing()}" for contender in wanted if contender.missing()]
-    return [contender for contender in wanted if not contender.missing()], absent
+    absent = [f"{contender.name}: {contender.missing(there)}" for contender in wanted if contender.missing(there)]
+    return [contender for contender in wanted if not contender.missing(there)], absent
+
+
+def programs_of(contenders: list[Contender]) -> list[str]:
+    """What they start, each once."""
+    return list(dict.fromkeys(each for c in contenders for each in (c.program, c.needs) if each))

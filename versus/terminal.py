@@ -167,6 +167,7 @@ def summary(results: dict) -> str:
     invalid = sum(1 for run in marked if run["status"] == "INVALID")
     parts.append(f"Gates: {len(marked)} of {len(runs)} runs marked, {invalid} of them INVALID.")
     parts += [f"Left out: {line}" for line in results["left_out"]]
+    parts += [results["two_machines"]] if results.get("two_machines") else []
     claims = [claim for experiment in results["experiments"] for claim in experiment["claims"]]
     parts.append("\n".join(["Verdict: " + verdict.headline(claims)[1], *verdict.sentences(results)]))
     return "\n\n".join(parts)

@@ -16,6 +16,7 @@ from versus.run import schedule
 from versus.run.echo_cell import EchoCell
 from versus.run.generator import HTTP_PATH
 from versus.run.runner import usable
+from versus.run.server_host import ServerHost
 from versus.run.store import Store
 
 # Files the generator needs beside its connections.
@@ -52,11 +53,18 @@ def load_of(experiment: str, cell: Load, duels: Duels, mode: str, rate: float = 
     return DuelLoad(name, title, kind, tuple(words), round(slice_s * 1000), duels.rounds, duels.restarts, cell.threads)
 
 
+def machines_of(found: dict) -> dict | None:
+    """Of a duel's JSON what server_host.py speaks of; None: this machine alone."""
+    if not found.get("server_host"):
+        return None
+    return {key: found[key] for key in ("server_host", "server_cpus", "client_cpus")}
+
+
 class DuelCampaign:
     """Plays one experiment, as Campaign runs it. The twin is the duel's own. `progress` has say(text)."""
 
     def __init__(self, experiment: Experiment, contenders: list[Contender], program: Path, folder: Path, store: Store,
-                 seed: int, progress):
+                 seed: int, progress, host: ServerHost | None = None):
         # Who is twinned stands first.
         self._everybody = sorted((c for c in contenders if c.name != experiment.twin_name),
                                  key=lambda contender: contender.name != experiment.twin_of)
@@ -67,6 +75,8 @@ class DuelCampaign:
         self._store = store
         self._seed = seed
         self._progress = progress
+        self._host = host
+        self.machines: dict | None = None  # where a duel was played, if not here alone: machines_of()
         self._began = time.monotonic()
         self._plays_left = sum(1 for cell in experiment.cells for _ in cell.modes)
         self.left_out: list[str] = []
@@ -125,7 +135,9 @@ class DuelCampaign:
     def _play(self, played: Played, duels: Duels) -> None:
         """One duel into the store, if it is not there from before a restart."""
         cell, key = played.cell, f"duel/{played.experiment}/{played.cell.name}/{played.mode}/{played.first_block}"
-        if self._store.get(key):
+        kept = self._store.get(key)
+        if kept:
+            self.machines = kept.get("machines") or self.machines
             self._plays_left -= played.first_block >= 0
             return
         here = [c for c in self._everybody if self._experiment.runs_here(c.name, cell)
@@ -138,13 +150,16 @@ class DuelCampaign:
         self._progress.say(f"{cell.title}, {how}: {len(players)} contenders and the A/A twin, at most {budget_s:.0f} s")
         played = replace(played, began=time.time())
         try:
-            duel = duel_runner.play_all(self._program, load, players, [], budget_s, self._seed, self._folder)
+            duel = duel_runner.play_all(self._program, load, players, [], budget_s, self._seed, self._folder,
+                                        self._host)
         except NoDuel as error:
             self.left_out.append(f"{cell.title}, {how}: {error}")
             return
+        self.machines = machines_of(duel.found)
         self.left_out += duel.left_out
         self._failures.update(duel.blamed)
         self.left_out += [f"{name}: {MOST_FAILURES} times it could not play, and was not asked again"
                           for name in duel.blamed if self._failures[name] == MOST_FAILURES]
-        self._store.add_all([*records_of(duel, played), {"key": key, "command": duel.command}])
+        self._store.add_all([*records_of(duel, played), {"key": key, "command": duel.command,
+                                                                "machines": self.machines}])
         self._progress.say(f"  {duel.found['restarts']} restarts in {duel.found['elapsed_s']:.0f} s")

@@ -104,6 +104,10 @@ def load_duel(words: list[str]) -> int:
         return 1
     found = document(names, every("--claim"), int(every("--restarts")[0]), int(every("--rounds")[0]),
                      short=every("--requests-per-connection") == ["1"])
+    if "--server-host" in words:
+        found["server_host"] = {"name": every("--server-host")[0], "address": "127.0.0.1", "kernel": "Linux",
+                                "processor": "", "cpus": 4, "is_here": False, "elapsed_s": 10.0, "stolen_s": 0.0,
+                                "foreign_s": 0.2}
     Path(every("--json")[0]).write_text(json.dumps(found), encoding="utf-8")
     return 0
 

@@ -59,6 +59,9 @@ def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, rest
     cores = len(os.sched_getaffinity(0))
     at_most = 10**6 if duel.found["server_cpus"] else cores  # without CPUs of their own all share what there is
     busy_ns = max(total.seconds, 1e-9) * 1e9
+    on_machine_ns = total.server_cpu_ns + total.client_cpu_ns
+    if duel.is_apart:  # whether the machine is full is asked of the server's
+        cores, on_machine_ns = max(1, duel.server_host["cpus"]), total.server_cpu_ns
     speed = total.messages / max(total.seconds, 1e-9)
     return {
         "messages": total.messages, "messages_per_s": speed, "mib_per_s": speed * cell.size / MIB,
@@ -67,9 +70,9 @@ def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, rest
         "server_cpu_ns": total.server_cpu_ns / per, "client_cpu_ns": total.client_cpu_ns / per,
         "server_share": total.server_cpu_ns / busy_ns / min(cell.threads, at_most),
         "client_share": total.client_cpu_ns / busy_ns / min(cell.generator_threads, at_most),
-        "machine_share": (total.server_cpu_ns + total.client_cpu_ns) / busy_ns / cores,
+        "machine_share": on_machine_ns / busy_ns / cores,
         "server_percent": 100 * total.server_cpu_ns / busy_ns,
-        "foreign_share": duel.host.foreign_share if duel.host else 0.0,
+        "foreign_share": duel.host.foreign_share if duel.host and not duel.is_apart else 0.0,
         "server_rss_bytes": contender["rss_by_restart"][restart], "rss_start_bytes": None, "switches": None,
         # Of all restarts together, so it stands once.
         "latency_hdr": contender["latency"]["hdr"] if restart == 0 else "",
@@ -80,6 +83,9 @@ def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, rest
 
 def _gates(duel: Duel, mode: str, contender: dict) -> list[Gate]:
     found = [Gate("duel", gate["verdict"], gate["sentence"]) for gate in gates_of(duel.found, contender["name"])]
+    if duel.server_host:
+        found += [Gate("server_host", gate["verdict"], gate["sentence"])
+                  for gate in gates_of(duel.found, duel.server_host["name"])]
     host = gates.of_host(duel.host, len(os.sched_getaffinity(0))) if duel.host else []
     found += [gate for gate in host if gate.name in DISTURBED]
     if contender["bounded"]:

@@ -10,6 +10,7 @@ from typing import NamedTuple, Protocol
 from versus.roster import Contender
 from versus.run import counters, process
 from versus.run.counters import HostDelta
+from versus.run.server_host import ServerHost
 
 EXIT_DONE, EXIT_GATE = 0, 3
 SPARE_S = 60.0  # beyond its budget, for a restart that takes long
@@ -69,15 +70,28 @@ class Duel:
     load: DuelLoad
     command: str
     found: dict  # the JSON
-    host: HostDelta | None = None  # what happened on the machine meanwhile
+    host: HostDelta | None = None  # what happened on this machine meanwhile
     left_out: list[str] = field(default_factory=list)
     blamed: list[str] = field(default_factory=list)  # whom those lines are about
 
+    @property
+    def server_host(self) -> dict | None:
+        """What it found of the machine of its servers; None: this one."""
+        return self.found.get("server_host")
+
+    @property
+    def is_apart(self) -> bool:
+        """Whether its servers were on another machine than its generator."""
+        return self.server_host is not None and not self.server_host["is_here"]
+
 
 def command(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
-            json_path: Path) -> list[str]:
-    """The command line of a duel."""
+            json_path: Path, host: ServerHost | None = None) -> list[str]:
+    """The command line of a duel; with `host` its servers run there."""
     words = [program, "load", "duel", load.kind]
+    if host:
+        words += ["--server-host", host.name, "--remote-shell", host.shell, "--agent", host.agent_command]
+        words += ["--server-address", host.address] if host.address else []
     for player in players:
         words += ["--run", f"{player.name}={shlex.join(player.command)}"]
     for claim in claims:
@@ -95,7 +109,7 @@ def _blamed(complaint: str, players: list[Player]) -> str:
 
 
 def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
-         folder: Path) -> Duel:
+         folder: Path, host: ServerHost | None = None) -> Duel:
     """Plays one duel. Raises NoDuel."""
     budget_s = max(budget_s, 1.1 * load.least_s(len(players)))  # a duel has at least one restart
     folder.mkdir(parents=True, exist_ok=True)
@@ -103,26 +117,26 @@ def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim
     json_path.unlink(missing_ok=True)
     names = {player.name for player in players}
     claims = [claim for claim in claims if {claim.subject, claim.rival} <= names]
-    words = command(program, load, players, claims, budget_s, seed, json_path)
+    words = command(program, load, players, claims, budget_s, seed, json_path, host)
     before = counters.sample()
     outcome = process.run(words, limit_s=budget_s + SPARE_S)
-    host = counters.between(before, counters.sample())
+    happened = counters.between(before, counters.sample())
     if outcome.code not in (EXIT_DONE, EXIT_GATE):
         why = outcome.complaint or ("it did not end in time" if outcome.code is None else f"exit code {outcome.code}")
         raise NoDuel(why.removeprefix("peal: "), _blamed(why, players))
     try:
-        return Duel(load, shlex.join(words), json.loads(json_path.read_text(encoding="utf-8")), host)
+        return Duel(load, shlex.join(words), json.loads(json_path.read_text(encoding="utf-8")), happened)
     except (OSError, ValueError) as error:
         raise NoDuel(f"{json_path} cannot be read: {error}") from error
 
 
 def play_all(program: str, load: DuelLoad, players: list[Player], claims: list[Claim], budget_s: float, seed: int,
-             folder: Path) -> Duel:
+             folder: Path, host: ServerHost | None = None) -> Duel:
     """The same; whoever cannot play is left out and named. Raises NoDuel when nobody can."""
     left_out, blamed, playing = [], [], list(players)
     while playing:
         try:
-            duel = play(program, load, playing, claims, budget_s, seed, folder)
+            duel = play(program, load, playing, claims, budget_s, seed, folder, host)
             duel.left_out, duel.blamed = left_out, blamed
             return duel
         except NoDuel as error:

@@ -40,7 +40,8 @@ def render(results: dict) -> str:
     drummed = results["drum"]
     findings = drummed["findings"] if drummed else []
     return template(TEMPLATE, number=_number, span=quick_words.span, bytes=_bytes).render(
-        r=results, tone=tone, sentence=sentence, floor=_floor(results["cells"]),
+        r=results, two_machines=results.get("two_machines", ""),
+        tone=tone, sentence=sentence, floor=_floor(results["cells"]),
         cells=_cells(results), twins=quick_words.twins(results["cells"]),
         twins_sentence=quick_words.twins_sentence(results["cells"]),
         elsewhere=quick_words.elsewhere(results["elsewhere"]),

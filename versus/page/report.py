@@ -178,6 +178,7 @@ def render(results: dict) -> str:
     tone, sentence = verdict.headline(claims)
     return page.render(
         r=results,
+        two_machines=results.get("two_machines", ""),
         tone=tone,
         sentence=sentence,
         found=verdict.sentences(results),

@@ -17,7 +17,8 @@ from versus.duel.duel_runner import Duel, NoDuel, Player
 from versus.quick import quick_judge
 from versus.quick.quick_plan import CELLS, CLAIMS, DuelCell, cell_named, chosen
 from versus.roster import HTTP, PINGPONG, Contender
-from versus.run import environment, process
+from versus.run import environment, process, server_host
+from versus.run.server_host import Known, ServerHost
 from versus.run.store import Store
 
 TITLE = "The lab, quick"
@@ -26,6 +27,9 @@ BUDGET_S = 290.0
 PAGE_S, DRUM_S, INSTRUCTIONS_S = 5.0, 16.0, 30.0
 SHORT_BUDGET_S = 120.0  # below it the duels have it all
 DRUM = "drum"
+# What cannot be had from another machine.
+NOT_THERE = ("user instructions: callgrind would count them here",)
+NO_DRUM = f"{drum.TITLE}: its programs play by themselves, on one machine"
 NAMES = (*(cell.name for cell in CELLS), DRUM)
 
 
@@ -38,9 +42,9 @@ class QuickLab:
         self._began = time.monotonic()
         self._budget_s = options.budget or BUDGET_S
         self._program = str(options.bin / "peal")
-        everybody = roster.built_in(options.bin) + [roster.given(text) for text in options.contender]
-        self._ready = {(contender.kind, contender.name): contender
-                       for contender in roster.choose(options.bin, options.contender, [])[0]}
+        self._host = ServerHost.of(options)
+        bin_dir = self._host.bin_dir if self._host else options.bin
+        everybody = roster.built_in(bin_dir) + [roster.given(text) for text in options.contender]
         given = [roster.given(text) for text in options.contender]
         twins = [contender.name for contender in given if contender.name.endswith("-twin")]
         if twins:
@@ -50,22 +54,30 @@ class QuickLab:
             raise roster.BadContender(f"There is no contender '{strangers[0]}'.")
         self._drummers = drum.given(options.bin, options.contender)
         names = {kind: [c.name for c in given if c.kind == kind] for kind in (PINGPONG, HTTP)}
+        self._known = self._host.known(roster.programs_of(everybody)) if self._host else Known()
+        there = self._known.programs if self._host else None
+        self._ready = {(contender.kind, contender.name): contender
+                       for contender in roster.choose(bin_dir, options.contender, [], there=there)[0]}
         wanted = [name for name in options.experiments if name != DRUM]
         self.cells = chosen(wanted, names, options.only) if wanted or not options.experiments else []
-        self.plays_drum = DRUM in options.experiments or not (options.experiments or options.only or self._is_short())
+        asked = DRUM in options.experiments or not (options.experiments or options.only or self._is_short())
+        self.plays_drum = asked and self._host is None
         if not self.cells and not self.plays_drum:
             raise CannotCompare("Nobody would play: --only and --experiments leave nothing.")
         if not shutil.which(self._program):
             raise CannotCompare(f"{self._program} is not there: run `make build` first, or say where with --bin.")
         named = {(cell.kind, name) for cell, cell_names in self.cells for name in cell_names}
-        self.left_out = [f"{c.name}: {c.missing()}" for c in everybody if (c.kind, c.name) in named and c.missing()]
+        self.left_out = [f"{c.name}: {c.missing(there)}" for c in everybody
+                         if (c.kind, c.name) in named and c.missing(there)]
+        if self._host:
+            self.left_out += [*NOT_THERE, *([NO_DRUM] if asked else [])]
 
     def _left_s(self) -> float:
         kept = PAGE_S + (DRUM_S if self.plays_drum else 0.0) + (INSTRUCTIONS_S if self._counts() else 0.0)
         return self._budget_s - (time.monotonic() - self._began) - kept
 
     def _counts(self) -> bool:
-        wanted = not self._options.no_instructions and not self._is_short()
+        wanted = not self._options.no_instructions and not self._is_short() and self._host is None
         return wanted and shutil.which("valgrind") is not None
 
     def _is_short(self) -> bool:
@@ -84,7 +96,7 @@ class QuickLab:
             self._say(f"{cell.title}: {len(players)} contenders and the A/A twin, at most {budget_s:.0f} s")
             try:
                 duel = duel_runner.play_all(self._program, cell.load, players, claims, budget_s, self._options.seed,
-                                            self._options.out)
+                                            self._options.out, self._host)
             except NoDuel as error:
                 self.left_out.append(f"{cell.title}: {error}")
                 continue
@@ -127,6 +139,16 @@ class QuickLab:
         finally:
             store.close()
 
+    def _machines(self, duels: list[Duel]) -> tuple[dict[str, str], str]:
+        """What to know of this machine, and of the servers' where that is another; and a sentence that says so."""
+        if not self._host:
+            return environment.describe(self._options.bin, process.Pins.of(1).words), ""
+        found = duels[-1].server_host if duels else None
+        where = server_host.where(self._host, found)
+        pins = server_host.placement(duels[-1].found) if duels else where
+        return (environment.describe(self._options.bin, pins)
+                | server_host.rows(self._host, self._known, found)), where
+
     def run(self, command: str) -> dict:
         """Everything that was found, as results.json holds it."""
         self._say(f"seed {self._options.seed}; what is found is kept in {self._options.out}")
@@ -136,11 +158,12 @@ class QuickLab:
         counted = self._instructions()
         drummed = self._drum()
         played = {duel.load.name for duel in duels}
+        described, where = self._machines(duels)
         about = tuple(claim for claim in CLAIMS if claim.cell in {cell.name for cell, _ in self.cells})
         return {
             "schema": 3, "plan": {"name": "quick", "title": TITLE}, "seed": self._options.seed, "started": started,
             "command": command, "elapsed_s": time.monotonic() - self._began, "left_out": self.left_out,
-            "environment": environment.describe(self._options.bin, process.Pins.of(1).words),
+            "environment": described, "two_machines": where,
             "claims": quick_judge.claims(duels, about), "then_and_now": quick_judge.then_and_now(duels),
             "elsewhere": quick_judge.elsewhere(),
             "cells": [cell_of(duel, counted) for duel in duels], "drum": drummed,

@@ -102,6 +102,7 @@ def summary(results: dict) -> str:
     lines = [f"INVALID: {gate['sentence']} ({cell['title']})" for cell in results["cells"] for gate in cell["gates"]
              if gate["verdict"] == "INVALID"]
     lines += [f"Left out: {line}" for line in results["left_out"]]
+    lines += [results["two_machines"]] if results.get("two_machines") else []
     lines += [line for line in [twins_sentence(results["cells"])] if line]
     parts.append("\n".join([*lines, "Verdict: " + headline(results["claims"])[1]]))
     return "\n\n".join(parts)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The other machine, on which the servers of a comparison run: how it is reached, and what a shell there says of it.
+
+What a duel asks there goes through the duel's own agent; this asks once, before anything is measured: which programs
+there are, and what machine it is.
+"""
+
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from versus.roster import SYSTEM_FOLDERS
+from versus.run import process
+
+SHELL = "ssh -o BatchMode=yes"
+ASK_LIMIT_S = 30.0
+FOUND, FACT = "found ", "fact "  # before what is asked for: a login script may say something, too
+FACTS = {  # as a shell there tells them, a line each
+    "Kernel": "uname -srm",
+    "Processor": "sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1",
+    "CPUs usable": "nproc",
+    "Frequency governor": "cat /sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    "Load average": "cut -d' ' -f1-3 /proc/loadavg",
+    "Listen backlog limit": "cat /proc/sys/net/core/somaxconn",
+}
+
+
+class BadHost(ValueError):
+    """The options that name the machine are wrong: one sentence why."""
+
+
+class Unreachable(RuntimeError):
+    """The machine could not be asked: one sentence why."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What was found there."""
+
+    programs: frozenset[str] = frozenset()
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ServerHost:
+    """`shell` leads there: its words, then `name`, then one word, the command."""
+
+    name: str
+    bin_dir: Path  # of the programs there
+    address: str = ""  # where servers listen; "": what the machine says
+    shell: str = SHELL
+    agent: str = ""  # the agent's command there; "": that of bin_dir
+
+    @staticmethod
+    def of(options) -> "ServerHost | None":
+        """As the command line says. Raises BadHost."""
+        if not options.server_host:
+            useless = [word for word, value in (("--server-address", options.server_address),
+                                                ("--server-bin", options.server_bin), ("--agent", options.agent))
+                       if value]
+            if useless:
+                raise BadHost(f"{useless[0]} is about the machine that --server-host names: name it.")
+            return None
+        if options.server_host.startswith("-") or options.server_host.split() != [options.server_host]:
+            raise BadHost(f"'{options.server_host}' is not the name of a machine.")
+        try:
+            if not shlex.split(options.remote_shell):
+                raise ValueError("there is no word in it")
+        except ValueError as error:
+            raise BadHost(f"--remote-shell takes a program and its words, not '{options.remote_shell}': "
+                          f"{str(error).lower()}.") from error
+        bin_dir = options.server_bin or options.bin
+        return ServerHost(options.server_host, bin_dir if bin_dir.is_absolute() else Path.cwd() / bin_dir,
+                          options.server_address, options.remote_shell, options.agent)
+
+    @property
+    def agent_command(self) -> str:
+        return self.agent or shlex.join([str(self.bin_dir / "peal"), "load", "agent"])
+
+    def known(self, programs: list[str]) -> Known:
+        """Asks which of the programs are there, and what machine it is, in one call of the shell. Raises
+        Unreachable."""
+        outcome = process.run([*shlex.split(self.shell), self.name, script_for(programs)], limit_s=ASK_LIMIT_S)
+        if outcome.code != 0:
+            why = outcome.complaint or ("it did not answer in time" if outcome.code is None
+                                        else f"exit code {outcome.code}")
+            raise Unreachable(f"{self.name} cannot be asked which programs it has: {why}")
+        return parse_known(outcome.out)
+
+
+def script_for(programs: list[str]) -> str:
+    """What known() runs there; ends with 0 whatever is missing."""
+    lines = [f"PATH=$PATH{SYSTEM_FOLDERS}"]
+    lines += [f"command -v {shlex.quote(each)} > /dev/null && printf '%s\\n' {shlex.quote(FOUND + each)}"
+              for each in programs]
+    lines += [f'value=$({asked} 2> /dev/null) && printf \'%s\\n\' "{FACT}{name}=$value"'
+              for name, asked in FACTS.items()]
+    return "\n".join([*lines, "true"])
+
+
+def parse_known(text: str) -> Known:
+    lines = text.splitlines()
+    facts = dict(line.removeprefix(FACT).partition("=")[::2] for line in lines if line.startswith(FACT))
+    return Known(frozenset(line.removeprefix(FOUND) for line in lines if line.startswith(FOUND)),
+                 {name: value for name, value in facts.items() if name in FACTS and value})
+
+
+def where(host: ServerHost, found: dict | None) -> str:
+    """A sentence about the machines; `found`: what a duel said of the server's, if one was played."""
+    if found is None:
+        return f"Servers were to run on {host.name}, the generator here."
+    if found["is_here"]:
+        return (f"Servers ran on {found['name']} ({found['address']}), which is this machine in another place: its "
+                "CPUs are shared with the generator.")
+    return f"Server and generator were on two machines: servers on {found['name']} ({found['address']})."
+
+
+def rows(host: ServerHost, known: Known, found: dict | None) -> dict[str, str]:
+    """The environment section's rows about the server's machine."""
+    told = {f"{name} of {host.name}": value for name, value in known.facts.items()}
+    if found is not None:
+        told[f"CPU time of {host.name}"] = (f"{found['foreign_s']:.1f} s used by others and {found['stolen_s']:.1f} s "
+                                            f"stolen in the {found['elapsed_s']:.0f} s of the last duel")
+    return {"Machines": where(host, found)} | told
+
+
+def placement(duel: dict) -> str:
+    """Which CPUs had what, of a duel's JSON."""
+    def on(cpus: list[int]) -> str:
+        return f"on CPU {','.join(map(str, cpus))}" if cpus else "not pinned"
+
+    return f"server there, {on(duel['server_cpus'])}; client here, {on(duel['client_cpus'])}"

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The other machine: the options that name it, what a shell there is asked, and the labs whose servers run there, with
+programs that only pretend; the shell is real, and leads nowhere."""
+
+import argparse
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from versus import cli, fakes, made_up
+from versus.duel import duel_runner
+from versus.duel.duel_runner import DuelLoad, Player
+from versus.quick.quick_plan import CELLS
+from versus.run import server_host
+from versus.run.server_host import BadHost, ServerHost, Unreachable
+
+LOCAL = "sh -c 'exec sh -c \"$2\"' sh"  # in the place of ssh: HOST is dropped
+NAMES = (*fakes.NAMES, "http_raw_epoll", "http_libevent")
+FOUND = {"name": "box2", "address": "10.0.0.2", "is_here": False, "elapsed_s": 9.6, "stolen_s": 0.1, "foreign_s": 0.25}
+
+
+def options(**given):
+    usual = {"server_host": "box2", "server_address": "", "server_bin": None, "remote_shell": server_host.SHELL,
+             "agent": "", "bin": Path("build/bin")}
+    return argparse.Namespace(**usual | given)
+
+
+def test_no_host_is_this_machine():
+    assert ServerHost.of(options(server_host="")) is None
+
+
+def test_what_is_not_said_of_the_machine():
+    host = ServerHost.of(options())
+    assert host.bin_dir == Path.cwd() / "build/bin" and host.shell == "ssh -o BatchMode=yes"
+    assert host.agent_command == f"{Path.cwd()}/build/bin/peal load agent"
+    there = ServerHost.of(options(server_bin=Path("/opt/my peal"), agent="sudo peal load agent"))
+    assert there.bin_dir == Path("/opt/my peal") and there.agent_command == "sudo peal load agent"
+    assert ServerHost("box2", Path("/opt/my peal")).agent_command == "'/opt/my peal/peal' load agent"
+
+
+@pytest.mark.parametrize("wrong, why", [
+    ({"server_host": "", "server_address": "10.0.0.2"}, "--server-address is about the machine"),
+    ({"server_host": "", "server_bin": Path("/opt")}, "--server-bin is about the machine"),
+    ({"server_host": "", "agent": "x"}, "--agent is about the machine"),
+    ({"server_host": "-oProxyCommand=x"}, "'-oProxyCommand=x' is not the name of a machine"),
+    ({"server_host": "a b"}, "'a b' is not the name of a machine"),
+    ({"remote_shell": "'"}, "--remote-shell takes a program"),
+    ({"remote_shell": " "}, "--remote-shell takes a program")])
+def test_options_that_are_wrong_are_told_in_a_sentence(wrong, why):
+    with pytest.raises(BadHost) as raised:
+        ServerHost.of(options(**wrong))
+    assert str(raised.value).startswith(why) and "\n" not in str(raised.value)
+
+
+def test_a_shell_there_says_which_programs_it_has_and_what_it_is(tmp_path):
+    (tmp_path / "it's here").write_text("#!/bin/sh\n")
+    (tmp_path / "it's here").chmod(0o755)
+    host = ServerHost("box2", tmp_path, shell=LOCAL)
+    known = host.known(["/bin/sh", str(tmp_path / "it's here"), str(tmp_path / "not here"), "sh", "no-such-program"])
+    assert known.programs == {"/bin/sh", str(tmp_path / "it's here"), "sh"}
+    assert known.facts["Kernel"].startswith("Linux ") and int(known.facts["CPUs usable"]) >= 1
+
+
+def test_what_a_login_script_says_is_passed_over():
+    known = server_host.parse_known("Welcome\nfound /bin/a\nfact Kernel=Linux = new\nfact Secret=x\nfact Processor=\n")
+    assert known.programs == {"/bin/a"} and known.facts == {"Kernel": "Linux = new"}
+
+
+def test_a_machine_that_is_not_reached():
+    host = ServerHost("box2", Path("/opt"), shell="sh -c 'echo Connection refused >&2; exit 255'")
+    with pytest.raises(Unreachable, match="box2 cannot be asked which programs it has: Connection refused"):
+        host.known(["/bin/sh"])
+    with pytest.raises(Unreachable, match="/nowhere/ssh: No such file"):
+        ServerHost("box2", Path("/opt"), shell="/nowhere/ssh").known([])
+
+
+def test_the_duel_is_told_where_its_servers_run(tmp_path):
+    load = DuelLoad("x", "X", "pingpong", ("--size", "64"))
+    host = ServerHost("box2", Path("/opt"), "10.0.0.2", "ssh -p 2222")
+    words = duel_runner.command("peal", load, [Player("a", ("/opt/a", "{listen}"))], [], 5.0, 1, tmp_path / "x", host)
+    at = words.index("--server-host")
+    assert words[at:at + 8] == ["--server-host", "box2", "--remote-shell", "ssh -p 2222", "--agent",
+                                "/opt/peal load agent", "--server-address", "10.0.0.2"]
+    here = duel_runner.command("peal", load, [Player("a", ("/opt/a", "{listen}"))], [], 5.0, 1, tmp_path / "x")
+    assert "--server-host" not in here and "--agent" not in here
+
+
+def test_the_machines_in_words():
+    host = ServerHost("box2", Path("/opt"))
+    assert server_host.where(host, FOUND) == \
+        "Server and generator were on two machines: servers on box2 (10.0.0.2)."
+    assert "this machine in another place" in server_host.where(host, FOUND | {"is_here": True})
+    assert server_host.where(host, None).startswith("Servers were to run on box2")
+    rows = server_host.rows(host, server_host.Known(facts={"Kernel": "Linux 6"}), FOUND)
+    assert rows["Kernel of box2"] == "Linux 6" and "0.2 s used by others" in rows["CPU time of box2"]
+    assert server_host.placement({"server_cpus": [0, 1], "client_cpus": []}) == \
+        "server there, on CPU 0,1; client here, not pinned"
+
+
+@pytest.fixture(name="bin_dir")
+def make_bin(tmp_path):
+    return fakes.make_bin(tmp_path / "bin", NAMES)
+
+
+def there(bin_dir):
+    return ["--server-host", "box2", "--remote-shell", LOCAL, "--server-bin", str(bin_dir)]
+
+
+def test_the_quick_lab_says_that_its_servers_were_elsewhere(tmp_path, bin_dir):
+    out, here = tmp_path / "out", fakes.make_bin(tmp_path / "here", ())
+    words = ["quick", "--bin", str(here), "--out", str(out), "--seed", "3", *there(bin_dir)]
+    assert cli.main(words) == cli.DONE
+    results, page = json.loads((out / "results.json").read_text()), (out / "report.html").read_text()
+    assert [cell["name"] for cell in results["cells"]] == [cell.name for cell in CELLS]
+    assert results["drum"] is None
+    assert any(line.startswith("user instructions") for line in results["left_out"])
+    assert any("its programs play by themselves, on one machine" in line for line in results["left_out"])
+    assert results["two_machines"] == "Server and generator were on two machines: servers on box2 (127.0.0.1)."
+    assert results["two_machines"] in page and "Kernel of box2" in page and results["environment"]["Kernel"]
+    assert "server there, on CPU 0; client here, on CPU 1" in page
+    assert f"--server-host box2 --remote-shell '{LOCAL.split()[0]}" in results["cells"][0]["command"]
+
+
+def test_who_is_not_on_that_machine_is_left_out_and_named(tmp_path, bin_dir):
+    (bin_dir / "contenders" / "libevent").unlink()
+    out, here = tmp_path / "out", fakes.make_bin(tmp_path / "here", NAMES)
+    words = ["quick", "--bin", str(here), "--out", str(out), "--seed", "3", "--experiments", "64Bx1", *there(bin_dir)]
+    assert cli.main(words) == cli.DONE
+    results = json.loads((out / "results.json").read_text())
+    assert f"libevent: {bin_dir}/contenders/libevent is not there" in results["left_out"]
+    assert "libevent" not in {row["contender"] for row in results["cells"][0]["rows"]}
+
+
+def test_the_full_lab_plays_what_is_played_by_duel_and_names_the_rest(tmp_path, bin_dir):
+    out, here = tmp_path / "out", fakes.make_bin(tmp_path / "here", ())
+    words = ["full", "--bin", str(here), "--out", str(out), "--seed", "3", "--blocks", "4", "--variants",
+             "--experiments", "pingpong,drum", "--only", "raw-epoll,libevent,peal-epoll", *there(bin_dir)]
+    with made_up.small():
+        assert cli.main(words) == cli.DONE
+    results, page = json.loads((out / "results.json").read_text()), (out / "report.html").read_text()
+    assert [experiment["name"] for experiment in results["experiments"]] == ["pingpong"]
+    found = results["experiments"][0]
+    assert all("rounds" in run["figures"] for run in found["runs"] if "figures" in run), "nothing but duels"
+    assert {c["name"] for c in found["contenders"]} == {"raw-epoll", "libevent", "peal-epoll", "peal-epoll-twin"}
+    assert not (out / "twin").exists() and results["drum"] is None
+    for missing in ("system calls: ", "Compilers", "its programs play by themselves"):
+        assert any(missing in line for line in results["left_out"]), missing
+    assert results["two_machines"] in page and "Kernel of box2" in page
+    assert "server there, on CPU 0; client here, on CPU 1" in page
+    with made_up.small():
+        assert cli.main(words) == cli.DONE, "what is kept is told again"
+    assert json.loads((out / "results.json").read_text())["two_machines"] == results["two_machines"]
+    with made_up.small():
+        assert cli.main([word for word in words if word not in there(bin_dir)]) == cli.CALLED_WRONGLY
+
+
+def test_a_cell_that_takes_runs_is_left_out(tmp_path, bin_dir, monkeypatch):
+    in_runs = tuple(replace(experiment, duels=None) for experiment in made_up.SMALL.experiments)
+    monkeypatch.setattr(made_up, "SMALL", replace(made_up.SMALL, experiments=in_runs))
+    with made_up.small():
+        words = ["full", "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--seed", "3", "--blocks", "4",
+                 "--experiments", "pingpong", "--only", "raw-epoll,peal-epoll", *there(bin_dir)]
+        assert cli.main(words) == cli.FAILED
+    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert any("it takes runs one after the other, whose server is on this machine" in line
+               for line in results["left_out"])
+
+
+@pytest.mark.parametrize("verb", ["quick", "full"])
+def test_a_machine_that_is_not_reached_ends_a_lab_with_a_sentence(verb, tmp_path, bin_dir, capsys):
+    words = [verb, "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--server-host", "box2", "--remote-shell",
+             "sh -c 'echo Permission denied >&2; exit 255'"]
+    assert cli.main(words) == cli.FAILED
+    assert capsys.readouterr().err.endswith(
+        "versus: box2 cannot be asked which programs it has: Permission denied\n")
+    assert cli.main([verb, "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--agent", "x"]) == cli.CALLED_WRONGLY
