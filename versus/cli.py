@@ -14,6 +14,7 @@ from versus import comparison, drum, plans, roster, terminal
 from versus.findings import findings_document
 from versus.models import model_plans, model_roster
 from versus.bars import bench
+from versus.link import link_lab, link_plan, link_words
 from versus.quick import quick_lab, quick_plan, quick_words
 from versus.run import server_host
 from versus.run.process import StartFailed
@@ -29,6 +30,7 @@ EXAMPLES = """examples:
   python3 -m versus findings                     # what the published findings need; then `document` its results
   python3 -m versus models                       # every concurrency model; --full: every situation and published load
   python3 -m versus quick --server-host box2 --server-bin /opt/peal/bin
+  python3 -m versus link --server-host box2 --link-mbit 1000
   python3 -m versus bench --only instructions,idle_memory
 """
 
@@ -108,12 +110,30 @@ def _elsewhere() -> argparse.ArgumentParser:
     return elsewhere
 
 
+def _add_link(commands, parents: list[argparse.ArgumentParser]) -> None:
+    words = "who needs less CPU where the link between two machines is full; needs --server-host"
+    verb = commands.add_parser("link", parents=parents, help=words, description=words, epilog=EXAMPLES,
+                               formatter_class=argparse.RawDescriptionHelpFormatter)
+    verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
+    verb.add_argument("--experiments", type=_experiments_of(link_plan.NAMES), default=[], metavar="NAME,...",
+                      help=f"these alone, of {', '.join(link_plan.NAMES)}")
+    verb.add_argument("--link-mbit", type=_positive, metavar="N",
+                      help="the link's speed (default: what the interface of the route to HOST says)")
+    verb.add_argument("--connections", type=_count, metavar="N",
+                      help=f"so many (default: as many as fill the link, from {link_plan.FIRST_CONNECTIONS} on)")
+    verb.add_argument("--restarts", type=_count, default=link_plan.RESTARTS, metavar="N",
+                      help=f"how often everybody is started anew (default: {link_plan.RESTARTS})")
+    verb.add_argument("--budget", type=_positive, metavar="SECONDS",
+                      help=f"wall time for the whole (default: {link_plan.BUDGET_S:.0f})")
+
+
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python3 -m versus",
         description="Compares servers on real sockets, fairly, and writes one page.",
         epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = top.add_subparsers(dest="verb", required=True, metavar="quick|full|findings|models|bench|document|list")
+    commands = top.add_subparsers(dest="verb", required=True,
+                                  metavar="quick|full|findings|models|link|bench|document|list")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--bin", type=Path, default=Path("build/release/bin"), metavar="DIR",
                         help="where the programs were built (default: build/release/bin)")
@@ -141,6 +161,7 @@ def parser() -> argparse.ArgumentParser:
                        [shared, measured], model_plans.NAMES)
     models.add_argument("--full", action="store_true", help="every situation, variant and published load: hours")
     models.set_defaults(variants=False, server_host="", server_address="", server_bin=None, agent="")
+    _add_link(commands, [shared, measured, elsewhere])
     bars = commands.add_parser("bench", parents=[shared, measured],
                                help="the figures peal must reach, beside their bars",
                                description="Measures the figures peal must reach and prints each beside its bar.",
@@ -179,6 +200,9 @@ def _list(options) -> int:
                 print(f"    claim: {claim.sentence(experiment.cell(claim.cell).title, experiment.unit)}")
         if plan.drum:
             print(f"  {drum.NAME}: {drum.TITLE}; {', '.join(cell.name for cell in drum.FULL.cells)}")
+    print("\nlink:")
+    for cell in link_plan.CELLS:
+        print(f"  {cell.name}: {cell.title}; {', '.join(cell.contenders)}")
     print(f"\nbench: {', '.join(bench.names())}")
     return DONE
 
@@ -205,6 +229,10 @@ def _run(options, command: str) -> int:
         results = quick_lab.run(options, command)
         print(f"{quick_words.summary(results)}\n\n{(options.out / 'report.html').resolve()}")
         return DONE if results["cells"] or results["drum"] else FAILED
+    if options.verb == "link":
+        results = link_lab.run(options, command)
+        print(f"{link_words.summary(results)}\n\n{(options.out / 'report.html').resolve()}")
+        return DONE if results["cells"] else FAILED
     results = comparison.compare(_plan_name(options), options, command)
     print(terminal.summary(results))
     print(f"\n{(options.out / 'report.html').resolve()}")
@@ -230,7 +258,7 @@ def main(words: list[str] | None = None) -> int:
         print(f"versus: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
-        is_short = options.verb == "quick"
+        is_short = options.verb in ("quick", "link")
         kept = "" if is_short else "; the runs done are kept, and the same --out and --seed go on"
         print(f"\nversus: stopped{kept}.", file=sys.stderr)
         return FAILED

@@ -227,7 +227,6 @@ class Comparison:
             raise CannotCompare(f"{self._program}, the load generator, is not there: run `make build` first.")
         if not any(self._of(experiment) for experiment in plan.experiments) and not plan.drum:
             raise CannotCompare(f"No contender can run: {'; '.join(absent)}. Run `make build` first.")
-        here = [] if self._host else [c.program for c in self._ready]
         self._store = Store(options.out, {"plan": plan.name, "seed": options.seed, "blocks": options.blocks,
                                           "experiments": [experiment.name for experiment in plan.experiments],
                                           "run_seconds": options.run_seconds,

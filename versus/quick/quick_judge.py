@@ -57,8 +57,8 @@ def _said(pair: dict) -> str:
     return "level" if 2 - stats.NARROW < pair["low"] and pair["high"] < stats.NARROW else stats.CANNOT_TELL
 
 
-def claims(duels: list[Duel], declared: tuple[DuelClaim, ...]) -> list[dict]:
-    """Each claim's verdict, p adjusted by Holm over all that were declared, measured or not."""
+def claims(duels: list[Duel], declared: tuple[DuelClaim, ...], named=cell_named) -> list[dict]:
+    """Each claim's verdict, p adjusted by Holm over all that were declared, measured or not. `named` finds a cell."""
     asked = []
     for claim in declared:
         duel = next((duel for duel in duels if duel.load.name == claim.cell), None)
@@ -69,12 +69,12 @@ def claims(duels: list[Duel], declared: tuple[DuelClaim, ...]) -> list[dict]:
     for (claim, duel, found), p in zip(asked, adjusted):
         row = {"subject": claim.subject, "rival": claim.rival, "cell": claim.cell, "bar": claim.bar, "p_adjusted": p}
         if found is None:
-            rows.append(row | estimate(stats.UNKNOWN) | {"sentence": claim.sentence(cell_named(claim.cell)),
+            rows.append(row | estimate(stats.UNKNOWN) | {"sentence": claim.sentence(named(claim.cell)),
                                               "verdict": stats.NOT_MEASURED, "why": "one of the two did not play"})
             continue
         why = obstacle(duel.found, CPU, (claim.subject, claim.rival))
         spoken, why = (stats.CANNOT_TELL, why) if why else stats.judged(_claimed(found), claim.bar, p)
-        rows.append(row | {"sentence": claim.sentence(cell_named(claim.cell)), "verdict": spoken, "why": why}
+        rows.append(row | {"sentence": claim.sentence(named(claim.cell)), "verdict": spoken, "why": why}
                     | {key: found[key] for key in ("ratio", "low", "high", "restarts")})
     return rows
 

@@ -168,7 +168,7 @@ def test_a_cell_that_takes_runs_is_left_out(tmp_path, bin_dir, monkeypatch):
                for line in results["left_out"])
 
 
-@pytest.mark.parametrize("verb", ["quick", "full"])
+@pytest.mark.parametrize("verb", ["quick", "full", "link"])
 def test_a_machine_that_is_not_reached_ends_a_lab_with_a_sentence(verb, tmp_path, bin_dir, capsys):
     words = [verb, "--bin", str(bin_dir), "--out", str(tmp_path / "out"), "--server-host", "box2", "--remote-shell",
              "sh -c 'echo Permission denied >&2; exit 255'"]
