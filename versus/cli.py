@@ -154,13 +154,14 @@ def parser() -> argparse.ArgumentParser:
                      plans.NAMES)
     full.add_argument("--variants", action="store_true",
                       help="peal built by g++ and clang at -O2 and -O3, too, also where --experiments names others")
+    here = {"server_host": "", "server_address": "", "server_bin": None, "agent": ""}  # of who plays on one machine
     found = _add_plan(commands, "findings", "what answers the published findings of experiments 1 to 4: some 40 "
                       "minutes; resumable", [shared, measured], plans.NAMES)
-    found.set_defaults(variants=False)
+    found.set_defaults(variants=False, **here)
     models = _add_plan(commands, "models", "every concurrency model of one framed echo service (experiment 5)",
                        [shared, measured], model_plans.NAMES)
     models.add_argument("--full", action="store_true", help="every situation, variant and published load: hours")
-    models.set_defaults(variants=False, server_host="", server_address="", server_bin=None, agent="")
+    models.set_defaults(variants=False, **here)
     _add_link(commands, [shared, measured, elsewhere])
     bars = commands.add_parser("bench", parents=[shared, measured],
                                help="the figures peal must reach, beside their bars",

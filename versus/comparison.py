@@ -10,14 +10,14 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from versus import analysis, drum, plans, roster, terminal, traces, variants
+from versus import drum, experiment_results, plans, roster, terminal, traces, variants
 from versus.findings import published_findings
-from versus.models import libio_ablation, model_analysis, model_findings, model_plans, model_roster
+from versus.models import libio_ablation, model_findings, model_plans, model_roster
 from versus.run import environment, process, schedule, server_host
 from versus.duel import duel_campaign
 from versus.duel.duel_campaign import DuelCampaign
 from versus.run.campaign import Campaign
-from versus.experiments import RATE, Experiment, Load, Plan
+from versus.experiments import Experiment, Load, Plan
 from versus.roster import MODEL, PINGPONG, Contender
 from versus.run.runner import Runner
 from versus.run.server_host import Known, ServerHost
@@ -55,90 +55,10 @@ def _count_calls(experiment: Experiment, contenders: list[Contender], progress) 
     return calls
 
 
-def _commands(records: list[dict]) -> list[dict]:
-    """The command lines of the first measured run of each contender in each cell."""
-    seen: dict[tuple[str, str], dict] = {}
-    for record in records:
-        if record.get("commands") and record["block"] >= 0:
-            entry = {"contender": record["contender"], "cell": record["cell"], "lines": record["commands"]}
-            seen.setdefault((record["cell"], record["contender"]), entry)
-    return list(seen.values())
-
-
-def results_of(experiment: Experiment, contenders: list[Contender], store: Store, calls: dict,
-               placement: str = "") -> dict:
-    """Everything the report says about one experiment, as plain data; its claims without verdicts yet. `placement`:
-    which CPUs had what, where that is not this machine's to say."""
-    records = [record for record in store.records if record.get("experiment") == experiment.name]
-    analysed = analysis.Analysis(experiment, [contender.name for contender in contenders], records)
-    length = store.get(f"length/{experiment.name}") or {"duration_s": 0.0, "warmup_s": experiment.warmup_s}
-
-    def rate(cell) -> float:
-        found = store.get(f"rate/{experiment.name}/{cell.name}") if RATE in cell.modes else None
-        return found["rate"] if found else 0.0
-
-    shown = [contender for contender in contenders if contender.shown]
-    cells = [cell.facts() | {
-              "name": cell.name, "title": cell.title, "size": cell.size, "connections": cell.connections,
-              "threads": cell.threads, "client_threads": cell.generator_threads,
-              "short": getattr(cell, "short", False), "modes": list(cell.modes), "rate": rate(cell),
-              "unfit": {c.name: c.unfit_for(cell) for c in shown if c.unfit_for(cell) and is_meant(c, cell)},
-              "placement": placement or process.Pins.of(cell.threads, cell.generator_threads).words}
-             for cell in experiment.cells]
-    found = {
-        "name": experiment.name, "title": experiment.title, "kind": experiment.kind, "unit": experiment.unit,
-        "note": experiment.note, "classic": experiment.classic, "twin": experiment.twin_name,
-        "twin_of": experiment.twin_of, "how": how_played(experiment, records, length), "cells": cells,
-        "contenders": [c.facts() | {"name": c.name, "note": c.note, "command": shlex.join(c.command), "shown": c.shown}
-                       for c in contenders],
-        "claims": analysed.claims(),
-        "pairs": analysed.pairs(),
-        "noise": analysed.noise(),
-        "costs": analysed.costs(calls),
-        "saturation": analysed.saturation(),
-        "latency": analysed.latency(),
-        "flagged": analysed.flagged(),
-        "commands": _commands(records),
-        "runs": records,
-    }
-    return found | ({"rows": model_analysis.rows(found)} if experiment.kind == MODEL else {})
-
-
-def how_played(experiment: Experiment, records: list[dict], length: dict) -> str:
-    """How the figures were had, in a sentence or two."""
-    told = []
-    measured = [record for record in records if "figures" in record and record["block"] >= 0]
-    by_duel = {record["cell"] for record in measured if "rounds" in record["figures"]}
-    if by_duel and (duels := experiment.duels):
-        told.append(f"By duel: at most {duels.restarts} restarts of {duels.rounds} rounds; at a fixed rate "
-                    f"{duels.rated_restarts} of {duels.rated_rounds}, with "
-                    f"slices of {duels.rated_slice_s * 1000:.0f} ms.")
-    by_run = [cell.title for cell in experiment.cells if cell.name in {record["cell"] for record in measured} - by_duel]
-    if by_run:
-        where = f" ({'; '.join(by_run)})" if by_duel else ""
-        told.append(f"In runs one after the other{where}: {experiment.blocks} blocks; {length['warmup_s'] * 1000:.0f} "
-                    f"ms of warm-up discarded, then {length['duration_s'] * 1000:.0f} ms measured in each.")
-    told += [f"At least {cell.least_run_s * 1000:.0f} ms, for its percentiles, in “{cell.title}”."
-             for cell in experiment.cells if getattr(cell, "least_run_s", 0.0) > length["duration_s"]]
-    return " ".join(told)
-
-
-def judged(experiments: list[dict]) -> list[dict]:
-    """The same with the verdicts of their claims: one family for the whole page."""
-    analysis.judge_together([claim for experiment in experiments for claim in experiment["claims"]])
-    return experiments
-
-
-def is_meant(contender: Contender, cell: Load) -> bool:
-    """Whether the cell is about this contender; a twin is what it copies."""
-    patterns = getattr(cell, "only", ())
-    return bool(model_roster.matching([contender.name.removesuffix("-twin")], patterns))
-
-
 def placed(experiment: Experiment, contenders: list[Contender]) -> Experiment:
     """The experiment with those left out of each cell that it is not about, or that cannot run in it."""
     def left_out(cell: Load) -> tuple[str, ...]:
-        return tuple(c.name for c in contenders if not is_meant(c, cell) or c.unfit_for(cell))
+        return tuple(c.name for c in contenders if not model_roster.is_meant(c, cell) or c.unfit_for(cell))
 
     if experiment.kind != MODEL:
         return experiment
@@ -173,7 +93,7 @@ def elsewhere(plan: Plan, host: ServerHost | None) -> tuple[Plan, list[str]]:
     left += [f"{drum.TITLE}: its programs play by themselves, on one machine"] if plan.drum else []
     left += [f"{plans.COMPILERS.title}: what is built here is not there"] if plan.variants else []
     kept = tuple(replace(each, trace_calls=False) for each in plan.experiments if each.name != plans.COMPILERS.name)
-    return replace(plan, experiments=kept, drum=False, variants=False), left
+    return replace(plan, experiments=kept, drum=None, variants=False), left
 
 
 def with_twin(experiment: Experiment, contenders: list[Contender], out: Path,
@@ -325,7 +245,8 @@ class Comparison:
         played = self._play(experiment, contenders)
         calls = _count_calls(experiment, played, self._progress)
         where = self._machines_of_a_duel
-        return results_of(experiment, played, self._store, calls, server_host.placement(where) if where else "")
+        placement = server_host.placement(where) if where else ""
+        return experiment_results.of(experiment, played, self._store, calls, placement)
 
     def _by_duel(self, experiment: Experiment, contenders: list[Contender]) -> tuple[Load, ...]:
         limit = process.raise_fd_limit()
@@ -395,7 +316,7 @@ class Comparison:
         finally:
             self._progress.end()
             self._store.close()
-        judged([experiment for experiment in done if experiment])
+        experiment_results.judged([experiment for experiment in done if experiment])
         results = {
             "schema": 2, "seed": options.seed, "plan": {"name": self._plan.name, "title": self._plan.title},
             "started": started, "elapsed_s": time.monotonic() - self._began, **self._machines(described),

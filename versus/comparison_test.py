@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from versus import analysis, cli, comparison, fakes, made_up, roster, terminal
+from versus import analysis, cli, experiment_results, fakes, made_up, roster, terminal
 from versus.experiments import Claim
 from versus.page import report, verdict
 from versus.run.store import Store, StoreError
@@ -66,8 +66,8 @@ def test_the_claims_of_all_experiments_are_one_family():
                 "metric": "server_cpu", "obstacle": ""}
 
     alone, beside = [{"claims": [claim(0.98)]}], [{"claims": [claim(0.98)]}, {"claims": [claim(1.0)] * 3}]
-    assert comparison.judged(alone)[0]["claims"][0]["verdict"] == "met"
-    assert comparison.judged(beside)[0]["claims"][0]["verdict"] == "cannot tell"
+    assert experiment_results.judged(alone)[0]["claims"][0]["verdict"] == "met"
+    assert experiment_results.judged(beside)[0]["claims"][0]["verdict"] == "cannot tell"
 
 
 def test_a_speed_that_the_generator_held_down_is_no_verdict(campaign):
@@ -107,7 +107,7 @@ def test_where_a_program_differs_from_itself_no_pair_says_anything(campaign):
 def test_a_claim_of_more_is_the_mirror_and_an_obstacle_comes_first():
     def judged(**more):
         found = {"logs": [0.1, 0.11, 0.09, 0.1], "bar": 1.0, "metric": "speed", "obstacle": ""} | more
-        return comparison.judged([{"claims": [found]}])[0]["claims"][0]
+        return experiment_results.judged([{"claims": [found]}])[0]["claims"][0]
 
     assert judged()["verdict"] == "met" and judged(metric="server_cpu")["verdict"] == "not met"
     told = judged(obstacle="the same program differs from itself")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from versus import comparison, drum, drum_analysis, fakes, plans
+from versus import comparison, drum, drum_analysis, experiment_results, fakes, plans
 from versus.findings import published_findings
 from versus.models import libio_ablation, model_findings, model_plans, model_roster
 from versus.run import generator, runner, schedule
@@ -139,10 +139,10 @@ def results(folder: Path, plan: Plan = SMALL, seed: int = 7) -> dict:
         _fill(store, experiment, [contender.name for contender in contenders], seed)
         calls = {cell.name: {c.name: {"epoll_wait": 0.1, "recvfrom": 1.0, "sendto": 1.0} for c in contenders}
                  for cell in experiment.cells if CLOSED not in cell.modes}
-        done.append(comparison.results_of(experiment, contenders, store, calls))
+        done.append(experiment_results.of(experiment, contenders, store, calls))
     store.close()
     made = {"schema": 2, "seed": seed, "plan": {"name": plan.name, "title": plan.title}, "started": "2026-01-01 00:00",
             "elapsed_s": 290.0, "environment": {"Kernel": "Linux", "Processor": "a made-up one"},
             "command": "python3 -m versus full", "left_out": ["http-go: the Go toolchain is not there"],
-            "experiments": comparison.judged(done), "drum": drum_results(seed) if plan.drum else None}
+            "experiments": experiment_results.judged(done), "drum": drum_results(seed) if plan.drum else None}
     return made | {"findings": (model_findings if plan.name in model_plans.PLANS else published_findings).of(made)}

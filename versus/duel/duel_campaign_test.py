@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from versus import comparison, fakes, roster
+from versus import comparison, experiment_results, fakes, roster
 from versus.duel import duel_campaign, duel_fakes, duel_figures, duel_records
 from versus.duel.duel_campaign import DuelCampaign
 from versus.duel.duel_figures import CPU
@@ -200,7 +200,7 @@ def test_a_claim_is_judged_on_the_rounds_that_both_played(tmp_path, bin_dir):
     played = campaign(tmp_path, bin_dir, planned, store)
     played.run()
     store.close()
-    found = comparison.judged([comparison.results_of(planned, played.contenders, store, {})])[0]
+    found = experiment_results.judged([experiment_results.of(planned, played.contenders, store, {})])[0]
     claim = found["claims"][0]
     assert claim["verdict"] == "met" and claim["ratio"] == pytest.approx(3300 / 5000, rel=0.05) and claim["blocks"] == 6
     assert "By duel: at most 6 restarts of 3 rounds" in found["how"]

@@ -172,3 +172,9 @@ def listed_by(program: Path) -> list[dict]:
 def matching(names: list[str], patterns: tuple[str, ...]) -> list[str]:
     """Those of `names` that a pattern names; without patterns all."""
     return [name for name in names if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)]
+
+
+def is_meant(contender: Contender, cell) -> bool:
+    """Whether the cell is about this contender; a twin is what it copies."""
+    patterns = getattr(cell, "only", ())
+    return bool(matching([contender.name.removesuffix("-twin")], patterns))

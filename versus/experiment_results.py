@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What results.json says of one experiment, from the records of its runs and duels."""
+
+import shlex
+
+from versus import analysis
+from versus.models import model_analysis, model_roster
+from versus.run import process
+from versus.experiments import RATE, Experiment
+from versus.roster import MODEL, Contender
+from versus.run.store import Store
+
+
+def _commands(records: list[dict]) -> list[dict]:
+    """The command lines of the first measured run of each contender in each cell."""
+    seen: dict[tuple[str, str], dict] = {}
+    for record in records:
+        if record.get("commands") and record["block"] >= 0:
+            entry = {"contender": record["contender"], "cell": record["cell"], "lines": record["commands"]}
+            seen.setdefault((record["cell"], record["contender"]), entry)
+    return list(seen.values())
+
+
+def of(experiment: Experiment, contenders: list[Contender], store: Store, calls: dict,
+               placement: str = "") -> dict:
+    """Everything the report says about one experiment, as plain data; its claims without verdicts yet. `placement`:
+    which CPUs had what, where that is not this machine's to say."""
+    records = [record for record in store.records if record.get("experiment") == experiment.name]
+    analysed = analysis.Analysis(experiment, [contender.name for contender in contenders], records)
+    length = store.get(f"length/{experiment.name}") or {"duration_s": 0.0, "warmup_s": experiment.warmup_s}
+
+    def rate(cell) -> float:
+        found = store.get(f"rate/{experiment.name}/{cell.name}") if RATE in cell.modes else None
+        return found["rate"] if found else 0.0
+
+    shown = [contender for contender in contenders if contender.shown]
+    cells = [cell.facts() | {
+              "name": cell.name, "title": cell.title, "size": cell.size, "connections": cell.connections,
+              "threads": cell.threads, "client_threads": cell.generator_threads,
+              "short": getattr(cell, "short", False), "modes": list(cell.modes), "rate": rate(cell),
+              "unfit": {c.name: why for c in shown if model_roster.is_meant(c, cell) and (why := c.unfit_for(cell))},
+              "placement": placement or process.Pins.of(cell.threads, cell.generator_threads).words}
+             for cell in experiment.cells]
+    found = {
+        "name": experiment.name, "title": experiment.title, "kind": experiment.kind, "unit": experiment.unit,
+        "note": experiment.note, "classic": experiment.classic, "twin": experiment.twin_name,
+        "twin_of": experiment.twin_of, "how": how_played(experiment, records, length), "cells": cells,
+        "contenders": [c.facts() | {"name": c.name, "note": c.note, "command": shlex.join(c.command), "shown": c.shown}
+                       for c in contenders],
+        "claims": analysed.claims(),
+        "pairs": analysed.pairs(),
+        "noise": analysed.noise(),
+        "costs": analysed.costs(calls),
+        "saturation": analysed.saturation(),
+        "latency": analysed.latency(),
+        "flagged": analysed.flagged(),
+        "commands": _commands(records),
+        "runs": records,
+    }
+    return found | ({"rows": model_analysis.rows(found)} if experiment.kind == MODEL else {})
+
+
+def how_played(experiment: Experiment, records: list[dict], length: dict) -> str:
+    """How the figures were had, in a sentence or two."""
+    told = []
+    measured = [record for record in records if "figures" in record and record["block"] >= 0]
+    by_duel = {record["cell"] for record in measured if "rounds" in record["figures"]}
+    if by_duel and (duels := experiment.duels):
+        told.append(f"By duel: at most {duels.restarts} restarts of {duels.rounds} rounds; at a fixed rate "
+                    f"{duels.rated_restarts} of {duels.rated_rounds}, with "
+                    f"slices of {duels.rated_slice_s * 1000:.0f} ms.")
+    by_run = [cell.title for cell in experiment.cells if cell.name in {record["cell"] for record in measured} - by_duel]
+    if by_run:
+        where = f" ({'; '.join(by_run)})" if by_duel else ""
+        told.append(f"In runs one after the other{where}: {experiment.blocks} blocks; {length['warmup_s'] * 1000:.0f} "
+                    f"ms of warm-up discarded, then {length['duration_s'] * 1000:.0f} ms measured in each.")
+    told += [f"At least {cell.least_run_s * 1000:.0f} ms, for its percentiles, in “{cell.title}”."
+             for cell in experiment.cells if getattr(cell, "least_run_s", 0.0) > length["duration_s"]]
+    return " ".join(told)
+
+
+def judged(experiments: list[dict]) -> list[dict]:
+    """The same with the verdicts of their claims: one family for the whole page."""
+    analysis.judge_together([claim for experiment in experiments for claim in experiment["claims"]])
+    return experiments
