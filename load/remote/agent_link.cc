@@ -148,12 +148,13 @@ std::expected<AgentAnswer, ServerFault> AgentLink::ask(const AgentRequest& reque
     return std::unexpected(ServerFault{request.place, "its command is too long to be told to another machine"});
   }
   if (::send(input_.get(), line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {
-    return std::unexpected(broken(fmt::format("the agent is gone: {}", how_it_went())));
+    return std::unexpected(broken(fmt::format("the agent, or the way to it, is gone: {}", how_it_went())));
   }
   std::string why;
   const Duration patience = host_.answer + request.patience;
   const std::optional<std::string> said = next_line(loop_.now() + patience, why);
-  if (!said && !why.empty()) return std::unexpected(broken(fmt::format("the agent is gone: {}", why)));
+  if (!said && !why.empty())
+    return std::unexpected(broken(fmt::format("the agent, or the way to it, is gone: {}", why)));
   if (!said) {
     return std::unexpected(broken(fmt::format("the agent has not answered within {}", waited_for(patience))));
   }

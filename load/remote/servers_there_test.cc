@@ -222,9 +222,13 @@ class AgentInTrouble : public testing::Test {
   const std::string folder_ = new_folder();
 };
 
-TEST_F(AgentInTrouble, it_dies) { EXPECT_EQ(fault_after(SIGKILL), "box2: the agent is gone: signal 9"); }
+TEST_F(AgentInTrouble, it_dies) {
+  EXPECT_EQ(fault_after(SIGKILL), "box2: the agent, or the way to it, is gone: signal 9");
+}
 
-TEST_F(AgentInTrouble, it_is_told_to_end) { EXPECT_EQ(fault_after(SIGTERM), "box2: the agent is gone: exit code 0"); }
+TEST_F(AgentInTrouble, it_is_told_to_end) {
+  EXPECT_EQ(fault_after(SIGTERM), "box2: the agent, or the way to it, is gone: exit code 0");
+}
 
 TEST_F(AgentInTrouble, the_link_drops_without_a_word) {
   EXPECT_EQ(fault_after(SIGSTOP), "box2: the agent has not answered within 2.00 s");
