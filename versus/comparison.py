@@ -209,7 +209,8 @@ class Comparison:
     def _variants(self) -> list[Contender]:
         if not self._plan.variants:
             return []
-        ready, absent = variants.build(self._ready, plans.COMPILERS.contenders, self._progress.say, os.cpu_count() or 1)
+        wanted = next(each.contenders for each in self._plan.experiments if each.name == plans.COMPILERS.name)
+        ready, absent = variants.build(self._ready, wanted, self._progress.say, os.cpu_count() or 1)
         self.left_out += absent
         return ready
 

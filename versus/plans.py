@@ -128,7 +128,8 @@ FINDINGS = Plan("findings", "Then and now: the published findings", (
     replace(FULL_PAGES, cells=tuple(cell for cell in FULL_PAGES.cells if CLOSED in cell.modes), claims=(),
             duels=Duels(restarts=12), note="No claim was declared: the runs answer the published findings.", share=0.35,
             contenders=("http-peal-epoll", "http-peal-epoll-unpooled", "http-nginx", "http-libevent", "http-beast")),
-    COMPILERS), drum=drum.FINDINGS, variants=True)
+    replace(COMPILERS, contenders=tuple(name for name in COMPILERS.contenders if name != "peal-epoll-clang-O3"))),
+    drum=drum.FINDINGS, variants=True)
 
 FULL = Plan("full", "The lab, full", (FULL_PINGPONG, FULL_REST, FULL_PAGES, COMPILERS), drum=drum.FULL, variants=True)
 
@@ -141,7 +142,7 @@ def chosen(plan: Plan, names: list[str], variants: bool) -> Plan:
     """`plan` with the experiments named alone; with `variants`, the compilers too."""
     kept = tuple(experiment for experiment in plan.experiments if not names or experiment.name in names)
     wanted = variants or COMPILERS.name in names
-    if wanted and COMPILERS not in kept:
+    if wanted and all(experiment.name != COMPILERS.name for experiment in kept):
         kept += (COMPILERS,)
     return replace(plan, experiments=kept, drum=plan.drum if not names or DRUM in names else None,
                    variants=any(experiment.name == COMPILERS.name for experiment in kept))
