@@ -15,7 +15,7 @@ from versus.models import model_plans as plan
 from versus.analysis import chosen_runs
 from versus.experiments import CLOSED
 from versus.findings import (AT_BOUND, CONFIRMED, EQUAL, FEWEST_BLOCKS, ITSELF, LEVEL, NOT_HERE, REFUTED, Finding,
-                             Side, ratio, twin_differs, within)
+                             Side, could_turn, ratio, twin_differs, within)
 
 NUMBER = 5
 MORE = (1.0, math.inf)
@@ -205,20 +205,11 @@ def _judged(experiment: dict, rule: Rule, rival: str) -> tuple[str, str]:
     metric = "server_cpu" if rule.figure == CPU else "speed"
     if twin_differs(experiment, rule.cells, metric):
         return NOT_HERE, f"{figure}; but {ITSELF}"
-    full = [_bounded(experiment, cell, name) for cell, name in zip(rule.cells, (rule.subject, rival))]
-    if rule.figure == SPEED and _could_turn(verdict, pair, rule.bounds, *full):
+    full = tuple(_bounded(experiment, cell, name) for cell, name in zip(rule.cells, (rule.subject, rival)))
+    if rule.figure == SPEED and could_turn(verdict, pair, rule.bounds, full):
         names = dict.fromkeys(name for name, is_full in zip((rule.subject, rival), full) if is_full)
         return NOT_HERE, f"{figure}; but the generator's core filled first with {' and '.join(names)}"
     return verdict, figure
-
-
-def _could_turn(verdict: str, pair: stats.Pair, bounds: tuple[float, float], subject: bool, rival: bool) -> bool:
-    """Whether the verdict could be another if a bounded side were faster: a subject makes the ratio rise, a rival
-    makes it fall."""
-    least, most = bounds
-    rises = most < math.inf if verdict == CONFIRMED else pair.high < least
-    falls = least > 0.0 if verdict == CONFIRMED else pair.low > most
-    return (subject and rises) or (rival and falls)
 
 
 def _together(verdicts: list[str]) -> str:
