@@ -251,8 +251,8 @@ class Comparison:
 
     def _by_duel(self, experiment: Experiment, contenders: list[Contender]) -> tuple[Load, ...]:
         limit = process.raise_fd_limit()
-        return tuple(cell for cell in experiment.cells if experiment.duels
-                     and duel_campaign.fits(cell, sum(1 for c in contenders if c.shown), limit))
+        return tuple(cell for cell in experiment.cells if experiment.duels and duel_campaign.fits(
+            cell, [c for c in contenders if c.shown and experiment.runs_here(c.name, cell)], limit))
 
     def _duels_alone(self, experiment: Experiment, contenders: list[Contender]) -> Experiment:
         """With the cells that are played by duel; the others are left out and named."""
@@ -266,13 +266,19 @@ class Comparison:
         """By duel where that can be, else in runs. Who played."""
         by_duel = self._by_duel(experiment, contenders)
         by_run = tuple(cell for cell in experiment.cells if cell not in by_duel)
+
+        def part(cells: tuple[Load, ...]) -> Experiment:
+            """So many of its cells, and as large a part of its time."""
+            budget_s = experiment.budget_s and experiment.budget_s * len(cells) / len(experiment.cells)
+            return replace(experiment, cells=cells, budget_s=budget_s)
+
         campaigns = []
         if by_duel:
-            campaigns.append(DuelCampaign(replace(experiment, cells=by_duel), contenders, self._program,
+            campaigns.append(DuelCampaign(part(by_duel), contenders, self._program,
                                           self._options.out / "duels", self._store, self._options.seed,
                                           self._progress, self._host))
         if by_run:
-            campaigns.append(Campaign(replace(experiment, cells=by_run), contenders,
+            campaigns.append(Campaign(part(by_run), contenders,
                                       Runner(self._program, self._options.out), self._store, self._options.seed,
                                       self._progress))
         for campaign in campaigns:

@@ -29,9 +29,12 @@ MOST_FAILURES = 2
 START_S = 10.0  # what starting and connecting may take in a restart where there is no budget
 
 
-def fits(cell: Load, players: int, fd_limit: int) -> bool:
-    """Whether a duel can be played there: all contenders are connected at once, and none has idle clients beside."""
-    return not getattr(cell, "idle", 0) and (players + 1) * cell.connections + SPARE_FDS <= fd_limit
+def fits(cell: Load, players: list[Contender], fd_limit: int) -> bool:
+    """Whether a duel can be played there: all are connected at once and serve all they are asked for, and none has idle
+    clients beside."""
+    return bool(players) and not getattr(cell, "idle", 0) and \
+        (len(players) + 1) * cell.connections + SPARE_FDS <= fd_limit and \
+        all(player.serves_at_once(cell) >= cell.connections for player in players)
 
 
 def load_of(experiment: str, cell: Load, duels: Duels, mode: str, rate: float = 0.0) -> DuelLoad:

@@ -5,6 +5,7 @@ import json
 import math
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -61,9 +62,14 @@ def test_what_the_generator_is_told():
 
 
 def test_what_is_no_duel_is_played_in_runs():
-    assert duel_campaign.fits(Cell(64, 1000), 14, 20_000)
-    assert not duel_campaign.fits(Cell(64, 10_000), 2, 20_000)
-    assert not duel_campaign.fits(EchoCell(64, 10, idle=990), 2, 20_000)
+    def players(count, **more):
+        return [SimpleNamespace(serves_at_once=lambda cell: more.get("serves", cell.connections))] * count
+
+    assert duel_campaign.fits(Cell(64, 1000), players(14), 20_000)
+    assert not duel_campaign.fits(Cell(64, 10_000), players(2), 20_000)
+    assert not duel_campaign.fits(EchoCell(64, 10, idle=990), players(2), 20_000)
+    assert not duel_campaign.fits(EchoCell(64, 10), players(2, serves=1), 20_000), "who serves one answers one"
+    assert not duel_campaign.fits(Cell(64, 10), [], 20_000)
 
 
 def test_the_length_follows_the_options():
