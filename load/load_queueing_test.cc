@@ -109,11 +109,26 @@ TEST(LoadQueueing, connections_that_end_take_turns) {
   const QueueingServer server;
   LoadOptions options = queueing(server.address(), 4);
   options.requests_per_connection = {.least = 5, .most = 5};
+  options.grace = std::chrono::seconds(2);  // until the server has turned to somebody
   const RunRecord record = recorded(options, EchoProtocol::framed(64));
   EXPECT_GT(record.outcome.lifetime.retired, 0U);
   EXPECT_LE(record.outcome.queued.connections, 4U);
   EXPECT_THAT(failures_of(record), IsEmpty());
   EXPECT_THAT(invalid_ones(record), IsEmpty());
+}
+
+// One answer a connection, and after some of them it accepts and answers nobody any more.
+TEST(LoadQueueing, a_server_that_has_gone_silent_is_no_queue) {
+  size_t asked = 0;
+  const QueueingServer server(
+      [&asked](std::string_view bytes) { return ++asked > 3 ? std::string() : std::string(bytes); });
+  LoadOptions options = queueing(server.address(), 4);
+  options.requests_per_connection = {.least = 1, .most = 1};
+  const RunRecord record = recorded(options, EchoProtocol::framed(64));
+  EXPECT_EQ(record.outcome.queued.connections, 0U);
+  EXPECT_THAT(failures_of(record), ElementsAre("no_answer"));
+  EXPECT_THAT(record.outcome.failures.kinds.at("no_answer").first, HasSubstr("nobody was being served"));
+  EXPECT_THAT(invalid_ones(record), Contains("errors"));
 }
 
 TEST(LoadQueueing, wrong_bytes_are_an_error_all_the_same) {

@@ -325,6 +325,12 @@ void LoadRun::collect() {
     outcome_.idle_open += lane->idle_open();
   }
   outcome_.window = outcome_.total.span / static_cast<int64_t>(lanes_.size());
+  // Where nobody holds the server any more it is no turn that the others wait for.
+  if (outcome_.served > 0 && outcome_.queued.messages > 0 && outcome_.queued.being_served == 0) {
+    outcome_.failures.add("no_answer", "a message was not answered when the run ended, and nobody was being served",
+                          outcome_.queued.messages);
+    outcome_.queued = {};
+  }
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 """The command line of `python3 -m versus`. Exit codes: 0 done, 1 it failed, 2 it was called wrongly."""
 
 import argparse
+import ipaddress
 import math
 import random
 import shlex
@@ -93,19 +94,33 @@ def _add_quick(commands, parents: list[argparse.ArgumentParser]) -> None:
     verb.add_argument("--no-instructions", action="store_true", help="do not count user instructions")
 
 
+def _given(text: str) -> str:
+    """An empty one is a variable of a script that is not set: everything would be played on this machine."""
+    if not text:
+        raise argparse.ArgumentTypeError("it may not be empty")
+    return text
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an IP address") from error
+
+
 def _elsewhere() -> argparse.ArgumentParser:
     """The options that say on which other machine the servers run."""
     elsewhere = argparse.ArgumentParser(add_help=False)
     group = elsewhere.add_argument_group("two machines (docs/two-machines.md)")
-    group.add_argument("--server-host", default="", metavar="HOST",
+    group.add_argument("--server-host", type=_given, metavar="HOST",
                        help="the servers run on this machine, the generator here")
-    group.add_argument("--server-address", default="", metavar="IP",
+    group.add_argument("--server-address", type=_address, metavar="IP",
                        help="where servers listen there (default: where that machine is reached)")
     group.add_argument("--server-bin", type=Path, metavar="DIR",
                        help="where the programs are on that machine (default: as --bin)")
-    group.add_argument("--remote-shell", default=server_host.SHELL, metavar="WORDS",
+    group.add_argument("--remote-shell", type=_given, metavar="WORDS",
                        help=f"what leads there; HOST and a command come behind it (default: {server_host.SHELL})")
-    group.add_argument("--agent", default="", metavar="COMMAND",
+    group.add_argument("--agent", type=_given, metavar="COMMAND",
                        help="the agent's command there (default: `peal load agent` of --server-bin)")
     return elsewhere
 
@@ -154,7 +169,8 @@ def parser() -> argparse.ArgumentParser:
                      plans.NAMES)
     full.add_argument("--variants", action="store_true",
                       help="peal built by g++ and clang at -O2 and -O3, too, also where --experiments names others")
-    here = {"server_host": "", "server_address": "", "server_bin": None, "agent": ""}  # of who plays on one machine
+    # Of who plays on one machine.
+    here = dict.fromkeys(("server_host", "server_address", "server_bin", "agent", "remote_shell"))
     found = _add_plan(commands, "findings", "what answers the published findings of experiments 1 to 4: some 40 "
                       "minutes; resumable", [shared, measured], plans.NAMES)
     found.set_defaults(variants=False, **here)

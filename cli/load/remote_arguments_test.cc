@@ -64,6 +64,9 @@ TEST(RemoteArguments, words_that_are_wrong) {
   expect_wrong_there({"--server-host", "box 2", "--run", run}, "--server-host takes the name of a machine");
   expect_wrong_there({"--server-host", "box2", "--run", run, "--remote-shell", "'"}, "--remote-shell takes a program");
   expect_wrong_there({"--server-host", "box2", "--run", run, "--remote-shell", " "}, "--remote-shell takes a program");
+  for (const char* option : {"--server-host", "--server-address", "--remote-shell", "--agent"}) {
+    expect_wrong_there({"--run", run, option, ""}, "it may not be empty");
+  }
   expect_wrong_there({"--server-host", "box2", "--run", "a=./\xff {listen}"}, "is no UTF-8");
   expect_wrong_there({"--server-host", "box2", "--run", run, "--slice", "10m", "--budget", "9h"}, "at most 5 minutes");
 }

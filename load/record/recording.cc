@@ -29,6 +29,8 @@ uint64_t Failures::count() const {
 void Queued::add(const Queued& other) {
   connections += other.connections;
   unopened += other.unopened;
+  messages += other.messages;
+  being_served += other.being_served;
   bytes_owed += other.bytes_owed;
 }
 

@@ -35,6 +35,8 @@ struct Failures {
 struct Queued {
   size_t connections = 0;   // on which nothing ever came back, since they were opened (again)
   size_t unopened = 0;      // of them, those that the server's full backlog did not even let open
+  uint64_t messages = 0;    // sent on them
+  size_t being_served = 0;  // beside them: connections open then on which something has come back
   uint64_t bytes_owed = 0;  // sent on them, of what an echo would bring back
 
   void add(const Queued& other);

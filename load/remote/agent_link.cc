@@ -26,6 +26,8 @@ constexpr Duration kForItsEnd = std::chrono::seconds(8);
 
 std::string waited_for(Duration time) { return human_time(static_cast<double>(time.count())); }
 
+constexpr size_t kMostSaid = 500;  // of what a shell has said, for a report
+
 // A shell and ssh say their reason last.
 std::string_view last_line(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
@@ -100,9 +102,9 @@ std::string AgentLink::how_it_went() {
                     : WIFSIGNALED(*status_) ? fmt::format("signal {}", WTERMSIG(*status_))
                                             : fmt::format("exit code {}", WEXITSTATUS(*status_));
   const std::string_view said = last_line(complaints_.text());
-  if (!said.empty()) return fmt::format("{} ({})", how, said);
+  if (!said.empty()) return fmt::format("{} ({})", how, shown(said, kMostSaid));
   const std::string_view strange = last_line(strange_.empty() ? lines_.rest() : strange_);
-  return strange.empty() ? how : fmt::format("{} ({})", how, strange);
+  return strange.empty() ? how : fmt::format("{} ({})", how, shown(strange, kMostSaid));
 }
 
 std::optional<std::string> AgentLink::next_line(TimePoint limit, std::string& why) {
@@ -126,6 +128,10 @@ std::expected<void, std::string> AgentLink::await_greeting() {
     if (greeting->version != kAgentVersion) {
       return std::unexpected(fmt::format("the agent there speaks {}, and this program {}: install the same one there",
                                          greeting->version, kAgentVersion));
+    }
+    if (!greeting->trouble.empty()) {
+      return std::unexpected(
+          fmt::format("what the agent there says of its machine is not understood: {}", greeting->trouble));
     }
     machine_ = greeting->machine;
     strange_.clear();

@@ -22,21 +22,13 @@ using Json = nlohmann::json;
 
 constexpr std::array<std::string_view, 8> kTasks = {"crew", "start",   "await", "ended",
                                                     "look", "orphans", "end",   "clocks"};
-constexpr size_t kShownBytes = 60;
-constexpr int kMostCpu = 1023;  // of a cpu_set_t
+constexpr size_t kSentenceBytes = 500;  // that an agent may say
+constexpr int kMostCpu = 1023;          // of a cpu_set_t
 
 // What is no UTF-8 in it is made so: a server may complain in any bytes.
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // The beginning of a line, fit for a sentence.
-std::string shown(std::string_view line) {
-  std::string text(line.substr(0, kShownBytes));
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < ' ' || static_cast<unsigned char>(c) >= 127) c = '?';
-  }
-  return line.size() > kShownBytes ? text + "..." : text;
-}
-
 // Reads the members of one object; after the first that is not there, or not what it must be, none counts.
 class Members {
  public:
@@ -226,20 +218,31 @@ std::string greeting_line(const MachineFacts& machine) {
                    {"boot", machine.boot}}}});
 }
 
+std::string shown(std::string_view line, size_t most) {
+  std::string text(line.substr(0, most));
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' || static_cast<unsigned char>(c) >= 127) c = '?';
+  }
+  return line.size() > most ? text + "..." : text;
+}
+
 std::optional<AgentGreeting> parse_greeting(std::string_view line) {
   const std::optional<Json> json = parse_object(line);
   if (!json || !json->contains("agent") || !(*json)["agent"].is_string()) return std::nullopt;
-  AgentGreeting greeting{.version = (*json)["agent"].get<std::string>(), .machine = {}};
+  AgentGreeting greeting{.version = shown((*json)["agent"].get<std::string>()), .machine = {}};
   if (greeting.version != kAgentVersion) return greeting;
   const auto machine = json->find("machine");
-  if (machine == json->end() || !machine->is_object()) return std::nullopt;
+  if (machine == json->end() || !machine->is_object()) {
+    greeting.trouble = "\"machine\" is missing";
+    return greeting;
+  }
   Members members(*machine);
   greeting.machine = {.address = members.text("address"),
                       .cpus = members.numbers<int>("cpus", kMostCpu),
-                      .kernel = members.text("kernel"),
-                      .processor = members.text("processor"),
+                      .kernel = shown(members.text("kernel"), kSentenceBytes),
+                      .processor = shown(members.text("processor"), kSentenceBytes),
                       .boot = members.text("boot")};
-  if (!members.trouble().empty()) return std::nullopt;
+  greeting.trouble = members.trouble();
   return greeting;
 }
 
@@ -311,7 +314,7 @@ std::expected<AgentAnswer, std::string> parse_answer(std::string_view line, Agen
   if (!json) return no_answer("it is not an object of JSON");
   if (json->contains("error")) {
     Members members(*json);
-    AgentRefusal refusal{members.text("error")};
+    AgentRefusal refusal{shown(members.text("error"), kSentenceBytes)};
     if (!members.trouble().empty()) return no_answer(members.trouble());
     return refusal;
   }
@@ -321,7 +324,7 @@ std::expected<AgentAnswer, std::string> parse_answer(std::string_view line, Agen
   Members members(*inside);
   AgentAnswer answer;
   if (is_fault) {
-    ServerFault fault{.place = std::nullopt, .sentence = members.text("sentence")};
+    ServerFault fault{.place = std::nullopt, .sentence = shown(members.text("sentence"), kSentenceBytes)};
     const auto place = inside->find("place");
     if (place == inside->end() || !place->is_null()) fault.place = members.count("place", 0, kMostContenders - 1);
     answer = std::move(fault);

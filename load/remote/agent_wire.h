@@ -81,11 +81,15 @@ std::string answer_line(const AgentAnswer& answer);
 std::expected<AgentRequest, std::string> parse_request(std::string_view line);
 // What `task` is answered with.
 std::expected<AgentAnswer, std::string> parse_answer(std::string_view line, AgentTask task);
+// What somebody else has said, for a report: shortened, and without what moves a terminal's cursor.
+std::string shown(std::string_view text, size_t most = 60);
+
 // Nothing: the line is no greeting; somebody else may have said something first (a login script). Else the version, and
 // the machine, as far as the version is kAgentVersion.
 struct AgentGreeting {
   std::string version;
   MachineFacts machine;
+  std::string trouble = {};  // what in it is not understood; the machine's facts are none then
 };
 std::optional<AgentGreeting> parse_greeting(std::string_view line);
 

@@ -85,9 +85,29 @@ TEST(AgentWire, of_another_version_only_the_version_is_read) {
 }
 
 TEST(AgentWire, what_a_login_script_says_is_no_greeting) {
-  for (const char* line : {"", "Welcome to box2", "[1]", "{}", R"({"agent": 1})", R"({"agent": "peal-agent/1"})",
-                           R"({"agent": "peal-agent/1", "machine": {"address": "10.0.0.2"}})"}) {
+  for (const char* line : {"", "Welcome to box2", "[1]", "{}", R"({"agent": 1})"}) {
     EXPECT_FALSE(parse_greeting(line)) << line;
+  }
+}
+
+TEST(AgentWire, a_machine_that_is_not_understood_is_told) {
+  EXPECT_THAT(parse_greeting(R"({"agent": "peal-agent/1"})")->trouble, HasSubstr("machine"));
+  EXPECT_THAT(parse_greeting(R"({"agent": "peal-agent/1", "machine": {"address": "10.0.0.2"}})")->trouble,
+              HasSubstr("cpus"));
+  EXPECT_EQ(parse_greeting(greeting_line({.address = "10.0.0.2", .cpus = {0}, .boot = "b"}))->trouble, "");
+}
+
+TEST(AgentWire, what_is_told_of_an_agent_moves_no_cursor_and_is_short) {
+  const std::string evil = "a\n\x1b[31mb" + std::string(100'000, 'c');
+  const std::optional<AgentGreeting> greeting =
+      parse_greeting(greeting_line({.address = "10.0.0.2", .cpus = {0}, .kernel = evil, .boot = "b"}));
+  const AgentAnswer refused = parse_answer(answer_line(AgentRefusal{evil}), AgentTask::kEnd).value();
+  const AgentAnswer fault = parse_answer(answer_line(ServerFault{0, evil}), AgentTask::kLook).value();
+  const std::string version = parse_greeting(R"({"agent": "x\n\u001b[31m"})")->version;
+  for (const std::string& told : {greeting->machine.kernel, std::get<AgentRefusal>(refused).sentence,
+                                  std::get<ServerFault>(fault).sentence, version}) {
+    EXPECT_LT(told.size(), 1000U);
+    EXPECT_TRUE(std::ranges::none_of(told, [](unsigned char c) { return c < ' ' || c == 127; })) << told;
   }
 }
 

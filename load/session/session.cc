@@ -45,8 +45,9 @@ void Session::send(size_t count, TimePoint due, TimePoint now) {
 }
 
 size_t Session::count_if_queued(Queued& queued) const {
+  if (open() && notes.got_answer) ++queued.being_served;
   if (!open() || in_flight_ == 0 || notes.got_answer || in_an_answer()) return 0;
-  queued.add({.connections = 1, .bytes_owed = bytes_owed()});
+  queued.add({.connections = 1, .messages = in_flight_, .bytes_owed = bytes_owed()});
   return in_flight_;
 }
 

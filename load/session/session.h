@@ -47,8 +47,8 @@ class Session : public StreamEvents {
   // Sends `count` messages that were due then; count <= room().
   void send(size_t count, TimePoint due, TimePoint now);
 
-  // Where something was asked and not a byte has come back since the connection opened: adds it to `queued`. How many
-  // messages that is.
+  // Where something was asked and not a byte has come back since the connection opened: adds it to `queued`, and says
+  // how many messages that is. Where something has come back it is one that the others wait for.
   size_t count_if_queued(Queued& queued) const;
 
   State state() const { return state_; }

@@ -176,8 +176,9 @@ def claims_of(duels: list[Duel], declared: tuple, cells: list[dict]) -> list[dic
 def run(options, command: str) -> dict:
     """Plays, writes its files under options.out and returns the results. Raises CannotCompare, BadHost, Unreachable."""
     process.raise_fd_limit()
+    lab = LinkLab(options)
     options.out.mkdir(parents=True, exist_ok=True)
-    results = LinkLab(options).run(command)
+    results = lab.run(command)
     from versus.page import link_page  # drawing is loaded late: no matplotlib in the process that measures
 
     (options.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")

@@ -192,8 +192,9 @@ def _brief(duel: Duel) -> str:
 def run(options, command: str) -> dict:
     """Plays, writes its files under options.out and returns the results. Raises CannotCompare."""
     process.raise_fd_limit()
+    lab = QuickLab(options)
     options.out.mkdir(parents=True, exist_ok=True)
-    results = QuickLab(options).run(command)
+    results = lab.run(command)
     _write(results, options.out)
     return results
 

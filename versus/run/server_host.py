@@ -56,22 +56,24 @@ class ServerHost:
         """As the command line says. Raises BadHost."""
         if not options.server_host:
             useless = [word for word, value in (("--server-address", options.server_address),
-                                                ("--server-bin", options.server_bin), ("--agent", options.agent))
+                                                ("--server-bin", options.server_bin), ("--agent", options.agent),
+                                                ("--remote-shell", options.remote_shell))
                        if value]
             if useless:
                 raise BadHost(f"{useless[0]} is about the machine that --server-host names: name it.")
             return None
         if options.server_host.startswith("-") or options.server_host.split() != [options.server_host]:
             raise BadHost(f"'{options.server_host}' is not the name of a machine.")
+        shell = options.remote_shell or SHELL
         try:
-            if not shlex.split(options.remote_shell):
+            if not shlex.split(shell):
                 raise ValueError("there is no word in it")
         except ValueError as error:
-            raise BadHost(f"--remote-shell takes a program and its words, not '{options.remote_shell}': "
+            raise BadHost(f"--remote-shell takes a program and its words, not '{shell}': "
                           f"{str(error).lower()}.") from error
         bin_dir = options.server_bin or options.bin
         return ServerHost(options.server_host, bin_dir if bin_dir.is_absolute() else Path.cwd() / bin_dir,
-                          options.server_address, options.remote_shell, options.agent)
+                          options.server_address or "", shell, options.agent or "")
 
     @property
     def agent_command(self) -> str:

@@ -22,7 +22,7 @@ FOUND = {"name": "box2", "address": "10.0.0.2", "is_here": False, "elapsed_s": 9
 
 
 def options(**given):
-    usual = {"server_host": "box2", "server_address": "", "server_bin": None, "remote_shell": server_host.SHELL,
+    usual = {"server_host": "box2", "server_address": "", "server_bin": None, "remote_shell": "",
              "agent": "", "bin": Path("build/bin")}
     return argparse.Namespace(**usual | given)
 
@@ -44,6 +44,7 @@ def test_what_is_not_said_of_the_machine():
     ({"server_host": "", "server_address": "10.0.0.2"}, "--server-address is about the machine"),
     ({"server_host": "", "server_bin": Path("/opt")}, "--server-bin is about the machine"),
     ({"server_host": "", "agent": "x"}, "--agent is about the machine"),
+    ({"server_host": "", "remote_shell": "ssh"}, "--remote-shell is about the machine"),
     ({"server_host": "-oProxyCommand=x"}, "'-oProxyCommand=x' is not the name of a machine"),
     ({"server_host": "a b"}, "'a b' is not the name of a machine"),
     ({"remote_shell": "'"}, "--remote-shell takes a program"),
@@ -52,6 +53,19 @@ def test_options_that_are_wrong_are_told_in_a_sentence(wrong, why):
     with pytest.raises(BadHost) as raised:
         ServerHost.of(options(**wrong))
     assert str(raised.value).startswith(why) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("words", [["--server-host", ""], ["--server-host", "a", "--remote-shell", ""],
+                                   ["--server-host", "a", "--server-address", "lol"], ["--remote-shell", "ssh"]])
+@pytest.mark.parametrize("verb", ["quick", "link"])
+def test_what_is_refused_leaves_no_folder(tmp_path, monkeypatch, capsys, verb, words):
+    monkeypatch.chdir(tmp_path)
+    try:
+        code = cli.main([verb, "--bin", str(fakes.make_bin(tmp_path / "bin", NAMES)), *words])
+    except SystemExit as ended:  # as argparse refuses
+        code = ended.code
+    assert code == cli.CALLED_WRONGLY and capsys.readouterr().err
+    assert not (tmp_path / "build").exists()
 
 
 def test_a_shell_there_says_which_programs_it_has_and_what_it_is(tmp_path):
