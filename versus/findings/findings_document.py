@@ -17,6 +17,7 @@ MACHINE = ("Processor", "CPUs usable", "Kernel", "C++ compiler", "C++ flags", "O
 HEAD = Path(__file__).parent / "findings_head.md"
 # How the sentence of a row begins that tells of peal what was said of another: it was not published, and not counted.
 STAND_IN = "In muduo's place"
+SCHEMA = 2  # of the results that are read
 
 
 class BadResults(ValueError):
@@ -101,9 +102,22 @@ def document(paths: list[Path]) -> str:
 def _read(file: Path) -> dict:
     try:
         results = json.loads(file.read_text(encoding="utf-8"))
-        if not {"findings", "started", "command", "environment"} <= results.keys():
-            raise ValueError("it has no findings")
+    except (ValueError, RecursionError):
+        results = None
+    if _is_results(results):
         return results
-    except (ValueError, AttributeError) as error:
-        raise BadResults(f"{file} holds no results of `versus findings`, `full` or `models`: {error}") from error
+    raise BadResults(f"{file} holds no results of `versus findings`, `full` or `models`")
+
+
+def _is_results(results) -> bool:
+    """Whether it has what the page tells of it."""
+    kinds = {"findings": list, "started": str, "command": str, "environment": dict}
+    return isinstance(results, dict) and results.get("schema") == SCHEMA \
+        and all(isinstance(results.get(name), kind) for name, kind in kinds.items()) \
+        and all(map(_is_finding, results["findings"]))
+
+
+def _is_finding(row) -> bool:
+    return isinstance(row, dict) and isinstance(row.get("experiment"), int) and row.get("verdict") in VERDICTS \
+        and all(isinstance(row.get(name), str) for name in ("sentence", "figure"))
 

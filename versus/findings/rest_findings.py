@@ -10,8 +10,8 @@ import math
 from versus import published, stats
 from versus.analysis import noise_floor
 from versus.experiments import CLOSED
-from versus.findings.judging import (CONFIRMED, CPU, EQUAL, FEWEST_BLOCKS, HALF, LEVEL, NOT_HERE, REFUTED, Finding,
-                                     Saying, Side, cells_of, experiment_of, judged, known_names, ratio, said,
+from versus.findings.judging import (AT_BOUND, CONFIRMED, CPU, EQUAL, FEWEST_BLOCKS, HALF, LEVEL, NOT_HERE, REFUTED,
+                                     Finding, Saying, Side, cells_of, experiment_of, judged, known_names, ratio, said,
                                      throughput)
 
 LOCKED, UNLOCKED, SHARED = "http-beast-locked", "http-beast", "http-beast-shared"
@@ -109,7 +109,7 @@ def _compilers(results: dict) -> list[Finding]:
         verdict = NOT_HERE
         if pair.known and pair.blocks >= FEWEST_BLOCKS and floor is not None:
             verdict = CONFIRMED if stats.differs(pair) == "below" and pair.ratio < 1.0 / floor else \
-                REFUTED if pair.low >= 1.0 / floor else NOT_HERE
+                REFUTED if pair.low >= 1.0 / floor else AT_BOUND
         figure = said(what, pair, missing)
         return Finding(3, sentence, verdict, figure + (f"; noise floor ±{(floor - 1) * 100:.1f} %"
                                                        if pair.known and floor is not None else ""))
