@@ -28,6 +28,7 @@ TITLE = "Experiment 2: drum passing"
 FDS_BESIDE = 32
 SELECT_PAIRS = 490  # whose receiving ends lie below FD_SETSIZE, the fds of libraries included
 RUN_LIMIT_S = 120.0
+MOST_PRINTED_BYTES = 1 << 26
 SKIPPED = "SKIPPED"  # the status of a run that was not asked for after all
 NO_TIMERS = 77  # the exit code of a drummer that cannot play with idle timers, asked by --timeouts to do so
 STEPS = (1, 2, 3, 4, 5, 6, 7.5)
@@ -195,7 +196,7 @@ def figures_of(document: dict) -> dict:
 
 def _measured(words: list[str], cpus: tuple[int, ...], timeouts: bool) -> tuple[dict | None, list[Gate]]:
     """What the program found, or why it is of no use; neither where it cannot play with idle timers."""
-    outcome = process.run(words, cpus, RUN_LIMIT_S)
+    outcome = process.run(words, cpus, RUN_LIMIT_S, MOST_PRINTED_BYTES)
     if outcome.code == NO_TIMERS and timeouts:
         return None, []
     if outcome.code != 0:
@@ -237,8 +238,9 @@ def key_of(cell: DrumCell, contender: str, block: int) -> str:
 
 def records(plan: DrumPlan, drummers: list[Drummer], store: Store, seed: int, say=print) -> Iterator[dict]:
     """Every run of the plan, as plain dicts: from the store where it was done before, else measured now. With a budget
-    whole blocks are left out at the end, and that is said."""
+    whole blocks are left out at the end, and that is said. Who has not ended in time is not asked again."""
     began = time.monotonic()
+    stuck: set[str] = set()
     longest = 0.0
     for block in range(plan.blocks):
         left = None if plan.budget_s is None else plan.budget_s - (time.monotonic() - began)
@@ -248,11 +250,14 @@ def records(plan: DrumPlan, drummers: list[Drummer], store: Store, seed: int, sa
         block_began = time.monotonic()
         for cell, drummer in order(plan, block, drummers, seed):
             record = store.get(key_of(cell, drummer.name, block))
+            if record is None and drummer.name in stuck:
+                continue
             if record is None:
                 record = run_one(cell, drummer, block, plan.rounds)
                 store.add(record)
                 if record["status"] == gates.INVALID:
                     say(f"{record['cell']} {record['contender']}: INVALID. {record['gates'][0]['sentence']}")
+                    stuck |= {drummer.name} if record["wall_s"] >= RUN_LIMIT_S else set()
             yield record
         longest = max(longest, time.monotonic() - block_began)
 

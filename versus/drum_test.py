@@ -96,6 +96,16 @@ def test_a_contender_plays_only_where_it_can():
     assert played == {("select", 100, False), ("select", 100, True), ("rearm", 100, True), ("rearm", 1000, True)}
 
 
+def test_who_has_not_ended_in_time_is_not_asked_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(drum, "RUN_LIMIT_S", 0.1)
+    store = Store(tmp_path / "out", {"seed": 1})
+    stuck = Drummer("stuck", ("/bin/sleep", "infinity"), "")
+    monkeypatch.setattr(Drummer, "words", lambda self, cell, rounds: list(self.command))
+    done = list(drum.records(DrumPlan(SMALL, blocks=2), [stuck], store, 1, lambda text: None))
+    store.close()
+    assert len(done) == 1 and "did not end" in done[0]["gates"][0]["sentence"]
+
+
 def test_the_first_round_stands_apart():
     rounds = [{"total_ns": total, "loop_ns": loop, "waits": waits, "events": 12, "receives": 12}
               for total, loop, waits in ((999, 500, 99), (10, 4, 1), (20, 6, 2), (60, 50, 3))]

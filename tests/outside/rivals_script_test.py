@@ -119,6 +119,8 @@ def test_what_is_built_with_another_says_that_the_other_is_missing(rivals, tmp_p
     (("--from", "from", "mudou"), "there is no rival 'mudou'; there are muduo uSockets"),
     (("--from", "from", "--what"), "there is no option --what"),
     (("--from", "from", "--jobs", "none"), "--jobs none is not a number"),
+    (("--from", "from", "--out", ""), "--out is empty"),
+    (("--from", "from", "--out", "/dev/null"), "/dev/null is no folder that can be built into"),
     (("--fetch", "--upstream", "nowhere"), "nowhere, the table of --upstream, is not there"),
 ])
 def test_called_wrongly(rivals, tmp_path, words, why):
@@ -159,6 +161,13 @@ def test_another_commit_than_the_pinned_one_is_refused(rivals, tmp_path, pin, wh
     assert done.returncode == 1 and done.listed == []
     assert why.format(second=second) in done.sentences[0]
     assert not (tmp_path / "out" / "source" / "MyEchoServer").exists()
+
+
+def test_a_place_that_is_none_is_told_by_gits_own_reason(rivals, tmp_path):
+    table = tmp_path / "table.txt"
+    table.write_text(f"MyEchoServer file:///nowhere {'0' * 40}\n", encoding="utf-8")
+    done = rivals("--fetch", "--upstream", table, "MyEchoServer")
+    assert done.returncode == 1 and "fatal: " in done.sentences[0] and done.sentences[-1] == "rivals: none is built"
 
 
 def test_every_rival_has_its_pinned_commit(rivals):

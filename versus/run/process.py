@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 START_LIMIT_S = 10.0
@@ -194,13 +194,20 @@ class Outcome:
     complaint: str
 
 
-def run(words: list[str], cpus: tuple[int, ...] = (), limit_s: float = 60.0) -> Outcome:
-    """Runs a program to its end, at most `limit_s`."""
+# What a program may write into any one file, what it prints among it: beyond that it is ended (SIGXFSZ).
+MOST_WRITTEN_BYTES = 1 << 30
+
+
+def run(words: list[str], cpus: tuple[int, ...] = (), limit_s: float = 60.0,
+        most_bytes: int = MOST_WRITTEN_BYTES) -> Outcome:
+    """Runs a program to its end, at most `limit_s`, and no longer than it writes `most_bytes` into a file."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints:
         try:
             child = spawn(words, cpus, stdout=out, stderr=complaints)
         except OSError as error:
             return Outcome(127, "", f"{words[0]}: {error.strerror}")
+        with suppress(OSError):  # it may have ended
+            resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
         try:
             ended = wait_for_end(child, limit_s)
         finally:
@@ -210,5 +217,5 @@ def run(words: list[str], cpus: tuple[int, ...] = (), limit_s: float = 60.0) -> 
         out.seek(0)
         complaints.seek(0)
         said = complaints.read(2000).decode(errors="replace").strip().splitlines()
-        words_out = out.read().decode(errors="replace")
+        words_out = out.read(most_bytes).decode(errors="replace")
         return Outcome(child.returncode if ended else None, words_out, said[0] if said else "")

@@ -4,6 +4,7 @@
 import os
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -74,6 +75,11 @@ def test_a_server_that_does_not_start_says_why(words, why):
 def test_a_program_that_takes_too_long_is_ended():
     outcome = process.run(["/bin/sleep", "60"], limit_s=0.05)
     assert outcome.code is None
+
+
+def test_a_program_that_prints_without_end_is_ended():
+    outcome = process.run(["yes"], limit_s=60.0, most_bytes=1 << 20)
+    assert outcome.code == -signal.SIGXFSZ and len(outcome.out) <= 1 << 20
 
 
 def test_a_programs_words_and_complaint_are_kept():
