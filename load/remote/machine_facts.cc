@@ -49,7 +49,7 @@ std::optional<std::string> address_of_an_interface() {
       const bool leads = (each->ifa_flags & IFF_UP) != 0 && (each->ifa_flags & IFF_LOOPBACK) == 0;
       if (!leads || each->ifa_addr == nullptr || each->ifa_addr->sa_family != family) continue;
       const socklen_t size = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-      const std::string address = host_of(SocketAddress::from_kernel(each->ifa_addr, size));
+      std::string address = host_of(SocketAddress::from_kernel(each->ifa_addr, size));
       if (!address.contains('%')) return address;  // a link-local one is another on each interface
     }
   }
