@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -30,6 +31,8 @@ inline void answer_if_told() {
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   const auto told = std::ranges::find(words, "--agent");
   if (words.end() - told < 2) return;
+  // What the test's runner has said goes before the greeting, where it is passed over, and not in the midst of answers.
+  std::fflush(stdout);
   const std::expected<void, std::string> done = run_agent(STDIN_FILENO, STDOUT_FILENO, Duration(std::stoll(told[1])));
   if (!done) std::fprintf(stderr, "%s\n", done.error().c_str());
   std::fflush(stderr);
