@@ -82,15 +82,22 @@ def _add_plan(commands, name: str, words: str, parents: list[argparse.ArgumentPa
     return verb
 
 
-def _add_quick(commands, parents: list[argparse.ArgumentParser]) -> None:
-    words = "duels in a cell or two of each experiment, together in under five minutes"
-    verb = commands.add_parser("quick", parents=parents, help=words, description=words, epilog=EXAMPLES,
+def _add_lab(commands, name: str, words: str, parents: list[argparse.ArgumentParser], known: tuple[str, ...],
+             budget_s: float) -> argparse.ArgumentParser:
+    """A verb that plays duels on a budget."""
+    verb = commands.add_parser(name, parents=parents, help=words, description=words, epilog=EXAMPLES,
                                formatter_class=argparse.RawDescriptionHelpFormatter)
     verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
-    verb.add_argument("--experiments", type=_experiments_of(quick_lab.NAMES), default=[], metavar="NAME,...",
-                      help=f"these alone, of {', '.join(quick_lab.NAMES)}")
+    verb.add_argument("--experiments", type=_experiments_of(known), default=[], metavar="NAME,...",
+                      help=f"these alone, of {', '.join(known)}")
     verb.add_argument("--budget", type=_positive, metavar="SECONDS",
-                      help=f"wall time for the whole (default: {quick_lab.BUDGET_S:.0f})")
+                      help=f"wall time for the whole (default: {budget_s:.0f})")
+    return verb
+
+
+def _add_quick(commands, parents: list[argparse.ArgumentParser]) -> None:
+    verb = _add_lab(commands, "quick", "duels in a cell or two of each experiment, together in under five minutes",
+                    parents, quick_lab.NAMES, quick_lab.BUDGET_S)
     verb.add_argument("--no-instructions", action="store_true", help="do not count user instructions")
 
 
@@ -126,20 +133,15 @@ def _elsewhere() -> argparse.ArgumentParser:
 
 
 def _add_link(commands, parents: list[argparse.ArgumentParser]) -> None:
-    words = "who needs less CPU where the link between two machines is full; needs --server-host"
-    verb = commands.add_parser("link", parents=parents, help=words, description=words, epilog=EXAMPLES,
-                               formatter_class=argparse.RawDescriptionHelpFormatter)
-    verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
-    verb.add_argument("--experiments", type=_experiments_of(link_plan.NAMES), default=[], metavar="NAME,...",
-                      help=f"these alone, of {', '.join(link_plan.NAMES)}")
+    verb = _add_lab(commands, "link",
+                    "who needs less CPU where the link between two machines is full; needs --server-host", parents,
+                    link_plan.NAMES, link_plan.BUDGET_S)
     verb.add_argument("--link-mbit", type=_positive, metavar="N",
                       help="the link's speed (default: what the interface of the route to HOST says)")
     verb.add_argument("--connections", type=_count, metavar="N",
                       help=f"so many (default: as many as fill the link, from {link_plan.FIRST_CONNECTIONS} on)")
     verb.add_argument("--restarts", type=_count, default=link_plan.RESTARTS, metavar="N",
                       help=f"how often everybody is started anew (default: {link_plan.RESTARTS})")
-    verb.add_argument("--budget", type=_positive, metavar="SECONDS",
-                      help=f"wall time for the whole (default: {link_plan.BUDGET_S:.0f})")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -296,16 +296,6 @@ class Comparison:
         return drum.run(plan, self._options.bin, self._store, self._options.seed, self._progress.say,
                         others=self._drummers)
 
-    def _machines(self, described: dict[str, str]) -> dict:
-        """The environment, with the servers' machine where that is another; and a sentence that says so."""
-        if not self._host:
-            return {"environment": described, "two_machines": ""}
-        where = self._machines_of_a_duel
-        found = where["server_host"] if where else None
-        pins = {"Placement": server_host.placement(where)} if where else {}
-        return {"environment": described | pins | server_host.rows(self._host, self._known, found),
-                "two_machines": server_host.where(self._host, found)}
-
     def run(self, command: str) -> dict:
         """The results of everything, as results.json holds them."""
         options = self._options
@@ -324,9 +314,11 @@ class Comparison:
             self._progress.end()
             self._store.close()
         experiment_results.judged([experiment for experiment in done if experiment])
+        described, machines = server_host.machines(self._host, self._known, described, self._machines_of_a_duel)
         results = {
             "schema": 2, "seed": options.seed, "plan": {"name": self._plan.name, "title": self._plan.title},
-            "started": started, "elapsed_s": time.monotonic() - self._began, **self._machines(described),
+            "started": started, "elapsed_s": time.monotonic() - self._began, "environment": described,
+            "two_machines": machines,
             "command": command, "left_out": list(dict.fromkeys(self.left_out)),
             "experiments": [experiment for experiment in done if experiment], "drum": drummed,
         }

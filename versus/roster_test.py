@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from versus.quick import quick_plan
-from versus import plans, roster
+from versus import roster
 from versus.fakes import make_bin
 
 OURS = ("peal-epoll", "peal-uring", "http-peal-epoll", "http-peal-uring", "http-peal-epoll-unpooled")

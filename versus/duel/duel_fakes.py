@@ -5,7 +5,6 @@ What a contender costs depends on its name alone; restarts and rounds scatter ab
 """
 
 import json
-import math
 import random
 import re
 import sys

@@ -117,13 +117,13 @@ class LinkLab:
         quick_judge.judge_twins(duels)
         cells = [cell_of(cell, duel, self.link) for cell, duel in played]
         about = tuple(claim for claim in CLAIMS if claim.cell in {cell.name for cell in wanted})
-        found = duels[-1].server_host if duels else None
-        where = server_host.where(self._host, found)
-        pins = server_host.placement(duels[-1].found) if duels else where
+        described, where = server_host.machines(self._host, self._known,
+                                                environment.describe(options.bin, process.Pins.of(1).words),
+                                                duels[-1].found if duels else None)
         return {
             "schema": 1, "plan": {"name": "link", "title": TITLE}, "seed": options.seed, "started": started,
             "command": command, "elapsed_s": time.monotonic() - self._began, "left_out": self.left_out,
-            "environment": environment.describe(options.bin, pins) | server_host.rows(self._host, self._known, found),
+            "environment": described,
             "two_machines": where, "link": self.link.as_dict() if self.link else None, "cells": cells,
             "claims": claims_of(duels, about, cells),
         }

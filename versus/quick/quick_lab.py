@@ -16,7 +16,7 @@ from versus.duel import duel_runner
 from versus.duel.duel_runner import Duel, NoDuel, Player
 from versus.quick import quick_judge
 from versus.quick.quick_plan import CELLS, CLAIMS, DuelCell, cell_named, chosen
-from versus.roster import HTTP, PINGPONG, Contender
+from versus.roster import HTTP, PINGPONG
 from versus.run import environment, process, server_host
 from versus.run.server_host import Known, ServerHost
 from versus.run.store import Store
@@ -139,16 +139,6 @@ class QuickLab:
         finally:
             store.close()
 
-    def _machines(self, duels: list[Duel]) -> tuple[dict[str, str], str]:
-        """What to know of this machine, and of the servers' where that is another; and a sentence that says so."""
-        if not self._host:
-            return environment.describe(self._options.bin, process.Pins.of(1).words), ""
-        found = duels[-1].server_host if duels else None
-        where = server_host.where(self._host, found)
-        pins = server_host.placement(duels[-1].found) if duels else where
-        return (environment.describe(self._options.bin, pins)
-                | server_host.rows(self._host, self._known, found)), where
-
     def run(self, command: str) -> dict:
         """Everything that was found, as results.json holds it."""
         self._say(f"seed {self._options.seed}; what is found is kept in {self._options.out}")
@@ -158,7 +148,9 @@ class QuickLab:
         counted = self._instructions()
         drummed = self._drum()
         played = {duel.load.name for duel in duels}
-        described, where = self._machines(duels)
+        described, where = server_host.machines(self._host, self._known,
+                                                environment.describe(self._options.bin, process.Pins.of(1).words),
+                                                duels[-1].found if duels else None)
         about = tuple(claim for claim in CLAIMS if claim.cell in {cell.name for cell, _ in self.cells})
         return {
             "schema": 3, "plan": {"name": "quick", "title": TITLE}, "seed": self._options.seed, "started": started,

@@ -117,6 +117,17 @@ def where(host: ServerHost, found: dict | None) -> str:
     return f"Server and generator were on two machines: servers on {found['name']} ({found['address']})."
 
 
+def machines(host: ServerHost | None, known: Known, described: dict[str, str],
+             duel: dict | None) -> tuple[dict[str, str], str]:
+    """What is `described` of this machine and, where that is another, of the servers'; and a sentence that says so.
+    `duel`: the last one's JSON, if one was played."""
+    if host is None:
+        return described, ""
+    found = duel["server_host"] if duel else None
+    told = where(host, found)
+    return described | {"Placement": placement(duel) if duel else told} | rows(host, known, found), told
+
+
 def rows(host: ServerHost, known: Known, found: dict | None) -> dict[str, str]:
     """The environment section's rows about the server's machine."""
     told = {f"{name} of {host.name}": value for name, value in known.facts.items()}
