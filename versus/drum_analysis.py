@@ -8,7 +8,6 @@ import statistics
 
 from versus import published, stats
 from versus.findings import judging
-from versus.findings.judging import CONFIRMED, NOT_HERE, REFUTED
 from versus.gates import INVALID
 
 PARTS = ("total", "loop")
@@ -71,14 +70,10 @@ def pairs(records: list[dict]) -> list[dict]:
     return result
 
 
-def within(pair: stats.Pair, least: float, most: float) -> str:
-    """As every finding is judged; few blocks are enough here, where each is the median of 24 rounds."""
-    return judging.within(pair, least, most, stats.FEWEST_BLOCKS)
-
-
 def _finding(sentence: str, source: str, what: str, pair: stats.Pair, bounds: tuple[float, float],
              missing: str = "too few runs of both") -> dict:
-    verdict = within(pair, *bounds)
+    """Few blocks are enough here, where each is the median of 24 rounds."""
+    verdict = judging.within(pair, *bounds, stats.FEWEST_BLOCKS)
     return {"sentence": f"{sentence} ({source})", "claim": sentence, "source": source, "verdict": verdict,
             "figure": judging.said(what, pair, missing, stats.FEWEST_BLOCKS)}
 

@@ -21,6 +21,8 @@ FEWEST_BLOCKS = 6  # fewer restarts than this judge no published finding
 LEVEL = 1.10  # "level": within a tenth of each other
 EQUAL = 1.05  # "equal" of two compilers
 FAR_AHEAD = 1.20
+NO_VARIANTS = "the axis of compilers belongs to the full lab (or --variants)"
+UNUSABLE = "there is no usable run of one of the two"
 HALF = 0.5
 ITSELF = "the same program differs from itself there"
 SPEED, MIB, CPU = "messages_per_s", "mib_per_s", "server_cpu_ns"
@@ -119,6 +121,20 @@ def twin_differs(experiment: dict | None, cells: tuple[str, ...], metric: str) -
                if row["cell"] in cells and row["metric"] == metric)
 
 
+def unless_itself(found: Finding, experiment: dict | None, cells: tuple[str, ...], figure: str) -> Finding:
+    """`found`, of this figure in these cells; nothing where a program differs from itself there."""
+    if found.verdict in (CONFIRMED, REFUTED) and twin_differs(experiment, cells, METRIC_OF[figure]):
+        return replace(found, verdict=NOT_HERE, figure=f"{found.figure}; but {ITSELF}")
+    return found
+
+
+def axis_of_compilers(results: dict) -> tuple[dict | None, tuple[str, ...], str]:
+    """The experiment, its cells, and the mode in which they were played."""
+    experiment = experiment_of(results, "compilers")
+    cells = tuple(cell["name"] for cell in (experiment or {}).get("cells", ()))
+    return experiment, cells, experiment["cells"][0]["modes"][0] if cells else CLOSED
+
+
 def could_turn(verdict: str, pair: stats.Pair, bounds: tuple[float, float], full: tuple[bool, bool]) -> bool:
     """Whether the verdict could be another if a side whose throughput is but a lower bound were faster: a subject makes
     the ratio rise, a rival makes it fall."""
@@ -144,6 +160,4 @@ def throughput(experiment: dict | None, saying: Saying, unit: str, figure: str =
         what = f"the generator's core filled first with {names}; server CPU, {turned}"
         found = judged(saying.experiment, saying.sentence, what, cost, saying.bounds, f"{found.figure}, but {what}: -")
         figure = CPU
-    if found.verdict in (CONFIRMED, REFUTED) and twin_differs(experiment, cells, METRIC_OF[figure]):
-        return replace(found, verdict=NOT_HERE, figure=f"{found.figure}; but {ITSELF}")
-    return found
+    return unless_itself(found, experiment, cells, figure)

@@ -4,9 +4,9 @@
 import math
 
 from versus import published
-from versus.experiments import CLOSED
-from versus.findings.judging import (CPU, FAR_AHEAD, Finding, Saying, Side, cells_of, experiment_of, judged,
-                                     known_names, ratio, throughput)
+from versus.findings.judging import (CPU, FAR_AHEAD, NO_VARIANTS, UNUSABLE, Finding, Saying, Side,
+                                     axis_of_compilers, cells_of, experiment_of, judged, known_names, ratio,
+                                     throughput)
 
 LIBRARIES = ("http-libevent", "http-beast", "http-poco", "muduo", "libio")
 NEAR = 1.15  # "near each other": within what was published of muduo and libio from 10 clients on
@@ -25,7 +25,7 @@ class _Pages:
         return tuple(name for count in counts for name in cells_of(self.experiment, short=short, connections=count))
 
     def held(self, sentence: str, what: str, sides: tuple[Side, Side], bounds: tuple[float, float],
-             missing: str = "one of the two did not run") -> Finding:
+             missing: str = UNUSABLE) -> Finding:
         """Of the loads that both played; who is not packaged says how to be added."""
         strangers = [side.contender for side in sides if side.contender in published.RIVALS
                      and side.contender not in known_names(self.experiment)]
@@ -63,16 +63,14 @@ def _one_client(pages: _Pages) -> list[Finding]:
 
 def _of_peal(results: dict, pages: _Pages) -> list[Finding]:
     """What libio's author did to double his pages, as far as peal itself has the switch; `make models` has the rest."""
-    compilers = experiment_of(results, "compilers")
-    cells = tuple(cell["name"] for cell in (compilers or {}).get("cells", ()))
-    mode = compilers["cells"][0]["modes"][0] if cells else CLOSED
+    compilers, cells, mode = axis_of_compilers(results)
     unoptimised = ratio(compilers, Side("peal-epoll-gcc-O0", cells), Side("peal-epoll", cells), CPU, mode)
     return [
         pages.beside("Pooled connection objects carry more pages than new ones (here peal itself)",
                      ("http-peal-epoll", "http-peal-epoll-unpooled"), pages.short, (1.0, math.inf)),
         judged(4, "-O2 instead of -O0 makes a server faster (here peal itself)",
                "server CPU per message, g++ -O0 / g++ -O2", unoptimised, (1.0, math.inf),
-               "the axis of compilers belongs to the full lab (or --variants)"),
+               NO_VARIANTS),
     ]
 
 

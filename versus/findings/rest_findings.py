@@ -9,17 +9,15 @@ import math
 
 from versus import published, stats
 from versus.analysis import noise_floor
-from versus.experiments import CLOSED
-from versus.findings.judging import (AT_BOUND, CONFIRMED, CPU, EQUAL, FEWEST_BLOCKS, HALF, LEVEL, NOT_HERE, REFUTED,
-                                     Finding, Saying, Side, cells_of, experiment_of, judged, known_names, ratio, said,
-                                     throughput)
+from versus.findings.judging import (AT_BOUND, CONFIRMED, CPU, EQUAL, FEWEST_BLOCKS, HALF, LEVEL, NO_VARIANTS,
+                                     NOT_HERE, REFUTED, UNUSABLE, Finding, Saying, Side, axis_of_compilers, cells_of,
+                                     experiment_of, judged, known_names, ratio, said, throughput, unless_itself)
 
 LOCKED, UNLOCKED, SHARED = "http-beast-locked", "http-beast", "http-beast-shared"
 # What counts as a lock on the way of a request.
 FUTEX_PER_REQUEST = 0.1
 # A lock that makes a server slow: taking it away halves what a request costs. Published: asio at 0.17 of libevent.
 LOCK_COST = 2.0
-ABSENT = "one of the two did not run"
 SLOW = "asio is slow for a mutex around epoll"
 
 
@@ -32,7 +30,7 @@ def rest_cell(experiment: dict | None) -> tuple[str, ...]:
 def _requests(experiment: dict | None, sentence: str, names: tuple[str, str], bounds: tuple[float, float]) -> Finding:
     cell = rest_cell(experiment)
     strangers = [name for name in names if name in published.RIVALS and name not in known_names(experiment)]
-    missing = published.how_to_add(strangers[0]) if strangers else ABSENT
+    missing = published.how_to_add(strangers[0]) if strangers else UNUSABLE
     sides = (Side(names[0], cell), Side(names[1], cell))
     return throughput(experiment, Saying(3, sentence, sides, bounds, missing), f"requests/s, {', '.join(cell)}")
 
@@ -75,6 +73,7 @@ def _lock(experiment: dict | None, sentence: str, name: str) -> Finding:
     pair = ratio(experiment, Side(name, cell), Side(UNLOCKED, cell), CPU)
     found = judged(3, sentence, f"server CPU per request, {name} / {UNLOCKED} (no locks)", pair, (LOCK_COST, math.inf),
                    "its load on 8 threads belongs to the full lab")
+    found = unless_itself(found, experiment, cell, CPU)
     futexes = _futexes(experiment, name)
     if futexes is None:
         return found
@@ -85,7 +84,7 @@ def _cppcms_lock(experiment: dict | None) -> Finding:
     sentence = "cppcms is slow for a mutex around epoll"
     futexes = _futexes(experiment, "cppcms")
     if futexes is None:
-        missing = ABSENT if "cppcms" in known_names(experiment) else published.how_to_add("cppcms")
+        missing = UNUSABLE if "cppcms" in known_names(experiment) else published.how_to_add("cppcms")
         return Finding(3, sentence, NOT_HERE, missing)
     verdict = CONFIRMED if futexes >= FUTEX_PER_REQUEST else REFUTED
     return Finding(3, sentence, verdict, f"{futexes:.3f} futex calls a request: its loop hands each to a pool of "
@@ -93,10 +92,7 @@ def _cppcms_lock(experiment: dict | None) -> Finding:
 
 
 def _compilers(results: dict) -> list[Finding]:
-    experiment = experiment_of(results, "compilers")
-    cells = tuple(cell["name"] for cell in (experiment or {}).get("cells", ()))
-    mode = experiment["cells"][0]["modes"][0] if cells else CLOSED
-    missing = "the axis of compilers belongs to the full lab (or --variants)"
+    experiment, cells, mode = axis_of_compilers(results)
 
     def cpu(name: str, base: str) -> stats.Pair:
         return ratio(experiment, Side(name, cells), Side(base, cells), CPU, mode)
@@ -110,7 +106,7 @@ def _compilers(results: dict) -> list[Finding]:
         if pair.known and pair.blocks >= FEWEST_BLOCKS and floor is not None:
             verdict = CONFIRMED if stats.differs(pair) == "below" and pair.ratio < 1.0 / floor else \
                 REFUTED if pair.low >= 1.0 / floor else AT_BOUND
-        figure = said(what, pair, missing)
+        figure = said(what, pair, NO_VARIANTS)
         return Finding(3, sentence, verdict, figure + (f"; noise floor ±{(floor - 1) * 100:.1f} %"
                                                        if pair.known and floor is not None else ""))
 
@@ -120,7 +116,7 @@ def _compilers(results: dict) -> list[Finding]:
         helps("-O3 helps (here peal itself)", "peal-epoll-gcc-O3", "peal-epoll",
               "server CPU per message, g++ -O3 / g++ -O2"),
         judged(3, "g++ and clang are equal (here peal itself)", "server CPU per message, clang -O2 / g++ -O2",
-               cpu("peal-epoll-clang-O2", "peal-epoll"), (1 / EQUAL, EQUAL), missing),
+               cpu("peal-epoll-clang-O2", "peal-epoll"), (1 / EQUAL, EQUAL), NO_VARIANTS),
         helps("A newer C++ standard is a little faster (here asio: peal needs C++23)", "asio-gcc-O2",
               "asio-gcc-O2-cxx14", "server CPU per message, asio as C++23 / as C++14"),
     ]

@@ -96,6 +96,13 @@ def test_what_a_lock_costs_is_what_the_same_server_costs_without_it(name, words,
     assert verdict == expected and "0.250 futex calls a request" in figure
 
 
+def test_of_a_lock_nothing_is_said_where_a_program_differs_from_itself():
+    noise = [{"cell": WHERE, "metric": "server_cpu", "differs": True}]
+    rows = found(rest({"http-beast": 3000.0, "http-beast-locked": 1000.0}, noise=noise))
+    verdict, figure = verdict_of(rows, "on a loop per thread")
+    assert verdict == NOT_HERE and "differs from itself" in figure
+
+
 @pytest.mark.parametrize("futexes, expected", [(2.0, CONFIRMED), (0.01, REFUTED)])
 def test_cppcmss_lock_shows_as_futex_calls(futexes, expected):
     costs = [{"cell": WHERE, "contender": "cppcms", "calls_by_name": {"futex": futexes}}]
