@@ -14,7 +14,7 @@ peal_lab_sources(load_sources load)
 if(load_sources)
   add_library(peal_load STATIC ${load_sources})
   target_include_directories(peal_load PUBLIC ${PROJECT_SOURCE_DIR})
-  target_link_libraries(peal_load PUBLIC peal PRIVATE peal_flags nlohmann_json::nlohmann_json)
+  target_link_libraries(peal_load PUBLIC peal_tls peal PRIVATE peal_flags nlohmann_json::nlohmann_json)
   peal_together(peal_load <nlohmann/json.hpp>)
 endif()
 
@@ -33,7 +33,7 @@ list(REMOVE_ITEM cli_sources ${cli_main})
 if(EXISTS ${cli_main} AND cli_sources)
   add_library(peal_cli STATIC ${cli_sources})
   target_include_directories(peal_cli PUBLIC ${PROJECT_SOURCE_DIR})
-  target_link_libraries(peal_cli PUBLIC peal $<TARGET_NAME_IF_EXISTS:peal_load> peal_models CLI11::CLI11
+  target_link_libraries(peal_cli PUBLIC peal_tls peal $<TARGET_NAME_IF_EXISTS:peal_load> peal_models CLI11::CLI11
     nlohmann_json::nlohmann_json PRIVATE peal_flags)
   peal_together(peal_cli <CLI/CLI.hpp> <nlohmann/json.hpp>)
   if(PEAL_MEASURED)
@@ -85,7 +85,8 @@ foreach(source ${example_sources})
   add_executable(example_${stem} ${source})
   set_target_properties(example_${stem} PROPERTIES OUTPUT_NAME ${stem}
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/examples)
-  target_link_libraries(example_${stem} PRIVATE $<TARGET_NAME_IF_EXISTS:peal_examples> peal_sim peal peal_flags)
+  target_link_libraries(example_${stem} PRIVATE $<TARGET_NAME_IF_EXISTS:peal_examples> peal_sim peal_tls peal
+    peal_flags)
   if(TARGET peal_examples)
     peal_precompile(example_${stem} REUSE_FROM peal_examples)
   endif()

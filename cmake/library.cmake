@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The libraries: peal, every source under peal/ but the tests and the benchmarks; and peal_sim, the simulator, for the
-# tests of who uses peal.
+# The libraries: peal, every source under peal/ but the tests and the benchmarks; peal_tls, the layer over OpenSSL, for
+# who wants it; and peal_sim, the simulator, for the tests of who uses peal.
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(nlohmann_json REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED)
 pkg_check_modules(LIBURING REQUIRED IMPORTED_TARGET liburing)
 pkg_check_modules(CARES REQUIRED IMPORTED_TARGET libcares)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
@@ -27,10 +28,11 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/base/stack_trace.cc PROPE
 
 file(GLOB_RECURSE peal_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.cc)
 file(GLOB_RECURSE sim_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/sim/*.cc)
-foreach(list peal_sources sim_sources)
+file(GLOB_RECURSE tls_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/tls/*.cc)
+foreach(list peal_sources sim_sources tls_sources)
   list(FILTER ${list} EXCLUDE REGEX "_(test|bench)\\.cc$")
 endforeach()
-list(REMOVE_ITEM peal_sources ${sim_sources})
+list(REMOVE_ITEM peal_sources ${sim_sources} ${tls_sources})
 
 # What peal/inspect shows: its page, which is compiled in, and how the library was built.
 foreach(suffix html css js)
@@ -60,6 +62,12 @@ add_library(peal::sim ALIAS peal_sim)
 set_target_properties(peal_sim PROPERTIES EXPORT_NAME sim)
 peal_together_unless_measured(peal_sim)
 target_link_libraries(peal_sim PUBLIC peal PRIVATE $<BUILD_INTERFACE:peal_flags>)
+
+add_library(peal_tls ${tls_sources})
+add_library(peal::tls ALIAS peal_tls)
+set_target_properties(peal_tls PROPERTIES EXPORT_NAME tls)
+peal_together_unless_measured(peal_tls)
+target_link_libraries(peal_tls PUBLIC peal PRIVATE $<BUILD_INTERFACE:peal_flags> OpenSSL::SSL)
 
 # docs/http.md says what is found by it, and what is found in every build.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/http/server/parts/http_shard.cc PROPERTIES

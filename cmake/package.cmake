@@ -11,12 +11,12 @@ foreach(header ${public_headers})
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 
-install(TARGETS peal peal_sim EXPORT peal_targets
+install(TARGETS peal peal_tls peal_sim EXPORT peal_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Most of an archive would be debug information, of sources that its users do not have; functions keep their names.
 get_target_property(peal_library_type peal TYPE)
 if(peal_library_type STREQUAL "STATIC_LIBRARY")
-  foreach(library peal peal_sim)
+  foreach(library peal peal_tls peal_sim)
     set(archive "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/$<TARGET_FILE_NAME:${library}>")
     install(CODE
       "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"${archive}\" COMMAND_ERROR_IS_FATAL ANY)")
@@ -38,5 +38,6 @@ file(RELATIVE_PATH pkgconfig_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pkgconfig_to_prefix ${pkgconfig_to_prefix})
 configure_file(cmake/peal.pc.in ${PROJECT_BINARY_DIR}/peal.pc @ONLY)
 configure_file(cmake/peal-sim.pc.in ${PROJECT_BINARY_DIR}/peal-sim.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/peal.pc ${PROJECT_BINARY_DIR}/peal-sim.pc
+configure_file(cmake/peal-tls.pc.in ${PROJECT_BINARY_DIR}/peal-tls.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/peal.pc ${PROJECT_BINARY_DIR}/peal-sim.pc ${PROJECT_BINARY_DIR}/peal-tls.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -11,8 +11,8 @@ list(FILTER support_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
 if(support_sources)
   add_library(peal_test_support STATIC ${support_sources})
   target_compile_definitions(peal_test_support PRIVATE PEAL_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-  target_link_libraries(peal_test_support PUBLIC $<TARGET_NAME_IF_EXISTS:peal_models> peal_sim peal GTest::gtest
-    peal_flags)
+  target_link_libraries(peal_test_support PUBLIC $<TARGET_NAME_IF_EXISTS:peal_models> peal_sim peal_tls peal
+    GTest::gtest peal_flags)
 endif()
 
 # peal_precompile_test(NAME) does so once for all tests that are compiled with the same flags.
@@ -118,7 +118,7 @@ function(peal_script_test name label)
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 COST 100 LABELS ${label} ENVIRONMENT "${environment}")
 endfunction()
 
-foreach(floor base wire engine observe loop sim net coro http inspect process)
+foreach(floor base wire engine observe loop sim tls net coro http inspect process)
   peal_test_folder(${floor}_tests peal/${floor})
 endforeach()
 if(PEAL_LAB)

@@ -20,6 +20,7 @@ class TroubleCategory final : public std::error_category {
       case Trouble::kNoAnswer: return "no name server answered in time";
       case Trouble::kNameServerFailed: return "the name servers refused or failed to answer";
       case Trouble::kTooManyLookups: return "too many names are being looked up at once";
+      case Trouble::kTruncated: return "the peer ended without saying so: what it sent may be cut short";
     }
     return "unknown peal error " + std::to_string(value);
   }

@@ -24,6 +24,7 @@ enum class Trouble : int {
   kNoAnswer,               // no name server answered in time
   kNameServerFailed,       // the name servers refused or failed to answer
   kTooManyLookups,         // ResolverOptions::most_pending lookups are under way
+  kTruncated,              // the stream ended, and the peer had not said that it would: what it sent may lack its end
 };
 
 const std::error_category& trouble_category() noexcept;

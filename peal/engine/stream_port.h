@@ -9,11 +9,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <system_error>
 
 #include <peal/base/clock.h>
 #include <peal/base/fd.h>
+#include <peal/base/layer_facts.h>
 #include <peal/base/memory/buffer.h>
 #include <peal/base/result.h>
 #include <peal/base/socket_address.h>
@@ -105,6 +107,7 @@ struct SocketOptions {
 struct ConnectOptions {
   SocketOptions socket = {};
   SocketAddress source = {};  // bind(2) before connecting; the default lets the kernel choose
+  std::string host = {};      // whom a layer is to reach, "example.org"; empty: whoever has the address
 };
 
 enum class SocketOption : uint8_t { kNoDelay, kKeepAlive, kSendBuffer, kReceiveBuffer };
@@ -135,6 +138,13 @@ class StreamPort {
   virtual StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) = 0;
   // Takes the stream over; nothing is received until receive().
   virtual StreamId adopt(LooseStream stream, StreamEvents& events) = 0;
+  // The same where the peer is to be that host.
+  virtual StreamId adopt_from(LooseStream stream, const std::string& /*host*/, StreamEvents& events) {
+    return adopt(std::move(stream), events);
+  }
+  // What a peer is sent, before the end, that speaks in the clear to a layer that waits for a handshake. The text lives
+  // as long as the port.
+  virtual void answer_in_the_clear(std::string_view /*text*/) {}
   // What is adopted is open at once. Otherwise on_connected tells, after a handshake that the port does by itself and
   // that only its owner bounds in time; what is sent before then waits.
   virtual bool adopts_open() const { return true; }
@@ -179,6 +189,10 @@ class StreamPort {
   virtual Result<void> set_option(StreamId stream, SocketOption option, int value) = 0;
   // EBADF for a dead id, ENOTSUP where there is no TCP. Costs a system call.
   virtual Result<TcpFacts> tcp_facts(StreamId /*stream*/) const { return fail(ENOTSUP); }
+  // EBADF for a dead id, ENOTSUP where there is no layer.
+  virtual Result<LayerFacts> layer_facts(StreamId /*stream*/) const { return fail(ENOTSUP); }
+  // The category of what streams fail with that is neither an errno nor a Trouble; its values are below 0x4000.
+  virtual const std::error_category& errors() const { return trouble_category(); }
 };
 
 class Engine;
@@ -191,6 +205,8 @@ class StreamLayer {
   // On the engine's thread. The port is destroyed there too, perhaps inside the on_closed of its last stream; or, when
   // the engine has shut or is gone, on any.
   virtual std::unique_ptr<StreamPort> over(Engine& engine) const noexcept = 0;
+  // Any thread.
+  virtual LayerStats stats() const { return {}; }
 };
 
 }  // namespace peal
