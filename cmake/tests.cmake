@@ -6,13 +6,13 @@ find_package(GTest REQUIRED)
 set(PEAL_PYTHON /usr/bin/python3 CACHE FILEPATH "The Python that has the lab's packages: Debian's own")
 
 file(GLOB support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cc
-     ${PROJECT_SOURCE_DIR}/tests/support/sealed/*.cc)
+     ${PROJECT_SOURCE_DIR}/tests/support/sealed/*.cc ${PROJECT_SOURCE_DIR}/tests/support/layers/*.cc)
 list(FILTER support_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
 if(support_sources)
   add_library(peal_test_support STATIC ${support_sources})
   target_compile_definitions(peal_test_support PRIVATE PEAL_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   target_link_libraries(peal_test_support PUBLIC $<TARGET_NAME_IF_EXISTS:peal_models> peal_sim peal_tls peal
-    GTest::gtest peal_flags)
+    GTest::gtest OpenSSL::SSL peal_flags)
 endif()
 
 # peal_precompile_test(NAME) does so once for all tests that are compiled with the same flags.

@@ -14,6 +14,7 @@ namespace {
 class EngineClose : public EngineTest {};
 INSTANTIATE_TEST_SUITE_P(Engines, EngineClose, testing::ValuesIn(every_engine()), engine_label);
 INSTANTIATE_TEST_SUITE_P(Sealed, EngineClose, testing::ValuesIn(sealed(every_engine())), engine_label);
+INSTANTIATE_TEST_SUITE_P(Tls, EngineClose, testing::ValuesIn(over_tls(every_engine())), engine_label);
 
 TEST_P(EngineClose, with_a_receive_armed_sends_fin_at_once) {
   auto [client, server] = rig().pair();
@@ -53,7 +54,7 @@ TEST_P(EngineClose, drops_the_queue_but_not_what_the_kernel_has) {
   client.receive();
   ASSERT_TRUE(rig().run_until([&] { return client.ended && server.closed; }));
   // A layer has no end mark for what was cut short, and says so.
-  EXPECT_EQ(static_cast<bool>(client.end_error), test::is_sealed(GetParam())) << client.end_error.message();
+  EXPECT_EQ(static_cast<bool>(client.end_error), test::is_layered(GetParam())) << client.end_error.message();
   EXPECT_GT(client.received.size(), 0U);
   EXPECT_LT(client.received.size(), bytes.size());
   EXPECT_TRUE(same_bytes(client.received, bytes.substr(0, client.received.size())));

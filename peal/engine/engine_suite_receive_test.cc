@@ -10,6 +10,7 @@ namespace {
 class EngineReceive : public EngineTest {};
 INSTANTIATE_TEST_SUITE_P(Engines, EngineReceive, testing::ValuesIn(every_engine()), engine_label);
 INSTANTIATE_TEST_SUITE_P(Sealed, EngineReceive, testing::ValuesIn(sealed(every_engine())), engine_label);
+INSTANTIATE_TEST_SUITE_P(Tls, EngineReceive, testing::ValuesIn(over_tls(every_engine())), engine_label);
 
 TEST_P(EngineReceive, echo) {
   auto [client, server] = rig().pair();

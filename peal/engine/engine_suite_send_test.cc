@@ -10,6 +10,7 @@ namespace {
 class EngineSend : public EngineTest {};
 INSTANTIATE_TEST_SUITE_P(Engines, EngineSend, testing::ValuesIn(every_engine()), engine_label);
 INSTANTIATE_TEST_SUITE_P(Sealed, EngineSend, testing::ValuesIn(sealed(every_engine())), engine_label);
+INSTANTIATE_TEST_SUITE_P(Tls, EngineSend, testing::ValuesIn(over_tls(every_engine())), engine_label);
 
 TEST_P(EngineSend, big_transfers_both_ways_at_once) {
   constexpr SocketOptions kTight{.send_buffer_bytes = 32 * 1024, .receive_buffer_bytes = 32 * 1024};

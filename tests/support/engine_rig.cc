@@ -200,6 +200,11 @@ std::vector<std::string> sealed(const std::vector<std::string>& engine_names) {
   return {names.begin(), names.end()};
 }
 
+std::vector<std::string> over_tls(const std::vector<std::string>& engine_names) {
+  const auto names = test::over_tls({engine_names.begin(), engine_names.end()});
+  return {names.begin(), names.end()};
+}
+
 std::string engine_label(const testing::TestParamInfo<std::string>& info) { return info.param; }
 
 std::string pattern(size_t size) {

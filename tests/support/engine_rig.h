@@ -221,6 +221,8 @@ std::vector<std::string> every_engine();
 std::vector<std::string> engines_with_fds();
 // The same below a layer (sealed_port.h).
 std::vector<std::string> sealed(const std::vector<std::string>& engine_names);
+// The same over TLS (tls_layers.h).
+std::vector<std::string> over_tls(const std::vector<std::string>& engine_names);
 std::string engine_label(const testing::TestParamInfo<std::string>& info);
 
 // Bytes without a period short enough to hide a block that is lost, doubled or out of place.

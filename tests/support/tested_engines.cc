@@ -5,12 +5,24 @@
 
 #include <peal/engine/engines.h>
 #include <peal/sim/sim_world.h>
+#include <tests/support/layers/layered_engine.h>
+#include <tests/support/layers/tls_layers.h>
 #include <tests/support/sealed/sealed_port.h>
 
 namespace peal::test {
 namespace {
 
 constexpr std::string_view kSealed = "sealed_";
+constexpr std::string_view kTls = "tls_";
+
+std::vector<std::string_view> with_prefix(std::string_view prefix, const std::vector<std::string_view>& engine_names) {
+  static std::set<std::string, std::less<>> kept;
+  std::vector<std::string_view> names;
+  for (const std::string_view name : engine_names) {
+    names.push_back(*kept.insert(std::string(prefix) + std::string(name)).first);
+  }
+  return names;
+}
 
 }  // namespace
 
@@ -23,18 +35,19 @@ std::vector<std::string_view> every_engine() {
 std::vector<std::string_view> kernel_engines() { return {engine_names().begin(), engine_names().end()}; }
 
 std::vector<std::string_view> sealed(const std::vector<std::string_view>& engine_names) {
-  static std::set<std::string, std::less<>> kept;
-  std::vector<std::string_view> names;
-  for (const std::string_view name : engine_names) {
-    names.push_back(*kept.insert(std::string(kSealed) + std::string(name)).first);
-  }
-  return names;
+  return with_prefix(kSealed, engine_names);
+}
+
+std::vector<std::string_view> over_tls(const std::vector<std::string_view>& engine_names) {
+  return with_prefix(kTls, engine_names);
 }
 
 bool is_sealed(std::string_view engine_name) { return engine_name.starts_with(kSealed); }
+bool is_over_tls(std::string_view engine_name) { return engine_name.starts_with(kTls); }
+bool is_layered(std::string_view engine_name) { return is_sealed(engine_name) || is_over_tls(engine_name); }
 
 std::string_view below(std::string_view engine_name) {
-  return is_sealed(engine_name) ? engine_name.substr(kSealed.size()) : engine_name;
+  return is_layered(engine_name) ? engine_name.substr(engine_name.find('_') + 1) : engine_name;
 }
 
 std::string why_unsupported(std::string_view engine_name) {
@@ -43,9 +56,10 @@ std::string why_unsupported(std::string_view engine_name) {
 }
 
 Result<std::unique_ptr<Engine>> make_engine(std::string_view name) {
-  if (is_sealed(name)) {
+  if (is_layered(name)) {
     Result<std::unique_ptr<Engine>> engine = make_engine(below(name));
     if (!engine) return engine;
+    if (is_over_tls(name)) return std::make_unique<LayeredEngine>(std::move(*engine), tls_client(), tls_server());
     return std::make_unique<SealedEngine>(std::move(*engine));
   }
   if (name == "sim") return SimWorld(1).make_engine();
@@ -53,7 +67,7 @@ Result<std::unique_ptr<Engine>> make_engine(std::string_view name) {
 }
 
 Result<std::unique_ptr<Loop>> make_loop(const LoopOptions& options) {
-  if (options.engine != "sim" && !is_sealed(options.engine)) return Loop::make(options);
+  if (options.engine != "sim" && !is_layered(options.engine)) return Loop::make(options);
   Result<std::unique_ptr<Engine>> engine = make_engine(options.engine);
   if (!engine) return std::unexpected(engine.error());
   return std::make_unique<Loop>(std::move(*engine), options);

@@ -21,6 +21,11 @@ std::vector<std::string_view> kernel_engines();
 // The same names with "sealed_" before them.
 std::vector<std::string_view> sealed(const std::vector<std::string_view>& engine_names);
 bool is_sealed(std::string_view engine_name);
+// With "tls_": over TLS (tls_layers.h).
+std::vector<std::string_view> over_tls(const std::vector<std::string_view>& engine_names);
+bool is_over_tls(std::string_view engine_name);
+// Either.
+bool is_layered(std::string_view engine_name);
 // What stands below it: the name without that.
 std::string_view below(std::string_view engine_name);
 

@@ -37,7 +37,7 @@ constexpr std::array kExclusions{
 }  // namespace
 
 std::string why_not_tested(std::string_view engine_name) {
-  if (std::string why = why_unsupported(engine_name); !why.empty() || !is_sealed(engine_name)) return why;
+  if (std::string why = why_unsupported(engine_name); !why.empty() || !is_layered(engine_name)) return why;
   const testing::TestInfo& test = *testing::UnitTest::GetInstance()->current_test_info();
   std::string name = std::string(test.test_suite_name()) + "." + test.name();
   name.erase(0, name.find('/') + 1);

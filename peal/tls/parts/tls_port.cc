@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/tls/parts/tls_port.h>
+
+#include <cerrno>
+
+#include <peal/base/assert.h>
+#include <peal/base/log.h>
+#include <peal/tls/parts/tls_error.h>
+#include <peal/tls/parts/tls_stream.h>
+
+namespace peal::detail {
+
+std::unique_ptr<StreamPort> make_tls_port(Engine& engine, std::shared_ptr<TlsSide> side, bool is_server) {
+  return std::make_unique<TlsPort>(engine, std::move(side), is_server);
+}
+
+TlsPort::TlsPort(Engine& engine, std::shared_ptr<TlsSide> side, bool is_server)
+    : engine_(engine),
+      side_(std::move(side)),
+      is_server_(is_server),
+      own_slots_(1U << (is_server ? 30 : 31)),
+      steps_left_(side_->limits.handshake_steps) {}
+TlsPort::~TlsPort() = default;
+
+TlsStream* TlsPort::find(StreamId id) const {
+  const Entry* entry = streams_.find(id.slot - own_slots_, id.generation);
+  return entry == nullptr || entry->stream->closed ? nullptr : entry->stream.get();
+}
+
+StreamId TlsPort::below(StreamId id) const {
+  const TlsStream* stream = find(id);
+  return stream == nullptr ? StreamId{} : stream->below();
+}
+
+TlsStream& TlsPort::add(StreamEvents& events) {
+  const uint32_t slot = streams_.acquire();
+  Entry& entry = streams_[slot];
+  entry.stream = std::make_unique<TlsStream>(*this, events, StreamId{slot + own_slots_, entry.generation});
+  return *entry.stream;
+}
+
+std::unique_ptr<TlsStream> TlsPort::take(StreamId id) {
+  std::unique_ptr<TlsStream> stream = std::move(streams_[id.slot - own_slots_].stream);
+  streams_.release(id.slot - own_slots_);
+  return stream;
+}
+
+void TlsPort::touch(TlsStream& stream) {
+  if (std::exchange(stream.touched, true)) return;
+  if (&stream != current_) touched_.push_back(stream.id());
+  if (depth_ == 0) call_before_wait();
+}
+
+void TlsPort::end_call_up(TlsStream* outer) {
+  if (depth_ == 1) {
+    while (current_ != nullptr && std::exchange(current_->touched, false)) {
+      if (!current_->closed) current_->serve();
+    }
+    current_ = nullptr;
+    if (!touched_.empty()) serve();
+  }
+  --depth_;
+  current_ = outer;
+}
+
+void TlsPort::serve() {
+  while (!touched_.empty()) {
+    for (const StreamId id : std::exchange(touched_, {})) {
+      TlsStream* stream = find(id);
+      if (stream != nullptr && std::exchange(stream->touched, false)) stream->serve();
+    }
+  }
+}
+
+void TlsPort::leave(StreamId below) {
+  leaving_.push_back(below);
+  call_before_wait();
+}
+
+bool TlsPort::may_step(const TlsStream& stream) {
+  call_before_wait();
+  if (steps_left_ > 0 && shaking_.empty()) {
+    --steps_left_;
+    return true;
+  }
+  shaking_.push_back(stream.id());
+  return false;
+}
+
+void TlsPort::call_before_wait() {
+  if (std::exchange(waits_, true)) return;
+  engine_.before_wait([this, alive = std::weak_ptr(alive_)] { return !alive.expired() && before_wait(); });
+}
+
+// A turn begins.
+bool TlsPort::before_wait() {
+  waits_ = told_ = false;
+  {
+    const CallUp up(*this);
+    steps_left_ = side_->limits.handshake_steps;
+    while (steps_left_ > 0 && !shaking_.empty()) {
+      TlsStream* stream = find(shaking_.front());
+      shaking_.pop_front();
+      if (stream == nullptr) continue;
+      --steps_left_;
+      stream->go_on();
+    }
+  }
+  for (const StreamId below : std::exchange(left_, std::exchange(leaving_, {}))) engine_.close(below);
+  if (!left_.empty() || !shaking_.empty() || steps_left_ < side_->limits.handshake_steps) call_before_wait();
+  return told_;
+}
+
+void TlsPort::note_failure(const TlsStream& stream, std::error_code error) {
+  const auto suppressed = failures_.admit(engine_.now());
+  if (!suppressed) return;
+  const Result<SocketAddress> peer = engine_.peer_address(stream.below());
+  PEAL_LOG_INFO("TLS with {} failed: {} ({} more like it)", peer ? peer->to_string() : "a peer that is gone",
+                error.message(), *suppressed);
+}
+
+StreamId TlsPort::connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) {
+  TlsStream& stream = add(events);
+  stream.connect(address, options);
+  return stream.id();
+}
+
+StreamId TlsPort::adopt_from(LooseStream loose, const std::string& host, StreamEvents& events) {
+  TlsStream& stream = add(events);
+  stream.adopt(std::move(loose), host);
+  return stream.id();
+}
+
+void TlsPort::detach(StreamId id) {
+  if (find(id) == nullptr) return engine_.detach({});
+  PEAL_ASSERT(false, "TLS stream {} cannot be detached: it is handed over before a layer adopts it", id.slot);
+}
+
+// A dead id is the engine's to count: it is given one of its own.
+void TlsPort::receive(StreamId id, bool on) {
+  TlsStream* stream = find(id);
+  stream != nullptr ? stream->receive(on) : engine_.receive({}, on);
+}
+size_t TlsPort::send(StreamId id, Buffer&& bytes) {
+  TlsStream* stream = find(id);
+  return stream != nullptr ? stream->send(std::move(bytes)) : engine_.send({}, std::move(bytes));
+}
+size_t TlsPort::send_copy(StreamId id, std::string_view bytes) {
+  TlsStream* stream = find(id);
+  return stream != nullptr ? stream->send_copy(bytes) : engine_.send_copy({}, bytes);
+}
+void TlsPort::report_sent(StreamId id) {
+  TlsStream* stream = find(id);
+  stream != nullptr ? stream->report_sent() : engine_.report_sent({});
+}
+void TlsPort::send_file(StreamId id, FileRange range) {
+  TlsStream* stream = find(id);
+  stream != nullptr ? stream->send_file(std::move(range)) : engine_.send_file({}, std::move(range));
+}
+size_t TlsPort::queued_bytes(StreamId id) const {
+  const TlsStream* stream = find(id);
+  return stream == nullptr ? 0 : stream->queued();
+}
+size_t TlsPort::held_bytes(StreamId id) const {
+  const TlsStream* stream = find(id);
+  return stream == nullptr ? 0 : stream->held();
+}
+uint64_t TlsPort::unsent_bytes(StreamId id) const { return engine_.unsent_bytes(below(id)); }
+void TlsPort::shutdown_send(StreamId id) {
+  TlsStream* stream = find(id);
+  stream != nullptr ? stream->shutdown_send() : engine_.shutdown_send({});
+}
+void TlsPort::close(StreamId id, CloseHow how) {
+  TlsStream* stream = find(id);
+  if (stream == nullptr) return engine_.close({}, how);
+  stream->closed = true;
+  stream->close(how);
+}
+Result<SocketAddress> TlsPort::local_address(StreamId id) const { return engine_.local_address(below(id)); }
+Result<SocketAddress> TlsPort::peer_address(StreamId id) const { return engine_.peer_address(below(id)); }
+Result<void> TlsPort::set_option(StreamId id, SocketOption option, int value) {
+  return engine_.set_option(below(id), option, value);
+}
+Result<TcpFacts> TlsPort::tcp_facts(StreamId id) const { return engine_.tcp_facts(below(id)); }
+Result<LayerFacts> TlsPort::layer_facts(StreamId id) const {
+  const TlsStream* stream = find(id);
+  return stream == nullptr ? fail(EBADF) : stream->facts();
+}
+const std::error_category& TlsPort::errors() const { return tls_category(); }
+
+}  // namespace peal::detail

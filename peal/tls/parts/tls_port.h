@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TlsPort: the layer: a StreamPort whose streams are TLS over an engine's. What a call up sends is sealed, and leaves,
+// when that call returns: many small sends become one record and one system call. What is sent outside of one is sealed
+// before the engine waits.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <peal/base/log_limiter.h>
+#include <peal/base/slot_table.h>
+#include <peal/engine/engine.h>
+#include <peal/tls/parts/tls_side.h>
+
+namespace peal::detail {
+
+class TlsStream;
+
+std::unique_ptr<StreamPort> make_tls_port(Engine& engine, std::shared_ptr<TlsSide> side, bool is_server);
+
+class TlsPort final : public StreamPort {
+ public:
+  TlsPort(Engine& engine, std::shared_ptr<TlsSide> side, bool is_server);
+  ~TlsPort() override;
+
+  StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) override;
+  StreamId adopt(LooseStream loose, StreamEvents& events) override { return adopt_from(std::move(loose), {}, events); }
+  StreamId adopt_from(LooseStream loose, const std::string& host, StreamEvents& events) override;
+  void answer_in_the_clear(std::string_view text) override { clear_answer_ = text; }
+  bool adopts_open() const override { return false; }
+  void detach(StreamId id) override;
+  void receive(StreamId id, bool on) override;
+  size_t send(StreamId id, Buffer&& bytes) override;
+  size_t send_copy(StreamId id, std::string_view bytes) override;
+  void report_sent(StreamId id) override;
+  void send_file(StreamId id, FileRange range) override;
+  bool forward(StreamId, StreamId) override { return false; }
+  uint64_t forwarded_bytes(StreamId) const override { return 0; }
+  size_t queued_bytes(StreamId id) const override;
+  size_t held_bytes(StreamId id) const override;
+  uint64_t unsent_bytes(StreamId id) const override;
+  void shutdown_send(StreamId id) override;
+  void close(StreamId id, CloseHow how) override;
+  Result<SocketAddress> local_address(StreamId id) const override;
+  Result<SocketAddress> peer_address(StreamId id) const override;
+  Result<void> set_option(StreamId id, SocketOption option, int value) override;
+  Result<TcpFacts> tcp_facts(StreamId id) const override;
+  Result<LayerFacts> layer_facts(StreamId id) const override;
+  const std::error_category& errors() const override;
+
+ private:
+  friend class TlsStream;
+  // While one lives the engine has called up about `stream`; what was touched meanwhile is served at its end.
+  class CallUp {
+   public:
+    explicit CallUp(TlsPort& port, TlsStream* stream = nullptr) : port_(port), outer_(port.current_) {
+      port_.current_ = stream;
+      ++port_.depth_;
+    }
+    CallUp(const CallUp&) = delete;
+    CallUp& operator=(const CallUp&) = delete;
+    ~CallUp() { port_.end_call_up(outer_); }
+
+   private:
+    TlsPort& port_;
+    TlsStream* const outer_;
+  };
+  struct Entry : SlotLinks {
+    std::unique_ptr<TlsStream> stream;
+  };
+
+  TlsStream* find(StreamId id) const;
+  StreamId below(StreamId id) const;
+  TlsStream& add(StreamEvents& events);
+  // Its last completion: it is destroyed.
+  std::unique_ptr<TlsStream> take(StreamId id);
+  // The stream has something to seal or to deliver: when the call up is over, or in the next wait.
+  void touch(TlsStream& stream);
+  void end_call_up(TlsStream* outer);
+  // The stream's last words are queued: it is closed after the next wait, whether they found room or not.
+  void leave(StreamId below);
+  // Whether there is a step of a handshake left in this turn. If not, the stream is asked to go on in one to come.
+  bool may_step(const TlsStream& stream);
+  void call_before_wait();
+  bool before_wait();
+  void serve();
+  void note_failure(const TlsStream& stream, std::error_code error);
+
+  Engine& engine_;
+  const std::shared_ptr<TlsSide> side_;
+  const bool is_server_;
+  const uint32_t own_slots_;  // where its begin, so that the id of another port is never taken for one of this
+  std::string_view clear_answer_;
+  SlotTable<Entry> streams_;
+  TlsStream* current_ = nullptr;   // whose call up this is
+  std::vector<StreamId> touched_;  // besides
+  std::deque<StreamId> shaking_;   // wait for a turn with a step left
+  std::vector<StreamId> leaving_;  // by what is below, as are the next
+  std::vector<StreamId> left_;     // a wait has begun since
+  uint32_t steps_left_;
+  int depth_ = 0;
+  bool waits_ = false;  // the engine has a task of this
+  bool told_ = false;   // somebody, since the task began
+  LogLimiter failures_{std::chrono::seconds(1)};
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace peal::detail

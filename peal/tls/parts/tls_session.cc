@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/tls/parts/tls_session.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+
+#include <peal/base/assert.h>
+#include <peal/tls/parts/tls_error.h>
+
+namespace peal::detail {
+namespace {
+
+TlsSession& session_of(BIO* bio) { return *static_cast<TlsSession*>(BIO_get_data(bio)); }
+
+int read_blocks(BIO* bio, char* into, size_t bytes, size_t* count) {
+  Buffer& in = session_of(bio).in();
+  *count = 0;
+  BIO_clear_retry_flags(bio);
+  while (*count < bytes && !in.empty()) {
+    const std::string_view part = in.front().substr(0, bytes - *count);
+    std::memcpy(into + *count, part.data(), part.size());
+    *count += part.size();
+    in.consume(part.size());
+  }
+  if (*count > 0) return 1;
+  BIO_set_retry_read(bio);
+  return 0;
+}
+
+int write_blocks(BIO* bio, const char* from, size_t bytes, size_t* count) {
+  session_of(bio).out().append(std::string_view(from, bytes));
+  *count = bytes;
+  return 1;
+}
+
+long control_blocks(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+int begin_blocks(BIO* bio) {
+  BIO_set_init(bio, 1);
+  return 1;
+}
+
+// One for the process, for good.
+const BIO_METHOD* block_bio() {
+  static const BIO_METHOD* const method = [] {
+    BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "blocks");
+    PEAL_ASSERT(made != nullptr, "OpenSSL has no memory for a BIO method");
+    BIO_meth_set_read_ex(made, read_blocks);
+    BIO_meth_set_write_ex(made, write_blocks);
+    BIO_meth_set_ctrl(made, control_blocks);
+    BIO_meth_set_create(made, begin_blocks);
+    return made;
+  }();
+  return method;
+}
+
+std::string subject_of(const X509* certificate) {
+  BIO* text = BIO_new(BIO_s_mem());
+  char* data = nullptr;
+  if (text == nullptr) return {};
+  X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+  const long size = BIO_get_mem_data(text, &data);
+  std::string subject(data, static_cast<size_t>(std::max(size, 0L)));
+  BIO_free(text);
+  return subject;
+}
+
+// One name as "DNS:example.org". Its text may hold anything: control bytes become '?', so that nobody is deceived.
+std::string text_of(GENERAL_NAME* name) {
+  BIO* text = BIO_new(BIO_s_mem());
+  char* data = nullptr;
+  if (text == nullptr) return {};
+  GENERAL_NAME_print(text, name);
+  const long size = BIO_get_mem_data(text, &data);
+  std::string line(data, static_cast<size_t>(std::max(size, 0L)));
+  BIO_free(text);
+  std::ranges::replace_if(line, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; }, '?');
+  return line;
+}
+
+std::vector<std::string> names_of(const X509* certificate) {
+  std::vector<std::string> names;
+  auto* all = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+  for (int i = 0; i < sk_GENERAL_NAME_num(all); ++i) names.push_back(text_of(sk_GENERAL_NAME_value(all, i)));
+  GENERAL_NAMES_free(all);
+  return names;
+}
+
+}  // namespace
+
+TlsSession::TlsSession(SslPtr ssl, bool is_server, uint32_t most_idle_bytes)
+    : ssl_(std::move(ssl)), most_idle_bytes_(most_idle_bytes) {
+  BIO* bio = BIO_new(block_bio());
+  PEAL_ASSERT(bio != nullptr, "OpenSSL has no memory for a BIO");
+  BIO_set_data(bio, this);
+  SSL_set_bio(ssl_.get(), bio, bio);
+  is_server ? SSL_set_accept_state(ssl_.get()) : SSL_set_connect_state(ssl_.get());
+}
+
+// What OpenSSL calls an error is one only where it has not asked for more; what others have left in its queue of errors
+// on this thread (SSL_get_error(3) takes that for an answer) does not count.
+void TlsSession::fail() {
+  if (!error_) error_ = take_tls_error(SSL_get_verify_result(ssl_.get()));
+}
+
+bool TlsSession::shake_hands() {
+  if (error_) return false;
+  if (SSL_do_handshake(ssl_.get()) == 1) return true;
+  if (!SSL_want_read(ssl_.get())) fail();
+  return false;
+}
+
+void TlsSession::read(Buffer& plain) {
+  if (error_ || peer_ended_) return;
+  const size_t before = in_.size();
+  const size_t had = plain.size();
+  size_t expected = before;
+  do {
+    const std::span<std::byte> room = plain.prepare(std::clamp<size_t>(expected, 1, kMostRecordBytes));
+    size_t count = 0;
+    if (SSL_read_ex(ssl_.get(), room.data(), room.size(), &count) != 1) {
+      if (SSL_want_read(ssl_.get())) break;
+      // A fatal alert counts as an end, too, but the state machine has stopped then.
+      peer_ended_ = (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0 && !SSL_in_init(ssl_.get());
+      if (!peer_ended_) fail();
+      break;
+    }
+    plain.commit(count);
+    expected = expected > count ? expected - count : kMostRecordBytes;
+  } while (has_input());
+  if (plain.empty()) plain.clear();
+  idle_bytes_ = plain.size() > had ? 0 : idle_bytes_ + static_cast<uint32_t>(before - in_.size());
+  if (idle_bytes_ > most_idle_bytes_ && !error_) error_ = tls_error(TlsTrouble::kFlood);
+}
+
+bool TlsSession::write(Buffer& plain, size_t bytes) {
+  const std::string_view record = plain.view(bytes);
+  size_t count = 0;
+  if (error_ || SSL_write_ex(ssl_.get(), record.data(), record.size(), &count) != 1) {
+    fail();
+    return false;
+  }
+  plain.consume(count);
+  return true;
+}
+
+void TlsSession::end() {
+  if (!error_ && SSL_shutdown(ssl_.get()) < 0) ERR_clear_error();
+}
+
+LayerFacts TlsSession::facts() const {
+  LayerFacts facts{.protocol = SSL_get_version(ssl_.get()),
+                   .cipher = SSL_get_cipher_name(ssl_.get()),
+                   .application = {},
+                   .peer = {},
+                   .names = {},
+                   .resumed = SSL_session_reused(ssl_.get()) == 1};
+  const unsigned char* chosen = nullptr;
+  unsigned chosen_bytes = 0;
+  SSL_get0_alpn_selected(ssl_.get(), &chosen, &chosen_bytes);
+  if (chosen_bytes > 0) facts.application.assign(reinterpret_cast<const char*>(chosen), chosen_bytes);
+  const X509* certificate = SSL_get0_peer_certificate(ssl_.get());
+  if (certificate != nullptr && SSL_get_verify_result(ssl_.get()) == X509_V_OK) {
+    facts.peer = subject_of(certificate);
+    facts.names = names_of(certificate);
+  }
+  return facts;
+}
+
+}  // namespace peal::detail

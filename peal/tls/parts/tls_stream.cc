@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/tls/parts/tls_stream.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/base/assert.h>
+#include <peal/tls/parts/tls_error.h>
+#include <peal/tls/parts/tls_port.h>
+
+namespace peal::detail {
+
+// Sealed bytes of files that wait below at a time.
+constexpr size_t kMostFileBytes = 4 * TlsSession::kMostRecordBytes;
+
+TlsStream::TlsStream(TlsPort& port, StreamEvents& above, StreamId id) : port_(port), above_(above), id_(id) {
+  ++port_.side_->under_way;
+}
+
+// It is no longer one of those under way.
+void TlsStream::leave_handshake() {
+  if (state_ == State::kConnecting || state_ == State::kShaking) --port_.side_->under_way;
+  state_ = State::kFailed;
+}
+
+void TlsStream::connect(const SocketAddress& address, const ConnectOptions& options) {
+  host_ = std::make_unique<std::string>(options.host);
+  below_ = port_.engine_.connect(address, options, *this);
+}
+
+// A client speaks first; a server's session begins with the first byte, so that who says nothing holds nothing.
+void TlsStream::adopt(LooseStream loose, const std::string& host) {
+  below_ = port_.engine_.adopt(std::move(loose), *this);
+  state_ = State::kShaking;
+  port_.engine_.receive(below_, true);
+  if (port_.is_server_) return;
+  host_ = std::make_unique<std::string>(host);
+  port_.touch(*this);
+}
+
+void TlsStream::receive(bool on) {
+  wants_ = on;
+  follow();
+  if (on) port_.touch(*this);
+}
+
+size_t TlsStream::send(Buffer&& bytes) {
+  if (!takes_output()) {
+    bytes.clear();
+    return held();
+  }
+  if (!bytes.empty()) {
+    unsealed().append(std::move(bytes));
+    port_.touch(*this);
+  }
+  return port_.engine_.queued_bytes(below_) + unsealed_bytes(false);
+}
+
+size_t TlsStream::send_copy(std::string_view bytes) {
+  if (takes_output() && !bytes.empty()) {
+    unsealed().append(bytes);
+    port_.touch(*this);
+  }
+  return port_.engine_.queued_bytes(below_) + unsealed_bytes(false);
+}
+
+void TlsStream::send_file(FileRange range) {
+  if (!takes_output() || range.bytes == 0) return;
+  files_.push_back({.range = std::move(range), .after = {}});
+  port_.touch(*this);
+}
+
+void TlsStream::report_sent() {
+  reports_ = true;
+  port_.touch(*this);
+}
+
+void TlsStream::shutdown_send() {
+  if (!takes_output()) return;
+  wants_end_ = true;
+  port_.touch(*this);
+}
+
+// What was not sealed is dropped; then a close_notify would be a lie.
+void TlsStream::close(CloseHow how) {
+  const bool complete = state_ == State::kOpen && !output_error_ && unsealed_bytes(true) == 0;
+  if (complete && !marked_ && how == CloseHow::kNormal) session_->end();
+  const bool has_last_words = session_ && !session_->out().empty();
+  const bool waits = has_last_words || (state_ == State::kFailed && how == CloseHow::kNormal);
+  if (how == CloseHow::kReset || !waits) return port_.engine_.close(below_, how);
+  if (has_last_words) port_.engine_.send(below_, std::move(session_->out()));
+  port_.leave(below_);
+}
+
+size_t TlsStream::held() const {
+  size_t sum = port_.engine_.held_bytes(below_) + plain_.held_bytes();
+  for (const File& file : files_) sum += file.after.held_bytes();
+  return sum;
+}
+
+size_t TlsStream::unsealed_bytes(bool files) const {
+  size_t sum = plain_.size();
+  for (const File& file : files_) sum += file.after.size() + (files ? file.range.bytes : 0);
+  return sum;
+}
+
+// What sealing has added since the queue below was last empty is taken for the first to leave.
+size_t TlsStream::sealed_and_queued() const {
+  const size_t left = port_.engine_.queued_bytes(below_);
+  if (left == 0) added_ = 0;
+  return left > added_ ? left - added_ : std::min<size_t>(left, 1);
+}
+
+void TlsStream::drop_unsealed() {
+  plain_.clear();
+  files_.clear();
+}
+
+Result<LayerFacts> TlsStream::facts() const {
+  if (state_ != State::kOpen) return fail(ENOTCONN);
+  return session_->facts();
+}
+
+// While it shakes hands it reads for itself.
+void TlsStream::follow() {
+  if (!closed && state_ == State::kOpen) port_.engine_.receive(below_, wants_ && !end_told_);
+}
+
+bool TlsStream::begin_session(const SocketAddress& peer) {
+  const std::unique_ptr<std::string> host = std::move(host_);
+  SslPtr ssl = port_.side_->make_ssl(host ? *host : std::string(), peer);
+  if (!ssl) {
+    fail_handshake(tls_error(TlsTrouble::kNobodyToVerify));
+    return false;
+  }
+  session_.emplace(std::move(ssl), port_.is_server_, port_.side_->limits.most_idle_bytes);
+  return true;
+}
+
+// One step: as far as what has arrived leads.
+void TlsStream::shake_hands() {
+  if (!session_ && !begin_session(port_.engine_.peer_address(below_).value_or(SocketAddress()))) return;
+  if (is_in_the_clear()) return fail_handshake(tls_error(TlsTrouble::kNotTls));
+  if (session_->shake_hands()) {
+    const long verdict = port_.side_->judge(session_->ssl());
+    return verdict == X509_V_OK ? finish_handshake() : fail_handshake(tls_verify_error(verdict));
+  }
+  if (session_->error()) return fail_handshake(session_->error());
+  flush();
+  if (ended_) return fail_handshake(end_error_ ? end_error_ : make_error_code(Trouble::kTruncated));
+}
+
+// What a peer says first is a record of a handshake or an alert (RFC 8446 5.1), or it does not speak TLS at all.
+bool TlsStream::is_in_the_clear() {
+  constexpr char kAlert = 21;
+  constexpr char kHandshake = 22;
+  constexpr char kOldHello = '\x80';  // of SSL 2: OpenSSL says what is wrong with it
+  const std::string_view first = session_->in().front();
+  if (heard_ || first.empty()) return false;
+  heard_ = true;
+  return first[0] != kHandshake && first[0] != kAlert && first[0] != kOldHello;
+}
+
+void TlsStream::finish_handshake() {
+  leave_handshake();
+  state_ = State::kOpen;
+  ++port_.side_->handshakes;
+  if (SSL_session_reused(session_->ssl()) == 1) ++port_.side_->resumed;
+  flush();
+  follow();
+  port_.touch(*this);
+  port_.told_ = true;
+  above_.on_connected({});
+}
+
+void TlsStream::fail_handshake(std::error_code error) {
+  leave_handshake();
+  ++port_.side_->failed;
+  drop_unsealed();
+  if (session_) flush();
+  if (error == tls_error(TlsTrouble::kNotTls)) {
+    ++port_.side_->in_the_clear;
+    const std::string_view first = session_->in().front();
+    if (port_.is_server_ && first[0] >= 'A' && first[0] <= 'Z' && !port_.clear_answer_.empty()) {
+      port_.engine_.send_copy(below_, port_.clear_answer_);
+    }
+  }
+  port_.note_failure(*this, error);
+  port_.engine_.receive(below_, false);
+  port_.told_ = true;
+  above_.on_connected(error);
+}
+
+void TlsStream::go_on() {
+  in_line_ = false;
+  if (closed || state_ != State::kShaking) return;
+  shake_hands();
+  if (!closed && state_ == State::kShaking) port_.engine_.receive(below_, true);
+}
+
+void TlsStream::on_connected(std::error_code error) {
+  const TlsPort::CallUp up(port_, this);
+  if (closed) return;
+  if (error) {
+    leave_handshake();
+    return above_.on_connected(error);
+  }
+  state_ = State::kShaking;
+  port_.engine_.receive(below_, true);
+  shake_hands();
+}
+
+void TlsStream::on_received(Buffer& bytes) {
+  const TlsPort::CallUp up(port_, this);
+  if (closed || state_ == State::kFailed) return;
+  if (state_ == State::kOpen) [[likely]] {
+    session_->in().append(std::move(bytes));
+    return deliver();
+  }
+  if (!session_ && !begin_session({})) return;
+  session_->in().append(std::move(bytes));
+  if (in_line_) return;
+  if (port_.may_step(*this)) return shake_hands();
+  in_line_ = true;
+  port_.engine_.receive(below_, false);
+}
+
+void TlsStream::deliver() {
+  while (receives()) {
+    if (!session_->has_input()) return tell_end();
+    Buffer plain;
+    session_->read(plain);
+    if (!session_->out().empty()) bound_answers();
+    if (plain.empty()) return tell_end();
+    port_.told_ = true;
+    above_.on_received(plain);
+  }
+}
+
+// A peer may have us answer (key updates) faster than it reads.
+void TlsStream::bound_answers() {
+  if (port_.engine_.queued_bytes(below_) == 0) answered_bytes_ = 0;
+  answered_bytes_ += static_cast<uint32_t>(session_->out().size());
+  flush();
+  if (answered_bytes_ <= port_.side_->limits.most_idle_bytes || end_error_) return;
+  ended_ = true;
+  end_error_ = tls_error(TlsTrouble::kFlood);
+}
+
+// Nothing is left to deliver: if that is because there was an end, it is told.
+void TlsStream::tell_end() {
+  if (!session_->peer_ended() && !session_->error() && !ended_) return;
+  std::error_code error;
+  if (session_->error()) {
+    error = session_->error();
+    port_.note_failure(*this, error);
+  } else if (!session_->peer_ended()) {
+    // One that follows a failure of the output is the same end; a FIN alone is none.
+    error = end_error_ ? end_error_ : output_error_ ? output_error_ : make_error_code(Trouble::kTruncated);
+  }
+  end_told_ = true;
+  follow();
+  port_.told_ = true;
+  above_.on_receive_end(error);
+}
+
+void TlsStream::on_receive_end(std::error_code error) {
+  const TlsPort::CallUp up(port_, this);
+  if (closed || state_ == State::kFailed) return;
+  ended_ = true;
+  end_error_ = error;
+  if (state_ == State::kOpen) return deliver();
+  // What has arrived is worked on first: it may be an alert that says why.
+  if (!in_line_) fail_handshake(error ? error : make_error_code(Trouble::kTruncated));
+}
+
+void TlsStream::on_gone(std::error_code error) {
+  const TlsPort::CallUp up(port_, this);
+  if (closed || state_ != State::kOpen) return;
+  above_.on_gone(session_->has_input() ? std::error_code{} : error);
+}
+
+void TlsStream::on_send_failed(std::error_code error) {
+  const TlsPort::CallUp up(port_, this);
+  if (closed || state_ == State::kFailed) return;
+  state_ == State::kOpen ? fail_output(error) : fail_handshake(error);
+}
+
+void TlsStream::fail_output(std::error_code error) {
+  if (output_error_) return;
+  output_error_ = error;
+  drop_unsealed();
+  port_.told_ = true;
+  above_.on_send_failed(error);
+}
+
+void TlsStream::on_sent(size_t) {
+  const TlsPort::CallUp up(port_, this);
+  if (closed || state_ == State::kFailed) return;
+  seal();
+  if (file_error_ && port_.engine_.queued_bytes(below_) == 0) return fail_output(file_error_);
+  if (closed || !reports_ || state_ != State::kOpen) return;
+  const size_t left = queued();
+  reports_ = left > 0;
+  above_.on_sent(left);
+}
+
+void TlsStream::on_output_lost(size_t bytes) {
+  above_.on_output_lost(bytes + unsealed_bytes(true));
+  drop_unsealed();
+}
+
+void TlsStream::on_closed() {
+  const std::unique_ptr<TlsStream> self = port_.take(id_);
+  leave_handshake();
+  if (const size_t lost = unsealed_bytes(true); lost > 0 && !closed) above_.on_output_lost(lost);
+  above_.on_closed();  // which may destroy the port
+}
+
+void TlsStream::on_detached(LooseStream) { PEAL_ASSERT(false, "TLS stream {} was never detached", id_.slot); }
+
+void TlsStream::serve() {
+  if (state_ == State::kShaking && !session_ && host_) return shake_hands();  // a client's that was adopted
+  deliver();
+  if (!closed) seal();
+}
+
+// All bytes, and of files so much that little waits below. What a file fails with is told when it is its turn.
+void TlsStream::seal() {
+  if (state_ != State::kOpen || output_error_ || file_error_) return;
+  while (!file_error_) {
+    while (!plain_.empty()) {
+      const size_t bytes = std::min(plain_.size(), TlsSession::kMostRecordBytes);
+      if (!session_->write(plain_, bytes)) return fail_output(session_->error());
+      sealed_bytes_ += bytes;
+    }
+    if (files_.empty()) break;
+    flush();
+    if (port_.engine_.queued_bytes(below_) >= kMostFileBytes) break;
+    seal_file(files_.front());
+  }
+  const bool all = plain_.empty() && files_.empty();
+  const bool ends = all && wants_end_ && !marked_;
+  if (ends) {
+    marked_ = true;
+    session_->end();
+  }
+  flush();
+  if (ends) port_.engine_.shutdown_send(below_);
+  if (reports_ || !all) port_.engine_.report_sent(below_);
+}
+
+// Its next piece becomes what is sealed next; after the last one comes what was sent after the file.
+void TlsStream::seal_file(File& front) {
+  FileRange& range = front.range;
+  const size_t wanted = std::min<uint64_t>(range.bytes, TlsSession::kMostRecordBytes);
+  const std::span<std::byte> room = plain_.prepare(wanted);
+  const ssize_t count = ::pread(range.file->get(), room.data(), wanted, static_cast<off_t>(range.offset));
+  if (count <= 0) {
+    file_error_ = errno_code(count == 0 ? EIO : errno);
+    plain_.clear();
+    return;
+  }
+  plain_.commit(static_cast<size_t>(count));
+  range.offset += static_cast<size_t>(count);
+  range.bytes -= static_cast<size_t>(count);
+  if (range.bytes > 0) return;
+  plain_.append(std::move(front.after));
+  files_.erase(files_.begin());
+}
+
+void TlsStream::flush() {
+  Buffer& out = session_->out();
+  if (out.empty()) return;
+  sealed_and_queued();
+  added_ += out.size() - std::exchange(sealed_bytes_, 0);
+  port_.engine_.send(below_, std::move(out));
+}
+
+}  // namespace peal::detail
