@@ -231,6 +231,17 @@ TEST_P(EngineClose, twice_is_once_and_counted) {
   rig().settle();
 }
 
+TEST_P(EngineClose, id_that_names_nothing_does_nothing_and_is_counted) {
+  rig().pair();
+  Engine& engine = rig().engine();
+  const uint64_t before = rig().stats().stale_calls;
+  EXPECT_EQ(engine.send({}, Buffer("x")), 0U);
+  EXPECT_EQ(engine.send_copy({}, "x"), 0U);
+  engine.receive({}, true);
+  engine.close({});
+  EXPECT_EQ(rig().stats().stale_calls, before + 4);
+}
+
 TEST_P(EngineClose, calls_with_a_dead_id_do_nothing_and_are_counted) {
   auto [client, server] = rig().pair();
   server.receive();

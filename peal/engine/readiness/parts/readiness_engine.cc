@@ -167,7 +167,7 @@ void ReadinessEngine::release_stream(Stream& stream, bool detach) {
   }
   if (&stream == delivering_) {
     delivering_ = nullptr;
-    delivering_id_ = {};
+    delivering_id_ = kNobody;
   }
   Buffer early = take_early(stream);
   Fd fd(stream.fd);

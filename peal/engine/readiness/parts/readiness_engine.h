@@ -257,9 +257,10 @@ class ReadinessEngine final : public Engine {
   std::deque<StreamId> put_off_;         // the longest first; of those that have kPutOff
   SlotTable<Stream> streams_;
   SlotTable<Watch> watches_;
-  BlockPool* pool_ = nullptr;     // the thread's
-  Stream* delivering_ = nullptr;  // being called up now
-  StreamId delivering_id_;
+  BlockPool* pool_ = nullptr;                                 // the thread's
+  Stream* delivering_ = nullptr;                              // being called up now
+  static constexpr StreamId kNobody{UINT32_MAX, UINT32_MAX};  // nor is it the id that names nothing
+  StreamId delivering_id_ = kNobody;
   std::vector<Stream*> dirty_;
   std::vector<Stream*> ready_;
   std::vector<Stream*> serving_;                                     // taken from ready_ before the wait

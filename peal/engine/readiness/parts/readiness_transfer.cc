@@ -59,7 +59,7 @@ bool ReadinessEngine::hold_back(Stream& stream, std::string_view bytes) {
     stream.events->on_received(bytes);
   }
   delivering_ = nullptr;
-  delivering_id_ = {};
+  delivering_id_ = kNobody;
   if (stream.generation != generation) [[unlikely]]
     return false;
   if (stream.dirty && !flush(stream)) [[unlikely]]
