@@ -127,7 +127,7 @@ TEST_P(ServerTest, every_mode_serves_on_every_loop) {
 TEST_P(ServerTest, port_already_taken_is_an_error_in_every_mode) {
   auto group = group_of(2);
   for (AcceptMode taker : kModes) {
-    Server first(*group, placing(), {.accept = taker});
+    Server first(*group, placing(), group_server({.accept = taker}));
     SocketAddress address = first.listen("127.0.0.1:0").value();
     for (AcceptMode mode : kModes) {
       SCOPED_TRACE(fmt::format("{} after {}", static_cast<int>(mode), static_cast<int>(taker)));

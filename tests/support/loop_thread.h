@@ -41,10 +41,14 @@ class LoopThread {
 // The parameter is an engine's name; one that this machine forbids is skipped, with the reason.
 class LoopEngineTest : public testing::TestWithParam<std::string_view> {
  protected:
-  ~LoopEngineTest() override { RawPeer::seal_all(false); }
+  ~LoopEngineTest() override {
+    RawPeer::seal_all(false);
+    RawPeer::over_tls_all(false);
+  }
   void SetUp() override {
     if (const std::string why = why_not_tested(GetParam()); !why.empty()) GTEST_SKIP() << why;
     RawPeer::seal_all(is_sealed(GetParam()));
+    RawPeer::over_tls_all(is_over_tls(GetParam()));
   }
   LoopOptions options() const { return LoopOptions{.engine = std::string(GetParam())}; }
 };
@@ -57,10 +61,13 @@ class LoopEngineTest : public testing::TestWithParam<std::string_view> {
 #define PEAL_TEST_ON_EVERY_ENGINE(Suite) PEAL_TEST_ON(engine, Suite, ::peal::test::kernel_engines())
 // The simulator too: for suites that need nothing but the loop.
 #define PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Suite) PEAL_TEST_ON(engine, Suite, ::peal::test::every_engine())
-// The same, and below a layer (sealed_port.h): for suites whose streams end in streams of peal's, or in a RawPeer.
-#define PEAL_TEST_ON_EVERY_PORT(Suite) \
-  PEAL_TEST_ON_EVERY_ENGINE(Suite);    \
-  PEAL_TEST_ON(sealed, Suite, ::peal::test::sealed(::peal::test::kernel_engines()))
-#define PEAL_TEST_ON_EVERY_PORT_AND_SIM(Suite) \
-  PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Suite);    \
-  PEAL_TEST_ON(sealed, Suite, ::peal::test::sealed(::peal::test::every_engine()))
+// The same, and below a layer (sealed_port.h, tls_layers.h): for suites whose streams end in streams of peal's, or in a
+// RawPeer.
+#define PEAL_TEST_ON_EVERY_PORT(Suite)                                               \
+  PEAL_TEST_ON_EVERY_ENGINE(Suite);                                                  \
+  PEAL_TEST_ON(sealed, Suite, ::peal::test::sealed(::peal::test::kernel_engines())); \
+  PEAL_TEST_ON(tls, Suite, ::peal::test::over_tls(::peal::test::kernel_engines()))
+#define PEAL_TEST_ON_EVERY_PORT_AND_SIM(Suite)                                     \
+  PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(Suite);                                        \
+  PEAL_TEST_ON(sealed, Suite, ::peal::test::sealed(::peal::test::every_engine())); \
+  PEAL_TEST_ON(tls, Suite, ::peal::test::over_tls(::peal::test::every_engine()))

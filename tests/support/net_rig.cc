@@ -42,6 +42,7 @@ testing::AssertionResult wait_until(Loop& loop, std::function<bool()> done) {
   bool posted = loop.mailbox()->insist([&loop, wait = std::move(wait)]() mutable {
     Wait& here = *wait;
     here.timer = loop.every(std::chrono::milliseconds(1), [&loop, wait = std::move(wait)] {
+      RawPeer::tend_all();
       bool done_now = wait->done();
       if (!done_now && loop.now() < wait->give_up) return;
       loop.cancel(wait->timer);
@@ -90,6 +91,7 @@ SharedConnectionCallbacks echoing() {
 void NetTest::SetUp() {
   if (const std::string why = why_not_tested(GetParam()); !why.empty()) GTEST_SKIP() << why;
   RawPeer::seal_all(is_sealed(GetParam()));
+  RawPeer::over_tls_all(is_over_tls(GetParam()));
   set_log_sink([](const LogRecord&) {});
   fds_before_ = count_open_fds();
   thread_.emplace(options());
@@ -100,6 +102,7 @@ void NetTest::TearDown() {
   if (IsSkipped()) return;
   thread_.reset();
   RawPeer::seal_all(false);
+  RawPeer::over_tls_all(false);
   set_log_sink({});
   EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind; now there are" << open_fds();
 }

@@ -18,6 +18,7 @@
 #include <peal/net/client.h>
 #include <peal/net/server.h>
 #include <tests/support/engine_rig.h>
+#include <tests/support/layers/tls_layers.h>
 #include <tests/support/loop_thread.h>
 #include <tests/support/raw_peer.h>
 #include <tests/support/sealed/sealed_port.h>
@@ -78,7 +79,8 @@ class NetTest : public testing::TestWithParam<std::string_view> {
   // For a LoopGroup, which makes its engines by name: there the layer, if one is tested, is the server's option.
   LoopOptions group_options() const { return LoopOptions{.engine = std::string(below(GetParam()))}; }
   ServerOptions group_server(ServerOptions options = {}) const {
-    options.connection.layer = is_sealed(GetParam()) ? &layer_ : nullptr;
+    if (is_sealed(GetParam())) options.connection.layer = &layer_;
+    if (is_over_tls(GetParam())) options.connection.layer = &tls_server();
     return options;
   }
   Loop& loop() { return thread_->loop(); }

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <tests/support/layers/tls_socket.h>
 #include <tests/support/sealed/sealing.h>
 
 namespace peal {
@@ -19,22 +20,37 @@ namespace {
 
 constexpr rlim_t kFamineLimit = 512;
 bool seals_now = false;
+bool speaks_tls_now = false;
 
 }  // namespace
 
-RawPeer::RawPeer(int family) : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)), seals_(seals_now) {
+RawPeer::RawPeer(int family)
+    : fd_(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0)), seals_(seals_now), speaks_tls_(speaks_tls_now) {
   EXPECT_TRUE(static_cast<bool>(fd_)) << std::strerror(errno);
 }
 
+RawPeer::~RawPeer() {
+  if (tls_ && fd_) close();
+}
+RawPeer::RawPeer(RawPeer&&) noexcept = default;
+RawPeer& RawPeer::operator=(RawPeer&&) noexcept = default;
+
 void RawPeer::seal_all(bool on) { seals_now = on; }
+void RawPeer::tend_all() { test::TlsSocket::tend_all(); }
+void RawPeer::over_tls_all(bool on) {
+  speaks_tls_now = on;
+  if (!on) test::TlsSocket::forget_all();
+}
 
 void RawPeer::connect(const SocketAddress& address) {
   EXPECT_EQ(::connect(fd_.get(), address.data(), address.size()), 0) << std::strerror(errno);
   EXPECT_EQ(::fcntl(fd_.get(), F_SETFL, O_NONBLOCK), 0) << std::strerror(errno);
   if (seals_) send_some(test::kSealHello);
+  if (speaks_tls_) tls_ = test::TlsSocket::begin(fd_.get());
 }
 
 void RawPeer::send(std::string_view bytes, int flags) {
+  if (tls_) return tls_->send(bytes);
   std::string sealed;
   if (seals_) test::seal(bytes, sealed);
   const std::string_view sent = seals_ ? sealed : bytes;
@@ -51,6 +67,7 @@ size_t RawPeer::send_some(std::string_view bytes) {
 
 // Sealed, a record counts once all of it is sent; until then the same bytes are given again.
 size_t RawPeer::try_send(std::string_view bytes) {
+  if (tls_) return tls_->try_send(bytes);
   if (!seals_) return send_some(bytes);
   size_t done = 0;
   while (done < bytes.size()) {
@@ -66,6 +83,12 @@ size_t RawPeer::try_send(std::string_view bytes) {
 }
 
 void RawPeer::take(std::string_view bytes) {
+  if (tls_) {
+    tls_->hear(bytes);
+    received_ += tls_->take_plain();
+    marked_ = tls_->peer_ended();
+    return;
+  }
   if (!seals_) return void(received_.append(bytes));
   sealed_.append(bytes);
   if (!greeted_) {
@@ -78,6 +101,7 @@ void RawPeer::take(std::string_view bytes) {
 
 bool RawPeer::pump() {
   std::array<char, 65'536> room;
+  if (tls_) take({});
   while (!ended_ && error_ == 0) {
     ssize_t got = ::recv(fd_.get(), room.data(), room.size(), 0);
     if (got > 0) {
@@ -94,11 +118,13 @@ bool RawPeer::pump() {
 }
 
 void RawPeer::fin() {
+  if (tls_) return tls_->fin();
   if (seals_) send_some(test::kEndMark);
   EXPECT_EQ(::shutdown(fd_.get(), SHUT_WR), 0) << std::strerror(errno);
 }
 
 void RawPeer::close() {
+  if (tls_ && fd_) return test::TlsSocket::close(std::move(tls_), std::move(fd_));
   if (seals_ && fd_) send_some(test::kEndMark);
   fd_.reset();
 }
@@ -106,6 +132,7 @@ void RawPeer::close() {
 void RawPeer::reset() {
   linger now{.l_onoff = 1, .l_linger = 0};
   EXPECT_EQ(::setsockopt(fd_.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now), 0) << std::strerror(errno);
+  tls_.reset();
   fd_.reset();
 }
 

@@ -3,10 +3,11 @@
 // engine would. Non-blocking once connected; one thread.
 //
 // Where the server's streams are a SealedPort's it seals and unseals what it is given and gets, so that a test need not
-// know: all that is said below is then of what is sealed.
+// know: all that is said below is then of what is sealed. Over TLS the same (tls_socket.h).
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,13 +17,24 @@
 
 namespace peal {
 
+namespace test {
+class TlsSocket;
+}
+
 class RawPeer {
  public:
   // Peers that are made from now on seal what they send; for the whole process.
   static void seal_all(bool on);
+  // The same with TLS.
+  static void over_tls_all(bool on);
+  // Peers that still shake hands go on: wait_until() does it, and who waits by itself has to.
+  static void tend_all();
 
   // A socket that is not connected yet: it holds its fd from now on.
   explicit RawPeer(int family = AF_INET);
+  ~RawPeer();
+  RawPeer(RawPeer&&) noexcept;
+  RawPeer& operator=(RawPeer&&) noexcept;
   // Connects to a listener; the kernel answers for it, so this needs nobody to accept.
   void connect(const SocketAddress& address);
 
@@ -42,7 +54,7 @@ class RawPeer {
   bool ended() const { return ended_; }
   int error() const { return error_; }
   // It was, without the end mark before it.
-  bool cut_short() const { return seals_ && ended_ && !marked_; }
+  bool cut_short() const { return (seals_ || speaks_tls_) && ended_ && !marked_; }
 
  private:
   size_t send_some(std::string_view bytes);
@@ -59,6 +71,8 @@ class RawPeer {
   std::string sealed_;       // received
   std::string unsent_;       // of a record that is under way
   size_t unsent_plain_ = 0;  // what that was made of
+  bool speaks_tls_ = false;
+  std::unique_ptr<test::TlsSocket> tls_;  // once connected
 };
 
 // Runs this process out of fds while it lives. The limit is lowered at once, because the kernel may look at it when a

@@ -3,10 +3,7 @@
 
 #include <cerrno>
 
-#include <peal/base/assert.h>
 #include <peal/base/log.h>
-#include <peal/tls/parts/tls_error.h>
-#include <peal/tls/parts/tls_stream.h>
 
 namespace peal::detail {
 
@@ -20,17 +17,6 @@ TlsPort::TlsPort(Engine& engine, std::shared_ptr<TlsSide> side, bool is_server)
       is_server_(is_server),
       own_slots_(1U << (is_server ? 30 : 31)),
       steps_left_(side_->limits.handshake_steps) {}
-TlsPort::~TlsPort() = default;
-
-TlsStream* TlsPort::find(StreamId id) const {
-  const Entry* entry = streams_.find(id.slot - own_slots_, id.generation);
-  return entry == nullptr || entry->stream->closed ? nullptr : entry->stream.get();
-}
-
-StreamId TlsPort::below(StreamId id) const {
-  const TlsStream* stream = find(id);
-  return stream == nullptr ? StreamId{} : stream->below();
-}
 
 TlsStream& TlsPort::add(StreamEvents& events) {
   const uint32_t slot = streams_.acquire();
@@ -131,61 +117,9 @@ StreamId TlsPort::adopt_from(LooseStream loose, const std::string& host, StreamE
   return stream.id();
 }
 
-void TlsPort::detach(StreamId id) {
-  if (find(id) == nullptr) return engine_.detach({});
-  PEAL_ASSERT(false, "TLS stream {} cannot be detached: it is handed over before a layer adopts it", id.slot);
-}
-
-// A dead id is the engine's to count: it is given one of its own.
-void TlsPort::receive(StreamId id, bool on) {
-  TlsStream* stream = find(id);
-  stream != nullptr ? stream->receive(on) : engine_.receive({}, on);
-}
-size_t TlsPort::send(StreamId id, Buffer&& bytes) {
-  TlsStream* stream = find(id);
-  return stream != nullptr ? stream->send(std::move(bytes)) : engine_.send({}, std::move(bytes));
-}
-size_t TlsPort::send_copy(StreamId id, std::string_view bytes) {
-  TlsStream* stream = find(id);
-  return stream != nullptr ? stream->send_copy(bytes) : engine_.send_copy({}, bytes);
-}
-void TlsPort::report_sent(StreamId id) {
-  TlsStream* stream = find(id);
-  stream != nullptr ? stream->report_sent() : engine_.report_sent({});
-}
-void TlsPort::send_file(StreamId id, FileRange range) {
-  TlsStream* stream = find(id);
-  stream != nullptr ? stream->send_file(std::move(range)) : engine_.send_file({}, std::move(range));
-}
-size_t TlsPort::queued_bytes(StreamId id) const {
-  const TlsStream* stream = find(id);
-  return stream == nullptr ? 0 : stream->queued();
-}
-size_t TlsPort::held_bytes(StreamId id) const {
-  const TlsStream* stream = find(id);
-  return stream == nullptr ? 0 : stream->held();
-}
-uint64_t TlsPort::unsent_bytes(StreamId id) const { return engine_.unsent_bytes(below(id)); }
-void TlsPort::shutdown_send(StreamId id) {
-  TlsStream* stream = find(id);
-  stream != nullptr ? stream->shutdown_send() : engine_.shutdown_send({});
-}
-void TlsPort::close(StreamId id, CloseHow how) {
-  TlsStream* stream = find(id);
-  if (stream == nullptr) return engine_.close({}, how);
-  stream->closed = true;
-  stream->close(how);
-}
-Result<SocketAddress> TlsPort::local_address(StreamId id) const { return engine_.local_address(below(id)); }
-Result<SocketAddress> TlsPort::peer_address(StreamId id) const { return engine_.peer_address(below(id)); }
-Result<void> TlsPort::set_option(StreamId id, SocketOption option, int value) {
-  return engine_.set_option(below(id), option, value);
-}
-Result<TcpFacts> TlsPort::tcp_facts(StreamId id) const { return engine_.tcp_facts(below(id)); }
 Result<LayerFacts> TlsPort::layer_facts(StreamId id) const {
   const TlsStream* stream = find(id);
   return stream == nullptr ? fail(EBADF) : stream->facts();
 }
-const std::error_category& TlsPort::errors() const { return tls_category(); }
 
 }  // namespace peal::detail

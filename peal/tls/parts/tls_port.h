@@ -13,43 +13,45 @@
 #include <peal/base/log_limiter.h>
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
+#include <peal/tls/parts/tls_error.h>
 #include <peal/tls/parts/tls_side.h>
+#include <peal/tls/parts/tls_stream.h>
 
 namespace peal::detail {
-
-class TlsStream;
 
 std::unique_ptr<StreamPort> make_tls_port(Engine& engine, std::shared_ptr<TlsSide> side, bool is_server);
 
 class TlsPort final : public StreamPort {
  public:
   TlsPort(Engine& engine, std::shared_ptr<TlsSide> side, bool is_server);
-  ~TlsPort() override;
 
   StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) override;
   StreamId adopt(LooseStream loose, StreamEvents& events) override { return adopt_from(std::move(loose), {}, events); }
   StreamId adopt_from(LooseStream loose, const std::string& host, StreamEvents& events) override;
-  void answer_in_the_clear(std::string_view text) override { clear_answer_ = text; }
   bool adopts_open() const override { return false; }
-  void detach(StreamId id) override;
-  void receive(StreamId id, bool on) override;
-  size_t send(StreamId id, Buffer&& bytes) override;
-  size_t send_copy(StreamId id, std::string_view bytes) override;
-  void report_sent(StreamId id) override;
-  void send_file(StreamId id, FileRange range) override;
+  void answer_in_the_clear(std::string_view text) override { clear_answer_ = text; }
+  void detach(StreamId id) override { call(id, &TlsStream::refuse_detach); }
+  void receive(StreamId id, bool on) override { call(id, &TlsStream::receive, on); }
+  size_t send(StreamId id, Buffer&& bytes) override { return call(id, &TlsStream::send, std::move(bytes)); }
+  size_t send_copy(StreamId id, std::string_view bytes) override { return call(id, &TlsStream::send_copy, bytes); }
+  void report_sent(StreamId id) override { call(id, &TlsStream::report_sent); }
+  void send_file(StreamId id, FileRange range) override { call(id, &TlsStream::send_file, std::move(range)); }
   bool forward(StreamId, StreamId) override { return false; }
   uint64_t forwarded_bytes(StreamId) const override { return 0; }
-  size_t queued_bytes(StreamId id) const override;
-  size_t held_bytes(StreamId id) const override;
-  uint64_t unsent_bytes(StreamId id) const override;
-  void shutdown_send(StreamId id) override;
-  void close(StreamId id, CloseHow how) override;
-  Result<SocketAddress> local_address(StreamId id) const override;
-  Result<SocketAddress> peer_address(StreamId id) const override;
-  Result<void> set_option(StreamId id, SocketOption option, int value) override;
-  Result<TcpFacts> tcp_facts(StreamId id) const override;
+  size_t queued_bytes(StreamId id) const override { return ask(id, &TlsStream::queued); }
+  size_t held_bytes(StreamId id) const override { return ask(id, &TlsStream::held); }
+  void shutdown_send(StreamId id) override { call(id, &TlsStream::shutdown_send); }
+  void close(StreamId id, CloseHow how) override { call(id, &TlsStream::close, how); }
   Result<LayerFacts> layer_facts(StreamId id) const override;
-  const std::error_category& errors() const override;
+  const std::error_category& errors() const override { return tls_category(); }
+
+  uint64_t unsent_bytes(StreamId id) const override { return engine_.unsent_bytes(below(id)); }
+  Result<SocketAddress> local_address(StreamId id) const override { return engine_.local_address(below(id)); }
+  Result<SocketAddress> peer_address(StreamId id) const override { return engine_.peer_address(below(id)); }
+  Result<void> set_option(StreamId id, SocketOption option, int value) override {
+    return engine_.set_option(below(id), option, value);
+  }
+  Result<TcpFacts> tcp_facts(StreamId id) const override { return engine_.tcp_facts(below(id)); }
 
  private:
   friend class TlsStream;
@@ -72,8 +74,27 @@ class TlsPort final : public StreamPort {
     std::unique_ptr<TlsStream> stream;
   };
 
-  TlsStream* find(StreamId id) const;
-  StreamId below(StreamId id) const;
+  // Null: the id is dead, or its owner has closed it.
+  TlsStream* find(StreamId id) const {
+    const Entry* entry = streams_.find(id.slot - own_slots_, id.generation);
+    return entry == nullptr || entry->stream->closed ? nullptr : entry->stream.get();
+  }
+  // A dead id is the engine's to count: it is given one of its own.
+  template <class Answer, class... Parameters, class... Arguments>
+  Answer call(StreamId id, Answer (TlsStream::*method)(Parameters...), Arguments&&... arguments) {
+    if (TlsStream* stream = find(id)) [[likely]]
+      return (stream->*method)(std::forward<Arguments>(arguments)...);
+    engine_.receive({}, false);
+    return Answer();
+  }
+  size_t ask(StreamId id, size_t (TlsStream::*question)() const) const {
+    const TlsStream* stream = find(id);
+    return stream == nullptr ? 0 : (stream->*question)();
+  }
+  StreamId below(StreamId id) const {
+    const TlsStream* stream = find(id);
+    return stream == nullptr ? StreamId{} : stream->below();
+  }
   TlsStream& add(StreamEvents& events);
   // Its last completion: it is destroyed.
   std::unique_ptr<TlsStream> take(StreamId id);

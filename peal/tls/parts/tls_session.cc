@@ -58,23 +58,13 @@ const BIO_METHOD* block_bio() {
   return method;
 }
 
-std::string subject_of(const X509* certificate) {
+// What `print` writes. A name may hold anything: control bytes become '?', so that no line is forged.
+template <class Print>
+std::string printed(Print print) {
   BIO* text = BIO_new(BIO_s_mem());
-  char* data = nullptr;
   if (text == nullptr) return {};
-  X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
-  const long size = BIO_get_mem_data(text, &data);
-  std::string subject(data, static_cast<size_t>(std::max(size, 0L)));
-  BIO_free(text);
-  return subject;
-}
-
-// One name as "DNS:example.org". Its text may hold anything: control bytes become '?', so that nobody is deceived.
-std::string text_of(GENERAL_NAME* name) {
-  BIO* text = BIO_new(BIO_s_mem());
+  print(text);
   char* data = nullptr;
-  if (text == nullptr) return {};
-  GENERAL_NAME_print(text, name);
   const long size = BIO_get_mem_data(text, &data);
   std::string line(data, static_cast<size_t>(std::max(size, 0L)));
   BIO_free(text);
@@ -85,7 +75,9 @@ std::string text_of(GENERAL_NAME* name) {
 std::vector<std::string> names_of(const X509* certificate) {
   std::vector<std::string> names;
   auto* all = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
-  for (int i = 0; i < sk_GENERAL_NAME_num(all); ++i) names.push_back(text_of(sk_GENERAL_NAME_value(all, i)));
+  for (int i = 0; i < sk_GENERAL_NAME_num(all); ++i) {
+    names.push_back(printed([&](BIO* text) { GENERAL_NAME_print(text, sk_GENERAL_NAME_value(all, i)); }));
+  }
   GENERAL_NAMES_free(all);
   return names;
 }
@@ -165,7 +157,9 @@ LayerFacts TlsSession::facts() const {
   if (chosen_bytes > 0) facts.application.assign(reinterpret_cast<const char*>(chosen), chosen_bytes);
   const X509* certificate = SSL_get0_peer_certificate(ssl_.get());
   if (certificate != nullptr && SSL_get_verify_result(ssl_.get()) == X509_V_OK) {
-    facts.peer = subject_of(certificate);
+    facts.peer = printed([&](BIO* text) {
+      X509_NAME_print_ex(text, X509_get_subject_name(certificate), 0, XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB);
+    });
     facts.names = names_of(certificate);
   }
   return facts;

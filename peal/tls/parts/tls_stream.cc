@@ -85,6 +85,7 @@ void TlsStream::shutdown_send() {
 
 // What was not sealed is dropped; then a close_notify would be a lie.
 void TlsStream::close(CloseHow how) {
+  closed = true;
   const bool complete = state_ == State::kOpen && !output_error_ && unsealed_bytes(true) == 0;
   if (complete && !marked_ && how == CloseHow::kNormal) session_->end();
   const bool has_last_words = session_ && !session_->out().empty();
@@ -319,7 +320,11 @@ void TlsStream::on_closed() {
   above_.on_closed();  // which may destroy the port
 }
 
-void TlsStream::on_detached(LooseStream) { PEAL_ASSERT(false, "TLS stream {} was never detached", id_.slot); }
+void TlsStream::on_detached(LooseStream) { refuse_detach(); }
+
+void TlsStream::refuse_detach() {
+  PEAL_ASSERT(false, "TLS stream {} cannot be detached: it is handed over before a layer adopts it", id_.slot);
+}
 
 void TlsStream::serve() {
   if (state_ == State::kShaking && !session_ && host_) return shake_hands();  // a client's that was adopted

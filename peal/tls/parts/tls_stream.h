@@ -43,6 +43,8 @@ class TlsStream final : private StreamEvents {
   // A turn with room for a step of its handshake has come.
   void go_on();
 
+  void refuse_detach();
+
   bool touched = false;
   bool closed = false;  // by its owner
 

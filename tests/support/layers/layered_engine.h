@@ -27,9 +27,7 @@ class LayeredEngine final : public ForwardingEngine {
     return clients_->connect(address, options, events);
   }
   bool adopts_open() const override { return servers_->adopts_open(); }
-  StreamId adopt(LooseStream loose, StreamEvents& events) override {
-    return servers_->adopt(std::move(loose), events);
-  }
+  StreamId adopt(LooseStream loose, StreamEvents& events) override { return servers_->adopt(std::move(loose), events); }
   void detach(StreamId id) override { port(id).detach(id); }
   void receive(StreamId id, bool on) override { port(id).receive(id, on); }
   size_t send(StreamId id, Buffer&& bytes) override { return port(id).send(id, std::move(bytes)); }

@@ -2,6 +2,7 @@
 #include <tests/support/layers/tls_layers.h>
 
 #include <openssl/pem.h>
+
 #include <peal/tls/parts/tls_port.h>
 #include <peal/tls/parts/tls_side.h>
 #include <peal/tls/self_signed.h>
@@ -12,7 +13,8 @@ namespace {
 class Side final : public detail::TlsSide {
  public:
   explicit Side(bool server) : TlsSide({}), ctx(SSL_CTX_new(server ? TLS_server_method() : TLS_client_method())) {
-    SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_mode(ctx,
+                     SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_read_ahead(ctx, 1);
     if (!server) return;
     auto made = make_self_signed({.names = {"localhost", "127.0.0.1"}});
