@@ -5,11 +5,15 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 
 #include <peal/coro/stream.h>
 #include <peal/net/client.h>
 
 namespace peal {
+
+// g++ 12 destroys such a temporary of an awaited expression twice.
+static_assert(std::is_trivially_destructible_v<ClientOptions>);
 
 class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
  public:

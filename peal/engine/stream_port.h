@@ -107,7 +107,8 @@ struct SocketOptions {
 struct ConnectOptions {
   SocketOptions socket = {};
   SocketAddress source = {};  // bind(2) before connecting; the default lets the kernel choose
-  std::string host = {};      // whom a layer is to reach, "example.org"; empty: whoever has the address
+  // Whom a layer is to reach, "example.org", which connect() copies; empty: whoever has the address.
+  std::string_view host = {};
 };
 
 enum class SocketOption : uint8_t { kNoDelay, kKeepAlive, kSendBuffer, kReceiveBuffer };
