@@ -95,14 +95,10 @@ class [[nodiscard]] AsyncQueue<T>::Pop final : public detail::QueuedWait<Pop> {
  public:
   explicit Pop(AsyncQueue& queue) : queue_(queue) {}
   bool await_ready() {
-    if (!queue_.items_.empty()) {
-      item_.emplace(queue_.take());
-    } else if (queue_.closed_) {
-      this->why_ = EPIPE;
-    } else {
-      return false;
-    }
-    return true;
+    const bool has_item = !queue_.items_.empty();
+    if (has_item) item_.emplace(queue_.take());
+    if (!has_item && queue_.closed_) this->why_ = EPIPE;
+    return has_item || queue_.closed_;
   }
   Result<T> await_resume() {
     if (this->why_ != 0) return detail::failed(this->why_);

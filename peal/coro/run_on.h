@@ -20,13 +20,9 @@ namespace peal {
 namespace detail {
 
 template <class T>
-struct RunOnAnswer {
-  using Type = Result<T>;
-};
+struct RunOnAnswer : std::type_identity<Result<T>> {};
 template <class T>
-struct RunOnAnswer<Result<T>> {
-  using Type = Result<T>;
-};
+struct RunOnAnswer<Result<T>> : std::type_identity<Result<T>> {};
 
 // The task's strand on the other loop. Shared, for the mailboxes of both.
 class CrossLoopTask final : public Strand, public Runnable, public std::enable_shared_from_this<CrossLoopTask> {
@@ -81,7 +77,7 @@ class [[nodiscard]] RunOn final : public detail::Awaitable<RunOn<T>, detail::Cro
         std::make_shared<detail::CrossLoopTask>(home, away_, *this, task_.coroutine().promise(), task_.coroutine());
     return this->cross_task_->send() || this->refuse(detail::why_of(Trouble::kLoopStopped));
   }
-  typename detail::RunOnAnswer<T>::Type await_resume() {
+  typename detail::RunOnAnswer<T>::type await_resume() {
     if (this->why_ != 0) return detail::failed(this->why_);
     if constexpr (std::is_void_v<T>) {
       task_.coroutine().promise().take();

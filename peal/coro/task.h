@@ -55,15 +55,19 @@ class PromiseBase {
 };
 
 template <class T>
-class Promise final : public PromiseBase {
- public:
+struct PromiseOf : PromiseBase {
   Task<T> get_return_object() noexcept;
+};
+
+template <class T>
+class Promise final : public PromiseOf<T> {
+ public:
   template <class Value = T>
   void return_value(Value&& value) {
     value_.emplace(std::forward<Value>(value));
   }
   T take() {
-    if (thrown()) std::rethrow_exception(thrown());
+    if (this->thrown()) std::rethrow_exception(this->thrown());
     return std::move(*value_);
   }
 
@@ -72,12 +76,11 @@ class Promise final : public PromiseBase {
 };
 
 template <class T>
-class Promise<T&> final : public PromiseBase {
+class Promise<T&> final : public PromiseOf<T&> {
  public:
-  Task<T&> get_return_object() noexcept;
   void return_value(T& value) { value_ = &value; }
   T& take() {
-    if (thrown()) std::rethrow_exception(thrown());
+    if (this->thrown()) std::rethrow_exception(this->thrown());
     return *value_;
   }
 
@@ -86,9 +89,8 @@ class Promise<T&> final : public PromiseBase {
 };
 
 template <>
-class Promise<void> final : public PromiseBase {
+class Promise<void> final : public PromiseOf<void> {
  public:
-  Task<void> get_return_object() noexcept;
   void return_void() {}
   void take() {
     if (thrown()) std::rethrow_exception(thrown());
@@ -128,7 +130,7 @@ class [[nodiscard]] Task {
   Handle coroutine() const { return handle_; }
 
  private:
-  friend promise_type;
+  friend detail::PromiseOf<T>;
   struct Await {
     static bool await_ready() noexcept { return false; }
     template <class Promise>
@@ -148,15 +150,8 @@ class [[nodiscard]] Task {
 namespace detail {
 
 template <class T>
-Task<T> Promise<T>::get_return_object() noexcept {
-  return Task<T>(std::coroutine_handle<Promise>::from_promise(*this));
-}
-template <class T>
-Task<T&> Promise<T&>::get_return_object() noexcept {
-  return Task<T&>(std::coroutine_handle<Promise>::from_promise(*this));
-}
-inline Task<void> Promise<void>::get_return_object() noexcept {
-  return Task<void>(std::coroutine_handle<Promise>::from_promise(*this));
+Task<T> PromiseOf<T>::get_return_object() noexcept {
+  return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(static_cast<Promise<T>&>(*this)));
 }
 
 // The task gets a strand of its own, which the deadline cancels and, unless shielded, whatever cancels its awaiter.

@@ -42,10 +42,18 @@ WhenValue<T> when_value(Task<T>& task) {
   }
 }
 
-// Gives each of `kCount` tasks a strand of its own, and waits for them.
-template <size_t kCount>
+// Gives each of the tasks, a tuple or array of them, a strand of its own, and waits for them.
+template <class Tasks>
 class Group : public Wait {
  public:
+  template <class Promise>
+  void await_suspend(std::coroutine_handle<Promise> awaiting) {
+    Branch* branch = branches_.data();
+    auto prepare = [&](auto task) { branch++->prepare(awaiting.promise().strand()->loop(), *this, task); };
+    std::apply([&](auto&... tasks) { (prepare(tasks.coroutine()), ...); }, tasks_);
+    begin_joining(awaiting);
+    for (auto& each : branches_) ReadyQueue::run(each);
+  }
   void cancel(Why why) noexcept override {
     const ReadyQueue::Hold hold;
     for (auto& branch : branches_) branch.cancel(why);
@@ -55,12 +63,13 @@ class Group : public Wait {
   class Branch final : public Strand, public Runnable {
    public:
     Branch() : Strand(nullptr) {}
-    void prepare(Loop& loop, Group& group, PromiseBase& promise, std::coroutine_handle<> task) {
+    template <class Promise>
+    void prepare(Loop& loop, Group& group, std::coroutine_handle<Promise> task) {
       loop_ = &loop;
       group_ = &group;
-      promise_ = &promise;
+      promise_ = &task.promise();
       task_ = task;
-      promise.belong(*this, nullptr);
+      promise_->belong(*this, nullptr);
     }
     void run() noexcept override { task_.resume(); }
     std::coroutine_handle<> on_done() noexcept override { return group_->ended(*this); }
@@ -72,19 +81,14 @@ class Group : public Wait {
     std::coroutine_handle<> task_;
   };
 
+  explicit Group(auto&&... tasks) : tasks_{std::move(tasks)...} {}
   ~Group() = default;
-  template <class Promise, class... Tasks>
-  void start(std::coroutine_handle<Promise> awaiting, Tasks&... tasks) {
-    Loop& loop = awaiting.promise().strand()->loop();
-    size_t i = 0;
-    (branches_[i++].prepare(loop, *this, tasks.coroutine().promise(), tasks.coroutine()), ...);
-    begin_joining(awaiting);
-    for (auto& branch : branches_) ReadyQueue::run(branch);
-  }
   // What the end of the first task, or of the first that throws, means for the others.
   virtual bool ends_others(bool first, bool threw) const = 0;
 
+  static constexpr size_t kCount = std::tuple_size_v<Tasks>;
   static constexpr size_t kNobody = kCount;
+  Tasks tasks_;
   size_t decisive_ = kNobody;  // the one that ended the others
 
  private:
@@ -101,41 +105,30 @@ class Group : public Wait {
 };
 
 template <class... Ts>
-class WhenAllOf final : public Group<sizeof...(Ts)> {
+class WhenAllOf final : public Group<std::tuple<Task<Ts>...>> {
  public:
-  explicit WhenAllOf(Task<Ts>... tasks) : tasks_(std::move(tasks)...) {}
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> awaiting) {
-    std::apply([&](auto&... tasks) { this->start(awaiting, tasks...); }, tasks_);
-  }
+  explicit WhenAllOf(Task<Ts>... tasks) : WhenAllOf::Group(std::move(tasks)...) {}
   std::tuple<WhenValue<Ts>...> await_resume() {
     size_t i = 0;
     // The decisive one's exception before what cancelling made of the others.
-    std::apply([&](auto&... tasks) { ((i++ == this->decisive_ ? (void)when_value(tasks) : void()), ...); }, tasks_);
-    return std::apply([](auto&... tasks) { return std::tuple<WhenValue<Ts>...>{when_value(tasks)...}; }, tasks_);
+    std::apply([&](auto&... tasks) { ((i++ == this->decisive_ ? (void)when_value(tasks) : void()), ...); },
+               this->tasks_);
+    return std::apply([](auto&... tasks) { return std::tuple<WhenValue<Ts>...>{when_value(tasks)...}; }, this->tasks_);
   }
 
  private:
   bool ends_others(bool, bool threw) const override { return threw; }
-
-  std::tuple<Task<Ts>...> tasks_;
 };
 
 template <class T, size_t kCount>
-class WhenAnyOf final : public Group<kCount> {
+class WhenAnyOf final : public Group<std::array<Task<T>, kCount>> {
  public:
   template <class... Tasks>
-  explicit WhenAnyOf(Tasks... tasks) : tasks_{std::move(tasks)...} {}
-  template <class Promise>
-  void await_suspend(std::coroutine_handle<Promise> awaiting) {
-    std::apply([&](auto&... tasks) { this->start(awaiting, tasks...); }, tasks_);
-  }
-  WhenAny<T> await_resume() { return {this->decisive_, when_value(tasks_[this->decisive_])}; }
+  explicit WhenAnyOf(Tasks... tasks) : WhenAnyOf::Group(std::move(tasks)...) {}
+  WhenAny<T> await_resume() { return {this->decisive_, when_value(this->tasks_[this->decisive_])}; }
 
  private:
   bool ends_others(bool, bool) const override { return true; }
-
-  std::array<Task<T>, kCount> tasks_;
 };
 
 }  // namespace detail
