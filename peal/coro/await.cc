@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/coro/await.h>
 
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 
@@ -8,9 +10,29 @@
 
 namespace peal::detail {
 
-Why why_of(std::error_code error) { return error.category() == trouble_category() ? -error.value() : error.value(); }
+// The categories of layers: a Why has the place of its own here above its value. One a kind of layer, for good.
+static std::array<std::atomic<const std::error_category*>, 15> layers;
+static constexpr int kPlaceShift = 16;
 
-std::error_code code_of(Why why) { return why < 0 ? make_error_code(static_cast<Trouble>(-why)) : errno_code(why); }
+Why why_of(std::error_code error) {
+  const std::error_category* category = &error.category();
+  if (*category == trouble_category()) return -error.value();
+  if (*category == std::generic_category() || *category == std::system_category()) return error.value();
+  for (int place = 1; auto& layer : layers) {
+    const std::error_category* there = nullptr;
+    if (layer.compare_exchange_strong(there, category) || there == category) {
+      return place << kPlaceShift | error.value();
+    }
+    ++place;
+  }
+  return EPROTO;
+}
+
+std::error_code code_of(Why why) {
+  if (why < 0) return make_error_code(static_cast<Trouble>(-why));
+  const auto place = static_cast<size_t>(why >> kPlaceShift);
+  return place == 0 ? errno_code(why) : std::error_code(why % (1 << kPlaceShift), *layers.at(place - 1));
+}
 
 void ReadyQueue::push(Runnable& what) {
   what.next_ready = nullptr;

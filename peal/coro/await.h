@@ -25,7 +25,7 @@ class Loop;
 
 namespace detail {
 
-// How a wait ended, in one word: 0, an errno value, or a negated Trouble.
+// How a wait ended, in one word: 0, an errno value, a negated Trouble, or a layer's error (StreamPort::errors()).
 using Why = int;
 constexpr Why why_of(Trouble trouble) { return -static_cast<int>(trouble); }
 Why why_of(std::error_code error);

@@ -2,6 +2,8 @@
 // Both ends of a connection made by coroutines: connect, Listener, resolve.
 #include <peal/coro/connect.h>
 
+#include <array>
+#include <cstdlib>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -13,6 +15,7 @@
 #include <peal/coro/when.h>
 #include <tests/support/loop_thread.h>
 #include <tests/support/net_rig.h>
+#include <tests/support/sealed/sealed_port.h>
 
 namespace peal {
 namespace {
@@ -40,6 +43,59 @@ class ConnectTest : public test::LoopEngineTest {
   }
   std::unique_ptr<Loop> loop_;
 };
+
+// Errnos, peal's own and the layer's: each is what it was.
+TEST_P(ConnectTest, errors_of_a_layer_survive) {
+  const test::SealedLayer layer;
+  ClientOptions over;
+  over.connection.layer = &layer;
+  std::string says;
+  Server server(loop(), {.on_open = [&](Connection& connection) {
+                  connection.send(says);
+                  connection.close();
+                }});
+  const std::string address = server.listen("127.0.0.1:0").value().to_string();
+  auto test = [&]() -> Task<> {
+    says = "in the clear";
+    EXPECT_EQ(error_of(co_await connect(address, over)), test::no_seal_hello());
+    EXPECT_EQ(error_of(co_await connect(address, over)), test::no_seal_hello()) << "again";
+    says = "";
+    EXPECT_EQ(error_of(co_await connect(address, over)), make_error_code(Trouble::kTruncated));
+    says = test::kSealHello;
+    test::seal("part", says);
+    auto stream = co_await connect(address, over);
+    if (!stream) {
+      ADD_FAILURE() << stream.error().message();
+      co_return;
+    }
+    EXPECT_EQ((co_await stream->read()).value().to_string(), "part");
+    EXPECT_EQ(error_of(co_await stream->read()), make_error_code(Trouble::kTruncated));
+    EXPECT_EQ(stream->close_reason(), CloseReason::kTruncated);
+    EXPECT_EQ(error_of(co_await stream->write("more")), make_error_code(Trouble::kTruncated));
+  };
+  run(test());
+}
+
+// More kinds of layers than a process is taken to have: an error of one too many is at least an error. In a process of
+// its own, since places are given away for good.
+TEST(WhyTest, categories_without_a_place_become_eproto) {
+  struct Category final : std::error_category {
+    const char* name() const noexcept override { return "one of many"; }
+    std::string message(int) const override { return {}; }
+  };
+  auto survivors = [] {
+    static const std::array<Category, 20> categories;
+    int kept = 0;
+    for (const Category& each : categories) {
+      const std::error_code error(0x3fff, each);
+      const std::error_code after = detail::code_of(detail::why_of(error));
+      if (after != error && after != errno_code(EPROTO)) return 100;
+      kept += after == error ? 1 : 0;
+    }
+    return kept;
+  };
+  EXPECT_EXIT(std::_Exit(survivors()), testing::ExitedWithCode(15), "");
+}
 
 TEST_P(ConnectTest, a_client_talks_to_a_listener) {
   Listener listener(loop());

@@ -32,15 +32,14 @@ Why why_of(CloseReason reason, std::error_code error) {
     case CloseReason::kAborted: return ESHUTDOWN;
     case CloseReason::kPeerClosed:
     case CloseReason::kReset: return ECONNRESET;
-    case CloseReason::kFailed: return detail::why_of(error);
+    case CloseReason::kFailed:
+    case CloseReason::kTruncated: return detail::why_of(error);
     case CloseReason::kLoopStopped: return detail::why_of(Trouble::kLoopStopped);
     default: return ECONNABORTED;
   }
 }
 
 }  // namespace
-
-StreamState::StreamState(Connection& its_connection) : connection(&its_connection), high_water_bytes(64 * 1024) {}
 
 // Little is copied into the room behind what is there, or a peer that drips would pin a block with every byte.
 static void keep(Buffer& input, Buffer& more) {
@@ -140,6 +139,12 @@ void StreamState::gone(CloseReason its_reason, std::error_code error) {
   fail(why_of(its_reason, error));
 }
 
+void StreamState::end(void (Connection::*how)()) {
+  if (connection == nullptr) return;
+  (connection->*how)();
+  fail(ESHUTDOWN);
+}
+
 void WriteWait::cancel(Why why) noexcept {
   state_.writers.remove(*this);
   if (state_.writers.empty() && !state_.above) state_.writable_now = state_.connection != nullptr;
@@ -203,18 +208,6 @@ Result<Buffer> StreamReadMessage::await_resume() {
   if (state_.why != 0) return detail::failed(state_.why);
   if (!state_.input.empty()) return fail(ENODATA);
   return Buffer();
-}
-
-void Stream::close() {
-  if (state_->connection == nullptr) return;
-  state_->connection->close();
-  state_->fail(ESHUTDOWN);
-}
-
-void Stream::abort() {
-  if (state_->connection == nullptr) return;
-  state_->connection->abort();
-  state_->fail(ESHUTDOWN);
 }
 
 ConnectionHandle Stream::handle() const {

@@ -10,7 +10,8 @@
 // Nobody reads: input is taken in up to high_water_bytes, then receiving pauses and TCP slows the peer down.
 //
 // Errors: ECANCELED, ETIMEDOUT (see await.h); ESHUTDOWN after close() or abort(); of an ended connection ECONNRESET,
-// what the socket failed with, Trouble::kLoopStopped, or ECONNABORTED for what peal ended, with close_reason().
+// what the socket or the layer failed with (Trouble::kTruncated where the peer's end had no end mark),
+// Trouble::kLoopStopped, or ECONNABORTED for what peal ended, with close_reason().
 #pragma once
 
 #include <cstddef>
@@ -80,7 +81,7 @@ class ReadWait final : public Wait {
 // Owned by the Stream and by the connection's context, whichever dies last.
 class StreamState {
  public:
-  explicit StreamState(Connection& connection);
+  explicit StreamState(Connection& its_connection) : connection(&its_connection) {}
 
   void received(Buffer& more);
   void peer_ended();
@@ -89,6 +90,8 @@ class StreamState {
   void fail(Why why);
   Why why_no_write() const;
   void gone(CloseReason reason, std::error_code error);
+  // The stream's own end.
+  void end(void (Connection::*how)());
   // From now on reads may expect more input.
   void want_input();
   // Unless others wait to: then, and when the output gets above the high-water mark, false.
@@ -109,7 +112,7 @@ class StreamState {
   bool paused = false;
   bool held_by_stream = true;
   bool held_by_connection = true;
-  uint32_t high_water_bytes;
+  uint32_t high_water_bytes = 64 * 1024;
 
  private:
   void received_slow(Buffer& more);
@@ -276,8 +279,8 @@ class Stream {
   detail::FlushWait flush() { return detail::FlushWait(*state_); }
 
   // As Connection's. Waits of other coroutines on this stream end with ESHUTDOWN.
-  void close();
-  void abort();
+  void close() { state_->end(&Connection::close); }
+  void abort() { state_->end(&Connection::abort); }
   bool is_open() const { return state_->connection != nullptr && state_->connection->is_open(); }
   // Once the connection is gone.
   std::optional<CloseReason> close_reason() const { return state_->reason; }

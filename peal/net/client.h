@@ -49,7 +49,7 @@ struct ClientOptions {
   RetryOptions retry = {};
   RaceOptions race = {};
   Resolver* resolver = nullptr;  // of the same loop; must outlive the client. Null: one of its own for each lookup
-  ConnectOptions connect = {};
+  ConnectOptions connect = {};   // an empty host becomes the name connected to
   ConnectionOptions connection = {};
 };
 

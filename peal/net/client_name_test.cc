@@ -8,6 +8,7 @@
 #include <peal/net/resolver.h>
 #include <tests/support/dns_script.h>
 #include <tests/support/net_rig.h>
+#include <tests/support/sealed/sealed_port.h>
 
 namespace peal {
 namespace {
@@ -174,6 +175,74 @@ TEST_P(ClientNameTest, deadline_covers_the_lookup) {
   ASSERT_TRUE(told(make_error_code(Trouble::kNoAnswer).message() + ", no retry"));
   EXPECT_EQ(ask([&] { return resolver->pending(); }), 0u);
 }
+
+// Over a layer, which is told whom it is to reach.
+class ClientHostTest : public ClientNameTest {
+ protected:
+  void SetUp() override {
+    ClientNameTest::SetUp();
+    if (IsSkipped()) return;
+    ServerOptions over;
+    over.connection.layer = &layer;
+    server = serve(test::echoing(), over);
+  }
+  ClientOptions over_layer() {
+    ClientOptions options = by_script();
+    options.connection.layer = &layer;
+    return options;
+  }
+  // Writes down whom the layer was to reach.
+  ConnectionCallbacks naming() {
+    return {.on_open = [this](Connection& connection) {
+      const Result<LayerFacts> facts = connection.layer_facts();
+      journal.add("to " + (facts ? facts->peer : facts.error().message()));
+    }};
+  }
+
+  const test::SealedLayer layer;
+};
+
+TEST_P(ClientHostTest, is_the_name_connected_to) {
+  dns->entries["echo.test"] = {.addresses = {"127.0.0.1"}};
+  Client client(loop(), naming(), over_layer(), failing());
+  ASSERT_TRUE(client.connect(at_port("echo.test")));
+  ASSERT_TRUE(told("to echo.test"));
+  client.stop();
+  dns->entries["other.test"] = {.addresses = {"127.0.0.1"}};
+  ASSERT_TRUE(client.connect(at_port("other.test")));
+  ASSERT_TRUE(told("to other.test"));
+  client.stop();
+  ASSERT_TRUE(client.connect(address()));
+  ASSERT_TRUE(told("to "));
+}
+
+TEST_P(ClientHostTest, is_the_one_that_was_asked_for) {
+  dns->entries["echo.test"] = {.addresses = {"127.0.0.1"}};
+  ClientOptions options = over_layer();
+  options.connect.host = "example.org";
+  Client client(loop(), naming(), options, failing());
+  ASSERT_TRUE(client.connect(at_port("echo.test")));
+  ASSERT_TRUE(told("to example.org"));
+}
+
+TEST_P(ClientHostTest, is_kept_through_a_race_and_retries) {
+  stop_up("127.0.0.2");
+  dns->entries["two.test"] = {.addresses = {"127.0.0.2", "127.0.0.1"}};
+  ClientOptions options = over_layer();
+  options.retry = {.attempts = 0, .first_delay = milliseconds(1), .longest_delay = milliseconds(2)};
+  options.race.attempt_delay = milliseconds(5);
+  Client client(loop(), naming(), options, failing());
+  ASSERT_TRUE(client.connect(at_port("two.test")));
+  ASSERT_TRUE(told("to two.test"));
+  Client later(loop(), naming(), options, failing());
+  ASSERT_TRUE(later.connect(at_port("later.test")));
+  ASSERT_TRUE(told(kNotFound + ", retry"));
+  ask([&] { dns->entries["later.test"] = {.addresses = {"127.0.0.1"}}; });
+  ASSERT_TRUE(told("to later.test"));
+  open_up();
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(ClientHostTest);
 
 TEST_P(ClientNameTest, dies_in_the_middle_of_a_race) {
   stop_up("127.0.0.2");

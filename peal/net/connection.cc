@@ -17,6 +17,7 @@ std::string_view to_string(CloseReason reason) {
     case CloseReason::kPeerClosed: return "closed by the peer";
     case CloseReason::kReset: return "reset by the peer";
     case CloseReason::kFailed: return "the socket failed";
+    case CloseReason::kTruncated: return "the peer ended without saying so";
     case CloseReason::kInputLimit: return "too much unconsumed input";
     case CloseReason::kOutputLimit: return "too much unsent output";
     case CloseReason::kLingerTimeout: return "the peer did not end in time";
@@ -210,8 +211,7 @@ void Connection::on_connected(std::error_code error) {
   if (adopted) loop().cancel(std::exchange(timer_, {}));
   if (error) {
     if (adopted) ++set_->stats().handshakes_failed;
-    error_ = static_cast<uint16_t>(error.value());
-    return end(CloseReason::kFailed);
+    return end(note_error(error));
   }
   if (set_->on_connect_done) set_->call(set_->on_connect_done, handle(), error);
   if (fast_path_.state == State::kConnecting && !awaits_seat_) open();

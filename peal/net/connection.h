@@ -52,6 +52,7 @@ enum class CloseReason : uint8_t {
   kPeerClosed,     // the peer's FIN
   kReset,          // the peer's RST: ECONNRESET, EPIPE
   kFailed,         // any other error of the socket, or of the layer it runs over; see Connection::error()
+  kTruncated,      // the peer ended without the end mark of the layer it runs over: what it sent may be cut short
   kInputLimit,     // the callback left more than input_limit_bytes unconsumed
   kOutputLimit,    // more than output_limit_bytes were queued
   kLingerTimeout,  // the peer had everything, and did not end within linger_timeout
@@ -128,8 +129,10 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // Not after a reset nor in on_close (ENOTCONN, EBADF), unless remember_peer or the flight recorder is on.
   Result<SocketAddress> peer_address() const;
   Result<void> set_option(SocketOption option, int value);
-  // What the socket failed with, for on_close.
-  std::error_code error() const { return error_ == 0 ? std::error_code{} : errno_code(error_); }
+  // What the socket or the layer failed with, for on_close: an errno, a Trouble, or StreamPort::errors() has it.
+  std::error_code error() const;
+  // What its layer has agreed on with the peer; ENOTSUP without one. Not in on_close (EBADF).
+  Result<LayerFacts> layer_facts() const { return port_->layer_facts(stream_); }
   // For inspection; a few system calls. connection_facts.h
   ConnectionFacts facts() const;
 
@@ -298,7 +301,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   std::unique_ptr<detail::Tracked, DeleteTracked> tracked_;  // if somebody watches
   TimerId timer_;                                            // linger, or showing unconsumed input again
   uint32_t opened_at_ = 0;                                   // age_stamp()
-  uint16_t error_ = 0;                                       // an errno
+  uint16_t error_ = 0;                                       // note_error()
   bool busy_ : 1 = false, keeps_context_ : 1 = false;
   bool drain_wanted_ : 1 = false;  // report_drained() was called
   // While kConnecting, of an accepted stream: it waits for another's place (admission.h), or its port for the peer.

@@ -31,6 +31,7 @@ ConnectionFacts Connection::facts() const {
   facts.piped = has(kPiped);
   facts.peer_ended = peer_ended_;
   if (const Result<TcpFacts> tcp = port_->tcp_facts(stream_)) facts.tcp = *tcp;
+  if (Result<LayerFacts> layer = layer_facts()) facts.layer = std::move(*layer);
   return facts;
 }
 

@@ -29,7 +29,8 @@ struct ConnectionFacts {
   bool above_high_water = false;
   bool piped = false;
   bool peer_ended = false;
-  std::optional<TcpFacts> tcp;  // none: no TCP
+  std::optional<TcpFacts> tcp;      // none: no TCP
+  std::optional<LayerFacts> layer;  // none: no layer
 };
 
 }  // namespace peal

@@ -7,7 +7,7 @@
 
 #include <peal/net/pipe.h>
 #include <tests/support/net_rig.h>
-#include <tests/support/sealed/sealing.h>
+#include <tests/support/sealed/sealed_peer.h>
 
 namespace peal {
 namespace {
@@ -15,39 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A peer that unseals by hand, so that it knows the records.
-struct SealedPeer {
-  explicit SealedPeer(RawPeer connected) : raw(std::move(connected)) { raw.send(test::kSealHello); }
-  void send(std::string_view bytes) {
-    std::string sealed;
-    test::seal(bytes, sealed);
-    raw.send(sealed);
-  }
-  // What each record held; nothing: the end mark.
-  std::vector<std::string> records() {
-    raw.pump();
-    std::vector<std::string> found;
-    std::string_view left = raw.received();
-    if (left.starts_with(test::kSealHello)) left.remove_prefix(test::kSealHello.size());
-    while (left.size() >= 4) {
-      size_t size = 0;
-      for (size_t i = 0; i < 4; ++i) size = size << 8 | static_cast<uint8_t>(left[i]);
-      if (left.size() - 4 < size) break;
-      std::string record(left.substr(4, size));
-      for (char& byte : record) byte = static_cast<char>(~byte);
-      found.push_back(std::move(record));
-      left.remove_prefix(4 + size);
-    }
-    return found;
-  }
-  bool ended() {
-    raw.pump();
-    return raw.ended();
-  }
-
-  RawPeer raw;
-};
-
+using test::SealedPeer;
 using Records = std::vector<std::string>;
 
 class ConnectionLayerTest : public test::NetTest {
@@ -239,13 +207,22 @@ TEST_P(ConnectionLayerTest, what_is_dropped_is_not_marked_as_complete) {
   EXPECT_NE(one.records().back(), "");
 }
 
-TEST_P(ConnectionLayerTest, end_without_its_mark_is_a_failure) {
-  auto server = serve_over_layer(keeping());
+TEST_P(ConnectionLayerTest, facts_tell_of_the_layer_where_there_is_one) {
+  auto server = serve_over_layer({.on_open = [this](Connection& connection) {
+    const Result<LayerFacts> facts = connection.layer_facts();
+    EXPECT_EQ(facts ? facts->protocol : facts.error().message(), "sealed");
+    EXPECT_EQ(connection.facts().layer.value_or(LayerFacts{}).cipher, "turned");
+    journal.add("sealed");
+  }});
   SealedPeer one = peer();
-  one.send("all of it?");
-  ASSERT_TRUE(told("message 10"));
-  one.raw.fin();
-  EXPECT_TRUE(told("close: the socket failed"));
+  EXPECT_TRUE(told("sealed"));
+  auto plain = serve({.on_open = [this](Connection& connection) {
+    EXPECT_EQ(test::error_of(connection.layer_facts()), errno_code(ENOTSUP));
+    EXPECT_FALSE(connection.facts().layer.has_value());
+    journal.add("plain");
+  }});
+  RawPeer other = connect_peer();
+  EXPECT_TRUE(told("plain"));
 }
 
 TEST_P(ConnectionLayerTest, failed_output_and_the_end_behind_it_are_one_end) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <peal/base/clock.h>
 #include <peal/engine/stream_port.h>
@@ -35,6 +36,9 @@ struct ConnectionOptions {
   Duration write_window = std::chrono::seconds(60);
   // What connections run over, TLS say; it outlives the server or client. Null: nothing, they are the kernel's streams.
   const StreamLayer* layer = nullptr;
+  // What such a layer answers, before the end, a peer that was accepted and speaks in the clear. A text that lives as
+  // long as the program. Empty: nothing.
+  std::string_view clear_answer = {};
   // For what such a layer does with a peer that was accepted before the connection is open. Meanwhile it counts in the
   // caps and may be evicted; a drain waits for it. A client's is part of connect_timeout. 0 is no time at all.
   Duration handshake_timeout = std::chrono::seconds(10);

@@ -104,6 +104,46 @@ TEST_P(HandshakeTest, that_fails_is_no_connection) {
   EXPECT_EQ(journal.lines(), std::vector<std::string>{});
 }
 
+TEST_P(HandshakeTest, peer_that_speaks_in_the_clear_is_answered_so) {
+  auto server = serve_over_layer({.connection = {.clear_answer = "sealed words only\n"}});
+  RawPeer peer = silent_peer();
+  peer.send("GET / HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(ends(peer));
+  EXPECT_EQ(peer.received(), std::string(test::kSealHello) + "sealed words only\n");
+  EXPECT_EQ(peer.error(), 0);
+  EXPECT_EQ(server->stats().handshakes_failed, 1u);
+  RawPeer leaves = silent_peer();  // having said nothing
+  leaves.fin();
+  EXPECT_TRUE(ends(leaves));
+  EXPECT_EQ(leaves.received(), test::kSealHello);
+  EXPECT_EQ(journal.lines(), std::vector<std::string>{});
+}
+
+// Whatever it is that it fails with: an errno, one of peal's, one of the layer's own.
+TEST_P(HandshakeTest, of_a_client_fails_with_its_own_error) {
+  std::string answer;
+  auto server = serve({.on_open = [&](Connection& connection) {
+    connection.send(answer);
+    answer.empty() ? connection.abort() : connection.close();
+  }});
+  ClientOptions options;
+  options.connection.layer = &layer;
+  auto error_of_client = [&](std::string_view text) {
+    std::error_code failed;
+    answer = text;
+    Client client(loop(), journal.callbacks(), options, [&](std::error_code error, Duration) { failed = error; });
+    EXPECT_TRUE(client.connect(address()));
+    EXPECT_TRUE(wait_until([&] { return static_cast<bool>(failed); }));
+    EXPECT_EQ(client.stats().connect_failed, 1u);
+    return failed;
+  };
+  EXPECT_EQ(error_of_client("220 welcome"), test::no_seal_hello());
+  EXPECT_EQ(error_of_client(""), errno_code(ECONNRESET));
+  auto silent = serve({.on_open = [](Connection& connection) { connection.close(); }});
+  EXPECT_EQ(error_of_client("nothing"), make_error_code(Trouble::kTruncated));
+  EXPECT_EQ(journal.lines(), std::vector<std::string>{});
+}
+
 TEST_P(HandshakeTest, of_a_client_is_part_of_its_connecting) {
   auto server = serve({});  // which says nothing
   test::Journal told;

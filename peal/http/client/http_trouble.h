@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can go wrong with a request that HttpClient carries, beside the errors of connecting (errno values and
-// peal's Trouble, Trouble::kNoAnswer and kHostNotFound among them).
+// peal's Trouble, kNoAnswer and kHostNotFound among them) and Trouble::kTruncated.
 #pragma once
 
 #include <string>

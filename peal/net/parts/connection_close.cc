@@ -15,14 +15,30 @@
 
 namespace peal {
 
-// Keeps what the socket failed with, for on_close, and answers what that makes of the end.
+// What error_ has beside the value where that is no errno.
+constexpr unsigned kOfTrouble = 0x4000;
+constexpr unsigned kOfPort = 0x8000;
+
+// Keeps what the socket or the layer failed with, for on_close, and answers what that makes of the end.
 CloseReason Connection::note_error(std::error_code error) {
-  error_ = static_cast<uint16_t>(error.value());
+  const bool of_port = error.category() == port_->errors();
+  const unsigned category = error.category() == trouble_category() ? kOfTrouble : of_port ? kOfPort : 0;
+  error_ = static_cast<uint16_t>(static_cast<unsigned>(error.value()) | category);
+  if (error == Trouble::kTruncated) return CloseReason::kTruncated;
   return error_ == ECONNRESET || error_ == EPIPE ? CloseReason::kReset : CloseReason::kFailed;
 }
 
+std::error_code Connection::error() const {
+  const int value = error_ % kOfTrouble;
+  if (error_ & kOfPort) return {value, port_->errors()};
+  if (error_ & kOfTrouble) return {value, trouble_category()};
+  return error_ == 0 ? std::error_code{} : errno_code(value);
+}
+
 void Connection::on_receive_end(std::error_code error) {
-  if (error) return end(note_error(error));
+  // Behind an end of ours, or a failure of the output, it is the end that was waited for.
+  const bool awaited = error == Trouble::kTruncated && (!is_open() || output_failed_);
+  if (error && !awaited) return end(note_error(error));
   peer_ended_ = true;
   record(FlightKind::kPeerEnded);
   if (output_failed_) return end(reason_);
@@ -121,7 +137,7 @@ void Connection::end(CloseReason reason, CloseHow how) {
 void Connection::on_send_failed(std::error_code error) {
   if (fast_path_.state == State::kClosed) return;
   const CloseReason reason = note_error(error);
-  record(FlightKind::kSendFailed, static_cast<uint64_t>(error_));
+  record(FlightKind::kSendFailed, static_cast<uint64_t>(error.value()));
   const bool reads = is_open() && !expects_no_input() && !paused_ && !has(kPiped) && !has(kOverBudget);
   if (reason == CloseReason::kFailed || !reads) return end(reason);
   reason_ = reason;

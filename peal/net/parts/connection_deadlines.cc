@@ -5,6 +5,7 @@
 // One timer a connection. Activity stores a time and moves no timer; the timer looks, and comes back at the earliest
 // moment at which one of the deadlines could have passed.
 #include <algorithm>
+#include <array>
 
 #include <peal/base/log.h>
 #include <peal/loop/loop.h>
@@ -206,19 +207,10 @@ bool Connection::is_idle() const {
 
 // While its socket still knows its own address.
 void Connection::log_abnormal_end() {
-  switch (reason_) {
-    case CloseReason::kReset:
-    case CloseReason::kFailed:
-    case CloseReason::kInputLimit:
-    case CloseReason::kOutputLimit:
-    case CloseReason::kLingerTimeout:
-    case CloseReason::kMemoryBudget:
-    case CloseReason::kCallbackThrew:
-    case CloseReason::kReadTooSlow:
-    case CloseReason::kWriteTooSlow:
-    case CloseReason::kSendRefused: break;
-    default: return;
-  }
+  using enum CloseReason;
+  constexpr std::array kNormal{kLocal,       kAborted, kPeerClosed, kPipeEnded,
+                               kLoopStopped, kIdle,    kEvicted,    kDrainDeadline};
+  if (std::ranges::find(kNormal, reason_) != kNormal.end()) return;
   std::optional<uint64_t> suppressed = set_->dump_limiter().admit(loop().now());
   if (!suppressed) return;
   auto text = [](const Result<SocketAddress>& address) { return address ? address->to_string() : "?"; };

@@ -23,7 +23,10 @@ ConnectionOptions ConnectionSet::in_range(ConnectionOptions options) {
 
 StreamPort& ConnectionSet::port() {
   if (options_.layer == nullptr) return loop_->engine();
-  if (!layer_port_) layer_port_ = options_.layer->over(loop_->engine());
+  if (!layer_port_) {
+    layer_port_ = options_.layer->over(loop_->engine());
+    layer_port_->answer_in_the_clear(options_.clear_answer);
+  }
   return *layer_port_;
 }
 

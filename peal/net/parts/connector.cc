@@ -9,6 +9,7 @@ namespace peal::detail {
 Connector::Connector(std::shared_ptr<ConnectionSet> set, const ClientOptions& options, Client::ConnectFailed on_failed)
     : set_(std::move(set)),
       options_(options),
+      host_(options.connect.host),
       on_failed_(std::move(on_failed)),
       backoff_(options.retry.first_delay, options.retry.longest_delay, options.retry.seed) {}
 
@@ -26,6 +27,7 @@ void Connector::start(const SocketAddress& address, const HostPort& name, uint64
   if (set_->retired()) return;
   address_ = address;
   name_ = name;
+  options_.connect.host = host_.empty() ? name_.host : host_;
   claim_ = claim;
   wanted_ = true;
   attempts_ = 0;

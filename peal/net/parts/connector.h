@@ -55,7 +55,8 @@ class Connector : public std::enable_shared_from_this<Connector> {
   Resolver& resolver() { return options_.resolver != nullptr ? *options_.resolver : *own_resolver_; }
 
   const std::shared_ptr<ConnectionSet> set_;
-  const ClientOptions options_;
+  ClientOptions options_;
+  const std::string host_;  // that was asked for
   Client::ConnectFailed on_failed_;
   SocketAddress address_;
   HostPort name_;

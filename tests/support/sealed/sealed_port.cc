@@ -9,7 +9,6 @@
 #include <string>
 
 #include <peal/base/assert.h>
-#include <tests/support/sealed/sealing.h>
 
 namespace peal::test {
 
@@ -22,9 +21,12 @@ class SealedStream final : private StreamEvents {
       : port_(port), engine_(engine), above_(above), id_(id) {}
 
   void connect(const SocketAddress& address, const ConnectOptions& options) {
+    facts_.peer = options.host;
+    accepted_ = false;
     below_ = engine_.connect(address, options, *this);
   }
-  void adopt(LooseStream loose) {
+  void adopt(LooseStream loose, const std::string& host) {
+    facts_.peer = host;
     below_ = engine_.adopt(std::move(loose), *this);
     shake_hands();
   }
@@ -58,12 +60,14 @@ class SealedStream final : private StreamEvents {
   // What was not sealed is dropped; then the mark would be a lie.
   void close(CloseHow how) {
     const bool marks = state_ == State::kOpen && !marked_ && !output_error_ && pieces_.empty();
-    if (how == CloseHow::kReset || !marks) return engine_.close(below_, how);
-    engine_.send_copy(below_, kEndMark);
+    const bool last_words = how != CloseHow::kReset && (marks || spoke_clearly_);
+    if (!last_words) return engine_.close(below_, how);
+    engine_.send_copy(below_, marks ? kEndMark : port_.clear_answer_);
     port_.leave(*this);
   }
   size_t queued() const { return sealed_and_queued() + unsealed(true); }
   size_t held() const { return engine_.held_bytes(below_) + unsealed(false); }
+  const LayerFacts& facts() const { return facts_; }
   StreamId below() const { return below_; }
   StreamId id() const { return id_; }
 
@@ -127,7 +131,8 @@ class SealedStream final : private StreamEvents {
     if (closed) return;
     sealed_ += bytes.to_string();
     if (state_ == State::kShaking) {
-      if (!sealed_.starts_with(kSealHello)) return fail_handshake(errno_code(EPROTO));
+      spoke_clearly_ = accepted_ && !sealed_.starts_with(kSealHello) && !port_.clear_answer_.empty();
+      if (!sealed_.starts_with(kSealHello)) return fail_handshake(no_seal_hello());
       sealed_.erase(0, kSealHello.size());
       state_ = State::kOpen;
       follow();
@@ -141,7 +146,7 @@ class SealedStream final : private StreamEvents {
     const SealedPort::CallUp up(port_);
     if (closed || state_ == State::kFailed) return;
     // A FIN alone is no end. One that follows a failure of the output is the same end.
-    const std::error_code cut_short = output_error_ ? output_error_ : errno_code(EPROTO);
+    const std::error_code cut_short = output_error_ ? output_error_ : make_error_code(Trouble::kTruncated);
     end_ = error ? error : cut_short;
     state_ == State::kShaking ? fail_handshake(*end_) : deliver();
   }
@@ -250,8 +255,11 @@ class SealedStream final : private StreamEvents {
   const StreamId id_;
   StreamId below_;
   State state_ = State::kShaking;
-  bool wants_ = false;    // its owner receives
-  bool reports_ = false;  // its owner asked for reports, and has not heard of 0
+  LayerFacts facts_{.protocol = "sealed", .cipher = "turned", .application = {}, .peer = {}, .names = {}};
+  bool accepted_ = true;
+  bool spoke_clearly_ = false;  // the peer, and it is to be answered
+  bool wants_ = false;          // its owner receives
+  bool reports_ = false;        // its owner asked for reports, and has not heard of 0
   bool wants_end_ = false;
   bool marked_ = false;  // our end mark is queued below
   bool marked_by_peer_ = false;
@@ -290,9 +298,11 @@ StreamId SealedPort::connect(const SocketAddress& address, const ConnectOptions&
   return stream.id();
 }
 
-StreamId SealedPort::adopt(LooseStream loose, StreamEvents& events) {
+StreamId SealedPort::adopt(LooseStream loose, StreamEvents& events) { return adopt_from(std::move(loose), {}, events); }
+
+StreamId SealedPort::adopt_from(LooseStream loose, const std::string& host, StreamEvents& events) {
   SealedStream& stream = add(events);
-  stream.adopt(std::move(loose));
+  stream.adopt(std::move(loose), host);
   return stream.id();
 }
 
@@ -379,5 +389,10 @@ Result<void> SealedPort::set_option(StreamId id, SocketOption option, int value)
   return engine_.set_option(below(id), option, value);
 }
 Result<TcpFacts> SealedPort::tcp_facts(StreamId id) const { return engine_.tcp_facts(below(id)); }
+Result<LayerFacts> SealedPort::layer_facts(StreamId id) const {
+  const SealedStream* stream = find(id);
+  if (stream == nullptr) return fail(EBADF);
+  return stream->facts();
+}
 
 }  // namespace peal::test

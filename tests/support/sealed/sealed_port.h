@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SealedPort: the smallest layer that has all that TLS has towards its neighbours: a StreamPort over an engine's that
 // shakes hands, changes every byte, seals what a call up sent in one piece, marks its end before FIN and takes an end
-// without the mark for a failure. What runs over it unchanged will run over TLS. sealing.h says what is on the wire.
+// without the mark for truncation. It has errors of its own, knows whom it is to reach, and says so in its facts as the
+// verified peer; who speaks in the clear is answered so. What runs over it unchanged will run over TLS. sealing.h says
+// what is on the wire.
 //
 // SealedEngine is an engine whose streams are a SealedPort's: tests get the layer by the engine they ask for.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
 #include <tests/support/forwarding_engine.h>
+#include <tests/support/sealed/sealing.h>
 
 namespace peal::test {
 
@@ -35,6 +39,8 @@ class SealedPort final : public StreamPort {
 
   StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) override;
   StreamId adopt(LooseStream loose, StreamEvents& events) override;
+  StreamId adopt_from(LooseStream loose, const std::string& host, StreamEvents& events) override;
+  void answer_in_the_clear(std::string_view text) override { clear_answer_ = text; }
   bool adopts_open() const override { return false; }
   void detach(StreamId id) override;
   void receive(StreamId id, bool on) override;
@@ -53,6 +59,8 @@ class SealedPort final : public StreamPort {
   Result<SocketAddress> peer_address(StreamId id) const override;
   Result<void> set_option(StreamId id, SocketOption option, int value) override;
   Result<TcpFacts> tcp_facts(StreamId id) const override;
+  Result<LayerFacts> layer_facts(StreamId id) const override;
+  const std::error_category& errors() const override { return seal_category(); }
 
  private:
   friend class SealedStream;
@@ -84,6 +92,7 @@ class SealedPort final : public StreamPort {
 
   Engine& engine_;
   LateEnds* const late_ends_;
+  std::string_view clear_answer_;
   SlotTable<Entry> streams_;
   std::vector<StreamId> touched_;
   std::vector<StreamId> leaving_;  // by what is below, as are the next
@@ -116,6 +125,10 @@ class SealedEngine final : public ForwardingEngine {
     return port_.connect(address, options, events);
   }
   bool adopts_open() const override { return port_.adopts_open(); }
+  StreamId adopt_from(LooseStream loose, const std::string& host, StreamEvents& events) override {
+    return port_.adopt_from(std::move(loose), host, events);
+  }
+  void answer_in_the_clear(std::string_view text) override { port_.answer_in_the_clear(text); }
   StreamId adopt(LooseStream loose, StreamEvents& events) override { return port_.adopt(std::move(loose), events); }
   void detach(StreamId id) override { port_.detach(id); }
   void receive(StreamId id, bool on) override { port_.receive(id, on); }
@@ -136,6 +149,8 @@ class SealedEngine final : public ForwardingEngine {
     return port_.set_option(id, option, value);
   }
   Result<TcpFacts> tcp_facts(StreamId id) const override { return port_.tcp_facts(id); }
+  Result<LayerFacts> layer_facts(StreamId id) const override { return port_.layer_facts(id); }
+  const std::error_category& errors() const override { return port_.errors(); }
 
  private:
   SealedPort port_;

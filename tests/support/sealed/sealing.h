@@ -9,8 +9,24 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace peal::test {
+
+// What a peer has done that does not seal; a value of a category of its own.
+inline constexpr int kNoSealHello = 1;
+inline const std::error_category& seal_category() {
+  class SealCategory final : public std::error_category {
+   public:
+    const char* name() const noexcept override { return "seal"; }
+    std::string message(int value) const override {
+      return value == kNoSealHello ? "the peer does not seal" : "no error of a seal";
+    }
+  };
+  static const SealCategory category;
+  return category;
+}
+inline std::error_code no_seal_hello() { return {kNoSealHello, seal_category()}; }
 
 inline constexpr std::string_view kSealHello = "h";
 inline constexpr size_t kMostRecordBytes = 16 * 1024;

@@ -18,7 +18,8 @@ std::error_code error_of_end(CloseReason reason, std::error_code error) {
     case CloseReason::kPipeEnded: return {};
     case CloseReason::kPeerClosed:
     case CloseReason::kReset: return make_error_code(HttpTrouble::kClosedEarly);
-    case CloseReason::kFailed: return error;
+    case CloseReason::kFailed:
+    case CloseReason::kTruncated: return error;
     case CloseReason::kReadTooSlow:
     case CloseReason::kWriteTooSlow: return make_error_code(HttpTrouble::kStalled);
     case CloseReason::kOutputLimit: return make_error_code(HttpTrouble::kUploadTooFarBehind);

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A FIN that the layer's end mark did not come before: the peer may have sent all, or somebody has cut the stream off.
+#include <sys/socket.h>
+
+#include <string>
+
+#include <peal/net/pipe.h>
+#include <tests/support/net_rig.h>
+#include <tests/support/sealed/sealed_peer.h>
+
+namespace peal {
+namespace {
+
+using test::SealedPeer;
+
+class TruncatedEndTest : public test::NetTest {
+ protected:
+  void TearDown() override {
+    handle = {};
+    NetTest::TearDown();
+  }
+  std::unique_ptr<Server> serve_over_layer(ConnectionCallbacks callbacks) {
+    ServerOptions options;
+    options.connection.layer = &layer;
+    return serve(std::move(callbacks), options);
+  }
+  SealedPeer peer() { return SealedPeer(connect_peer()); }
+  // The journal's, which notes the peer's end and what the connection failed with, too.
+  ConnectionCallbacks noting() {
+    ConnectionCallbacks callbacks = journal.callbacks();
+    callbacks.on_open = [this](Connection& connection) { handle = connection.handle(); };
+    callbacks.on_peer_end = [this](Connection&) { journal.add("end"); };
+    callbacks.on_close = [this](Connection& connection, CloseReason reason) {
+      error = connection.error();
+      journal.add(std::string(to_string(reason)));
+    };
+    return callbacks;
+  }
+  testing::AssertionResult told(const std::string& line) {
+    return wait_until([this, line] { return journal.count(line) == 1; });
+  }
+
+  const test::SealedLayer layer;
+  test::Journal journal;
+  ConnectionHandle handle;
+  std::error_code error;
+};
+
+const std::string kTold = "the peer ended without saying so";
+
+TEST_P(TruncatedEndTest, is_no_end_of_the_peers) {
+  auto server = serve_over_layer(noting());
+  SealedPeer one = peer();
+  one.send("all of it?");
+  ASSERT_TRUE(told("message 10"));
+  one.raw.fin();
+  ASSERT_TRUE(told(kTold));
+  EXPECT_EQ(error, make_error_code(Trouble::kTruncated));
+  EXPECT_EQ(journal.lines().size(), 2u) << "it was told as an end too";
+}
+
+TEST_P(TruncatedEndTest, inside_a_record_delivers_nothing_of_it) {
+  auto server = serve_over_layer(noting());
+  SealedPeer one = peer();
+  std::string sealed;
+  test::seal("half of it", sealed);
+  one.raw.send(std::string_view(sealed).substr(0, 9));
+  one.raw.fin();
+  ASSERT_TRUE(told(kTold));
+  EXPECT_EQ(journal.lines().size(), 1u);
+}
+
+// It said that it sends no more, but the answer is still to come.
+TEST_P(TruncatedEndTest, after_shutdown_send_it_is_truncation) {
+  ConnectionCallbacks callbacks = noting();
+  callbacks.on_open = [this](Connection& connection) { connection.shutdown_send(); };
+  auto server = serve_over_layer(std::move(callbacks));
+  SealedPeer one = peer();
+  one.send("half an answer");
+  ASSERT_TRUE(told("message 14"));
+  one.raw.fin();
+  ASSERT_TRUE(told(kTold));
+}
+
+// What still comes is dropped, so there is nothing that could lack its end.
+TEST_P(TruncatedEndTest, of_a_connection_that_closes_is_the_end_it_waits_for) {
+  ConnectionCallbacks callbacks = noting();
+  callbacks.on_message = [](Connection& connection, Buffer& input) {
+    input.clear();
+    connection.send("bye");
+    connection.close();
+  };
+  auto server = serve_over_layer(std::move(callbacks));
+  SealedPeer one = peer();
+  one.send("I must go");
+  ASSERT_TRUE(wait_until([&] { return one.ended(); }));
+  one.raw.fin();
+  ASSERT_TRUE(told("closed here"));
+  EXPECT_EQ(error, std::error_code());
+  EXPECT_EQ(one.records(), (std::vector<std::string>{"bye", ""}));
+}
+
+// A relay that ended its other side in order would make a whole answer of a part.
+TEST_P(TruncatedEndTest, of_a_pipe_resets_the_other_side) {
+  std::string upstream_end;
+  ConnectionCallbacks ending;
+  ending.on_close = [&](Connection&, CloseReason reason) { upstream_end = to_string(reason); };
+  auto upstream = serve(std::move(ending));
+  const SocketAddress upstream_address = address();
+  auto proxy = serve_over_layer(noting());
+  SealedPeer one = peer();
+  ASSERT_TRUE(wait_until([&] { return static_cast<bool>(handle); }));
+  bool piped = false;
+  Client out(loop(), {.on_open = [&](Connection& back) {
+               handle.run([&](Connection& here) { piped = pipe(here, back).has_value(); });
+             }});
+  ASSERT_TRUE(out.connect(upstream_address));
+  ASSERT_TRUE(wait_until([&] { return piped; }));
+  one.send("part of it");
+  one.raw.fin();
+  ASSERT_TRUE(wait_until([&] { return !upstream_end.empty(); }));
+  EXPECT_EQ(upstream_end, "reset by the peer");
+  ASSERT_TRUE(told(kTold));
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(TruncatedEndTest);
+
+}  // namespace
+}  // namespace peal
