@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpClient: HTTP/1.1 requests on one loop, over connections that are kept and used again.
+// HttpClient: HTTP/1.1 requests on one loop, http and https, over connections that are kept and used again.
 //
 //   peal::HttpClient client(loop);
 //   client.fetch(peal::HttpClientRequest("http://example.org/"), [](peal::Result<peal::HttpResponse> answer) { ... });
@@ -7,9 +7,12 @@
 //   client.start(request, {.on_head = ..., .on_body = ...});         // the answer as it arrives, any length
 //   peal::HttpClientStream stream = client.open(request);            // that in a coroutine
 //
-// Redirects are followed (RFC 9110 15.4), never to another scheme and without credentials to another origin. A request
-// on a kept connection that turns out to be dead before a byte of the answer came is sent once more, if that does no
-// harm (RFC 9110 9.2.2). A connection is used again only when both messages on it ended cleanly.
+// https goes over HttpClientOptions::layer, TLS say, and the server must prove to be the URL's host, however it is
+// connected to. Connections are kept by scheme too: nothing that is meant for TLS ever goes out in the clear.
+//
+// Redirects are followed (RFC 9110 15.4), without credentials to another origin, which another scheme is. A request on
+// a kept connection that turns out to be dead before a byte of the answer came is sent once more, if that does no harm
+// (RFC 9110 9.2.2). A connection is used again only when both messages on it ended cleanly.
 //
 // It belongs to its loop and is used where the loop may be touched: on its thread, before it runs, or after it has
 // ended. It may be destroyed with requests under way, from inside their callbacks: then no callback begins any more.
@@ -39,7 +42,13 @@ struct HttpClientOptions {
 
   // Of each connection; retry means nothing here. An answer that has begun and then brings nothing for read_window is
   // given up, HttpTrouble::kStalled. Without a resolver the client has one for all its connections.
+  // What is said there of a layer is for http alone, and of ConnectOptions::host nothing: that is the URL's host.
   ClientOptions client = {};
+  // Of https. It outlives the client. Null, the default: https URLs are HttpTrouble::kNeedsLayer.
+  const StreamLayer* layer = nullptr;
+  // Whether redirects from https to http are followed, where whoever is in between reads all, the body that 307 and 308
+  // send once more too. On, the default, as browsers and curl have it; off, they are HttpTrouble::kPlainRedirect.
+  bool plain_redirects = true;
   HttpResponseLimits limits = {};
   HttpDeadlines deadlines = {};
   size_t most_per_origin = 8;     // connections; browsers settled on six

@@ -109,11 +109,11 @@ TEST_P(HttpClientPoolTest, nothing_of_another_scheme_goes_on_a_connection_that_i
   place = "https" + server.url("/secret").substr(4);
   ASSERT_TRUE(fetch(HttpClientRequest(server.url())));
   ASSERT_EQ(client().stats().idle, 1u);
-  EXPECT_EQ(error_of_fetch(HttpClientRequest(place)), HttpTrouble::kUnsupportedScheme);
+  EXPECT_EQ(error_of_fetch(HttpClientRequest(place)), HttpTrouble::kNeedsLayer);
   HttpClientRequest another_way(place);
   another_way.connect_to = server.address().to_string();
-  EXPECT_EQ(error_of_fetch(std::move(another_way)), HttpTrouble::kUnsupportedScheme);
-  EXPECT_EQ(error_of_fetch(HttpClientRequest(server.url("/moved"))), HttpTrouble::kUnsupportedScheme);
+  EXPECT_EQ(error_of_fetch(std::move(another_way)), HttpTrouble::kNeedsLayer);
+  EXPECT_EQ(error_of_fetch(HttpClientRequest(server.url("/moved"))), HttpTrouble::kNeedsLayer);
   EXPECT_THAT(server.asked(), ElementsAre("GET /", "GET /moved"));
   EXPECT_EQ(server.opened(), 1u);
 }

@@ -41,7 +41,7 @@ struct HttpClientRequest {
   }
 
   std::string method = "GET";
-  std::string url;  // absolute, http
+  std::string url;  // absolute, http or https
   // Host, Content-Length, Transfer-Encoding and, where it is asked for, Expect are added. A Host given here goes first
   // and instead. Nothing else is: no Accept-Encoding, no User-Agent.
   std::vector<HttpRequestField> fields;
@@ -56,7 +56,7 @@ struct HttpClientRequest {
   std::string target = {};
   // Instead of the URL's host and port, as Client::connect() takes it: a proxy, "unix:/run/service.sock". It is a way
   // to this origin: a redirect to the same one (RFC 9110 4.3.1) goes there too, one to another origin to what its URL
-  // says.
+  // says. Of https the URL's host is still whom the server must prove to be.
   std::string connect_to = {};
   // Redirects followed; beyond it HttpTrouble::kTooManyRedirects. 0: a redirect is the answer.
   unsigned most_redirects = 10;

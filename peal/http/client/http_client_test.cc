@@ -201,7 +201,7 @@ TEST_P(HttpClientTest, nothing_that_could_write_lines_of_its_own_is_sent) {
   for (const char* bad : {"", "/x", "example.org", "ftp://x/", "http://", "http://u:p@h/", "http://h:0/"}) {
     EXPECT_EQ(refused(HttpClientRequest(bad)), HttpTrouble::kBadUrl) << bad;
   }
-  EXPECT_EQ(refused(HttpClientRequest("https://127.0.0.1/")), HttpTrouble::kUnsupportedScheme);
+  EXPECT_EQ(refused(HttpClientRequest("https://127.0.0.1/")), HttpTrouble::kNeedsLayer);
   settle();
   EXPECT_EQ(server.opened(), 0u);
 }

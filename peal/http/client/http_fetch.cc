@@ -282,7 +282,9 @@ void HttpFetch::follow_redirect(bool clean) {
   if (redirects_ == request_.most_redirects) return give_up(make_error_code(HttpTrouble::kTooManyRedirects));
   auto next = url_.resolve(*head_.find("Location"));
   if (!next) return give_up(make_error_code(HttpTrouble::kBadRedirect));
-  if (next->scheme != url_.scheme) return give_up(make_error_code(HttpTrouble::kUnsupportedScheme));
+  if (url_.is_https() && !next->is_https() && !pool_.lock()->options().plain_redirects) {
+    return give_up(make_error_code(HttpTrouble::kPlainRedirect));
+  }
   ++redirects_;
   ++pool_.lock()->counters().redirects;
   if (request_.streamed) body_ended_ = true;  // it is not wanted there

@@ -97,7 +97,8 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   Result<void> compose();
   // As Client::connect() takes it.
   std::string address() const;
-  // What a connection that carries it must have in common with it: what is spoken, and to whom (RFC 9110 4.3.1).
+  // What a connection that carries it must have in common with it: what is spoken, and to whom (RFC 9110 4.3.1). With
+  // a layer that is also whom the peer has proved to be: who is reached by the same way may be somebody else.
   std::string connection_key() const;
   void begin(const HttpDeadlines& deadlines);
   void wait_in_queue();

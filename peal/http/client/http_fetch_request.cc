@@ -16,6 +16,11 @@ namespace {
 
 constexpr size_t kPieceBytes = 64 * 1024;  // of a body that is a string
 
+std::string host_and_port(const HttpUrl& url) {
+  const std::string host = url.host.contains(':') ? "[" + url.host + "]" : url.host;
+  return host + ":" + std::to_string(url.port);
+}
+
 Buffer chunk_of(Buffer&& bytes) {
   std::array<char, kMostHttpChunkHeadBytes> head;
   const size_t size = write_http_chunk_head(head, bytes.size());
@@ -28,15 +33,17 @@ Buffer chunk_of(Buffer&& bytes) {
 }  // namespace
 
 std::string HttpFetch::address() const {
-  if (!request_.connect_to.empty()) return request_.connect_to;
-  const std::string host = url_.host.contains(':') ? "[" + url_.host + "]" : url_.host;
-  return host + ":" + std::to_string(url_.port);
+  return request_.connect_to.empty() ? host_and_port(url_) : request_.connect_to;
 }
 
-std::string HttpFetch::connection_key() const { return url_.scheme + "://" + address(); }
+std::string HttpFetch::connection_key() const {
+  const std::string spoken = url_.scheme + "://";
+  if (request_.connect_to.empty() || pool_.lock()->layer_of(url_) == nullptr) return spoken + address();
+  return spoken + host_and_port(url_) + " by " + request_.connect_to;
+}
 
 Result<void> HttpFetch::compose() {
-  if (url_.is_https()) return fail(HttpTrouble::kUnsupportedScheme);
+  if (url_.is_https() && pool_.lock()->layer_of(url_) == nullptr) return fail(HttpTrouble::kNeedsLayer);
   HttpRequest text{.method = request_.method,
                    .target = request_.target.empty() ? url_.target : request_.target,
                    .host = url_.authority(),

@@ -9,8 +9,8 @@ class HttpTroubleCategory final : public std::error_category {
   const char* name() const noexcept override { return "http"; }
   std::string message(int value) const override {
     switch (static_cast<HttpTrouble>(value)) {
-      case HttpTrouble::kBadUrl: return "the URL is no absolute http URL";
-      case HttpTrouble::kUnsupportedScheme: return "the URL's scheme is not supported";
+      case HttpTrouble::kBadUrl: return "the URL is no absolute http or https URL";
+      case HttpTrouble::kNeedsLayer: return "an https URL needs a layer, TLS: HttpClientOptions::layer is null";
       case HttpTrouble::kBadRequest: return "the request cannot be written as HTTP";
       case HttpTrouble::kQueueFull: return "too many requests wait for a connection";
       case HttpTrouble::kQueueTimeout: return "no connection became free in time";
@@ -24,6 +24,7 @@ class HttpTroubleCategory final : public std::error_category {
       case HttpTrouble::kTooManyRedirects: return "too many redirects";
       case HttpTrouble::kBadRedirect: return "the server redirects to what is no http URL";
       case HttpTrouble::kUploadTooFarBehind: return "the server takes the request's body too slowly";
+      case HttpTrouble::kPlainRedirect: return "the server redirects from https to http, which is not allowed";
       case HttpTrouble::kMalformed: break;
     }
     const int error = value - static_cast<int>(HttpTrouble::kMalformed);

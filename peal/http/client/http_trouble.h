@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can go wrong with a request that HttpClient carries, beside the errors of connecting (errno values and
-// peal's Trouble, kNoAnswer and kHostNotFound among them) and Trouble::kTruncated.
+// What can go wrong with a request that HttpClient carries, beside Trouble::kTruncated and the errors of connecting:
+// errno values, peal's Trouble (Trouble::kNoAnswer and kHostNotFound among them) and what a layer's handshake fails
+// with, in its own words (StreamPort::errors()).
 #pragma once
 
 #include <string>
@@ -13,10 +14,10 @@ namespace peal {
 
 enum class HttpTrouble : int {
   // The request itself; nothing was sent.
-  kBadUrl = 1,         // no absolute http URL
-  kUnsupportedScheme,  // https
-  kBadRequest,         // a method, field or target that cannot be written, or two bodies
-  kQueueFull,          // HttpClientOptions::most_waiting requests wait already
+  kBadUrl = 1,  // no absolute http or https URL
+  kNeedsLayer,  // https, and HttpClientOptions::layer is null
+  kBadRequest,  // a method, field or target that cannot be written, or two bodies
+  kQueueFull,   // HttpClientOptions::most_waiting requests wait already
   // Deadlines.
   kQueueTimeout,      // every connection to the origin stayed busy
   kConnectTimeout,    // ClientOptions::connect_timeout
@@ -30,6 +31,7 @@ enum class HttpTrouble : int {
   kTooManyRedirects,    //
   kBadRedirect,         // its Location is no http URL
   kUploadTooFarBehind,  // more was given to write() than ConnectionOptions::output_limit_bytes
+  kPlainRedirect,       // from https to http, and HttpClientOptions::plain_redirects is off
   // And, from here on, an answer that is no HTTP: kMalformed + the HttpParseError.
   kMalformed = 100,
 };

@@ -73,6 +73,8 @@ void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
   if (origin.key.empty()) {
     origin.key = key;
     origin.address = fetch->address();
+    origin.host = fetch->url().host;
+    origin.layer = layer_of(fetch->url());
   }
   fetch->wait_in_queue();
   ++waiting_;
@@ -188,7 +190,10 @@ void HttpPool::connect(HttpOrigin& origin) {
   links_.push_back(link);
   ++origin.links;
   ++origin.connecting;
-  const Result<void> begun = link->connect(*loop_, origin.address, client_options_);
+  ClientOptions options = client_options_;
+  options.connect.host = origin.host;
+  options.connection.layer = origin.layer;
+  const Result<void> begun = link->connect(*loop_, origin.address, options);
   if (begun) return;
   remove(*link);
   if (const auto fetch = next_waiting(origin)) fetch->fail_soon(begun.error());

@@ -24,6 +24,8 @@ namespace peal::detail {
 struct HttpOrigin {
   std::string key;      // HttpFetch::connection_key() of all that its connections carry
   std::string address;  // as Client::connect() takes it
+  std::string host;     // of the URL: whom a layer is to reach
+  const StreamLayer* layer = nullptr;
   size_t links = 0;
   size_t connecting = 0;                           // of those
   std::vector<HttpLink*> idle;                     // used last: at the back
@@ -43,6 +45,10 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   // Null where it may not be touched, or is no more.
   Loop* loop() const { return mailbox_->reachable(); }
   const HttpClientOptions& options() const { return options_; }
+  // What a connection to that URL's origin runs over; null: nothing.
+  const StreamLayer* layer_of(const HttpUrl& url) const {
+    return url.is_https() ? options_.layer : client_options_.connection.layer;
+  }
   HttpClientStats stats() const;
 
   // For fetches. Nothing of the user's is called in them.

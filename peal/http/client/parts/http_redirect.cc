@@ -13,6 +13,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kOfBodies = {"Content-Type",     "Content-Encoding", "Content-Language",
                                                        "Content-Location", "Content-Range",    "Digest"};
 constexpr std::array<std::string_view, 4> kOfOrigins = {"Authorization", "Proxy-Authorization", "Cookie", "Host"};
+constexpr std::array<std::string_view, 1> kOfTls = {"Referer"};
 
 void erase_fields(HttpClientRequest& request, std::span<const std::string_view> names) {
   std::erase_if(request.fields, [&](const HttpRequestField& field) {
@@ -40,6 +41,7 @@ void redirect(HttpClientRequest& request, int status, const HttpUrl& from, const
   if (to.is_same_origin(from)) return;
   request.connect_to.clear();
   erase_fields(request, kOfOrigins);
+  if (from.is_https() && !to.is_https()) erase_fields(request, kOfTls);
 }
 
 }  // namespace peal::detail

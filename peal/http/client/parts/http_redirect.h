@@ -19,7 +19,9 @@ constexpr bool is_redirect(int status) {
 std::string_view redirected_method(int status, std::string_view method);
 
 // Makes of the request at `from` the one that goes to `to`. Without its body it loses the fields that describe one. To
-// another origin go no credentials (Authorization, Cookie), no Host of the user's, and no way of its own to connect.
+// another origin (scheme, host and port: the fetch standard's, RFC 9110 4.3.1) go no credentials (Authorization,
+// Cookie), no Host of the user's, and no way of its own to connect; from https to http goes no Referer either (RFC 9110
+// 10.1.3).
 void redirect(HttpClientRequest& request, int status, const HttpUrl& from, const HttpUrl& to);
 
 }  // namespace peal::detail

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// https: what goes over HttpClientOptions::layer, here tests/support/sealed, whom that is to reach, and what must never
+// go in the clear. That everything else works over a layer is what the other suites show, which run on sealed engines.
+#include <gmock/gmock.h>
+
+#include <peal/http/client/http_client.h>
+#include <tests/support/http_client_rig.h>
+#include <tests/support/sealed/sealed_port.h>
+#include <tests/support/sealed/sealing.h>
+
+namespace peal {
+namespace {
+
+using test::http_ok;
+using test::HttpScript;
+using testing::ElementsAre;
+using Request = HttpScript::Request;
+
+std::string redirect_to(const std::string& place, int status = 307) {
+  return fmt::format("HTTP/1.1 {} Elsewhere\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", status, place);
+}
+
+class HttpClientHttpsTest : public test::HttpClientTest {
+ protected:
+  void SetUp() override {
+    HttpClientTest::SetUp();
+    client_options.layer = &layer_;
+  }
+  HttpScript& serve_secure(HttpScript::Answer answer) {
+    ServerOptions options;
+    options.connection.layer = &layer_;
+    return serve(std::move(answer), "127.0.0.1:0", options);
+  }
+  HttpScript& serve_secure_text(std::string text) {
+    return serve_secure([text = std::move(text)](Connection& connection, const Request&) { connection.send(text); });
+  }
+  // Of a server over the layer.
+  static std::string https(const HttpScript& server, std::string_view target = "/") {
+    return "https" + server.url(target).substr(4);
+  }
+  // A server that says this, whatever it hears, and then ends: what is below the layer, byte for byte.
+  std::unique_ptr<Server> serve_raw(std::string bytes) {
+    auto server = std::make_unique<Server>(
+        loop(), ConnectionCallbacks{.on_open = [bytes](Connection& connection) { connection.send(bytes); },
+                                    .on_message =
+                                        [](Connection& connection, Buffer& input) {
+                                          const bool asked = input.size() > test::kSealHello.size();
+                                          input.clear();
+                                          if (asked) connection.close();
+                                        }});
+    raw_url_ = "https://" + server->listen("127.0.0.1:0").value().to_string() + "/";
+    return server;
+  }
+
+  std::string raw_url_;
+  const test::SealedLayer layer_;
+};
+
+TEST_P(HttpClientHttpsTest, a_request_and_its_answer_on_a_connection_that_is_kept) {
+  HttpScript& server = serve_secure([](Connection& connection, const Request& request) {
+    connection.send(http_ok(request.body.empty() ? "hello" : request.body));
+  });
+  const auto first = fetch(HttpClientRequest(https(server, "/a?b")));
+  ASSERT_TRUE(first) << first.error().message();
+  EXPECT_EQ(first->body, "hello");
+  EXPECT_EQ(first->url, https(server, "/a?b"));
+  const std::string large(300'000, 'x');
+  const auto second = fetch(HttpClientRequest("PUT", https(server), large));
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_EQ(second->body, large);
+  EXPECT_THAT(server.asked(), ElementsAre("GET /a?b", "PUT /"));
+  EXPECT_TRUE(server.requests().at(0).has("Host: " + server.address().to_string()));
+  EXPECT_EQ(server.opened(), 1u);
+}
+
+TEST_P(HttpClientHttpsTest, what_is_meant_for_the_layer_and_what_is_not_never_share_a_connection) {
+  HttpScript& secure = serve_secure_text(http_ok("sealed"));
+  HttpScript& plain = serve(nullptr);
+  size_t asked = 0;
+  plain.on_bytes = [&](Connection& connection, Buffer& input) {
+    if (!input.view().starts_with("GET ")) return connection.abort();
+    ++asked;
+    connection.send(http_ok("plain"));
+  };
+  ASSERT_TRUE(fetch(HttpClientRequest(https(secure))));
+  ASSERT_TRUE(fetch(HttpClientRequest(plain.url())));
+  ASSERT_EQ(client().stats().idle, 2u);
+  // In the clear to who expects the layer, and over it to who does not know it: neither is heard, though a connection
+  // to that host and port is free.
+  EXPECT_TRUE(error_of_fetch(HttpClientRequest(secure.url())));
+  EXPECT_TRUE(error_of_fetch(HttpClientRequest(https(plain))));
+  EXPECT_EQ(client().stats().idle, 2u);
+  EXPECT_EQ(secure.requests().size(), 1u);
+  EXPECT_EQ(asked, 1u);
+}
+
+// Whom the peer of a layer has proved to be counts, not the way to it.
+TEST_P(HttpClientHttpsTest, two_hosts_by_one_way_do_not_share_a_connection) {
+  HttpScript& secure = serve_secure_text(http_ok("sealed"));
+  HttpScript& plain = serve_text(http_ok("plain"));
+  for (const char* host : {"a.test", "b.test", "a.test"}) {
+    for (HttpScript* server : {&secure, &plain}) {
+      HttpClientRequest request((server == &secure ? "https://" : "http://") + std::string(host) + "/");
+      request.connect_to = server->address().to_string();
+      ASSERT_TRUE(fetch(request));
+      EXPECT_TRUE(server->requests().back().has("Host: " + std::string(host)));
+    }
+  }
+  EXPECT_EQ(secure.opened(), 2u);
+  EXPECT_EQ(plain.opened(), 1u) << "a proxy's are for everybody";
+}
+
+TEST_P(HttpClientHttpsTest, without_a_layer_https_is_refused_with_a_sentence) {
+  client_options.layer = nullptr;
+  HttpScript& server = serve_secure_text(http_ok("sealed"));
+  const std::error_code error = error_of_fetch(HttpClientRequest(https(server)));
+  EXPECT_EQ(error, HttpTrouble::kNeedsLayer);
+  EXPECT_EQ(error.message(), "an https URL needs a layer, TLS: HttpClientOptions::layer is null");
+  // That of http is not taken for it.
+  drop_client();
+  client_options.client.connection.layer = &layer_;
+  EXPECT_EQ(error_of_fetch(HttpClientRequest(https(server))), HttpTrouble::kNeedsLayer);
+  EXPECT_TRUE(fetch(HttpClientRequest(server.url()))) << "http over a layer is the user's own affair";
+}
+
+TEST_P(HttpClientHttpsTest, redirects_to_https_are_followed_and_leave_credentials_behind) {
+  HttpScript& there = serve_secure_text(http_ok("there"));
+  HttpScript& here =
+      serve([&](Connection& connection, const Request&) { connection.send(redirect_to(https(there, "/y"))); });
+  const auto answer = fetch(HttpClientRequest("PUT", here.url("/x"), "body")
+                                .add("Authorization", "Basic c2VjcmV0")
+                                .add("Cookie", "id=1")
+                                .add("Referer", "http://example.org/")
+                                .add("X-Own", "1"));
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(answer->url, https(there, "/y"));
+  const Request& second = there.requests().at(0);
+  EXPECT_EQ(second.what(), "PUT /y");
+  EXPECT_EQ(second.body, "body");
+  EXPECT_FALSE(second.head.contains("Authorization"));
+  EXPECT_FALSE(second.head.contains("Cookie"));
+  EXPECT_TRUE(second.has("Referer: http://example.org/"));
+  EXPECT_TRUE(second.has("X-Own: 1"));
+}
+
+TEST_P(HttpClientHttpsTest, redirects_from_https_to_http_leave_the_referer_behind_too) {
+  HttpScript& there = serve_text(http_ok("there"));
+  HttpScript& here =
+      serve_secure([&](Connection& connection, const Request&) { connection.send(redirect_to(there.url("/y"))); });
+  const auto request = [&] {
+    return HttpClientRequest(https(here, "/x"))
+        .add("authorization", "Basic c2VjcmV0")
+        .add("Cookie", "id=1")
+        .add("referer", https(here, "/secret"))
+        .add("X-Own", "1");
+  };
+  const auto answer = fetch(request());
+  ASSERT_TRUE(answer) << answer.error().message();
+  EXPECT_EQ(answer->url, there.url("/y"));
+  EXPECT_EQ(there.requests().at(0).head,
+            "GET /y HTTP/1.1\r\nHost: " + there.address().to_string() + "\r\nX-Own: 1\r\n\r\n");
+  drop_client();
+  client_options.plain_redirects = false;
+  EXPECT_EQ(error_of_fetch(request()), HttpTrouble::kPlainRedirect);
+  EXPECT_EQ(there.requests().size(), 1u);
+  EXPECT_EQ(client().stats().redirects, 0u);
+}
+
+TEST_P(HttpClientHttpsTest, redirects_within_https_keep_what_is_the_origins) {
+  HttpScript* server = nullptr;
+  server = &serve_secure([&](Connection& connection, const Request& request) {
+    connection.send(request.what() == "GET /x" ? redirect_to(https(*server, "/y")) : http_ok("there"));
+  });
+  client_options.plain_redirects = false;
+  ASSERT_TRUE(fetch(HttpClientRequest(https(*server, "/x")).add("Cookie", "id=1").add("Referer", "https://a.test/")));
+  EXPECT_TRUE(server->requests().at(1).has("Cookie: id=1"));
+  EXPECT_TRUE(server->requests().at(1).has("Referer: https://a.test/"));
+  EXPECT_EQ(server->opened(), 1u);
+}
+
+TEST_P(HttpClientHttpsTest, a_body_that_ends_with_the_connection_is_complete_only_where_the_layer_has_ended) {
+  std::string sealed(test::kSealHello);
+  test::seal("HTTP/1.1 200 OK\r\n\r\npart", sealed);
+  {
+    const auto server = serve_raw(sealed + std::string(test::kEndMark));
+    const auto answer = fetch(HttpClientRequest(raw_url_));
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_EQ(answer->body, "part");
+  }
+  const auto server = serve_raw(sealed);
+  EXPECT_TRUE(error_of_fetch(HttpClientRequest(raw_url_)));
+  EXPECT_EQ(client().stats().failed, 1u);
+}
+
+TEST_P(HttpClientHttpsTest, a_peer_that_does_not_shake_hands) {
+  client_options.client.connect_timeout = std::chrono::milliseconds(100);
+  Server silent(loop(), ConnectionCallbacks{.on_message = [](Connection&, Buffer& input) { input.clear(); }});
+  const std::string url = "https://" + silent.listen("127.0.0.1:0").value().to_string() + "/";
+  EXPECT_EQ(error_of_fetch(HttpClientRequest(url)), HttpTrouble::kConnectTimeout);
+  Server rude(loop(), ConnectionCallbacks{.on_open = [](Connection& connection) { connection.abort(); }});
+  EXPECT_TRUE(error_of_fetch(HttpClientRequest("https://" + rude.listen("127.0.0.1:0").value().to_string() + "/")));
+  EXPECT_EQ(client().stats().connect_failed, 2u);
+  EXPECT_EQ(client().stats().connections, 0u);
+}
+
+TEST_P(HttpClientHttpsTest, a_tunnel_through_a_server_over_the_layer) {
+  HttpScript& server = serve_secure(nullptr);
+  server.on_bytes = [](Connection& connection, Buffer& input) {
+    if (!input.view().starts_with("CONNECT ")) return void(connection.send(std::move(input)));
+    connection.send("HTTP/1.1 200 OK\r\n\r\nfirst ");
+  };
+  HttpClientRequest request("CONNECT", https(server));
+  request.target = "example.org:25";
+  request.may_upgrade = true;
+  std::string heard;
+  std::optional<Result<void>> done;
+  const auto id =
+      client().start(request, {.on_head = [](HttpFetch& fetch, const HttpResponseHead&) { fetch.write("second"); },
+                               .on_body =
+                                   [&](HttpFetch& fetch, std::string_view bytes) {
+                                     heard += bytes;
+                                     if (heard == "first second") fetch.end_body();
+                                   },
+                               .on_done = [&](const Result<void>& how) { done = how; }});
+  ASSERT_TRUE(id);
+  ASSERT_TRUE(run_until([&] { return done.has_value(); })) << heard;
+  EXPECT_TRUE(*done) << done->error().message();
+  EXPECT_EQ(heard, "first second");
+}
+
+PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(HttpClientHttpsTest);
+
+}  // namespace
+}  // namespace peal
