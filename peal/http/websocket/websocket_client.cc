@@ -31,6 +31,7 @@ struct WebSocketClient::State {
         options(its_options),
         on_failed(std::move(its_on_failed)) {}
 
+  static std::unique_ptr<Client> make_client(const std::shared_ptr<State>& state, Loop& loop, const StreamLayer* layer);
   static ConnectionCallbacks connection_callbacks(const std::shared_ptr<State>& state);
   static void try_again(const std::shared_ptr<State>& state, Loop& loop);
   void fail(const WebSocketFailure& failure) {
@@ -52,7 +53,7 @@ struct WebSocketClient::State {
   bool stopped = false;
   std::atomic<bool> started = false;
   std::mutex mutex;
-  Client* client = nullptr;
+  Client* client = nullptr;  // from connect() on
 };
 
 // One connection: its handshake, then its socket.
@@ -164,17 +165,22 @@ void WebSocketClient::State::try_again(const std::shared_ptr<State>& state, Loop
   });
 }
 
+std::unique_ptr<Client> WebSocketClient::State::make_client(const std::shared_ptr<State>& state, Loop& loop,
+                                                            const StreamLayer* layer) {
+  ClientOptions options = state->options.client;
+  options.connection.layer = layer;
+  return std::make_unique<Client>(
+      loop, connection_callbacks(state), options, [state](std::error_code error, Duration next_attempt_in) {
+        state->fail({.error = error, .why = error.message(), .next_attempt_in = next_attempt_in});
+      });
+}
+
 WebSocketClient::WebSocketClient(Loop& loop, WebSocketCallbacks callbacks, const WebSocketClientOptions& options,
                                  Failed on_failed)
     : mailbox_(loop.mailbox()),
       state_(std::make_shared<State>(std::move(callbacks), options, std::move(on_failed))),
-      client_(std::make_unique<Client>(
-          loop, State::connection_callbacks(state_), options.client,
-          [state = state_](std::error_code error, Duration next_attempt_in) {
-            state->fail({.error = error, .why = error.message(), .next_attempt_in = next_attempt_in});
-          })) {
-  state_->client = client_.get();
-}
+      client_(State::make_client(state_, loop, options.client.connection.layer)),
+      client_of_wss_(options.layer == nullptr ? nullptr : State::make_client(state_, loop, options.layer)) {}
 
 WebSocketClient::~WebSocketClient() {
   const std::lock_guard lock(state_->mutex);
@@ -182,11 +188,12 @@ WebSocketClient::~WebSocketClient() {
 }
 
 Result<void> WebSocketClient::connect(std::string_view url) {
-  constexpr std::string_view kScheme = "ws://";
-  if (url.starts_with("wss://")) return fail(EPROTONOSUPPORT);
-  if (!url.starts_with(kScheme)) return fail(EINVAL);
-  const auto parsed = HttpUrl::parse(fmt::format("http://{}", url.substr(kScheme.size())));
+  const bool is_wss = url.starts_with("wss://");
+  if (!is_wss && !url.starts_with("ws://")) return fail(EINVAL);
+  const auto parsed = HttpUrl::parse(fmt::format("http{}", url.substr(2)));
   if (!parsed) return fail(EINVAL);
+  Client* const client = is_wss ? client_of_wss_.get() : client_.get();
+  if (client == nullptr) return fail(EPROTONOSUPPORT);
   WebSocketRequest request{.target = parsed->target,
                            .host = parsed->authority(),
                            .key = {},
@@ -199,7 +206,11 @@ Result<void> WebSocketClient::connect(std::string_view url) {
   const bool is_ipv6 = parsed->host.contains(':');
   state_->address = fmt::format("{}{}{}:{}", is_ipv6 ? "[" : "", parsed->host, is_ipv6 ? "]" : "", parsed->port);
   state_->request = std::move(request);
-  return client_->connect(state_->address);
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->client = client;
+  }
+  return client->connect(state_->address);
 }
 
 void WebSocketClient::stop() {

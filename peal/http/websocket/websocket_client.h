@@ -5,7 +5,8 @@
 //   peal::WebSocketClient client(loop, {.on_open = [](peal::WebSocket& socket) { socket.send_text("hello"); }});
 //   auto connecting = client.connect("ws://example.com/chat");
 //
-// Used, and destroyed, as Client is.
+// wss goes over WebSocketClientOptions::layer, TLS say, and the server must prove to be the URL's host. Used, and
+// destroyed, as Client is.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,8 @@ struct WebSocketClientOptions {
   std::string origin = {};                                // for servers that want one; browsers send their page's
   std::vector<HttpRequestField> fields = {};              // more of the request: Authorization, Cookie, ...
   Duration handshake_timeout = std::chrono::seconds(10);  // from the connection to the server's answer
-  ClientOptions client = {};
+  const StreamLayer* layer = nullptr;                     // of wss; it outlives the client. Null: no wss
+  ClientOptions client = {};                              // what is said there of a layer is for ws alone
 };
 
 // Why there is no WebSocket.
@@ -48,8 +50,8 @@ class WebSocketClient {
   WebSocketClient(const WebSocketClient&) = delete;
   WebSocketClient& operator=(const WebSocketClient&) = delete;
 
-  // Starts connecting, once in the client's life, to "ws://host[:port]/path?query". EINVAL: no such URL, or options
-  // that cannot be sent; EPROTONOSUPPORT: wss; EALREADY; Trouble::kLoopStopped.
+  // Starts connecting, once in the client's life, to "ws://host[:port]/path?query", or wss://. EINVAL: no such URL, or
+  // options that cannot be sent; EPROTONOSUPPORT: wss without a layer; EALREADY; Trouble::kLoopStopped.
   Result<void> connect(std::string_view url);
   // Gives up connecting and reconnecting; an open socket is closed with kNormal.
   void stop();
@@ -60,6 +62,7 @@ class WebSocketClient {
   const std::shared_ptr<Mailbox> mailbox_;
   const std::shared_ptr<State> state_;
   const std::unique_ptr<Client> client_;
+  const std::unique_ptr<Client> client_of_wss_;  // null: no layer
 };
 
 }  // namespace peal
