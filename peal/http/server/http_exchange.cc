@@ -76,6 +76,11 @@ std::string_view HttpExchange::parameter(std::string_view name) const {
 
 Loop& HttpExchange::loop() const { return shard_->loop(); }
 
+bool HttpExchange::is_secure() const {
+  check_use();
+  return shard_->core().options().layer != nullptr;
+}
+
 Connection& HttpExchange::connection() const {
   check_use();
   if (!carried_) throw std::logic_error("the connection of an exchange is gone");

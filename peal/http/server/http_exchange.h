@@ -78,6 +78,8 @@ class HttpExchange final {
   // any more.
   bool abandoned() const { return !carried_ && (taken_ || answer_ != Answer::kComplete); }
   HttpExchangeHandle handle();
+  // It came over HttpServerOptions::layer, TLS say. A proxy in front that speaks TLS itself is not known of.
+  bool is_secure() const;
 
   // ---- The body of the request. Until somebody asks for it, it stays with the client (and 100 (Continue), where that
   // is waited for, unsent). More than the limit of the route is answered 413. Once per exchange one of:

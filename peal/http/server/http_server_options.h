@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,6 +14,16 @@
 #include <peal/wire/http/http_limits.h>
 
 namespace peal {
+
+// HTTP Strict Transport Security (RFC 6797): a browser that has had an answer with it goes to this host by https alone,
+// for so long, and lets nobody click a warning about its certificate away.
+struct HstsOptions {
+  std::chrono::seconds max_age = std::chrono::days(365);  // 0: what was said before is to be forgotten
+  bool include_subdomains = false;                        // those that are served without TLS cannot be reached then
+  // May be built into browsers, for the first visit too (hstspreload.org). It takes months to get out of there; they
+  // take it with include_subdomains and a year alone, and so does peal.
+  bool preload = false;
+};
 
 struct HttpServerOptions {
   // Accepting and its caps, as ServerOptions has them.
@@ -26,6 +37,7 @@ struct HttpServerOptions {
   size_t output_limit_bytes = ConnectionOptions().output_limit_bytes;
   size_t input_limit_bytes = ConnectionOptions().input_limit_bytes;
   Duration linger_timeout = ConnectionOptions().linger_timeout;
+  // With one, TLS say, this is an https server: HttpExchange::is_secure().
   const StreamLayer* layer = nullptr;
   Duration handshake_timeout = ConnectionOptions().handshake_timeout;
   bool remember_peer = false;  // an access log does in any case
@@ -34,6 +46,9 @@ struct HttpServerOptions {
   HttpLimits limits = {};
   // The value of the Server field; empty, the default: none is sent, since it tells attackers more than clients.
   std::string server_name = {};
+  // In every answer over a layer, and in none without one, where whoever is in between could have written it (RFC 6797
+  // 7.2): a plain server and one over TLS may have the same options. Empty, the default: it binds a whole host.
+  std::optional<HstsOptions> hsts = {};
   // `Connection: keep-alive` in every answer after which it stays, as nginx does. Off, the default: only where the
   // client speaks HTTP/1.0; to 1.1 it goes without saying (RFC 9112 9.3).
   bool says_keep_alive = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/server/parts/http_core.h>
 
+#include <fmt/format.h>
+
 #include <peal/base/assert.h>
 #include <peal/base/bad_value.h>
 #include <peal/http/server/parts/http_server_session.h>
@@ -13,16 +15,28 @@ namespace {
 
 HttpServerSession& session_of(Connection& connection) { return connection.context<HttpServerSession>(); }
 
+std::string hsts_line(const HstsOptions& options) {
+  constexpr std::chrono::seconds kLeastPreloaded = std::chrono::days(365);
+  if (options.max_age < std::chrono::seconds::zero()) throw_bad_value("hsts of {} s", options.max_age.count());
+  if (options.preload && (!options.include_subdomains || options.max_age < kLeastPreloaded)) {
+    throw_bad_value("hsts that is preloaded without include_subdomains, or for less than a year");
+  }
+  return fmt::format("Strict-Transport-Security: max-age={}{}{}\r\n", options.max_age.count(),
+                     options.include_subdomains ? "; includeSubDomains" : "", options.preload ? "; preload" : "");
+}
+
 }  // namespace
 
 HttpCore::HttpCore(Router router, const HttpServerOptions& options)
     : routes_(std::move(router.tree_)), options_(options) {
   const HttpRequestParser judge(options_.limits);  // throws
-  if (options_.server_name.empty()) return;
   if (!is_sendable({"Server", options_.server_name})) {
     throw_bad_value("'{}' is no value of a Server field", options_.server_name);
   }
-  server_line_ = "Server: " + options_.server_name + "\r\n";
+  if (!options_.server_name.empty()) own_lines_ = "Server: " + options_.server_name + "\r\n";
+  if (!options_.hsts) return;
+  const std::string hsts = hsts_line(*options_.hsts);
+  if (options_.layer != nullptr) own_lines_ += hsts;
 }
 
 HttpShard& HttpCore::shard_of(const Loop& loop) const {

@@ -32,8 +32,8 @@ class HttpCore : public std::enable_shared_from_this<HttpCore> {
 
   RouteTree& routes() { return *routes_; }
   const HttpServerOptions& options() const { return options_; }
-  // The Server field as a line of a head; may be empty.
-  const std::string& server_line() const { return server_line_; }
+  // What every answer says of the server, as lines of a head; may be empty.
+  const std::string& own_lines() const { return own_lines_; }
   // Adds a line to the access log, dated `second`, or, since dates never go back, the later one that another loop had.
   // Returns the bytes that wait. Any of the loops' threads.
   size_t log(AccessEntry entry, int64_t second);
@@ -43,7 +43,7 @@ class HttpCore : public std::enable_shared_from_this<HttpCore> {
  private:
   const std::unique_ptr<RouteTree> routes_;
   const HttpServerOptions options_;
-  std::string server_line_;
+  std::string own_lines_;
   std::mutex lines_mutex_;
   std::string lines_;     // that wait; guarded by lines_mutex_, as are the next two
   std::string log_date_;  // the last line's

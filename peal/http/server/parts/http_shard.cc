@@ -126,7 +126,7 @@ void HttpShard::make_date() {
   const std::string_view status = http_status_line(200);
   status_bytes_ = status.size();
   ok_head_.clear();
-  ok_lines_.assign(status).append("Date: ").append(text.data(), text.size()).append("\r\n").append(core_.server_line());
+  ok_lines_.assign(status).append("Date: ").append(text.data(), text.size()).append("\r\n").append(core_.own_lines());
   if (!core_.options().access_log) return;
   log_second_ = now / kSecond;
   // "Sun, 06 Nov 1994 08:49:37 GMT" again, as "06/Nov/1994:08:49:37 +0000".

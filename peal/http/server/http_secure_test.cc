@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an HttpServer does with a layer beyond what it does without one: tests/support/sealed stands for TLS. All the
+// rest works the same, which is what the other suites show, which run on sealed engines; here the layer is an option.
+#include <future>
+#include <stdexcept>
+
+#include <gmock/gmock.h>
+
+#include <peal/loop/loop_group.h>
+#include <tests/support/http_rig.h>
+
+namespace peal {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kGetAndClose = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+class HttpSecureTest : public test::HttpTest {
+ protected:
+  static Router saying_whether_secure() {
+    Router router;
+    router.get("/", [](HttpExchange& exchange) {
+      exchange.respond(200, "", exchange.is_secure() ? "secure" : "in the clear");
+    });
+    return router;
+  }
+  // Peers seal from now on, as the server's connections do.
+  HttpServer& serve_secure(Router router, HttpServerOptions options = {}) {
+    RawPeer::seal_all(true);
+    options.layer = &layer_;
+    return serve(std::move(router), options);
+  }
+  HttpServer& serve_plain(Router router, HttpServerOptions options = {}) {
+    RawPeer::seal_all(false);
+    options.layer = nullptr;
+    return serve(std::move(router), options);
+  }
+
+  const test::SealedLayer layer_;
+};
+
+TEST_P(HttpSecureTest, an_exchange_knows_whether_it_came_over_a_layer) {
+  serve_secure(saying_whether_secure());
+  EXPECT_THAT(answer_to(kGetAndClose), testing::EndsWith("\r\n\r\nsecure"));
+  serve_plain(saying_whether_secure());
+  EXPECT_THAT(answer_to(kGetAndClose), testing::EndsWith("\r\n\r\nin the clear"));
+}
+
+// RFC 6797 7.1, 7.2.
+TEST_P(HttpSecureTest, hsts_is_in_every_answer_over_a_layer_and_in_none_without) {
+  const HttpServerOptions options{.server_name = "peal", .hsts = HstsOptions{}};
+  serve_secure(saying_whether_secure(), options);
+  constexpr std::string_view kLine = "\r\nStrict-Transport-Security: max-age=31536000\r\n";
+  for (const std::string_view request :
+       {kGetAndClose, std::string_view("GET /nowhere HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
+        std::string_view("OPTIONS / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
+        std::string_view("no HTTP\r\n\r\n")}) {
+    const std::string answer = answer_to(request);
+    EXPECT_EQ(test::count_of(answer, kLine), 1u) << answer;
+    EXPECT_THAT(answer, HasSubstr("\r\nServer: peal\r\n"));
+  }
+  RawPeer kept = peer();
+  kept.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_TRUE(hears(kept, kLine, 2));
+  serve_plain(saying_whether_secure(), options);
+  EXPECT_THAT(answer_to(kGetAndClose), Not(HasSubstr("Strict-Transport-Security")));
+  EXPECT_THAT(answer_to(kGetAndClose), HasSubstr("\r\nServer: peal\r\n"));
+}
+
+TEST_P(HttpSecureTest, what_hsts_may_say) {
+  const struct {
+    HstsOptions hsts;
+    std::string_view value;
+  } cases[] = {
+      {{.max_age = std::chrono::minutes(5)}, "max-age=300"},
+      {{.max_age = std::chrono::seconds(0)}, "max-age=0"},
+      {{.max_age = std::chrono::seconds(1), .include_subdomains = true}, "max-age=1; includeSubDomains"},
+      {{.include_subdomains = true, .preload = true}, "max-age=31536000; includeSubDomains; preload"},
+  };
+  for (const auto& item : cases) {
+    serve_secure(saying_whether_secure(), {.hsts = item.hsts});
+    EXPECT_THAT(answer_to(kGetAndClose), HasSubstr(fmt::format("\r\nStrict-Transport-Security: {}\r\n", item.value)));
+  }
+  for (const HstsOptions& bad :
+       {HstsOptions{.max_age = std::chrono::seconds(-1)}, HstsOptions{.preload = true},
+        HstsOptions{.max_age = std::chrono::days(364), .include_subdomains = true, .preload = true}}) {
+    EXPECT_THROW(HttpServer(loop(), Router(), {.hsts = bad}), std::invalid_argument) << "also of a plain server";
+  }
+}
+
+TEST_P(HttpSecureTest, several_loops_serve_over_one_layer_and_drain) {
+  RawPeer::seal_all(true);
+  for (const AcceptMode accept : {AcceptMode::kReusePort, AcceptMode::kRoundRobin}) {
+    const auto group = LoopGroup::start(2, group_options()).value();
+    HttpServer server(*group, saying_whether_secure(), {.accept = accept, .layer = &layer_, .drain_grace = {}});
+    const SocketAddress where = server.listen("127.0.0.1:0").value();
+    std::vector<RawPeer> peers(8);
+    for (RawPeer& each : peers) {
+      each.connect(where);
+      each.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    }
+    for (RawPeer& each : peers) EXPECT_TRUE(hears(each, "\r\n\r\nsecure"));
+    auto draining = std::async(std::launch::async, [&] { return server.drain_and_wait(std::chrono::seconds(20)); });
+    for (RawPeer& each : peers) {
+      EXPECT_TRUE(wait_until([&] { return !each.pump(); }));
+      EXPECT_FALSE(each.cut_short());
+      each.close();
+    }
+    const DrainReport report = draining.get();
+    EXPECT_EQ(report.finished, peers.size());
+    EXPECT_EQ(report.forced, 0u);
+  }
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(HttpSecureTest);
+
+}  // namespace
+}  // namespace peal
