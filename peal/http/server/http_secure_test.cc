@@ -16,6 +16,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr std::string_view kGetAndClose = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+// The first bytes of a TLS ClientHello.
+constexpr std::string_view kTlsHello{"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 15};
+
 class HttpSecureTest : public test::HttpTest {
  protected:
   static Router saying_whether_secure() {
@@ -87,6 +90,34 @@ TEST_P(HttpSecureTest, what_hsts_may_say) {
         HstsOptions{.max_age = std::chrono::days(364), .include_subdomains = true, .preload = true}}) {
     EXPECT_THROW(HttpServer(loop(), Router(), {.hsts = bad}), std::invalid_argument) << "also of a plain server";
   }
+}
+
+TEST_P(HttpSecureTest, a_tls_hello_on_a_plain_port_is_named_in_the_log_and_counted) {
+  std::vector<std::string> warnings;  // on the loop's thread
+  set_log_sink([&](const LogRecord& record) {
+    if (record.level == LogLevel::kWarn) warnings.emplace_back(record.text);
+  });
+  serve_plain(saying_whether_secure());
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(answer_to(kTlsHello), testing::StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+  // Neither is TLS.
+  for (const std::string_view other : {"\x16\x02\x01\r\n\r\n", "\x15\x03\x01\r\n\r\n"}) {
+    EXPECT_THAT(answer_to(other), testing::StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+  }
+  EXPECT_EQ(server().stats().tls_hellos, 3u);
+  EXPECT_EQ(server().stats().malformed, 5u);
+  EXPECT_EQ(server().stats().answers[4], 5u);
+  const std::vector<std::string> lines = ask([&] { return warnings; });
+  ASSERT_GE(lines.size(), 1u);
+  EXPECT_LE(lines.size(), 3u);
+  EXPECT_THAT(lines[0], HasSubstr("speaks TLS to " + address().to_string() + ", a port without it"));
+  EXPECT_THAT(lines[0], testing::StartsWith("127.0.0.1:"));
+}
+
+TEST_P(HttpSecureTest, a_tls_hello_inside_a_layer_is_no_such_thing) {
+  serve_secure(saying_whether_secure());
+  EXPECT_THAT(answer_to(kTlsHello), testing::StartsWith("HTTP/1.1 400 Bad Request\r\n"));
+  EXPECT_EQ(server().stats().tls_hellos, 0u);
+  EXPECT_EQ(server().stats().malformed, 1u);
 }
 
 TEST_P(HttpSecureTest, several_loops_serve_over_one_layer_and_drain) {

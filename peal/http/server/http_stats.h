@@ -15,6 +15,7 @@ struct HttpStats {
   uint64_t response_body_bytes = 0;   // the same
   uint64_t pipelined = 0;             // requests that were there before the answer to the one before was complete
   uint64_t malformed = 0;             // refused as no HTTP, or as ambiguous: 400, 501, 505
+  uint64_t tls_hellos = 0;            // of those, by clients that speak TLS to a port without it
   uint64_t too_large = 0;             // refused by a limit: 413, 414, 431
   uint64_t unrouted = 0;              // 404 and 405 of the router
   uint64_t head_timeouts = 0;         // a head that was not complete in time: 408
@@ -36,6 +37,7 @@ struct HttpStats {
     response_body_bytes += other.response_body_bytes;
     pipelined += other.pipelined;
     malformed += other.malformed;
+    tls_hellos += other.tls_hellos;
     too_large += other.too_large;
     unrouted += other.unrouted;
     head_timeouts += other.head_timeouts;

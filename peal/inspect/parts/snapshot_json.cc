@@ -118,6 +118,7 @@ void add_http(Json& json, const HttpStats& http) {
   }
   json.update({{"pipelined", http.pipelined},
                {"malformed", http.malformed},
+               {"tls_hellos", http.tls_hellos},
                {"too_large", http.too_large},
                {"unrouted", http.unrouted},
                {"head_timeouts", http.head_timeouts},

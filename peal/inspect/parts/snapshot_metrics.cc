@@ -108,6 +108,8 @@ constexpr ServerMetric kHttpCounters[] = {
      [](const ServerSnapshot& server) { return plain(server.http->requests); }},
     {"http_malformed_requests", "", "Requests refused as no HTTP, or as ambiguous.",
      [](const ServerSnapshot& server) { return plain(server.http->malformed); }},
+    {"http_tls_hellos", "", "Clients that spoke TLS to a port without it.",
+     [](const ServerSnapshot& server) { return plain(server.http->tls_hellos); }},
     {"http_too_large_requests", "", "Requests refused by a limit.",
      [](const ServerSnapshot& server) { return plain(server.http->too_large); }},
     {"http_abandoned_requests", "", "Requests whose connection ended before the answer was complete.",

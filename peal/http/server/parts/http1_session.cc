@@ -6,6 +6,12 @@
 #include <peal/loop/loop.h>
 
 namespace peal::detail {
+namespace {
+
+// A record of a handshake (RFC 8446 5.1): what a client that speaks TLS says first. No HTTP begins so.
+bool begins_tls(std::string_view bytes) { return bytes.starts_with("\x16\x03"); }
+
+}  // namespace
 
 void Http1Session::dispose() {
   abandon(false);
@@ -41,6 +47,7 @@ void Http1Session::dispose() {
   }
   if (step.event == HttpRequestEvent::kFailed) {
     ++shard_->stats().requests;
+    if (begins_tls(bytes) && shard_->core().options().layer == nullptr) shard_->note_tls_hello(*connection_);
     refuse(http_status(carrier.parser().error()));
     input.clear();
     return false;

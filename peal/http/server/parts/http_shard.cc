@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 
+#include <peal/base/log.h>
 #include <peal/http/server/parts/access_line.h>
 #include <peal/http/server/parts/http1_session.h>
 #include <peal/http/server/parts/http_core.h>
@@ -187,6 +188,15 @@ void HttpShard::retire() {
     for (HttpHandlerTask* run = runs_.front(); run != nullptr; run = run->next()) run->cancel(why);
   }
   ReadyQueue::run_all();
+}
+
+void HttpShard::note_tls_hello(const Connection& connection) {
+  ++stats_.tls_hellos;
+  const std::optional<uint64_t> held_back = tls_hello_log_.admit(loop_->now());
+  if (!held_back) return;
+  const auto text = [](const Result<SocketAddress>& address) { return address ? address->to_string() : "somebody"; };
+  PEAL_LOG_WARN("{} speaks TLS to {}, a port without it, and is answered 400 in the clear ({} more like it)",
+                text(connection.peer_address()), text(connection.local_address()), *held_back);
 }
 
 void HttpShard::log(const HttpExchange& exchange, const Connection& connection) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <peal/base/log_limiter.h>
 #include <peal/base/memory/buffer.h>
 #include <peal/http/server/http_exchange.h>
 #include <peal/http/server/http_stats.h>
@@ -83,6 +84,8 @@ class HttpShard {
 
   // A line of the access log for an exchange whose answer is complete.
   void log(const HttpExchange& exchange, const Connection& connection);
+  // The connection's first bytes were TLS, and there is no layer.
+  void note_tls_hello(const Connection& connection);
   // Coroutines that run on.
   WaitList<HttpHandlerTask>& runs() { return runs_; }
   // The server is gone: coroutines are cancelled and end, if they can at once; the log's lines are written.
@@ -120,6 +123,7 @@ class HttpShard {
   uint64_t last_serial_ = 0;
   TimerId log_timer_;
   WaitList<HttpHandlerTask> runs_;
+  LogLimiter tls_hello_log_{std::chrono::seconds(1)};
 };
 
 }  // namespace peal::detail
