@@ -99,3 +99,25 @@ def test_a_large_upload_costs_no_memory(tmp_path):
         assert status("-T", "-", url, send=CONTENT * 20) == 204
         assert os.stat(tmp_path / "large").st_size == 20 * len(CONTENT)
         assert most_kib() - before < 8 * 1024
+
+
+def test_the_plain_port_beside_an_https_site(tmp_path):
+    (tmp_path / "token").write_bytes(b"token.thumbprint")
+
+    def place(address, path, *arguments):
+        """The status, and where curl is led to."""
+        shown = curl("http://" + joined(address) + path, "-o", os.devnull, "-w", "%{http_code} %{redirect_url}",
+                     "-H", "Host: example.org:80", *arguments)
+        return shown.decode()
+    with Program("to_https", "127.0.0.1:0", "8443", tmp_path) as server:
+        address = server.address()
+        assert place(address, "/a?b=c") == "308 https://example.org:8443/a?b=c"
+        assert place(address, "/form", "-d", "x=y") == "308 https://example.org:8443/form"
+        assert place(address, "/.well-known/acme-challenge/token") == "200 "
+        assert curl("http://" + joined(address) + "/.well-known/acme-challenge/token") == b"token.thumbprint"
+        assert place(address, "/.well-known/acme-challenge/none") == "404 "
+        assert server.end() == (0, "", "")
+    with Program("to_https", "127.0.0.1:0") as server:
+        assert place(server.address(), "/") == "308 https://example.org/"
+    with Program("to_https", "127.0.0.1:0", "none") as server:
+        assert server.wait() == (1, "", "the port none: Invalid argument\n")
