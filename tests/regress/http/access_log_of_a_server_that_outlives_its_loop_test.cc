@@ -32,7 +32,7 @@ TEST_P(AccessLogOutlivesTheLoop, its_lines_are_written_all_the_same) {
   EXPECT_NE(lines.find("\"GET / HTTP/1.1\" 200"), std::string::npos) << lines;
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(AccessLogOutlivesTheLoop);
+PEAL_TEST_ON_EVERY_PORT(AccessLogOutlivesTheLoop);
 
 }  // namespace
 }  // namespace peal

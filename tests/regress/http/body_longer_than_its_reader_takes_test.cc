@@ -59,7 +59,7 @@ TEST_P(BodyLongerThanItsReaderTakes, ends_a_connection_whose_answer_has_begun) {
   EXPECT_TRUE(hears(one, "0\r\n\r\n"));
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(BodyLongerThanItsReaderTakes);
+PEAL_TEST_ON_EVERY_PORT(BodyLongerThanItsReaderTakes);
 
 }  // namespace
 }  // namespace peal

@@ -66,7 +66,7 @@ TEST_P(CloseCodesThatArePassedOn, nor_does_a_long_ping_or_an_odd_reason_stop_mor
   EXPECT_TRUE(run_until([&] { return closed.frames() == frame; }));
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(CloseCodesThatArePassedOn);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(CloseCodesThatArePassedOn);
 
 }  // namespace
 }  // namespace peal

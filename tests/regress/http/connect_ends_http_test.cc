@@ -118,7 +118,7 @@ TEST_P(ConnectEndsHttp, tunnel_is_whose_handler_was_added_for_it) {
   EXPECT_EQ(ask([&] { return secrets_; }), 0);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ConnectEndsHttp);
+PEAL_TEST_ON_EVERY_PORT(ConnectEndsHttp);
 
 }  // namespace
 }  // namespace peal

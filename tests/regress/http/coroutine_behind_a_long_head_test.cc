@@ -52,7 +52,7 @@ TEST_P(CoroutineBehindALongHead, is_answered_where_nothing_is_used_again) {
   ask_each("");
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(CoroutineBehindALongHead);
+PEAL_TEST_ON_EVERY_PORT(CoroutineBehindALongHead);
 
 }  // namespace
 }  // namespace peal

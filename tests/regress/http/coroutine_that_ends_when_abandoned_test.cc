@@ -91,7 +91,7 @@ TEST_P(CoroutineThatEndsWhenAbandoned, and_takes_the_server_with_it) {
   }
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(CoroutineThatEndsWhenAbandoned);
+PEAL_TEST_ON_EVERY_PORT(CoroutineThatEndsWhenAbandoned);
 
 }  // namespace
 }  // namespace peal

@@ -162,8 +162,8 @@ TEST_P(ExchangeThatIsKeptForTheNext, leaves_nothing_of_its_request_to_be_seen) {
   EXPECT_EQ(then, "~~~~~~");
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(ExchangeThatIsKept);
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(ExchangeThatIsKeptForTheNext);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(ExchangeThatIsKept);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(ExchangeThatIsKeptForTheNext);
 
 class ExchangeHandles : public test::SimTest {};
 

@@ -160,7 +160,7 @@ TEST_P(HandlerThatNeverAnswersHere, is_answered_for) {
   EXPECT_EQ(server().stats().answer_timeouts, 1U);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(HandlerThatNeverAnswersHere);
+PEAL_TEST_ON_EVERY_PORT(HandlerThatNeverAnswersHere);
 
 }  // namespace
 }  // namespace peal

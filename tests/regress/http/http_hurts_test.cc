@@ -92,7 +92,7 @@ TEST_P(HttpHurts, head_without_end_is_refused_and_holds_little_memory) {
   EXPECT_LT(most - before, 1024U * 1024);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(HttpHurts);
+PEAL_TEST_ON_EVERY_PORT(HttpHurts);
 
 }  // namespace
 }  // namespace peal

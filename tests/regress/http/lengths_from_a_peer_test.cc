@@ -68,7 +68,7 @@ TEST_P(LengthsFromAPeer, delimiter_that_is_empty_is_an_error) {
   EXPECT_EQ(peer.received(), errno_code(EINVAL).message());
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(LengthsFromAPeer);
+PEAL_TEST_ON_EVERY_PORT(LengthsFromAPeer);
 
 }  // namespace
 }  // namespace peal

@@ -48,7 +48,7 @@ TEST_P(HttpStreamThatEnds, by_its_on_writable_is_over_for_its_coroutine) {
   EXPECT_TRUE(answer.ends_with("5\r\nfirst\r\n0\r\n\r\n")) << answer.substr(answer.size() - 100);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(HttpStreamThatEnds);
+PEAL_TEST_ON_EVERY_PORT(HttpStreamThatEnds);
 
 }  // namespace
 }  // namespace peal

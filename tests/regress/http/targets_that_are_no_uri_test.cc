@@ -51,7 +51,7 @@ TEST_P(TargetsThatAreNoUri, method_without_end_is_unknown_and_not_a_long_target)
   EXPECT_THAT(answer_to(get("/" + std::string(9'000, 'x'))), StartsWith("HTTP/1.1 414 "));
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(TargetsThatAreNoUri);
+PEAL_TEST_ON_EVERY_PORT(TargetsThatAreNoUri);
 
 }  // namespace
 }  // namespace peal

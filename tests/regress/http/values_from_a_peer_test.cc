@@ -168,7 +168,7 @@ TEST_P(ValuesFromAPeer, body_that_is_read_after_the_answer_was_given_elsewhere) 
   EXPECT_TRUE(wait_until([&] { return seen == "over"; }));
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(ValuesFromAPeer);
+PEAL_TEST_ON_EVERY_PORT(ValuesFromAPeer);
 
 }  // namespace
 }  // namespace peal
