@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
-#include <tests/support/fake_engine.h>
+#include <tests/support/engines/fake_engine.h>
 
 namespace peal {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <peal/base/log.h>
 #include <peal/loop/loop.h>
-#include <tests/support/fake_engine.h>
+#include <tests/support/engines/fake_engine.h>
 
 namespace peal {
 namespace {

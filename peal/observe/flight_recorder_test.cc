@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/loop/loop.h>
-#include <tests/support/fake_engine.h>
+#include <tests/support/engines/fake_engine.h>
 
 namespace peal {
 namespace {

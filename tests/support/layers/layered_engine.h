@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <tests/support/forwarding_engine.h>
+#include <tests/support/engines/forwarding_engine.h>
 
 namespace peal::test {
 

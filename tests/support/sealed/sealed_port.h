@@ -15,7 +15,7 @@
 
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
-#include <tests/support/forwarding_engine.h>
+#include <tests/support/engines/forwarding_engine.h>
 #include <tests/support/sealed/sealing.h>
 
 namespace peal::test {

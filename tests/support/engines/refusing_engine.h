@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include <tests/support/forwarding_engine.h>
+#include <tests/support/engines/forwarding_engine.h>
 
 namespace peal::test {
 
