@@ -4,25 +4,14 @@
 #include <arpa/inet.h>
 
 #include <array>
-#include <memory>
 
-#include <openssl/err.h>
-#include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
-#include <openssl/x509v3.h>
+
+#include <peal/tls/parts/ssl_settings.h>
 
 namespace peal {
 namespace {
-
-struct Free {
-  void operator()(EVP_PKEY* key) const { EVP_PKEY_free(key); }
-  void operator()(X509* certificate) const { X509_free(certificate); }
-  void operator()(X509_EXTENSION* extension) const { X509_EXTENSION_free(extension); }
-  void operator()(BIO* bio) const { BIO_free(bio); }
-};
-template <class T>
-using Owned = std::unique_ptr<T, Free>;
 
 // "DNS:example.org,IP:127.0.0.1", as X509V3_EXT_conf_nid reads it; the sentence otherwise.
 TlsResult<std::string> alternative_names(const std::vector<std::string>& names) {
@@ -47,7 +36,8 @@ TlsResult<std::string> alternative_names(const std::vector<std::string>& names) 
 bool extend(X509* certificate, int nid, const std::string& value) {
   X509V3_CTX context{};
   X509V3_set_ctx(&context, certificate, certificate, nullptr, nullptr, 0);
-  const Owned<X509_EXTENSION> extension(X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
+  const detail::Freed<X509_EXTENSION, X509_EXTENSION_free> extension(
+      X509V3_EXT_conf_nid(nullptr, &context, nid, value.c_str()));
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
@@ -91,10 +81,10 @@ TlsResult<SelfSigned> make_self_signed(const SelfSignedOptions& options) {
   const TlsResult<std::string> names = alternative_names(options.names);
   if (!names) return std::unexpected(names.error());
   constexpr size_t kRsaBits = 2048;
-  const Owned<EVP_PKEY> key(options.key == TlsKeyKind::kRsa2048 ? EVP_RSA_gen(kRsaBits) : EVP_EC_gen("P-256"));
-  const Owned<X509> certificate(X509_new());
-  const Owned<BIO> chain(BIO_new(BIO_s_mem()));
-  const Owned<BIO> secret(BIO_new(BIO_s_mem()));
+  const detail::KeyPtr key(options.key == TlsKeyKind::kRsa2048 ? EVP_RSA_gen(kRsaBits) : EVP_EC_gen("P-256"));
+  const detail::X509Ptr certificate(X509_new());
+  const detail::BioPtr chain(BIO_new(BIO_s_mem()));
+  const detail::BioPtr secret(BIO_new(BIO_s_mem()));
   if (!key || !certificate || !chain || !secret || !fill(certificate.get(), key.get(), options, *names) ||
       PEM_write_bio_X509(chain.get(), certificate.get()) != 1 ||
       PEM_write_bio_PKCS8PrivateKey(secret.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1) {

@@ -32,6 +32,9 @@ class TlsSide {
   // it fails with.
   virtual long judge(const SSL* /*ssl*/) { return X509_V_OK; }
 
+  // The counters below, as a layer reports them.
+  LayerStats counted() const { return {handshakes, resumed, failed, in_the_clear, under_way, 0, 0, {}}; }
+
   const TlsLimits limits;
   std::atomic<uint64_t> handshakes = 0, resumed = 0, failed = 0, in_the_clear = 0, under_way = 0;
 };

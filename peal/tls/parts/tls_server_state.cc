@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/tls/parts/tls_server_state.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <ranges>
+
+#include <fmt/format.h>
+#include <openssl/core_names.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
+
+namespace peal::detail {
+namespace {
+
+constexpr size_t kLeastSecretBytes = 32;
+
+// What one reading of the files made: an SSL_CTX for each group of hosts that have the same certificates, and what
+// OpenSSL asks for during a handshake. Immutable, any thread. It belongs to its first SSL_CTX, so that it lives as long
+// as a connection that was begun with it.
+class Generation {
+ public:
+  // `key_log` outlives all connections, as do the options; `secret` is for tickets, where no file has one.
+  Generation(const TlsServerOptions& options, const Fd& key_log, std::string secret)
+      : options_(options), key_log_(key_log), secret_(std::move(secret)) {}
+
+  // The SSL_CTX for who asks for no name; null: files.error().
+  static SslCtxPtr make(std::unique_ptr<Generation> generation, PemFiles& files) {
+    if (!generation->load(files)) return nullptr;
+    std::map<Group, SSL_CTX*> ctx_of;
+    SslCtxPtr first;
+    for (const auto& [host, group] : generation->groups_) {
+      SSL_CTX*& ctx = ctx_of[group];
+      if (ctx == nullptr) {
+        SslCtxPtr& made = first ? generation->others_.emplace_back() : first;
+        made = generation->make_ctx(group, files);
+        ctx = made.get();
+      }
+      if (ctx == nullptr) return nullptr;
+      generation->by_host_.emplace(host, ctx);
+    }
+    static const int owner = SSL_CTX_get_ex_new_index(
+        0, nullptr, nullptr, nullptr,
+        [](void*, void* owned, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<Generation*>(owned); });
+    SSL_CTX_set_ex_data(first.get(), owner, generation.release());
+    return first;
+  }
+  static const Generation& of(const SSL_CTX* ctx) { return *static_cast<const Generation*>(SSL_CTX_get_app_data(ctx)); }
+
+  std::chrono::sys_seconds valid_until() const {
+    return std::ranges::min_element(certificates_, {}, &CertifiedKey::until)->until;
+  }
+
+ private:
+  using Group = std::vector<size_t>;  // of certificates; of one kind of key the first one counts
+
+  bool load(PemFiles& files) {
+    if (options_.certificates.empty()) return files.fail("a server needs a certificate, and none is given");
+    for (const TlsCertificate& from : options_.certificates) {
+      CertifiedKey& certificate = certificates_.emplace_back();
+      if (!files.read_certificate(from, tls_now(options_.clock), certificate)) return false;
+      const std::vector<std::string> hosts = hosts_of(certificate.chain.front().get());
+      if (hosts.empty()) return files.fail(certificate.name + ": the certificate has no names (subjectAltName)");
+      for (const std::string& host : hosts) groups_[host].push_back(certificates_.size() - 1);
+    }
+    groups_[""] = groups_[hosts_of(certificates_.front().chain.front().get()).front()];
+    if (!alpn_list(options_.applications, applications_)) return files.fail(kBadApplication);
+    if (options_.client_auth != TlsClientAuth::kOff && !files.read_roots(options_.client_roots, roots_)) {
+      return files.fail("client_roots: " + files.error());
+    }
+    // A ticket lives a week at most (RFC 8446 4.6.1).
+    if (options_.ticket_epoch < std::chrono::seconds(1) || options_.ticket_epoch > std::chrono::hours(84)) {
+      return files.fail("ticket_epoch is shorter than a second, or longer than 84 hours");
+    }
+    const std::string& file = options_.ticket_secret_file;
+    if (!file.empty() && (secret_.clear(), !files.read(file, secret_))) return false;
+    return secret_.size() >= kLeastSecretBytes || files.fail(file + ": holds less than 32 bytes");
+  }
+
+  SslCtxPtr make_ctx(const Group& group, PemFiles& files) {
+    SslCtxPtr made = make_ssl_ctx(TLS_server_method(), options_.limits);
+    SSL_CTX* ctx = made.get();
+    std::string failed = ctx == nullptr || !ask_clients(ctx) ? "OpenSSL lacks what TLS needs" : "";
+    for (const size_t index : std::views::reverse(group)) {  // of one kind of key the last one set is shown
+      const CertifiedKey& certificate = certificates_[index];
+      if (failed.empty() && !use_certificate(ctx, certificate))
+        failed = certificate.name + ": OpenSSL does not take it";
+    }
+    if (!failed.empty()) return files.fail(openssl_says(failed)), nullptr;
+    SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_timeout(ctx, 2 * std::chrono::floor<std::chrono::seconds>(options_.ticket_epoch).count());
+    SSL_CTX_set_num_tickets(ctx, options_.tickets ? 1 : 0);
+    if (!options_.tickets) SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
+    SSL_CTX_set_tlsext_ticket_key_evp_cb(ctx, use_ticket_key);
+    SSL_CTX_set_tlsext_servername_callback(ctx, choose_certificate);
+    SSL_CTX_set_tlsext_status_cb(ctx, staple);
+    if (!applications_.empty()) SSL_CTX_set_alpn_select_cb(ctx, choose_application, this);
+    if (key_log_) {
+      SSL_CTX_set_keylog_callback(ctx,
+                                  [](const SSL* ssl, const char* line) { write_key_line(of(ssl).key_log_, line); });
+    }
+    SSL_CTX_set_app_data(ctx, this);
+    return made;
+  }
+
+  bool ask_clients(SSL_CTX* ctx) const {
+    // Sessions go on only where the same clients are believed, for they are not verified again.
+    std::array<unsigned char, SSL_MAX_SID_CTX_LENGTH> believed{static_cast<unsigned char>(options_.client_auth)},
+        root{};
+    for (const X509Ptr& each : roots_) {
+      X509_digest(each.get(), EVP_sha256(), root.data(), nullptr);
+      std::ranges::transform(believed, root, believed.begin(), std::plus<unsigned char>());
+      if (SSL_CTX_add_client_CA(ctx, each.get()) != 1) return false;
+    }
+    const int must = options_.client_auth == TlsClientAuth::kRequired ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
+    if (options_.client_auth != TlsClientAuth::kOff) SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | must, nullptr);
+    return use_roots(ctx, roots_) && SSL_CTX_set_session_id_context(ctx, believed.data(), believed.size()) == 1;
+  }
+
+  static const Generation& of(const SSL* ssl) { return of(SSL_get_SSL_CTX(ssl)); }
+
+  static int choose_certificate(SSL* ssl, int* alert, void* /*argument*/) {
+    const Generation& own = of(ssl);
+    const char* asked = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+    if (asked == nullptr) return SSL_TLSEXT_ERR_NOACK;
+    const std::string host = host_key(asked);
+    auto found = own.by_host_.find(host);
+    const size_t dot = host.find('.');
+    if (found == own.by_host_.end() && dot != std::string::npos) found = own.by_host_.find("*" + host.substr(dot));
+    if (found != own.by_host_.end()) return SSL_set_SSL_CTX(ssl, found->second), SSL_TLSEXT_ERR_OK;
+    *alert = SSL_AD_UNRECOGNIZED_NAME;
+    return own.options_.unknown_name == TlsUnknownName::kFirst ? SSL_TLSEXT_ERR_NOACK : SSL_TLSEXT_ERR_ALERT_FATAL;
+  }
+
+  static int choose_application(SSL* /*ssl*/, const unsigned char** out, unsigned char* out_bytes,
+                                const unsigned char* in, unsigned int in_bytes, void* self) {
+    const std::string& ours = static_cast<const Generation*>(self)->applications_;
+    const int chosen = SSL_select_next_proto(const_cast<unsigned char**>(out), out_bytes,
+                                             reinterpret_cast<const unsigned char*>(ours.data()),
+                                             static_cast<unsigned int>(ours.size()), in, in_bytes);
+    return chosen == OPENSSL_NPN_NEGOTIATED ? SSL_TLSEXT_ERR_OK : SSL_TLSEXT_ERR_ALERT_FATAL;
+  }
+
+  static int staple(SSL* ssl, void* /*argument*/) {
+    const auto& [options, all] = std::tie(of(ssl).options_, of(ssl).certificates_);
+    const X509* shown = SSL_get_certificate(ssl);
+    const auto found = std::ranges::find(all, shown, [](const auto& each) { return each.chain.front().get(); });
+    if (found == all.end() || found->staple.empty() || found->staple_until < tls_now(options.clock)) {
+      return SSL_TLSEXT_ERR_NOACK;
+    }
+    void* copy = OPENSSL_memdup(found->staple.data(), found->staple.size());
+    SSL_set_tlsext_status_ocsp_resp(ssl, static_cast<unsigned char*>(copy), static_cast<long>(found->staple.size()));
+    return SSL_TLSEXT_ERR_OK;
+  }
+
+  // Time is cut into epochs; the keys of each follow from the secret and its number, so whoever has the secret reads
+  // the tickets of the others. A ticket names its epoch. As SSL_CTX_set_tlsext_ticket_key_evp_cb(3) wants it: 1 done, 2
+  // the same and a new ticket is due (in TLS 1.3 always: each is used once), 0 of an epoch that is over, -1 OpenSSL
+  // failed.
+  static int use_ticket_key(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
+                            int seal) {
+    constexpr size_t kNameBytes = 16, kKeyBytes = 32;
+    const Generation& own = of(ssl);
+    const auto epoch_seconds = std::chrono::floor<std::chrono::seconds>(own.options_.ticket_epoch);
+    const auto now = static_cast<uint64_t>(tls_now(own.options_.clock).time_since_epoch() / epoch_seconds);
+    std::string epoch = fmt::format("{:016x}", now);
+    if (seal != 0) std::memcpy(name, epoch.data(), kNameBytes);
+    const bool is_old = std::memcmp(name, epoch.data(), kNameBytes) != 0;
+    if (is_old) epoch = fmt::format("{:016x}", now - 1);
+    if (std::memcmp(name, epoch.data(), kNameBytes) != 0) return 0;
+    // The secret is random, and is expanded as RFC 5869 2.3 does it: one block has both keys.
+    const std::string info = "peal session tickets" + epoch + '\x01';
+    std::array<unsigned char, 2 * kKeyBytes> keys{};
+    std::array<char, 7> digest{"SHA256"};
+    const std::array<OSSL_PARAM, 3> params{
+        OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, keys.data() + kKeyBytes, kKeyBytes),
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0), OSSL_PARAM_construct_end()};
+    const bool done = (seal == 0 || RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) == 1) &&
+                      HMAC(EVP_sha512(), own.secret_.data(), static_cast<int>(own.secret_.size()),
+                           reinterpret_cast<const unsigned char*>(info.data()), info.size(), keys.data(), nullptr) &&
+                      EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, keys.data(), iv, seal) == 1 &&
+                      EVP_MAC_CTX_set_params(mac, params.data()) == 1;
+    OPENSSL_cleanse(keys.data(), keys.size());
+    if (!done) return -1;
+    return is_old || SSL_version(ssl) >= TLS1_3_VERSION ? 2 : 1;
+  }
+
+  const TlsServerOptions& options_;
+  const Fd& key_log_;
+  std::string secret_, applications_;
+  std::vector<CertifiedKey> certificates_;
+  std::vector<X509Ptr> roots_;
+  std::map<std::string, Group> groups_;  // by host; "": whoever asks for none
+  std::map<std::string, SSL_CTX*> by_host_;
+  std::vector<SslCtxPtr> others_;  // all but the first
+};
+
+}  // namespace
+
+TlsResult<std::shared_ptr<TlsServerState>> TlsServerState::make(TlsServerOptions options) {
+  const NoOpensslErrors errors;
+  std::shared_ptr<TlsServerState> made(new TlsServerState(std::move(options)));
+  std::array<unsigned char, kLeastSecretBytes> secret{};
+  if (RAND_priv_bytes(secret.data(), secret.size()) != 1) return std::unexpected(openssl_says("no random bytes"));
+  made->secret_.assign(secret.begin(), secret.end());
+  TlsResult<Fd> key_log = open_key_log(made->options_.key_log_file);
+  if (!key_log) return std::unexpected(key_log.error());
+  made->key_log_ = std::move(*key_log);
+  if (const TlsResult<bool> loaded = made->reload(false); !loaded) return std::unexpected(loaded.error());
+  made->reloads_ = 0;
+  return made;
+}
+
+TlsResult<bool> TlsServerState::reload(bool only_if_changed) {
+  const NoOpensslErrors errors;
+  const MutexLock reading(reading_);
+  if (only_if_changed && !files_.have_changed()) return false;
+  files_ = {};
+  SslCtxPtr made = Generation::make(std::make_unique<Generation>(options_, key_log_, secret_), files_);
+  ++(made ? reloads_ : reloads_failed_);
+  if (!made) return std::unexpected(files_.error());
+  const MutexLock lock(mutex_);
+  current_.swap(made);
+  return true;
+}
+
+SslCtxPtr TlsServerState::current() const {
+  const MutexLock lock(mutex_);
+  SSL_CTX_up_ref(current_.get());
+  return SslCtxPtr(current_.get());
+}
+
+LayerStats TlsServerState::stats() const {
+  LayerStats stats = counted();
+  stats.reloads = reloads_;
+  stats.reloads_failed = reloads_failed_;
+  stats.valid_until = Generation::of(current().get()).valid_until();
+  return stats;
+}
+
+SslPtr TlsServerState::make_ssl(const std::string& /*host*/, const SocketAddress& /*peer*/) {
+  const NoOpensslErrors errors;
+  SslPtr ssl(SSL_new(current().get()));
+  if (!ssl) return nullptr;
+  SSL_set_accept_state(ssl.get());
+  set_time(ssl.get(), options_.clock);
+  return ssl;
+}
+
+}  // namespace peal::detail

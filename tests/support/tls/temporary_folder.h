@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A folder that is gone with its object, and files in it.
+#pragma once
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+namespace peal::test {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    path_ = (std::filesystem::temp_directory_path() / "peal-test-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(path_.data()), nullptr);
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string path(std::string_view name) const { return path_ + "/" + std::string(name); }
+  // Puts another file in the place of what has that name, as who renews certificates does.
+  std::string write(std::string_view name, std::string_view bytes) const {
+    std::ofstream(path("new"), std::ios::binary) << bytes;
+    std::filesystem::rename(path("new"), path(name));
+    return path(name);
+  }
+  std::string read(std::string_view name) const {
+    std::ostringstream text;
+    text << std::ifstream(path(name), std::ios::binary).rdbuf();
+    return text.str();
+  }
+  void remove(std::string_view name) const { std::filesystem::remove(path(name)); }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace peal::test
