@@ -31,7 +31,7 @@ MAY_SEE = {
     "models": _LIBRARY,
     "cli": [*_LIBRARY, "load", "models"],
     "examples": [*_LIBRARY, "peal/sim"],
-    "fuzz": [*_LIBRARY, "models"],
+    "fuzz": [*_LIBRARY, "peal/sim", "models"],
     "versus": _LIBRARY,
     "tests": [*_LIBRARY, "peal/sim", "load", "models", "cli", "examples"],
 }
@@ -68,7 +68,7 @@ THIRD_PARTIES = [
 
 # Code lines, without comments, blank lines and tests.
 LINE_BUDGET = {"peal/base": 2000, "peal/engine": 3000, "peal/loop": 1300, "peal/net": 3400, "peal/coro": 1700,
-               "peal/sim": 1600, "peal/observe": 900, "peal/tls": 1600}
+               "peal/sim": 1600, "peal/observe": 900, "peal/tls": 1900}
 # Files and folders in one folder that somebody looks through.
 MOST_ENTRIES = 45
 

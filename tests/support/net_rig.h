@@ -18,10 +18,10 @@
 #include <peal/net/client.h>
 #include <peal/net/server.h>
 #include <tests/support/engine_rig.h>
-#include <tests/support/layers/tls_layers.h>
 #include <tests/support/loop_thread.h>
 #include <tests/support/raw_peer.h>
 #include <tests/support/sealed/sealed_port.h>
+#include <tests/support/tls/tls_layers.h>
 
 namespace peal::test {
 

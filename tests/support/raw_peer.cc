@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
-#include <tests/support/layers/tls_socket.h>
 #include <tests/support/sealed/sealing.h>
+#include <tests/support/tls/tls_socket.h>
 
 namespace peal {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <peal/engine/engines.h>
 #include <peal/sim/sim_world.h>
-#include <tests/support/layers/layered_engine.h>
-#include <tests/support/layers/tls_layers.h>
 #include <tests/support/sealed/sealed_port.h>
+#include <tests/support/tls/layered_engine.h>
+#include <tests/support/tls/tls_layers.h>
 
 namespace peal::test {
 namespace {

@@ -89,8 +89,8 @@ void TlsStream::close(CloseHow how) {
   const bool complete = state_ == State::kOpen && !output_error_ && unsealed_bytes(true) == 0;
   if (complete && !marked_ && how == CloseHow::kNormal) session_->end();
   const bool has_last_words = session_ && !session_->out().empty();
-  const bool waits = has_last_words || (state_ == State::kFailed && how == CloseHow::kNormal);
-  if (how == CloseHow::kReset || !waits) return port_.engine_.close(below_, how);
+  const bool has_alerted = state_ == State::kFailed || (session_ && session_->error());
+  if (how == CloseHow::kReset || !(has_last_words || has_alerted)) return port_.engine_.close(below_, how);
   if (has_last_words) port_.engine_.send(below_, std::move(session_->out()));
   port_.leave(below_);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <tests/support/layers/tls_socket.h>
+#include <tests/support/tls/tls_socket.h>
 
 #include <sys/socket.h>
 

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <peal/base/fd.h>
-#include <tests/support/layers/tls_codec.h>
+#include <tests/support/tls/tls_codec.h>
 
 namespace peal::test {
 
