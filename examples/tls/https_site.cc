@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A site of files over https: `https_site FOLDER CERTIFICATE KEY [ADDRESS]`, the certificate with its chain in PEM.
+// SIGHUP reads both anew, as certbot's --deploy-hook wants it: who is connected stays, and if the new files are no good
+// the old ones go on. `http/to_https` is for port 80 beside it; `peal tls self-signed` makes files to try it with.
+#include <csignal>
+
+#include <examples/shared/service.h>
+
+#include <peal/http/files/static_files.h>
+#include <peal/http/server/http_server.h>
+#include <peal/tls/tls_server_context.h>
+
+using namespace peal;
+
+int main(int argc, char** argv) {
+  if (argc < 4) {
+    fmt::print(stderr, "usage: https_site FOLDER CERTIFICATE KEY [ADDRESS]\n");
+    return 2;
+  }
+  const auto pages = StaticFiles::open(argv[1]);
+  if (!pages) return examples::failed(argv[1], pages.error());
+  Router router;
+  router.get("/{path*}", *pages);
+  // [https]
+  const auto tls = TlsServerContext::make(
+      {.certificates = {{.chain_file = argv[2], .key_file = argv[3]}}, .applications = {"http/1.1"}});
+  if (!tls) {
+    fmt::print(stderr, "{}\n", tls.error());
+    return 1;
+  }
+  Loop loop;
+  HttpServer server(loop, std::move(router), {.layer = tls->get(), .hsts = HstsOptions{}});
+  // [https]
+  const Result<void> heard = loop.on_signal(SIGHUP, [&tls] {
+    const TlsResult<void> done = (*tls)->reload();
+    fmt::print(stderr, "{}\n", done ? "the certificate was read anew" : done.error());
+  });
+  if (!heard) return examples::failed("cannot handle SIGHUP", heard.error());
+  return examples::listen(server.server(), examples::argument(argc, argv, 4, "127.0.0.1:8443")) ? examples::run(loop)
+                                                                                                : 1;
+}
