@@ -27,7 +27,7 @@ class TlsClientState;
 struct TlsClientOptions {
   TlsTrust roots;  // instead of the system's; empty: the system's
   // SHA-256 of the public key (SubjectPublicKeyInfo, RFC 7469 2.4) in base64: one of the verified chain must be among
-  // them. Empty: any.
+  // them. Empty: any. Where any certificate is accepted, it is the key of the server's own that is compared.
   std::vector<std::string> pins;
   std::optional<TlsCertificate> certificate;  // for a server that asks for one
   std::vector<std::string> applications;      // offered (ALPN); what was chosen is in LayerFacts

@@ -35,7 +35,8 @@ enum class TlsUnknownName : uint8_t {
 
 struct TlsServerOptions {
   // For several names, and of several kinds of key (ECDSA, RSA) for one: the client's hello decides (SNI, signature
-  // algorithms). "*.example.org" is for one label in its place. At least one.
+  // algorithms). Each is for the alternative names of its subject; "*.example.org" is for one label in its place, and a
+  // name of its own goes first. Of two with the same name and kind of key the first one is shown. At least one.
   std::vector<TlsCertificate> certificates;
   TlsUnknownName unknown_name = TlsUnknownName::kFirst;
   // What is spoken over it, best first: "http/1.1" (ALPN, RFC 7301). A client that offers others alone gets the alert
@@ -46,7 +47,7 @@ struct TlsServerOptions {
   // Sessions are resumed by tickets (RFC 8446 4.6.1, RFC 5077), whose keys change with each epoch and follow from one
   // secret, so that whoever has it (loops, workers, the next program) can read them. A ticket is good for two epochs.
   bool tickets = true;
-  Duration ticket_epoch = std::chrono::hours(12);
+  Duration ticket_epoch = std::chrono::hours(12);  // of whole seconds, 84 hours at most
   std::string ticket_secret_file;  // at least 32 bytes, random; empty: one is drawn, and lives as long as the context
   std::string key_log_file;        // for a debugger: the secrets of all connections are appended to it (SSLKEYLOGFILE)
   TlsLimits limits = {};
@@ -61,7 +62,8 @@ class TlsServerContext final : public StreamLayer {
   // Reads all files anew. New handshakes use what is there now, old connections and tickets live on; with an error
   // nothing has changed. Blocks while it reads.
   TlsResult<void> reload();
-  // The same where a file has changed since it was read; false: none has. Blocks while it looks.
+  // The same where a file has changed since it was read, or is there now and was not; false: none has. What was no good
+  // is said once. Blocks while it looks.
   TlsResult<bool> reload_if_changed();
 
   std::unique_ptr<StreamPort> over(Engine& engine) const noexcept override;

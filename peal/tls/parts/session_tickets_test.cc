@@ -107,8 +107,8 @@ TEST_P(TlsTickets, are_read_by_another_server_with_the_same_secret_alone) {
 
 TEST_P(TlsTickets, are_good_for_their_epoch_and_the_next) {
   const auto server = serving(options());
-  const auto first = client(), second = client(), third = client();
-  for (const auto& user : {first, second, third}) shaken(*user, *server);
+  const auto first = client(), second = client(), third = client(), fourth = client();
+  for (const auto& user : {first, second, third, fourth}) shaken(*user, *server);
   EXPECT_TRUE(shaken(*first, *server).is_resumed());
   now += hours(1);
   const Shaken renewed = shaken(*second, *server);
@@ -121,6 +121,7 @@ TEST_P(TlsTickets, are_good_for_their_epoch_and_the_next) {
   EXPECT_FALSE(shaken(*third, *server).is_resumed());
   now -= hours(1);
   EXPECT_FALSE(shaken(*third, *server).is_resumed()) << "of an epoch to come";
+  EXPECT_TRUE(shaken(*fourth, *server).is_resumed()) << "the clock was put back";
 }
 
 TEST_P(TlsTickets, say_how_long_they_live) {

@@ -117,7 +117,7 @@ bool TlsClientState::expect(SSL* ssl, const std::string& host, const SocketAddre
 }
 
 void TlsClientState::resume(SSL* ssl, const std::string& host, const SocketAddress& peer) {
-  auto key = std::make_unique<std::string>(host.empty() ? peer.to_string() : fmt::format("{}:{}", host, peer.port()));
+  auto* key = new std::string(host.empty() ? peer.to_string() : fmt::format("{}:{}", host, peer.port()));
   const SessionPtr session = sessions_.take(*key);
   // Nothing is verified when a session goes on: it is as good as the certificate was, and as long.
   const X509* shown = session ? SSL_SESSION_get0_peer(session.get()) : nullptr;
@@ -125,7 +125,7 @@ void TlsClientState::resume(SSL* ssl, const std::string& host, const SocketAddre
   if (shown != nullptr && X509_cmp_time(X509_get0_notAfter(shown), &now) > 0) {
     SSL_set_session(ssl, session.get());
   }
-  if (SSL_set_ex_data(ssl, session_key_index(), key.get()) == 1) static_cast<void>(key.release());
+  if (SSL_set_ex_data(ssl, session_key_index(), key) != 1) delete key;
 }
 
 int TlsClientState::keep_session(SSL* ssl, SSL_SESSION* session) {

@@ -18,7 +18,7 @@ namespace {
 constexpr size_t kLeastSecretBytes = 32;
 
 // What one reading of the files made: an SSL_CTX for each group of hosts that have the same certificates, and what
-// OpenSSL asks for during a handshake. Immutable, any thread. It belongs to its first SSL_CTX, so that it lives as long
+// OpenSSL asks for during a handshake. Any thread. It belongs to its first SSL_CTX, so that it lives as long
 // as a connection that was begun with it.
 class Generation {
  public:
@@ -54,6 +54,8 @@ class Generation {
   }
 
  private:
+  static constexpr size_t kNameBytes = 16, kKeyBytes = 32;
+  using Keys = std::array<unsigned char, 2 * kKeyBytes>;
   using Group = std::vector<size_t>;  // of certificates; of one kind of key the first one counts
 
   bool load(PemFiles& files) {
@@ -161,7 +163,6 @@ class Generation {
   // failed.
   static int use_ticket_key(SSL* ssl, unsigned char* name, unsigned char* iv, EVP_CIPHER_CTX* cipher, EVP_MAC_CTX* mac,
                             int seal) {
-    constexpr size_t kNameBytes = 16, kKeyBytes = 32;
     const Generation& own = of(ssl);
     const auto epoch_seconds = std::chrono::floor<std::chrono::seconds>(own.options_.ticket_epoch);
     const auto now = static_cast<uint64_t>(tls_now(own.options_.clock).time_since_epoch() / epoch_seconds);
@@ -170,21 +171,32 @@ class Generation {
     const bool is_old = std::memcmp(name, epoch.data(), kNameBytes) != 0;
     if (is_old) epoch = fmt::format("{:016x}", now - 1);
     if (std::memcmp(name, epoch.data(), kNameBytes) != 0) return 0;
-    // The secret is random, and is expanded as RFC 5869 2.3 does it: one block has both keys.
-    const std::string info = "peal session tickets" + epoch + '\x01';
-    std::array<unsigned char, 2 * kKeyBytes> keys{};
+    Keys keys{};
+    const bool found = own.find_keys(epoch, keys);
     std::array<char, 7> digest{"SHA256"};
     const std::array<OSSL_PARAM, 3> params{
         OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, keys.data() + kKeyBytes, kKeyBytes),
         OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest.data(), 0), OSSL_PARAM_construct_end()};
-    const bool done = (seal == 0 || RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) == 1) &&
-                      HMAC(EVP_sha512(), own.secret_.data(), static_cast<int>(own.secret_.size()),
-                           reinterpret_cast<const unsigned char*>(info.data()), info.size(), keys.data(), nullptr) &&
+    const bool done = found && (seal == 0 || RAND_bytes(iv, EVP_CIPHER_get_iv_length(EVP_aes_256_cbc())) == 1) &&
                       EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nullptr, keys.data(), iv, seal) == 1 &&
                       EVP_MAC_CTX_set_params(mac, params.data()) == 1;
     OPENSSL_cleanse(keys.data(), keys.size());
     if (!done) return -1;
     return is_old || SSL_version(ssl) >= TLS1_3_VERSION ? 2 : 1;
+  }
+
+  // The secret is random, and is expanded as RFC 5869 2.3 does it: one block has both keys. That costs 1 % of a resumed
+  // handshake, so those of two epochs are kept.
+  bool find_keys(const std::string& epoch, Keys& keys) const {
+    const MutexLock lock(mutex_);
+    if (const auto found = kept_.find(epoch); found != kept_.end()) return keys = found->second, true;
+    const std::string info = "peal session tickets" + epoch + '\x01';
+    const auto* bytes = reinterpret_cast<const unsigned char*>(info.data());
+    const auto secret_bytes = static_cast<int>(secret_.size());
+    if (!HMAC(EVP_sha512(), secret_.data(), secret_bytes, bytes, info.size(), keys.data(), nullptr)) return false;
+    kept_.emplace(epoch, keys);
+    if (kept_.size() > 2) kept_.erase(kept_.begin());
+    return true;
   }
 
   const TlsServerOptions& options_;
@@ -195,6 +207,8 @@ class Generation {
   std::map<std::string, Group> groups_;  // by host; "": whoever asks for none
   std::map<std::string, SSL_CTX*> by_host_;
   std::vector<SslCtxPtr> others_;  // all but the first
+  mutable Mutex mutex_;
+  mutable std::map<std::string, Keys> kept_ PEAL_GUARDED_BY(mutex_);  // by epoch
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ class TlsSide {
   virtual ~TlsSide() = default;
 
   // Set up for its side, without a BIO. `host` and `peer` are whom a client is to reach. Null: OpenSSL has no memory,
-  // or a client knows neither a name nor an address that could be verified.
+  // or a client knows neither a name nor an address that could be verified. It does not outlive its side.
   virtual SslPtr make_ssl(const std::string& host, const SocketAddress& peer) = 0;
   // What the handshake found out that OpenSSL did not judge by itself: a client's pins. X509_V_OK, or the X509_V_ERR_
   // it fails with.
