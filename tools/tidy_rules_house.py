@@ -48,7 +48,7 @@ THIRD_PARTIES = [
     (r"sys/epoll\.h", [r"^peal/engine/", _CONTENDERS, r"^models/"], "only an engine knows epoll"),
     (r"poll\.h|sys/poll\.h|sys/select\.h", [r"^peal/(engine|sim)/", _CONTENDERS, r"^models/", _TESTS],
      "only an engine knows poll and select"),
-    (r"openssl/.*", [r"^peal/tls/", r"^tests/"], "only peal/tls knows OpenSSL"),
+    (r"openssl/.*", [r"^peal/tls/", _CONTENDERS, r"^tests/"], "only peal/tls knows OpenSSL"),
     (r"google/protobuf/.*", [r"^peal/rpc/", r"^tests/"], "only peal/rpc knows protobuf"),
     (r"nghttp2/.*", [r"^peal/http/", r"^tests/"], "only peal/http knows nghttp2"),
     (r"ares(_.*)?\.h", [r"^peal/net/"], "only peal/net knows c-ares"),

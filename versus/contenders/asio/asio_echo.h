@@ -2,6 +2,7 @@
 // The session and the acceptor both asio contenders share: async_read_some into a buffer of the session's own,
 // async_write of what came, again. Tuned as asio's users do: the executor is io_context's own, not the type-erased
 // default, and asio recycles the memory of its operations by itself. A session lives while a handler of it is pending.
+// With OVER_TLS the stream is asio's ssl::stream.
 #pragma once
 #include <array>
 #include <memory>

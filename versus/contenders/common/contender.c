@@ -17,17 +17,27 @@
 
 enum { kMaxThreads = 256 };
 
+// Of who takes none; a contender's own list takes its place when they are linked.
+struct contender_word contender_words[] __attribute__((weak)) = {{.name = NULL}};
+
 void fail(const char* what) {
   fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
   exit(1);
 }
 
 static void usage(void) {
+  fprintf(stderr, "usage: %s --listen IPV4:PORT [--threads N]", program_invocation_short_name);
+  for (const struct contender_word* word = contender_words; word->name != NULL; ++word) {
+    fprintf(stderr, word->is_optional ? " [%s %s]" : " %s %s", word->name, word->shown);
+  }
   fprintf(stderr,
-          "usage: %s --listen IPV4:PORT [--threads N]\n"
-          "Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n"
-          "example: %s --listen 127.0.0.1:9981 --threads 2\n",
-          program_invocation_short_name, program_invocation_short_name);
+          "\nServes until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n"
+          "example: %s --listen 127.0.0.1:9981 --threads 2",
+          program_invocation_short_name);
+  for (const struct contender_word* word = contender_words; word->name != NULL; ++word) {
+    if (!word->is_optional) fprintf(stderr, " %s %s", word->name, word->shown);
+  }
+  fputc('\n', stderr);
   exit(2);
 }
 
@@ -45,6 +55,18 @@ static int parse_address(const char* text, struct sockaddr_in* address) {
   return inet_pton(AF_INET, host, &address->sin_addr) == 1;
 }
 
+static struct contender_word* find_word(const char* name) {
+  struct contender_word* word = contender_words;
+  while (word->name != NULL && strcmp(word->name, name) != 0) ++word;
+  return word->name != NULL ? word : NULL;
+}
+
+static int has_all_words(void) {
+  const struct contender_word* word = contender_words;
+  while (word->name != NULL && (word->is_optional || word->value != NULL)) ++word;
+  return word->name == NULL;
+}
+
 static struct contender_options parse_options(int argc, char** argv) {
   struct contender_options options = {.threads = 1};
   int listens = 0;
@@ -55,10 +77,12 @@ static struct contender_options parse_options(int argc, char** argv) {
     } else if (strcmp(argv[i], "--threads") == 0) {
       options.threads = atoi(argv[i + 1]);
     } else {
-      usage();
+      struct contender_word* word = find_word(argv[i]);
+      if (word == NULL) usage();
+      word->value = argv[i + 1];
     }
   }
-  if (!listens || options.threads < 1 || options.threads > kMaxThreads) usage();
+  if (!listens || !has_all_words() || options.threads < 1 || options.threads > kMaxThreads) usage();
   return options;
 }
 

@@ -5,6 +5,7 @@
 // main() has ignored SIGPIPE, raised the fd limit to its ceiling and made SIGTERM and SIGINT end the process with 0.
 #pragma once
 #include <netinet/in.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,6 +15,16 @@ struct contender_options {
   struct sockaddr_in address;
   int threads;  // at least 1
 };
+
+// What a contender takes beside --listen and --threads: each has one value, and all but the optional ones are needed.
+// The list ends with one without a name; who takes nothing more defines none.
+struct contender_word {
+  const char* name;
+  const char* shown;  // what its value is called
+  const char* value;  // NULL: not given
+  int is_optional;
+};
+extern struct contender_word contender_words[];
 
 // Implemented once by each contender. Returns only on failure, with the exit code.
 int serve(const struct contender_options* options);

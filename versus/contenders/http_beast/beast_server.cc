@@ -15,6 +15,15 @@
 #include "contender.h"
 #include "contender_http.h"
 
+#if OVER_TLS
+#include <boost/asio/ssl.hpp>
+
+#include "contender_tls.h"
+
+contender_word contender_words[] = {
+    {"--tls-cert", "FILE", nullptr, 0}, {"--tls-key", "FILE", nullptr, 0}, {nullptr, nullptr, nullptr, 0}};
+#endif
+
 namespace {
 
 namespace asio = boost::asio;
@@ -22,6 +31,32 @@ namespace http = boost::beast::http;
 using boost::system::error_code;
 using Executor = asio::io_context::executor_type;
 using Socket = asio::basic_stream_socket<asio::ip::tcp, Executor>;
+
+#if OVER_TLS
+using Stream = asio::ssl::stream<Socket>;
+
+// One for all threads, so that each resumes what another began.
+asio::ssl::context make_context() {
+  asio::ssl::context context(asio::ssl::context::tls_server);
+  contender_tls_set_up(context.native_handle());
+  return context;
+}
+
+asio::ssl::context& tls_context() {
+  static asio::ssl::context context = make_context();
+  return context;
+}
+
+void prepare() { tls_context(); }
+
+Stream over_socket(Socket socket) { return Stream(std::move(socket), tls_context()); }
+#else
+using Stream = Socket;
+
+void prepare() {}
+
+Stream over_socket(Socket socket) { return socket; }
+#endif
 
 template <class Body>
 void fill(http::response<Body>& answer, http::status status) {
@@ -36,11 +71,22 @@ void fill(http::response<Body>& answer, http::status status) {
 
 class BeastSession : public std::enable_shared_from_this<BeastSession> {
  public:
-  explicit BeastSession(Socket socket) : socket_(std::move(socket)) {
+  explicit BeastSession(Socket socket) : socket_(over_socket(std::move(socket))) {
     fill(page_, http::status::ok);
     page_.body() = kHttpBody;
   }
 
+#if OVER_TLS
+  void start() {
+    socket_.async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](error_code error) {
+      if (!error) self->read();
+    });
+  }
+#else
+  void start() { read(); }
+#endif
+
+ private:
   void read() {
     parser_.emplace();
     parser_->header_limit(kHttpMaxHeaderBytes);
@@ -48,7 +94,6 @@ class BeastSession : public std::enable_shared_from_this<BeastSession> {
                             [self = shared_from_this()](error_code error, size_t) { self->on_request(error); });
   }
 
- private:
   void on_request(const error_code& error) {
     if (error == http::error::header_limit) {
       refuse(http::status::request_header_fields_too_large, false);
@@ -57,8 +102,17 @@ class BeastSession : public std::enable_shared_from_this<BeastSession> {
       refuse(http::status::bad_request, false);
     } else if (!error) {
       answer(parser_->get());
+    } else {
+      end();
     }
   }
+
+#if OVER_TLS
+  // Whichever of the two ended, the other is told.
+  void end() { socket_.async_shutdown([self = shared_from_this()](error_code){}); }
+#else
+  void end() {}
+#endif
 
   void answer(const http::request<http::empty_body>& request) {
     const bool is_head = request.method() == http::verb::head;
@@ -95,11 +149,15 @@ class BeastSession : public std::enable_shared_from_this<BeastSession> {
 
   void write(http::response<http::string_body>& response, bool stays) {
     http::async_write(socket_, response, [self = shared_from_this(), stays](error_code error, size_t) {
-      if (!error && stays) self->read();
+      if (!error && stays) {
+        self->read();
+      } else if (!error) {
+        self->end();
+      }
     });
   }
 
-  Socket socket_;
+  Stream socket_;
   boost::beast::flat_buffer buffer_;
   std::optional<http::request_parser<http::empty_body>> parser_;
   http::response<http::string_body> page_;
@@ -112,12 +170,13 @@ BeastAcceptor::BeastAcceptor(asio::io_context& io, int listener)
     : acceptor_(io.get_executor()), pause_(io.get_executor()) {
   acceptor_.assign(asio::ip::tcp::v4(), listener);
   acceptor_.non_blocking(true);
+  prepare();
 }
 
 void BeastAcceptor::accept_next() {
   acceptor_.async_accept([this](error_code error, Socket socket) {
     while (!error) {
-      std::make_shared<BeastSession>(std::move(socket))->read();
+      std::make_shared<BeastSession>(std::move(socket))->start();
       // The rest of the backlog, without a trip through the reactor for each.
       socket = acceptor_.accept(error);
     }

@@ -2,7 +2,9 @@
 // libevent as its users write an echo: a bufferevent per connection whose input is moved, not copied, into its output.
 // Tuned: no locks, one base per thread, single reads and writes of 64 KiB instead of 16. (Below those, evbuffer_read()
 // of libevent 2.1 takes at most 4096 bytes a call; nothing a user can set lifts that.) With WRITE_FIRST the input goes
-// straight to the socket and only what does not fit becomes output, as a user who has profiled it would do.
+// straight to the socket and only what does not fit becomes output, as a user who has profiled it would do. With
+// OVER_TLS the bufferevent is OpenSSL's; its read-ahead is off then, as libevent asks SSL_pending() alone for more,
+// which does not tell of records that were read and not yet decrypted.
 #include <sys/time.h>
 
 #include <event2/buffer.h>
@@ -11,6 +13,17 @@
 #include <event2/listener.h>
 
 #include "contender.h"
+
+#if OVER_TLS
+#include <event2/bufferevent_ssl.h>
+
+#include "contender_tls.h"
+
+struct contender_word contender_words[] = {
+    {"--tls-cert", "FILE", NULL, 0}, {"--tls-key", "FILE", NULL, 0}, {.name = NULL}};
+
+static SSL_CTX* tls_context;
+#endif
 
 enum { kSingleTransferBytes = 64 * 1024, kHighWaterBytes = 256 * 1024 };
 
@@ -24,9 +37,16 @@ static void on_drained_resume(struct bufferevent* stream, void* context) {
   on_read(stream, NULL);
 }
 
+static void close_stream(struct bufferevent* stream) {
+#if OVER_TLS
+  SSL_shutdown(bufferevent_openssl_get_ssl(stream));
+#endif
+  bufferevent_free(stream);
+}
+
 static void on_drained_close(struct bufferevent* stream, void* context) {
   (void)context;
-  bufferevent_free(stream);
+  close_stream(stream);
 }
 
 static void on_read(struct bufferevent* stream, void* context) {
@@ -47,19 +67,29 @@ static void on_read(struct bufferevent* stream, void* context) {
 
 static void on_event(struct bufferevent* stream, short what, void* context) {
   (void)context;
+  if (what & BEV_EVENT_CONNECTED) return;  // hands are shaken
   if ((what & BEV_EVENT_EOF) && evbuffer_get_length(bufferevent_get_output(stream)) > 0) {
     // The client has finished sending but not reading: what is queued still goes out.
     bufferevent_disable(stream, EV_READ);
     bufferevent_setcb(stream, NULL, on_drained_close, on_event, NULL);
   } else {
-    bufferevent_free(stream);
+    close_stream(stream);
   }
+}
+
+static struct bufferevent* new_stream(struct event_base* base, evutil_socket_t fd) {
+#if OVER_TLS
+  return bufferevent_openssl_socket_new(base, fd, SSL_new(tls_context), BUFFEREVENT_SSL_ACCEPTING,
+                                        BEV_OPT_CLOSE_ON_FREE);
+#else
+  return bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
+#endif
 }
 
 static void on_accept(struct evconnlistener* listener, evutil_socket_t fd, struct sockaddr* address, int size,
                       void* context) {
   (void)listener, (void)address, (void)size;
-  struct bufferevent* stream = bufferevent_socket_new(context, fd, BEV_OPT_CLOSE_ON_FREE);
+  struct bufferevent* stream = new_stream(context, fd);
   if (stream == NULL) {
     evutil_closesocket(fd);
     return;
@@ -95,4 +125,10 @@ static void serve_thread(int listener_fd) {
   fail("event_base_dispatch");
 }
 
-int serve(const struct contender_options* options) { return serve_on_each_thread(options, serve_thread); }
+int serve(const struct contender_options* options) {
+#if OVER_TLS
+  tls_context = contender_tls_context();
+  SSL_CTX_set_read_ahead(tls_context, 0);
+#endif
+  return serve_on_each_thread(options, serve_thread);
+}

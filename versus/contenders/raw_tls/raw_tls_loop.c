@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// See raw_tls_loop.h.
+#include "raw_tls_loop.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
+
+#include "contender_tls.h"
+
+enum { kEventsPerWait = 512, kReadsPerTurn = 16, kRecordBytes = 16 * 1024 };
+
+static SSL_CTX* tls_context;  // one for all threads, so that each resumes what another began
+
+struct raw_tls_kept {
+  size_t size;
+  size_t done;
+  char bytes[];
+};
+
+static struct raw_tls_kept* keep(const char* bytes, size_t size) {
+  struct raw_tls_kept* kept = malloc(sizeof *kept + size);
+  if (kept == NULL) fail("malloc");
+  kept->size = size;
+  kept->done = 0;
+  memcpy(kept->bytes, bytes, size);
+  return kept;
+}
+
+static void close_stream(struct raw_tls_stream* stream, bool says_so) {
+  const int fd = SSL_get_fd(stream->ssl);
+  if (says_so) SSL_shutdown(stream->ssl);  // close_notify; the peer's is not awaited
+  ERR_clear_error();
+  SSL_free(stream->ssl);
+  free(stream->unread);
+  free(stream->unsent);
+  free(stream);
+  close(fd);
+}
+
+static void rearm(const struct raw_tls_loop* loop, struct raw_tls_stream* stream, uint32_t interest) {
+  struct epoll_event event = {.events = interest, .data.ptr = stream};
+  stream->waits_to_write = (interest & EPOLLOUT) != 0;
+  if (epoll_ctl(loop->poller, EPOLL_CTL_MOD, SSL_get_fd(stream->ssl), &event) != 0) fail("epoll_ctl");
+}
+
+// As far as the socket takes it, a record at a time; -1: the stream failed.
+static ssize_t write_some(struct raw_tls_stream* stream, const char* out, size_t size) {
+  size_t done = 0;
+  while (done < size) {
+    const int written = SSL_write(stream->ssl, out + done, (int)(size - done));
+    if (written <= 0) return SSL_get_error(stream->ssl, written) == SSL_ERROR_WANT_WRITE ? (ssize_t)done : -1;
+    done += (size_t)written;
+  }
+  return (ssize_t)done;
+}
+
+bool raw_tls_send(const struct raw_tls_loop* loop, struct raw_tls_stream* stream, const char* out, size_t size) {
+  const ssize_t written = write_some(stream, out, size);
+  if (written == (ssize_t)size) return true;
+  if (written < 0) {
+    stream->ends = true;
+    stream->sends = false;
+    SSL_set_quiet_shutdown(stream->ssl, 1);  // nothing more can be said
+    return false;
+  }
+  stream->unsent = keep(out + written, size - (size_t)written);
+  rearm(loop, stream, EPOLLOUT);
+  return false;
+}
+
+// True when nothing is unsent any more.
+static bool send_rest(struct raw_tls_stream* stream) {
+  struct raw_tls_kept* rest = stream->unsent;
+  const ssize_t written = write_some(stream, rest->bytes + rest->done, rest->size - rest->done);
+  rest->done += written > 0 ? (size_t)written : 0;
+  if (written >= 0 && rest->done < rest->size) return false;
+  free(rest);
+  stream->unsent = NULL;
+  if (written < 0) {
+    stream->ends = true;
+    stream->sends = false;
+    SSL_set_quiet_shutdown(stream->ssl, 1);
+  }
+  return true;
+}
+
+static size_t take_unread(const struct raw_tls_loop* loop, struct raw_tls_stream* stream) {
+  if (stream->unread == NULL) return 0;
+  const size_t size = stream->unread->size;
+  memcpy(loop->in, stream->unread->bytes, size);
+  free(stream->unread);
+  stream->unread = NULL;
+  return size;
+}
+
+// Hands over what is in loop->in, and pieces of what it asked for. False when the stream is closed or waits to write.
+static bool hand_over(const struct raw_tls_loop* loop, struct raw_tls_stream* stream, size_t size) {
+  const size_t taken = raw_tls_take(loop, stream, loop->in, size);
+  if (taken < size && !stream->ends) stream->unread = keep(loop->in + taken, size - taken);
+  if (stream->sends) {
+    for (int piece = 0; piece < kReadsPerTurn && stream->sends && stream->unsent == NULL; ++piece) {
+      raw_tls_send_piece(loop, stream);
+    }
+    // Others have their turn before the rest, or what was asked for behind it.
+    if (stream->unsent == NULL && !stream->ends) {
+      stream->was_sending = true;
+      rearm(loop, stream, EPOLLOUT);
+      return false;
+    }
+  }
+  if (stream->unsent != NULL) return false;
+  if (!stream->ends) return true;
+  close_stream(stream, true);
+  return false;
+}
+
+// SSL_read() came to nothing; `why`: what SSL_get_error() said.
+static void did_not_read(const struct raw_tls_loop* loop, struct raw_tls_stream* stream, int why) {
+  if (why == SSL_ERROR_WANT_WRITE) {
+    if (!stream->waits_to_write) rearm(loop, stream, EPOLLOUT);
+  } else if (why == SSL_ERROR_WANT_READ) {
+    if (stream->waits_to_write) rearm(loop, stream, EPOLLIN);
+  } else {
+    close_stream(stream, why == SSL_ERROR_ZERO_RETURN);
+  }
+}
+
+static void read_stream(const struct raw_tls_loop* loop, struct raw_tls_stream* stream) {
+  size_t held = 0;
+  for (int turn = 0; turn < kReadsPerTurn; ++turn) {
+    if (held == 0) held = take_unread(loop, stream);
+    const int got = SSL_read(stream->ssl, loop->in + held, kTlsInputBytes - (int)held);
+    if (got <= 0) {
+      // Gathered records, and none behind them; with half a request it is handed over to no effect, and kept.
+      const int why = SSL_get_error(stream->ssl, got);
+      if (held > 0 && !hand_over(loop, stream, held)) return;
+      did_not_read(loop, stream, why);
+      return;
+    }
+    held += (size_t)got;
+    const bool more = SSL_has_pending(stream->ssl) == 1;
+    if (more && raw_tls_gathers && held + kRecordBytes <= kTlsInputBytes && turn + 1 < kReadsPerTurn) continue;
+    if (!hand_over(loop, stream, held)) return;
+    held = 0;
+    if (!more) {
+      if (stream->waits_to_write) rearm(loop, stream, EPOLLIN);
+      return;
+    }
+  }
+  rearm(loop, stream, EPOLLIN | EPOLLOUT);  // what OpenSSL still holds the socket does not tell of
+}
+
+static void serve_stream(const struct raw_tls_loop* loop, struct raw_tls_stream* stream) {
+  const bool was_sending = stream->unsent != NULL || stream->was_sending;
+  if (stream->unsent != NULL && !send_rest(stream)) return;
+  stream->was_sending = false;
+  if (was_sending && !hand_over(loop, stream, take_unread(loop, stream))) return;
+  read_stream(loop, stream);
+}
+
+static void open_stream(const struct raw_tls_loop* loop, int fd) {
+  struct raw_tls_stream* stream = calloc(1, sizeof *stream);
+  struct epoll_event event = {.events = EPOLLIN, .data.ptr = stream};
+  if (stream == NULL) fail("calloc");
+  stream->ssl = SSL_new(tls_context);
+  if (stream->ssl == NULL || SSL_set_fd(stream->ssl, fd) != 1) fail("SSL_new");
+  SSL_set_accept_state(stream->ssl);
+  if (epoll_ctl(loop->poller, EPOLL_CTL_ADD, fd, &event) != 0) close_stream(stream, false);
+}
+
+// False when fds or memory ran out with connections still waiting: no edge will tell of those.
+static bool accept_all(const struct raw_tls_loop* loop, int listener) {
+  for (;;) {
+    const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+      open_stream(loop, fd);
+    } else if (errno == EAGAIN) {
+      return true;
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      return false;
+    }
+  }
+}
+
+static void serve_thread(int listener) {
+  struct epoll_event events[kEventsPerWait];
+  const struct raw_tls_loop loop = {
+      .poller = epoll_create1(EPOLL_CLOEXEC), .in = malloc(kTlsInputBytes), .out = malloc(kTlsOutputBytes)};
+  struct epoll_event event = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL};
+  if (loop.poller < 0 || loop.in == NULL || loop.out == NULL ||
+      epoll_ctl(loop.poller, EPOLL_CTL_ADD, listener, &event) != 0) {
+    fail("epoll");
+  }
+  bool accepted_all = true;
+  for (;;) {
+    const int count = epoll_wait(loop.poller, events, kEventsPerWait, accepted_all ? -1 : kContenderRetryMs);
+    raw_tls_turn();
+    for (int i = 0; i < count; ++i) {
+      if (events[i].data.ptr == NULL) {
+        accepted_all = accept_all(&loop, listener);
+      } else {
+        serve_stream(&loop, events[i].data.ptr);
+      }
+    }
+    if (!accepted_all) accepted_all = accept_all(&loop, listener);
+  }
+}
+
+int raw_tls_serve(const struct contender_options* options) {
+  tls_context = contender_tls_context();
+  return serve_on_each_thread(options, serve_thread);
+}
