@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # foreign.sh SOURCE_FOLDER WORK_FOLDER BIN_FOLDER: builds the contenders of other languages, each where its toolchain is
 # found. Never a failure: who could not be built has a BIN_FOLDER/NAME.missing that says why, which the lab repeats.
-# Go needs nothing but its own library; hyper's crates come from crates.io at the versions of Cargo.lock.
+# Go needs nothing but its own library; hyper's and rustls's crates come from crates.io at the versions of Cargo.lock.
 set -uo pipefail
 source="$1" work="$2" bin="$3"
 limit_s=600
@@ -24,9 +24,10 @@ attempt() {
   echo "contender $name left out: $(cat "$bin/$name.missing")"
 }
 
+# build_go NAME
 build_go() (
-  cd "$source/http_go" &&
-    GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=mod CGO_ENABLED=0 go build -buildvcs=false -o "$bin/http_go" .
+  cd "$source/$1" &&
+    GOTOOLCHAIN=local GOPROXY=off GOFLAGS=-mod=mod CGO_ENABLED=0 go build -buildvcs=false -o "$bin/$1" .
 )
 
 build_hyper() (
@@ -34,10 +35,11 @@ build_hyper() (
     cp "$work/cargo/release/http_hyper" "$bin/http_hyper"
 )
 
-if [ $# -eq 4 ]; then
-  "build_$4"
+if [ $# -gt 3 ]; then
+  "build_$4" "${@:5}"
   exit
 fi
-attempt http_go go "$0" "$source" "$work" "$bin" go
+attempt http_go go "$0" "$source" "$work" "$bin" go http_go
+attempt go_tls go "$0" "$source" "$work" "$bin" go go_tls
 attempt http_hyper cargo "$0" "$source" "$work" "$bin" hyper
 exit 0

@@ -32,7 +32,8 @@ def build(tmp_path):
 
 def test_no_toolchain_is_no_failure(build):
     programs = build()
-    assert (programs / "http_go.missing").read_text() == "go is not installed\n"
+    for name in ("http_go", "go_tls"):
+        assert (programs / f"{name}.missing").read_text() == "go is not installed\n"
     assert (programs / "http_hyper.missing").read_text() == "cargo is not installed\n"
 
 
@@ -45,7 +46,8 @@ def test_a_failing_build_gives_its_first_error_as_the_reason(build):
 def test_what_was_missing_and_builds_now_is_there(build):
     build()
     programs = build(go='while [ "$1" != -o ]; do shift; done; echo built >"$2"')
-    assert (programs / "http_go").read_text() == "built\n" and not (programs / "http_go.missing").exists()
+    for name in ("http_go", "go_tls"):
+        assert (programs / name).read_text() == "built\n" and not (programs / f"{name}.missing").exists()
 
 
 def test_what_built_once_and_fails_now_is_gone(build):

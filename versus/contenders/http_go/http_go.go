@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Go's net/http: a goroutine per connection on --threads processors. net/http writes its headers sorted, then its own
-// Date and Content-Length; that order cannot be changed, the bytes are as many. It answers one request at a time.
+// Date and Content-Length; that order cannot be changed, the bytes are as many. It answers one request at a time. With a
+// certificate it speaks TLS by crypto/tls, HTTP/1.1 alone.
 package main
 
 import (
+	"crypto/tls"
 	"flag"
 	"fmt"
 	"io"
@@ -44,9 +46,14 @@ func answer(writer http.ResponseWriter, request *http.Request) {
 }
 
 func usage() {
-	fmt.Fprintf(os.Stderr, "usage: http_go --listen IPV4:PORT [--threads N]\n"+
+	fmt.Fprintf(os.Stderr, "usage: http_go --listen IPV4:PORT [--threads N] [--tls-cert FILE --tls-key FILE]\n"+
 		"Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens.\n")
 	os.Exit(2)
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "http_go:", err)
+	os.Exit(1)
 }
 
 func main() {
@@ -54,7 +61,9 @@ func main() {
 	flags.SetOutput(io.Discard)
 	address := flags.String("listen", "", "")
 	threads := flags.Int("threads", 1, "")
-	if flags.Parse(os.Args[1:]) != nil || flags.NArg() > 0 || *threads < 1 {
+	certificate := flags.String("tls-cert", "", "")
+	key := flags.String("tls-key", "", "")
+	if flags.Parse(os.Args[1:]) != nil || flags.NArg() > 0 || *threads < 1 || (*certificate == "") != (*key == "") {
 		usage()
 	}
 	if _, err := net.ResolveTCPAddr("tcp4", *address); err != nil || *address == "" {
@@ -69,12 +78,20 @@ func main() {
 	}()
 	listener, err := net.Listen("tcp4", *address)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "http_go:", err)
-		os.Exit(1)
+		fail(err)
+	}
+	if *key != "" {
+		pair, err := tls.LoadX509KeyPair(*certificate, *key)
+		if err != nil {
+			fail(err)
+		}
+		listener = tls.NewListener(listener, &tls.Config{
+			Certificates:     []tls.Certificate{pair},
+			CurvePreferences: []tls.CurveID{tls.X25519, tls.CurveP256, tls.CurveP384},
+		})
 	}
 	fmt.Printf("listening on %s\n", listener.Addr())
 	// net/http adds 4096 to its limit.
 	serving := http.Server{Handler: http.HandlerFunc(answer), MaxHeaderBytes: 4096}
-	fmt.Fprintln(os.Stderr, "http_go:", serving.Serve(listener))
-	os.Exit(1)
+	fail(serving.Serve(listener))
 }

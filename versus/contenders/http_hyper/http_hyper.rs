@@ -2,11 +2,13 @@
 
 //! hyper on tokio: a single-threaded runtime and a listener on the shared port per thread, as its fast servers do.
 //! Header names are made to look like everybody's; hyper keeps its own order and cached Date, the bytes are as many.
-//! Its pipeline_flush stays off: with it, an answer waits while half of the next request is there.
+//! Its pipeline_flush stays off: with it, an answer waits while half of the next request is there. With a certificate it
+//! speaks TLS by rustls (its cryptography is ring's, not OpenSSL's), with one ticket.
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::process::exit;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http_body_util::Full;
@@ -18,6 +20,11 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{signal, SignalKind};
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::TlsAcceptor;
 
 const BODY: &[u8] = b"Hello, World!";
 const BACKLOG: u32 = 4096;
@@ -50,18 +57,54 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     Ok(response)
 }
 
-async fn serve(listener: TcpListener) {
+async fn serve_stream<Stream>(stream: Stream)
+where
+    Stream: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + 'static,
+{
+    let mut server = http1::Builder::new();
+    server
+        .title_case_headers(true)
+        .max_buf_size(MAX_HEADER_BYTES);
+    let _ = server.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+}
+
+fn tls_from(certificate: &str, key: &str) -> TlsAcceptor {
+    fn read<Value, Error: std::fmt::Display>(path: &str, found: Result<Value, Error>) -> Value {
+        found.unwrap_or_else(|error| {
+            eprintln!("http_hyper: {path}: {error}");
+            exit(1)
+        })
+    }
+    let chain = read(certificate, CertificateDer::pem_file_iter(certificate))
+        .map(|each| read(certificate, each))
+        .collect();
+    let secret = read(key, PrivateKeyDer::from_pem_file(key));
+    let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth();
+    let mut config = read(certificate, builder.with_single_cert(chain, secret));
+    config.send_tls13_tickets = 1;
+    config.ticketer = ring::Ticketer::new().expect("tickets");
+    TlsAcceptor::from(Arc::new(config))
+}
+
+async fn serve(listener: TcpListener, tls: Option<TlsAcceptor>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             std::thread::sleep(RETRY); // out of fds
             continue;
         };
+        let tls = tls.clone();
         tokio::task::spawn_local(async move {
-            let mut server = http1::Builder::new();
-            server
-                .title_case_headers(true)
-                .max_buf_size(MAX_HEADER_BYTES);
-            let _ = server.serve_connection(TokioIo::new(stream), service_fn(answer)).await;
+            match tls {
+                None => serve_stream(stream).await,
+                Some(tls) => {
+                    if let Ok(stream) = tls.accept(stream).await {
+                        serve_stream(stream).await
+                    }
+                }
+            }
         });
     }
 }
@@ -75,7 +118,7 @@ fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-fn run(address: SocketAddr, on_listening: impl FnOnce(SocketAddr)) {
+fn run(address: SocketAddr, tls: Option<TlsAcceptor>, on_listening: impl FnOnce(SocketAddr)) {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()
@@ -97,13 +140,13 @@ fn run(address: SocketAddr, on_listening: impl FnOnce(SocketAddr)) {
             terminates.recv().await;
             exit(0)
         });
-        serve(listener).await
+        serve(listener, tls).await
     });
 }
 
 fn usage() -> ! {
     eprintln!(
-        "usage: http_hyper --listen IPV4:PORT [--threads N]\n\
+        "usage: http_hyper --listen IPV4:PORT [--threads N] [--tls-cert FILE --tls-key FILE]\n\
          Serves until SIGTERM. Port 0 takes a free one; the address is printed once it listens."
     );
     exit(2)
@@ -111,11 +154,13 @@ fn usage() -> ! {
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let (mut address, mut threads) = (None, 1);
+    let (mut address, mut threads, mut certificate, mut key) = (None, 1, None, None);
     for pair in words.chunks(2) {
         match pair {
             [name, value] if name == "--listen" => address = value.parse::<SocketAddrV4>().ok(),
             [name, value] if name == "--threads" => threads = value.parse().unwrap_or(0),
+            [name, value] if name == "--tls-cert" => certificate = Some(value),
+            [name, value] if name == "--tls-key" => key = Some(value),
             _ => usage(),
         }
     }
@@ -123,11 +168,18 @@ fn main() {
     if threads < 1 {
         usage();
     }
-    run(address.into(), move |bound| {
+    let tls = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some(tls_from(certificate, key)),
+        (None, None) => None,
+        _ => usage(),
+    };
+    let tls_of_others = tls.clone();
+    run(address.into(), tls, move |bound| {
         // With port 0 the first listener chooses the port that the others share.
         for _ in 1..threads {
             let (say, hear) = std::sync::mpsc::channel();
-            std::thread::spawn(move || run(bound, move |_| say.send(()).expect("the first thread")));
+            let tls = tls_of_others.clone();
+            std::thread::spawn(move || run(bound, tls, move |_| say.send(()).expect("the first thread")));
             hear.recv().expect("a listener");
         }
         println!("listening on {bound}");

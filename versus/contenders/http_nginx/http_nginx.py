@@ -4,6 +4,7 @@
 
 Writes the configuration into a temporary folder and becomes nginx, so that this process is nginx's master: SIGTERM
 ends it with 0, and its children are the workers. A child made before says where it listens and removes the folder.
+With a certificate it speaks TLS, as common/contender_tls.h has it: the client's cipher, X25519 first, one ticket.
 """
 import os
 import resource
@@ -46,17 +47,27 @@ http {{
   uwsgi_temp_path {folder}/uwsgi;
   scgi_temp_path {folder}/scgi;
   server {{
-    listen {host}:{port} reuseport backlog={backlog};
+    listen {host}:{port} reuseport backlog={backlog}{tls};
     location = / {{ return 200 "Hello, World!"; }}
     location = /collect {{ return 200 "Hello, World!"; }}
     location / {{ {other} }}
   }}
 }}
 """
+TLS = """ ssl;
+    ssl_certificate {certificate};
+    ssl_certificate_key {key};
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_ecdh_curve X25519:prime256v1:secp384r1;
+    ssl_prefer_server_ciphers off;
+    ssl_conf_command Ciphersuites TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256;
+    ssl_conf_command NumTickets 1;
+    ssl_session_cache off"""
 
 
 def usage():
-    print("usage: http_nginx --listen IPV4:PORT [--threads N] [--root FOLDER] [--under COMMAND]\n"
+    print("usage: http_nginx --listen IPV4:PORT [--threads N] [--root FOLDER] [--under COMMAND] "
+          "[--tls-cert FILE --tls-key FILE]\n"
           "Serves until SIGTERM; with a root, its files too; under a command such as 'valgrind --tool=callgrind'. "
           "Port 0 takes a free one; the address is printed once it listens.\n"
           "example: http_nginx --listen 127.0.0.1:9981 --threads 2", file=sys.stderr)
@@ -64,8 +75,8 @@ def usage():
 
 
 def options(words):
-    """Host, port, threads, what it does with other paths, and the words of the command it runs under."""
-    values = {"--listen": "", "--threads": "1", "--root": "", "--under": ""}
+    """Host, port, threads, what it does with other paths, the words of the command it runs under, and those of TLS."""
+    values = {"--listen": "", "--threads": "1", "--root": "", "--under": "", "--tls-cert": "", "--tls-key": ""}
     if len(words) % 2 or any(word not in values for word in words[::2]):
         usage()
     values.update(zip(words[::2], words[1::2]))
@@ -77,11 +88,14 @@ def options(words):
         usage()
     if not 0 <= port < 65536 or not 1 <= threads <= MOST_THREADS:
         usage()
-    root = values["--root"]
-    if root and (not os.path.isdir(root) or set(root) & set(" ;{}\"'$")):
+    root, certificate, key = (values[name] for name in ("--root", "--tls-cert", "--tls-key"))
+    if (root and not os.path.isdir(root)) or set(root + certificate + key) & set(" ;{}\"'$"):
         usage()
+    if bool(certificate) != bool(key):
+        usage()
+    tls = TLS.format(certificate=os.path.abspath(certificate), key=os.path.abspath(key)) if key else ""
     other = f"root {os.path.abspath(root)};" if root else "return 404;"
-    return host, port, threads, other, values["--under"].split()
+    return host, port, threads, other, values["--under"].split(), tls
 
 
 def hold(host, port):
@@ -115,7 +129,7 @@ def announce(host, port, folder, master):
 
 
 def main():
-    host, port, threads, other, under = options(sys.argv[1:])
+    host, port, threads, other, under, tls = options(sys.argv[1:])
     nginx = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
     if not nginx:
         sys.exit("http_nginx: nginx is not installed")
@@ -131,7 +145,7 @@ def main():
     connections = min(MOST_CONNECTIONS, hard - OTHER_FDS)
     with open(f"{folder}/nginx.conf", "w", encoding="utf-8") as file:
         file.write(CONFIGURATION.format(folder=folder, host=host, port=port, threads=threads, backlog=BACKLOG,
-                                        connections=connections, user=user, other=other))
+                                        connections=connections, user=user, other=other, tls=tls))
     master = os.getpid()
     if os.fork() == 0:
         announce(host, port, folder, master)
