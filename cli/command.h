@@ -24,6 +24,7 @@ void add_load(CLI::App& app, int& exit_code);
 void add_drum(CLI::App& app, int& exit_code);
 void add_model_commands(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
+void add_tls(CLI::App& app, int& exit_code);
 
 // Writes the text out, whole and at once. False: the disk is full, or nobody reads any more.
 bool say(std::FILE* place, std::string_view text);

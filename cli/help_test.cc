@@ -30,6 +30,7 @@ TEST(Help, is_plain_text_for_every_command) {
   add_drum(app, exit_code);
   add_model_commands(app, exit_code);
   add_doctor(app, exit_code);
+  add_tls(app, exit_code);
   EXPECT_GT(expect_plain_help(app, "peal"), 40U) << "models are commands too";
 }
 

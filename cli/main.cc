@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   peal::cli::add_drum(app, exit_code);
   peal::cli::add_model_commands(app, exit_code);
   peal::cli::add_doctor(app, exit_code);
+  peal::cli::add_tls(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: calls `peal load` within this process, and a folder for what it writes.
+// For tests: calls `peal load`, or another command, within this process, and a folder for what it writes.
 #pragma once
 
 #include <unistd.h>
@@ -25,11 +25,12 @@ struct Answer {
   std::string error;
 };
 
-inline Answer call_load(std::vector<std::string> words) {
+// `peal NAME words`, where `add` adds the command NAME.
+inline Answer call_command(const std::string& name, void (*add)(CLI::App&, int&), std::vector<std::string> words) {
   CLI::App app{"peal", "peal"};
   Answer answer;
-  add_load(app, answer.exit_code);
-  words.insert(words.begin(), "load");
+  add(app, answer.exit_code);
+  words.insert(words.begin(), name);
   std::ranges::reverse(words);
   testing::internal::CaptureStdout();
   testing::internal::CaptureStderr();
@@ -43,6 +44,8 @@ inline Answer call_load(std::vector<std::string> words) {
   answer.error = testing::internal::GetCapturedStderr();
   return answer;
 }
+
+inline Answer call_load(std::vector<std::string> words) { return call_command("load", add_load, std::move(words)); }
 
 class TemporaryFolder {
  public:

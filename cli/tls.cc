@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `peal tls self-signed`: writes a certificate that its own key has signed, and the key, for trying TLS. A file is
+// there whole or not at all, so that a server which watches it never reads half of one.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <expected>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cli/choice.h>
+#include <cli/command.h>
+#include <peal/base/fd.h>
+#include <peal/base/result.h>
+#include <peal/tls/self_signed.h>
+
+namespace peal::cli {
+namespace {
+
+constexpr long kMostDays = 36'500;
+
+struct SelfSignedArguments {
+  SelfSignedOptions options;
+  long days = SelfSignedOptions().valid.count();
+  std::string certificate_file;  // empty: NAME.pem
+  std::string key_file;          // empty: NAME.key
+  bool force = false;
+};
+
+// The first name as that of a file: "*.example.org" and "::1" have characters that a shell takes for its own.
+std::string file_stem(std::string name) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  for (char& c : name) {
+    if (!kPlain.contains(c)) c = '_';
+  }
+  return name;
+}
+
+using Written = std::expected<void, std::string>;
+
+Written written_or_why(const std::string& path, bool done) {
+  if (done) return {};
+  return std::unexpected(fmt::format("{} cannot be written: {}", path, errno_code(errno).message()));
+}
+
+bool write_out(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(written));
+  }
+  return true;
+}
+
+// Beside its place first, then in it: at once, and over what is there only where that may be.
+Written write_whole(const std::string& path, std::string_view text, mode_t mode, bool force) {
+  std::string beside = path + ".XXXXXX";
+  const Fd file(::mkostemp(beside.data(), O_CLOEXEC));
+  if (!file) return written_or_why(path, false);
+  const bool done = write_out(file.get(), text) && ::fchmod(file.get(), mode) == 0 && ::fsync(file.get()) == 0 &&
+                    (force ? ::rename(beside.c_str(), path.c_str()) : ::link(beside.c_str(), path.c_str())) == 0;
+  const Written result = written_or_why(path, done);
+  if (!done || !force) ::unlink(beside.c_str());
+  return result;
+}
+
+// The first that is there already.
+const std::string* taken(const std::vector<const std::string*>& paths) {
+  for (const std::string* path : paths) {
+    std::error_code ignored;
+    if (std::filesystem::symlink_status(*path, ignored).type() != std::filesystem::file_type::not_found) return path;
+  }
+  return nullptr;
+}
+
+std::string what_was_written(const SelfSignedArguments& words, const std::string& certificate, const std::string& key) {
+  const auto until = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now() + words.options.valid);
+  return fmt::format(
+      "{}: a certificate for {}, good until {:%F}; nobody believes it but who is told to\n"
+      "{}: its key, which its owner alone may read\n"
+      "serve with it: peal serve http --tls-cert {} --tls-key {} --listen 127.0.0.1:8443\n"
+      "drive that: peal load http https://127.0.0.1:8443/ --tls-ca {} --tls-name {}\n",
+      certificate, fmt::join(words.options.names, ", "), fmt::gmtime(std::chrono::system_clock::to_time_t(until)), key,
+      certificate, key, certificate, words.options.names.front());
+}
+
+int write_self_signed(SelfSignedArguments& words) {
+  words.options.valid = std::chrono::days(words.days);
+  const TlsResult<SelfSigned> made = make_self_signed(words.options);
+  if (!made) return complain(kCalledWrongly, made.error());
+  const std::string stem = file_stem(words.options.names.front());
+  const std::string certificate = words.certificate_file.empty() ? stem + ".pem" : words.certificate_file;
+  const std::string key = words.key_file.empty() ? stem + ".key" : words.key_file;
+  if (certificate == key) return complain(kCalledWrongly, "--out-cert and --out-key name the same file");
+  if (const std::string* path = words.force ? nullptr : taken({&certificate, &key})) {
+    return complain(kFailed, fmt::format("{} is there already: --force writes over it", *path));
+  }
+  constexpr mode_t kForOwner = 0600;
+  constexpr mode_t kForAll = 0644;
+  if (const Written done = write_whole(key, made->key_pem, kForOwner, words.force); !done) {
+    return complain(kFailed, done.error());
+  }
+  if (const Written done = write_whole(certificate, made->chain_pem, kForAll, words.force); !done) {
+    if (!words.force) ::unlink(key.c_str());
+    return complain(kFailed, done.error());
+  }
+  const bool said = say(stdout, what_was_written(words, certificate, key));
+  return said ? kDone : complain(kFailed, "what was written could not be said on stdout");
+}
+
+}  // namespace
+
+void add_tls(CLI::App& app, int& exit_code) {
+  CLI::App* tls = app.add_subcommand("tls", "Certificates for trying TLS");
+  tls->require_subcommand(1);
+  CLI::App* command =
+      tls->add_subcommand("self-signed", "Write a certificate that its own key has signed, and the key");
+  auto words = std::make_shared<SelfSignedArguments>();
+  command
+      ->add_option("--name", words->options.names,
+                   "Host, as example.org or *.example.org, or address that it is for; several times")
+      ->required()
+      ->allow_extra_args(false);
+  add_choice(*command, "--key", words->options.key, {{"ecdsa", TlsKeyKind::kEcdsaP256}, {"rsa", TlsKeyKind::kRsa2048}},
+             "Kind of key: ECDSA on P-256, or RSA of 2048 bits");
+  command->add_option("--days", words->days, "How long it is good")
+      ->capture_default_str()
+      ->check(CLI::Range(1L, kMostDays));
+  command->add_option("--out-cert", words->certificate_file, "Where the certificate goes (default: NAME.pem)");
+  command->add_option("--out-key", words->key_file, "Where the key goes (default: NAME.key); mode 0600");
+  command->add_flag("--force", words->force, "Write over files that are there");
+  command->footer(
+      "Example:\n"
+      "  peal tls self-signed --name localhost --name 127.0.0.1 --name ::1\n"
+      "  peal tls self-signed --name '*.example.org' --key rsa --days 365 --out-cert site.pem --out-key site.key");
+  command->callback([words, &exit_code] { exit_code = write_self_signed(*words); });
+}
+
+}  // namespace peal::cli
