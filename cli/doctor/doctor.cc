@@ -35,6 +35,7 @@ int look_and_tell(const DoctorArguments& words) {
   std::this_thread::sleep_for(*look);
   machine.after = machine.files.cpu_times();
   machine.probes = probe_kernel();
+  machine.tls = tls_facts();
   const Findings findings = examine(machine);
   const std::string text = words.json ? doctor_json(findings) : doctor_text(findings);
   return say(stdout, text) ? kDone : complain(kFailed, "what was found could not be written");
@@ -70,8 +71,8 @@ std::string grouped(uint64_t number) {
 
 Findings examine(const Machine& machine) {
   Findings all;
-  for (auto examine_group :
-       {examine_descriptors, examine_sockets, examine_processors, examine_groups, examine_clocks, examine_kernel}) {
+  for (auto examine_group : {examine_descriptors, examine_sockets, examine_processors, examine_groups, examine_clocks,
+                             examine_kernel, examine_tls}) {
     Findings some = examine_group(machine);
     all.insert(all.end(), std::make_move_iterator(some.begin()), std::make_move_iterator(some.end()));
   }

@@ -12,12 +12,14 @@
 #include <cli/doctor/finding.h>
 #include <cli/doctor/kernel_probes.h>
 #include <cli/doctor/machine_files.h>
+#include <peal/tls/tls_facts.h>
 
 namespace peal::cli {
 
 struct Machine {
   MachineFiles files;
   KernelProbes probes = {};
+  TlsFacts tls = {};  // without a version: not asked
   // CPU times at the ends of a short look.
   std::optional<CpuTimes> before = {};
   std::optional<CpuTimes> after = {};
@@ -29,6 +31,7 @@ Findings examine_processors(const Machine& machine);
 Findings examine_groups(const Machine& machine);
 Findings examine_clocks(const Machine& machine);
 Findings examine_kernel(const Machine& machine);
+Findings examine_tls(const Machine& machine);
 
 // All of them, in the order they are shown.
 Findings examine(const Machine& machine);

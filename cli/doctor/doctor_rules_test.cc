@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Situations in which `peal doctor` weighs more than one file.
+#include <tuple>
+
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,6 +26,33 @@ TEST(DoctorRules, no_cookies_make_the_handshake_queue_matter) {
   EXPECT_EQ(found.health, Health::kLimits);
   EXPECT_THAT(found.here, HasSubstr("about 192 unfinished handshakes"));
   EXPECT_THAT(found.mend, HasSubstr("tcp_max_syn_backlog=4096"));
+}
+
+TEST(DoctorRules, openssl_that_offers_less) {
+  const FakeMachine made;
+  Machine machine = made.machine();
+  machine.tls.tls13 = false;
+  machine.tls.processor = "OPENSSL_ia32cap=0x0";
+  made.remove("/roots.pem");
+  machine.tls.providers = {"base", "fips"};
+  const Findings found = examine_tls(machine);
+  EXPECT_THAT(named(found, "OpenSSL").here, HasSubstr("Loaded: base, fips."));
+  EXPECT_EQ(named(found, "OpenSSL").value, "OpenSSL 3.5.1 1 Jul 2025");
+  for (const auto& [name, here, mend] : {
+           std::tuple("TLS 1.3", "two round trips", "openssl.cnf"),
+           std::tuple("AES in hardware",
+                      "AES-GCM takes many times the CPU, of server and generator alike "
+                      "(OPENSSL_ia32cap=0x0)",
+                      "-cpu host"),
+           std::tuple("system roots", "No public server can be verified", "ca-certificates"),
+       }) {
+    EXPECT_EQ(named(found, name).health, Health::kLimits) << name;
+    EXPECT_THAT(named(found, name).here, HasSubstr(here));
+    EXPECT_THAT(named(found, name).mend, HasSubstr(mend));
+  }
+  machine.tls.processor = "OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc6f1bf07ab";
+  machine.tls.version = "OpenSSL 3.0.19 27 Jan 2026";
+  EXPECT_THAT(named(examine_tls(machine), "AES in hardware").here, HasSubstr("uses from 3.1 on"));
 }
 
 TEST(DoctorRules, cores_with_two_threads) {

@@ -59,6 +59,7 @@ inline const std::map<std::string, std::string> kGoodMachine = {
     {"/proc/sys/kernel/io_uring_disabled", "0\n"},
     {"/proc/sys/kernel/perf_event_paranoid", "-1\n"},
     {"/sys/bus/event_source/devices/cpu/type", "4\n"},
+    {"/roots.pem", "some\n"},
 };
 
 // Files below a temporary folder that is gone with it.
@@ -92,6 +93,11 @@ class FakeMachine {
     made.before = made.files.cpu_times();
     made.after = made.before;
     if (made.after) made.after->idle += 100;
+    made.tls = {.version = "OpenSSL 3.5.1 1 Jul 2025",
+                .providers = {"default"},
+                .tls13 = true,
+                .processor = "OPENSSL_ia32cap=0xfffa3203078bffff:0x405fc6f1bf07ab",
+                .roots_file = root_ + "/roots.pem"};
     return made;
   }
   Findings findings() const { return examine(machine()); }
