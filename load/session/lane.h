@@ -13,6 +13,7 @@
 #include <random>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <load/plan/load_options.h>
@@ -141,7 +142,9 @@ class Lane {
   void look_whether_quiet();
   void add_failure(const std::string& kind, const std::string& sentence, size_t count);
   template <class Report>
-  void report(Report report);
+  void report(Report report) {
+    run_->post([this, report = std::move(report)]() mutable { report(reports_, setup_.number); });
+  }
 
   const Setup setup_;
   const LoadOptions& options_;

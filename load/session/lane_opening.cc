@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a lane opens its connections, and opens them anew.
+#include <load/session/lane.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace peal::load {
+namespace {
+
+// More would overrun the queue of a listener with a small backlog, and each loss there costs a second.
+constexpr size_t kConnectsInFlight = 64;
+// A server that closes every connection at once, or is gone, is asked again this often, ever more slowly: 0.6 s in all.
+constexpr unsigned kMostUnansweredInARow = 5;
+constexpr Duration kFirstBackOff = std::chrono::milliseconds(20);
+
+std::string connect_kind(std::error_code error) {
+  if (error == std::errc::connection_refused) return "connect_refused";
+  if (error == std::errc::timed_out) return "connect_timeout";
+  return "connect_failed";
+}
+
+}  // namespace
+
+void Lane::connect_all() {
+  connect_begin_ = engine_.now();
+  if (options_.layer != nullptr) {
+    layer_port_ = options_.layer->over(engine_);
+    port_ = layer_port_.get();
+  }
+  for (const std::unique_ptr<Session>& session : sessions_) to_connect_.push_back(session.get());
+  if (options_.timeout) {
+    loop_.every(std::max<Duration>(*options_.timeout / 8, std::chrono::milliseconds(10)), [this] { sweep(); });
+  }
+  connect_more();
+}
+
+void Lane::connect_more() {
+  while (!to_connect_.empty() && connecting_ < kConnectsInFlight && may_connect()) {
+    Session* next = to_connect_.front();
+    to_connect_.pop_front();
+    connect_one(*next);
+  }
+  check_settled();
+}
+
+// At a connect rate, attempt k is due k / rate after the first.
+bool Lane::may_connect() {
+  if (options_.connect_rate == 0) return true;
+  const double rate = options_.connect_rate / static_cast<double>(options_.threads);
+  const TimePoint due = connect_begin_ + Duration(std::llround(static_cast<double>(attempts_) * 1e9 / rate));
+  const TimePoint now = engine_.now();
+  if (due <= now) return true;
+  if (connect_timer_) return false;
+  connect_timer_ = true;
+  loop_.after(due - now, [this] {
+    connect_timer_ = false;
+    connect_more();
+  });
+  return false;
+}
+
+void Lane::connect_one(Session& session) {
+  ConnectOptions connect;
+  if (!options_.sources.empty()) connect.source = options_.sources[session.notes.number % options_.sources.size()];
+  const RequestRange& range = options_.requests_per_connection;
+  uint64_t messages = UINT64_MAX;
+  if (session.notes.silent) {
+    messages = 0;
+  } else if (!range.endless()) {
+    messages = std::uniform_int_distribution<uint64_t>(range.least, range.most)(random_);
+  }
+  ++connecting_;
+  ++attempts_;
+  ++recording_->counts.attempts;
+  session.connect(options_.target, connect, messages);
+}
+
+void Lane::queue(Session& session) {
+  to_connect_.push_back(&session);
+  connect_more();
+}
+
+// Of those that have opened before and are being opened again, nobody is given up.
+void Lane::give_up_connecting() {
+  if (settled_) return;
+  std::erase_if(to_connect_, [](const Session* session) { return !session->notes.tried; });
+  for (const std::unique_ptr<Session>& session : sessions_) {
+    if (session->notes.tried) continue;
+    if (session->state() == Session::State::kConnecting) --connecting_;
+    session->abandon();
+    if (options_.expect_queueing && !session->notes.silent) {
+      queued_.add({.connections = 1, .unopened = 1});
+    } else {
+      add_failure("connect_timeout", "a connection was not open when --connect-timeout ended", 1);
+    }
+    first_try_over(*session);
+    give_up(*session);
+  }
+  connect_more();
+}
+
+void Lane::first_try_over(Session& session) {
+  if (std::exchange(session.notes.tried, true)) return;
+  --untried_;
+}
+
+void Lane::connected(Session& session, Duration took, TimePoint now) {
+  --connecting_;
+  first_try_over(session);
+  ++recording_->counts.connects;
+  recording_->connect.record(took.count());
+  if (session.notes.silent) {
+    ++idle_open_;
+  } else {
+    ++open_;
+    if (!std::exchange(session.notes.opened, true)) ++opened_;
+    has_room(session, now);
+  }
+  connect_more();
+  look_whether_quiet();
+}
+
+void Lane::connect_failed(Session& session, size_t lost, std::error_code error) {
+  --connecting_;
+  add_failure(connect_kind(error), error.message(), std::max<size_t>(lost, 1));
+  const bool first = !session.notes.tried;
+  first_try_over(session);
+  leave_flight(lost);
+  // Who cannot be reached at the beginning is not asked again: the run says so at once.
+  if (first) {
+    give_up(session);
+  } else {
+    reopen(session, false);
+  }
+  connect_more();
+}
+
+void Lane::lost_connection(Session& session, bool was_open) {
+  if (!was_open) {
+    --connecting_;
+    first_try_over(session);
+  } else if (session.notes.silent) {
+    --idle_open_;
+  } else {
+    --open_;
+  }
+}
+
+// At once after a connection that served, otherwise later and later.
+void Lane::reopen(Session& session, bool at_once) {
+  if (ended_) return give_up(session);
+  if (at_once) {
+    session.notes.unanswered_row = 0;
+    return queue(session);
+  }
+  if (session.notes.got_answer) session.notes.unanswered_row = 0;
+  if (++session.notes.unanswered_row > kMostUnansweredInARow) return give_up(session);
+  const Duration wait = kFirstBackOff * (1 << (session.notes.unanswered_row - 1));
+  loop_.after(wait, [this, again = &session] {
+    if (!ended_) queue(*again);
+  });
+}
+
+void Lane::give_up(Session& session) {
+  if (!session.notes.silent) {
+    --alive_;
+    leave_flight(session.abandon());
+  }
+  check_out_of_connections();
+  look_whether_quiet();
+}
+
+void Lane::check_settled() {
+  if (settled_ || untried_ > 0) return;
+  settled_ = true;
+  report([](LaneReports& reports, size_t lane) { reports.on_settled(lane); });
+  check_out_of_connections();
+}
+
+void Lane::check_out_of_connections() {
+  if (out_of_connections_ || !settled_ || alive_ > 0) return;
+  out_of_connections_ = true;
+  report([](LaneReports& reports, size_t lane) { reports.on_out_of_connections(lane); });
+}
+
+}  // namespace peal::load
