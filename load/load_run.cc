@@ -38,6 +38,7 @@ class LoadRun final : public LaneReports {
   void interrupt();
   void cut_all(CutKind kind);
   void collect();
+  void take_handshakes(Lane& lane);
   template <class Command>
   void tell_all(Command command);
 
@@ -64,7 +65,8 @@ class LoadRun final : public LaneReports {
   size_t last_cuts_ = 0;
   size_t quiet_ = 0;
   size_t deaf_ = 0;
-  uint64_t due_before_ = 0;  // the first instant
+  uint64_t due_before_ = 0;      // the first instant
+  uint64_t resumed_before_ = 0;  // sessions of the layer
   std::optional<ServerProbe> probe_;
   std::optional<ServerLook> server_before_;
   // The interval that is being collected: lanes that have not yet handed theirs over, and what the others did.
@@ -81,10 +83,11 @@ class LoadRun final : public LaneReports {
 LoadRun::LoadRun(const LoadOptions& options, const Protocol& protocol, OnInterval on_interval)
     : options_(options),
       protocol_(protocol),
-      parts_{.open_loop = !options.closed_loop(), .first_byte = protocol.has_first_byte()},
+      parts_(recording_parts(options, protocol)),
       on_interval_(std::move(on_interval)),
       outcome_(parts_) {
   outcome_.echoes = protocol.echoes();
+  if (options.layer != nullptr) resumed_before_ = options.layer->stats().resumed;
 }
 
 std::expected<Outcome, std::string> LoadRun::run() {
@@ -234,6 +237,7 @@ void LoadRun::interrupt() {
 void LoadRun::on_cut(size_t, Cut cut) {
   outcome_.lifetime.add(cut.recording->counts);
   outcome_.connect.add(cut.recording->connect);
+  if (outcome_.handshakes) outcome_.handshakes->times.add(*cut.recording->handshake);
   take_server(cut);
   if (cut.kind == CutKind::kWarmUp) {
     due_before_ += cut.due;
@@ -313,11 +317,19 @@ void LoadRun::on_out_of_connections(size_t) {
   }
 }
 
+void LoadRun::take_handshakes(Lane& lane) {
+  Handshakes rest{.failed = lane.handshakes_failed(), .agreed = lane.agreed()};
+  rest.times = *lane.recording().handshake;
+  outcome_.handshakes->add(rest);
+}
+
 // The loops have ended: the lanes are this thread's.
 void LoadRun::collect() {
+  if (outcome_.handshakes) outcome_.handshakes->resumed = options_.layer->stats().resumed - resumed_before_;
   for (const std::unique_ptr<Lane>& lane : lanes_) {
     outcome_.lifetime.add(lane->recording().counts);
     outcome_.connect.add(lane->recording().connect);
+    if (outcome_.handshakes) take_handshakes(*lane);
     outcome_.failures.add(lane->failures());
     outcome_.opened += lane->opened();
     outcome_.served += lane->served();

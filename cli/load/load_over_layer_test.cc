@@ -4,6 +4,7 @@
 
 #include <load/load_run.h>
 #include <load/session/echo_session.h>
+#include <peal/engine/listening_socket.h>
 #include <peal/net/server.h>
 #include <tests/support/loop_thread.h>
 #include <tests/support/sealed/sealed_port.h>
@@ -44,7 +45,26 @@ TEST_P(LoadOverLayer, every_byte_comes_back) {
     EXPECT_EQ(outcome->opened, load.connections);
     EXPECT_GT(outcome->total.counts.messages, 0U);
     EXPECT_EQ(outcome->lifetime.bytes_sent, outcome->lifetime.bytes_received);
+    ASSERT_TRUE(outcome->handshakes.has_value());
+    EXPECT_EQ(outcome->handshakes->done(), load.connections);
+    EXPECT_EQ(outcome->handshakes->failed, 0U);
+    EXPECT_EQ(outcome->connect.total_count(), load.connections);
   }
+}
+
+TEST_P(LoadOverLayer, each_connection_shakes_hands_anew) {
+  test::LoopThread thread(options());
+  Server server(thread.loop(),
+                {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }},
+                {.connection = {.layer = &layer}});
+  LoadOptions load = brief_to(server.listen("127.0.0.1:0").value());
+  load.layer = &layer;
+  load.requests_per_connection = {1, 1};
+  const auto outcome = run_load(load, EchoProtocol::unframed(load.size));
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  EXPECT_TRUE(outcome->failures.empty()) << outcome->failures.kinds.begin()->second.first;
+  EXPECT_EQ(outcome->handshakes->done(), outcome->lifetime.connects);
+  EXPECT_GT(outcome->lifetime.connects, load.connections);
 }
 
 TEST_P(LoadOverLayer, server_without_it_fails_every_connection) {
@@ -54,7 +74,34 @@ TEST_P(LoadOverLayer, server_without_it_fails_every_connection) {
   load.layer = &layer;
   const auto outcome = run_load(load, EchoProtocol::unframed(64));
   ASSERT_FALSE(outcome.has_value()) << outcome->opened << " connections opened";
-  EXPECT_TRUE(outcome.error().starts_with("cannot connect to ")) << outcome.error();
+  EXPECT_TRUE(outcome.error().contains(": the handshake failed: ")) << outcome.error();
+}
+
+// Who accepts and says nothing.
+TEST_P(LoadOverLayer, handshake_that_does_not_end_is_given_up) {
+  test::LoopThread thread(options());
+  Server server(thread.loop(), {.on_message = [](Connection&, Buffer& input) { input.clear(); }});
+  for (const bool by_timeout : {true, false}) {
+    LoadOptions load = brief_to(server.listen("127.0.0.1:0").value());
+    load.layer = &layer;
+    (by_timeout ? load.timeout.emplace() : load.connect_timeout) = std::chrono::milliseconds(40);
+    const auto outcome = run_load(load, EchoProtocol::unframed(64));
+    ASSERT_FALSE(outcome.has_value()) << outcome->opened << " connections opened";
+    EXPECT_TRUE(outcome.error().ends_with(by_timeout ? ": the handshake failed: Connection timed out"
+                                                     : ": a handshake was not done when --connect-timeout ended"))
+        << outcome.error();
+  }
+}
+
+TEST_P(LoadOverLayer, nobody_listens) {
+  LoadOptions load = brief_to([] {
+    const Result<Fd> gone = open_listening_socket(SocketAddress::parse("127.0.0.1:0").value(), {});
+    return listening_address(gone->get()).value();
+  }());
+  load.layer = &layer;
+  const auto outcome = run_load(load, EchoProtocol::unframed(64));
+  ASSERT_FALSE(outcome.has_value()) << outcome->opened << " connections opened";
+  EXPECT_TRUE(outcome.error().ends_with(": Connection refused")) << outcome.error();
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(LoadOverLayer);

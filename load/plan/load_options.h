@@ -58,6 +58,8 @@ struct LoadOptions {
 
   std::string engine = "auto";
   const StreamLayer* layer = nullptr;  // what the connections run over; it outlives the run. Null: nothing
+  std::string host;                    // whom the layer is to reach; empty: whoever has the address
+  std::string layer_text;              // as reports call it: "TLS, every handshake full"; empty: none
   Spin spin;                           // off: a generator shares the machine with what it measures
   std::optional<int> server_pid;       // whose CPU, memory and context switches are read, its descendants' too
   // Nothing is sent before. Generators on several hosts begin together.

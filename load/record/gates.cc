@@ -37,6 +37,7 @@ std::string why_no_little(const LoadOptions& options, const Outcome& outcome) {
 
 uint64_t clamped_times(const Outcome& outcome) {
   uint64_t clamped = outcome.total.latency.clamped_count() + outcome.connect.clamped_count();
+  if (outcome.handshakes) clamped += outcome.handshakes->times.clamped_count();
   for (const auto* part : {&outcome.total.service, &outcome.total.send_lag, &outcome.total.first_byte}) {
     if (*part) clamped += (*part)->clamped_count();
   }

@@ -109,6 +109,12 @@ TEST(Gates, a_latency_beyond_the_histogram) {
   EXPECT_THAT(names(judge(ten_connections(1000), outcome)), ElementsAre("clamped INVALID"));
 }
 
+TEST(Gates, a_handshake_beyond_the_histogram) {
+  Outcome outcome = good();
+  outcome.handshakes.emplace().times.record(2 * kLatencyRange.highest);
+  EXPECT_THAT(names(judge(ten_connections(), outcome)), ElementsAre("clamped INVALID"));
+}
+
 TEST(Gates, the_offered_rate_was_not_achieved) {
   Outcome outcome = good(true);
   outcome.offered = 1011;

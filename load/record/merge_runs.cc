@@ -65,6 +65,7 @@ void add_outcome(Outcome& into, const Outcome& other) {
   add_recording(into.total, other.total);
   into.lifetime.add(other.lifetime);
   into.connect.add(other.connect);
+  if (into.handshakes && other.handshakes) into.handshakes->add(*other.handshakes);
   into.failures.add(other.failures);
   into.opened += other.opened;
   into.served += other.served;

@@ -61,6 +61,23 @@ TEST(MergeRuns, everything_is_added_and_nothing_lost) {
   EXPECT_THAT(sum->merged, ElementsAre("a.json", "b.json"));
 }
 
+TEST(MergeRuns, handshakes_add_up) {
+  const SampleParts parts{.handshakes = true};
+  RunRecord other = other_run(parts);
+  other.outcome.handshakes->agreed = "TLSv1.2, ECDHE-RSA-AES128-GCM-SHA256";
+  other.outcome.handshakes->times.record(900'000);
+  const auto sum = merge_runs({{"a.json", sample_record(parts)}, {"b.json", other}});
+  ASSERT_TRUE(sum.has_value()) << sum.error();
+  const Handshakes& handshakes = *sum->outcome.handshakes;
+  EXPECT_EQ(handshakes.done(), 5U);
+  EXPECT_EQ(handshakes.full(), 3U);
+  EXPECT_EQ(handshakes.resumed, 2U);
+  EXPECT_EQ(handshakes.failed, 2U);
+  EXPECT_EQ(handshakes.agreed, "TLSv1.3, TLS_AES_128_GCM_SHA256 and TLSv1.2, ECDHE-RSA-AES128-GCM-SHA256");
+  EXPECT_EQ(refusal(sample_record({}), other_run(parts)),
+            "a.json and b.json are no parts of one run: their layers none and TLS, sessions resumed differ");
+}
+
 TEST(MergeRuns, a_sum_can_be_written_read_and_added_up_again) {
   const auto sum = merge_runs({{"a.json", sample_record({})}, {"b.json", other_run({})}});
   ASSERT_TRUE(sum.has_value());

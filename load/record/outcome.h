@@ -47,20 +47,23 @@ struct Interval {
 };
 
 struct Outcome {
-  explicit Outcome(const RecordingParts& parts) : total(parts) {}
+  explicit Outcome(const RecordingParts& parts) : total(parts) {
+    if (parts.handshake) handshakes.emplace();
+  }
 
   std::string engine;                           // the one that ran
   std::chrono::system_clock::time_point began;  // the first instant
   Recording total;                              // between the two instants, all threads
   std::vector<Interval> intervals;
-  Duration window{};                 // between them, the mean over the threads
-  bool echoes = true;                // as many bytes come back as are sent
-  size_t opened = 0;                 // of the connections asked for, those that opened at least once
-  size_t served = 0;                 // of them, those on which a message came back
-  Queued queued;                     // of them, those that still waited for their turn at the end
-  size_t idle_open = 0;              // of the idle ones, those open at the end
-  Counts lifetime;                   // warm-up and what came back after the end included
-  Histogram connect{kLatencyRange};  // of the whole life: most connections open before the first instant
+  Duration window{};                     // between them, the mean over the threads
+  bool echoes = true;                    // as many bytes come back as are sent
+  size_t opened = 0;                     // of the connections asked for, those that opened at least once
+  size_t served = 0;                     // of them, those on which a message came back
+  Queued queued;                         // of them, those that still waited for their turn at the end
+  size_t idle_open = 0;                  // of the idle ones, those open at the end
+  Counts lifetime;                       // warm-up and what came back after the end included
+  Histogram connect{kLatencyRange};      // of the whole life: most connections open before the first instant
+  std::optional<Handshakes> handshakes;  // the same; where there is a layer
   Failures failures;
   // What the measurement's end cut off: open loop, due but not sent; sent but not back.
   uint64_t unsent = 0;

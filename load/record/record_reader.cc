@@ -116,6 +116,7 @@ LoadOptions options_of(const Json& json) {
   options.interval = duration_of(json, "interval_ns");
   options.seed = unsigned_of(json, "seed");
   options.expect_queueing = json.value("expects_queueing", false);
+  options.layer_text = json.value("layer", "");
   if (json.at("spins").get<bool>()) options.spin.mode = Spin::Mode::kAuto;
   // That it was an open loop, and at which rate, is all that is left of its plan.
   if (json.at("mode").get<std::string>() == "rate") {
@@ -125,6 +126,15 @@ LoadOptions options_of(const Json& json) {
     options.server_pid = static_cast<int>(bounded_count_of(server, "pid", std::numeric_limits<int>::max()));
   }
   return options;
+}
+
+std::optional<Handshakes> handshakes_of(const Json& json) {
+  if (!json.contains("handshakes")) return std::nullopt;
+  const Json& counts = json.at("handshakes");
+  Handshakes handshakes{.failed = count_of(counts, "failed"), .agreed = counts.at("agreed").get<std::string>()};
+  handshakes.times = histogram_of(json.at("handshake_ns"));
+  handshakes.resumed = bounded_count_of(counts, "resumed", handshakes.done());
+  return handshakes;
 }
 
 std::optional<ServerUse> server_of(const Json& json) {
@@ -181,6 +191,7 @@ Outcome outcome_of(const Json& json, const LoadOptions& options) {
   }
   outcome.total.first_byte = histogram_or_none(json, "first_byte_ns");
   outcome.connect = histogram_of(json.at("connect_ns"));
+  outcome.handshakes = handshakes_of(json);
   outcome.total.cpu = duration_of(json.at("client"), "cpu_ns");
   outcome.total.spin = duration_of(json.at("client"), "spin_ns");
   const Json& connections = json.at("connections");

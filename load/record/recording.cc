@@ -26,6 +26,17 @@ uint64_t Failures::count() const {
                          [](uint64_t sum, const auto& kind) { return sum + kind.second.count; });
 }
 
+void Handshakes::add(const Handshakes& other) {
+  times.add(other.times);
+  resumed += other.resumed;
+  failed += other.failed;
+  if (agreed.empty()) {
+    agreed = other.agreed;
+  } else if (!agreed.contains(other.agreed)) {
+    agreed += " and " + other.agreed;
+  }
+}
+
 void Queued::add(const Queued& other) {
   connections += other.connections;
   unopened += other.unopened;
@@ -54,12 +65,14 @@ Recording::Recording(const RecordingParts& parts) {
     send_lag.emplace(kLatencyRange);
   }
   if (parts.first_byte) first_byte.emplace(kLatencyRange);
+  if (parts.handshake) handshake.emplace(kLatencyRange);
 }
 
 void Recording::add(const Recording& other) {
-  PEAL_ASSERT(
-      service.has_value() == other.service.has_value() && first_byte.has_value() == other.first_byte.has_value(),
-      "recordings of {} and {} messages with different parts", counts.messages, other.counts.messages);
+  PEAL_ASSERT(service.has_value() == other.service.has_value() &&
+                  first_byte.has_value() == other.first_byte.has_value() &&
+                  handshake.has_value() == other.handshake.has_value(),
+              "recordings of {} and {} messages with different parts", counts.messages, other.counts.messages);
   counts.add(other.counts);
   span += other.span;
   cpu += other.cpu;
@@ -67,6 +80,7 @@ void Recording::add(const Recording& other) {
   latency.add(other.latency);
   connect.add(other.connect);
   if (first_byte) first_byte->add(*other.first_byte);
+  if (handshake) handshake->add(*other.handshake);
   if (!service) return;
   service->add(*other.service);
   send_lag->add(*other.send_lag);

@@ -31,6 +31,18 @@ struct Failures {
   bool empty() const { return kinds.empty(); }
 };
 
+// Of a layer, TLS say.
+struct Handshakes {
+  Histogram times{kLatencyRange};  // of those that were done: a layer open minus TCP open
+  uint64_t resumed = 0;            // of them, those that went on with an earlier session
+  uint64_t failed = 0;
+  std::string agreed;  // what the first has agreed on: "TLSv1.3, TLS_AES_128_GCM_SHA256"; empty: not known
+
+  uint64_t done() const { return times.total_count(); }
+  uint64_t full() const { return done() - resumed; }
+  void add(const Handshakes& other);
+};
+
 // With LoadOptions::expect_queueing: connections whose turn had not come when the run ended.
 struct Queued {
   size_t connections = 0;   // on which nothing ever came back, since they were opened (again)
@@ -62,6 +74,7 @@ struct Counts {
 struct RecordingParts {
   bool open_loop = false;
   bool first_byte = false;  // answers begin before they end
+  bool handshake = false;   // connections run over a layer that shakes hands
 };
 
 struct Recording {
@@ -79,7 +92,8 @@ struct Recording {
   std::optional<Histogram> service;
   std::optional<Histogram> send_lag;    // sent minus due
   std::optional<Histogram> first_byte;  // of an answer, minus sent
-  Histogram connect{kLatencyRange};     // open minus tried
+  Histogram connect{kLatencyRange};     // TCP open minus tried
+  std::optional<Histogram> handshake;   // a layer open minus TCP open
 };
 
 }  // namespace peal::load

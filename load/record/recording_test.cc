@@ -7,7 +7,7 @@ namespace peal::load {
 namespace {
 
 TEST(Recording, successive_spans_add_up) {
-  constexpr RecordingParts kAll{.open_loop = true, .first_byte = true};
+  constexpr RecordingParts kAll{.open_loop = true, .first_byte = true, .handshake = true};
   Recording first(kAll);
   first.counts = {.messages = 2,
                   .wrong = 3,
@@ -28,6 +28,7 @@ TEST(Recording, successive_spans_add_up) {
   first.send_lag->record(10);
   first.first_byte->record(80);
   first.connect.record(70);
+  first.handshake->record(60);
   Recording second(kAll);
   second.add(first);
   second.add(first);
@@ -50,12 +51,14 @@ TEST(Recording, successive_spans_add_up) {
   EXPECT_EQ(second.send_lag->count_at(10), 2U);
   EXPECT_EQ(second.first_byte->count_at(80), 2U);
   EXPECT_EQ(second.connect.count_at(70), 2U);
+  EXPECT_EQ(second.handshake->count_at(60), 2U);
 }
 
 TEST(Recording, a_closed_loop_keeps_one_histogram) {
   const Recording recording{RecordingParts{}};
   EXPECT_FALSE(recording.service.has_value());
   EXPECT_FALSE(recording.send_lag.has_value());
+  EXPECT_FALSE(recording.handshake.has_value());
 }
 
 TEST(Failures, the_first_of_a_kind_is_kept) {

@@ -24,9 +24,13 @@ std::vector<std::string> differences(const RunRecord& a, const RunRecord& b) {
   const auto loop = [](const LoadOptions& options) -> std::string_view {
     return options.closed_loop() ? "closed" : "open";
   };
+  const auto layer = [](const LoadOptions& options) -> std::string_view {
+    return options.layer_text.empty() ? "none" : std::string_view(options.layer_text);
+  };
   look("experiments", a.experiment, b.experiment);
   look("targets", mine.target_text, other.target_text);
   look("requests", a.request, b.request);
+  look("layers", layer(mine), layer(other));
   look("loops", loop(mine), loop(other));
   look("sizes", mine.size, other.size);
   look("pipelines", mine.pipeline, other.pipeline);

@@ -11,6 +11,7 @@ struct SampleParts {
   bool first_byte = false;
   bool with_server = false;
   bool interval_histograms = false;
+  bool handshakes = false;
 };
 
 inline Interval sample_interval(int number, uint64_t messages, bool with_histogram) {
@@ -34,7 +35,8 @@ inline RunRecord sample_record(const SampleParts& parts) {
   options.target_text = "127.0.0.1:9981";
   options.connections = 3;
   options.duration = std::chrono::seconds(2);
-  Outcome outcome(RecordingParts{.open_loop = parts.open_loop, .first_byte = parts.first_byte});
+  Outcome outcome(
+      RecordingParts{.open_loop = parts.open_loop, .first_byte = parts.first_byte, .handshake = parts.handshakes});
   outcome.engine = "epoll";
   outcome.began = std::chrono::system_clock::time_point(1'700'000'000'500ms);
   outcome.window = std::chrono::seconds(2);
@@ -52,6 +54,13 @@ inline RunRecord sample_record(const SampleParts& parts) {
   outcome.unanswered = 4;
   outcome.came_back = true;
   if (parts.first_byte) outcome.total.first_byte->record_n(900, 100);
+  if (parts.handshakes) {
+    options.layer_text = "TLS, sessions resumed";
+    outcome.handshakes->times.record_n(700'000, 2);
+    outcome.handshakes->resumed = 1;
+    outcome.handshakes->failed = 1;
+    outcome.handshakes->agreed = "TLSv1.3, TLS_AES_128_GCM_SHA256";
+  }
   if (parts.open_loop) {
     options.arrivals = ArrivalPlan::constant(50);
     outcome.offered = 100;

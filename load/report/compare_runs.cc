@@ -6,6 +6,7 @@
 #include <iterator>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,6 +67,7 @@ class Comparer {
   void add_throughput();
   void add_percentile(const Percentile& percentile);
   void add_server_cpu();
+  void add_handshakes();
   void decide();
   void conclude();
   void note_gates(const Side& side);
@@ -162,6 +164,31 @@ void Comparer::add_server_cpu() {
   result_.rows.push_back(std::move(row));
 }
 
+// A figure of the whole run: its intervals do not have it.
+void Comparer::add_handshakes() {
+  const auto known = [](const NamedRecord& run) { return run.record.outcome.handshakes.has_value(); };
+  if (!std::ranges::all_of(first_, known) || !std::ranges::all_of(second_, known)) return;
+  for (const auto& [name, percent] : {std::pair("handshake p50", 50.0), std::pair("handshake p99", 99.0)}) {
+    const auto enough = [percent](const NamedRecord& run) {
+      return is_known(run.record.outcome.handshakes->times, percent);
+    };
+    const auto time = [percent](const RunRecord& record) {
+      return static_cast<double>(record.outcome.handshakes->times.value_at_percentile(percent));
+    };
+    Row row{.name = name,
+            .first = human_time(median_of(figures(first_, time))),
+            .second = human_time(median_of(figures(second_, time))),
+            .difference = std::nullopt,
+            .remark = one_each() ? "one figure a run" : ""};
+    if (!std::ranges::all_of(first_, enough) || !std::ranges::all_of(second_, enough)) {
+      row.remark = fmt::format("fewer than {} samples above it", kSamplesAbove);
+    } else {
+      test_runs(row, time);
+    }
+    result_.rows.push_back(std::move(row));
+  }
+}
+
 void Comparer::decide() {
   std::vector<double> p;
   for (const Row& row : result_.rows) {
@@ -235,6 +262,7 @@ Comparison Comparer::compare() {
   result_.second = side_name(second_);
   add_throughput();
   for (const Percentile& percentile : kPercentiles) add_percentile(percentile);
+  add_handshakes();
   add_server_cpu();
   take_notes();
   decide();

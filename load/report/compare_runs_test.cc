@@ -103,6 +103,41 @@ TEST(CompareRuns, several_runs_a_side_are_the_unit) {
   EXPECT_THAT(same.conclusion, HasSubstr("One cannot tell"));
 }
 
+// Each of a thousand handshakes took about so long.
+std::vector<NamedRecord> runs_with_handshakes(int count, uint64_t seed, double time) {
+  std::vector<NamedRecord> runs = some_runs(count, seed, 10'000);
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> noise(0, 0.03);
+  for (NamedRecord& each : runs) {
+    each.record.options.layer_text = "TLS";
+    each.record.outcome.handshakes.emplace().times.record_n(static_cast<int64_t>(time * std::exp(noise(random))), 1000);
+  }
+  return runs;
+}
+
+TEST(CompareRuns, handshakes_are_compared_where_both_sides_have_them) {
+  const auto row = [](const Comparison& comparison, std::string_view name) {
+    const auto found = std::ranges::find(comparison.rows, name, &Comparison::Row::name);
+    return found == comparison.rows.end() ? std::optional<Comparison::Row>() : *found;
+  };
+  const Comparison eight = compared(runs_with_handshakes(8, 100, 2e6), runs_with_handshakes(8, 200, 1e6));
+  for (const char* name : {"handshake p50", "handshake p99"}) {
+    ASSERT_TRUE(row(eight, name)) << name;
+    EXPECT_EQ(row(eight, name)->better, Better::kSecond) << comparison_text(eight);
+  }
+  const Comparison one = compared(runs_with_handshakes(1, 100, 2e6), runs_with_handshakes(1, 200, 1e6));
+  EXPECT_EQ(row(one, "handshake p50")->remark, "one figure a run");
+  std::vector<NamedRecord> few = runs_with_handshakes(8, 200, 1e6);
+  few[0].record.outcome.handshakes->times.reset();
+  few[0].record.outcome.handshakes->times.record_n(1'000'000, 100);
+  const Comparison hundred = compared(runs_with_handshakes(8, 100, 2e6), few);
+  EXPECT_EQ(row(hundred, "handshake p50")->better, Better::kSecond);
+  EXPECT_EQ(row(hundred, "handshake p99")->remark, "fewer than 10 samples above it");
+  const Comparison plain = compared(some_runs(8, 100, 10'000), runs_with_handshakes(8, 200, 1e6));
+  EXPECT_FALSE(row(plain, "handshake p50"));
+  EXPECT_THAT(plain.notes, testing::Contains(HasSubstr("layers none and TLS")));
+}
+
 TEST(CompareRuns, an_invalid_run_concludes_nothing) {
   NamedRecord broken = run("b", 2, 20'000, 1e6);
   broken.record.gates.push_back({"errors", Verdict::kInvalid, "Errors nobody asked for."});

@@ -39,6 +39,12 @@ void add_counts(MetricsText& out, const Outcome& outcome) {
   out.counter("unfinished_connects", "", "Connections that the end cut off while they were opened.",
               value(all.under_way));
   out.counter("retired_connections", "", "Connections closed as planned, warm-up included.", value(all.retired));
+  if (const auto& handshakes = outcome.handshakes) {
+    out.counter("handshakes", "", "Handshakes that were done, warm-up included.", value(handshakes->done()));
+    out.counter("resumed_handshakes", "", "Of them, those that went on with an earlier session.",
+                value(handshakes->resumed));
+    out.counter("failed_handshakes", "", "Handshakes that failed, warm-up included.", value(handshakes->failed));
+  }
   out.family("failures", MetricType::kCounter, "", "What went wrong, by kind, warm-up included.");
   for (const auto& [kind, failure] : outcome.failures.kinds) {
     out.sample("_total", value(failure.count), {{"kind", kind}});
@@ -84,6 +90,9 @@ std::string open_metrics(const RunRecord& record) {
     add_times(out, "first_byte_seconds", "From when it was sent until its answer began.", *outcome.total.first_byte);
   }
   add_times(out, "connect_seconds", "From trying to connect until that was done.", outcome.connect);
+  if (outcome.handshakes) {
+    add_times(out, "handshake_seconds", "From then until the layer's handshake was done.", outcome.handshakes->times);
+  }
   out.family("failed_gate", MetricType::kGauge, "", "1 for each gate the run failed.");
   for (const Gate& gate : record.gates) {
     out.sample("", 1, {{"gate", gate.name}, {"verdict", to_string(gate.verdict)}});

@@ -30,6 +30,14 @@ TEST(OpenMetrics, counters_summaries_and_the_end) {
   EXPECT_THAT(text, EndsWith("\n# EOF\n"));
 }
 
+TEST(OpenMetrics, handshakes_where_there_is_a_layer) {
+  const std::string text = open_metrics(sample_record({.handshakes = true}));
+  EXPECT_THAT(text, HasSubstr(fmt::format("peal_load_handshakes_total{{{}}} 2\n", kLabels)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("peal_load_resumed_handshakes_total{{{}}} 1\n", kLabels)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("peal_load_failed_handshakes_total{{{}}} 1\n", kLabels)));
+  EXPECT_THAT(text, HasSubstr(fmt::format("peal_load_handshake_seconds_count{{{}}} 2\n", kLabels)));
+}
+
 TEST(OpenMetrics, a_label_with_quotes_stays_one_label) {
   RunRecord record = sample_record({});
   record.options.target_text = "a\"b\\c\nd";
@@ -40,6 +48,7 @@ TEST(OpenMetrics, what_was_not_measured_is_not_there) {
   const std::string text = open_metrics(sample_record({}));
   EXPECT_THAT(text, Not(HasSubstr("send_lag")));
   EXPECT_THAT(text, Not(HasSubstr("server")));
+  EXPECT_THAT(text, Not(HasSubstr("handshake")));
 }
 
 }  // namespace

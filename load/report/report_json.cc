@@ -77,6 +77,7 @@ OrderedJson asked_json(const RunRecord& record) {
   }
   if (!options.closed_loop()) json["arrivals"] = record.schedule;
   if (options.expect_queueing) json["expects_queueing"] = true;
+  if (!options.layer_text.empty()) json["layer"] = options.layer_text;
   if (!record.merged.empty()) json["merged"] = record.merged;
   return json;
 }
@@ -90,6 +91,14 @@ OrderedJson connections_json(const LoadOptions& options, const Outcome& outcome)
           {"queued_unopened", outcome.queued.unopened},
           {"idle_asked", options.idle_connections},
           {"idle_open", outcome.idle_open}};
+}
+
+OrderedJson handshakes_json(const Handshakes& handshakes) {
+  return {{"done", handshakes.done()},
+          {"full", handshakes.full()},
+          {"resumed", handshakes.resumed},
+          {"failed", handshakes.failed},
+          {"agreed", handshakes.agreed}};
 }
 
 OrderedJson client_json(const LoadOptions& options, const Outcome& outcome) {
@@ -168,6 +177,10 @@ std::string report_json(const RunRecord& record) {
   json["send_lag_ns"] = histogram_json(outcome.total.send_lag);
   json["first_byte_ns"] = histogram_json(outcome.total.first_byte);
   json["connect_ns"] = histogram_json(outcome.connect);
+  if (outcome.handshakes) {
+    json["handshake_ns"] = histogram_json(outcome.handshakes->times);
+    json["handshakes"] = handshakes_json(*outcome.handshakes);
+  }
   json["client"] = client_json(record.options, outcome);
   json["server"] = server_json(record);
   add_verdicts(record, json);

@@ -66,6 +66,17 @@ TEST(ReportJson, who_was_served_and_who_waited) {
   EXPECT_EQ(report["connections"]["failed"], 0);
 }
 
+TEST(ReportJson, handshakes_where_there_is_a_layer) {
+  EXPECT_FALSE(parsed(sample_record({})).contains("handshakes"));
+  const json report = parsed(sample_record({.handshakes = true}));
+  EXPECT_EQ(report["layer"], "TLS, sessions resumed");
+  EXPECT_EQ(
+      report["handshakes"],
+      (json{{"done", 2}, {"full", 1}, {"resumed", 1}, {"failed", 1}, {"agreed", "TLSv1.3, TLS_AES_128_GCM_SHA256"}}));
+  EXPECT_EQ(report["handshake_ns"]["count"], 2);
+  EXPECT_EQ(report["connect_ns"]["count"], 2);
+}
+
 TEST(ReportJson, percentiles_and_the_histogram_they_come_from) {
   const RunRecord record = sample_record({});
   const json latency = parsed(record)["latency_ns"];

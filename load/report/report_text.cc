@@ -53,6 +53,7 @@ void add_table(Out out, const Outcome& outcome) {
     if (total.send_lag) add_times(out, "send lag", *total.send_lag);
   }
   add_times(out, "connect", outcome.connect);
+  if (outcome.handshakes) add_times(out, "handshake", outcome.handshakes->times);
 }
 
 void add_heading(Out out, const RunRecord& record) {
@@ -65,9 +66,16 @@ void add_heading(Out out, const RunRecord& record) {
                    range.least == range.most ? some(range.least, "request")
                                              : fmt::format("{} to {} requests", range.least, range.most));
   }
+  if (!options.layer_text.empty()) fmt::format_to(out, ", {}", options.layer_text);
   fmt::format_to(out, ", {}, engine {}\n", options.closed_loop() ? "closed loop" : record.schedule,
                  record.outcome.engine);
   if (!record.merged.empty()) fmt::format_to(out, "{:<12}{}\n", "added up", fmt::join(record.merged, ", "));
+}
+
+void add_handshakes(Out out, const Handshakes& handshakes) {
+  fmt::format_to(out, "{:<12}{} done: {} full, {} resumed; {} failed{}\n", "handshakes", human_count(handshakes.done()),
+                 human_count(handshakes.full()), human_count(handshakes.resumed), human_count(handshakes.failed),
+                 handshakes.agreed.empty() ? "" : "; " + handshakes.agreed);
 }
 
 void add_work(Out out, const RunRecord& record) {
@@ -82,6 +90,7 @@ void add_work(Out out, const RunRecord& record) {
                  human_count(all.retired));
   if (all.under_way > 0) fmt::format_to(out, ", {} under way at the end", human_count(all.under_way));
   *out++ = '\n';
+  if (outcome.handshakes) add_handshakes(out, *outcome.handshakes);
   if (options.expect_queueing) {
     fmt::format_to(out, "{:<12}served {} of {}; {} waited for their turn when the run ended", "queueing",
                    human_count(outcome.served), human_count(options.connections), human_count(queued.connections));
@@ -135,7 +144,9 @@ void add_server(Out out, const LoadOptions& options, const Outcome& outcome) {
 void add_failures(Out out, const Outcome& outcome) {
   const Counts& all = outcome.lifetime;
   uint64_t failed_messages = 0;
-  const auto of_connecting = [](const std::string& kind) { return kind.starts_with("connect_"); };
+  const auto of_connecting = [](const std::string& kind) {
+    return kind.starts_with("connect_") || kind.starts_with("handshake_");
+  };
   for (const auto& [kind, failure] : outcome.failures.kinds) failed_messages += of_connecting(kind) ? 0 : failure.count;
   for (const auto& [kind, failure] : outcome.failures.kinds) {
     const uint64_t whole = of_connecting(kind) ? all.attempts : all.messages + failed_messages;

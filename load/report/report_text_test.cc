@@ -93,6 +93,20 @@ TEST(ReportText, failures_to_connect_are_a_share_of_the_attempts) {
   EXPECT_THAT(report_text(record), HasSubstr("1 connect_refused (33 % of the attempts to connect): nobody listens\n"));
 }
 
+TEST(ReportText, handshakes_have_a_line_and_times_of_their_own) {
+  RunRecord record = sample_record({.handshakes = true});
+  const std::string text = report_text(record);
+  EXPECT_THAT(text, HasSubstr("64 bytes, 1 thread, TLS, sessions resumed, closed loop, engine epoll\n"));
+  EXPECT_THAT(text, HasSubstr("\nhandshakes  2 done: 1 full, 1 resumed; 1 failed; TLSv1.3, TLS_AES_128_GCM_SHA256\n"));
+  EXPECT_THAT(text, HasSubstr("\nconnect       (30.0 us)"));
+  EXPECT_THAT(text, HasSubstr("\nhandshake      (700 us)"));
+  EXPECT_THAT(report_text(sample_record({})), Not(HasSubstr("handshake")));
+  record.outcome.failures = {};
+  record.outcome.failures.add("handshake_failed", "the handshake failed: the peer does not speak TLS");
+  EXPECT_THAT(report_text(record), HasSubstr("failed      1 handshake_failed (33 % of the attempts to connect): the "
+                                             "handshake failed: the peer does not speak TLS\n"));
+}
+
 TEST(ReportText, an_empty_run_has_no_percentiles) {
   const LoadOptions options;
   RunRecord record = make_record("echo", "0 bytes", "", options, Outcome(RecordingParts{}));

@@ -12,6 +12,13 @@
 #include <peal/base/assert.h>
 
 namespace peal::load {
+
+RecordingParts recording_parts(const LoadOptions& options, const Protocol& protocol) {
+  return {.open_loop = !options.closed_loop(),
+          .first_byte = protocol.has_first_byte(),
+          .handshake = options.layer != nullptr};
+}
+
 Lane::Lane(const Setup& setup, const LoadOptions& options, const Protocol& protocol, Loop& loop, LaneReports& reports,
            std::shared_ptr<Mailbox> run)
     : setup_(setup),
@@ -21,7 +28,7 @@ Lane::Lane(const Setup& setup, const LoadOptions& options, const Protocol& proto
       port_(&engine_),
       reports_(reports),
       run_(std::move(run)),
-      parts_{.open_loop = !options.closed_loop(), .first_byte = protocol.has_first_byte()},
+      parts_(recording_parts(options, protocol)),
       recording_(std::make_unique<Recording>(parts_)),
       circulates_(options.closed_loop() && !options.start_at && !setup.in_slices),
       untried_(setup.connections + setup.idle_connections),
@@ -105,7 +112,7 @@ void Lane::cut(CutKind kind, std::unique_ptr<Recording> fresh) {
   // What waits for a new connection is not waited for.
   for (const std::unique_ptr<Session>& session : sessions_) {
     if (session->state() == Session::State::kOpen) continue;
-    if (session->state() == Session::State::kConnecting) ++recording_->counts.under_way;
+    if (session->opening()) ++recording_->counts.under_way;
     in_flight_ -= session->abandon();
   }
   to_connect_.clear();
@@ -196,9 +203,10 @@ void Lane::has_room(Session& session, TimePoint now) {
 void Lane::sweep() {
   const TimePoint late = engine_.now() - *options_.timeout;
   for (const std::unique_ptr<Session>& session : sessions_) {
-    if (session->state() == Session::State::kConnecting && session->since() < late) {
+    if (session->opening() && session->since() < late) {
+      const Session::State at = session->state();
       const size_t lost = session->abandon();
-      connect_failed(*session, lost, std::make_error_code(std::errc::timed_out));
+      opening_failed(*session, at, lost, std::make_error_code(std::errc::timed_out));
     } else if (session->open() && session->in_flight() > 0 && session->oldest().sent < late) {
       const size_t lost = session->abandon();
       session_failed(*session, true, lost, "timeout", "a message was not answered within --timeout");

@@ -61,6 +61,9 @@ class LaneReports {
   ~LaneReports() = default;
 };
 
+// What a lane with these options measures.
+RecordingParts recording_parts(const LoadOptions& options, const Protocol& protocol);
+
 class Lane {
  public:
   struct Setup {
@@ -94,8 +97,9 @@ class Lane {
   void leave_all();
 
   // Told by its sessions.
-  void connected(Session& session, Duration took, TimePoint now);
-  void connect_failed(Session& session, size_t lost, std::error_code error);
+  void connected(Session& session, const OpeningTimes& took, TimePoint now);
+  // `at` says in which half.
+  void opening_failed(Session& session, Session::State at, size_t lost, std::error_code error);
   void session_failed(Session& session, bool was_open, size_t lost, const std::string& kind,
                       const std::string& sentence);
   void server_left(Session& session);
@@ -126,6 +130,10 @@ class Lane {
   size_t served() const { return served_; }
   const Queued& queued() const { return queued_; }
   size_t idle_open() const { return idle_open_; }
+  uint64_t handshakes_failed() const { return handshakes_failed_; }
+  // What the layer of the first connection that opened has agreed on: "TLSv1.3, TLS_AES_128_GCM_SHA256". Empty:
+  // nothing.
+  const std::string& agreed() const { return agreed_; }
 
  private:
   void queue(Session& session);
@@ -136,6 +144,7 @@ class Lane {
   void lost_connection(Session& session, bool was_open);
   void reopen(Session& session, bool at_once);
   void give_up(Session& session);
+  void note_handshake(const Session& session, Duration took);
   void check_settled();
   void check_out_of_connections();
   void sweep();
@@ -177,6 +186,8 @@ class Lane {
   size_t idle_open_ = 0;
   size_t in_flight_ = 0;
   size_t served_ = 0;
+  uint64_t handshakes_failed_ = 0;
+  std::string agreed_;
   Queued queued_;
   Failures failures_;
   uint64_t failures_told_ = 0;

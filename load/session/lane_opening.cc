@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a lane opens its connections, and opens them anew.
-#include <load/session/lane.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
+
+#include <fmt/format.h>
+
+#include <load/session/lane.h>
 
 namespace peal::load {
 namespace {
@@ -15,7 +17,10 @@ constexpr size_t kConnectsInFlight = 64;
 constexpr unsigned kMostUnansweredInARow = 5;
 constexpr Duration kFirstBackOff = std::chrono::milliseconds(20);
 
-std::string connect_kind(std::error_code error) {
+std::string failure_kind(Session::State at, std::error_code error) {
+  if (at == Session::State::kShaking) {
+    return error == std::errc::timed_out ? "handshake_timeout" : "handshake_failed";
+  }
   if (error == std::errc::connection_refused) return "connect_refused";
   if (error == std::errc::timed_out) return "connect_timeout";
   return "connect_failed";
@@ -88,10 +93,14 @@ void Lane::give_up_connecting() {
   std::erase_if(to_connect_, [](const Session* session) { return !session->notes.tried; });
   for (const std::unique_ptr<Session>& session : sessions_) {
     if (session->notes.tried) continue;
-    if (session->state() == Session::State::kConnecting) --connecting_;
+    const bool shakes = session->state() == Session::State::kShaking;
+    if (session->opening()) --connecting_;
     session->abandon();
     if (options_.expect_queueing && !session->notes.silent) {
       queued_.add({.connections = 1, .unopened = 1});
+    } else if (shakes) {
+      ++handshakes_failed_;
+      add_failure("handshake_timeout", "a handshake was not done when --connect-timeout ended", 1);
     } else {
       add_failure("connect_timeout", "a connection was not open when --connect-timeout ended", 1);
     }
@@ -106,11 +115,12 @@ void Lane::first_try_over(Session& session) {
   --untried_;
 }
 
-void Lane::connected(Session& session, Duration took, TimePoint now) {
+void Lane::connected(Session& session, const OpeningTimes& took, TimePoint now) {
   --connecting_;
   first_try_over(session);
   ++recording_->counts.connects;
-  recording_->connect.record(took.count());
+  recording_->connect.record(took.connect.count());
+  if (recording_->handshake) note_handshake(session, took.handshake);
   if (session.notes.silent) {
     ++idle_open_;
   } else {
@@ -122,9 +132,19 @@ void Lane::connected(Session& session, Duration took, TimePoint now) {
   look_whether_quiet();
 }
 
-void Lane::connect_failed(Session& session, size_t lost, std::error_code error) {
+void Lane::note_handshake(const Session& session, Duration took) {
+  recording_->handshake->record(took.count());
+  if (!agreed_.empty()) return;
+  const Result<LayerFacts> facts = session.layer_facts();
+  if (facts && !facts->protocol.empty()) agreed_ = fmt::format("{}, {}", facts->protocol, facts->cipher);
+}
+
+void Lane::opening_failed(Session& session, Session::State at, size_t lost, std::error_code error) {
   --connecting_;
-  add_failure(connect_kind(error), error.message(), std::max<size_t>(lost, 1));
+  const bool shook = at == Session::State::kShaking;
+  if (shook) ++handshakes_failed_;
+  add_failure(failure_kind(at, error), shook ? "the handshake failed: " + error.message() : error.message(),
+              std::max<size_t>(lost, 1));
   const bool first = !session.notes.tried;
   first_try_over(session);
   leave_flight(lost);

@@ -19,11 +19,16 @@ void Session::connect(const SocketAddress& target, const ConnectOptions& options
   left_ = messages;
   notes.got_answer = false;
   since_ = lane_.engine().now();
-  stream_ = lane_.port().connect(target, options, *this);
+  if (lane_.options().layer == nullptr) {
+    stream_ = lane_.port().connect(target, options, *this);
+  } else {
+    opening_ = TcpOpening::begin(*this, lane_.engine(), target, options);
+  }
 }
 
 size_t Session::abandon(CloseHow how) {
   state_ = State::kClosed;
+  if (opening_ != nullptr) std::exchange(opening_, nullptr)->abandon(how);
   if (stream_) lane_.port().close(std::exchange(stream_, {}), how);
   return std::exchange(in_flight_, 0);
 }
@@ -110,14 +115,36 @@ void Session::fail(const std::string& kind, const std::string& sentence) {
   lane_.session_failed(*this, was_open, lost, kind, sentence);
 }
 
+void Session::tcp_open() {
+  state_ = State::kShaking;
+  tcp_open_at_ = lane_.engine().now();
+}
+
+void Session::tcp_failed(std::error_code error) {
+  opening_ = nullptr;
+  fail_opening(error);
+}
+
+void Session::shake_hands(LooseStream stream) {
+  opening_ = nullptr;
+  stream_ = lane_.port().adopt_from(std::move(stream), lane_.options().host, *this);
+  if (lane_.port().adopts_open()) on_connected({});
+}
+
+void Session::fail_opening(std::error_code error) {
+  const State at = state_;
+  const size_t lost = abandon();
+  lane_.opening_failed(*this, at, lost, error);
+}
+
+Result<LayerFacts> Session::layer_facts() const { return lane_.port().layer_facts(stream_); }
+
 void Session::on_connected(std::error_code error) {
-  if (error) {
-    const size_t lost = abandon();
-    return lane_.connect_failed(*this, lost, error);
-  }
-  state_ = State::kOpen;
+  if (error) return fail_opening(error);
   const TimePoint now = lane_.engine().now();
-  const Duration took = now - std::exchange(since_, now);
+  const TimePoint tcp_open_at = state_ == State::kShaking ? tcp_open_at_ : now;
+  const OpeningTimes took{.connect = tcp_open_at - std::exchange(since_, now), .handshake = now - tcp_open_at};
+  state_ = State::kOpen;
   begin_connection();
   lane_.port().receive(stream_, true);
   if (in_flight_ > 0) {

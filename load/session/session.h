@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <load/record/recording.h>
+#include <load/session/tcp_opening.h>
 #include <peal/base/clock.h>
 #include <peal/engine/engine.h>
 
@@ -29,9 +30,15 @@ struct Stamp {
   TimePoint sent;
 };
 
-class Session : public StreamEvents {
+// How long the halves of opening a connection took; without a layer there is no second.
+struct OpeningTimes {
+  Duration connect{};
+  Duration handshake{};
+};
+
+class Session : public StreamEvents, private TcpOpening::Owner {
  public:
-  enum class State : uint8_t { kClosed, kConnecting, kOpen };
+  enum class State : uint8_t { kClosed, kConnecting, kShaking, kOpen };
 
   explicit Session(Lane& lane);
   virtual ~Session() = default;
@@ -53,6 +60,8 @@ class Session : public StreamEvents {
 
   State state() const { return state_; }
   bool open() const { return state_ == State::kOpen; }
+  // Neither closed nor open.
+  bool opening() const { return state_ == State::kConnecting || state_ == State::kShaking; }
   size_t in_flight() const { return in_flight_; }
   // How many messages may be sent now.
   size_t room() const;
@@ -62,6 +71,9 @@ class Session : public StreamEvents {
   TimePoint since() const { return since_; }
   // When the last answer came.
   TimePoint answered_at() const { return answered_at_; }
+
+  // Of an open one's layer.
+  Result<LayerFacts> layer_facts() const;
 
   // The lane's notes about it.
   struct Notes {
@@ -114,6 +126,11 @@ class Session : public StreamEvents {
   void push(const Stamp& stamp);
   Stamp pop();
 
+  void tcp_open() final;
+  void tcp_failed(std::error_code error) final;
+  void shake_hands(LooseStream stream) final;
+  void tcp_closed() final { opening_ = nullptr; }
+  void fail_opening(std::error_code error);
   void on_connected(std::error_code error) final;
   void on_receive_end(std::error_code error) final;
   void on_send_failed(std::error_code error) final;
@@ -122,6 +139,7 @@ class Session : public StreamEvents {
   void on_detached(LooseStream) final {}
 
   Lane& lane_;
+  TcpOpening* opening_ = nullptr;  // where there is a layer, until that adopts the stream
   StreamId stream_;
   State state_ = State::kClosed;
   uint64_t left_ = 0;
@@ -129,6 +147,7 @@ class Session : public StreamEvents {
   size_t first_ = 0;
   size_t in_flight_ = 0;
   TimePoint since_;
+  TimePoint tcp_open_at_;
   TimePoint answered_at_;
   TimePoint first_byte_at_;
 };
