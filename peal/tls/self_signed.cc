@@ -41,12 +41,6 @@ bool extend(X509* certificate, int nid, const std::string& value) {
   return extension && X509_add_ext(certificate, extension.get(), -1) == 1;
 }
 
-std::string text_of(BIO* bio) {
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(bio, &data);
-  return {data, static_cast<size_t>(size)};
-}
-
 bool set_serial(X509* certificate) {
   constexpr int kSerialBits = 127;
   BIGNUM* random = BN_new();
@@ -91,7 +85,7 @@ TlsResult<SelfSigned> make_self_signed(const SelfSignedOptions& options) {
     ERR_clear_error();
     return std::unexpected("OpenSSL cannot make such a certificate");
   }
-  return SelfSigned{.chain_pem = text_of(chain.get()), .key_pem = text_of(secret.get())};
+  return SelfSigned{.chain_pem = detail::text_of(chain.get()), .key_pem = detail::text_of(secret.get())};
 }
 
 }  // namespace peal

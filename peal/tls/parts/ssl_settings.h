@@ -39,6 +39,13 @@ inline std::string openssl_says(const std::string& sentence) {
   return sentence + ": " + (reason == nullptr ? "OpenSSL does not say why" : reason);
 }
 
+// What was written to a BIO in memory.
+inline std::string text_of(BIO* bio) {
+  char* data = nullptr;
+  const long size = BIO_get_mem_data(bio, &data);
+  return {data, static_cast<size_t>(size)};
+}
+
 inline std::chrono::sys_seconds tls_now(TlsClock clock) {
   return clock != nullptr ? clock() : std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }

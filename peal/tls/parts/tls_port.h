@@ -14,7 +14,6 @@
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
 #include <peal/tls/parts/tls_error.h>
-#include <peal/tls/parts/tls_side.h>
 #include <peal/tls/parts/tls_stream.h>
 
 namespace peal::detail {

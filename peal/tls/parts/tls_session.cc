@@ -5,10 +5,9 @@
 #include <cstring>
 
 #include <openssl/bio.h>
-#include <openssl/err.h>
-#include <openssl/x509v3.h>
 
 #include <peal/base/assert.h>
+#include <peal/tls/parts/ssl_settings.h>
 #include <peal/tls/parts/tls_error.h>
 
 namespace peal::detail {
@@ -61,36 +60,31 @@ const BIO_METHOD* block_bio() {
 // What `print` writes. A name may hold anything: control bytes become '?', so that no line is forged.
 template <class Print>
 std::string printed(Print print) {
-  BIO* text = BIO_new(BIO_s_mem());
-  if (text == nullptr) return {};
-  print(text);
-  char* data = nullptr;
-  const long size = BIO_get_mem_data(text, &data);
-  std::string line(data, static_cast<size_t>(std::max(size, 0L)));
-  BIO_free(text);
+  const BioPtr text(BIO_new(BIO_s_mem()));
+  if (!text) return {};
+  print(text.get());
+  std::string line = text_of(text.get());
   std::ranges::replace_if(line, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; }, '?');
   return line;
 }
 
 std::vector<std::string> names_of(const X509* certificate) {
+  const Freed<GENERAL_NAMES, GENERAL_NAMES_free> all(
+      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   std::vector<std::string> names;
-  auto* all = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
-  for (int i = 0; i < sk_GENERAL_NAME_num(all); ++i) {
-    names.push_back(printed([&](BIO* text) { GENERAL_NAME_print(text, sk_GENERAL_NAME_value(all, i)); }));
+  for (int i = 0; i < sk_GENERAL_NAME_num(all.get()); ++i) {
+    names.push_back(printed([&](BIO* text) { GENERAL_NAME_print(text, sk_GENERAL_NAME_value(all.get(), i)); }));
   }
-  GENERAL_NAMES_free(all);
   return names;
 }
 
 }  // namespace
 
-TlsSession::TlsSession(SslPtr ssl, bool is_server, uint32_t most_idle_bytes)
-    : ssl_(std::move(ssl)), most_idle_bytes_(most_idle_bytes) {
+TlsSession::TlsSession(SslPtr ssl, uint32_t most_idle_bytes) : ssl_(std::move(ssl)), most_idle_bytes_(most_idle_bytes) {
   BIO* bio = BIO_new(block_bio());
   PEAL_ASSERT(bio != nullptr, "OpenSSL has no memory for a BIO");
   BIO_set_data(bio, this);
   SSL_set_bio(ssl_.get(), bio, bio);
-  is_server ? SSL_set_accept_state(ssl_.get()) : SSL_set_connect_state(ssl_.get());
 }
 
 // What OpenSSL calls an error is one only where it has not asked for more; what others have left in its queue of errors

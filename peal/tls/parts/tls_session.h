@@ -20,7 +20,8 @@ class TlsSession {
   // The most plain bytes of a record (RFC 8446 5.1).
   static constexpr size_t kMostRecordBytes = 16 * 1024;
 
-  TlsSession(SslPtr ssl, bool is_server, uint32_t most_idle_bytes);
+  // `ssl` knows its side, and has no BIO yet.
+  TlsSession(SslPtr ssl, uint32_t most_idle_bytes);
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
 

@@ -136,7 +136,7 @@ bool TlsStream::begin_session(const SocketAddress& peer) {
     fail_handshake(tls_error(TlsTrouble::kNobodyToVerify));
     return false;
   }
-  session_.emplace(std::move(ssl), port_.is_server_, port_.side_->limits.most_idle_bytes);
+  session_.emplace(std::move(ssl), port_.side_->limits.most_idle_bytes);
   return true;
 }
 
