@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
   Loop loop;
   HttpServer server(loop, std::move(router), {.layer = tls->get(), .hsts = HstsOptions{}});
   // [https]
-  const Result<void> heard = loop.on_signal(SIGHUP, [&tls] {
+  const auto heard = loop.on_signal(SIGHUP, [&tls] {
     const TlsResult<void> done = (*tls)->reload();
     fmt::print(stderr, "{}\n", done ? "the certificate was read anew" : done.error());
   });

@@ -13,14 +13,14 @@ namespace peal {
 enum class TlsKeyKind : uint8_t { kEcdsaP256, kRsa2048 };
 
 struct SelfSignedOptions {
-  std::vector<std::string> names;  // host names, "*.example.org", and addresses; at least one
+  std::vector<std::string> names = {};  // host names, "*.example.org", and addresses; at least one
   TlsKeyKind key = TlsKeyKind::kEcdsaP256;
   std::chrono::days valid = std::chrono::days(90);  // from an hour ago on
 };
 
 struct SelfSigned {
-  std::string chain_pem;
-  std::string key_pem;
+  std::string chain_pem = {};
+  std::string key_pem = {};
 };
 
 // Any thread. The sentence says what is wrong with the names.

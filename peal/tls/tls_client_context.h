@@ -25,16 +25,16 @@ class TlsClientState;
 }
 
 struct TlsClientOptions {
-  TlsTrust roots;  // instead of the system's; empty: the system's
+  TlsTrust roots = {};  // instead of the system's; empty: the system's
   // SHA-256 of the public key (SubjectPublicKeyInfo, RFC 7469 2.4) in base64: one of the verified chain must be among
   // them. Empty: any. Where any certificate is accepted, it is the key of the server's own that is compared.
-  std::vector<std::string> pins;
-  std::optional<TlsCertificate> certificate;  // for a server that asks for one
-  std::vector<std::string> applications;      // offered (ALPN); what was chosen is in LayerFacts
-  size_t most_sessions = 1024;                // kept, of all servers; 0: none is resumed
+  std::vector<std::string> pins = {};
+  std::optional<TlsCertificate> certificate = {};  // for a server that asks for one
+  std::vector<std::string> applications = {};      // offered (ALPN); what was chosen is in LayerFacts
+  size_t most_sessions = 1024;                     // kept, of all servers; 0: none is resumed
   // Anybody in between can read and change everything: for a test against a machine of one's own.
   bool insecure_accept_any_certificate = false;
-  std::string key_log_file;  // as the server's
+  std::string key_log_file = {};  // as the server's
   TlsLimits limits = {};
   TlsClock clock = nullptr;  // null: the machine's
 };

@@ -23,14 +23,14 @@ using TlsResult = std::expected<T, std::string>;
 // A certificate chain with its key. The chain begins with the certificate itself; each next one has signed the one
 // before it (RFC 8446 4.4.2). The root need not be in it.
 struct TlsCertificate {
-  std::string chain_file, chain_pem;
-  std::string key_file, key_pem;  // not encrypted
-  std::string ocsp_file;          // a DER OCSP response to staple (RFC 6066 8); empty: none
+  std::string chain_file = {}, chain_pem = {};
+  std::string key_file = {}, key_pem = {};  // not encrypted
+  std::string ocsp_file = {};               // a DER OCSP response to staple (RFC 6066 8); empty: none
 };
 
 // Certificates that are believed, roots or not.
 struct TlsTrust {
-  std::string file, pem;
+  std::string file = {}, pem = {};
 };
 
 // Of the user's own clock: seconds since 1970. What certificates and tickets are compared with.

@@ -37,19 +37,20 @@ struct TlsServerOptions {
   // For several names, and of several kinds of key (ECDSA, RSA) for one: the client's hello decides (SNI, signature
   // algorithms). Each is for the alternative names of its subject; "*.example.org" is for one label in its place, and a
   // name of its own goes first. Of two with the same name and kind of key the first one is shown. At least one.
-  std::vector<TlsCertificate> certificates;
+  std::vector<TlsCertificate> certificates = {};
   TlsUnknownName unknown_name = TlsUnknownName::kFirst;
   // What is spoken over it, best first: "http/1.1" (ALPN, RFC 7301). A client that offers others alone gets the alert
   // no_application_protocol; one that offers none is served. Empty: not negotiated.
-  std::vector<std::string> applications;
+  std::vector<std::string> applications = {};
   TlsClientAuth client_auth = TlsClientAuth::kOff;
-  TlsTrust client_roots;  // with client_auth: who signs the clients' certificates
+  TlsTrust client_roots = {};  // with client_auth: who signs the clients' certificates
   // Sessions are resumed by tickets (RFC 8446 4.6.1, RFC 5077), whose keys change with each epoch and follow from one
   // secret, so that whoever has it (loops, workers, the next program) can read them. A ticket is good for two epochs.
   bool tickets = true;
   Duration ticket_epoch = std::chrono::hours(12);  // of whole seconds, 84 hours at most
-  std::string ticket_secret_file;  // at least 32 bytes, random; empty: one is drawn, and lives as long as the context
-  std::string key_log_file;        // for a debugger: the secrets of all connections are appended to it (SSLKEYLOGFILE)
+  // At least 32 bytes, random; empty: one is drawn, and lives as long as the context.
+  std::string ticket_secret_file = {};
+  std::string key_log_file = {};  // for a debugger: the secrets of all connections are appended to it (SSLKEYLOGFILE)
   TlsLimits limits = {};
   TlsClock clock = nullptr;  // null: the machine's
 };

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TLS in a simulated network: its cipher bytes cut, delayed and lost wherever the seed says, its secrets and its clock
+// the world's, so that a seed replays.
+#include <optional>
+#include <random>
+#include <string>
+
+#include <peal/tls/tls_client_context.h>
+#include <peal/tls/tls_server_context.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/sim_rig.h>
+#include <tests/support/tls/sim_secrets.h>
+
+namespace peal {
+namespace {
+
+std::unique_ptr<TlsServerContext> server_side() {
+  TlsServerOptions options{.clock = test::sim_clock};
+  options.certificates.push_back(
+      {.chain_pem = std::string(test::kSimCertificate), .key_pem = std::string(test::kSimKey)});
+  return TlsServerContext::make(std::move(options)).value();
+}
+
+std::unique_ptr<TlsClientContext> client_side() {
+  return TlsClientContext::make({.roots = {.pem = std::string(test::kSimCertificate)}, .clock = test::sim_clock})
+      .value();
+}
+
+// A world whose client sends a text in pieces and ends, and whose server echoes it and ends.
+struct Echo {
+  explicit Echo(test::SimPair& its_pair) : pair(its_pair), randomness(pair.seed), clock(pair.world) {
+    server_context = server_side();
+    client_context = client_side();
+    ServerOptions serving;
+    serving.connection.layer = server_context.get();
+    serving.connection.idle_timeout = std::chrono::minutes(1);
+    server.emplace(*pair.here,
+                   ConnectionCallbacks{
+                       .on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); },
+                       .on_close = [this](Connection&, CloseReason why) { server_end = why; }},
+                   serving);
+    ClientOptions calling;
+    calling.connection.layer = client_context.get();
+    calling.connection.idle_timeout = std::chrono::minutes(1);
+    calling.connect.host = "sim.test";
+    client.emplace(*pair.there,
+                   ConnectionCallbacks{.on_open =
+                                           [this](Connection& connection) {
+                                             resumed = connection.layer_facts()->resumed;
+                                             connection.send(std::string_view(text).substr(0, text.size() / 2));
+                                             connection.send(std::string_view(text).substr(text.size() / 2));
+                                             connection.shutdown_send();
+                                           },
+                                       .on_message =
+                                           [this](Connection&, Buffer& input) {
+                                             heard += input.to_string();
+                                             input.clear();
+                                           },
+                                       .on_close = [this](Connection&, CloseReason why) { client_end = why; }},
+                   calling, [this](std::error_code error, Duration) { failed = error; });
+  }
+  bool run() {
+    server_end = client_end = {};
+    failed = {};
+    heard.clear();
+    client->stop();
+    EXPECT_TRUE(client->connect(address));
+    return pair.run_until([this] { return failed || (client_end && server_end); });
+  }
+
+  test::SimPair& pair;
+  const test::SeededRandomness randomness;
+  const test::SimClock clock;
+  std::unique_ptr<TlsServerContext> server_context;
+  std::unique_ptr<TlsClientContext> client_context;
+  std::string text = pattern(1 + pair.seed * 977 % 100'000);
+  std::string heard;
+  std::optional<CloseReason> server_end, client_end;
+  std::error_code failed;
+  bool resumed = false;
+  std::optional<Server> server;
+  std::optional<Client> client;
+  SocketAddress address;
+};
+
+class TlsSim : public test::SimTest {};
+
+TEST_F(TlsSim, every_byte_arrives_however_the_network_cuts_them) {
+  on_seeds(150, rough(), [](test::SimPair& pair) {
+    Echo echo(pair);
+    echo.address = pair.listen(*echo.server);
+    ASSERT_TRUE(echo.run());
+    EXPECT_FALSE(echo.failed) << echo.failed.message();
+    EXPECT_TRUE(same_bytes(echo.heard, echo.text));
+    EXPECT_EQ(echo.client_end, CloseReason::kPeerClosed);
+    EXPECT_EQ(echo.server_end, CloseReason::kPeerClosed);
+  });
+}
+
+// Where all may be lost, an end that is told as the peer's own means that nothing was.
+TEST_F(TlsSim, whatever_is_lost_is_told) {
+  on_seeds(200, SimOptions::hostile(), [](test::SimPair& pair) {
+    Echo echo(pair);
+    echo.address = pair.listen(*echo.server);
+    echo.run();
+    EXPECT_TRUE(echo.text.starts_with(echo.heard));
+    if (echo.client_end == CloseReason::kPeerClosed) {
+      EXPECT_TRUE(same_bytes(echo.heard, echo.text));
+    }
+  });
+}
+
+TEST_F(TlsSim, the_same_seed_is_the_same_run) {
+  const auto traced = [this](uint64_t seed) {
+    test::SimPair pair(seed, rough());
+    Echo echo(pair);
+    echo.address = pair.listen(*echo.server);
+    EXPECT_TRUE(echo.run());
+    return pair.world.trace_hash();
+  };
+  for (const uint64_t seed : {1, 2, 3, 4, 5}) EXPECT_EQ(traced(seed), traced(seed)) << seed;
+  EXPECT_NE(traced(1), traced(2));
+}
+
+TEST_F(TlsSim, sessions_go_on_until_the_worlds_clock_says_that_their_key_is_gone) {
+  on_seeds(3, rough(), [](test::SimPair& pair) {
+    Echo echo(pair);
+    echo.address = pair.listen(*echo.server);
+    ASSERT_TRUE(echo.run());
+    EXPECT_FALSE(echo.resumed);
+    ASSERT_TRUE(echo.run());
+    EXPECT_TRUE(echo.resumed);
+    pair.run_for(3 * TlsServerOptions().ticket_epoch);
+    ASSERT_TRUE(echo.run());
+    EXPECT_FALSE(echo.resumed);
+  });
+}
+
+}  // namespace
+}  // namespace peal
