@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <peal/base/log.h>
 #include <peal/loop/loop_group.h>
 #include <tests/support/http_rig.h>
 
