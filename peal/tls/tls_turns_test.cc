@@ -12,6 +12,10 @@ using test::TlsPeer;
 
 class TlsTurns : public EngineTest {
  protected:
+  void TearDown() override {
+    peers.clear();
+    EngineTest::TearDown();
+  }
   // Peers whose hellos lie in their sockets, and which the engine has adopted.
   void meet(size_t count) {
     AcceptLog& acceptor = rig().listen();
