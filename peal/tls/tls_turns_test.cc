@@ -47,7 +47,7 @@ TEST_P(TlsTurns, one_hello_is_answered_in_each) {
   for (int turn = 0; before < kPeers && turn < 1000; ++turn) {
     rig().wait(Engine::kPollOnly);
     const size_t now = answered();
-    ASSERT_LE(now, before + 1) << "in turn " << turn;
+    ASSERT_LE(now, static_cast<size_t>(turn) + 1) << "in turn " << turn;
     before = now;
   }
   EXPECT_EQ(before, kPeers);
