@@ -67,8 +67,9 @@ void Connection::on_gone(std::error_code error) {
 
 // Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
 void Connection::end_gracefully(CloseReason reason) {
-  // A layer has an end mark to send first, which may have to wait for room.
-  const bool only_sends = expects_no_input() && port_->adopts_open();
+  // A layer has an end mark to send first, once, and that may have to wait for room.
+  const bool owes_mark = !port_->adopts_open() && !has(kSendEnded) && fast_path_.state != State::kClosing;
+  const bool only_sends = expects_no_input() && !owes_mark;
   if (only_sends && port_->queued_bytes(stream_) == 0) return end(reason);
   if (fast_path_.state == State::kClosing) return;
   fast_path_.state = State::kClosing;
