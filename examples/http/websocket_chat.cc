@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A chat room in the browser: http://127.0.0.1:8083/ has the page, /chat is the room. `websocket_chat [ADDRESS [ENGINE
-// [PAGE_ADDRESS]]]`: the page is the inspector's. One loop, so a plain set. Each message is framed and compressed once
-// for everybody.
+// [PAGE_ADDRESS [CERTIFICATE KEY]]]]`: the page is the inspector's ("-": none); with a certificate the room is at https
+// and wss. One loop, so a plain set. Each message is framed and compressed once for everybody.
 #include <memory>
 #include <set>
 
@@ -11,6 +11,7 @@
 #include <peal/http/server/http_server.h>
 #include <peal/http/websocket/websocket_endpoint.h>
 #include <peal/inspect/inspector.h>
+#include <peal/tls/tls_server_context.h>
 
 namespace {
 
@@ -57,10 +58,22 @@ int main(int argc, char** argv) {
   // [endpoint]
   auto loop = Loop::make({.engine = examples::argument(argc, argv, 2, "auto")});
   if (!loop) return examples::failed("cannot make a loop", loop.error());
-  HttpServer server(**loop, std::move(router));
+  HttpServerOptions options;
+  std::unique_ptr<TlsServerContext> tls;
+  if (argc > 5) {
+    auto made = TlsServerContext::make(
+        {.certificates = {{.chain_file = argv[4], .key_file = argv[5]}}, .applications = {"http/1.1"}});
+    if (!made) {
+      fmt::print(stderr, "{}\n", made.error());
+      return 1;
+    }
+    tls = std::move(*made);
+    options.layer = tls.get();
+  }
+  HttpServer server(**loop, std::move(router), options);
   std::unique_ptr<Inspector> inspector;
-  if (argc > 3) {
-    auto attached = Inspector::attach(server, argv[3]);
+  if (const std::string page = examples::argument(argc, argv, 3, "-"); page != "-") {
+    auto attached = Inspector::attach(server, page);
     if (!attached) return examples::failed("cannot show the page", attached.error());
     inspector = std::move(*attached);
     fmt::print("the inspector listens on {}\n", inspector->address().to_string());

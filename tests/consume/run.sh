@@ -74,8 +74,8 @@ ln -s "$root" "$scratch/peal/sim/tree"  # whatever the folders above the tree ar
 PKG_CONFIG_LIBDIR="$scratch/packages" cmake -G Ninja -S "$scratch/peal/sim/tree" -B "$scratch/alone" -DPEAL_LAB=OFF \
   -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES="$here/poor_machine.cmake" -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
 if ninja -C "$scratch/alone" -t targets all | grep '\.o: ' |
-  grep -vE '^CMakeFiles/(peal\.dir|peal_sim\.dir/peal/sim)/'; then
-  fail "with PEAL_LAB=OFF more is built than the library, or the library is in peal_sim"
+  grep -vE '^CMakeFiles/(peal\.dir|peal_tls\.dir/peal/tls|peal_sim\.dir/peal/sim)/'; then
+  fail "with PEAL_LAB=OFF more is built than the library, or the library is in peal_tls or peal_sim"
 fi
 
 # The library is not compiled again: the one that is there takes its place, and the consumer's own commands are carried

@@ -17,10 +17,11 @@ using testing::ElementsAre;
 
 class TlsEnds : public test::NetTest {
  protected:
-  std::unique_ptr<Server> serve_tls(ConnectionCallbacks callbacks, ConnectionOptions options = {}) {
+  std::unique_ptr<Server> serve_tls(ConnectionCallbacks callbacks, ConnectionOptions options = {},
+                                    const SocketOptions& socket = {}) {
     options.layer = &test::tls_server();
     options.handshake_timeout = std::chrono::hours(1);
-    return serve(std::move(callbacks), {.connection = options});
+    return serve(std::move(callbacks), {.listen = {.socket = socket}, .connection = options});
   }
   TlsPeer open() {
     TlsPeer peer(address());
@@ -101,10 +102,12 @@ TEST_P(TlsEnds, nothing_spins_on_half_a_handshake) {
 // Its answer to a key update waits for room, as does what is sent; what comes in is read all the same.
 TEST_P(TlsEnds, nothing_spins_while_what_was_read_wants_to_be_answered_and_cannot) {
   constexpr int kLittle = 4096;
-  auto server = serve_tls({.on_message = [](Connection& connection, Buffer& input) {
-    input.clear();
-    connection.send(std::string(2'000'000, 'x'));
-  }});
+  auto server = serve_tls({.on_message =
+                               [](Connection& connection, Buffer& input) {
+                                 input.clear();
+                                 connection.send(std::string(2'000'000, 'x'));
+                               }},
+                          {}, {.send_buffer_bytes = kLittle});
   TlsPeer peer(address(), {}, kLittle);
   ASSERT_TRUE(wait_until([&] { return peer.is_open(); }));
   peer.codec.say("?");

@@ -158,7 +158,7 @@ def _end(child: subprocess.Popen) -> None:
 
 
 @contextmanager
-def opened() -> Iterator[Page]:
+def opened(*more_flags: str) -> Iterator[Page]:
     """A page of a browser that lives as long as the block."""
     found = program()
     if found is None:
@@ -166,7 +166,7 @@ def opened() -> Iterator[Page]:
     their_read, our_write = os.pipe()
     our_read, their_write = os.pipe()
     with tempfile.TemporaryDirectory(prefix="versus-browser-", ignore_cleanup_errors=True) as profile:
-        words = [found, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        words = [found, *FLAGS, *more_flags, f"--user-data-dir={profile}", "about:blank"]
         script = f'exec "$@" 3<&{their_read} 4>&{their_write}'
         child = subprocess.Popen(["bash", "-c", script, "browser", *words], pass_fds=(their_read, their_write),
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

@@ -67,17 +67,15 @@ void Connection::on_gone(std::error_code error) {
 
 // Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
 void Connection::end_gracefully(CloseReason reason) {
-  // A layer has an end mark to send first, once, and that may have to wait for room.
-  const bool owes_mark = !port_->adopts_open() && !has(kSendEnded) && fast_path_.state != State::kClosing;
-  const bool only_sends = expects_no_input() && !owes_mark;
-  if (only_sends && port_->queued_bytes(stream_) == 0) return end(reason);
+  if (expects_no_input() && port_->queued_bytes(stream_) == 0) return end(reason);
   if (fast_path_.state == State::kClosing) return;
   fast_path_.state = State::kClosing;
   reason_ = reason;
   if (has(kPiped)) pipe_pair().ended(*this, false);
   if (fast_path_.state != State::kClosing) return;
   record(FlightKind::kEndedOutput);
-  if (!only_sends) port_->shutdown_send(stream_);  // otherwise the fd is closed as soon as all is sent
+  // Otherwise the fd is closed as soon as all is sent; but a layer's end mark is to find room as what it follows does.
+  if (!expects_no_input() || !port_->adopts_open()) port_->shutdown_send(stream_);
   port_->report_sent(stream_);
   follow_flow();
   look_later();

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Our client (`mutual_tls ask`) against the servers of others, `openssl s_server` and Python's ssl: who is believed,
+with which sentence the others are refused, and what an end without its mark is taken for."""
+import contextlib
+import fcntl
+import os
+import select
+import socket
+import ssl
+import subprocess
+import sys
+import termios
+import threading
+import time
+
+import pytest
+
+from tls_parties import PATIENCE_SECONDS, Authority, Program, expired, self_signed, tool, wait_until
+
+QUESTION = b"who am I?"
+
+
+@pytest.fixture(name="authority", scope="module")
+def fixture_authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@pytest.fixture(name="reader", scope="module")
+def fixture_reader(authority):
+    return authority.signs("reader")
+
+
+def ask(authority, reader, place):
+    """Exit code, answer, the sentence after what was logged."""
+    with Program("mutual_tls", "ask", authority.certificate, *reader, place) as client:
+        code, out, errors = client.wait()
+        return code, out, errors.splitlines()[-1] if errors else ""
+
+
+@contextlib.contextmanager
+def s_server(pair, *words):
+    """Its port, and the process: what it is told it sends, what it hears it prints."""
+    command = [tool("openssl"), "s_server", "-accept", "127.0.0.1:0", "-cert", pair[0], "-key", pair[1], *words]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+        try:
+            text = until(process, b"ACCEPT ", b"\n")
+            yield int(text.partition(b"ACCEPT ")[2].split(b"\n")[0].rpartition(b":")[2]), process
+        finally:
+            process.kill()
+
+
+def until(process, *words):
+    """What it prints until the words have come, in their order."""
+    text, give_up = b"", time.monotonic() + PATIENCE_SECONDS
+    while True:
+        at = 0
+        for word in words:
+            at = text.find(word, at) + 1
+            if at == 0:
+                break
+        else:
+            return text
+        ready, _, _ = select.select([process.stdout], [], [], max(give_up - time.monotonic(), 0))
+        chunk = os.read(process.stdout.fileno(), 65536) if ready else b""
+        assert chunk, f"no {words} in {text}"
+        text += chunk
+
+
+@pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
+@pytest.mark.parametrize("client_auth", [[], ["-Verify", "1", "-verify_return_error"]])
+def test_s_server_is_believed(authority, reader, version, client_auth):
+    words = [version, "-CAfile", authority.certificate, *client_auth]
+    with s_server(authority.signs("service"), *words) as (port, process):
+        with Program("mutual_tls", "ask", authority.certificate, *reader, f"localhost:{port}") as client:
+            heard = until(process, QUESTION)
+            process.stdin.write(b"somebody\n")
+            process.stdin.flush()
+            assert client.wait() == (0, "somebody\n", "")
+    assert (b"subject=CN = reader" in heard) == bool(client_auth)
+
+
+def test_s_server_that_refuses_our_certificate(authority, tmp_path):
+    stranger = Authority(tmp_path, "somebody").signs("stranger")
+    words = ["-CAfile", authority.certificate, "-Verify", "1", "-verify_return_error"]
+    with s_server(authority.signs("service"), *words) as (port, _):
+        code, out, errors = ask(authority, stranger, f"localhost:{port}")
+        assert (code, out) == (1, "") and "alert: unknown CA" in errors
+
+
+def unread(pipe):
+    """Bytes that wait in it."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+
+def test_s_server_whose_keys_change(authority, reader):
+    with s_server(authority.signs("service"), "-tls1_3", "-msg") as (port, process):
+        with Program("mutual_tls", "ask", authority.certificate, *reader, f"localhost:{port}") as client:
+            until(process, QUESTION)
+            process.stdin.write(b"K\n")
+            process.stdin.flush()
+            wait_until(lambda: unread(process.stdin) == 0, "the command is taken")
+            process.stdin.write(b"new keys\n")
+            process.stdin.flush()
+            assert client.wait() == (0, "new keys\n", "")
+        assert b">>> TLS 1.3, Handshake [length 0005], KeyUpdate" in until(process, b"KeyUpdate")
+
+
+@contextlib.contextmanager
+def python_server(pair, play):
+    """Its port. One client is accepted, shaken hands with and given to `play`, which gets the secure socket."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*pair)
+
+    def serve():
+        plain, _ = listener.accept()
+        plain.settimeout(PATIENCE_SECONDS)
+        with plain, contextlib.suppress(ssl.SSLError, ConnectionError):
+            with context.wrap_socket(plain, server_side=True) as secure:
+                play(secure)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()
+
+
+def answers(secure):
+    assert secure.recv(100) == QUESTION
+    secure.sendall(b"a reader\n")
+    secure.unwrap()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1"])
+def test_python_is_believed_under_its_name_and_its_address(authority, reader, host):
+    with python_server(authority.signs("service"), answers) as port:
+        assert ask(authority, reader, f"{host}:{port}") == (0, "a reader\n", "")
+
+
+def refused(authority, reader, pair):
+    """The sentence."""
+    with python_server(pair, answers) as port:
+        code, out, errors = ask(authority, reader, f"localhost:{port}")
+        assert (code, out) == (1, "")
+        return errors
+
+
+def test_a_wrong_name(authority, reader):
+    pair = authority.signs("elsewhere", "DNS:elsewhere.example")
+    assert refused(authority, reader, pair) == "the peer's certificate is not accepted: hostname mismatch"
+
+
+def test_an_expired_certificate(authority, reader, tmp_path):
+    pair = expired(tmp_path, authority)
+    assert refused(authority, reader, pair) == "the peer's certificate is not accepted: certificate has expired"
+
+
+def test_a_self_signed_certificate(authority, reader, tmp_path):
+    pair = self_signed(tmp_path)
+    assert refused(authority, reader, pair) == "the peer's certificate is not accepted: self-signed certificate"
+
+
+def test_an_authority_nobody_believes(authority, reader, tmp_path):
+    pair = Authority(tmp_path, "somebody").signs("service")
+    assert "the peer's certificate is not accepted: unable to get local issuer" in refused(authority, reader, pair)
+
+
+def test_an_end_without_its_mark_is_truncation(authority, reader):
+    def play(secure):
+        assert secure.recv(100) == QUESTION  # and then a FIN alone
+    with python_server(authority.signs("service"), play) as port:
+        code, out, errors = ask(authority, reader, f"localhost:{port}")
+        assert (code, out) == (1, "") and "cut short" in errors
+
+
+def test_a_marked_end_before_the_answer_is_no_truncation(authority, reader):
+    def play(secure):
+        assert secure.recv(100) == QUESTION
+        secure.unwrap()
+    with python_server(authority.signs("service"), play) as port:
+        assert ask(authority, reader, f"localhost:{port}") == (1, "", "the service ended before it answered")
+
+
+@pytest.mark.parametrize("says, why", [
+    (b"220 mail.example.org ESMTP\r\n", "the peer does not speak TLS"),
+    (b"\x15\x03\x03\0\2\2\x46", "the peer's alert: protocol version (70)"),
+    (b"\x15\x03\x03\0\2\2\x50", "the peer's alert: internal error (80)"),
+    (b"", "the peer ended without saying so: what it sent may be cut short")])
+def test_a_server_that_does_not_shake_hands(authority, reader, says, why):
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            peer, _ = listener.accept()
+            with peer, contextlib.suppress(ConnectionError):
+                peer.settimeout(PATIENCE_SECONDS)
+                peer.recv(65536)
+                peer.sendall(says)
+                peer.shutdown(socket.SHUT_WR)
+                while peer.recv(65536):
+                    pass
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        assert ask(authority, reader, f"localhost:{listener.getsockname()[1]}") == (1, "", why)
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of TLS with other people's programs have in common: certificates, the https site, and a peer that
+speaks TLS by hand.
+
+Certificates come from `peal tls self-signed`, or from an authority of openssl's that lives as long as its folder.
+"""
+import contextlib
+import os
+import pathlib
+import random
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
+from programs import PATIENCE_SECONDS, Program, joined, read_all, tool  # noqa: E402
+
+PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
+PAGE = b"<!doctype html><title>a page</title><h1>Hello over TLS</h1>\n"
+LARGE = random.Random(17).randbytes(8_000_000)
+GET = b"GET /page.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
+GET_AND_CLOSE = GET[:-2] + b"Connection: close\r\n\r\n"
+
+
+def self_signed(folder, name="site", kind="ecdsa", hosts=("localhost", "127.0.0.1")):
+    """A certificate and its key, over what was there before."""
+    certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
+    names = [word for host in hosts for word in ("--name", host)]
+    subprocess.run([PEAL, "tls", "self-signed", *names, "--key", kind, "--out-cert", certificate, "--out-key", key,
+                    "--force"], check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE_SECONDS)
+    return certificate, key
+
+
+def expired(folder, authority):
+    """A certificate of the authority for localhost whose time was the year 2020, and its key."""
+    key, request, certificate = folder / "old.key", folder / "old.csr", folder / "old.pem"
+    (folder / "index").write_bytes(b"")
+    config = folder / "ca.cnf"
+    config.write_text(f"""[ca]\ndefault_ca = own\n[own]\ndatabase = {folder}/index\nnew_certs_dir = {folder}
+                      rand_serial = yes\ndefault_md = sha256\npolicy = any\ncopy_extensions = copy
+                      [any]\ncommonName = supplied\n""", encoding="utf-8")
+    quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": PATIENCE_SECONDS}
+    subprocess.run([tool("openssl"), "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout",
+                    key, "-out", request, "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"], **quiet)
+    subprocess.run([tool("openssl"), "ca", "-batch", "-notext", "-config", config, "-in", request, "-out", certificate,
+                    "-cert", authority.certificate, "-keyfile", authority.key, "-startdate", "20200101000000Z",
+                    "-enddate", "20210101000000Z"], **quiet)
+    return certificate, key
+
+
+class Authority:
+    """Signs certificates. `certificate` is the file to believe."""
+
+    def __init__(self, folder, name="authority"):
+        self._folder = folder
+        self.certificate, self.key = folder / f"{name}.pem", folder / f"{name}.key"
+        self._make(self.certificate, self.key, f"/CN={name}", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
+
+    def _make(self, certificate, key, subject, *words):
+        subprocess.run([tool("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                        "-nodes", "-days", "30", "-keyout", key, "-out", certificate, "-subj", subject, *words],
+                       check=True, stderr=subprocess.DEVNULL, timeout=PATIENCE_SECONDS)
+
+    def signs(self, subject, names="DNS:localhost,IP:127.0.0.1"):
+        """A certificate and its key."""
+        certificate, key = self._folder / f"{subject}.pem", self._folder / f"{subject}.key"
+        self._make(certificate, key, f"/CN={subject}", "-CA", self.certificate, "-CAkey", self.key, "-addext",
+                   f"subjectAltName={names}", "-addext", "basicConstraints=critical,CA:FALSE")
+        return certificate, key
+
+
+class HttpsSite:
+    """`https_site` over a folder with PAGE and LARGE; `certificate` and `key` may be written over."""
+
+    def __init__(self, folder, kind="ecdsa"):
+        self.folder = folder
+        root = folder / "root"
+        root.mkdir()
+        (root / "page.html").write_bytes(PAGE)
+        (root / "large.bin").write_bytes(LARGE)
+        self.certificate, self.key = self_signed(folder, kind=kind)
+        self.program = Program("https_site", root, self.certificate, self.key, "127.0.0.1:0")
+        self.address = self.program.address()
+        self.port = self.address[1]
+        self.place = joined(self.address)
+        self.url = f"https://localhost:{self.port}/"
+
+    def open_files(self):
+        return len(os.listdir(f"/proc/{self.program.process.pid}/fd"))
+
+    def context(self, **options):
+        """Python's, which believes the site's certificate alone."""
+        context = ssl.create_default_context(cafile=self.certificate)
+        for name, value in options.items():
+            setattr(context, name, value)
+        return context
+
+
+@contextlib.contextmanager
+def https_site(folder, kind="ecdsa"):
+    """It answers until the block ends, and ends well."""
+    site = HttpsSite(folder, kind)
+    with site.program:
+        yield site
+        code, _, errors = site.program.end()
+        assert code == 0, errors
+
+
+def wait_until(condition, what):
+    """Another process is to come to it by itself."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        assert time.monotonic() < give_up, f"never: {what}"
+        os.sched_yield()
+
+
+class ByHand:
+    """TLS over a plain socket, so that a test decides what leaves, when, and how it ends."""
+
+    def __init__(self, address, context, host="localhost", step=65536, session=None):
+        self.socket = socket.create_connection(address, timeout=PATIENCE_SECONDS)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._step = step
+        self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self._in, self._out, server_hostname=host, session=session)
+        self.ended = False  # the peer's TCP has; without its close_notify if nothing said so
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+
+    def flush(self):
+        cipher = self._out.read()
+        for at in range(0, len(cipher), self._step):
+            self.socket.sendall(cipher[at:at + self._step])
+
+    def until_done(self, call, *arguments):
+        """What the call gives, once it needs nothing more from the peer."""
+        while True:
+            try:
+                result = call(*arguments)
+                self.flush()
+                return result
+            except ssl.SSLWantReadError:
+                self.flush()
+                self.take()
+
+    def take(self):
+        chunk = self.socket.recv(65536)
+        if chunk:
+            self._in.write(chunk)
+        else:
+            self.ended = True
+            self._in.write_eof()
+
+    def read_to_the_mark(self):
+        """All up to the peer's close_notify; raises ssl.SSLEOFError when it ends without."""
+        plain = b""
+        while True:
+            try:
+                chunk = self.until_done(self.tls.read, 65536)
+            except ssl.SSLZeroReturnError:
+                return plain
+            if not chunk:
+                return plain
+            plain += chunk
+
+
+@contextlib.contextmanager
+def echo_once():
+    """Where a plain server listens that hears one client out before it answers all of it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            peer, _ = listener.accept()
+            with peer:
+                peer.sendall(read_all(peer))
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield joined(listener.getsockname())
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()
