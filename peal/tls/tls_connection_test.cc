@@ -181,6 +181,20 @@ TEST_P(TlsConnectionTest, hello_that_is_garbage_gets_an_alert) {
   EXPECT_GT(peer.codec.alert(), 0);
 }
 
+// OpenSSL asks for more then, as if nothing had happened.
+TEST_P(TlsConnectionTest, handshake_that_begins_with_an_alert_or_no_record_ends_at_once) {
+  auto server = serve_tls(noting());
+  for (const std::string_view first :
+       {std::string_view("\x15\x03\x03\0\2\2\x46", 7), std::string_view("\x16\x03\x01\xff\xff"
+                                                                        "garbage",
+                                                                        12)}) {
+    RawPeer peer = connect_peer();
+    peer.send(first);
+    ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  }
+  ASSERT_TRUE(wait_until([&] { return server->stats().handshakes_failed == 2; }));
+}
+
 TEST_P(TlsConnectionTest, record_that_was_changed_on_its_way_ends_it) {
   auto server = serve_tls(noting());
   TlsPeer peer = open();

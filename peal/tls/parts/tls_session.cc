@@ -78,6 +78,11 @@ std::vector<std::string> names_of(const X509* certificate) {
   return names;
 }
 
+// In a handshake, or amid a message of one that came later, OpenSSL asks for more even when it has failed; only its
+// queue of errors tells. Elsewhere that queue does not count, since others on this thread may have left something
+// there, which SSL_get_error(3) takes for an answer.
+bool wants_input(const SSL* ssl) { return SSL_want_read(ssl) && !(SSL_in_init(ssl) && ERR_peek_error() != 0); }
+
 }  // namespace
 
 TlsSession::TlsSession(SslPtr ssl, uint32_t most_idle_bytes) : ssl_(std::move(ssl)), most_idle_bytes_(most_idle_bytes) {
@@ -87,16 +92,15 @@ TlsSession::TlsSession(SslPtr ssl, uint32_t most_idle_bytes) : ssl_(std::move(ss
   SSL_set_bio(ssl_.get(), bio, bio);
 }
 
-// What OpenSSL calls an error is one only where it has not asked for more; what others have left in its queue of errors
-// on this thread (SSL_get_error(3) takes that for an answer) does not count.
 void TlsSession::fail() {
   if (!error_) error_ = take_tls_error(SSL_get_verify_result(ssl_.get()));
 }
 
 bool TlsSession::shake_hands() {
   if (error_) return false;
+  ERR_clear_error();
   if (SSL_do_handshake(ssl_.get()) == 1) return true;
-  if (!SSL_want_read(ssl_.get())) fail();
+  if (!wants_input(ssl_.get())) fail();
   return false;
 }
 
@@ -109,7 +113,7 @@ void TlsSession::read(Buffer& plain) {
     const std::span<std::byte> room = plain.prepare(std::clamp<size_t>(expected, 1, kMostRecordBytes));
     size_t count = 0;
     if (SSL_read_ex(ssl_.get(), room.data(), room.size(), &count) != 1) {
-      if (SSL_want_read(ssl_.get())) break;
+      if (wants_input(ssl_.get())) break;
       // A fatal alert counts as an end, too, but the state machine has stopped then.
       peer_ended_ = (SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN) != 0 && !SSL_in_init(ssl_.get());
       if (!peer_ended_) fail();
@@ -126,10 +130,7 @@ void TlsSession::read(Buffer& plain) {
 bool TlsSession::write(Buffer& plain, size_t bytes) {
   const std::string_view record = plain.view(bytes);
   size_t count = 0;
-  if (error_ || SSL_write_ex(ssl_.get(), record.data(), record.size(), &count) != 1) {
-    fail();
-    return false;
-  }
+  if (error_ || SSL_write_ex(ssl_.get(), record.data(), record.size(), &count) != 1) return fail(), false;
   plain.consume(count);
   return true;
 }
