@@ -33,8 +33,8 @@ bool is_3_1_or_later(std::string_view version) {
   version.remove_prefix(kName.size());
   int major = 0;
   int minor = 0;
-  const char* const last = version.data() + version.size();
-  const auto [dot, error] = std::from_chars(version.data(), last, major);
+  const char* const last = version.end();
+  const auto [dot, error] = std::from_chars(version.begin(), last, major);
   if (error != std::errc() || dot == last || *dot != '.') return false;
   return std::from_chars(dot + 1, last, minor).ec == std::errc() && (major > 3 || (major == 3 && minor >= 1));
 }

@@ -72,6 +72,7 @@ std::vector<std::string> names_of(const X509* certificate) {
   const Freed<GENERAL_NAMES, GENERAL_NAMES_free> all(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
   std::vector<std::string> names;
+  names.reserve(static_cast<size_t>(std::max(sk_GENERAL_NAME_num(all.get()), 0)));
   for (int i = 0; i < sk_GENERAL_NAME_num(all.get()); ++i) {
     names.push_back(printed([&](BIO* text) { GENERAL_NAME_print(text, sk_GENERAL_NAME_value(all.get(), i)); }));
   }
