@@ -14,17 +14,18 @@ namespace peal {
 namespace {
 
 class AccessLogOfSeveralLoops : public test::NetTest {};
-PEAL_TEST_ON_EVERY_ENGINE(AccessLogOfSeveralLoops);
+PEAL_TEST_ON_EVERY_PORT(AccessLogOfSeveralLoops);
 
 TEST_P(AccessLogOfSeveralLoops, lines_stand_in_the_order_of_the_answers) {
   constexpr int kRequests = 30;
   std::string lines;  // written by one thread at a time
-  auto group = LoopGroup::start(3, options()).value();
+  auto group = LoopGroup::start(3, group_options()).value();
   Router router;
   router.get("/{number}", [](HttpExchange& exchange) { exchange.respond(200, "text/plain", "ok"); });
   auto server =
       std::make_unique<HttpServer>(*group, std::move(router),
                                    HttpServerOptions{.accept = AcceptMode::kRoundRobin,
+                                                     .layer = group_server().connection.layer,
                                                      .access_log = [&](std::string_view more) { lines += more; }});
   const SocketAddress address = server->listen("127.0.0.1:0").value();
   std::array<RawPeer, 3> peers;  // each on a loop of its own

@@ -89,7 +89,7 @@ TEST_P(MemoryOfMessages, is_counted_while_they_are_gathered_and_refused_above_th
   EXPECT_LT(MemoryBudget::held_bytes(), held);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(MemoryOfMessages);
+PEAL_TEST_ON_EVERY_PORT_AND_SIM(MemoryOfMessages);
 
 }  // namespace
 }  // namespace peal

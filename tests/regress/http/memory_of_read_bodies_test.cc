@@ -146,7 +146,7 @@ TEST_P(MemoryOfReadBodies, leaves_little_to_what_is_used_again) {
   EXPECT_LT(server().stats().kept_bytes, kClients * 8192);
 }
 
-PEAL_TEST_ON_EVERY_ENGINE(MemoryOfReadBodies);
+PEAL_TEST_ON_EVERY_PORT(MemoryOfReadBodies);
 
 class MemoryOfFetchedBodies : public test::SimTest {
  protected:

@@ -22,6 +22,7 @@ constexpr std::string_view kCounters = "it counts the engine's bytes, which are 
 constexpr std::string_view kDetaches = "a stream with a state of its own is not detached";
 constexpr std::string_view kReadsRaw = "it reads from its socket by itself, byte by byte";
 constexpr std::string_view kInTheClear = "what its peer says is not sealed";
+constexpr std::string_view kMemory = "what it counts is above the layer, and takes long to make";
 constexpr std::array kExclusions{
     Exclusion{"EngineReceive.echo", kCounters},
     Exclusion{"EngineClose.new_stream_in_an_old_slot_gets_only_its_own_events", kDetaches},
@@ -34,6 +35,8 @@ constexpr std::array kExclusions{
     Exclusion{"ConnectionFlowTest.frames_split_at_every_byte", kCounters},
     Exclusion{"ConnectionDeadlineTest.peer_that_reads_slowly_but_steadily_is_not", kReadsRaw},
     Exclusion{"ConnectionEndTest.slow_reader_is_not_cut_off_while_it_reads", kReadsRaw},
+    Exclusion{"MemoryOfMessages.", kMemory},
+    Exclusion{"MemoryOfReadBodies.", kMemory},
 };
 
 // Besides, of those over TLS.
