@@ -110,6 +110,43 @@ TEST_P(HttpClientHttpsTest, two_hosts_by_one_way_do_not_share_a_connection) {
   EXPECT_EQ(plain.opened(), 1u) << "a proxy's are for everybody";
 }
 
+// The sealed layer's facts say whom it was told to reach.
+TEST_P(HttpClientHttpsTest, the_layer_is_told_the_host_of_the_url_whatever_the_way_to_it) {
+  HttpScript& server = serve_secure_text(http_ok("x"));
+  const struct {
+    std::string url, host;
+  } cases[] = {
+      {https(server), "127.0.0.1"},
+      {"https://Example.ORG/", "example.org"},
+      {"https://example.org:8443/", "example.org"},
+      {"https://[::1]:8443/", "::1"},
+  };
+  for (const auto& item : cases) {
+    HttpClientRequest request(item.url);
+    if (item.url != https(server)) request.connect_to = server.address().to_string();
+    std::optional<Result<LayerFacts>> at_head;
+    std::optional<Result<LayerFacts>> before;
+    std::optional<Result<void>> done;
+    const auto id = client().start(
+        request, {.on_head = [&](HttpFetch& fetch, const HttpResponseHead&) { at_head = fetch.layer_facts(); },
+                  .on_done = [&](const Result<void>& how) { done = how; }});
+    ASSERT_TRUE(id);
+    before = client().find(*id)->layer_facts();
+    EXPECT_EQ(before->error(), errno_code(ENOTCONN));
+    ASSERT_TRUE(run_until([&] { return done.has_value(); }));
+    ASSERT_TRUE(*done) << done->error().message();
+    ASSERT_TRUE(at_head && *at_head) << item.url;
+    EXPECT_EQ((*at_head)->peer, item.host);
+    EXPECT_EQ((*at_head)->protocol, "sealed");
+  }
+}
+
+TEST_P(HttpClientHttpsTest, what_the_handshake_fails_with_is_the_layers_own) {
+  Server rude(loop(), ConnectionCallbacks{.on_open = [](Connection& connection) { connection.send("HTTP/1.1 400"); }});
+  EXPECT_EQ(error_of_fetch(HttpClientRequest("https://" + rude.listen("127.0.0.1:0").value().to_string() + "/")),
+            test::no_seal_hello());
+}
+
 TEST_P(HttpClientHttpsTest, without_a_layer_https_is_refused_with_a_sentence) {
   client_options.layer = nullptr;
   HttpScript& server = serve_secure_text(http_ok("sealed"));
@@ -188,7 +225,7 @@ TEST_P(HttpClientHttpsTest, a_body_that_ends_with_the_connection_is_complete_onl
     EXPECT_EQ(answer->body, "part");
   }
   const auto server = serve_raw(sealed);
-  EXPECT_TRUE(error_of_fetch(HttpClientRequest(raw_url_)));
+  EXPECT_EQ(error_of_fetch(HttpClientRequest(raw_url_)), Trouble::kTruncated);
   EXPECT_EQ(client().stats().failed, 1u);
 }
 

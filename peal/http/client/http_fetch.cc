@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include <peal/http/client/parts/http_answer_text.h>
 #include <peal/http/client/parts/http_link.h>
@@ -308,6 +309,11 @@ void HttpFetch::pause() {
 void HttpFetch::resume() {
   paused_ = false;
   if (link_ != nullptr) link_->connection().resume();
+}
+
+Result<LayerFacts> HttpFetch::layer_facts() const {
+  if (link_ == nullptr || !link_->is_open()) return fail(ENOTCONN);
+  return link_->connection().layer_facts();
 }
 
 Connection* HttpFetch::tunnel() const {

@@ -17,6 +17,7 @@
 #include <string_view>
 
 #include <peal/base/callback.h>
+#include <peal/base/layer_facts.h>
 #include <peal/base/memory/buffer.h>
 #include <peal/base/result.h>
 #include <peal/http/client/http_client_request.h>
@@ -50,6 +51,9 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   HttpFetchId id() const { return id_; }
   // Where the answer comes from, or is hoped for.
   const HttpUrl& url() const { return url_; }
+  // What the layer has agreed on with the server, from on_head on. ENOTSUP without one, ENOTCONN where no connection
+  // carries it.
+  Result<LayerFacts> layer_facts() const;
 
   // A piece of a streamed body. True while below the connection's high-water mark; after false, on_writable tells when
   // to go on. What is given before the connection wants it is kept. More than `streamed_bytes` in all, or any
