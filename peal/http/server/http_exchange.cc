@@ -3,6 +3,7 @@
 #include <peal/http/server/http_exchange.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <stdexcept>
 
@@ -79,6 +80,12 @@ Loop& HttpExchange::loop() const { return shard_->loop(); }
 bool HttpExchange::is_secure() const {
   check_use();
   return shard_->core().options().layer != nullptr;
+}
+
+Result<LayerFacts> HttpExchange::layer_facts() const {
+  check_use();
+  if (!carried_) return fail(ENOTCONN);
+  return carrier_.connection().layer_facts();
 }
 
 Connection& HttpExchange::connection() const {

@@ -80,6 +80,9 @@ class HttpExchange final {
   HttpExchangeHandle handle();
   // It came over HttpServerOptions::layer, TLS say. A proxy in front that speaks TLS itself is not known of.
   bool is_secure() const;
+  // What the layer has agreed on with the client: the subject and the names of its certificate, where it had to show
+  // one. ENOTSUP without a layer, ENOTCONN once the connection is gone.
+  Result<LayerFacts> layer_facts() const;
 
   // ---- The body of the request. Until somebody asks for it, it stays with the client (and 100 (Continue), where that
   // is waited for, unsent). More than the limit of the route is answered 413. Once per exchange one of:

@@ -51,6 +51,32 @@ TEST_P(HttpSecureTest, an_exchange_knows_whether_it_came_over_a_layer) {
   EXPECT_THAT(answer_to(kGetAndClose), testing::EndsWith("\r\n\r\nin the clear"));
 }
 
+TEST_P(HttpSecureTest, what_was_agreed_on_is_the_exchanges_to_ask) {
+  Router router;
+  router.get("/", [](HttpExchange& exchange) {
+    const Result<LayerFacts> facts = exchange.layer_facts();
+    exchange.respond(200, "", facts ? facts->protocol : facts.error().message());
+  });
+  std::optional<Result<LayerFacts>> late;
+  router.get("/late", [&](HttpExchange& exchange) {
+    exchange.on_abandoned([&](HttpExchange& it) { late = it.layer_facts(); });
+  });
+  serve_secure(std::move(router));
+  EXPECT_THAT(answer_to(kGetAndClose), testing::EndsWith("\r\n\r\nsealed"));
+  RawPeer gone = peer();
+  gone.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+  EXPECT_TRUE(wait_until([&] { return server().stats().requests == 2; }));
+  gone.reset();
+  EXPECT_TRUE(wait_until([&] { return late.has_value(); }));
+  EXPECT_EQ(late->error(), errno_code(ENOTCONN));
+  Router again;
+  again.get("/", [](HttpExchange& exchange) {
+    exchange.respond(200, "", exchange.layer_facts().error() == errno_code(ENOTSUP) ? "none" : "?");
+  });
+  serve_plain(std::move(again));
+  EXPECT_THAT(answer_to(kGetAndClose), testing::EndsWith("\r\n\r\nnone"));
+}
+
 // RFC 6797 7.1, 7.2.
 TEST_P(HttpSecureTest, hsts_is_in_every_answer_over_a_layer_and_in_none_without) {
   const HttpServerOptions options{.server_name = "peal", .hsts = HstsOptions{}};
