@@ -77,6 +77,19 @@ TEST_P(HttpSecureTest, what_was_agreed_on_is_the_exchanges_to_ask) {
   EXPECT_THAT(answer_to(kGetAndClose), testing::EndsWith("\r\n\r\nnone"));
 }
 
+TEST_P(HttpSecureTest, who_speaks_http_in_the_clear_is_told_so_in_the_clear) {
+  serve_secure(saying_whether_secure(), {.hsts = HstsOptions{}});
+  RawPeer::seal_all(false);
+  for (const std::string_view request : {kGetAndClose, std::string_view("GET / HTTP/1.1\r\nHost: a\r\n\r\n")}) {
+    // The sealed layer greets whoever comes; TLS lets the client begin.
+    EXPECT_EQ(answer_to(request), std::string(test::kSealHello) +
+                                      "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 37\r\n"
+                                      "Connection: close\r\n\r\nThis port speaks HTTPS: use https://\n");
+  }
+  EXPECT_EQ(server().stats().requests, 0u) << "it is the layer's to count";
+  EXPECT_EQ(server().server().stats().handshakes_failed, 2u);
+}
+
 // RFC 6797 7.1, 7.2.
 TEST_P(HttpSecureTest, hsts_is_in_every_answer_over_a_layer_and_in_none_without) {
   const HttpServerOptions options{.server_name = "peal", .hsts = HstsOptions{}};

@@ -13,6 +13,12 @@ using detail::HttpShard;
 
 namespace {
 
+// What a client gets that does not know that it is to speak TLS.
+constexpr std::string_view kClearAnswer =
+    "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nContent-Length: 37\r\nConnection: close\r\n\r\n"
+    "This port speaks HTTPS: use https://\n";
+static_assert(kClearAnswer.size() - kClearAnswer.find("\r\n\r\n") - 4 == 37, "its Content-Length");
+
 // Idleness and the rate of input are the session's to watch.
 ServerOptions server_options(const HttpServerOptions& options) {
   return {.accept = options.accept,
@@ -24,6 +30,7 @@ ServerOptions server_options(const HttpServerOptions& options) {
                          .min_write_bytes = options.min_send_bytes,
                          .write_window = options.send_window,
                          .layer = options.layer,
+                         .clear_answer = kClearAnswer,
                          .handshake_timeout = options.handshake_timeout,
                          .remember_peer = options.remember_peer || options.access_log != nullptr},
           .max_connections = options.max_connections,

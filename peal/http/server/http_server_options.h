@@ -37,7 +37,8 @@ struct HttpServerOptions {
   size_t output_limit_bytes = ConnectionOptions().output_limit_bytes;
   size_t input_limit_bytes = ConnectionOptions().input_limit_bytes;
   Duration linger_timeout = ConnectionOptions().linger_timeout;
-  // With one, TLS say, this is an https server: HttpExchange::is_secure().
+  // With one, TLS say, this is an https server: HttpExchange::is_secure(). A client that speaks HTTP to it in the clear
+  // is answered 400, in the clear, with a line that says so.
   const StreamLayer* layer = nullptr;
   Duration handshake_timeout = ConnectionOptions().handshake_timeout;
   bool remember_peer = false;  // an access log does in any case
