@@ -25,7 +25,8 @@ struct Inspector::Core {
                                                                        .most_connections = options.most_connections,
                                                                        .measure_turns = options.measure_turns})),
         http(std::in_place, loop,
-             detail::inspector_pages(collector, {.token = options.token, .hosts = options.hosts}, options.on_drain)) {}
+             detail::inspector_pages(collector, {.token = options.token, .hosts = options.hosts}, options.on_drain),
+             HttpServerOptions{.layer = options.layer}) {}
 
   const std::shared_ptr<Mailbox> mailbox;
   const std::shared_ptr<Collector> collector;

@@ -38,6 +38,7 @@ class Loop;
 class LoopGroup;
 class Server;
 class StallWatchdog;
+class StreamLayer;
 
 struct InspectorOptions {
   // What actions need, as `Authorization: Bearer TOKEN`. Empty, the default: none, but only this machine may act, and
@@ -46,6 +47,9 @@ struct InspectorOptions {
   // Names by which the page is reached, besides localhost and any address: a request for another name is refused,
   // because a web site could have sent it.
   std::vector<std::string> hosts = {};
+  // TLS, say: the pages are at https then. It outlives the inspector. Who gives it a certificate that it verifies may
+  // act, from anywhere and without the token, but not through a proxy; where it requires one, nobody else may look.
+  const StreamLayer* layer = nullptr;
   // How long an answer waits for a loop. Longer than a healthy turn, and nobody minds it in a page.
   Duration reply_timeout = std::chrono::milliseconds(250);
   // Told of each server on each loop, those with the most queued bytes first. Each costs a few system calls.

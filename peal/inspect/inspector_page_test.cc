@@ -76,9 +76,10 @@ TEST_F(InspectorPageTest, no_two_columns_of_a_table_are_called_the_same) {
   detail::Snapshot snapshot;
   snapshot.loops.resize(1);
   snapshot.loops[0].times.emplace();
-  detail::ServerSnapshot server{.http = HttpStats{}};
-  server.rows.push_back({.name = {}, .facts = {.tcp = TcpFacts{}}});
+  detail::ServerSnapshot server{.http = HttpStats{}, .layer = LayerStats{}};
+  server.rows.push_back({.name = {}, .facts = {.tcp = TcpFacts{}, .layer = LayerFacts{}}});
   snapshot.servers.push_back(server);
+  snapshot.servers[0].layer->valid_until = std::chrono::sys_seconds(std::chrono::hours(1));
   snapshot.stalls.emplace_back();
   snapshot.threads.emplace_back();
   std::string rest = detail::html_tables(detail::to_json(snapshot));

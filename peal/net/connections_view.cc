@@ -11,6 +11,12 @@ const std::shared_ptr<Mailbox>& ConnectionsView::mailbox() const { return set_->
 size_t ConnectionsView::count() const { return set_->load().load(std::memory_order_relaxed); }
 NetStats ConnectionsView::stats() const { return set_->stats_now(); }
 
+std::optional<LayerStats> ConnectionsView::layer_stats() const {
+  const StreamLayer* layer = set_->options().layer;
+  if (layer == nullptr || set_->retired()) return std::nullopt;  // it may be gone once its server is
+  return layer->stats();
+}
+
 std::vector<ConnectionFacts> ConnectionsView::list(size_t most) const {
   std::vector<std::pair<size_t, const Connection*>> found;
   set_->each([&found](Connection& connection) { found.emplace_back(connection.queued_bytes(), &connection); });

@@ -39,6 +39,8 @@ class ConnectionsView {
 
   // The rest: on the loop's thread.
   NetStats stats() const;
+  // Of ConnectionOptions::layer, with all who use it; nothing without one, and once the server is gone.
+  std::optional<LayerStats> layer_stats() const;
   // At most `most`, those with the most queued bytes first. A look at all of them, a few system calls for each told.
   std::vector<ConnectionFacts> list(size_t most) const;
   std::optional<ConnectionFacts> find(uint32_t slot, uint32_t generation) const;

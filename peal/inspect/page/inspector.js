@@ -5,6 +5,7 @@
 
 const PERIOD_MS = 1000;
 const HISTORY = 120;
+const SOON_SECONDS = 14 * 86400;
 const SVG = "http://www.w3.org/2000/svg";
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB"];
 
@@ -33,6 +34,7 @@ function humanBytes(value) {
 
 function humanSeconds(value) {
   if (value === 0) return "0";
+  if (value < 0) return `-${humanSeconds(-value)}`;
   if (value < 1e-3) return `${digits(value * 1e6, 3)} us`;
   if (value < 1) return `${digits(value * 1e3, 3)} ms`;
   if (value < 120) return `${digits(value, 4)} s`;
@@ -69,7 +71,9 @@ function bars(pairs) {
 
 function cell(key, value) {
   const td = element("td", undefined, typeof value === "number" ? "n" : "");
-  if (Array.isArray(value)) {
+  if (Array.isArray(value) && (value.length === 0 || typeof value[0] === "string")) {
+    td.textContent = value.join(", ");
+  } else if (Array.isArray(value)) {
     td.append(bars(value));
   } else if (key === "id") {
     const link = element("a", value);
@@ -80,7 +84,7 @@ function cell(key, value) {
   } else {
     td.textContent = human(key, value);
   }
-  if (value === "STALLED") td.className = "bad";
+  if (value === "STALLED" || (key === "certificate_left_seconds" && value < SOON_SECONDS)) td.classList.add("bad");
   return td;
 }
 

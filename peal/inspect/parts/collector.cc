@@ -117,12 +117,13 @@ void Collector::ask_loop(size_t number) {
     Answer answer{.loop = look_at(*watched->mailbox->here(), number)};
     for (const View& view : views) {
       Share share{.server = view.name.server, .stats = view.connections.stats()};
+      share.layer = view.connections.layer_stats();
       if (view.http) share.http = view.http();
       for (const ConnectionFacts& facts : view.connections.list(most)) {
         ConnectionRow row{.name = view.name, .loop = number, .facts = facts};
         row.name.slot = row.facts.slot;
         row.name.generation = row.facts.generation;
-        share.rows.push_back(row);
+        share.rows.push_back(std::move(row));
       }
       answer.shares.push_back(std::move(share));
     }
@@ -141,6 +142,7 @@ void Collector::heard(size_t number, std::optional<Answer> answer) {
   for (const Share& share : watched.last.shares) {
     ServerSnapshot& server = snapshot_.servers[share.server];
     server.stats += share.stats;
+    if (answer && share.layer) servers_[share.server].layer = share.layer;
     if (share.http) server.http = server.http.value_or(HttpStats()) += *share.http;
     std::ranges::copy(share.rows, std::back_inserter(server.rows));
   }
@@ -167,6 +169,7 @@ void Collector::finish() {
     const ShownServer& shown = servers_[server.number];
     for (const ConnectionsView& view : shown.views) server.connections += view.count();
     if (shown.tasks) server.tasks = shown.tasks();
+    server.layer = shown.layer;
   }
   snapshot_.watched = !watchdogs_.empty();
   for (const StallWatchdog* watchdog : watchdogs_) {

@@ -68,12 +68,14 @@ class Collector : public std::enable_shared_from_this<Collector> {
     std::vector<std::function<HttpStats()>> http;  // empty: no HTTP server
     std::function<size_t()> tasks;                 // empty: no CoServer
     std::vector<ConnectionsView> views;
+    std::optional<LayerStats> layer;  // as it was told last: all loops tell of the same one
   };
   // What a loop says of one server.
   struct Share {
     size_t server = 0;
     NetStats stats;
     std::optional<HttpStats> http;
+    std::optional<LayerStats> layer;
     std::vector<ConnectionRow> rows;
   };
   // One server on one loop.

@@ -26,6 +26,7 @@ std::string human_bytes(double bytes) {
 }
 
 std::string human_seconds(double seconds) {
+  if (seconds < 0) return "-" + human_seconds(-seconds);
   if (seconds == 0) return "0";
   if (seconds < 1e-3) return fmt::format("{:.3g} us", seconds * 1e6);
   if (seconds < 1) return fmt::format("{:.3g} ms", seconds * 1e3);
@@ -52,7 +53,17 @@ std::string bars(const Json& pairs) {
   return text + "</svg>";
 }
 
+// Texts, if there are any.
+bool is_list(const Json& value) { return value.is_array() && (value.empty() || value.front().is_string()); }
+
+std::string list(const Json& texts) {
+  std::string text;
+  for (const Json& each : texts) text += (text.empty() ? "" : ", ") + html_escaped(each.get_ref<const std::string&>());
+  return text;
+}
+
 std::string cell(std::string_view key, const Json& value) {
+  if (is_list(value)) return list(value);
   if (value.is_array()) return bars(value);
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (value.is_string()) {
@@ -76,6 +87,12 @@ std::string heading(std::string_view key) {
   return text;
 }
 
+// What somebody has to look after soon.
+bool is_bad(std::string_view key, const Json& value) {
+  constexpr double kSoon = 14 * 86'400;
+  return key == "certificate_left_seconds" && value.is_number() && value.get<double>() < kSoon;
+}
+
 void append_rows(std::string& text, const Json& rows) {
   std::vector<std::string> keys;
   for (const Json& row : rows) {
@@ -90,7 +107,8 @@ void append_rows(std::string& text, const Json& rows) {
     text += "<tr>";
     for (const std::string& key : keys) {
       const bool number = row.contains(key) && row[key].is_number();
-      text += number ? "<td class=\"n\">" : "<td>";
+      const bool bad = row.contains(key) && is_bad(key, row[key]);
+      text += bad ? "<td class=\"n bad\">" : number ? "<td class=\"n\">" : "<td>";
       if (row.contains(key)) text += cell(key, row[key]);
       text += "</td>";
     }

@@ -52,6 +52,22 @@ TEST(HtmlTables, histogram_is_drawn) {
   EXPECT_THAT(text, HasSubstr("height=\"0.0\"><title>to 1 ms: 0</title>"));
 }
 
+TEST(HtmlTables, texts_are_listed_and_hostile_ones_are_text) {
+  const std::string text =
+      html_tables({{"connection", {{"names", Json::array({"DNS:a", "<b>"})}, {"none", Json::array()}}}});
+  EXPECT_THAT(text, HasSubstr("<th>names</th><td>DNS:a, &lt;b&gt;</td>"));
+  EXPECT_THAT(text, HasSubstr("<th>none</th><td></td>"));
+}
+
+TEST(HtmlTables, certificate_that_ends_within_two_weeks_is_marked) {
+  for (const auto& [seconds, shown] :
+       std::initializer_list<std::pair<int64_t, const char*>>{{14 * 86'400, "<td class=\"n\">14 d 0 h</td>"},
+                                                              {14 * 86'400 - 1, "<td class=\"n bad\">13 d 23 h</td>"},
+                                                              {-90'000, "<td class=\"n bad\">-1 d 1 h</td>"}}) {
+    EXPECT_THAT(html_tables({{"servers", Json::array({{{"certificate_left_seconds", seconds}}})}}), HasSubstr(shown));
+  }
+}
+
 TEST(HtmlTables, nothing_says_so) { EXPECT_THAT(html_tables({{"stalls", Json::array()}}), HasSubstr("<td>none</td>")); }
 
 }  // namespace

@@ -64,7 +64,10 @@ Refusal may_act(const AskedBy& asked, const InspectorRules& rules) {
     if (scheme == asked.origin.npos || !same_name(asked.origin.substr(scheme + 3), asked.host)) {
       return {403, "this comes from another site\n"};
     }
+    // Whoever is in between can write the same host's pages in the clear.
+    if (asked.secure && asked.origin.substr(0, scheme) != "https") return {403, "this comes from another site\n"};
   }
+  if (asked.certified && !asked.forwarded) return {};
   if (rules.token.empty()) {
     if (asked.forwarded) return {403, "without a token, nobody may act through a proxy\n"};
     if (is_local(asked.peer)) return {};

@@ -6,6 +6,10 @@
 // address, localhost or a name that was configured. A site may have a form sent here: so an action needs a field that
 // no form can set, and no Origin but our own. A third one comes through a proxy on this machine, and is as far away as
 // the proxy's clients are.
+//
+// Over TLS a client whose certificate was verified may act as one that has the token, from anywhere: a certificate says
+// at least as well who asks. A browser shows it for any site, too, so the rules against those hold all the same; and a
+// proxy's is its own, and says nothing of who asks through it.
 #pragma once
 
 #include <string>
@@ -28,6 +32,8 @@ struct AskedBy {
   std::string_view authorization;
   std::string_view action;  // Peal-Action
   bool forwarded = false;   // a proxy passed it on: the peer is not who asks
+  bool secure = false;      // over a layer
+  bool certified = false;   // there the peer gave a certificate, and it was verified
 };
 
 // What to answer instead; status 0: nothing, it is allowed.
@@ -37,8 +43,8 @@ struct Refusal {
 };
 
 Refusal may_look(const AskedBy& asked, const InspectorRules& rules);
-// May look, comes from no other site, and has the token, or, where none is set, comes from this machine, through no
-// proxy that says it is one.
+// May look, comes from no other site, and is certified, or has the token, or, where none is set, comes from this
+// machine; but for the token, through no proxy that says it is one.
 Refusal may_act(const AskedBy& asked, const InspectorRules& rules);
 
 // 127.0.0.0/8, ::1, the former written as IPv6, and unix sockets.

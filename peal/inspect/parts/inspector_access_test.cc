@@ -85,6 +85,50 @@ TEST(InspectorAccess, another_site_may_not_act) {
   EXPECT_EQ(may_act(rebound, {}).status, 421) << "DNS rebinding";
 }
 
+TEST(InspectorAccess, certified_client_acts_from_anywhere_as_one_that_has_the_token) {
+  AskedBy asked = remote_action({});
+  asked.secure = true;
+  const InspectorRules with_token{.token = "s3cret", .hosts = {}};
+  EXPECT_EQ(may_act(asked, {}).status, 403) << "TLS alone says nothing of who asks";
+  EXPECT_EQ(may_act(asked, with_token).status, 401);
+  asked.certified = true;
+  EXPECT_EQ(may_act(asked, {}).status, 0);
+  EXPECT_EQ(may_act(asked, with_token).status, 0);
+  asked.authorization = "Bearer wrong";
+  EXPECT_EQ(may_act(asked, with_token).status, 0);
+  asked.forwarded = true;
+  EXPECT_EQ(may_act(asked, with_token).status, 401) << "it is the proxy's certificate";
+  EXPECT_EQ(may_act(asked, {}).status, 403);
+  asked.authorization = "Bearer s3cret";
+  EXPECT_EQ(may_act(asked, with_token).status, 0);
+}
+
+TEST(InspectorAccess, certificate_does_not_let_another_site_act) {
+  AskedBy asked = remote_action({});
+  asked.secure = asked.certified = true;
+  asked.action = {};
+  EXPECT_EQ(may_act(asked, {}).status, 403) << "a form";
+  asked.action = "1";
+  for (const char* origin : {"https://evil.example", "null", "http://192.0.2.9:9990"}) {
+    asked.origin = origin;
+    EXPECT_EQ(may_act(asked, {}).status, 403) << origin;
+  }
+  asked.origin = "https://192.0.2.9:9990";
+  EXPECT_EQ(may_act(asked, {}).status, 0);
+  asked.host = "evil.example";
+  asked.origin = "https://evil.example";
+  EXPECT_EQ(may_look(asked, {}).status, 421);
+  EXPECT_EQ(may_act(asked, {}).status, 421) << "DNS rebinding";
+}
+
+// A proxy in front may end TLS: the page is at https, and here it is plain.
+TEST(InspectorAccess, page_behind_a_proxy_that_speaks_tls_is_our_own) {
+  const InspectorRules rules{.token = "s3cret", .hosts = {}};
+  AskedBy asked = remote_action("Bearer s3cret");
+  asked.origin = "https://192.0.2.9:9990";
+  EXPECT_EQ(may_act(asked, rules).status, 0);
+}
+
 TEST(InspectorAccess, secrets_are_compared_whole) {
   EXPECT_TRUE(same_secret("abc", "abc"));
   EXPECT_TRUE(same_secret("", ""));

@@ -89,13 +89,21 @@ bool was_forwarded(const HttpExchange& exchange) {
   return std::ranges::any_of(kFields, [&](std::string_view name) { return exchange.request().find(name).has_value(); });
 }
 
+// The layer knows the subject or a name only of a certificate that it has verified.
+bool is_certified(const HttpExchange& exchange) {
+  const Result<LayerFacts> facts = exchange.connection().layer_facts();
+  return facts && (!facts->peer.empty() || !facts->names.empty());
+}
+
 bool InspectorPages::admits(HttpExchange& exchange, Refusal (*rule)(const AskedBy&, const InspectorRules&)) const {
   const Refusal refusal = rule({.peer = exchange.connection().peer_address().value_or(SocketAddress()),
                                 .host = exchange.request().authority(),
                                 .origin = field(exchange, "Origin"),
                                 .authorization = field(exchange, "Authorization"),
                                 .action = field(exchange, "Peal-Action"),
-                                .forwarded = was_forwarded(exchange)},
+                                .forwarded = was_forwarded(exchange),
+                                .secure = exchange.is_secure(),
+                                .certified = is_certified(exchange)},
                                rules_);
   if (refusal.status == 0) return true;
   if (refusal.status == 401) exchange.set_field("WWW-Authenticate", "Bearer");

@@ -34,6 +34,13 @@ std::optional<ConnectionName> ConnectionName::parse(std::string_view text) {
 
 std::string ConnectionName::to_string() const { return fmt::format("{}.{}.{}.{}", server, part, slot, generation); }
 
+// In seconds: a certificate may be for longer than a count of nanoseconds reaches.
+std::optional<std::chrono::seconds> certificate_left(const LayerStats& layer,
+                                                     std::chrono::system_clock::time_point now) {
+  if (layer.valid_until == std::chrono::sys_seconds()) return std::nullopt;
+  return layer.valid_until - std::chrono::floor<std::chrono::seconds>(now);
+}
+
 SystemFacts read_system_facts() {
   SystemFacts facts{.processors = std::thread::hardware_concurrency()};
   utsname name{};

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <peal/base/layer_facts.h>
 #include <peal/base/log.h>
 #include <peal/base/memory/block_pool.h>
 #include <peal/base/memory/memory_budget.h>
@@ -69,6 +70,7 @@ struct ServerSnapshot {
   std::optional<size_t> tasks;  // of a CoServer
   NetStats stats;
   std::optional<HttpStats> http;
+  std::optional<LayerStats> layer;  // none: no layer
   std::vector<ConnectionRow> rows;  // not all of them, if there are many
 };
 
@@ -98,6 +100,9 @@ struct Snapshot {
 };
 
 SystemFacts read_system_facts();
+// Until its certificate ends, less than nothing after that; nothing: it has none.
+std::optional<std::chrono::seconds> certificate_left(const LayerStats& layer,
+                                                     std::chrono::system_clock::time_point now);
 
 // The upper ends of the intervals in which turns are counted: 10 us to 10 s.
 inline constexpr std::array<int64_t, 13> kTurnLimitsNs = {

@@ -134,7 +134,18 @@ void add_http(Json& json, const HttpStats& http) {
                {"response_body_bytes", http.response_body_bytes}});
 }
 
-Json server_json(const ServerSnapshot& server) {
+void add_layer(Json& json, const LayerStats& layer, std::chrono::system_clock::time_point now) {
+  json.update({{"layer_handshakes", layer.handshakes},
+               {"layer_resumed", layer.resumed},
+               {"layer_failed", layer.failed},
+               {"layer_in_the_clear", layer.in_the_clear},
+               {"layer_under_way", layer.under_way},
+               {"layer_reloads", layer.reloads},
+               {"layer_reloads_failed", layer.reloads_failed}});
+  if (const auto left = certificate_left(layer, now)) json["certificate_left_seconds"] = left->count();
+}
+
+Json server_json(const ServerSnapshot& server, std::chrono::system_clock::time_point now) {
   const NetStats& stats = server.stats;
   Json json{{"server", server.number},
             {"name", server.name},
@@ -155,6 +166,7 @@ Json server_json(const ServerSnapshot& server) {
             {"drained", stats.drained},
             {"drain_forced", stats.drain_forced}};
   if (server.tasks) json["tasks"] = *server.tasks;
+  if (server.layer) add_layer(json, *server.layer, now);
   if (server.http) add_http(json, *server.http);
   return json;
 }
@@ -185,6 +197,14 @@ Json connection_json(const ConnectionName& name, const ConnectionFacts& facts) {
             {"queued_bytes", facts.queued_bytes},
             {"unacknowledged_bytes", facts.unacknowledged_bytes},
             {"kept_bytes", facts.kept_bytes}};
+  if (facts.layer) {
+    json.update({{"protocol", facts.layer->protocol},
+                 {"cipher", facts.layer->cipher},
+                 {"application", facts.layer->application},
+                 {"peer_subject", facts.layer->peer},
+                 {"peer_names", facts.layer->names},
+                 {"resumed", facts.layer->resumed}});
+  }
   if (!facts.tcp) return json;
   json.update({{"round_trip_seconds", in_seconds(facts.tcp->round_trip)},
                {"round_trip_deviation_seconds", in_seconds(facts.tcp->round_trip_deviation)},
@@ -220,7 +240,7 @@ nlohmann::ordered_json to_json(const Snapshot& snapshot) {
   Json servers = Json::array();
   Json connections = Json::array();
   for (const ServerSnapshot& server : snapshot.servers) {
-    servers.push_back(server_json(server));
+    servers.push_back(server_json(server, snapshot.taken));
     for (const ConnectionRow& row : server.rows) connections.push_back(connection_json(row.name, row.facts));
   }
   Json stalls = Json::array();

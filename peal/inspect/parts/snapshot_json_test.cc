@@ -104,6 +104,72 @@ TEST(SnapshotMetrics, every_loop_and_server_has_its_samples) {
   EXPECT_THAT(to_metrics(snapshot, MetricsFormat::kPrometheus), Not(HasSubstr("EOF")));
 }
 
+Snapshot over_layer(std::chrono::seconds certificate_left) {
+  Snapshot snapshot;
+  snapshot.taken = std::chrono::system_clock::time_point(std::chrono::hours(500'000)) + std::chrono::milliseconds(500);
+  snapshot.servers.emplace_back().name = "front";
+  snapshot.servers.emplace_back().number = 1;
+  snapshot.servers[0].layer = {
+      .handshakes = 50,
+      .resumed = 20,
+      .failed = 7,
+      .in_the_clear = 3,
+      .under_way = 2,
+      .reloads = 5,
+      .reloads_failed = 1,
+      .valid_until = std::chrono::floor<std::chrono::seconds>(snapshot.taken) + certificate_left};
+  return snapshot;
+}
+
+TEST(SnapshotMetrics, layer_has_its_samples_where_there_is_one) {
+  const std::string text = to_metrics(over_layer(std::chrono::seconds(1000)), MetricsFormat::kOpenMetrics);
+  for (const char* sample : {"handshakes_total{} 50", "resumed_handshakes_total{} 20", "failed_handshakes_total{} 7",
+                             "clear_peers_total{} 3", "reloads_total{} 5", "failed_reloads_total{} 1",
+                             "handshakes_under_way{} 2", "certificate_left_seconds{} 1000"}) {
+    std::string line = std::string("\npeal_layer_") + sample + "\n";
+    line.replace(line.find("{}"), 2, "{server=\"0\",name=\"front\"}");
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, Not(testing::ContainsRegex("peal_layer_[a-z_]*[{]server=\"1\"")));
+  EXPECT_THAT(to_metrics(over_layer(std::chrono::seconds(-5)), MetricsFormat::kOpenMetrics),
+              HasSubstr("certificate_left_seconds{server=\"0\",name=\"front\"} -5\n"));
+  Snapshot none = over_layer({});
+  none.servers[0].layer->valid_until = {};
+  EXPECT_THAT(to_metrics(none, MetricsFormat::kOpenMetrics), Not(HasSubstr("certificate_left_seconds{")));
+  none.servers[0].layer.reset();
+  EXPECT_THAT(to_metrics(none, MetricsFormat::kOpenMetrics), Not(HasSubstr("peal_layer")));
+}
+
+TEST(SnapshotJson, certificate_is_told_of_where_there_is_one_however_far_its_end) {
+  using std::chrono::sys_days;
+  Snapshot snapshot = over_layer(std::chrono::seconds(1000));
+  EXPECT_EQ(to_json(snapshot)["servers"][0]["certificate_left_seconds"], 1000);
+  EXPECT_FALSE(to_json(snapshot)["servers"][1].contains("layer_handshakes"));
+  snapshot.servers[0].layer->valid_until = sys_days(std::chrono::year(9999) / 12 / 31);  // RFC 5280 4.1.2.5: no end
+  EXPECT_GT(to_json(snapshot)["servers"][0]["certificate_left_seconds"], 7900 * int64_t{365 * 86'400});
+  snapshot.servers[0].layer->valid_until = {};
+  EXPECT_FALSE(to_json(snapshot)["servers"][0].contains("certificate_left_seconds"));
+}
+
+TEST(SnapshotJson, what_a_connections_layer_has_agreed_on_is_told) {
+  ConnectionDetail detail;
+  detail.facts = ConnectionFacts{.layer = LayerFacts{.protocol = "TLSv1.3",
+                                                     .cipher = "TLS_AES_128_GCM_SHA256",
+                                                     .application = "http/1.1",
+                                                     .peer = "CN=anna",
+                                                     .names = {"DNS:a.example", kHostile},
+                                                     .resumed = true}};
+  const Json json = Json::parse(dump(to_json(detail)))["connection"];
+  EXPECT_EQ(json["protocol"], "TLSv1.3");
+  EXPECT_EQ(json["cipher"], "TLS_AES_128_GCM_SHA256");
+  EXPECT_EQ(json["application"], "http/1.1");
+  EXPECT_EQ(json["peer_subject"], "CN=anna");
+  EXPECT_EQ(json["peer_names"][0], "DNS:a.example");
+  EXPECT_EQ(json["resumed"], true);
+  detail.facts->layer.reset();
+  EXPECT_FALSE(to_json(detail)["connection"].contains("protocol"));
+}
+
 TEST(SnapshotMetrics, server_that_speaks_no_http_has_no_requests) {
   Snapshot snapshot;
   snapshot.servers.emplace_back();

@@ -122,6 +122,21 @@ constexpr ServerMetric kHttpCounters[] = {
      [](const ServerSnapshot& server) { return plain(server.http->response_body_bytes); }},
 };
 
+constexpr ServerMetric kLayerCounters[] = {
+    {"layer_handshakes", "", "Handshakes that were done.",
+     [](const ServerSnapshot& server) { return plain(server.layer->handshakes); }},
+    {"layer_resumed_handshakes", "", "Handshakes with which an earlier session went on.",
+     [](const ServerSnapshot& server) { return plain(server.layer->resumed); }},
+    {"layer_failed_handshakes", "", "Handshakes that failed.",
+     [](const ServerSnapshot& server) { return plain(server.layer->failed); }},
+    {"layer_clear_peers", "", "Handshakes that failed because the peer spoke in the clear.",
+     [](const ServerSnapshot& server) { return plain(server.layer->in_the_clear); }},
+    {"layer_reloads", "", "Times its files were read anew.",
+     [](const ServerSnapshot& server) { return plain(server.layer->reloads); }},
+    {"layer_failed_reloads", "", "Times its files were no good, and what was there went on.",
+     [](const ServerSnapshot& server) { return plain(server.layer->reloads_failed); }},
+};
+
 void add_loops(MetricsText& out, const Snapshot& snapshot) {
   for (const LoopMetric& metric : kLoopMetrics) {
     out.family(metric.name, metric.type, metric.unit, metric.help);
@@ -146,11 +161,33 @@ void add_loops(MetricsText& out, const Snapshot& snapshot) {
   }
 }
 
-void add_server_counter(MetricsText& out, const Snapshot& snapshot, const ServerMetric& metric, bool of_http) {
+// Of the servers that have what it is about.
+void add_server_counter(MetricsText& out, const Snapshot& snapshot, const ServerMetric& metric,
+                        bool (*has)(const ServerSnapshot& server)) {
   out.family(metric.name, MetricType::kCounter, metric.unit, metric.help);
   for (const ServerSnapshot& server : snapshot.servers) {
-    if (of_http && !server.http) continue;
+    if (!has(server)) continue;
     out.sample("_total", metric.value(server), {{"server", fmt::to_string(server.number)}, {"name", server.name}});
+  }
+}
+
+void add_layers(MetricsText& out, const Snapshot& snapshot) {
+  const auto has_layer = [](const ServerSnapshot& server) { return server.layer.has_value(); };
+  if (std::ranges::none_of(snapshot.servers, has_layer)) return;
+  for (const ServerMetric& metric : kLayerCounters) add_server_counter(out, snapshot, metric, has_layer);
+  out.family("layer_handshakes_under_way", MetricType::kGauge, "", "Handshakes under way.");
+  for (const ServerSnapshot& server : snapshot.servers) {
+    if (!server.layer) continue;
+    out.sample("", plain(server.layer->under_way), {{"server", fmt::to_string(server.number)}, {"name", server.name}});
+  }
+  out.family("layer_certificate_left_seconds", MetricType::kGauge, "seconds",
+             "Until the certificate that ends first does; less than 0 after that.");
+  for (const ServerSnapshot& server : snapshot.servers) {
+    if (!server.layer) continue;
+    const std::optional<std::chrono::seconds> left = certificate_left(*server.layer, snapshot.taken);
+    if (!left) continue;
+    out.sample("", static_cast<double>(left->count()),
+               {{"server", fmt::to_string(server.number)}, {"name", server.name}});
   }
 }
 
@@ -166,8 +203,13 @@ void add_servers(MetricsText& out, const Snapshot& snapshot) {
     if (!server.tasks) continue;
     out.sample("", plain(*server.tasks), {{"server", fmt::to_string(server.number)}, {"name", server.name}});
   }
-  for (const ServerMetric& metric : kServerCounters) add_server_counter(out, snapshot, metric, false);
-  for (const ServerMetric& metric : kHttpCounters) add_server_counter(out, snapshot, metric, true);
+  for (const ServerMetric& metric : kServerCounters) {
+    add_server_counter(out, snapshot, metric, [](const ServerSnapshot&) { return true; });
+  }
+  for (const ServerMetric& metric : kHttpCounters) {
+    add_server_counter(out, snapshot, metric, [](const ServerSnapshot& server) { return server.http.has_value(); });
+  }
+  add_layers(out, snapshot);
   out.family("http_answers", MetricType::kCounter, "", "Answers, by the first digit of their status.");
   for (const ServerSnapshot& server : snapshot.servers) {
     for (size_t digit = 1; server.http && digit < server.http->answers.size(); ++digit) {
