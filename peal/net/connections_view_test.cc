@@ -2,6 +2,8 @@
 // What somebody who looks in from outside sees of a server's connections.
 #include <peal/net/connections_view.h>
 
+#include <atomic>
+
 #include <gmock/gmock.h>
 
 #include <tests/support/net_rig.h>
@@ -124,6 +126,30 @@ TEST_P(ConnectionsViewTest, view_outlives_its_server_and_shows_nothing) {
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   EXPECT_THAT(list(view), IsEmpty());
   EXPECT_EQ(view.count(), 0u);
+}
+
+class CountedLayer final : public StreamLayer {
+ public:
+  std::unique_ptr<StreamPort> over(Engine& engine) const noexcept override { return sealed_.over(engine); }
+  LayerStats stats() const override { return {.handshakes = ++asked_}; }
+  uint64_t asked() const { return asked_; }
+
+ private:
+  const test::SealedLayer sealed_;
+  mutable std::atomic<uint64_t> asked_ = 0;
+};
+
+TEST_P(ConnectionsViewTest, layer_is_told_of_as_long_as_its_server_is_there) {
+  auto plain = serve(test::echoing());
+  EXPECT_FALSE(ask([&] { return plain->views().at(0).layer_stats().has_value(); }));
+  CountedLayer layer;
+  auto server = serve(test::echoing(), {.connection = {.layer = &layer}});
+  const ConnectionsView view = server->views().at(0);
+  EXPECT_EQ(ask([&] { return view.layer_stats().value_or(LayerStats{}).handshakes; }), 1u);
+  EXPECT_EQ(ask([&] { return view.layer_stats().value_or(LayerStats{}).handshakes; }), 2u);
+  server.reset();
+  EXPECT_FALSE(ask([&] { return view.layer_stats().has_value(); }));
+  EXPECT_EQ(layer.asked(), 2u) << "it may be gone";
 }
 
 PEAL_TEST_ON_EVERY_PORT(ConnectionsViewTest);
