@@ -48,7 +48,8 @@ struct InspectorOptions {
   // because a web site could have sent it.
   std::vector<std::string> hosts = {};
   // TLS, say: the pages are at https then. It outlives the inspector. Who gives it a certificate that it verifies may
-  // act, from anywhere and without the token, but not through a proxy; where it requires one, nobody else may look.
+  // act, from anywhere and without the token, but not through a proxy that says it is one; where it requires one,
+  // nobody else may look.
   const StreamLayer* layer = nullptr;
   // How long an answer waits for a loop. Longer than a healthy turn, and nobody minds it in a page.
   Duration reply_timeout = std::chrono::milliseconds(250);

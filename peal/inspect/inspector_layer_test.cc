@@ -11,7 +11,6 @@
 #include <peal/base/log.h>
 #include <peal/http/client/http_client.h>
 #include <peal/inspect/inspector.h>
-#include <peal/inspect/parts/built_in.h>
 #include <peal/tls/tls_client_context.h>
 #include <peal/tls/tls_server_context.h>
 #include <tests/support/net_rig.h>
@@ -126,7 +125,6 @@ TEST_F(InspectorLayerTest, who_still_shakes_hands_is_connecting_and_then_told_wi
   const json waits = get_json("/connections")["connections"];
   ASSERT_EQ(waits.size(), 1u);
   EXPECT_EQ(waits[0]["state"], "connecting");
-  EXPECT_FALSE(waits[0].contains("cipher"));
   peer.send(test::kSealHello);
   std::string sealed;
   test::seal("hello", sealed);
@@ -141,17 +139,6 @@ TEST_F(InspectorLayerTest, who_still_shakes_hands_is_connecting_and_then_told_wi
   EXPECT_EQ(open["resumed"], false);
   const std::string page = get("/connection/" + open["id"].get<std::string>(), "text/html");
   EXPECT_THAT(page, HasSubstr("<tr><th>cipher</th><td>turned</td></tr>"));
-}
-
-TEST_F(InspectorLayerTest, server_that_is_gone_does_not_ask_its_layer) {
-  auto brief = std::make_unique<ToldLayer>();
-  server = std::make_unique<Server>(*group, test::echoing(), ServerOptions{.connection = {.layer = brief.get()}});
-  ASSERT_TRUE(server->listen("127.0.0.1:0"));
-  const ConnectionsView view = server->views().at(0);
-  EXPECT_EQ(test::ask((*group)[0], [&] { return view.layer_stats().value_or(LayerStats{}).handshakes; }), 50u);
-  server.reset();
-  brief.reset();
-  EXPECT_FALSE(test::ask((*group)[0], [&] { return view.layer_stats().has_value(); }));
 }
 
 class InspectorOverTlsTest : public testing::Test {
@@ -245,20 +232,42 @@ TEST_F(InspectorOverTlsTest, page_asks_for_nothing_in_the_clear) {
   }
 }
 
-TEST_F(InspectorOverTlsTest, server_over_tls_is_shown_with_its_peer_and_its_certificate) {
+TEST_F(InspectorOverTlsTest, connection_is_shown_with_who_its_certificate_says_it_is) {
   start(TlsClientAuth::kRequired);
   test::LoopThread thread{{.engine = "epoll"}};
-  Router router;
-  router.get("/", [](HttpExchange& exchange) { exchange.respond(200, "text/plain", "hello"); });
-  // It shows itself: who asks is on the server that is shown.
-  const auto anna = client(known_);
-  HttpServer site(thread.loop(), std::move(router), {.layer = tls_.get()});
-  ASSERT_TRUE(site.listen("127.0.0.1:0"));
+  Server site(thread.loop(), test::echoing(), {.connection = {.layer = tls_.get()}});
+  const SocketAddress address = site.listen("127.0.0.1:0").value();
   inspector_->add(site, "site");
-  const json shown = json::parse(fetch(HttpClientRequest(origin() + "/servers"), anna.get())->body)["servers"][0];
-  EXPECT_EQ(shown["layer_handshakes"], 1) << "with all who use it: that of who asks";
-  EXPECT_GT(shown["certificate_left_seconds"], 23 * 3600);
-  EXPECT_LE(shown["certificate_left_seconds"], 24 * 3600);
+  const auto anna = client(known_);
+  test::Journal journal;
+  std::optional<Client> peer;
+  test::ask(thread.loop(), [&] {
+    ConnectionCallbacks callbacks = journal.callbacks();
+    callbacks.on_open = [](Connection& connection) { connection.send("hello"); };
+    peer.emplace(thread.loop(), std::move(callbacks), ClientOptions{.connection = {.layer = anna.get()}});
+    EXPECT_TRUE(peer->connect(address.to_string()));
+  });
+  ASSERT_TRUE(test::wait_until(thread.loop(), [&] { return journal.count("message 5") == 1; }));
+  const auto asks = client(known_);
+  const json all = json::parse(fetch(HttpClientRequest(origin() + "/json"), asks.get())->body);
+  EXPECT_EQ(all["servers"][0]["layer_handshakes"], 2) << "with all who use it: that of who asks, too";
+  EXPECT_EQ(all["servers"][0]["layer_under_way"], 0);
+  EXPECT_GT(all["servers"][0]["certificate_left_seconds"], 22 * 3600);
+  EXPECT_LE(all["servers"][0]["certificate_left_seconds"], 24 * 3600);
+  const json& shown = all["connections"][0];
+  EXPECT_EQ(shown["state"], "open");
+  EXPECT_EQ(shown["protocol"], "TLSv1.3");
+  EXPECT_EQ(shown["peer_subject"], "CN=anna");
+  EXPECT_THAT(shown["peer_names"], ElementsAre("DNS:anna.example"));
+  test::ask(thread.loop(), [&] { peer.reset(); });
+  ASSERT_TRUE(test::wait_until(thread.loop(), [&] { return site.connections() == 0; }));
+  RawPeer silent;
+  silent.connect(address);
+  ASSERT_TRUE(test::wait_until(thread.loop(), [&] { return site.connections() == 1; }));
+  const json waits = json::parse(fetch(HttpClientRequest(origin() + "/json"), asks.get())->body);
+  EXPECT_EQ(waits["servers"][0]["layer_under_way"], 1);
+  EXPECT_EQ(waits["connections"][0]["state"], "connecting");
+  EXPECT_FALSE(waits["connections"][0].contains("cipher"));
   inspector_->remove(site);
 }
 
