@@ -98,6 +98,15 @@ DuelJson contender_json(const DuelRecord& record, const DuelJudgement& judgement
   json["processes"] = side.processes;
   json["latency"] = times_json(side.latency);
   json["connect"] = times_json(side.connect);
+  if (!contender.layer_text.empty()) json["layer"] = contender.layer_text;
+  if (side.handshakes) {
+    json["handshake"] = times_json(side.handshakes->times);
+    json["handshakes"] = {{"done", side.handshakes->done()},
+                          {"full", side.handshakes->full()},
+                          {"resumed", side.handshakes->resumed},
+                          {"failed", side.handshakes->failed},
+                          {"agreed", side.handshakes->agreed}};
+  }
   for (const auto& [kind, failure] : side.failures.kinds) {
     json["failures"][kind] = {{"count", failure.count}, {"first", failure.first}};
   }

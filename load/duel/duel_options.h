@@ -31,6 +31,10 @@ struct DuelContender {
   SocketAddress target;
   std::optional<int> pid;              // whose CPU time is read, its descendants' too. None: it is not known
   std::optional<size_t> twin_of = {};  // the same contender once more: the A/A pair
+  // As LoadOptions has them: what its connections run over, a layer of its own, which outlives the duel.
+  const StreamLayer* layer = nullptr;
+  std::string host = {};
+  std::string layer_text = {};
 
   bool restarts() const { return !command.empty(); }
 };

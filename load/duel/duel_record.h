@@ -44,6 +44,7 @@ struct DuelPercentiles {
 struct DuelSideRecord {
   Histogram latency{kLatencyRange};
   Histogram connect{kLatencyRange};
+  std::optional<Handshakes> handshakes;  // where there is a layer
   Counts counts;
   Failures failures;
   uint64_t rss_bytes = 0;  // the most seen; 0: not known

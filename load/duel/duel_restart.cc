@@ -171,6 +171,8 @@ Trouble Restart::start_generator() {
     LoadOptions mine = load;
     mine.target = crew_->has(i) ? crew_->address(i) : contender.target;
     mine.target_text = crew_->has(i) ? mine.target.to_string() : contender.target_text;
+    mine.layer = contender.layer;
+    mine.host = contender.host;
     std::unique_ptr<Protocol> spoken = protocol_(contender, crew_->has(i) ? mine.target_text : std::string());
     sides_[i] = std::make_unique<DuelSide>(mine, std::move(spoken), *group_, loop_.loop());
   }

@@ -15,14 +15,20 @@ DuelPercentiles percentiles_of(const Histogram& latency) {
   return {.p50_ns = latency.value_at_percentile(50), .p99_ns = latency.value_at_percentile(99)};
 }
 
+void add_handshakes(const Handshakes& some, DuelSideRecord& all) {
+  if (!all.handshakes) all.handshakes.emplace();
+  all.handshakes->add(some);
+}
+
 }  // namespace
 
 DuelSide::DuelSide(const LoadOptions& options, std::unique_ptr<Protocol> protocol, LoopGroup& group, Loop& duel)
     : options_(options),
       protocol_(std::move(protocol)),
       group_(group),
-      parts_{.open_loop = !options_.closed_loop(), .first_byte = protocol_->has_first_byte()},
+      parts_(recording_parts(options_, *protocol_)),
       slice_(parts_) {
+  if (options_.layer != nullptr) resumed_before_ = options_.layer->stats().resumed;
   const size_t threads = group_.size();
   size_t first = 0;
   for (size_t i = 0; i < threads; ++i) {
@@ -74,6 +80,12 @@ SliceRecord DuelSide::take(DuelSideRecord& all) {
   all.latency.add(slice.latency);
   all.connect.add(slice.connect);
   all.counts.add(slice.counts);
+  if (slice.handshake) {
+    const uint64_t resumed = options_.layer->stats().resumed;
+    Handshakes handshakes{.resumed = resumed - std::exchange(resumed_before_, resumed)};
+    handshakes.times = *slice.handshake;
+    add_handshakes(handshakes, all);
+  }
   const DuelPercentiles percentiles = percentiles_of(slice.latency);
   return {.messages = slice.counts.messages,
           .offered = std::exchange(offered_, 0),
@@ -90,7 +102,12 @@ void DuelSide::leave() {
 }
 
 void DuelSide::collect(DuelSideRecord& all) {
-  for (const std::unique_ptr<Lane>& lane : lanes_) all.failures.add(lane->failures());
+  for (const std::unique_ptr<Lane>& lane : lanes_) {
+    all.failures.add(lane->failures());
+    if (options_.layer != nullptr) {
+      add_handshakes({.failed = lane->handshakes_failed(), .agreed = lane->agreed()}, all);
+    }
+  }
 }
 
 void add_restart(const DuelSideRecord& restart, DuelSideRecord& all) {
@@ -99,6 +116,7 @@ void add_restart(const DuelSideRecord& restart, DuelSideRecord& all) {
   all.connect.add(restart.connect);
   all.counts.add(restart.counts);
   all.failures.add(restart.failures);
+  if (restart.handshakes) add_handshakes(*restart.handshakes, all);
   all.rss_bytes = std::max(all.rss_bytes, restart.rss_bytes);
   all.rss_by_restart.push_back(restart.rss_bytes);
   all.idle_cpu += restart.idle_cpu;

@@ -52,6 +52,7 @@ class DuelSide final : public LaneReports {
   Recording slice_;  // of all lanes
   Duration longest_{};
   uint64_t offered_ = 0;
+  uint64_t resumed_before_ = 0;  // sessions of its layer
 };
 
 // What a side collected in a restart becomes a part of the whole.

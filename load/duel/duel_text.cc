@@ -124,6 +124,26 @@ void add_figures(Out out, const DuelRecord& record, const DuelJudgement& judgeme
   }
 }
 
+// A line for each whose connections run over a layer: what it agreed on, and how long its handshakes took.
+void add_handshakes(Out out, const DuelRecord& record) {
+  bool begun = false;
+  for (size_t i = 0; i < record.sides.size(); ++i) {
+    const DuelContender& contender = record.options.contenders[i];
+    const std::optional<Handshakes>& handshakes = record.sides[i].handshakes;
+    if (contender.layer_text.empty() || !handshakes) continue;
+    fmt::format_to(out, "{}{}: {}", std::exchange(begun, true) ? "" : "\n", contender.name, contender.layer_text);
+    if (!handshakes->agreed.empty()) fmt::format_to(out, "; {}", handshakes->agreed);
+    if (handshakes->done() > 0) {
+      const auto time = [&handshakes](double percent) {
+        return human_time(static_cast<double>(handshakes->times.value_at_percentile(percent)));
+      };
+      fmt::format_to(out, "; {} full and {} resumed handshakes, p50 {}, p99 {}", human_count(handshakes->full()),
+                     human_count(handshakes->resumed), time(50), time(99));
+    }
+    fmt::format_to(out, "\n");
+  }
+}
+
 void add_pair(Out out, const DuelRecord& record, const DuelPair& pair) {
   const DuelContender& subject = record.options.contenders[pair.subject];
   fmt::format_to(out, "  {:<{}}  {:<26}{}", subject.name, name_columns(record.options), span_text(pair.estimate),
@@ -161,6 +181,7 @@ std::string duel_text(const DuelRecord& record, const DuelJudgement& judgement) 
   const Out out(text);
   add_heading(out, record);
   add_figures(out, record, judgement);
+  add_handshakes(out, record);
   add_pairs(out, record, judgement);
   add_claims(out, judgement);
   fmt::format_to(out, "\nratios with their 95 % interval over {}\n", counted(record.restarts, "restart"));
