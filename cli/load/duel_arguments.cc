@@ -137,6 +137,32 @@ Trouble read_place(const DuelArguments& words, DuelJob& job) {
   return {};
 }
 
+// Of the requests to a server that is started at `authority`; empty: to one that runs already.
+std::string url_of(Experiment experiment, const DuelArguments& words, const load::DuelContender& contender,
+                   std::string_view authority) {
+  if (experiment != Experiment::kHttp || authority.empty()) return contender.target_text;
+  return fmt::format("{}://{}{}", words.load.tls.tls ? "https" : "http", authority, words.path);
+}
+
+// Each has a layer of its own: no session of one goes on with another.
+Trouble make_layers(Experiment experiment, const DuelArguments& words, DuelJob& job) {
+  for (load::DuelContender& contender : job.options.contenders) {
+    const std::string url = url_of(experiment, words, contender, contender.restarts() ? "127.0.0.1:1" : "");
+    auto layer = make_layer(experiment, words.load, url);
+    if (!layer) return layer.error();
+    if (*layer == nullptr) continue;
+    contender.layer = layer->get();
+    contender.layer_text = tls_text(words.load.tls);
+    contender.host =
+        contender.restarts() ? words.load.tls.name : target_host(experiment, words.load, contender.target_text);
+    job.layers.push_back(std::move(*layer));
+  }
+  const std::string_view option = tls_option_given(words.load.tls);
+  if (!job.layers.empty() || option.empty()) return {};
+  return fmt::format("{} is about TLS, which no contender is asked to speak: give --tls{}", option,
+                     experiment == Experiment::kHttp ? ", or https:// in a target" : "");
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> split_command(std::string_view text) {
@@ -175,24 +201,21 @@ std::expected<DuelJob, std::string> read_duel(Experiment experiment, const DuelA
   }
   if (contenders.empty()) return std::unexpected(std::string("nobody plays: give --run NAME=COMMAND or NAME=TARGET"));
   job.options.contenders = load::with_twin(std::move(contenders));
-  for (Trouble trouble : {read_shape(words, job.options), read_claims(words, job.options), read_place(words, job)}) {
+  for (Trouble trouble : {read_shape(words, job.options), read_claims(words, job.options), read_place(words, job),
+                          make_layers(experiment, words, job)}) {
     if (!trouble.empty()) return std::unexpected(std::move(trouble));
   }
-  const auto url_of = [experiment, &words](const load::DuelContender& contender, std::string_view authority) {
-    if (experiment != Experiment::kHttp || authority.empty()) return contender.target_text;
-    return fmt::format("http://{}{}", authority, words.path);
-  };
   // Whoever starts where, what is spoken is right or wrong now.
   for (const load::DuelContender& contender : job.options.contenders) {
     auto spoken = make_protocol(experiment, words.load, job.options.load.pipeline,
-                                url_of(contender, contender.restarts() ? "127.0.0.1:1" : ""));
+                                url_of(experiment, words, contender, contender.restarts() ? "127.0.0.1:1" : ""));
     if (!spoken) return std::unexpected(spoken.error());
     job.request = spoken->request;
     job.options.load.size = spoken->size.value_or(job.options.load.size);
   }
-  job.protocol = [experiment, &words, url_of, pipeline = job.options.load.pipeline](
-                     const load::DuelContender& contender, std::string_view authority) {
-    auto spoken = make_protocol(experiment, words.load, pipeline, url_of(contender, authority));
+  job.protocol = [experiment, &words, pipeline = job.options.load.pipeline](const load::DuelContender& contender,
+                                                                            std::string_view authority) {
+    auto spoken = make_protocol(experiment, words.load, pipeline, url_of(experiment, words, contender, authority));
     PEAL_ASSERT(spoken.has_value(), "{}", spoken.error());
     return std::move(spoken->protocol);
   };
@@ -204,9 +227,9 @@ std::expected<DuelJob, std::string> read_duel(Experiment experiment, const DuelA
 
 void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& words) {
   const bool http = experiment == Experiment::kHttp;
-  command.add_option(
-      "NAME=TARGET", words.targets,
-      http ? "Servers that run already: NAME=http://HOST[:PORT]/PATH" : "Servers that run already: NAME=HOST:PORT");
+  command.add_option("NAME=TARGET", words.targets,
+                     http ? "Servers that run already: NAME=http://HOST[:PORT]/PATH, or https://"
+                          : "Servers that run already: NAME=HOST:PORT");
   command
       .add_option("--run", words.runs,
                   "A server that the duel starts, again and again: NAME=COMMAND, which holds {listen} or {port}, and "
@@ -222,6 +245,7 @@ void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& w
   if (http)
     command.add_option("--path", words.path, "Of the requests to servers that are started")->capture_default_str();
   add_shared_options(command, experiment, words.load);
+  add_load_tls_options(command, http ? TlsAsked::kByUrlOrStart : TlsAsked::kByOption, words.load.tls);
   command.add_option("--slice", words.slice, "How long one plays before the next (default: 20ms; with --rate 500ms)");
   command.add_option("--rounds", words.rounds, "Slices of each in a restart (default: 8, of 500ms and more 3)");
   command.add_option("--precision", words.precision, "Ends when every ratio is known within +- so much")

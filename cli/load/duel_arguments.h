@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,6 +41,7 @@ struct DuelArguments {
 inline constexpr const char* kRemoteShell = "ssh -o BatchMode=yes";
 
 struct DuelJob {
+  std::vector<std::unique_ptr<StreamLayer>> layers;  // of the contenders that have one
   load::DuelOptions options;
   load::DuelProtocol protocol;
   load::PlaceMaker place = load::place_here;

@@ -62,6 +62,7 @@ int check_and_load(Experiment experiment, const LoadArguments& words) {
   if (EngineTrouble trouble = outputs.prepare(); trouble.code != kDone) {
     return complain(trouble.code, trouble.sentence);
   }
+  const QuietHandshakes quiet(job->layer != nullptr);
   return words.find_max ? find_max(*job, words) : run_once(*job, words, outputs);
 }
 
@@ -85,19 +86,22 @@ void add_load(CLI::App& app, int& exit_code) {
   add_experiment(*load, Experiment::kPingPong, "pingpong",
                  "A block of bytes goes round on each connection; every byte that comes back is checked",
                  "  peal load pingpong 127.0.0.1:9981 --connections 100 --duration 10s\n"
-                 "  peal load pingpong 127.0.0.1:9981 --connections 1000 --rate 20k/s --size 16KiB --json out.json",
+                 "  peal load pingpong 127.0.0.1:9981 --connections 1000 --rate 20k/s --size 16KiB --json out.json\n"
+                 "  peal load pingpong 127.0.0.1:9981 --tls --tls-ca localhost.pem --tls-name localhost",
                  exit_code);
   add_experiment(*load, Experiment::kEcho, "echo",
                  "Frames, a 4-byte length and so many bytes, that come back the same; every byte is checked",
                  "  peal load echo 127.0.0.1:9981 --connections 64 --size 1KiB --requests-per-connection 40\n"
-                 "  peal load echo 127.0.0.1:9981 --connections 50 --slo p99=1ms --slo errors=0.1% --find-max",
+                 "  peal load echo 127.0.0.1:9981 --connections 50 --slo p99=1ms --slo errors=0.1% --find-max\n"
+                 "  peal load echo 127.0.0.1:9981 --tls --tls-insecure --handshakes --tls-resume",
                  exit_code);
   add_experiment(*load, Experiment::kHttp, "http",
                  "HTTP/1.1 requests; status and length of every answer are checked, its body on request",
                  "  peal load http http://127.0.0.1:8080/collect?v=1 --connections 200 --threads 4 --duration 60s\n"
                  "  peal load http http://localhost:8080/ --rate 10k/s --arrivals poisson --expect-status 200\n"
                  "  peal load http http://localhost:8080/form --method POST --body @form.txt "
-                 "--header 'Content-Type: text/plain'",
+                 "--header 'Content-Type: text/plain'\n"
+                 "  peal load http https://localhost:8443/ --tls-ca localhost.pem --connections 8 --handshakes",
                  exit_code);
   add_duel(*load, exit_code);
   add_agent(*load, exit_code);

@@ -92,6 +92,12 @@ Trouble read_connections(const LoadArguments& words, load::LoadOptions& options)
     return fmt::format("--requests-per-connection takes a number or a range, such as 1 or 10-100, not '{}'",
                        words.requests_per_connection);
   }
+  if (words.tls.handshakes) {
+    const load::RequestRange one{1, 1};
+    const bool says_more = !words.requests_per_connection.empty() && options.requests_per_connection.most != 1;
+    if (says_more) return "--handshakes is one request a connection: leave --requests-per-connection out";
+    options.requests_per_connection = one;
+  }
   options.reset_close = words.close == "rst";
   options.expect_queueing = words.expect_queueing;
   if (!words.connect_rate.empty() && !words.ramp.empty())
@@ -196,6 +202,12 @@ std::expected<Spoken, std::string> make_echo(Experiment experiment, const LoadAr
                 .size = size};
 }
 
+Trouble tls_trouble(Experiment experiment, const LoadTlsArguments& words) {
+  if (tls_option_given(words).empty()) return {};
+  return fmt::format("{} is about TLS: {}", tls_option_given(words),
+                     experiment == Experiment::kHttp ? "give an https:// URL" : "give --tls");
+}
+
 Trouble read_target(Experiment experiment, const LoadArguments& words, LoadJob& job) {
   std::expected<Spoken, std::string> spoken = make_protocol(experiment, words, job.options.pipeline, words.target);
   if (!spoken) return spoken.error();
@@ -205,7 +217,15 @@ Trouble read_target(Experiment experiment, const LoadArguments& words, LoadJob& 
   const std::expected<SocketAddress, std::string> target = find_server(experiment, words.target);
   if (!target) return target.error();
   job.options.target = *target;
-  return {};
+  auto layer = make_layer(experiment, words, words.target);
+  if (!layer) return layer.error();
+  if (*layer == nullptr) return tls_trouble(experiment, words.tls);
+  job.layer = std::move(*layer);
+  job.options.layer = job.layer.get();
+  job.options.layer_text = tls_text(words.tls);
+  job.options.host = target_host(experiment, words, words.target);
+  if (target->family() != AF_UNIX || !job.options.host.empty() || words.tls.insecure) return {};
+  return "a socket file has no name that its server could prove to have: give --tls-name";
 }
 
 Trouble read_options(const LoadArguments& words, LoadJob& job) {
@@ -237,6 +257,22 @@ std::expected<LoadJob, std::string> read_load_options(const LoadArguments& words
 std::expected<Spoken, std::string> make_protocol(Experiment experiment, const LoadArguments& words, size_t pipeline,
                                                  const std::string& target) {
   return experiment == Experiment::kHttp ? make_http(words, pipeline, target) : make_echo(experiment, words);
+}
+
+std::expected<std::unique_ptr<StreamLayer>, std::string> make_layer(Experiment experiment, const LoadArguments& words,
+                                                                    const std::string& target) {
+  if (experiment != Experiment::kHttp) {
+    return words.tls.tls ? make_tls_layer(words.tls, "") : std::unique_ptr<StreamLayer>();
+  }
+  const std::expected<HttpUrl, std::string> url = HttpUrl::parse(target);
+  if (!url) return std::unexpected(url.error());
+  return url->is_https() ? make_tls_layer(words.tls, "http/1.1") : std::unique_ptr<StreamLayer>();
+}
+
+std::string target_host(Experiment experiment, const LoadArguments& words, const std::string& target) {
+  if (experiment != Experiment::kHttp) return name_to_verify_of(words.tls, target);
+  const std::expected<HttpUrl, std::string> url = HttpUrl::parse(target);
+  return name_to_verify(words.tls, url ? url->host : std::string());
 }
 
 std::expected<SocketAddress, std::string> find_server(Experiment experiment, const std::string& target) {

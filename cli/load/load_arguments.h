@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <cli/command.h>
+#include <cli/load/load_tls.h>
 #include <load/plan/load_options.h>
 #include <load/plan/slo.h>
 #include <load/session/session.h>
@@ -48,6 +49,7 @@ struct LoadArguments {
   bool debug = false;
   std::vector<std::string> slos;
   bool find_max = false;
+  LoadTlsArguments tls;
   // Where the figures go; "-": stdout.
   std::string json;
   std::string ndjson;
@@ -64,6 +66,7 @@ struct LoadArguments {
 };
 
 struct LoadJob {
+  std::unique_ptr<StreamLayer> layer;  // what the options' is; null: none
   load::LoadOptions options;
   std::unique_ptr<load::Protocol> protocol;
   std::string request;   // what a message is, in a few words
@@ -90,6 +93,11 @@ struct Spoken {
 };
 std::expected<Spoken, std::string> make_protocol(Experiment experiment, const LoadArguments& words, size_t pipeline,
                                                  const std::string& target);
+// What connections to the target run over; null: nothing. The error is one sentence.
+std::expected<std::unique_ptr<StreamLayer>, std::string> make_layer(Experiment experiment, const LoadArguments& words,
+                                                                    const std::string& target);
+// Whom the target is to prove to be; empty: whoever has its address.
+std::string target_host(Experiment experiment, const LoadArguments& words, const std::string& target);
 // Where HOST:PORT, or a URL, leads. Looks up its name.
 std::expected<SocketAddress, std::string> find_server(Experiment experiment, const std::string& target);
 

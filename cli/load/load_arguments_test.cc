@@ -31,7 +31,6 @@ TEST(LoadArguments, a_target_that_is_none) {
   expect_called_wrongly({"pingpong", "host:port"}, "'host:port' is not an address");
   expect_called_wrongly({"pingpong", "name.invalid:80"}, "the name 'name.invalid' has no address");
   expect_called_wrongly({"http", "127.0.0.1:80"}, "the URL must begin with http://");
-  expect_called_wrongly({"http", "https://127.0.0.1/"}, "TLS is not spoken yet");
   expect_called_wrongly({"pingpong"}, "TARGET is required");
 }
 
@@ -80,6 +79,59 @@ TEST(LoadArguments, http_options_that_are_none) {
   expect_called_wrongly({"http", url, "--expect-length", "long"}, "--expect-length takes bytes");
   expect_called_wrongly({"http", url, "--expect-status", "99"}, "--expect-status");
   expect_called_wrongly({"http", url, "--header", "Bad Name: x"}, "");
+}
+
+TEST(LoadArguments, tls_options_that_make_no_sense) {
+  for (const std::vector<std::string>& option : {std::vector<std::string>{"--tls-ca", "x"},
+                                                 {"--tls-insecure"},
+                                                 {"--tls-name", "a"},
+                                                 {"--tls-cert", "x"},
+                                                 {"--tls-key", "x"},
+                                                 {"--tls-resume"},
+                                                 {"--handshakes"}}) {
+    expect_wrong_option(option, option.front() + " is about TLS: give --tls\n");
+    std::vector<std::string> words{"http", "http://127.0.0.1:1/"};
+    words.insert(words.end(), option.begin(), option.end());
+    expect_called_wrongly(std::move(words), option.front() + " is about TLS: give an https:// URL\n");
+  }
+  expect_wrong_option({"--tls", "--tls-ca", "x", "--tls-insecure"}, "to believe anybody: give one");
+  expect_wrong_option({"--tls", "--tls-cert", "x"}, "--tls-cert and --tls-key go together");
+  expect_wrong_option({"--tls", "--handshakes", "--requests-per-connection", "2"}, "--handshakes is one request");
+  expect_wrong_option({"--tls", "--tls-ca", "/nowhere/at/all"}, "/nowhere/at/all");
+  expect_called_wrongly({"pingpong", "unix:/tmp/x", "--tls"}, "a socket file has no name");
+  expect_called_wrongly({"http", "https://127.0.0.1:1/", "--tls"}, "--tls");
+}
+
+TEST(LoadArguments, whom_a_server_must_prove_to_be) {
+  const LoadTlsArguments none;
+  const LoadTlsArguments named{.name = "other.example"};
+  for (const auto& [target, host] :
+       {std::pair("example.org:443", "example.org"), std::pair("127.0.0.1:443", ""), std::pair("[::1]:443", ""),
+        std::pair("unix:/tmp/x", ""), std::pair("localhost:1", "localhost")}) {
+    EXPECT_EQ(name_to_verify_of(none, target), host) << target;
+    EXPECT_EQ(name_to_verify_of(named, target), "other.example") << target;
+  }
+  EXPECT_EQ(name_to_verify(none, "::1"), "") << "an address is verified as one";
+  EXPECT_EQ(name_to_verify(none, "example.org"), "example.org");
+}
+
+TEST(LoadArguments, what_they_ask_for_over_tls) {
+  LoadArguments words{.target = "localhost:4000", .tls = {.tls = true, .handshakes = true}};
+  std::expected<LoadJob, std::string> job = read_words(Experiment::kEcho, words);
+  ASSERT_TRUE(job.has_value()) << job.error();
+  EXPECT_EQ(job->options.layer, job->layer.get());
+  EXPECT_NE(job->options.layer, nullptr);
+  EXPECT_EQ(job->options.host, "localhost");
+  EXPECT_EQ(job->options.layer_text, "TLS, full handshakes");
+  EXPECT_EQ(job->options.requests_per_connection.most, 1U);
+  words.tls = {.tls = true, .insecure = true, .resume = true};
+  job = read_words(Experiment::kEcho, words);
+  EXPECT_EQ(job->options.layer_text, "TLS without verification, sessions resumed");
+  EXPECT_TRUE(job->options.requests_per_connection.endless());
+  words.tls = {};
+  job = read_words(Experiment::kEcho, words);
+  EXPECT_EQ(job->options.layer, nullptr);
+  EXPECT_EQ(job->options.layer_text, "");
 }
 
 TEST(LoadArguments, files_to_read_that_are_wrong) {

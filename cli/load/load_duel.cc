@@ -56,6 +56,7 @@ int check_and_play(Experiment experiment, const DuelArguments& words) {
                                          job->options.contenders.size(), job->options.load.connections, needed, limit));
   }
   if (const std::string why = why_unwritable(words.load.json); !why.empty()) return complain(kFailed, why);
+  const QuietHandshakes quiet(!job->layers.empty());
   std::expected<load::DuelRecord, std::string> record = play(*job, words.load.live);
   if (!record) return complain(kFailed, record.error());
   record->experiment = std::string(kExperiments[static_cast<size_t>(experiment)]);
@@ -88,6 +89,9 @@ void add_duel(CLI::App& load, int& exit_code) {
       "  peal load duel --run 'mine=./my_server --port {port}' --run 'peal=peal serve pingpong --listen {listen}'\n"
       "  peal load duel http --run 'a=./old --listen {listen}' --run 'b=./new --listen {listen}' --claim 'b/a <= 0.9'\n"
       "  peal load duel http a=http://127.0.0.1:8080/ b=http://127.0.0.1:8081/ --pid a=4711 --pid b=4712\n"
+      "  peal load duel http --tls --tls-ca site.pem --tls-name localhost --handshakes --run 'a=./old --listen "
+      "{listen}' "
+      "--run 'b=./new --listen {listen}'\n"
       "  peal load duel --server-host box2 --run 'a=/opt/a --listen {listen}' --run 'b=/opt/b --listen {listen}'");
   for (const Experiment experiment : {Experiment::kPingPong, Experiment::kEcho, Experiment::kHttp}) {
     CLI::App* command = duel->add_subcommand(std::string(kExperiments[static_cast<size_t>(experiment)]),

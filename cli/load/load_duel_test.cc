@@ -76,7 +76,37 @@ TEST(LoadDuel, a_target_that_is_none) {
   expect_wrong_duel({"127.0.0.1:1"}, "a server that runs already takes NAME=TARGET");
   expect_wrong_duel({"a=nowhere"}, "a: 'nowhere' is not an address");
   expect_wrong_duel({"http", "a=127.0.0.1:1"}, "a: the URL must begin with http://");
-  expect_wrong_duel({"http", "a=https://127.0.0.1/"}, "TLS is not spoken yet");
+}
+
+TEST(LoadDuel, tls_that_nobody_speaks) {
+  expect_wrong_duel({"a=127.0.0.1:1", "--tls-insecure"}, "--tls-insecure is about TLS, which no contender is asked to");
+  expect_wrong_duel({"http", "a=http://127.0.0.1:1/", "--handshakes"}, "give --tls, or https:// in a target");
+  expect_wrong_duel({"http", "a=https://127.0.0.1:1/", "--tls-ca", "/nowhere/at/all"}, "/nowhere/at/all");
+}
+
+TEST(LoadDuel, each_contender_has_its_own_layer) {
+  const DuelArguments words{.load = {.tls = {.insecure = true}},
+                            .targets = {"a=https://localhost:1/", "b=http://127.0.0.1:2/", "c=https://127.0.0.1:3/"}};
+  const std::expected<DuelJob, std::string> job = read_duel(Experiment::kHttp, words);
+  ASSERT_TRUE(job.has_value()) << job.error();
+  const std::vector<load::DuelContender>& all = job->options.contenders;
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(job->layers.size(), 3U) << "the twin has one too";
+  EXPECT_EQ(all[0].host, "localhost");
+  EXPECT_EQ(all[0].layer_text, "TLS without verification, full handshakes");
+  EXPECT_EQ(all[1].layer, nullptr);
+  EXPECT_EQ(all[1].layer_text, "");
+  EXPECT_EQ(all[2].host, "");
+  EXPECT_NE(all[0].layer, all[2].layer);
+  EXPECT_NE(all[0].layer, all[3].layer);
+}
+
+TEST(LoadDuel, started_servers_speak_tls_where_they_are_told_to) {
+  const DuelArguments words{.load = {.tls = {.tls = true, .name = "site.example"}}, .runs = {kRun}};
+  const std::expected<DuelJob, std::string> job = read_duel(Experiment::kHttp, words);
+  ASSERT_TRUE(job.has_value()) << job.error();
+  EXPECT_NE(job->options.contenders[0].layer, nullptr);
+  EXPECT_EQ(job->options.contenders[0].host, "site.example");
 }
 
 TEST(LoadDuel, a_pid_that_is_none) {

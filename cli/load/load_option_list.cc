@@ -121,10 +121,11 @@ void add_shared_options(CLI::App& command, Experiment experiment, LoadArguments&
 void add_load_options(CLI::App& command, Experiment experiment, LoadArguments& words) {
   command
       .add_option("TARGET", words.target,
-                  experiment == Experiment::kHttp ? "URL: http://HOST[:PORT]/PATH"
+                  experiment == Experiment::kHttp ? "URL: http://HOST[:PORT]/PATH, or https://"
                                                   : "Server: HOST:PORT, [HOST]:PORT or unix:PATH")
       ->required();
   add_shared_options(command, experiment, words);
+  add_load_tls_options(command, experiment == Experiment::kHttp ? TlsAsked::kByUrl : TlsAsked::kByOption, words.tls);
   add_times(command, words);
   add_schedule(command, words);
   add_connecting(command, words);

@@ -17,7 +17,6 @@ std::expected<std::unique_ptr<HttpProtocol>, std::string> HttpProtocol::make(Htt
   PEAL_ASSERT(pipeline > 0 && pipeline <= kMostPipelined, "{} requests in flight", pipeline);
   const std::expected<HttpUrl, std::string> url = HttpUrl::parse(load.url);
   if (!url) return std::unexpected(url.error());
-  if (url->is_https()) return std::unexpected(fmt::format("{}: TLS is not spoken yet, only http://", load.url));
   HttpRequest request{
       .method = load.method, .target = url->target, .host = url->authority(), .fields = {}, .body = load.body};
   for (const auto& [name, value] : load.headers) request.fields.push_back({name, value});

@@ -19,7 +19,9 @@
 namespace peal::load {
 
 struct HttpLoad {
-  std::string url;  // http://HOST[:PORT]/PATH[?QUERY], the host numeric or resolved by the caller
+  // http://HOST[:PORT]/PATH[?QUERY], or https:// where the connections run over TLS, which is the caller's to see to,
+  // as is where the host leads.
+  std::string url;
   std::string method = "GET";
   std::vector<std::pair<std::string, std::string>> headers;  // beside Host and, with a body, Content-Length
   std::string body;

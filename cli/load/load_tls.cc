@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/load/load_tls.h>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <peal/base/socket_address.h>
+#include <peal/tls/tls_client_context.h>
+
+namespace peal::cli {
+
+std::string_view tls_option_given(const LoadTlsArguments& words) {
+  if (!words.roots_file.empty()) return "--tls-ca";
+  if (words.insecure) return "--tls-insecure";
+  if (!words.name.empty()) return "--tls-name";
+  if (!words.certificate_file.empty()) return "--tls-cert";
+  if (!words.key_file.empty()) return "--tls-key";
+  if (words.resume) return "--tls-resume";
+  return words.handshakes ? "--handshakes" : "";
+}
+
+std::expected<std::unique_ptr<StreamLayer>, std::string> make_tls_layer(const LoadTlsArguments& words,
+                                                                        const std::string& application) {
+  if (words.insecure && !words.roots_file.empty()) {
+    return std::unexpected("--tls-ca says whom to believe, --tls-insecure to believe anybody: give one");
+  }
+  if (words.certificate_file.empty() != words.key_file.empty()) {
+    return std::unexpected("--tls-cert and --tls-key go together");
+  }
+  TlsClientOptions options;
+  options.roots.file = words.roots_file;
+  options.insecure_accept_any_certificate = words.insecure;
+  if (!words.certificate_file.empty()) {
+    options.certificate = {.chain_file = words.certificate_file, .key_file = words.key_file};
+  }
+  if (!application.empty()) options.applications = {application};
+  if (!words.resume) options.most_sessions = 0;
+  TlsResult<std::unique_ptr<TlsClientContext>> made = TlsClientContext::make(std::move(options));
+  if (!made) return std::unexpected(std::move(made.error()));
+  return std::move(*made);
+}
+
+std::string name_to_verify(const LoadTlsArguments& words, std::string_view host) {
+  if (!words.name.empty()) return words.name;
+  const bool is_address = SocketAddress::parse(fmt::format("{}:1", host)).has_value() ||
+                          SocketAddress::parse(fmt::format("[{}]:1", host)).has_value();
+  return is_address ? std::string() : std::string(host);
+}
+
+std::string name_to_verify_of(const LoadTlsArguments& words, std::string_view target) {
+  if (target.starts_with("unix:") || SocketAddress::parse(target)) return words.name;
+  return name_to_verify(words, target.substr(0, target.rfind(':')));
+}
+
+std::string tls_text(const LoadTlsArguments& words) {
+  return fmt::format("TLS{}, {}", words.insecure ? " without verification" : "",
+                     words.resume ? "sessions resumed" : "full handshakes");
+}
+
+QuietHandshakes::QuietHandshakes(bool on) {
+  if (on && before_ == LogLevel::kInfo) set_log_level(LogLevel::kWarn);
+}
+
+void add_load_tls_options(CLI::App& command, TlsAsked asked, LoadTlsArguments& words) {
+  if (asked == TlsAsked::kByOption) command.add_flag("--tls", words.tls, "The server speaks TLS");
+  if (asked == TlsAsked::kByUrlOrStart) {
+    command.add_flag("--tls", words.tls, "The servers that are started speak TLS (https)");
+  }
+  command.add_option("--tls-ca", words.roots_file, "Believe the certificates of this file, instead of the system's");
+  command.add_flag("--tls-insecure", words.insecure, "Believe anybody: for a test against a machine of one's own");
+  command.add_option("--tls-name", words.name,
+                     "Host that the server must prove to be, and is asked for (default: the target's, or its address)");
+  command.add_option("--tls-cert", words.certificate_file, "Certificate shown to a server that asks for one");
+  command.add_option("--tls-key", words.key_file, "Its key");
+  command.add_flag("--tls-resume", words.resume,
+                   "Connections go on with earlier sessions; without it every handshake is a full one");
+  command.add_flag("--handshakes", words.handshakes,
+                   "A connection, and so a handshake, for each request: --requests-per-connection 1 over TLS");
+}
+
+}  // namespace peal::cli
