@@ -2,7 +2,6 @@
 // `peal serve pingpong|echo|http`: the options, the signals and the life of a server; what is served is in
 // echo_services.h and http_service.h.
 #include <csignal>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,13 +14,12 @@
 #include <cli/command.h>
 #include <cli/echo_services.h>
 #include <cli/http_service.h>
+#include <cli/serve_inspection.h>
 #include <load/plan/load_options.h>
-#include <peal/base/log.h>
 #include <peal/base/memory/memory_budget.h>
 #include <peal/inspect/inspector.h>
 #include <peal/loop/loop_group.h>
 #include <peal/net/server.h>
-#include <peal/observe/stall_watchdog.h>
 #include <peal/process/master.h>
 
 namespace peal::cli {
@@ -147,43 +145,6 @@ bool say_listening(const std::string& address) {
   return false;
 }
 
-// What shows a live server's insides; lives as long as the loops run. Each loop is asked on its own thread.
-class Inspection {
- public:
-  Result<void> begin(const ServeOptions& options, const Limits& limits, std::span<Loop* const> loops) {
-    if (limits.stalls > Duration::zero()) {
-      auto started = StallWatchdog::start({.threshold = limits.stalls});
-      if (!started) return std::unexpected(started.error());
-      watchdog_ = std::move(*started);
-    }
-    for (Loop* loop : loops) {
-      if (watchdog_) watchdog_->watch(*loop);
-      if (options.flight_recorder == 0) continue;
-      loop->post([loop, events = options.flight_recorder] { loop->enable_flight_recorder(events); });
-    }
-    return {};
-  }
-  // A page about all that. Who may act besides this machine has the token of the environment: in a command line anybody
-  // could read it.
-  Result<void> show(const ServeOptions& options, AnyServer& server, const std::string& name,
-                    std::span<Loop* const> loops, std::function<void(Server&)> on_drain) {
-    const char* token = std::getenv("PEAL_INSPECT_TOKEN");
-    auto started =
-        Inspector::start(options.inspect, {.token = token != nullptr ? token : "", .on_drain = std::move(on_drain)});
-    if (!started) return std::unexpected(started.error());
-    inspector_ = std::move(*started);
-    server.show_in(*inspector_, name);
-    for (Loop* loop : loops) inspector_->add(*loop);
-    if (watchdog_) inspector_->add(*watchdog_);
-    PEAL_LOG_INFO("the inspector listens on {}", inspector_->address().to_string());
-    return {};
-  }
-
- private:
-  std::unique_ptr<StallWatchdog> watchdog_;
-  std::unique_ptr<Inspector> inspector_;
-};
-
 // On what a service manager opened for us, or else on the address.
 Result<SocketAddress> listen(Server& server, const SocketAddress& address) {
   std::vector<InheritedSocket> inherited = take_listen_fds();
@@ -234,11 +195,12 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   Inspection insight;
   std::vector<Loop*> loops{main_loop->get()};
   for (size_t i = 0; group && i < group->size(); ++i) loops.push_back(&(*group)[i]);
-  if (Result<void> done = insight.begin(options, limits, loops); !done) {
+  if (Result<void> done = insight.begin(limits.stalls, options.flight_recorder, loops); !done) {
     return complain(kFailed, fmt::format("cannot watch for stalls: {}", done.error().message()));
   }
   if (!options.inspect.empty()) {
-    if (Result<void> done = insight.show(options, *server, listening, loops, stopper.drain_hook(worker)); !done) {
+    const auto show_server = [&](Inspector& inspector) { server->show_in(inspector, listening); };
+    if (auto done = insight.show(options.inspect, show_server, loops, stopper.drain_hook(worker)); !done) {
       return complain(kFailed, listen_trouble(options.inspect, done.error()));
     }
   }
