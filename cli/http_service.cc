@@ -61,6 +61,8 @@ void add_http_options(CLI::App& command, HttpArguments& words) {
 std::expected<HttpService, std::string> read_http_service(const HttpArguments& words, const ServerOptions& server) {
   HttpService service;
   service.options.accept = server.accept;
+  service.options.layer = server.connection.layer;
+  service.options.handshake_timeout = server.connection.handshake_timeout;
   service.options.max_connections = server.max_connections;
   service.options.max_connections_per_address = server.max_connections_per_address;
   const std::optional<Duration> head = load::parse_duration(words.head_timeout);

@@ -27,8 +27,8 @@ struct HttpArguments {
 
 void add_http_options(CLI::App& command, HttpArguments& words);
 
-// What is served and how, read from the words, accepting and its caps from `server`; or a sentence that says which word
-// is wrong.
+// What is served and how, read from the words, accepting, its caps and the layer from `server`; or a sentence that says
+// which word is wrong.
 struct HttpService {
   Router router;
   HttpServerOptions options;

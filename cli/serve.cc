@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `peal serve pingpong|echo|http`: the options, the signals and the life of a server; what is served is in
 // echo_services.h and http_service.h.
+#include <cerrno>
 #include <csignal>
 #include <functional>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <cli/echo_services.h>
 #include <cli/http_service.h>
 #include <cli/serve_inspection.h>
+#include <cli/serve_tls.h>
 #include <load/plan/load_options.h>
 #include <peal/base/memory/memory_budget.h>
 #include <peal/inspect/inspector.h>
@@ -41,11 +43,13 @@ struct ServeOptions {
   size_t flight_recorder = 0;
   uint64_t memory = 0;  // bytes; 0: the library's default
   std::string inspect;  // empty: none
+  ServeTlsArguments tls;
   HttpArguments http;
 };
 
 // What of them had to be read first.
 struct Limits {
+  Spin spin;
   Duration drain{};
   Duration idle_timeout{};
   Duration stalls{};
@@ -156,11 +160,18 @@ Result<SocketAddress> listen(Server& server, const SocketAddress& address) {
   return bound;
 }
 
+ServerOptions server_options(const ServeOptions& options, const Limits& limits, const StreamLayer* layer) {
+  return {.accept = accept_mode(options.accept),
+          .connection = {.idle_timeout = limits.idle_timeout, .layer = layer},
+          .max_connections = options.max_connections,
+          .max_connections_per_address = options.max_per_address};
+}
+
 // Serves until SIGINT or SIGTERM, or as one worker of several. Signals come to this thread's loop; with several threads
 // the group's loops serve.
-int serve(const Service& service, const ServeOptions& options, const SocketAddress& address, const Spin& spin,
-          const Limits& limits, Worker* worker) {
-  LoopOptions loop_options{.engine = options.engine, .spin = spin};
+int serve(const Service& service, const ServeOptions& options, const SocketAddress& address, const Limits& limits,
+          TlsServerContext* tls, Worker* worker) {
+  LoopOptions loop_options{.engine = options.engine, .spin = limits.spin};
   Result<std::unique_ptr<Loop>> main_loop =
       Loop::make(options.threads == 1 ? loop_options : LoopOptions{.engine = "epoll"});
   if (!main_loop) return complain(kFailed, main_loop.error().message());
@@ -169,24 +180,27 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   const ServiceManager manager;
   Stopper stopper(**main_loop, limits.drain, manager);
   if (Result<void> done = stopper.listen_for_signals(worker); !done) return complain(kFailed, done.error().message());
+  std::unique_ptr<TlsReloader> reloader;
+  if (tls != nullptr) {
+    auto started = follow_certificates(*tls, options.tls.watches, **main_loop, manager, worker != nullptr);
+    if (!started) return complain(kFailed, fmt::format("cannot watch the files of TLS: {}", started.error().message()));
+    reloader = std::move(*started);
+  }
   std::unique_ptr<LoopGroup> group;
   if (options.threads > 1) {
     Result<std::unique_ptr<LoopGroup>> started = LoopGroup::start(options.threads, loop_options);
     if (!started) return complain(kFailed, fmt::format("cannot start the loops: {}", started.error().message()));
     group = std::move(*started);
   }
-  ServerOptions server_options{.accept = accept_mode(options.accept),
-                               .connection = {.idle_timeout = limits.idle_timeout},
-                               .max_connections = options.max_connections,
-                               .max_connections_per_address = options.max_per_address};
+  const ServerOptions served = server_options(options, limits, tls);
   std::optional<HttpService> http;
   if (service.callbacks == nullptr) {
-    std::expected<HttpService, std::string> read = read_http_service(options.http, server_options);
+    std::expected<HttpService, std::string> read = read_http_service(options.http, served);
     if (!read) return complain(kCalledWrongly, read.error());
     http = std::move(*read);
   }
-  auto server = group ? std::make_unique<AnyServer>(*group, service, options.style, server_options, http)
-                      : std::make_unique<AnyServer>(**main_loop, service, options.style, server_options, http);
+  auto server = group ? std::make_unique<AnyServer>(*group, service, options.style, served, http)
+                      : std::make_unique<AnyServer>(**main_loop, service, options.style, served, http);
   const Result<SocketAddress> bound =
       worker != nullptr ? worker->listen(server->server()) : listen(server->server(), address);
   if (!bound) return complain(kFailed, listen_trouble(options.listen, bound.error()));
@@ -218,12 +232,18 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
 }
 
 // A master, and as many workers as were asked for. `work` is each worker's.
-int serve_by_workers(const ServeOptions& options, Duration drain_time, const Master::Work& work) {
+int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServerContext* tls,
+                     const Master::Work& work) {
   MasterOptions master_options;
   std::string listening;
   master_options.workers = options.workers;
   master_options.drain_time = drain_time;
   master_options.on_serving = [&listening] { return say_listening(listening); };
+  if (tls != nullptr) {
+    master_options.on_reload = [tls, workers = options.workers]() -> Result<size_t> {
+      return reload_and_tell(files_of(*tls)) ? Result<size_t>(workers) : fail(EINVAL);
+    };
+  }
   Master master(std::move(master_options));
   const Result<SocketAddress> bound = master.listen(options.listen);
   if (!bound) return complain(kFailed, listen_trouble(options.listen, bound.error()));
@@ -272,12 +292,16 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
     return complain(trouble.code, trouble.sentence);
   }
   raise_fd_limit();
-  const Limits limits{.drain = *drain,
+  const auto tls = make_server_tls(options.tls, service.callbacks == nullptr ? "http/1.1" : "");
+  if (!tls) return complain(tls.error().code, tls.error().sentence);
+  const Limits limits{.spin = *spin,
+                      .drain = *drain,
                       .idle_timeout = idle_timeout.value_or(Duration::zero()),
                       .stalls = stalls.value_or(Duration::zero())};
-  if (options.workers == 0) return serve(service, options, *address, *spin, limits, nullptr);
-  return serve_by_workers(options, limits.drain,
-                          [&](Worker& worker) { return serve(service, options, *address, *spin, limits, &worker); });
+  if (options.workers == 0) return serve(service, options, *address, limits, tls->get(), nullptr);
+  return serve_by_workers(options, limits.drain, tls->get(), [&](Worker& worker) {
+    return serve(service, options, *address, limits, tls->get(), &worker);
+  });
 }
 
 void add_echo_options(CLI::App& command, ServeOptions& options) {
@@ -336,7 +360,13 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
       ->transform(CLI::AsSizeValue(false) & CLI::Range(uint64_t{0}, kMostMemoryBytes));
   command->add_option("--inspect", options->inspect,
                       "Show a live page about this process there, and metrics: HOST:PORT, as 127.0.0.1:9990");
-  command->footer(fmt::format("Example:\n  peal serve {} --listen 127.0.0.1:9981 --engine epoll --threads 2", name));
+  add_serve_tls_options(*command, options->tls);
+  command->footer(fmt::format(
+      "Examples:\n"
+      "  peal serve {0} --listen 127.0.0.1:9981 --engine epoll --threads 2\n"
+      "  peal serve {0} --listen 127.0.0.1:8443 --tls-cert localhost.pem --tls-key localhost.key --tls-watch\n"
+      "At SIGHUP the files of TLS are read anew; what is no good leaves those in use, and the log says why.",
+      name));
   command->callback([options, &service, &exit_code] { exit_code = check_and_serve(service, *options); });
 }
 

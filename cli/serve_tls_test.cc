@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `peal serve` is told of TLS, and what it serves then. With clients of other people: tests/outside/.
+#include <cli/serve_tls.h>
+
+#include <stdlib.h>
+
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <peal/tls/self_signed.h>
+#include <tests/support/load_call.h>
+#include <tests/support/program.h>
+
+namespace peal::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class ServeTls : public testing::Test {
+ protected:
+  ServeTls() { renew(); }
+
+  // Another certificate, and its key.
+  void renew() const {
+    const SelfSigned made = make_self_signed({.names = {"localhost", "127.0.0.1"}}).value();
+    write("site.key", made.key_pem);
+    write("site.pem", made.chain_pem);
+  }
+  // In one step: who watches it reads no half.
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder.file("new")) << text;
+    std::filesystem::rename(folder.file("new"), folder.file(name));
+  }
+  Answer serve(const std::string& service, std::vector<std::string> words) const {
+    words.insert(words.begin(), {service, "--listen", "127.0.0.1:0"});
+    return call_command("serve", add_serve, std::move(words));
+  }
+  std::vector<std::string> served(const std::string& service, std::vector<std::string> more = {}) const {
+    std::vector<std::string> words{"serve",      service,
+                                   "--listen",   "127.0.0.1:0",
+                                   "--tls-cert", folder.file("site.pem"),
+                                   "--tls-key",  folder.file("site.key")};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  // Whether a client that believes `roots` alone gets answers.
+  testing::AssertionResult answers(const std::string& kind, const std::string& target, const std::string& roots) const {
+    std::vector<std::string> words{kind,   target,     "--tls-ca", folder.file(roots), "--duration",
+                                   "10ms", "--warmup", "10ms",     "--engine",         "epoll"};
+    if (kind != "http") words.emplace_back("--tls");
+    const Answer answer = call_load(std::move(words));
+    if (answer.exit_code == kDone) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << answer.out << answer.error;
+  }
+  // Until they do: a change is seen within a second or so.
+  bool will_answer(const std::string& target, const std::string& roots) const {
+    const TimePoint deadline = monotonic_now() + kProgramPatience;
+    while (!answers("pingpong", target, roots)) {
+      if (monotonic_now() > deadline) return false;
+    }
+    return true;
+  }
+
+  const TemporaryFolder folder;
+};
+
+TEST_F(ServeTls, every_service_in_every_shape) {
+  for (const std::string kind : {"pingpong", "echo", "http"}) {
+    std::vector<std::vector<std::string>> shapes{{}, {"--threads", "2"}, {"--workers", "2"}};
+    if (kind != "http") shapes.push_back({"--style", "coroutines"});
+    for (const std::vector<std::string>& shape : shapes) {
+      SCOPED_TRACE(kind + " " + testing::PrintToString(shape));
+      Program server(served(kind, shape));
+      const std::string address = server.listening().to_string();
+      EXPECT_TRUE(answers(kind, kind == "http" ? "https://" + address + "/" : address, "site.pem"));
+      server.signal(SIGTERM);
+      EXPECT_EQ(server.exit_code(), kDone) << server.errors();
+    }
+  }
+}
+
+TEST_F(ServeTls, words_that_make_no_sense) {
+  const std::string pem = folder.file("site.pem");
+  const std::string key = folder.file("site.key");
+  for (const auto& [words, sentence] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--tls-cert", pem}, "each --tls-cert has its --tls-key, in the same order: there are 1 and 0"},
+           {{"--tls-key", key}, "there are 0 and 1"},
+           {{"--tls-cert", pem, "--tls-key", key, "--tls-ocsp", "a", "--tls-ocsp", "b"},
+            "2 --tls-ocsp for 1 --tls-cert"},
+           {{"--tls-cert", pem, "--tls-key", key, "--tls-client-auth", "wanted"}, "--tls-client-auth needs"},
+           {{"--tls-cert", pem, "--tls-key", key, "--tls-client-auth", "perhaps"}, "--tls-client-auth"},
+           {{"--tls-client-ca", pem}, "--tls-client-ca is about TLS: give --tls-cert and --tls-key"},
+           {{"--tls-ticket-secret", pem}, "--tls-ticket-secret is about TLS"},
+           {{"--tls-key-log", pem}, "--tls-key-log is about TLS"},
+           {{"--tls-watch"}, "--tls-watch is about TLS"}}) {
+    for (const char* service : {"pingpong", "http"}) {
+      const Answer answer = serve(service, words);
+      EXPECT_EQ(answer.exit_code, kCalledWrongly) << sentence;
+      EXPECT_THAT(answer.error, HasSubstr(sentence));
+      EXPECT_EQ(answer.out, "");
+      EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+    }
+  }
+}
+
+TEST_F(ServeTls, files_that_are_no_good_are_refused_at_the_start) {
+  const std::string pem = folder.file("site.pem");
+  const std::string key = folder.file("site.key");
+  write("other.key", make_self_signed({.names = {"a"}}).value().key_pem);
+  for (const auto& [certificate, its_key, more, name] :
+       std::vector<std::tuple<std::string, std::string, std::vector<std::string>, std::string>>{
+           {folder.file("none"), key, {}, folder.file("none")},
+           {pem, folder.file("other.key"), {}, folder.file("other.key")},
+           {key, key, {}, key},
+           {pem, key, {"--tls-client-ca", key}, key},
+           {pem, key, {"--tls-ocsp", pem}, pem},
+           {pem, key, {"--tls-ticket-secret", folder.file("none")}, folder.file("none")}}) {
+    for (const std::string workers : {"0", "2"}) {
+      std::vector<std::string> words{"--tls-cert", certificate, "--tls-key", its_key, "--workers", workers};
+      words.insert(words.end(), more.begin(), more.end());
+      const Answer answer = serve("echo", words);
+      EXPECT_EQ(answer.exit_code, kFailed) << answer.error;
+      EXPECT_THAT(answer.error, StartsWith("peal: "));
+      EXPECT_THAT(answer.error, HasSubstr(name)) << "which file it is";
+      EXPECT_EQ(answer.out, "") << "it never listened";
+    }
+  }
+}
+
+TEST_F(ServeTls, sighup_reads_the_files_anew_and_broken_ones_leave_those_in_use) {
+  for (const std::string workers : {"0", "1"}) {
+    SCOPED_TRACE(workers);
+    renew();
+    std::filesystem::copy_file(folder.file("site.pem"), folder.file("old.pem"),
+                               std::filesystem::copy_options::overwrite_existing);
+    Program server(served("pingpong", {"--workers", workers}));
+    const std::string address = server.listening().to_string();
+    EXPECT_TRUE(answers("pingpong", address, "old.pem"));
+    renew();
+    EXPECT_TRUE(answers("pingpong", address, "old.pem")) << "nobody has asked for it";
+    server.signal(SIGHUP);
+    EXPECT_TRUE(will_answer(address, "site.pem"));
+    std::filesystem::copy_file(folder.file("site.pem"), folder.file("old.pem"),
+                               std::filesystem::copy_options::overwrite_existing);
+    write("site.pem", "no certificate");
+    server.signal(SIGHUP);
+    EXPECT_TRUE(answers("pingpong", address, "old.pem"));
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.exit_code(), kDone);
+    EXPECT_THAT(server.errors(), HasSubstr("the certificates were read anew"));
+  }
+}
+
+TEST_F(ServeTls, watched_files_are_read_anew_when_they_change) {
+  for (const std::string workers : {"0", "1"}) {
+    SCOPED_TRACE(workers);
+    Program server(served("pingpong", {"--tls-watch", "--workers", workers}));
+    const std::string address = server.listening().to_string();
+    EXPECT_TRUE(answers("pingpong", address, "site.pem"));
+    renew();
+    EXPECT_TRUE(will_answer(address, "site.pem"));
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.exit_code(), kDone);
+    EXPECT_THAT(server.errors(), HasSubstr("the certificates have changed: new connections get what is there now"));
+  }
+}
+
+// The secrets go nowhere unless somebody asks, by option or by the environment.
+TEST_F(ServeTls, secrets_are_logged_where_that_is_asked_for) {
+  ::unsetenv("SSLKEYLOGFILE");
+  for (const std::string how : {"not", "option", "environment"}) {
+    const std::string file = folder.file(how);
+    if (how == "environment") ::setenv("SSLKEYLOGFILE", file.c_str(), 1);
+    Program server(served(
+        "pingpong", how == "option" ? std::vector<std::string>{"--tls-key-log", file} : std::vector<std::string>()));
+    ::unsetenv("SSLKEYLOGFILE");
+    EXPECT_TRUE(answers("pingpong", server.listening().to_string(), "site.pem"));
+    server.signal(SIGTERM);
+    EXPECT_EQ(server.exit_code(), kDone);
+    EXPECT_EQ(std::filesystem::exists(file), how != "not") << how;
+    if (how == "not") continue;
+    EXPECT_THAT(folder.text(how), HasSubstr("CLIENT_TRAFFIC_SECRET_0 "));
+    EXPECT_THAT(server.errors(), HasSubstr("the secrets of all connections go to " + file));
+  }
+}
+
+}  // namespace
+}  // namespace peal::cli
