@@ -54,8 +54,9 @@ void add_serve_tls_options(CLI::App& command, ServeTlsArguments& words) {
   command.add_option("--tls-key", words.key_files, "The key of the --tls-cert in the same place (PEM)")
       ->allow_extra_args(false);
   command
-      .add_option("--tls-ocsp", words.ocsp_files,
-                  "An OCSP response (DER) to staple to the --tls-cert in the same place")
+      .add_option(
+          "--tls-ocsp", words.ocsp_files,
+          "An OCSP response (DER) to staple to the --tls-cert in the same place, whose chain has the issuer too")
       ->allow_extra_args(false);
   command.add_option("--tls-client-ca", words.client_roots_file,
                      "Ask clients for a certificate that one of this file has signed (PEM)");
