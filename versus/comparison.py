@@ -18,10 +18,11 @@ from versus.duel import duel_campaign
 from versus.duel.duel_campaign import DuelCampaign
 from versus.run.campaign import Campaign
 from versus.experiments import Experiment, Load, Plan
-from versus.roster import MODEL, PINGPONG, Contender
+from versus.roster import MODEL, PINGPONG, TLS_KINDS, Contender
 from versus.run.runner import Runner
 from versus.run.server_host import Known, ServerHost
 from versus.run.store import Store
+from versus.tls import certificate
 
 # Kept back of a budget for drawing the page.
 REPORT_RESERVE_S = 14.0
@@ -92,7 +93,9 @@ def elsewhere(plan: Plan, host: ServerHost | None) -> tuple[Plan, list[str]]:
     left = ["system calls: strace would count them here"]
     left += [f"{drum.TITLE}: its programs play by themselves, on one machine"] if plan.drum else []
     left += [f"{plans.COMPILERS.title}: what is built here is not there"] if plan.variants else []
-    kept = tuple(replace(each, trace_calls=False) for each in plan.experiments if each.name != plans.COMPILERS.name)
+    left += [f"{each.title}: its certificate is made here" for each in plan.experiments if each.kind in TLS_KINDS]
+    kept = tuple(replace(each, trace_calls=False) for each in plan.experiments
+                 if each.name != plans.COMPILERS.name and each.kind not in TLS_KINDS)
     return replace(plan, experiments=kept, drum=None, variants=False), left
 
 
@@ -237,6 +240,12 @@ class Comparison:
         if not contenders:
             self.left_out.append(f"{experiment.title}: no contender of its kind ({experiment.kind}) is there")
             return None
+        if experiment.kind in TLS_KINDS:
+            try:
+                contenders = certificate.made_in(self._options.out / "tls", self._program).given_to(contenders)
+            except certificate.NoCertificate as error:
+                self.left_out.append(f"{experiment.title}: {error}")
+                return None
         contenders = with_twin(experiment, contenders, self._options.out, self._host)
         experiment = self._on_budget(placed(experiment, contenders), at)
         if self._host:

@@ -15,6 +15,7 @@ METRICS = {
     "speed": ("messages/s", "more"),
 }
 MOST_CLIENT_THREADS = 4
+HTTP_PATH = "/collect?v=1"
 # Of a duel: the shorter hide queueing, so they are for closed loops.
 SLICE_S, RATED_SLICE_S = 0.02, 0.5
 MOST_ROUNDS = 1000  # of a restart
@@ -33,9 +34,23 @@ def many(count: int) -> str:
 class Load:
     """What the cells of all kinds share."""
 
+    over_tls = False
+    least_slice_s = 0.0  # of a duel: a slice shall have many rounds of all connections
+    counts_calls = True  # whether its system calls can be counted, a message at a time
+
     def facts(self) -> dict:
         """What a page says of the cell beside what every cell has."""
         return {}
+
+    @property
+    def load_words(self) -> tuple[str, ...]:
+        """What the generator is told beside what a load of its kind is."""
+        return ()
+
+    @property
+    def server_words(self) -> tuple[str, ...]:
+        """What a server is told beside its command."""
+        return ()
 
     def fitted(self, fd_limit: int):
         """The same under a limit of open files, where less of it means something."""
@@ -91,6 +106,14 @@ class HttpCell(Load):
     @property
     def size(self) -> int:
         return 0
+
+    @property
+    def path(self) -> str:
+        return HTTP_PATH
+
+    @property
+    def counts_calls(self) -> bool:
+        return not self.short
 
     @property
     def name(self) -> str:

@@ -3,7 +3,8 @@
 
 Adding an experiment is one entry here: its cells, the kind of contender it takes, its claims, its share of the time.
 Experiment 2 (the drum) is measured by the program under test itself; drum.py has it. Experiment 5 (the concurrency
-models) is a plan of its own, in model_plans.py; the quick lab too, in quick/quick_plan.py.
+models) is a plan of its own, in model_plans.py; the quick lab too, in quick/quick_plan.py. Experiment 6 (TLS) is in
+tls/tls_plans.py.
 """
 
 from dataclasses import replace
@@ -12,6 +13,7 @@ from versus import drum
 from versus.models import model_plans
 from versus.experiments import CLOSED, HTTP_GRID, RATE, Cell, Claim, Duels, Experiment, HttpCell, Plan
 from versus.roster import HTTP
+from versus.tls import tls_plans
 
 # Its server answers some thousand requests a second: half of that would be no load for the others.
 SLOW_HTTP = ("http-python",)
@@ -131,11 +133,12 @@ FINDINGS = Plan("findings", "Then and now: the published findings", (
     replace(COMPILERS, contenders=tuple(name for name in COMPILERS.contenders if name != "peal-epoll-clang-O3"))),
     drum=drum.FINDINGS, variants=True)
 
-FULL = Plan("full", "The lab, full", (FULL_PINGPONG, FULL_REST, FULL_PAGES, COMPILERS), drum=drum.FULL, variants=True)
+FULL = Plan("full", "The lab, full", (FULL_PINGPONG, FULL_REST, FULL_PAGES, *tls_plans.EXPERIMENTS, COMPILERS),
+            drum=drum.FULL, variants=True)
 
 BY_NAME = {plan.name: plan for plan in (FULL, FINDINGS, model_plans.QUICK, model_plans.FULL)}
 DRUM = "drum"
-NAMES = ("pingpong", DRUM, "rest", "pages", "compilers")
+NAMES = ("pingpong", DRUM, "rest", "pages", "tls", "https", "compilers")
 
 
 def chosen(plan: Plan, names: list[str], variants: bool) -> Plan:

@@ -9,15 +9,18 @@ import os
 import re
 import shlex
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-PLACEHOLDERS = ("listen", "host", "port", "threads")
+FILES = ("cert", "key", "root")  # of who serves over TLS: its certificate, its key, a folder of files (tls/)
+PLACEHOLDERS = ("listen", "host", "port", "threads", *FILES)
 PINGPONG = "pingpong"  # sends back whatever bytes arrive
 HTTP = "http"  # gives the answer of contenders/common/contender_http.h
 MODEL = "model"  # answers frames: a 4-byte big-endian length and the body, both sent back (model_roster.py)
 DRUM = "drum"  # plays experiment 2 by itself, as drum.py calls it
-KINDS = (PINGPONG, HTTP, MODEL, DRUM)
+TLS, HTTPS = "tls", "https"  # as the first two, over TLS
+TLS_KINDS = (TLS, HTTPS)
+KINDS = (PINGPONG, HTTP, MODEL, DRUM, *TLS_KINDS)
 SYSTEM_FOLDERS = ":/usr/sbin:/usr/local/sbin"  # where servers live, and no user's PATH leads
 TWIN = "peal-epoll-twin"
 TWIN_OF = "peal-epoll"
@@ -29,7 +32,8 @@ class BadContender(ValueError):
 
 @dataclass(frozen=True)
 class Contender:
-    """A server program. `command` holds {listen} {host} {port} {threads}, filled in for each run."""
+    """A server program. `command` holds {listen} {host} {port} {threads}, filled in for each run, and {cert} {key}
+    where it serves over TLS, filled in from `files`."""
 
     name: str
     command: tuple[str, ...]
@@ -39,10 +43,12 @@ class Contender:
     given: bool = False  # named on the command line: it need not print where it listens
     kind: str = PINGPONG
     needs: str = ""  # another program it starts
+    files: tuple[tuple[str, str], ...] = ()  # where each of FILES is
 
-    def words(self, host: str, port: int, threads: int) -> list[str]:
+    def words(self, host: str, port: int, threads: int, more: tuple[str, ...] = ()) -> list[str]:
         values = {"listen": f"{host}:{port}", "host": host, "port": str(port), "threads": str(threads)}
-        return [word.format(**values) for word in self.command]
+        values |= dict(self.files)
+        return [word.format(**values) for word in (*self.command, *more)]
 
     def for_threads(self, threads: int):
         """words() as process.serving() wants it."""
@@ -50,7 +56,7 @@ class Contender:
 
     def for_cell(self, cell):
         """The same for a run of `cell`."""
-        return self.for_threads(cell.threads)
+        return lambda host, port: self.words(host, port, cell.threads, cell.server_words)
 
     def parallel(self, cell) -> int:
         """How many threads of it can compute at a time."""
@@ -106,6 +112,11 @@ def built_in(bin_dir: Path) -> list[Contender]:
     def peal(name: str, engine: str, note: str) -> Contender:
         return Contender(name, (str(bin_dir / "peal"), "serve", "pingpong", "--engine", engine, *words), note)
 
+    over_tls = ("--tls-cert", "{cert}", "--tls-key", "{key}")
+
+    def tls(contender: Contender, kind: str, **more) -> Contender:
+        return replace(contender, command=(*contender.command, *over_tls), kind=kind, **more)
+
     def peal_http(name: str, engine: str, note: str, *more: str) -> Contender:
         serve = (str(bin_dir / "peal"), "serve", "http", "--engine", engine, "--server-name", "bench",
                  "--say-keep-alive")
@@ -139,6 +150,20 @@ def built_in(bin_dir: Path) -> list[Contender]:
         http("http-go", "Go's net/http on as many processors as threads"),
         http("http-hyper", "Rust's hyper on tokio, one runtime per thread"),
         http("http-python", "Python's http.server; a thread per connection, whatever is asked"),
+        tls(peer("raw-tls", "OpenSSL on a bare epoll loop in C, record by record: the floor of TLS"), TLS),
+        tls(peer("raw-tls-gather", "the same, records that came together answered in one write"), TLS, usual=False),
+        tls(peer("libevent-tls", "libevent's bufferevent over OpenSSL"), TLS),
+        tls(peer("asio-tls", "asio's ssl::stream, one io_context per thread"), TLS),
+        tls(peer("go-tls", "Go's crypto/tls on as many processors as threads"), TLS),
+        tls(peal("peal-tls-epoll", "epoll", "peal over TLS on epoll"), TLS),
+        tls(peal("peal-tls-uring", "io_uring", "peal over TLS on io_uring"), TLS),
+        tls(peer("https-raw", "OpenSSL on a bare epoll loop in C that answers HTTP: the floor of HTTPS"), HTTPS),
+        tls(http("http-nginx", "nginx over TLS; a worker per thread", needs="nginx"), HTTPS, name="https-nginx"),
+        tls(peer("https-beast", "Boost.Beast on asio's ssl::stream, one io_context per thread"), HTTPS),
+        tls(http("http-go", "Go's net/http over crypto/tls"), HTTPS, name="https-go"),
+        tls(http("http-hyper", "Rust's hyper over rustls, one runtime per thread"), HTTPS, name="https-hyper"),
+        tls(peal_http("https-peal-epoll", "epoll", "peal's HTTP server over TLS on epoll"), HTTPS),
+        tls(peal_http("https-peal-uring", "io_uring", "peal's HTTP server over TLS on io_uring"), HTTPS),
     ]
 
 
@@ -163,7 +188,7 @@ def given(text: str) -> Contender:
         filled = " ".join(words).format(**{holder: "" for holder in PLACEHOLDERS})
     except (ValueError, KeyError, IndexError) as error:
         raise BadContender(f"The command of '{name}' cannot be read: {error}; it may hold {{listen}} {{host}} {{port}} "
-                           "{threads}.") from error
+                           "{threads} {cert} {key}.") from error
     if filled == " ".join(words) or not ("{listen}" in command or "{port}" in command):
         raise BadContender(f"The command of '{name}' must hold {{listen}} or {{port}}, so that it can be told where.")
     return Contender(name, words, "given on the command line", given=True, kind=kind)

@@ -10,7 +10,8 @@ from versus.quick import quick_plan
 from versus import roster
 from versus.fakes import make_bin
 
-OURS = ("peal-epoll", "peal-uring", "http-peal-epoll", "http-peal-uring", "http-peal-epoll-unpooled")
+OURS = ("peal-epoll", "peal-uring", "http-peal-epoll", "http-peal-uring", "http-peal-epoll-unpooled", "peal-tls-epoll",
+        "peal-tls-uring", "https-peal-epoll", "https-peal-uring")
 
 
 def test_a_command_is_filled_in_word_by_word():
@@ -97,7 +98,8 @@ def test_an_experiment_takes_those_of_its_kind(tmp_path):
     everyone, _ = roster.choose(folder, extra, [])
     speaking = {kind: [c.name for c in roster.choose(folder, extra, [], kind)[0]] for kind in roster.KINDS}
     assert speaking == {"pingpong": ["raw-epoll", "peal-epoll", "peal-uring", "mine"],
-                        "http": [*OURS[2:], "http-raw-epoll", "http-python", "mine"], "model": [], "drum": []}
+                        "http": [*OURS[2:5], "http-raw-epoll", "http-python", "mine"], "model": [], "drum": [],
+                        "tls": list(OURS[5:7]), "https": list(OURS[7:])}
     assert len(everyone) == sum(map(len, speaking.values()))
     assert not any(c.kind == roster.DRUM for c in roster.choose(folder, ["drum:mine=/bin/cat"], ["mine"])[0])
     assert roster.given("pingpong:mine=/bin/cat {port}").kind == roster.PINGPONG

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 
 from versus import lockstep
 from versus.run import counters, process
@@ -49,9 +50,30 @@ def _attached(tracer: subprocess.Popen, processes: int) -> bool:
     return False
 
 
+def counted(pid: int, work: Callable[[], object]) -> dict[str, int] | None:
+    """System calls by name of process `pid` and its descendants while `work` is done; None where strace cannot."""
+    with tempfile.NamedTemporaryFile("r", prefix="versus-strace-") as summary:
+        pids = counters.descendants(pid)  # -f follows new ones only
+        words = ["strace", "-c", "-f", "-o", summary.name]
+        words += [word for each in pids for word in ("-p", str(each))]
+        tracer = process.spawn(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        try:
+            if not _attached(tracer, len(pids)):
+                return None
+            work()
+        finally:
+            if tracer.poll() is None:
+                tracer.send_signal(signal.SIGINT)
+            if not process.wait_for_end(tracer, ATTACH_LIMIT_S):
+                tracer.kill()
+                tracer.wait()
+            tracer.stderr.close()
+        return parse_summary(summary.read())
+
+
 def calls_per_message(contender: Contender, cell: Cell | HttpCell) -> dict[str, float] | None:
     """System calls per message (or per request) by name, or None where they cannot be counted."""
-    if getattr(cell, "short", False):
+    if not cell.counts_calls:
         return None
 
     def work(connections: list, count: int) -> int:
@@ -60,27 +82,12 @@ def calls_per_message(contender: Contender, cell: Cell | HttpCell) -> dict[str, 
         return lockstep.rounds(connections, cell.size, count)
 
     rounds = MESSAGES.get(cell.connections) or max(2, MESSAGES_AT_LEAST // cell.connections)
-    with tempfile.NamedTemporaryFile("r", prefix="versus-strace-") as summary:
-        try:
-            with process.serving(contender.for_threads(cell.threads), (), contender.given) as server:
-                with lockstep.connected(server.host, server.port, cell.connections) as connections:
-                    work(connections, 2)
-                    pids = counters.descendants(server.pid)  # -f follows new ones only
-                    words = ["strace", "-c", "-f", "-o", summary.name]
-                    words += [word for pid in pids for word in ("-p", str(pid))]
-                    tracer = process.spawn(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-                    try:
-                        if not _attached(tracer, len(pids)):
-                            return None
-                        messages = work(connections, rounds)
-                    finally:
-                        if tracer.poll() is None:
-                            tracer.send_signal(signal.SIGINT)
-                        if not process.wait_for_end(tracer, ATTACH_LIMIT_S):
-                            tracer.kill()
-                            tracer.wait()
-                        tracer.stderr.close()
-        except (process.StartFailed, lockstep.EchoDiffers, OSError):
-            return None
-        calls = parse_summary(summary.read())
+    messages = rounds * cell.connections
+    try:
+        with process.serving(contender.for_cell(cell), (), contender.given) as server:
+            with lockstep.connected(server.host, server.port, cell.connections, cell.over_tls) as connections:
+                work(connections, 2)
+                calls = counted(server.pid, lambda: work(connections, rounds))
+    except (process.StartFailed, lockstep.EchoDiffers, OSError):
+        return None
     return {name: count / messages for name, count in sorted(calls.items())} if calls else None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from versus import roster, stats
+from versus.experiments import HTTP_PATH
 from versus.run import generator, process
 from versus.bars.common import CannotMeasure, Context, Marred
 from versus.run.generator import Measurement
@@ -31,12 +32,12 @@ def web_server(context: Context, name: str):
         yield server
 
 
-def url(server: process.Server, path: str = generator.HTTP_PATH) -> str:
+def url(server: process.Server, path: str = HTTP_PATH) -> str:
     return f"http://{server.target}{path}"
 
 
 def run(context: Context, server: process.Server, seconds: float, more: tuple[str, ...] = (),
-        warmup_s: float = WARMUP_S, connections: int = CONNECTIONS, path: str = generator.HTTP_PATH) -> Measurement:
+        warmup_s: float = WARMUP_S, connections: int = CONNECTIONS, path: str = HTTP_PATH) -> Measurement:
     """One run on one thread over keep-alive connections. A gate that failed is no failure here: the bar judges."""
     with tempfile.TemporaryDirectory(prefix="versus-load-") as folder:
         out = Path(folder) / "run.json"

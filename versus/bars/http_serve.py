@@ -11,8 +11,8 @@ from versus.bars.common import CannotMeasure, Context, Row
 from versus.bars.duel_bar import Bar
 from versus.duel.duel_figures import RATE
 from versus.duel.duel_runner import DuelLoad, Player
+from versus.experiments import HTTP_PATH
 from versus.roster import Contender
-from versus.run.generator import HTTP_PATH
 
 PEAL, RAW, NGINX = "http-peal-epoll", "http-raw-epoll", "http-nginx"
 NAMES = (PEAL, RAW, NGINX)

@@ -14,7 +14,7 @@ from versus.experiments import CLOSED, RATE, Duels, Experiment, HttpCell, Load
 from versus.roster import HTTP, Contender
 from versus.run import schedule
 from versus.run.echo_cell import EchoCell
-from versus.run.generator import HTTP_PATH
+from versus.run.generator import BELIEVES
 from versus.run.runner import usable
 from versus.run.server_host import ServerHost
 from versus.run.store import Store
@@ -44,15 +44,16 @@ def load_of(experiment: str, cell: Load, duels: Duels, mode: str, rate: float = 
         kind, more = "echo", cell.generator_words()
     elif isinstance(cell, HttpCell):
         kind = HTTP
-        more = ["--path", HTTP_PATH] + (["--requests-per-connection", "1"] if cell.short else [])
+        more = ["--path", cell.path] + (["--requests-per-connection", "1"] if cell.short else [])
     else:
         kind, more = "pingpong", ["--size", str(cell.size)]
-    words += more + (["--rate", f"{rate:.0f}/s"] if mode == RATE else [])
+    words += more + (["--tls", BELIEVES] if cell.over_tls else []) + list(cell.load_words)
+    words += (["--rate", f"{rate:.0f}/s"] if mode == RATE else [])
     name, title = f"{experiment}-{cell.name}-{mode}".replace(" ", "_").replace(",", ""), cell.title
     if mode == RATE:
         return DuelLoad(name, title, kind, tuple(words), round(duels.rated_slice_s * 1000), duels.rated_rounds,
                         duels.rated_restarts, cell.threads)
-    slice_s = max(duels.slice_s, LONG_SLICE_S if cell.connections >= MANY else 0.0)
+    slice_s = max(duels.slice_s, cell.least_slice_s, LONG_SLICE_S if cell.connections >= MANY else 0.0)
     return DuelLoad(name, title, kind, tuple(words), round(slice_s * 1000), duels.rounds, duels.restarts, cell.threads)
 
 

@@ -21,12 +21,16 @@ VARIABLES = {INK: "--ink", MUTED: "--muted", GRID: "--line", PAPER: "--paper"} |
     colour: f"--s{number}" for number, colour in enumerate(SERIES)}
 KNOWN_ORDER = ["peal-epoll", "peal-uring", "raw-epoll", "raw-uring", "libevent", "asio-shared", "asio-per-thread",
                "libuv", "libev", "ace", "poco"]
-# The HTTP servers wear the colour of their kin among the ping-pong servers.
+# The HTTP servers, and those over TLS, wear the colour of their kin among the ping-pong servers.
 KIN = {"http-peal-epoll": "peal-epoll", "http-peal-uring": "peal-uring",
        "http-raw-epoll": "raw-epoll", "http-raw-uring": "raw-uring",
        "http-libevent": "libevent", "http-beast": "asio-per-thread",
        "http-poco": "poco", "http-nginx": "asio-shared", "http-go": "libuv", "http-hyper": "libev",
        "http-python": "ace",
+       "peal-tls-epoll": "peal-epoll", "peal-tls-uring": "peal-uring", "raw-tls": "raw-epoll",
+       "libevent-tls": "libevent", "asio-tls": "asio-per-thread", "go-tls": "libuv",
+       "https-peal-epoll": "peal-epoll", "https-peal-uring": "peal-uring", "https-raw": "raw-epoll",
+       "https-nginx": "asio-shared", "https-beast": "asio-per-thread", "https-go": "libuv", "https-hyper": "libev",
        "peal_callbacks+epoll": "peal-epoll", "peal_coroutines+epoll": "peal-uring", "reactor_epoll": "raw-epoll",
        "reactor_epoll_edge": "libevent", "reactor_thread_pool": "asio-per-thread", "libio_reactor": "libuv"}
 MARKERS = "oD^vsPXphd<>*H"

@@ -23,10 +23,11 @@ CLASSIC_WORDS = {
              "the response.",
 }
 HISTOGRAM_WORDS = {"latency": {"pingpong": "Latency of one lap", "http": "Latency of a request",
-                               "model": "Latency of a request"},
+                               "model": "Latency of a request", "tls": "Latency of one lap",
+                               "https": "Latency of a request"},
                    "connect": {"http": "Time to connect", "model": "Time to connect"}}
 # The order of the sections: experiment 2 comes between.
-SECTION_ORDER = ("pingpong", "drum", "rest", "pages", "compilers", *model_plans.NAMES)
+SECTION_ORDER = ("pingpong", "drum", "rest", "pages", "tls", "https", "compilers", *model_plans.NAMES)
 
 
 def _bytes(value: float | None) -> str:

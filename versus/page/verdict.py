@@ -72,7 +72,7 @@ def _of_http(experiment: dict) -> list[str]:
     for cell, title in _spoken_cells(experiment).items():
         rows = sorted((row for row in experiment["saturation"] if row["cell"] == cell),
                       key=lambda row: -row["messages_per_s"])
-        per, scale = ("pages/min", 60.0) if experiment["unit"] == "page" else ("requests/s", 1.0)
+        per, scale = ("pages/min", 60.0) if experiment["unit"] == "page" else (f"{experiment['unit']}s/s", 1.0)
         told = ", ".join(f"{row['contender'].removeprefix('http-')} {'≥ ' if row['lower_bound'] else ''}"
                          f"{row['messages_per_s'] * scale:,.0f}" for row in rows)
         if told:

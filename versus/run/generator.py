@@ -13,7 +13,8 @@ from versus.experiments import RATE, HttpCell, Load
 EXIT_DONE, EXIT_GATE = 0, 3
 # What is waited at the end for those whose turn may still come; the others would not be served however long it was.
 QUEUEING_GRACE = "50ms"
-HTTP_PATH = "/collect?v=1"
+# The certificate signs itself, and who would check it is the client, whose CPU is not compared.
+BELIEVES = "--tls-insecure"
 # How the generator names a gate, where the harness has another name for the same thing.
 GATE_NAMES = {"generator_cpu": "generator", "client_cpu": "generator", "rate": "achieved", "littles_law": "little"}
 
@@ -61,13 +62,14 @@ def command(program: str, target: str, cell: Load, mode: str, duration_s: float,
     if isinstance(cell, EchoCell):
         what, more = ["echo", target], cell.generator_words()
     elif isinstance(cell, HttpCell):
-        what = ["http", f"http://{target}{HTTP_PATH}"]
-        more = ["--requests-per-connection", "1"] if cell.short else []
+        what = ["http", f"{'https' if cell.over_tls else 'http'}://{target}{cell.path}"]
+        more = (["--requests-per-connection", "1"] if cell.short else []) + ([BELIEVES] if cell.over_tls else [])
     else:
-        what, more = ["pingpong", target], ["--size", str(cell.size)]
+        what, more = ["pingpong", target], ["--size", str(cell.size)] + (["--tls", BELIEVES] if cell.over_tls else [])
     words = [program, "load", *what, "--connections", str(cell.connections),
-             "--threads", str(cell.generator_threads), *more, "--duration", f"{round(duration_s * 1000)}ms",
-             "--warmup", f"{round(warmup_s * 1000)}ms", "--server-pid", str(server_pid), "--json", str(json_path)]
+             "--threads", str(cell.generator_threads), *more, *cell.load_words,
+             "--duration", f"{round(duration_s * 1000)}ms", "--warmup", f"{round(warmup_s * 1000)}ms",
+             "--server-pid", str(server_pid), "--json", str(json_path)]
     if queueing:
         words += ["--expect-queueing", "--grace", QUEUEING_GRACE]
     if mode == RATE:
