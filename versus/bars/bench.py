@@ -26,6 +26,10 @@ from versus.bars import (
     model_cost,
     send_lag,
     spin,
+    tls_burst,
+    tls_cost,
+    tls_instructions,
+    tls_memory,
 )
 from versus.bars.common import Context, Row
 
@@ -47,6 +51,10 @@ FIGURES = {
     "http_static": http_static,
     "http_attack": http_attack,
     "http_fairness": http_fairness,
+    "tls_cost": tls_cost,
+    "tls_instructions": tls_instructions,
+    "tls_burst": tls_burst,
+    "tls_memory": tls_memory,
 }
 
 

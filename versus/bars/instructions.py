@@ -43,22 +43,31 @@ def _echoes(connections: list[socket.socket], messages: int) -> None:
     lockstep.rounds(connections, SIZE, messages)
 
 
-def _count(contender: Contender, messages: int, exchange: Exchange) -> int:
-    """Instructions of a server that lived for exactly `messages` exchanges on one connection."""
+def executed(contender: Contender, work: Callable[[process.Server], object], before: tuple[str, ...] = ()) -> int:
+    """Instructions of a server that lived for exactly that `work`; `before`: what valgrind itself is started by."""
     with tempfile.TemporaryDirectory(prefix="versus-callgrind-") as folder:
-        tool = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={folder}/out.%p"]
+        tool = [*before, "valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={folder}/out.%p"]
 
         def words_for(host: str, port: int) -> list[str]:
             words = contender.words(host, port, 1)
             return [*words, "--under", " ".join(tool)] if contender.needs else [*tool, *words]
 
         with process.serving(words_for, (), contender.given) as server:
-            with lockstep.connected(server.host, server.port, 1) as connections:
-                exchange(connections, messages)
+            work(server)
         totals = [parse_total(path.read_text(encoding="utf-8")) for path in Path(folder).iterdir()]
         if not totals:
             raise CannotMeasure("callgrind wrote nothing")
         return sum(totals)
+
+
+def _count(contender: Contender, messages: int, exchange: Exchange) -> int:
+    """Of exactly `messages` exchanges on one connection."""
+
+    def work(server: process.Server) -> None:
+        with lockstep.connected(server.host, server.port, 1) as connections:
+            exchange(connections, messages)
+
+    return executed(contender, work)
 
 
 def _stepped(contender: Contender) -> float:

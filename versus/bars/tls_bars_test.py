@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figures over TLS: on the real bare loop where it was built, and on made-up counts."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from versus import fakes, traces
+from versus.bars import bench, tls_burst, tls_common, tls_cost, tls_instructions, tls_memory
+from versus.bars.common import CannotMeasure, Context
+from versus.roster import TLS
+from versus.tls.tls_plans import FLOOR, OURS
+
+BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
+NAMES = ("raw_tls", "https_raw", "http_nginx", "bare_tls_client", "bare_handshakes")
+BARE = f"""#!{fakes.PYTHON} -ISE
+import sys
+words = sys.argv[1:]
+print('{{"server_cpu_ns_per_message": 1000.0}}')
+"""
+
+
+def pretended(tmp_path, blocks=2) -> Context:
+    """Every program is there, and does nothing."""
+    here = Context(fakes.make_bin(tmp_path / "bin", NAMES), tmp_path / "out", 1, blocks, False, [])
+    for name in ("bare_tls_client", "bare_handshakes"):
+        (tmp_path / "bin" / "contenders" / name).write_text(BARE, encoding="utf-8")
+    return here
+
+
+@pytest.fixture(name="built")
+def make_built(tmp_path) -> Context:
+    """The bare loop alone, as it was built."""
+    for name in ("raw_tls", "raw_tls_gather", "bare_tls_client", "bare_handshakes"):
+        path = BIN_DIR / "contenders" / name
+        if not path.exists():
+            pytest.skip(f"{path} was not built")
+        (tmp_path / "bin" / "contenders").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "bin" / "contenders" / name).symlink_to(path.resolve())
+    return Context(tmp_path / "bin", tmp_path / "out", 1, 4, False, [])
+
+
+def floor_of(context: Context, name: str = FLOOR):
+    return next(each for each in tls_common.contenders(context, TLS, (name,)) if each.name == name)
+
+
+def test_sixteen_records_take_the_bare_loop_sixteen_writes_and_one_where_it_gathers(built):
+    if not traces.available():
+        pytest.skip("strace is not installed")
+    assert tls_burst.sends_per_burst(built, floor_of(built), bursts=20) == 16
+    assert tls_burst.sends_per_burst(built, floor_of(built, "raw-tls-gather"), bursts=20) == 1
+
+
+def test_an_idle_connection_of_the_bare_loop_has_its_size(built):
+    value = tls_memory.per_connection(built, floor_of(built), connections=100)
+    assert 5_000 < value < 40_000
+
+
+@pytest.mark.parametrize("figure, least, most", [("64-byte echo", 8_000, 25_000),
+                                                 ("full handshake, one ticket", 1_500_000, 5_000_000)])
+def test_instructions_are_the_difference_of_two_counts(built, figure, least, most):
+    if not shutil.which("valgrind"):
+        pytest.skip("valgrind is not installed")
+    counted = next(each for each in tls_instructions.FIGURES if each.what == figure)
+    value = tls_common.slope(built, floor_of(built), counted.program, counted.run(5), counted.run(15))
+    assert least < value < most
+
+
+def test_a_resumed_handshake_is_driven_as_such():
+    full, resumed = (next(each for each in tls_instructions.FIGURES if each.what.startswith(words))
+                     for words in ("full", "resumed"))
+    assert full.run(9) == {"resume": 0, "handshakes": 9} and resumed.run(9) == {"resume": 1, "handshakes": 9}
+
+
+def test_peals_figures_have_bars_and_the_floors_none(tmp_path, monkeypatch):
+    counts = {"64-byte echo": 14_900, "16 KiB echo": 104_001}
+    monkeypatch.setattr(tls_common, "slope", lambda _context, _contender, _program, few, _many: counts.get(
+        {64: "64-byte echo", 16384: "16 KiB echo"}.get(few.get("size")), 1_000_000))
+    rows = {row.figure: row for row in tls_instructions.measure(pretended(tmp_path))}
+    echo = "user instructions per {} over TLS, {}"
+    assert rows[echo.format("64-byte echo", OURS)].verdict == "met"
+    assert rows[echo.format("64-byte echo", OURS)].bar == "<= 14,900"
+    assert rows[echo.format("16 KiB echo", OURS)].verdict == "not met"
+    assert (rows[echo.format("16 KiB echo", FLOOR)].bar, rows[echo.format("16 KiB echo", FLOOR)].verdict) == ("-", "")
+    assert rows[echo.format("full handshake, one ticket", "https-peal-epoll")].verdict == "met"
+    assert rows[echo.format("keep-alive GET with four fields", "https-peal-epoll")].verdict == "not met"
+
+
+def test_a_client_that_fails_is_no_figure(tmp_path):
+    here = pretended(tmp_path)
+    client = tmp_path / "bin" / "contenders" / "bare_tls_client"
+    client.write_text("#!/bin/sh\necho 'the handshake: no' >&2; exit 1\n", encoding="utf-8")
+    with pytest.raises(CannotMeasure, match="the handshake: no"):
+        tls_memory.per_connection(here, floor_of(here))
+
+
+def test_the_costs_are_bars_of_duels(tmp_path):
+    rows = tls_cost.measure(pretended(tmp_path))
+    assert len(rows) == len(tls_cost.ASKED) == 6
+    verdicts = {row.figure.split(", ", 1)[1]: (row.bar, row.verdict) for row in rows}
+    assert verdicts["peal-tls-epoll / raw-tls, 64 KiB, 100 connections"] == ("<= 1.05", "met")
+    assert verdicts["https-peal-epoll / https-raw, 16 clients, a download of 1 MiB"] == ("<= 1.05", "not met")
+    assert verdicts["https-peal-epoll / https-nginx, 100 clients, keep-alive"] == ("<= 0.75", "met")
+    commands = {row.data["command"] for row in rows if "download" in row.figure}
+    assert all("--root" in words and "--path /one-mib.bin" in words for words in commands)
+
+
+def test_the_bursts_are_played_in_turns(tmp_path, monkeypatch):
+    monkeypatch.setattr(tls_burst, "sends_per_burst", lambda _context, contender: 1.0 if contender.name == OURS else 16)
+    rows = tls_burst.measure(pretended(tmp_path, blocks=4))
+    assert [(row.bar, row.verdict) for row in rows[:2]] in ([("1", "met"), ("-", "")], [("-", ""), ("1", "met")])
+    assert rows[2].measured.startswith("1.000") and rows[2].bar == "<= 0.5" and rows[2].verdict != "met"
+
+
+def test_the_figures_are_of_the_bench():
+    assert {"tls_cost", "tls_instructions", "tls_burst", "tls_memory"} <= set(bench.names())

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sixteen small messages that arrive together, a record each, answered: how many sends that takes, and the server's CPU
+per message beside OpenSSL on a bare epoll loop, which answers each with a write of its own.
+
+For the CPU two bare clients take turns of milliseconds, each against a server of its own; a restart starts all anew.
+"""
+
+import json
+import statistics
+
+from versus import traces
+from versus.bars import common, duel_bar, tls_common
+from versus.bars.common import CannotMeasure, Context, Marred, Row
+from versus.roster import TLS, Contender
+from versus.run import process, turns
+from versus.tls.tls_plans import FLOOR, OURS
+
+BURST = 16
+SENDS_BAR, CPU_BAR = 1, 0.5
+BURSTS = 200
+CONNECTIONS, ROUNDS = 100, 60  # of those whose CPU is counted: some tenths of a second
+LIMIT_S = 60.0
+SENDS = ("write", "writev", "sendto", "sendmsg", "sendmmsg")
+
+
+def sends_per_burst(context: Context, contender: Contender, bursts: int = BURSTS) -> float:
+    """The difference of two counts, so that handshakes do not count."""
+    found = []
+    for messages in (bursts // 2, bursts + bursts // 2):
+        with process.serving(contender.for_threads(1), (), contender.given) as server:
+            calls = traces.counted(server.pid, lambda server=server, messages=messages: tls_common.drive(
+                context, "bare_tls_client", server, {"messages": messages, "burst": BURST}))
+        if calls is None:
+            raise CannotMeasure("strace could not count system calls")
+        found.append(sum(calls.get(name, 0) for name in SENDS))
+    return (found[1] - found[0]) / bursts
+
+
+def _sends_row(context: Context, contender: Contender) -> Row:
+    ours = contender.name == OURS
+    figure = f"sends per answered burst of {BURST} records over TLS, {contender.name}"
+    context.say(f"sends per burst over TLS: {contender.name}")
+    if not traces.available():
+        raise CannotMeasure("strace is not installed")
+    value = sends_per_burst(context, contender)
+    verdict = ("met" if value <= SENDS_BAR + 0.05 else "not met") if ours else ""
+    return Row(figure, f"{SENDS_BAR}" if ours else "-", f"{value:.2f}", verdict, {"sends": value})
+
+
+def _restart(context: Context, both: dict[str, Contender], number: int) -> dict[str, float]:
+    """Nanoseconds of each server's CPU per message. Raises Marred."""
+    pins = process.Pins.of(1)
+    names = list(both) if number % 2 else list(both)[::-1]
+    first, second = (both[name] for name in names)
+    with process.serving(first.for_threads(1), pins.server, first.given) as one, \
+            process.serving(second.for_threads(1), pins.server, second.given) as other:
+        words = {name: tls_common.client_words(
+            context, "bare_tls_client", server.target,
+            {"connections": CONNECTIONS, "burst": BURST, "messages": ROUNDS, "server-pid": server.pid})
+            for name, server in zip(names, (one, other))}
+        found = turns.take_turns(words, pins.client, f"{context.seed}/burst/{number}", LIMIT_S)
+    try:
+        return {name: json.loads(outcome.out)["server_cpu_ns_per_message"] for name, outcome in found.items()}
+    except (ValueError, KeyError) as error:
+        said = "; ".join(filter(None, (outcome.complaint.strip() for outcome in found.values())))
+        raise Marred(f"a bare client gave no figures: {said or error}") from error
+
+
+def _cpu_row(context: Context, ours: Contender, floor: Contender) -> Row:
+    values: dict[str, dict[int, float]] = {ours.name: {}, floor.name: {}}
+    context.say(f"bursts over TLS: {ours.name} and {floor.name}, in turns of {turns.TURN_S * 1000:.0f} ms")
+    for number in range(duel_bar.restarts_of(context) // 2):
+        try:
+            for name, value in _restart(context, {ours.name: ours, floor.name: floor}, number).items():
+                values[name][number] = value
+        except Marred as error:
+            context.say(f"bursts over TLS, restart {number + 1}: {error}")
+    if not values[ours.name]:
+        raise CannotMeasure("no run was worth counting")
+    pair = common.pair_of(values, ours.name, floor.name)
+    middle = " / ".join(f"{statistics.median(values[name].values()) / 1e3:.3f}" for name in (ours.name, floor.name))
+    return Row(_CPU_FIGURE.format(ours.name, floor.name), f"<= {CPU_BAR}", f"{common.span(pair)}; {middle} us",
+               common.at_most(pair, CPU_BAR), common.ratio_data(pair, values))
+
+
+_CPU_FIGURE = f"server CPU per message of bursts of {BURST} records over TLS, {{}} / {{}}, {CONNECTIONS} connections"
+
+
+def measure(context: Context) -> list[Row]:
+    ready = tls_common.contenders(context, TLS, (OURS, FLOOR))
+    rows = []
+    for contender in ready:
+        rows += common.rows_or_why(f"sends per answered burst of {BURST} records over TLS, {contender.name}",
+                                   lambda contender=contender: [_sends_row(context, contender)])
+    by_name = {contender.name: contender for contender in ready}
+    missing = next((name for name in (OURS, FLOOR) if name not in by_name), None)
+    if missing:
+        return rows + [Row(_CPU_FIGURE.format(OURS, FLOOR), f"<= {CPU_BAR}", f"- ({missing} is not there)",
+                           "not measured")]
+    return rows + common.rows_or_why(_CPU_FIGURE.format(OURS, FLOOR),
+                                     lambda: [_cpu_row(context, by_name[OURS], by_name[FLOOR])])

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Server CPU over TLS, a duel a cell, closed loop: echoes and a download, peal / OpenSSL on a bare epoll loop; a GET on
+a kept connection, peal / nginx. The cells are those of the experiments tls and https."""
+
+from dataclasses import dataclass
+from functools import partial
+
+from versus.bars import common, duel_bar, tls_common
+from versus.bars.common import Context, Row
+from versus.bars.duel_bar import Bar
+from versus.duel import duel_campaign
+from versus.duel.duel_runner import Player
+from versus.experiments import CLOSED, Duels, Load
+from versus.roster import HTTPS, TLS
+from versus.tls import tls_plans
+from versus.tls.tls_plans import FLOOR, HTTPS_FLOOR, HTTPS_OURS, NGINX, OURS
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of whom in a cell; the first of the players is twinned."""
+
+    cell: Load
+    kind: str
+    players: tuple[str, ...]
+    bars: tuple[Bar, ...]
+    unit: str
+
+
+def _web(cell: Load, rival: str, bound: float) -> Asked:
+    return Asked(cell, HTTPS, (rival, HTTPS_OURS), (Bar(HTTPS_OURS, rival, bound),), "request")
+
+
+ASKED = (
+    *(Asked(cell, TLS, (FLOOR, OURS), (Bar(OURS, FLOOR, 1.05),), "message")
+      for cell in tls_plans.ECHO_CELLS if cell.pipeline == 1),
+    _web(tls_plans.DOWNLOAD, HTTPS_FLOOR, 1.05),
+    _web(tls_plans.WEB.cell("keep100"), NGINX, 0.75),
+)
+
+
+def _cell(context: Context, asked: Asked) -> list[Row]:
+    ready = tls_common.contenders(context, asked.kind, asked.players)
+    fit = [each for each in ready if each.name not in asked.cell.without]
+    players = [Player(each.name, tuple(each.for_cell(asked.cell)("{host}", "{port}"))) for each in fit]
+    load = duel_campaign.load_of("tls", asked.cell, Duels(restarts=duel_bar.restarts_of(context)), CLOSED)
+    duel = duel_bar.play(context, "tls_cost", load, players, asked.bars)
+    others = tuple(each.name for each in fit if each.name not in asked.players)
+    return duel_bar.rows(duel, asked.bars, asked.unit) + duel_bar.beside(duel, others, asked.players[0], asked.unit)
+
+
+def measure(context: Context) -> list[Row]:
+    rows = []
+    for asked in ASKED:
+        rows += common.rows_or_why(f"server CPU over TLS, {asked.cell.title}", partial(_cell, context, asked))
+    return rows
