@@ -156,7 +156,8 @@ def parser() -> argparse.ArgumentParser:
                         help="where the programs were built (default: build/release/bin)")
     shared.add_argument("--contender", action="append", default=[], metavar="NAME=COMMAND",
                         help="another server, http:NAME=COMMAND a web server, model:NAME=COMMAND one of framed echo; "
-                             "its command holds {listen} or {host} and {port}, and may hold {threads}. "
+                             "its command holds {listen} or {host} and {port}, and may hold {threads}. tls: and https: "
+                             "are the first two over TLS, and may hold {cert} and {key}. "
                              "drum:NAME=COMMAND is a program that plays the drum as `peal drum` does")
     shared.add_argument("--contenders-from", action="append", type=Path, default=[], metavar="FILE",
                         help="more of them, one NAME=COMMAND a line; '#' begins a comment (scripts/rivals writes one)")
