@@ -261,7 +261,8 @@ def test_an_ocsp_response_is_stapled(tmp_path):
     index, request, response = tmp_path / "index", tmp_path / "request", tmp_path / "response"
     index.write_text(f"V\t491231235959Z\t\t{serial}\tunknown\t/CN=server\n", encoding="utf-8")
     ocsp = [tool("openssl"), "ocsp"]
-    code, _, errors = run(*ocsp, "-issuer", authority.certificate, "-cert", certificate, "-reqout", request, "-no_nonce")
+    code, _, errors = run(*ocsp, "-issuer", authority.certificate, "-cert", certificate, "-reqout", request,
+                          "-no_nonce")
     assert code == 0, errors
     code, _, errors = run(*ocsp, "-index", index, "-CA", authority.certificate, "-rsigner", authority.certificate,
                           "-rkey", authority.key, "-reqin", request, "-respout", response, "-ndays", "1")
