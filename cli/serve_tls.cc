@@ -109,7 +109,8 @@ Result<std::unique_ptr<TlsReloader>> follow_certificates(TlsServerContext& tls, 
   if (is_worker) {
     if (!watches) return nullptr;
     // A master may have read them long ago.
-    static_cast<void>(tls.reload_if_changed());
+    const TlsResult<bool> looked = tls.reload_if_changed();
+    if (!looked) PEAL_LOG_WARN("what was read before stays in use: {}", looked.error());
     return TlsReloader::start(files_of(tls), look_every);
   }
   const auto place = std::make_shared<TlsReloader*>(nullptr);

@@ -97,8 +97,8 @@ class Relay final : public End {
     const size_t where = script.next() % bytes.size();
     switch (command % 10) {
       default: break;
-      case 1: return void(held += bytes);                                  // until the next
-      case 2: bytes += held, held.clear(); break;                          // the next before this
+      case 1: return void(held += bytes);          // until the next
+      case 2: bytes += held, held.clear(); break;  // the next before this
       case 3: bytes.erase(where, 1 + script.next() % 32); break;
       case 4: bytes += bytes.substr(where); break;
       case 5: bytes[where] = static_cast<char>(bytes[where] ^ (1 << script.next() % 8)); break;
