@@ -198,7 +198,7 @@ TEST(Serve, help_has_an_example) {
   }
   Program program({"serve", "pingpong", "--help"});
   EXPECT_EQ(program.exit_code(), 0);
-  EXPECT_THAT(program.output(), HasSubstr("Example:"));
+  EXPECT_THAT(program.output(), HasSubstr("\nExamples:\n  peal serve pingpong --listen"));
 }
 
 }  // namespace
