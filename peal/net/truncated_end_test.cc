@@ -73,7 +73,7 @@ TEST_P(TruncatedEndTest, inside_a_record_delivers_nothing_of_it) {
 // It said that it sends no more, but the answer is still to come.
 TEST_P(TruncatedEndTest, after_shutdown_send_it_is_truncation) {
   ConnectionCallbacks callbacks = noting();
-  callbacks.on_open = [this](Connection& connection) { connection.shutdown_send(); };
+  callbacks.on_open = [](Connection& connection) { connection.shutdown_send(); };
   auto server = serve_over_layer(std::move(callbacks));
   SealedPeer one = peer();
   one.send("half an answer");

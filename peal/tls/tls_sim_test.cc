@@ -111,7 +111,7 @@ TEST_F(TlsSim, whatever_is_lost_is_told) {
 }
 
 TEST_F(TlsSim, the_same_seed_is_the_same_run) {
-  const auto traced = [this](uint64_t seed) {
+  const auto traced = [](uint64_t seed) {
     test::SimPair pair(seed, rough());
     Echo echo(pair);
     echo.address = pair.listen(*echo.server);
