@@ -20,6 +20,9 @@ from pathlib import Path
 
 ANSWER_LIMIT_S = 30.0
 CLOSE_LIMIT_S = 5.0
+# What the browser says of a load that it gave up because some network interface came or went meanwhile.
+NETWORK_CHANGED = "net::ERR_NETWORK_CHANGED"
+MOST_VISITS = 5
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-sync",
          "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--mute-audio",
          "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe", "--window-size=1200,1600")
@@ -103,9 +106,14 @@ class Page:
         self.visit(path.resolve().as_uri())
 
     def visit(self, url: str) -> None:
-        """The same with any address."""
-        self._loaded = False
-        failed = self.ask("Page.navigate", url=url).get("errorText")
+        """The same with any address. Tried again where the machine's interfaces change meanwhile."""
+        for _ in range(MOST_VISITS):
+            self._loaded = False
+            complaints = len(self.complaints)
+            failed = self.ask("Page.navigate", url=url).get("errorText")
+            if failed != NETWORK_CHANGED:
+                break
+            del self.complaints[complaints:]
         if failed:
             raise BrowserFailed(f"{url}: {failed}.")
         deadline = time.monotonic() + ANSWER_LIMIT_S
