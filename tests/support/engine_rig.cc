@@ -15,7 +15,7 @@
 namespace peal {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(10);
+constexpr Duration kPatience = std::chrono::seconds(60);
 constexpr size_t kStoryLines = 60;
 
 }  // namespace

@@ -14,7 +14,7 @@
 namespace peal::test {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(10);
+constexpr Duration kPatience = std::chrono::seconds(60);
 
 // What each fd is, for a test that fails.
 std::string open_fds() {
