@@ -20,9 +20,8 @@ Why why_of(std::error_code error) {
   if (*category == std::generic_category() || *category == std::system_category()) return error.value();
   for (int place = 1; auto& layer : layers) {
     const std::error_category* there = nullptr;
-    if (layer.compare_exchange_strong(there, category) || there == category) {
+    if (layer.compare_exchange_strong(there, category) || there == category)
       return place << kPlaceShift | error.value();
-    }
     ++place;
   }
   return EPROTO;

@@ -19,18 +19,26 @@ class Listener {
   // Connections that nobody has accepted yet; further ones are closed and counted.
   static constexpr size_t kMostWaiting = 1024;
 
-  explicit Listener(Loop& loop, const ServerOptions& options = {});
+  explicit Listener(Loop& loop, const ServerOptions& options = {})
+      : server_(loop, detail::stream_callbacks([this](Connection&, detail::StreamState& state) { take(state); }),
+                options) {}
 
   // As Server's.
   Result<SocketAddress> listen(std::string_view address) { return server_.listen(address); }
   // Result<Stream>; EPIPE after close(), when none waits any more.
   auto accept() { return waiting_.pop(); }
   // Listens no longer.
-  void close();
+  void close() {
+    server_.stop_listening();
+    waiting_.close();
+  }
   uint64_t shed() const { return shed_; }
 
  private:
-  void take(detail::StreamState& state);
+  void take(detail::StreamState& state) {
+    Stream stream(state);
+    if (!waiting_.try_push(stream)) ++shed_;
+  }
 
   AsyncQueue<Stream> waiting_{kMostWaiting};
   uint64_t shed_ = 0;

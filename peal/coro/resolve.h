@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 
 #include <peal/coro/task.h>
 #include <peal/net/resolver.h>
@@ -18,11 +19,25 @@ class [[nodiscard]] Resolve final : public detail::Awaitable<Resolve> {
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     return begin(handle) && start();
   }
-  Result<Resolver::Addresses> await_resume();
-  void cancel(detail::Why why) noexcept override;
+  Result<Resolver::Addresses> await_resume() {
+    if (why_ != 0) return detail::failed(why_);
+    return std::move(addresses_);
+  }
+  void cancel(detail::Why why) noexcept override {
+    resolver_.cancel(id_);
+    complete(why);
+  }
 
  private:
-  bool start();
+  bool start() {
+    auto answered = [this](Result<Resolver::Addresses> addresses) {
+      if (addresses) addresses_ = std::move(*addresses);
+      complete(addresses ? 0 : detail::why_of(addresses.error()));
+    };
+    const Result<ResolveId> id = resolver_.resolve(host_, port_, options_, std::move(answered));
+    id_ = id.value_or(ResolveId::kNone);
+    return id || refuse(detail::why_of(id.error()));
+  }
 
   Resolver& resolver_;
   const std::string_view host_;

@@ -12,7 +12,9 @@
 
 #include <coroutine>
 #include <exception>
+#include <functional>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include <peal/base/assert.h>
@@ -68,24 +70,12 @@ class Promise final : public PromiseOf<T> {
   }
   T take() {
     if (this->thrown()) std::rethrow_exception(this->thrown());
-    return std::move(*value_);
+    return static_cast<T&&>(*value_);
   }
 
  private:
-  std::optional<T> value_;
-};
-
-template <class T>
-class Promise<T&> final : public PromiseOf<T&> {
- public:
-  void return_value(T& value) { value_ = &value; }
-  T& take() {
-    if (this->thrown()) std::rethrow_exception(this->thrown());
-    return *value_;
-  }
-
- private:
-  T* value_ = nullptr;
+  using Referred = std::reference_wrapper<std::remove_reference_t<T>>;
+  std::optional<std::conditional_t<std::is_reference_v<T>, Referred, T>> value_;
 };
 
 template <>

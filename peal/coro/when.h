@@ -123,8 +123,7 @@ class WhenAllOf final : public Group<std::tuple<Task<Ts>...>> {
 template <class T, size_t kCount>
 class WhenAnyOf final : public Group<std::array<Task<T>, kCount>> {
  public:
-  template <class... Tasks>
-  explicit WhenAnyOf(Tasks... tasks) : WhenAnyOf::Group(std::move(tasks)...) {}
+  explicit WhenAnyOf(auto... tasks) : WhenAnyOf::Group(std::move(tasks)...) {}
   WhenAny<T> await_resume() { return {this->decisive_, when_value(this->tasks_[this->decisive_])}; }
 
  private:

@@ -30,14 +30,13 @@ std::vector<ConnectionFacts> ConnectionsView::list(size_t most) const {
 
 std::optional<ConnectionFacts> ConnectionsView::find(uint32_t slot, uint32_t generation) const {
   const Connection* connection = set_->find(slot, generation);
-  if (connection == nullptr) return std::nullopt;
-  return connection->facts();
+  return connection == nullptr ? std::nullopt : std::optional(connection->facts());
 }
 
 std::vector<FlightEvent> ConnectionsView::flight(uint32_t slot, uint32_t generation, size_t most) const {
   const FlightRecorder* recorder = set_->loop().flight_recorder();
-  if (recorder == nullptr) return {};
-  return recorder->last(FlightId{.owner = set_.get(), .generation = generation, .slot = slot}, most);
+  const FlightId id{.owner = set_.get(), .generation = generation, .slot = slot};
+  return recorder == nullptr ? std::vector<FlightEvent>() : recorder->last(id, most);
 }
 
 bool ConnectionsView::end(uint32_t slot, uint32_t generation, EndHow how) const {

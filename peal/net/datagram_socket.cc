@@ -2,10 +2,10 @@
 #include <peal/net/datagram_socket.h>
 
 #include <cerrno>
-#include <exception>
 #include <utility>
 
 #include <peal/base/assert.h>
+#include <peal/base/exception.h>
 #include <peal/base/log.h>
 #include <peal/engine/engine.h>
 #include <peal/loop/on_loop.h>
@@ -67,12 +67,9 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
     if (!callback || owner_ == nullptr) return;
     try {
       callback(*owner_, std::forward<Args>(args)...);
-    } catch (const std::exception& error) {
-      ++stats_.exceptions;
-      PEAL_LOG_ERROR("a datagram socket's callback threw: {}", error.what());
     } catch (...) {
       ++stats_.exceptions;
-      PEAL_LOG_ERROR("a datagram socket's callback threw something that is no std::exception");
+      PEAL_LOG_ERROR("a datagram socket's callback threw: {}", what_was_thrown());
     }
   }
 

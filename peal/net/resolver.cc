@@ -39,12 +39,16 @@ Result<SocketAddress> literal_address(std::string_view host, uint16_t port) {
                               std::to_string(port));
 }
 
-Result<Resolver::Addresses> find_name(const NameTable& names, std::string host) {
+Result<Resolver::Addresses> find_name(const NameTable& names, std::string host, uint16_t port) {
   if (host.ends_with('.')) host.pop_back();
   std::ranges::transform(host, host.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
   const auto found = names.find(host);
   if (found == names.end() || found->second.empty()) return fail(Trouble::kHostNotFound);
-  return found->second;
+  Resolver::Addresses addresses = found->second;
+  for (SocketAddress& address : addresses) {
+    if (address.is_ip()) address.set_port(port);
+  }
+  return addresses;
 }
 
 }  // namespace
@@ -96,13 +100,7 @@ void Resolver::start(ResolveId id) {
   if (lookup.literal.is_set()) return finish(id, Addresses{lookup.literal});
   const NameTable* names = loop_->engine().names();
   if (names == nullptr) return ask(id, lookup);
-  Result<Addresses> found = find_name(*names, lookup.host);
-  if (found) {
-    for (SocketAddress& address : *found) {
-      if (address.is_ip()) address.set_port(lookup.port);
-    }
-  }
-  finish(id, std::move(found));
+  finish(id, find_name(*names, lookup.host, lookup.port));
 }
 
 void Resolver::ask(ResolveId id, Lookup& lookup) {

@@ -122,32 +122,27 @@ Result<void> Server::probe(const SocketAddress& address) const {
 }
 
 Result<SocketAddress> Server::listen_on(Shard& shard, const SocketAddress& address, bool reuse_port) {
-  Result<SocketAddress> bound = fail(Trouble::kLoopStopped);
-  on_loop_and_wait(*shard.mailbox, [&](Loop& loop) {
-    ListenOptions options = options_.listen;
-    options.reuse_port = reuse_port;
-    Result<ListenerId> listener = loop.engine().bind(address, options);
-    bound = listener ? accept_on(shard, loop, *listener, reuse_port) : std::unexpected(listener.error());
-  });
-  return bound;
+  ListenOptions options = options_.listen;
+  options.reuse_port = reuse_port;
+  return accept_on(shard, reuse_port, [&](Engine& engine) { return engine.bind(address, options); });
 }
 
 Result<SocketAddress> Server::listen(Fd listening, bool shared) {
-  Shard& shard = *shards_.front();
-  Result<SocketAddress> bound = fail(Trouble::kLoopStopped);
-  on_loop_and_wait(*shard.mailbox, [&](Loop& loop) {
-    const AdoptOptions options{.socket = options_.listen.socket, .shared = shared};
-    Result<ListenerId> listener = loop.engine().adopt_listener(std::move(listening), options);
-    bound = listener ? accept_on(shard, loop, *listener, false) : std::unexpected(listener.error());
-  });
-  return bound;
+  const AdoptOptions options{.socket = options_.listen.socket, .shared = shared};
+  return accept_on(*shards_.front(), false,
+                   [&](Engine& engine) { return engine.adopt_listener(std::move(listening), options); });
 }
 
-Result<SocketAddress> Server::accept_on(Shard& shard, Loop& loop, ListenerId listener, bool for_itself) {
-  Result<SocketAddress> bound = loop.engine().local_address(listener);
-  std::vector<std::shared_ptr<ConnectionSet>> sets = for_itself ? std::vector{shard.set} : all_sets();
-  AcceptMode mode = options_.accept == AcceptMode::kLeastLoaded ? AcceptMode::kLeastLoaded : AcceptMode::kRoundRobin;
-  shard.acceptors.push_back(Acceptor::start(loop, listener, Distributor(mode, std::move(sets))));
+Result<SocketAddress> Server::accept_on(Shard& shard, bool for_itself, auto bind) {
+  Result<SocketAddress> bound = fail(Trouble::kLoopStopped);
+  on_loop_and_wait(*shard.mailbox, [&](Loop& loop) {
+    const Result<ListenerId> listener = bind(loop.engine());
+    if (!listener) return void(bound = std::unexpected(listener.error()));
+    bound = loop.engine().local_address(*listener);
+    std::vector<std::shared_ptr<ConnectionSet>> sets = for_itself ? std::vector{shard.set} : all_sets();
+    AcceptMode mode = options_.accept == AcceptMode::kLeastLoaded ? AcceptMode::kLeastLoaded : AcceptMode::kRoundRobin;
+    shard.acceptors.push_back(Acceptor::start(loop, *listener, Distributor(mode, std::move(sets))));
+  });
   return bound;
 }
 

@@ -104,7 +104,8 @@ class Server {
 
   void add_loop(Loop& loop, const std::shared_ptr<ConnectionCallbacks>& callbacks);
   Result<SocketAddress> listen_on(Shard& shard, const SocketAddress& address, bool reuse_port);
-  Result<SocketAddress> accept_on(Shard& shard, Loop& loop, ListenerId listener, bool for_itself);
+  // Has connections accepted that come to what `bind` makes on the shard's engine.
+  Result<SocketAddress> accept_on(Shard& shard, bool for_itself, auto bind);
   Result<void> probe(const SocketAddress& address) const;
   std::vector<std::shared_ptr<detail::ConnectionSet>> all_sets() const;
   static void stop_last(Shard& shard);

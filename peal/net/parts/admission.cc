@@ -55,17 +55,15 @@ ConnectionCaps::Answer ConnectionCaps::admit(Connection& newcomer) {
   if (!admission_->enter_from(cap_entry.peer)) {
     auto peers = by_peer_.find(cap_entry.peer);
     if (peers != by_peer_.end()) victim = oldest_idle(peers->second);
-    if (victim == nullptr) return Answer::kRefused;
-    std::swap(cap_entry.entered_from, victim->tracked_->cap_entry->entered_from);
-    std::swap(cap_entry.entered, victim->tracked_->cap_entry->entered);
+    if (victim != nullptr) std::swap(cap_entry.entered_from, victim->tracked_->cap_entry->entered_from);
   } else {
     cap_entry.entered_from = true;
     cap_entry.entered = admission_->enter();
     if (cap_entry.entered) return Answer::kEnter;
     victim = oldest_idle(by_recency_);
-    if (victim == nullptr) return Answer::kRefused;
-    std::swap(cap_entry.entered, victim->tracked_->cap_entry->entered);
   }
+  if (victim == nullptr) return Answer::kRefused;
+  std::swap(cap_entry.entered, victim->tracked_->cap_entry->entered);
   evict(*victim, newcomer);
   return Answer::kWait;
 }
