@@ -7,6 +7,7 @@
 #include <peal/loop/loop.h>
 #include <peal/net/parts/connection_set.h>
 #include <peal/net/parts/pipe_pair.h>
+#include <peal/net/parts/tracked.h>
 
 namespace peal {
 
@@ -125,11 +126,8 @@ bool Connection::crossed_high_water(size_t queued) {
 // unsent output piles up; a closing connection reads to find the end.
 void Connection::follow_flow() {
   if (has(kPiped) && is_open()) return pipe_pair().follow();
-  bool wanted = fast_path_.state == State::kClosing;
-  if (is_open()) {
-    wanted = !paused_ && !timer_ && !has(kOverBudget) && (!has(kAboveHighWater) || output_failed_);
-  }
-  port_->receive(stream_, wanted && !expects_no_input());
+  const bool reads = !paused_ && !timer_ && !has(kOverBudget) && (!has(kAboveHighWater) || output_failed_);
+  port_->receive(stream_, (is_open() ? reads : fast_path_.state == State::kClosing) && !expects_no_input());
 }
 
 void Connection::report_drained() {
@@ -177,8 +175,9 @@ void Connection::threw() {
 }
 
 void Connection::show_again() {
+  if (fast_path_.state != State::kOpen) return;  // the timer is the end's, or the handshake's
   if (timer_) loop().cancel(std::exchange(timer_, {}));
-  if (fast_path_.state != State::kOpen || paused_) return;
+  if (paused_) return;
   if (has(kKeptInput)) {
     Buffer bytes = take_kept();
     deliver(bytes);
@@ -194,15 +193,49 @@ void Connection::begin_handshake() {
   timer_ = loop().after(set_->options().handshake_timeout, [this] { on_connected(errno_code(ETIMEDOUT)); });
 }
 
+// For the first time, or anew over the layer that was started.
 void Connection::open() {
   fast_path_.state = State::kOpen;
+  const bool anew = was_open_;
   was_open_ = true;
-  note_opened();
-  set_->on_connection_opened();
+  if (!anew) {
+    opened_at_ = age_stamp(loop().now());
+    ++set_->stats().opened;
+  }
   if (set_->watches()) begin_watching();
-  port_->receive(stream_, true);
-  if (!set_->call(set_->callbacks().on_open, *this)) end(CloseReason::kCallbackThrew);
-  if (set_->asks_to_end()) set_->drain_one(*this);
+  if (expects_input_) watch_input();
+  if (has(kAboveHighWater) || drain_wanted_) port_->report_sent(stream_);
+  follow_flow();
+  auto& told = anew ? set_->callbacks().on_secured : set_->callbacks().on_open;
+  if (!set_->call(told, *this)) end(CloseReason::kCallbackThrew);
+  if ((set_->asks_to_end() || has(kDrains)) && !shakes_hands_) set_->drain_one(*this);
+}
+
+bool Connection::start_layer(std::string_view host, Buffer&& unread) {
+  const ConnectionOptions& options = set_->options();
+  PEAL_ASSERT(options.layer != nullptr && options.layer_later, "connection {} has no layer that it could start", slot);
+  PEAL_ASSERT(!has(kPiped), "connection {} starts its layer while it is piped", slot);
+  if (!can_send() || port_ == &set_->layer_port()) return false;
+  unread.append(take_kept());
+  input_ = std::move(unread);
+  if (!host.empty()) set_->set_layer_host(slot, host);
+  record(FlightKind::kStartsLayer);
+  if (tracked_) tracked_->read.since = tracked_->write.since = kNever;
+  paused_ = peer_ended_ = false;
+  loop().cancel(timer_);
+  fast_path_.state = State::kConnecting;
+  begin_handshake();
+  port_->detach(stream_);
+  return true;
+}
+
+// What came in the clear and nobody has read is the first that the layer is given.
+void Connection::on_detached(LooseStream stream) {
+  if (fast_path_.state == State::kClosed || !set_->mailbox().open()) return on_closed();
+  stream.precede(std::move(input_));
+  port_ = &set_->layer_port();
+  stream_ = port_->adopt_from(std::move(stream), set_->take_layer_host(slot), *this);
+  if (port_->adopts_open()) on_connected({});
 }
 
 void Connection::on_connected(std::error_code error) {
@@ -213,7 +246,7 @@ void Connection::on_connected(std::error_code error) {
     if (adopted) ++set_->stats().handshakes_failed;
     return end(note_error(error));
   }
-  if (set_->on_connect_done) set_->call(set_->on_connect_done, handle(), error);
+  if (set_->on_connect_done && !was_open_) set_->call(set_->on_connect_done, handle(), error);
   if (fast_path_.state == State::kConnecting && !awaits_seat_) open();
 }
 
@@ -242,8 +275,9 @@ Buffer Connection::take_kept() {
   return std::move(input_);
 }
 
-// What the callback left is kept for the next time.
+// What the callback left is kept for the next time, or for the layer that it has started.
 void Connection::keep(Buffer& bytes) {
+  if (shakes_hands_) return input_.append(std::move(bytes));
   if (fast_path_.state != State::kOpen || bytes.empty()) return;
   if (has(kPiped)) return pipe_pair().received(*this, bytes);
   if (MemoryBudget::above_hard()) return void(end_over_budget());
@@ -285,7 +319,5 @@ void Connection::on_closed() {
   set_->release(*this);
   if (joined != nullptr) joined->gone(*this);
 }
-
-void Connection::on_detached(LooseStream) { PEAL_ASSERT(false, "connection {} was never detached", slot); }
 
 }  // namespace peal

@@ -102,6 +102,16 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void abort();
   // Has on_writable called once more, when the kernel has all that was sent (unless the connection ends first).
   void report_drained();
+  // Puts the layer of ConnectionOptions::layer_later between the connection and its peer: what was sent before leaves
+  // in the clear, and whatever comes from now on is the layer's, what on_message leaves unconsumed included, after
+  // `unread`, which somebody has taken from there and not read. So nothing that came in the clear is shown as if it had
+  // come over the layer, if who takes one line after another stops at this. `host`: whom the layer is to reach; empty:
+  // the name that a client connected to.
+  // Then comes on_secured, or on_close when it fails or takes longer than handshake_timeout. Until then the connection
+  // is not open: what is sent is dropped, by handles too, close() ends it at once, and a pause() is over.
+  // False, and nothing has happened: it cannot send any more, or its layer is there or on its way. It asserts where
+  // there is none, and on a pipe.
+  bool start_layer(std::string_view host = {}, Buffer&& unread = {});
   // Stops and resumes receiving; what was left unconsumed is shown again after resume(), from the loop. Paused, a
   // connection ends when its output has failed or the peer resets; with something left to show, linger_timeout later.
   void pause();
@@ -225,7 +235,6 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
   void begin_handshake();
   void open();
-  void note_opened();
   static constexpr int kAgeShift = 26;  // 67 ms: 32 bits hold nine years
   static uint32_t age_stamp(TimePoint now) {
     return static_cast<uint32_t>(now.time_since_epoch().count() >> kAgeShift);
@@ -299,12 +308,13 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     void operator()(detail::Tracked* tracked) const;
   };
   std::unique_ptr<detail::Tracked, DeleteTracked> tracked_;  // if somebody watches
-  TimerId timer_;                                            // linger, or showing unconsumed input again
+  TimerId timer_;                                            // linger, handshake, or showing unconsumed input again
   uint32_t opened_at_ = 0;                                   // age_stamp()
   uint16_t error_ = 0;                                       // note_error()
   bool busy_ : 1 = false, keeps_context_ : 1 = false;
   bool drain_wanted_ : 1 = false;  // report_drained() was called
-  // While kConnecting, of an accepted stream: it waits for another's place (admission.h), or its port for the peer.
+  // While kConnecting: an accepted stream waits for another's place (admission.h); its port waits for the peer, or the
+  // stream for a port, start_layer().
   bool awaits_seat_ : 1 = false, shakes_hands_ : 1 = false;
 };
 static_assert(sizeof(Connection) == 128);
@@ -321,14 +331,16 @@ struct BasicConnectionCallbacks {
   Slot<void(Connection&)> on_peer_end = nullptr;
   // The server drains: close() when all is done. Without it a connection closes once it has no unconsumed input.
   Slot<void(Connection&)> on_drain = nullptr;
+  // start_layer() is done: what is sent and received from now on goes over the layer.
+  Slot<void(Connection&)> on_secured = nullptr;
   Slot<void(Connection&, CloseReason)> on_close = nullptr;
 
   // Those of several loops do for one, too.
   template <class One>
     requires(std::same_as<One, BasicConnectionCallbacks<Callback>> && !std::same_as<One, BasicConnectionCallbacks>)
   operator One() && {
-    return {std::move(on_open),     std::move(on_message), std::move(on_writable),
-            std::move(on_peer_end), std::move(on_drain),   std::move(on_close)};
+    return {std::move(on_open),  std::move(on_message), std::move(on_writable), std::move(on_peer_end),
+            std::move(on_drain), std::move(on_secured), std::move(on_close)};
   }
 };
 // Of one loop: on its thread only.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/net/connection_facts.h>
 
+#include <array>
+
 #include <peal/loop/loop.h>
 #include <peal/net/connection.h>
 #include <peal/net/parts/connection_set.h>
@@ -8,18 +10,12 @@
 
 namespace peal {
 
-void Connection::note_opened() { opened_at_ = age_stamp(loop().now()); }
-
 ConnectionFacts Connection::facts() const {
   ConnectionFacts facts{.slot = slot, .generation = generation};
   facts.local = local_address().value_or(SocketAddress());
   facts.peer = peer_address().value_or(SocketAddress());
-  switch (fast_path_.state) {
-    case State::kConnecting: facts.state = "connecting"; break;
-    case State::kOpen: facts.state = "open"; break;
-    case State::kClosing: facts.state = "closing"; break;
-    case State::kClosed: facts.state = "closed"; break;
-  }
+  constexpr std::array<std::string_view, 4> kStates{"connecting", "open", "closing", "closed"};
+  facts.state = kStates.at(static_cast<size_t>(fast_path_.state));
   if (was_open_) facts.age = Duration(int64_t{age_stamp(loop().now()) - opened_at_} << kAgeShift);
   facts.received_bytes = received_bytes_;
   facts.sent_bytes = sent_bytes_;

@@ -36,11 +36,14 @@ struct ConnectionOptions {
   Duration write_window = std::chrono::seconds(60);
   // What connections run over, TLS say; it outlives the server or client. Null: nothing, they are the kernel's streams.
   const StreamLayer* layer = nullptr;
+  // Connections are plain until Connection::start_layer(), as SMTP's STARTTLS has it.
+  bool layer_later = false;
   // What such a layer answers, before the end, a peer that was accepted and speaks in the clear. A text that lives as
   // long as the program. Empty: nothing.
   std::string_view clear_answer = {};
-  // For what such a layer does with a peer that was accepted before the connection is open. Meanwhile it counts in the
-  // caps and may be evicted; a drain waits for it. A client's is part of connect_timeout. 0 is no time at all.
+  // For what such a layer does with a peer that was accepted before the connection is open, and for a start_layer().
+  // Meanwhile it counts in the caps and may be evicted; a drain waits for it. What a client does as it connects is part
+  // of connect_timeout. 0 is no time at all.
   Duration handshake_timeout = std::chrono::seconds(10);
   // peer_address() answers after a reset and in on_close too, for 130 bytes a connection.
   bool remember_peer = false;

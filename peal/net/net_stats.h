@@ -11,12 +11,13 @@ struct NetStats {
   uint64_t opened = 0;  // on_open was due
   uint64_t closed = 0;  // on_close was due
   uint64_t connect_failed = 0;
-  uint64_t handshakes_failed = 0;  // of accepted connections, before on_open: by the peer, or handshake_timeout
-  uint64_t exceptions = 0;         // left a callback; each closed its connection
-  uint64_t late_calls = 0;         // through a handle whose connection had gone
-  uint64_t memory_pauses = 0;      // times one that held bytes was not read because the process was above its soft mark
-  uint64_t memory_closes = 0;      // ended with CloseReason::kMemoryBudget
-  uint64_t lost_calls = 0;         // through a handle whose loop refused the post
+  // Of accepted connections, before on_open, and of start_layer(): by the peer, or handshake_timeout.
+  uint64_t handshakes_failed = 0;
+  uint64_t exceptions = 0;     // left a callback; each closed its connection
+  uint64_t late_calls = 0;     // through a handle whose connection had gone
+  uint64_t memory_pauses = 0;  // times one that held bytes was not read because the process was above its soft mark
+  uint64_t memory_closes = 0;  // ended with CloseReason::kMemoryBudget
+  uint64_t lost_calls = 0;     // through a handle whose loop refused the post
   uint64_t idle_closes = 0;
   uint64_t slow_closes = 0;  // CloseReason::kReadTooSlow and kWriteTooSlow
   uint64_t evicted = 0;      // to make room for another

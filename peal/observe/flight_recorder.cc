@@ -16,10 +16,10 @@ namespace peal {
 static constexpr size_t kMostEvents = size_t{1} << 24;
 
 std::string_view to_string(FlightKind kind) {
-  static constexpr std::array<std::string_view, 16> kNames = {
+  static constexpr std::array<std::string_view, 17> kNames = {
       "connecting",       "opened",     "received",     "sent",        "paused",   "resumed", "above high water",
       "below high water", "peer ended", "ended output", "send failed", "deadline", "budget",  "threw",
-      "closing",          "closed"};
+      "starts its layer", "closing",    "closed"};
   const auto index = static_cast<size_t>(kind);
   return index < kNames.size() ? kNames[index] : "?";
 }

@@ -34,7 +34,8 @@ enum class FlightKind : uint8_t {
   kDeadline,    // one of its deadlines passed
   kBudget,      // bytes: those that made it too much
   kThrew,       // a callback of the user's
-  kClosing,     // bytes: the reason, as the owner numbers it; it has the words for dump()
+  kStartsLayer,
+  kClosing,  // bytes: the reason, as the owner numbers it; it has the words for dump()
   kClosed,
 };
 std::string_view to_string(FlightKind kind);

@@ -83,8 +83,7 @@ void Connection::end_gracefully(CloseReason reason) {
 
 // How often a closing connection looks whether the peer has everything.
 static Duration look_interval(const ConnectionOptions& options) {
-  constexpr Duration kLeast = std::chrono::milliseconds(1);
-  return std::max(options.linger_timeout / 4, kLeast);
+  return std::max<Duration>(options.linger_timeout / 4, std::chrono::milliseconds(1));
 }
 
 void Connection::look_later() {
@@ -137,6 +136,7 @@ void Connection::end(CloseReason reason, CloseHow how) {
 // kernel already, so it is bounded.
 void Connection::on_send_failed(std::error_code error) {
   if (fast_path_.state == State::kClosed) return;
+  if (shakes_hands_) return on_connected(error);
   const CloseReason reason = note_error(error);
   record(FlightKind::kSendFailed, static_cast<uint64_t>(error.value()));
   const bool reads = is_open() && !expects_no_input() && !paused_ && !has(kPiped) && !has(kOverBudget);

@@ -201,7 +201,7 @@ bool Connection::passed_write_window() {
 
 // Closing it now loses nothing.
 bool Connection::is_idle() const {
-  if (shakes_hands_) return true;
+  if (shakes_hands_) return !busy_;
   return is_open() && !busy_ && !has(kKeptInput) && !has(kPiped) && queued_bytes() == 0;
 }
 

@@ -15,14 +15,13 @@ ConnectionOptions ConnectionSet::in_range(ConnectionOptions options) {
   for (Duration* window : {&options.read_window, &options.write_window}) {
     *window = *window > Duration::zero() ? bounded(*window) : kLongest;
   }
-  options.idle_timeout = bounded(options.idle_timeout);
-  options.linger_timeout = bounded(options.linger_timeout);
-  options.handshake_timeout = bounded(options.handshake_timeout);
+  for (Duration* limit : {&options.idle_timeout, &options.linger_timeout, &options.handshake_timeout}) {
+    *limit = bounded(*limit);
+  }
   return options;
 }
 
-StreamPort& ConnectionSet::port() {
-  if (options_.layer == nullptr) return loop_->engine();
+StreamPort& ConnectionSet::layer_port() {
   if (!layer_port_) {
     layer_port_ = options_.layer->over(loop_->engine());
     layer_port_->answer_in_the_clear(options_.clear_answer);
@@ -31,25 +30,21 @@ StreamPort& ConnectionSet::port() {
 }
 
 Connection& ConnectionSet::make() {
-  StreamPort& its_port = port();
+  StreamPort& engine = loop_->engine();
+  StreamPort& its_port = options_.layer == nullptr || options_.layer_later ? engine : layer_port();
   if (table_.size() == 0) {
     self_ = shared_from_this();
     MemoryRelief::of_this_thread().join(*this);
   }
   uint32_t slot = table_.acquire();
   Connection& connection = table_[slot];
+  if (options_.layer_later) layer_hosts_.erase(slot);
+  const SlotLinks links = connection;
+  std::destroy_at(&connection);
+  static_cast<SlotLinks&>(*std::construct_at(&connection)) = links;
   connection.set_ = this;
   connection.port_ = &its_port;
   connection.high_water_bytes_ = options_.high_water_bytes;
-  connection.received_bytes_ = connection.sent_bytes_ = 0;
-  connection.timer_ = {};
-  connection.fast_path_ = {};
-  connection.error_ = 0;
-  connection.reason_ = CloseReason::kLoopStopped;
-  connection.was_open_ = connection.peer_ended_ = connection.ignores_peer_end_ = connection.paused_ = false;
-  connection.output_failed_ = connection.ended_here_ = false;
-  connection.awaits_seat_ = connection.shakes_hands_ = false;
-  connection.drain_wanted_ = connection.expects_input_ = connection.busy_ = connection.keeps_context_ = false;
   return connection;
 }
 
@@ -77,6 +72,7 @@ void ConnectionSet::take_seat(Connection& connection) {
 Connection& ConnectionSet::connect(const SocketAddress& address, const ConnectOptions& options) {
   load_.fetch_add(1, std::memory_order_relaxed);
   Connection& connection = make();
+  if (options_.layer_later) set_layer_host(connection.slot, options.host);
   connection.fast_path_.state = Connection::State::kConnecting;
   connection.stream_ = connection.port_->connect(address, options, connection);
   return connection;

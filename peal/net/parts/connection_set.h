@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -81,6 +83,13 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   const std::shared_ptr<Mailbox>& shared_mailbox() const { return mailbox_; }
   ConnectionCallbacks& callbacks() const { return *callbacks_; }
   const ConnectionOptions& options() const { return options_; }
+  StreamPort& layer_port();
+  // Whom the layer that a connection starts later is to reach.
+  void set_layer_host(uint32_t slot, std::string_view host) { layer_hosts_[slot] = host; }
+  std::string take_layer_host(uint32_t slot) {
+    const auto host = layer_hosts_.extract(slot);
+    return host ? std::move(host.mapped()) : std::string();
+  }
   bool retired() const { return retired_; }
   // Connections here or on their way here; any thread.
   std::atomic<size_t>& load() { return load_; }
@@ -105,7 +114,6 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   }
   // Inside a handler: logs and counts what is being handled. Answers false.
   [[gnu::cold]] bool note_exception();
-  void on_connection_opened() { ++stats_.opened; }
   // Calls a task that came through a handle, as one of the connection's callbacks.
   void run(Callback<void(Connection&)>& task, Connection& connection);
   // The engine holds nothing of it any more.
@@ -115,7 +123,6 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static ConnectionOptions in_range(ConnectionOptions options);
   Connection& make();
   void count_end(const Connection& connection);
-  StreamPort& port();
   void let_go();
   void open_successor(const CapEntry& cap_entry);
   void take_seat(Connection& connection);
@@ -139,8 +146,9 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     TimerId deadline;
   };
   std::unique_ptr<ConnectionCaps> caps_;    // none: no caps
-  std::unique_ptr<StreamPort> layer_port_;  // none: no layer, or no connection yet
-  std::vector<Draining> drains_;            // under way
+  std::unique_ptr<StreamPort> layer_port_;  // none: no layer, or no connection over it yet
+  std::map<uint32_t, std::string> layer_hosts_;  // by slot
+  std::vector<Draining> drains_;  // under way
   LogLimiter dump_limiter_{std::chrono::seconds(1)};
   bool draining_ = false;  // for good, as is:
   bool asks_ = false;
