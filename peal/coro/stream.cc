@@ -44,12 +44,9 @@ Why why_of(CloseReason reason, std::error_code error) {
 // Little is copied into the room behind what is there, or a peer that drips would pin a block with every byte.
 static void keep(Buffer& input, Buffer& more) {
   constexpr size_t kLittle = kLargeBlockBytes / 4;
-  if (!input.empty() && more.is_contiguous() && more.size() <= kLittle) {
-    input.append(more.front());
-    more.clear();
-  } else {
-    input.append(std::move(more));
-  }
+  if (input.empty() || !more.is_contiguous() || more.size() > kLittle) return input.append(std::move(more));
+  input.append(more.front());
+  more.clear();
 }
 
 // The plain case first: somebody waits for whatever comes, and nothing else is on its way.
@@ -110,7 +107,24 @@ void StreamState::pump_flushers() {
   while (FlushWait* flusher = flushers.pop_front()) flusher->complete(0);
 }
 
+Why StreamState::start_layer(std::string_view host) {
+  if (const Why refused = why_no_write(); refused != 0) return refused;
+  if (!connection->start_layer(host, std::move(input))) return EALREADY;
+  securing = above = true;
+  writable_now = false;
+  return 0;
+}
+
+void StreamState::secured() {
+  securing = above = false;
+  const ReadyQueue::Hold hold;
+  while (FlushWait* starter = starters.pop_front()) starter->complete(0);
+  pump_writers();
+  connection->report_drained();
+}
+
 void StreamState::fail(Why with) {
+  securing = false;
   if (!over || why == 0) why = with;
   over = true;
   const ReadyQueue::Hold hold;
@@ -122,12 +136,14 @@ void StreamState::fail_writers(Why with) {
   writable_now = false;
   const ReadyQueue::Hold hold;
   while (WriteWait* writer = writers.pop_front()) writer->complete(with);
-  while (FlushWait* flusher = flushers.pop_front()) flusher->complete(with);
+  for (auto* line : {&flushers, &starters}) {
+    while (FlushWait* waiting = line->pop_front()) waiting->complete(with);
+  }
 }
 
 // The error of a write that cannot even begin; 0: it can.
 Why StreamState::why_no_write() const {
-  if (connection != nullptr && connection->can_send()) return 0;
+  if (connection != nullptr && (securing || connection->can_send())) return 0;
   if (why != 0) return why;
   return connection != nullptr && connection->error() ? why_of(connection->error()) : Why{ECONNABORTED};
 }
@@ -162,9 +178,9 @@ bool WriteWait::settled() {
 }
 
 bool FlushWait::await_ready() {
-  why_ = state_.why_no_write();
+  if (why_ == 0) why_ = state_.why_no_write();
   if (why_ != 0) return true;
-  return state_.writers.empty() && state_.connection->queued_bytes() == 0;
+  return !state_.securing && state_.writers.empty() && state_.connection->queued_bytes() == 0;
 }
 
 SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, StreamState&)> take) {
@@ -177,6 +193,7 @@ SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, Stre
   callbacks.on_message = [](Connection& connection, Buffer& input) { state_of(connection).received(input); };
   callbacks.on_writable = [](Connection& connection) { state_of(connection).writable(); };
   callbacks.on_peer_end = [](Connection& connection) { state_of(connection).peer_ended(); };
+  callbacks.on_secured = [](Connection& connection) { state_of(connection).secured(); };
   callbacks.on_close = [](Connection& connection, CloseReason reason) {
     state_of(connection).gone(reason, connection.error());
   };
@@ -215,7 +232,7 @@ ConnectionHandle Stream::handle() const {
 }
 
 void Stream::Leave::operator()(detail::StreamState* state) const {
-  PEAL_ASSERT(state->reader.idle() && state->writers.empty() && state->flushers.empty(),
+  PEAL_ASSERT(state->reader.idle() && state->writers.empty() && state->flushers.empty() && state->starters.empty(),
               "a stream is destroyed while a coroutine waits in it, {} bytes unread", state->input.size());
   if (state->connection != nullptr) state->connection->close();
   state->held_by_stream = false;

@@ -92,6 +92,9 @@ class StreamState {
   void gone(CloseReason reason, std::error_code error);
   // The stream's own end.
   void end(void (Connection::*how)());
+  // 0: it begins.
+  Why start_layer(std::string_view host);
+  void secured();
   // From now on reads may expect more input.
   void want_input();
   // Unless others wait to: then, and when the output gets above the high-water mark, false.
@@ -103,6 +106,7 @@ class StreamState {
   ReadWait reader;
   WaitList<WriteWait> writers;
   WaitList<FlushWait> flushers;
+  WaitList<FlushWait> starters;  // of the layer
   std::optional<CloseReason> reason;
   std::shared_ptr<void> keeper;  // what the connection needs to live, and dies with it
   Why why = 0;                   // what the end of input means: 0 is the peer's FIN
@@ -110,6 +114,7 @@ class StreamState {
   bool writable_now = true;      // below the high-water mark and nobody waits
   bool above = false;            // the high-water mark
   bool paused = false;
+  bool securing = false;  // the layer is on its way: who writes or flushes waits for it
   bool held_by_stream = true;
   bool held_by_connection = true;
   uint32_t high_water_bytes = 64 * 1024;
@@ -236,7 +241,7 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
 
 class [[nodiscard]] FlushWait final : public QueuedWait<FlushWait> {
  public:
-  explicit FlushWait(StreamState& state) : state_(state) {}
+  FlushWait(StreamState& state, bool starts, Why refused) : state_(state), starts_(starts) { why_ = refused; }
   bool await_ready();
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
@@ -250,9 +255,10 @@ class [[nodiscard]] FlushWait final : public QueuedWait<FlushWait> {
   friend class StreamState;
   friend class QueuedWait<FlushWait>;
   friend class WaitList<FlushWait>;
-  WaitList<FlushWait>& line() { return state_.flushers; }
+  WaitList<FlushWait>& line() { return starts_ ? state_.starters : state_.flushers; }
 
   StreamState& state_;
+  const bool starts_;
 };
 
 // Callbacks that make each new connection a Stream and give it to `take`, on the connection's loop.
@@ -276,7 +282,11 @@ class Stream {
   detail::WriteWait write(Buffer&& bytes) { return {state_->send(bytes), *state_, bytes}; }
   detail::WriteWait write(std::string_view bytes) { return {state_->send(bytes), *state_, bytes}; }
   // Done when the kernel has all that was written.
-  detail::FlushWait flush() { return detail::FlushWait(*state_); }
+  detail::FlushWait flush() { return {*state_, false, 0}; }
+  // As Connection's. Done when what is read and written goes over the layer; what was written before has left in the
+  // clear, what waits to be written goes over the layer, and what has come and was not read is the layer's. Reads of
+  // others go on. EALREADY; after another error, a deadline or a cancellation the stream is only to be ended.
+  detail::FlushWait start_layer(std::string_view host = {}) { return {*state_, true, state_->start_layer(host)}; }
 
   // As Connection's. Waits of other coroutines on this stream end with ESHUTDOWN.
   void close() { state_->end(&Connection::close); }
