@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tls_parties import (GET, GET_AND_CLOSE, LARGE, PAGE, PATIENCE_SECONDS, Authority, Program, https_site, joined,
-                         tool)
+                         s_client, tool)
 
 VERSIONS = ["-tls1_2", "-tls1_3"]
 
@@ -19,13 +19,6 @@ VERSIONS = ["-tls1_2", "-tls1_3"]
 def fixture_site(tmp_path_factory):
     with https_site(tmp_path_factory.mktemp("site")) as site:
         yield site
-
-
-def s_client(place, *words, send=b""):
-    """What it printed, both streams as one, once the server has ended; it may fail."""
-    done = subprocess.run([tool("openssl"), "s_client", "-connect", place, "-ign_eof", *map(str, words)], input=send,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_SECONDS, check=False)
-    return done.stdout.decode(errors="replace")
 
 
 def ask(site, *words):

@@ -117,6 +117,13 @@ def wait_until(condition, what):
         os.sched_yield()
 
 
+def s_client(place, *words, send=b""):
+    """What it printed, both streams as one, once the server has ended; it may fail."""
+    done = subprocess.run([tool("openssl"), "s_client", "-connect", place, "-ign_eof", *map(str, words)], input=send,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=PATIENCE_SECONDS, check=False)
+    return done.stdout.decode(errors="replace")
+
+
 class ByHand:
     """TLS over a plain socket, so that a test decides what leaves, when, and how it ends."""
 
