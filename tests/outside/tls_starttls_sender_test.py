@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`smtp_sender`, which begins in the clear and goes on over TLS, with servers made by hand, honest and not, and with
+`smtp_receiver`."""
+import concurrent.futures
+import contextlib
+import socket
+import ssl
+
+import pytest
+
+from smtp_parties import DOTS, READER, SENDER, hear_line, running
+from tls_parties import PATIENCE_SECONDS, Authority, Program, read_all, self_signed
+
+
+@pytest.fixture(name="receiver")
+def fixture_receiver(tmp_path):
+    with running(tmp_path) as receiver:
+        yield receiver
+
+
+def send(server, roots=None, text=DOTS):
+    """Exit code, output, sentence of the sender."""
+    words = [server, SENDER, READER] + ([roots] if roots else [])
+    with Program("smtp_sender", *words) as sender:
+        sender.process.stdin.write(text.encode())
+        code, out, errors = sender.wait()
+        return code, out, errors.splitlines()[-1] if errors else ""
+
+
+@pytest.mark.parametrize("text", [DOTS, "", "no end", "ends\nas files do\n.\n", "\N{SNOWMAN}\n", "x" * 998 + "\n"])
+def test_sender_and_receiver(receiver, text):
+    assert send(f"localhost:{receiver.port}", receiver.certificate, text) == (0, "250 taken\r\n", "")
+    lines = text.splitlines()
+    assert receiver.takes("".join(line + "\r\n" for line in lines))[0] == "TLSv1.3"
+
+
+def test_the_sender_says_what_the_receiver_does_not_like(receiver):
+    server = f"localhost:{receiver.port}"
+    assert send(server, receiver.certificate, "x\n" * 400_000) == (1, "", "the server says: 552 too large")
+    for bad in ("x" * 999, "a\rb"):
+        assert send(server, receiver.certificate, bad)[0] == 1
+
+
+def test_the_sender_does_not_believe_the_receiver(receiver, tmp_path):
+    other, _ = self_signed(tmp_path, "other")
+    refused = "no TLS: the peer's certificate is not accepted: "
+    for roots in (None, other):
+        code, out, sentence = send(f"localhost:{receiver.port}", roots)
+        assert (code, out) == (1, "") and sentence == refused + "self-signed certificate"
+    assert send(f"localhost:{receiver.port}", receiver.certificate)[0] == 0
+    receiver.takes(DOTS)
+
+
+def test_the_sender_wants_the_name_that_it_was_told(tmp_path):
+    with running(tmp_path, hosts=["localhost"]) as receiver:
+        code, _, sentence = send(f"127.0.0.1:{receiver.port}", receiver.certificate)
+        assert code == 1 and sentence == "no TLS: the peer's certificate is not accepted: IP address mismatch"
+
+
+@pytest.mark.parametrize("reader", ["a@b>\r\nRCPT TO:<c@d", "\N{SNOWMAN}@example.org", "a b@example.org"])
+def test_what_is_no_address_is_not_sent(reader):
+    with Program("smtp_sender", "localhost:25", SENDER, reader) as sender:
+        code, out, errors = sender.wait()
+        assert (code, out) == (2, "") and errors.startswith("usage: ")
+
+
+@pytest.fixture(name="authority", scope="module")
+def fixture_authority(tmp_path_factory):
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+@contextlib.contextmanager
+def server_by_hand(play):
+    """Its port. One client is accepted and given to `play`, whose failure is the test's."""
+    def serve():
+        peer, _ = listener.accept()
+        with peer:
+            peer.settimeout(PATIENCE_SECONDS)
+            play(peer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        listener.settimeout(PATIENCE_SECONDS)
+        played = pool.submit(serve)
+        yield listener.getsockname()[1]
+        played.result(PATIENCE_SECONDS)
+
+
+def greet(peer, *offers):
+    """Up to the answer to EHLO."""
+    peer.sendall(b"220-mail.example.org\r\n220 ESMTP\r\n")
+    listen(peer, offers)
+
+
+def listen(peer, offers):
+    assert hear_line(peer).startswith("EHLO ")
+    *lines, last = "mail.example.org", *offers
+    peer.sendall(("".join(f"250-{line}\r\n" for line in lines) + f"250 {last}\r\n").encode())
+
+
+def over_tls(pair, then=lambda secure: None, go=b"220 ready\r\n"):
+    """An honest server up to EHLO over TLS."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*pair)
+
+    def play(peer):
+        greet(peer, "starttls")
+        assert hear_line(peer) == "STARTTLS"
+        peer.sendall(go)
+        with context.wrap_socket(peer, server_side=True) as secure:
+            then(secure)
+    return play
+
+
+def test_the_sender_and_a_server_by_hand(authority):
+    heard = []
+
+    def then(secure):
+        listen(secure, ["SIZE"])
+        for answer in (b"250 ok\r\n", b"251 forwarded\r\n", b"354 go\r\n"):
+            heard.append(hear_line(secure))
+            secure.sendall(answer)
+        text = ""
+        while not text.endswith("\r\n.\r\n"):
+            text += hear_line(secure) + "\r\n"
+        heard.append(text)
+        secure.sendall(b"250-taken\r\n250 as number 7\r\n")
+        assert hear_line(secure) == "QUIT"
+        secure.sendall(b"221 bye\r\n")
+        secure.unwrap()
+
+    with server_by_hand(over_tls(authority.signs("mail"), then)) as port:
+        assert send(f"localhost:{port}", authority.certificate) == (0, "250-taken\r\n250 as number 7\r\n", "")
+    stuffed = DOTS.replace("\r\n.", "\r\n..")
+    assert heard == [f"MAIL FROM:<{SENDER}>", f"RCPT TO:<{READER}>", "DATA", stuffed + ".\r\n"]
+
+
+@pytest.mark.parametrize("offers", [(), ("SIZE 1000", "STARTTLSX"), ("8BITMIME", "X-STARTTLS")])
+def test_without_starttls_nothing_is_sent(authority, offers):
+    """As where somebody in between took it out."""
+    def play(peer):
+        greet(peer, *offers)
+        assert hear_line(peer) == "QUIT"
+        peer.sendall(b"221 bye\r\n")
+        assert read_all(peer) == b""
+    with server_by_hand(play) as port:
+        assert send(f"localhost:{port}", authority.certificate) == (
+            1, "", "the server does not offer STARTTLS: nothing is sent")
+
+
+@pytest.mark.parametrize("names, of, why", [
+    ("DNS:elsewhere.example", None, "hostname mismatch"),
+    ("DNS:localhost", "somebody", "unable to get local issuer certificate")])
+def test_a_certificate_of_somebody_else(authority, tmp_path, names, of, why):
+    pair = (Authority(tmp_path, of) if of else authority).signs("other", names)
+
+    def then(peer):
+        with pytest.raises(ssl.SSLError, match="alert"):
+            over_tls(pair)(peer)
+    with server_by_hand(then) as port:
+        code, out, sentence = send(f"localhost:{port}", authority.certificate)
+        assert (code, out) == (1, "") and sentence.startswith(f"no TLS: the peer's certificate is not accepted: {why}")
+
+
+def only_records_of_tls(data):
+    """No data in the clear, and none over TLS: handshakes and alerts."""
+    while data:
+        assert data[0] in (21, 22) and data[1] == 3, data
+        data = data[5 + int.from_bytes(data[3:5]):]
+
+
+@pytest.mark.parametrize("injected", [b"250 mail.example.org\r\n250 ok\r\n250 ok\r\n354 go\r\n250 taken\r\n", b"2"])
+def test_answers_injected_behind_the_go_ahead_are_not_believed(authority, injected):
+    def play(peer):
+        greet(peer, "STARTTLS")
+        assert hear_line(peer) == "STARTTLS"
+        peer.sendall(b"220 ready\r\n" + injected)
+        peer.shutdown(socket.SHUT_WR)
+        rest = b""
+        with contextlib.suppress(ConnectionError):
+            while chunk := peer.recv(65536):
+                rest += chunk
+        only_records_of_tls(rest)
+    with server_by_hand(play) as port:
+        code, out, sentence = send(f"localhost:{port}", authority.certificate)
+        assert (code, out) == (1, "")
+        assert sentence in ("no TLS: the peer does not speak TLS",
+                            "no TLS: the peer ended without saying so: what it sent may be cut short")
+
+
+def test_the_honest_server_behind_who_injected_gets_nothing(authority):
+    """CVE-2011-0411 the other way round: one answer too many, and then a handshake that would be good."""
+    def goes_on(secure):
+        pytest.fail(f"the sender went on: {hear_line(secure)}")
+
+    def play(peer):
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            over_tls(authority.signs("mail"), goes_on, go=b"220 ready\r\n250 mail.example.org\r\n")(peer)
+    with server_by_hand(play) as port:
+        assert send(f"localhost:{port}", authority.certificate) == (1, "", "no TLS: the peer does not speak TLS")
+
+
+def test_a_server_that_will_not(authority):
+    """It does not want TLS after all; or takes no such mail; or ends."""
+    def not_now(peer):
+        greet(peer, "STARTTLS")
+        assert hear_line(peer) == "STARTTLS"
+        peer.sendall(b"454 not now\r\n")
+        assert hear_line(peer) == "QUIT"
+
+    def no_reader(secure):
+        listen(secure, [])
+        for answer in (b"250 ok\r\n", b"550 unknown reader\r\n"):
+            hear_line(secure)
+            secure.sendall(answer)
+        assert hear_line(secure) == "QUIT"
+
+    pair = authority.signs("mail")
+    for play, text, why in [
+            (not_now, DOTS, "the server says: 454 not now"),
+            (over_tls(pair, no_reader), DOTS, "the server says: 550 unknown reader"),
+            (over_tls(pair, lambda secure: listen(secure, [])), "\N{SNOWMAN}\n", "the server takes nothing but ASCII"),
+            (lambda peer: None, DOTS, "the server ended without an answer")]:
+        with server_by_hand(play) as port:
+            assert send(f"localhost:{port}", authority.certificate, text) == (1, "", why)
