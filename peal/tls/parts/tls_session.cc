@@ -86,7 +86,8 @@ bool wants_input(const SSL* ssl) { return SSL_want_read(ssl) && !(SSL_in_init(ss
 
 }  // namespace
 
-TlsSession::TlsSession(SslPtr ssl, uint32_t most_idle_bytes) : ssl_(std::move(ssl)), most_idle_bytes_(most_idle_bytes) {
+void TlsSession::begin(SslPtr ssl) {
+  ssl_ = std::move(ssl);
   BIO* bio = BIO_new(block_bio());
   PEAL_ASSERT(bio != nullptr, "OpenSSL has no memory for a BIO");
   BIO_set_data(bio, this);

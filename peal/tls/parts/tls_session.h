@@ -20,10 +20,13 @@ class TlsSession {
   // The most plain bytes of a record (RFC 8446 5.1).
   static constexpr size_t kMostRecordBytes = 16 * 1024;
 
-  // `ssl` knows its side, and has no BIO yet.
-  TlsSession(SslPtr ssl, uint32_t most_idle_bytes);
+  explicit TlsSession(uint32_t most_idle_bytes) : most_idle_bytes_(most_idle_bytes) {}
   TlsSession(const TlsSession&) = delete;
   TlsSession& operator=(const TlsSession&) = delete;
+
+  // Once, before all that needs more than the buffers. `ssl` knows its side, and has no BIO yet.
+  void begin(SslPtr ssl);
+  bool begun() const { return ssl_ != nullptr; }
 
   // Cipher bytes that have arrived.
   Buffer& in() { return in_; }
@@ -51,7 +54,7 @@ class TlsSession {
   void fail();
 
   Buffer in_, out_;
-  const SslPtr ssl_;
+  SslPtr ssl_;
   std::error_code error_;
   const uint32_t most_idle_bytes_;
   uint32_t idle_bytes_ = 0;  // received in a row, and none of it for the user

@@ -15,7 +15,8 @@ namespace peal::detail {
 // Sealed bytes of files that wait below at a time.
 constexpr size_t kMostFileBytes = 4 * TlsSession::kMostRecordBytes;
 
-TlsStream::TlsStream(TlsPort& port, StreamEvents& above, StreamId id) : port_(port), above_(above), id_(id) {
+TlsStream::TlsStream(TlsPort& port, StreamEvents& above, StreamId id)
+    : port_(port), above_(above), id_(id), session_(port.side_->limits.most_idle_bytes) {
   ++port_.side_->under_way;
 }
 
@@ -30,7 +31,7 @@ void TlsStream::connect(const SocketAddress& address, const ConnectOptions& opti
   below_ = port_.engine_.connect(address, options, *this);
 }
 
-// A client speaks first; a server's session begins with the first byte, so that who says nothing holds nothing.
+// A client speaks first; a server's session begins with the first step, so that who says nothing holds nothing.
 void TlsStream::adopt(LooseStream loose, const std::string& host) {
   below_ = port_.engine_.adopt(std::move(loose), *this);
   state_ = State::kShaking;
@@ -87,11 +88,11 @@ void TlsStream::shutdown_send() {
 void TlsStream::close(CloseHow how) {
   closed = true;
   const bool complete = state_ == State::kOpen && !output_error_ && unsealed_bytes(true) == 0;
-  if (complete && !marked_ && how == CloseHow::kNormal) session_->end();
-  const bool has_last_words = session_ && !session_->out().empty();
-  const bool has_alerted = state_ == State::kFailed || (session_ && session_->error());
+  if (complete && !marked_ && how == CloseHow::kNormal) session_.end();
+  const bool has_last_words = !session_.out().empty();
+  const bool has_alerted = state_ == State::kFailed || session_.error();
   if (how == CloseHow::kReset || !(has_last_words || has_alerted)) return port_.engine_.close(below_, how);
-  if (has_last_words) port_.engine_.send(below_, std::move(session_->out()));
+  if (has_last_words) port_.engine_.send(below_, std::move(session_.out()));
   port_.leave(below_);
 }
 
@@ -121,7 +122,7 @@ void TlsStream::drop_unsealed() {
 
 Result<LayerFacts> TlsStream::facts() const {
   if (state_ != State::kOpen) return fail(ENOTCONN);
-  return session_->facts();
+  return session_.facts();
 }
 
 // While it shakes hands it reads for itself.
@@ -129,26 +130,23 @@ void TlsStream::follow() {
   if (!closed && state_ == State::kOpen) port_.engine_.receive(below_, wants_ && !end_told_);
 }
 
-bool TlsStream::begin_session(const SocketAddress& peer) {
+bool TlsStream::begin_session() {
   const std::unique_ptr<std::string> host = std::move(host_);
+  const SocketAddress peer = port_.engine_.peer_address(below_).value_or(SocketAddress());
   SslPtr ssl = port_.side_->make_ssl(host ? *host : std::string(), peer);
-  if (!ssl) {
-    fail_handshake(tls_error(TlsTrouble::kNobodyToVerify));
-    return false;
-  }
-  session_.emplace(std::move(ssl), port_.side_->limits.most_idle_bytes);
-  return true;
+  if (ssl) session_.begin(std::move(ssl));
+  return session_.begun();
 }
 
 // One step: as far as what has arrived leads.
 void TlsStream::shake_hands() {
-  if (!session_ && !begin_session(port_.engine_.peer_address(below_).value_or(SocketAddress()))) return;
   if (is_in_the_clear()) return fail_handshake(tls_error(TlsTrouble::kNotTls));
-  if (session_->shake_hands()) {
-    const long verdict = port_.side_->judge(session_->ssl());
+  if (!session_.begun() && !begin_session()) return fail_handshake(tls_error(TlsTrouble::kNobodyToVerify));
+  if (session_.shake_hands()) {
+    const long verdict = port_.side_->judge(session_.ssl());
     return verdict == X509_V_OK ? finish_handshake() : fail_handshake(tls_verify_error(verdict));
   }
-  if (session_->error()) return fail_handshake(session_->error());
+  if (session_.error()) return fail_handshake(session_.error());
   flush();
   if (ended_) return fail_handshake(end_error_ ? end_error_ : make_error_code(Trouble::kTruncated));
 }
@@ -158,7 +156,7 @@ bool TlsStream::is_in_the_clear() {
   constexpr char kAlert = 21;
   constexpr char kHandshake = 22;
   constexpr char kOldHello = '\x80';  // of SSL 2: OpenSSL says what is wrong with it
-  const std::string_view first = session_->in().front();
+  const std::string_view first = session_.in().front();
   if (heard_ || first.empty()) return false;
   heard_ = true;
   return first[0] != kHandshake && first[0] != kAlert && first[0] != kOldHello;
@@ -168,7 +166,7 @@ void TlsStream::finish_handshake() {
   leave_handshake();
   state_ = State::kOpen;
   ++port_.side_->handshakes;
-  if (SSL_session_reused(session_->ssl()) == 1) ++port_.side_->resumed;
+  if (SSL_session_reused(session_.ssl()) == 1) ++port_.side_->resumed;
   flush();
   follow();
   port_.touch(*this);
@@ -180,10 +178,10 @@ void TlsStream::fail_handshake(std::error_code error) {
   leave_handshake();
   ++port_.side_->failed;
   drop_unsealed();
-  if (session_) flush();
+  flush();
   if (error == tls_error(TlsTrouble::kNotTls)) {
     ++port_.side_->in_the_clear;
-    const std::string_view first = session_->in().front();
+    const std::string_view first = session_.in().front();
     if (port_.is_server_ && first[0] >= 'A' && first[0] <= 'Z' && !port_.clear_answer_.empty()) {
       port_.engine_.send_copy(below_, port_.clear_answer_);
     }
@@ -217,23 +215,23 @@ void TlsStream::on_received(Buffer& bytes) {
   const TlsPort::CallUp up(port_, this);
   if (closed || state_ == State::kFailed) return;
   if (state_ == State::kOpen) [[likely]] {
-    session_->in().append(std::move(bytes));
+    session_.in().append(std::move(bytes));
     return deliver();
   }
-  if (!session_ && !begin_session({})) return;
-  session_->in().append(std::move(bytes));
+  session_.in().append(std::move(bytes));
   if (in_line_) return;
   if (port_.may_step(*this)) return shake_hands();
   in_line_ = true;
+  session_.in().compact();
   port_.engine_.receive(below_, false);
 }
 
 void TlsStream::deliver() {
   while (receives()) {
-    if (!session_->has_input()) return tell_end();
+    if (!session_.has_input()) return tell_end();
     Buffer plain;
-    session_->read(plain);
-    if (!session_->out().empty()) bound_answers();
+    session_.read(plain);
+    if (!session_.out().empty()) bound_answers();
     if (plain.empty()) return tell_end();
     port_.told_ = true;
     above_.on_received(plain);
@@ -243,7 +241,7 @@ void TlsStream::deliver() {
 // A peer may have us answer (key updates) faster than it reads.
 void TlsStream::bound_answers() {
   if (port_.engine_.queued_bytes(below_) == 0) answered_bytes_ = 0;
-  answered_bytes_ += static_cast<uint32_t>(session_->out().size());
+  answered_bytes_ += static_cast<uint32_t>(session_.out().size());
   flush();
   if (answered_bytes_ <= port_.side_->limits.most_idle_bytes || end_error_) return;
   ended_ = true;
@@ -252,12 +250,12 @@ void TlsStream::bound_answers() {
 
 // Nothing is left to deliver: if that is because there was an end, it is told.
 void TlsStream::tell_end() {
-  if (!session_->peer_ended() && !session_->error() && !ended_) return;
+  if (!session_.peer_ended() && !session_.error() && !ended_) return;
   std::error_code error;
-  if (session_->error()) {
-    error = session_->error();
+  if (session_.error()) {
+    error = session_.error();
     port_.note_failure(*this, error);
-  } else if (!session_->peer_ended()) {
+  } else if (!session_.peer_ended()) {
     // One that follows a failure of the output is the same end; a FIN alone is none.
     error = end_error_ ? end_error_ : output_error_ ? output_error_ : make_error_code(Trouble::kTruncated);
   }
@@ -280,7 +278,7 @@ void TlsStream::on_receive_end(std::error_code error) {
 void TlsStream::on_gone(std::error_code error) {
   const TlsPort::CallUp up(port_, this);
   if (closed || state_ != State::kOpen) return;
-  above_.on_gone(session_->has_input() ? std::error_code{} : error);
+  above_.on_gone(session_.has_input() ? std::error_code{} : error);
 }
 
 void TlsStream::on_send_failed(std::error_code error) {
@@ -327,7 +325,7 @@ void TlsStream::refuse_detach() {
 }
 
 void TlsStream::serve() {
-  if (state_ == State::kShaking && !session_ && host_) return shake_hands();  // a client's that was adopted
+  if (state_ == State::kShaking && host_) return shake_hands();  // a client's that was adopted
   deliver();
   if (!closed) seal();
 }
@@ -338,7 +336,7 @@ void TlsStream::seal() {
   while (!file_error_) {
     while (!plain_.empty()) {
       const size_t bytes = std::min(plain_.size(), TlsSession::kMostRecordBytes);
-      if (!session_->write(plain_, bytes)) return fail_output(session_->error());
+      if (!session_.write(plain_, bytes)) return fail_output(session_.error());
       sealed_bytes_ += bytes;
     }
     if (files_.empty()) break;
@@ -350,7 +348,7 @@ void TlsStream::seal() {
   const bool ends = all && wants_end_ && !marked_;
   if (ends) {
     marked_ = true;
-    session_->end();
+    session_.end();
   }
   flush();
   if (ends) port_.engine_.shutdown_send(below_);
@@ -377,7 +375,7 @@ void TlsStream::seal_file(File& front) {
 }
 
 void TlsStream::flush() {
-  Buffer& out = session_->out();
+  Buffer& out = session_.out();
   if (out.empty()) return;
   sealed_and_queued();
   added_ += out.size() - std::exchange(sealed_bytes_, 0);

@@ -7,7 +7,6 @@
 
 #include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <peal/engine/engine.h>
@@ -72,7 +71,7 @@ class TlsStream final : private StreamEvents {
   size_t unsealed_bytes(bool files) const;
   size_t sealed_and_queued() const;
   void drop_unsealed();
-  bool begin_session(const SocketAddress& peer);
+  bool begin_session();
   void shake_hands();
   bool is_in_the_clear();
   void leave_handshake();
@@ -97,17 +96,17 @@ class TlsStream final : private StreamEvents {
   bool wants_end_ = false;  // shutdown_send()
   bool marked_ = false;     // our close_notify is queued below
   bool end_told_ = false;
-  bool in_line_ = false;               // for a step of its handshake
-  bool heard_ = false;                 // the peer's first byte was one of TLS
-  bool ended_ = false;                 // what is below
-  uint32_t answered_bytes_ = 0;        // records that reading has caused, since nothing was queued below
-  size_t sealed_bytes_ = 0;            // plain ones, of what the session has for below
-  mutable size_t added_ = 0;           // by sealing, since nothing was queued below
-  std::error_code end_error_;          // what is below has ended with
-  std::error_code output_error_;       // told
-  std::error_code file_error_;         // told once what came before it is out
-  std::optional<TlsSession> session_;  // from the first byte on
-  Buffer plain_;                       // waits to be sealed; the files after it
+  bool in_line_ = false;          // for a step of its handshake
+  bool heard_ = false;            // the peer's first byte was one of TLS
+  bool ended_ = false;            // what is below
+  uint32_t answered_bytes_ = 0;   // records that reading has caused, since nothing was queued below
+  size_t sealed_bytes_ = 0;       // plain ones, of what the session has for below
+  mutable size_t added_ = 0;      // by sealing, since nothing was queued below
+  std::error_code end_error_;     // what is below has ended with
+  std::error_code output_error_;  // told
+  std::error_code file_error_;    // told once what came before it is out
+  TlsSession session_;            // begun with the first step
+  Buffer plain_;                  // waits to be sealed; the files after it
   std::vector<File> files_;
   std::unique_ptr<std::string> host_;  // until the session begins
 };
