@@ -28,6 +28,7 @@ from versus.bars import (
     spin,
     tls_burst,
     tls_cost,
+    tls_crowd,
     tls_instructions,
     tls_memory,
 )
@@ -55,6 +56,7 @@ FIGURES = {
     "tls_instructions": tls_instructions,
     "tls_burst": tls_burst,
     "tls_memory": tls_memory,
+    "tls_crowd": tls_crowd,
 }
 
 

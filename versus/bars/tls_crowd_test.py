@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The crowd that shakes hands: on the real bare loop where it was built, and the figure on made-up times."""
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from versus import fakes
+from versus.bars import bench, tls_common, tls_crowd
+from versus.bars.common import CannotMeasure, Context, Marred
+from versus.roster import TLS
+from versus.run import process
+from versus.tls.tls_plans import FLOOR, OURS, RING
+
+BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
+
+
+@pytest.fixture(name="built")
+def make_built(tmp_path) -> Context:
+    """The bare loop alone, as it was built."""
+    program = BIN_DIR / "contenders" / "raw_tls"
+    if not program.exists():
+        pytest.skip(f"{program} was not built")
+    (tmp_path / "bin" / "contenders").mkdir(parents=True)
+    (tmp_path / "bin" / "contenders" / "raw_tls").symlink_to(program.resolve())
+    return Context(tmp_path / "bin", tmp_path / "out", 1, 2, False, [])
+
+
+@pytest.fixture(name="pretended")
+def make_pretended(tmp_path) -> Context:
+    return Context(fakes.make_bin(tmp_path / "bin", ("raw_tls",)), tmp_path / "out", 1, 6, False, [])
+
+
+def floor_of(context: Context):
+    return tls_common.contenders(context, TLS, (FLOOR,))[0]
+
+
+def test_everybody_of_a_wave_is_answered(built):
+    floor = floor_of(built)
+    with process.serving(floor.for_threads(1), (), floor.given) as server:
+        with tls_crowd.crowd(server, dict(floor.files)["cert"], clients=20) as count:
+            pass
+    assert len(count) == 1 and count[0] >= 20
+
+
+def test_a_crowd_that_cannot_come_is_no_figure(built):
+    floor = floor_of(built)
+    with process.serving(floor.for_threads(1), (), floor.given) as server:
+        with pytest.raises(CannotMeasure, match="the crowd did not come"):
+            with tls_crowd.crowd(server, "/nowhere/cert.pem"):
+                pass
+
+
+def test_peal_has_a_bar_and_the_bare_loop_none(pretended, monkeypatch):
+    times = {OURS: (200.0, 100.0), RING: (400.0, 100.0), FLOOR: (9000.0, 100.0)}
+    monkeypatch.setattr(tls_crowd, "p99_us", lambda _context, contender, crowded: times[contender.name][not crowded])
+    rows = {row.figure.rsplit(", ", 1)[1]: row for row in tls_crowd.measure(pretended)}
+    assert (rows[OURS].bar, rows[OURS].verdict) == ("<= 3", "met")
+    assert (rows[RING].bar, rows[RING].verdict) == ("<= 3", "not met")
+    assert (rows[FLOOR].bar, rows[FLOOR].verdict) == ("-", "")
+    assert rows[OURS].measured.startswith("2.00") and rows[OURS].measured.endswith("200 / 100 us")
+
+
+def test_a_crowd_of_which_few_were_answered_does_not_count(built, monkeypatch):
+    @contextmanager
+    def few(*_):
+        yield [tls_crowd.CROWD + 500]
+
+    monkeypatch.setattr(tls_crowd, "crowd", few)
+    monkeypatch.setattr(tls_crowd, "_load", lambda *_: 1.0)
+    with pytest.raises(Marred, match="only 1500 of the crowd were answered"):
+        tls_crowd.p99_us(built, floor_of(built), True)
+
+
+def test_it_is_of_the_bench():
+    assert "tls_crowd" in bench.names()
