@@ -103,7 +103,8 @@ void StreamState::pump_writers() {
 }
 
 void StreamState::pump_flushers() {
-  if (connection->queued_bytes() > 0) return;
+  // What writers that waited have sent just now is told of anew.
+  if (!flushers.empty() && connection->queued_bytes() > 0) return connection->report_drained();
   while (FlushWait* flusher = flushers.pop_front()) flusher->complete(0);
 }
 
@@ -116,11 +117,10 @@ Why StreamState::start_layer(std::string_view host) {
 }
 
 void StreamState::secured() {
-  securing = above = false;
+  securing = false;
   const ReadyQueue::Hold hold;
   while (FlushWait* starter = starters.pop_front()) starter->complete(0);
-  pump_writers();
-  connection->report_drained();
+  writable();
 }
 
 void StreamState::fail(Why with) {

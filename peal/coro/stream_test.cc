@@ -235,6 +235,29 @@ TEST_P(StreamTest, flush_waits_until_the_kernel_has_all) {
   EXPECT_THAT(journal.lines(), ElementsAre("done", "0", "done"));
 }
 
+// They leave in one step: what is told then of the first message is no word of those that waited behind it.
+TEST_P(StreamTest, flush_waits_for_writes_that_wait_themselves) {
+  ServerOptions small;
+  small.connection.high_water_bytes = 1000;
+  auto address = serve_tasks(
+      [this](Stream stream) -> Task<> {
+        const std::string much(3'000'000, 'x');
+        auto writes = [&](std::string_view what) -> Task<> {
+          journal.add("write " + text(co_await stream.write(what)));
+        };
+        auto flushes = [&]() -> Task<> {
+          journal.add("flush " + text(co_await stream.flush()));
+          EXPECT_EQ(stream.connection()->queued_bytes(), 0u);
+        };
+        co_await when_all(writes(much), writes("behind"), writes("and more"), flushes());
+      },
+      small);
+  RawPeer peer = connect_to(address);
+  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  EXPECT_EQ(peer.received().size(), 3'000'014u);
+  EXPECT_THAT(journal.lines(), ElementsAre("write done", "write done", "write done", "flush done"));
+}
+
 TEST_P(StreamTest, an_exception_closes_its_connection_alone) {
   auto address = serve_tasks([](Stream stream) -> Task<> {
     auto input = co_await stream.read();
