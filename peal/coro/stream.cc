@@ -111,8 +111,9 @@ void StreamState::pump_flushers() {
 Why StreamState::start_layer(std::string_view host) {
   if (const Why refused = why_no_write(); refused != 0) return refused;
   if (!connection->start_layer(host, std::move(input))) return EALREADY;
+  if (reader.message() != nullptr) reader.message()->search_anew();
   securing = above = true;
-  writable_now = false;
+  writable_now = over = false;
   return 0;
 }
 

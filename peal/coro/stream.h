@@ -191,6 +191,8 @@ class [[nodiscard]] StreamReadMessage final : public detail::Reading<StreamReadM
   Result<Buffer> await_resume();
   // Whether the message is there, or can never be.
   bool suffices();
+  // None of the input is there any more.
+  void search_anew() { searched_ = 0; }
   StreamReadMessage* message() { return this; }
 
  private:

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LaterStreamTest: a coroutine server whose streams begin plain and may start a sealed layer, beside peers that are
+// sockets of the test's. Its tasks note what they are told.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <peal/coro/co_server.h>
+#include <peal/coro/when.h>
+#include <tests/support/net_rig.h>
+#include <tests/support/sealed/sealed_peer.h>
+
+namespace peal::test {
+
+inline std::string told(const Result<Buffer>& read) {
+  if (!read) return "error: " + read.error().message();
+  return read->empty() ? "end" : read->to_string();
+}
+inline std::string told(const Result<void>& done) { return done ? "done" : "error: " + done.error().message(); }
+inline std::string told(std::error_code error) { return "error: " + error.message(); }
+inline std::string told(int error) { return told(errno_code(error)); }
+
+inline std::string sealed_text(std::string_view text) {
+  std::string sealed;
+  seal(text, sealed);
+  return sealed;
+}
+
+class LaterStreamTest : public NetTest {
+ protected:
+  static constexpr Duration kNotInThisTest = std::chrono::hours(1);
+  static constexpr size_t kMuch = 9'000'000;  // more than the kernel takes for a peer that does not read
+
+  void TearDown() override {
+    server_.reset();
+    NetTest::TearDown();
+  }
+  void serve_later(CoServer::Serve serve, ConnectionOptions connection = {.handshake_timeout = kNotInThisTest}) {
+    connection.layer = &layer;
+    connection.layer_later = true;
+    ServerOptions options;
+    options.connection = connection;
+    server_ = std::make_unique<CoServer>(loop(), std::move(serve), options);
+    bound_ = server_->listen("127.0.0.1:0").value();
+  }
+  RawPeer connect_peer(int receive_buffer_bytes = 0) {
+    RawPeer peer;
+    if (receive_buffer_bytes > 0) {
+      ::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
+    }
+    peer.connect(bound_);
+    return peer;
+  }
+  // In the journal, behind news().
+  testing::AssertionResult noted(const std::string& line) {
+    return wait_until([this, line] {
+      const std::vector<std::string> lines = journal.lines();
+      return std::ranges::count(lines.begin() + static_cast<ptrdiff_t>(told_lines_), lines.end(), line) > 0;
+    });
+  }
+  testing::AssertionResult hears(RawPeer& peer, std::string_view text) {
+    return wait_until([&peer, text] { return peer.pump(), peer.received() == text; });
+  }
+  testing::AssertionResult hears_sealed(SealedPeer& peer, std::string_view text) {
+    return wait_until([&peer, text] {
+      std::string all;
+      for (const std::string& record : peer.records()) all += record;
+      return all == text;
+    });
+  }
+  testing::AssertionResult ends(RawPeer& peer) {
+    return wait_until([&peer] { return !peer.pump(); });
+  }
+  // What was noted since the last call.
+  std::vector<std::string> news() {
+    std::vector<std::string> lines = journal.lines();
+    const size_t before = std::exchange(told_lines_, lines.size());
+    lines.erase(lines.begin(), lines.begin() + static_cast<ptrdiff_t>(before));
+    return lines;
+  }
+  void end_server() { server_.reset(); }
+  CoServer& server() { return *server_; }
+  // Reads a line and says "go"; what is read and written after it is to go over the layer.
+  Task<Result<void>> start(Stream& stream) {
+    journal.add(told(co_await stream.read_until("\n")));
+    auto written = co_await stream.write("go\n");
+    if (!written) co_return written;
+    co_return co_await stream.start_layer();
+  }
+  // Notes what another coroutine does with the stream meanwhile.
+  Task<> note_read(Stream& stream) { journal.add("read " + told(co_await stream.read())); }
+  Task<> note_write(Stream& stream, std::string text) { journal.add("write " + told(co_await stream.write(text))); }
+  Task<> note_flush(Stream& stream) { journal.add("flush " + told(co_await stream.flush())); }
+  Task<> waits(Stream stream, bool output_waits) {
+    const std::string much(kMuch, 'x');
+    auto clear = [&]() -> Task<> {
+      if (output_waits) co_await stream.write(much);
+    };
+    auto starts = [&]() -> Task<> { return note_start(stream); };
+    auto writes = [&]() -> Task<> { return note_write(stream, "waits"); };
+    auto flushes = [&]() -> Task<> { return note_flush(stream); };
+    journal.add("waiting");
+    co_await when_all(clear(), starts(), writes(), flushes());
+    journal.add("over");
+  }
+  Task<> note_start(Stream& stream) { journal.add("start " + told(co_await stream.start_layer())); }
+
+  const SealedLayer layer;
+  Journal journal;
+
+ private:
+  size_t told_lines_ = 0;
+  SocketAddress bound_;
+  std::unique_ptr<CoServer> server_;
+};
+
+inline const std::string kGoAndHello = "go\n" + std::string(kSealHello);
+
+}  // namespace peal::test
