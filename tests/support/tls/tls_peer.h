@@ -37,6 +37,8 @@ class TlsPeer {
     return stands;
   }
   bool is_open() { return pump(), codec.ready(); }
+  // What it has got so far was said in the clear.
+  void begin_here() { heard_ = counted_ = raw.received().size(); }
   void send(std::string_view plain) {
     codec.say(plain);
     flush();

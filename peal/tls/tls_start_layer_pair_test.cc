@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Both ends of a connection that turns to TLS, on every engine and in the simulator: whom the client takes for its
+// server, what both know of each other then, and what is said in the clear where TLS should begin.
+#include <optional>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <openssl/x509_vfy.h>
+
+#include <peal/tls/parts/tls_error.h>
+#include <peal/tls/tls_client_context.h>
+#include <peal/tls/tls_server_context.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/net_rig.h>
+#include <tests/support/tls/tls_certificates.h>
+
+namespace peal {
+namespace {
+
+// What one side has seen.
+struct TurningSide {
+  std::string clear, secret;
+  std::optional<LayerFacts> facts;  // once secured
+  std::optional<CloseReason> end;
+  std::error_code error;
+  bool starts = true;
+};
+
+// The client says `command`, the server `answer`, and both turn to TLS after its first line; then each message of the
+// client's is sent back.
+class TlsStartLayerPairTest : public test::LoopEngineTest {
+ protected:
+  void SetUp() override {
+    LoopEngineTest::SetUp();
+    if (IsSkipped()) return;
+    set_log_sink([](const LogRecord&) {});
+    fds_before_ = count_open_fds();
+    const test::TestAuthority authority("a root");
+    const SelfSigned own = authority.issue({.names = {"localhost"}, .common_name = "the server"});
+    TlsServerOptions serving;
+    serving.certificates.push_back({.chain_pem = own.chain_pem, .key_pem = own.key_pem});
+    serving.applications = {"smtp"};
+    server_context = TlsServerContext::make(std::move(serving)).value();
+    client_context = TlsClientContext::make({.roots = {.pem = authority.pem()}, .applications = {"smtp"}}).value();
+    loop_ = test::make_loop(LoopEngineTest::options()).value();
+    EXPECT_TRUE(loop_->begin());
+    server_.emplace(*loop_, talking(here, false), options<ServerOptions>(*server_context));
+    port_ = server_->listen("127.0.0.1:0").value().port();
+  }
+  void TearDown() override {
+    if (IsSkipped()) return;
+    client_.reset();
+    server_.reset();
+    loop_->end();
+    loop_.reset();
+    server_context.reset();
+    client_context.reset();
+    set_log_sink({});
+    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+  }
+  // Until both sides have ended.
+  void talk() {
+    here = TurningSide{.starts = here.starts};
+    there = TurningSide{.starts = there.starts};
+    ClientOptions calling = options<ClientOptions>(*client_context);
+    // The simulator knows no names.
+    if (GetParam() == "sim") calling.connect.host = "localhost";
+    client_.emplace(*loop_, talking(there, true), calling);
+    const std::string host = GetParam() == "sim" ? "127.0.0.1" : "localhost";
+    ASSERT_TRUE(client_->connect(host + ":" + std::to_string(port_)));
+    ASSERT_TRUE(run_until([&] { return here.end && there.end; }));
+  }
+  LayerStats server_stats() const { return server_context->stats(); }
+  LayerStats client_stats() const { return client_context->stats(); }
+  NetStats server_net() const { return server_->stats(); }
+  NetStats client_net() const { return client_->stats(); }
+
+  std::unique_ptr<TlsServerContext> server_context;
+  std::unique_ptr<TlsClientContext> client_context;
+  std::string command = "start\n";
+  std::string answer = "go\n";
+  std::string host;  // that the client starts its layer with
+  std::string says = "hello";
+  bool aborts = false;  // the client, once its answer is there
+  TurningSide here, there;
+
+ private:
+  template <class Options>
+  static Options options(const StreamLayer& layer) {
+    Options all;
+    all.connection.layer = &layer;
+    all.connection.layer_later = true;
+    all.connection.handshake_timeout = std::chrono::hours(1);
+    return all;
+  }
+  ConnectionCallbacks talking(TurningSide& side, bool is_client) {
+    ConnectionCallbacks callbacks;
+    callbacks.on_open = [this, is_client](Connection& connection) {
+      EXPECT_FALSE(connection.layer_facts());
+      if (is_client) connection.send(command);
+    };
+    callbacks.on_message = [this, &side, is_client](Connection& connection, Buffer& input) {
+      if (side.facts) return hear(connection, side, is_client, input);
+      const size_t end = input.view().find('\n');
+      if (end == std::string_view::npos) return;
+      side.clear += input.take(end + 1).to_string();
+      if (!is_client) connection.send(answer);
+      if (side.starts) connection.start_layer(is_client ? host : "");
+    };
+    callbacks.on_secured = [this, &side, is_client](Connection& connection) {
+      side.facts = connection.layer_facts().value();
+      if (is_client) connection.send(says);
+    };
+    callbacks.on_close = [&side](Connection& connection, CloseReason reason) {
+      side.error = connection.error();
+      side.end = reason;
+    };
+    return callbacks;
+  }
+  void hear(Connection& connection, TurningSide& side, bool is_client, Buffer& input) {
+    side.secret += input.view();
+    if (!is_client) return static_cast<void>(connection.send(std::move(input)));
+    input.clear();
+    if (side.secret != says) return;
+    aborts ? connection.abort() : connection.close();
+  }
+  testing::AssertionResult run_until(const std::function<bool()>& done) {
+    bool gave_up = false;
+    const TimerId patience = loop_->after(std::chrono::seconds(30), [&] { gave_up = true; });
+    while (!done() && !gave_up) loop_->step();
+    loop_->cancel(patience);
+    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "waited in vain";
+  }
+
+  std::unique_ptr<Loop> loop_;
+  std::optional<Server> server_;
+  std::optional<Client> client_;
+  uint16_t port_ = 0;
+  size_t fds_before_ = 0;
+};
+
+TEST_P(TlsStartLayerPairTest, both_know_then_what_was_agreed_on_and_a_session_goes_on) {
+  for (const bool again : {false, true}) {
+    ASSERT_NO_FATAL_FAILURE(talk());
+    EXPECT_EQ(here.clear, "start\n");
+    EXPECT_EQ(there.clear, "go\n");
+    EXPECT_EQ(here.secret, "hello");
+    EXPECT_EQ(there.secret, "hello");
+    EXPECT_EQ(there.end, CloseReason::kLocal);
+    EXPECT_EQ(here.end, CloseReason::kPeerClosed) << "close_notify came";
+    for (const TurningSide* side : {&here, &there}) {
+      ASSERT_TRUE(side->facts);
+      EXPECT_EQ(side->facts->protocol, "TLSv1.3");
+      EXPECT_EQ(side->facts->application, "smtp");
+      EXPECT_EQ(side->facts->resumed, again);
+    }
+    EXPECT_EQ(here.facts->peer, "");
+    EXPECT_EQ(there.facts->peer, "CN=the server");
+  }
+  for (const LayerStats& stats : {server_stats(), client_stats()}) {
+    EXPECT_EQ(stats.handshakes, 2u);
+    EXPECT_EQ(stats.resumed, 1u);
+    EXPECT_EQ(stats.failed, 0u);
+    EXPECT_EQ(stats.under_way, 0u);
+  }
+  EXPECT_EQ(server_net().opened, 2u);
+  EXPECT_EQ(server_net().handshakes_failed, 0u);
+}
+
+// By default it is the name it connected to.
+TEST_P(TlsStartLayerPairTest, server_that_is_not_the_host_asked_for_is_not_spoken_to) {
+  host = "other.test";
+  ASSERT_NO_FATAL_FAILURE(talk());
+  EXPECT_EQ(there.end, CloseReason::kFailed);
+  EXPECT_EQ(there.error, detail::tls_verify_error(X509_V_ERR_HOSTNAME_MISMATCH)) << there.error.message();
+  EXPECT_EQ(here.end, CloseReason::kFailed);
+  EXPECT_FALSE(there.facts || here.facts);
+  EXPECT_EQ(here.secret + there.secret, "");
+  EXPECT_EQ(client_net().handshakes_failed, 1u);
+  EXPECT_EQ(client_stats().failed, 1u);
+  EXPECT_EQ(client_stats().handshakes, 0u);
+  host = "localhost";
+  ASSERT_NO_FATAL_FAILURE(talk());
+  EXPECT_EQ(there.secret, "hello");
+}
+
+// CVE-2011-0411, and the same the other way round: what was said in the clear behind the line, or behind the go-ahead,
+// is never shown as if it had come over TLS, however much it looks like TLS.
+TEST_P(TlsStartLayerPairTest, plaintext_injected_is_shown_to_neither) {
+  constexpr std::string_view kHandshake("\x16\x03\x01\0\5evil\n", 10);
+  constexpr std::string_view kData("\x17\x03\x03\0\5evil\n", 10);
+  for (const std::string_view evil : {std::string_view("evil\n"), std::string_view("e"), kHandshake, kData}) {
+    for (const bool by_server : {false, true}) {
+      SCOPED_TRACE(testing::PrintToString(evil) + (by_server ? " of the server" : " of the client"));
+      command = by_server ? "start\n" : "start\n" + std::string(evil);
+      answer = by_server ? "go\n" + std::string(evil) : "go\n";
+      ASSERT_NO_FATAL_FAILURE(talk());
+      EXPECT_NE(here.error, std::error_code());
+      EXPECT_NE(there.error, std::error_code());
+      EXPECT_EQ(here.clear, "start\n");
+      EXPECT_EQ(there.clear, "go\n");
+      EXPECT_EQ(here.secret + there.secret, "");
+      EXPECT_FALSE(there.facts || here.facts);
+    }
+  }
+  EXPECT_EQ(server_stats().handshakes + client_stats().handshakes, 0u);
+  EXPECT_EQ(server_stats().under_way + client_stats().under_way, 0u);
+  EXPECT_EQ(server_stats().in_the_clear, 3u);
+}
+
+TEST_P(TlsStartLayerPairTest, aborted_by_one_it_is_no_end_to_the_other) {
+  aborts = true;
+  ASSERT_NO_FATAL_FAILURE(talk());
+  EXPECT_EQ(there.end, CloseReason::kAborted);
+  EXPECT_NE(here.end, CloseReason::kPeerClosed);
+  EXPECT_EQ(here.secret, "hello");
+}
+
+// Many records, and below the high-water mark, where an echo would stop.
+TEST_P(TlsStartLayerPairTest, much_is_said_over_it) {
+  says = pattern(200'000);
+  ASSERT_NO_FATAL_FAILURE(talk());
+  EXPECT_TRUE(same_bytes(here.secret, says));
+  EXPECT_TRUE(same_bytes(there.secret, says));
+}
+
+PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(TlsStartLayerPairTest);
+
+}  // namespace
+}  // namespace peal
