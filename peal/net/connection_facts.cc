@@ -21,7 +21,7 @@ ConnectionFacts Connection::facts() const {
   facts.sent_bytes = sent_bytes_;
   facts.queued_bytes = queued_bytes();
   facts.unacknowledged_bytes = port_->unsent_bytes(stream_);
-  facts.kept_bytes = has(kKeptInput) ? input_.size() : 0;
+  facts.kept_bytes = input_.size();
   facts.paused = paused_;
   facts.above_high_water = has(kAboveHighWater);
   facts.piped = has(kPiped);
@@ -31,9 +31,7 @@ ConnectionFacts Connection::facts() const {
   return facts;
 }
 
-// What it keeps of the process's memory.
-size_t Connection::memory_bytes() const {
-  return port_->held_bytes(stream_) + (has(kKeptInput) ? input_.held_bytes() : 0);
-}
+// What it keeps of the process's memory: input for the callback, or for a layer that it starts.
+size_t Connection::memory_bytes() const { return port_->held_bytes(stream_) + input_.held_bytes(); }
 
 }  // namespace peal
