@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Connections that turn to TLS in a simulated network, which cuts and delays what is said about the turn wherever the
+// seed says.
+#include <optional>
+#include <string>
+
+#include <peal/tls/tls_client_context.h>
+#include <peal/tls/tls_server_context.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/sim_rig.h>
+#include <tests/support/tls/sim_secrets.h>
+
+namespace peal {
+namespace {
+
+// The client asks to turn once its greeting is there, and says its text over TLS, which is echoed; whoever stands
+// between may have put something behind either line.
+class Turn {
+ public:
+  explicit Turn(test::SimPair& its_pair) : pair(its_pair), randomness_(pair.seed), clock_(pair.world) {
+    TlsServerOptions serving{.clock = test::sim_clock};
+    serving.certificates.push_back(
+        {.chain_pem = std::string(test::kSimCertificate), .key_pem = std::string(test::kSimKey)});
+    server_context_ = TlsServerContext::make(std::move(serving)).value();
+    client_context_ =
+        TlsClientContext::make({.roots = {.pem = std::string(test::kSimCertificate)}, .clock = test::sim_clock})
+            .value();
+  }
+  // False: it has not come to an end.
+  bool run() {
+    server_.emplace(*pair.here, talking(here, false), options<ServerOptions>(*server_context_));
+    ClientOptions calling = options<ClientOptions>(*client_context_);
+    calling.connect.host = "sim.test";
+    client_.emplace(*pair.there, talking(there, true), calling, [this](std::error_code, Duration) { failed = true; });
+    EXPECT_TRUE(client_->connect(pair.listen(*server_)));
+    return pair.run_until([&] { return failed || (here.end && there.end); });
+  }
+
+  struct Side {
+    std::string line, text;
+    bool secured = false;
+    std::optional<CloseReason> end;
+  };
+  test::SimPair& pair;
+  const std::string greeting = std::string(1 + pair.seed * 7919 % 300'000, 'x') + "\n";
+  const std::string text = pattern(1 + pair.seed * 977 % 100'000);
+  std::string behind_start, behind_go;
+  Side here, there;
+  bool failed = false;  // to connect
+
+ private:
+  template <class Options>
+  static Options options(const StreamLayer& layer) {
+    Options all;
+    all.connection.layer = &layer;
+    all.connection.layer_later = true;
+    return all;
+  }
+  ConnectionCallbacks talking(Side& side, bool is_client) {
+    ConnectionCallbacks callbacks;
+    callbacks.on_open = [this, is_client](Connection& connection) {
+      if (!is_client) connection.send(greeting);
+    };
+    callbacks.on_message = [this, &side, is_client](Connection& connection, Buffer& input) {
+      if (side.secured) return hear(connection, side, is_client, input);
+      const size_t end = input.view().find('\n');
+      if (end == std::string_view::npos) return;
+      side.line = input.take(end + 1).to_string();
+      if (!is_client) connection.send("go\n" + behind_go);
+      if (is_client && side.line == greeting) return static_cast<void>(connection.send("start\n" + behind_start));
+      EXPECT_TRUE(connection.start_layer());
+    };
+    callbacks.on_secured = [this, &side, is_client](Connection& connection) {
+      side.secured = true;
+      if (is_client) connection.send(text);
+    };
+    callbacks.on_close = [&side](Connection&, CloseReason reason) { side.end = reason; };
+    return callbacks;
+  }
+  void hear(Connection& connection, Side& side, bool is_client, Buffer& input) {
+    side.text += input.view();
+    if (!is_client) return static_cast<void>(connection.send(std::move(input)));
+    input.clear();
+    if (side.text.size() == text.size()) connection.close();
+  }
+
+  const test::SeededRandomness randomness_;
+  const test::SimClock clock_;
+  std::unique_ptr<TlsServerContext> server_context_;
+  std::unique_ptr<TlsClientContext> client_context_;
+  std::optional<Server> server_;
+  std::optional<Client> client_;
+};
+
+class TlsStartLayerSim : public test::SimTest {};
+
+TEST_F(TlsStartLayerSim, every_byte_arrives_on_its_side_of_the_turn) {
+  on_seeds(100, rough(), [](test::SimPair& pair) {
+    Turn turn(pair);
+    ASSERT_TRUE(turn.run());
+    EXPECT_TRUE(same_bytes(turn.there.line, "go\n"));
+    EXPECT_EQ(turn.here.line, "start\n");
+    EXPECT_TRUE(same_bytes(turn.here.text, turn.text));
+    EXPECT_TRUE(same_bytes(turn.there.text, turn.text));
+    EXPECT_EQ(turn.here.end, CloseReason::kPeerClosed);
+    EXPECT_EQ(turn.there.end, CloseReason::kLocal);
+  });
+}
+
+TEST_F(TlsStartLayerSim, what_is_injected_arrives_nowhere_however_it_is_cut) {
+  on_seeds(100, rough(), [](test::SimPair& pair) {
+    Turn turn(pair);
+    (pair.seed % 2 == 0 ? turn.behind_start : turn.behind_go) = std::string(1 + pair.seed % 5, 'e') + "vil\n";
+    ASSERT_TRUE(turn.run());
+    EXPECT_EQ(turn.here.text + turn.there.text, "");
+    EXPECT_FALSE(turn.here.secured || turn.there.secured);
+    EXPECT_EQ(turn.here.line, "start\n");
+    EXPECT_EQ(turn.there.line, "go\n");
+  });
+}
+
+// Where all may be lost, an end that is told as the peer's own means that nothing was.
+TEST_F(TlsStartLayerSim, whatever_is_lost_is_told) {
+  on_seeds(100, SimOptions::hostile(), [](test::SimPair& pair) {
+    Turn turn(pair);
+    turn.run();
+    EXPECT_TRUE(turn.text.starts_with(turn.there.text));
+    if (turn.here.end == CloseReason::kPeerClosed) {
+      EXPECT_TRUE(same_bytes(turn.here.text, turn.text));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace peal
