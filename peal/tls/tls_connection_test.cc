@@ -294,6 +294,29 @@ TEST_P(TlsConnectionTest, facts_tell_what_was_agreed_on) {
   EXPECT_FALSE(facts->resumed);
 }
 
+// Whatever the peer would rather have, unless that is ChaCha: such a peer has no AES in hardware.
+TEST_P(TlsConnectionTest, cipher_is_the_servers_choice_but_for_chacha) {
+  std::optional<LayerFacts> facts;
+  auto server = serve_tls({.on_open = [&](Connection& connection) { facts = connection.facts().layer; }});
+  const auto agreed = [&](const char* of_13, const char* of_12) {
+    facts.reset();
+    TlsPeer peer = open([&](SSL* ssl) {
+      SSL_set_ciphersuites(ssl, of_13);
+      SSL_set_cipher_list(ssl, of_12);
+      SSL_set_max_proto_version(ssl, *of_13 == '\0' ? TLS1_2_VERSION : TLS1_3_VERSION);
+    });
+    EXPECT_TRUE(wait_until([&] { return facts.has_value(); }));
+    return facts ? facts->cipher : "";
+  };
+  EXPECT_EQ(agreed("TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256", ""),
+            "TLS_AES_128_GCM_SHA256");
+  EXPECT_EQ(agreed("TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256", ""),
+            "TLS_CHACHA20_POLY1305_SHA256");
+  EXPECT_EQ(agreed("", "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256"),
+            "ECDHE-ECDSA-AES128-GCM-SHA256");
+  EXPECT_EQ(agreed("", "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-ECDSA-AES128-GCM-SHA256"), "ECDHE-ECDSA-CHACHA20-POLY1305");
+}
+
 PEAL_TEST_ON_EVERY_ENGINE(TlsConnectionTest);
 
 }  // namespace

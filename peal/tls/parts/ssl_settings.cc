@@ -20,7 +20,9 @@ SslCtxPtr make_ssl_ctx(const SSL_METHOD* method, const TlsLimits& limits) {
       SSL_CTX_set_ciphersuites(ctx, kCiphers13) != 1 || SSL_CTX_set1_groups_list(ctx, "X25519:P-256:P-384") != 1) {
     return nullptr;
   }
-  SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  // AES-128 for everybody but who has no AES in hardware, and says so by asking for ChaCha first.
+  SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE |
+                               SSL_OP_PRIORITIZE_CHACHA);
   // NO_AUTO_CHAIN: what a certificate lacks of its chain would be looked for in each handshake.
   SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                             SSL_MODE_NO_AUTO_CHAIN);

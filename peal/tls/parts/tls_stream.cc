@@ -153,13 +153,11 @@ void TlsStream::shake_hands() {
 
 // What a peer says first is a record of a handshake or an alert (RFC 8446 5.1), or it does not speak TLS at all.
 bool TlsStream::is_in_the_clear() {
-  constexpr char kAlert = 21;
-  constexpr char kHandshake = 22;
-  constexpr char kOldHello = '\x80';  // of SSL 2: OpenSSL says what is wrong with it
+  constexpr std::string_view kTypes = "\x15\x16\x80";  // the last is SSL 2's: OpenSSL says what is wrong with it
   const std::string_view first = session_.in().front();
   if (heard_ || first.empty()) return false;
   heard_ = true;
-  return first[0] != kHandshake && first[0] != kAlert && first[0] != kOldHello;
+  return !kTypes.contains(first[0]);
 }
 
 void TlsStream::finish_handshake() {
