@@ -17,11 +17,15 @@ import contender_certificate
 BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin")) / "contenders"
 SERVE_HTTP = ("serve", "http", "--server-name", "bench", "--say-keep-alive", "--engine")
 # The contenders that are not a program of their own: peal's (versus/roster.py).
-OF_PEAL = {"http_peal_epoll": (*SERVE_HTTP, "epoll"), "http_peal_uring": (*SERVE_HTTP, "io_uring")}
+OF_PEAL = {"http_peal_epoll": (*SERVE_HTTP, "epoll"), "http_peal_uring": (*SERVE_HTTP, "io_uring"),
+           "https_peal_epoll": (*SERVE_HTTP, "epoll"), "https_peal_uring": (*SERVE_HTTP, "io_uring"),
+           "tls_peal_epoll": ("serve", "pingpong", "--engine", "epoll"),
+           "tls_peal_uring": ("serve", "pingpong", "--engine", "io_uring")}
 # Those that speak TLS, and of whom they are: another contender, where they are no program of their own.
 OF_TLS = {"raw_tls": "raw_tls", "raw_tls_gather": "raw_tls_gather", "libevent_tls": "libevent_tls",
           "asio_tls": "asio_tls", "go_tls": "go_tls", "https_raw": "https_raw", "https_beast": "https_beast",
-          "https_nginx": "http_nginx", "https_go": "http_go", "https_hyper": "http_hyper"}
+          "https_nginx": "http_nginx", "https_go": "http_go", "https_hyper": "http_hyper",
+          **{name: "peal" for name in OF_PEAL if name.startswith(("tls_", "https_"))}}
 PATIENCE_S = 30
 
 

@@ -10,12 +10,13 @@ import socket
 import ssl
 import struct
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
 import contender_certificate
-from contender_process import OF_TLS, PATIENCE_S, Server, command, program
+from contender_process import OF_PEAL, OF_TLS, PATIENCE_S, Server, command, program
 
 ECHOES = [name for name in OF_TLS if not name.startswith("https_")]
 HTTPS = [name for name in OF_TLS if name.startswith("https_")]
@@ -235,11 +236,16 @@ def test_it_survives_running_out_of_fds_without_spinning(name):
             before = running.cpu_seconds()
             with pytest.raises(subprocess.TimeoutExpired):
                 running.process.wait(timeout=0.5)
-            spent = running.cpu_seconds() - before
+            spent, give_up = running.cpu_seconds() - before, time.monotonic() + PATIENCE_S
             for stream in streams:
                 stream.close()
-            with running.connect() as stream:
-                echo_once(stream, b"recovered")
+            while True:
+                try:
+                    with running.connect() as stream:
+                        echo_once(stream, b"recovered")
+                        break
+                except ConnectionError:  # a server may shed who comes before it has seen others leave
+                    assert time.monotonic() < give_up
             assert spent < 0.1
     finally:
         assert running.end() == 0
@@ -308,6 +314,8 @@ def test_a_certificate_that_is_not_there_is_named(name):
                                        ["--listen", "127.0.0.1:0", "--tls-cert", "x"],
                                        ["--tls-cert", "x", "--tls-key", "x"]])
 def test_called_wrongly_it_says_how(name, arguments):
+    if name in OF_PEAL:
+        pytest.skip("it has words of its own: tests/outside/serve_tls_test.py")
     result = subprocess.run([program(name), *arguments], capture_output=True, text=True, timeout=PATIENCE_S,
                             check=False)
     assert result.returncode == 2 and "--tls-cert FILE --tls-key FILE" in result.stderr
