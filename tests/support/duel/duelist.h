@@ -34,7 +34,7 @@ enum class DuelistWork : uint8_t {
   kThread,  // a thread, while the answer waits
   kChild,   // a process for each connection
   kLater,   // a thread, once nothing has come for 3 ms; at most kMostOwed of what it owes
-  kAtLast,  // itself, once nothing has come for 300 ms
+  kAtLast,  // the same after 300 ms; at most kMostOwedAtLast
   kAlways,  // a thread, whether something comes or not
 };
 
@@ -46,6 +46,8 @@ struct DuelistManners {
 };
 
 inline constexpr Duration kMostOwed = std::chrono::milliseconds(10);
+// Less than half of the time in which a duel looks for it: what goes on and on is not late.
+inline constexpr Duration kMostOwedAtLast = std::chrono::milliseconds(200);
 
 inline void burn_of_thread(Duration cpu) {
   const Duration end = *cpu_time(CLOCK_THREAD_CPUTIME_ID) + cpu;
@@ -129,7 +131,7 @@ class Duelist {
 
   void work() {
     if (manners_.work == DuelistWork::kAtLast) {
-      owed_ += manners_.burn;
+      owed_ = std::min(owed_ + manners_.burn, kMostOwedAtLast);
     } else if (manners_.work == DuelistWork::kLater) {
       owed_ = std::min(owed_ + manners_.burn, kMostOwed);
     } else if (manners_.work == DuelistWork::kThread) {
