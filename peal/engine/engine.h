@@ -178,9 +178,10 @@ class Engine : public StreamPort {
   // One trip into the kernel, at most until `deadline` (kPollOnly: without blocking), then dispatches. Returns how many
   // events it handled; a wake() counts as one.
   virtual size_t wait(TimePoint deadline) = 0;
-  // From now on each wait() writes there when it came out of the kernel, before it dispatches: one clock read a wait.
-  // Any time; once; it outlives the engine. An engine whose clock stands still while it dispatches need not.
-  virtual void note_wakes(TimePoint& /*at*/) {}
+  // From now on each wait() writes when it came out of the kernel, before it dispatches, and adds up how long it worked
+  // before it went in, on what was due then: one clock read a wait, or three. Any time; once; both outlive the engine.
+  // An engine whose clock stands still while it dispatches need not.
+  virtual void note_waits(TimePoint& /*woke_at*/, Duration& /*worked*/) {}
   // The engine's clock.
   virtual TimePoint now() const = 0;
   // It is the machine's, CLOCK_MONOTONIC.

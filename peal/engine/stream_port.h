@@ -53,12 +53,7 @@ class LooseStream {
   // Null when it is an fd.
   std::unique_ptr<Foreign> take_foreign() { return std::move(foreign_); }
   // To be delivered before anything that is read from the fd.
-  Buffer take_early() { return std::move(early_); }
-  // These before those.
-  void precede(Buffer earlier) {
-    earlier.append(std::move(early_));
-    early_ = std::move(earlier);
-  }
+  Buffer& early() { return early_; }
 
  private:
   Fd fd_;

@@ -190,7 +190,7 @@ void Loop::measure_turns() {
   assert_here();
   if (turn_times_) return;
   turn_times_ = std::make_unique<TurnTimes>();
-  engine_->note_wakes(turn_times_->woke_at());
+  engine_->note_waits(turn_times_->woke_at(), turn_times_->worked());
   has_wait_hooks_ = true;
 }
 

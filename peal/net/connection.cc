@@ -232,7 +232,8 @@ bool Connection::start_layer(std::string_view host, Buffer&& unread) {
 // What came in the clear and nobody has read is the first that the layer is given.
 void Connection::on_detached(LooseStream stream) {
   if (fast_path_.state == State::kClosed || !set_->mailbox().open()) return on_closed();
-  stream.precede(std::move(input_));
+  input_.append(std::move(stream.early()));
+  stream.early() = std::move(input_);
   port_ = &set_->layer_port();
   stream_ = port_->adopt_from(std::move(stream), set_->take_layer_host(slot), *this);
   if (port_->adopts_open()) on_connected({});

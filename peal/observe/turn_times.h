@@ -26,19 +26,24 @@ class TurnTimes {
   void begin_turn(TimePoint now) {
     const TimePoint woke = woke_at_ == kNever ? now : woke_at_;
     if (began_ != kNever) {
-      waiting_ += woke - began_;
-      busy_ += now - woke;
-      turns_.record((now - woke).count());
+      const Duration busy = now - woke + worked_;
+      waiting_ += woke - began_ - worked_;
+      busy_ += busy;
+      turns_.record(busy.count());
     }
     began_ = now;
     woke_at_ = kNever;
+    worked_ = {};
   }
   // What the engine is to write when a wait is over; with several waits in a turn the last counts.
   TimePoint& woke_at() { return woke_at_; }
+  // What it adds that it worked before: on what was queued, or a step of a handshake.
+  Duration& worked() { return worked_; }
 
  private:
   TimePoint began_ = kNever;
   TimePoint woke_at_ = kNever;
+  Duration worked_{};
   Duration busy_{};
   Duration waiting_{};
   Histogram turns_{{.lowest = 1'000, .highest = 60'000'000'000, .significant_digits = 2}};

@@ -65,6 +65,23 @@ TEST_F(TurnTimesTest, timers_and_tasks_are_busy_time) {
   EXPECT_EQ(loop->turn_times()->busy(), milliseconds(2 + 4));
 }
 
+TEST_F(TurnTimesTest, what_is_done_before_a_wait_is_busy_time) {
+  make();
+  loop->measure_turns();
+  loop->post([this] {
+    loop->engine().before_wait([this] {
+      world->now += milliseconds(2);
+      return false;
+    });
+  });
+  plan(milliseconds(10), milliseconds(3));
+  stop_after(milliseconds(50));
+  ASSERT_TRUE(loop->run());
+  const Duration polled = world->poll_cost;  // for the task
+  EXPECT_EQ(loop->turn_times()->busy(), milliseconds(2 + 3) + polled);
+  EXPECT_EQ(loop->turn_times()->waiting(), milliseconds(10 - 2) - polled) << "the last turn is not over";
+}
+
 TEST_F(TurnTimesTest, spinning_is_waiting) {
   make(Spin{.mode = Spin::Mode::kBound, .bound = microseconds(50)});
   loop->measure_turns();

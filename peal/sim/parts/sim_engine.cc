@@ -172,7 +172,7 @@ StreamId SimEngine::adopt(LooseStream loose, StreamEvents& events) {
   auto* own = dynamic_cast<SimLooseStream*>(foreign.get());
   PEAL_ASSERT(own != nullptr && own->network() == network_.get(),
               "a stream of another network adopted by a sim engine; it has {}", streams_.size());
-  return add_stream(own->take_end(), loose.take_early(), false, events);
+  return add_stream(own->take_end(), std::move(loose.early()), false, events);
 }
 
 void SimEngine::release_stream(uint32_t slot, CloseHow how, bool detach) {

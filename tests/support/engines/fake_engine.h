@@ -52,9 +52,11 @@ class FakeEngine final : public Engine {
   void before_wait(std::move_only_function<bool()> task) override { before_wait_.push_back(std::move(task)); }
   size_t wait(TimePoint deadline) override {
     PEAL_ASSERT(world_->open, "wait() on an engine that is not open, deadline {}", deadline.time_since_epoch().count());
+    const TimePoint began = world_->now;
     for (auto& task : std::exchange(before_wait_, {})) {
       if (task()) deadline = kPollOnly;
     }
+    if (worked_ != nullptr) *worked_ += world_->now - began;
     if (deadline != kPollOnly) {
       world_->deadlines.push_back(deadline);
       sleep_until(deadline);
@@ -67,7 +69,10 @@ class FakeEngine final : public Engine {
     }
     return handled;
   }
-  void note_wakes(TimePoint& at) override { woke_at_ = &at; }
+  void note_waits(TimePoint& woke_at, Duration& worked) override {
+    woke_at_ = &woke_at;
+    worked_ = &worked;
+  }
   TimePoint now() const override {
     ++world_->clock_reads;
     return world_->now;
@@ -137,6 +142,7 @@ class FakeEngine final : public Engine {
   EngineStats stats_;
   std::vector<std::move_only_function<bool()>> before_wait_;
   TimePoint* woke_at_ = nullptr;
+  Duration* worked_ = nullptr;
 };
 
 }  // namespace peal::test

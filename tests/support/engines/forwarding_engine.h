@@ -18,7 +18,7 @@ class ForwardingEngine : public Engine {
   void shut() override { engine_->shut(); }
   void before_wait(std::move_only_function<bool()> task) override { engine_->before_wait(std::move(task)); }
   size_t wait(TimePoint deadline) override { return engine_->wait(deadline); }
-  void note_wakes(TimePoint& at) override { engine_->note_wakes(at); }
+  void note_waits(TimePoint& woke_at, Duration& worked) override { engine_->note_waits(woke_at, worked); }
   TimePoint now() const override { return engine_->now(); }
   bool keeps_real_time() const override { return engine_->keeps_real_time(); }
   std::shared_ptr<Waker> waker() override { return engine_->waker(); }

@@ -97,7 +97,7 @@ StreamId ReadinessEngine::add_stream(Fd fd, StreamEvents& events, bool connectin
 }
 
 StreamId ReadinessEngine::adopt(LooseStream loose, StreamEvents& events) {
-  Buffer early = loose.take_early();
+  Buffer early = std::move(loose.early());
   StreamId id = add_stream(std::move(loose).take_fd(), events, false, 0);
   if (!early.empty()) {
     // Marked unread, it is read through the ready list only, which looks here first.
@@ -204,9 +204,10 @@ void ReadinessEngine::detach(StreamId id) {
   make_dirty(*stream);
 }
 
-void ReadinessEngine::note_wakes(TimePoint& at) {
+void ReadinessEngine::note_waits(TimePoint& woke_at, Duration& worked) {
   PEAL_ASSERT(woke_at_ == nullptr, "the waits of the {} engine are measured twice", name_);
-  woke_at_ = &at;
+  woke_at_ = &woke_at;
+  worked_ = &worked;
   slow_path_from_ = 0;
 }
 

@@ -80,7 +80,7 @@ class ReadinessEngine final : public Engine {
     unfinished_ = true;
   }
   size_t wait(TimePoint deadline) override;
-  void note_wakes(TimePoint& at) override;
+  void note_waits(TimePoint& woke_at, Duration& worked) override;
   TimePoint now() const override { return monotonic_now(); }
   std::shared_ptr<Waker> waker() override { return waker_; }
   const EngineStats& stats() const override { return stats_; }
@@ -244,6 +244,7 @@ class ReadinessEngine final : public Engine {
   ListenerSet listeners_;
   std::unique_ptr<Poller> poller_;
   TimePoint* woke_at_ = nullptr;  // null: nobody asks
+  Duration* worked_ = nullptr;
   size_t slow_path_from_ = 0;     // how many events of a wait need more than to be dispatched
   bool edge_ = false;
   bool takes_sends_ = false;  // the poller does

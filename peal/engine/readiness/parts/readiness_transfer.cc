@@ -120,8 +120,10 @@ size_t ReadinessEngine::wait(TimePoint deadline) {
 // joins it later waits a turn. Returns how long the wait may last.
 TimePoint ReadinessEngine::begin_unfinished(TimePoint deadline) {
   told_ = false;
+  const TimePoint began = worked_ == nullptr ? TimePoint() : monotonic_now();
   run_before_wait();
   flush_all();
+  if (worked_ != nullptr) *worked_ += monotonic_now() - began;
   // Whoever was told something may have set a timer since the deadline was given.
   const bool busy = told_ || has_work();
   unfinished_ = unfinished_ || told_;  // so that it is counted
