@@ -20,10 +20,11 @@ TlsResult<std::string> alternative_names(const std::vector<std::string>& names) 
     std::array<unsigned char, sizeof(in6_addr)> address{};
     const bool is_address = ::inet_pton(AF_INET, name.c_str(), address.data()) == 1 ||
                             ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
-    constexpr size_t kMostNameBytes = 253;  // RFC 1035 2.3.4, as text
-    if (name.empty() || name.size() > kMostNameBytes ||
-        name.find_first_not_of(is_address ? "0123456789abcdefABCDEF.:"
-                                          : "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.*") !=
+    // Behind the one label that may be any (RFC 6125 6.4.3).
+    const std::string_view host = std::string_view(name).substr(name.starts_with("*.") ? 2 : 0);
+    if (host.empty() || host.front() == '.' || host.size() > 253 ||
+        host.find_first_not_of(is_address ? "0123456789abcdefABCDEF.:"
+                                          : "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") !=
             std::string::npos) {
       return std::unexpected("\"" + name + "\" is neither a host name nor an address");
     }

@@ -28,7 +28,7 @@ TEST(TlsClientFiles, that_are_no_good_are_named) {
             folder.path("no") + ": cannot be read: No such file or directory");
   EXPECT_EQ(client_error({.roots = {.file = file, .pem = root.pem()}}), file + ": the root is given as text too");
   EXPECT_EQ(client_error({.certificate = TlsCertificate{.chain_file = file, .key_file = key}}),
-            key + ": does not match the certificate in " + file);
+            key + ": does not match the first certificate in " + file);
   EXPECT_EQ(client_error({.certificate = TlsCertificate{.chain_file = file, .key_pem = own.key_pem}}), "");
   EXPECT_EQ(client_error({.applications = {""}}),
             "the name of an application (ALPN) has 1 to 255 bytes, and all together 65535");

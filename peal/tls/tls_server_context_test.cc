@@ -2,6 +2,7 @@
 // What is wrong with a server's files is a sentence; and what happens when they change.
 #include <peal/tls/tls_server_context.h>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <gtest/gtest.h>
@@ -50,6 +51,13 @@ TEST_F(TlsServerFiles, that_are_missing_or_no_files_are_named) {
             "the certificate given as text: " + path("no.key") + ": cannot be read: No such file or directory");
   EXPECT_EQ(error_of({.certificates = {{.chain_file = path(""), .key_pem = good_.key_pem}}}),
             path("") + ": cannot be read: Is a directory");
+  ASSERT_EQ(::mkfifo(path("pipe.pem").c_str(), 0600), 0);
+  EXPECT_EQ(error_of({.certificates = {{.chain_file = path("pipe.pem"), .key_pem = good_.key_pem}}}),
+            path("pipe.pem") + ": holds no certificate")
+      << "and nobody will ever write into it";
+  const Fd silent(::open(path("pipe.pem").c_str(), O_RDWR | O_CLOEXEC));
+  EXPECT_EQ(error_of({.certificates = {{.chain_file = path("pipe.pem"), .key_pem = good_.key_pem}}}),
+            path("pipe.pem") + ": cannot be read: Resource temporarily unavailable");
   const std::string large = folder_.write("large.pem", std::string((16 << 20) + 20'000, '-'));
   EXPECT_EQ(error_of({.certificates = {{.chain_file = large, .key_pem = good_.key_pem}}}),
             large + ": is larger than 16 MiB");
@@ -88,7 +96,7 @@ TEST_F(TlsServerFiles, a_key_that_is_encrypted_is_not_asked_for_a_password) {
 TEST_F(TlsServerFiles, a_key_of_another_certificate_is_named_and_no_key_is_told) {
   const SelfSigned other = root_.issue();
   const std::string error = error_of(good_.chain_pem, other.key_pem);
-  EXPECT_EQ(error, path("site.key") + ": does not match the certificate in " + path("site.pem"));
+  EXPECT_EQ(error, path("site.key") + ": does not match the first certificate in " + path("site.pem"));
   EXPECT_EQ(error_of(good_.chain_pem, root_.issue({.rsa_bits = 2048}).key_pem), error);
 }
 
@@ -112,13 +120,13 @@ TEST_F(TlsServerFiles, a_chain_is_whole_in_its_order_and_in_its_time) {
   const TestAuthority upper = root_.intermediate("upper"), lower = upper.intermediate("lower");
   const SelfSigned leaf = lower.issue();
   const auto part = [&](size_t index) { return test::nth_certificate(leaf.chain_pem, index); };
-  const std::string wrong = " has not signed the one before it: the chain is in the wrong order";
+  const std::string wrong = " has not signed the one before it: the chain is in the wrong order, or one is missing";
   EXPECT_EQ(error_of(leaf.chain_pem, leaf.key_pem), "");
   EXPECT_EQ(error_of(leaf.chain_pem + root_.pem(), leaf.key_pem), "");
   EXPECT_EQ(error_of(part(0) + part(2) + part(1), leaf.key_pem), path("site.pem") + ": certificate 2" + wrong);
   EXPECT_EQ(error_of(part(0) + part(1) + part(1), leaf.key_pem), path("site.pem") + ": certificate 3" + wrong);
   EXPECT_EQ(error_of(part(1) + part(0), leaf.key_pem),
-            path("site.key") + ": does not match the certificate in " + path("site.pem"));
+            path("site.key") + ": does not match the first certificate in " + path("site.pem"));
   // One with the right name and another key.
   EXPECT_EQ(error_of(part(0) + test::nth_certificate(upper.intermediate("lower").issue().chain_pem, 1), leaf.key_pem),
             path("site.pem") + ": certificate 2" + wrong);
@@ -228,7 +236,7 @@ TEST_F(TlsServerFiles, that_change_are_read_again_and_bad_ones_change_nothing) {
   const SelfSigned next = root_.issue({.ends = hours(48)});
   folder_.write("site.pem", next.chain_pem);
   EXPECT_EQ(server->reload_if_changed().error(),
-            path("site.key") + ": does not match the certificate in " + path("site.pem"));
+            path("site.key") + ": does not match the first certificate in " + path("site.pem"));
   EXPECT_EQ(server->stats().valid_until, good_until);
   EXPECT_EQ(server->stats().reloads_failed, 1U);
   EXPECT_EQ(server->reload_if_changed(), false) << "it was said, and the file is the same";

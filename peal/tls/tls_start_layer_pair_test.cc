@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <openssl/x509_vfy.h>
 
+#include <peal/base/log.h>
 #include <peal/tls/parts/tls_error.h>
 #include <peal/tls/tls_client_context.h>
 #include <peal/tls/tls_server_context.h>

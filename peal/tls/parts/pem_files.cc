@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <thread>
 
 #include <fmt/chrono.h>
 #include <openssl/ocsp.h>
@@ -37,12 +39,15 @@ int refuse_password(char* /*password*/, int /*size*/, int /*writing*/, void* was
 bool PemFiles::read(const std::string& path, std::string& bytes) {
   constexpr size_t kMostBytes = 16 << 20;
   auto& stamp = seen_.emplace_back(path, std::array<int64_t, 4>{}).second;
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  int patience_ms = 1000;  // with a pipe, whose other end may be nobody's, or silent for ever
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
   std::array<char, 16384> piece{};
   ssize_t count = file && ::fstat(file.get(), &status) == 0 ? 1 : -1;
   for (; count > 0 && bytes.size() <= kMostBytes; bytes.append(piece.data(), count > 0 ? count : 0)) {
-    count = ::read(file.get(), piece.data(), piece.size());
+    while ((count = ::read(file.get(), piece.data(), piece.size())) < 0 && errno == EAGAIN && patience_ms-- > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
   if (count < 0) return fail(path + ": cannot be read: " + errno_code(errno).message());
   if (count > 0) return fail(path + ": is larger than 16 MiB");
@@ -95,7 +100,7 @@ bool PemFiles::read_key(Text from, CertifiedKey& to) {
   OPENSSL_cleanse(from.bytes.data(), from.bytes.size());
   if (!to.key) return fail(from.name + (was_asked ? ": the key is encrypted" : ": is not a private key"));
   return X509_check_private_key(to.chain.front().get(), to.key.get()) == 1 ||
-         fail(fmt::format("{}: does not match the certificate in {}", from.name, to.name));
+         fail(fmt::format("{}: does not match the first certificate in {}", from.name, to.name));
 }
 
 bool PemFiles::check_chain(std::chrono::sys_seconds now, CertifiedKey& of) {
@@ -104,7 +109,7 @@ bool PemFiles::check_chain(std::chrono::sys_seconds now, CertifiedKey& of) {
     const std::string who = fmt::format("{}: certificate {}", of.name, &each - of.chain.data() + 1);
     if (before != nullptr && (X509_check_issued(each.get(), before) != X509_V_OK ||
                               X509_verify(before, X509_get0_pubkey(each.get())) != 1)) {
-      return fail(who + " has not signed the one before it: the chain is in the wrong order");
+      return fail(who + " has not signed the one before it: the chain is in the wrong order, or one is missing");
     }
     const auto begin = time_of(X509_get0_notBefore(each.get())), end = time_of(X509_get0_notAfter(each.get()));
     if (now < begin) return fail(fmt::format("{} is not valid before {:%F %T} UTC", who, begin));

@@ -32,8 +32,11 @@ class TlsCategory final : public std::error_category {
       return std::string("the peer's certificate is not accepted: ") + X509_verify_cert_error_string(value - kVerdicts);
     }
     if (value >= kAlerts) {
-      return std::string("the peer's alert: ") + SSL_alert_desc_string_long(value - kAlerts) + " (" +
-             std::to_string(value - kAlerts) + ")";
+      const int code = value - kAlerts;
+      // OpenSSL 3.0 does not know what this one of its own is called.
+      const char* words =
+          code == SSL_AD_CERTIFICATE_REQUIRED ? "certificate required" : SSL_alert_desc_string_long(code);
+      return std::string("the peer's alert: ") + words + " (" + std::to_string(code) + ")";
     }
     switch (static_cast<TlsTrouble>(value)) {
       case TlsTrouble::kNotTls: return "the peer does not speak TLS";

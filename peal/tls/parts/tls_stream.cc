@@ -48,14 +48,11 @@ void TlsStream::receive(bool on) {
 }
 
 size_t TlsStream::send(Buffer&& bytes) {
-  if (!takes_output()) {
-    bytes.clear();
-    return held();
-  }
-  if (!bytes.empty()) {
+  if (takes_output() && !bytes.empty()) {
     unsealed().append(std::move(bytes));
     port_.touch(*this);
   }
+  bytes.clear();
   return port_.engine_.queued_bytes(below_) + unsealed_bytes(false);
 }
 
@@ -200,10 +197,7 @@ void TlsStream::go_on() {
 void TlsStream::on_connected(std::error_code error) {
   const TlsPort::CallUp up(port_, this);
   if (closed) return;
-  if (error) {
-    leave_handshake();
-    return above_.on_connected(error);
-  }
+  if (error) return leave_handshake(), above_.on_connected(error);
   state_ = State::kShaking;
   port_.engine_.receive(below_, true);
   shake_hands();
