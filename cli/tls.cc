@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/chrono.h>
@@ -63,16 +64,54 @@ bool write_out(int fd, std::string_view text) {
   return true;
 }
 
-// Beside its place first, then in it: at once, and over what is there only where that may be.
-Written write_whole(const std::string& path, std::string_view text, mode_t mode, bool force) {
-  std::string beside = path + ".XXXXXX";
-  const Fd file(::mkostemp(beside.data(), O_CLOEXEC));
-  if (!file) return written_or_why(path, false);
-  const bool done = write_out(file.get(), text) && ::fchmod(file.get(), mode) == 0 && ::fsync(file.get()) == 0 &&
-                    (force ? ::rename(beside.c_str(), path.c_str()) : ::link(beside.c_str(), path.c_str())) == 0;
-  const Written result = written_or_why(path, done);
-  if (!done || !force) ::unlink(beside.c_str());
-  return result;
+// A file that stands beside its place until it is put there.
+class NewFile {
+ public:
+  explicit NewFile(std::string path) : path_(std::move(path)) {}
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+  ~NewFile() {
+    if (!beside_.empty()) ::unlink(beside_.c_str());
+  }
+
+  Written write(std::string_view text, mode_t mode) {
+    std::string beside = path_ + ".XXXXXX";
+    const Fd file(::mkostemp(beside.data(), O_CLOEXEC));
+    if (!file) return written_or_why(path_, false);
+    beside_ = std::move(beside);
+    return written_or_why(path_,
+                          write_out(file.get(), text) && ::fchmod(file.get(), mode) == 0 && ::fsync(file.get()) == 0);
+  }
+  // At once, and over what is there only where that may be.
+  Written put(bool force) {
+    const bool done = (force ? ::rename(beside_.c_str(), path_.c_str()) : ::link(beside_.c_str(), path_.c_str())) == 0;
+    if (done && force) beside_.clear();
+    return written_or_why(path_, done);
+  }
+
+ private:
+  const std::string path_;
+  std::string beside_;  // empty: nothing is there
+};
+
+// Both or none, as far as can be told before: a key without its certificate is worse than nothing.
+Written write_both(const SelfSigned& made, const std::string& certificate, const std::string& key, bool force) {
+  constexpr mode_t kForOwner = 0600;
+  constexpr mode_t kForAll = 0644;
+  for (const std::string& path : {certificate, key}) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored))
+      return std::unexpected(path + " cannot be written: it is a folder");
+  }
+  NewFile new_key(key);
+  NewFile new_certificate(certificate);
+  Written done = new_key.write(made.key_pem, kForOwner);
+  if (done) done = new_certificate.write(made.chain_pem, kForAll);
+  if (done) done = new_key.put(force);
+  if (!done) return done;
+  done = new_certificate.put(force);
+  if (!done && !force) ::unlink(key.c_str());
+  return done;
 }
 
 // The first that is there already.
@@ -106,13 +145,7 @@ int write_self_signed(SelfSignedArguments& words) {
   if (const std::string* path = words.force ? nullptr : taken({&certificate, &key})) {
     return complain(kFailed, fmt::format("{} is there already: --force writes over it", *path));
   }
-  constexpr mode_t kForOwner = 0600;
-  constexpr mode_t kForAll = 0644;
-  if (const Written done = write_whole(key, made->key_pem, kForOwner, words.force); !done) {
-    return complain(kFailed, done.error());
-  }
-  if (const Written done = write_whole(certificate, made->chain_pem, kForAll, words.force); !done) {
-    if (!words.force) ::unlink(key.c_str());
+  if (const Written done = write_both(*made, certificate, key, words.force); !done) {
     return complain(kFailed, done.error());
   }
   const bool said = say(stdout, what_was_written(words, certificate, key));

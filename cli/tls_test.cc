@@ -78,7 +78,7 @@ TEST_F(TlsCommand, dangling_link_counts_as_a_file) {
 }
 
 TEST_F(TlsCommand, name_that_is_none_is_refused) {
-  for (const char* name : {"a b", "", "a/b"}) {
+  for (const char* name : {"a b", "", "a/b", "*", "*.", "*.*", "*.*.org", "a*.org", "*..org"}) {
     const Answer answer = self_signed({"--name", name});
     EXPECT_EQ(answer.exit_code, kCalledWrongly) << name;
     EXPECT_THAT(answer.error, HasSubstr("is neither a host name nor an address")) << name;
@@ -93,6 +93,18 @@ TEST_F(TlsCommand, folder_that_is_not_there) {
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_EQ(answer.error, "peal: /nowhere/at/all/a.pem cannot be written: No such file or directory\n");
   EXPECT_THAT(files(), IsEmpty()) << "a key without its certificate is of no use";
+}
+
+TEST_F(TlsCommand, forced_it_replaces_both_or_none) {
+  ASSERT_EQ(self_signed({"--name", "a"}).exit_code, kDone);
+  const std::string key = folder.text("site.key");
+  std::filesystem::remove(folder.file("site.pem"));
+  std::filesystem::create_directory(folder.file("site.pem"));
+  const Answer answer = self_signed({"--name", "a", "--force"});
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_EQ(answer.error, "peal: " + folder.file("site.pem") + " cannot be written: it is a folder\n");
+  EXPECT_EQ(folder.text("site.key"), key);
+  EXPECT_EQ(files(), (std::vector<std::string>{"site.key", "site.pem"})) << "nothing is left beside them";
 }
 
 TEST_F(TlsCommand, called_wrongly) {
