@@ -19,8 +19,9 @@ struct LayerFacts {
 };
 
 // Of a layer with all its ports, since it was made. `handshakes` that are done, and `resumed` of those; those that
-// `failed`, and of those where the peer spoke `in_the_clear`; those `under_way` now. Its files were read anew, and
-// where they were no good (`reloads_failed`) what was there went on.
+// `failed`, by what the peer said or did, and of those where it spoke `in_the_clear`; those `under_way` now. What a
+// connection's owner ended, by its deadline say, is none of these (NetStats::handshakes_failed). Its files were read
+// anew, and where they were no good (`reloads_failed`) what was there went on.
 struct LayerStats {
   uint64_t handshakes = 0, resumed = 0, failed = 0, in_the_clear = 0, under_way = 0, reloads = 0, reloads_failed = 0;
   std::chrono::sys_seconds valid_until = {};  // the end of its certificate that ends first; 0: it has none

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <peal/base/log.h>
 #include <peal/coro/co_server.h>
 #include <peal/coro/connect.h>
 #include <peal/coro/sleep.h>

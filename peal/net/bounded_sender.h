@@ -29,7 +29,8 @@ class BoundedSender {
   BoundedSender& operator=(BoundedSender&&) noexcept = default;
 
   // Copies them and waits until there is room for them; more than most_bytes wait until nothing else is on its way.
-  // False: the connection has ended, or sends no more, and nothing was taken. Asserts on the connection's own loop.
+  // False: the connection has ended, or sends no more, or was starting its layer, and nothing was taken. Asserts on the
+  // connection's own loop.
   bool send(std::string_view bytes);
   // The same without waiting, on the loop's thread too. False also when there is no room: ended() tells which.
   bool try_send(std::string_view bytes);

@@ -108,7 +108,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // come over the layer, if who takes one line after another stops at this. `host`: whom the layer is to reach; empty:
   // the name that a client connected to.
   // Then comes on_secured, or on_close when it fails or takes longer than handshake_timeout. Until then the connection
-  // is not open: what is sent is dropped, by handles too, close() ends it at once, and a pause() is over.
+  // is not open: what is sent is dropped, by handles too, and a BoundedSender ends with it; close() ends it at once; a
+  // pause() is over, and pause() and shutdown_send() do nothing.
   // False, and nothing has happened: it cannot send any more, or its layer is there or on its way. It asserts where
   // there is none, and on a pipe.
   bool start_layer(std::string_view host = {}, Buffer&& unread = {});
@@ -368,7 +369,7 @@ class ConnectionHandle {
   // Taken, whatever waits there already, unless the connection or its loop is gone.
   bool close() const;
   bool abort() const;
-  // Calls `task` with the connection on its loop, if it is still open then.
+  // Calls `task` with the connection on its loop, if it has not ended by then.
   bool run(Callback<void(Connection&)> task) const;
   // The same for what the peer must not miss: refused, the connection ends as with a send.
   bool run_or_end(Callback<void(Connection&)> task) const;

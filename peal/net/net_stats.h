@@ -37,7 +37,7 @@ struct NetStats {
   }
 };
 
-// What became of the connections that were open when Server::drain() was called.
+// What became of the connections that were open, or shook hands, when Server::drain() was called.
 struct DrainReport {
   uint64_t finished = 0;    // ended by themselves, the graceful end included
   uint64_t forced = 0;      // cut off: by the deadline, linger_timeout, the write window or the end of the loop

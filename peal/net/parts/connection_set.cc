@@ -107,10 +107,10 @@ void ConnectionSet::release(Connection& connection) {
   if (was_open) {
     ++stats_.closed;
     if (!retired_) call(callbacks_->on_close, connection, connection.reason_);
-    if (draining_) count_end(connection);
   } else if (on_connect_done) {
     ++stats_.connect_failed;
   }
+  if (draining_) count_end(connection);
   const bool wanted_here = connection.ended_here_ || connection.reason_ == CloseReason::kLoopStopped;
   const std::error_code error = connection.error_ == 0 ? errno_code(ECANCELED) : connection.error();
   ConnectionHandle which;

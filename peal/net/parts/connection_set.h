@@ -145,10 +145,10 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     std::shared_ptr<Drain> drain;
     TimerId deadline;
   };
-  std::unique_ptr<ConnectionCaps> caps_;    // none: no caps
-  std::unique_ptr<StreamPort> layer_port_;  // none: no layer, or no connection over it yet
+  std::unique_ptr<ConnectionCaps> caps_;         // none: no caps
+  std::unique_ptr<StreamPort> layer_port_;       // none: no layer, or no connection over it yet
   std::map<uint32_t, std::string> layer_hosts_;  // by slot
-  std::vector<Draining> drains_;  // under way
+  std::vector<Draining> drains_;                 // under way
   LogLimiter dump_limiter_{std::chrono::seconds(1)};
   bool draining_ = false;  // for good, as is:
   bool asks_ = false;
