@@ -150,9 +150,10 @@ void add_failures(Out out, const Outcome& outcome) {
   for (const auto& [kind, failure] : outcome.failures.kinds) failed_messages += of_connecting(kind) ? 0 : failure.count;
   for (const auto& [kind, failure] : outcome.failures.kinds) {
     const uint64_t whole = of_connecting(kind) ? all.attempts : all.messages + failed_messages;
-    fmt::format_to(out, "{:<12}{} {} ({:.2g} % of the {}): {}\n", "failed", human_count(failure.count), kind,
-                   100 * fraction(failure.count, whole), of_connecting(kind) ? "attempts to connect" : "messages",
-                   failure.first);
+    const double percent = 100 * fraction(failure.count, whole);
+    fmt::format_to(out, "{:<12}{} {} ({} % of the {}): {}\n", "failed", human_count(failure.count), kind,
+                   percent < 99 ? fmt::format("{:.2g}", percent) : fmt::format("{:.0f}", percent),
+                   of_connecting(kind) ? "attempts to connect" : "messages", failure.first);
   }
 }
 
