@@ -245,7 +245,7 @@ class ReadinessEngine final : public Engine {
   std::unique_ptr<Poller> poller_;
   TimePoint* woke_at_ = nullptr;  // null: nobody asks
   Duration* worked_ = nullptr;
-  size_t slow_path_from_ = 0;     // how many events of a wait need more than to be dispatched
+  size_t slow_path_from_ = 0;  // how many events of a wait need more than to be dispatched
   bool edge_ = false;
   bool takes_sends_ = false;  // the poller does
   size_t held_sends_ = 0;     // of which nothing was heard yet
