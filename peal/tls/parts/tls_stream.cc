@@ -48,11 +48,11 @@ void TlsStream::receive(bool on) {
 }
 
 size_t TlsStream::send(Buffer&& bytes) {
-  if (takes_output() && !bytes.empty()) {
+  if (!takes_output()) bytes.clear();
+  if (!bytes.empty()) {
     unsealed().append(std::move(bytes));
     port_.touch(*this);
   }
-  bytes.clear();
   return port_.engine_.queued_bytes(below_) + unsealed_bytes(false);
 }
 
