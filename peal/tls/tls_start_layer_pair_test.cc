@@ -7,12 +7,11 @@
 #include <gmock/gmock.h>
 #include <openssl/x509_vfy.h>
 
-#include <peal/base/log.h>
 #include <peal/tls/parts/tls_error.h>
 #include <peal/tls/tls_client_context.h>
 #include <peal/tls/tls_server_context.h>
-#include <tests/support/engine_rig.h>
 #include <tests/support/net_rig.h>
+#include <tests/support/stepped_loop.h>
 #include <tests/support/tls/tls_certificates.h>
 
 namespace peal {
@@ -29,13 +28,11 @@ struct TurningSide {
 
 // The client says `command`, the server `answer`, and both turn to TLS after its first line; then each message of the
 // client's is sent back.
-class TlsStartLayerPairTest : public test::LoopEngineTest {
+class TlsStartLayerPairTest : public test::SteppedLoopTest {
  protected:
   void SetUp() override {
-    LoopEngineTest::SetUp();
+    SteppedLoopTest::SetUp();
     if (IsSkipped()) return;
-    set_log_sink([](const LogRecord&) {});
-    fds_before_ = count_open_fds();
     const test::TestAuthority authority("a root");
     const SelfSigned own = authority.issue({.names = {"localhost"}, .common_name = "the server"});
     TlsServerOptions serving;
@@ -43,21 +40,13 @@ class TlsStartLayerPairTest : public test::LoopEngineTest {
     serving.applications = {"smtp"};
     server_context = TlsServerContext::make(std::move(serving)).value();
     client_context = TlsClientContext::make({.roots = {.pem = authority.pem()}, .applications = {"smtp"}}).value();
-    loop_ = test::make_loop(LoopEngineTest::options()).value();
-    EXPECT_TRUE(loop_->begin());
-    server_.emplace(*loop_, talking(here, false), options<ServerOptions>(*server_context));
+    server_.emplace(loop(), talking(here, false), options<ServerOptions>(*server_context));
     port_ = server_->listen("127.0.0.1:0").value().port();
   }
   void TearDown() override {
-    if (IsSkipped()) return;
     client_.reset();
     server_.reset();
-    loop_->end();
-    loop_.reset();
-    server_context.reset();
-    client_context.reset();
-    set_log_sink({});
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    SteppedLoopTest::TearDown();
   }
   // Until both sides have ended.
   void talk() {
@@ -66,10 +55,10 @@ class TlsStartLayerPairTest : public test::LoopEngineTest {
     ClientOptions calling = options<ClientOptions>(*client_context);
     // The simulator knows no names.
     if (GetParam() == "sim") calling.connect.host = "localhost";
-    client_.emplace(*loop_, talking(there, true), calling);
+    client_.emplace(loop(), talking(there, true), calling);
     const std::string host = GetParam() == "sim" ? "127.0.0.1" : "localhost";
     ASSERT_TRUE(client_->connect(host + ":" + std::to_string(port_)));
-    ASSERT_TRUE(run_until([&] { return here.end && there.end; }));
+    ASSERT_TRUE(run_until([&] { return here.end && there.end; }, std::chrono::seconds(30)));
   }
   LayerStats server_stats() const { return server_context->stats(); }
   LayerStats client_stats() const { return client_context->stats(); }
@@ -125,19 +114,10 @@ class TlsStartLayerPairTest : public test::LoopEngineTest {
     if (side.secret != says) return;
     aborts ? connection.abort() : connection.close();
   }
-  testing::AssertionResult run_until(const std::function<bool()>& done) {
-    bool gave_up = false;
-    const TimerId patience = loop_->after(std::chrono::seconds(30), [&] { gave_up = true; });
-    while (!done() && !gave_up) loop_->step();
-    loop_->cancel(patience);
-    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "waited in vain";
-  }
 
-  std::unique_ptr<Loop> loop_;
   std::optional<Server> server_;
   std::optional<Client> client_;
   uint16_t port_ = 0;
-  size_t fds_before_ = 0;
 };
 
 TEST_P(TlsStartLayerPairTest, both_know_then_what_was_agreed_on_and_a_session_goes_on) {

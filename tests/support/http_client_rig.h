@@ -15,68 +15,38 @@
 #include <peal/http/client/http_client.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/http_script.h>
-#include <tests/support/loop_thread.h>
+#include <tests/support/stepped_loop.h>
 
 namespace peal::test {
 
-class HttpClientTest : public LoopEngineTest {
+class HttpClientTest : public SteppedLoopTest {
  protected:
   using Answer = std::optional<Result<HttpResponse>>;
 
-  void SetUp() override {
-    LoopEngineTest::SetUp();
-    if (IsSkipped()) return;
-    set_log_sink([](const LogRecord&) {});
-    fds_before_ = count_open_fds();
-    loop_ = test::make_loop(LoopEngineTest::options()).value();
-    EXPECT_TRUE(loop_->begin());
-  }
   void TearDown() override {
-    if (IsSkipped()) return;
     client_.reset();
     servers_.clear();
-    end_loop();
-    loop_.reset();
-    set_log_sink({});
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    SteppedLoopTest::TearDown();
   }
 
-  Loop& loop() { return *loop_; }
   // Ends with the test, or with drop_client().
   HttpClient& client() {
-    if (!client_) client_.emplace(*loop_, client_options);
+    if (!client_) client_.emplace(loop(), client_options);
     return *client_;
   }
   void drop_client() { client_.reset(); }
-  void end_loop() { loop_->end(); }
   // Before the first client().
   HttpClientOptions client_options;
 
   HttpScript& serve(HttpScript::Answer answer, const std::string& address = "127.0.0.1:0",
                     const ServerOptions& options = {}) {
-    return *servers_.emplace_back(std::make_unique<HttpScript>(*loop_, std::move(answer), address, options));
+    return *servers_.emplace_back(std::make_unique<HttpScript>(loop(), std::move(answer), address, options));
   }
   // Answers each request so.
   HttpScript& serve_text(std::string text) {
     return serve(
         [text = std::move(text)](Connection& connection, const HttpScript::Request&) { connection.send(text); });
   }
-
-  // Turns the loop until `done`; fails after ten seconds.
-  testing::AssertionResult run_until(const std::function<bool()>& done) {
-    bool gave_up = false;
-    const TimerId patience = loop_->after(std::chrono::seconds(10), [&] { gave_up = true; });
-    while (!done() && !gave_up) loop_->step();
-    loop_->cancel(patience);
-    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "waited in vain";
-  }
-  // So much that whatever is on its way has come.
-  void run_for(Duration time) {
-    bool over = false;
-    loop_->after(time, [&] { over = true; });
-    while (!over) loop_->step();
-  }
-  void settle() { run_for(std::chrono::milliseconds(20)); }
 
   // Asks, and waits for the answer.
   Result<HttpResponse> fetch(HttpClientRequest request) {
@@ -100,10 +70,8 @@ class HttpClientTest : public LoopEngineTest {
   }
 
  private:
-  std::unique_ptr<Loop> loop_;
   std::vector<std::unique_ptr<HttpScript>> servers_;
   std::optional<HttpClient> client_;
-  size_t fds_before_ = 0;
 };
 
 }  // namespace peal::test

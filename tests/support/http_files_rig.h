@@ -22,7 +22,7 @@
 #include <peal/net/client.h>
 #include <peal/wire/http/http_response_parser.h>
 #include <tests/support/engine_rig.h>
-#include <tests/support/loop_thread.h>
+#include <tests/support/stepped_loop.h>
 
 namespace peal::test {
 
@@ -97,31 +97,22 @@ class HttpTalk {
   Client client_;
 };
 
-class HttpFilesTest : public LoopEngineTest {
+class HttpFilesTest : public SteppedLoopTest {
  protected:
   void SetUp() override {
-    LoopEngineTest::SetUp();
+    SteppedLoopTest::SetUp();
     if (IsSkipped()) return;
-    set_log_sink([](const LogRecord&) {});
-    fds_before_ = count_open_fds();
     std::string pattern = (std::filesystem::temp_directory_path() / "peal-files-XXXXXX").string();
     ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     std::filesystem::create_directory(root());
-    loop_ = test::make_loop(options()).value();
-    EXPECT_TRUE(loop_->begin());
   }
   void TearDown() override {
-    if (IsSkipped()) return;
     server_.reset();
-    if (loop_) loop_->end();
-    loop_.reset();
-    set_log_sink({});
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    SteppedLoopTest::TearDown();
     if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
-  Loop& loop() { return *loop_; }
   // What is served; beside it is room for what must not be.
   std::filesystem::path root() const { return folder_ / "root"; }
   std::filesystem::path folder() const { return folder_; }
@@ -137,7 +128,7 @@ class HttpFilesTest : public LoopEngineTest {
   }
 
   void serve(Router router, const HttpServerOptions& options = {}) {
-    server_ = std::make_unique<HttpServer>(*loop_, std::move(router), options);
+    server_ = std::make_unique<HttpServer>(loop(), std::move(router), options);
     const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
     ASSERT_TRUE(bound.has_value()) << bound.error().message();
     address_ = *bound;
@@ -157,33 +148,18 @@ class HttpFilesTest : public LoopEngineTest {
   }
   // Asks on a connection of its own. `fields`: whole lines.
   HttpAnswer ask(std::string_view method, std::string_view target, const std::string& fields = {}) {
-    HttpTalk talk(*loop_, address_, request(method, target, fields));
+    HttpTalk talk(loop(), address_, request(method, target, fields));
     EXPECT_TRUE(run_until([&] { return talk.ended(); })) << method << ' ' << target;
     return read_answer(talk.received(), method == "HEAD");
   }
   HttpAnswer get(std::string_view target, const std::string& fields = {}) { return ask("GET", target, fields); }
 
-  // Turns the loop until `done`; fails after ten seconds.
-  testing::AssertionResult run_until(const std::function<bool()>& done) {
-    bool gave_up = false;
-    const TimerId patience = loop_->after(std::chrono::seconds(10), [&] { gave_up = true; });
-    while (!done() && !gave_up) loop_->step();
-    loop_->cancel(patience);
-    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "waited in vain";
-  }
-  void run_for(Duration time) {
-    bool over = false;
-    loop_->after(time, [&] { over = true; });
-    while (!over) loop_->step();
-  }
   bool is_simulated() const { return below(GetParam()) == "sim"; }
 
  private:
-  std::unique_ptr<Loop> loop_;
   std::unique_ptr<HttpServer> server_;
   SocketAddress address_;
   std::filesystem::path folder_;
-  size_t fds_before_ = 0;
 };
 
 }  // namespace peal::test

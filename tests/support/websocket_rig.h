@@ -19,7 +19,7 @@
 #include <peal/http/websocket/websocket_endpoint.h>
 #include <peal/net/client.h>
 #include <tests/support/engine_rig.h>
-#include <tests/support/loop_thread.h>
+#include <tests/support/stepped_loop.h>
 #include <tests/support/websocket_frames.h>
 
 namespace peal::test {
@@ -62,27 +62,14 @@ class BytePeer {
   Client client_;
 };
 
-class WebSocketTest : public LoopEngineTest {
+class WebSocketTest : public SteppedLoopTest {
  protected:
-  void SetUp() override {
-    LoopEngineTest::SetUp();
-    if (IsSkipped()) return;
-    set_log_sink([](const LogRecord&) {});
-    fds_before_ = count_open_fds();
-    loop_ = test::make_loop(LoopEngineTest::options()).value();
-    EXPECT_TRUE(loop_->begin());
-  }
   void TearDown() override {
-    if (IsSkipped()) return;
     peers_.clear();
     server_.reset();
-    loop_->end();
-    loop_.reset();
-    set_log_sink({});
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    SteppedLoopTest::TearDown();
   }
 
-  Loop& loop() { return *loop_; }
   // "open", "text Hello", "close 1000 done", ... of the server's sockets.
   std::vector<std::string> journal;
   size_t count(std::string_view line) const { return static_cast<size_t>(std::ranges::count(journal, line)); }
@@ -153,27 +140,9 @@ class WebSocketTest : public LoopEngineTest {
     return peer;
   }
 
-  // Turns the loop until `done`; fails after ten seconds of its clock.
-  testing::AssertionResult run_until(const std::function<bool()>& done) {
-    bool gave_up = false;
-    const TimerId patience = loop_->after(std::chrono::seconds(10), [&] { gave_up = true; });
-    while (!done() && !gave_up) loop_->step();
-    loop_->cancel(patience);
-    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "waited in vain";
-  }
-  // So much that whatever is on its way has come.
-  void run_for(Duration time) {
-    bool over = false;
-    loop_->after(time, [&] { over = true; });
-    while (!over) loop_->step();
-  }
-  void settle() { run_for(std::chrono::milliseconds(20)); }
-
  private:
-  std::unique_ptr<Loop> loop_;
   std::unique_ptr<HttpServer> server_;
   std::vector<std::unique_ptr<BytePeer>> peers_;
-  size_t fds_before_ = 0;
 };
 
 }  // namespace peal::test

@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 
-#include <tests/support/engine_rig.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/sealed/sealed_port.h>
+#include <tests/support/stepped_loop.h>
 
 namespace peal {
 namespace {
@@ -88,29 +88,16 @@ class TwoEnds {
   }
 };
 
-class StartLayerPairTest : public test::LoopEngineTest, public TwoEnds {
+class StartLayerPairTest : public test::SteppedLoopTest, public TwoEnds {
  protected:
   static constexpr Duration kNotInThisTest = seconds(100);
 
-  void SetUp() override {
-    LoopEngineTest::SetUp();
-    if (IsSkipped()) return;
-    set_log_sink([](const LogRecord&) {});
-    fds_before_ = count_open_fds();
-    loop_ = test::make_loop(LoopEngineTest::options()).value();
-    EXPECT_TRUE(loop_->begin());
-  }
   void TearDown() override {
-    if (IsSkipped()) return;
     client.reset();
     server.reset();
-    loop_->end();
-    loop_.reset();
     here = there = {};
-    set_log_sink({});
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    SteppedLoopTest::TearDown();
   }
-  Loop& loop() { return *loop_; }
   const SocketAddress& address() const { return address_; }
   void serve(ServerOptions options = {}) {
     options.connection.layer = &layer;
@@ -123,13 +110,6 @@ class StartLayerPairTest : public test::LoopEngineTest, public TwoEnds {
     options.connection.layer_later = true;
     client.emplace(loop(), asking(), options);
     EXPECT_TRUE(client->connect(address_));
-  }
-  testing::AssertionResult run_until(const std::function<bool()>& done) {
-    bool gave_up = false;
-    const TimerId patience = loop().after(seconds(10), [&] { gave_up = true; });
-    while (!done() && !gave_up) loop().step();
-    loop().cancel(patience);
-    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "waited in vain";
   }
   testing::AssertionResult told(const std::string& line, size_t times = 1) {
     return run_until([this, line, times] { return journal.count(line) >= times; });
@@ -150,9 +130,7 @@ class StartLayerPairTest : public test::LoopEngineTest, public TwoEnds {
   std::optional<Client> client;
 
  private:
-  std::unique_ptr<Loop> loop_;
   SocketAddress address_;
-  size_t fds_before_ = 0;
 };
 
 TEST_P(StartLayerPairTest, both_start_and_talk) {

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SteppedLoopTest: a loop that the test turns on its own thread, on every engine, the simulator too.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include <peal/base/log.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/loop_thread.h>
+
+namespace peal::test {
+
+class SteppedLoopTest : public LoopEngineTest {
+ protected:
+  void SetUp() override {
+    LoopEngineTest::SetUp();
+    if (IsSkipped()) return;
+    set_log_sink([](const LogRecord&) {});
+    fds_before_ = count_open_fds();
+    loop_ = make_loop(options()).value();
+    EXPECT_TRUE(loop_->begin());
+  }
+  // Called when what lives on the loop is gone.
+  void TearDown() override {
+    if (IsSkipped()) return;
+    if (loop_) end_loop();
+    loop_.reset();
+    set_log_sink({});
+    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+  }
+
+  Loop& loop() { return *loop_; }
+  void end_loop() { loop_->end(); }
+  // Turns the loop until `done`; fails after so much of its clock.
+  testing::AssertionResult run_until(const std::function<bool()>& done, Duration patience = std::chrono::seconds(10)) {
+    bool gave_up = false;
+    const TimerId timer = loop().after(patience, [&] { gave_up = true; });
+    while (!done() && !gave_up) loop().step();
+    loop().cancel(timer);
+    return done() ? testing::AssertionSuccess() : testing::AssertionFailure() << "waited in vain";
+  }
+  void run_for(Duration time) {
+    bool over = false;
+    loop().after(time, [&] { over = true; });
+    while (!over) loop().step();
+  }
+  // So much that whatever is on its way has come.
+  void settle() { run_for(std::chrono::milliseconds(20)); }
+
+ private:
+  std::unique_ptr<Loop> loop_;
+  size_t fds_before_ = 0;
+};
+
+}  // namespace peal::test
