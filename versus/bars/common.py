@@ -2,15 +2,19 @@
 """What every figure shares: its context, a row of the table, paired shuffled blocks of anything."""
 
 import json
+import os
 import random
+import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from versus import lockstep, roster, stats
-from versus.run import process
+from versus.run import generator, process
 from versus.roster import Contender
 
 Value = TypeVar("Value")
@@ -79,6 +83,50 @@ def rows_or_why(figure: str, measure: Callable[[], list[Row]]) -> list[Row]:
         return measure()
     except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
         return [Row(figure, "", f"- ({error})", stats.NOT_MEASURED)]
+
+
+def run_in(path: Path, of: str) -> generator.Measurement:
+    """What a run of `peal load` wrote there; `of` says what its messages are. Raises CannotMeasure, Marred."""
+    try:
+        found = generator.read(path)
+    except generator.NoMeasurement as error:
+        raise CannotMeasure(str(error)) from error
+    if found.errors or not found.messages:
+        raise Marred(f"{found.messages} {of}, errors {found.errors}")
+    return found
+
+
+def generated(words: list[str], limit_s: float, of: str) -> generator.Measurement:
+    """The same of a run that is made now, to whose words --json is added. A gate that failed is no failure here: the
+    bar judges."""
+    with tempfile.TemporaryDirectory(prefix="versus-load-") as folder:
+        out = Path(folder) / "run.json"
+        outcome = process.run([*words, "--json", str(out)], process.Pins.of(1).client, limit_s)
+        if outcome.code not in (generator.EXIT_DONE, generator.EXIT_GATE):
+            raise CannotMeasure(f"peal load failed: {outcome.complaint or outcome.code}")
+        return run_in(out, of)
+
+
+@contextmanager
+def company(words: list[str], limit_s: float, did_not_come: str, cpus=()) -> Iterator[list[int]]:
+    """A program that says "ready", works until its stdin ends, and says then how much that was: for the length of the
+    block, from when it is ready. Yields a list that holds the number once the block has ended. Raises CannotMeasure."""
+    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    done: list[int] = []
+    try:
+        if cpus:
+            os.sched_setaffinity(child.pid, cpus)
+        if process.line_of(child, limit_s) != "ready":
+            raise CannotMeasure(did_not_come)
+        yield done
+    finally:
+        child.stdin.close()
+        said = process.line_of(child, limit_s)
+        done.append(int(said) if said.isdigit() else 0)
+        if not process.wait_for_end(child, limit_s):
+            child.kill()
+            child.wait()
+        child.stdout.close()
 
 
 def paired(context: Context, what: str, variants: dict[str, Callable[[], Value]]) -> dict[str, dict[int, Value]]:

@@ -10,16 +10,14 @@ nginx's small requests wait beside the same downloads (--all) is the comparison.
 
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 
 from versus import hdr
 from versus.run import process
 from versus.bars import common, http_load
-from versus.bars.common import CannotMeasure, Context, Marred, Row
+from versus.bars.common import Context, Marred, Row
 from versus.bars.http_serve import NGINX, PEAL, contenders
 
 BAR = 3.0
@@ -33,37 +31,10 @@ LATEST_US = 100.0  # the generator's own lag, p99
 LEAST_BYTES_PER_S = 64 * 1024 * 1024  # of all downloads: less is none to speak of
 
 
-class Downloads:
-    """Clients in a process of their own. `bytes` is what they had, once they have ended."""
-
-    def __init__(self, server: process.Server):
-        words = [sys.executable, "-m", "versus.downloaders", server.target, f"/{LARGE}", str(LARGE_BYTES)]
-        self.bytes = 0
-        self.child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        if cpus := process.Pins.of(1).client:
-            os.sched_setaffinity(self.child.pid, cpus)
-
-    def end(self) -> None:
-        """Reaps it, whatever has happened."""
-        self.child.stdin.close()
-        said = process.line_of(self.child, READY_LIMIT_S)
-        self.bytes = int(said) if said.isdigit() else 0
-        if not process.wait_for_end(self.child, READY_LIMIT_S):
-            self.child.kill()
-            self.child.wait()
-        self.child.stdout.close()
-
-
-@contextmanager
 def downloading(server: process.Server):
-    """From the moment all of them have had some."""
-    downloads = Downloads(server)
-    try:
-        if process.line_of(downloads.child, READY_LIMIT_S) != "ready":
-            raise CannotMeasure("the downloads did not begin")
-        yield downloads
-    finally:
-        downloads.end()
+    """From when all clients, a process of their own, have had some. The number is that of bytes."""
+    words = [sys.executable, "-m", "versus.downloaders", server.target, f"/{LARGE}", str(LARGE_BYTES)]
+    return common.company(words, READY_LIMIT_S, "the downloads did not begin", process.Pins.of(1).client)
 
 
 def p99_us(context: Context, contender, root: Path, busy: bool) -> float:
@@ -77,10 +48,10 @@ def p99_us(context: Context, contender, root: Path, busy: bool) -> float:
 
     with process.serving(words_for, process.Pins.of(1).server) as server:
         if busy:
-            with downloading(server) as downloads:
+            with downloading(server) as downloaded:
                 found = load()
-            if downloads.bytes < LEAST_BYTES_PER_S * RUN_S:
-                raise Marred(f"the downloads had {downloads.bytes:,} bytes in all")
+            if downloaded[0] < LEAST_BYTES_PER_S * RUN_S:
+                raise Marred(f"the downloads had {downloaded[0]:,} bytes in all")
         else:
             found = load()
     if not busy and found.messages_per_s < 0.9 * RATE:  # busy, it is the server's doing

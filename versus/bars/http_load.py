@@ -6,16 +6,13 @@ for on a shared machine neither has it whole.
 """
 
 import os
-import statistics
-import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 
-from versus import roster, stats
+from versus import roster
 from versus.experiments import HTTP_PATH
-from versus.run import generator, process
-from versus.bars.common import CannotMeasure, Context, Marred
+from versus.run import process
+from versus.bars import common
+from versus.bars.common import CannotMeasure, Context
 from versus.run.generator import Measurement
 
 CONNECTIONS = 64
@@ -39,22 +36,10 @@ def url(server: process.Server, path: str = HTTP_PATH) -> str:
 def run(context: Context, server: process.Server, seconds: float, more: tuple[str, ...] = (),
         warmup_s: float = WARMUP_S, connections: int = CONNECTIONS, path: str = HTTP_PATH) -> Measurement:
     """One run on one thread over keep-alive connections. A gate that failed is no failure here: the bar judges."""
-    with tempfile.TemporaryDirectory(prefix="versus-load-") as folder:
-        out = Path(folder) / "run.json"
-        words = [context.tool("peal"), "load", "http", url(server, path), "--connections", str(connections),
-                 "--threads", "1", "--duration", f"{round(seconds * 1000)}ms",
-                 "--warmup", f"{round(warmup_s * 1000)}ms",
-                 "--server-pid", str(server.pid), "--json", str(out), *more]
-        outcome = process.run(words, process.Pins.of(1).client, seconds + 20.0)
-        if outcome.code not in (generator.EXIT_DONE, generator.EXIT_GATE):
-            raise CannotMeasure(f"peal load failed: {outcome.complaint or outcome.code}")
-        try:
-            found = generator.read(out)
-        except generator.NoMeasurement as error:
-            raise CannotMeasure(str(error)) from error
-    if found.errors or not found.messages:
-        raise Marred(f"{found.messages} requests, errors {found.errors}")
-    return found
+    words = [context.tool("peal"), "load", "http", url(server, path), "--connections", str(connections), "--threads",
+             "1", "--duration", f"{round(seconds * 1000)}ms", "--warmup", f"{round(warmup_s * 1000)}ms",
+             "--server-pid", str(server.pid), *more]
+    return common.generated(words, seconds + 20.0, "requests")
 
 
 def load_average() -> str:

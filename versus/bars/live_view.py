@@ -16,7 +16,7 @@ from pathlib import Path
 from versus import hdr, stats
 from versus.run import generator, process
 from versus.bars import common, http_load
-from versus.bars.common import CannotMeasure, Context, Marred, Row
+from versus.bars.common import CannotMeasure, Context, Row
 
 RUN_S = 1.5
 INTERVAL = "100ms"
@@ -68,13 +68,7 @@ def _once(context: Context, live: str) -> generator.Measurement:
             raise CannotMeasure(f"peal load --live {live} failed with exit code {child.returncode}")
         if (live == "on") != bool(b"".join(said).strip()):
             raise CannotMeasure(f"--live {live} {'wrote nothing' if live == 'on' else 'wrote on the terminal'}")
-        try:
-            found = generator.read(path)
-        except generator.NoMeasurement as error:
-            raise CannotMeasure(str(error)) from error
-    if found.errors or not found.messages:
-        raise Marred(f"{found.messages} requests, errors {found.errors}")
-    return found
+        return common.run_in(path, "requests")
 
 
 def verdict(pair: stats.Pair, again: stats.Pair) -> str:
