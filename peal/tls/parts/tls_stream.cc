@@ -128,8 +128,8 @@ void TlsStream::follow() {
 }
 
 bool TlsStream::begin_session() {
-  const std::unique_ptr<std::string> host = std::move(host_);
-  const SocketAddress peer = port_.engine_.peer_address(below_).value_or(SocketAddress());
+  const std::unique_ptr<std::string> host = std::move(host_);  // a client's alone, as who is verified by address
+  const auto peer = host ? port_.engine_.peer_address(below_).value_or(SocketAddress()) : SocketAddress();
   SslPtr ssl = port_.side_->make_ssl(host ? *host : std::string(), peer);
   if (ssl) session_.begin(std::move(ssl));
   return session_.begun();
