@@ -216,6 +216,9 @@ TEST_F(TlsServerFiles, the_secret_of_tickets_is_long_and_their_epoch_fits) {
 TEST_F(TlsServerFiles, a_key_log_that_cannot_be_written_is_an_error_at_once) {
   EXPECT_EQ(error_of(good_.chain_pem, good_.key_pem, {.key_log_file = path("no/keys")}),
             path("no/keys") + ": cannot be written: No such file or directory");
+  ASSERT_EQ(::mkfifo(path("nobody").c_str(), 0600), 0);
+  EXPECT_EQ(error_of(good_.chain_pem, good_.key_pem, {.key_log_file = path("nobody")}),
+            path("nobody") + ": cannot be written: No such device or address");
   EXPECT_EQ(error_of(good_.chain_pem, good_.key_pem, {.key_log_file = path("keys")}), "");
   struct stat status{};
   EXPECT_EQ(::stat(path("keys").c_str(), &status), 0);

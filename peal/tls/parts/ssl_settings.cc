@@ -41,7 +41,8 @@ bool alpn_list(const std::vector<std::string>& applications, std::string& list) 
 
 TlsResult<Fd> open_key_log(const std::string& path) {
   if (path.empty()) return {};
-  Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  // A pipe whose other end is nobody's, or is not read, keeps no loop waiting.
+  Fd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
   if (!file) return std::unexpected(path + ": cannot be written: " + errno_code(errno).message());
   return file;
 }
