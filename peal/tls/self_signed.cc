@@ -22,7 +22,7 @@ TlsResult<std::string> alternative_names(const std::vector<std::string>& names) 
                             ::inet_pton(AF_INET6, name.c_str(), address.data()) == 1;
     // Behind the one label that may be any (RFC 6125 6.4.3).
     const std::string_view host = std::string_view(name).substr(name.starts_with("*.") ? 2 : 0);
-    if (host.empty() || host.front() == '.' || host.size() > 253 ||
+    if (host.empty() || host.front() == '.' || name.size() > 253 ||
         host.find_first_not_of(is_address ? "0123456789abcdefABCDEF.:"
                                           : "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") !=
             std::string::npos) {
