@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TurnTimes: where a loop's time went since somebody asked it to measure (Loop::measure_turns). The loop owns it; its
-// thread alone touches it. It costs two clock reads a turn. What the kernel does for an io_uring inside the wait counts
+// thread alone touches it. It costs two clock reads a turn, four where something was due before the wait: that is busy
+// time too, though it comes first. What the kernel does for an io_uring inside the wait counts
 // as waiting, where other engines make a system call in their busy time.
 //
 //        begin_turn()   woke_at()            begin_turn()
