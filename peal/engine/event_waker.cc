@@ -14,8 +14,7 @@ EventWaker::EventWaker() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
 }
 
 Result<void> EventWaker::ready() const {
-  if (error_ != 0) return fail(error_);
-  return {};
+  return error_ == 0 ? Result<void>() : fail(error_);
 }
 
 void EventWaker::wake() {

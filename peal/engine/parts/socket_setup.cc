@@ -20,8 +20,7 @@ namespace peal::detail {
 namespace {
 
 Result<void> set(int fd, int level, int name, int value) {
-  if (::setsockopt(fd, level, name, &value, sizeof value) == 0) return {};
-  return fail(errno);
+  return ::setsockopt(fd, level, name, &value, sizeof value) == 0 ? Result<void>() : fail(errno);
 }
 
 Result<void> apply(int fd, const SocketAddress& address, const SocketOptions& options) {
@@ -35,8 +34,7 @@ Result<void> apply(int fd, const SocketAddress& address, const SocketOptions& op
 
 Result<Fd> open_socket(const SocketAddress& address, int type) {
   Fd fd(::socket(address.family(), type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return fail(errno);
-  return fd;
+  return fd ? Result<Fd>(std::move(fd)) : fail(errno);
 }
 
 // A socket file whose owner is gone refuses everybody; that of a stream listener has another answer for a datagram

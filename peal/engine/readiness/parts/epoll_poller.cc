@@ -36,31 +36,27 @@ Result<std::unique_ptr<Poller>> EpollPoller::make() {
   // Now, so that a loop has the same fds all its life. Edge-triggered: nobody needs to read it.
   poller->timer_.reset(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   if (!poller->timer_) return fail(errno);
-  if (int error = poller->control(EPOLL_CTL_ADD, poller->timer_.get(), kAlarmKey, kReadable, true); error != 0) {
-    return fail(error);
-  }
-  return poller;
+  const Result<void> added = poller->add(poller->timer_.get(), kAlarmKey, kReadable, true);
+  return added ? Result<std::unique_ptr<Poller>>(std::move(poller)) : std::unexpected(added.error());
 }
 
-int EpollPoller::control(int operation, int fd, uint64_t key, uint32_t interest, bool edge) {
+Result<void> EpollPoller::control(int operation, int fd, uint64_t key, uint32_t interest, bool edge) {
   epoll_event event{.events = to_epoll(interest, edge), .data = {.u64 = key}};
-  return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0 ? 0 : errno;
+  return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0 ? Result<void>() : fail(errno);
 }
 
 Result<void> EpollPoller::add(int fd, uint64_t key, uint32_t interest, bool edge) {
-  int error = control(EPOLL_CTL_ADD, fd, key, interest, edge);
-  if (error != 0) return fail(error);
-  return {};
+  return control(EPOLL_CTL_ADD, fd, key, interest, edge);
 }
 
 void EpollPoller::modify(int fd, uint64_t key, uint32_t interest, bool edge) {
-  int error = control(EPOLL_CTL_MOD, fd, key, interest, edge);
-  PEAL_ASSERT(error == 0, "epoll_ctl(MOD, {}) failed with errno {}", fd, error);
+  const Result<void> done = control(EPOLL_CTL_MOD, fd, key, interest, edge);
+  PEAL_ASSERT(done, "epoll_ctl(MOD, {}) failed: {}", fd, done.error().message());
 }
 
 void EpollPoller::remove(int fd, uint64_t /*key*/) {
-  int error = control(EPOLL_CTL_DEL, fd, 0, 0, false);
-  PEAL_ASSERT(error == 0, "epoll_ctl(DEL, {}) failed with errno {}", fd, error);
+  const Result<void> done = control(EPOLL_CTL_DEL, fd, 0, 0, false);
+  PEAL_ASSERT(done, "epoll_ctl(DEL, {}) failed: {}", fd, done.error().message());
 }
 
 int EpollPoller::wait_until(epoll_event* events, int room, TimePoint deadline) {

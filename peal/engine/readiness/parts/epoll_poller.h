@@ -24,7 +24,7 @@ class EpollPoller final : public Poller {
 
  private:
   explicit EpollPoller(Fd epoll) : epoll_(std::move(epoll)) {}
-  int control(int operation, int fd, uint64_t key, uint32_t interest, bool edge);
+  Result<void> control(int operation, int fd, uint64_t key, uint32_t interest, bool edge);
   [[gnu::noinline]] size_t wait_by(std::span<PollEvent> events, TimePoint deadline);
   int wait_until(epoll_event* events, int room, TimePoint deadline);
   bool set_alarm(TimePoint at);

@@ -249,11 +249,11 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
   auto slot = static_cast<uint32_t>(event.key >> 6);
   auto generation = static_cast<uint16_t>(event.key >> kGenerationShift);
   switch (static_cast<Kind>(event.key & kKindMask)) {
-    case kStream: {
-      Stream& stream = *stream_of(event.key);
-      if (static_cast<uint16_t>(stream.generation) == generation) stream_ready(stream, event.readiness);
+    case kStream:
+      if (Stream& stream = *stream_of(event.key); static_cast<uint16_t>(stream.generation) == generation) {
+        stream_ready(stream, event.readiness);
+      }
       break;
-    }
     case kListener:
       listeners_.ready(slot, generation);
       if (listeners_.next_resume() != kNever) unfinished_ = true;
