@@ -18,6 +18,7 @@
 #include <load/scripted_server.h>
 #include <load/session/echo_session.h>
 #include <peal/engine/listening_socket.h>
+#include <peal/engine/turn_budget.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal::load {
@@ -84,7 +85,7 @@ TEST_P(LoadRun, closed_loop_with_every_byte_back) {
     EXPECT_EQ(outcome->engine, GetParam());
     EXPECT_EQ(outcome->served, 10U);
     EXPECT_GE(outcome->lifetime.bytes_sent, outcome->lifetime.messages * size);
-    EXPECT_GE(outcome->total.counts.reads, outcome->total.counts.messages * size / kLargeBlockBytes);
+    EXPECT_GE(outcome->total.counts.reads, outcome->total.counts.messages * size / detail::kMostReceiveBytes);
     EXPECT_GT(outcome->total.cpu, Duration::zero());
   }
 }

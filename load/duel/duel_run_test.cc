@@ -15,6 +15,7 @@
 #include <load/scripted_server.h>
 #include <load/session/echo_session.h>
 #include <load/session/http_protocol.h>
+#include <peal/engine/turn_budget.h>
 #include <tests/support/duel/duelist.h>
 #include <tests/support/loop_thread.h>
 
@@ -284,7 +285,7 @@ TEST_P(DuelRunEngines, large_messages_that_a_slices_end_cuts_lose_no_byte) {
     EXPECT_EQ(record.engine, GetParam());
     for (const DuelSideRecord& side : record.sides) {
       EXPECT_GE(side.counts.bytes_received, side.counts.messages * size);
-      EXPECT_GE(side.counts.reads, side.counts.messages * size / kLargeBlockBytes);
+      EXPECT_GE(side.counts.reads, side.counts.messages * size / detail::kMostReceiveBytes);
     }
   }
 }

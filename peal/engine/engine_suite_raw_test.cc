@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -44,6 +46,25 @@ class EngineRaw : public EngineTest {
 };
 INSTANTIATE_TEST_SUITE_P(Engines, EngineRaw, testing::ValuesIn(engines_with_fds()), engine_label);
 INSTANTIATE_TEST_SUITE_P(Sealed, EngineRaw, testing::ValuesIn(sealed(engines_with_fds())), engine_label);
+
+// Behind a block that is full, so that a message of four records costs two reads; but little of it is held in little.
+TEST_P(EngineRaw, much_that_waits_is_read_at_once) {
+  if (test::is_sealed(GetParam())) GTEST_SKIP() << "the engine's reads are what is looked at";
+  for (const size_t behind : {1U, kLargeBlockBytes, 45'000U}) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    const Fd peer(ends[0]);
+    const std::string bytes = pattern(kLargeBlockBytes + behind);
+    ASSERT_EQ(::write(peer.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    const uint64_t before = rig().stats().receives;
+    StreamLog& server = rig().adopt(LooseStream(Fd(ends[1])));
+    server.receive();
+    ASSERT_TRUE(rig().run_until([&] { return server.received.size() == bytes.size(); }));
+    EXPECT_TRUE(same_bytes(server.received, bytes));
+    EXPECT_EQ(rig().stats().receives - before, 2U) << behind;
+    EXPECT_LE(server.last_held_bytes, std::max<size_t>(kLargeBlockBytes, 2 * behind)) << behind;
+  }
+}
 
 TEST_P(EngineRaw, everything_came_before_the_adoption) {
   AcceptLog& acceptor = rig().listen();

@@ -99,7 +99,7 @@ TEST_P(EngineReceive, fin_while_paused_is_delivered_after_resume) {
 TEST_P(EngineReceive, data_and_fin_arriving_together) {
   // Around the sizes of a block and of a turn's budget, where "a short read" is easily misread.
   for (size_t size : {1U, kLargeBlockBytes - 1, kLargeBlockBytes, kLargeBlockBytes + 1, 2 * kLargeBlockBytes,
-                      256U * 1024, 256U * 1024 + 1}) {
+                      5 * kLargeBlockBytes, 256U * 1024, 256U * 1024 + 1}) {
     auto [client, server] = rig().pair();
     const std::string bytes = pattern(size);
     client.send_blocks(Buffer(bytes));

@@ -4,8 +4,12 @@
 
 #include <cstddef>
 
+#include <peal/base/memory/block_pool.h>
+
 namespace peal::detail {
 
+// Received at once by one stream of which more than a block has come.
+inline constexpr size_t kMostReceiveBytes = 4 * size_t{kLargeBlockBytes};
 // Received by one stream; then the others come first.
 inline constexpr size_t kReceiveTurnBytes = 256 * 1024;
 // Sent in bulk by all streams together: files, and of output in memory what is beyond one send.

@@ -80,6 +80,7 @@ void StreamLog::on_received(Buffer& bytes) {
   EXPECT_TRUE(receiving_ || detaching_) << "bytes came unasked\n" << rig_.story();
   EXPECT_FALSE(ended) << "bytes came after the end\n" << rig_.story();
   received += bytes.to_string();
+  last_held_bytes = bytes.held_bytes();
   ++receive_count;
   call(when_received);
 }

@@ -67,6 +67,7 @@ class StreamLog final : public StreamEvents, public EngineLog {
   std::error_code connect_error;
   std::string received;
   size_t receive_count = 0;
+  size_t last_held_bytes = 0;  // Buffer::held_bytes() of the last that was received
   bool ended = false;
   std::error_code end_error;
   int send_failures = 0;

@@ -10,11 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
 
 #include <peal/engine/listening_socket.h>
+#include <peal/engine/turn_budget.h>
 
 namespace peal::detail {
 namespace {
@@ -160,6 +162,27 @@ Result<TcpFacts> tcp_facts(int fd) {
                   .lost = info.tcpi_lost,
                   .retransmitted = info.tcpi_total_retrans,
                   .segment_bytes = info.tcpi_snd_mss};
+}
+
+ssize_t receive_blocks(int fd, msghdr& message, size_t most_bytes, Buffer& bytes) {
+  std::array<Block*, kMostReceiveBytes / kLargeBlockBytes> blocks;
+  std::array<iovec, blocks.size()> parts;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    blocks[i] = BlockPool::here().acquire(kLargeBlockBytes);
+    parts[i] = {.iov_base = blocks[i]->data, .iov_len = kLargeBlockBytes};
+  }
+  parts.back().iov_len -= kMostReceiveBytes - most_bytes;
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  const ssize_t count = ::recvmsg(fd, &message, MSG_DONTWAIT);
+  const int error = errno;
+  size_t filled = 0;
+  for (ssize_t left = count; left > 0; left -= kLargeBlockBytes) {
+    bytes.append(Buffer(blocks[filled++], 0, static_cast<uint32_t>(std::min<ssize_t>(left, kLargeBlockBytes))));
+  }
+  for (size_t i = blocks.size(); i > filled; --i) BlockPool::release(blocks[i - 1]);
+  errno = error;
+  return count;
 }
 
 std::optional<int> take_queued_error(int fd) {

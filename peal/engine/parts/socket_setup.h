@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket system calls every kernel engine shares: making, binding, asking and setting. All sockets are
-// non-blocking and close-on-exec.
+// The socket system calls every kernel engine shares: making, binding, asking, setting, and receiving what may be more
+// than a block. All sockets are non-blocking and close-on-exec.
 #pragma once
+
+#include <sys/socket.h>
 
 #include <optional>
 
 #include <peal/base/fd.h>
+#include <peal/base/memory/buffer.h>
 #include <peal/base/result.h>
 #include <peal/engine/engine.h>
 
@@ -32,6 +35,9 @@ std::error_code take_socket_error(int fd);
 uint64_t unsent_bytes(int fd);
 // TCP_INFO; ENOTSUP for what is no TCP socket.
 Result<TcpFacts> tcp_facts(int fd);
+// recvmsg(2) of `most_bytes`, kMostReceiveBytes or up to a block less, into `bytes`, which are empty before, in as many
+// blocks as are filled. Answers, by errno too, as recvmsg() does.
+ssize_t receive_blocks(int fd, msghdr& message, size_t most_bytes, Buffer& bytes);
 // What a datagram met that was sent before: the oldest entry of the error queue, 0 if it tells nothing; none when the
 // queue is empty.
 std::optional<int> take_queued_error(int fd);

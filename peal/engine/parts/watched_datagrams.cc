@@ -6,8 +6,6 @@
 // call answers is no news.
 #include <sys/socket.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <memory>
 #include <optional>
@@ -20,8 +18,6 @@ namespace peal {
 namespace {
 
 constexpr int kDatagramsPerTurn = 32;
-// A datagram takes no more blocks than it fills.
-constexpr size_t kParts = (Engine::kMostDatagramBytes + kLargeBlockBytes - 1) / kLargeBlockBytes;
 
 class WatchedDatagrams final : public Datagrams, private WatchEvents {
  public:
@@ -80,40 +76,21 @@ Result<void> WatchedDatagrams::send(const SocketAddress& to, std::string_view by
 }
 
 void WatchedDatagrams::on_ready(bool /*readable*/, bool /*writable*/) {
-  for (int i = 0; i < kDatagramsPerTurn; ++i) {
-    if (closing_ || !receive_one()) break;
+  for (int i = 0; i < kDatagramsPerTurn && !closing_ && receive_one(); ++i) {
   }
-  for (int i = 0; i < kDatagramsPerTurn; ++i) {
-    if (closing_ || !has_error_queue_ || !receive_error()) break;
+  for (int i = 0; i < kDatagramsPerTurn && !closing_ && has_error_queue_ && receive_error(); ++i) {
   }
 }
 
 // False when there is none.
 bool WatchedDatagrams::receive_one() {
-  BlockPool& pool = BlockPool::here();
-  std::array<Block*, kParts> blocks;
-  std::array<iovec, kParts> parts;
-  for (size_t i = 0; i < kParts; ++i) {
-    blocks[i] = pool.acquire(kLargeBlockBytes);
-    parts[i] = {.iov_base = blocks[i]->data, .iov_len = kLargeBlockBytes};
-  }
-  parts.back().iov_len = Engine::kMostDatagramBytes - (kParts - 1) * kLargeBlockBytes;
   sockaddr_storage from{};
   msghdr message{};
   message.msg_name = &from;
   message.msg_namelen = sizeof from;
-  message.msg_iov = parts.data();
-  message.msg_iovlen = parts.size();
-  const ssize_t count = ::recvmsg(fd_.get(), &message, MSG_DONTWAIT);
-  const int error = count < 0 ? errno : 0;
   Buffer bytes;
-  auto left = static_cast<uint32_t>(std::max<ssize_t>(count, 0));
-  for (Block* block : blocks) {
-    const uint32_t size = std::min(left, kLargeBlockBytes);
-    left -= size;
-    size > 0 ? bytes.append(Buffer(block, 0, size)) : pool.unref(block);
-  }
-  if (error != 0) return error != EAGAIN;
+  const ssize_t count = detail::receive_blocks(fd_.get(), message, Engine::kMostDatagramBytes, bytes);
+  if (count < 0) return errno != EAGAIN;
   events_.on_datagram(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&from), message.msg_namelen), bytes);
   return true;
 }

@@ -175,7 +175,9 @@ class ReadinessEngine final : public Engine {
   void stream_ready(Stream& stream, uint32_t readiness);
   void finish_connect(Stream& stream, std::error_code error);
   bool read_once(Stream& stream);
-  [[gnu::noinline]] void read_turn(Stream& stream);
+  [[gnu::noinline]] bool read_much(Stream& stream);
+  bool deliver(Stream& stream, Buffer bytes, size_t size, bool full);
+  [[gnu::noinline]] void read_turn(Stream& stream, bool more);
   [[gnu::noinline]] bool read_failed(Stream& stream, int error);
   [[gnu::noinline]] void follow_interest(Stream& stream);
   void list_ready(Stream& stream);

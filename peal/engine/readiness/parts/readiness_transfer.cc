@@ -39,36 +39,45 @@ bool ReadinessEngine::hold_back(Stream& stream, std::string_view bytes) {
   return true;
 }
 
-// One read and its call up. True when there is more to read at once.
+// One read and its call up, where no more is expected than a block. True when there is more to read at once.
 [[gnu::always_inline]] inline bool ReadinessEngine::read_once(Stream& stream) {
-  const uint32_t generation = stream.generation;
   Block* block = pool_->acquire(kLargeBlockBytes);
-  ssize_t count = ::recv(stream.fd, block->data, kLargeBlockBytes, 0);
+  const ssize_t count = ::recv(stream.fd, block->data, kLargeBlockBytes, 0);
   if (count <= 0) [[unlikely]] {
-    int error = count == 0 ? 0 : errno;
+    const int error = count == 0 ? 0 : errno;
     pool_->unref(block);
     return read_failed(stream, error);
   }
-  auto size = static_cast<uint32_t>(count);
+  const auto size = static_cast<uint32_t>(count);
+  return deliver(stream, Buffer(block, 0, size), size, size == kLargeBlockBytes);
+}
+
+// The same behind a block that was filled.
+bool ReadinessEngine::read_much(Stream& stream) {
+  msghdr message{};
+  Buffer bytes;
+  const ssize_t count = receive_blocks(stream.fd, message, kMostReceiveBytes, bytes);
+  if (count <= 0) return read_failed(stream, count == 0 ? 0 : errno);
+  return deliver(stream, std::move(bytes), static_cast<size_t>(count), count == kMostReceiveBytes);
+}
+
+// What a read has brought; `full`: as much as there was room for. True when there is more to read at once.
+[[gnu::always_inline]] inline bool ReadinessEngine::deliver(Stream& stream, Buffer bytes, size_t size, bool full) {
+  const uint32_t generation = stream.generation;
   ++stats_.receives;
   stats_.received_bytes += size;
   delivering_ = &stream;
   delivering_id_ = {stream.slot, generation};
-  {
-    Buffer bytes(block, 0, size);
-    stream.events->on_received(bytes);
-  }
+  stream.events->on_received(bytes);
   delivering_ = nullptr;
   delivering_id_ = kNobody;
-  if (stream.generation != generation) [[unlikely]]
+  if (stream.generation != generation || (stream.dirty && !flush(stream))) [[unlikely]]
     return false;
-  if (stream.dirty && !flush(stream)) [[unlikely]]
-    return false;
-  // A read that did not fill its block emptied the socket, unless something besides data was reported: then the end may
+  // A read that did not fill its room emptied the socket, unless something besides data was reported: then the end may
   // follow without another edge.
-  if (size < kLargeBlockBytes && stream.input == kReceiving) [[likely]]
+  if (!full && stream.input == kReceiving) [[likely]]
     return false;
-  if (size < kLargeBlockBytes && !(stream.input & kHungUp)) {
+  if (!full && !(stream.input & kHungUp)) {
     stream.input &= static_cast<uint8_t>(~kUnread);
     return false;
   }
@@ -81,7 +90,7 @@ bool ReadinessEngine::hold_back(Stream& stream, std::string_view bytes) {
   if (stream != nullptr && only_readable(*stream, event.readiness) && stream->input == kReceiving &&
       static_cast<uint16_t>(stream->generation) == event.key >> kGenerationShift) [[likely]] {
     if (read_once(*stream)) [[unlikely]]
-      read_turn(*stream);
+      read_turn(*stream, true);
   } else if ((event.readiness & kSent) != 0) {
     if (static_cast<uint16_t>(stream->generation) == event.key >> kGenerationShift) sent(*stream, event.readiness);
   } else {
@@ -169,7 +178,7 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
     stream.heard = true;
     follow_interest(stream);
   }
-  if ((stream.input & (kReceiving | kListed | kWaiting)) == kReceiving) return read_turn(stream);
+  if ((stream.input & (kReceiving | kListed | kWaiting)) == kReceiving) return read_turn(stream, false);
   if (!(stream.input & kReceiving)) look_for_end(stream);
 }
 
@@ -235,7 +244,7 @@ size_t ReadinessEngine::serve_ready_list() {
       if (pending_deliveries_.empty() || (stream->output & kConnecting) || deliver_pending(*stream))
         end_with_pending(*stream);
     } else if ((stream->input & (kReceiving | kUnread)) == (kReceiving | kUnread)) {
-      if (pending_deliveries_.empty() || deliver_pending(*stream)) read_turn(*stream);
+      if (pending_deliveries_.empty() || deliver_pending(*stream)) read_turn(*stream, false);
     } else if (!wanted) {
       look_for_end(*stream);
     }
@@ -253,11 +262,13 @@ void ReadinessEngine::end_with_pending(Stream& stream) {
   stream.events->on_receive_end(error);
 }
 
-// Reads until the socket is empty or the turn's budget is used up; then others come first.
-void ReadinessEngine::read_turn(Stream& stream) {
-  for (size_t taken = 0; taken < kReceiveTurnBytes; taken += kLargeBlockBytes) {
+// Reads until the socket is empty or the turn's budget is used up; then others come first. `more`: a block was filled
+// already.
+void ReadinessEngine::read_turn(Stream& stream, bool more) {
+  for (size_t taken = kMostReceiveBytes; taken <= kReceiveTurnBytes; taken += kMostReceiveBytes) {
     if (stream.input & kForwarding) return forward_turn(stream);
-    if (!read_once(stream)) return;
+    if (!(more ? read_much(stream) : read_once(stream))) return;
+    more = true;
   }
   list_ready(stream);
 }
