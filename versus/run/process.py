@@ -2,6 +2,7 @@
 """Child processes of the harness: a server until it listens, a program until it ends, both pinned and always reaped."""
 
 import ctypes
+import errno
 import fcntl
 import os
 import resource
@@ -60,18 +61,25 @@ def raise_fd_limit() -> int:
     return hard
 
 
-def free_port(host: str = "127.0.0.1") -> int:
-    """A port nobody listens on now."""
+@contextmanager
+def own_port(host: str) -> Iterator[int]:
+    """A port nobody listens on now, and no other harness on this machine takes before the end of the block: whoever has
+    a port has the unix socket of its name, too."""
     for _ in range(LAST_PORT - FIRST_PORT):
         port = _next_port[0]
         _next_port[0] = port + 1 if port + 1 < LAST_PORT else FIRST_PORT
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        with socket.socket(socket.AF_UNIX) as claim, socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
+                claim.bind(f"\0peal-versus-port-{port}")
                 probe.bind((host, port))
-                return port
-            except OSError:
+            except OSError as error:
+                if error.errno != errno.EADDRINUSE:
+                    raise
                 continue
+            probe.close()
+            yield port
+            return
     raise StartFailed(f"There is no free port between {FIRST_PORT} and {LAST_PORT}.")
 
 
@@ -167,9 +175,8 @@ class Server:
 def serving(words_for, cpus: tuple[int, ...] = (), knock: bool = False) -> Iterator[Server]:
     """A server running for the length of the block. `words_for(host, port)` gives its command line."""
     host = "127.0.0.1"
-    port = free_port(host)
-    words = words_for(host, port)
-    with tempfile.TemporaryFile() as complaints:
+    with own_port(host) as port, tempfile.TemporaryFile() as complaints:
+        words = words_for(host, port)
         try:
             child = spawn(words, cpus, stdout=subprocess.PIPE, stderr=complaints)
         except OSError as error:

@@ -42,6 +42,13 @@ def test_a_server_is_gone_when_its_block_ends(tmp_path):
     assert running.child.returncode == 0 and not os.path.exists(f"/proc/{pid}")
 
 
+def test_a_port_is_nobody_elses_while_it_is_had(monkeypatch):
+    with process.own_port("127.0.0.1") as one:
+        monkeypatch.setattr(process, "_next_port", [one])  # as in another process that begins at the same place
+        with process.own_port("127.0.0.1") as other:
+            assert other != one
+
+
 def test_lockstep_counts_and_checks(server):
     with lockstep.connected(server.host, server.port, 1) as connections:
         assert lockstep.rounds(connections, 1000, 3) == 3
