@@ -175,7 +175,7 @@ class Engine : public StreamPort {
   // sent outside its calls up, and delivers what it has held back. It answers whether it made a call up. Given inside
   // such a task it is for the wait after this one, which then does not sleep; given while the engine shuts, dropped.
   virtual void before_wait(std::move_only_function<bool()> task) = 0;
-  // One trip into the kernel, at most until `deadline` (kPollOnly: without blocking), then dispatches. Returns how many
+  // Goes into the kernel, at most until `deadline` (kPollOnly: without blocking), then dispatches. Returns how many
   // events it handled; a wake() counts as one.
   virtual size_t wait(TimePoint deadline) = 0;
   // From now on each wait() writes when it came out of the kernel, before it dispatches, and adds up how long it worked

@@ -13,9 +13,7 @@ EventWaker::EventWaker() : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!fd_) error_ = errno;
 }
 
-Result<void> EventWaker::ready() const {
-  return error_ == 0 ? Result<void>() : fail(error_);
-}
+Result<void> EventWaker::ready() const { return error_ == 0 ? Result<void>() : fail(error_); }
 
 void EventWaker::wake() {
   if (!fd_ || pending_.exchange(true, std::memory_order_acq_rel)) return;

@@ -89,8 +89,7 @@ bool WatchedDatagrams::receive_one() {
   message.msg_name = &from;
   message.msg_namelen = sizeof from;
   Buffer bytes;
-  const ssize_t count = detail::receive_blocks(fd_.get(), message, Engine::kMostDatagramBytes, bytes);
-  if (count < 0) return errno != EAGAIN;
+  if (detail::receive_blocks(fd_.get(), message, Engine::kMostDatagramBytes, bytes) < 0) return errno != EAGAIN;
   events_.on_datagram(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&from), message.msg_namelen), bytes);
   return true;
 }

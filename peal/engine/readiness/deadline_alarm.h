@@ -15,13 +15,14 @@ namespace peal::detail {
 class DeadlineAlarm {
  public:
   // Whether an alarm ends a wait by `deadline`, an earlier alarm counts as well. May call `set(deadline)`, which sets
-  // the alarm and answers whether it could.
+  // the alarm.
   template <class Set>
   bool ends_by(TimePoint deadline, Set&& set) {
     if (deadline == TimePoint::min()) return false;
     if (at_ <= deadline) return true;
     if (std::exchange(repeated_, deadline) != deadline) repeats_ = 0;
-    if (++repeats_ <= kRepeats || deadline.time_since_epoch() <= Duration::zero() || !set(deadline)) return false;
+    if (++repeats_ <= kRepeats || deadline.time_since_epoch() <= Duration::zero()) return false;
+    set(deadline);
     at_ = deadline;
     ever_set_ = true;
     return true;

@@ -45,10 +45,6 @@ Result<void> EpollPoller::control(int operation, int fd, uint64_t key, uint32_t 
   return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0 ? Result<void>() : fail(errno);
 }
 
-Result<void> EpollPoller::add(int fd, uint64_t key, uint32_t interest, bool edge) {
-  return control(EPOLL_CTL_ADD, fd, key, interest, edge);
-}
-
 void EpollPoller::modify(int fd, uint64_t key, uint32_t interest, bool edge) {
   const Result<void> done = control(EPOLL_CTL_MOD, fd, key, interest, edge);
   PEAL_ASSERT(done, "epoll_ctl(MOD, {}) failed: {}", fd, done.error().message());
@@ -73,11 +69,10 @@ int EpollPoller::wait_until(epoll_event* events, int room, TimePoint deadline) {
   return ::epoll_wait(epoll_.get(), events, room, static_cast<int>(std::min<int64_t>(milliseconds, INT_MAX)));
 }
 
-bool EpollPoller::set_alarm(TimePoint at) {
+void EpollPoller::set_alarm(TimePoint at) {
   const itimerspec when{.it_interval = {}, .it_value = seconds_and_nanoseconds<timespec>(at.time_since_epoch())};
   const int done = ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
   PEAL_ASSERT(done == 0, "timerfd_settime failed with errno {}", errno);
-  return true;
 }
 
 // Takes the alarm's own event out; how many are left.
@@ -103,7 +98,7 @@ size_t EpollPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
 size_t EpollPoller::wait_by(std::span<PollEvent> events, TimePoint deadline) {
   auto* ready = reinterpret_cast<epoll_event*>(events.data());
   const auto room = static_cast<int>(events.size());
-  const bool rings = deadline == kNever || alarm_.ends_by(deadline, [this](TimePoint at) { return set_alarm(at); });
+  const bool rings = deadline == kNever || alarm_.ends_by(deadline, [this](TimePoint at) { set_alarm(at); });
   const int count = rings ? ::epoll_wait(epoll_.get(), ready, room, -1) : wait_until(ready, room, deadline);
   if (count < 0) return none();
   return alarm_.ever_set() ? without_alarm(events.first(static_cast<size_t>(count))) : static_cast<size_t>(count);

@@ -14,7 +14,9 @@ class EpollPoller final : public Poller {
  public:
   static Result<std::unique_ptr<Poller>> make();
 
-  Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override;
+  Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) override {
+    return control(EPOLL_CTL_ADD, fd, key, interest, edge);
+  }
   void modify(int fd, uint64_t key, uint32_t interest, bool edge) override;
   void remove(int fd, uint64_t key) override;
   // Closing an fd takes it out of an epoll set.
@@ -27,7 +29,7 @@ class EpollPoller final : public Poller {
   Result<void> control(int operation, int fd, uint64_t key, uint32_t interest, bool edge);
   [[gnu::noinline]] size_t wait_by(std::span<PollEvent> events, TimePoint deadline);
   int wait_until(epoll_event* events, int room, TimePoint deadline);
-  bool set_alarm(TimePoint at);
+  void set_alarm(TimePoint at);
   [[gnu::noinline]] static size_t none();
   size_t without_alarm(std::span<PollEvent> events);
 

@@ -73,12 +73,12 @@ class UringPoller final : public Poller {
   void arm(int fd, uint64_t key, uint32_t interest, bool edges);
   void rearm_levels();
   void cancel(uint64_t key);
-  bool set_alarm(TimePoint at);
+  void set_alarm(TimePoint at);
 
   unsigned publish();
   int enter_kernel(unsigned submit, unsigned least, unsigned flags, const void* argument, size_t size);
   int enter_until(unsigned submit, TimePoint deadline);
-  void enter(TimePoint deadline);
+  void enter(TimePoint deadline, size_t room);
   size_t drain_ring();
   [[gnu::noinline]] size_t wait_slow_path(std::span<PollEvent> events, TimePoint deadline);
   size_t take(PollEvent* events, size_t count, size_t room, bool plain);
@@ -97,7 +97,7 @@ class UringPoller final : public Poller {
   std::unique_ptr<io_uring> ring_;
   bool has_ring_ = false;
   bool probing_ = true;  // what the kernel can; an EINVAL is an answer
-  bool takes_absolute_time_ = false;
+  bool takes_absolute_time_ = true;
   unsigned enter_flags_ = 0;
   size_t cancels_ = 0;                          // asked for, and not heard of yet
   std::unordered_map<uint64_t, Level> levels_;  // by key; few
