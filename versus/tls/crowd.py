@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Clients that begin to shake hands at once: waves of a thousand connections whose ClientHellos leave together, each
-wave when the one before was answered. They say nothing more, and stay; so nearly all of the work is the server's. Says
-"ready" when the first wave was answered, and how many were in all when its stdin ends.
+wave when the one before was answered; it connects meanwhile, so that there is hardly a moment without. They say nothing
+more, and stay; so nearly all of the work is the server's. Says "ready" when the first wave was answered, and how many
+were in all when its stdin ends.
 
 python3 -m versus.tls.crowd HOST:PORT CERTIFICATE [--clients 1000]
 """
@@ -12,12 +13,12 @@ import select
 import socket
 import ssl
 import sys
-import time
+from collections import deque
+from collections.abc import Iterator
 
 from versus.run import process
 
-MOST_OPEN = 8000  # then the eldest leave
-LEAST_PAUSE_S = 0.05  # between waves: many leave a server, too
+MOST_WAVES = 8  # open at a time; then the eldest leave
 
 
 def hello(certificate: str) -> bytes:
@@ -32,28 +33,39 @@ def hello(certificate: str) -> bytes:
     return ours.read()
 
 
-def wave(address: tuple[str, int], says: bytes, clients: int) -> list[socket.socket]:
-    """So many connections that have all begun."""
-    sockets = [socket.create_connection(address) for _ in range(clients)]
-    for each in sockets:
-        each.send(says)
-    return sockets
+class Crowd:
+    def __init__(self, address: tuple[str, int]):
+        self.address = address
+        self.open: deque[socket.socket] = deque()
+
+    def connected(self, clients: int) -> Iterator[socket.socket]:
+        """So many more, one at a time: whoever wants the CPU has it between, for real clients have machines of their
+        own."""
+        for _ in range(clients):
+            if len(self.open) == MOST_WAVES * clients:
+                self.open.popleft().close()
+            self.open.append(socket.create_connection(self.address))
+            yield self.open[-1]
+            os.sched_yield()
 
 
-def answered(sockets: list[socket.socket]) -> tuple[int, bool]:
-    """How many of them were answered, and whether all were before stdin ended."""
+def answered(wave: list[socket.socket], coming: Iterator[socket.socket]) -> tuple[int, list[socket.socket]]:
+    """How many of a wave were answered, fewer than all where stdin ended before; and those that came meanwhile."""
+    came: list[socket.socket] = []
     poll = select.epoll()
     poll.register(sys.stdin, select.EPOLLIN)
-    for each in sockets:
+    for each in wave:
         poll.register(each, select.EPOLLIN | select.EPOLLONESHOT)
     count = 0
     with poll:
-        while count < len(sockets):
-            ready = poll.poll()
+        while count < len(wave):
+            new = next(coming, None)
+            came += [new] if new else []
+            ready = poll.poll(0 if new else None)
             if any(fd == sys.stdin.fileno() for fd, _ in ready):
-                return count, False
+                break
             count += len(ready)
-    return count, True
+    return count, came
 
 
 def main() -> int:
@@ -64,20 +76,21 @@ def main() -> int:
     options = parser.parse_args()
     host, _, port = options.target.rpartition(":")
     process.raise_fd_limit()
-    os.nice(10)  # real clients would be on machines of their own
+    os.nice(10)
     says = hello(options.certificate)
-    kept: list[socket.socket] = []
+    crowd = Crowd((host, int(port)))
+    wave = list(crowd.connected(options.clients))
     total, goes_on = 0, True
     while goes_on:
-        kept += wave((host, int(port)), says, options.clients)
-        count, goes_on = answered(kept[-options.clients:])
-        if total == 0:
-            print("ready", flush=True)
+        for each in wave:
+            each.send(says)
+        coming = crowd.connected(options.clients)
+        count, came = answered(wave, coming)
+        goes_on = count == len(wave)
         total += count
-        for each in kept[:max(len(kept) - MOST_OPEN, 0)]:
-            each.close()
-        kept = kept[-MOST_OPEN:]
-        time.sleep(LEAST_PAUSE_S)
+        if total == count:
+            print("ready", flush=True)
+        wave = came + list(coming) if goes_on else []
     print(total, flush=True)
     return 0
 
