@@ -155,7 +155,7 @@ TEST(SimWorld, hindrances_change_no_byte) {
     SimOptions options;
     options.*each.chance = 0.5;
     options.jitter = milliseconds(1);
-    const std::string text = numbers(60'000);
+    const std::string text = numbers(200'000);
     Transfer transfer(3, options, text);
     ASSERT_TRUE(transfer.finish());
     EXPECT_EQ(transfer.accepted().received, text);

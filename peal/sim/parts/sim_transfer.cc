@@ -63,15 +63,19 @@ void SimEngine::read_turn(uint32_t slot) {
     if (waiting.empty()) return stream.end->input_ended() ? end_input(stream) : void();
     if (put_off(stream)) return;
     if (taken >= kReceiveTurnBytes) return list(streams_, Kind::kStream, slot);
-    size_t size = std::min<size_t>(waiting.size(), kLargeBlockBytes);
+    size_t size = std::min(waiting.size(), taken < kLargeBlockBytes ? size_t{kLargeBlockBytes} : kMostReceiveBytes);
     const bool cut_short = size > 1 && network.chance(network.options.short_read);
     if (cut_short) {
       ++network.stats.short_reads;
       size = 1 + network.random(size - 1);
     }
-    Block* block = BlockPool::here().acquire(kLargeBlockBytes);
-    std::ranges::copy(std::as_bytes(std::span(waiting.substr(0, size))), block->data);
-    Buffer bytes(block, 0, static_cast<uint32_t>(size));
+    Buffer bytes;
+    for (size_t done = 0; done < size; done += kLargeBlockBytes) {
+      const std::string_view part = waiting.substr(done, std::min<size_t>(size - done, kLargeBlockBytes));
+      Block* block = BlockPool::here().acquire(kLargeBlockBytes);
+      std::ranges::copy(std::as_bytes(std::span(part)), block->data);
+      bytes.append(Buffer(block, 0, static_cast<uint32_t>(part.size())));
+    }
     network.trace("receives", stream.end->id(), size);
     stream.end->consume(size);
     taken += size;
