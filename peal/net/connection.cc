@@ -282,7 +282,8 @@ void Connection::keep(Buffer& bytes) {
   if (fast_path_.state != State::kOpen || bytes.empty()) return;
   if (has(kPiped)) return pipe_pair().received(*this, bytes);
   if (MemoryBudget::above_hard()) return void(end_over_budget());
-  if (bytes.size() > set_->options().input_limit_bytes) return end(CloseReason::kInputLimit, CloseHow::kReset);
+  const bool over = !paused_ && bytes.size() > set_->options().input_limit_bytes;
+  if (over) return end(CloseReason::kInputLimit, CloseHow::kReset);
   input_ = std::move(bytes);
   input_.compact();
   set_slow_path(kKeptInput, true);

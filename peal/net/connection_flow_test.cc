@@ -94,6 +94,29 @@ TEST_P(ConnectionFlowTest, input_above_its_limit_closes) {
   EXPECT_THAT(journal.lines(), ElementsAre("open", "close: too much unconsumed input"));
 }
 
+// How much comes at once is not the peer's choice.
+TEST_P(ConnectionFlowTest, what_a_callback_that_pauses_leaves_is_in_no_limit) {
+  constexpr size_t kSize = 65'536;
+  size_t most_left = 0;
+  size_t taken = 0;
+  auto callbacks = journal.callbacks();
+  callbacks.on_message = [&](Connection& connection, Buffer& input) {
+    const size_t takes = std::min<size_t>(input.size(), 512);
+    input.consume(takes);
+    most_left = std::max(most_left, input.size());
+    taken += takes;
+    if (taken == kSize) return journal.add("all");
+    connection.pause();
+    connection.loop().post([&connection] { connection.resume(); });
+  };
+  auto server = serve(std::move(callbacks), {.connection = {.input_limit_bytes = 1000}});
+  RawPeer peer = connect_peer();
+  peer.send(std::string(kSize, 'x'));
+  ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
+  EXPECT_THAT(journal.lines(), ElementsAre("open", "all"));
+  EXPECT_GT(ask([&] { return most_left; }), 1000U);
+}
+
 TEST_P(ConnectionFlowTest, output_above_its_limit_closes) {
   auto callbacks = journal.callbacks();
   callbacks.on_open = [this](Connection& connection) {
