@@ -209,7 +209,9 @@ bool StreamReadMessage::suffices() {
     if (input.size() >= bytes_) found_ = bytes_;
     return found_ > 0 || bytes_ == 0 || bytes_ == kNoDelimiter;
   }
-  const std::string_view view = input.view(std::min(input.size(), bytes_));
+  // Joined only where the front has it not, or each line would be.
+  const bool in_front = input.front().find(delimiter_, searched_) != std::string_view::npos;
+  const std::string_view view = input.view(std::min(in_front ? input.front().size() : input.size(), bytes_));
   const size_t at = view.find(delimiter_, searched_);
   if (at != std::string_view::npos) found_ = at + delimiter_.size();
   searched_ = view.size() < delimiter_.size() ? 0 : view.size() - delimiter_.size() + 1;

@@ -33,10 +33,17 @@ void Http1Session::dispose() {
   settle();
 }
 
+// Of an input in several parts, with a head at its front: joined only where that crosses parts, or it would be for each
+// of many. Empty lines may come before it (RFC 9112 2.2).
+static std::string_view joined_head(Buffer& input) {
+  const std::string_view front = input.front();
+  const bool whole = front.find("\r\n\r\n", front.find_first_not_of("\r\n")) != std::string_view::npos;
+  return whole ? front : input.view(std::min<size_t>(input.size(), kMostHttpHeadBytes));
+}
+
 [[gnu::always_inline]] inline bool Http1Session::take_head(Buffer& input) {
   Http1Carrier& carrier = *carrier_;
-  const std::string_view bytes =
-      input.is_contiguous() ? input.front() : input.view(std::min<size_t>(input.size(), kMostHttpHeadBytes));
+  const std::string_view bytes = input.is_contiguous() ? input.front() : joined_head(input);
   const HttpRequestStep step = carrier.parser().next(bytes, carrier.head());
   if (step.event == HttpRequestEvent::kHead) [[likely]] {
     carrier.keep_head();
