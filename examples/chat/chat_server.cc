@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   std::map<const Connection*, ConnectionHandle> room;
   auto on_message = [&](Connection& connection, Buffer& input) {
     examples::take_chat_messages(connection, input, [&](Buffer& message) {
-      const SharedBytes shared = share_bytes(message.view());  // one copy for all of them
+      const SharedBytes shared = share_bytes(message.to_string());  // one copy for all of them
       for (const auto& [key, member] : room) member.send(shared);
     });
   };

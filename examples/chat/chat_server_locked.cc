@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   };
   auto on_message = [&](Connection& connection, Buffer& input) {
     examples::take_chat_messages(connection, input, [&](Buffer& message) {
-      const SharedBytes shared = share_bytes(message.view());
+      const SharedBytes shared = share_bytes(message.to_string());
       const std::lock_guard lock(mutex);
       for (const auto& [key, member] : room) member.send(shared);
     });

@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
                           .on_message =
                               [&](Connection& connection, Buffer& input) {
                                 examples::take_chat_messages(connection, input, [&](Buffer& message) {
-                                  tell_everybody(share_bytes(message.view()));
+                                  tell_everybody(share_bytes(message.to_string()));
                                 });
                               },
                           .on_close = [](Connection& connection, CloseReason) { t_room.erase(&connection); }});

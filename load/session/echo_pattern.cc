@@ -40,7 +40,7 @@ EchoPattern EchoPattern::framed(size_t size) { return EchoPattern(length_of(size
 EchoPattern::EchoPattern(const std::string& block) : size_(block.size()) {
   PEAL_ASSERT(size_ > 0, "a block of {} bytes", size_);
   while (repeated_.size() < std::max(2 * size_, size_ + kComparedBytes)) repeated_ += block;
-  if (size_ > kCopiedBytes) shared_ = share_bytes(this->block());
+  if (size_ > kCopiedBytes) shared_ = share_bytes(std::string(this->block()));
 }
 
 Buffer EchoPattern::message() const {

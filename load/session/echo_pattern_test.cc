@@ -9,7 +9,7 @@ namespace {
 // A part of its own, however short: shared bytes are never copied behind others.
 Buffer part_of(std::string_view text) {
   const auto size = static_cast<uint32_t>(text.size());
-  return {BlockPool::here().wrap(share_bytes(text), 0, size), 0, size};
+  return {BlockPool::here().wrap(share_bytes(std::string(text)), 0, size), 0, size};
 }
 
 // The bytes from `position` on, the way a server would send them back, in parts of at most `part` bytes.

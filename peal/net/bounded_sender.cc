@@ -3,9 +3,8 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <span>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include <peal/base/assert.h>
 #include <peal/net/parts/connection_set.h>
@@ -30,8 +29,7 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
     if (waits) changed_.wait(lock, ready);
     if (ended_ || !ready()) return Taken::kNot;
     drawn_ += bytes.size();
-    const auto raw = std::as_bytes(std::span(bytes));
-    waiting_.insert(waiting_.end(), raw.begin(), raw.end());
+    waiting_.append(bytes);
     return std::exchange(leaving_, true) ? Taken::kToLeave : Taken::kMustLeave;
   }
   // On the connection's loop.
@@ -61,8 +59,7 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
   SharedBytes take() {
     const std::lock_guard lock(mutex_);
     leaving_ = false;
-    return {new std::vector<std::byte>(std::exchange(waiting_, {})),
-            [account = shared_from_this()](const std::vector<std::byte>* sent) {
+    return {new std::string(std::exchange(waiting_, {})), [account = shared_from_this()](const std::string* sent) {
               account->pay_back(sent->size());
               delete sent;
             }};
@@ -76,7 +73,7 @@ class BoundedSender::Account : public std::enable_shared_from_this<Account> {
   const size_t most_bytes_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<std::byte> waiting_;  // guarded by the mutex, as are:
+  std::string waiting_;  // guarded by the mutex, as are:
   size_t drawn_ = 0;
   bool leaving_ = false;  // a task that takes what waits is on its way
   bool ended_ = false;

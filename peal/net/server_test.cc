@@ -274,7 +274,7 @@ TEST_P(ServerTest, shared_bytes_go_to_many_connections_on_several_loops) {
   for (RawPeer& peer : peers) peer.connect(address);
   ASSERT_TRUE(opens(kPeers));
   std::string news = pattern(300'000);
-  std::weak_ptr<const std::vector<std::byte>> alive;
+  std::weak_ptr<const std::string> alive;
   {
     SharedBytes bytes = share_bytes(news);
     alive = bytes;

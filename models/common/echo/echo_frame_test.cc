@@ -24,7 +24,8 @@ Buffer in_parts(std::string_view bytes, size_t part_bytes) {
   for (; !bytes.empty(); bytes.remove_prefix(std::min(part_bytes, bytes.size()))) {
     const std::string_view part = bytes.substr(0, part_bytes);
     const auto size = static_cast<uint32_t>(part.size());
-    chain.append(Buffer(BlockPool::here().wrap(share_bytes(part), 0, size), 0, size));  // which is never copied
+    chain.append(
+        Buffer(BlockPool::here().wrap(share_bytes(std::string(part)), 0, size), 0, size));  // which is never copied
   }
   return chain;
 }

@@ -29,15 +29,13 @@ void delete_block(Block* block) {
 
 }  // namespace
 
-SharedBytes share_bytes(std::string_view bytes) {
+SharedBytes share_bytes(std::string bytes) {
   struct Counted {
-    explicit Counted(std::span<const std::byte> bytes) : content(bytes.begin(), bytes.end()) {
-      charge.set(content.size());
-    }
-    const std::vector<std::byte> content;
+    explicit Counted(std::string&& bytes) : content(std::move(bytes)) { charge.set(content.capacity()); }
+    const std::string content;
     MemoryCharge charge;
   };
-  auto counted = std::make_shared<const Counted>(std::as_bytes(std::span(bytes)));
+  auto counted = std::make_shared<const Counted>(std::move(bytes));
   return {counted, &counted->content};
 }
 
@@ -78,7 +76,7 @@ Block* BlockPool::acquire_slow(uint32_t bytes) {
 Block* BlockPool::wrap(SharedBytes shared, size_t offset, uint32_t bytes) {
   PEAL_ASSERT(offset + bytes <= shared->size(), "{} bytes at {} of {} shared ones", bytes, offset, shared->size());
   // Never written through: a buffer finds no room in a shared block.
-  auto* data = const_cast<std::byte*>(shared->data() + offset);
+  auto* data = reinterpret_cast<std::byte*>(const_cast<char*>(shared->data() + offset));
   return add(new Block{this, data, bytes, 1, &none_, nullptr, std::move(shared)});
 }
 

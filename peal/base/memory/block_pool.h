@@ -18,7 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 namespace peal {
@@ -31,8 +31,8 @@ inline constexpr uint32_t kSmallBlockBytes = 512;
 
 // Immutable bytes that many connections, on any loops, may send without a copy each. Cheap to copy; any thread. The
 // budget counts those that share_bytes() has made, once.
-using SharedBytes = std::shared_ptr<const std::vector<std::byte>>;
-SharedBytes share_bytes(std::string_view bytes);
+using SharedBytes = std::shared_ptr<const std::string>;
+SharedBytes share_bytes(std::string bytes);
 
 struct BlockList;
 

@@ -148,7 +148,7 @@ bool Buffer::take_in(const Part& part) {
 
 void Buffer::append(const SharedBytes& shared) {
   if (shared == nullptr) return;
-  if (shared->size() <= kSmallBlockBytes) return append(std::span(*shared));
+  if (shared->size() <= kSmallBlockBytes) return append(std::string_view(*shared));
   for (size_t at = 0; at < shared->size();) {
     const auto bytes = static_cast<uint32_t>(std::min<size_t>(shared->size() - at, UINT32_MAX));
     push({BlockPool::here().wrap(shared, at, bytes), 0, bytes});

@@ -10,10 +10,6 @@
 namespace peal::detail {
 namespace {
 
-std::string_view text_of(const SharedBytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
-}
-
 // What separates the parts must not stand in any of them: nobody can have foreseen it.
 std::string make_boundary() {
   std::random_device random;
@@ -24,7 +20,7 @@ void send_one_range(HttpExchange& exchange, std::string_view media_type, const F
                     const HttpByteRange& range) {
   exchange.set_field("Content-Range", HttpContentRange(range, variant.bytes).text());
   if (variant.content != nullptr) {
-    return exchange.respond(206, media_type, text_of(variant.content).substr(range.first, range.bytes));
+    return exchange.respond(206, media_type, std::string_view(*variant.content).substr(range.first, range.bytes));
   }
   exchange.respond_file(206, media_type, FileRange{variant.file, range.first, range.bytes});
 }
@@ -59,7 +55,7 @@ void send_ranges(HttpExchange& exchange, std::string_view media_type, const File
   for (size_t at = 0; at < ranges.size(); ++at) {
     exchange.write(heads[at]);
     if (variant.content != nullptr) {
-      exchange.write(text_of(variant.content).substr(ranges[at].first, ranges[at].bytes));
+      exchange.write(std::string_view(*variant.content).substr(ranges[at].first, ranges[at].bytes));
     } else {
       exchange.write_file(FileRange{variant.file, ranges[at].first, ranges[at].bytes});
     }

@@ -54,9 +54,9 @@ bool is_out_of_fds(std::error_code error) {
 
 // Null where it cannot be read as a whole now.
 SharedBytes read_whole(int fd, size_t bytes) {
-  std::vector<std::byte> content(bytes);
+  std::string content(bytes, '\0');
   if (::pread(fd, content.data(), bytes, 0) != static_cast<ssize_t>(bytes)) return nullptr;
-  return std::make_shared<const std::vector<std::byte>>(std::move(content));
+  return std::make_shared<const std::string>(std::move(content));
 }
 
 // What was made of the same file before is not made again.
@@ -162,15 +162,14 @@ ContentCoding FileCache::pack(ServedFile& file, ContentCoding coding) const {
   Buffer packed;
   const EncoderPool::PooledEncoder encoder = EncoderPool::of_this_thread().take(coding, {});
   encoder->begin(plain.bytes);
-  encoder->encode({reinterpret_cast<const char*>(content->data()), content->size()}, ContentEncoder::Then::kEnd,
-                  packed);
+  encoder->encode(*content, ContentEncoder::Then::kEnd, packed);
   if (packed.size() >= plain.bytes) {
     file.is_packable = false;
     return ContentCoding::kIdentity;
   }
   FileVariant& made = file.of(coding);
   made.bytes = packed.size();
-  made.content = share_bytes(packed.view());
+  made.content = share_bytes(packed.to_string());
   made.entity_tag = "W/" + plain.entity_tag;
   return coding;
 }
