@@ -27,9 +27,11 @@ class Notes {
   void add_routes(peal::Router& router) {
     router.get("/notes", [this](HttpExchange& exchange) { list(exchange); });
     // read_body() answers 413 by itself where the body is longer.
-    router.post("/notes", [this](HttpExchange& exchange) {
-      exchange.read_body(4096, [this](HttpExchange& read, std::string&& body) { add(read, body); });
-    });
+    router.post("/notes",
+                [this](HttpExchange& exchange) {
+                  exchange.read_body([this](HttpExchange& read, std::string&& body) { add(read, body); });
+                },
+                {.body_limit_bytes = 4096});
     router.get("/notes/{id}", [this](HttpExchange& exchange) {
       const auto note = find(exchange);
       if (note == notes_.end()) return answer(exchange, 404, {{"error", "no such note"}});

@@ -113,13 +113,13 @@ class Proxy {
 
   void operator()(HttpExchange& exchange) {
     const auto forwards = max_forwards(exchange.request());
-    if (!forwards) return exchange.respond_error(400);
+    if (!forwards) return exchange.respond(400);
     if (*forwards == 0U) return answer_as_the_last(exchange);
     HttpClientRequest request = request_of(exchange);
     if (*forwards) request.add("Max-Forwards", std::to_string(**forwards - 1));
     const bool has_body = request.streamed;
     auto started = client_.start(std::move(request), callbacks(exchange.handle()));
-    if (!started) return exchange.respond_error(status_of(started.error()));
+    if (!started) return exchange.respond(status_of(started.error()));
     exchange.on_abandoned([this, id = *started](HttpExchange&) { client_.cancel(id); });
     exchange.on_writable([this, id = *started](HttpExchange&) {
       if (HttpFetch* fetch = client_.find(id)) fetch->resume();
@@ -198,7 +198,7 @@ class Proxy {
     callbacks.on_done = [asker](const Result<void>& how) {
       asker.run([&](HttpExchange& exchange) {
         if (how) return exchange.end();
-        exchange.begun() ? exchange.abort() : exchange.respond_error(status_of(how.error()));
+        exchange.begun() ? exchange.abort() : exchange.respond(status_of(how.error()));
       });
     };
     return callbacks;
@@ -207,7 +207,7 @@ class Proxy {
   static void begin(HttpExchange& exchange, HttpFetch& fetch, const HttpResponseHead& head) {
     if (head.status() > 599) {
       fetch.cancel();
-      return exchange.respond_error(502);
+      return exchange.respond(502);
     }
     std::string named;
     uint64_t length = 0;
@@ -231,7 +231,7 @@ class Proxy {
       const std::string protocol(head.status() == 101 ? head.find("Upgrade").value_or("") : "");
       if (head.status() == 101 && protocol.empty()) {
         fetch.cancel();
-        return exchange.respond_error(502);
+        return exchange.respond(502);
       }
       return exchange.upgrade(protocol, std::make_unique<Tunnel>(fetch));
     }

@@ -101,7 +101,7 @@ Task<> take_upload(HttpExchange& exchange, Place& place) {
   if (error == 0) {
     exchange.respond(is_new ? 201 : 204);
   } else if (!exchange.begun()) {
-    exchange.respond_error(status_of(error));
+    exchange.respond(status_of(error));
   }
 }
 

@@ -90,7 +90,7 @@ void add_link(Links& links, HttpExchange& exchange, std::string_view body) {
   const auto url = HttpUrl::parse(body);
   if (!url) return exchange.respond(400, "text/plain; charset=utf-8", url.error() + "\n");
   const auto name = links.add(std::string(body));
-  if (!name) return exchange.respond_error(507);
+  if (!name) return exchange.respond(507);
   const std::string place = fmt::format("http://{}/{}", exchange.request().authority(), *name);
   exchange.set_field("Location", place);
   exchange.respond(201, "text/plain; charset=utf-8", place + "\n");
@@ -98,7 +98,7 @@ void add_link(Links& links, HttpExchange& exchange, std::string_view body) {
 
 void follow(const Links& links, HttpExchange& exchange) {
   const std::string* url = links.find(exchange.parameter("name"));
-  if (url == nullptr) return exchange.respond_error(404);
+  if (url == nullptr) return exchange.respond(404);
   exchange.set_field("Location", *url);
   exchange.set_field("Cache-Control", "no-store");
   exchange.respond(302, "text/plain; charset=utf-8", *url + "\n");
@@ -114,8 +114,7 @@ int main(int argc, char** argv) {
   Router router;
   router.post("/links",
               [&links](HttpExchange& exchange) {
-                exchange.read_body(kLongest,
-                                   [&links](HttpExchange& its, std::string&& body) { add_link(links, its, body); });
+                exchange.read_body([&links](HttpExchange& its, std::string&& body) { add_link(links, its, body); });
               },
               {.body_limit_bytes = kLongest});
   router.get("/links", [&links](HttpExchange& exchange) {

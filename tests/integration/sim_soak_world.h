@@ -198,7 +198,7 @@ inline Router soak_router(SoakWorld& world, SoakRoom& room) {
   });
   router.get("/never", [](HttpExchange&) {});
   router.post("/whole", [](HttpExchange& exchange) {
-    exchange.read_body(kSoakBodyLimitBytes, [](HttpExchange& its_exchange, std::string&& body) {
+    exchange.read_body([](HttpExchange& its_exchange, std::string&& body) {
       its_exchange.respond(200, "application/octet-stream", body);
     });
   });

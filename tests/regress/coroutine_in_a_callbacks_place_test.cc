@@ -88,7 +88,7 @@ concept DrainTells = requires(Server& server, What what) { server.drain(std::chr
 template <class What>
 concept PipeTells = requires(Connection& one, What what) { pipe(one, one, {}, what); };
 template <class What>
-concept BodyTells = requires(HttpExchange& exchange, What what) { exchange.read_body(1, what); };
+concept BodyTells = requires(HttpExchange& exchange, What what) { exchange.read_body(what); };
 
 constexpr auto kCoroutine = []() -> Task<> { co_return; };
 constexpr auto kNumber = [] { return 1; };

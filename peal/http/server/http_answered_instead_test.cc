@@ -25,10 +25,13 @@ class HttpAnsweredInstead : public test::HttpTest {
       remember(exchange);
       exchange.on_body([](HttpExchange&, std::string_view) {}, [](HttpExchange&) {});
     });
-    router.post("/whole", [this](HttpExchange& exchange) {
-      remember(exchange);
-      exchange.read_body(20, [](HttpExchange&, const std::string&) {});
-    });
+    router.post(
+        "/whole",
+        [this](HttpExchange& exchange) {
+          remember(exchange);
+          exchange.read_body([](HttpExchange&, const std::string&) {});
+        },
+        {.body_limit_bytes = 20});
     router.post("/throws", [this](HttpExchange& exchange) {
       remember(exchange);
       exchange.on_body([](HttpExchange&, std::string_view) { throw std::runtime_error("a piece"); },
@@ -36,7 +39,7 @@ class HttpAnsweredInstead : public test::HttpTest {
     });
     router.post("/reads", [this](HttpExchange& exchange) -> Task<> {
       const Ended ended(told_);
-      const Result<std::string> body = co_await exchange.read_all(1000);
+      const Result<std::string> body = co_await exchange.read_all();
       EXPECT_FALSE(body);
       EXPECT_TRUE(exchange.abandoned());
       exchange.respond(200, "", "to nobody");
@@ -92,7 +95,7 @@ TEST_P(HttpAnsweredInstead, handler_is_told_of_a_body_that_is_malformed_or_too_l
                 StartsWith("HTTP/1.1 413 "))
         << path;
   }
-  EXPECT_THAT(answer_to_fault("/whole", "Content-Length: 21\r\n\r\n" + std::string(21, 'x'), false),
+  EXPECT_THAT(answer_to_fault("/whole", "Transfer-Encoding: chunked\r\n\r\n15\r\n" + std::string(21, 'x'), false),
               StartsWith("HTTP/1.1 413 "));
 }
 

@@ -52,9 +52,8 @@ class HttpDeadlinesTest : public test::SimTest {
     Router router;
     router.get("/", [](HttpExchange& exchange) { exchange.respond(200, "", "hello"); });
     router.post("/", [](HttpExchange& exchange) {
-      exchange.read_body(1'000'000, [](HttpExchange& read, std::string&& body) {
-        read.respond(200, "", std::to_string(body.size()));
-      });
+      exchange.read_body(
+          [](HttpExchange& read, std::string&& body) { read.respond(200, "", std::to_string(body.size())); });
     });
     return router;
   }

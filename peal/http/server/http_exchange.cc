@@ -101,8 +101,7 @@ HttpExchangeHandle HttpExchange::handle() {
 
 void HttpExchange::set_field(std::string_view name, std::string_view value) {
   check_use();
-  if (abandoned()) return;
-  PEAL_ASSERT(!begun(), "the field {} is set after the head of the answer has gone out", name);
+  if (!may_answer()) return;
   for (const std::string_view own : {"Content-Length", "Transfer-Encoding", "Connection", "Date"}) {
     if (same_field_name(name, own)) throw_bad_value("the field {} is the server's to set", name);
   }
@@ -114,9 +113,21 @@ void HttpExchange::set_field(std::string_view name, std::string_view value) {
   if (same_field_name(name, "Upgrade")) offers_upgrade_ = true;  // which Connection says too (RFC 9110 7.8)
 }
 
+bool HttpExchange::answered_again() const {
+  if (answer_ == Answer::kBegun && !carried_) return false;
+  if (answer_ == Answer::kBegun) out_of_order("what goes before an answer comes after begin()");
+  ++shard_->stats().answered_again;
+  PEAL_LOG_ERROR("{} {} has its answer, {}: what a handler answers besides is dropped", head_.method_text(),
+                 head_.path(), status_);
+  return false;
+}
+
+void HttpExchange::out_of_order(std::string_view what) const {
+  throw std::logic_error(fmt::format("exchange {}, answer {}: {}", serial_, status_, what));
+}
+
 // The answer begins: what follows from its status and its request, whatever carries it (RFC 9110 6.4.1, 8.6, 15).
 HttpAnswerHead HttpExchange::answer_head(int status, std::string_view content_type, std::optional<uint64_t> length) {
-  PEAL_ASSERT(!begun(), "exchange {} is answered {} where it cannot be", serial_, status);
   if (status < 200 || status > 599) throw_bad_value("{} is no status of an answer", status);
   // What follows a 2xx to CONNECT is no HTTP any more, so there is nothing to have a length (RFC 9110 9.3.6).
   const bool tunnel = head_.method() == HttpMethod::kConnect && status < 300;
@@ -147,7 +158,6 @@ void HttpExchange::respond(int status, std::string_view content_type, std::strin
   if (!may_answer()) return;
   const HttpMethod method = head_.method();
   if (status == 200 && method != HttpMethod::kHead && method != HttpMethod::kConnect) [[likely]] {
-    PEAL_ASSERT(!begun(), "exchange {} is answered where it cannot be", serial_);
     status_ = 200;
     carrier_.respond_ok(content_type, body);
     body_bytes_ = body.size();
@@ -171,6 +181,18 @@ void HttpExchange::respond(int status, std::string_view content_type, Buffer&& b
   finish();
 }
 
+void HttpExchange::respond_moved(int status, std::string_view content_type, std::string&& body) {
+  if (body.size() <= kLargeBlockBytes) return respond(status, content_type, std::string_view(body));
+  Buffer moved;
+  moved.append(share_bytes(std::move(body)));
+  respond(status, content_type, std::move(moved));
+}
+
+void HttpExchange::respond(int status) {
+  if (status >= 400 && status <= 599) return error_page(status);
+  respond(status, {}, std::string_view());
+}
+
 void HttpExchange::respond_file(int status, std::string_view content_type, FileRange range) {
   if (!may_answer()) return;
   carrier_.begin(answer_head(status, content_type, range.bytes));
@@ -182,7 +204,7 @@ void HttpExchange::respond_file(int status, std::string_view content_type, FileR
   finish();
 }
 
-void HttpExchange::respond_error(int status) {
+void HttpExchange::error_page(int status) {
   if (!may_answer()) return;
   auto& page = shard_->core().routes().error_page;
   if (!page || paging_) return default_page(status);
@@ -196,13 +218,12 @@ void HttpExchange::default_page(int status) {
   const std::string_view reason = http_reason(status);
   const std::string text =
       fmt::format("<!doctype html><title>{0} {1}</title><h1>{0} {1}</h1>\n", status, reason.empty() ? "Error" : reason);
-  respond(status, "text/html; charset=utf-8", text);
+  respond(status, "text/html; charset=utf-8", std::string_view(text));
 }
 
 void HttpExchange::set_content_length(uint64_t bytes) {
   check_use();
-  if (abandoned()) return;
-  PEAL_ASSERT(!begun(), "the length of an answer, {} bytes, comes after its head", bytes);
+  if (!may_answer()) return;
   knows_length_ = true;
   length_ = bytes;
 }
@@ -213,11 +234,17 @@ void HttpExchange::begin(int status, std::string_view content_type) {
   carrier_.flush();
 }
 
+// Of a stream that has not begun, or that is complete.
+bool HttpExchange::may_end() const {
+  if (!may_answer()) return false;
+  out_of_order("a stream goes on that has not begun");
+}
+
 // Counts what is to be written; false where nothing of it goes out.
 bool HttpExchange::may_write(uint64_t bytes) {
   check_use();
+  if (answer_ != Answer::kBegun && !may_end()) return false;
   if (!carried_) return false;
-  PEAL_ASSERT(answer_ == Answer::kBegun, "{} bytes are written outside of an answer", bytes);
   if (bytes == 0 || !has_content_) return false;
   if (knows_length_ && bytes > length_ - body_bytes_) {
     PEAL_LOG_ERROR("{} more bytes of an answer of {}, of which {} are written", bytes, length_, body_bytes_);
@@ -251,8 +278,7 @@ void HttpExchange::write_file(FileRange range) {
 
 void HttpExchange::end() {
   check_use();
-  if (!carried_) return;
-  PEAL_ASSERT(answer_ == Answer::kBegun, "exchange {} ends an answer that it has not begun", serial_);
+  if ((answer_ != Answer::kBegun && !may_end()) || !carried_) return;
   if (knows_length_ && has_content_ && body_bytes_ < length_) {
     PEAL_LOG_ERROR("an answer of {} bytes ended after {}", length_, body_bytes_);
     return abort();

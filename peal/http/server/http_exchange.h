@@ -21,12 +21,14 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <peal/base/assert.h>
 #include <peal/base/callback.h>
@@ -85,18 +87,18 @@ class HttpExchange final {
   Result<LayerFacts> layer_facts() const;
 
   // ---- The body of the request. Until somebody asks for it, it stays with the client (and 100 (Continue), where that
-  // is waited for, unsent). More than the limit of the route is answered 413. Once per exchange one of:
+  // is waited for, unsent). More than RouteOptions::body_limit_bytes is answered 413 instead, or, where an answer has
+  // begun, by the end of the connection. Once per exchange one of (std::logic_error):
   // Each piece as it arrives, a view that is good during the call; then `on_end`, at once where there is no body.
   void on_body(Callback<void(HttpExchange&, std::string_view piece)> on_piece, HttpCallback on_end);
-  // The whole of it. Longer than `limit_bytes`: 413 instead of the call, or, where an answer has begun, the end of the
-  // connection; so with 503 where the process is above its hard mark (memory_budget.h), which counts what is gathered
-  // from 4 KiB on, until the call returns.
-  void read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole);
+  // The whole of it. 503, as 413, where the process is above its hard mark (memory_budget.h), which counts what is
+  // gathered from 4 KiB on, until the call returns.
+  void read_body(Callback<void(HttpExchange&, std::string&& body)> on_whole);
   // For coroutines: `Result<Buffer> piece = co_await exchange.read();`, empty at the end. Not read, the client waits.
   detail::HttpBodyRead read();
-  // The whole of it. EMSGSIZE when it is longer, ENOMEM where the process is above its hard mark: then it has been
-  // answered 413, or 503, unless an answer had begun.
-  Task<Result<std::string>> read_all(size_t limit_bytes);
+  // The whole of it. ENOMEM where the process is above its hard mark: then it has been answered 503, unless an answer
+  // had begun. ECANCELED, and answered 413, where it is longer than the route takes.
+  Task<Result<std::string>> read_all();
   // No piece comes until resume_body(); the client's sending comes to rest.
   void pause_body();
   void resume_body();
@@ -112,13 +114,18 @@ class HttpExchange final {
     wants_close_ = true;
   }
   // The whole answer. An empty content type sets no such field. 200 to 599: std::invalid_argument for another status.
+  // An exchange that is complete is not answered again: that is logged, counted (HttpStats::answered_again) and does
+  // nothing. One whose answer has begun as a stream cannot be: std::logic_error, as it is of every verb out of order.
   void respond(int status, std::string_view content_type, std::string_view body);
+  // The same; a long body is moved, not copied.
+  template <std::same_as<std::string> Text>
+  void respond(int status, std::string_view content_type, Text&& body) {
+    respond_moved(status, content_type, std::move(body));
+  }
   // The same; the body is moved, not copied.
   void respond(int status, std::string_view content_type, Buffer&& body);
-  // No content: for 204, 304, redirections.
-  void respond(int status) { respond(status, {}, std::string_view()); }
-  // A status of 400 and above, with its page (Router::error_page).
-  void respond_error(int status);
+  // No content: for 204, 304, redirections; or, from 400 on, the error page of that status (Router::error_page).
+  void respond(int status);
   // Part of a file, or all of it: the file's bytes by sendfile.
   void respond_file(int status, std::string_view content_type, FileRange range);
 
@@ -210,7 +217,7 @@ class HttpExchange final {
   void body_piece(std::string_view piece);
   void body_ended();
   void drop_body();
-  void refuse_body(int status);
+  void refuse_body();
   void begin_body_window();
   bool may_read() const;
   Result<Buffer> take_read();
@@ -219,14 +226,21 @@ class HttpExchange final {
   bool may_answer() const {
     check_use();
     if (taken_) return false;
-    PEAL_ASSERT(answer_ != Answer::kComplete, "exchange {} is answered again", serial_);
+    if (answer_ != Answer::kNone) [[unlikely]]
+      return answered_again();
     return carried_;
   }
+  // Logs it and answers false where it is complete; throws where it has begun.
+  [[gnu::cold]] bool answered_again() const;
+  [[noreturn, gnu::cold]] void out_of_order(std::string_view what) const;
+  void respond_moved(int status, std::string_view content_type, std::string&& body);
   detail::HttpAnswerHead answer_head(int status, std::string_view content_type, std::optional<uint64_t> length);
+  bool may_end() const;
   bool may_write(uint64_t bytes);
   bool may_write_on() const;
   void finish();
   void finish_with(int status);
+  void error_page(int status);
   void default_page(int status);
 
   detail::HttpShard* const shard_;
@@ -262,7 +276,7 @@ class HttpExchange final {
   bool body_paused_ : 1 = false;
   bool wants_close_ : 1 = false;
   bool body_refused_ : 1 = false;  // what is left of the request's body is read by nobody
-  bool paging_ : 1 = false;        // inside respond_error()
+  bool paging_ : 1 = false;        // inside the error page
   bool taken_ : 1 = false;         // the server has answered in the place of whoever was to
   bool told_end_ : 1 = false;      // of the body
   bool offers_upgrade_ : 1 = false;

@@ -25,7 +25,7 @@ constexpr size_t kMostUnreadBytes = 64 * 1024;
 // From now on somebody wants it.
 void HttpExchange::take_body(BodyConsumer taker) {
   if (body_consumer_ == BodyConsumer::kDropped) return;  // by the server, since there is an answer already
-  PEAL_ASSERT(body_consumer_ == BodyConsumer::kNobody, "the body of exchange {} is taken twice", serial_);
+  if (body_consumer_ != BodyConsumer::kNobody) out_of_order("its body is taken twice");
   body_consumer_ = taker;
   if (!carried_ || request_read_) return;
   if (continue_due_) {
@@ -61,12 +61,11 @@ void HttpExchange::on_body(Callback<void(HttpExchange&, std::string_view piece)>
   if (carried_ && request_read_) extras_->on_end(*this);
 }
 
-void HttpExchange::read_body(size_t limit_bytes, Callback<void(HttpExchange&, std::string&& body)> on_whole) {
+void HttpExchange::read_body(Callback<void(HttpExchange&, std::string&& body)> on_whole) {
   check_use();
   PEAL_ASSERT(on_whole, "the body of exchange {} goes to nobody", serial_);
   extras().on_whole = std::move(on_whole);
   extras_->whole.emplace();
-  extras_->whole_limit = limit_bytes;
   take_body(BodyConsumer::kWhole);
   if (carried_ && request_read_) extras_->on_whole(*this, {});
 }
@@ -85,11 +84,11 @@ void HttpExchange::resume_body() {
   carrier_.settle();
 }
 
-// There is more of it than the handler takes, or than the process may hold.
-void HttpExchange::refuse_body(int status) {
-  ++(status == 413 ? shard_->stats().too_large : shard_->stats().over_budget);
+// There is more of it than the process may hold.
+void HttpExchange::refuse_body() {
+  ++shard_->stats().over_budget;
   body_refused_ = true;
-  carrier_.answer_instead(status);
+  carrier_.answer_instead(503);
 }
 
 // A view into the input.
@@ -98,8 +97,7 @@ void HttpExchange::body_piece(std::string_view piece) {
   switch (body_consumer_) {
     case BodyConsumer::kPieces: return extras.on_piece(*this, piece);
     case BodyConsumer::kWhole:
-      if (piece.size() > extras.whole_limit - extras.whole->text.size()) return begun() ? abort() : refuse_body(413);
-      if (!extras.whole->add(piece)) begun() ? abort() : refuse_body(503);
+      if (!extras.whole->add(piece)) begun() ? abort() : refuse_body();
       return;
     case BodyConsumer::kCoroutine:
       extras.unread.append(piece);
@@ -159,18 +157,14 @@ void detail::HttpBodyRead::cancel(Why why) noexcept {
   complete(why);
 }
 
-Task<Result<std::string>> HttpExchange::read_all(size_t limit_bytes) {
+Task<Result<std::string>> HttpExchange::read_all() {
   detail::HttpGathered whole;
   for (;;) {
     Result<Buffer> piece = co_await read();
     if (!piece) co_return std::unexpected(piece.error());
     if (piece->empty()) co_return std::move(whole.text);
-    if (piece->size() > limit_bytes - whole.text.size()) {
-      if (carried_ && !begun()) refuse_body(413);
-      co_return fail(EMSGSIZE);
-    }
     if (!whole.add(piece->view())) {
-      if (carried_ && !begun()) refuse_body(503);
+      if (carried_ && !begun()) refuse_body();
       co_return fail(ENOMEM);
     }
   }
@@ -201,7 +195,7 @@ void detail::HttpWritable::cancel(Why why) noexcept {
 void HttpExchange::run(Task<> task) {
   check_use();
   if (!carried_) return;
-  PEAL_ASSERT(!extras().run, "two coroutines answer exchange {}", serial_);
+  if (extras().run) out_of_order("two coroutines answer it");
   extras_->run = std::make_unique<HttpHandlerTask>(*this, std::move(task));
   detail::ReadyQueue::run(*extras_->run);
 }
@@ -235,7 +229,7 @@ void detail::HttpHandlerTask::run() noexcept {
     if (!carried || exchange.complete()) return;
     if (exchange.begun()) return exchange.end();
     PEAL_LOG_ERROR("the coroutine for {} ended without an answer", exchange.head_.path());
-    exchange.respond_error(500);
+    exchange.respond(500);
   });
   if (carried) return carrier.settle();
   if (!carrier.in_call()) carrier.give_back();  // else who called does, seeing that nobody answers any more

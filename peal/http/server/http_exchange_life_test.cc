@@ -120,7 +120,7 @@ TEST_P(HttpExchangeLifeTest, coroutine_is_cancelled_when_its_client_goes_away) {
   });
   router.post("/", [&](HttpExchange& exchange) -> Task<> {
     ++begun;
-    const Result<std::string> body = co_await exchange.read_all(100);
+    const Result<std::string> body = co_await exchange.read_all();
     ends.push_back(body ? "read" : body.error().message());
   });
   serve(std::move(router));

@@ -11,7 +11,6 @@ namespace peal {
 
 void HttpExchange::inform(int status) {
   if (!may_answer()) return;
-  PEAL_ASSERT(!begun(), "exchange {} has its answer before an interim one of {}", serial_, status);
   if (status <= 100 || status >= 200 || status == 101) throw_bad_value("{} is no interim answer", status);
   carrier_.inform(status, field_lines_);
   field_lines_.clear();
@@ -19,11 +18,10 @@ void HttpExchange::inform(int status) {
 
 void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<UpgradeHandler> handler) {
   if (!may_answer()) return;
-  PEAL_ASSERT(!begun(), "exchange {} is upgraded after its answer began", serial_);
   PEAL_ASSERT(handler != nullptr, "exchange {} is upgraded to nothing", serial_);
   if (!is_sendable({"Upgrade", protocol})) throw_bad_value("'{}' is no protocol to upgrade to", protocol);
   status_ = static_cast<uint16_t>(carrier_.begin_upgrade(protocol));
-  if (status_ == 0) return close_after(), respond_error(400);
+  if (status_ == 0) return close_after(), respond(400);
   answer_ = Answer::kBegun;
   carrier_.upgrade(std::move(handler));
   finish();
@@ -40,8 +38,8 @@ bool HttpExchangeHandle::run(HttpCallback task) const {
 }
 
 bool HttpExchangeHandle::respond(int status, std::string content_type, std::string body) const {
-  return run([status, type = std::move(content_type), text = std::move(body)](HttpExchange& exchange) {
-    if (!exchange.begun()) exchange.respond(status, type, text);
+  return run([status, type = std::move(content_type), text = std::move(body)](HttpExchange& exchange) mutable {
+    if (!exchange.begun()) exchange.respond(status, type, std::move(text));
   });
 }
 

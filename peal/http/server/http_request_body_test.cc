@@ -27,11 +27,14 @@ class HttpRequestBodyTest : public test::HttpTest {
       exchange.on_body([this](HttpExchange&, std::string_view piece) { heard_ += piece; },
                        [this](HttpExchange& read) { read.respond(200, "", "pieces:" + heard_); });
     });
-    router.post("/whole", [](HttpExchange& exchange) {
-      exchange.read_body(20, [](HttpExchange& read, std::string&& body) { read.respond(200, "", "whole:" + body); });
-    });
+    router.post(
+        "/whole",
+        [](HttpExchange& exchange) {
+          exchange.read_body([](HttpExchange& read, std::string&& body) { read.respond(200, "", "whole:" + body); });
+        },
+        {.body_limit_bytes = 20});
     router.post("/task", [](HttpExchange& exchange) -> Task<> {
-      const Result<std::string> body = co_await exchange.read_all(1000);
+      const Result<std::string> body = co_await exchange.read_all();
       exchange.respond(200, "", body ? "task:" + *body : body.error().message());
     });
     router.post("/slowly", [](HttpExchange& exchange) -> Task<> {
@@ -147,7 +150,7 @@ TEST_P(HttpRequestBodyTest, body_waits_with_the_client_until_somebody_wants_it) 
   one.send(post("/later", "hello") + std::string(kLast));
   ASSERT_TRUE(wait_until([&] { return later_.size() == 1; }));
   later_[0].run([](HttpExchange& exchange) {
-    exchange.read_body(100, [](HttpExchange& read, std::string&& body) { read.respond(200, "", "later:" + body); });
+    exchange.read_body([](HttpExchange& read, std::string&& body) { read.respond(200, "", "later:" + body); });
   });
   const std::string answers = all_of(one);
   EXPECT_THAT(answers, testing::AllOf(HasSubstr("later:hello"), EndsWith("plain")));

@@ -25,6 +25,7 @@ struct HttpStats {
   uint64_t send_timeouts = 0;         // answers that were read too slowly
   uint64_t abandoned = 0;             // the connection ended before the answer was complete
   uint64_t exceptions = 0;            // left a handler: 500, or the end of the connection
+  uint64_t answered_again = 0;        // what handlers answered besides the answer: dropped
   uint64_t undrained = 0;             // closed because too much of a body was left unread
   uint64_t upgraded = 0;
   uint64_t over_budget = 0;  // bodies that were refused because the process was above its hard mark: 503
@@ -47,6 +48,7 @@ struct HttpStats {
     send_timeouts += other.send_timeouts;
     abandoned += other.abandoned;
     exceptions += other.exceptions;
+    answered_again += other.answered_again;
     undrained += other.undrained;
     upgraded += other.upgraded;
     over_budget += other.over_budget;

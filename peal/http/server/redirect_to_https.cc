@@ -13,7 +13,7 @@ void redirect(HttpExchange& exchange, uint16_t port) {
   const HttpRequestHead& request = exchange.request();
   // As a URL, so that an authority that is none a URL may have goes to nobody. An empty one is none either.
   auto url = HttpUrl::parse("http://" + std::string(request.authority()));
-  if (!url) return exchange.respond_error(400);
+  if (!url) return exchange.respond(400);
   url->scheme = "https";
   url->port = port;
   url->target = request.path();

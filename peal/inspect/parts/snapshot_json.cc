@@ -128,6 +128,7 @@ void add_http(Json& json, const HttpStats& http) {
                {"send_timeouts", http.send_timeouts},
                {"abandoned", http.abandoned},
                {"handler_exceptions", http.exceptions},
+               {"answered_again", http.answered_again},
                {"over_budget", http.over_budget},
                {"kept_bytes", http.kept_bytes},
                {"request_body_bytes", http.request_body_bytes},

@@ -109,9 +109,8 @@ TEST_F(HandlerThatNeverAnswers, is_cancelled_where_it_is_a_coroutine) {
 // The clock is the handler's only while it is the handler's turn.
 TEST_F(HandlerThatNeverAnswers, has_its_time_from_the_end_of_the_body_that_it_wanted) {
   on_seeds(20, rough(), [&](test::SimPair& pair) {
-    HttpServer server(*pair.here, routes([](HttpExchange& exchange) {
-      exchange.read_body(1000, [](HttpExchange&, std::string&&) {});
-    }),
+    HttpServer server(*pair.here,
+                      routes([](HttpExchange& exchange) { exchange.read_body([](HttpExchange&, std::string&&) {}); }),
                       {.min_body_bytes = 1});
     Asker asker(pair, pair.listen(server), "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 20\r\n\r\n");
     pair.there->every(seconds(5), [&, left = 20]() mutable {

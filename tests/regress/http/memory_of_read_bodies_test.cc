@@ -37,12 +37,12 @@ class MemoryOfReadBodies : public test::HttpTest {
   static Router lookers() {
     Router router;
     router.post("/callback", [](HttpExchange& exchange) {
-      exchange.read_body(kBodyBytes, [](HttpExchange& its, std::string&& body) {
+      exchange.read_body([](HttpExchange& its, std::string&& body) {
         its.respond(200, "", fmt::format("had {} bytes;", body.size()));
       });
     });
     router.post("/coroutine", [](HttpExchange& exchange) -> Task<> {
-      const Result<std::string> body = co_await exchange.read_all(kBodyBytes);
+      const Result<std::string> body = co_await exchange.read_all();
       if (body) exchange.respond(200, "", fmt::format("had {} bytes;", body->size()));
     });
     return router;
@@ -129,7 +129,7 @@ TEST_P(MemoryOfReadBodies, leaves_little_to_what_is_used_again) {
   Router router;
   router.any("/{path*}", [](HttpExchange& exchange) {
     exchange.set_field("X-Long", std::string(6000, 'f'));
-    exchange.read_body(100, [](HttpExchange& its, std::string&&) { its.respond(200, "", "read;"); });
+    exchange.read_body([](HttpExchange& its, std::string&&) { its.respond(200, "", "read;"); });
   });
   serve(std::move(router), {.limits = {.trailer_bytes = 32 * 1024}});
   const std::string request =

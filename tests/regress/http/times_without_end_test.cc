@@ -71,7 +71,7 @@ TEST_F(TimesWithoutEnd, of_an_http_server) {
   on_seeds(3, {}, [&](test::SimPair& pair) {
     Router router;
     router.post("/", [&](HttpExchange& exchange) {
-      exchange.read_body(100, [&](HttpExchange& whole, std::string&& body) {
+      exchange.read_body([&](HttpExchange& whole, std::string&& body) {
         pair.here->after(seconds(30), [handle = whole.handle(), body] { handle.respond(200, "", body + ";"); });
       });
     });

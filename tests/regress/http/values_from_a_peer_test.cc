@@ -75,7 +75,7 @@ TEST_P(ValuesFromAPeer, status_that_no_answer_has) {
   for (const int status : {-1, 0, 99, 101, 199, 600, 1000}) {
     expect_500([&](HttpExchange& exchange) { exchange.respond(status, "text/plain", "text"); });
     expect_500([&](HttpExchange& exchange) { exchange.begin(status); });
-    expect_500([&](HttpExchange& exchange) { exchange.respond_error(status); });
+    expect_500([&](HttpExchange& exchange) { exchange.respond(status); });
     expect_500([&](HttpExchange& exchange) -> Task<> {
       exchange.respond(status, "text/plain", "text");
       co_return;

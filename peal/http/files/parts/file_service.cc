@@ -118,12 +118,12 @@ void FileService::serve(HttpExchange& exchange, std::string_view path) {
   const HttpMethod method = exchange.request().method();
   if (!reads(method)) {
     exchange.set_field("Allow", "GET, HEAD, OPTIONS");
-    return method == HttpMethod::kOptions ? exchange.respond(204) : exchange.respond_error(405);
+    return method == HttpMethod::kOptions ? exchange.respond(204) : exchange.respond(405);
   }
-  if (!is_servable(path)) return exchange.respond_error(404);
+  if (!is_servable(path)) return exchange.respond(404);
   FileCache& cache = cache_of(exchange.loop());
   const bool folder = path.empty() || path.ends_with('/');
-  if (folder && options_.index.empty()) return exchange.respond_error(404);
+  if (folder && options_.index.empty()) return exchange.respond(404);
   const Result<ServedFile*> file = folder ? cache.find(std::string(path) + options_.index) : cache.find(path);
   if (!file) return answer_missing(exchange, folder ? std::string_view() : path, file.error());
   answer_with(exchange, cache, **file);
@@ -132,7 +132,7 @@ void FileService::serve(HttpExchange& exchange, std::string_view path) {
 // `path` is empty where the index of a folder was wanted.
 void FileService::answer_missing(HttpExchange& exchange, std::string_view path, std::error_code error) {
   if (error.value() == EISDIR && !path.empty() && !options_.index.empty()) return redirect_to_folder(exchange, path);
-  exchange.respond_error(status_of(error));
+  exchange.respond(status_of(error));
 }
 
 void FileService::answer_with(HttpExchange& exchange, FileCache& cache, ServedFile& file) {
@@ -140,14 +140,14 @@ void FileService::answer_with(HttpExchange& exchange, FileCache& cache, ServedFi
   const bool varies = file.has_codings();
   const auto chosen = coding_for(request, cache, file);
   if (varies || !chosen) exchange.set_field("Vary", "Accept-Encoding");
-  if (!chosen) return exchange.respond_error(406);
+  if (!chosen) return exchange.respond(406);
   const ContentCoding coding = *chosen;
   const FileVariant& variant = file.of(coding);
   HttpPrecondition precondition(
       {.entity_tag = variant.entity_tag, .last_modified = file.modified, .now = unix_now(), .exists = true});
   for (const HttpField field : request.fields()) precondition.take(field.name, field.value);
   const auto answer = precondition.answer(true);
-  if (answer == HttpPrecondition::Answer::kFailed) return exchange.respond_error(412);
+  if (answer == HttpPrecondition::Answer::kFailed) return exchange.respond(412);
   HttpRanges ranges;
   auto part = HttpRanges::Answer::kWhole;
   if (answer == HttpPrecondition::Answer::kProceed && request.method() == HttpMethod::kGet) {
@@ -155,7 +155,7 @@ void FileService::answer_with(HttpExchange& exchange, FileCache& cache, ServedFi
   }
   if (part == HttpRanges::Answer::kUnsatisfiable) {
     exchange.set_field("Content-Range", HttpContentRange(variant.bytes).text());
-    return exchange.respond_error(416);
+    return exchange.respond(416);
   }
   set_fields(exchange, file, coding);
   if (answer == HttpPrecondition::Answer::kNotModified) return exchange.respond(304);

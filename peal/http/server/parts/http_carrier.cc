@@ -24,7 +24,7 @@ bool HttpCarrier::body_may_come(const RouteTree::Route& route) {
   limit_body(limit);
   if (exchange_.head_.content_length().value_or(0) <= limit) return true;
   ++shard().stats().too_large;
-  exchange_.respond_error(413);
+  exchange_.respond(413);
   return false;
 }
 
@@ -42,18 +42,18 @@ void HttpCarrier::dispatch() {
   const auto normalized = normalize_http_path(path, exchange_.path_storage_);
   if (!normalized) {
     ++shard().stats().malformed;
-    return exchange_.respond_error(400);
+    return exchange_.respond(400);
   }
   const RouteTree::Match match = shard().core().routes().match(exchange_, *normalized);
   if (match.route != nullptr) return answer(*match.route);
   if (head.method() == HttpMethod::kConnect) {
     ++shard().stats().unrouted;
-    return exchange_.respond_error(501);
+    return exchange_.respond(501);
   }
   if (match.known_path) exchange_.set_field("Allow", match.allow);
   if (match.known_path && options) return exchange_.respond(204);
   ++shard().stats().unrouted;
-  exchange_.respond_error(match.known_path ? 405 : 404);
+  exchange_.respond(match.known_path ? 405 : 404);
 }
 
 bool HttpCarrier::body_arrived(std::string_view piece) {
@@ -96,7 +96,7 @@ void HttpCarrier::tell_writable() {
 // Who was to answer is told, when the exchange is let go, that its answer is no longer wanted.
 void HttpCarrier::answer_instead(int status) {
   ++exchange_.calls_;
-  exchange_.respond_error(status);
+  exchange_.respond(status);
   --exchange_.calls_;
   exchange_.taken_ = true;
   settle();

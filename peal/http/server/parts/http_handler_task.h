@@ -63,7 +63,6 @@ struct HttpExtras {
   HttpCallback on_writable;
   HttpCallback on_abandoned;
   std::optional<HttpGathered> whole;  // read_body()'s; its memory goes with it
-  size_t whole_limit = 0;             // of it, in bytes
   Buffer unread;                      // came, and no coroutine has read it yet
   HttpBodyRead* reader = nullptr;
   HttpWritable* writer = nullptr;
