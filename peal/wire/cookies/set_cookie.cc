@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/wire/cookies/set_cookie.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <peal/base/bad_value.h>
+#include <peal/wire/content/http_date.h>
+#include <peal/wire/cookies/cookie_date.h>
+#include <peal/wire/parts/byte_scan.h>
+#include <peal/wire/parts/http_text.h>
+
+namespace peal {
+namespace {
+
+constexpr std::string_view kSecurePrefix = "__secure-";
+constexpr std::string_view kHostPrefix = "__host-";
+constexpr detail::ByteClass kCookieBytes = detail::ByteClass::range(0x21, 0x7e).without("\",;\\");
+constexpr detail::ByteClass kPathBytes = detail::ByteClass::range(0x20, 0x7e).without(";");
+constexpr detail::ByteClass kDomainBytes = detail::ByteClass().with(detail::kLettersAndDigits).with("-._");
+constexpr detail::ByteClass kForbiddenBytes = detail::ByteClass::range(0, 0x1f).without("\t").with("\x7f");
+
+bool has_prefix(std::string_view text, std::string_view lower) {
+  return detail::to_lower(text.substr(0, lower.size())) == lower;
+}
+
+// What is wrong with it by the rules that both sides know, or nothing.
+std::string_view broken_promise(const SetCookie& cookie) {
+  if (cookie.same_site == SameSite::kNone && !cookie.secure) return "SameSite=None needs Secure";
+  if (has_prefix(cookie.name, kSecurePrefix) && !cookie.secure) return "the prefix __Secure- needs Secure";
+  if (has_prefix(cookie.name, kHostPrefix) && (!cookie.secure || !cookie.domain.empty() || cookie.path != "/"))
+    return "the prefix __Host- needs Secure, Path=/ and no Domain";
+  return {};
+}
+
+bool is_cookie_value(std::string_view value) {
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"') value = value.substr(1, value.size() - 2);
+  return detail::all_in(kCookieBytes, value);
+}
+
+bool is_domain(std::string_view domain) {
+  return domain.size() <= kCookieAttributeBytesMax && detail::all_in(kDomainBytes, domain) && domain.front() != '.' &&
+         domain.back() != '.';
+}
+
+// Messages show no value: it may be a secret.
+void check(const SetCookie& cookie) {
+  if (!detail::is_token(cookie.name)) throw_bad_value("a cookie's name of {} bytes is no token", cookie.name.size());
+  if (!is_cookie_value(cookie.value)) throw_bad_value("the value of cookie {} needs encoding", cookie.name);
+  if (const size_t bytes = cookie.name.size() + cookie.value.size(); bytes > kCookieBytesMax)
+    throw_bad_value("{} bytes of a cookie, of {}", bytes, kCookieBytesMax);
+  if (!cookie.path.empty() && (cookie.path.front() != '/' || cookie.path.size() > kCookieAttributeBytesMax ||
+                               !detail::all_in(kPathBytes, cookie.path)))
+    throw_bad_value("cookie {} has a path that is none", cookie.name);
+  if (!cookie.domain.empty() && !is_domain(cookie.domain))
+    throw_bad_value("cookie {} has a domain that is none", cookie.name);
+  if (const std::string_view trouble = broken_promise(cookie); !trouble.empty())
+    throw_bad_value("cookie {}: {}", cookie.name, trouble);
+  if (cookie.partitioned && !cookie.secure) throw_bad_value("cookie {}: Partitioned needs Secure", cookie.name);
+}
+
+std::string_view to_string(SameSite same_site) {
+  switch (same_site) {
+    case SameSite::kUnset: break;
+    case SameSite::kLax: return "Lax";
+    case SameSite::kStrict: return "Strict";
+    case SameSite::kNone: return "None";
+  }
+  return {};
+}
+
+// RFC 6265bis 5.6.2. A number too large to hold is as good as the largest.
+std::optional<int64_t> read_max_age(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative) text.remove_prefix(1);
+  if (text.empty() || !std::ranges::all_of(text, detail::is_digit)) return std::nullopt;
+  if (negative) return 0;
+  int64_t seconds = 0;
+  for (const char digit : text) seconds = std::min(seconds * 10 + (digit - '0'), kCookieAgeMaxSeconds);
+  return seconds;
+}
+
+void take_attribute(SetCookie& cookie, std::string_view name, std::string_view value) {
+  using detail::equals_lower;
+  if (value.size() > kCookieAttributeBytesMax) return;
+  if (equals_lower(name, "expires")) {
+    if (const std::optional<int64_t> date = parse_cookie_date(value)) cookie.expires_unix_seconds = date;
+  } else if (equals_lower(name, "max-age")) {
+    if (const std::optional<int64_t> seconds = read_max_age(value)) cookie.max_age_seconds = seconds;
+  } else if (equals_lower(name, "domain")) {
+    if (value.starts_with('.')) value.remove_prefix(1);
+    cookie.domain = detail::to_lower(value);
+  } else if (equals_lower(name, "path")) {
+    cookie.path = value.starts_with('/') ? value : std::string_view();
+  } else if (equals_lower(name, "secure")) {
+    cookie.secure = true;
+  } else if (equals_lower(name, "httponly")) {
+    cookie.http_only = true;
+  } else if (equals_lower(name, "samesite")) {
+    cookie.same_site = equals_lower(value, "lax")      ? SameSite::kLax
+                       : equals_lower(value, "strict") ? SameSite::kStrict
+                       : equals_lower(value, "none")   ? SameSite::kNone
+                                                       : SameSite::kUnset;
+  } else if (equals_lower(name, "partitioned")) {
+    cookie.partitioned = true;
+  }
+}
+
+struct Piece {
+  std::string_view name;  // all of it where there is no '='
+  std::string_view value;
+  bool has_equals = false;
+};
+
+// Cuts off what stands before the next semicolon, and drops what is blank around its parts.
+Piece take_piece(std::string_view& rest) {
+  const size_t end = std::min(rest.find(';'), rest.size());
+  const std::string_view text = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  const size_t equals = text.find('=');
+  if (equals == std::string_view::npos) return {.name = detail::trim(text)};
+  return {detail::trim(text.substr(0, equals)), detail::trim(text.substr(equals + 1)), true};
+}
+
+}  // namespace
+
+SetCookie SetCookie::deletion(std::string_view name, std::string_view path, std::string_view domain) {
+  return {.name = std::string(name),
+          .path = std::string(path),
+          .domain = std::string(domain),
+          .max_age_seconds = 0,
+          .expires_unix_seconds = 0,
+          .secure = has_prefix(name, kSecurePrefix) || has_prefix(name, kHostPrefix)};
+}
+
+std::optional<int64_t> SetCookie::expiry_unix_seconds(int64_t now_unix_seconds) const {
+  const int64_t latest = now_unix_seconds + kCookieAgeMaxSeconds;
+  if (max_age_seconds) {
+    if (*max_age_seconds <= 0) return INT64_MIN;
+    return std::min(*max_age_seconds, kCookieAgeMaxSeconds) + now_unix_seconds;
+  }
+  if (expires_unix_seconds) return std::min(*expires_unix_seconds, latest);
+  return std::nullopt;
+}
+
+std::string compose_set_cookie(const SetCookie& cookie) {
+  check(cookie);
+  std::string text = fmt::format("{}={}", cookie.name, cookie.value);
+  if (!cookie.path.empty()) text.append("; Path=").append(cookie.path);
+  if (!cookie.domain.empty()) text.append("; Domain=").append(cookie.domain);
+  if (cookie.max_age_seconds)
+    fmt::format_to(std::back_inserter(text), "; Max-Age={}", std::max<int64_t>(*cookie.max_age_seconds, 0));
+  if (cookie.expires_unix_seconds) {
+    const auto date = format_http_date(*cookie.expires_unix_seconds);
+    text.append("; Expires=").append(date.data(), date.size());
+  }
+  if (cookie.secure) text.append("; Secure");
+  if (cookie.http_only) text.append("; HttpOnly");
+  if (const std::string_view same_site = to_string(cookie.same_site); !same_site.empty())
+    text.append("; SameSite=").append(same_site);
+  if (cookie.partitioned) text.append("; Partitioned");
+  return text;
+}
+
+std::optional<SetCookie> parse_set_cookie(std::string_view field_value) {
+  if (!detail::none_in(kForbiddenBytes, field_value)) return std::nullopt;
+  SetCookie cookie{.path = {}, .http_only = false, .same_site = SameSite::kUnset};
+  const Piece pair = take_piece(field_value);
+  cookie.name = pair.has_equals ? pair.name : std::string_view();
+  cookie.value = pair.has_equals ? pair.value : pair.name;  // a value without a name
+  if (cookie.name.size() + cookie.value.size() > kCookieBytesMax) return std::nullopt;
+  while (!field_value.empty()) {
+    const Piece attribute = take_piece(field_value);
+    take_attribute(cookie, attribute.name, attribute.value);
+  }
+  if (cookie.name.empty()) {
+    // A server could not tell "__Host-a=b" without a name from one that kept its promise.
+    if (cookie.value.empty() || has_prefix(cookie.value, kSecurePrefix) || has_prefix(cookie.value, kHostPrefix))
+      return std::nullopt;
+  }
+  if (!broken_promise(cookie).empty()) return std::nullopt;
+  return cookie;
+}
+
+}  // namespace peal
