@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/wire/forms/multipart_reader.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <peal/base/bad_value.h>
+#include <peal/wire/content/content_type.h>
+#include <peal/wire/http/http_field.h>
+#include <peal/wire/parts/byte_scan.h>
+#include <peal/wire/parts/http_text.h>
+#include <peal/wire/utf8.h>
+
+namespace peal {
+namespace {
+
+constexpr size_t kBoundaryBytesMax = 70;
+constexpr detail::ByteClass kBoundaryBytes = detail::ByteClass().with(detail::kLettersAndDigits).with("'()+_,-./:=? ");
+
+// RFC 2046 5.1.1.
+bool is_boundary(std::string_view text) {
+  return !text.empty() && text.size() <= kBoundaryBytesMax && text.back() != ' ' &&
+         detail::all_in(kBoundaryBytes, text);
+}
+
+// Browsers write a quote, CR and LF in a name as %22, %0D and %0A and nothing else (the HTML standard, "Multipart form
+// data"); other clients put a backslash before a quote, and some before a backslash.
+std::string unescape(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  while (!text.empty()) {
+    size_t bytes = 3;
+    if (text.starts_with("%22")) {
+      plain.push_back('"');
+    } else if (detail::equals_lower(text.substr(0, 3), "%0d")) {
+      plain.push_back('\r');
+    } else if (detail::equals_lower(text.substr(0, 3), "%0a")) {
+      plain.push_back('\n');
+    } else {
+      bytes = text.starts_with("\\\"") || text.starts_with("\\\\") ? 2 : 1;
+      plain.push_back(text[bytes - 1]);
+    }
+    text.remove_prefix(bytes);
+  }
+  return plain;
+}
+
+// Of the UTF-8 character in front; 0 where there is none.
+size_t character_bytes(std::string_view text) {
+  for (size_t bytes = 1; bytes <= std::min<size_t>(text.size(), 4); ++bytes) {
+    if (is_utf8(text.substr(0, bytes))) return bytes;
+  }
+  return 0;
+}
+
+// C0, DEL and C1.
+bool is_control_character(std::string_view character) {
+  const auto first = static_cast<unsigned char>(character.front());
+  return first < 0x20 || first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+}
+
+}  // namespace
+
+std::string_view to_string(MultipartFault fault) {
+  switch (fault) {
+    case MultipartFault::kNone: return "no fault";
+    case MultipartFault::kBadBoundary: return "a boundary that does not end with its line";
+    case MultipartFault::kBadHead: return "the head of a part is malformed";
+    case MultipartFault::kNoName: return "a part without a name";
+    case MultipartFault::kEncoded: return "a part in a transfer encoding";
+    case MultipartFault::kTooManyParts: return "too many parts";
+    case MultipartFault::kHeadTooLarge: return "the head of a part is too large";
+    case MultipartFault::kCutShort: return "it ends before the last boundary";
+  }
+  return "unknown fault";
+}
+
+int http_status(MultipartFault fault) {
+  return fault == MultipartFault::kTooManyParts || fault == MultipartFault::kHeadTooLarge ? 413 : 400;
+}
+
+MultipartReader::MultipartReader(std::string_view boundary, const MultipartLimits& limits)
+    : limits_(limits), line_(fmt::format("\r\n--{}", boundary)) {
+  if (!is_boundary(boundary)) throw_bad_value("{} bytes that are no boundary", boundary.size());
+}
+
+size_t MultipartReader::step(std::string_view bytes) {
+  size_t taken = 0;
+  event_ = MultipartEvent::kNone;
+  while (event_ == MultipartEvent::kNone && taken < bytes.size() && fault_ == MultipartFault::kNone && !ended()) {
+    const std::string_view rest = bytes.substr(taken);
+    switch (state_) {
+      case State::kPreamble:
+      case State::kData: taken += take_data(rest); break;
+      case State::kBoundary: taken += take_boundary_end(rest); break;
+      case State::kHead: taken += take_head(rest); break;
+      case State::kEpilogue: break;
+    }
+  }
+  return event_ == MultipartEvent::kNone ? bytes.size() : taken;
+}
+
+// What precedes the first boundary is nobody's.
+void MultipartReader::show(std::string_view data) {
+  if (state_ != State::kData || data.empty()) return;
+  data_ = data;
+  event_ = MultipartEvent::kData;
+}
+
+// Where line_ begins, or may begin: as much of it as there is.
+size_t MultipartReader::find_line(std::string_view bytes) const {
+  size_t at = bytes.find('\r');
+  while (at < bytes.size() && !std::string_view(line_).starts_with(bytes.substr(at, line_.size())))
+    at = bytes.find('\r', at + 1);
+  return std::min(at, bytes.size());
+}
+
+// CR stands at the front of line_ and nowhere else in it, so that a boundary that turns out to be none can hide the
+// beginning of another only behind its end: all of what matched is data.
+size_t MultipartReader::take_data(std::string_view bytes) {
+  if (matched_ == 0) {
+    const size_t begin = find_line(bytes);
+    if (begin > 0) return show(bytes.substr(0, begin)), begin;
+  }
+  size_t taken = 0;
+  while (taken < bytes.size() && matched_ < line_.size() && bytes[taken] == line_[matched_]) ++taken, ++matched_;
+  if (taken == bytes.size()) return taken;
+  // Other text that only begins like the boundary is data (RFC 2046 5.1.1 has writers avoid it).
+  const bool complete = matched_ == line_.size() && std::string_view(" \t\r-").find(bytes[taken]) != std::string::npos;
+  if (complete) {
+    if (state_ == State::kData) event_ = MultipartEvent::kEnd;
+    state_ = State::kBoundary;
+    last_ = 0;
+  } else {
+    show(std::string_view(line_).substr(imagined_, matched_ - imagined_));
+  }
+  matched_ = imagined_ = 0;
+  return taken;
+}
+
+// "--", or blanks and CR LF.
+size_t MultipartReader::take_boundary_end(std::string_view bytes) {
+  const char byte = bytes.front();
+  if (last_ == '-' && byte == '-') {
+    state_ = State::kEpilogue;
+  } else if (last_ == '\r' && byte == '\n') {
+    if (++parts_ > limits_.parts) return fail_with(MultipartFault::kTooManyParts), 1;
+    state_ = State::kHead;
+    head_.clear();
+  } else if (last_ == '-' || last_ == '\r' || (byte == '-' && last_ != 0) ||
+             (byte != '-' && byte != '\r' && !detail::is_blank(byte))) {
+    fail_with(MultipartFault::kBadBoundary);
+  }
+  last_ = byte;
+  return 1;
+}
+
+size_t MultipartReader::take_head(std::string_view bytes) {
+  const size_t end = bytes.find('\n');
+  const size_t taken = end == std::string_view::npos ? bytes.size() : end + 1;
+  if (taken > limits_.head_bytes - head_.size()) return fail_with(MultipartFault::kHeadTooLarge), taken;
+  head_.append(bytes.substr(0, taken));
+  if (head_ == "\r\n" || head_.ends_with("\r\n\r\n")) read_head();
+  return taken;
+}
+
+void MultipartReader::read_head() {
+  part_ = {};
+  bool disposed = false;
+  std::string_view lines = head_;
+  lines.remove_suffix(2);
+  while (!lines.empty()) {
+    HttpField field;
+    const size_t bytes = lines.find('\n') + 1;
+    if (split_field_line(lines.substr(0, bytes), field) != HttpParseError::kNone)
+      return fail_with(MultipartFault::kBadHead);
+    lines.remove_prefix(bytes);
+    if (same_field_name(field.name, "Content-Disposition")) {
+      const MultipartFault fault = disposed ? MultipartFault::kBadHead : read_disposition(field.value);
+      if (fault != MultipartFault::kNone) return fail_with(fault);
+      disposed = true;
+    } else if (same_field_name(field.name, "Content-Type")) {
+      part_.content_type = field.value;
+    } else if (same_field_name(field.name, "Content-Transfer-Encoding")) {
+      const std::string encoding = detail::to_lower(field.value);
+      if (encoding != "binary" && encoding != "8bit" && encoding != "7bit") return fail_with(MultipartFault::kEncoded);
+    }
+  }
+  if (!disposed) return fail_with(MultipartFault::kNoName);
+  state_ = State::kData;
+  matched_ = imagined_ = 2;
+  event_ = MultipartEvent::kPart;
+}
+
+// The first of two names would be one reader's and the last another's. `filename*` must not be sent (RFC 7578 4.2), and
+// counts for nothing.
+MultipartFault MultipartReader::read_disposition(std::string_view value) {
+  std::string_view rest;
+  if (!same_field_name(split_parameters(value, rest), "form-data")) return MultipartFault::kBadHead;
+  bool named = false;
+  for (FieldParameter parameter; next_field_parameter(rest, parameter);) {
+    const auto text = [&] { return parameter.quoted ? unescape(parameter.value) : std::string(parameter.value); };
+    if (same_field_name(parameter.name, "name")) {
+      if (named) return MultipartFault::kBadHead;
+      named = true;
+      part_.name = text();
+    } else if (same_field_name(parameter.name, "filename")) {
+      if (part_.file_name) return MultipartFault::kBadHead;
+      part_.file_name = text();
+    }
+  }
+  if (!rest.empty()) return MultipartFault::kBadHead;
+  return named ? MultipartFault::kNone : MultipartFault::kNoName;
+}
+
+std::optional<std::string> multipart_boundary(std::string_view content_type) {
+  if (!is_content_type(content_type, "multipart/form-data")) return std::nullopt;
+  std::optional<std::string> boundary = find_parameter(content_type, "boundary");
+  if (boundary && !is_boundary(*boundary)) boundary.reset();
+  return boundary;
+}
+
+std::string safe_file_name(std::string_view name) {
+  constexpr size_t kMostBytes = 200;
+  name.remove_prefix(name.find_last_of("/\\") + 1);  // npos + 1 is 0
+  std::string safe;
+  while (!name.empty()) {
+    const size_t bytes = character_bytes(name);
+    const std::string_view character = bytes == 0 ? "_" : name.substr(0, bytes);
+    name.remove_prefix(std::max<size_t>(bytes, 1));
+    if (is_control_character(character) || (safe.empty() && std::string_view(".- ").contains(character.front())))
+      continue;
+    if (safe.size() + character.size() > kMostBytes) break;
+    safe.append(character);
+  }
+  return safe.empty() ? "file" : safe;
+}
+
+}  // namespace peal
