@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMoment = 784'111'777;  // 1994-11-06 08:49:37
 
-std::optional<int64_t> parse(std::string_view text) {
+std::optional<int64_t> date_in(std::string_view text) {
   test::GuardedBytes guarded(text.size());
   return parse_cookie_date(guarded.hold(text));
 }
@@ -31,16 +31,16 @@ TEST(CookieDate, one_moment_in_many_spellings) {
            "\t06;Nov@1994[08:49:37{",
            "06x 1994y Nov 08:49:37:12",
        }) {
-    EXPECT_EQ(parse(text), kMoment) << text;
+    EXPECT_EQ(date_in(text), kMoment) << text;
   }
 }
 
 TEST(CookieDate, years_of_two_digits) {
-  EXPECT_EQ(parse("1 Jan 70 0:0:0"), 0);
-  EXPECT_EQ(parse("1 Jan 1970 0:0:0"), 0);
-  EXPECT_EQ(parse("31 Dec 69 23:59:59"), parse("31 Dec 2069 23:59:59"));
-  EXPECT_EQ(parse("31 Dec 99 23:59:59"), parse("31 Dec 1999 23:59:59"));
-  EXPECT_EQ(parse("1 Jan 00 0:0:0"), parse("1 Jan 2000 0:0:0"));
+  EXPECT_EQ(date_in("1 Jan 70 0:0:0"), 0);
+  EXPECT_EQ(date_in("1 Jan 1970 0:0:0"), 0);
+  EXPECT_EQ(date_in("31 Dec 69 23:59:59"), date_in("31 Dec 2069 23:59:59"));
+  EXPECT_EQ(date_in("31 Dec 99 23:59:59"), date_in("31 Dec 1999 23:59:59"));
+  EXPECT_EQ(date_in("1 Jan 00 0:0:0"), date_in("1 Jan 2000 0:0:0"));
 }
 
 TEST(CookieDate, what_is_no_date) {
@@ -67,21 +67,21 @@ TEST(CookieDate, what_is_no_date) {
            "06 No 1994 08:49:37",
            "06 Nov 100 08:49:37",
        }) {
-    EXPECT_EQ(parse(text), std::nullopt) << text;
+    EXPECT_EQ(date_in(text), std::nullopt) << text;
   }
 }
 
 TEST(CookieDate, what_a_server_writes_is_read) {
   for (const int64_t moment : {int64_t{0}, kMoment, int64_t{951'782'399}, int64_t{4'102'444'800}}) {
     const auto text = format_http_date(moment);
-    EXPECT_EQ(parse({text.data(), text.size()}), moment);
+    EXPECT_EQ(date_in({text.data(), text.size()}), moment);
   }
 }
 
 TEST(CookieDate, a_long_text_is_read_once) {
-  EXPECT_EQ(parse(std::string(1'000'000, '1')), std::nullopt);
+  EXPECT_EQ(date_in(std::string(1'000'000, '1')), std::nullopt);
   std::string blanks(1'000'000, ' ');
-  EXPECT_EQ(parse(blanks + "06 Nov 1994 08:49:37"), kMoment);
+  EXPECT_EQ(date_in(blanks + "06 Nov 1994 08:49:37"), kMoment);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace peal {
 namespace {
 
-std::string read_all(std::string_view field_value) {
+std::string cookies_in(std::string_view field_value) {
   test::GuardedBytes guarded(field_value.size());
   std::string all;
   for (const HttpCookie& cookie : HttpCookies(guarded.hold(field_value))) {
@@ -37,16 +37,16 @@ TEST(HttpCookies, what_a_field_says) {
       {"a=\xc3\xa4", "[a|\xc3\xa4]"},
       {"a=1,b=2", "[a|1,b=2]"},
   };
-  for (const auto& [text, expected] : kCases) EXPECT_EQ(read_all(text), expected) << text;
+  for (const auto& [text, expected] : kCases) EXPECT_EQ(cookies_in(text), expected) << text;
 }
 
 TEST(HttpCookies, what_is_passed_over) {
-  EXPECT_EQ(read_all(""), "");
-  EXPECT_EQ(read_all(";"), "");
-  EXPECT_EQ(read_all(" ; ;; "), "");
-  EXPECT_EQ(read_all("nameless; a=1"), "[a|1]");
-  EXPECT_EQ(read_all("=nameless; a=1; ="), "[a|1]");
-  EXPECT_EQ(read_all("$Version=1; a=1; $Path=/"), "[$Version|1][a|1][$Path|/]");  // nothing special any more
+  EXPECT_EQ(cookies_in(""), "");
+  EXPECT_EQ(cookies_in(";"), "");
+  EXPECT_EQ(cookies_in(" ; ;; "), "");
+  EXPECT_EQ(cookies_in("nameless; a=1"), "[a|1]");
+  EXPECT_EQ(cookies_in("=nameless; a=1; ="), "[a|1]");
+  EXPECT_EQ(cookies_in("$Version=1; a=1; $Path=/"), "[$Version|1][a|1][$Path|/]");  // nothing special any more
 }
 
 TEST(HttpCookies, the_first_of_a_name_is_found) {

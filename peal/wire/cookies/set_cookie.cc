@@ -45,7 +45,7 @@ bool is_domain(std::string_view domain) {
 }
 
 // Messages show no value: it may be a secret.
-void check(const SetCookie& cookie) {
+void check_cookie(const SetCookie& cookie) {
   if (!detail::is_token(cookie.name)) throw_bad_value("a cookie's name of {} bytes is no token", cookie.name.size());
   if (!is_cookie_value(cookie.value)) throw_bad_value("the value of cookie {} needs encoding", cookie.name);
   if (const size_t bytes = cookie.name.size() + cookie.value.size(); bytes > kCookieBytesMax)
@@ -145,7 +145,7 @@ std::optional<int64_t> SetCookie::expiry_unix_seconds(int64_t now_unix_seconds) 
 }
 
 std::string compose_set_cookie(const SetCookie& cookie) {
-  check(cookie);
+  check_cookie(cookie);
   std::string text = fmt::format("{}={}", cookie.name, cookie.value);
   if (!cookie.path.empty()) text.append("; Path=").append(cookie.path);
   if (!cookie.domain.empty()) text.append("; Domain=").append(cookie.domain);

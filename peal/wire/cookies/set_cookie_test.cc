@@ -111,7 +111,7 @@ TEST(SetCookie, what_was_refused_is_not_shown) {
 }
 
 // What parse_set_cookie() makes of a text, in the form of compose_set_cookie() but with everything said.
-std::string read(std::string_view text) {
+std::string cookie_in(std::string_view text) {
   const std::optional<SetCookie> cookie = parse_set_cookie(text);
   if (!cookie) return "ignored";
   std::string all = "[" + cookie->name + "|" + cookie->value + "]";
@@ -175,18 +175,18 @@ TEST(SetCookie, as_user_agents_read_it) {
       {"=__secure-a", "ignored"},
       {"__Host-a; Secure; Path=/", "ignored"},
   };
-  for (const auto& [text, expected] : kCases) EXPECT_EQ(read(text), expected) << text;
-  EXPECT_EQ(read("a=b\0"s), "ignored");
-  EXPECT_EQ(read("a=b\n"), "ignored");
+  for (const auto& [text, expected] : kCases) EXPECT_EQ(cookie_in(text), expected) << text;
+  EXPECT_EQ(cookie_in("a=b\0"s), "ignored");
+  EXPECT_EQ(cookie_in("a=b\n"), "ignored");
 }
 
 TEST(SetCookie, what_is_too_long_counts_for_nothing) {
-  EXPECT_EQ(read("a=" + std::string(4095, 'b')).size(), 4099U);
-  EXPECT_EQ(read("a=" + std::string(4096, 'b')), "ignored");
-  EXPECT_EQ(read(std::string(4097, 'b')), "ignored");
-  EXPECT_EQ(read("a=b; Path=/" + std::string(1023, 'p')).size(), 1024 + 8U);
-  EXPECT_EQ(read("a=b; Path=/" + std::string(1024, 'p')), "[a|b]");
-  EXPECT_EQ(read("a=b; Domain=" + std::string(1025, 'd')), "[a|b]");
+  EXPECT_EQ(cookie_in("a=" + std::string(4095, 'b')).size(), 4099U);
+  EXPECT_EQ(cookie_in("a=" + std::string(4096, 'b')), "ignored");
+  EXPECT_EQ(cookie_in(std::string(4097, 'b')), "ignored");
+  EXPECT_EQ(cookie_in("a=b; Path=/" + std::string(1023, 'p')).size(), 1024 + 8U);
+  EXPECT_EQ(cookie_in("a=b; Path=/" + std::string(1024, 'p')), "[a|b]");
+  EXPECT_EQ(cookie_in("a=b; Domain=" + std::string(1025, 'd')), "[a|b]");
 }
 
 TEST(SetCookie, when_it_is_over) {
@@ -213,7 +213,7 @@ TEST(SetCookie, what_a_server_composes_a_client_reads) {
                          .http_only = true,
                          .same_site = SameSite::kStrict,
                          .partitioned = true};
-  EXPECT_EQ(read(compose_set_cookie(cookie)),
+  EXPECT_EQ(cookie_in(compose_set_cookie(cookie)),
             "[__Secure-id|abc/+=~] p:/a b d:example.org m:3600 e:784111777 s h strict part");
 }
 
