@@ -22,6 +22,21 @@ bool next_http_field(std::string_view& lines, HttpField& field) {
   return true;
 }
 
+bool next_list_element(std::string_view& list, std::string_view& element) {
+  while (!list.empty()) {
+    size_t end = 0;
+    for (bool quoted = false; end < list.size() && (quoted || list[end] != ','); ++end) {
+      if (list[end] == '"') quoted = !quoted;
+      if (quoted && list[end] == '\\') ++end;
+    }
+    end = std::min(end, list.size());
+    element = detail::trim(list.substr(0, end));
+    list.remove_prefix(std::min(end + 1, list.size()));
+    if (!element.empty()) return true;
+  }
+  return false;
+}
+
 HttpParseError split_field_line(std::string_view line, HttpField& field) {
   if (!detail::ends_in_crlf(line)) return HttpParseError::kBadLineEnd;
   line.remove_suffix(2);

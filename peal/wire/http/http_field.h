@@ -32,6 +32,10 @@ template <class Text>
 // Cuts the first field off `lines`, each "name: value" CR LF and known to be well-formed; false when none is left.
 bool next_http_field(std::string_view& lines, HttpField& field);
 
+// Cuts the next element off the value of a field that is a list (RFC 9110 5.6.1); false when none is left. Empty ones
+// are passed over, and a comma between quotes separates nothing. Set-Cookie is no list: its dates have commas.
+bool next_list_element(std::string_view& list, std::string_view& element);
+
 // Takes one whole line apart, the LF that ends it included (RFC 9112 5).
 HttpParseError split_field_line(std::string_view line, HttpField& field);
 

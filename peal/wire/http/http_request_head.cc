@@ -3,13 +3,19 @@
 
 namespace peal {
 
-std::optional<std::string_view> HttpRequestHead::find(std::string_view name) const {
-  if ((said_.name_lengths >> (name.size() & 63) & 1) == 0) return std::nullopt;
-  for (size_t index = 0; index < said_.field_count; ++index) {
+size_t HttpRequestHead::find_from(size_t index, std::string_view name) const {
+  if ((said_.name_lengths >> (name.size() & 63) & 1) == 0) return said_.field_count;
+  for (; index < said_.field_count; ++index) {
     const FieldParts& parts = fields_[index];
-    if (parts.name.bytes == name.size() && same_field_name(said(parts.name), name)) return said(parts.value);
+    if (parts.name.bytes == name.size() && same_field_name(said(parts.name), name)) break;
   }
-  return std::nullopt;
+  return index;
+}
+
+std::optional<std::string_view> HttpRequestHead::find(std::string_view name) const {
+  const size_t index = find_from(0, name);
+  if (index == said_.field_count) return std::nullopt;
+  return said(fields_[index].value);
 }
 
 // To HTTP/1.0 the field means nothing (RFC 9110 7.8).

@@ -32,6 +32,10 @@ class HttpRequestHead {
  public:
   class FieldIterator;
   class FieldRange;
+  class ValueIterator;
+  class ElementIterator;
+  template <class Iterator>
+  class NamedRange;
 
   HttpMethod method() const { return line_.method; }
   std::string_view method_text() const { return {base_, line_.method_bytes}; }
@@ -53,6 +57,13 @@ class HttpRequestHead {
   FieldRange fields() const;
   // The value of the first field of that name, in any case of letters.
   std::optional<std::string_view> find(std::string_view name) const;
+  // The values of all fields of that name, in the order sent; and the elements of all of them, where the field is a
+  // list (next_list_element() says how it is cut), for which it does not matter over how many lines it is spread (RFC
+  // 9110 5.3):
+  //   for (std::string_view hop : head.elements("X-Forwarded-For")) use(hop);
+  // `name` lives as long as the range.
+  NamedRange<ValueIterator> values(std::string_view name) const;
+  NamedRange<ElementIterator> elements(std::string_view name) const;
 
   // What the head says about its connection and its body.
   bool keep_alive() const { return said_.framing.persists(line_.minor_version); }
@@ -116,6 +127,8 @@ class HttpRequestHead {
     HttpBodyFraming framing;
   };
 
+  // The first field of that name from `index` on; field_count() where there is none.
+  size_t find_from(size_t index, std::string_view name) const;
   std::string_view view(Part part) const { return {base_ + part.begin, part.bytes}; }
   std::string_view said(Part part) const { return {base_ + line_.fields_begin + part.begin, part.bytes}; }
 
@@ -155,5 +168,71 @@ class HttpRequestHead::FieldRange {
 };
 
 inline HttpRequestHead::FieldRange HttpRequestHead::fields() const { return FieldRange(*this); }
+
+class HttpRequestHead::ValueIterator {
+ public:
+  using value_type = std::string_view;
+  using difference_type = std::ptrdiff_t;
+
+  ValueIterator() = default;
+  ValueIterator(const HttpRequestHead& head, std::string_view name)
+      : head_(&head), name_(name), index_(head.find_from(0, name)) {}
+  std::string_view operator*() const { return head_->field(index_).value; }
+  ValueIterator& operator++() { return index_ = head_->find_from(index_ + 1, name_), *this; }
+  void operator++(int) { ++*this; }
+  bool operator==(std::default_sentinel_t) const { return head_ == nullptr || index_ == head_->field_count(); }
+
+ private:
+  const HttpRequestHead* head_ = nullptr;
+  std::string_view name_;
+  size_t index_ = 0;
+};
+static_assert(std::input_iterator<HttpRequestHead::ValueIterator>);
+
+class HttpRequestHead::ElementIterator {
+ public:
+  using value_type = std::string_view;
+  using difference_type = std::ptrdiff_t;
+
+  ElementIterator() = default;
+  ElementIterator(const HttpRequestHead& head, std::string_view name) : lines_(head, name) { ++*this; }
+  std::string_view operator*() const { return element_; }
+  ElementIterator& operator++() {
+    while (!next_list_element(list_, element_)) {
+      if (lines_ == std::default_sentinel) return element_ = {}, *this;
+      list_ = *lines_;
+      ++lines_;
+    }
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  bool operator==(std::default_sentinel_t) const { return element_.empty(); }
+
+ private:
+  ValueIterator lines_;  // that were not begun
+  std::string_view list_;
+  std::string_view element_;  // never empty before the end
+};
+static_assert(std::input_iterator<HttpRequestHead::ElementIterator>);
+
+template <class Iterator>
+class HttpRequestHead::NamedRange {
+ public:
+  NamedRange(const HttpRequestHead& head, std::string_view name) : begin_(head, name) {}
+  Iterator begin() const { return begin_; }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  Iterator begin_;
+};
+
+inline HttpRequestHead::NamedRange<HttpRequestHead::ValueIterator> HttpRequestHead::values(
+    std::string_view name) const {
+  return {*this, name};
+}
+inline HttpRequestHead::NamedRange<HttpRequestHead::ElementIterator> HttpRequestHead::elements(
+    std::string_view name) const {
+  return {*this, name};
+}
 
 }  // namespace peal
