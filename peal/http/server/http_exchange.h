@@ -29,6 +29,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <peal/base/assert.h>
 #include <peal/base/callback.h>
@@ -39,12 +40,15 @@
 #include <peal/engine/engine.h>
 #include <peal/http/server/upgrade_handler.h>
 #include <peal/net/connection.h>
+#include <peal/wire/cookies/set_cookie.h>
 #include <peal/wire/http/http_request_head.h>
+#include <peal/wire/parse_text.h>
 
 namespace peal {
 
 class HttpExchange;
 class HttpExchangeHandle;
+class HttpForm;
 namespace detail {
 class HttpBodyRead;
 class HttpCarrier;
@@ -73,6 +77,26 @@ class HttpExchange final {
   // What stands in the place of `{name}` or `{name*}` of the route's pattern, in the path as normalize_http_path()
   // makes it. Empty where the pattern has no such name. Good as long as the exchange.
   std::string_view parameter(std::string_view name) const;
+
+  // ---- What else the request says, and cookies of the answer (http_exchange_values.cc). Views are good as long as the
+  // exchange.
+  // The decoded value of the first pair of the query with that key (HttpForm says how); of all of them.
+  std::optional<std::string_view> query(std::string_view key);
+  std::vector<std::string_view> query_all(std::string_view key);
+  // The same as a number or a bool: `exchange.query<int>("ttl").value_or(60)`. Nothing where there is none, and where
+  // it is anything else (parse_text()); who must tell one from the other asks for the text.
+  template <ParsedFromText T>
+  std::optional<T> query(std::string_view key) {
+    const std::optional<std::string_view> text = query(key);
+    return text ? parse_text<T>(*text) : std::nullopt;
+  }
+  // The value of the first cookie of that name (HttpCookies says what is one).
+  std::optional<std::string_view> cookie(std::string_view name) const;
+  // Before respond() or begin(). What no browser would take is refused, std::invalid_argument: compose_set_cookie().
+  void set_cookie(const SetCookie& cookie);
+  // With the path and the domain with which it was set.
+  void delete_cookie(std::string_view name, std::string_view path = "/", std::string_view domain = {});
+
   Loop& loop() const;
   // The connection ends with this exchange at the earliest, unless it is abandoned: std::logic_error then.
   Connection& connection() const;
@@ -211,6 +235,7 @@ class HttpExchange final {
   void keep_head();
   void overwrite_head();
   detail::HttpExtras& extras();
+  const HttpForm* decoded_query();
   // The body of the request.
   void take_body(BodyConsumer taker);
   bool wants_body() const;

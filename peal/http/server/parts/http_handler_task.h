@@ -15,6 +15,7 @@
 #include <peal/coro/await.h>
 #include <peal/coro/task.h>
 #include <peal/http/server/http_exchange.h>
+#include <peal/wire/forms/http_form.h>
 
 namespace peal::detail {
 
@@ -63,6 +64,7 @@ struct HttpExtras {
   HttpCallback on_writable;
   HttpCallback on_abandoned;
   std::optional<HttpGathered> whole;  // read_body()'s; its memory goes with it
+  std::optional<HttpForm> query;      // where some of it had to be decoded and was asked for
   Buffer unread;                      // came, and no coroutine has read it yet
   HttpBodyRead* reader = nullptr;
   HttpWritable* writer = nullptr;
