@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The file box, as a browser uses it: a form, a cookie, a form with files. By curl, and by a client that gives up."""
+import os
+import random
+import re
+import stat
+import time
+
+from programs import PATIENCE_SECONDS, Program, connect, joined, read_all, run_tool
+
+CONTENT = random.Random(5).randbytes(3_000_000)
+
+
+def curl(*arguments):
+    return run_tool("curl", "-sS", "--noproxy", "*", *arguments).decode(errors="replace")
+
+
+def status(*arguments):
+    return int(curl("-o", os.devnull, "-w", "%{http_code}", *arguments))
+
+
+def signed_in(url, jar, name="Ann"):
+    head = curl("-i", "-c", jar, "--data-urlencode", f"name={name}", url + "/sign-in")
+    assert head.startswith("HTTP/1.1 303 "), head
+    return head
+
+
+def test_who_comes_in_is_remembered_until_they_leave(tmp_path):
+    with Program("file_box", tmp_path, "127.0.0.1:0") as box:
+        url = "http://" + joined(box.address())
+        assert "Your name" in curl(url + "/")
+        jar = tmp_path / "jar"
+        head = signed_in(url, jar, "Ann & <Bob>")
+        assert re.search(r"\r\nSet-Cookie: session=[0-9a-f]{32}; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax\r\n", head)
+        assert "Ann &amp; &lt;Bob&gt;" in curl("-b", jar, url + "/")
+        assert "Your name" in curl("-b", "session=" + "0" * 32, url + "/")
+        assert "Max-Age=0" in curl("-i", "-b", jar, "-c", jar, "-X", "POST", url + "/sign-out")
+        assert "Your name" in curl("-b", jar, url + "/"), "the cookie is gone"
+        assert status("-d", "name=", url + "/sign-in") == 400
+        assert status("-F", "name=Ann", url + "/sign-in") == 415
+
+
+def test_files_are_put_in_and_fetched(tmp_path):
+    folder, jar, source = tmp_path / "folder", tmp_path / "jar", tmp_path / "source"
+    folder.mkdir()
+    source.write_bytes(CONTENT)
+    with Program("file_box", folder, "127.0.0.1:0") as box:
+        url = "http://" + joined(box.address())
+        assert status("-F", f"file=@{source}", url + "/files") == 403, "nobody is signed in"
+        signed_in(url, jar)
+        assert status("-b", jar, "-F", "note=for <you>", "-F", f'file=@{source};filename="../../e\\"vil.txt"',
+                      "-F", f"file=@{source};filename=b", url + "/files") == 303
+        page = curl("-b", jar, url + "/")
+        assert "e&quot;vil.txt</a> from Ann: for &lt;you&gt;" in page
+        names = re.findall(r'href="/files/([0-9a-f]{32})"', page)
+        assert sorted(names) == sorted(os.listdir(folder)) and len(names) == 2
+        assert sorted(os.listdir(tmp_path)) == ["folder", "jar", "source"]
+        for name in names:
+            assert (folder / name).read_bytes() == CONTENT
+            assert stat.S_IMODE((folder / name).stat().st_mode) == 0o600
+            head = curl("-I", "-b", jar, f"{url}/files/{name}")
+            assert "Content-Disposition: attachment" in head
+            assert run_tool("curl", "-sS", "--noproxy", "*", "-b", jar, f"{url}/files/{name}") == CONTENT
+            assert status(f"{url}/files/{name}") == 403
+
+
+def test_who_gives_up_leaves_nothing(tmp_path):
+    folder, jar = tmp_path / "folder", tmp_path / "jar"
+    folder.mkdir()
+    with Program("file_box", folder, "127.0.0.1:0") as box:
+        address = box.address()
+        signed_in("http://" + joined(address), jar)
+        session = re.search(r"session\t([0-9a-f]{32})", jar.read_text())[1]
+        head = (f"POST /files HTTP/1.1\r\nHost: h\r\nCookie: session={session}\r\nContent-Type: multipart/form-data; "
+                "boundary=B\r\nContent-Length: 1000000\r\n\r\n--B\r\nContent-Disposition: form-data; name=file; "
+                "filename=a\r\n\r\n").encode()
+        with connect(address) as peer:
+            peer.sendall(head + bytes(300_000))
+        with connect(address) as peer:
+            peer.sendall(head.replace(b"1000000", str(1 << 40).encode()))
+            assert read_all(peer).startswith(b"HTTP/1.1 413 ")
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while os.listdir(folder) and time.monotonic() < give_up:
+            assert curl("http://" + joined(address) + "/")
+        assert os.listdir(folder) == []
+        assert box.end()[0] == 0
