@@ -111,7 +111,7 @@ Task<> sign_in(HttpExchange& exchange, Box& box) {
   const Result<HttpForm> form = co_await read_form(exchange);
   if (!form) co_return;  // it has been answered
   const std::string_view name = form->find("name").value_or("");
-  if (name.empty() || name.size() > 40) co_return exchange.respond_error(400);
+  if (name.empty() || name.size() > 40) co_return exchange.respond(400);
   // [form]
   // [cookie]
   exchange.set_cookie({.name = "session",
@@ -132,7 +132,7 @@ void sign_out(HttpExchange& exchange, Box& box) {
 
 Task<> take_files(HttpExchange& exchange, Box& box) {
   const std::string* owner = visitor(box, exchange);
-  if (owner == nullptr) co_return exchange.respond_error(403);
+  if (owner == nullptr) co_return exchange.respond(403);
   Entry entry{.owner = *owner};
   std::vector<std::pair<std::string, SavedFile>> files;  // what it is called; gone unless it is kept
   // [upload]
@@ -156,7 +156,7 @@ Task<> take_files(HttpExchange& exchange, Box& box) {
   // [upload]
   for (auto& [name, file] : files) {
     const Result<std::string> path = file.keep();
-    if (!path) co_return exchange.respond_error(500);
+    if (!path) co_return exchange.respond(500);
     entry.file = path->substr(path->rfind('/') + 1);
     entry.name = name;
     box.entries.push_back(entry);
@@ -166,7 +166,7 @@ Task<> take_files(HttpExchange& exchange, Box& box) {
 
 // Only to be stored: what somebody left here is no page of ours.
 void give_file(HttpExchange& exchange, const Box& box, const StaticFiles& files) {
-  if (visitor(box, exchange) == nullptr) return exchange.respond_error(403);
+  if (visitor(box, exchange) == nullptr) return exchange.respond(403);
   exchange.set_field("Content-Disposition", "attachment");
   exchange.set_field("Content-Security-Policy", "sandbox");
   files(exchange);

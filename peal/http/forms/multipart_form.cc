@@ -35,7 +35,7 @@ MultipartForm::MultipartForm(HttpExchange& exchange, const MultipartLimits& limi
 
 std::unexpected<std::error_code> MultipartForm::refuse(int status, std::error_code error) {
   trouble_ = error;
-  if (!exchange_.begun()) exchange_.respond_error(status);
+  if (!exchange_.begun()) exchange_.respond(status);
   return std::unexpected(trouble_);
 }
 

@@ -10,10 +10,8 @@
 namespace peal {
 namespace {
 
-constexpr size_t kAsTheRouteSays = SIZE_MAX;
-
 std::unexpected<std::error_code> refuse(HttpExchange& exchange, int status, int error) {
-  if (!exchange.begun()) exchange.respond_error(status);
+  if (!exchange.begun()) exchange.respond(status);
   return fail(error);
 }
 
@@ -32,18 +30,17 @@ Result<HttpForm> form_of(HttpExchange& exchange, std::string body, const FormLim
 
 Task<Result<HttpForm>> read_form(HttpExchange& exchange, FormLimits limits) {
   if (!is_form(exchange.request())) co_return refuse(exchange, 415, EMEDIUMTYPE);
-  Result<std::string> body = co_await exchange.read_all(kAsTheRouteSays);
+  Result<std::string> body = co_await exchange.read_all();
   if (!body) co_return std::unexpected(body.error());
   co_return form_of(exchange, std::move(*body), limits);
 }
 
 void read_form(HttpExchange& exchange, FormLimits limits, Callback<void(HttpExchange&, HttpForm&& form)> on_form) {
   if (!is_form(exchange.request())) return void(refuse(exchange, 415, EMEDIUMTYPE));
-  exchange.read_body(kAsTheRouteSays,
-                     [limits, on_form = std::move(on_form)](HttpExchange& read, std::string&& body) mutable {
-                       Result<HttpForm> form = form_of(read, std::move(body), limits);
-                       if (form) on_form(read, std::move(*form));
-                     });
+  exchange.read_body([limits, on_form = std::move(on_form)](HttpExchange& read, std::string&& body) mutable {
+    Result<HttpForm> form = form_of(read, std::move(body), limits);
+    if (form) on_form(read, std::move(*form));
+  });
 }
 
 }  // namespace peal
