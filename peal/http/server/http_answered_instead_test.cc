@@ -25,13 +25,12 @@ class HttpAnsweredInstead : public test::HttpTest {
       remember(exchange);
       exchange.on_body([](HttpExchange&, std::string_view) {}, [](HttpExchange&) {});
     });
-    router.post(
-        "/whole",
-        [this](HttpExchange& exchange) {
-          remember(exchange);
-          exchange.read_body([](HttpExchange&, const std::string&) {});
-        },
-        {.body_limit_bytes = 20});
+    router.post("/whole",
+                [this](HttpExchange& exchange) {
+                  remember(exchange);
+                  exchange.read_body([](HttpExchange&, const std::string&) {});
+                },
+                {.body_limit_bytes = 20});
     router.post("/throws", [this](HttpExchange& exchange) {
       remember(exchange);
       exchange.on_body([](HttpExchange&, std::string_view) { throw std::runtime_error("a piece"); },

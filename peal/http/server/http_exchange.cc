@@ -75,6 +75,27 @@ std::string_view HttpExchange::parameter(std::string_view name) const {
   return {};
 }
 
+void HttpExchange::attach(const void* type, std::shared_ptr<void> value) {
+  check_use();
+  auto& all = extras().attached;
+  std::erase_if(all, [&](const auto& each) { return each.first == type; });
+  all.emplace_back(type, std::move(value));
+}
+
+void* HttpExchange::attached(const void* type) const {
+  check_use();
+  if (!has_extras_) return nullptr;
+  for (const auto& [its_type, value] : extras_->attached) {
+    if (its_type == type) return value.get();
+  }
+  return nullptr;
+}
+
+std::exception_ptr HttpExchange::thrown() const {
+  check_use();
+  return has_extras_ ? extras_->thrown : nullptr;
+}
+
 Loop& HttpExchange::loop() const { return shard_->loop(); }
 
 bool HttpExchange::is_secure() const {
@@ -255,7 +276,9 @@ bool HttpExchange::may_write(uint64_t bytes) {
 }
 
 // Nothing was written: whether more would be taken now.
-bool HttpExchange::may_write_on() const { return carried_ && carrier_.can_send() && !carrier_.above_high_water(); }
+bool HttpExchange::may_write_on() const {
+  return carried_ && !complete() && carrier_.can_send() && !carrier_.above_high_water();
+}
 
 bool HttpExchange::write(std::string_view bytes) {
   if (!may_write(bytes.size())) return may_write_on();

@@ -24,6 +24,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,7 @@
 #include <peal/base/result.h>
 #include <peal/coro/task.h>
 #include <peal/engine/engine.h>
+#include <peal/http/server/http_exchange_handle.h>
 #include <peal/http/server/upgrade_handler.h>
 #include <peal/net/connection.h>
 #include <peal/wire/cookies/set_cookie.h>
@@ -47,9 +49,11 @@
 namespace peal {
 
 class HttpExchange;
-class HttpExchangeHandle;
 class HttpForm;
 namespace detail {
+template <class T>
+inline constexpr char kTypeMark = 0;  // whose address tells types apart
+class HttpAnswered;
 class HttpBodyRead;
 class HttpCarrier;
 class HttpHandlerTask;
@@ -59,8 +63,6 @@ class RouteTree;
 struct HttpAnswerHead;
 struct HttpExtras;
 }  // namespace detail
-
-using HttpCallback = Callback<void(HttpExchange&)>;
 
 class HttpExchange final {
  public:
@@ -77,6 +79,24 @@ class HttpExchange final {
   // What stands in the place of `{name}` or `{name*}` of the route's pattern, in the path as normalize_http_path()
   // makes it. Empty where the pattern has no such name. Good as long as the exchange.
   std::string_view parameter(std::string_view name) const;
+  // The same as a T, an integer, floating-point number or bool; nullopt where it is none (parse_text()).
+  template <class T>
+  std::optional<T> parameter(std::string_view name) const {
+    return parse_text<T>(parameter(name));
+  }
+  // What is known of the request besides, for whoever answers it after this: middleware says who the user is. One value
+  // of each type, the last; it dies with the exchange.
+  template <class T>
+  T& attach(T value) {
+    auto kept = std::make_shared<T>(std::move(value));
+    attach(&detail::kTypeMark<T>, kept);
+    return *kept;
+  }
+  // Null: there is none.
+  template <class T>
+  T* attached() const {
+    return static_cast<T*>(attached(&detail::kTypeMark<T>));
+  }
 
   // ---- What else the request says, and cookies of the answer (http_exchange_values.cc). Views are good as long as the
   // exchange.
@@ -170,6 +190,10 @@ class HttpExchange final {
   detail::HttpWritable writable();
   bool begun() const { return answer_ != Answer::kNone; }
   bool complete() const { return answer_ == Answer::kComplete; }
+  // Of the answer that has begun; 0 before.
+  int status() const { return status_; }
+  // In an error page: what a handler threw, where the page is for that; else null.
+  std::exception_ptr thrown() const;
 
   // An interim answer, before the final one, 102 to 199: 103 with the fields set until now, which it takes with it. Not
   // to HTTP/1.0, where it does nothing.
@@ -191,6 +215,7 @@ class HttpExchange final {
 
  private:
   friend class HttpExchangeHandle;
+  friend class detail::HttpAnswered;
   friend class detail::HttpBodyRead;
   friend class detail::HttpCarrier;
   friend class detail::HttpHandlerTask;
@@ -227,6 +252,8 @@ class HttpExchange final {
       check_run();
   }
   [[gnu::cold]] void check_run() const;
+  void attach(const void* type, std::shared_ptr<void> value);
+  void* attached(const void* type) const;
   void reset_extras();
   // What its texts hold to be used again.
   size_t text_bytes() const { return head_room_ + field_lines_.capacity() + path_storage_.capacity(); }
@@ -367,27 +394,5 @@ inline detail::HttpWritable HttpExchange::writable() {
   check_use();
   return detail::HttpWritable(*this);
 }
-
-// Small, copyable; any thread, at any time, however late: then it does nothing. What answers asynchronously goes
-// through it:
-//
-//   loop.after(seconds(1), [handle = exchange.handle()] { handle.respond(200, "text/plain", "here you are"); });
-//   handle.run([](peal::HttpExchange& exchange) { exchange.begin(200); exchange.write("a first piece"); });
-class HttpExchangeHandle {
- public:
-  HttpExchangeHandle() = default;
-  // Calls `task` with the exchange on its loop, if it is still there then and its answer not complete. Exceptions are
-  // a handler's. Taken or not as a send of ConnectionHandle: refused, the connection ends, for its client would wait.
-  bool run(HttpCallback task) const;
-  bool respond(int status, std::string content_type, std::string body) const;
-
- private:
-  friend class HttpExchange;
-  HttpExchangeHandle(ConnectionHandle connection, uint64_t serial)
-      : connection_(std::move(connection)), serial_(serial) {}
-
-  ConnectionHandle connection_;
-  uint64_t serial_ = 0;
-};
 
 }  // namespace peal

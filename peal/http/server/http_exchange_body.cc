@@ -192,6 +192,13 @@ void detail::HttpWritable::cancel(Why why) noexcept {
   complete(why);
 }
 
+void detail::HttpAnswered::enter() { exchange_.extras().answered = this; }
+
+void detail::HttpAnswered::cancel(Why why) noexcept {
+  exchange_.extras_->answered = nullptr;
+  complete(why);
+}
+
 void HttpExchange::run(Task<> task) {
   check_use();
   if (!carried_) return;
@@ -226,10 +233,7 @@ void detail::HttpHandlerTask::run() noexcept {
   carrier.call([&] {
     self.reset();  // before the exchange: the frame has parameters, and those may have destructors
     if (thrown && (carried || exchange.complete())) std::rethrow_exception(thrown);
-    if (!carried || exchange.complete()) return;
-    if (exchange.begun()) return exchange.end();
-    PEAL_LOG_ERROR("the coroutine for {} ended without an answer", exchange.head_.path());
-    exchange.respond(500);
+    HttpCarrier::task_ended(exchange);
   });
   if (carried) return carrier.settle();
   if (!carrier.in_call()) carrier.give_back();  // else who called does, seeing that nobody answers any more

@@ -1,41 +1,62 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/server/router.h>
 
+#include <stdexcept>
+
 #include <peal/http/server/parts/route_tree.h>
 
 namespace peal {
 
-Router::Router() : tree_(std::make_unique<detail::RouteTree>()) {}
-Router::Router(HttpHandler handler) : Router() { any("/{path*}", std::move(handler)); }
-Router::~Router() = default;
-Router::Router(Router&&) noexcept = default;
-Router& Router::operator=(Router&&) noexcept = default;
+RouteGroup::RouteGroup(const std::shared_ptr<detail::RouteTree>& tree, detail::RouteGroupParts& parts)
+    : tree_(tree), parts_(&parts) {}
 
-void Router::add(std::string_view method, std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
-  tree_->add(method, pattern, std::move(handler), options);
+std::shared_ptr<detail::RouteTree> RouteGroup::tree() const {
+  auto tree = tree_.lock();
+  if (!tree || tree->sealed()) throw std::logic_error("a server has the routes: no more are added");
+  return tree;
 }
-void Router::get(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
+
+void RouteGroup::use(HttpMiddleware middleware) {
+  const auto alive = tree();
+  parts_->middleware.push_back(std::move(middleware));
+}
+
+RouteGroup RouteGroup::group(std::string_view prefix) {
+  const auto alive = tree();
+  return {alive, alive->add_group(*parts_, prefix)};
+}
+
+void RouteGroup::add(std::string_view method, std::string_view pattern, HttpHandler handler,
+                     const RouteOptions& options) {
+  tree()->add(*parts_, method, pattern, std::move(handler), options);
+}
+void RouteGroup::get(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
   add("GET", pattern, std::move(handler), options);
 }
-void Router::post(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
+void RouteGroup::post(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
   add("POST", pattern, std::move(handler), options);
 }
-void Router::put(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
+void RouteGroup::put(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
   add("PUT", pattern, std::move(handler), options);
 }
-void Router::patch(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
+void RouteGroup::patch(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
   add("PATCH", pattern, std::move(handler), options);
 }
-void Router::del(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
+void RouteGroup::del(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
   add("DELETE", pattern, std::move(handler), options);
 }
-void Router::options(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
+void RouteGroup::options(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
   add("OPTIONS", pattern, std::move(handler), options);
 }
-void Router::any(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
+void RouteGroup::any(std::string_view pattern, HttpHandler handler, const RouteOptions& options) {
   add("", pattern, std::move(handler), options);
 }
 
-void Router::error_page(SharedCallback<void(HttpExchange&, int status)> page) { tree_->error_page = std::move(page); }
+Router::Router() : Router(std::make_shared<detail::RouteTree>()) {}
+Router::Router(HttpHandler handler) : Router() { any("/{path*}", std::move(handler)); }
+Router::Router(std::shared_ptr<detail::RouteTree> tree)
+    : RouteGroup(tree, tree->root_group()), owned_tree_(std::move(tree)) {}
+
+void Router::error_page(SharedCallback<void(HttpExchange&, int status)> page) { tree()->error_page = std::move(page); }
 
 }  // namespace peal

@@ -46,14 +46,26 @@ void HttpCarrier::dispatch() {
   }
   const RouteTree::Match match = shard().core().routes().match(exchange_, *normalized);
   if (match.route != nullptr) return answer(*match.route);
-  if (head.method() == HttpMethod::kConnect) {
-    ++shard().stats().unrouted;
-    return exchange_.respond(501);
-  }
-  if (match.known_path) exchange_.set_field("Allow", match.allow);
-  if (match.known_path && options) return exchange_.respond(204);
+  if (match.group->unrouted && head.method() != HttpMethod::kConnect) return (*match.group->unrouted)(exchange_);
+  answer_unrouted(match);
+}
+
+void HttpCarrier::answer_unrouted(const RouteTree::Match& match) {
+  const HttpMethod method = exchange_.head_.method();
+  if (match.known_path && method != HttpMethod::kConnect) exchange_.set_field("Allow", match.allow);
+  if (match.known_path && method == HttpMethod::kOptions) return exchange_.respond(204);
   ++shard().stats().unrouted;
-  exchange_.respond(match.known_path ? 405 : 404);
+  exchange_.respond(method == HttpMethod::kConnect ? 501 : match.known_path ? 405 : 404);
+}
+
+// Behind middleware, which may have taken its time.
+void HttpCarrier::answer_unrouted(HttpExchange& exchange) {
+  HttpCarrier& carrier = exchange.carrier_;
+  if (!exchange.carried_) return;
+  const std::string_view path = exchange.head_.path().empty() ? "/" : exchange.head_.path();
+  std::string storage;
+  const auto normalized = normalize_http_path(path, storage);
+  carrier.answer_unrouted(carrier.shard().core().routes().match(exchange, *normalized));
 }
 
 bool HttpCarrier::body_arrived(std::string_view piece) {
@@ -110,6 +122,7 @@ void HttpCarrier::threw() {
   if (exchange_.begun()) return reset();
   exchange_.field_lines_.clear();
   exchange_.offers_upgrade_ = false;
+  exchange_.extras().thrown = std::current_exception();
   answer_instead(500);
 }
 
@@ -121,11 +134,23 @@ bool HttpCarrier::let_go_of_extras() {
     extras.run->cancel(ECANCELED);
     return false;
   }
-  // It goes on, though not in a wait that nothing ends any more.
+  end_waits(extras);
+  return false;
+}
+
+// The coroutine goes on, though not in a wait that nothing ends any more.
+void HttpCarrier::end_waits(HttpExtras& extras) {
   const ReadyQueue::Hold hold;
   if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
   if (extras.writer != nullptr) std::exchange(extras.writer, nullptr)->complete(0);
-  return false;
+  if (extras.answered != nullptr) std::exchange(extras.answered, nullptr)->complete(0);
+}
+
+void HttpCarrier::task_ended(HttpExchange& exchange) {
+  if (!exchange.carried_ || exchange.complete()) return;
+  if (exchange.begun()) return exchange.end();
+  PEAL_LOG_ERROR("the coroutine for {} ended without an answer", exchange.head_.path());
+  exchange.respond(500);
 }
 
 // A coroutine that answers it ends soon, and gives the carrier back then.
@@ -138,7 +163,7 @@ void HttpCarrier::abandon(bool tell) {
   HttpExtras& extras = *exchange_.extras_;
   if (tell && !complete && extras.on_abandoned) call([&] { extras.on_abandoned(exchange_); });
   if (!extras.run) return give_back();
-  if (!complete) extras.run->cancel(ECANCELED);
+  complete ? end_waits(extras) : extras.run->cancel(ECANCELED);
 }
 
 }  // namespace peal::detail

@@ -152,6 +152,10 @@ class HttpCarrier {
   bool offers_upgrade() const { return exchange_.offers_upgrade_; }
   bool wants_close() const { return exchange_.wants_close_ || exchange_.body_refused_; }
   void close_after() { exchange_.wants_close_ = true; }
+  // What the router itself answers: 404, 405, 204 to OPTIONS.
+  static void answer_unrouted(HttpExchange& exchange);
+  // The coroutine that was to answer has ended.
+  static void task_ended(HttpExchange& exchange);
 
  private:
   void begin_body(bool awaits_continue);
@@ -160,6 +164,9 @@ class HttpCarrier {
   }
   bool body_may_come(const RouteTree::Route& route);
   void dispatch();
+  RouteTree::Match match();
+  void answer_unrouted(const RouteTree::Match& match);
+  static void end_waits(HttpExtras& extras);
   bool let_go_of_extras();
   // Inside call().
   void threw();

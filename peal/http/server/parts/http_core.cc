@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/server/parts/http_core.h>
 
+#include <stdexcept>
+
 #include <fmt/format.h>
 
 #include <peal/base/assert.h>
 #include <peal/base/bad_value.h>
+#include <peal/http/server/parts/http_carrier.h>
 #include <peal/http/server/parts/http_server_session.h>
 #include <peal/wire/http/http_field.h>
 #include <peal/wire/http/http_request_parser.h>
@@ -28,7 +31,9 @@ std::string hsts_line(const HstsOptions& options) {
 }  // namespace
 
 HttpCore::HttpCore(Router router, const HttpServerOptions& options)
-    : routes_(std::move(router.tree_)), options_(options) {
+    : routes_(std::move(router.owned_tree_)), options_(options) {
+  if (!routes_ || routes_->sealed()) throw std::logic_error("a router serves one server");
+  routes_->seal(HttpCarrier::answer_unrouted);
   const HttpRequestParser judge(options_.limits);  // throws
   if (!is_sendable({"Server", options_.server_name})) {
     throw_bad_value("'{}' is no value of a Server field", options_.server_name);

@@ -41,7 +41,7 @@ class HttpCore : public std::enable_shared_from_this<HttpCore> {
   void flush_log();
 
  private:
-  const std::unique_ptr<RouteTree> routes_;
+  const std::shared_ptr<RouteTree> routes_;
   const HttpServerOptions options_;
   std::string own_lines_;
   std::mutex lines_mutex_;

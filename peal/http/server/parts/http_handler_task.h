@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <peal/base/callback.h>
 #include <peal/base/memory/buffer.h>
@@ -57,6 +60,27 @@ struct HttpGathered {
   }
 };
 
+// Waits until the answer is complete, or the client has gone. One coroutine at a time.
+class [[nodiscard]] HttpAnswered final : public Wait {
+ public:
+  explicit HttpAnswered(HttpExchange& exchange) : exchange_(exchange) {}
+  bool await_ready() const { return exchange_.complete() || exchange_.abandoned(); }
+  template <class Promise>
+  bool await_suspend(std::coroutine_handle<Promise> handle) {
+    if (!begin(handle)) return false;
+    enter();
+    return true;
+  }
+  void await_resume() const {}
+  void cancel(Why why) noexcept override;
+
+ private:
+  friend class HttpCarrier;
+  void enter();
+
+  HttpExchange& exchange_;
+};
+
 struct HttpExtras {
   Callback<void(HttpExchange&, std::string_view)> on_piece;
   HttpCallback on_end;
@@ -68,6 +92,9 @@ struct HttpExtras {
   Buffer unread;                      // came, and no coroutine has read it yet
   HttpBodyRead* reader = nullptr;
   HttpWritable* writer = nullptr;
+  HttpAnswered* answered = nullptr;
+  std::exception_ptr thrown;  // what the answer is 500 for
+  std::vector<std::pair<const void*, std::shared_ptr<void>>> attached;
   std::unique_ptr<HttpHandlerTask> run;
 };
 

@@ -4,14 +4,27 @@
 #include <algorithm>
 
 #include <peal/base/bad_value.h>
+#include <peal/wire/parse_text.h>
 #include <peal/wire/uri/http_path.h>
 
 namespace peal::detail {
 
 static constexpr size_t kMostPatternBytes = 8192;
 
-void RouteTree::add(std::string_view method, std::string_view pattern, HttpHandler handler,
-                    const RouteOptions& options) {
+RouteGroupParts& RouteTree::add_group(const RouteGroupParts& outer, std::string_view prefix) {
+  if (!prefix.empty() && (!prefix.starts_with('/') || prefix.ends_with('/'))) {
+    throw_bad_value("the prefix '{}' of a group does not begin with a slash, or ends with one", prefix);
+  }
+  groups_.push_back({.outer = &outer, .prefix = outer.prefix + std::string(prefix)});
+  return groups_.back();
+}
+
+void RouteTree::add(const RouteGroupParts& group, std::string_view method, std::string_view behind_prefix,
+                    HttpHandler handler, const RouteOptions& options) {
+  const std::string pattern = group.prefix + std::string(behind_prefix);
+  if (!behind_prefix.empty() && !behind_prefix.starts_with('/')) {
+    throw_bad_value("the pattern '{}' does not begin with a slash", behind_prefix);
+  }
   std::vector<std::string> names;
   Node& node = place(pattern, names);
   for (const Route& other : node.routes) {
@@ -23,7 +36,38 @@ void RouteTree::add(std::string_view method, std::string_view pattern, HttpHandl
     node.pattern = pattern;
     literals_.emplace(node.pattern, &node);
   }
-  node.routes.push_back({std::string(method), http_method(method), std::move(handler), options, std::move(names)});
+  node.routes.push_back(
+      {std::string(method), http_method(method), std::move(handler), options, std::move(names), &group});
+}
+
+HttpChain RouteTree::chain_of(const RouteGroupParts& group, HttpHandler handler) {
+  HttpChain chain{.middleware = {}, .handler = std::move(handler)};
+  for (const RouteGroupParts* each = &group; each != nullptr; each = each->outer) {
+    auto at = chain.middleware.begin();
+    for (const HttpMiddleware& middleware : each->middleware) at = chain.middleware.insert(at, &middleware) + 1;
+  }
+  return chain;
+}
+
+void RouteTree::seal(Node& node) {
+  for (Route& route : node.routes) {
+    HttpChain chain = chain_of(*route.group, std::move(route.handler));
+    route.handler = chain.middleware.empty() ? std::move(chain.handler) : HttpHandler(std::move(chain));
+  }
+  for (const auto& [text, child] : node.literals) seal(*child);
+  for (const auto& child : node.parameters) {
+    if (child) seal(*child);
+  }
+  if (node.rest) seal(*node.rest);
+}
+
+void RouteTree::seal(void (*unrouted)(HttpExchange&)) {
+  sealed_ = true;
+  for (RouteGroupParts& group : groups_) {
+    HttpChain chain = chain_of(group, HttpHandler(unrouted));
+    if (!chain.middleware.empty()) group.unrouted.emplace(std::move(chain));
+  }
+  seal(root_);
 }
 
 // Finds the node of a pattern, or makes it.
@@ -47,31 +91,53 @@ RouteTree::Node& RouteTree::place(std::string_view pattern, std::vector<std::str
       node = found->second.get();
       continue;
     }
-    std::string_view name = segment.substr(1, segment.size() - 2);
-    const bool rest = name.ends_with('*');
-    if (rest) name.remove_suffix(1);
-    if (name.empty() || name.find_first_of("{}*") != std::string_view::npos || (rest && !left.empty())) {
-      throw_bad_value("the segment '{}' of the pattern {} is no parameter", segment, pattern);
+    if (segment.ends_with("*}") && !left.empty()) {
+      throw_bad_value("the segment '{}' of the pattern {} is no parameter: a rest comes last", segment, pattern);
     }
-    if (names.size() == HttpExchange::kMostParameters) {
-      throw_bad_value("more than {} parameters in the pattern {}", names.size(), pattern);
-    }
-    names.emplace_back(name);
-    std::unique_ptr<Node>& child = rest ? node->rest : node->parameter;
+    std::unique_ptr<Node>& child = parameter_of(*node, segment.substr(1, segment.size() - 2), pattern, names);
     if (!child) child = std::make_unique<Node>();
     node = child.get();
   }
   return *node;
 }
 
-// Its own method first, GET's for HEAD, then any, but not for CONNECT: it asks for a tunnel, and who answers 2xx to it
-// without knowing that makes two readers of one connection disagree (RFC 9110 9.3.6).
-RouteTree::Route* RouteTree::find(Node& node, const HttpRequestHead& head) {
+// `name` is what stands between the braces.
+std::unique_ptr<RouteTree::Node>& RouteTree::parameter_of(Node& node, std::string_view name, std::string_view pattern,
+                                                          std::vector<std::string>& names) {
+  const bool rest = name.ends_with('*');
+  if (rest) name.remove_suffix(1);
+  const size_t colon = std::min(name.find(':'), name.size());
+  const std::string_view type = name.substr(colon);
+  name = name.substr(0, colon);
+  const Kind kind = type == ":uint" ? kUint : type == ":int" ? kInt : kText;
+  if (name.empty() || name.find_first_of("{}*") != std::string_view::npos ||
+      (!type.empty() && (kind == kText || rest))) {
+    throw_bad_value("'{{{}{}}}' in the pattern {} is no parameter", name, type, pattern);
+  }
+  if (names.size() == HttpExchange::kMostParameters) {
+    throw_bad_value("more than {} parameters in the pattern {}", names.size(), pattern);
+  }
+  names.emplace_back(name);
+  return rest ? node.rest : node.parameters.at(kind);
+}
+
+bool RouteTree::fits(Kind kind, std::string_view segment) {
+  switch (kind) {
+    case kUint: return parse_text<uint64_t>(segment).has_value();
+    case kInt: return parse_text<int64_t>(segment).has_value();
+    case kText: return !segment.empty();
+  }
+  return false;
+}
+
+// Its own method first, GET's for HEAD, then any, where that may be taken, but not for CONNECT: it asks for a tunnel,
+// and who answers 2xx to it without knowing that makes two readers of one connection disagree (RFC 9110 9.3.6).
+RouteTree::Route* RouteTree::find(Node& node, const HttpRequestHead& head, bool takes_any) {
   const HttpMethod method = head.method();
   Route* other = nullptr;
   for (Route& route : node.routes) {
     if (route.known == method && (method != HttpMethod::kOther || route.method == head.method_text())) return &route;
-    if (route.method.empty() && other == nullptr && method != HttpMethod::kConnect) other = &route;
+    if (takes_any && route.method.empty() && other == nullptr && method != HttpMethod::kConnect) other = &route;
     if (method == HttpMethod::kHead && route.known == HttpMethod::kGet) other = &route;
   }
   return other;
@@ -95,15 +161,18 @@ RouteTree::Route* RouteTree::search(Node& node, std::string_view path, Search& s
     break;
   }
   const size_t count = search.value_count;
-  if (node.parameter && !segment.empty()) {
+  for (const Kind kind : {kUint, kInt, kText}) {
+    Node* const child = node.parameters.at(kind).get();
+    if (child == nullptr || !fits(kind, segment)) continue;
     search.take(segment);
-    if (Route* route = RouteTree::search(*node.parameter, behind, search)) return route;
+    if (Route* route = RouteTree::search(*child, behind, search)) return route;
     search.value_count = count;
   }
   if (!node.rest) return nullptr;
+  // Whoever takes the rest of any path by any method does not take the place of whoever knows the path.
+  Route* route = find(*node.rest, search.exchange.request(), search.fitting.empty());
+  if (route == nullptr) return search.fitting.push_back(node.rest.get()), nullptr;
   search.take(segments);
-  Route* route = RouteTree::search(*node.rest, {}, search);
-  if (route == nullptr) search.value_count = count;
   return route;
 }
 
@@ -118,6 +187,7 @@ RouteTree::Match RouteTree::match(HttpExchange& exchange, std::string_view path)
   }
   match.known_path = !found.fitting.empty();
   if (match.known_path) match.allow = allowed(found.fitting);
+  match.group = match.known_path ? found.fitting.front()->routes.front().group : &groups_.front();
   return match;
 }
 
@@ -125,7 +195,7 @@ std::string RouteTree::allowed(const std::vector<const Node*>& nodes) {
   std::vector<std::string_view> methods;
   for (const Node* node : nodes) {
     for (const Route& route : node->routes) {
-      methods.push_back(route.method);
+      if (!route.method.empty()) methods.push_back(route.method);
       if (route.method == "GET") methods.emplace_back("HEAD");
     }
   }

@@ -3,8 +3,10 @@
 // any number of loops, but for the handlers it holds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +19,14 @@
 
 namespace peal::detail {
 
+// What a RouteGroup names.
+struct RouteGroupParts {
+  const RouteGroupParts* outer = nullptr;
+  std::string prefix;  // the outer ones' included
+  std::deque<HttpMiddleware> middleware;
+  std::optional<HttpHandler> unrouted;  // the group's middleware around the router's own answers; none: it has none
+};
+
 class RouteTree {
  public:
   // One handler for one pattern.
@@ -26,14 +36,25 @@ class RouteTree {
     HttpHandler handler;
     RouteOptions options;
     std::vector<std::string> names;  // of its parameters, from the left
+    const RouteGroupParts* group;
   };
   struct Match {
     Route* route = nullptr;
-    bool known_path = false;  // some pattern fits, whatever the method
-    std::string allow;        // the value of Allow, where no route was found for a known path
+    // Where there is none:
+    bool known_path = false;                 // some pattern fits, whatever the method
+    std::string allow;                       // the value of Allow, where it is known
+    const RouteGroupParts* group = nullptr;  // whose middleware the answer goes through
   };
 
-  void add(std::string_view method, std::string_view pattern, HttpHandler handler, const RouteOptions& options);
+  RouteTree() { groups_.emplace_back(); }
+
+  RouteGroupParts& root_group() { return groups_.front(); }
+  RouteGroupParts& add_group(const RouteGroupParts& outer, std::string_view prefix);
+  void add(const RouteGroupParts& group, std::string_view method, std::string_view pattern, HttpHandler handler,
+           const RouteOptions& options);
+  // No more is added: middleware goes around handlers, and around `unrouted`, which answers what has no route.
+  void seal(void (*unrouted)(HttpExchange&));
+  bool sealed() const { return sealed_; }
   // The route of a pattern without parameters for a path as it was sent, or null: then match() tells more. Nothing
   // outranks such a pattern, and a path that is one has nothing that normalizing would change.
   Route* literal(const HttpRequestHead& head) {
@@ -49,10 +70,12 @@ class RouteTree {
   SharedCallback<void(HttpExchange&, int status)> error_page;
 
  private:
+  // Of a parameter, in the order they are tried.
+  enum Kind : uint8_t { kUint, kInt, kText };
   struct Node {
     std::vector<std::pair<std::string, std::unique_ptr<Node>>> literals;
-    std::unique_ptr<Node> parameter;
-    std::unique_ptr<Node> rest;  // has routes only
+    std::array<std::unique_ptr<Node>, 3> parameters;  // by Kind
+    std::unique_ptr<Node> rest;                       // has routes only
     std::vector<Route> routes;
     std::string pattern;  // where it has no parameter
   };
@@ -64,11 +87,18 @@ class RouteTree {
     void take(std::string_view value) { exchange.parameters_[value_count++].value = value; }
   };
 
-  static Route* find(Node& node, const HttpRequestHead& head);
+  static Route* find(Node& node, const HttpRequestHead& head, bool takes_any = true);
+  static bool fits(Kind kind, std::string_view segment);
   static Route* search(Node& node, std::string_view path, Search& search);
   static std::string allowed(const std::vector<const Node*>& nodes);
+  static std::unique_ptr<Node>& parameter_of(Node& node, std::string_view name, std::string_view pattern,
+                                             std::vector<std::string>& names);
   Node& place(std::string_view pattern, std::vector<std::string>& names);
+  static HttpChain chain_of(const RouteGroupParts& group, HttpHandler handler);
+  static void seal(Node& node);
 
+  std::deque<RouteGroupParts> groups_;  // the first is the router itself
+  bool sealed_ = false;
   Node root_;
   std::unordered_map<std::string_view, Node*> literals_;  // whole paths, which the nodes hold
 };

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HttpHandler: what answers requests. HttpMiddleware: what stands before one, and may answer in its place.
+//
+//   router.use([](peal::HttpExchange& exchange, peal::HttpNext next) {
+//     if (!is_open_now()) return exchange.respond(503);
+//     next(exchange);
+//   });
+//   router.use([](peal::HttpExchange& exchange, peal::HttpNext next) -> peal::Task<> {
+//     const peal::TimePoint begin = exchange.loop().now();
+//     co_await next.run(exchange);  // answered, or the client has gone
+//     note(exchange.status(), exchange.loop().now() - begin);
+//   });
+//
+// Both are functions or coroutines. With several loops they are called on several threads at once, so no `mutable`
+// lambda is taken. They live until the last exchange has ended. What one leaves to those behind it, it says with
+// exchange.attach(). A route without middleware pays nothing for it.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <peal/base/callback.h>
+#include <peal/coro/task.h>
+#include <peal/http/server/http_exchange.h>
+
+namespace peal {
+
+class HttpNext;
+
+namespace detail {
+
+template <class Answer>
+concept HandlerAnswer = std::is_void_v<Answer> || std::same_as<Answer, Task<>>;
+
+struct HttpChain;
+
+// A function or coroutine of an exchange and `More`.
+template <class... More>
+class HttpCall {
+ public:
+  template <class Function>
+  explicit HttpCall(Function&& function) {
+    using Answer = std::invoke_result_t<std::decay_t<Function>&, HttpExchange&, More...>;
+    static_assert(
+        HandlerAnswer<Answer>,
+        "an HTTP handler returns void or, a coroutine, Task<>: any other result would be lost, and a Task<int> "
+        "never run");
+    static_assert(std::invocable<const std::decay_t<Function>&, HttpExchange&, More...>,
+                  "an HTTP handler is called by several loops at once: it is no mutable lambda");
+    if constexpr (std::same_as<Answer, Task<>>) {
+      auto shared = std::make_shared<const std::decay_t<Function>>(std::forward<Function>(function));
+      call_ = [shared](HttpExchange& exchange, More... more) { exchange.run((*shared)(exchange, more...)); };
+      task_ = [shared](HttpExchange& exchange, More... more) { return (*shared)(exchange, more...); };
+    } else {
+      call_ = std::forward<Function>(function);
+    }
+  }
+  void operator()(HttpExchange& exchange, More... more) const { call_(exchange, more...); }
+  bool is_coroutine() const { return static_cast<bool>(task_); }
+  // Of a coroutine, which the caller runs.
+  Task<> task(HttpExchange& exchange, More... more) const { return task_(exchange, more...); }
+
+ private:
+  SharedCallback<void(HttpExchange&, More...)> call_;
+  std::function<Task<>(HttpExchange&, More...)> task_;
+};
+
+}  // namespace detail
+
+// void(HttpExchange&), or a coroutine, Task<>(HttpExchange&).
+class HttpHandler : public detail::HttpCall<> {
+ public:
+  template <class Function>
+    requires(!std::same_as<std::remove_cvref_t<Function>, HttpHandler> &&
+             std::invocable<std::decay_t<Function>&, HttpExchange&>)
+  HttpHandler(Function&& function)  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
+      : HttpCall(std::forward<Function>(function)) {}
+};
+
+// The rest of a route: what middleware passes an exchange on to. Small; good as long as the exchange.
+class HttpNext {
+ public:
+  // Calls it, now or later. Not in a coroutine, whose exchange has no room for a second one (std::logic_error, where
+  // there is one behind it); it has run().
+  void operator()(HttpExchange& exchange) const;
+  // For coroutines: `co_await next.run(exchange);`, done when the answer is complete and, where the handler is a
+  // coroutine, that has ended. What the handler throws is thrown here.
+  Task<> run(HttpExchange& exchange) const;
+
+ private:
+  friend struct detail::HttpChain;
+  HttpNext(const detail::HttpChain& chain, size_t index) : chain_(&chain), index_(index) {}
+
+  const detail::HttpChain* chain_;
+  size_t index_;
+};
+
+// void(HttpExchange&, HttpNext), or a coroutine, Task<>(HttpExchange&, HttpNext). It answers, or passes on.
+class HttpMiddleware : public detail::HttpCall<HttpNext> {
+ public:
+  template <class Function>
+    requires(!std::same_as<std::remove_cvref_t<Function>, HttpMiddleware> &&
+             std::invocable<std::decay_t<Function>&, HttpExchange&, HttpNext>)
+  HttpMiddleware(Function&& function)  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
+      : HttpCall(std::forward<Function>(function)) {}
+};
+
+namespace detail {
+
+// A handler and what stands before it, the outermost first.
+struct HttpChain {
+  std::vector<const HttpMiddleware*> middleware;
+  HttpHandler handler;
+
+  void operator()(HttpExchange& exchange) const { HttpNext(*this, 0)(exchange); }
+};
+
+}  // namespace detail
+
+inline void HttpNext::operator()(HttpExchange& exchange) const {
+  if (index_ == chain_->middleware.size()) return chain_->handler(exchange);
+  (*chain_->middleware[index_])(exchange, HttpNext(*chain_, index_ + 1));
+}
+
+}  // namespace peal
