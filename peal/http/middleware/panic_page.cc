@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/middleware/panic_page.h>
+
+#include <cxxabi.h>
+#include <netinet/in.h>
+
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+
+#include <fmt/format.h>
+
+#include <peal/base/exception.h>
+#include <peal/base/socket_address.h>
+#include <peal/wire/http/http_field.h>
+#include <peal/wire/http/http_status.h>
+
+namespace peal {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string safe;
+  for (const char byte : text) {
+    switch (byte) {
+      case '&': safe += "&amp;"; break;
+      case '<': safe += "&lt;"; break;
+      case '>': safe += "&gt;"; break;
+      case '"': safe += "&quot;"; break;
+      default: safe += byte;
+    }
+  }
+  return safe;
+}
+
+bool is_here(const HttpExchange& exchange) {
+  const Result<SocketAddress> peer = exchange.connection().peer_address();
+  if (!peer || !peer->is_ip()) return peer.has_value();
+  if (peer->family() == AF_INET) {
+    return ntohl(reinterpret_cast<const sockaddr_in*>(peer->data())->sin_addr.s_addr) >> 24 == 127;
+  }
+  const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(peer->data())->sin6_addr;
+  return IN6_IS_ADDR_LOOPBACK(&address) || (IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[12] == 127);
+}
+
+std::string demangled(const char* name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                         &std::free);
+  return text ? text.get() : name;
+}
+
+struct Thrown {
+  std::string type;
+  std::string what;
+  std::string stack;
+};
+
+Thrown describe_thrown(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Exception& error) {
+    return {demangled(typeid(error).name()), error.what(), error.stack_trace()};
+  } catch (const std::exception& error) {
+    return {demangled(typeid(error).name()), error.what(), ""};
+  } catch (...) {
+    return {"not a std::exception", "", ""};
+  }
+}
+
+std::string fields_of(const HttpRequestHead& head) {
+  std::string lines;
+  for (const HttpField field : head.fields()) {
+    const bool secret = same_field_name(field.name, "Cookie") || same_field_name(field.name, "Authorization") ||
+                        same_field_name(field.name, "Proxy-Authorization");
+    lines += fmt::format("{}: {}\n", field.name, secret ? "(left out)" : field.value);
+  }
+  return lines;
+}
+
+void show(HttpExchange& exchange, int status) {
+  const Thrown thrown = describe_thrown(exchange.thrown());
+  const HttpRequestHead& head = exchange.request();
+  std::string page = fmt::format(
+      "<!doctype html><meta charset=utf-8><title>{0} {1}</title>\n"
+      "<style>body{{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}}"
+      "pre{{background:#f4f4f4;color:#222;padding:1rem;overflow:auto}}</style>\n"
+      "<h1>{0} {1}</h1>\n<p>The handler of <code>{2} {3}</code> threw <code>{4}</code>:</p>\n<pre>{5}</pre>\n",
+      status, http_reason(status), escaped(head.method_text()), escaped(head.target()), escaped(thrown.type),
+      escaped(thrown.what));
+  if (!thrown.stack.empty()) page += fmt::format("<h2>Where</h2>\n<pre>{}</pre>\n", escaped(thrown.stack));
+  page += fmt::format("<h2>The request</h2>\n<pre>{}</pre>\n", escaped(fields_of(head)));
+  exchange.respond(status, "text/html; charset=utf-8", std::move(page));
+}
+
+}  // namespace
+
+SharedCallback<void(HttpExchange&, int status)> panic_page(const PanicPageOptions& options) {
+  return [options](HttpExchange& exchange, int status) {
+    const bool shows = exchange.thrown() != nullptr && (!options.loopback_only || is_here(exchange));
+    shows ? show(exchange, status) : exchange.respond(status);
+  };
+}
+
+}  // namespace peal

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/middleware/rate_limiter.h>
+
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <mutex>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include <peal/base/bad_value.h>
+#include <peal/base/socket_address.h>
+#include <peal/loop/loop.h>
+
+namespace peal {
+
+// Keys are places in sets of eight, by their hash, which is a secret of this table: nobody can choose keys that meet.
+class RateLimiter::Table {
+ public:
+  explicit Table(const RateLimiterOptions& options) {
+    if (options.requests == 0 || options.keys == 0 || options.per <= Duration::zero()) {
+      throw_bad_value("a rate limit of {} requests in {} ns for {} keys", options.requests, options.per.count(),
+                      options.keys);
+    }
+    const uint32_t burst = options.burst == 0 ? options.requests : options.burst;
+    interval_ = std::clamp<int64_t>(options.per.count() / options.requests, 1, kMost);
+    tolerance_ = interval_ > kMost / burst ? kMost : interval_ * (burst - 1);
+    sets_ = std::vector<Set>(std::bit_ceil((options.keys + kWays - 1) / kWays));
+    std::random_device random;
+    for (uint64_t& secret : secrets_) secret = uint64_t{random()} << 32 | random() | 1;
+  }
+
+  Duration admit(std::string_view key, int64_t now) {
+    const uint64_t hash = hash_of(key);
+    Set& set = sets_[hash & (sets_.size() - 1)];
+    const std::lock_guard lock(locks_[hash % locks_.size()]);
+    Place* place = &set.front();
+    for (Place& each : set) {
+      if (each.hash == hash) {
+        place = &each;
+        break;
+      }
+      if (each.full_until < place->full_until) place = &each;
+    }
+    if (place->hash != hash) *place = {.hash = hash, .full_until = INT64_MIN};
+    const int64_t from = std::max(place->full_until, now);
+    if (from - now > tolerance_) {
+      refused_.fetch_add(1, std::memory_order_relaxed);
+      return Duration(from - now - tolerance_);
+    }
+    place->full_until = from + interval_;
+    admitted_.fetch_add(1, std::memory_order_relaxed);
+    return {};
+  }
+
+  std::atomic<uint64_t> admitted_ = 0;
+  std::atomic<uint64_t> refused_ = 0;
+
+ private:
+  static constexpr size_t kWays = 8;
+  static constexpr int64_t kMost = INT64_MAX / 4;  // some 70 years
+  struct Place {
+    uint64_t hash = 0;
+    int64_t full_until = INT64_MIN;  // when all that was admitted would have come, evenly spread
+  };
+  using Set = std::array<Place, kWays>;
+
+  static uint64_t mix(uint64_t a, uint64_t b) {
+    const uint64_t product = (a ^ a >> 32) * b;
+    return product ^ product >> 29;
+  }
+  uint64_t hash_of(std::string_view key) const {
+    uint64_t hash = secrets_[0] ^ key.size();
+    while (!key.empty()) {
+      uint64_t word = 0;
+      const size_t bytes = std::min(key.size(), sizeof word);
+      std::memcpy(&word, key.data(), bytes);
+      hash = mix(hash ^ word, secrets_[1]);
+      key.remove_prefix(bytes);
+    }
+    return mix(hash ^ secrets_[2], secrets_[1]) | 1;  // 0 is nobody's
+  }
+
+  int64_t interval_;   // nanoseconds from one to the next
+  int64_t tolerance_;  // how far ahead of that one may be
+  std::vector<Set> sets_;
+  std::array<std::mutex, 64> locks_;  // of sets
+  std::array<uint64_t, 3> secrets_{};
+};
+
+RateLimiter::RateLimiter(const RateLimiterOptions& options) : table_(std::make_unique<Table>(options)) {}
+RateLimiter::~RateLimiter() = default;
+
+Duration RateLimiter::admit(std::string_view key, TimePoint now) {
+  return table_->admit(key, now.time_since_epoch().count());
+}
+uint64_t RateLimiter::admitted() const { return table_->admitted_.load(std::memory_order_relaxed); }
+uint64_t RateLimiter::refused() const { return table_->refused_.load(std::memory_order_relaxed); }
+
+namespace {
+
+// The bytes of the client's address that tell it from others, in `storage`.
+std::string_view address_key(const HttpExchange& exchange, std::array<char, 8>& storage) {
+  const Result<SocketAddress> peer = exchange.connection().peer_address();
+  if (!peer || !peer->is_ip()) return "unix";
+  if (peer->family() == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(peer->data());
+    std::memcpy(storage.data(), &v4->sin_addr, 4);
+    return {storage.data(), 4};
+  }
+  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(peer->data());
+  if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
+    std::memcpy(storage.data(), v6->sin6_addr.s6_addr + 12, 4);
+    return {storage.data(), 4};
+  }
+  std::memcpy(storage.data(), v6->sin6_addr.s6_addr, 8);
+  return {storage.data(), 8};
+}
+
+}  // namespace
+
+HttpMiddleware rate_limit(std::shared_ptr<RateLimiter> limiter, RateLimitKey key) {
+  return [limiter = std::move(limiter), key = std::move(key)](HttpExchange& exchange, HttpNext next) {
+    Duration wait{};
+    const TimePoint now = exchange.loop().now();
+    if (key) {
+      const std::string whose = key(exchange);
+      if (!whose.empty()) wait = limiter->admit(whose, now);
+    } else {
+      std::array<char, 8> storage{};
+      wait = limiter->admit(address_key(exchange, storage), now);
+    }
+    if (wait == Duration::zero()) return next(exchange);
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();
+    exchange.set_field("Retry-After", std::to_string(seconds));
+    exchange.respond(429);
+  };
+}
+
+}  // namespace peal

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/middleware/request_ids.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <random>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <peal/base/bad_value.h>
+#include <peal/wire/http/http_field.h>
+
+namespace peal {
+namespace {
+
+bool is_id(std::string_view text) {
+  constexpr std::string_view kOthers = "-_.:";
+  return !text.empty() && text.size() <= 128 && std::ranges::all_of(text, [&](char byte) {
+    return (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           kOthers.find(byte) != std::string_view::npos;
+  });
+}
+
+class RequestIds {
+ public:
+  explicit RequestIds(const RequestIdOptions& options) : options_(options), first_half_(options.seed) {
+    if (!is_sendable({options.field, ""})) throw_bad_value("'{}' is no name of a field", options.field);
+    if (options.seed != 0) return;
+    std::random_device random;
+    first_half_ = uint64_t{random()} << 32 | random();
+  }
+
+  void operator()(HttpExchange& exchange, HttpNext next) const {
+    RequestId& id = exchange.attach(make(exchange.request()));
+    exchange.set_field(options_.field, id.text);
+    next(exchange);
+  }
+
+ private:
+  RequestId make(const HttpRequestHead& head) const {
+    if (options_.takes_clients) {
+      const auto said = head.find(options_.field);
+      if (said && is_id(*said)) return {std::string(*said)};
+    }
+    return {fmt::format("{:016x}{:016x}", first_half_, count_.fetch_add(1, std::memory_order_relaxed))};
+  }
+
+  const RequestIdOptions options_;
+  uint64_t first_half_;
+  mutable std::atomic<uint64_t> count_ = 0;
+};
+
+}  // namespace
+
+HttpMiddleware request_ids(const RequestIdOptions& options) {
+  return [ids = std::make_shared<const RequestIds>(options)](HttpExchange& exchange, HttpNext next) {
+    (*ids)(exchange, next);
+  };
+}
+
+}  // namespace peal
