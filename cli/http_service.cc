@@ -6,12 +6,16 @@
 
 #include <cerrno>
 #include <optional>
+#include <stdexcept>
 
 #include <fmt/core.h>
 
 #include <load/plan/load_options.h>
 #include <peal/base/fd.h>
 #include <peal/http/files/static_files.h>
+#include <peal/http/middleware/cors.h>
+#include <peal/http/middleware/rate_limiter.h>
+#include <peal/http/middleware/request_ids.h>
 
 namespace peal::cli {
 
@@ -31,6 +35,16 @@ std::optional<std::function<void(std::string_view)>> log_to(const std::string& p
       lines.remove_prefix(static_cast<size_t>(written));
     }
   };
+}
+
+// What stands before all handlers.
+void add_middleware(const HttpArguments& words, HttpService& service) {
+  if (words.request_ids) service.router.use(request_ids());
+  if (words.rate_limit > 0) {
+    service.router.use(rate_limit(std::make_shared<RateLimiter>(RateLimiterOptions{.requests = words.rate_limit})));
+    service.options.remember_peer = true;
+  }
+  if (!words.cors.empty()) service.router.use(cors({.origins = {words.cors}}));
 }
 
 std::unexpected<std::string> wrong(std::string sentence) { return std::unexpected(std::move(sentence)); }
@@ -54,6 +68,10 @@ void add_http_options(CLI::App& command, HttpArguments& words) {
       ->capture_default_str();
   command.add_option("--server-name", words.server_name, "The value of the Server field; without it there is none");
   command.add_flag("--say-keep-alive", words.says_keep_alive, "Connection: keep-alive in answers to HTTP/1.1, too");
+  command.add_option("--rate-limit", words.rate_limit,
+                     "Answer 429 to an address that asks more often than so many times a second; 0: never");
+  command.add_option("--cors", words.cors, "Let pages of this origin read the answers; * is any");
+  command.add_flag("--request-ids", words.request_ids, "X-Request-Id in answers");
   command.add_flag("--unpooled", words.unpooled,
                    "Allocate what each connection and request needs anew, to see the cost");
 }
@@ -82,6 +100,11 @@ std::expected<HttpService, std::string> read_http_service(const HttpArguments& w
     auto log = log_to(words.access_log);
     if (!log) return wrong(fmt::format("--access-log {}: {}", words.access_log, errno_code(errno).message()));
     service.options.access_log = std::move(*log);
+  }
+  try {
+    add_middleware(words, service);
+  } catch (const std::invalid_argument& error) {
+    return wrong(fmt::format("--cors: {}", error.what()));
   }
   if (words.root.empty()) {
     service.router.get("/", hello);

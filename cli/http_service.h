@@ -23,6 +23,9 @@ struct HttpArguments {
   std::string server_name;
   bool says_keep_alive = false;
   bool unpooled = false;
+  uint32_t rate_limit = 0;
+  std::string cors;
+  bool request_ids = false;
 };
 
 void add_http_options(CLI::App& command, HttpArguments& words);
