@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A store of texts under keys, for who knows the token: `key_value TOKEN [ADDRESS]`, then
+//   curl -H 'Authorization: Bearer TOKEN' -X PUT -d hello 'http://127.0.0.1:8084/v1/keys/greeting?ttl=60'   -> 204
+//   curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8084/v1/keys/greeting                            -> hello
+// Pages of any origin may call it, 20 requests a second from each address, each request has an id in the log. One loop,
+// so no lock.
+#include <string>
+#include <unordered_map>
+
+#include <examples/shared/service.h>
+
+#include <peal/base/log.h>
+#include <peal/http/middleware/authentication.h>
+#include <peal/http/middleware/cors.h>
+#include <peal/http/middleware/rate_limiter.h>
+#include <peal/http/middleware/request_ids.h>
+#include <peal/http/server/http_server.h>
+
+namespace {
+
+using namespace peal;
+using std::chrono::seconds;
+
+class Store {
+ public:
+  explicit Store(Loop& loop) : loop_(loop) {}
+
+  void put(const std::string& key, std::string text, seconds ttl) {
+    remove(key);
+    Entry& entry = entries_[key];
+    entry.text = std::move(text);
+    if (ttl > seconds::zero()) entry.end = loop_.after(ttl, [this, key] { entries_.erase(key); });
+  }
+  const std::string* get(const std::string& key) const {
+    const auto found = entries_.find(key);
+    return found != entries_.end() ? &found->second.text : nullptr;
+  }
+  bool remove(const std::string& key) {
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return false;
+    if (found->second.end) loop_.cancel(found->second.end);
+    entries_.erase(found);
+    return true;
+  }
+
+ private:
+  struct Entry {
+    std::string text;
+    TimerId end;
+  };
+  Loop& loop_;
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+std::string key_of(const HttpExchange& exchange) { return std::string(exchange.parameter("key")); }
+
+// Who asked for what, with which id, and what came of it.
+Task<> log_request(HttpExchange& exchange, HttpNext next) {
+  const TimePoint begin = exchange.loop().now();
+  co_await next.run(exchange);
+  const HttpUser* user = exchange.attached<HttpUser>();
+  PEAL_LOG_INFO("{} {} {} by {}: {} after {} us", exchange.attached<RequestId>()->text,
+                exchange.request().method_text(), exchange.request().path(), user ? user->name : "nobody",
+                exchange.status(),
+                std::chrono::duration_cast<std::chrono::microseconds>(exchange.loop().now() - begin).count());
+}
+
+// [routes]
+void add_routes(RouteGroup keys, Store& store) {
+  keys.get("/{key}", [&store](HttpExchange& exchange) {
+    const std::string* text = store.get(key_of(exchange));
+    text != nullptr ? exchange.respond(200, "text/plain; charset=utf-8", *text) : exchange.respond(404);
+  });
+  keys.put("/{key}",
+           [&store](HttpExchange& exchange) {
+             const auto ttl = exchange.query<uint32_t>("ttl");
+             if (exchange.query("ttl") && !ttl) return exchange.respond(400);
+             exchange.read_body([&store, ttl](HttpExchange& read, std::string&& text) {
+               store.put(key_of(read), std::move(text), seconds(ttl.value_or(0)));
+               read.respond(204);
+             });
+           },
+           {.body_limit_bytes = 64 * 1024});
+  keys.del("/{key}",
+           [&store](HttpExchange& exchange) { exchange.respond(store.remove(key_of(exchange)) ? 204 : 404); });
+}
+
+Router routes(Store& store, const std::string& token) {
+  const auto limiter = std::make_shared<RateLimiter>(RateLimiterOptions{.requests = 20});
+  Router router;
+  router.use(request_ids());
+  router.use(log_request);
+  RouteGroup api = router.group("/v1");
+  api.use(rate_limit(limiter));
+  api.use(cors({.origins = {"*"}, .headers = {"Authorization"}}));
+  api.use(bearer_auth("keys", [token](std::string_view sent) -> std::optional<std::string> {
+    return same_secret(sent, token) ? std::optional<std::string>("owner") : std::nullopt;
+  }));
+  add_routes(api.group("/keys"), store);
+  return router;
+}
+// [routes]
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) {
+    fmt::print(stderr, "usage: {} TOKEN [ADDRESS]\n", argv[0]);
+    return 2;
+  }
+  Loop loop;
+  Store store(loop);
+  HttpServer server(loop, routes(store, argv[1]), {.remember_peer = true});
+  return examples::listen(server.server(), examples::argument(argc, argv, 2, "127.0.0.1:8084")) ? examples::run(loop)
+                                                                                                : 1;
+}
