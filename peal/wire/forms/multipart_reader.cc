@@ -110,9 +110,12 @@ void MultipartReader::show(std::string_view data) {
 
 // Where line_ begins, or may begin: as much of it as there is.
 size_t MultipartReader::find_line(std::string_view bytes) const {
+  const auto may_begin = [&](size_t at) {
+    if (at + 1 < bytes.size() && bytes[at + 1] != '\n') return false;  // which most are not
+    return std::string_view(line_).starts_with(bytes.substr(at, line_.size()));
+  };
   size_t at = bytes.find('\r');
-  while (at < bytes.size() && !std::string_view(line_).starts_with(bytes.substr(at, line_.size())))
-    at = bytes.find('\r', at + 1);
+  while (at < bytes.size() && !may_begin(at)) at = bytes.find('\r', at + 1);
   return std::min(at, bytes.size());
 }
 
