@@ -6,6 +6,8 @@ import re
 import stat
 import time
 
+import pytest
+
 from programs import PATIENCE_SECONDS, Program, connect, joined, read_all, run_tool
 
 CONTENT = random.Random(5).randbytes(3_000_000)
@@ -31,7 +33,8 @@ def test_who_comes_in_is_remembered_until_they_leave(tmp_path):
         assert "Your name" in curl(url + "/")
         jar = tmp_path / "jar"
         head = signed_in(url, jar, "Ann & <Bob>")
-        assert re.search(r"\r\nSet-Cookie: session=[0-9a-f]{32}; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax\r\n", head)
+        assert re.search(r"\r\nSet-Cookie: session=[0-9a-f]{32}; Path=/; Max-Age=604800; HttpOnly; SameSite=Lax\r\n",
+                         head)
         assert "Ann &amp; &lt;Bob&gt;" in curl("-b", jar, url + "/")
         assert "Your name" in curl("-b", "session=" + "0" * 32, url + "/")
         assert "Max-Age=0" in curl("-i", "-b", jar, "-c", jar, "-X", "POST", url + "/sign-out")
@@ -64,23 +67,59 @@ def test_files_are_put_in_and_fetched(tmp_path):
             assert status(f"{url}/files/{name}") == 403
 
 
+def upload_head(url, jar, length):
+    """Up to the first byte of a file."""
+    signed_in(url, jar)
+    session = re.search(r"session\t([0-9a-f]{32})", jar.read_text())[1]
+    return (f"POST /files HTTP/1.1\r\nHost: h\r\nCookie: session={session}\r\nContent-Type: multipart/form-data; "
+            f"boundary=B\r\nContent-Length: {length}\r\n\r\n--B\r\nContent-Disposition: form-data; name=file; "
+            "filename=a\r\n\r\n").encode()
+
+
+def open_files(pid, folder):
+    """Of that process, also those without a name."""
+    names = (os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd"))
+    return [name for name in names if name.startswith(f"{folder}/")]
+
+
+def wait_until(done, url):
+    """Asking the server for something in between, so that it has its turns."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not done():
+        assert time.monotonic() < give_up
+        assert status(url + "/") == 200
+
+
 def test_who_gives_up_leaves_nothing(tmp_path):
     folder, jar = tmp_path / "folder", tmp_path / "jar"
     folder.mkdir()
     with Program("file_box", folder, "127.0.0.1:0") as box:
         address = box.address()
-        signed_in("http://" + joined(address), jar)
-        session = re.search(r"session\t([0-9a-f]{32})", jar.read_text())[1]
-        head = (f"POST /files HTTP/1.1\r\nHost: h\r\nCookie: session={session}\r\nContent-Type: multipart/form-data; "
-                "boundary=B\r\nContent-Length: 1000000\r\n\r\n--B\r\nContent-Disposition: form-data; name=file; "
-                "filename=a\r\n\r\n").encode()
+        url = "http://" + joined(address)
         with connect(address) as peer:
-            peer.sendall(head + bytes(300_000))
-        with connect(address) as peer:
-            peer.sendall(head.replace(b"1000000", str(1 << 40).encode()))
-            assert read_all(peer).startswith(b"HTTP/1.1 413 ")
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while os.listdir(folder) and time.monotonic() < give_up:
-            assert curl("http://" + joined(address) + "/")
+            peer.sendall(upload_head(url, jar, 1_000_000) + bytes(300_000))
+            wait_until(lambda: open_files(box.process.pid, folder), url)
+        wait_until(lambda: not open_files(box.process.pid, folder), url)
         assert os.listdir(folder) == []
+        with connect(address) as peer:
+            peer.sendall(upload_head(url, jar, 1 << 40))
+            assert read_all(peer).startswith(b"HTTP/1.1 413 ")
         assert box.end()[0] == 0
+
+
+def test_a_killed_process_leaves_nothing(tmp_path):
+    folder, jar = tmp_path / "folder", tmp_path / "jar"
+    folder.mkdir()
+    try:
+        os.close(os.open(folder, os.O_TMPFILE | os.O_RDWR))
+    except OSError:
+        pytest.skip("this file system has no O_TMPFILE")
+    with Program("file_box", folder, "127.0.0.1:0") as box:
+        address = box.address()
+        url = "http://" + joined(address)
+        with connect(address) as peer:
+            peer.sendall(upload_head(url, jar, 1_000_000) + bytes(300_000))
+            wait_until(lambda: open_files(box.process.pid, folder), url)
+            box.process.kill()
+            box.process.wait(PATIENCE_SECONDS)
+        assert os.listdir(folder) == []
