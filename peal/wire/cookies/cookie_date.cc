@@ -70,10 +70,16 @@ struct CookieDate {
 
   // Each token is the first of these that is missing and that it can be.
   void take(std::string_view token) {
-    if (!time && (time = read_time(token))) return;
-    if (!day && (day = read_number(token, 1, 2))) return;
-    if (!month && (month = read_month(token))) return;
-    if (!year) year = read_number(token, 2, 4);
+    if (fill(time, read_time(token)) || fill(day, read_number(token, 1, 2)) || fill(month, read_month(token))) return;
+    fill(year, read_number(token, 2, 4));
+  }
+
+ private:
+  template <class T>
+  static bool fill(std::optional<T>& part, const std::optional<T>& read) {
+    if (part || !read) return false;
+    part = read;
+    return true;
   }
 };
 
