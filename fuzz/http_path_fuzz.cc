@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Paths and queries of any text: a path that is taken stays inside the root and, normalized once, needs no more.
+// Paths and queries of any text: a path that is taken stays inside the root and, normalized once, needs no more; a
+// query reads the same as a form.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <string_view>
 
 #include <peal/base/assert.h>
+#include <peal/wire/forms/http_form.h>
 #include <peal/wire/uri/http_path.h>
 
 namespace {
@@ -46,12 +48,17 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   peal::append_http_decoded(input, decoded);
   PEAL_ASSERT(decoded.size() <= input.size(), "decoded to {} of {} bytes", decoded.size(), input.size());
   size_t bytes = 0;
+  const peal::HttpForm form = peal::HttpForm::parse(std::string(input)).value();
+  size_t fields = 0;
   for (const auto& pair : peal::HttpQuery(input)) {
     bytes += pair.key.size() + pair.value.size() + 1;
     std::string key;
     peal::append_http_decoded(pair.key, key);
-    PEAL_ASSERT(peal::HttpQuery(input).find(key, storage).has_value(), "{} is not found", key);
+    const auto found = peal::HttpQuery(input).find(key, storage);
+    PEAL_ASSERT(found.has_value(), "{} is not found", key);
+    PEAL_ASSERT(form.field(fields++).name == key && form.find(key) == found, "{} reads otherwise in a form", key);
   }
+  PEAL_ASSERT(fields == form.size(), "{} fields of {}", form.size(), fields);
   PEAL_ASSERT(bytes <= input.size() + 1, "{} bytes of pairs in {}", bytes, input.size());
   return 0;
 }
