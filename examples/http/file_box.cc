@@ -137,7 +137,7 @@ Task<> take_files(HttpExchange& exchange, Box& box) {
   std::vector<std::pair<std::string, SavedFile>> files;  // what it is called; gone unless it is kept
   // [upload]
   const SaveOptions options{.limit_bytes = kMostFileBytes, .disk = box.disk};
-  MultipartForm form(exchange);
+  MultipartForm form(exchange, {.parts = 20});
   for (;;) {
     const Result<FormPart*> next = co_await form.next();
     if (!next) co_return;         // it has been answered

@@ -3,7 +3,8 @@
 // keeps is gone with this object, and where the file system has O_TMPFILE (all usual ones; not NFS) also when the
 // process is killed; elsewhere it lies in its folder as ".upload-" and 32 digits meanwhile.
 //
-// Only its owner may read and write it (0600). Moved, never copied; calls wait for the disk. Any thread, one at a time.
+// Only its owner may read and write it (0600). Two descriptors; moved, never copied; calls wait for the disk. Any
+// thread, one at a time.
 #pragma once
 
 #include <cstdint>

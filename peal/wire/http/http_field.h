@@ -33,7 +33,8 @@ template <class Text>
 bool next_http_field(std::string_view& lines, HttpField& field);
 
 // Cuts the next element off the value of a field that is a list (RFC 9110 5.6.1); false when none is left. Empty ones
-// are passed over, and a comma between quotes separates nothing. Set-Cookie is no list: its dates have commas.
+// are passed over, and a comma between quotes separates nothing: what stands from a quote that is never closed to the
+// end of the line is one element. Set-Cookie is no list: its dates have commas.
 bool next_list_element(std::string_view& list, std::string_view& element);
 
 // Takes one whole line apart, the LF that ends it included (RFC 9112 5).
