@@ -46,6 +46,9 @@ std::string unescape(std::string_view text) {
   return plain;
 }
 
+// Behind a boundary; other text that only begins like one is data (RFC 2046 5.1.1 has writers avoid it).
+bool ends_boundary(char byte) { return byte == '\r' || byte == '-' || detail::is_blank(byte); }
+
 // Of the UTF-8 character in front; 0 where there is none.
 size_t character_bytes(std::string_view text) {
   for (size_t bytes = 1; bytes <= std::min<size_t>(text.size(), 4); ++bytes) {
@@ -112,7 +115,9 @@ void MultipartReader::show(std::string_view data) {
 size_t MultipartReader::find_line(std::string_view bytes) const {
   const auto may_begin = [&](size_t at) {
     if (at + 1 < bytes.size() && bytes[at + 1] != '\n') return false;  // which most are not
-    return std::string_view(line_).starts_with(bytes.substr(at, line_.size()));
+    const std::string_view there = bytes.substr(at, line_.size() + 1);
+    if (!std::string_view(line_).starts_with(there.substr(0, line_.size()))) return false;
+    return there.size() <= line_.size() || ends_boundary(there.back());
   };
   size_t at = bytes.find('\r');
   while (at < bytes.size() && !may_begin(at)) at = bytes.find('\r', at + 1);
@@ -129,9 +134,7 @@ size_t MultipartReader::take_data(std::string_view bytes) {
   size_t taken = 0;
   while (taken < bytes.size() && matched_ < line_.size() && bytes[taken] == line_[matched_]) ++taken, ++matched_;
   if (taken == bytes.size()) return taken;
-  // Other text that only begins like the boundary is data (RFC 2046 5.1.1 has writers avoid it).
-  const bool complete = matched_ == line_.size() && std::string_view(" \t\r-").find(bytes[taken]) != std::string::npos;
-  if (complete) {
+  if (matched_ == line_.size() && ends_boundary(bytes[taken])) {
     if (state_ == State::kData) event_ = MultipartEvent::kEnd;
     state_ = State::kBoundary;
     last_ = 0;
@@ -184,6 +187,7 @@ void MultipartReader::read_head() {
       if (fault != MultipartFault::kNone) return fail_with(fault);
       disposed = true;
     } else if (same_field_name(field.name, "Content-Type")) {
+      if (!part_.content_type.empty()) return fail_with(MultipartFault::kBadHead);
       part_.content_type = field.value;
     } else if (same_field_name(field.name, "Content-Transfer-Encoding")) {
       const std::string encoding = detail::to_lower(field.value);

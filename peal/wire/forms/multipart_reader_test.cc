@@ -131,6 +131,7 @@ TEST(MultipartReader, what_is_malformed_is_a_fault) {
       {with_head(kDisposition + "; filename=b; filename=c"), "!the head of a part is malformed"},
       {with_head(kDisposition + "; filename=\"b"), "!the head of a part is malformed"},
       {with_head(kDisposition + "\r\n" + kDisposition), "!the head of a part is malformed"},
+      {with_head(kDisposition + "\r\nContent-Type: a\r\nContent-Type: b"), "!the head of a part is malformed"},
       {with_head(kDisposition + "\r\nno colon"), "!the head of a part is malformed"},
       {with_head(kDisposition + "\r\n folded: x"), "!the head of a part is malformed"},
       {with_head(kDisposition + "\r\nX: a\0b"s), "!the head of a part is malformed"},
@@ -171,7 +172,7 @@ TEST(MultipartReader, data_is_shown_where_it_lies) {
   while (!rest.empty()) rest.remove_prefix(reader.step(rest));
   // A megabyte full of what may be a boundary, but for the last byte of each.
   std::string data;
-  while (data.size() < 1'000'000) data += "\r\n--A\r\r\n-\r\n--";
+  while (data.size() < 1'000'000) data += "\r\n--A\r\r\n-\r\n--\r\n--Bx";
   data += "end";
   EXPECT_EQ(reader.step(data), data.size());
   EXPECT_EQ(reader.event(), MultipartEvent::kData);
