@@ -3,6 +3,7 @@
 import os
 import random
 import re
+import resource
 import stat
 import time
 
@@ -105,6 +106,22 @@ def test_who_gives_up_leaves_nothing(tmp_path):
             peer.sendall(upload_head(url, jar, 1 << 40))
             assert read_all(peer).startswith(b"HTTP/1.1 413 ")
         assert box.end()[0] == 0
+
+
+def test_a_disk_that_takes_no_more_is_a_500_and_nothing_is_left(tmp_path):
+    folder, jar, source = tmp_path / "folder", tmp_path / "jar", tmp_path / "source"
+    folder.mkdir()
+    source.write_bytes(CONTENT)
+    # Python ignores SIGXFSZ, and so the program does: EFBIG is an error like any other.
+    limits = {"restore_signals": False,
+              "preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))}
+    with Program("file_box", folder, "127.0.0.1:0", **limits) as box:
+        url = "http://" + joined(box.address())
+        signed_in(url, jar)
+        assert status("-b", jar, "-F", f"file=@{source}", url + "/files") == 500
+        assert os.listdir(folder) == []
+        assert status("-b", jar, "-F", f"file=@{jar}", url + "/files") == 303
+        assert len(os.listdir(folder)) == 1
 
 
 def test_a_killed_process_leaves_nothing(tmp_path):
