@@ -32,13 +32,6 @@ std::optional<int> read_weight(std::string_view text) {
   return read_quality(parameter.substr(2));
 }
 
-std::optional<ContentCoding> coding_named(std::string_view name) {
-  if (detail::equals_lower(name, "gzip") || detail::equals_lower(name, "x-gzip")) return ContentCoding::kGzip;
-  if (detail::equals_lower(name, "zstd")) return ContentCoding::kZstd;
-  if (detail::equals_lower(name, "identity")) return ContentCoding::kIdentity;
-  return std::nullopt;
-}
-
 }  // namespace
 
 std::string_view to_string(ContentCoding coding) {
@@ -50,6 +43,13 @@ std::string_view to_string(ContentCoding coding) {
   return "?";
 }
 
+std::optional<ContentCoding> content_coding_named(std::string_view name) {
+  if (detail::equals_lower(name, "gzip") || detail::equals_lower(name, "x-gzip")) return ContentCoding::kGzip;
+  if (detail::equals_lower(name, "zstd")) return ContentCoding::kZstd;
+  if (detail::equals_lower(name, "identity")) return ContentCoding::kIdentity;
+  return std::nullopt;
+}
+
 void AcceptedCodings::take(std::string_view value) {
   seen_ = true;
   for (std::string_view element; detail::next_element(value, element);) {
@@ -59,7 +59,7 @@ void AcceptedCodings::take(std::string_view value) {
     if (!weight || !detail::is_token(name)) continue;
     if (name == "*") {
       others_ = *weight;
-    } else if (const auto coding = coding_named(name)) {
+    } else if (const auto coding = content_coding_named(name)) {
       named_[static_cast<size_t>(*coding)] = *weight;
     }
   }

@@ -19,6 +19,8 @@ inline constexpr size_t kContentCodings = 3;
 
 // As Content-Encoding has it: "identity" (which is never sent), "gzip", "zstd".
 std::string_view to_string(ContentCoding coding);
+// Which one that name means, in any case of letters, "x-gzip" too (RFC 9110 8.4.1.3); nothing: none of these.
+std::optional<ContentCoding> content_coding_named(std::string_view name);
 
 class AcceptedCodings {
  public:

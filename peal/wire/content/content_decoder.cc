@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/wire/content/content_decoder.h>
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include <zstd_errors.h>
+
+#include <peal/base/assert.h>
+#include <peal/base/bad_value.h>
+
+namespace peal {
+
+class ContentDecoder::Codec {
+ public:
+  enum class Step : uint8_t { kInside, kAtEnd, kBroken };
+
+  virtual ~Codec() = default;
+  // Takes from the front of `bytes` and writes into `room`, whose rest it leaves there. At the end of a member or frame
+  // it stops, and begins the next one when it is called again.
+  virtual Step step(std::string_view& bytes, std::span<std::byte>& room) = 0;
+};
+
+class ContentDecoder::GzipCodec final : public Codec {
+ public:
+  GzipCodec() {
+    constexpr int kGzipWindowBits = 15 + 16;  // the largest, and gzip's head and tail, which are checked
+    const int answer = ::inflateInit2(&z_, kGzipWindowBits);
+    if (answer == Z_MEM_ERROR) throw std::bad_alloc();
+    PEAL_ASSERT(answer == Z_OK, "inflateInit2: {}", answer);
+  }
+  ~GzipCodec() override { ::inflateEnd(&z_); }
+  GzipCodec(const GzipCodec&) = delete;
+  GzipCodec& operator=(const GzipCodec&) = delete;
+
+  Step step(std::string_view& bytes, std::span<std::byte>& room) override {
+    constexpr size_t kMostAtOnce = 1 << 30;  // zlib counts in 32 bits
+    const size_t given = std::min(bytes.size(), kMostAtOnce);
+    const size_t space = std::min(room.size(), kMostAtOnce);
+    z_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    z_.avail_in = static_cast<uInt>(given);
+    z_.next_out = reinterpret_cast<Bytef*>(room.data());
+    z_.avail_out = static_cast<uInt>(space);
+    const int answer = ::inflate(&z_, Z_NO_FLUSH);
+    bytes.remove_prefix(given - z_.avail_in);
+    room = room.subspan(space - z_.avail_out);
+    if (answer == Z_MEM_ERROR) throw std::bad_alloc();
+    // Z_BUF_ERROR: there was nothing to do.
+    if (answer == Z_OK || answer == Z_BUF_ERROR) return Step::kInside;
+    if (answer != Z_STREAM_END) return Step::kBroken;
+    ::inflateReset(&z_);
+    return Step::kAtEnd;
+  }
+
+ private:
+  z_stream z_{};
+};
+
+class ContentDecoder::ZstdCodec final : public Codec {
+ public:
+  explicit ZstdCodec(uint32_t window_bytes) : context_(::ZSTD_createDCtx()) {
+    if (context_ == nullptr) throw std::bad_alloc();
+    const size_t answer =
+        ::ZSTD_DCtx_setParameter(context_, ZSTD_d_windowLogMax, static_cast<int>(std::countr_zero(window_bytes)));
+    PEAL_ASSERT(::ZSTD_isError(answer) == 0, "a zstd window of {} bytes: {}", window_bytes,
+                ::ZSTD_getErrorName(answer));
+  }
+  ~ZstdCodec() override { ::ZSTD_freeDCtx(context_); }
+  ZstdCodec(const ZstdCodec&) = delete;
+  ZstdCodec& operator=(const ZstdCodec&) = delete;
+
+  Step step(std::string_view& bytes, std::span<std::byte>& room) override {
+    ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
+    ZSTD_outBuffer out{room.data(), room.size(), 0};
+    const size_t left = ::ZSTD_decompressStream(context_, &out, &in);
+    bytes.remove_prefix(in.pos);
+    room = room.subspan(out.pos);
+    if (::ZSTD_isError(left) == 0) return left == 0 ? Step::kAtEnd : Step::kInside;
+    if (::ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation) throw std::bad_alloc();
+    return Step::kBroken;
+  }
+
+ private:
+  ZSTD_DCtx* const context_;
+};
+
+ContentDecoder::ContentDecoder(ContentCoding coding, const ContentDecoderLimits& limits)
+    : coding_(coding), limits_(limits) {
+  constexpr uint32_t kLeastWindowBytes = 1024;
+  if (coding == ContentCoding::kIdentity) throw_bad_value("identity needs no decoder");
+  if (!std::has_single_bit(limits.zstd_window_bytes) || limits.zstd_window_bytes < kLeastWindowBytes) {
+    throw_bad_value("a zstd window of {} bytes", limits.zstd_window_bytes);
+  }
+  if (coding == ContentCoding::kGzip) {
+    codec_ = std::make_unique<GzipCodec>();
+  } else {
+    codec_ = std::make_unique<ZstdCodec>(limits.zstd_window_bytes);
+  }
+}
+ContentDecoder::~ContentDecoder() = default;
+
+bool ContentDecoder::is_beyond_limits() const {
+  if (limits_.decoded_bytes != 0 && decoded_bytes_ > limits_.decoded_bytes) return true;
+  return limits_.ratio != 0 && decoded_bytes_ > limits_.ratio_free_bytes &&
+         decoded_bytes_ / limits_.ratio > coded_bytes_;
+}
+
+std::expected<size_t, ContentDecodeError> ContentDecoder::decode(std::string_view& bytes, std::span<std::byte> room) {
+  PEAL_ASSERT(!room.empty(), "no room to decode {} bytes", bytes.size());
+  std::span<std::byte> left = room;
+  while (!failed_ && !left.empty() && (holds_ || !bytes.empty())) {
+    const size_t bytes_before = bytes.size();
+    const size_t room_before = left.size();
+    const Codec::Step step = codec_->step(bytes, left);
+    coded_bytes_ += bytes_before - bytes.size();
+    decoded_bytes_ += room_before - left.size();
+    inside_ = step != Codec::Step::kAtEnd;
+    holds_ = inside_ && left.empty();
+    failed_ = step == Codec::Step::kBroken;
+    if (!failed_ && is_beyond_limits()) {
+      failed_ = true;
+      error_ = ContentDecodeError::kTooLong;
+    }
+  }
+  if (failed_) return std::unexpected(error_);
+  return room.size() - left.size();
+}
+
+}  // namespace peal
