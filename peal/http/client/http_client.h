@@ -30,6 +30,7 @@
 #include <peal/http/client/http_fetch.h>
 #include <peal/loop/loop.h>
 #include <peal/net/client.h>
+#include <peal/wire/content/content_decoder.h>
 #include <peal/wire/http/http_response_parser.h>
 
 namespace peal {
@@ -54,8 +55,12 @@ struct HttpClientOptions {
   size_t most_per_origin = 8;     // connections; browsers settled on six
   size_t most_connections = 256;  // in all; to open one more the oldest idle one is closed
   size_t most_waiting = 1024;     // requests without a connection; one more is HttpTrouble::kQueueFull
-  // Of the body that fetch() collects, and that the memory budget counts from 4 KiB on: above its hard mark a longer
-  // one is ENOMEM.
+  // Off, the default, answers are shown as they came, which is what a proxy and whoever checks lengths or sums wants.
+  bool decode = false;
+  // Of an answer that is decoded. Beyond: HttpTrouble::kAnswerTooLarge. Of memory a decoder takes what its header says.
+  ContentDecoderLimits decoding = {};
+  // Of the body, decoded if it is, that fetch() collects, and that the memory budget counts from 4 KiB on: above its
+  // hard mark a longer one is ENOMEM.
   size_t answer_limit_bytes = 16 * 1024 * 1024;
   Duration idle_timeout = std::chrono::seconds(30);     // then a connection that carries nothing is closed
   Duration continue_timeout = std::chrono::seconds(1);  // as curl's: silence for so long, and the body goes

@@ -42,8 +42,8 @@ struct HttpClientRequest {
 
   std::string method = "GET";
   std::string url;  // absolute, http or https
-  // Host, Content-Length, Transfer-Encoding and, where it is asked for, Expect are added. A Host given here goes first
-  // and instead. Nothing else is: no Accept-Encoding, no User-Agent.
+  // Host, Content-Length, Transfer-Encoding and, where they are asked for, Expect and Accept-Encoding are added. A Host
+  // given here goes first and instead. Nothing else is: no User-Agent.
   std::vector<HttpRequestField> fields;
 
   // The body: none; this; or whatever comes through HttpFetch::write() until end_body(), of a length known before or in
@@ -63,6 +63,11 @@ struct HttpClientRequest {
   // Expect: 100-continue: the body waits until the server wants it, or HttpClientOptions::continue_timeout has passed
   // (RFC 9110 10.1.1).
   bool expects_continue = false;
+  // Whether an answer in gzip or zstd is shown unpacked; none: HttpClientOptions::decode. Then it is asked for by
+  // Accept-Encoding, unless a field of that name or a Range is here, and Content-Encoding and Content-Length are not in
+  // the head that is shown. As it came stays what has no whole body (HEAD, 204, 206, 304) and what is in another
+  // coding, or several. What is not in the coding it claims, or is cut short: HttpTrouble::kUndecodable.
+  std::optional<bool> decode = {};
   // The protocol may change: 101, and 2xx to a CONNECT, make the connection a tunnel. Without it 101 is an error.
   bool may_upgrade = false;
   std::optional<HttpDeadlines> deadlines = {};  // none: the client's

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include <peal/http/client/parts/http_answer_text.h>
+#include <peal/http/client/parts/http_decoding.h>
 #include <peal/http/client/parts/http_link.h>
 #include <peal/http/client/parts/http_pool.h>
 #include <peal/http/client/parts/http_redirect.h>
@@ -46,9 +47,13 @@ void HttpFetch::begin(const HttpDeadlines& deadlines) {
 }
 
 void HttpFetch::set_phase_timer(Duration delay, void (HttpFetch::*then)()) {
+  if (delay > Duration::zero()) return start_phase_timer(delay, then);
+  pool_.lock()->loop()->cancel(std::exchange(phase_timer_, {}));
+}
+
+void HttpFetch::start_phase_timer(Duration delay, void (HttpFetch::*then)()) {
   Loop& loop = *pool_.lock()->loop();
   loop.cancel(std::exchange(phase_timer_, {}));
-  if (delay <= Duration::zero() && state_ != State::kFailing) return;
   phase_timer_ = loop.after(delay, [weak = weak_from_this(), then] {
     if (const auto self = weak.lock()) (self.get()->*then)();
   });
@@ -77,7 +82,7 @@ void HttpFetch::queue_timed_out() {
 void HttpFetch::fail_soon(std::error_code error) {
   state_ = State::kFailing;
   failure_ = error;
-  set_phase_timer(Duration::zero(), &HttpFetch::failed_before);
+  call_soon(&HttpFetch::failed_before);
 }
 
 // For a user's mistake, which must not call back inside the user's call.
@@ -158,7 +163,7 @@ void HttpFetch::received(Buffer& input) {
   const auto keep = shared_from_this();
   const detail::HttpLink* const link = link_;
   const bool was_tunnel = state_ == State::kTunnel;
-  while (state_ != State::kFailing && !input.empty() && !(paused_ && shows_body())) {
+  while (state_ != State::kFailing && !input.empty() && !(paused_ && shows_body()) && !is_behind()) {
     input.consume(take(input.front()));
     if (link_ != link) return;
     if (state_ == State::kTunnel) {
@@ -167,7 +172,7 @@ void HttpFetch::received(Buffer& input) {
       if (was_tunnel) continue;
       if (input.empty() || paused_) return;
       link->connection().pause();
-      return set_phase_timer(Duration(1), &HttpFetch::show_rest);
+      return call_soon(&HttpFetch::show_rest);
     }
     if (parser().error() != HttpParseError::kNone) return give_up(malformed_answer(parser().error()));
     if (parser().done()) return answer_complete(input.empty());
@@ -181,6 +186,7 @@ size_t HttpFetch::take(std::string_view bytes) {
     if (callbacks_->on_body) callbacks_->on_body(*this, bytes);
     return bytes.size();
   }
+  if (decoding_) bytes = bytes.substr(0, detail::kMostCodedBytes);
   return parser().parse(bytes, [this](std::string_view piece) { return take_body(piece); });
 }
 
@@ -226,6 +232,7 @@ void HttpFetch::head_complete() {
   }
   state_ = follows_redirect() ? State::kDiscarding : State::kBody;
   if (state_ != State::kBody) return;
+  if (decodes()) begin_decoding();
   if (paused_) link_->connection().pause();
   if (callbacks_->on_head) callbacks_->on_head(*this, head_);
 }
@@ -249,6 +256,7 @@ bool HttpFetch::take_body(std::string_view piece) {
     discarded_ += piece.size();
     return true;
   }
+  if (decoding_) return show_decoded(piece);
   if (callbacks_->on_body) callbacks_->on_body(*this, piece);
   return state_ == State::kBody && !paused_;
 }
@@ -256,12 +264,17 @@ bool HttpFetch::take_body(std::string_view piece) {
 void HttpFetch::answer_complete(bool clean) {
   const auto keep = shared_from_this();
   if (state_ == State::kDiscarding) return follow_redirect(clean);
+  if (decoding_ && !all_decoded(clean)) return;
   if (const std::string_view lines = parser().trailers(); !lines.empty() && callbacks_->on_trailers) {
     callbacks_->on_trailers(*this, lines);
     if (state_ != State::kBody) return;
   }
-  leave_link(clean && parser().keep_alive() && request_complete_ && !says_close_);
+  leave_link_in_order(clean);
   done({});
+}
+
+void HttpFetch::leave_link_in_order(bool clean) {
+  leave_link(clean && parser().keep_alive() && request_complete_ && !says_close_);
 }
 
 void HttpFetch::peer_ended() {
@@ -279,7 +292,7 @@ bool HttpFetch::follows_redirect() const {
 
 void HttpFetch::follow_redirect(bool clean) {
   const auto keep = shared_from_this();
-  leave_link(clean && parser().keep_alive() && request_complete_ && !says_close_);
+  leave_link_in_order(clean);
   if (redirects_ == request_.most_redirects) return give_up(make_error_code(HttpTrouble::kTooManyRedirects));
   auto next = url_.resolve(*head_.find("Location"));
   if (!next) return give_up(make_error_code(HttpTrouble::kBadRedirect));
@@ -308,6 +321,7 @@ void HttpFetch::pause() {
 
 void HttpFetch::resume() {
   paused_ = false;
+  if (is_behind()) return call_soon(&HttpFetch::show_kept);
   if (link_ != nullptr) link_->connection().resume();
 }
 

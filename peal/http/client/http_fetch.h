@@ -35,6 +35,7 @@ class Connection;
 class Loop;
 struct HttpFetchCallbacks;
 namespace detail {
+struct HttpDecoding;
 class HttpLink;
 class HttpPool;
 }  // namespace detail
@@ -126,6 +127,13 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void become_tunnel();
   void show_rest();
   bool take_body(std::string_view piece);
+  // Of a body that is decoded: http_fetch_decode.cc
+  bool decodes() const;
+  void begin_decoding();
+  bool show_decoded(std::string_view bytes);
+  void show_kept();
+  bool is_behind() const;
+  bool all_decoded(bool clean);
   void answer_complete(bool clean);
   void done(const Result<void>& how);
   bool shows_body() const { return state_ == State::kBody || state_ == State::kTunnel; }
@@ -133,11 +141,14 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool follows_redirect() const;
   void follow_redirect(bool clean);
   void leave_link(bool reusable);
+  void leave_link_in_order(bool clean);
   void begin_body();
   void send_body();
   bool send_piece(Buffer&& bytes);
   void request_complete();
   void set_phase_timer(Duration delay, void (HttpFetch::*then)());
+  void call_soon(void (HttpFetch::*then)()) { start_phase_timer({}, then); }
+  void start_phase_timer(Duration delay, void (HttpFetch::*then)());
   void cancel_timers();
   void continue_timed_out();
   void queue_timed_out();
@@ -156,7 +167,8 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   detail::HttpLink* link_ = nullptr;
   std::string head_text_;  // of the answer, as far as it is there
   HttpResponseHead head_;
-  Buffer early_;  // written before the connection wants it
+  std::unique_ptr<detail::HttpDecoding> decoding_;  // of the answer's body, if that is to be decoded
+  Buffer early_;                                    // written before the connection wants it
   std::string last_chunk_{kHttpLastChunk};
   uint64_t body_sent_ = 0;  // of request_.body, or taken by write()
   uint64_t discarded_ = 0;  // of the body of a redirect

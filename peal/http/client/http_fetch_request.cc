@@ -6,6 +6,7 @@
 #include <peal/base/log.h>
 #include <peal/http/client/http_fetch.h>
 #include <peal/http/client/parts/http_answer_text.h>
+#include <peal/http/client/parts/http_decoding.h>
 #include <peal/http/client/parts/http_link.h>
 #include <peal/http/client/parts/http_pool.h>
 #include <peal/wire/http/http_chunk_writer.h>
@@ -54,6 +55,7 @@ Result<void> HttpFetch::compose() {
     text.chunked_follows = !request_.streamed_bytes.has_value();
   }
   if (!request_.body.empty()) text.following_bytes = request_.body.size();
+  if (decodes()) detail::add_accept_encoding(text.fields);
   if (expects_continue_ && has_body()) text.fields.push_back({"Expect", "100-continue"});
   auto composed = compose_http_request(text);
   if (!composed || (request_.streamed && !request_.body.empty())) {

@@ -25,6 +25,7 @@ class HttpTroubleCategory final : public std::error_category {
       case HttpTrouble::kBadRedirect: return "the server redirects to what is no http URL";
       case HttpTrouble::kUploadTooFarBehind: return "the server takes the request's body too slowly";
       case HttpTrouble::kPlainRedirect: return "the server redirects from https to http, which is not allowed";
+      case HttpTrouble::kUndecodable: return "the answer is not in the coding that it claims";
       case HttpTrouble::kMalformed: break;
     }
     const int error = value - static_cast<int>(HttpTrouble::kMalformed);

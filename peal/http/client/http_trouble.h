@@ -27,11 +27,12 @@ enum class HttpTrouble : int {
   // The answer.
   kClosedEarly,         // the peer closed or reset before the answer was complete
   kUnaskedUpgrade,      // 101, and nothing was asked for
-  kAnswerTooLarge,      // more than fetch() is to collect
+  kAnswerTooLarge,      // more than fetch() is to collect, or HttpClientOptions::decoding allows
   kTooManyRedirects,    //
   kBadRedirect,         // its Location is no http URL
   kUploadTooFarBehind,  // more was given to write() than ConnectionOptions::output_limit_bytes
   kPlainRedirect,       // from https to http, and HttpClientOptions::plain_redirects is off
+  kUndecodable,         // the body is not in the coding that Content-Encoding names, or ends inside it
   // And, from here on, an answer that is no HTTP: kMalformed + the HttpParseError.
   kMalformed = 100,
 };

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a fetch shows a body that is in gzip or zstd: each piece as it comes, in parts of bounded length. Where its user
+// pauses, the rest of the piece waits, and the connection with it. An answer whose end has come meanwhile leaves the
+// connection to others and is shown on from memory.
+#include <cerrno>
+#include <utility>
+
+#include <peal/http/client/http_fetch.h>
+#include <peal/http/client/parts/http_decoding.h>
+#include <peal/http/client/parts/http_link.h>
+#include <peal/http/client/parts/http_pool.h>
+
+namespace peal {
+
+bool HttpFetch::decodes() const { return request_.decode.value_or(pool_.lock()->options().decode); }
+
+bool HttpFetch::is_behind() const { return decoding_ && decoding_->is_behind; }
+
+void HttpFetch::begin_decoding() {
+  decoding_ = detail::decoding_of(head_, request_.method, pool_.lock()->options().decoding);
+  if (decoding_) head_ = detail::decoded_head(head_);
+}
+
+// Whether to go on.
+bool HttpFetch::show_decoded(std::string_view bytes) {
+  const Result<void> decoded = decoding_->decode(bytes, [this](std::string_view piece) {
+    if (callbacks_->on_body) callbacks_->on_body(*this, piece);
+    return state_ == State::kBody && !paused_;
+  });
+  if (state_ != State::kBody) return false;
+  if (!decoded) return give_up(decoded.error()), false;
+  return !decoding_->is_behind;
+}
+
+// From the loop, where no connection is there to catch what a callback throws.
+void HttpFetch::show_kept() {
+  if (paused_ || state_ != State::kBody) return;
+  const auto keep = shared_from_this();
+  try {
+    if (!show_decoded(std::exchange(decoding_->kept, {}))) return;
+    if (!decoding_->ended) return link_->connection().resume();
+    if (!decoding_->decoder.is_whole()) return give_up(make_error_code(HttpTrouble::kUndecodable));
+    if (!decoding_->trailers.empty() && callbacks_->on_trailers) callbacks_->on_trailers(*this, decoding_->trailers);
+  } catch (...) {
+    give_up(errno_code(ECONNABORTED));
+    throw;
+  }
+  if (state_ == State::kBody) done({});
+}
+
+// Whether the answer, all of which has come, is all shown too.
+bool HttpFetch::all_decoded(bool clean) {
+  if (!decoding_->is_behind) {
+    if (!decoding_->decoder.is_whole()) give_up(make_error_code(HttpTrouble::kUndecodable));
+    return state_ == State::kBody;
+  }
+  decoding_->ended = true;
+  decoding_->trailers = parser().trailers();
+  body_ended_ = true;  // what is still written of the request's is dropped
+  leave_link_in_order(clean);
+  return false;
+}
+
+}  // namespace peal
