@@ -50,6 +50,7 @@ Result<HttpFetchId> HttpClient::fetch(HttpClientRequest request, Answered on_ans
   callbacks.on_head = [collection](HttpFetch& fetch, const HttpResponseHead& head) {
     collection->response.head = head;
     collection->response.url = fetch.url().to_string();
+    collection->response.body.clear();  // of an attempt that broke off
   };
   callbacks.on_body = [collection](HttpFetch& fetch, std::string_view bytes) { collection->add(fetch, bytes); };
   callbacks.on_trailers = [collection](HttpFetch&, std::string_view lines) { collection->response.trailers = lines; };
@@ -58,11 +59,11 @@ Result<HttpFetchId> HttpClient::fetch(HttpClientRequest request, Answered on_ans
     if (!how) return collection->on_answer(std::unexpected(how.error()));
     collection->on_answer(std::move(collection->response));
   };
-  return start(std::move(request), std::move(callbacks));
+  return pool_->start(std::move(request), std::move(callbacks), true);
 }
 
 Result<HttpFetchId> HttpClient::start(HttpClientRequest request, HttpFetchCallbacks callbacks) {
-  return pool_->start(std::move(request), std::move(callbacks));
+  return pool_->start(std::move(request), std::move(callbacks), false);
 }
 
 HttpFetch* HttpClient::find(HttpFetchId id) { return pool_->find(id); }

@@ -28,6 +28,7 @@
 #include <peal/http/client/http_client_request.h>
 #include <peal/http/client/http_client_stream.h>
 #include <peal/http/client/http_fetch.h>
+#include <peal/http/client/http_retry.h>
 #include <peal/loop/loop.h>
 #include <peal/net/client.h>
 #include <peal/wire/content/content_decoder.h>
@@ -55,6 +56,7 @@ struct HttpClientOptions {
   size_t most_per_origin = 8;     // connections; browsers settled on six
   size_t most_connections = 256;  // in all; to open one more the oldest idle one is closed
   size_t most_waiting = 1024;     // requests without a connection; one more is HttpTrouble::kQueueFull
+  HttpRetry retry = {};           // off
   // Off, the default, answers are shown as they came, which is what a proxy and whoever checks lengths or sums wants.
   bool decode = false;
   // Of an answer that is decoded. Beyond: HttpTrouble::kAnswerTooLarge. Of memory a decoder takes what its header says.
@@ -75,6 +77,8 @@ struct HttpClientStats {
   uint64_t refused = 0;    // most_waiting
   uint64_t redirects = 0;  // followed
   uint64_t repeated = 0;   // because a kept connection was dead
+  uint64_t retried = 0;    // as HttpRetry has it
+  uint64_t unpaid = 0;     // not retried for want of budget
   uint64_t connected = 0;
   uint64_t connect_failed = 0;
   size_t connections = 0;  // now, those that connect included

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <peal/base/clock.h>
+#include <peal/http/client/http_retry.h>
 #include <peal/wire/http/http_request_text.h>
 #include <peal/wire/http/http_response_head.h>
 
@@ -68,6 +69,8 @@ struct HttpClientRequest {
   // the head that is shown. As it came stays what has no whole body (HEAD, 204, 206, 304) and what is in another
   // coding, or several. What is not in the coding it claims, or is cut short: HttpTrouble::kUndecodable.
   std::optional<bool> decode = {};
+  // Whether it may be sent again: where HttpClientOptions::retry says so, and where a kept connection was dead.
+  HttpRepeats repeats = HttpRepeats::kWhereHarmless;
   // The protocol may change: 101, and 2xx to a CONNECT, make the connection a tunnel. Without it 101 is an error.
   bool may_upgrade = false;
   std::optional<HttpDeadlines> deadlines = {};  // none: the client's

@@ -4,7 +4,6 @@
 #include <peal/http/client/http_fetch.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 
 #include <peal/http/client/parts/http_answer_text.h>
@@ -12,18 +11,13 @@
 #include <peal/http/client/parts/http_link.h>
 #include <peal/http/client/parts/http_pool.h>
 #include <peal/http/client/parts/http_redirect.h>
+#include <peal/http/client/parts/http_retrying.h>
 
 namespace peal {
 namespace {
 
-// Of the body of a redirect, to keep its connection; beyond it a new one is cheaper.
+// Of a body that nobody wants, to keep its connection; beyond it a new one is cheaper.
 constexpr uint64_t kMostDiscardedBytes = 64 * 1024;
-
-// RFC 9110 9.2.2.
-bool is_idempotent(std::string_view method) {
-  constexpr std::array<std::string_view, 6> kMethods = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
-  return std::ranges::find(kMethods, method) != kMethods.end();
-}
 
 }  // namespace
 
@@ -65,6 +59,7 @@ void HttpFetch::cancel_timers() {
   if (loop == nullptr) return;
   loop->cancel(std::exchange(phase_timer_, {}));
   loop->cancel(std::exchange(total_timer_, {}));
+  if (retrying_) loop->cancel(std::exchange(retrying_->attempt_timer, {}));
 }
 
 // ---- Waiting for a connection.
@@ -115,7 +110,7 @@ void HttpFetch::give_up(std::error_code error) {
   const auto keep = shared_from_this();
   leave_link(false);
   pool_.lock()->leave_queue(*this);
-  done(std::unexpected(error));
+  if (!repeats_after(error)) done(std::unexpected(error));
 }
 
 void HttpFetch::cancel() {
@@ -147,7 +142,7 @@ void HttpFetch::lost(std::error_code error, bool unheard) {
   }
   if (!error) error = make_error_code(HttpTrouble::kClosedEarly);
   const bool has_body_still = !request_.streamed || body_sent_ == 0;
-  const bool may_repeat = unheard && !repeated_ && has_body_still && is_idempotent(request_.method);
+  const bool may_repeat = unheard && !repeated_ && has_body_still && is_harmless_twice();
   if (!may_repeat || error == Trouble::kLoopStopped || state_ == State::kFailing) return give_up(error);
   repeated_ = true;
   ++pool_.lock()->counters().repeated;
@@ -176,7 +171,7 @@ void HttpFetch::received(Buffer& input) {
     }
     if (parser().error() != HttpParseError::kNone) return give_up(malformed_answer(parser().error()));
     if (parser().done()) return answer_complete(input.empty());
-    if (state_ == State::kDiscarding && discarded_ > kMostDiscardedBytes) return follow_redirect(false);
+    if (state_ == State::kDiscarding && discarded_ > kMostDiscardedBytes) return discarded(false);
   }
 }
 
@@ -230,8 +225,9 @@ void HttpFetch::head_complete() {
     const Result<void> composed = compose();
     return composed ? pool_.lock()->enter(shared_from_this(), true) : give_up(composed.error());
   }
-  state_ = follows_redirect() ? State::kDiscarding : State::kBody;
+  state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
   if (state_ != State::kBody) return;
+  if (retrying_ && !retrying_->whole) end_attempt();
   if (decodes()) begin_decoding();
   if (paused_) link_->connection().pause();
   if (callbacks_->on_head) callbacks_->on_head(*this, head_);
@@ -263,7 +259,7 @@ bool HttpFetch::take_body(std::string_view piece) {
 
 void HttpFetch::answer_complete(bool clean) {
   const auto keep = shared_from_this();
-  if (state_ == State::kDiscarding) return follow_redirect(clean);
+  if (state_ == State::kDiscarding) return discarded(clean);
   if (decoding_ && !all_decoded(clean)) return;
   if (const std::string_view lines = parser().trailers(); !lines.empty() && callbacks_->on_trailers) {
     callbacks_->on_trailers(*this, lines);
@@ -288,6 +284,12 @@ void HttpFetch::peer_ended() {
 bool HttpFetch::follows_redirect() const {
   if (!detail::is_redirect(head_.status()) || request_.most_redirects == 0 || !head_.find("Location")) return false;
   return !request_.streamed || detail::redirected_method(head_.status(), request_.method) != request_.method;
+}
+
+void HttpFetch::discarded(bool clean) {
+  if (!retrying_ || !retrying_->planned) return follow_redirect(clean);
+  leave_link_in_order(clean);
+  back_off();
 }
 
 void HttpFetch::follow_redirect(bool clean) {

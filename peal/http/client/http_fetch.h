@@ -3,7 +3,7 @@
 //
 //   waiting ──► sending ──► answer's head ──► body ──► done
 //      ▲  (pool)   (dead pooled connection: once more)   │
-//      └────────────── redirect ─────────────────────────┘
+//      └──────── redirect, or HttpRetry's back-off ──────┘
 //
 // It belongs to its client. A HttpFetch& is good inside the callback it was given to; later ask HttpClient::find().
 // on_done comes once and last, unless it was cancelled or the client destroyed: then nothing comes any more. No
@@ -36,6 +36,7 @@ class Loop;
 struct HttpFetchCallbacks;
 namespace detail {
 struct HttpDecoding;
+struct HttpRetrying;
 class HttpLink;
 class HttpPool;
 }  // namespace detail
@@ -86,10 +87,11 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   friend class detail::HttpLink;
   friend class detail::HttpPool;
   enum class State : uint8_t {
-    kWaiting,    // in the pool's queue
-    kAnswering,  // on a connection, until the answer's head is there
+    kWaiting,     // in the pool's queue
+    kBackingOff,  // before the next attempt
+    kAnswering,   // on a connection, until the answer's head is there
     kBody,
-    kDiscarding,  // the body of a redirect
+    kDiscarding,  // the body of a redirect, or of an answer that is asked for again
     kTunnel,
     kFailing,  // to be told so from the loop
     kOver,
@@ -106,6 +108,8 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   // a layer that is also whom the peer has proved to be: who is reached by the same way may be somebody else.
   std::string connection_key() const;
   void begin(const HttpDeadlines& deadlines);
+  // It may be repeated; `whole`: what is shown of its answer may begin anew.
+  void begin_attempts(bool whole);
   void wait_in_queue();
   void carried_by(detail::HttpLink& link);
   void fail_soon(std::error_code error);
@@ -127,6 +131,15 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void become_tunnel();
   void show_rest();
   bool take_body(std::string_view piece);
+  // http_fetch_retry.cc
+  bool is_harmless_twice() const;
+  void begin_attempt();
+  void end_attempt();
+  bool plan_retry(Duration least);
+  bool repeats_answer();
+  bool repeats_after(std::error_code error);
+  void back_off();
+  void attempt_again();
   // Of a body that is decoded: http_fetch_decode.cc
   bool decodes() const;
   void begin_decoding();
@@ -140,6 +153,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool has_body() const { return request_.streamed || !request_.body.empty(); }
   bool follows_redirect() const;
   void follow_redirect(bool clean);
+  void discarded(bool clean);
   void leave_link(bool reusable);
   void leave_link_in_order(bool clean);
   void begin_body();
@@ -153,6 +167,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void continue_timed_out();
   void queue_timed_out();
   void first_byte_timed_out() { give_up(make_error_code(HttpTrouble::kFirstByteTimeout)); }
+  void attempt_timed_out() { give_up(make_error_code(HttpTrouble::kAttemptTimeout)); }
   void total_timed_out() { give_up(make_error_code(HttpTrouble::kTotalTimeout)); }
   void failed_before() { give_up(failure_); }
   HttpResponseParser& parser() const;
@@ -167,6 +182,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   detail::HttpLink* link_ = nullptr;
   std::string head_text_;  // of the answer, as far as it is there
   HttpResponseHead head_;
+  std::unique_ptr<detail::HttpRetrying> retrying_;  // if it may be repeated
   std::unique_ptr<detail::HttpDecoding> decoding_;  // of the answer's body, if that is to be decoded
   Buffer early_;                                    // written before the connection wants it
   std::string last_chunk_{kHttpLastChunk};

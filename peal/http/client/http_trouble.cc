@@ -17,6 +17,7 @@ class HttpTroubleCategory final : public std::error_category {
       case HttpTrouble::kConnectTimeout: return "the server could not be connected to in time";
       case HttpTrouble::kFirstByteTimeout: return "the server did not begin to answer in time";
       case HttpTrouble::kTotalTimeout: return "the answer was not complete in time";
+      case HttpTrouble::kAttemptTimeout: return "the last attempt took too long";
       case HttpTrouble::kStalled: return "the server was too slow";
       case HttpTrouble::kClosedEarly: return "the server closed before its answer was complete";
       case HttpTrouble::kUnaskedUpgrade: return "the server changed the protocol without being asked";

@@ -23,7 +23,8 @@ enum class HttpTrouble : int {
   kConnectTimeout,    // ClientOptions::connect_timeout
   kFirstByteTimeout,  // no answer came
   kTotalTimeout,
-  kStalled,  // ConnectionOptions::read_window or write_window: the peer has begun and goes on too slowly
+  kAttemptTimeout,  // HttpRetry::attempt_timeout, of the last one
+  kStalled,         // ConnectionOptions::read_window or write_window: the peer has begun and goes on too slowly
   // The answer.
   kClosedEarly,         // the peer closed or reset before the answer was complete
   kUnaskedUpgrade,      // 101, and nothing was asked for

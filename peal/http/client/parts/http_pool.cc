@@ -15,12 +15,15 @@ HttpPool::HttpPool(Loop& loop, const HttpClientOptions& options)
     throw_bad_value("a pool of {} connections, {} an origin", options.most_connections, options.most_per_origin);
   }
   client_options_.retry = {};
+  if (options.retry.attempts > 1) {
+    retry_budget_ = std::make_unique<HttpRetryBudget>(options.retry, loop.engine().random_seed());
+  }
   if (client_options_.resolver != nullptr) return;
   resolver_ = std::make_unique<Resolver>(loop);
   client_options_.resolver = resolver_.get();
 }
 
-Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallbacks callbacks) {
+Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallbacks callbacks, bool whole) {
   if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
   PEAL_ASSERT(loop() != nullptr, "request {} is begun on a thread that is not its loop's", last_id_ + 1);
   auto url = HttpUrl::parse(request.url);
@@ -40,6 +43,10 @@ Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallback
   ++stats_.requests;
   fetches_.emplace(id, fetch);
   fetch->begin(deadlines);
+  if (retry_budget_) {
+    retry_budget_->earn();
+    fetch->begin_attempts(whole);
+  }
   enter(fetch, false);
   return id;
 }

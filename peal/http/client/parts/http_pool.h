@@ -17,6 +17,7 @@
 #include <peal/http/client/http_client.h>
 #include <peal/http/client/http_fetch.h>
 #include <peal/http/client/parts/http_link.h>
+#include <peal/http/client/parts/http_retrying.h>
 #include <peal/net/resolver.h>
 
 namespace peal::detail {
@@ -36,7 +37,8 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
  public:
   HttpPool(Loop& loop, const HttpClientOptions& options);
 
-  Result<HttpFetchId> start(HttpClientRequest request, HttpFetchCallbacks callbacks);
+  // `whole`: the answer is collected, and may begin anew.
+  Result<HttpFetchId> start(HttpClientRequest request, HttpFetchCallbacks callbacks, bool whole);
   HttpFetch* find(HttpFetchId id) const;
   // Nobody is told anything any more.
   void retire();
@@ -62,6 +64,8 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   // The server that closed one has most likely closed the others.
   void drop_idle(const std::string& key);
   HttpClientStats& counters() { return stats_; }
+  // Only where requests are repeated.
+  HttpRetryBudget& retry_budget() { return *retry_budget_; }
 
   // For links.
   void opened(HttpLink& link);
@@ -92,6 +96,7 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   std::unordered_map<std::string, HttpOrigin> origins_;  // that have a link or somebody who waits
   std::vector<std::shared_ptr<HttpLink>> links_;
   std::unordered_map<HttpFetchId, std::shared_ptr<HttpFetch>> fetches_;
+  std::unique_ptr<HttpRetryBudget> retry_budget_;  // null: nothing is repeated
   size_t waiting_ = 0;
   TimerId age_timer_;
   uint64_t last_id_ = 0;

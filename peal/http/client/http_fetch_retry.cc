@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a fetch is repeated, as http_retry.h has it: an answer that is none yet is discarded, an error that may pass is
+// not told, and after the back-off the request goes into the pool's queue once more, to where redirects have led it.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <peal/http/client/http_fetch.h>
+#include <peal/http/client/parts/http_decoding.h>
+#include <peal/http/client/parts/http_pool.h>
+#include <peal/http/client/parts/http_retrying.h>
+
+namespace peal {
+
+// RFC 9110 9.2.2.
+bool HttpFetch::is_harmless_twice() const {
+  constexpr std::array<std::string_view, 6> kMethods = {"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"};
+  if (request_.repeats != HttpRepeats::kWhereHarmless) return request_.repeats == HttpRepeats::kAlways;
+  return std::ranges::find(kMethods, request_.method) != kMethods.end();
+}
+
+void HttpFetch::begin_attempts(bool whole) {
+  if (request_.streamed || request_.repeats == HttpRepeats::kNever) return;
+  retrying_ = std::make_unique<detail::HttpRetrying>();
+  retrying_->whole = whole;
+  if (deadlines_.total > Duration::zero()) {
+    retrying_->total_at = pool_.lock()->loop()->now() + bounded(deadlines_.total);
+  }
+  begin_attempt();
+}
+
+void HttpFetch::begin_attempt() {
+  const auto pool = pool_.lock();
+  const Duration timeout = pool->options().retry.attempt_timeout;
+  if (timeout <= Duration::zero()) return;
+  retrying_->attempt_timer = pool->loop()->after(timeout, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->attempt_timed_out();
+  });
+}
+
+void HttpFetch::end_attempt() { pool_.lock()->loop()->cancel(std::exchange(retrying_->attempt_timer, {})); }
+
+// Whether there is one more, after at least so long.
+bool HttpFetch::plan_retry(Duration least) {
+  const auto pool = pool_.lock();
+  const HttpRetry& policy = pool->options().retry;
+  if (retrying_->attempts >= policy.attempts || least > policy.longest_retry_after) return false;
+  const Duration delay = least + pool->retry_budget().draw_delay(policy, retrying_->attempts + 1);
+  if (pool->loop()->now() + delay >= retrying_->total_at) return false;
+  if (!pool->retry_budget().spend()) {
+    ++pool->counters().unpaid;
+    return false;
+  }
+  ++retrying_->attempts;
+  retrying_->delay = delay;
+  return true;
+}
+
+bool HttpFetch::repeats_answer() {
+  if (!retrying_ || !is_harmless_twice()) return false;
+  const auto& statuses = pool_.lock()->options().retry.statuses;
+  if (std::ranges::find(statuses, head_.status()) == statuses.end()) return false;
+  retrying_->planned = plan_retry(detail::retry_after(head_).value_or(Duration::zero()));
+  return retrying_->planned;
+}
+
+// Where the request has left its connection, or its place in the queue, because of this.
+bool HttpFetch::repeats_after(std::error_code error) {
+  if (!retrying_ || state_ == State::kFailing || state_ == State::kTunnel) return false;
+  if (error == HttpTrouble::kTotalTimeout || error == Trouble::kLoopStopped) return false;
+  if (!std::exchange(retrying_->planned, false)) {
+    if (state_ == State::kBody && !retrying_->whole) return false;
+    if (state_ != State::kWaiting && !is_harmless_twice()) return false;
+    if (!detail::may_pass(error, pool_.lock()->options().retry) || !plan_retry(Duration::zero())) return false;
+  }
+  back_off();
+  return true;
+}
+
+void HttpFetch::back_off() {
+  end_attempt();
+  retrying_->planned = false;
+  state_ = State::kBackingOff;
+  decoding_.reset();
+  discarded_ = 0;
+  start_phase_timer(retrying_->delay, &HttpFetch::attempt_again);
+}
+
+void HttpFetch::attempt_again() {
+  const auto pool = pool_.lock();
+  ++pool->counters().retried;
+  repeated_ = false;
+  begin_attempt();
+  const Result<void> composed = compose();
+  composed ? pool->enter(shared_from_this(), false) : give_up(composed.error());
+}
+
+}  // namespace peal
