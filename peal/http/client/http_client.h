@@ -28,6 +28,7 @@
 #include <peal/http/client/http_client_request.h>
 #include <peal/http/client/http_client_stream.h>
 #include <peal/http/client/http_fetch.h>
+#include <peal/http/client/http_proxy.h>
 #include <peal/http/client/http_retry.h>
 #include <peal/loop/loop.h>
 #include <peal/net/client.h>
@@ -42,15 +43,18 @@ struct HttpClientOptions {
     client.connection.read_window = std::chrono::seconds(60);
   }
 
-  // Of each connection; retry means nothing here. An answer that has begun and then brings nothing for read_window is
-  // given up, HttpTrouble::kStalled. Without a resolver the client has one for all its connections.
-  // What is said there of a layer is for http alone, and of ConnectOptions::host nothing: that is the URL's host.
+  // Of each connection, a tunnel through a proxy included in connect_timeout; retry means nothing here. An answer that
+  // has begun and then brings nothing for read_window is given up, HttpTrouble::kStalled. Without a resolver the client
+  // has one for all its connections. What is said there of a layer is for http alone, and of ConnectOptions::host
+  // nothing: that is the URL's host.
   ClientOptions client = {};
   // Of https. It outlives the client. Null, the default: https URLs are HttpTrouble::kNeedsLayer.
   const StreamLayer* layer = nullptr;
   // Whether redirects from https to http are followed, where whoever is in between reads all, the body that 307 and 308
   // send once more too. On, the default, as browsers and curl have it; off, they are HttpTrouble::kPlainRedirect.
   bool plain_redirects = true;
+  // None, the default. With one for http, `client` has no layer, or std::invalid_argument.
+  HttpProxies proxies = {};
   HttpResponseLimits limits = {};
   HttpDeadlines deadlines = {};
   size_t most_per_origin = 8;     // connections; browsers settled on six

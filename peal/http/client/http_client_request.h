@@ -55,7 +55,7 @@ struct HttpClientRequest {
 
   // Instead of the URL's path and query: "*", or an authority for CONNECT (RFC 9112 3.2).
   std::string target = {};
-  // Instead of the URL's host and port, as Client::connect() takes it: a proxy, "unix:/run/service.sock". It is a way
+  // Instead of the URL's host and port, as Client::connect() takes it, "unix:/run/service.sock" say. It is a way
   // to this origin: a redirect to the same one (RFC 9110 4.3.1) goes there too, one to another origin to what its URL
   // says. Of https the URL's host is still whom the server must prove to be.
   std::string connect_to = {};

@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <peal/base/callback.h>
 #include <peal/base/layer_facts.h>
@@ -36,6 +37,7 @@ class Loop;
 struct HttpFetchCallbacks;
 namespace detail {
 struct HttpDecoding;
+struct HttpProxy;
 struct HttpRetrying;
 class HttpLink;
 class HttpPool;
@@ -102,8 +104,13 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
 
   // For the pool. Without a word to the user, but for give_up().
   Result<void> compose();
+  void add_proxy_fields(std::vector<HttpRequestField>& fields) const;
   // As Client::connect() takes it.
   std::string address() const;
+  // Whom its connection goes by; null: none.
+  const detail::HttpProxy* proxy() const;
+  // Through it, to be asked for by CONNECT.
+  bool needs_tunnel() const { return proxy() != nullptr && (url_.is_https() || request_.may_upgrade); }
   // What a connection that carries it must have in common with it: what is spoken, and to whom (RFC 9110 4.3.1). With
   // a layer that is also whom the peer has proved to be: who is reached by the same way may be somebody else.
   std::string connection_key() const;

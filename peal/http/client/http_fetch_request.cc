@@ -9,6 +9,7 @@
 #include <peal/http/client/parts/http_decoding.h>
 #include <peal/http/client/parts/http_link.h>
 #include <peal/http/client/parts/http_pool.h>
+#include <peal/http/client/parts/http_proxy_rules.h>
 #include <peal/wire/http/http_chunk_writer.h>
 #include <peal/wire/http/http_request_text.h>
 
@@ -16,11 +17,6 @@ namespace peal {
 namespace {
 
 constexpr size_t kPieceBytes = 64 * 1024;  // of a body that is a string
-
-std::string host_and_port(const HttpUrl& url) {
-  const std::string host = url.host.contains(':') ? "[" + url.host + "]" : url.host;
-  return host + ":" + std::to_string(url.port);
-}
 
 Buffer chunk_of(Buffer&& bytes) {
   std::array<char, kMostHttpChunkHeadBytes> head;
@@ -33,14 +29,35 @@ Buffer chunk_of(Buffer&& bytes) {
 
 }  // namespace
 
+const detail::HttpProxy* HttpFetch::proxy() const {
+  const auto pool = pool_.lock();
+  return pool->proxies() == nullptr || !request_.connect_to.empty() ? nullptr : pool->proxies()->find(url_);
+}
+
 std::string HttpFetch::address() const {
-  return request_.connect_to.empty() ? host_and_port(url_) : request_.connect_to;
+  if (!request_.connect_to.empty()) return request_.connect_to;
+  const detail::HttpProxy* const by = proxy();
+  return by != nullptr ? by->address : url_.host_and_port();
 }
 
 std::string HttpFetch::connection_key() const {
   const std::string spoken = url_.scheme + "://";
+  if (const detail::HttpProxy* by = proxy(); by != nullptr) {
+    return spoken + url_.host_and_port() + (needs_tunnel() ? " through " : " by ") + by->address;
+  }
   if (request_.connect_to.empty() || pool_.lock()->layer_of(url_) == nullptr) return spoken + address();
-  return spoken + host_and_port(url_) + " by " + request_.connect_to;
+  return spoken + url_.host_and_port() + " by " + request_.connect_to;
+}
+
+// For the proxy that the request goes to as it is. Through a tunnel it goes to the server, who is not to know them.
+void HttpFetch::add_proxy_fields(std::vector<HttpRequestField>& fields) const {
+  constexpr std::string_view kName = "Proxy-Authorization";
+  const auto is_it = [&](const HttpRequestField& field) { return same_field_name(field.name, kName); };
+  if (needs_tunnel()) {
+    std::erase_if(fields, is_it);
+  } else if (!proxy()->authorization.empty() && std::ranges::none_of(fields, is_it)) {
+    fields.push_back({std::string(kName), proxy()->authorization});
+  }
 }
 
 Result<void> HttpFetch::compose() {
@@ -50,6 +67,10 @@ Result<void> HttpFetch::compose() {
                    .host = url_.authority(),
                    .fields = request_.fields,
                    .body = {}};
+  if (proxy() != nullptr) {
+    if (!needs_tunnel() && request_.target.empty()) text.target = url_.to_string();
+    add_proxy_fields(text.fields);
+  }
   if (request_.streamed) {
     text.following_bytes = request_.streamed_bytes;
     text.chunked_follows = !request_.streamed_bytes.has_value();

@@ -27,7 +27,13 @@ class HttpTroubleCategory final : public std::error_category {
       case HttpTrouble::kUploadTooFarBehind: return "the server takes the request's body too slowly";
       case HttpTrouble::kPlainRedirect: return "the server redirects from https to http, which is not allowed";
       case HttpTrouble::kUndecodable: return "the answer is not in the coding that it claims";
-      case HttpTrouble::kMalformed: break;
+      case HttpTrouble::kBadProxy: return "the environment names no proxy that can be used";
+      case HttpTrouble::kMalformed:
+      case HttpTrouble::kProxyRefused: break;
+    }
+    if (value >= static_cast<int>(HttpTrouble::kProxyRefused)) {
+      return "the proxy answers " + std::to_string(value - static_cast<int>(HttpTrouble::kProxyRefused)) +
+             " instead of opening a tunnel";
     }
     const int error = value - static_cast<int>(HttpTrouble::kMalformed);
     if (error < 0 || error >= kHttpParseErrors) return "unknown";
@@ -43,7 +49,13 @@ const std::error_category& http_trouble_category() noexcept {
 }
 
 bool is_malformed_answer(std::error_code error) {
-  return error.category() == http_trouble_category() && error.value() >= static_cast<int>(HttpTrouble::kMalformed);
+  return error.category() == http_trouble_category() && error.value() >= static_cast<int>(HttpTrouble::kMalformed) &&
+         error.value() < static_cast<int>(HttpTrouble::kProxyRefused);
+}
+
+int status_of_proxy(std::error_code error) {
+  const int status = error.value() - static_cast<int>(HttpTrouble::kProxyRefused);
+  return error.category() == http_trouble_category() && status > 0 ? status : 0;
 }
 
 }  // namespace peal

@@ -34,8 +34,12 @@ enum class HttpTrouble : int {
   kUploadTooFarBehind,  // more was given to write() than ConnectionOptions::output_limit_bytes
   kPlainRedirect,       // from https to http, and HttpClientOptions::plain_redirects is off
   kUndecodable,         // the body is not in the coding that Content-Encoding names, or ends inside it
+  kBadProxy,            // HttpProxies::from_environment()
   // And, from here on, an answer that is no HTTP: kMalformed + the HttpParseError.
   kMalformed = 100,
+  // The proxy does not open the tunnel: kProxyRefused + the status of its answer to CONNECT. 407: it wants to know who
+  // asks; 502 and 504: it does not reach the server.
+  kProxyRefused = 1000,
 };
 
 const std::error_category& http_trouble_category() noexcept;
@@ -47,6 +51,11 @@ inline std::error_code malformed_answer(HttpParseError error) noexcept {
 }
 // Whether it is one of malformed_answer().
 bool is_malformed_answer(std::error_code error);
+inline std::error_code proxy_refusal(int status) noexcept {
+  return {static_cast<int>(HttpTrouble::kProxyRefused) + status, http_trouble_category()};
+}
+// The status of a proxy_refusal(); 0: it is none.
+int status_of_proxy(std::error_code error);
 
 inline std::unexpected<std::error_code> fail(HttpTrouble trouble) { return std::unexpected(make_error_code(trouble)); }
 

@@ -140,4 +140,8 @@ std::string HttpUrl::authority() const {
   return text;
 }
 
+std::string HttpUrl::host_and_port() const {
+  return is_default_port() ? authority() + ":" + std::to_string(port) : authority();
+}
+
 }  // namespace peal

@@ -33,6 +33,8 @@ struct HttpUrl {
   // As an authority, with brackets where the host has a colon and without the scheme's own port: the value of a Host
   // field (RFC 9112 3.2).
   std::string authority() const;
+  // The same always with its port: the target of CONNECT (RFC 9112 3.2.3).
+  std::string host_and_port() const;
   std::string to_string() const { return scheme + "://" + authority() + target; }
 };
 

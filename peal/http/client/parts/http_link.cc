@@ -4,6 +4,7 @@
 #include <peal/http/client/parts/http_link.h>
 
 #include <cerrno>
+#include <utility>
 
 #include <peal/http/client/http_fetch.h>
 #include <peal/http/client/parts/http_pool.h>
@@ -60,6 +61,10 @@ ConnectionCallbacks HttpLink::callbacks() {
               [weak](Connection&) {
                 if (const auto self = weak.lock()) self->peer_ended();
               },
+          .on_secured =
+              [weak](Connection&) {
+                if (const auto self = weak.lock()) self->ready();
+              },
           .on_close =
               [weak](Connection&, CloseReason reason) {
                 if (const auto self = weak.lock()) self->closed(reason);
@@ -67,9 +72,14 @@ ConnectionCallbacks HttpLink::callbacks() {
 }
 
 void HttpLink::opened(Connection& connection) {
+  connection_ = &connection;
+  origin.tunnel_request.empty() ? ready() : ask_for_tunnel();
+}
+
+void HttpLink::ready() {
   const auto pool = pool_.lock();
   if (!pool) return;
-  connection_ = &connection;
+  connection_->loop().cancel(std::exchange(tunnel_timer_, {}));
   connecting_ = false;
   pool->opened(*this);
 }
@@ -92,6 +102,7 @@ void HttpLink::received(Connection&, Buffer& input) {
   const auto pool = pool_.lock();
   if (!pool) return;
   if (fetch_ != nullptr) return fetch_->received(input);
+  if (awaits_tunnel_) return take_tunnel_answer(input);
   input.clear();
   pool->drop(*this);  // nobody asked: whatever it is, it answers nothing of ours
 }
@@ -99,6 +110,7 @@ void HttpLink::received(Connection&, Buffer& input) {
 void HttpLink::peer_ended() {
   const auto pool = pool_.lock();
   if (!pool) return;
+  if (connecting_) return tunnel_failed(make_error_code(HttpTrouble::kClosedEarly));
   if (fetch_ == nullptr) return pool->drop(*this);
   if (!parser_.started()) return end(make_error_code(HttpTrouble::kClosedEarly));
   fetch_->peer_ended();
@@ -109,6 +121,7 @@ void HttpLink::closed(CloseReason reason) {
   if (!pool) return;
   const std::error_code error = connection_->error();
   connection_ = nullptr;
+  if (connecting_) return tunnel_failed(error_of_end(reason, error));
   end(error_of_end(reason, error));
 }
 

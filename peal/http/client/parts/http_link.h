@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HttpLink: one connection of an HttpClient's, with the parser of what comes on it. It is connecting, idle, or carries
-// one fetch. Owned by the pool; counted, because it may be dropped inside its own callbacks.
+// HttpLink: one connection of an HttpClient's, with the parser of what comes on it. It is connecting, which a tunnel
+// through a proxy and a layer in it are part of, idle, or carries one fetch. Owned by the pool; counted, because it may
+// be dropped inside its own callbacks.
 #pragma once
 
 #include <memory>
@@ -43,6 +44,11 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
  private:
   ConnectionCallbacks callbacks();
   void opened(Connection& connection);
+  void ready();
+  // http_link_tunnel.cc
+  void ask_for_tunnel();
+  void take_tunnel_answer(Buffer& input);
+  void tunnel_failed(std::error_code error);
   void received(Connection& connection, Buffer& input);
   void peer_ended();
   void closed(CloseReason reason);
@@ -53,8 +59,11 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   std::unique_ptr<Client> client_;
   Connection* connection_ = nullptr;  // from on_open to on_close
   HttpFetch* fetch_ = nullptr;
+  std::string tunnel_answer_;  // of a proxy, as far as its head is there
+  TimerId tunnel_timer_;
   uint64_t carried_ = 0;
   bool connecting_ = true;
+  bool awaits_tunnel_ = false;
 };
 
 }  // namespace peal::detail

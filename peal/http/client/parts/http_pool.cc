@@ -8,6 +8,16 @@
 #include <peal/base/bad_value.h>
 
 namespace peal::detail {
+namespace {
+
+// What the URL's and the proxy's parsers have taken can be written.
+std::string tunnel_request(const HttpUrl& url, const HttpProxy& proxy) {
+  HttpRequest connect{.method = "CONNECT", .target = url.host_and_port(), .host = url.host_and_port()};
+  if (!proxy.authorization.empty()) connect.fields.push_back({"Proxy-Authorization", proxy.authorization});
+  return compose_http_request(connect).value();
+}
+
+}  // namespace
 
 HttpPool::HttpPool(Loop& loop, const HttpClientOptions& options)
     : loop_(&loop), mailbox_(loop.mailbox()), options_(options), client_options_(options.client) {
@@ -17,6 +27,12 @@ HttpPool::HttpPool(Loop& loop, const HttpClientOptions& options)
   client_options_.retry = {};
   if (options.retry.attempts > 1) {
     retry_budget_ = std::make_unique<HttpRetryBudget>(options.retry, loop.engine().random_seed());
+  }
+  if (!options.proxies.http.empty() || !options.proxies.https.empty()) {
+    proxies_ = std::make_unique<const HttpProxyRules>(options.proxies);
+    if (!options.proxies.http.empty() && client_options_.connection.layer != nullptr) {
+      throw_bad_value("http over a layer, {}", "and by a proxy");
+    }
   }
   if (client_options_.resolver != nullptr) return;
   resolver_ = std::make_unique<Resolver>(loop);
@@ -82,6 +98,7 @@ void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
     origin.address = fetch->address();
     origin.host = fetch->url().host;
     origin.layer = layer_of(fetch->url());
+    if (fetch->needs_tunnel()) origin.tunnel_request = tunnel_request(fetch->url(), *fetch->proxy());
   }
   fetch->wait_in_queue();
   ++waiting_;
@@ -200,6 +217,7 @@ void HttpPool::connect(HttpOrigin& origin) {
   ClientOptions options = client_options_;
   options.connect.host = origin.host;
   options.connection.layer = origin.layer;
+  options.connection.layer_later = origin.layer != nullptr && !origin.tunnel_request.empty();
   const Result<void> begun = link->connect(*loop_, origin.address, options);
   if (begun) return;
   remove(*link);

@@ -17,6 +17,7 @@
 #include <peal/http/client/http_client.h>
 #include <peal/http/client/http_fetch.h>
 #include <peal/http/client/parts/http_link.h>
+#include <peal/http/client/parts/http_proxy_rules.h>
 #include <peal/http/client/parts/http_retrying.h>
 #include <peal/net/resolver.h>
 
@@ -27,6 +28,8 @@ struct HttpOrigin {
   std::string address;  // as Client::connect() takes it
   std::string host;     // of the URL: whom a layer is to reach
   const StreamLayer* layer = nullptr;
+  // Not empty: what the proxy at `address` is asked for, a whole CONNECT. Behind its 2xx the layer begins.
+  std::string tunnel_request = {};
   size_t links = 0;
   size_t connecting = 0;                           // of those
   std::vector<HttpLink*> idle;                     // used last: at the back
@@ -51,6 +54,8 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   const StreamLayer* layer_of(const HttpUrl& url) const {
     return url.is_https() ? options_.layer : client_options_.connection.layer;
   }
+  // Null: none.
+  const HttpProxyRules* proxies() const { return proxies_.get(); }
   HttpClientStats stats() const;
 
   // For fetches. Nothing of the user's is called in them.
@@ -96,6 +101,7 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   std::unordered_map<std::string, HttpOrigin> origins_;  // that have a link or somebody who waits
   std::vector<std::shared_ptr<HttpLink>> links_;
   std::unordered_map<HttpFetchId, std::shared_ptr<HttpFetch>> fetches_;
+  std::unique_ptr<const HttpProxyRules> proxies_;
   std::unique_ptr<HttpRetryBudget> retry_budget_;  // null: nothing is repeated
   size_t waiting_ = 0;
   TimerId age_timer_;

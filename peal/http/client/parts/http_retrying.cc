@@ -58,6 +58,9 @@ Duration HttpRetryBudget::draw_delay(const HttpRetry& policy, unsigned next) {
 }
 
 bool may_pass(std::error_code error, const HttpRetry& policy) {
+  if (const int status = status_of_proxy(error); status != 0) {
+    return std::ranges::find(policy.statuses, status) != policy.statuses.end();
+  }
   if (took_too_long(error)) return policy.timeouts;
   return was_cut_off(error);
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a link comes to be a tunnel: CONNECT, the proxy's answer, and then the layer, for which the server's bytes are
+// that may stand behind that answer. A 2xx has no body, whatever its fields say (RFC 9110 9.3.6); of any other answer
+// only the status counts, and the connection is given up.
+#include <cerrno>
+#include <utility>
+
+#include <peal/http/client/http_trouble.h>
+#include <peal/http/client/parts/http_answer_text.h>
+#include <peal/http/client/parts/http_link.h>
+#include <peal/http/client/parts/http_pool.h>
+
+namespace peal::detail {
+
+void HttpLink::ask_for_tunnel() {
+  const auto pool = pool_.lock();
+  if (!pool) return;
+  awaits_tunnel_ = true;
+  parser_.begin();
+  connection_->send(origin.tunnel_request);
+  const Duration timeout = pool->options().client.connect_timeout;
+  tunnel_timer_ = connection_->loop().after(timeout, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && self->connecting_) self->tunnel_failed(make_error_code(HttpTrouble::kConnectTimeout));
+  });
+}
+
+void HttpLink::take_tunnel_answer(Buffer& input) {
+  while (!input.empty()) {
+    const std::string_view bytes = input.front();
+    const size_t size = head_bytes(tunnel_answer_, bytes);
+    const std::string_view piece = bytes.substr(0, size > 0 ? size : bytes.size());
+    parser_.parse(piece);
+    tunnel_answer_ += piece;
+    input.consume(piece.size());
+    if (parser_.error() != HttpParseError::kNone) return tunnel_failed(malformed_answer(parser_.error()));
+    if (size == 0) continue;
+    tunnel_answer_.clear();
+    if (parser_.head_complete()) break;  // and not an interim one
+  }
+  if (!parser_.head_complete()) return;
+  if (parser_.status() / 100 != 2) return tunnel_failed(proxy_refusal(parser_.status()));
+  awaits_tunnel_ = false;
+  tunnel_answer_ = {};
+  parser_.trim();
+  if (origin.layer == nullptr) {
+    // Nobody has asked the server for anything: it is no answer of its.
+    return input.empty() ? ready() : tunnel_failed(errno_code(EPROTO));
+  }
+  if (!connection_->start_layer(origin.host)) tunnel_failed(make_error_code(HttpTrouble::kClosedEarly));
+}
+
+void HttpLink::tunnel_failed(std::error_code error) {
+  const auto pool = pool_.lock();
+  if (!pool) return;
+  if (connection_ != nullptr) connection_->loop().cancel(std::exchange(tunnel_timer_, {}));
+  pool->connect_failed(*this, error ? error : make_error_code(HttpTrouble::kClosedEarly));
+}
+
+}  // namespace peal::detail
