@@ -79,4 +79,27 @@ HttpContentRange::HttpContentRange(uint64_t total_bytes) {
   size_ = fmt::format_to_n(text_.data(), text_.size(), "bytes */{}", total_bytes).size;
 }
 
+std::optional<HttpContentRangeParts> parse_http_content_range(std::string_view value) {
+  constexpr std::string_view kUnit = "bytes ";
+  constexpr uint64_t kTooMuch = std::numeric_limits<uint64_t>::max();
+  const size_t slash = value.find('/');
+  if (!detail::equals_lower(value.substr(0, kUnit.size()), kUnit) || slash == value.npos || slash < kUnit.size()) {
+    return std::nullopt;
+  }
+  const std::string_view range = value.substr(kUnit.size(), slash - kUnit.size());
+  const std::string_view total = value.substr(slash + 1);
+  HttpContentRangeParts parts;
+  if (total != "*") {
+    parts.total_bytes = read_position(total);
+    if (!parts.total_bytes || *parts.total_bytes == kTooMuch) return std::nullopt;
+  }
+  if (range == "*") return parts.total_bytes ? std::optional(parts) : std::nullopt;
+  const size_t dash = std::min(range.find('-'), range.size());
+  const auto first = read_position(range.substr(0, dash));
+  const auto last = read_position(range.substr(std::min(dash + 1, range.size())));
+  if (!first || !last || *last < *first || *last >= parts.total_bytes.value_or(kTooMuch)) return std::nullopt;
+  parts.range = HttpByteRange{*first, *last - *first + 1};
+  return parts;
+}
+
 }  // namespace peal

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -57,5 +58,15 @@ class HttpContentRange {
   std::array<char, 72> text_;  // "bytes ", three numbers of at most 20 digits, '-' and '/'
   size_t size_;
 };
+
+// What a Content-Range field says (RFC 9110 14.4).
+struct HttpContentRangeParts {
+  std::optional<HttpByteRange> range;  // none: an answer 416, "bytes */1234"
+  std::optional<uint64_t> total_bytes;
+};
+
+// Nothing where it is malformed: another unit, a range that ends before it begins or beyond the total, neither a range
+// nor a total, a number beyond 64 bits.
+std::optional<HttpContentRangeParts> parse_http_content_range(std::string_view value);
 
 }  // namespace peal

@@ -120,5 +120,45 @@ TEST(HttpRange, no_beginning_of_a_field_is_read_past_its_end) {
   for (size_t size = 0; size <= kText.size(); ++size) read(guarded.hold(kText.substr(0, size)), 10000);
 }
 
+// "first bytes total", "-" for what is not said; "none".
+std::string content_range(std::string_view value) {
+  const auto parts = parse_http_content_range(value);
+  if (!parts) return "none";
+  const auto total = parts->total_bytes ? std::to_string(*parts->total_bytes) : "-";
+  if (!parts->range) return "- " + total;
+  return std::to_string(parts->range->first) + " " + std::to_string(parts->range->bytes) + " " + total;
+}
+
+TEST(HttpContentRangeParts, what_servers_say_and_what_they_must_not) {
+  EXPECT_EQ(content_range("bytes 42-1233/1234"), "42 1192 1234");
+  EXPECT_EQ(content_range("Bytes 0-0/*"), "0 1 -");
+  EXPECT_EQ(content_range("bytes */1234"), "- 1234");
+  EXPECT_EQ(content_range(HttpContentRange({5, 10}, 20).text()), "5 10 20");
+  EXPECT_EQ(content_range("bytes 0-18446744073709551613/18446744073709551614"),
+            "0 18446744073709551614 18446744073709551614");
+  for (const char* odd : {"",
+                          "bytes",
+                          "bytes ",
+                          "bytes /",
+                          "bytes */*",
+                          "bytes 1-2",
+                          "bytes=1-2/3",
+                          "bytes 2-1/3",
+                          "bytes 0-3/3",
+                          "bytes -1/3",
+                          "bytes 1-/3",
+                          "bytes 1/3",
+                          "bytes 0-1/3 ",
+                          "bytes 0-1/3/4",
+                          "bytes 0 - 1/3",
+                          "bytes +0-1/3",
+                          "lines 0-1/3",
+                          "bytes 0-1/-3",
+                          "bytes 0-18446744073709551616/*",
+                          "bytes 0-1/99999999999999999999"}) {
+    EXPECT_EQ(content_range(odd), "none") << odd;
+  }
+}
+
 }  // namespace
 }  // namespace peal
