@@ -37,6 +37,8 @@
 
 namespace peal {
 
+class HttpCookieJar;
+
 struct HttpClientOptions {
   HttpClientOptions() {
     client.connection.min_read_bytes = 1;
@@ -53,6 +55,9 @@ struct HttpClientOptions {
   // Whether redirects from https to http are followed, where whoever is in between reads all, the body that 307 and 308
   // send once more too. On, the default, as browsers and curl have it; off, they are HttpTrouble::kPlainRedirect.
   bool plain_redirects = true;
+  // What servers set is kept there and sent back to them, at each redirect too; the jar outlives the client, and is its
+  // loop's. A request with a Cookie field of its own goes out with that one alone. Null, the default: no cookies.
+  HttpCookieJar* cookies = nullptr;
   // None, the default. With one for http, `client` has no layer, or std::invalid_argument.
   HttpProxies proxies = {};
   HttpResponseLimits limits = {};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <peal/http/client/http_cookie_jar.h>
 #include <peal/http/client/parts/http_answer_text.h>
 #include <peal/http/client/parts/http_decoding.h>
 #include <peal/http/client/parts/http_link.h>
@@ -216,6 +217,7 @@ void HttpFetch::interim_head_complete() {
 void HttpFetch::head_complete() {
   head_ = HttpResponseHead(std::exchange(head_text_, {}));
   const int status = head_.status();
+  if (HttpCookieJar* jar = pool_.lock()->options().cookies) jar->take(url_, head_);
   if (status == 101 || (request_.method == "CONNECT" && status / 100 == 2)) return become_tunnel();
   if (awaits_continue_) set_phase_timer({}, nullptr);
   // The server will not have it this way, so once more without asking (RFC 9110 10.1.1).

@@ -104,6 +104,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
 
   // For the pool. Without a word to the user, but for give_up().
   Result<void> compose();
+  void add_cookies(std::vector<HttpRequestField>& fields) const;
   void add_proxy_fields(std::vector<HttpRequestField>& fields) const;
   // As Client::connect() takes it.
   std::string address() const;

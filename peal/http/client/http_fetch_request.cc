@@ -4,6 +4,7 @@
 #include <array>
 
 #include <peal/base/log.h>
+#include <peal/http/client/http_cookie_jar.h>
 #include <peal/http/client/http_fetch.h>
 #include <peal/http/client/parts/http_answer_text.h>
 #include <peal/http/client/parts/http_decoding.h>
@@ -49,6 +50,14 @@ std::string HttpFetch::connection_key() const {
   return spoken + url_.host_and_port() + " by " + request_.connect_to;
 }
 
+void HttpFetch::add_cookies(std::vector<HttpRequestField>& fields) const {
+  HttpCookieJar* const jar = pool_.lock()->options().cookies;
+  if (jar == nullptr) return;
+  const auto is_one = [](const HttpRequestField& field) { return same_field_name(field.name, "Cookie"); };
+  if (std::ranges::any_of(fields, is_one)) return;
+  if (std::string value = jar->field_for(url_); !value.empty()) fields.push_back({"Cookie", std::move(value)});
+}
+
 // For the proxy that the request goes to as it is. Through a tunnel it goes to the server, who is not to know them.
 void HttpFetch::add_proxy_fields(std::vector<HttpRequestField>& fields) const {
   constexpr std::string_view kName = "Proxy-Authorization";
@@ -76,6 +85,7 @@ Result<void> HttpFetch::compose() {
     text.chunked_follows = !request_.streamed_bytes.has_value();
   }
   if (!request_.body.empty()) text.following_bytes = request_.body.size();
+  add_cookies(text.fields);
   if (decodes()) detail::add_accept_encoding(text.fields);
   if (expects_continue_ && has_body()) text.fields.push_back({"Expect", "100-continue"});
   auto composed = compose_http_request(text);
