@@ -28,18 +28,27 @@ class HttpTroubleCategory final : public std::error_category {
       case HttpTrouble::kPlainRedirect: return "the server redirects from https to http, which is not allowed";
       case HttpTrouble::kUndecodable: return "the answer is not in the coding that it claims";
       case HttpTrouble::kBadProxy: return "the environment names no proxy that can be used";
+      case HttpTrouble::kBadPart: return "the server sends another part of the file than was asked for";
       case HttpTrouble::kMalformed:
-      case HttpTrouble::kProxyRefused: break;
+      case HttpTrouble::kProxyRefused:
+      case HttpTrouble::kServerRefused: break;
     }
-    if (value >= static_cast<int>(HttpTrouble::kProxyRefused)) {
-      return "the proxy answers " + std::to_string(value - static_cast<int>(HttpTrouble::kProxyRefused)) +
-             " instead of opening a tunnel";
+    const std::error_code whole(value, *this);
+    if (const int status = status_of_server(whole)) return "the server answers " + std::to_string(status);
+    if (const int status = status_of_proxy(whole)) {
+      return "the proxy answers " + std::to_string(status) + " instead of opening a tunnel";
     }
     const int error = value - static_cast<int>(HttpTrouble::kMalformed);
     if (error < 0 || error >= kHttpParseErrors) return "unknown";
     return "malformed response: " + std::string(to_string(static_cast<HttpParseError>(error)));
   }
 };
+
+// What a status is added to.
+int status_above(HttpTrouble base, std::error_code error) {
+  const int status = error.value() - static_cast<int>(base);
+  return error.category() == http_trouble_category() && status > 0 && status < 1000 ? status : 0;
+}
 
 }  // namespace
 
@@ -53,9 +62,8 @@ bool is_malformed_answer(std::error_code error) {
          error.value() < static_cast<int>(HttpTrouble::kProxyRefused);
 }
 
-int status_of_proxy(std::error_code error) {
-  const int status = error.value() - static_cast<int>(HttpTrouble::kProxyRefused);
-  return error.category() == http_trouble_category() && status > 0 ? status : 0;
-}
+int status_of_proxy(std::error_code error) { return status_above(HttpTrouble::kProxyRefused, error); }
+
+int status_of_server(std::error_code error) { return status_above(HttpTrouble::kServerRefused, error); }
 
 }  // namespace peal

@@ -35,11 +35,14 @@ enum class HttpTrouble : int {
   kPlainRedirect,       // from https to http, and HttpClientOptions::plain_redirects is off
   kUndecodable,         // the body is not in the coding that Content-Encoding names, or ends inside it
   kBadProxy,            // HttpProxies::from_environment()
+  kBadPart,             // of a download: not the part of the file that was asked for, or another length than said
   // And, from here on, an answer that is no HTTP: kMalformed + the HttpParseError.
   kMalformed = 100,
   // The proxy does not open the tunnel: kProxyRefused + the status of its answer to CONNECT. 407: it wants to know who
   // asks; 502 and 504: it does not reach the server.
   kProxyRefused = 1000,
+  // A download's server answers with this + the status.
+  kServerRefused = 2000,
 };
 
 const std::error_category& http_trouble_category() noexcept;
@@ -54,8 +57,12 @@ bool is_malformed_answer(std::error_code error);
 inline std::error_code proxy_refusal(int status) noexcept {
   return {static_cast<int>(HttpTrouble::kProxyRefused) + status, http_trouble_category()};
 }
-// The status of a proxy_refusal(); 0: it is none.
+inline std::error_code server_refusal(int status) noexcept {
+  return {static_cast<int>(HttpTrouble::kServerRefused) + status, http_trouble_category()};
+}
+// The status of a proxy_refusal(), of a server_refusal(); 0: it is none.
 int status_of_proxy(std::error_code error);
+int status_of_server(std::error_code error);
 
 inline std::unexpected<std::error_code> fail(HttpTrouble trouble) { return std::unexpected(make_error_code(trouble)); }
 

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/http/client/http_download.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <peal/http/client/parts/http_part_file.h>
+#include <peal/wire/content/http_range.h>
+#include <peal/wire/http/http_field.h>
+
+namespace peal {
+namespace {
+
+bool has_field(const HttpClientRequest& request, std::string_view name) {
+  return std::ranges::any_of(request.fields, [&](const auto& field) { return same_field_name(field.name, name); });
+}
+
+// What the head says of the length of its body. Nothing where a Transfer-Encoding overrules it.
+std::optional<uint64_t> content_length(const HttpResponseHead& head) {
+  if (head.find("Transfer-Encoding")) return std::nullopt;
+  const auto text = head.find("Content-Length");
+  if (!text) return std::nullopt;
+  uint64_t bytes = 0;
+  for (const char digit : *text) bytes = bytes * 10 + static_cast<uint64_t>(digit - '0');  // the parser has judged it
+  return bytes;
+}
+
+}  // namespace
+
+class HttpDownload::Run : public std::enable_shared_from_this<Run> {
+ public:
+  Run(HttpClient& client, HttpClientRequest request, detail::HttpPartFile file, HttpDownloadOptions options,
+      Done on_done)
+      : client_(client),
+        request_(std::move(request)),
+        file_(std::move(file)),
+        options_(std::move(options)),
+        on_done_(std::move(on_done)) {}
+
+  // From where there is something to go on from.
+  Result<void> begin() {
+    asked_from_ = options_.resume ? file_.find(request_.url) : 0;
+    return ask();
+  }
+  void cancel() {
+    on_done_ = nullptr;
+    options_.on_progress = nullptr;
+    client_.cancel(std::exchange(fetch_, HttpFetchId::kNone));
+  }
+
+ private:
+  Result<void> ask() {
+    HttpClientRequest request = request_;
+    if (asked_from_ > 0) {
+      request.add("Range", "bytes=" + std::to_string(asked_from_) + "-");
+      request.add("If-Range", file_.validator());
+    }
+    const Result<HttpFetchId> id = client_.start(std::move(request), callbacks());
+    if (!id) return std::unexpected(id.error());
+    fetch_ = *id;
+    return {};
+  }
+
+  HttpFetchCallbacks callbacks() {
+    const auto weak = weak_from_this();
+    return {.on_head =
+                [weak](HttpFetch& fetch, const HttpResponseHead& head) {
+                  if (const auto self = weak.lock()) self->take_head(fetch, head);
+                },
+            .on_body =
+                [weak](HttpFetch&, std::string_view bytes) {
+                  if (const auto self = weak.lock()) self->take_body(bytes);
+                },
+            .on_done =
+                [weak](const Result<void>& how) {
+                  if (const auto self = weak.lock()) self->take_end(how);
+                }};
+  }
+
+  void take_head(HttpFetch& fetch, const HttpResponseHead& head) {
+    done_.url = fetch.url().to_string();
+    if (head.status() == 200) {
+      at_ = 0;
+      total_ = content_length(head);
+      if (total_.value_or(0) > options_.limit_bytes) return end(fail(HttpTrouble::kAnswerTooLarge));
+      const Result<void> begun = file_.begin(request_.url, detail::strong_validator(head));
+      if (!begun) return end(std::unexpected(begun.error()));
+    } else if (asked_from_ > 0 && (head.status() == 416 || (head.status() == 206 && !continues(head)))) {
+      return start_over();
+    } else if (head.status() != 206) {
+      return end(std::unexpected(server_refusal(head.status())));
+    } else if (asked_from_ == 0) {
+      return end(fail(HttpTrouble::kBadPart));  // nobody asked for a part
+    } else if (*total_ > options_.limit_bytes) {
+      return end(fail(HttpTrouble::kAnswerTooLarge));
+    }
+    done_.resumed_bytes = at_;
+    tell_progress();
+  }
+
+  // Whether it is the rest of what is there.
+  bool continues(const HttpResponseHead& head) {
+    const auto said = head.find("Content-Range");
+    const auto part = said ? parse_http_content_range(*said) : std::nullopt;
+    if (!part || !part->range || part->range->first != asked_from_) return false;
+    total_ = part->range->first + part->range->bytes;
+    if (part->total_bytes.value_or(*total_) != *total_) return false;
+    if (content_length(head).value_or(part->range->bytes) != part->range->bytes) return false;
+    // A server that does not heed If-Range.
+    const std::string validator = detail::strong_validator(head);
+    if (!validator.empty() && validator != file_.validator()) return false;
+    at_ = asked_from_;
+    return true;
+  }
+
+  void start_over() {
+    client_.cancel(std::exchange(fetch_, HttpFetchId::kNone));
+    asked_from_ = 0;
+    if (const Result<void> asked = ask(); !asked) end(std::unexpected(asked.error()));
+  }
+
+  void take_body(std::string_view bytes) {
+    if (total_ && bytes.size() > *total_ - at_) return end(fail(HttpTrouble::kBadPart));
+    if (bytes.size() > options_.limit_bytes - at_) return end(fail(HttpTrouble::kAnswerTooLarge));
+    const Result<void> written = file_.write(at_, bytes);
+    if (!written) return end(std::unexpected(written.error()));
+    at_ += bytes.size();
+    if (client_.loop().now() >= next_progress_) tell_progress();
+  }
+
+  void take_end(const Result<void>& how) {
+    fetch_ = HttpFetchId::kNone;
+    if (!how) return end(std::unexpected(how.error()));
+    if (total_ && at_ != *total_) return end(fail(HttpTrouble::kBadPart));
+    if (const Result<void> completed = file_.complete(at_, options_.sync); !completed) {
+      return end(std::unexpected(completed.error()));
+    }
+    total_ = done_.bytes = at_;
+    const auto keep = shared_from_this();
+    tell_progress();
+    end(std::move(done_));
+  }
+
+  void tell_progress() {
+    next_progress_ = client_.loop().now() + bounded(options_.progress_interval);
+    // It may destroy the download, and with it this callback.
+    if (!options_.on_progress) return;
+    auto told = std::exchange(options_.on_progress, nullptr);
+    told(at_, total_);
+    if (on_done_) options_.on_progress = std::move(told);
+  }
+
+  void end(Result<HttpDownloaded> how) {
+    auto told = std::exchange(on_done_, nullptr);
+    cancel();
+    if (told) told(std::move(how));
+  }
+
+  HttpClient& client_;
+  const HttpClientRequest request_;
+  detail::HttpPartFile file_;
+  HttpDownloadOptions options_;
+  Done on_done_;  // null once it is over
+  HttpFetchId fetch_ = HttpFetchId::kNone;
+  uint64_t asked_from_ = 0;
+  uint64_t at_ = 0;  // bytes of the file so far
+  std::optional<uint64_t> total_;
+  TimePoint next_progress_{};
+  HttpDownloaded done_;
+};
+
+Result<std::unique_ptr<HttpDownload>> HttpDownload::start(HttpClient& client, HttpClientRequest request,
+                                                          std::string path, HttpDownloadOptions options, Done on_done) {
+  const bool is_plain = request.method == "GET" && request.body.empty() && !request.streamed && !request.may_upgrade;
+  if (!is_plain || has_field(request, "Range") || has_field(request, "If-Range")) {
+    return fail(HttpTrouble::kBadRequest);
+  }
+  request.decode = false;
+  if (!has_field(request, "Accept-Encoding")) request.add("Accept-Encoding", "identity");
+  Result<detail::HttpPartFile> file = detail::HttpPartFile::open(path);
+  if (!file) return std::unexpected(file.error());
+  auto run =
+      std::make_shared<Run>(client, std::move(request), std::move(*file), std::move(options), std::move(on_done));
+  if (const Result<void> begun = run->begin(); !begun) return std::unexpected(begun.error());
+  return std::unique_ptr<HttpDownload>(new HttpDownload(std::move(run)));
+}
+
+HttpDownload::~HttpDownload() { run_->cancel(); }
+
+bool HttpDownloadAwait::start() {
+  auto started = HttpDownload::start(client_, std::move(request_), std::move(path_), std::move(options_),
+                                     [this](Result<HttpDownloaded> done) {
+                                       done_ = std::move(done);
+                                       complete(0);
+                                     });
+  if (started) {
+    download_ = std::move(*started);
+    return true;
+  }
+  done_ = std::unexpected(started.error());
+  end();
+  return false;
+}
+
+Result<HttpDownloaded> HttpDownloadAwait::await_resume() {
+  if (why_ != 0) return detail::failed(why_);
+  return std::move(*done_);
+}
+
+void HttpDownloadAwait::cancel(detail::Why why) noexcept {
+  download_.reset();
+  complete(why);
+}
+
+}  // namespace peal
