@@ -7,6 +7,7 @@
 #include <tests/support/http_client_rig.h>
 #include <tests/support/sealed/sealed_port.h>
 #include <tests/support/sealed/sealing.h>
+#include <tests/support/tls/tls_layers.h>
 
 namespace peal {
 namespace {
@@ -258,6 +259,23 @@ TEST_P(HttpClientProxyTest, a_proxy_that_cannot_reach_the_server_is_asked_again_
   EXPECT_EQ(proxy().heads.size(), 3u);
   EXPECT_EQ(status_of_proxy(error_when_refused("HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n")), 407);
   EXPECT_EQ(proxy().heads.size(), 4u);
+}
+
+TEST_P(HttpClientProxyTest, tls_inside_the_tunnel_with_the_server_that_is_meant) {
+  client_options.layer = &test::tls_client();
+  ServerOptions options;
+  options.connection.layer = &test::tls_server();
+  HttpScript& server = serve([](Connection& connection, const Request&) { connection.send(http_ok("over TLS")); },
+                             "127.0.0.1:0", options);
+  proxy().to = server.address().to_string();
+  for (const char* url : {"https://localhost/", "https://127.0.0.1:444/", "https://localhost/again"}) {
+    const auto answer = fetch(HttpClientRequest(url));
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_EQ(answer->body, "over TLS");
+  }
+  EXPECT_EQ(proxy().heads.size(), 2u);
+  EXPECT_TRUE(error_of_fetch(HttpClientRequest("https://wrong.test/"))) << "it cannot prove to be that";
+  EXPECT_EQ(server.requests().size(), 3u);
 }
 
 TEST_P(HttpClientProxyTest, options_that_make_no_sense_are_refused) {
