@@ -10,6 +10,9 @@
 // https goes over HttpClientOptions::layer, TLS say, and the server must prove to be the URL's host, however it is
 // connected to. Connections are kept by scheme too: nothing that is meant for TLS ever goes out in the clear.
 //
+// What it does besides where its options or a request say so: it unpacks answers, asks again where that may help, goes
+// by proxies and keeps cookies. http_download.h brings a URL to a file.
+//
 // Redirects are followed (RFC 9110 15.4), without credentials to another origin, which another scheme is. A request on
 // a kept connection that turns out to be dead before a byte of the answer came is sent once more, if that does no harm
 // (RFC 9110 9.2.2). A connection is used again only when both messages on it ended cleanly.
@@ -123,6 +126,7 @@ class HttpClient {
 
  private:
   friend class HttpClientStream;
+  friend class HttpDownload;
   Loop& loop_;
   const std::shared_ptr<detail::HttpPool> pool_;
 };

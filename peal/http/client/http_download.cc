@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <peal/http/client/parts/http_part_file.h>
+#include <peal/http/client/parts/http_pool.h>
 #include <peal/wire/content/http_range.h>
 #include <peal/wire/http/http_field.h>
 
@@ -30,9 +31,9 @@ std::optional<uint64_t> content_length(const HttpResponseHead& head) {
 
 class HttpDownload::Run : public std::enable_shared_from_this<Run> {
  public:
-  Run(HttpClient& client, HttpClientRequest request, detail::HttpPartFile file, HttpDownloadOptions options,
-      Done on_done)
-      : client_(client),
+  Run(std::weak_ptr<detail::HttpPool> pool, HttpClientRequest request, detail::HttpPartFile file,
+      HttpDownloadOptions options, Done on_done)
+      : pool_(std::move(pool)),
         request_(std::move(request)),
         file_(std::move(file)),
         options_(std::move(options)),
@@ -46,17 +47,22 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
   void cancel() {
     on_done_ = nullptr;
     options_.on_progress = nullptr;
-    client_.cancel(std::exchange(fetch_, HttpFetchId::kNone));
+    drop_fetch();
   }
 
  private:
+  void drop_fetch() {
+    const auto pool = pool_.lock();
+    HttpFetch* const fetch = pool ? pool->find(std::exchange(fetch_, HttpFetchId::kNone)) : nullptr;
+    if (fetch != nullptr) fetch->cancel();
+  }
   Result<void> ask() {
     HttpClientRequest request = request_;
     if (asked_from_ > 0) {
       request.add("Range", "bytes=" + std::to_string(asked_from_) + "-");
       request.add("If-Range", file_.validator());
     }
-    const Result<HttpFetchId> id = client_.start(std::move(request), callbacks());
+    const Result<HttpFetchId> id = pool_.lock()->start(std::move(request), callbacks(), false);
     if (!id) return std::unexpected(id.error());
     fetch_ = *id;
     return {};
@@ -115,7 +121,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
   }
 
   void start_over() {
-    client_.cancel(std::exchange(fetch_, HttpFetchId::kNone));
+    drop_fetch();
     asked_from_ = 0;
     if (const Result<void> asked = ask(); !asked) end(std::unexpected(asked.error()));
   }
@@ -126,7 +132,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     const Result<void> written = file_.write(at_, bytes);
     if (!written) return end(std::unexpected(written.error()));
     at_ += bytes.size();
-    if (client_.loop().now() >= next_progress_) tell_progress();
+    if (now() >= next_progress_) tell_progress();
   }
 
   void take_end(const Result<void>& how) {
@@ -142,8 +148,10 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     end(std::move(done_));
   }
 
+  TimePoint now() const { return pool_.lock()->loop()->now(); }
+
   void tell_progress() {
-    next_progress_ = client_.loop().now() + bounded(options_.progress_interval);
+    next_progress_ = now() + bounded(options_.progress_interval);
     // It may destroy the download, and with it this callback.
     if (!options_.on_progress) return;
     auto told = std::exchange(options_.on_progress, nullptr);
@@ -157,7 +165,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     if (told) told(std::move(how));
   }
 
-  HttpClient& client_;
+  const std::weak_ptr<detail::HttpPool> pool_;
   const HttpClientRequest request_;
   detail::HttpPartFile file_;
   HttpDownloadOptions options_;
@@ -181,7 +189,7 @@ Result<std::unique_ptr<HttpDownload>> HttpDownload::start(HttpClient& client, Ht
   Result<detail::HttpPartFile> file = detail::HttpPartFile::open(path);
   if (!file) return std::unexpected(file.error());
   auto run =
-      std::make_shared<Run>(client, std::move(request), std::move(*file), std::move(options), std::move(on_done));
+      std::make_shared<Run>(client.pool_, std::move(request), std::move(*file), std::move(options), std::move(on_done));
   if (const Result<void> begun = run->begin(); !begun) return std::unexpected(begun.error());
   return std::unique_ptr<HttpDownload>(new HttpDownload(std::move(run)));
 }

@@ -17,7 +17,7 @@
 // at a time downloads to a path (flock on the part): EBUSY. After a power failure what was not synced may be lost or
 // zeros: then remove the part.
 //
-// On the client's loop; ended or destroyed before the client.
+// On the client's loop. One that outlives its client is told nothing more.
 #pragma once
 
 #include <cstdint>

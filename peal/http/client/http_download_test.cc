@@ -352,6 +352,16 @@ TEST_P(HttpDownloadTest, what_cannot_be_begun_says_so_at_once) {
   EXPECT_EQ(start(get, path_), errno_code(EBUSY));
 }
 
+TEST_P(HttpDownloadTest, one_that_outlives_its_client_is_told_nothing_more) {
+  HttpScript& server = serve(nullptr);
+  auto started = HttpDownload::start(client(), HttpClientRequest(server.url()), path_, {},
+                                     [](const Result<HttpDownloaded>&) { ADD_FAILURE(); });
+  ASSERT_TRUE(run_until([&] { return server.requests().size() == 1; }));
+  drop_client();
+  ASSERT_TRUE(run_until([&] { return server.open() == 0; }));
+  started->reset();
+}
+
 TEST_P(HttpDownloadTest, in_a_coroutine_whole_and_cancelled) {
   HttpScript& server = serve_file(pattern(10'000), "\"v1\"");
   HttpScript& silent = serve(nullptr);

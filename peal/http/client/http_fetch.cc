@@ -22,10 +22,13 @@ constexpr uint64_t kMostDiscardedBytes = 64 * 1024;
 
 }  // namespace
 
-HttpFetch::HttpFetch(std::weak_ptr<detail::HttpPool> pool, HttpFetchId id, HttpClientRequest request, HttpUrl url,
-                     std::unique_ptr<HttpFetchCallbacks> callbacks)
-    : pool_(std::move(pool)),
+HttpFetch::HttpFetch(const std::shared_ptr<detail::HttpPool>& pool, HttpFetchId id, HttpClientRequest request,
+                     HttpUrl url, std::unique_ptr<HttpFetchCallbacks> callbacks)
+    : pool_(pool),
       id_(id),
+      cookies_(pool->options().cookies),
+      decodes_(request.decode.value_or(pool->options().decode)),
+      has_proxies_(pool->proxies() != nullptr),
       request_(std::move(request)),
       url_(std::move(url)),
       callbacks_(std::move(callbacks)),
@@ -217,7 +220,7 @@ void HttpFetch::interim_head_complete() {
 void HttpFetch::head_complete() {
   head_ = HttpResponseHead(std::exchange(head_text_, {}));
   const int status = head_.status();
-  if (HttpCookieJar* jar = pool_.lock()->options().cookies) jar->take(url_, head_);
+  if (cookies_ != nullptr) cookies_->take(url_, head_);
   if (status == 101 || (request_.method == "CONNECT" && status / 100 == 2)) return become_tunnel();
   if (awaits_continue_) set_phase_timer({}, nullptr);
   // The server will not have it this way, so once more without asking (RFC 9110 10.1.1).
@@ -230,7 +233,7 @@ void HttpFetch::head_complete() {
   state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
   if (state_ != State::kBody) return;
   if (retrying_ && !retrying_->whole) end_attempt();
-  if (decodes()) begin_decoding();
+  if (decodes_) begin_decoding();
   if (paused_) link_->connection().pause();
   if (callbacks_->on_head) callbacks_->on_head(*this, head_);
 }

@@ -33,6 +33,7 @@
 namespace peal {
 
 class Connection;
+class HttpCookieJar;
 class Loop;
 struct HttpFetchCallbacks;
 namespace detail {
@@ -99,7 +100,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
     kOver,
   };
 
-  HttpFetch(std::weak_ptr<detail::HttpPool> pool, HttpFetchId id, HttpClientRequest request, HttpUrl url,
+  HttpFetch(const std::shared_ptr<detail::HttpPool>& pool, HttpFetchId id, HttpClientRequest request, HttpUrl url,
             std::unique_ptr<HttpFetchCallbacks> callbacks);
 
   // For the pool. Without a word to the user, but for give_up().
@@ -111,7 +112,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   // Whom its connection goes by; null: none.
   const detail::HttpProxy* proxy() const;
   // Through it, to be asked for by CONNECT.
-  bool needs_tunnel() const { return proxy() != nullptr && (url_.is_https() || request_.may_upgrade); }
+  bool needs_tunnel() const { return (url_.is_https() || request_.may_upgrade) && proxy() != nullptr; }
   // What a connection that carries it must have in common with it: what is spoken, and to whom (RFC 9110 4.3.1). With
   // a layer that is also whom the peer has proved to be: who is reached by the same way may be somebody else.
   std::string connection_key() const;
@@ -149,7 +150,6 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void back_off();
   void attempt_again();
   // Of a body that is decoded: http_fetch_decode.cc
-  bool decodes() const;
   void begin_decoding();
   bool show_decoded(std::string_view bytes);
   void show_kept();
@@ -182,6 +182,10 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
 
   const std::weak_ptr<detail::HttpPool> pool_;  // lives while this is not over
   const HttpFetchId id_;
+  // As the pool's options have them.
+  HttpCookieJar* const cookies_;
+  const bool decodes_;
+  const bool has_proxies_;  // some
   HttpClientRequest request_;
   HttpUrl url_;
   const std::unique_ptr<HttpFetchCallbacks> callbacks_;
@@ -216,7 +220,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
 struct HttpFetchCallbacks {
   // The final head, of a 101 too; neither of interim answers nor of redirects that are followed.
   Callback<void(HttpFetch&, const HttpResponseHead& head)> on_head = nullptr;
-  // A piece of the body, chunk framing taken off; of a tunnel, whatever came.
+  // A piece of the body, chunk framing taken off, and unpacked where that was asked for; of a tunnel, whatever came.
   Callback<void(HttpFetch&, std::string_view bytes)> on_body = nullptr;
   // write() answered false, and may be called again.
   Callback<void(HttpFetch&)> on_writable = nullptr;

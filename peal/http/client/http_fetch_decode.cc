@@ -12,8 +12,6 @@
 
 namespace peal {
 
-bool HttpFetch::decodes() const { return request_.decode.value_or(pool_.lock()->options().decode); }
-
 bool HttpFetch::is_behind() const { return decoding_ && decoding_->is_behind; }
 
 void HttpFetch::begin_decoding() {

@@ -31,8 +31,8 @@ Buffer chunk_of(Buffer&& bytes) {
 }  // namespace
 
 const detail::HttpProxy* HttpFetch::proxy() const {
-  const auto pool = pool_.lock();
-  return pool->proxies() == nullptr || !request_.connect_to.empty() ? nullptr : pool->proxies()->find(url_);
+  if (!has_proxies_ || !request_.connect_to.empty()) return nullptr;
+  return pool_.lock()->proxies()->find(url_);
 }
 
 std::string HttpFetch::address() const {
@@ -51,11 +51,10 @@ std::string HttpFetch::connection_key() const {
 }
 
 void HttpFetch::add_cookies(std::vector<HttpRequestField>& fields) const {
-  HttpCookieJar* const jar = pool_.lock()->options().cookies;
-  if (jar == nullptr) return;
+  if (cookies_ == nullptr) return;
   const auto is_one = [](const HttpRequestField& field) { return same_field_name(field.name, "Cookie"); };
   if (std::ranges::any_of(fields, is_one)) return;
-  if (std::string value = jar->field_for(url_); !value.empty()) fields.push_back({"Cookie", std::move(value)});
+  if (std::string value = cookies_->field_for(url_); !value.empty()) fields.push_back({"Cookie", std::move(value)});
 }
 
 // For the proxy that the request goes to as it is. Through a tunnel it goes to the server, who is not to know them.
@@ -86,7 +85,7 @@ Result<void> HttpFetch::compose() {
   }
   if (!request_.body.empty()) text.following_bytes = request_.body.size();
   add_cookies(text.fields);
-  if (decodes()) detail::add_accept_encoding(text.fields);
+  if (decodes_) detail::add_accept_encoding(text.fields);
   if (expects_continue_ && has_body()) text.fields.push_back({"Expect", "100-continue"});
   auto composed = compose_http_request(text);
   if (!composed || (request_.streamed && !request_.body.empty())) {

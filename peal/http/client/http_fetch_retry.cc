@@ -20,7 +20,7 @@ bool HttpFetch::is_harmless_twice() const {
 }
 
 void HttpFetch::begin_attempts(bool whole) {
-  if (request_.streamed || request_.repeats == HttpRepeats::kNever) return;
+  if (request_.streamed || request_.repeats == HttpRepeats::kNone) return;
   retrying_ = std::make_unique<detail::HttpRetrying>();
   retrying_->whole = whole;
   if (deadlines_.total > Duration::zero()) {

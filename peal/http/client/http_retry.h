@@ -48,7 +48,7 @@ struct HttpRetry {
 enum class HttpRepeats : uint8_t {
   kWhereHarmless,  // by its method, or because nothing of it was sent
   kAlways,         // it does no harm twice: a POST with an idempotency key, a search
-  kNever,          // not even where a kept connection turns out to be dead
+  kNone,           // not even where a kept connection turns out to be dead
 };
 
 }  // namespace peal

@@ -69,7 +69,7 @@ TEST_P(HttpRetryTest, what_may_do_harm_twice_is_asked_once_unless_it_says_otherw
   HttpScript& server = serve_first({unavailable(), unavailable(), unavailable()});
   EXPECT_EQ(outcome(HttpClientRequest("POST", server.url(), "x")), "503 later");
   HttpClientRequest never(server.url());
-  never.repeats = HttpRepeats::kNever;
+  never.repeats = HttpRepeats::kNone;
   EXPECT_EQ(outcome(never), "503 later");
   HttpClientRequest always("POST", server.url(), "x");
   always.repeats = HttpRepeats::kAlways;

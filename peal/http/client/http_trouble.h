@@ -23,8 +23,7 @@ enum class HttpTrouble : int {
   kConnectTimeout,    // ClientOptions::connect_timeout
   kFirstByteTimeout,  // no answer came
   kTotalTimeout,
-  kAttemptTimeout,  // HttpRetry::attempt_timeout, of the last one
-  kStalled,         // ConnectionOptions::read_window or write_window: the peer has begun and goes on too slowly
+  kStalled,  // ConnectionOptions::read_window or write_window: the peer has begun and goes on too slowly
   // The answer.
   kClosedEarly,         // the peer closed or reset before the answer was complete
   kUnaskedUpgrade,      // 101, and nothing was asked for
@@ -33,6 +32,7 @@ enum class HttpTrouble : int {
   kBadRedirect,         // its Location is no http URL
   kUploadTooFarBehind,  // more was given to write() than ConnectionOptions::output_limit_bytes
   kPlainRedirect,       // from https to http, and HttpClientOptions::plain_redirects is off
+  kAttemptTimeout,      // HttpRetry::attempt_timeout, of the last one
   kUndecodable,         // the body is not in the coding that Content-Encoding names, or ends inside it
   kBadProxy,            // HttpProxies::from_environment()
   kBadPart,             // of a download: not the part of the file that was asked for, or another length than said

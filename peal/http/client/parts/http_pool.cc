@@ -46,7 +46,7 @@ Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallback
   if (!url) return fail(HttpTrouble::kBadUrl);
   const HttpDeadlines deadlines = request.deadlines.value_or(options_.deadlines);
   const HttpFetchId id{++last_id_};
-  const std::shared_ptr<HttpFetch> fetch(new HttpFetch(weak_from_this(), id, std::move(request), std::move(*url),
+  const std::shared_ptr<HttpFetch> fetch(new HttpFetch(shared_from_this(), id, std::move(request), std::move(*url),
                                                        std::make_unique<HttpFetchCallbacks>(std::move(callbacks))));
   if (Result<void> composed = fetch->compose(); !composed) return std::unexpected(composed.error());
   if (waiting_ >= options_.most_waiting) {
