@@ -7,17 +7,27 @@
 //   -i                 the head of the answer too
 //   -r                 a redirect is the answer
 //   -m SECONDS         for all of it
+//   --compressed       asks for gzip or zstd, and unpacks it
+//   --retry TIMES      asks again where that may help
+//   --proxy URL        http://[name:password@]host:port; without it what http_proxy and its like say
+//   --cookies FILE     sends and keeps those in there, curl's format
 // Exits with 0 whatever the status, 1 when there is no whole answer, 2 when it was called wrongly.
 #include <getopt.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <memory>
+#include <optional>
+#include <stdexcept>
 
 #include <examples/shared/service.h>
 
 #include <peal/coro/scope.h>
 #include <peal/http/client/http_client.h>
+#include <peal/http/client/http_cookie_jar.h>
+#include <peal/tls/tls_client_context.h>
 
 namespace {
 
@@ -25,6 +35,8 @@ using namespace peal;
 
 struct Order {
   HttpClientRequest request;
+  HttpClientOptions options;
+  std::string cookies_file;
   std::unique_ptr<FILE, int (*)(FILE*)> upload{nullptr, &std::fclose};
   bool prints_head = false;
 };
@@ -40,9 +52,14 @@ bool add_field(HttpClientRequest& request, std::string_view line) {
 
 // False: it was called wrongly.
 bool read_arguments(int argc, char** argv, Order& order) {
+  constexpr option kLong[] = {{"compressed", no_argument, nullptr, 'z'},
+                              {"retry", required_argument, nullptr, 'R'},
+                              {"proxy", required_argument, nullptr, 'p'},
+                              {"cookies", required_argument, nullptr, 'c'},
+                              {}};
   HttpClientRequest& request = order.request;
   std::string method;
-  for (int option = 0; (option = ::getopt(argc, argv, "X:H:d:T:irm:")) != -1;) {
+  for (int option = 0; (option = ::getopt_long(argc, argv, "X:H:d:T:irm:", kLong, nullptr)) != -1;) {
     switch (option) {
       case 'X': method = optarg; break;
       case 'H':
@@ -64,6 +81,10 @@ bool read_arguments(int argc, char** argv, Order& order) {
         request.deadlines.emplace().total =
             std::chrono::duration_cast<Duration>(std::chrono::duration<double>(std::atof(optarg)));
         break;
+      case 'z': order.options.decode = true; break;
+      case 'R': order.options.retry.attempts = 1 + static_cast<unsigned>(std::atoi(optarg)); break;
+      case 'p': order.options.proxies = {.http = optarg, .https = optarg}; break;
+      case 'c': order.cookies_file = optarg; break;
       default: return false;
     }
   }
@@ -111,15 +132,38 @@ Task<> fetch(HttpClient& client, Order& order, int& exit_code) {
 
 int main(int argc, char** argv) {
   Order order;
+  const Result<HttpProxies> proxies = HttpProxies::from_environment();
+  if (!proxies) return examples::failed("no proxy", proxies.error());
+  order.options.proxies = *proxies;
   if (!read_arguments(argc, argv, order)) {
-    fmt::print(stderr, "fetch [-X METHOD] [-H 'Name: value'] [-d TEXT | -T FILE] [-i] [-r] [-m SECONDS] URL\n");
+    fmt::print(stderr,
+               "fetch [-X METHOD] [-H 'Name: value'] [-d TEXT | -T FILE] [-i] [-r] [-m SECONDS] [--compressed]\n"
+               "      [--retry TIMES] [--proxy URL] [--cookies FILE] URL\n");
     return 2;
   }
+  const auto tls = TlsClientContext::make({.applications = {"http/1.1"}});
+  if (!tls) return fmt::print(stderr, "{}\n", tls.error()), 1;
+  // [cookies]
+  HttpCookieJar jar;
+  if (!order.cookies_file.empty()) {
+    std::ifstream file(order.cookies_file);
+    jar.load(std::string(std::istreambuf_iterator<char>(file), {}));
+    order.options.cookies = &jar;
+  }
+  // [cookies]
+  order.options.layer = tls->get();
   Loop loop;
-  HttpClient client(loop);
+  std::optional<HttpClient> made;
+  try {
+    made.emplace(loop, order.options);
+  } catch (const std::invalid_argument& error) {
+    return fmt::print(stderr, "{}\n", error.what()), 2;
+  }
+  HttpClient& client = *made;
   int exit_code = 0;
   Scope scope(loop);
   scope.spawn(fetch(client, order, exit_code));
   if (Result<void> ran = loop.run(); !ran) return examples::failed("cannot run the loop", ran.error());
+  if (!order.cookies_file.empty()) std::ofstream(order.cookies_file) << jar.save();
   return exit_code;
 }
