@@ -174,7 +174,7 @@ TEST_P(Decoding, a_bomb_is_stopped_by_its_ratio) {
 }
 
 TEST_P(Decoding, options_that_make_no_sense_are_refused) {
-  EXPECT_THROW(ContentDecoder(ContentCoding::kIdentity), std::invalid_argument);
+  EXPECT_THROW(ContentDecoder(ContentCoding::kIdentity, {}), std::invalid_argument);
   EXPECT_THROW(ContentDecoder(GetParam(), {.zstd_window_bytes = 3000}), std::invalid_argument);
   EXPECT_THROW(ContentDecoder(GetParam(), {.zstd_window_bytes = 0}), std::invalid_argument);
 }
