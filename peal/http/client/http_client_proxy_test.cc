@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <peal/http/client/http_client.h>
-#include <peal/net/pipe.h>
+#include <peal/http/client/parts/tunnel_proxy_test.h>
 #include <tests/support/http_client_rig.h>
 #include <tests/support/sealed/sealed_port.h>
 #include <tests/support/sealed/sealing.h>
@@ -14,60 +14,9 @@ namespace {
 
 using test::http_ok;
 using test::HttpScript;
+using test::TestProxy;
 using testing::ElementsAre;
 using Request = HttpScript::Request;
-
-// Opens tunnels to whom it is asked for.
-class TestProxy {
- public:
-  explicit TestProxy(Loop& loop) : loop_(loop), server_(loop, callbacks()) {
-    address_ = server_.listen("127.0.0.1:0").value();
-  }
-  std::string url(std::string_view user = {}) const { return "http://" + std::string(user) + address_.to_string(); }
-
-  std::vector<std::string> heads;  // that it was asked with
-  std::string granted = "HTTP/1.1 200 Connection established\r\n\r\n";
-  std::string refused;  // if set, said instead
-  bool closes = false;  // then
-  std::string to;       // if set, where all tunnels lead
-  size_t opened = 0;
-
- private:
-  ConnectionCallbacks callbacks() {
-    return {.on_open = [this](Connection&) { ++opened; },
-            .on_message =
-                [this](Connection& connection, Buffer& input) {
-                  const std::string_view bytes = input.view();
-                  if (!bytes.ends_with("\r\n\r\n")) return;
-                  heads.emplace_back(bytes);
-                  input.clear();
-                  connect(connection, heads.back());
-                }};
-  }
-  void connect(Connection& client, const std::string& head) {
-    if (!refused.empty()) {
-      client.send(refused);
-      if (closes) client.close();
-      return;
-    }
-    client.pause();
-    auto on_open = [this, handle = client.handle()](Connection& upstream) {
-      handle.run([&](Connection& waiting) {
-        waiting.send(granted);
-        EXPECT_TRUE(pipe(waiting, upstream));
-        waiting.resume();
-      });
-    };
-    upstreams_.push_back(std::make_unique<Client>(loop_, ConnectionCallbacks{.on_open = on_open}));
-    const std::string target = head.substr(8, head.find(' ', 8) - 8);
-    EXPECT_TRUE(upstreams_.back()->connect(to.empty() ? target : to));
-  }
-
-  Loop& loop_;
-  std::vector<std::unique_ptr<Client>> upstreams_;
-  Server server_;
-  SocketAddress address_;
-};
 
 class HttpClientProxyTest : public test::HttpClientTest {
  protected:

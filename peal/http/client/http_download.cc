@@ -114,8 +114,8 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     if (part->total_bytes.value_or(*total_) != *total_) return false;
     if (content_length(head).value_or(part->range->bytes) != part->range->bytes) return false;
     // A server that does not heed If-Range.
-    const std::string validator = detail::strong_validator(head);
-    if (!validator.empty() && validator != file_.validator()) return false;
+    const auto version = head.find(file_.validator().starts_with('"') ? "ETag" : "Last-Modified");
+    if (version && *version != file_.validator()) return false;
     at_ = asked_from_;
     return true;
   }

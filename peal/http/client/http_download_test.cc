@@ -185,6 +185,7 @@ TEST_P(HttpDownloadTest, a_server_that_lies_about_parts_is_asked_for_the_whole_o
            "206 Partial\r\nContent-Range: nonsense\r\nContent-Length: 5\r\n\r\nevil!",
            "206 Partial\r\nContent-Length: 5\r\n\r\nevil!",
            "206 Partial\r\nETag: \"v2\"\r\nContent-Range: bytes 4-8/9\r\nContent-Length: 5\r\n\r\nevil!",
+           "206 Partial\r\nETag: W/\"v1\"\r\nContent-Range: bytes 4-8/9\r\nContent-Length: 5\r\n\r\nevil!",
            "206 Partial\r\nContent-Type: multipart/byteranges; boundary=x\r\nContent-Length: 5\r\n\r\nevil!",
            "416 Not so\r\nContent-Range: bytes */4\r\nContent-Length: 0\r\n\r\n",
            "416 Not so\r\nContent-Length: 0\r\n\r\n",
@@ -197,6 +198,15 @@ TEST_P(HttpDownloadTest, a_server_that_lies_about_parts_is_asked_for_the_whole_o
     EXPECT_EQ(text_of(path_), "the whole");
     EXPECT_EQ(server.requests().size(), 2u);
   }
+}
+
+TEST_P(HttpDownloadTest, a_part_need_not_say_its_version_again) {
+  HttpScript& server = serve_text(
+      "HTTP/1.1 206 Partial\r\nLast-Modified: Wed, 25 Nov 2026 12:00:00 GMT\r\nDate: Wed, 25 Nov 2026 13:00:00 GMT\r\n"
+      "Content-Range: bytes 4-8/*\r\nContent-Length: 5\r\n\r\nwhole");
+  leave_part(server.url(), "part", "\"v1\"");
+  EXPECT_EQ(outcome(server.url()), "9 (4)");
+  EXPECT_EQ(text_of(path_), "partwhole");
 }
 
 TEST_P(HttpDownloadTest, a_part_of_another_length_than_was_said) {

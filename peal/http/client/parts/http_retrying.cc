@@ -53,7 +53,8 @@ HttpRetryBudget::HttpRetryBudget(const HttpRetry& policy, uint64_t seed)
 Duration HttpRetryBudget::draw_delay(const HttpRetry& policy, unsigned next) {
   Duration longest = bounded(policy.first_delay);
   const Duration most = bounded(policy.longest_delay);
-  for (unsigned at = 2; at < next && longest < most; ++at) longest = std::min(most, longest * 2);
+  for (unsigned at = 2; at < next && longest > Duration::zero() && longest < most; ++at)
+    longest = std::min(most, longest * 2);
   return Duration(std::uniform_int_distribution<Duration::rep>(0, longest.count())(random_));
 }
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TestProxy: a proxy for tests, which opens the tunnels that it is asked for by CONNECT, or says what it is told to. On
+// its loop.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <peal/net/client.h>
+#include <peal/net/pipe.h>
+#include <peal/net/server.h>
+
+namespace peal::test {
+
+class TestProxy {
+ public:
+  explicit TestProxy(Loop& loop) : loop_(loop), server_(loop, callbacks()) {
+    address_ = server_.listen("127.0.0.1:0").value();
+  }
+  std::string url(std::string_view user = {}) const { return "http://" + std::string(user) + address_.to_string(); }
+
+  std::vector<std::string> heads;  // that it was asked with
+  std::string granted = "HTTP/1.1 200 Connection established\r\n\r\n";
+  std::string refused;  // if set, said instead
+  bool closes = false;  // then
+  std::string to;       // if set, where all tunnels lead
+  size_t opened = 0;
+
+ private:
+  ConnectionCallbacks callbacks() {
+    return {.on_open = [this](Connection&) { ++opened; },
+            .on_message =
+                [this](Connection& connection, Buffer& input) {
+                  const std::string_view bytes = input.view();
+                  if (!bytes.ends_with("\r\n\r\n")) return;
+                  heads.emplace_back(bytes);
+                  input.clear();
+                  connect(connection, heads.back());
+                }};
+  }
+  void connect(Connection& client, const std::string& head) {
+    if (!refused.empty()) {
+      client.send(refused);
+      if (closes) client.close();
+      return;
+    }
+    client.pause();
+    auto on_open = [this, handle = client.handle()](Connection& upstream) {
+      handle.run([&](Connection& waiting) {
+        waiting.send(granted);
+        EXPECT_TRUE(pipe(waiting, upstream));
+        waiting.resume();
+      });
+    };
+    upstreams_.push_back(std::make_unique<Client>(loop_, ConnectionCallbacks{.on_open = on_open}));
+    const std::string target = head.substr(8, head.find(' ', 8) - 8);
+    EXPECT_TRUE(upstreams_.back()->connect(to.empty() ? target : to));
+  }
+
+  Loop& loop_;
+  std::vector<std::unique_ptr<Client>> upstreams_;
+  Server server_;
+  SocketAddress address_;
+};
+
+}  // namespace peal::test
