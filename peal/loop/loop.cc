@@ -122,12 +122,12 @@ void Loop::stop() {
 }
 
 // From when the task is taken on, since it may be what ends the loop.
-bool Loop::post(Task task) {
+bool Loop::post(Callback task) {
   const std::shared_ptr<Mailbox> mailbox = mailbox_;
   return mailbox->post(std::move(task));
 }
 
-bool Loop::run_in_loop(Task task) {
+bool Loop::run_in_loop(Callback task) {
   if (!in_loop()) return post(std::move(task));
   task();
   return true;
@@ -139,14 +139,14 @@ void Loop::assert_here() const {
               "another thread's loop is touched, in its turn {}", stats_.turns);
 }
 
-TimerId Loop::after(Duration delay, Task task) { return at(deadline_in(delay), std::move(task)); }
+TimerId Loop::after(Duration delay, Callback task) { return at(deadline_in(delay), std::move(task)); }
 
-TimerId Loop::at(TimePoint deadline, Task task) {
+TimerId Loop::at(TimePoint deadline, Callback task) {
   if (!takes_timers()) return {};
   return wheel_->add(deadline, std::move(task));
 }
 
-TimerId Loop::every(Duration period, Task task) {
+TimerId Loop::every(Duration period, Callback task) {
   if (!takes_timers()) return {};
   return wheel_->add_every(deadline_in(period), period, std::move(task));
 }
@@ -159,7 +159,7 @@ bool Loop::cancel(TimerId timer) {
 
 bool Loop::rearm(TimerId timer, TimePoint deadline) { return takes_timers() && wheel_->rearm(timer, deadline); }
 
-Result<SignalId> Loop::on_signal(int signal_number, Task task) {
+Result<SignalId> Loop::on_signal(int signal_number, Callback task) {
   assert_here();
   if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
   if (!signals_) signals_ = std::make_unique<detail::SignalWatch>(*this);
@@ -201,9 +201,9 @@ void Loop::drop_timers() {
 }
 
 void Loop::finish(bool opened) noexcept {
-  std::vector<Task> last = mailbox_->close();
+  std::vector<Callback> last = mailbox_->close();
   if (opened) {
-    for (Task& task : last) call(task);
+    for (Callback& task : last) call(task);
     engine_->shut();
     const uint64_t lost_bytes = engine_->stats().lost_bytes;
     if (lost_bytes > 0) PEAL_LOG_DEBUG("a loop ended with {} bytes of output unsent", lost_bytes);
@@ -257,15 +257,15 @@ void Loop::fire_timers() {
 
 void Loop::run_tasks() {
   mailbox_->take(tasks_);
-  for (Task& task : tasks_) {
+  for (Callback& task : tasks_) {
     call(task);
     task = nullptr;
   }
   tasks_.clear();
-  if (tasks_.capacity() > kMaxWarmTasks) std::vector<Task>().swap(tasks_);
+  if (tasks_.capacity() > kMaxWarmTasks) std::vector<Callback>().swap(tasks_);
 }
 
-void Loop::call(Task& task) {
+void Loop::call(Callback& task) {
   ++stats_.tasks;
   guard("a task", task);
 }

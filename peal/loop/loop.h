@@ -63,7 +63,7 @@ struct SignalId {
 
 class Loop {
  public:
-  using Task = Mailbox::Task;
+  using Callback = Mailbox::Callback;
 
   // The engine of `options`; an engine that cannot run here is the world's error: Trouble::kUnsupportedEngine.
   static Result<std::unique_ptr<Loop>> make(const LoopOptions& options = {});
@@ -91,9 +91,9 @@ class Loop {
   void end();
 
   // Any thread. See Mailbox::post.
-  bool post(Task task);
+  bool post(Callback task);
   // Any thread: at once on the loop's thread, where exceptions are the caller's; posted from another.
-  bool run_in_loop(Task task);
+  bool run_in_loop(Callback task);
   // Any thread: is this the thread inside run()?
   bool in_loop() const { return mailbox_->here() != nullptr; }
   // Asserts that the caller may touch the loop's objects: on its thread, or while no thread is inside run().
@@ -102,9 +102,9 @@ class Loop {
   // Timers, 1 ms ticks, never early. `every` first fires after one period; one that is not
   // > 0 is refused, std::invalid_argument. Once the loop has begun to end the
   // answer names no timer and the task is dropped.
-  TimerId after(Duration delay, Task task);
-  TimerId at(TimePoint deadline, Task task);
-  TimerId every(Duration period, Task task);
+  TimerId after(Duration delay, Callback task);
+  TimerId at(TimePoint deadline, Callback task);
+  TimerId every(Duration period, Callback task);
   // True if it was pending; it will not fire any more, not even in this tick.
   bool cancel(TimerId timer);
   // False if it is not pending; a timer may re-arm itself from its own call. See TimerWheel::rearm.
@@ -118,7 +118,7 @@ class Loop {
   // child is left. What arrives before run() is heard in it. A fault of the program itself (SIGSEGV and its like sent
   // by the kernel) keeps its default effect. EINVAL: no signal, or one that cannot be caught; EMFILE and its like: no
   // fd left.
-  Result<SignalId> on_signal(int signal_number, Task task);
+  Result<SignalId> on_signal(int signal_number, Callback task);
   // True if it was there; it will not be called any more. A handler may cancel itself.
   bool cancel(SignalId handler);
   // SIGINT and SIGTERM stop the loop.
@@ -162,7 +162,7 @@ class Loop {
   bool spin();
   void fire_timers();
   void run_tasks();
-  void call(Task& task);
+  void call(Callback& task);
   // Keeps an exception from ending the loop. `what` is static.
   template <class Function>
   void guard(const char* what, Function&& function);
@@ -182,7 +182,7 @@ class Loop {
   bool has_wait_hooks_ = false;               // one of the next two is there
   std::unique_ptr<detail::SpinPolicy> spin_;  // none: off
   std::unique_ptr<TurnTimes> turn_times_;
-  std::vector<Task> tasks_;  // of this turn
+  std::vector<Callback> tasks_;  // of this turn
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<detail::SignalWatch> signals_;
   std::unique_ptr<FlightRecorder> recorder_;

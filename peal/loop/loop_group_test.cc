@@ -18,7 +18,7 @@ namespace {
 class LoopGroupTest : public test::LoopEngineTest {
  protected:
   // Runs `task` on the loop and waits for it.
-  static void call(Loop& loop, Loop::Task task) {
+  static void call(Loop& loop, Loop::Callback task) {
     std::atomic<bool> done = false;
     ASSERT_TRUE(loop.post([&] {
       task();

@@ -7,10 +7,10 @@
 
 namespace peal {
 
-bool Mailbox::post(Task task) { return take_in(std::move(task), limit_); }
-bool Mailbox::insist(Task task) { return take_in(std::move(task), SIZE_MAX); }
+bool Mailbox::post(Callback task) { return take_in(std::move(task), limit_); }
+bool Mailbox::insist(Callback task) { return take_in(std::move(task), SIZE_MAX); }
 
-bool Mailbox::take_in(Task task, size_t limit) {
+bool Mailbox::take_in(Callback task, size_t limit) {
   PEAL_ASSERT(task, "an empty task posted; the limit is {}", limit_);
   {
     const std::lock_guard lock(mutex_);
@@ -32,7 +32,7 @@ void Mailbox::wait_until_left() const {
   for (std::thread::id owner = owner_.load(); owner != none; owner = owner_.load()) owner_.wait(owner);
 }
 
-void Mailbox::take(std::vector<Task>& tasks) {
+void Mailbox::take(std::vector<Callback>& tasks) {
   PEAL_ASSERT(tasks.empty(), "{} tasks would mix with those that wait", tasks.size());
   // Before the tasks: one posted in between is taken now, and its late nudge costs a look.
   pending_.exchange(false, std::memory_order_seq_cst);
@@ -40,7 +40,7 @@ void Mailbox::take(std::vector<Task>& tasks) {
   tasks_.swap(tasks);
 }
 
-std::vector<Mailbox::Task> Mailbox::close() {
+std::vector<Mailbox::Callback> Mailbox::close() {
   const std::lock_guard lock(mutex_);
   closed_.store(true, std::memory_order_release);
   return std::exchange(tasks_, {});

@@ -25,7 +25,7 @@ class Loop;
 
 class Mailbox final : public WatchedQueue {
  public:
-  using Task = Callback<void()>;
+  using Callback = peal::Callback<void()>;
 
   // Made by the loop; `limit` > 0.
   Mailbox(Loop* loop, std::shared_ptr<Waker> waker, size_t limit)
@@ -36,9 +36,9 @@ class Mailbox final : public WatchedQueue {
   // Any thread. Tasks of one thread run in the order they were posted. False when `limit` tasks wait already or the
   // loop has stopped: the task was not taken and dies with the caller's argument. What was taken runs, on the loop's
   // thread, unless run() is never called or cannot open the engine.
-  bool post(Task task);
+  bool post(Callback task);
   // As post(), but no limit refuses it: for what must happen, such as the end of an object the loop refers to.
-  bool insist(Task task) override;
+  bool insist(Callback task) override;
   // The loop, when the calling thread is the one that runs it now; otherwise null.
   Loop* here() const { return owner_.load(std::memory_order_relaxed) == std::this_thread::get_id() ? loop_ : nullptr; }
   // The loop, when the calling thread may touch it: it is inside its run(), or nobody has run it yet. Otherwise null.
@@ -60,7 +60,7 @@ class Mailbox final : public WatchedQueue {
  private:
   friend class Loop;
 
-  bool take_in(Task task, size_t limit);
+  bool take_in(Callback task, size_t limit);
   bool pending() const { return pending_.load(std::memory_order_acquire); }
   // Sets pending_ and wakes a sleeping loop. Any thread.
   void nudge();
@@ -71,9 +71,9 @@ class Mailbox final : public WatchedQueue {
   }
   void end_sleep() { sleeping_.store(false, std::memory_order_relaxed); }
   // Swaps the waiting tasks into `tasks`, which is empty.
-  void take(std::vector<Task>& tasks);
+  void take(std::vector<Callback>& tasks);
   // Refuses all posts from now on; returns the tasks taken before.
-  std::vector<Task> close();
+  std::vector<Callback> close();
 
   Loop* const loop_;
   const std::shared_ptr<Waker> waker_;
@@ -83,7 +83,7 @@ class Mailbox final : public WatchedQueue {
   std::atomic<bool> sleeping_ = false;
   std::atomic<bool> closed_ = false;  // changes under the mutex
   mutable std::mutex mutex_;
-  std::vector<Task> tasks_;  // guarded by the mutex
+  std::vector<Callback> tasks_;  // guarded by the mutex
 };
 
 }  // namespace peal

@@ -220,7 +220,7 @@ class GoodClient {
  protected:
   virtual void give_up() = 0;
   // Within ten milliseconds, unless it is gone by then.
-  void soon(Loop::Task task) {
+  void soon(Loop::Callback task) {
     loop_.after(milliseconds(world_.pick(10)), [alive = std::weak_ptr<char>(alive_), task = std::move(task)]() mutable {
       if (!alive.expired()) task();
     });

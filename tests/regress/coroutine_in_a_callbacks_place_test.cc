@@ -44,7 +44,7 @@ template <class Slot>
 constexpr bool no_coroutine = std::is_constructible_v<Slot, typename ToldBy<Slot>::Plain> &&
                               !std::is_constructible_v<Slot, typename ToldBy<Slot>::Coroutine>;
 
-static_assert(no_coroutine<Loop::Task> && no_coroutine<Mailbox::Task> && no_coroutine<TimerWheel::Callback>);
+static_assert(no_coroutine<Loop::Callback> && no_coroutine<Mailbox::Callback> && no_coroutine<TimerWheel::Callback>);
 static_assert(no_coroutine<Watch::Callback> && no_coroutine<Watch::OnError> && no_coroutine<StallWatchdog::OnStall>);
 static_assert(no_coroutine<ThreadPool::Task> && no_coroutine<Thread::Body> && no_coroutine<LogSink>);
 static_assert(no_coroutine<decltype(ThreadPoolOptions::on_start)>);

@@ -114,11 +114,11 @@ Result<void> SignalWatch::take(int signal_number) {
   return {};
 }
 
-Result<SignalId> SignalWatch::add(int signal_number, Loop::Task handler) {
+Result<SignalId> SignalWatch::add(int signal_number, Loop::Callback handler) {
   PEAL_ASSERT(handler, "signal {} without a handler", signal_number);
   Result<void> taken = joined_ ? Result<void>() : join();
   // What may throw comes before what has to be given back.
-  Handler added{{last_id_ + 1}, signal_number, std::make_shared<Loop::Task>(std::move(handler))};
+  Handler added{{last_id_ + 1}, signal_number, std::make_shared<Loop::Callback>(std::move(handler))};
   handlers_.reserve(handlers_.size() + 1);
   if (taken) taken = take(signal_number);
   if (!taken) return std::unexpected(taken.error());
@@ -201,7 +201,7 @@ void SignalWatch::deliver(uint64_t bits) {
   for (const SignalId id : ids) {
     const auto found = std::ranges::find(handlers_, id, &Handler::id);
     if (found == handlers_.end()) continue;
-    const std::shared_ptr<Loop::Task> task = found->task;
+    const std::shared_ptr<Loop::Callback> task = found->task;
     loop_.guard("a signal's handler", *task);
   }
 }

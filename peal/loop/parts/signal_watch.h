@@ -28,7 +28,7 @@ class SignalWatch {
   ~SignalWatch();
 
   // As Loop::on_signal() and Loop::cancel().
-  Result<SignalId> add(int signal_number, Loop::Task handler);
+  Result<SignalId> add(int signal_number, Loop::Callback handler);
   bool cancel(SignalId id);
   // Watches from now on until the engine, which has opened, shuts. Doing it twice is harmless, and tries again what the
   // engine has refused.
@@ -38,7 +38,7 @@ class SignalWatch {
   struct Handler {
     SignalId id;
     int signal_number;
-    std::shared_ptr<Loop::Task> task;  // shared with the call under way: it may cancel itself
+    std::shared_ptr<Loop::Callback> task;  // shared with the call under way: it may cancel itself
   };
 
   Result<void> join();
