@@ -7,16 +7,12 @@
 namespace peal {
 
 bool CycleClock::usable() {
-#if defined(__x86_64__)
   static const bool is_clock_source = [] {
     std::ifstream file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
     std::string name;
     return file >> name && name == "tsc";
   }();
   return is_clock_source;
-#else
-  return false;
-#endif
 }
 
 TimePoint CycleClock::time_of(uint64_t stamp, const Moment& first, const Moment& last) {

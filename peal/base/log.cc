@@ -58,8 +58,8 @@ class FdSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex
     own.thread_id = static_cast<size_t>(current_thread_id());  // spdlog keeps the parent's in a process that was forked
     spdlog::memory_buf_t line;
     formatter_->format(own, line);
-    const bool written = write_all(file_ ? file_.get() : STDERR_FILENO, {line.data(), line.size()});
-    if (!written && file_) throw std::system_error(errno_code(errno));
+    if (!write_all(file_ ? file_.get() : STDERR_FILENO, {line.data(), line.size()}) && file_)
+      throw std::system_error(errno_code(errno));
   }
   void flush_() override {}
 
@@ -124,11 +124,8 @@ std::string_view to_string(LogLevel level) {
 }
 
 void set_log_sink(LogSink sink) {
-  if (sink) {
-    logger().set_target(std::make_shared<CallbackSink>(std::move(sink)));
-  } else {
-    logger().set_target(std::make_shared<FdSink>());
-  }
+  if (sink) return logger().set_target(std::make_shared<CallbackSink>(std::move(sink)));
+  logger().set_target(std::make_shared<FdSink>());
 }
 
 Result<void> set_log_file(const std::string& path) {

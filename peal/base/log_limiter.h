@@ -31,9 +31,6 @@ class LogLimiter {
     return std::exchange(suppressed_, 0);
   }
 
-  // Held back since the last line that passed.
-  std::uint64_t suppressed() const { return suppressed_; }
-
  private:
   Duration interval_;
   TimePoint next_ = TimePoint::min();  // from then on a line passes

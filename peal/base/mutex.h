@@ -97,8 +97,6 @@ class Condition {
       lock.release();
       mutex.take();
     }
-    Handover(const Handover&) = delete;
-    Handover& operator=(const Handover&) = delete;
 
     Mutex& mutex;
     std::unique_lock<std::mutex> lock;

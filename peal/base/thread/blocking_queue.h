@@ -59,21 +59,15 @@ class BlockingQueue {
   std::optional<T> try_take() { return take(TimePoint{}); }
   // What there is, at once.
   std::deque<T> take_all() {
-    std::deque<T> all;
-    {
-      MutexLock lock(mutex_);
-      all.swap(queue_);
-    }
+    MutexLock lock(mutex_);
     not_full_.notify_all();
-    return all;
+    return std::exchange(queue_, {});
   }
 
   // Wakes all who wait. Closing twice is closing once.
   void close() {
-    {
-      MutexLock lock(mutex_);
-      closed_ = true;
-    }
+    MutexLock lock(mutex_);
+    closed_ = true;
     not_empty_.notify_all();
     not_full_.notify_all();
   }

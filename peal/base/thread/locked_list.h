@@ -2,6 +2,7 @@
 // A list that any thread may push to, look through and empty. Visitors run outside its lock and may use it again.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -34,12 +35,10 @@ class LockedList {
   // The first element equal to `value`; false: there is none.
   bool remove(const T& value) {
     MutexLock lock(mutex_);
-    for (auto at = list_.begin(); at != list_.end(); ++at) {
-      if (*at != value) continue;
-      list_.erase(at);
-      return true;
-    }
-    return false;
+    const auto at = std::ranges::find(list_, value);
+    const bool found = at != list_.end();
+    if (found) list_.erase(at);
+    return found;
   }
   std::size_t size() const {
     MutexLock lock(mutex_);

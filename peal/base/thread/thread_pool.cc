@@ -2,7 +2,6 @@
 #include <peal/base/thread/thread_pool.h>
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 #include <fmt/format.h>
@@ -47,10 +46,8 @@ void ThreadPool::guard(const char* what, Function&& function) {
     return function();
   } catch (const Exception& error) {
     PEAL_LOG_ERROR("{} of pool {} threw: {}\n{}", what, options_.name, error.what(), error.stack_trace());
-  } catch (const std::exception& error) {
-    PEAL_LOG_ERROR("{} of pool {} threw: {}", what, options_.name, error.what());
   } catch (...) {
-    PEAL_LOG_ERROR("{} of pool {} threw something that is no std::exception", what, options_.name);
+    PEAL_LOG_ERROR("{} of pool {} threw: {}", what, options_.name, what_was_thrown());
   }
   add(counters_.threw);
 }
@@ -72,23 +69,17 @@ bool ThreadPool::run_here(Task& task) {
 bool ThreadPool::submit(Task&& task) {
   PEAL_ASSERT(task, "pool {} is given nothing to run", options_.name);
   const bool blocks = options_.when_full == WhenFull::kBlock && my_pool != this;
-  bool taken = queue_.put(std::move(task), blocks ? kNever : TimePoint{});
-  if (taken) {
-    add(counters_.submitted);
-  } else {
-    taken = !blocks && options_.when_full != WhenFull::kRefuse && run_here(task);
-    if (!taken) add(counters_.refused);
-  }
-  return taken;
+  const bool queued = queue_.put(std::move(task), blocks ? kNever : TimePoint{});
+  if (queued) add(counters_.submitted);
+  if (queued || (!blocks && options_.when_full != WhenFull::kRefuse && run_here(task))) return true;
+  add(counters_.refused);
+  return false;
 }
 
 void ThreadPool::stop(StopPool how) {
   PEAL_ASSERT(my_pool != this, "a task stops pool {}, which would wait for the task", options_.name);
   queue_.close();
-  if (how == StopPool::kDrop) {
-    const std::deque<Task> dropped = queue_.take_all();
-    add(counters_.dropped, dropped.size());
-  }
+  if (how == StopPool::kDrop) add(counters_.dropped, queue_.take_all().size());
   threads_.clear();
 }
 
