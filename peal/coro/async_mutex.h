@@ -6,6 +6,7 @@
 //   if (!lock) co_return;  // cancelled, or too late
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include <peal/coro/task.h>
@@ -15,22 +16,10 @@ namespace peal {
 class AsyncMutex {
  public:
   // Unlocks when destroyed, on the same loop; then the next in line has it.
-  class Guard {
-   public:
-    Guard(Guard&& other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {}
-    Guard& operator=(Guard&& other) noexcept {
-      std::swap(mutex_, other.mutex_);
-      return *this;
-    }
-    ~Guard() {
-      if (mutex_ != nullptr) mutex_->unlock();
-    }
-
-   private:
-    friend class AsyncMutex;
-    explicit Guard(AsyncMutex& mutex) : mutex_(&mutex) {}
-    AsyncMutex* mutex_;
+  struct Unlock {
+    void operator()(AsyncMutex* mutex) const { mutex->unlock(); }
   };
+  using Guard = std::unique_ptr<AsyncMutex, Unlock>;
 
   class [[nodiscard]] Lock final : public detail::QueuedWait<Lock> {
    public:
@@ -38,7 +27,7 @@ class AsyncMutex {
     bool await_ready() { return !std::exchange(mutex_.locked_, true); }
     Result<Guard> await_resume() {
       if (why_ != 0) return detail::failed(why_);
-      return Guard(mutex_);
+      return Guard(&mutex_);
     }
 
    private:
