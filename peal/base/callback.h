@@ -9,6 +9,10 @@
 //
 // A shared one moves into a Callback, and a std::move_only_function or std::function into what is made of it. Empty
 // ones are null; but a std::function made of an empty callback is not empty, so keep them as what they are.
+//
+// One that is made of what it cannot call does not compile, with a sentence that says what is accepted. For that its
+// constructor takes whatever could have been meant as a callback, so std::is_constructible tells nothing: who has to
+// choose between overloads asks `accepts`.
 #pragma once
 
 #include <concepts>
@@ -21,65 +25,81 @@ namespace peal {
 
 namespace detail {
 
-template <class Function, class... Args>
-concept AnswersNothing = std::is_void_v<std::invoke_result_t<std::decay_t<Function>&, Args...>>;
+// What is wrong with `What` as a callback of Signature.
+template <class Signature, class What>
+struct CallbackCheck;
+template <class Answer, class... Args, class What>
+struct CallbackCheck<Answer(Args...), What> {
+  static constexpr bool callable = std::invocable<std::decay_t<What>&, Args...>;
+  static constexpr bool answers = !callable || requires(std::decay_t<What>& function, Args&&... args) {
+    { std::invoke(function, std::forward<Args>(args)...) } -> std::same_as<Answer>;
+  };
+  static constexpr bool moves = std::constructible_from<std::decay_t<What>, What>;
+  static constexpr bool passed = callable && answers && moves;
+};
 
-template <class Function, class... Args>
+// The callback itself; where it is none, a sentence.
+template <class Signature, class What>
+constexpr decltype(auto) checked_callback(What&& what) {
+  using Check = CallbackCheck<Signature, What>;
+  static_assert(
+      Check::callable,
+      "a callback is called with the arguments of its Signature, which is named above: this one takes others");
+  static_assert(Check::answers,
+                "a callback returns what its Signature says, void as a rule: another result would be lost, and a "
+                "coroutine in its place never run; have a callback spawn that in a Scope");
+  static_assert(Check::moves, "a callback that cannot be copied is moved: std::move() it");
+  if constexpr (Check::passed) {
+    return std::forward<What>(what);
+  } else {
+    return nullptr;
+  }
+}
+
+template <class What, class Own>
+concept MeantAsCallback = !std::derived_from<What, Own> && (!std::is_scalar_v<What> || std::is_pointer_v<What>);
+
+template <class Function, class Signature>
 class CallbackOf : public Function {
  public:
-  CallbackOf() = default;
-  CallbackOf(std::nullptr_t) {}
+  CallbackOf(std::nullptr_t = nullptr) {}
   template <class What>
-    requires(!std::derived_from<std::remove_cvref_t<What>, CallbackOf> && std::is_constructible_v<Function, What> &&
-             AnswersNothing<What, Args...>)
+    requires MeantAsCallback<std::decay_t<What>, CallbackOf>
   CallbackOf(What&& what)  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
-      : Function(std::forward<What>(what)) {}
+      : Function(checked_callback<Signature>(std::forward<What>(what))) {}
   template <class What>
-    requires(!std::derived_from<std::remove_cvref_t<What>, CallbackOf> && std::is_constructible_v<Function, What> &&
-             !AnswersNothing<What, Args...>)
-  CallbackOf(What&& a_callback_returns_void_and_is_no_coroutine) = delete;
+  static constexpr bool accepts = CallbackCheck<Signature, What>::passed;
 };
 
 }  // namespace detail
 
 template <class Signature>
-class Callback;
-template <class... Args>
-class Callback<void(Args...)> : public detail::CallbackOf<std::move_only_function<void(Args...)>, Args...> {
- public:
-  using detail::CallbackOf<std::move_only_function<void(Args...)>, Args...>::CallbackOf;
-};
+using Callback = detail::CallbackOf<std::move_only_function<Signature>, Signature>;
 
 template <class Signature>
-class CopyableCallback;
-template <class... Args>
-class CopyableCallback<void(Args...)> : public detail::CallbackOf<std::function<void(Args...)>, Args...> {
- public:
-  using detail::CallbackOf<std::function<void(Args...)>, Args...>::CallbackOf;
-};
+using CopyableCallback = detail::CallbackOf<std::function<Signature>, Signature>;
 
 // What it calls is callable as const, so it may be called as const itself, by anybody who has it.
 template <class Signature>
 class SharedCallback;
-template <class... Args>
-class SharedCallback<void(Args...)> : public Callback<void(Args...)> {
- public:
-  SharedCallback() = default;
-  SharedCallback(std::nullptr_t) {}
-  template <class What>
-    requires(!std::derived_from<std::remove_cvref_t<What>, SharedCallback> &&
-             std::constructible_from<Callback<void(Args...)>, What> &&
-             std::invocable<const std::decay_t<What>&, Args...>)
-  SharedCallback(What&& what)  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
-      : Callback<void(Args...)>(std::forward<What>(what)) {}
-  template <class What>
-    requires(!std::derived_from<std::remove_cvref_t<What>, SharedCallback> &&
-             std::constructible_from<Callback<void(Args...)>, What> &&
-             !std::invocable<const std::decay_t<What>&, Args...>)
-  SharedCallback(What&& a_callback_of_several_loops_is_not_mutable) = delete;
+template <class Answer, class... Args>
+class SharedCallback<Answer(Args...)> : public Callback<Answer(Args...)> {
+  using Plain = Callback<Answer(Args...)>;
 
-  void operator()(Args... args) const {
-    const_cast<SharedCallback*>(this)->Callback<void(Args...)>::operator()(std::forward<Args>(args)...);
+ public:
+  SharedCallback(std::nullptr_t = nullptr) {}
+  template <class What>
+    requires detail::MeantAsCallback<std::decay_t<What>, SharedCallback>
+  SharedCallback(What&& what) : Plain(std::forward<What>(what)) {  // NOLINT(bugprone-forwarding-reference-overload)
+    static_assert(accepts<What> || !Plain::template accepts<What>,
+                  "several loops call this callback at once, so it has no state that changes: no `mutable` lambda, and "
+                  "no Callback, which may hold one");
+  }
+  template <class What>
+  static constexpr bool accepts = Plain::template accepts<What> && std::invocable<const std::decay_t<What>&, Args...>;
+
+  Answer operator()(Args... args) const {
+    return const_cast<SharedCallback*>(this)->Plain::operator()(std::forward<Args>(args)...);
   }
 };
 

@@ -25,15 +25,18 @@ using Answer = int (*)(int);
 using Tell = void (*)(int);
 
 template <class Slot, class What>
-constexpr bool takes =
-    std::is_constructible_v<Slot, What> && std::is_convertible_v<What, Slot> && std::is_assignable_v<Slot&, What>;
+constexpr bool takes = Slot::template accepts<What> && std::is_constructible_v<Slot, What> &&
+                       std::is_convertible_v<What, Slot> && std::is_assignable_v<Slot&, What>;
 template <class Slot, class What>
-constexpr bool refuses =
-    !std::is_constructible_v<Slot, What> && !std::is_convertible_v<What, Slot> && !std::is_assignable_v<Slot&, What>;
+constexpr bool refuses = !Slot::template accepts<What>;
 
 static_assert(takes<Plain, decltype(kTells)> && takes<Shared, decltype(kTells)> && takes<Copyable, decltype(kTells)>);
 static_assert(takes<Plain, Tell> && takes<Shared, Tell> && takes<Copyable, Tell>);
-static_assert(takes<Plain, std::nullptr_t> && takes<Shared, std::nullptr_t> && takes<Copyable, std::nullptr_t>);
+template <class Slot>
+constexpr bool is_null_if_told_so = std::is_convertible_v<std::nullptr_t, Slot>;
+static_assert(is_null_if_told_so<Plain> && is_null_if_told_so<Shared> && is_null_if_told_so<Copyable>);
+// What nobody means as a callback is left to other overloads.
+static_assert(!std::is_constructible_v<Plain, int> && !std::is_constructible_v<Shared, double>);
 // A result would be lost.
 static_assert(refuses<Plain, decltype(kAnswers)> && refuses<Shared, decltype(kAnswers)>);
 static_assert(refuses<Plain, Answer> && refuses<Copyable, decltype(kAnswers)>);

@@ -19,7 +19,6 @@
 // its captures live until then. Who has such tasks calls stop() first, and destroys what they use when it says so.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -33,9 +32,9 @@ namespace peal {
 
 class CoServer {
  public:
-  using Serve = std::move_only_function<Task<>(Stream)>;
+  using Serve = Callback<Task<>(Stream)>;
   // Of several loops, which call it on several threads at once: no `mutable` lambda.
-  using SharedServe = std::move_only_function<Task<>(Stream) const>;
+  using SharedServe = SharedCallback<Task<>(Stream)>;
 
   CoServer(Loop& loop, Serve serve, const ServerOptions& options = {});
   CoServer(LoopGroup& group, SharedServe serve, const ServerOptions& options = {});

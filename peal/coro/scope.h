@@ -14,11 +14,13 @@
 #pragma once
 
 #include <cerrno>
+#include <concepts>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <type_traits>
 
 #include <peal/coro/task.h>
 #include <peal/loop/loop.h>
@@ -39,6 +41,15 @@ class Scope {
   // Begins at once, or when the running coroutine suspends; before the loop runs, with the loop. False, and the task
   // never begins, once the loop has begun to end. A task begun in a cancelled scope is cancelled from the start.
   bool spawn(Task<> task);
+  // What is no Task<> does not compile, with a sentence.
+  template <class What>
+    requires(!std::same_as<std::remove_cvref_t<What>, Task<>>)
+  bool spawn(What&&) {
+    static_assert(std::is_void_v<What>,
+                  "a Scope spawns a Task<>: call the coroutine, spawn(task()); what another one answers, a Task<int>, "
+                  "would be lost");
+    return false;
+  }
   // Cancels the children of now and later, with ECANCELED.
   void cancel() { cancel(mailbox_->open() ? ECANCELED : detail::why_of(Trouble::kLoopStopped)); }
   // Waits until no child is left. One waits at a time. When the waiting task is cancelled, or the deadline passes, the

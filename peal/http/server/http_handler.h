@@ -12,13 +12,13 @@
 //   });
 //
 // Both are functions or coroutines. With several loops they are called on several threads at once, so no `mutable`
-// lambda is taken. They live until the last exchange has ended. What one leaves to those behind it, it says with
-// exchange.attach(). A route without middleware pays nothing for it.
+// lambda is taken; what is no such function does not compile, with a sentence (peal/base/callback.h). They live until
+// the last exchange has ended. What one leaves to those behind it, it says with exchange.attach(). A route without
+// middleware pays nothing for it.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -31,6 +31,7 @@
 namespace peal {
 
 class HttpNext;
+class Router;
 
 namespace detail {
 
@@ -45,19 +46,31 @@ class HttpCall {
  public:
   template <class Function>
   explicit HttpCall(Function&& function) {
-    using Answer = std::invoke_result_t<std::decay_t<Function>&, HttpExchange&, More...>;
+    using Own = std::decay_t<Function>;
+    constexpr bool taken = std::invocable<Own&, HttpExchange&, More...>;
     static_assert(
-        HandlerAnswer<Answer>,
-        "an HTTP handler returns void or, a coroutine, Task<>: any other result would be lost, and a Task<int> "
-        "never run");
-    static_assert(std::invocable<const std::decay_t<Function>&, HttpExchange&, More...>,
-                  "an HTTP handler is called by several loops at once: it is no mutable lambda");
-    if constexpr (std::same_as<Answer, Task<>>) {
-      auto shared = std::make_shared<const std::decay_t<Function>>(std::forward<Function>(function));
-      call_ = [shared](HttpExchange& exchange, More... more) { exchange.run((*shared)(exchange, more...)); };
-      task_ = [shared](HttpExchange& exchange, More... more) { return (*shared)(exchange, more...); };
-    } else {
-      call_ = std::forward<Function>(function);
+        taken || sizeof...(More) > 0,
+        "an HTTP handler is called with an HttpExchange&, by reference, and nothing else: void(HttpExchange&) "
+        "or Task<>(HttpExchange&)");
+    static_assert(
+        taken || sizeof...(More) == 0,
+        "HTTP middleware is called with an HttpExchange&, by reference, and an HttpNext: void(HttpExchange&, HttpNext) "
+        "or Task<>(HttpExchange&, HttpNext)");
+    if constexpr (taken) {
+      using Answer = std::invoke_result_t<Own&, HttpExchange&, More...>;
+      constexpr bool answers = HandlerAnswer<Answer>;
+      static_assert(answers,
+                    "an HTTP handler returns void or, a coroutine, Task<>: any other result would be lost, and a "
+                    "Task<int> never run");
+      constexpr bool shared = std::invocable<const Own&, HttpExchange&, More...>;
+      static_assert(shared, "an HTTP handler is called by several loops at once: it is no mutable lambda");
+      if constexpr (answers && shared && std::same_as<Answer, Task<>>) {
+        auto kept = std::make_shared<const Own>(std::forward<Function>(function));
+        call_ = [kept](HttpExchange& exchange, More... more) { exchange.run((*kept)(exchange, more...)); };
+        task_ = [kept](HttpExchange& exchange, More... more) { return (*kept)(exchange, more...); };
+      } else if constexpr (answers && shared) {
+        call_ = std::forward<Function>(function);
+      }
     }
   }
   void operator()(HttpExchange& exchange, More... more) const { call_(exchange, more...); }
@@ -67,7 +80,7 @@ class HttpCall {
 
  private:
   SharedCallback<void(HttpExchange&, More...)> call_;
-  std::function<Task<>(HttpExchange&, More...)> task_;
+  SharedCallback<Task<>(HttpExchange&, More...)> task_;
 };
 
 }  // namespace detail
@@ -76,8 +89,8 @@ class HttpCall {
 class HttpHandler : public detail::HttpCall<> {
  public:
   template <class Function>
-    requires(!std::same_as<std::remove_cvref_t<Function>, HttpHandler> &&
-             std::invocable<std::decay_t<Function>&, HttpExchange&>)
+    requires(detail::MeantAsCallback<std::decay_t<Function>, HttpHandler> &&
+             !std::same_as<std::decay_t<Function>, Router>)
   HttpHandler(Function&& function)  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
       : HttpCall(std::forward<Function>(function)) {}
 };
@@ -104,8 +117,7 @@ class HttpNext {
 class HttpMiddleware : public detail::HttpCall<HttpNext> {
  public:
   template <class Function>
-    requires(!std::same_as<std::remove_cvref_t<Function>, HttpMiddleware> &&
-             std::invocable<std::decay_t<Function>&, HttpExchange&, HttpNext>)
+    requires detail::MeantAsCallback<std::decay_t<Function>, HttpMiddleware>
   HttpMiddleware(Function&& function)  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
       : HttpCall(std::forward<Function>(function)) {}
 };

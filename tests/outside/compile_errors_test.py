@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What must not compile, and what the compilers say then: one error, whose sentence says what is accepted, where there
+were pages of candidates."""
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPILERS = [name for name in ("g++", "clang++-19") if shutil.which(name)]
+HEADERS = ["peal/coro/co_server.h", "peal/coro/scope.h", "peal/http/server/http_server.h", "peal/loop/loop_group.h",
+           "peal/net/client.h", "peal/http/websocket/websocket.h"]
+
+ARGUMENTS = "a callback is called with the arguments of its Signature"
+RESULT = "a callback returns what its Signature says, void as a rule"
+CHANGES = "several loops call this callback at once"
+HANDLER = "an HTTP handler is called with an HttpExchange&, by reference"
+ANSWER = "an HTTP handler returns void or, a coroutine, Task<>"
+MUTABLE = "an HTTP handler is called by several loops at once: it is no mutable lambda"
+SPAWN = "a Scope spawns a Task<>: call the coroutine"
+
+# What a user writes -> the sentence, and what must stand in the lines about it.
+WRONG = {
+    "message of the wrong type":
+        ("Server s(loop, {.on_message = [](Connection&, std::string) {}});", ARGUMENTS, "Connection&, peal::Buffer&"),
+    "no argument": ("Server s(loop, {.on_open = [] {}});", ARGUMENTS, "Connection&"),
+    "client": ("Client c(loop, {.on_close = [](Connection&, int, int) {}});", ARGUMENTS, "CloseReason"),
+    "posted with an argument": ("loop.post([](Loop&) {});", ARGUMENTS, "void()"),
+    "timer that answers": ("loop.after(std::chrono::seconds(1), [] { return 1; });", RESULT, "void()"),
+    "coroutine posted": ("loop.post([]() -> Task<> { co_return; });", RESULT, "void()"),
+    "coroutine for a message":
+        ("Server s(loop, {.on_message = [](Connection&, Buffer&) -> Task<> { co_return; }});", RESULT, "Buffer&"),
+    "coroutine for a signal": ("(void)loop.on_signal(1, []() -> Task<> { co_return; });", RESULT, "void()"),
+    "coroutine for a drain":
+        ("void f(Server& s) { s.drain(std::chrono::seconds(1), [](const DrainReport&) -> Task<> { co_return; }); }",
+         RESULT, "DrainReport"),
+    "coroutine for a handle":
+        ("void f(ConnectionHandle h) { h.run([](Connection&) -> Task<> { co_return; }); }", RESULT, "Connection&"),
+    "mutable of several loops":
+        ("void f(LoopGroup& g) { Server s(g, {.on_open = [n = 0](Connection&) mutable { ++n; }}); }", CHANGES, ""),
+    "mutable of a WebSocket": ("WebSocketCallbacks c{.on_open = [n = 0](WebSocket&) mutable { ++n; }};", CHANGES, ""),
+    "not movable in": ("auto f = [p = std::make_unique<int>()] {}; loop.post(f);", "std::move() it", ""),
+    "server of plain functions": ("CoServer s(loop, [](Stream) {});", RESULT, "Stream"),
+    "server of something else": ("CoServer s(loop, [](Connection&) -> Task<> { co_return; });", ARGUMENTS, "Stream"),
+    "mutable server of several loops":
+        ("void f(LoopGroup& g) { CoServer s(g, [n = 0](Stream) mutable -> Task<> { ++n; co_return; }); }", CHANGES, ""),
+    "handler by value": ('router.get("/", [](HttpExchange) {});', HANDLER, ""),
+    "handler of more": ('router.get("/", [](HttpExchange&, int) {});', HANDLER, ""),
+    "handler that is a text": ('router.get("/", std::string("hello"));', HANDLER, ""),
+    "handler that answers": ('router.get("/", [](HttpExchange&) { return 200; });', ANSWER, ""),
+    "handler that awaits a number": ('router.get("/", [](HttpExchange&) -> Task<int> { co_return 1; });', ANSWER, ""),
+    "mutable handler": ('router.get("/", [n = 0](HttpExchange&) mutable { ++n; });', MUTABLE, ""),
+    "one handler for all": ("Router all([](HttpExchange) {});", HANDLER, ""),
+    "spawned without a call": ("scope.spawn([]() -> Task<> { co_return; });", SPAWN, ""),
+    "spawned for a number": ("scope.spawn(number());", SPAWN, ""),
+}
+RIGHT = """
+Server s(loop, {.on_message = [](Connection&, Buffer&) {}, .on_close = nullptr});
+loop.post([n = 0]() mutable { ++n; });
+router.get("/", [](HttpExchange&) -> Task<> { co_return; });
+router.post("/", [](HttpExchange& exchange) { exchange.respond(204); });
+CoServer c(loop, [](Stream) -> Task<> { co_return; });
+scope.spawn(std::move(task));
+"""
+
+
+@pytest.fixture(scope="module", params=COMPILERS)
+def compiled(request):
+    """Compiles statements; answers what the compiler said. The headers are compiled once."""
+    with tempfile.TemporaryDirectory() as folder:
+        header = Path(folder) / "all.h"
+        header.write_text("".join(f"#include <{name}>\n" for name in HEADERS))
+        base = [request.param, "-std=c++23", "-I", str(ROOT), "-fmax-errors=0" if request.param == "g++"
+                else "-ferror-limit=0"]
+        built = str(header) + (".gch" if request.param == "g++" else ".pch")
+        subprocess.run([*base, "-x", "c++-header", str(header), "-o", built], check=True, env=_plain())
+
+        def compile_statements(text):
+            functions = "\n".join(re.findall(r"^void f\(.*$", text, re.MULTILINE))
+            statements = re.sub(r"^void f\(.*$", "", text, flags=re.MULTILINE)
+            source = Path(folder) / "snippet.cc"
+            source.write_text(f"using namespace peal;\nTask<int> number();\n{functions}\n"
+                              "void use(Loop& loop, Router& router, Scope& scope, Task<> task) {\n"
+                              f"(void)loop, (void)router, (void)scope, (void)task;\n{statements}\n}}\n")
+            command = [*base, "-include", str(header), "-fsyntax-only", str(source)]
+            return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=_plain())
+        yield compile_statements
+
+
+def _plain():
+    return {**os.environ, "LC_ALL": "C"}
+
+
+def test_what_is_right_compiles(compiled):
+    answer = compiled(RIGHT)
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_wrong_is_one_error_that_says_what_is_accepted(compiled, what):
+    text, sentence, named = WRONG[what]
+    answer = compiled(text)
+    errors = [line for line in answer.stderr.splitlines() if re.search(r"\berror: ", line)]
+    assert answer.returncode != 0, "it compiled"
+    assert len(errors) == 1, answer.stderr
+    assert sentence in errors[0], answer.stderr
+    assert named.replace(" ", "") in "".join(answer.stderr.splitlines()[:12]).replace(" ", ""), answer.stderr
+    assert len(answer.stderr.splitlines()) <= 25, answer.stderr
