@@ -46,6 +46,10 @@ std::string listen_trouble(const std::string& address, std::error_code error) {
   return fmt::format("cannot listen on {}: {}", address, error.message());
 }
 
+std::string address_trouble(std::string_view text, std::error_code error) {
+  return fmt::format("'{}': {}", text, error.message());
+}
+
 size_t raise_fd_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;

@@ -41,5 +41,7 @@ EngineTrouble engine_trouble(std::string_view engine);
 size_t raise_fd_limit();
 // Why nobody can listen there, in a sentence.
 std::string listen_trouble(const std::string& address, std::error_code error);
+// What is wrong with a text that was to be one.
+std::string address_trouble(std::string_view text, std::error_code error);
 
 }  // namespace peal::cli

@@ -104,10 +104,7 @@ int list_models(bool as_json) {
 std::string read_words(ModelArguments& words) {
   ModelOptions& options = words.options;
   Result<SocketAddress> address = SocketAddress::parse(words.listen);
-  if (!address) {
-    return fmt::format("'{}' is not an address: give HOST:PORT with a numeric host, [HOST]:PORT for IPv6, or unix:PATH",
-                       words.listen);
-  }
+  if (!address) return address_trouble(words.listen, address.error());
   options.listen = *address;
   const std::optional<size_t> most = load::parse_size(words.max_frame);
   if (!most) return fmt::format("--max-frame takes a size such as 64KiB, at most 16MiB, not '{}'", words.max_frame);

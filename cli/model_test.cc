@@ -106,7 +106,7 @@ TEST(ModelCommand, what_cannot_be_read) {
   expect_model_called_wrongly({"run"}, "subcommand");
   expect_model_called_wrongly({}, "subcommand");
   expect_model_called_wrongly({"run", "no_such_model"}, "");
-  expect_model_called_wrongly({"run", "blocking_single", "--listen", "localhost"}, "'localhost' is not an address");
+  expect_model_called_wrongly({"run", "blocking_single", "--listen", "localhost"}, "'localhost': the port is missing");
   expect_model_called_wrongly({"run", "blocking_single", "--work", "long"}, "--work takes off or a time");
   expect_model_called_wrongly({"run", "blocking_single", "--work", "501ms"}, "--work takes off or a time up to 500ms");
   expect_model_called_wrongly({"run", "blocking_single", "--work-kind", "play"}, "--work-kind");

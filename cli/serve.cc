@@ -254,18 +254,14 @@ int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServer
 std::string inspect_trouble(const ServeOptions& options) {
   if (options.inspect.empty()) return {};
   const Result<SocketAddress> page = SocketAddress::parse(options.inspect);
-  if (!page) return fmt::format("--inspect takes an address such as 127.0.0.1:9990, not '{}'", options.inspect);
+  if (!page) return "--inspect " + address_trouble(options.inspect, page.error());
   if (options.workers == 0 || page->port() == 0) return {};
   return "--inspect of several workers takes port 0: each has a page of its own, and logs where";
 }
 
 int check_and_serve(const Service& service, const ServeOptions& options) {
   Result<SocketAddress> address = SocketAddress::parse(options.listen);
-  if (!address) {
-    return complain(kCalledWrongly, fmt::format("'{}' is not an address: give HOST:PORT with a numeric host, "
-                                                "[HOST]:PORT for IPv6, or unix:PATH",
-                                                options.listen));
-  }
+  if (!address) return complain(kCalledWrongly, address_trouble(options.listen, address.error()));
   Result<Spin> spin = load::parse_spin(options.spin);
   if (!spin) {
     return complain(kCalledWrongly,

@@ -10,9 +10,10 @@ int main(int argc, char** argv) {
   auto echo = [](peal::Connection& connection, peal::Buffer& input) { connection.send(std::move(input)); };
   peal::Loop loop;
   peal::Server server(loop, {.on_message = echo});
-  auto listening = server.listen(argc > 1 ? argv[1] : "127.0.0.1:9981");
+  const char* address = argc > 1 ? argv[1] : "127.0.0.1:9981";
+  auto listening = server.listen(address);
   if (!listening) {
-    fmt::print(stderr, "cannot listen: {}\n", listening.error().message());
+    fmt::print(stderr, "cannot listen on {}: {}\n", address, listening.error().message());
     return 1;
   }
   fmt::print("listening on {}\n", listening->to_string());

@@ -17,9 +17,10 @@ peal::Task<> echo(peal::Stream stream) {
 int main(int argc, char** argv) {
   peal::Loop loop;
   peal::CoServer server(loop, echo);
-  auto listening = server.listen(argc > 1 ? argv[1] : "127.0.0.1:9981");
+  const char* address = argc > 1 ? argv[1] : "127.0.0.1:9981";
+  auto listening = server.listen(address);
   if (!listening) {
-    fmt::print(stderr, "cannot listen: {}\n", listening.error().message());
+    fmt::print(stderr, "cannot listen on {}: {}\n", address, listening.error().message());
     return 1;
   }
   fmt::print("listening on {}\n", listening->to_string());

@@ -27,8 +27,8 @@ void expect_wrong_option(std::vector<std::string> words, std::string_view senten
 }
 
 TEST(LoadArguments, a_target_that_is_none) {
-  expect_called_wrongly({"pingpong", "nowhere"}, "'nowhere' is not an address");
-  expect_called_wrongly({"pingpong", "host:port"}, "'host:port' is not an address");
+  expect_called_wrongly({"pingpong", "nowhere"}, "'nowhere': the port is missing");
+  expect_called_wrongly({"pingpong", "host:port"}, "'host:port': the port is no number from 0 to 65535");
   expect_called_wrongly({"pingpong", "name.invalid:80"}, "the name 'name.invalid' has no address");
   expect_called_wrongly({"http", "127.0.0.1:80"}, "the URL must begin with http://");
   expect_called_wrongly({"pingpong"}, "TARGET is required");

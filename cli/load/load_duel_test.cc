@@ -74,7 +74,7 @@ TEST(LoadDuel, a_command_that_is_none) {
 
 TEST(LoadDuel, a_target_that_is_none) {
   expect_wrong_duel({"127.0.0.1:1"}, "a server that runs already takes NAME=TARGET");
-  expect_wrong_duel({"a=nowhere"}, "a: 'nowhere' is not an address");
+  expect_wrong_duel({"a=nowhere"}, "a: 'nowhere': the port is missing");
   expect_wrong_duel({"http", "a=127.0.0.1:1"}, "a: the URL must begin with http://");
 }
 

@@ -6,20 +6,17 @@
 #include <sys/time.h>
 
 #include <algorithm>
-#include <charconv>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include <cli/command.h>
 #include <peal/base/assert.h>
 #include <peal/base/fd.h>
+#include <peal/net/resolver.h>
 
 namespace peal::cli {
 namespace {
-
-std::string no_address(std::string_view text) {
-  return fmt::format("'{}' is not an address: give HOST:PORT, [HOST]:PORT for IPv6, or unix:PATH", text);
-}
 
 constexpr timeval kPatience{.tv_sec = 1, .tv_usec = 0};
 
@@ -62,19 +59,12 @@ std::expected<SocketAddress, std::string> find_host(const std::string& host, uin
 }
 
 std::expected<SocketAddress, std::string> find_target(std::string_view text) {
-  if (Result<SocketAddress> address = SocketAddress::parse(text)) return *address;
-  const size_t colon = text.rfind(':');
-  if (text.starts_with("unix:") || text.starts_with('[') || colon == std::string_view::npos || colon == 0) {
-    return std::unexpected(no_address(text));
-  }
-  const std::string_view digits = text.substr(colon + 1);
-  uint16_t port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  const std::string host(text.substr(0, colon));
-  if (error != std::errc{} || end != digits.data() + digits.size() || host.contains(':')) {
-    return std::unexpected(no_address(text));
-  }
-  return find_host(host, port);
+  const Result<SocketAddress> address = SocketAddress::parse(text);
+  if (address) return *address;
+  if (address.error() != Trouble::kNameNotAddress) return std::unexpected(address_trouble(text, address.error()));
+  const Result<HostPort> name = HostPort::parse(text);
+  if (!name) return std::unexpected(address_trouble(text, name.error()));
+  return find_host(name->host, name->port);
 }
 
 }  // namespace peal::cli

@@ -9,8 +9,9 @@ int main(int argc, char** argv) {
   router.get("/", [](peal::HttpExchange& exchange) { exchange.respond(200, "text/plain", "Hello, world!"); });
   peal::Loop loop;
   peal::HttpServer server(loop, std::move(router));
-  auto bound = server.listen(argc > 1 ? argv[1] : "127.0.0.1:8080");
-  if (!bound) return std::fprintf(stderr, "%s\n", bound.error().message().c_str()), 1;
+  const char* address = argc > 1 ? argv[1] : "127.0.0.1:8080";
+  auto bound = server.listen(address);
+  if (!bound) return std::fprintf(stderr, "%s: %s\n", address, bound.error().message().c_str()), 1;
   std::printf("listening on %s\n", bound->to_string().c_str());
   std::fflush(stdout);
   if (!loop.stop_on_signals()) return 1;

@@ -255,8 +255,8 @@ size_t number(int argc, char** argv, int index, size_t otherwise) {
 
 int main(int argc, char** argv) {
   const std::string upstream = examples::argument(argc, argv, 1, "");
-  if (!SocketAddress::parse(upstream) && !HostPort::parse(upstream)) {
-    return examples::failed("no address: " + upstream, make_error_code(Trouble::kBadAddress));
+  if (const auto named = HostPort::parse(upstream); !named && !SocketAddress::parse(upstream)) {
+    return examples::failed("no upstream '" + upstream + "'", named.error());
   }
   HttpClientOptions asking;
   const std::chrono::milliseconds patience(std::min<size_t>(number(argc, argv, 3, 60'000), 1'000'000'000));

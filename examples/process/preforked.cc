@@ -52,8 +52,9 @@ int main(int argc, char** argv) {
     return std::fflush(stdout) == 0;
   };
   Master master(std::move(options));
-  const Result<SocketAddress> bound = master.listen(examples::argument(argc, argv, 1, "127.0.0.1:2010"));
-  if (!bound) return examples::failed("cannot listen", bound.error());
+  const std::string asked = examples::argument(argc, argv, 1, "127.0.0.1:2010");
+  const Result<SocketAddress> bound = master.listen(asked);
+  if (!bound) return examples::failed("cannot listen on " + asked, bound.error());
   address = *bound;
   return master.run(work);
 }

@@ -8,7 +8,7 @@ using namespace peal;
 int main(int argc, char** argv) {
   const std::string upstream = examples::argument(argc, argv, 1, "");
   Result<SocketAddress> address = SocketAddress::parse(upstream);
-  if (!address) return examples::failed("no address: " + upstream, address.error());
+  if (!address) return examples::failed(upstream, address.error());
   Loop loop;
   Server server(loop, {.on_open = [address = *address](Connection& client) { examples::relay(client, address); }});
   return examples::listen(server, examples::argument(argc, argv, 2, "127.0.0.1:2024")) ? examples::run(loop) : 1;

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   Result<SocketAddress> address = SocketAddress::parse(argv[1]);
-  if (!address) return examples::failed(std::string("no address: ") + argv[1], address.error());
+  if (!address) return examples::failed(argv[1], address.error());
   const auto tls = TlsServerContext::make({.certificates = {{.chain_file = argv[2], .key_file = argv[3]}}});
   if (!tls) {
     fmt::print(stderr, "{}\n", tls.error());

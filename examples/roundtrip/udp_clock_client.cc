@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   const auto server = SocketAddress::parse(argument(argc, argv, 1, ""));
   if (!server) {
     fmt::print(stderr, "usage: udp_clock_client ADDRESS [COUNT]\n");
-    return 2;
+    return argc < 2 ? 2 : failed(argv[1], server.error());
   }
   const int count = std::atoi(argument(argc, argv, 2, "0").c_str());
   int done = 0;

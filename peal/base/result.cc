@@ -12,7 +12,10 @@ class TroubleCategory final : public std::error_category {
   std::string message(int value) const override {
     switch (static_cast<Trouble>(value)) {
       case Trouble::kUnsupportedEngine: return "the engine asked for cannot run on this machine";
-      case Trouble::kBadAddress: return "the text is not an address";
+      case Trouble::kBadAddress: return "not an address: write HOST:PORT with a numeric host, [HOST]:PORT or unix:PATH";
+      case Trouble::kNameNotAddress: return "a name and not an address: resolve it, or write 127.0.0.1 for localhost";
+      case Trouble::kNoPort: return "the port is missing: write HOST:PORT";
+      case Trouble::kBadPort: return "the port is no number from 0 to 65535";
       case Trouble::kPathTooLong: return "a unix socket path may be at most 107 bytes long";
       case Trouble::kLoopStopped: return "the loop has stopped";
       case Trouble::kBadHistogram: return "the text is not an encoded histogram that peal can hold";

@@ -13,10 +13,13 @@ namespace peal {
 template <class T>
 using Result = std::expected<T, std::error_code>;
 
-// What can go wrong that has no errno of its own.
+// What can go wrong that has no errno of its own. docs/troubles.md has the usual cause and the cure of each.
 enum class Trouble : int {
   kUnsupportedEngine = 1,  // the engine asked for by name cannot run on this machine
   kBadAddress,             // the text is not an address peal understands
+  kNameNotAddress,         // the text is a name and a port where only a numeric address will do
+  kNoPort,                 // the text may be a host, but no port follows it
+  kBadPort,                // what follows the host is no number from 0 to 65535
   kPathTooLong,            // a unix socket path longer than sockaddr_un holds (107 bytes)
   kLoopStopped,            // the loop this was meant for has stopped
   kBadHistogram,           // the text is not an encoded histogram, or not one peal can hold
@@ -32,12 +35,10 @@ inline std::error_code make_error_code(Trouble trouble) noexcept {
   return {static_cast<int>(trouble), trouble_category()};
 }
 
-// `return fail(EPIPE);`, `return fail(Trouble::kBadAddress);`
-inline std::unexpected<std::error_code> fail(int errno_value) {
-  return std::unexpected(std::error_code(errno_value, std::generic_category()));
-}
-inline std::unexpected<std::error_code> fail(Trouble trouble) { return std::unexpected(make_error_code(trouble)); }
 inline std::error_code errno_code(int errno_value) { return {errno_value, std::generic_category()}; }
+// `return fail(EPIPE);`, `return fail(Trouble::kBadAddress);`
+inline std::unexpected<std::error_code> fail(int errno_value) { return std::unexpected(errno_code(errno_value)); }
+inline std::unexpected<std::error_code> fail(Trouble trouble) { return std::unexpected(make_error_code(trouble)); }
 
 }  // namespace peal
 

@@ -19,6 +19,7 @@ namespace peal {
 namespace {
 
 constexpr std::string_view kUnixPrefix = "unix:";
+constexpr std::string_view kNameChars = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
 constexpr size_t kPathOffset = offsetof(sockaddr_un, sun_path);
 constexpr size_t kMostPathBytes = sizeof(sockaddr_un::sun_path) - 1;
 
@@ -51,36 +52,41 @@ uint32_t parse_scope(std::string_view text) {
 
 std::string scope_text(uint32_t scope) {
   std::array<char, IF_NAMESIZE> name{};
-  if (::if_indextoname(scope, name.data()) != nullptr) return name.data();
-  return std::to_string(scope);
+  return ::if_indextoname(scope, name.data()) != nullptr ? name.data() : std::to_string(scope);
 }
 
 // `text` is "[host]:port" without its first bracket, or "host:port"; cuts off the port.
-std::optional<in_port_t> cut_port(std::string_view& text, std::string_view separator) {
-  size_t at = text.rfind(separator);
-  if (at == text.npos) return std::nullopt;
-  auto port = parse_decimal<uint16_t>(text.substr(at + separator.size()));
-  if (!port) return std::nullopt;
+Result<in_port_t> cut_port(std::string_view& text, std::string_view separator) {
+  const size_t at = text.rfind(separator);
+  const std::string_view digits = at == text.npos ? "" : text.substr(at + separator.size());
+  if (digits.empty()) return fail(Trouble::kNoPort);
+  const auto port = parse_decimal<uint16_t>(digits);
+  if (!port) return fail(Trouble::kBadPort);
   text = text.substr(0, at);
   return htons(*port);
 }
 
-bool parse_v4(std::string_view text, sockaddr_in& address) {
-  auto port = cut_port(text, ":");
-  if (!port) return false;
+Result<socklen_t> parse_v4(std::string_view text, sockaddr_in& address) {
+  const auto port = cut_port(text, ":");
+  if (!port) return std::unexpected(port.error());
   address = {.sin_family = AF_INET, .sin_port = *port, .sin_addr = {}, .sin_zero = {}};
-  return parse_host(AF_INET, text, &address.sin_addr);
+  if (parse_host(AF_INET, text, &address.sin_addr)) return sizeof(address);
+  return fail(is_host_name(text) ? Trouble::kNameNotAddress : Trouble::kBadAddress);
 }
 
-bool parse_v6(std::string_view text, sockaddr_in6& address) {
-  auto port = cut_port(text, "]:");
-  if (!port) return false;
+Result<socklen_t> parse_v6(std::string_view text, sockaddr_in6& address) {
+  if (!text.contains(']')) return fail(Trouble::kBadAddress);
+  const auto port = cut_port(text, "]:");
+  if (!port) return std::unexpected(port.error());
   address = {.sin6_family = AF_INET6, .sin6_port = *port, .sin6_flowinfo = 0, .sin6_addr = {}, .sin6_scope_id = 0};
-  size_t percent = text.find('%');
-  if (!parse_host(AF_INET6, text.substr(0, percent), &address.sin6_addr)) return false;
-  if (percent == text.npos) return true;
-  address.sin6_scope_id = parse_scope(text.substr(percent + 1));
-  return address.sin6_scope_id != 0 && takes_scope(address.sin6_addr);
+  const size_t percent = text.find('%');
+  bool good = parse_host(AF_INET6, text.substr(0, percent), &address.sin6_addr);
+  if (percent != text.npos) {
+    address.sin6_scope_id = parse_scope(text.substr(percent + 1));
+    good = good && address.sin6_scope_id != 0 && takes_scope(address.sin6_addr);
+  }
+  if (!good) return fail(Trouble::kBadAddress);
+  return sizeof(address);
 }
 
 // Returns the size to give the kernel: a path ends with a NUL, an abstract name begins with one.
@@ -97,19 +103,24 @@ Result<socklen_t> parse_unix(std::string_view path, sockaddr_un& address) {
 
 }  // namespace
 
+bool is_host_name(std::string_view text) {
+  if (text.ends_with('.')) text.remove_suffix(1);
+  if (text.empty() || text.size() > 253) return false;
+  std::string_view last;
+  for (size_t begin = 0; begin <= text.size(); begin += last.size() + 1) {
+    last = text.substr(begin, text.find('.', begin) - begin);
+    if (last.empty() || last.size() > 63 || last.find_first_not_of(kNameChars) != last.npos) return false;
+  }
+  return last.find_first_not_of("0123456789") != last.npos;
+}
+
 Result<SocketAddress> SocketAddress::parse(std::string_view text) {
   SocketAddress address;
-  if (text.starts_with(kUnixPrefix)) {
-    auto size = parse_unix(text.substr(kUnixPrefix.size()), address.storage_.local);
-    if (!size) return std::unexpected(size.error());
-    address.size_ = *size;
-  } else if (text.starts_with('[')) {
-    if (!parse_v6(text.substr(1), address.storage_.v6)) return fail(Trouble::kBadAddress);
-    address.size_ = sizeof(sockaddr_in6);
-  } else {
-    if (!parse_v4(text, address.storage_.v4)) return fail(Trouble::kBadAddress);
-    address.size_ = sizeof(sockaddr_in);
-  }
+  const auto size = text.starts_with(kUnixPrefix) ? parse_unix(text.substr(kUnixPrefix.size()), address.storage_.local)
+                    : text.starts_with('[')       ? parse_v6(text.substr(1), address.storage_.v6)
+                                                  : parse_v4(text, address.storage_.v4);
+  if (!size) return std::unexpected(size.error());
+  address.size_ = *size;
   return address;
 }
 

@@ -17,11 +17,15 @@
 
 namespace peal {
 
+// A host's name (RFC 1123 2.1): labels of letters, digits, hyphens and '_', at most 253 bytes. What ends in a number
+// was meant as an address: a mistyped one must not become a question to DNS.
+bool is_host_name(std::string_view text);
+
 class SocketAddress {
  public:
   // No address: is_set() is false.
   SocketAddress() = default;
-  // Trouble::kBadAddress, or Trouble::kPathTooLong for a unix path of more than 107 bytes.
+  // Trouble::kBadAddress, kNameNotAddress, kNoPort, kBadPort, or kPathTooLong for a unix path of more than 107 bytes.
   static Result<SocketAddress> parse(std::string_view text);
   // The kernel's answer to getsockname(2), getpeername(2) or accept(2).
   static SocketAddress from_kernel(const sockaddr* address, socklen_t size);

@@ -136,7 +136,7 @@ TEST_P(ConnectTest, a_client_talks_to_a_listener) {
 
 TEST_P(ConnectTest, what_cannot_be_connected_is_an_error) {
   auto test = [&]() -> Task<> {
-    EXPECT_EQ(error_of(co_await connect("no address")), std::error_code(Trouble::kBadAddress));
+    EXPECT_EQ(error_of(co_await connect("no address")), std::error_code(Trouble::kNoPort));
   };
   run(test());
 }

@@ -65,7 +65,7 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   // Starts connecting; the loop need not run yet. The text is an address as SocketAddress::parse() reads it, or
-  // "name:port"; a name is looked up anew for every attempt. Trouble::kBadAddress for any other text, EALREADY when
+  // "name:port"; a name is looked up anew for every attempt. What parse() says of any other text, EALREADY when
   // this client was started before and has not been stopped.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);

@@ -131,7 +131,9 @@ TEST_P(ClientTest, connect_that_is_never_answered_times_out) {
 
 TEST_P(ClientTest, text_that_is_no_address) {
   Client client(loop(), journal.callbacks());
-  for (const char* text : {"localhost", "localhost:http", "127.0.0.300:80", "a b:80"}) {
+  EXPECT_EQ(test::error_of(client.connect("localhost")), make_error_code(Trouble::kNoPort));
+  EXPECT_EQ(test::error_of(client.connect("localhost:http")), make_error_code(Trouble::kBadPort));
+  for (const char* text : {"127.0.0.300:80", "a b:80", "a..b:80"}) {
     EXPECT_EQ(test::error_of(client.connect(text)), make_error_code(Trouble::kBadAddress)) << text;
   }
   EXPECT_EQ(client.connect(refused_address()).has_value(), true) << "a bad address must claim nothing";

@@ -87,7 +87,7 @@ TEST_P(DatagramSocketTest, opens_once_and_where_nobody_is) {
   ask([&] {
     EXPECT_EQ(test::error_of(socket.open(here)), errno_code(EALREADY));
     EXPECT_EQ(test::error_of(second.open(here)), errno_code(EADDRINUSE));
-    EXPECT_EQ(test::error_of(second.open("localhost:1")), make_error_code(Trouble::kBadAddress));
+    EXPECT_EQ(test::error_of(second.open("localhost:1")), make_error_code(Trouble::kNameNotAddress));
     EXPECT_TRUE(second.open("127.0.0.1:0"));
   });
 }

@@ -13,26 +13,9 @@
 namespace peal {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name_char(char c) {
-  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_';
-}
-
-// What ends in a number was meant as an address (RFC 1123 2.1): a mistyped one must not become a question to DNS.
-bool is_name(std::string_view host) {
-  if (host.ends_with('.')) host.remove_suffix(1);
-  if (host.empty() || host.size() > 253) return false;
-  std::string_view last;
-  for (size_t begin = 0; begin <= host.size(); begin += last.size() + 1) {
-    last = host.substr(begin, host.find('.', begin) - begin);
-    if (last.empty() || last.size() > 63 || !std::ranges::all_of(last, is_name_char)) return false;
-  }
-  return !std::ranges::all_of(last, is_digit);
-}
-
 // Unset for a name.
 Result<SocketAddress> literal_address(std::string_view host, uint16_t port) {
-  if (is_name(host)) return SocketAddress();
+  if (is_host_name(host)) return SocketAddress();
   if (host.starts_with("unix:")) return SocketAddress::parse(host);
   const bool bare_v6 = !host.starts_with('[') && host.find(':') != host.npos;
   return SocketAddress::parse((bare_v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" +
@@ -55,12 +38,12 @@ Result<Resolver::Addresses> find_name(const NameTable& names, std::string host, 
 
 Result<HostPort> HostPort::parse(std::string_view text) {
   const size_t colon = text.rfind(':');
-  HostPort parts;
-  if (colon == text.npos || !is_name(text.substr(0, colon))) return fail(Trouble::kBadAddress);
+  if (colon == text.npos) return fail(Trouble::kNoPort);
+  HostPort parts{.host = std::string(text.substr(0, colon))};
+  if (!is_host_name(parts.host)) return fail(Trouble::kBadAddress);
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, parts.port);
-  if (error != std::errc{} || stop != end) return fail(Trouble::kBadAddress);
-  parts.host = text.substr(0, colon);
+  if (error != std::errc{} || stop != end) return fail(Trouble::kBadPort);
   return parts;
 }
 

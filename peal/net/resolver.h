@@ -52,8 +52,7 @@ struct ResolverStats {
 // Names one lookup; never given out twice.
 enum class ResolveId : uint64_t { kNone = 0 };
 
-// "example.org:80" in its two parts. Trouble::kBadAddress unless the host is one that resolve() takes as a name and the
-// port a number.
+// "example.org:80" in its two parts. Trouble::kBadAddress unless is_host_name(host); kNoPort, kBadPort.
 struct HostPort {
   static Result<HostPort> parse(std::string_view text);
   std::string host;

@@ -172,8 +172,8 @@ TEST_P(ServerTest, address_that_fails_on_the_second_loop_is_undone_alone) {
 
 TEST_P(ServerTest, bad_addresses_are_told_apart) {
   Server server(loop(), placing());
-  EXPECT_EQ(test::error_of(server.listen("localhost:0")), make_error_code(Trouble::kBadAddress));
-  EXPECT_EQ(test::error_of(server.listen("")), make_error_code(Trouble::kBadAddress));
+  EXPECT_EQ(test::error_of(server.listen("localhost:0")), make_error_code(Trouble::kNameNotAddress));
+  EXPECT_EQ(test::error_of(server.listen("")), make_error_code(Trouble::kNoPort));
   EXPECT_EQ(test::error_of(server.listen("unix:" + std::string(200, 'x'))), make_error_code(Trouble::kPathTooLong));
   EXPECT_EQ(test::error_of(server.listen("192.0.2.1:0")), errno_code(EADDRNOTAVAIL));
   EXPECT_EQ(test::error_of(server.listen("unix:/nowhere/at/all/socket")), errno_code(ENOENT));

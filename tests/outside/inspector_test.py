@@ -249,7 +249,7 @@ def test_what_cannot_be_shown_there_is_said_in_one_sentence():
     with serving() as served:
         taken = f"{served.page[0]}:{served.page[1]}"
         for words, code, sentence in (
-                (["--inspect", "nowhere"], 2, "--inspect takes an address"),
+                (["--inspect", "nowhere"], 2, "--inspect 'nowhere': the port is missing"),
                 (["--inspect", taken, "--workers", "2"], 2, "--inspect of several workers takes port 0"),
                 (["--inspect", taken], 1, "is taken: another program listens there")):
             told = subprocess.run([PEAL, "serve", "pingpong", "--listen", "127.0.0.1:0", *words], capture_output=True,

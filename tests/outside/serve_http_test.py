@@ -200,7 +200,9 @@ def test_a_taken_port_is_said_in_one_sentence(kind):
     ("--max-per-address -1", "--max-per-address"),
     ("--requests-per-connection -1", "--requests-per-connection"),
     ("--style coroutines", "--style"),
-    ("--listen nowhere", "'nowhere' is not an address"),
+    ("--listen nowhere", "'nowhere': the port is missing: write HOST:PORT"),
+    ("--listen localhost:8080", "'localhost:8080': a name and not an address"),
+    ("--listen 127.0.0.1:99999", "'127.0.0.1:99999': the port is no number from 0 to 65535"),
     ("--no-such-option", "--no-such-option"),
 ])
 def test_a_wrong_call_is_said_in_one_sentence(tmp_path, kind, words, sentence):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can go wrong with a request that HttpClient carries, beside Trouble::kTruncated and the errors of connecting:
 // errno values, peal's Trouble (Trouble::kNoAnswer and kHostNotFound among them) and what a layer's handshake fails
-// with, in its own words (StreamPort::errors()).
+// with, in its own words (StreamPort::errors()). docs/troubles.md has the usual cause and the cure of each.
 #pragma once
 
 #include <string>
