@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""docs/troubles.md has a section for every value of Trouble and HttpTrouble, with the sentence that it says and a
+cure, and none for what is gone. The sentences stay short enough for a line."""
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PAGE = (ROOT / "docs/troubles.md").read_text(encoding="utf-8")
+MOST_LETTERS = 80
+ENUMS = {"Trouble": ("peal/base/result.h", "peal/base/result.cc"),
+         "HttpTrouble": ("peal/http/client/http_trouble.h", "peal/http/client/http_trouble.cc")}
+
+
+def values(enum):
+    """The enumerators, as the header has them."""
+    body = re.search(rf"enum class {enum} : int {{(.*?)\n}};", (ROOT / ENUMS[enum][0]).read_text(), re.DOTALL)[1]
+    return re.findall(r"\b(k[A-Z]\w*)", re.sub(r"//.*", "", body))
+
+
+def sentences(enum):
+    """Enumerator -> what its error says."""
+    return dict(re.findall(rf'case {enum}::(k\w+): return "([^"]*)"', (ROOT / ENUMS[enum][1]).read_text()))
+
+
+def sections():
+    """Heading -> what stands under it."""
+    return dict(re.findall(r"^### (.+)\n((?:(?!^#).*\n)*)", PAGE, re.MULTILINE))
+
+
+def test_every_value_has_a_section_and_every_section_a_value():
+    named = {f"{enum}::{value}" for enum in ENUMS for value in values(enum)}
+    assert len(named) > 25
+    assert set(sections()) == named
+
+
+@pytest.mark.parametrize("enum", ENUMS)
+def test_a_section_shows_the_sentence_and_a_cure(enum):
+    said = sentences(enum)
+    assert set(values(enum)) - set(said) <= {"kMalformed"}
+    for value in values(enum):
+        text = sections()[f"{enum}::{value}"]
+        assert text.startswith(f"> {said.get(value, 'malformed response: ...')}\n"), value
+        assert re.search(r"^Cure: \S", text, re.MULTILINE), value
+
+
+@pytest.mark.parametrize("enum", ENUMS)
+def test_sentences_are_short_and_go_on_a_line(enum):
+    for value, sentence in sentences(enum).items():
+        assert len(sentence) <= MOST_LETTERS, value
+        assert not sentence.endswith(".") and not sentence[0].isspace(), value
