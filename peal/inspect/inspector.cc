@@ -61,14 +61,14 @@ Result<std::unique_ptr<Inspector>> Inspector::start(std::string_view address, co
 Result<std::unique_ptr<Inspector>> Inspector::attach(Server& server, std::string_view address,
                                                      const InspectorOptions& options) {
   Result<std::unique_ptr<Inspector>> inspector = start(address, options);
-  if (inspector) (*inspector)->add(server);
+  if (inspector) (*inspector)->add(server, options.name);
   return inspector;
 }
 
 Result<std::unique_ptr<Inspector>> Inspector::attach(HttpServer& server, std::string_view address,
                                                      const InspectorOptions& options) {
   Result<std::unique_ptr<Inspector>> inspector = start(address, options);
-  if (inspector) (*inspector)->add(server);
+  if (inspector) (*inspector)->add(server, options.name);
   return inspector;
 }
 
@@ -103,6 +103,16 @@ void Inspector::remove(Server& server) {
 }
 
 void Inspector::remove(HttpServer& server) { remove(server.server()); }
+
+void Inspector::remove(CoServer& server) { remove(server.server()); }
+
+void Inspector::remove(LoopGroup& group) {
+  for (size_t i = 0; i < group.size(); ++i) remove(group[i]);
+}
+
+void Inspector::remove(Loop& loop) {
+  on_loop([&](Collector& collector) { collector.remove_loop(*loop.mailbox()); });
+}
 
 void Inspector::remove(StallWatchdog& watchdog) {
   on_loop([&](Collector& collector) { collector.remove_watchdog(&watchdog); });

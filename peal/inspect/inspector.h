@@ -5,7 +5,7 @@
 //   auto inspector = peal::Inspector::attach(server, "127.0.0.1:9990");    // one line
 //
 //   peal::Inspector inspector(loop);                                       // the same, in pieces
-//   inspector.add(server, "front");
+//   inspector.add(server, "front");                                        // by that name in page, JSON and metrics
 //   inspector.add(group);
 //   inspector.listen("127.0.0.1:9990");
 //
@@ -16,7 +16,8 @@
 // Anybody who can reach its address may look; the default is this machine alone. The log level, draining, and the end
 // of a connection may be asked for from this machine, or, once a token is set, from anywhere with the token.
 //
-// Used by one thread at a time, before the loops run or while they do. What was added outlives it, or is removed.
+// Used by one thread at a time, before the loops run or while they do. A server that is destroyed is shown no more, and
+// a loop that has ended is shown as such; remove() has it sooner. A watchdog outlives the inspector, or is removed.
 #pragma once
 
 #include <chrono>
@@ -41,6 +42,8 @@ class StallWatchdog;
 class StreamLayer;
 
 struct InspectorOptions {
+  // What attach() calls its server, "api" say; empty, the default: "server 0".
+  std::string name = {};
   // What actions need, as `Authorization: Bearer TOKEN`. Empty, the default: none, but only this machine may act, and
   // not through a proxy that says it is one. Behind a proxy, set it: one that says nothing looks like this machine.
   std::string token = {};
@@ -82,7 +85,8 @@ class Inspector {
   static Result<std::unique_ptr<Inspector>> start(std::string_view address = kDefaultAddress,
                                                   const InspectorOptions& options = {});
 
-  // What it shows: a server with its loops, or loops.
+  // What it shows: a server with its loops, or loops. A name is any text; without one a server is "server 0",
+  // "server 1" and so on, as they were added. Two may have the same: their numbers tell them apart.
   void add(Server& server, std::string name = {});
   void add(HttpServer& server, std::string name = {});
   void add(CoServer& server, std::string name = {});
@@ -90,9 +94,13 @@ class Inspector {
   void add(Loop& loop);
   // The stalls it found.
   void add(StallWatchdog& watchdog);
-  // To be destroyed next. Waits for the inspector's loop.
+  // From the next page on it is not shown; a server with its loops, but for those that others have, or that were added
+  // by themselves. What was not added is nothing to remove. Waits for the inspector's loop.
   void remove(Server& server);
   void remove(HttpServer& server);
+  void remove(CoServer& server);
+  void remove(LoopGroup& group);
+  void remove(Loop& loop);
   void remove(StallWatchdog& watchdog);
 
   // As Server's. It listens on any number of addresses.

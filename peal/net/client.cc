@@ -21,8 +21,8 @@ Client::Client(Loop& loop, ConnectionCallbacks callbacks, const ClientOptions& o
           options, std::move(on_failed))) {}
 
 Client::~Client() {
-  bool asked = on_loop_and_wait(*mailbox_, [&](Loop&) { connector_->retire(); });
-  if (!asked) connector_->set().retire();  // the loop has ended: nobody else touches it
+  // Once the loop has ended nobody else touches it.
+  if (!on_loop_and_wait(*mailbox_, [&](Loop&) { connector_->retire(); })) connector_->set().retire();
 }
 
 Result<void> Client::connect(std::string_view address) {

@@ -13,8 +13,8 @@ NetStats ConnectionsView::stats() const { return set_->stats_now(); }
 
 std::optional<LayerStats> ConnectionsView::layer_stats() const {
   const StreamLayer* layer = set_->options().layer;
-  if (layer == nullptr || set_->retired()) return std::nullopt;  // it may be gone once its server is
-  return layer->stats();
+  // It may be gone once its server is.
+  return layer == nullptr || set_->retired() ? std::nullopt : std::optional(layer->stats());
 }
 
 std::vector<ConnectionFacts> ConnectionsView::list(size_t most) const {

@@ -14,8 +14,7 @@ Result<FileRange> open_file(const std::string& path) {
   if (!fd) return fail(errno);
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) return fail(errno);
-  if (S_ISDIR(status.st_mode)) return fail(EISDIR);
-  if (!S_ISREG(status.st_mode)) return fail(EINVAL);
+  if (!S_ISREG(status.st_mode)) return fail(S_ISDIR(status.st_mode) ? EISDIR : EINVAL);
   return FileRange{std::make_shared<const Fd>(std::move(fd)), 0, static_cast<uint64_t>(status.st_size)};
 }
 

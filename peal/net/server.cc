@@ -2,7 +2,6 @@
 #include <peal/net/server.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <future>
 
 #include <peal/loop/on_loop.h>
@@ -77,10 +76,10 @@ void Server::add_loop(Loop& loop, const std::shared_ptr<ConnectionCallbacks>& ca
 }
 
 Server::~Server() {
-  for (auto& shard : shards_) {
+  life_->end();
+  for (auto& shard : shards_)
     PEAL_ASSERT(shards_.size() == 1 || shard->mailbox->here() == nullptr,
                 "a server of {} loops is destroyed on one of them", shards_.size());
-  }
   for (auto& each : drains_) {
     if (auto drain = each.lock()) drain->forget();
   }
@@ -194,13 +193,11 @@ void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainR
 }
 
 DrainReport Server::drain_and_wait(Duration deadline) {
-  for (const auto& shard : shards_) {
+  for (const auto& shard : shards_)
     PEAL_ASSERT(shard->mailbox->here() == nullptr, "one of {} loops would wait for itself to drain", shards_.size());
-  }
   std::promise<DrainReport> promise;
-  std::future<DrainReport> report = promise.get_future();
   drain(deadline, [&promise](const DrainReport& done) { promise.set_value(done); });
-  return report.get();
+  return promise.get_future().get();
 }
 
 size_t Server::connections() const {

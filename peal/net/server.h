@@ -27,6 +27,7 @@
 
 namespace peal {
 
+class Server;
 namespace detail {
 class Acceptor;
 class Admission;
@@ -61,6 +62,29 @@ struct ServerOptions {
   size_t max_connections_per_address = 0;
 };
 
+// How whoever may outlive a Server still asks it something, from any thread (peal/inspect).
+class ServerLife {
+ public:
+  explicit ServerLife(Server& server) : server_(&server) {}
+  // Calls `task` with the server, whose destruction waits meanwhile: so it waits for none of the server's loops. False:
+  // the server is gone, or going.
+  template <class Task>
+  bool run(Task&& task) {
+    const std::lock_guard lock(mutex_);
+    if (server_ != nullptr) task(*server_);
+    return server_ != nullptr;
+  }
+
+ private:
+  friend class Server;
+  void end() {
+    run([this](Server&) { server_ = nullptr; });
+  }
+
+  std::recursive_mutex mutex_;  // a task may destroy the server
+  Server* server_;
+};
+
 class Server {
  public:
   Server(Loop& loop, ConnectionCallbacks callbacks, const ServerOptions& options = {});
@@ -71,7 +95,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   // Listens on one more address, as SocketAddress::parse() reads it; port 0 lets the kernel choose. The answer is the
-  // address bound. EADDRINUSE, EACCES, EADDRNOTAVAIL, EMFILE, Trouble::kBadAddress, Trouble::kLoopStopped.
+  // address bound. EADDRINUSE, EACCES, EADDRNOTAVAIL, EMFILE, what parse() says, Trouble::kLoopStopped.
   Result<SocketAddress> listen(std::string_view address);
   Result<SocketAddress> listen(const SocketAddress& address);
   // A socket that listens already: inherited from a master or a service manager. The first loop accepts, and hands over
@@ -98,6 +122,7 @@ class Server {
   NetStats stats() const;
   // One for each loop.
   std::vector<ConnectionsView> views() const;
+  const std::shared_ptr<ServerLife>& life() const { return life_; }
 
  private:
   struct Shard;
@@ -115,6 +140,7 @@ class Server {
   std::vector<std::shared_ptr<Shard>> shards_;
   std::mutex mutex_;
   std::vector<std::weak_ptr<detail::Drain>> drains_;  // guarded by the mutex
+  const std::shared_ptr<ServerLife> life_ = std::make_shared<ServerLife>(*this);
 };
 
 }  // namespace peal

@@ -18,6 +18,7 @@ struct Collector::WatchedLoop {
   explicit WatchedLoop(std::shared_ptr<Mailbox> its_mailbox) : mailbox(std::move(its_mailbox)) {}
 
   const std::shared_ptr<Mailbox> mailbox;
+  bool added = false;              // by itself, besides the servers on it
   std::atomic<bool> owes = false;  // an answer; cleared on its thread
   TimePoint asked{};
   Answer last;
@@ -46,37 +47,58 @@ LoopSnapshot look_at(Loop& loop, size_t number) {
 
 }  // namespace
 
-void Collector::add_loop(const std::shared_ptr<Mailbox>& mailbox) {
-  if (loop_number(*mailbox) < loops_.size()) return;
+void Collector::add_loop(const std::shared_ptr<Mailbox>& mailbox) { watch(mailbox).added = true; }
+
+void Collector::remove_loop(const Mailbox& mailbox) {
+  if (const size_t number = loop_number(mailbox); number < loops_.size()) loops_[number]->added = false;
+}
+
+Collector::WatchedLoop& Collector::watch(const std::shared_ptr<Mailbox>& mailbox) {
+  const size_t number = loop_number(*mailbox);
+  if (number < loops_.size()) return *loops_[number];
   loops_.push_back(std::make_shared<WatchedLoop>(mailbox));
-  if (!options_.measure_turns) return;
-  auto measure = [mailbox] {
-    if (Loop* loop = mailbox->here()) loop->measure_turns();
-  };
-  mailbox->insist(measure);
+  if (options_.measure_turns) {
+    mailbox->insist([mailbox] {
+      if (Loop* loop = mailbox->here()) loop->measure_turns();
+    });
+  }
+  return *loops_.back();
+}
+
+bool Collector::is_shown(const WatchedLoop& watched) const {
+  const auto is_on_it = [&](const auto& view) { return view.mailbox() == watched.mailbox; };
+  const auto has_part = [&](const ShownServer& shown) { return std::ranges::any_of(shown.views, is_on_it); };
+  return watched.added || std::ranges::any_of(servers_, has_part);
 }
 
 void Collector::add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http,
                            std::function<size_t()> tasks) {
   ShownServer shown{.name = std::move(name),
-                    .server = &server,
+                    .life = server.life(),
                     .http = std::move(http),
                     .tasks = std::move(tasks),
                     .views = server.views()};
   if (shown.name.empty()) shown.name = fmt::format("server {}", servers_.size());
-  for (const ConnectionsView& view : shown.views) add_loop(view.mailbox());
+  for (const ConnectionsView& view : shown.views) watch(view.mailbox());
   servers_.push_back(std::move(shown));
 }
 
 void Collector::remove_server(const Server& server) {
   for (ShownServer& shown : servers_) {
-    if (shown.server != &server) continue;
-    shown = {};
+    if (shown.life == server.life()) shown = {};
+  }
+}
+
+// Servers that were destroyed and not removed.
+void Collector::forget_gone() {
+  for (ShownServer& shown : servers_) {
+    if (shown.life && !shown.life->run([](Server&) {})) shown = {};
   }
 }
 
 void Collector::forget_all() {
   for (ShownServer& shown : servers_) shown = {};
+  for (const auto& watched : loops_) watched->added = false;
   watchdogs_.clear();
 }
 
@@ -88,6 +110,7 @@ size_t Collector::loop_number(const Mailbox& mailbox) const {
 void Collector::collect(Done done) {
   waiting_.push_back(std::move(done));
   if (waiting_.size() > 1) return;
+  forget_gone();
   snapshot_ = {};
   snapshot_.loops.resize(loops_.size());
   for (size_t i = 0; i < servers_.size(); ++i) {
@@ -95,8 +118,12 @@ void Collector::collect(Done done) {
     snapshot_.servers.push_back({.number = i, .name = shown.name});
   }
   // One more than there are, so that answers given at once do not end the round.
-  outstanding_ = loops_.size() + 1;
-  for (size_t i = 0; i < loops_.size(); ++i) ask_loop(i);
+  outstanding_ = 1;
+  for (size_t i = 0; i < loops_.size(); ++i) {
+    if (!is_shown(*loops_[i])) continue;
+    ++outstanding_;
+    ask_loop(i);
+  }
   if (--outstanding_ == 0) finish();
 }
 
@@ -163,12 +190,16 @@ void Collector::heard(size_t number, std::optional<Answer> answer) {
 void Collector::finish() {
   snapshot_.taken = std::chrono::system_clock::now();
   snapshot_.now = monotonic_now();
-  std::erase_if(snapshot_.servers, [this](const auto& each) { return servers_[each.number].server == nullptr; });
+  forget_gone();
+  std::erase_if(snapshot_.servers, [this](const auto& each) { return servers_[each.number].life == nullptr; });
+  for (size_t i = snapshot_.loops.size(); i-- > 0;) {
+    if (!is_shown(*loops_[i])) snapshot_.loops.erase(snapshot_.loops.begin() + static_cast<std::ptrdiff_t>(i));
+  }
   // Of loops that do not answer, too; and not before the others did, or there would be fewer than they say have opened.
   for (ServerSnapshot& server : snapshot_.servers) {
     const ShownServer& shown = servers_[server.number];
     for (const ConnectionsView& view : shown.views) server.connections += view.count();
-    if (shown.tasks) server.tasks = shown.tasks();
+    if (shown.tasks) shown.life->run([&](Server&) { server.tasks = shown.tasks(); });
     server.layer = shown.layer;
   }
   snapshot_.watched = !watchdogs_.empty();
@@ -190,7 +221,9 @@ const ConnectionsView* Collector::find_view(const ConnectionName& name) const {
   return &servers_[name.server].views[name.part];
 }
 
-Server* Collector::server(size_t number) const { return number < servers_.size() ? servers_[number].server : nullptr; }
+std::shared_ptr<ServerLife> Collector::server(size_t number) const {
+  return number < servers_.size() ? servers_[number].life : nullptr;
+}
 
 void Collector::describe(const ConnectionName& name, Callback<void(std::optional<ConnectionDetail>)> done) {
   const ConnectionsView* there = find_view(name);

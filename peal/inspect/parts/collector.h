@@ -39,7 +39,9 @@ class Collector : public std::enable_shared_from_this<Collector> {
 
   Collector(Loop& loop, const CollectorOptions& options) : loop_(loop), options_(options) {}
 
+  // By itself: it is shown until it is removed. Those of servers are while the servers are.
   void add_loop(const std::shared_ptr<Mailbox>& mailbox);
+  void remove_loop(const Mailbox& mailbox);
   // `tasks`: how many it has now; asked on this thread.
   void add_server(std::string name, Server& server, std::vector<std::function<HttpStats()>> http,
                   std::function<size_t()> tasks = {});
@@ -57,14 +59,14 @@ class Collector : public std::enable_shared_from_this<Collector> {
   // Whether there was such a connection; nothing when its loop did not answer.
   void end(const ConnectionName& name, EndHow how, Callback<void(std::optional<bool>)> done);
   static constexpr size_t kMostFlightEvents = 256;  // told of one connection
-  // Null: there is no such server.
-  Server* server(size_t number) const;
+  // Null: there is no such server, or none any more.
+  std::shared_ptr<ServerLife> server(size_t number) const;
 
  private:
   struct WatchedLoop;
   struct ShownServer {
     std::string name;
-    Server* server = nullptr;                      // null: removed; its number is not used again
+    std::shared_ptr<ServerLife> life;              // null: removed, or gone; its number is not used again
     std::vector<std::function<HttpStats()>> http;  // empty: no HTTP server
     std::function<size_t()> tasks;                 // empty: no CoServer
     std::vector<ConnectionsView> views;
@@ -91,6 +93,9 @@ class Collector : public std::enable_shared_from_this<Collector> {
 
   const ConnectionsView* find_view(const ConnectionName& name) const;
   size_t loop_number(const Mailbox& mailbox) const;
+  WatchedLoop& watch(const std::shared_ptr<Mailbox>& mailbox);
+  void forget_gone();
+  bool is_shown(const WatchedLoop& watched) const;
   void ask_loop(size_t number);
   void heard(size_t number, std::optional<Answer> answer);
   void finish();

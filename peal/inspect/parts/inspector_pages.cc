@@ -193,12 +193,15 @@ void InspectorPages::drain(HttpExchange& exchange) {
   const std::string_view text = query_value(exchange, "server");
   size_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  Server* server = error == std::errc() && end == text.data() + text.size() ? collector_->server(number) : nullptr;
-  if (server == nullptr) return answer(exchange, 404, kText, "server is the number of one that is shown\n");
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  const std::shared_ptr<ServerLife> life = is_number ? collector_->server(number) : nullptr;
+  if (!life || !life->run([](Server&) {}))
+    return answer(exchange, 404, kText, "server is the number of one that is shown\n");
   if (on_drain_) {
     // First the answer: the process may be gone soon.
     answer(exchange, 202, kText, fmt::format("server {} drains, as its program does it\n", number));
-    return on_drain_(*server);
+    life->run([this](Server& server) { on_drain_(server); });
+    return;
   }
   if (const std::optional<pid_t> parent = parent_that_listens_too(); parent) {
     const std::string why = fmt::format(
@@ -207,8 +210,10 @@ void InspectorPages::drain(HttpExchange& exchange) {
         *parent, ::getpid());
     return answer(exchange, 409, kText, why);
   }
-  server->drain(kDrainDeadline, [](const DrainReport& report) {
-    PEAL_LOG_INFO("drained, as asked through the inspector: {} finished, {} cut off", report.finished, report.forced);
+  life->run([](Server& server) {
+    server.drain(kDrainDeadline, [](const DrainReport& report) {
+      PEAL_LOG_INFO("drained, as asked through the inspector: {} finished, {} cut off", report.finished, report.forced);
+    });
   });
   answer(exchange, 202, kText, fmt::format("server {} drains; what has not ended in 30 s is cut off\n", number));
 }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is shown has the names that it was given, and is shown until it is removed or gone.
+#include <poll.h>
+
+#include <atomic>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <peal/coro/co_server.h>
+#include <peal/http/server/http_server.h>
+#include <peal/inspect/inspector.h>
+#include <tests/support/net_rig.h>
+#include <tests/support/program.h>
+
+namespace peal {
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+class InspectorNamesTest : public testing::Test {
+ protected:
+  std::string ask(std::string_view request, const std::string& fields = {}) {
+    RawPeer peer;
+    peer.connect(inspector->address());
+    peer.send(fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 0\r\n{}\r\n", request,
+                          fields));
+    while (peer.pump() && ready(peer.fd(), POLLIN)) continue;
+    return peer.received();
+  }
+  json all() {
+    const std::string answer = ask("GET /json");
+    return json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
+  }
+  std::vector<std::string> names() {
+    std::vector<std::string> found;
+    const json whole = all();
+    for (const json& server : whole["servers"]) found.push_back(server["name"]);
+    return found;
+  }
+  std::string drain(int server) {
+    return ask(fmt::format("POST /actions/drain?server={}", server), "Peal-Action: 1\r\n");
+  }
+
+  test::LoopThread one{{.engine = "epoll"}};
+  test::LoopThread other{{.engine = "epoll"}};
+  std::unique_ptr<Inspector> inspector;
+};
+
+TEST_F(InspectorNamesTest, are_on_the_page_in_the_json_and_in_the_metrics) {
+  Server api(one.loop(), test::echoing());
+  Server admin(one.loop(), test::echoing());
+  Server nameless(one.loop(), test::echoing());
+  inspector = Inspector::attach(api, "127.0.0.1:0", {.name = "api"}).value();
+  inspector->add(admin, "a \"<b>&\xff");
+  inspector->add(nameless);
+  EXPECT_THAT(names(), ElementsAre("api", "a \"<b>&\xef\xbf\xbd", "server 2"));
+  EXPECT_THAT(ask("GET /metrics"),
+              AllOf(HasSubstr("\npeal_server_connections{server=\"0\",name=\"api\"} 0\n"),
+                    HasSubstr("{server=\"1\",name=\"a \\\"<b>&"), HasSubstr("{server=\"2\",name=\"server 2\"} 0\n")));
+  EXPECT_THAT(ask("GET /", "Accept: text/html\r\n"),
+              AllOf(HasSubstr("<td>api</td>"), HasSubstr("a &quot;&lt;b&gt;&amp;"), Not(HasSubstr("<b>"))));
+  inspector.reset();
+}
+
+TEST_F(InspectorNamesTest, a_server_is_removed_with_the_loops_that_nothing_else_shows) {
+  Server api(one.loop(), test::echoing());
+  Server admin(one.loop(), test::echoing());
+  CoServer tasks(other.loop(), [](Stream) -> Task<> { co_return; });
+  inspector = Inspector::attach(api, "127.0.0.1:0", {.name = "api"}).value();
+  inspector->add(admin, "admin");
+  inspector->add(tasks, "tasks");
+  EXPECT_EQ(all()["loops"].size(), 2u);
+  inspector->remove(tasks);
+  EXPECT_THAT(names(), ElementsAre("api", "admin"));
+  EXPECT_EQ(all()["loops"].size(), 1u);
+  inspector->remove(api);
+  EXPECT_EQ(all()["loops"].size(), 1u) << "admin is on it";
+  EXPECT_THAT(drain(0), StartsWith("HTTP/1.1 404 "));
+  inspector->add(api, "again");
+  EXPECT_THAT(names(), ElementsAre("admin", "again"));
+  EXPECT_EQ(all()["servers"][1]["server"], 3) << "a number is not used again";
+  inspector->remove(api);
+  inspector->remove(admin);
+  EXPECT_THAT(all()["loops"], IsEmpty());
+  inspector.reset();
+}
+
+TEST_F(InspectorNamesTest, a_loop_that_was_added_by_itself_is_shown_until_it_is_removed) {
+  inspector = Inspector::start("127.0.0.1:0").value();
+  inspector->add(one.loop());
+  inspector->add(one.loop());
+  {
+    Server server(one.loop(), test::echoing());
+    inspector->add(server);
+    inspector->remove(one.loop());
+    EXPECT_EQ(all()["loops"].size(), 1u) << "a server is on it";
+    inspector->add(one.loop());
+  }
+  EXPECT_EQ(all()["loops"].size(), 1u);
+  inspector->remove(one.loop());
+  inspector->remove(other.loop());
+  EXPECT_THAT(all()["loops"], IsEmpty());
+  auto group = LoopGroup::start(2, {.engine = "epoll"}).value();
+  inspector->add(*group);
+  EXPECT_EQ(all()["loops"].size(), 2u);
+  inspector->remove(*group);
+  EXPECT_THAT(all()["loops"], IsEmpty());
+}
+
+TEST_F(InspectorNamesTest, a_server_that_dies_first_is_shown_no_more) {
+  inspector = Inspector::start("127.0.0.1:0").value();
+  {
+    Server plain(one.loop(), test::echoing());
+    HttpServer http(one.loop(), Router());
+    CoServer tasks(other.loop(), [](Stream) -> Task<> { co_return; });
+    inspector->add(plain, "plain");
+    inspector->add(http, "http");
+    inspector->add(tasks, "tasks");
+    EXPECT_THAT(names(), ElementsAre("plain", "http", "tasks"));
+  }
+  EXPECT_THAT(names(), IsEmpty());
+  for (const int number : {0, 1, 2}) EXPECT_THAT(drain(number), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(all()["loops"], IsEmpty());
+}
+
+// While a page is asked for again and again, servers come and go on a thread that knows nothing of it.
+TEST_F(InspectorNamesTest, servers_come_and_go_while_pages_are_open) {
+  inspector = Inspector::start("127.0.0.1:0").value();
+  std::atomic<bool> over = false;
+  std::thread looking([&] {
+    while (!over) {
+      EXPECT_THAT(ask("GET /metrics"), StartsWith("HTTP/1.1 200 "));
+      EXPECT_THAT(ask("GET /json"), StartsWith("HTTP/1.1 200 "));
+      drain(0);
+    }
+  });
+  for (int i = 0; i < 50; ++i) {
+    Server stays(one.loop(), test::echoing());
+    CoServer goes(other.loop(), [](Stream) -> Task<> { co_return; });
+    inspector->add(stays, "stays");
+    inspector->add(goes, "goes");
+    if (i % 2 == 0) inspector->remove(stays);
+  }
+  over = true;
+  looking.join();
+  EXPECT_THAT(names(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace peal
