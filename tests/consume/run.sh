@@ -36,14 +36,14 @@ cp -r "$here" "$scratch/source"
 cmake -S "$scratch/source" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null
 cmake --build "$scratch/cmake" >/dev/null
-for program in consumer sim_consumer; do
+for program in consumer http_consumer sim_consumer; do
   "$scratch/cmake/$program" || fail "the $program built through find_package failed"
 done
 
 echo "consume: pkg-config"
 export PKG_CONFIG_PATH="$library/pkgconfig"
 # shellcheck disable=SC2046
-for program in consumer:peal sim_consumer:peal-sim; do
+for program in consumer:peal http_consumer:peal sim_consumer:peal-sim; do
   "$compiler" -std=c++23 "${flags[@]}" "$here/${program%:*}.cc" -o "$scratch/consumer" \
     $(pkg-config --static --cflags --libs "${program#*:}") || fail "$program does not build with pkg-config's flags"
   LD_LIBRARY_PATH="$library" "$scratch/consumer" || fail "$program, built through pkg-config, failed"

@@ -11,6 +11,9 @@
 // Requests that came together (pipelined) are answered in their order, one at a time: the next one is looked at when
 // the answer before it is complete. Answers given at once leave together.
 //
+// This header brings all that a handler needs: the exchange, Task, Scope, sleep(), Buffer, open_file(), UpgradeHandler,
+// the log.
+//
 // What a client does wrong is answered with the status that RFC 9110 has for it and the end of the connection. Used,
 // and destroyed, as Server is.
 #pragma once
@@ -21,11 +24,15 @@
 #include <vector>
 
 #include <peal/base/callback.h>
+#include <peal/base/log.h>
+#include <peal/coro/scope.h>
+#include <peal/coro/sleep.h>
 #include <peal/http/server/http_server_options.h>
 #include <peal/http/server/http_stats.h>
 #include <peal/http/server/router.h>
 #include <peal/loop/loop.h>
 #include <peal/loop/loop_group.h>
+#include <peal/net/file_range.h>
 #include <peal/net/server.h>
 
 namespace peal {
