@@ -1,45 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A small JSON API: notes that can be listed, added, read and deleted.
-//   curl -d '{"text":"buy bread"}' http://127.0.0.1:8080/notes
+//   curl --json '{"text":"buy bread"}' http://127.0.0.1:8080/notes
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <map>
 #include <string>
-#include <system_error>
 
-#include <nlohmann/json.hpp>
-
+#include <peal/http/server/http_json.h>
 #include <peal/http/server/http_server.h>
 
 namespace {
 
 using nlohmann::json;
 using peal::HttpExchange;
-
-void answer(HttpExchange& exchange, int status, const json& value) {
-  exchange.respond(status, "application/json", value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
-}
+using peal::respond_json;
 
 // One loop serves them, so they need no lock.
 class Notes {
  public:
   void add_routes(peal::Router& router) {
     router.get("/notes", [this](HttpExchange& exchange) { list(exchange); });
-    // read_body() answers 413 by itself where the body is longer.
-    router.post("/notes",
-                [this](HttpExchange& exchange) {
-                  exchange.read_body([this](HttpExchange& read, std::string&& body) { add(read, body); });
-                },
+    // read_json() itself answers what is no JSON, and what is longer than the limit.
+    const auto add_note = [this](HttpExchange& exchange, const json& note) { add(exchange, note); };
+    router.post("/notes", [=](HttpExchange& exchange) { peal::read_json(exchange, add_note); },
                 {.body_limit_bytes = 4096});
     router.get("/notes/{id}", [this](HttpExchange& exchange) {
       const auto note = find(exchange);
-      if (note == notes_.end()) return answer(exchange, 404, {{"error", "no such note"}});
-      answer(exchange, 200, {{"id", note->first}, {"text", note->second}});
+      if (note == notes_.end()) return respond_json(exchange, 404, {{"error", "no such note"}});
+      respond_json(exchange, 200, {{"id", note->first}, {"text", note->second}});
     });
     router.del("/notes/{id}", [this](HttpExchange& exchange) {
       const auto note = find(exchange);
-      if (note == notes_.end()) return answer(exchange, 404, {{"error", "no such note"}});
+      if (note == notes_.end()) return respond_json(exchange, 404, {{"error", "no such note"}});
       notes_.erase(note);
       exchange.respond(204);
     });
@@ -51,17 +44,16 @@ class Notes {
   void list(HttpExchange& exchange) {
     json all = json::array();
     for (const auto& [id, text] : notes_) all.push_back({{"id", id}, {"text", text}});
-    answer(exchange, 200, all);
+    respond_json(exchange, 200, all);
   }
-  void add(HttpExchange& exchange, const std::string& body) {
-    const json note = json::parse(body, nullptr, false);
+  void add(HttpExchange& exchange, const json& note) {
     if (!note.is_object() || !note.contains("text") || !note["text"].is_string()) {
-      return answer(exchange, 400, {{"error", "wanted: {\"text\": \"...\"}"}});
+      return respond_json(exchange, 400, {{"error", "wanted: {\"text\": \"...\"}"}});
     }
     const uint64_t id = ++last_id_;
     notes_.emplace(id, note["text"]);
     exchange.set_field("Location", "/notes/" + std::to_string(id));
-    answer(exchange, 201, {{"id", id}});
+    respond_json(exchange, 201, {{"id", id}});
   }
   Map::iterator find(const HttpExchange& exchange) {
     const std::string_view text = exchange.parameter("id");

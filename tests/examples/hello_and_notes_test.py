@@ -9,6 +9,9 @@ import pytest
 from programs import PATIENCE_SECONDS, Program, connect, joined, read_all
 
 
+AS_JSON = {"Content-Type": "application/json"}
+
+
 class Service:
     """An example that speaks HTTP, asked over one connection."""
 
@@ -26,7 +29,7 @@ class Service:
 
     def ask_json(self, method, path, body=None):
         """The status, and what the answer's body means; None where there is none."""
-        answer, text = self.ask(method, path, body)
+        answer, text = self.ask(method, path, body, **AS_JSON)
         if not text:
             return answer.status, None
         assert answer.getheader("Content-Type") == "application/json" and text.endswith(b"\n")
@@ -80,7 +83,7 @@ def test_notes_are_added_read_and_deleted():
         assert service.ask_json("GET", "/notes") == (200, [])
         texts = ["buy bread", "", 'quotes " and \\ and \n', "Grüße, 日本 \U0001f35e"]
         for number, text in enumerate(texts, 1):
-            answer, body = service.ask("POST", "/notes", json.dumps({"text": text, "more": [1]}))
+            answer, body = service.ask("POST", "/notes", json.dumps({"text": text, "more": [1]}), **AS_JSON)
             assert (answer.status, answer.getheader("Location")) == (201, f"/notes/{number}")
             assert json.loads(body) == {"id": number}
         notes = [{"id": number, "text": text} for number, text in enumerate(texts, 1)]
@@ -96,7 +99,7 @@ def test_notes_are_added_read_and_deleted():
 
 def test_notes_that_are_not_there():
     with running("json_api") as service:
-        service.ask("POST", "/notes", '{"text":"the only one"}')
+        service.ask_json("POST", "/notes", '{"text":"the only one"}')
         service.ask("DELETE", "/notes/1")
         for path in ("1", "2", "0", "-1", "+1", "1x", "x", "0x1", "1.0", "%31", "18446744073709551616", "9" * 100):
             for method in ("GET", "DELETE"):
@@ -105,11 +108,29 @@ def test_notes_that_are_not_there():
             assert service.ask("GET", path)[0].status == 404, path
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"null", b"[]", b'"text"', b"{}", b'{"text":1}', b'{"text":null}',
-                                  b'{"Text":"x"}', b'{"text":"x"} more', b'{"text":"\xff\xfe"}', b"[" * 4000, b"\x00"])
+@pytest.mark.parametrize("body", [b"null", b"[]", b'"text"', b"{}", b'{"text":1}', b'{"text":null}', b'{"Text":"x"}'])
 def test_what_is_no_note(body):
     with running("json_api") as service:
         assert service.ask_json("POST", "/notes", body) == (400, {"error": 'wanted: {"text": "..."}'})
+        assert service.ask_json("GET", "/notes") == (200, [])
+
+
+@pytest.mark.parametrize("body, place", [
+    (b"", "line 1, column 1:"), (b"{", "line 1, column 2:"), (b'{"text":\n tru}', "line 2, column 5:"),
+    (b'{"text":"x"} more', "line 1, column 14:"), (b'{"text":"\xff\xfe"}', "line 1, column 10:"),
+    (b"\x00", "line 1, column 1:"), (b"[" * 4000, "too deep")])
+def test_what_is_no_json(body, place):
+    with running("json_api") as service:
+        status, answer = service.ask_json("POST", "/notes", body)
+        assert status == 400 and place in answer["error"]
+        assert service.ask_json("GET", "/notes") == (200, [])
+
+
+@pytest.mark.parametrize("fields", [{}, {"Content-Type": "text/plain"},
+                                    {"Content-Type": "application/x-www-form-urlencoded"}])
+def test_a_body_that_does_not_say_that_it_is_json(fields):
+    with running("json_api") as service:
+        assert service.ask("POST", "/notes", b'{"text":"x"}', **fields)[0].status == 415
         assert service.ask_json("GET", "/notes") == (200, [])
 
 
@@ -117,14 +138,14 @@ def test_a_note_that_is_too_long():
     with running("json_api") as service:
         longest = json.dumps({"text": "x" * (4096 - len('{"text": ""}'))})
         assert service.ask_json("POST", "/notes", longest) == (201, {"id": 1})
-        assert service.ask("POST", "/notes", longest + " ")[0].status == 413
+        assert service.ask("POST", "/notes", longest + " ", **AS_JSON)[0].status == 413
         assert service.ask_json("GET", "/notes/1")[1]["text"] == json.loads(longest)["text"]
         assert len(service.ask_json("GET", "/notes")[1]) == 1
 
 
 def test_methods_that_notes_do_not_have():
     with running("json_api") as service:
-        service.ask("POST", "/notes", '{"text":"stays"}')
+        service.ask_json("POST", "/notes", '{"text":"stays"}')
         for path, methods, allowed in [("/notes", ("PUT", "DELETE", "PATCH"), "GET, HEAD, OPTIONS, POST"),
                                        ("/notes/1", ("PUT", "POST", "PATCH"), "GET, HEAD, DELETE, OPTIONS")]:
             for method in methods:
