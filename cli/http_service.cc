@@ -4,8 +4,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <optional>
+#include <ranges>
 #include <stdexcept>
 
 #include <fmt/core.h>
@@ -47,6 +50,31 @@ void add_middleware(const HttpArguments& words, HttpService& service) {
   if (!words.cors.empty()) service.router.use(cors({.origins = {words.cors}}));
 }
 
+// The directives of an answer (RFC 9111 5.2.2, 5861, 8246): a typing error in one would be ignored by every client.
+bool is_cache_directive(std::string_view text) {
+  constexpr std::array<std::string_view, 9> kAlone{"immutable", "must-revalidate",  "must-understand",
+                                                   "no-cache",  "no-store",         "no-transform",
+                                                   "private",   "proxy-revalidate", "public"};
+  constexpr std::array<std::string_view, 4> kOfSeconds{"max-age", "s-maxage", "stale-if-error",
+                                                       "stale-while-revalidate"};
+  const size_t equals = text.find('=');
+  if (equals == text.npos) return std::ranges::find(kAlone, text) != kAlone.end();
+  const std::string_view seconds = text.substr(equals + 1);
+  return std::ranges::find(kOfSeconds, text.substr(0, equals)) != kOfSeconds.end() && !seconds.empty() &&
+         seconds.find_first_not_of("0123456789") == seconds.npos;
+}
+
+// What of it is no directive; empty: nothing.
+std::string wrong_cache_directive(std::string_view text) {
+  for (const auto part : std::views::split(text, ',')) {
+    std::string_view directive(part.begin(), part.end());
+    directive.remove_prefix(std::min(directive.find_first_not_of(' '), directive.size()));
+    directive = directive.substr(0, directive.find_last_not_of(' ') + 1);
+    if (!is_cache_directive(directive)) return fmt::format("'{}'", directive);
+  }
+  return {};
+}
+
 std::unexpected<std::string> wrong(std::string sentence) { return std::unexpected(std::move(sentence)); }
 
 }  // namespace
@@ -54,6 +82,9 @@ std::unexpected<std::string> wrong(std::string sentence) { return std::unexpecte
 void add_http_options(CLI::App& command, HttpArguments& words) {
   command.add_option("--root", words.root,
                      "Serve the files of this folder; without it, / and /collect answer with 13 bytes");
+  command.add_option(
+      "--cache-control", words.cache_control,
+      "The value of Cache-Control of the files, such as 'public, max-age=3600'; without it there is none");
   command.add_option("--access-log", words.access_log, "Append a line for each request, in the combined format");
   command.add_option("--head-timeout", words.head_timeout, "How long a request's head may take, however it drips")
       ->capture_default_str();
@@ -106,13 +137,20 @@ std::expected<HttpService, std::string> read_http_service(const HttpArguments& w
   } catch (const std::invalid_argument& error) {
     return wrong(fmt::format("--cors: {}", error.what()));
   }
+  if (!words.cache_control.empty()) {
+    if (words.root.empty()) return wrong("--cache-control is of files: it needs --root");
+    if (const std::string directive = wrong_cache_directive(words.cache_control); !directive.empty()) {
+      return wrong(fmt::format("--cache-control takes directives such as no-cache or 'public, max-age=3600', not {}",
+                               directive));
+    }
+  }
   if (words.root.empty()) {
     service.router.get("/", hello);
     service.router.get("/collect", hello);
     service.router.post("/collect", hello);
     return service;
   }
-  Result<StaticFiles> files = StaticFiles::open(words.root);
+  Result<StaticFiles> files = StaticFiles::open(words.root, {.cache_control = words.cache_control});
   if (!files) return wrong(fmt::format("--root {}: {}", words.root, files.error().message()));
   service.router.get("/{path*}", *files);
   return service;

@@ -14,7 +14,8 @@
 namespace peal::cli {
 
 struct HttpArguments {
-  std::string root;  // empty: no files
+  std::string root;           // empty: no files
+  std::string cache_control;  // of files; empty: none
   std::string access_log;
   std::string head_timeout = "15s";
   std::string idle_timeout = "60s";

@@ -111,6 +111,13 @@ def test_files_of_a_folder(root, kind):
         assert (root / "page.html").exists()
 
 
+def test_files_say_how_long_they_may_be_kept(root):
+    with served("--root", root, "--cache-control", "public , max-age=3600,immutable") as server:
+        assert server.ask("GET", "/page.html")[0].getheader("Cache-Control") == "public , max-age=3600,immutable"
+    with served("--root", root) as server:
+        assert server.ask("GET", "/page.html")[0].getheader("Cache-Control") is None
+
+
 @pytest.mark.parametrize("path", [
     "/../secret", "/sub/../../secret", "/%2e%2e/secret", "/..%2fsecret", "/sub/..%5c..%5csecret", "//../secret",
     "/%2e%2e%2fsecret", "/.%2e/secret", "http://h/../secret"])
@@ -191,6 +198,12 @@ def test_a_taken_port_is_said_in_one_sentence(kind):
 @pytest.mark.parametrize("words, sentence", [
     ("--root {}/nowhere", "--root {}/nowhere: No such file or directory"),
     ("--root {}/file", "--root {}/file: Not a directory"),
+    ("--cache-control no-cache", "--cache-control is of files: it needs --root"),
+    ("--root {} --cache-control max-aeg=60", "--cache-control takes directives such as no-cache or "),
+    ("--root {} --cache-control max-age", "not 'max-age'"),
+    ("--root {} --cache-control 3600", "not '3600'"),
+    ("--root {} --cache-control no-cache,", "not ''"),
+    ("--root {} --cache-control max-age=1s", "not 'max-age=1s'"),
     ("--access-log {}/nowhere/log", "--access-log {}/nowhere/log: No such file or directory"),
     ("--head-timeout soon", "--head-timeout takes a time such as 15s, not 'soon'"),
     ("--idle-timeout never", "--idle-timeout takes off or a time such as 60s, not 'never'"),
