@@ -34,6 +34,7 @@ class Http1Session final : public HttpServerSession {
   HttpCarrier* carrier_of(uint64_t serial) override {
     return carrier_ != nullptr && carrier_->serial() == serial ? carrier_ : nullptr;
   }
+  bool drains() const override { return draining_; }
   // The time ended that was given to `what`.
   void timed_out(HttpWait what) override;
 

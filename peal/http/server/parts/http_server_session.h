@@ -30,6 +30,8 @@ class HttpServerSession : public HttpWaiter {
   virtual void closed(CloseReason reason) = 0;
   // What carries the exchange of that number; null: it is over.
   virtual HttpCarrier* carrier_of(uint64_t serial) = 0;
+  // drain() has been called.
+  virtual bool drains() const { return false; }
 
  protected:
   // The connection is gone, and nobody is to be told: the object is destroyed, or kept for another connection.

@@ -190,6 +190,19 @@ void HttpShard::retire() {
   ReadyQueue::run_all();
 }
 
+void HttpShard::when_drained(HttpExchange& exchange, HttpCallback told) {
+  if (exchange.connection().context<HttpServerSession>().drains()) return told(exchange);
+  exchange.extras().on_drain = std::move(told);
+}
+
+void HttpShard::tell_drain(HttpCarrier& carrier) {
+  HttpExchange& exchange = carrier.exchange();
+  if (!exchange.has_extras_ || !exchange.extras_->on_drain) return;
+  HttpCallback told = std::exchange(exchange.extras_->on_drain, nullptr);
+  carrier.call([&] { told(exchange); });
+  carrier.settle();
+}
+
 void HttpShard::note_tls_hello(const Connection& connection) {
   ++stats_.tls_hellos;
   const std::optional<uint64_t> held_back = tls_hello_log_.admit(loop_->now());

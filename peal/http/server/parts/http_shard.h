@@ -21,6 +21,7 @@
 
 namespace peal::detail {
 
+class HttpCarrier;
 class HttpCore;
 class Http1Carrier;
 class Http1Session;
@@ -81,6 +82,11 @@ class HttpShard {
   Buffer& output(const HttpServerSession& session) { return batches(session) ? batch_ : loose_; }
   // There is more input, so more output is to be expected.
   bool expects_more = false;
+
+  // Has `told` called, once, when the server drains while the exchange is answered; at once where it does already. For
+  // answers that would never end.
+  static void when_drained(HttpExchange& exchange, HttpCallback told);
+  static void tell_drain(HttpCarrier& carrier);
 
   // A line of the access log for an exchange whose answer is complete.
   void log(const HttpExchange& exchange, const Connection& connection);

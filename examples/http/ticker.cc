@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A clock that a browser shows and never asks for: http://127.0.0.1:8084/ has the page, /ticks is the event stream.
+// `ticker [ADDRESS [MILLISECONDS]]`, a tick each second or so many. Or `curl -N http://127.0.0.1:8084/ticks`.
+#include <charconv>
+#include <chrono>
+#include <ctime>
+#include <string>
+
+#include <examples/shared/service.h>
+#include <fmt/chrono.h>
+
+#include <peal/http/server/event_stream.h>
+#include <peal/http/server/http_server.h>
+
+namespace {
+
+constexpr std::string_view kPage = R"(<!doctype html>
+<meta charset="utf-8"><link rel="icon" href="data:,"><title>ticker</title>
+<h1 id="time">...</h1><p><span id="watchers">0</span> watching, <span id="missed">0</span> ticks missed</p>
+<script>
+"use strict";
+const show = (id) => (event) => { document.getElementById(id).textContent = event.data; };
+const ticks = new EventSource("/ticks");
+for (const id of ["time", "watchers", "missed"]) ticks.addEventListener(id, show(id));
+</script>
+)";
+
+size_t number(std::string_view text) {
+  size_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace peal;
+  const size_t period = number(examples::argument(argc, argv, 2, "1000"));
+  if (period == 0 || period > 3'600'000) {
+    fmt::print(stderr, "usage: ticker [ADDRESS [MILLISECONDS]]\n");
+    return 2;
+  }
+  Loop loop;
+  size_t ticks = 0;
+  Router router;
+  router.get("/", [](HttpExchange& exchange) { exchange.respond(200, "text/html; charset=utf-8", kPage); });
+  // [stream]
+  EventChannel watchers;
+  router.get("/ticks", [&](HttpExchange& exchange) {
+    const EventStream stream(exchange);
+    // Who comes back says what it had last; a server that was started anew has ticked less than that.
+    const size_t last = number(stream.last_event_id());
+    if (last > 0 && last < ticks) stream.send({.event = "missed", .data = fmt::to_string(ticks - last)});
+    watchers.add(stream);
+  });
+  loop.every(std::chrono::milliseconds(period), [&] {
+    const std::time_t now = std::time(nullptr);
+    watchers.send({.event = "watchers", .data = fmt::to_string(watchers.size())});
+    watchers.send({.event = "time", .id = fmt::to_string(++ticks), .data = fmt::format("{:%T}", fmt::localtime(now))});
+  });
+  // [stream]
+  HttpServer server(loop, std::move(router));
+  return examples::listen(server.server(), examples::argument(argc, argv, 1, "127.0.0.1:8084")) ? examples::run(loop)
+                                                                                                : 1;
+}
