@@ -26,7 +26,7 @@ def test_an_echo_server_sends_back_what_comes(name):
 def test_an_echo_server_that_cannot_listen_says_so(name):
     with Program(name, "nowhere") as server:
         code, printed, errors = server.wait()
-        assert (code, printed) == (1, "") and re.fullmatch(r"cannot listen: .+\n", errors)
+        assert (code, printed) == (1, "") and re.fullmatch(r"cannot listen on nowhere: .+\n", errors)
 
 
 def test_two_hundred_simulated_worlds_and_one_of_them_by_its_seed():
