@@ -106,10 +106,10 @@ void EventStream::State::arm(Duration delay) {
 }
 
 void EventStream::State::beat() {
-  static const SharedBytes comment = share_bytes(event_comment());
   const Duration quiet = mailbox->here()->now() - last_sent;
   if (quiet < options.heartbeat) return arm(options.heartbeat - quiet);
-  if (with_exchange([this](HttpExchange& exchange) { write(exchange, comment); })) arm(options.heartbeat);
+  const bool there = with_exchange([this](HttpExchange& exchange) { write(exchange, share_bytes(event_comment())); });
+  if (there && is_open) arm(options.heartbeat);
 }
 
 EventStream::EventStream(HttpExchange& exchange, const EventStreamOptions& options) {

@@ -19,6 +19,7 @@ struct Collector::WatchedLoop {
 
   const std::shared_ptr<Mailbox> mailbox;
   bool added = false;              // by itself, besides the servers on it
+  bool in_round = false;           // asked in the one under way
   std::atomic<bool> owes = false;  // an answer; cleared on its thread
   TimePoint asked{};
   Answer last;
@@ -120,7 +121,8 @@ void Collector::collect(Done done) {
   // One more than there are, so that answers given at once do not end the round.
   outstanding_ = 1;
   for (size_t i = 0; i < loops_.size(); ++i) {
-    if (!is_shown(*loops_[i])) continue;
+    loops_[i]->in_round = is_shown(*loops_[i]);
+    if (!loops_[i]->in_round) continue;
     ++outstanding_;
     ask_loop(i);
   }
@@ -193,7 +195,8 @@ void Collector::finish() {
   forget_gone();
   std::erase_if(snapshot_.servers, [this](const auto& each) { return servers_[each.number].life == nullptr; });
   for (size_t i = snapshot_.loops.size(); i-- > 0;) {
-    if (!is_shown(*loops_[i])) snapshot_.loops.erase(snapshot_.loops.begin() + static_cast<std::ptrdiff_t>(i));
+    if (loops_[i]->in_round && is_shown(*loops_[i])) continue;
+    snapshot_.loops.erase(snapshot_.loops.begin() + static_cast<std::ptrdiff_t>(i));
   }
   // Of loops that do not answer, too; and not before the others did, or there would be fewer than they say have opened.
   for (ServerSnapshot& server : snapshot_.servers) {

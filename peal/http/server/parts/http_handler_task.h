@@ -87,7 +87,7 @@ struct HttpExtras {
   Callback<void(HttpExchange&, std::string&&)> on_whole;
   HttpCallback on_writable;
   HttpCallback on_abandoned;
-  HttpCallback on_drain;  // see HttpShard::when_drained()
+  HttpCallback on_drain;              // see HttpShard::when_drained()
   std::optional<HttpGathered> whole;  // read_body()'s; its memory goes with it
   std::optional<HttpForm> query;      // where some of it had to be decoded and was asked for
   Buffer unread;                      // came, and no coroutine has read it yet
