@@ -42,6 +42,8 @@ BAD = [
                 "peal/engine/engine.h": HEADER + "int engine();\n"}),
     ("floors", {"peal/net/eager.cc": SPDX + "#include <peal/coro/task.h>\n",
                 "peal/coro/task.h": HEADER + "int a();\n"}),
+    ("floors", {"peal/coro/eager.cc": SPDX + "#include <peal/sync/async_queue.h>\n",
+                "peal/sync/async_queue.h": HEADER + "int a();\n"}),
     ("floors", {"peal/http/meet.cc": SPDX + "#include <peal/tls/tls.h>\n", "peal/tls/tls.h": HEADER + "int a();\n"}),
     ("floors", {"load/judge.cc": SPDX + "#include <peal/net/server.h>\n"}),
     ("floors", {"attic/old.cc": SPDX}),

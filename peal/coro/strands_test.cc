@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks side by side on one loop, and how they are cancelled: Scope, deadlines, when_all, when_any, queue, mutex,
-// run_on.
+// Tasks side by side on one loop, and how they are cancelled: Scope, deadlines, when_all, when_any, run_on.
 #include <atomic>
 #include <stdexcept>
 #include <stop_token>
@@ -11,8 +10,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <peal/coro/async_mutex.h>
-#include <peal/coro/async_queue.h>
 #include <peal/coro/run_on.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
@@ -41,7 +38,6 @@ class StrandsTest : public test::LoopEngineTest {
     if (!IsSkipped()) loop_ = test::make_loop(options()).value();
   }
   Loop& loop() { return *loop_; }
-  void destroy_loop() { loop_.reset(); }
   // Runs the loop until `task` has ended.
   void run(Task<> task) {
     Scope scope(loop());
@@ -205,73 +201,14 @@ TEST_P(StrandsTest, cancelling_when_any_cancels_all_of_it) {
   run(test());
 }
 
-TEST_P(StrandsTest, a_queue_is_bounded_and_first_come_first_served) {
-  AsyncQueue<int> queue(2);
-  auto produce = [&]() -> Task<> {
-    for (int i = 0; i < 1000; ++i) {
-      EXPECT_TRUE(co_await queue.push(i));
-      EXPECT_LE(queue.size(), 2u);
-    }
-    queue.close();
-    EXPECT_EQ(failure_of(co_await queue.push(1)), errno_code(EPIPE));
-  };
-  auto consume = [&]() -> Task<int> {
-    int count = 0;
-    while (auto item = co_await queue.pop()) EXPECT_EQ(*item, count++);
-    co_return count;
-  };
-  auto test = [&]() -> Task<> {
-    auto [nothing, count] = co_await when_all(produce(), consume());
-    EXPECT_EQ(count, 1000);
-  };
-  run(test());
-}
-
-TEST_P(StrandsTest, waits_of_queue_and_mutex_end_in_time_and_leave_nothing_behind) {
-  AsyncQueue<std::string> queue(1);
-  AsyncMutex mutex;
-  auto test = [&]() -> Task<> {
-    EXPECT_EQ(failure_of(co_await queue.pop().within(milliseconds(1))), kTooLate);
-    EXPECT_TRUE(co_await queue.push("one"));
-    EXPECT_EQ(failure_of(co_await queue.push("two").within(milliseconds(1))), kTooLate);
-    EXPECT_EQ(*co_await queue.pop(), "one");
-    EXPECT_EQ(queue.size(), 0u);
-    auto lock = co_await mutex.lock();
-    EXPECT_TRUE(lock);
-    EXPECT_EQ(failure_of(co_await mutex.lock().within(milliseconds(1))), kTooLate);
-  };
-  run(test());
-  EXPECT_FALSE(mutex.locked());
-}
-
-TEST_P(StrandsTest, a_mutex_is_passed_on_in_order) {
-  AsyncMutex mutex;
-  auto holder = [&](std::string name) -> Task<> {
-    auto lock = co_await mutex.lock();
-    notes.push_back(name + " in");
-    co_await sleep({});
-    notes.push_back(name + " out");
-  };
-  auto test = [&]() -> Task<> { co_await when_all(holder("a"), holder("b"), holder("c")); };
-  run(test());
-  EXPECT_THAT(notes, ElementsAre("a in", "a out", "b in", "b out", "c in", "c out"));
-}
-
 TEST_P(StrandsTest, a_loop_that_stops_ends_what_waits) {
-  AsyncQueue<int> queue(1);
-  auto popper = [&]() -> Task<> { notes.push_back(failure_of(co_await queue.pop()).message()); };
   const std::string stopped = std::error_code(Trouble::kLoopStopped).message();
-  {
-    Scope scope(loop());
-    scope.spawn(note_sleep());
-    scope.spawn(popper());
-    loop().post([this] { loop().stop(); });
-    ASSERT_TRUE(loop().run());
-    EXPECT_THAT(notes, ElementsAre(stopped));
-    EXPECT_FALSE(scope.spawn(popper()));
-    destroy_loop();
-  }
-  EXPECT_THAT(notes, ElementsAre(stopped, stopped));
+  Scope scope(loop());
+  scope.spawn(note_sleep());
+  loop().post([this] { loop().stop(); });
+  ASSERT_TRUE(loop().run());
+  EXPECT_THAT(notes, ElementsAre(stopped));
+  EXPECT_FALSE(scope.spawn(note_sleep()));
 }
 
 TEST_P(StrandsTest, a_scope_whose_loop_never_ran_drops_its_tasks) {

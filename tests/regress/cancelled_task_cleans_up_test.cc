@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/coro/async_queue.h>
+#include <peal/sync/async_queue.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/shield.h>
 #include <peal/loop/watch.h>

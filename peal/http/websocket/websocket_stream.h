@@ -22,7 +22,7 @@
 #include <string_view>
 
 #include <peal/base/callback.h>
-#include <peal/coro/async_queue.h>
+#include <peal/sync/async_queue.h>
 #include <peal/http/websocket/websocket.h>
 
 namespace peal {

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/coro/async_queue.h>
+#include <peal/sync/async_queue.h>
 #include <peal/http/server/http_server.h>
 #include <tests/support/http_rig.h>
 

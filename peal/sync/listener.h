@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include <peal/coro/async_queue.h>
 #include <peal/coro/stream.h>
 #include <peal/net/server.h>
+#include <peal/sync/async_queue.h>
 
 namespace peal {
 

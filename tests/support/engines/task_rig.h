@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TaskTest: a loop that runs one task, and whatever that awaits, to its end.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <peal/coro/scope.h>
+#include <peal/coro/sleep.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/loop_thread.h>
+
+namespace peal::test {
+
+class TaskTest : public LoopEngineTest {
+ protected:
+  void SetUp() override {
+    LoopEngineTest::SetUp();
+    if (IsSkipped()) return;
+    fds_before_ = count_open_fds();
+    loop_ = make_loop(options()).value();
+  }
+  void TearDown() override {
+    if (IsSkipped()) return;
+    loop_.reset();
+    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+  }
+  Loop& loop() { return *loop_; }
+  // Runs the loop until `task` has ended.
+  void run(Task<> task) {
+    Scope scope(loop());
+    scope.spawn(stop_after(std::move(task)));
+    ASSERT_TRUE(loop().run());
+  }
+  // The same, of a loop that begins to end once the task waits: what it then awaits fails with Trouble::kLoopStopped.
+  void run_into_the_end(Task<> task) {
+    {
+      Scope scope(loop());
+      scope.spawn(std::move(task));
+      loop().post([this] { loop().stop(); });
+      ASSERT_TRUE(loop().run());
+    }
+    loop_.reset();
+  }
+  // Everything that is ready has run when it is over.
+  static Task<> settle() {
+    for (int turn = 0; turn < 3; ++turn) co_await sleep({});
+  }
+  Task<> note(std::string text, Duration delay = {}) {
+    co_await sleep(delay);
+    notes.push_back(text);
+  }
+
+  std::vector<std::string> notes;
+
+ private:
+  Task<> stop_after(Task<> task) {
+    co_await std::move(task);
+    loop().stop();
+  }
+
+  std::unique_ptr<Loop> loop_;
+  size_t fds_before_ = 0;
+};
+
+}  // namespace peal::test
