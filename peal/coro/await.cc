@@ -91,6 +91,14 @@ bool Wait::arm() {
   return true;
 }
 
+void Wait::complete_slow() noexcept {
+  const bool was_selected = selected();
+  marks_ &= ~kSelected;
+  end();
+  if (!was_selected) return ReadyQueue::run(*this);
+  strand_->on_done();
+}
+
 void Wait::disarm() noexcept {
   marks_ &= ~kTimed;
   strand_->loop().cancel(std::bit_cast<TimerId>(timing_));

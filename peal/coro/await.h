@@ -139,6 +139,14 @@ class Wait : public Runnable {
   // Takes it out of where it waits, so that nothing else completes it, and completes it; or, if it waits for tasks,
   // cancels those and goes on waiting.
   virtual void cancel(Why why) noexcept = 0;
+  // It has begun to wait, and is one of several from now on, of which the first to complete counts: completing it is
+  // the end of `choice`, Strand::on_done(), and resumes nobody.
+  void select_by(Strand& choice) {
+    strand_ = &choice;
+    marks_ |= kSelected;
+  }
+  // Until it completes.
+  bool selected() const { return (marks_ & kSelected) != 0; }
 
  protected:
   Wait() = default;
@@ -175,7 +183,9 @@ class Wait : public Runnable {
   // The wait is over: the coroutine is resumed, here or soon. Once.
   void complete(Why why) noexcept {
     why_ = why;
-    end();
+    if ((marks_ & (kTimed | kSelected)) != 0) [[unlikely]]
+      return complete_slow();
+    strand_->wait_in(nullptr);
     ReadyQueue::run(*this);
   }
   // The same for good, when not ReadyQueue::busy(), without a deadline.
@@ -205,12 +215,14 @@ class Wait : public Runnable {
   }
 
   static constexpr uint32_t kTimed = 1;
+  static constexpr uint32_t kSelected = 1U << 31;
   Why why_ = 0;
-  uint32_t marks_ = 0;  // kTimed, and the derived class's own; here so that one store clears both
+  uint32_t marks_ = 0;  // those, and the derived class's own; here so that one store clears them
 
  private:
   struct Alarm;
   bool begin_slow();
+  void complete_slow() noexcept;
   bool arm();
   void disarm() noexcept;
 

@@ -16,6 +16,7 @@ class [[nodiscard]] Sleep final : public detail::Wait {
     return begin(handle);
   }
   Result<void> await_resume() const { return detail::answer_of(why_); }
+  detail::Wait& selectable() { return *this; }
   // Its own time is up, or somebody cancels its strand.
   void cancel(detail::Why why) noexcept override { complete(strand().cancelled() == 0 && why == ETIMEDOUT ? 0 : why); }
 };

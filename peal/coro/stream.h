@@ -59,7 +59,7 @@ class ReadWait final : public Wait {
     complete_now();
   }
   void cancel(Why why) noexcept override {
-    marks_ = (marks_ & kTimed) | kReady;
+    marks_ = (marks_ & (kTimed | kSelected)) | kReady;
     complete(why);
   }
   // In await_resume(), unless something is arriving. Answers how the wait ended.
@@ -160,6 +160,9 @@ class Reading {
   }
   // As every awaitable's.
   ReadUntil<Self> within(Duration timeout) && { return {self(), timeout}; }
+  // For select(), which withdraws what it has not chosen.
+  Wait& selectable() { return state_.reader; }
+  void withdrawn() { state_.reader.rest(); }
 
  protected:
   Self& self() { return static_cast<Self&>(*this); }

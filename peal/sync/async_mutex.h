@@ -29,6 +29,7 @@ class AsyncMutex {
       if (why_ != 0) return detail::failed(why_);
       return Guard(&mutex_);
     }
+    detail::Wait& selectable() { return *this; }
 
    private:
     friend class AsyncMutex;

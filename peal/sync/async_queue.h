@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AsyncQueue: a bounded queue among the tasks of one loop. Pushing waits while it is full, popping while it is empty,
-// both first come, first served.
+// AsyncQueue: a bounded queue among the tasks of one loop, or, as others say, a channel. Pushing waits while it is
+// full, popping while it is empty, both first come, first served.
+//
+//   while (auto order = co_await orders.pop()) serve(*order);   // until it is closed and empty
 #pragma once
 
 #include <cerrno>
@@ -33,6 +35,12 @@ class AsyncQueue {
     if (closed_ || items_.size() >= limit_) return false;
     add(std::move(item));
     return true;
+  }
+  // What is there now, for callbacks.
+  std::optional<T> try_pop() {
+    std::optional<T> item;
+    if (!items_.empty()) item.emplace(take());
+    return item;
   }
   // Nothing more goes in; what is there still comes out.
   void close() {
@@ -79,6 +87,7 @@ class [[nodiscard]] AsyncQueue<T>::Push final : public detail::QueuedWait<Push> 
     return queue_.closed_ || queue_.try_push(item_);
   }
   Result<void> await_resume() const { return detail::answer_of(this->why_); }
+  detail::Wait& selectable() { return *this; }
 
  private:
   friend class AsyncQueue;
@@ -95,15 +104,15 @@ class [[nodiscard]] AsyncQueue<T>::Pop final : public detail::QueuedWait<Pop> {
  public:
   explicit Pop(AsyncQueue& queue) : queue_(queue) {}
   bool await_ready() {
-    const bool has_item = !queue_.items_.empty();
-    if (has_item) item_.emplace(queue_.take());
-    if (!has_item && queue_.closed_) this->why_ = EPIPE;
-    return has_item || queue_.closed_;
+    item_ = queue_.try_pop();
+    if (!item_ && queue_.closed_) this->why_ = EPIPE;
+    return item_ || queue_.closed_;
   }
   Result<T> await_resume() {
     if (this->why_ != 0) return detail::failed(this->why_);
     return std::move(*item_);
   }
+  detail::Wait& selectable() { return *this; }
 
  private:
   friend class AsyncQueue;
