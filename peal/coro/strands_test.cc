@@ -47,6 +47,9 @@ class StrandsTest : public test::LoopEngineTest {
   // Waits an hour, which only cancelling shortens.
   Task<std::error_code> sleeper() { co_return failure_of(co_await sleep(hours(1))); }
   Task<> note_sleep() { notes.push_back((co_await sleeper()).message()); }
+  static Task<std::error_code> any_of(std::vector<Task<std::error_code>> race) {
+    co_return (co_await when_any(std::move(race))).value;
+  }
   Task<> note(std::string text, Duration delay = {}) {
     co_await sleep(delay);
     notes.push_back(text);
@@ -199,6 +202,56 @@ TEST_P(StrandsTest, cancelling_when_any_cancels_all_of_it) {
   auto race = [&]() -> Task<std::error_code> { co_return (co_await when_any(sleeper(), sleeper())).value; };
   auto test = [&]() -> Task<> { EXPECT_EQ(co_await race().within(milliseconds(2)), kTooLate); };
   run(test());
+}
+
+TEST_P(StrandsTest, vectors_of_tasks_answer_in_their_order) {
+  auto number = [&](int value) -> Task<int> {
+    co_await sleep(milliseconds(5 - value));
+    co_return value;
+  };
+  auto test = [&]() -> Task<> {
+    std::vector<Task<int>> numbers;
+    for (int i = 0; i < 5; ++i) numbers.push_back(number(i));
+    EXPECT_THAT(co_await when_all(std::move(numbers)), ElementsAre(0, 1, 2, 3, 4));
+    std::vector<Task<>> nothings;
+    nothings.push_back(note("a", milliseconds(2)));
+    nothings.push_back(note("b"));
+    EXPECT_EQ((co_await when_all(std::move(nothings))).size(), 2u);
+    std::vector<Task<std::error_code>> race;
+    race.push_back(sleeper());
+    race.push_back(sleeper());
+    EXPECT_EQ(co_await any_of(std::move(race)).within(milliseconds(1)), kTooLate);
+    std::vector<Task<>> quick;
+    quick.push_back(note_sleep());
+    quick.push_back(note("quick"));
+    EXPECT_EQ((co_await when_any(std::move(quick))).index, 1u);
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre("b", "a", "quick", kCancelled.message()));
+}
+
+TEST_P(StrandsTest, vectors_of_no_tasks_wait_for_nothing) {
+  auto test = [&]() -> Task<> {
+    EXPECT_TRUE((co_await when_all(std::vector<Task<int>>())).empty());
+    EXPECT_THROW(co_await when_any(std::vector<Task<int>>()), std::invalid_argument);
+  };
+  run(test());
+}
+
+TEST_P(StrandsTest, a_vectors_first_exception_cancels_the_others_and_is_thrown) {
+  auto test = [&]() -> Task<> {
+    std::vector<Task<>> tasks;
+    tasks.push_back(note_sleep());
+    tasks.push_back(throws("later", milliseconds(2)));
+    tasks.push_back(throws("first", milliseconds(1)));
+    try {
+      co_await when_all(std::move(tasks));
+    } catch (const std::runtime_error& error) {
+      notes.emplace_back(error.what());
+    }
+  };
+  run(test());
+  EXPECT_THAT(notes, ElementsAre(kCancelled.message(), "first"));
 }
 
 TEST_P(StrandsTest, a_loop_that_stops_ends_what_waits) {

@@ -7,14 +7,20 @@
 // Both go on only when all of them have ended. when_all: the first exception cancels the others and is thrown again.
 // when_any: the first to end, by an exception too, cancels the others, and its answer is the answer; whatever the
 // others answer or throw is dropped. Cancelling whoever awaits cancels all of them.
+//
+// Of a std::vector of tasks, all of one type, when_all answers a vector, in their order; of none an empty one. when_any
+// of none throws std::invalid_argument. They all begin at once: how many do something at once an AsyncSemaphore says.
+// A deadline is a task's own: `co_await work().within(5s)`.
 #pragma once
 
 #include <array>
 #include <cerrno>
 #include <concepts>
+#include <stdexcept>
 #include <tuple>
 #include <type_traits>
 #include <variant>
+#include <vector>
 
 #include <peal/coro/task.h>
 
@@ -42,15 +48,25 @@ WhenValue<T> when_value(Task<T>& task) {
   }
 }
 
-// Gives each of the tasks, a tuple or array of them, a strand of its own, and waits for them.
+template <class Tasks, class Branch>
+struct BranchesOf : std::type_identity<std::array<Branch, std::tuple_size_v<Tasks>>> {};
+template <class T, class Branch>
+struct BranchesOf<std::vector<Task<T>>, Branch> : std::type_identity<std::vector<Branch>> {};
+
+// Gives each of the tasks, a tuple, an array or a vector of them, a strand of its own, and waits for them.
 template <class Tasks>
 class Group : public Wait {
  public:
+  bool await_ready() const noexcept { return left_ == 0; }
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> awaiting) {
     Branch* branch = branches_.data();
-    auto prepare = [&](auto task) { branch++->prepare(awaiting.promise().strand()->loop(), *this, task); };
-    std::apply([&](auto&... tasks) { (prepare(tasks.coroutine()), ...); }, tasks_);
+    auto prepare = [&](auto& task) { branch++->prepare(awaiting.promise().strand()->loop(), *this, task.coroutine()); };
+    if constexpr (kIsTuple) {
+      std::apply([&](auto&... tasks) { (prepare(tasks), ...); }, tasks_);
+    } else {
+      for (auto& task : tasks_) prepare(task);
+    }
     begin_joining(awaiting);
     for (auto& each : branches_) ReadyQueue::run(each);
   }
@@ -81,27 +97,31 @@ class Group : public Wait {
     std::coroutine_handle<> task_;
   };
 
-  explicit Group(auto&&... tasks) : tasks_{std::move(tasks)...} {}
+  using Branches = typename BranchesOf<Tasks, Branch>::type;
+  static constexpr bool kIsTuple = requires { std::tuple_size<Tasks>::value; };
+  explicit Group(auto&&... tasks) : tasks_{std::move(tasks)...} {
+    if constexpr (!kIsTuple) branches_ = Branches(tasks_.size());
+    left_ = branches_.size();
+  }
   ~Group() = default;
   // What the end of the first task, or of the first that throws, means for the others.
   virtual bool ends_others(bool first, bool threw) const = 0;
 
-  static constexpr size_t kCount = std::tuple_size_v<Tasks>;
-  static constexpr size_t kNobody = kCount;
+  static constexpr size_t kNobody = SIZE_MAX;
   Tasks tasks_;
   size_t decisive_ = kNobody;  // the one that ended the others
 
  private:
   std::coroutine_handle<> ended(Branch& branch) {
-    if (decisive_ == kNobody && ends_others(left_ == kCount, branch.thrown() != nullptr)) {
+    if (decisive_ == kNobody && ends_others(left_ == branches_.size(), branch.thrown() != nullptr)) {
       decisive_ = static_cast<size_t>(&branch - branches_.data());
       cancel(ECANCELED);
     }
     return --left_ == 0 ? end() : std::noop_coroutine();
   }
 
-  std::array<Branch, kCount> branches_;
-  size_t left_ = kCount;
+  Branches branches_;
+  size_t left_;
 };
 
 template <class... Ts>
@@ -120,11 +140,40 @@ class WhenAllOf final : public Group<std::tuple<Task<Ts>...>> {
   bool ends_others(bool, bool threw) const override { return threw; }
 };
 
+template <class T>
+class WhenAllIn final : public Group<std::vector<Task<T>>> {
+ public:
+  explicit WhenAllIn(std::vector<Task<T>> tasks) : WhenAllIn::Group(std::move(tasks)) {}
+  std::vector<WhenValue<T>> await_resume() {
+    if (this->decisive_ != this->kNobody) static_cast<void>(when_value(this->tasks_[this->decisive_]));
+    std::vector<WhenValue<T>> values;
+    values.reserve(this->tasks_.size());
+    for (auto& task : this->tasks_) values.push_back(when_value(task));
+    return values;
+  }
+
+ private:
+  bool ends_others(bool, bool threw) const override { return threw; }
+};
+
 template <class T, size_t kCount>
 class WhenAnyOf final : public Group<std::array<Task<T>, kCount>> {
  public:
   explicit WhenAnyOf(auto... tasks) : WhenAnyOf::Group(std::move(tasks)...) {}
   WhenAny<T> await_resume() { return {this->decisive_, when_value(this->tasks_[this->decisive_])}; }
+
+ private:
+  bool ends_others(bool, bool) const override { return true; }
+};
+
+template <class T>
+class WhenAnyIn final : public Group<std::vector<Task<T>>> {
+ public:
+  explicit WhenAnyIn(std::vector<Task<T>> tasks) : WhenAnyIn::Group(std::move(tasks)) {}
+  WhenAny<T> await_resume() {
+    if (this->tasks_.empty()) throw std::invalid_argument("when_any() of no tasks");
+    return {this->decisive_, when_value(this->tasks_[this->decisive_])};
+  }
 
  private:
   bool ends_others(bool, bool) const override { return true; }
@@ -138,9 +187,19 @@ template <class... Ts>
   return detail::WhenAllOf<Ts...>(std::move(tasks)...);
 }
 
+// Answers a std::vector of what the tasks answer.
+template <class T>
+[[nodiscard]] detail::WhenAllIn<T> when_all(std::vector<Task<T>> tasks) {
+  return detail::WhenAllIn<T>(std::move(tasks));
+}
+
 template <class T, std::same_as<Task<T>>... Others>
 [[nodiscard]] detail::WhenAnyOf<T, 1 + sizeof...(Others)> when_any(Task<T> first, Others... others) {
   return detail::WhenAnyOf<T, 1 + sizeof...(Others)>(std::move(first), std::move(others)...);
+}
+template <class T>
+[[nodiscard]] detail::WhenAnyIn<T> when_any(std::vector<Task<T>> tasks) {
+  return detail::WhenAnyIn<T>(std::move(tasks));
 }
 
 }  // namespace peal
