@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <coroutine>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <peal/base/clock.h>
@@ -243,6 +244,12 @@ struct ByReference {
 
   Self& wait;
 };
+
+// Whether a function may be given to an awaitable as it stands: g++ 12 destroys a lambda in a co_await expression
+// twice.
+template <class Function>
+constexpr bool kMayStandInAwait =
+    std::is_lvalue_reference_v<Function> || std::is_trivially_destructible_v<std::remove_reference_t<Function>>;
 
 // Gives an awaitable its deadline: `co_await stream.read().within(5s)` fails with ETIMEDOUT, never early.
 template <class Self, class Base = Wait>
