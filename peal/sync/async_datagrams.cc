@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/sync/async_datagrams.h>
+
+namespace peal {
+
+// What waits is copied where it is little, or each datagram would pin a block.
+static Buffer to_keep(Buffer& bytes) {
+  constexpr size_t kLittle = kLargeBlockBytes / 4;
+  Buffer kept;
+  bytes.is_contiguous() && bytes.size() <= kLittle ? kept.append(bytes.front()) : kept.append(std::move(bytes));
+  return kept;
+}
+
+AsyncDatagrams::AsyncDatagrams(Loop& loop, size_t most_waiting)
+    : waiting_(most_waiting),
+      socket_(loop, {.on_datagram = [this](DatagramSocket&, const SocketAddress& from, Buffer& bytes) {
+                Datagram datagram(from, to_keep(bytes));
+                if (!waiting_.try_push(datagram)) ++dropped_;
+              }}) {}
+
+void AsyncDatagrams::close() {
+  socket_.close();
+  waiting_.close();
+}
+
+}  // namespace peal

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/sync/async_datagrams.h>
+
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include <peal/coro/when.h>
+#include <peal/sync/select.h>
+#include <tests/support/engines/task_rig.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using test::error_of;
+
+class AsyncDatagramsTest : public test::TaskTest {};
+
+TEST_P(AsyncDatagramsTest, one_answers_another_until_it_is_closed) {
+  auto test = [&]() -> Task<> {
+    AsyncDatagrams server(loop());
+    AsyncDatagrams client(loop());
+    const SocketAddress there = server.open("127.0.0.1:0").value();
+    EXPECT_TRUE(client.open("127.0.0.1:0"));
+    auto serves = [&]() -> Task<> {
+      while (auto datagram = co_await server.receive()) {
+        EXPECT_TRUE(server.send_to(datagram->from, datagram->bytes.to_string()));
+      }
+    };
+    auto asks = [&]() -> Task<> {
+      for (const size_t size : {1, 30'000}) {
+        EXPECT_TRUE(client.send_to(there, std::string(size, 'x')));
+        const auto answer = (co_await client.receive().within(hours(1))).value();
+        EXPECT_EQ(answer.bytes.size(), size);
+        EXPECT_EQ(answer.from, there);
+      }
+      EXPECT_EQ((co_await select(client.receive(), sleep(milliseconds(1)))).value().index(), 1U);
+      EXPECT_EQ(error_of(co_await client.receive().within(milliseconds(1))), errno_code(ETIMEDOUT));
+      server.close();
+      EXPECT_EQ(error_of(server.send_to(there, "x")), errno_code(EBADF));
+      EXPECT_EQ(error_of(co_await server.receive()), errno_code(EPIPE));
+    };
+    co_await when_all(serves(), asks());
+  };
+  run(test());
+}
+
+TEST_P(AsyncDatagramsTest, more_than_may_wait_are_dropped_and_counted) {
+  auto test = [&]() -> Task<> {
+    AsyncDatagrams slow(loop(), 2);
+    AsyncDatagrams sender(loop());
+    const SocketAddress there = slow.open("127.0.0.1:0").value();
+    EXPECT_TRUE(sender.open("127.0.0.1:0"));
+    for (const std::string text : {"a", "b", "c", "d"}) EXPECT_TRUE(sender.send_to(there, text));
+    while (slow.socket().stats().received < 4) co_await sleep(milliseconds(1));
+    EXPECT_EQ(slow.dropped(), 2U);
+    EXPECT_EQ((co_await slow.receive()).value().bytes.to_string(), "a");
+    slow.close();
+    EXPECT_EQ((co_await slow.receive()).value().bytes.to_string(), "b");
+    EXPECT_EQ(error_of(co_await slow.receive()), errno_code(EPIPE));
+  };
+  run(test());
+}
+
+PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(AsyncDatagramsTest);
+
+}  // namespace
+}  // namespace peal
