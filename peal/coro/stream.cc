@@ -2,6 +2,7 @@
 #include <peal/coro/stream.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace peal {
@@ -80,7 +81,7 @@ void StreamState::look() {
 }
 
 void StreamState::writable() {
-  if (!connection->can_send()) return fail_writers(why_of(connection->error()));
+  if (!connection->can_send() && !may_flush()) return fail_writers(why_of(connection->error()));
   const ReadyQueue::Hold hold;
   above = false;
   pump_writers();
@@ -99,7 +100,7 @@ void StreamState::pump_writers() {
     writers.remove(*writer);
     writer->complete(0);
   }
-  writable_now = true;
+  writable_now = !send_ended;
 }
 
 void StreamState::pump_flushers() {
@@ -146,7 +147,8 @@ void StreamState::fail_writers(Why with) {
 Why StreamState::why_no_write() const {
   if (connection != nullptr && (securing || connection->can_send())) return 0;
   if (why != 0) return why;
-  return connection != nullptr && connection->error() ? why_of(connection->error()) : Why{ECONNABORTED};
+  if (connection != nullptr && connection->error()) return why_of(connection->error());
+  return send_ended ? ESHUTDOWN : ECONNABORTED;
 }
 
 void StreamState::gone(CloseReason its_reason, std::error_code error) {
@@ -154,6 +156,38 @@ void StreamState::gone(CloseReason its_reason, std::error_code error) {
   connection = nullptr;
   reason = its_reason;
   fail(why_of(its_reason, error));
+}
+
+void StreamState::shutdown_send() {
+  if (connection == nullptr || securing || !connection->can_send()) return;
+  const ReadyQueue::Hold hold;
+  send_ended = true;
+  writable_now = false;
+  // Of those that were queued the connection has the message.
+  while (WriteWait* writer = writers.pop_front()) {
+    writer->complete((writer->marks_ & WriteWait::kQueued) != 0 ? 0 : ESHUTDOWN);
+  }
+  connection->shutdown_send();
+}
+
+bool StreamState::may_be_piped() const {
+  PEAL_ASSERT(reader.idle() && writers.empty(), "a stream is piped while a coroutine waits in it, {} bytes unread",
+              input.size());
+  return connection != nullptr && connection->is_open() && (connection->can_send() || send_ended);
+}
+
+Result<void> StreamState::pipe_to(StreamState& other, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
+  if (!may_be_piped() || !other.may_be_piped()) return peal::fail(ENOTCONN);
+  if (&connection->loop() != &other.connection->loop()) return peal::fail(EXDEV);
+  const PipeReport ahead{input.size(), other.input.size()};
+  other.connection->send(std::move(input));
+  connection->send(std::move(other.input));
+  // What the connections live by stays until the pipe is over, or it would not be told.
+  auto done = [ahead, keepers = std::array{keeper, other.keeper},
+               on_done = std::move(on_done)](PipeReport report) mutable {
+    on_done({ahead.a_to_b_bytes + report.a_to_b_bytes, ahead.b_to_a_bytes + report.b_to_a_bytes});
+  };
+  return pipe(*connection, *other.connection, options, std::move(done));
 }
 
 void StreamState::end(void (Connection::*how)()) {
@@ -179,7 +213,7 @@ bool WriteWait::settled() {
 }
 
 bool FlushWait::await_ready() {
-  if (why_ == 0) why_ = state_.why_no_write();
+  if (why_ == 0 && !state_.may_flush()) why_ = state_.why_no_write();
   if (why_ != 0) return true;
   return !state_.securing && state_.writers.empty() && state_.connection->queued_bytes() == 0;
 }

@@ -23,6 +23,7 @@
 #include <peal/base/memory/buffer.h>
 #include <peal/coro/task.h>
 #include <peal/net/connection.h>
+#include <peal/net/pipe.h>
 
 namespace peal {
 
@@ -90,6 +91,13 @@ class StreamState {
   void fail(Why why);
   Why why_no_write() const;
   void gone(CloseReason reason, std::error_code error);
+  void shutdown_send();
+  // After shutdown_send(), while what was written before may still leave.
+  bool may_flush() const {
+    return send_ended && connection != nullptr && connection->is_open() && !connection->error();
+  }
+  // Gives what was not read to the other, and joins the two.
+  Result<void> pipe_to(StreamState& other, const PipeOptions& options, Callback<void(PipeReport)> on_done);
   // The stream's own end.
   void end(void (Connection::*how)());
   // 0: it begins.
@@ -100,6 +108,10 @@ class StreamState {
   // Unless others wait to: then, and when the output gets above the high-water mark, false.
   bool send(Buffer& bytes) { return writable_now && connection->send(std::move(bytes)); }
   bool send(std::string_view bytes) { return writable_now && connection->send(bytes); }
+  bool send(const FileRange& range) {
+    if (writable_now) connection->send_file(range);
+    return send(std::string_view());
+  }
 
   Connection* connection;  // null once gone
   Buffer input;
@@ -114,12 +126,14 @@ class StreamState {
   bool writable_now = true;      // below the high-water mark and nobody waits
   bool above = false;            // the high-water mark
   bool paused = false;
-  bool securing = false;  // the layer is on its way: who writes or flushes waits for it
+  bool send_ended = false;  // by shutdown_send()
+  bool securing = false;    // the layer is on its way: who writes or flushes waits for it
   bool held_by_stream = true;
   bool held_by_connection = true;
   uint32_t high_water_bytes = 64 * 1024;
 
  private:
+  bool may_be_piped() const;
   void received_slow(Buffer& more);
   // Resumes the reader if the input suffices.
   void look();
@@ -218,6 +232,8 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
       : sent_(sent), state_(state), what_(&buffer), size_(kBuffer) {}
   WriteWait(bool sent, StreamState& state, std::string_view bytes)
       : sent_(sent), state_(state), what_(bytes.data()), size_(bytes.size()) {}
+  WriteWait(bool sent, StreamState& state, const FileRange& range)
+      : sent_(sent), state_(state), what_(&range), size_(kFile) {}
   // It tells g++ that what was stored here is dead: so a write that need not wait stores nothing.
   ~WriteWait() {}  // NOLINT(modernize-use-equals-default): that would tell nothing
   bool await_ready() { return sent_ || settled(); }
@@ -229,10 +245,15 @@ class [[nodiscard]] WriteWait final : public QueuedWait<WriteWait> {
   friend class QueuedWait<WriteWait>;
   friend class WaitList<WriteWait>;
   static constexpr size_t kBuffer = SIZE_MAX;
+  static constexpr size_t kFile = SIZE_MAX - 1;
   static constexpr uint32_t kQueued = 2;  // and waits to get below the high-water mark
   WaitList<WriteWait>& line() { return state_.writers; }
   // True while below the high-water mark.
   bool send() {
+    if (size_ == kFile) {
+      state_.connection->send_file(*static_cast<const FileRange*>(what_));
+      return state_.connection->send(std::string_view());
+    }
     if (size_ == kBuffer) return state_.connection->send(std::move(*static_cast<Buffer*>(const_cast<void*>(what_))));
     return state_.connection->send(std::string_view(static_cast<const char*>(what_), size_));
   }
@@ -286,12 +307,23 @@ class Stream {
   // FIFO order. An error leaves open whether it goes out, but never half of it while the connection stands.
   detail::WriteWait write(Buffer&& bytes) { return {state_->send(bytes), *state_, bytes}; }
   detail::WriteWait write(std::string_view bytes) { return {state_->send(bytes), *state_, bytes}; }
+  // The same of part of a file (open_file()), as Connection's: it holds no memory and counts towards no mark. A flush()
+  // tells when it is out.
+  detail::WriteWait send_file(const FileRange& range) { return {state_->send(range), *state_, range}; }
+  // Ends sending alone: FIN follows what was written, reading goes on. Writes that still wait, and later ones, fail
+  // with ESHUTDOWN.
+  void shutdown_send() { state_->shutdown_send(); }
   // Done when the kernel has all that was written.
   detail::FlushWait flush() { return {*state_, false, 0}; }
   // As Connection's. Done when what is read and written goes over the layer; what was written before has left in the
   // clear, what waits to be written goes over the layer, and what has come and was not read is the layer's. Reads of
   // others go on. EALREADY; after another error, a deadline or a cancellation the stream is only to be ended.
   detail::FlushWait start_layer(std::string_view host = {}) { return {*state_, true, state_->start_layer(host)}; }
+
+  // Joins both, as pipe() of their connections: use pipe() of streams, peal/sync/pipe_streams.h.
+  Result<void> pipe_to(Stream& other, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
+    return state_->pipe_to(*other.state_, options, std::move(on_done));
+  }
 
   // As Connection's. Waits of other coroutines on this stream end with ESHUTDOWN.
   void close() { state_->end(&Connection::close); }
