@@ -320,7 +320,7 @@ class Stream {
   // others go on. EALREADY; after another error, a deadline or a cancellation the stream is only to be ended.
   detail::FlushWait start_layer(std::string_view host = {}) { return {*state_, true, state_->start_layer(host)}; }
 
-  // Joins both, as pipe() of their connections: use pipe() of streams, peal/sync/pipe_streams.h.
+  // As pipe() of both connections, what was not read going first. co_await pipe(a, b) is peal/sync/pipe_streams.h.
   Result<void> pipe_to(Stream& other, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
     return state_->pipe_to(*other.state_, options, std::move(on_done));
   }

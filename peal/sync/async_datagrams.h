@@ -18,7 +18,7 @@
 namespace peal {
 
 struct Datagram {
-  Datagram(SocketAddress sender, Buffer&& payload) : from(std::move(sender)), bytes(std::move(payload)) {}
+  Datagram(const SocketAddress& sender, Buffer&& payload) : from(sender), bytes(std::move(payload)) {}
 
   SocketAddress from;
   Buffer bytes;

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include <peal/engine/pollable.h>
+
 namespace peal {
 
 AsyncFd::AsyncFd(Loop& loop, Fd fd) : AsyncFd(loop, fd.get(), std::move(fd)) {}
@@ -15,6 +17,11 @@ AsyncFd::AsyncFd(Loop& loop, int fd) : AsyncFd(loop, fd, Fd(::fcntl(fd, F_DUPFD_
 AsyncFd::AsyncFd(Loop& loop, int fd, Fd&& watched) : loop_(loop), fd_(fd) {
   if (!watched) {
     error_ = errno_code(fd < 0 ? EBADF : errno);
+    return;
+  }
+  // poll(2) would call what no engine can watch always ready.
+  if (const Result<void> pollable = detail::check_pollable(watched.get()); !pollable) {
+    error_ = pollable.error();
     return;
   }
   watch_.emplace(

@@ -149,6 +149,7 @@ class [[nodiscard]] CallbackAwait final : public Awaitable<CallbackAwait<T, Star
     return !this->over() || this->refuse(0);
   }
   void cancel(Why why) noexcept override {
+    if (this->over()) return;  // by `start`, which has cancelled it as well
     this->forget();
     cancel_();
     this->complete(why);

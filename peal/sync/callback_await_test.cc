@@ -91,6 +91,35 @@ TEST_P(CallbackAwaitTest, cancelled_it_tells_the_api_and_hears_no_more) {
   EXPECT_THAT(notes, ElementsAre("gives up", cancelled, cancelled));
 }
 
+TEST_P(CallbackAwaitTest, answered_and_cancelled_by_its_own_start_it_ends_once) {
+  auto test = [&]() -> Task<> {
+    Scope scope(loop());
+    auto answers = [&](Completion<int> done) {
+      done(1);
+      scope.cancel();
+    };
+    auto waits = [&]() -> Task<> {
+      EXPECT_EQ(co_await callback_await<int>(answers), 1);
+      notes.push_back(error_of(co_await callback_await<int>(answers)).message());
+    };
+    scope.spawn(waits());
+    co_await scope.join();
+    Scope other(loop());
+    auto cancels_other = [&](Completion<int> done) {
+      other.cancel();
+      done(1);
+    };
+    auto waits_there = [&]() -> Task<> {
+      notes.push_back(error_of(co_await callback_await<int>(cancels_other)).message());
+    };
+    other.spawn(waits_there());
+    co_await other.join();
+  };
+  run(test());
+  const std::string cancelled = errno_code(ECANCELED).message();
+  EXPECT_THAT(notes, ElementsAre(cancelled, cancelled));
+}
+
 TEST_P(CallbackAwaitTest, a_loop_that_stops_ends_it_and_a_late_answer_goes_nowhere) {
   std::optional<Completion<int>> kept;
   auto waits = [&]() -> Task<> {
