@@ -60,7 +60,7 @@ class PoolJob : public std::enable_shared_from_this<PoolJob> {
   class JobWait : public Wait {
    public:
     void cancel(Why why) noexcept override { job_->cancel(why); }
-    virtual void work(std::stop_token stop) noexcept = 0;
+    virtual void work(const std::stop_token& stop) noexcept = 0;
     void over(Why why) noexcept { complete(why); }
 
    protected:
@@ -126,9 +126,9 @@ class AsyncPool {
 template <class Function>
 class [[nodiscard]] PoolRun final : public detail::Awaitable<PoolRun<Function>, detail::PoolJob::JobWait> {
   static constexpr bool kTakesStop = std::is_invocable_v<Function&, std::stop_token>;
-  static auto call(Function& function, std::stop_token stop) {
+  static auto call(Function& function, const std::stop_token& stop) {
     if constexpr (kTakesStop) {
-      return function(std::move(stop));
+      return function(stop);
     } else {
       return function();
     }
@@ -149,13 +149,13 @@ class [[nodiscard]] PoolRun final : public detail::Awaitable<PoolRun<Function>, 
     if (!answer_) return detail::failed(this->why_);
     return std::move(*answer_);
   }
-  void work(std::stop_token stop) noexcept override {
+  void work(const std::stop_token& stop) noexcept override {
     try {
       if constexpr (std::is_void_v<Value>) {
-        call(function_, std::move(stop));
+        call(function_, stop);
         answer_.emplace();
       } else {
-        answer_.emplace(call(function_, std::move(stop)));
+        answer_.emplace(call(function_, stop));
       }
     } catch (...) {
       thrown_ = std::current_exception();

@@ -8,6 +8,7 @@ from functools import partial
 from versus import stats, terminal
 from versus.run import process
 from versus.bars import (
+    awaits,
     churn,
     common,
     cost_ratio,
@@ -37,6 +38,7 @@ from versus.bars.common import Context, Row
 FIGURES = {
     "cost_ratio": cost_ratio,
     "instructions": instructions,
+    "awaits": awaits,
     "idle_memory": idle_memory,
     "spin": spin,
     "churn": churn,

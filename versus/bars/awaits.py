@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""User instructions of awaits without a network: callgrind's count of programs that do one kind so many times, slope
+between 1000 and 11,000. What another library pays for the same stands beside it."""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from versus.bars.common import CannotMeasure, Context, Row
+from versus.bars.instructions import parse_total
+
+FEW, MANY = 1000, 11_000
+PATIENCE_S = 300
+# What is counted, by the programs' first argument, and peal's bar.
+FIGURES = {
+    "fd": ("wait for an fd that is always ready", 550),
+    "channel": ("item sent to a task that waits, and answered", 420),
+    "select": ("the same, waiting for one more channel by select()", 680),
+}
+PROGRAMS = ("awaits_peal", "awaits_asio")
+
+
+def _count(program: str, what: str, times: int) -> int:
+    with tempfile.TemporaryDirectory(prefix="versus-awaits-") as folder:
+        out = Path(folder) / "out"
+        words = ["valgrind", "-q", "--tool=callgrind", f"--callgrind-out-file={out}", program, what, str(times)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        if done.returncode != 0:
+            raise CannotMeasure(f"{Path(program).name} {what} ended with {done.returncode}")
+        return parse_total(out.read_text(encoding="utf-8"))
+
+
+def _row(context: Context, name: str, what: str) -> Row:
+    words, most = FIGURES[what]
+    barred = name == PROGRAMS[0]
+    figure, bar = f"user instructions per {words}, {name}", f"<= {most}" if barred else "-"
+    context.say(f"awaits: {name} {what}")
+    try:
+        program = context.tool(f"contenders/{name}")
+        value = (_count(program, what, MANY) - _count(program, what, FEW)) / (MANY - FEW)
+    except (CannotMeasure, OSError, subprocess.TimeoutExpired) as error:
+        return Row(figure, bar, f"- ({error})", "not measured" if barred else "")
+    verdict = ("met" if value <= most else "not met") if barred else ""
+    return Row(figure, bar, f"{value:,.0f}", verdict, {"instructions": value})
+
+
+def measure(context: Context) -> list[Row]:
+    if not shutil.which("valgrind"):
+        raise CannotMeasure("valgrind is not installed")
+    return [_row(context, name, what) for what in FIGURES for name in PROGRAMS]

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Both programs do each kind of await and end by themselves. What was not built is skipped."""
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from versus.bars import awaits, bench
+
+BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
+
+
+@pytest.mark.parametrize("name", awaits.PROGRAMS)
+@pytest.mark.parametrize("what", awaits.FIGURES)
+def test_ends_by_itself(name, what):
+    path = BIN_DIR / "contenders" / name
+    if not path.exists():
+        pytest.skip(f"{path} was not built")
+    assert subprocess.run([path, what, "100"], timeout=60, check=False).returncode == 0
+    assert subprocess.run([path], timeout=60, check=False, stderr=subprocess.DEVNULL).returncode == 2
+
+
+def test_is_a_figure_of_the_table():
+    assert bench.FIGURES["awaits"] is awaits
