@@ -55,7 +55,7 @@ class EventText {
 
  private:
   friend class EventStream;
-  explicit EventText(std::string_view text) : bytes_(share_bytes(text)) {}
+  explicit EventText(std::string text) : bytes_(share_bytes(std::move(text))) {}
 
   SharedBytes bytes_;
 };
