@@ -134,7 +134,7 @@ TEST_P(PipeStreamsTest, the_reset_of_one_side_resets_the_other) {
   EXPECT_EQ(reasons.first, CloseReason::kPipeEnded);
 }
 
-TEST_P(PipeStreamsTest, a_server_that_is_destroyed_ends_the_pipe) {
+TEST_P(PipeStreamsTest, cancelled_it_ends_at_once_and_both_streams_with_it) {
   auto test = [&]() -> Task<> {
     CoServer server(loop(), [](Stream stream) -> Task<> { co_await read_all(stream); });
     const std::string address = server.listen("127.0.0.1:0").value().to_string();
@@ -147,6 +147,7 @@ TEST_P(PipeStreamsTest, a_server_that_is_destroyed_ends_the_pipe) {
     scope.cancel();
     co_await scope.join();
     EXPECT_EQ(error_of(report), errno_code(ECANCELED));
+    EXPECT_FALSE(a->is_open() || b->is_open());
   };
   run(test());
 }
