@@ -12,7 +12,7 @@
 //
 // One that is made of what it cannot call does not compile, with a sentence that says what is accepted. For that its
 // constructor takes whatever could have been meant as a callback, so std::is_constructible tells nothing: who has to
-// choose between overloads asks `accepts`.
+// choose between overloads asks `kAccepts`.
 #pragma once
 
 #include <concepts>
@@ -30,12 +30,12 @@ template <class Signature, class What>
 struct CallbackCheck;
 template <class Answer, class... Args, class What>
 struct CallbackCheck<Answer(Args...), What> {
-  static constexpr bool callable = std::invocable<std::decay_t<What>&, Args...>;
-  static constexpr bool answers = !callable || requires(std::decay_t<What>& function, Args&&... args) {
+  static constexpr bool kCallable = std::invocable<std::decay_t<What>&, Args...>;
+  static constexpr bool kAnswers = !kCallable || requires(std::decay_t<What>& function, Args&&... args) {
     { std::invoke(function, std::forward<Args>(args)...) } -> std::same_as<Answer>;
   };
-  static constexpr bool moves = std::constructible_from<std::decay_t<What>, What>;
-  static constexpr bool passed = callable && answers && moves;
+  static constexpr bool kMoves = std::constructible_from<std::decay_t<What>, What>;
+  static constexpr bool kPassed = kCallable && kAnswers && kMoves;
 };
 
 // The callback itself; where it is none, a sentence.
@@ -43,13 +43,13 @@ template <class Signature, class What>
 constexpr decltype(auto) checked_callback(What&& what) {
   using Check = CallbackCheck<Signature, What>;
   static_assert(
-      Check::callable,
+      Check::kCallable,
       "a callback is called with the arguments of its Signature, which is named above: this one takes others");
-  static_assert(Check::answers,
+  static_assert(Check::kAnswers,
                 "a callback returns what its Signature says, void as a rule: another result would be lost, and a "
                 "coroutine in its place never run; have a callback spawn that in a Scope");
-  static_assert(Check::moves, "a callback that cannot be copied is moved: std::move() it");
-  if constexpr (Check::passed) {
+  static_assert(Check::kMoves, "a callback that cannot be copied is moved: std::move() it");
+  if constexpr (Check::kPassed) {
     return std::forward<What>(what);
   } else {
     return nullptr;
@@ -68,7 +68,7 @@ class CallbackOf : public Function {
   CallbackOf(What&& what)  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
       : Function(checked_callback<Signature>(std::forward<What>(what))) {}
   template <class What>
-  static constexpr bool accepts = CallbackCheck<Signature, What>::passed;
+  static constexpr bool kAccepts = CallbackCheck<Signature, What>::kPassed;
 };
 
 }  // namespace detail
@@ -91,12 +91,12 @@ class SharedCallback<Answer(Args...)> : public Callback<Answer(Args...)> {
   template <class What>
     requires detail::MeantAsCallback<std::decay_t<What>, SharedCallback>
   SharedCallback(What&& what) : Plain(std::forward<What>(what)) {  // NOLINT(bugprone-forwarding-reference-overload)
-    static_assert(accepts<What> || !Plain::template accepts<What>,
+    static_assert(kAccepts<What> || !Plain::template kAccepts<What>,
                   "several loops call this callback at once, so it has no state that changes: no `mutable` lambda, and "
                   "no Callback, which may hold one");
   }
   template <class What>
-  static constexpr bool accepts = Plain::template accepts<What> && std::invocable<const std::decay_t<What>&, Args...>;
+  static constexpr bool kAccepts = Plain::template kAccepts<What> && std::invocable<const std::decay_t<What>&, Args...>;
 
   Answer operator()(Args... args) const {
     return const_cast<SharedCallback*>(this)->Plain::operator()(std::forward<Args>(args)...);

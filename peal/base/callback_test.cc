@@ -25,10 +25,10 @@ using Answer = int (*)(int);
 using Tell = void (*)(int);
 
 template <class Slot, class What>
-constexpr bool takes = Slot::template accepts<What> && std::is_constructible_v<Slot, What> &&
+constexpr bool takes = Slot::template kAccepts<What> && std::is_constructible_v<Slot, What> &&
                        std::is_convertible_v<What, Slot> && std::is_assignable_v<Slot&, What>;
 template <class Slot, class What>
-constexpr bool refuses = !Slot::template accepts<What>;
+constexpr bool refuses = !Slot::template kAccepts<What>;
 
 static_assert(takes<Plain, decltype(kTells)> && takes<Shared, decltype(kTells)> && takes<Copyable, decltype(kTells)>);
 static_assert(takes<Plain, Tell> && takes<Shared, Tell> && takes<Copyable, Tell>);

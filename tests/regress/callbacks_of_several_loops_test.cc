@@ -40,12 +40,12 @@ struct Draws {
 };
 constexpr auto kTells = [](Connection&) {};
 
-static_assert(decltype(ConnectionCallbacks::on_open)::accepts<Counts>);
-static_assert(!decltype(SharedConnectionCallbacks::on_open)::accepts<Counts>);
-static_assert(decltype(SharedConnectionCallbacks::on_open)::accepts<decltype(kTells)>);
-static_assert(CoServer::Serve::accepts<Serves> && !CoServer::SharedServe::accepts<Serves>);
-static_assert(!decltype(WebSocketCallbacks::on_open)::accepts<Greets>);
-static_assert(!SharedCallback<void(HttpExchange&, int)>::accepts<Draws>);
+static_assert(decltype(ConnectionCallbacks::on_open)::kAccepts<Counts>);
+static_assert(!decltype(SharedConnectionCallbacks::on_open)::kAccepts<Counts>);
+static_assert(decltype(SharedConnectionCallbacks::on_open)::kAccepts<decltype(kTells)>);
+static_assert(CoServer::Serve::kAccepts<Serves> && !CoServer::SharedServe::kAccepts<Serves>);
+static_assert(!decltype(WebSocketCallbacks::on_open)::kAccepts<Greets>);
+static_assert(!SharedCallback<void(HttpExchange&, int)>::kAccepts<Draws>);
 // Those of several loops do for one, but not the other way round.
 static_assert(std::is_constructible_v<Server, Loop&, SharedConnectionCallbacks>);
 static_assert(std::is_constructible_v<Server, LoopGroup&, SharedConnectionCallbacks>);

@@ -43,7 +43,7 @@ struct ToldBy<CopyableCallback<void(Args...)>> : ToldBy<Callback<void(Args...)>>
 
 template <class Slot>
 constexpr bool no_coroutine =
-    Slot::template accepts<typename ToldBy<Slot>::Plain> && !Slot::template accepts<typename ToldBy<Slot>::Coroutine>;
+    Slot::template kAccepts<typename ToldBy<Slot>::Plain> && !Slot::template kAccepts<typename ToldBy<Slot>::Coroutine>;
 
 static_assert(no_coroutine<Loop::Callback> && no_coroutine<Mailbox::Callback> && no_coroutine<TimerWheel::Callback>);
 static_assert(no_coroutine<Watch::Callback> && no_coroutine<Watch::OnError> && no_coroutine<StallWatchdog::OnStall>);

@@ -47,28 +47,28 @@ class HttpCall {
   template <class Function>
   explicit HttpCall(Function&& function) {
     using Own = std::decay_t<Function>;
-    constexpr bool taken = std::invocable<Own&, HttpExchange&, More...>;
+    constexpr bool kTaken = std::invocable<Own&, HttpExchange&, More...>;
     static_assert(
-        taken || sizeof...(More) > 0,
+        kTaken || sizeof...(More) > 0,
         "an HTTP handler is called with an HttpExchange&, by reference, and nothing else: void(HttpExchange&) "
         "or Task<>(HttpExchange&)");
     static_assert(
-        taken || sizeof...(More) == 0,
+        kTaken || sizeof...(More) == 0,
         "HTTP middleware is called with an HttpExchange&, by reference, and an HttpNext: void(HttpExchange&, HttpNext) "
         "or Task<>(HttpExchange&, HttpNext)");
-    if constexpr (taken) {
+    if constexpr (kTaken) {
       using Answer = std::invoke_result_t<Own&, HttpExchange&, More...>;
-      constexpr bool answers = HandlerAnswer<Answer>;
-      static_assert(answers,
+      constexpr bool kAnswers = HandlerAnswer<Answer>;
+      static_assert(kAnswers,
                     "an HTTP handler returns void or, a coroutine, Task<>: any other result would be lost, and a "
                     "Task<int> never run");
-      constexpr bool shared = std::invocable<const Own&, HttpExchange&, More...>;
-      static_assert(shared, "an HTTP handler is called by several loops at once: it is no mutable lambda");
-      if constexpr (answers && shared && std::same_as<Answer, Task<>>) {
+      constexpr bool kShared = std::invocable<const Own&, HttpExchange&, More...>;
+      static_assert(kShared, "an HTTP handler is called by several loops at once: it is no mutable lambda");
+      if constexpr (kAnswers && kShared && std::same_as<Answer, Task<>>) {
         auto kept = std::make_shared<const Own>(std::forward<Function>(function));
         call_ = [kept](HttpExchange& exchange, More... more) { exchange.run((*kept)(exchange, more...)); };
         task_ = [kept](HttpExchange& exchange, More... more) { return (*kept)(exchange, more...); };
-      } else if constexpr (answers && shared) {
+      } else if constexpr (kAnswers && kShared) {
         call_ = std::forward<Function>(function);
       }
     }
