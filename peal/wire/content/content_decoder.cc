@@ -5,6 +5,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <new>
 
@@ -73,7 +74,31 @@ class ContentDecoder::ZstdCodec final : public Codec {
   ZstdCodec(const ZstdCodec&) = delete;
   ZstdCodec& operator=(const ZstdCodec&) = delete;
 
+  // What a frame begins with is looked at here: libzstd may know what came before RFC 8878, too, decoders that nobody
+  // looks after any more, and recognises those only where it is given their beginning in one piece.
   Step step(std::string_view& bytes, std::span<std::byte>& room) override {
+    if (magic_bytes_ < magic_.size()) {
+      const size_t taken = bytes.copy(magic_.data() + magic_bytes_, magic_.size() - magic_bytes_);
+      bytes.remove_prefix(taken);
+      magic_bytes_ += taken;
+      if (magic_bytes_ < magic_.size()) return Step::kInside;
+      std::string_view magic(magic_.data(), magic_.size());
+      if (!begins_frame(magic) || run(magic, room) != Step::kInside) return Step::kBroken;
+      if (bytes.empty()) return Step::kInside;
+    }
+    const Step done = run(bytes, room);
+    if (done == Step::kAtEnd) magic_bytes_ = 0;
+    return done;
+  }
+
+ private:
+  // RFC 8878 3.1.1, or a skippable one, 3.1.2.
+  static bool begins_frame(std::string_view magic) {
+    using namespace std::literals;
+    return magic == "\x28\xb5\x2f\xfd"sv || ((magic[0] & 0xf0) == 0x50 && magic.substr(1) == "\x2a\x4d\x18"sv);
+  }
+
+  Step run(std::string_view& bytes, std::span<std::byte>& room) {
     ZSTD_inBuffer in{bytes.data(), bytes.size(), 0};
     ZSTD_outBuffer out{room.data(), room.size(), 0};
     const size_t left = ::ZSTD_decompressStream(context_, &out, &in);
@@ -84,8 +109,9 @@ class ContentDecoder::ZstdCodec final : public Codec {
     return Step::kBroken;
   }
 
- private:
   ZSTD_DCtx* const context_;
+  std::array<char, 4> magic_;
+  size_t magic_bytes_ = 0;  // of this frame's, taken so far
 };
 
 ContentDecoder::ContentDecoder(ContentCoding coding, const ContentDecoderLimits& limits)

@@ -199,6 +199,17 @@ TEST(ZstdDecoding, a_frame_that_asks_for_a_larger_window_is_refused) {
   EXPECT_EQ(decode_all(other, zstd_frame(body, 24)).error, ContentDecodeError::kBroken);
 }
 
+// libzstd may be built to read them: nothing on the web is written so, and their decoders are old.
+TEST(ZstdDecoding, frames_of_before_the_standard_are_no_zstd) {
+  for (const char version : std::string_view("\x1e\x22\x23\x24\x25\x26\x27")) {
+    for (const size_t piece : {size_t{1}, SIZE_MAX}) {
+      ContentDecoder decoder(ContentCoding::kZstd);
+      const std::string frame = version + std::string("\xb5\x2f\xfd\x04\x00\x01\x00\x00\x40\x00", 10);
+      EXPECT_EQ(decode_all(decoder, frame, piece).error, ContentDecodeError::kBroken);
+    }
+  }
+}
+
 TEST(ZstdDecoding, skippable_frames_are_passed_over) {
   const std::string skipped("\x50\x2a\x4d\x18\x05\x00\x00\x00hello", 13);
   const std::string frame = zstd_frame("body", 17);
