@@ -179,7 +179,8 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
 };
 
 Result<std::unique_ptr<HttpDownload>> HttpDownload::start(HttpClient& client, HttpClientRequest request,
-                                                          std::string path, HttpDownloadOptions options, Done on_done) {
+                                                          const std::string& path, HttpDownloadOptions options,
+                                                          Done on_done) {
   const bool is_plain = request.method == "GET" && request.body.empty() && !request.streamed && !request.may_upgrade;
   if (!is_plain || has_field(request, "Range") || has_field(request, "If-Range")) {
     return fail(HttpTrouble::kBadRequest);
@@ -197,7 +198,7 @@ Result<std::unique_ptr<HttpDownload>> HttpDownload::start(HttpClient& client, Ht
 HttpDownload::~HttpDownload() { run_->cancel(); }
 
 bool HttpDownloadAwait::start() {
-  auto started = HttpDownload::start(client_, std::move(request_), std::move(path_), std::move(options_),
+  auto started = HttpDownload::start(client_, std::move(request_), path_, std::move(options_),
                                      [this](Result<HttpDownloaded> done) {
                                        done_ = std::move(done);
                                        complete(0);

@@ -33,7 +33,7 @@ namespace peal {
 
 // With a constructor, because g++ 12 destroys aggregates inside `co_await download(...)` twice.
 struct HttpDownloadOptions {
-  HttpDownloadOptions() {}
+  HttpDownloadOptions() = default;
 
   bool resume = true;  // off: what an earlier attempt left is dropped
   // The file is on the disk, and its name too, before it is reported.
@@ -62,8 +62,9 @@ class HttpDownload {
   //
   // `on_done` comes once, from the loop: as HttpClient's, server_refusal() for any status but 200 and 206, kBadPart,
   // and the errno of writing, ENOSPC say. The part stays for the next attempt wherever it can be of use.
-  static Result<std::unique_ptr<HttpDownload>> start(HttpClient& client, HttpClientRequest request, std::string path,
-                                                     HttpDownloadOptions options, Done on_done);
+  static Result<std::unique_ptr<HttpDownload>> start(HttpClient& client, HttpClientRequest request,
+                                                     const std::string& path, HttpDownloadOptions options,
+                                                     Done on_done);
   // Ends it, from inside its callbacks too: no callback begins any more.
   ~HttpDownload();
   HttpDownload(const HttpDownload&) = delete;

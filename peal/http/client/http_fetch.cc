@@ -19,6 +19,7 @@ namespace {
 
 // Of a body that nobody wants, to keep its connection; beyond it a new one is cheaper.
 constexpr uint64_t kMostDiscardedBytes = 64 * 1024;
+constexpr Duration kLongestDiscard = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -231,7 +232,7 @@ void HttpFetch::head_complete() {
     return composed ? pool_.lock()->enter(shared_from_this(), true) : give_up(composed.error());
   }
   state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
-  if (state_ != State::kBody) return;
+  if (state_ != State::kBody) return set_phase_timer(kLongestDiscard, &HttpFetch::discarded_in_part);
   if (retrying_ && !retrying_->whole) end_attempt();
   if (decodes_) begin_decoding();
   if (paused_) link_->connection().pause();

@@ -162,6 +162,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool follows_redirect() const;
   void follow_redirect(bool clean);
   void discarded(bool clean);
+  void discarded_in_part() { discarded(false); }
   void leave_link(bool reusable);
   void leave_link_in_order(bool clean);
   void begin_body();

@@ -168,6 +168,18 @@ TEST_P(HttpRetryTest, redirects_are_kept_and_the_last_place_is_asked_again) {
   EXPECT_THAT(there.asked(), ElementsAre("GET /y", "GET /y"));
 }
 
+// Of what is to be discarded nobody waits for the end.
+TEST_P(HttpRetryTest, an_answer_that_is_none_and_drips) {
+  client_options.retry.attempts = 2;
+  HttpScript& there = serve([at = 0](Connection& connection, const Request&) mutable {
+    connection.send(at++ == 0 ? "HTTP/1.1 503 Later\r\nContent-Length: 900\r\n\r\ndrip" : http_ok("done"));
+  });
+  HttpScript& here =
+      serve_text("HTTP/1.1 307 There\r\nContent-Length: 900\r\nLocation: " + there.url() + "\r\n\r\ndrip");
+  EXPECT_EQ(outcome(HttpClientRequest(here.url())), "200 done");
+  EXPECT_EQ(client().stats().connections, 1u);
+}
+
 TEST_P(HttpRetryTest, cancelled_or_destroyed_amid_a_back_off) {
   client_options.retry.first_delay = client_options.retry.longest_delay = std::chrono::hours(1);
   HttpScript& server = serve_text(unavailable());
