@@ -3,11 +3,11 @@
 #include <gmock/gmock.h>
 
 #include <peal/http/client/http_client.h>
+#include <peal/http/client/parts/tunnel_proxy_test.h>
 #include <tests/support/http_client_rig.h>
 #include <tests/support/sealed/sealed_port.h>
 #include <tests/support/sealed/sealing.h>
 #include <tests/support/tls/tls_layers.h>
-#include <tests/support/tunnel_proxy.h>
 
 namespace peal {
 namespace {

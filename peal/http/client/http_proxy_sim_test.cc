@@ -4,12 +4,12 @@
 #include <vector>
 
 #include <peal/http/client/http_client.h>
+#include <peal/http/client/parts/tunnel_proxy_test.h>
 #include <peal/wire/content/content_encoder.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/http_script.h>
 #include <tests/support/sealed/sealed_port.h>
 #include <tests/support/sim_rig.h>
-#include <tests/support/tunnel_proxy.h>
 
 namespace peal {
 namespace {
