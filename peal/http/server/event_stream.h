@@ -50,12 +50,12 @@ struct EventStreamOptions {
 // An event for many: its text is made once, and all are sent the same bytes. Cheap to copy; any thread.
 class EventText {
  public:
-  EventText(const ServerEvent& event) : EventText(event_text(event)) {}  // NOLINT(google-explicit-constructor)
-  static EventText comment(std::string_view text) { return EventText(event_comment(text)); }
+  EventText(const ServerEvent& event) : bytes_(share_bytes(event_text(event))) {}
+  static EventText comment(std::string_view text) { return EventText(share_bytes(event_comment(text))); }
 
  private:
   friend class EventStream;
-  explicit EventText(std::string text) : bytes_(share_bytes(std::move(text))) {}
+  explicit EventText(SharedBytes bytes) : bytes_(std::move(bytes)) {}
 
   SharedBytes bytes_;
 };
