@@ -240,6 +240,13 @@ TEST_P(RouteGroupTest, path_is_known_under_another_method_also_beside_a_rest_for
   EXPECT_EQ(body_of("DELETE", "/elsewhere"), "any");
 }
 
+TEST_P(RouteGroupTest, tunnel_at_a_path_makes_it_known_to_nobody_else) {
+  Router router(answering("any"));
+  router.add("CONNECT", "/", answering("tunnel"));
+  serve(std::move(router));
+  EXPECT_EQ(body_of("GET", "/"), "any");
+}
+
 TEST_P(RouteGroupTest, typed_parameters_take_their_numbers_alone_and_come_first) {
   Router router;
   router.get("/{name}", [](HttpExchange& exchange) {

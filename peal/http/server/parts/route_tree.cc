@@ -148,7 +148,7 @@ RouteTree::Route* RouteTree::search(Node& node, std::string_view path, Search& s
   if (path.empty()) {
     if (node.routes.empty()) return nullptr;
     Route* route = find(node, search.exchange.request());
-    if (route == nullptr) search.fitting.push_back(&node);
+    if (route == nullptr && has_resource(node)) search.fitting.push_back(&node);
     return route;
   }
   const std::string_view segments = path.substr(1);
@@ -171,7 +171,8 @@ RouteTree::Route* RouteTree::search(Node& node, std::string_view path, Search& s
   if (!node.rest) return nullptr;
   // Whoever takes the rest of any path by any method does not take the place of whoever knows the path.
   Route* route = find(*node.rest, search.exchange.request(), search.fitting.empty());
-  if (route == nullptr) return search.fitting.push_back(node.rest.get()), nullptr;
+  if (route == nullptr && has_resource(*node.rest)) search.fitting.push_back(node.rest.get());
+  if (route == nullptr) return nullptr;
   search.take(segments);
   return route;
 }
@@ -191,10 +192,16 @@ RouteTree::Match RouteTree::match(HttpExchange& exchange, std::string_view path)
   return match;
 }
 
+// A tunnel at a path (CONNECT) is nothing that another method could be for.
+bool RouteTree::has_resource(const Node& node) {
+  return std::ranges::any_of(node.routes, [](const Route& route) { return route.known != HttpMethod::kConnect; });
+}
+
 std::string RouteTree::allowed(const std::vector<const Node*>& nodes) {
   std::vector<std::string_view> methods;
   for (const Node* node : nodes) {
     for (const Route& route : node->routes) {
+      if (route.known == HttpMethod::kConnect) continue;
       if (!route.method.empty()) methods.push_back(route.method);
       if (route.method == "GET") methods.emplace_back("HEAD");
     }

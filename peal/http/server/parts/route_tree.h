@@ -90,6 +90,7 @@ class RouteTree {
   static Route* find(Node& node, const HttpRequestHead& head, bool takes_any = true);
   static bool fits(Kind kind, std::string_view segment);
   static Route* search(Node& node, std::string_view path, Search& search);
+  static bool has_resource(const Node& node);
   static std::string allowed(const std::vector<const Node*>& nodes);
   static std::unique_ptr<Node>& parameter_of(Node& node, std::string_view name, std::string_view pattern,
                                              std::vector<std::string>& names);
