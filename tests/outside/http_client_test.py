@@ -209,7 +209,7 @@ def test_what_goes_wrong_is_said_in_one_sentence(upstream):
     code, out, errors = fetch("-m", "0.05", url(upstream, "/slow"))
     assert (code, out) == (1, b"") and "not complete in time" in errors and errors.count("\n") == 1
     for bad, sentence in [("ftp://x/", "no absolute http or https URL"),
-                          ("https://127.0.0.1/", "an https URL needs a layer"),
+                          ("https://127.0.0.1:1/", "Connection refused"),
                           ("http://127.0.0.1:1/", "Connection refused")]:
         code, out, errors = fetch(bad)
         assert (code, out) == (1, b"") and sentence in errors, bad
