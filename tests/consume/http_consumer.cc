@@ -21,7 +21,7 @@ peal::Task<> slow(peal::HttpExchange& exchange) {
 
 void send_file(peal::HttpExchange& exchange) {
   peal::Result<peal::FileRange> file = peal::open_file("/proc/self/exe");
-  if (!file) return exchange.respond_error(404);
+  if (!file) return exchange.respond(404);
   exchange.respond_file(200, "application/octet-stream", std::move(*file));
 }
 
