@@ -80,7 +80,9 @@ class Checksums {
       if (got <= 0) break;
       text.append(room.data(), static_cast<size_t>(got));
       for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
-        co_await names_.push(text.substr(0, end));
+        std::string name = text.substr(0, end);
+        auto pushed = co_await select(stopping_.wait(), names_.push(std::move(name)));
+        if (!pushed || pushed->index() == 0) co_return;  // nobody pops any more
         text.erase(0, end + 1);
       }
     }

@@ -146,18 +146,24 @@ class [[nodiscard]] CallbackAwait final : public Awaitable<CallbackAwait<T, Star
       throw;
     }
     this->starting_ = false;
-    return !this->over() || this->refuse(0);
+    if (this->over()) return this->refuse(0);
+    return cancelled_ == 0 || this->refuse(cancelled_);
   }
   void cancel(Why why) noexcept override {
     if (this->over()) return;  // by `start`, which has cancelled it as well
     this->forget();
     cancel_();
-    this->complete(why);
+    if (this->starting_) {
+      cancelled_ = why;
+    } else {
+      this->complete(why);
+    }
   }
 
  private:
   Start& start_;
   Cancel& cancel_;
+  Why cancelled_ = 0;  // by `start` itself
 };
 
 }  // namespace detail

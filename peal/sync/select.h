@@ -96,14 +96,16 @@ class [[nodiscard]] Select final : public Awaitable<Select<Whats...>>, private S
     }
     return std::noop_coroutine();
   }
+  // From the last one: of two that wait for the same thing the first to go would hand over its place to the other.
+  template <size_t kLeft = kNone>
   void withdraw_others() {
     decided_ = true;
-    any([](size_t, auto& what) {
-      if (!what.selectable().selected()) return false;
+    auto& what = std::get<kLeft - 1>(whats_);
+    if (what.selectable().selected()) {
       what.selectable().cancel(ECANCELED);
       if constexpr (requires { what.withdrawn(); }) what.withdrawn();
-      return false;
-    });
+    }
+    if constexpr (kLeft > 1) withdraw_others<kLeft - 1>();
   }
   template <size_t kIndex = 0>
   Answer answer_of_chosen() {

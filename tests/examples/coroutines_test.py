@@ -30,6 +30,17 @@ def test_checksums_ends_on_an_interrupt(tmp_path):
         assert program.process.wait(30) == 0
 
 
+def test_checksums_ends_on_an_interrupt_with_more_names_than_it_queues(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(b"x" * 1_000_000)
+    with Program("checksums") as program:
+        program.process.stdin.write(f"{path}\n".encode() * 500)
+        program.process.stdin.flush()
+        assert program.line().endswith(f" {path}")
+        program.process.send_signal(signal.SIGINT)
+        assert program.process.wait(60) == 0
+
+
 def test_relay_as_a_coroutine_keeps_half_close():
     with Program("echo", "127.0.0.1:0") as upstream, \
             Program("co_relay", joined(upstream.address()), "127.0.0.1:0") as relay, connect(relay.address()) as peer:
