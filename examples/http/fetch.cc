@@ -132,14 +132,16 @@ Task<> fetch(HttpClient& client, Order& order, int& exit_code) {
 
 int main(int argc, char** argv) {
   Order order;
-  const Result<HttpProxies> proxies = HttpProxies::from_environment();
-  if (!proxies) return examples::failed("no proxy", proxies.error());
-  order.options.proxies = *proxies;
   if (!read_arguments(argc, argv, order)) {
     fmt::print(stderr,
                "fetch [-X METHOD] [-H 'Name: value'] [-d TEXT | -T FILE] [-i] [-r] [-m SECONDS] [--compressed]\n"
                "      [--retry TIMES] [--proxy URL] [--cookies FILE] URL\n");
     return 2;
+  }
+  if (order.options.proxies.http.empty()) {
+    const Result<HttpProxies> proxies = HttpProxies::from_environment();
+    if (!proxies) return examples::failed("no proxy", proxies.error());
+    order.options.proxies = *proxies;
   }
   const auto tls = TlsClientContext::make({.applications = {"http/1.1"}});
   if (!tls) return fmt::print(stderr, "{}\n", tls.error()), 1;

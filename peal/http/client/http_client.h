@@ -48,10 +48,10 @@ struct HttpClientOptions {
     client.connection.read_window = std::chrono::seconds(60);
   }
 
-  // Of each connection, a tunnel through a proxy included in connect_timeout; retry means nothing here. An answer that
-  // has begun and then brings nothing for read_window is given up, HttpTrouble::kStalled. Without a resolver the client
-  // has one for all its connections. What is said there of a layer is for http alone, and of ConnectOptions::host
-  // nothing: that is the URL's host.
+  // Of each connection; a tunnel through a proxy may take connect_timeout once more; retry means nothing here. An
+  // answer that has begun and then brings nothing for read_window is given up, HttpTrouble::kStalled. Without a
+  // resolver the client has one for all its connections. What is said there of a layer is for http alone, and of
+  // ConnectOptions::host nothing: that is the URL's host.
   ClientOptions client = {};
   // Of https. It outlives the client. Null, the default: https URLs are HttpTrouble::kNeedsLayer.
   const StreamLayer* layer = nullptr;
@@ -67,8 +67,9 @@ struct HttpClientOptions {
   HttpDeadlines deadlines = {};
   size_t most_per_origin = 8;     // connections; browsers settled on six
   size_t most_connections = 256;  // in all; to open one more the oldest idle one is closed
-  size_t most_waiting = 1024;     // requests without a connection; one more is HttpTrouble::kQueueFull
-  HttpRetry retry = {};           // off
+  size_t most_waiting =
+      1024;              // requests without a connection, between two attempts too; one more is HttpTrouble::kQueueFull
+  HttpRetry retry = {};  // off
   // Off, the default, answers are shown as they came, which is what a proxy and whoever checks lengths or sums wants.
   bool decode = false;
   // Of an answer that is decoded. Beyond: HttpTrouble::kAnswerTooLarge. Of memory a decoder takes what its header says.

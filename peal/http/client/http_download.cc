@@ -9,6 +9,7 @@
 #include <peal/http/client/parts/http_pool.h>
 #include <peal/wire/content/http_range.h>
 #include <peal/wire/http/http_field.h>
+#include <peal/wire/parse_text.h>
 
 namespace peal {
 namespace {
@@ -22,9 +23,10 @@ std::optional<uint64_t> content_length(const HttpResponseHead& head) {
   if (head.find("Transfer-Encoding")) return std::nullopt;
   const auto text = head.find("Content-Length");
   if (!text) return std::nullopt;
-  uint64_t bytes = 0;
-  for (const char digit : *text) bytes = bytes * 10 + static_cast<uint64_t>(digit - '0');  // the parser has judged it
-  return bytes;
+  // Where it is a list, the parser has seen that all are the same.
+  std::string_view list = *text;
+  std::string_view first;
+  return next_list_element(list, first) ? parse_text<uint64_t>(first) : std::nullopt;
 }
 
 }  // namespace
@@ -48,6 +50,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     on_done_ = nullptr;
     options_.on_progress = nullptr;
     drop_fetch();
+    file_.close();
   }
 
  private:
@@ -111,11 +114,12 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
     const auto part = said ? parse_http_content_range(*said) : std::nullopt;
     if (!part || !part->range || part->range->first != asked_from_) return false;
     total_ = part->range->first + part->range->bytes;
-    if (part->total_bytes.value_or(*total_) != *total_) return false;
+    if (part->total_bytes != total_) return false;  // not known: it may be less than the rest (RFC 9110 14.2)
     if (content_length(head).value_or(part->range->bytes) != part->range->bytes) return false;
-    // A server that does not heed If-Range.
-    const auto version = head.find(file_.validator().starts_with('"') ? "ETag" : "Last-Modified");
-    if (version && *version != file_.validator()) return false;
+    // A server that does not heed If-Range. Last-Modified need not come again (RFC 9110 15.3.7).
+    const bool tagged = file_.validator().starts_with('"');
+    const auto version = head.find(tagged ? "ETag" : "Last-Modified");
+    if (version ? *version != file_.validator() : tagged) return false;
     at_ = asked_from_;
     return true;
   }

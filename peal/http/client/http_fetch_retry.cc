@@ -45,6 +45,7 @@ bool HttpFetch::plan_retry(Duration least) {
   const auto pool = pool_.lock();
   const HttpRetry& policy = pool->options().retry;
   if (retrying_->attempts >= policy.attempts || least > policy.longest_retry_after) return false;
+  if (pool->waiting() >= pool->options().most_waiting) return false;
   const Duration delay = least + pool->retry_budget().draw_delay(policy, retrying_->attempts + 1);
   if (pool->loop()->now() + delay >= retrying_->total_at) return false;
   if (!pool->retry_budget().spend()) {
@@ -81,6 +82,7 @@ void HttpFetch::back_off() {
   end_attempt();
   retrying_->planned = false;
   state_ = State::kBackingOff;
+  retrying_->backing_off = pool_.lock()->backing_off();
   decoding_.reset();
   discarded_ = 0;
   start_phase_timer(retrying_->delay, &HttpFetch::attempt_again);
@@ -89,6 +91,7 @@ void HttpFetch::back_off() {
 void HttpFetch::attempt_again() {
   const auto pool = pool_.lock();
   ++pool->counters().retried;
+  retrying_->backing_off = nullptr;
   repeated_ = false;
   begin_attempt();
   const Result<void> composed = compose();

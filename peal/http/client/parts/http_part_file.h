@@ -26,6 +26,8 @@ class HttpPartFile {
   Result<void> write(uint64_t at, std::string_view bytes);
   // It has so many bytes and becomes `path`.
   Result<void> complete(uint64_t bytes, bool sync);
+  // Another may have it.
+  void close() { fd_.reset(); }
 
  private:
   HttpPartFile(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}

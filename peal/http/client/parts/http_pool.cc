@@ -49,7 +49,7 @@ Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallback
   const std::shared_ptr<HttpFetch> fetch(new HttpFetch(shared_from_this(), id, std::move(request), std::move(*url),
                                                        std::make_unique<HttpFetchCallbacks>(std::move(callbacks))));
   if (Result<void> composed = fetch->compose(); !composed) return std::unexpected(composed.error());
-  if (waiting_ >= options_.most_waiting) {
+  if (waiting() >= options_.most_waiting) {
     const auto origin = origins_.find(fetch->connection_key());
     if (origin == origins_.end() || origin->second.idle.empty()) {
       ++stats_.refused;
@@ -76,7 +76,7 @@ HttpClientStats HttpPool::stats() const {
   HttpClientStats stats = stats_;
   stats.connections = links_.size();
   for (const auto& [key, origin] : origins_) stats.idle += origin.idle.size();
-  stats.waiting = waiting_;
+  stats.waiting = waiting();
   return stats;
 }
 

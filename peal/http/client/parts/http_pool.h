@@ -71,6 +71,10 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   HttpClientStats& counters() { return stats_; }
   // Only where requests are repeated.
   HttpRetryBudget& retry_budget() { return *retry_budget_; }
+  // Held by those that wait for their next attempt.
+  std::shared_ptr<const bool> backing_off() const { return backing_off_; }
+  // Requests without a connection.
+  size_t waiting() const { return waiting_ + static_cast<size_t>(backing_off_.use_count()) - 1; }
 
   // For links.
   void opened(HttpLink& link);
@@ -93,6 +97,7 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   void drop_aged();
   void watch_age(Duration delay);
 
+  const std::shared_ptr<const bool> backing_off_ = std::make_shared<const bool>();  // counts its holders
   Loop* const loop_;  // good where mailbox_ says it can be reached
   const std::shared_ptr<Mailbox> mailbox_;
   const HttpClientOptions options_;

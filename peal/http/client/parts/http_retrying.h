@@ -44,7 +44,8 @@ struct HttpRetrying {
   bool planned = false;   // the answer that is being discarded was no answer; then
   Duration delay = {};
   TimerId attempt_timer;
-  TimePoint total_at = kNever;  // HttpDeadlines::total
+  std::shared_ptr<const bool> backing_off;  // the pool's, between two attempts
+  TimePoint total_at = kNever;              // HttpDeadlines::total
 };
 
 // Whether another attempt may go better.
