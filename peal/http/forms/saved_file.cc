@@ -98,13 +98,14 @@ Result<std::string> SavedFile::keep_as(std::string_view name) {
       name.find('\0') != std::string_view::npos)
     throw_bad_value("a name of {} bytes is none for a file", name.size());
   const std::string plain(name);
-  int done = -1;
-  if (temporary_name_.empty()) {
-    done = ::linkat(AT_FDCWD, path_of(file_).c_str(), directory_.get(), plain.c_str(), AT_SYMLINK_FOLLOW);
-  } else {
-    done = ::renameat2(directory_.get(), temporary_name_.c_str(), directory_.get(), plain.c_str(), RENAME_NOREPLACE);
+  // A link, where a rename would do too: not every file system can rename without replacing.
+  const bool unnamed = temporary_name_.empty();
+  const int from = unnamed ? AT_FDCWD : directory_.get();
+  const std::string name_now = unnamed ? path_of(file_) : temporary_name_;
+  if (::linkat(from, name_now.c_str(), directory_.get(), plain.c_str(), unnamed ? AT_SYMLINK_FOLLOW : 0) != 0) {
+    return fail(errno);
   }
-  if (done != 0) return fail(errno);
+  if (!unnamed) ::unlinkat(directory_.get(), temporary_name_.c_str(), 0);
   temporary_name_.clear();
   if (synced_ && ::fsync(directory_.get()) != 0) return fail(errno);
   return folder_ + "/" + plain;
