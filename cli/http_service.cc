@@ -42,12 +42,15 @@ std::optional<std::function<void(std::string_view)>> log_to(const std::string& p
 
 // What stands before all handlers.
 void add_middleware(const HttpArguments& words, HttpService& service) {
+  for (unsigned i = 0; i < words.middleware; ++i) {
+    service.router.use([](HttpExchange& exchange, HttpNext next) { next(exchange); });
+  }
   if (words.request_ids) service.router.use(request_ids());
+  if (!words.cors.empty()) service.router.use(cors({.origins = {words.cors}}));
   if (words.rate_limit > 0) {
     service.router.use(rate_limit(std::make_shared<RateLimiter>(RateLimiterOptions{.requests = words.rate_limit})));
     service.options.remember_peer = true;
   }
-  if (!words.cors.empty()) service.router.use(cors({.origins = {words.cors}}));
 }
 
 // The directives of an answer (RFC 9111 5.2.2, 5861, 8246): a typing error in one would be ignored by every client.
@@ -103,6 +106,8 @@ void add_http_options(CLI::App& command, HttpArguments& words) {
                      "Answer 429 to an address that asks more often than so many times a second; 0: never");
   command.add_option("--cors", words.cors, "Let pages of this origin read the answers; * is any");
   command.add_flag("--request-ids", words.request_ids, "X-Request-Id in answers");
+  command.add_option("--middleware", words.middleware,
+                     "Put so many functions before the handlers that only pass on, to see the cost");
   command.add_flag("--unpooled", words.unpooled,
                    "Allocate what each connection and request needs anew, to see the cost");
 }

@@ -27,6 +27,7 @@ struct HttpArguments {
   uint32_t rate_limit = 0;
   std::string cors;
   bool request_ids = false;
+  unsigned middleware = 0;
 };
 
 void add_http_options(CLI::App& command, HttpArguments& words);

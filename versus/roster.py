@@ -117,10 +117,10 @@ def built_in(bin_dir: Path) -> list[Contender]:
     def tls(contender: Contender, kind: str, **more) -> Contender:
         return replace(contender, command=(*contender.command, *over_tls), kind=kind, **more)
 
-    def peal_http(name: str, engine: str, note: str, *more: str) -> Contender:
+    def peal_http(name: str, engine: str, note: str, *more: str, usual: bool = True) -> Contender:
         serve = (str(bin_dir / "peal"), "serve", "http", "--engine", engine, "--server-name", "bench",
                  "--say-keep-alive")
-        return Contender(name, (*serve, *more, *words), note, kind=HTTP)
+        return Contender(name, (*serve, *more, *words), note, kind=HTTP, usual=usual)
 
     return [
         peer("raw-epoll", "a bare epoll loop in C: the floor"),
@@ -139,6 +139,9 @@ def built_in(bin_dir: Path) -> list[Contender]:
         peal_http("http-peal-uring", "io_uring", "peal's HTTP server on io_uring"),
         peal_http("http-peal-epoll-unpooled", "epoll", "the same, objects of connections allocated anew",
                   "--unpooled"),
+        peal_http("http-peal-middleware", "epoll", "behind three functions", "--middleware", "3", usual=False),
+        peal_http("http-peal-guarded", "epoll", "the same behind a rate limit, CORS and request ids", "--rate-limit",
+                  "1000000000", "--cors", "*", "--request-ids", usual=False),
         http("http-raw-epoll", "a bare epoll loop in C that answers HTTP: the floor"),
         http("http-raw-uring", "a bare io_uring loop in C that answers HTTP"),
         http("http-nginx", "nginx, its answer in its configuration; a worker per thread", needs="nginx"),

@@ -91,8 +91,8 @@ Router routes(Store& store, const std::string& token) {
   router.use(request_ids());
   router.use(log_request);
   RouteGroup api = router.group("/v1");
+  api.use(cors({.origins = {"*"}, .headers = {"Authorization"}}));  // before what refuses: pages may read that, too
   api.use(rate_limit(limiter));
-  api.use(cors({.origins = {"*"}, .headers = {"Authorization"}}));
   api.use(bearer_auth("keys", [token](std::string_view sent) -> std::optional<std::string> {
     return same_secret(sent, token) ? std::optional<std::string>("owner") : std::nullopt;
   }));

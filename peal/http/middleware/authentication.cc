@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/middleware/authentication.h>
 
+#include <algorithm>
 #include <utility>
 
 #include <peal/base/bad_value.h>

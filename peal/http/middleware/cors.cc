@@ -31,7 +31,9 @@ class Cors {
         credentials_(options.credentials) {
     const std::string all = list_of(origins_);
     any_ = std::ranges::find(origins_, "*") != origins_.end();
-    if (origins_.empty() || (any_ && (origins_.size() > 1 || credentials_))) {
+    // With credentials browsers take every * literally (the Fetch standard, 3.3.5).
+    const bool stars = any_ || headers_ == "*" || exposed_ == "*";
+    if (origins_.empty() || (any_ && origins_.size() > 1) || (credentials_ && stars)) {
       throw_bad_value("cors for the origins '{}'{}", all, credentials_ ? " with credentials" : "");
     }
     if (options.max_age < std::chrono::seconds::zero()) throw_bad_value("cors remembered for {} s", max_age_);

@@ -32,7 +32,7 @@ struct CorsOptions {
   std::chrono::seconds max_age = std::chrono::minutes(10);
 };
 
-// std::invalid_argument: no origin; "*" beside others or with credentials; what no field may hold.
+// std::invalid_argument: no origin; "*" beside other origins, or anywhere with credentials; what no field may hold.
 HttpMiddleware cors(const CorsOptions& options);
 
 }  // namespace peal

@@ -8,6 +8,7 @@
 #include <peal/base/exception.h>
 #include <peal/http/middleware/authentication.h>
 #include <peal/http/middleware/cors.h>
+#include <peal/http/middleware/local_client.h>
 #include <peal/http/middleware/panic_page.h>
 #include <peal/http/middleware/request_ids.h>
 #include <tests/support/http_rig.h>
@@ -70,12 +71,23 @@ TEST_P(MiddlewareTest, bearer_tokens_say_whose_they_are) {
   EXPECT_THROW(bearer_auth("a\r\nb", {}), std::invalid_argument);
 }
 
+TEST(LocalClient, what_is_local) {
+  for (const char* text : {"127.0.0.1:1", "127.9.9.9:1", "[::1]:1", "[::ffff:127.0.0.1]:1", "unix:/run/x", "unix:@x"}) {
+    EXPECT_TRUE(is_local(SocketAddress::parse(text).value())) << text;
+  }
+  for (const char* text : {"126.0.0.1:1", "10.0.0.1:1", "[::2]:1", "[::ffff:10.0.0.1]:1", "[fe80::1]:1"}) {
+    EXPECT_FALSE(is_local(SocketAddress::parse(text).value())) << text;
+  }
+  EXPECT_FALSE(is_local(SocketAddress()));
+}
+
 TEST(SameSecret, compares_all_bytes) {
   EXPECT_TRUE(same_secret("", ""));
   EXPECT_TRUE(same_secret("secret", "secret"));
   EXPECT_FALSE(same_secret("secret", "secreT"));
   EXPECT_FALSE(same_secret("secret", "Secret"));
   EXPECT_FALSE(same_secret("secret", "secre"));
+  EXPECT_FALSE(same_secret("abcabc", "abc"));
 }
 
 TEST_P(MiddlewareTest, preflight_is_answered_for_the_origins_that_are_known) {
@@ -115,6 +127,8 @@ TEST_P(MiddlewareTest, any_origin_is_one_answer_for_all) {
   EXPECT_THROW(cors({}), std::invalid_argument);
   EXPECT_THROW(cors({.origins = {"*"}, .credentials = true}), std::invalid_argument);
   EXPECT_THROW(cors({.origins = {"*", "https://a"}}), std::invalid_argument);
+  EXPECT_THROW(cors({.origins = {"https://a"}, .headers = {"*"}, .credentials = true}), std::invalid_argument);
+  EXPECT_THROW(cors({.origins = {"https://a"}, .exposed = {"*"}, .credentials = true}), std::invalid_argument);
   EXPECT_THROW(cors({.origins = {"https://a\r\nX: y"}}), std::invalid_argument);
   EXPECT_THROW(cors({.origins = {"*"}, .max_age = std::chrono::seconds(-1)}), std::invalid_argument);
 }
@@ -133,6 +147,21 @@ TEST_P(MiddlewareTest, requests_have_ids_of_their_own_or_their_proxys) {
     EXPECT_THAT(answer("X-Request-Id: " + wrong + "\r\n"), HasSubstr("\r\n0000000000000abc")) << wrong;
   }
   EXPECT_THROW(request_ids({.field = "a b"}), std::invalid_argument);
+  EXPECT_THROW(request_ids({.field = "date"}), std::invalid_argument);
+}
+
+TEST_P(MiddlewareTest, answer_after_an_exception_has_what_middleware_said_and_not_the_handler) {
+  Router router;
+  router.use(request_ids({.seed = 0xabc}));
+  router.use(cors({.origins = {"*"}}));
+  router.get("/", [](HttpExchange& exchange) {
+    exchange.set_field("ETag", "\"of the handler\"");
+    throw std::runtime_error("no");
+  });
+  serve(std::move(router));
+  EXPECT_THAT(answer("Origin: https://a.example\r\n"),
+              AllOf(StartsWith("HTTP/1.1 500 "), HasSubstr("X-Request-Id: 0000000000000abc"),
+                    HasSubstr("Access-Control-Allow-Origin: *\r\n"), Not(HasSubstr("ETag"))));
 }
 
 TEST_P(MiddlewareTest, clients_say_no_ids_unless_they_may) {
@@ -151,6 +180,7 @@ TEST_P(MiddlewareTest, panic_page_shows_what_was_thrown_and_no_secrets) {
                           HasSubstr("&lt;b&gt;no bread&lt;/b&gt;"), HasSubstr("<h2>Where</h2>"),
                           HasSubstr("X-Shown: &lt;i&gt;"), HasSubstr("Cookie: (left out)")));
   EXPECT_THAT(page, AllOf(Not(HasSubstr("7e1f55")), Not(HasSubstr("c2VjcmV0")), Not(HasSubstr("<b>"))));
+  EXPECT_THAT(answer("Via: 1.1 a\r\n"), Not(HasSubstr("bread")));  // whose client is somewhere else
   EXPECT_THAT(answer_to("GET /other HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
               HasSubstr("not a std::exception"));
   EXPECT_THAT(answer_to("GET /nobody HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),

@@ -2,7 +2,6 @@
 #include <peal/http/middleware/panic_page.h>
 
 #include <cxxabi.h>
-#include <netinet/in.h>
 
 #include <cstdlib>
 #include <exception>
@@ -14,7 +13,7 @@
 #include <fmt/format.h>
 
 #include <peal/base/exception.h>
-#include <peal/base/socket_address.h>
+#include <peal/http/middleware/local_client.h>
 #include <peal/wire/http/http_field.h>
 #include <peal/wire/http/http_status.h>
 
@@ -33,16 +32,6 @@ std::string escaped(std::string_view text) {
     }
   }
   return safe;
-}
-
-bool is_here(const HttpExchange& exchange) {
-  const Result<SocketAddress> peer = exchange.connection().peer_address();
-  if (!peer || !peer->is_ip()) return peer.has_value();
-  if (peer->family() == AF_INET) {
-    return ntohl(reinterpret_cast<const sockaddr_in*>(peer->data())->sin_addr.s_addr) >> 24 == 127;
-  }
-  const in6_addr& address = reinterpret_cast<const sockaddr_in6*>(peer->data())->sin6_addr;
-  return IN6_IS_ADDR_LOOPBACK(&address) || (IN6_IS_ADDR_V4MAPPED(&address) && address.s6_addr[12] == 127);
 }
 
 std::string demangled(const char* name) {
@@ -99,7 +88,7 @@ void show(HttpExchange& exchange, int status) {
 
 SharedCallback<void(HttpExchange&, int status)> panic_page(const PanicPageOptions& options) {
   return [options](HttpExchange& exchange, int status) {
-    const bool shows = exchange.thrown() != nullptr && (!options.loopback_only || is_here(exchange));
+    const bool shows = exchange.thrown() != nullptr && (!options.loopback_only || is_from_here(exchange));
     shows ? show(exchange, status) : exchange.respond(status);
   };
 }

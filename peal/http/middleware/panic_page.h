@@ -3,8 +3,9 @@
 //
 //   if (develops) router.error_page(peal::panic_page());
 //
-// It is for 500 after an exception alone, and shown only to clients on this machine, unless asked for otherwise: others
-// get the default page. The stack is there for a peal::Exception. The values of Cookie and Authorization are left out.
+// It is for 500 after an exception alone, and shown only to clients on this machine and through no proxy that says it
+// is one, unless asked for otherwise: others get the default page. The stack is there for a peal::Exception. The values
+// of Cookie and Authorization are left out.
 #pragma once
 
 #include <peal/base/callback.h>

@@ -37,8 +37,9 @@ class RateLimiter::Table {
 
   Duration admit(std::string_view key, int64_t now) {
     const uint64_t hash = hash_of(key);
-    Set& set = sets_[hash & (sets_.size() - 1)];
-    const std::lock_guard lock(locks_[hash % locks_.size()]);
+    const size_t at = (hash >> 32) & (sets_.size() - 1);
+    Set& set = sets_[at];
+    const std::lock_guard lock(locks_[at % locks_.size()]);
     Place* place = &set.front();
     for (Place& each : set) {
       if (each.hash == hash) {
@@ -70,27 +71,30 @@ class RateLimiter::Table {
   };
   using Set = std::array<Place, kWays>;
 
+  // All 128 bits of the product count, so that no difference passes through in a place that the next word could undo.
   static uint64_t mix(uint64_t a, uint64_t b) {
-    const uint64_t product = (a ^ a >> 32) * b;
-    return product ^ product >> 29;
+    __extension__ using Product = unsigned __int128;
+    const Product product = static_cast<Product>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
   }
   uint64_t hash_of(std::string_view key) const {
-    uint64_t hash = secrets_[0] ^ key.size();
+    const uint64_t length = key.size();
+    uint64_t hash = secrets_[0];
     while (!key.empty()) {
       uint64_t word = 0;
       const size_t bytes = std::min(key.size(), sizeof word);
       std::memcpy(&word, key.data(), bytes);
-      hash = mix(hash ^ word, secrets_[1]);
+      hash = mix(hash ^ word ^ secrets_[1], hash + secrets_[2]);
       key.remove_prefix(bytes);
     }
-    return mix(hash ^ secrets_[2], secrets_[1]) | 1;  // 0 is nobody's
+    return mix(hash ^ secrets_[3], length + secrets_[4]) | 1;  // 0 is nobody's
   }
 
   int64_t interval_;   // nanoseconds from one to the next
   int64_t tolerance_;  // how far ahead of that one may be
   std::vector<Set> sets_;
   std::array<std::mutex, 64> locks_;  // of sets
-  std::array<uint64_t, 3> secrets_{};
+  std::array<uint64_t, 5> secrets_{};
 };
 
 RateLimiter::RateLimiter(const RateLimiterOptions& options) : table_(std::make_unique<Table>(options)) {}
@@ -104,22 +108,18 @@ uint64_t RateLimiter::refused() const { return table_->refused_.load(std::memory
 
 namespace {
 
-// The bytes of the client's address that tell it from others, in `storage`.
-std::string_view address_key(const HttpExchange& exchange, std::array<char, 8>& storage) {
+// The bytes of the client's address that tell it from others, behind its family, in `storage`.
+std::string_view address_key(const HttpExchange& exchange, std::array<char, 9>& storage) {
   const Result<SocketAddress> peer = exchange.connection().peer_address();
-  if (!peer || !peer->is_ip()) return "unix";
-  if (peer->family() == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(peer->data());
-    std::memcpy(storage.data(), &v4->sin_addr, 4);
-    return {storage.data(), 4};
-  }
-  const auto* v6 = reinterpret_cast<const sockaddr_in6*>(peer->data());
-  if (IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr)) {
-    std::memcpy(storage.data(), v6->sin6_addr.s6_addr + 12, 4);
-    return {storage.data(), 4};
-  }
-  std::memcpy(storage.data(), v6->sin6_addr.s6_addr, 8);
-  return {storage.data(), 8};
+  const auto key = [&](char family, const void* bytes, size_t size) {
+    storage[0] = family;
+    std::memcpy(storage.data() + 1, bytes, size);
+    return std::string_view(storage.data(), 1 + size);
+  };
+  if (!peer || !peer->is_ip()) return "u";
+  if (peer->family() == AF_INET) return key('4', &reinterpret_cast<const sockaddr_in*>(peer->data())->sin_addr, 4);
+  const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(peer->data())->sin6_addr;
+  return IN6_IS_ADDR_V4MAPPED(&v6) ? key('4', v6.s6_addr + 12, 4) : key('6', v6.s6_addr, 8);
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ HttpMiddleware rate_limit(std::shared_ptr<RateLimiter> limiter, RateLimitKey key
       const std::string whose = key(exchange);
       if (!whose.empty()) wait = limiter->admit(whose, now);
     } else {
-      std::array<char, 8> storage{};
+      std::array<char, 9> storage{};
       wait = limiter->admit(address_key(exchange, storage), now);
     }
     if (wait == Duration::zero()) return next(exchange);

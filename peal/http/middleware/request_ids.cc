@@ -8,8 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include <peal/base/bad_value.h>
 #include <peal/wire/http/http_field.h>
 
@@ -24,10 +22,17 @@ bool is_id(std::string_view text) {
   });
 }
 
+// Leaves zeros in front as they are.
+void write_hex(uint64_t number, char* end) {
+  for (; number != 0; number >>= 4) *--end = "0123456789abcdef"[number & 15];
+}
+
 class RequestIds {
  public:
   explicit RequestIds(const RequestIdOptions& options) : options_(options), first_half_(options.seed) {
-    if (!is_sendable({options.field, ""})) throw_bad_value("'{}' is no name of a field", options.field);
+    const auto is_servers = [&](std::string_view own) { return same_field_name(options.field, own); };
+    if (!is_sendable({options.field, ""}) || std::ranges::any_of(kServerFields, is_servers))
+      throw_bad_value("'{}' is no name of a field", options.field);
     if (options.seed != 0) return;
     std::random_device random;
     first_half_ = uint64_t{random()} << 32 | random();
@@ -45,7 +50,10 @@ class RequestIds {
       const auto said = head.find(options_.field);
       if (said && is_id(*said)) return {std::string(*said)};
     }
-    return {fmt::format("{:016x}{:016x}", first_half_, count_.fetch_add(1, std::memory_order_relaxed))};
+    std::string text(32, '0');
+    write_hex(first_half_, text.data() + 16);
+    write_hex(count_.fetch_add(1, std::memory_order_relaxed), text.data() + 32);
+    return {std::move(text)};
   }
 
   const RequestIdOptions options_;

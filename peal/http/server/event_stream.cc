@@ -148,14 +148,19 @@ uint64_t EventStream::dropped() const { return state_ != nullptr ? state_->dropp
 
 void EventChannel::add(EventStream stream) {
   const std::lock_guard lock(mutex_);
+  if (streams_.size() == streams_.capacity()) drop_ended();
   streams_.push_back(std::move(stream));
 }
 
 // Used without the lock: a stream's end may come back here.
 std::vector<EventStream> EventChannel::open_ones() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(streams_, [](const EventStream& each) { return !each.is_open(); });
+  drop_ended();
   return streams_;
+}
+
+void EventChannel::drop_ended() {
+  std::erase_if(streams_, [](const EventStream& each) { return !each.is_open(); });
 }
 
 size_t EventChannel::send(const EventText& event) {

@@ -103,6 +103,7 @@ class EventChannel {
 
  private:
   std::vector<EventStream> open_ones();
+  void drop_ended();
 
   std::mutex mutex_;
   std::vector<EventStream> streams_;  // guarded by the mutex

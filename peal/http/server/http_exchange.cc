@@ -121,9 +121,8 @@ HttpExchangeHandle HttpExchange::handle() {
 }
 
 void HttpExchange::set_field(std::string_view name, std::string_view value) {
-  check_use();
   if (!may_answer()) return;
-  for (const std::string_view own : {"Content-Length", "Transfer-Encoding", "Connection", "Date"}) {
+  for (const std::string_view own : kServerFields) {
     if (same_field_name(name, own)) throw_bad_value("the field {} is the server's to set", name);
   }
   texts_grew_ = true;
@@ -243,7 +242,6 @@ void HttpExchange::default_page(int status) {
 }
 
 void HttpExchange::set_content_length(uint64_t bytes) {
-  check_use();
   if (!may_answer()) return;
   knows_length_ = true;
   length_ = bytes;

@@ -85,14 +85,12 @@ class HttpExchange final {
     return parse_text<T>(parameter(name));
   }
   // What is known of the request besides, for whoever answers it after this: middleware says who the user is. One value
-  // of each type, the last; it dies with the exchange.
+  // of each type, the last; it dies with the exchange. Null: there is none.
   template <class T>
   T& attach(T value) {
     auto kept = std::make_shared<T>(std::move(value));
-    attach(&detail::kTypeMark<T>, kept);
-    return *kept;
+    return attach(&detail::kTypeMark<T>, kept), *kept;
   }
-  // Null: there is none.
   template <class T>
   T* attached() const {
     return static_cast<T*>(attached(&detail::kTypeMark<T>));
@@ -215,6 +213,7 @@ class HttpExchange final {
 
  private:
   friend class HttpExchangeHandle;
+  friend class HttpNext;
   friend class detail::HttpAnswered;
   friend class detail::HttpBodyRead;
   friend class detail::HttpCarrier;
@@ -240,6 +239,7 @@ class HttpExchange final {
     body_bytes_ = length_ = arrived_bytes_ = window_mark_ = drop_mark_ = 0;
     body_since_ = {};
     status_ = 0;
+    kept_lines_ = 0;
     parameter_count_ = 0;
     answer_ = Answer::kNone;
     body_consumer_ = BodyConsumer::kNobody;
@@ -254,6 +254,7 @@ class HttpExchange final {
   [[gnu::cold]] void check_run() const;
   void attach(const void* type, std::shared_ptr<void> value);
   void* attached(const void* type) const;
+  void pass_on(Task<> task);
   void reset_extras();
   // What its texts hold to be used again.
   size_t text_bytes() const { return head_room_ + field_lines_.capacity() + path_storage_.capacity(); }
@@ -302,6 +303,7 @@ class HttpExchange final {
   size_t head_room_ = 0;               // bytes of it
   std::string path_storage_;           // the path, where it is not as it was sent
   std::string field_lines_;            // of set_field()
+  uint32_t kept_lines_ = 0;            // bytes of them that middleware set
   std::array<Parameter, kMostParameters> parameters_;
   std::unique_ptr<detail::HttpExtras> extras_;  // what only some exchanges need; kept for the next
   MemoryCharge charge_;                         // for itself and its texts, as when it was last free

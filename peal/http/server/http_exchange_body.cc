@@ -44,7 +44,9 @@ bool HttpExchange::wants_body() const {
 void HttpExchange::drop_body() {
   body_consumer_ = BodyConsumer::kDropped;
   drop_mark_ = arrived_bytes_;
-  if (has_extras_ && extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
+  if (!has_extras_) return;
+  if (extras_->reader != nullptr) std::exchange(extras_->reader, nullptr)->complete(0);
+  if (extras_->answered != nullptr) std::exchange(extras_->answered, nullptr)->complete(0);
 }
 
 void HttpExchange::begin_body_window() {
@@ -192,7 +194,15 @@ void detail::HttpWritable::cancel(Why why) noexcept {
   complete(why);
 }
 
-void detail::HttpAnswered::enter() { exchange_.extras().answered = this; }
+bool detail::HttpAnswered::await_ready() const {
+  return exchange_.complete() || exchange_.abandoned() || exchange_.extras_->passed_on;
+}
+
+void detail::HttpAnswered::enter() {
+  HttpExtras& extras = exchange_.extras();
+  PEAL_ASSERT(extras.answered == nullptr, "two coroutines wait for the answer of exchange {}", exchange_.serial_);
+  extras.answered = this;
+}
 
 void detail::HttpAnswered::cancel(Why why) noexcept {
   exchange_.extras_->answered = nullptr;
@@ -202,9 +212,16 @@ void detail::HttpAnswered::cancel(Why why) noexcept {
 void HttpExchange::run(Task<> task) {
   check_use();
   if (!carried_) return;
-  if (extras().run) out_of_order("two coroutines answer it");
+  if (extras().run) return pass_on(std::move(task));
   extras_->run = std::make_unique<HttpHandlerTask>(*this, std::move(task));
   detail::ReadyQueue::run(*extras_->run);
+}
+
+// To the coroutine that awaits HttpNext::run(), for it runs in the same strand.
+void HttpExchange::pass_on(Task<> task) {
+  if (!extras_->passes_on || extras_->passed_on) out_of_order("two coroutines answer it");
+  extras_->passed_on.emplace(std::move(task));
+  if (extras_->answered != nullptr) std::exchange(extras_->answered, nullptr)->complete(0);
 }
 
 detail::HttpHandlerTask::HttpHandlerTask(HttpExchange& exchange, Task<> task)

@@ -1,23 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/server/http_handler.h>
 
+#include <utility>
+
 #include <peal/http/server/parts/http_carrier.h>
 
 namespace peal {
 
-Task<> HttpNext::run(HttpExchange& exchange) const {
-  const HttpNext behind(*chain_, index_ + 1);
-  const bool last = index_ == chain_->middleware.size();
-  if (last && chain_->handler.is_coroutine()) {
-    co_await chain_->handler.task(exchange);
-    detail::HttpCarrier::task_ended(exchange);
-  } else if (!last && chain_->middleware[index_]->is_coroutine()) {
-    co_await chain_->middleware[index_]->task(exchange, behind);
-    detail::HttpCarrier::task_ended(exchange);
-  } else {
-    (*this)(exchange);
-    co_await detail::HttpAnswered(exchange);  // a function may answer later
+// `next` is the frame's own: what was called with it may have returned before this begins.
+Task<> HttpNext::run(HttpNext next, HttpExchange& exchange) {
+  const detail::HttpChain& chain = *next.chain_;
+  const bool last = next.index_ == chain.middleware.size();
+  exchange.kept_lines_ = static_cast<uint32_t>(exchange.field_lines_.size());
+  if (last && chain.handler.is_coroutine()) {
+    co_await chain.handler.task(exchange);
+    co_return detail::HttpCarrier::task_ended(exchange);
   }
+  if (!last && chain.middleware[next.index_]->is_coroutine()) {
+    co_await chain.middleware[next.index_]->task(exchange, HttpNext(chain, next.index_ + 1));
+    co_return detail::HttpCarrier::task_ended(exchange);
+  }
+  detail::HttpExtras& extras = detail::HttpCarrier::extras_of(exchange);
+  extras.passes_on = true;
+  next(exchange);
+  co_await detail::HttpAnswered(exchange);  // a function may answer later, or pass on to a coroutine
+  extras.passes_on = false;
+  if (!extras.passed_on) co_return;
+  Task<> behind = std::move(*extras.passed_on);
+  extras.passed_on.reset();
+  co_await std::move(behind);
+  detail::HttpCarrier::task_ended(exchange);
 }
 
 }  // namespace peal

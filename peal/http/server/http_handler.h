@@ -98,16 +98,17 @@ class HttpHandler : public detail::HttpCall<> {
 // The rest of a route: what middleware passes an exchange on to. Small; good as long as the exchange.
 class HttpNext {
  public:
-  // Calls it, now or later. Not in a coroutine, whose exchange has no room for a second one (std::logic_error, where
-  // there is one behind it); it has run().
+  // Calls it, now or later. In a coroutine it is run(), or what is a coroutine behind it finds that the exchange has
+  // one already (std::logic_error).
   void operator()(HttpExchange& exchange) const;
   // For coroutines: `co_await next.run(exchange);`, done when the answer is complete and, where the handler is a
   // coroutine, that has ended. What the handler throws is thrown here.
-  Task<> run(HttpExchange& exchange) const;
+  Task<> run(HttpExchange& exchange) const { return run(*this, exchange); }
 
  private:
   friend struct detail::HttpChain;
   HttpNext(const detail::HttpChain& chain, size_t index) : chain_(&chain), index_(index) {}
+  static Task<> run(HttpNext next, HttpExchange& exchange);
 
   const detail::HttpChain* chain_;
   size_t index_;
@@ -135,6 +136,7 @@ struct HttpChain {
 }  // namespace detail
 
 inline void HttpNext::operator()(HttpExchange& exchange) const {
+  exchange.kept_lines_ = static_cast<uint32_t>(exchange.field_lines_.size());
   if (index_ == chain_->middleware.size()) return chain_->handler(exchange);
   (*chain_->middleware[index_])(exchange, HttpNext(*chain_, index_ + 1));
 }

@@ -112,15 +112,45 @@ TEST_P(RouteGroupTest, functions_and_coroutines_stand_before_functions_coroutine
   add("/ff", list(noting("f"), noting("f")));
   add("/fc", list(noting("f"), noting_coroutine("c")));
   add("/cc", list(noting_coroutine("c"), noting_coroutine("c")));
-  add("/cfc", list(noting_coroutine("c"), noting("f"), noting_coroutine("x")));
+  add("/cf", list(noting_coroutine("c"), noting("f")));
+  add("/cfcfc", list(noting_coroutine("c"), noting("f"), noting_coroutine("c"), noting("f"), noting_coroutine("c")));
   serve(std::move(router));
   for (const std::string handler : {"now", "task", "later"}) {
+    EXPECT_EQ(body_of("GET", "/cf/" + handler), "c>f>" + handler);
+    EXPECT_EQ(body_of("GET", "/cfcfc/" + handler), "c>f>c>f>c>" + handler);
     EXPECT_EQ(body_of("GET", "/ff/" + handler), "f>f>" + handler);
     EXPECT_EQ(body_of("GET", "/fc/" + handler), "f>c>" + handler);
     EXPECT_EQ(body_of("GET", "/cc/" + handler), "c>c>" + handler);
   }
-  // A function that passes on to a coroutine begins it, which a coroutine that answers already leaves no room for.
-  EXPECT_EQ(body_of("GET", "/cfc/now"), "500");
+}
+
+TEST_P(RouteGroupTest, function_may_return_the_task_of_what_is_behind_it) {
+  Router router;
+  router.use([](HttpExchange& exchange, HttpNext next) {
+    note(exchange, "f");
+    return next.run(exchange);
+  });
+  router.get("/now", answering("now"));
+  router.get("/task", answering_coroutine("task"));
+  serve(std::move(router));
+  EXPECT_EQ(body_of("GET", "/now"), "f>now");
+  EXPECT_EQ(body_of("GET", "/task"), "f>task");
+}
+
+TEST_P(RouteGroupTest, function_may_pass_on_later_also_between_coroutines) {
+  Router router;
+  router.use(noting_coroutine("c"));
+  router.use([](HttpExchange& exchange, HttpNext next) {
+    exchange.loop().after(std::chrono::milliseconds(1), [next, handle = exchange.handle()] {
+      handle.run([next](HttpExchange& later) { next(later); });
+    });
+  });
+  router.use(noting_coroutine("d"));
+  router.get("/now", answering("now"));
+  router.get("/task", answering_coroutine("task"));
+  serve(std::move(router));
+  EXPECT_EQ(body_of("GET", "/now"), "c>d>now");
+  EXPECT_EQ(body_of("GET", "/task"), "c>d>task");
 }
 
 TEST_P(RouteGroupTest, coroutine_sees_the_status_and_goes_on_after_the_answer) {

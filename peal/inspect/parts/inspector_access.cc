@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/inspect/parts/inspector_access.h>
 
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <cctype>
+
+#include <peal/http/middleware/authentication.h>
+#include <peal/http/middleware/local_client.h>
 
 namespace peal::detail {
 namespace {
@@ -30,26 +31,6 @@ bool is_ours(std::string_view host, const InspectorRules& rules) {
 }
 
 }  // namespace
-
-bool is_local(const SocketAddress& address) {
-  if (address.is_unix()) return true;
-  if (address.family() == AF_INET) {
-    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address.data());
-    return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
-  }
-  if (address.family() != AF_INET6) return false;
-  const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(address.data())->sin6_addr;
-  return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
-}
-
-bool same_secret(std::string_view one, std::string_view other) {
-  size_t differs = one.size() ^ other.size();
-  for (size_t i = 0; i < one.size(); ++i) {
-    const char against = other.empty() ? '\0' : other[i % other.size()];
-    differs |= static_cast<unsigned char>(one[i]) ^ static_cast<unsigned char>(against);
-  }
-  return differs == 0;
-}
 
 Refusal may_look(const AskedBy& asked, const InspectorRules& rules) {
   if (is_ours(asked.host, rules)) return {};

@@ -47,9 +47,4 @@ Refusal may_look(const AskedBy& asked, const InspectorRules& rules);
 // machine; but for the token, through no proxy that says it is one.
 Refusal may_act(const AskedBy& asked, const InspectorRules& rules);
 
-// 127.0.0.0/8, ::1, the former written as IPv6, and unix sockets.
-bool is_local(const SocketAddress& address);
-// In a time that tells nothing of where they differ.
-bool same_secret(std::string_view one, std::string_view other);
-
 }  // namespace peal::detail

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include <peal/base/log.h>
+#include <peal/http/middleware/local_client.h>
 #include <peal/http/server/http_exchange.h>
 #include <peal/inspect/parts/built_in.h>
 #include <peal/inspect/parts/held_by_parent.h>
@@ -79,14 +80,6 @@ void set_common_fields(HttpExchange& exchange) {
 void answer(HttpExchange& exchange, int status, std::string_view type, std::string_view body) {
   set_common_fields(exchange);
   exchange.respond(status, type, body);
-}
-
-// A proxy says that it is one, if it was not told to keep that to itself (RFC 7239; RFC 9110 7.6.3).
-bool was_forwarded(const HttpExchange& exchange) {
-  constexpr std::string_view kFields[] = {"Forwarded",         "Via",       "X-Forwarded-For",
-                                          "X-Forwarded-Host",  "X-Real-IP", "X-Forwarded-Proto",
-                                          "X-Forwarded-Server"};
-  return std::ranges::any_of(kFields, [&](std::string_view name) { return exchange.request().find(name).has_value(); });
 }
 
 // The layer knows the subject or a name only of a certificate that it has verified.

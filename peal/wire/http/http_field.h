@@ -40,6 +40,9 @@ bool next_list_element(std::string_view& list, std::string_view& element);
 // Takes one whole line apart, the LF that ends it included (RFC 9112 5).
 HttpParseError split_field_line(std::string_view line, HttpField& field);
 
+// What a server says itself in each answer, where it ends above all: nobody else sets these.
+inline constexpr std::string_view kServerFields[] = {"Content-Length", "Transfer-Encoding", "Connection", "Date"};
+
 // Whether two names are the same (RFC 9110 5.1).
 bool same_field_name(std::string_view a, std::string_view b);
 

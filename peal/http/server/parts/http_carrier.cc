@@ -120,7 +120,7 @@ void HttpCarrier::threw() {
                  what_was_thrown());
   if (!exchange_.carried_ || exchange_.complete()) return;
   if (exchange_.begun()) return reset();
-  exchange_.field_lines_.clear();
+  exchange_.field_lines_.resize(exchange_.kept_lines_);
   exchange_.offers_upgrade_ = false;
   exchange_.extras().thrown = std::current_exception();
   answer_instead(500);

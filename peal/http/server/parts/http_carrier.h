@@ -154,6 +154,7 @@ class HttpCarrier {
   void close_after() { exchange_.wants_close_ = true; }
   // What the router itself answers: 404, 405, 204 to OPTIONS.
   static void answer_unrouted(HttpExchange& exchange);
+  static HttpExtras& extras_of(HttpExchange& exchange) { return exchange.extras(); }
   // The coroutine that was to answer has ended.
   static void task_ended(HttpExchange& exchange);
 
@@ -164,7 +165,6 @@ class HttpCarrier {
   }
   bool body_may_come(const RouteTree::Route& route);
   void dispatch();
-  RouteTree::Match match();
   void answer_unrouted(const RouteTree::Match& match);
   static void end_waits(HttpExtras& extras);
   bool let_go_of_extras();

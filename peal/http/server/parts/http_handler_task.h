@@ -60,11 +60,12 @@ struct HttpGathered {
   }
 };
 
-// Waits until the answer is complete, or the client has gone. One coroutine at a time.
+// Waits until the answer is complete, the client has gone, or the exchange is passed on to a coroutine. One coroutine
+// at a time.
 class [[nodiscard]] HttpAnswered final : public Wait {
  public:
   explicit HttpAnswered(HttpExchange& exchange) : exchange_(exchange) {}
-  bool await_ready() const { return exchange_.complete() || exchange_.abandoned(); }
+  bool await_ready() const;
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle) {
     if (!begin(handle)) return false;
@@ -76,6 +77,7 @@ class [[nodiscard]] HttpAnswered final : public Wait {
 
  private:
   friend class HttpCarrier;
+  friend class peal::HttpExchange;
   void enter();
 
   HttpExchange& exchange_;
@@ -94,7 +96,9 @@ struct HttpExtras {
   HttpBodyRead* reader = nullptr;
   HttpWritable* writer = nullptr;
   HttpAnswered* answered = nullptr;
-  std::exception_ptr thrown;  // what the answer is 500 for
+  bool passes_on = false;  // a coroutine waits for what a function before the handler passes the exchange on to
+  std::optional<Task<>> passed_on;  // which is this, and has not begun
+  std::exception_ptr thrown;        // what the answer is 500 for
   std::vector<std::pair<const void*, std::shared_ptr<void>>> attached;
   std::unique_ptr<HttpHandlerTask> run;
 };
