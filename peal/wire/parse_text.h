@@ -35,8 +35,9 @@ std::optional<T> parse_text(std::string_view text) {
     return std::nullopt;
   } else {
     T value{};
-    const char* const end = text.data() + text.size();
-    const std::from_chars_result read = std::from_chars(text.data(), end, value);
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const std::from_chars_result read = std::from_chars(begin, end, value);
     if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
     if constexpr (std::floating_point<T>) {
       // Neither infinity nor nan is between these.

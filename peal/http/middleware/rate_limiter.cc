@@ -51,16 +51,16 @@ class RateLimiter::Table {
     if (place->hash != hash) *place = {.hash = hash, .full_until = INT64_MIN};
     const int64_t from = std::max(place->full_until, now);
     if (from - now > tolerance_) {
-      refused_.fetch_add(1, std::memory_order_relaxed);
+      refused.fetch_add(1, std::memory_order_relaxed);
       return Duration(from - now - tolerance_);
     }
     place->full_until = from + interval_;
-    admitted_.fetch_add(1, std::memory_order_relaxed);
+    admitted.fetch_add(1, std::memory_order_relaxed);
     return {};
   }
 
-  std::atomic<uint64_t> admitted_ = 0;
-  std::atomic<uint64_t> refused_ = 0;
+  std::atomic<uint64_t> admitted = 0;
+  std::atomic<uint64_t> refused = 0;
 
  private:
   static constexpr size_t kWays = 8;
@@ -103,8 +103,8 @@ RateLimiter::~RateLimiter() = default;
 Duration RateLimiter::admit(std::string_view key, TimePoint now) {
   return table_->admit(key, now.time_since_epoch().count());
 }
-uint64_t RateLimiter::admitted() const { return table_->admitted_.load(std::memory_order_relaxed); }
-uint64_t RateLimiter::refused() const { return table_->refused_.load(std::memory_order_relaxed); }
+uint64_t RateLimiter::admitted() const { return table_->admitted.load(std::memory_order_relaxed); }
+uint64_t RateLimiter::refused() const { return table_->refused.load(std::memory_order_relaxed); }
 
 namespace {
 

@@ -162,7 +162,7 @@ class HttpExchange final {
   // The same; a long body is moved, not copied.
   template <std::same_as<std::string> Text>
   void respond(int status, std::string_view content_type, Text&& body) {
-    respond_moved(status, content_type, std::move(body));
+    respond_moved(status, content_type, std::forward<Text>(body));
   }
   // The same; the body is moved, not copied.
   void respond(int status, std::string_view content_type, Buffer&& body);

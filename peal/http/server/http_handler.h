@@ -44,8 +44,14 @@ struct HttpChain;
 template <class... More>
 class HttpCall {
  public:
+  void operator()(HttpExchange& exchange, More... more) const { call_(exchange, more...); }
+  bool is_coroutine() const { return static_cast<bool>(task_); }
+  // Of a coroutine, which the caller runs.
+  Task<> task(HttpExchange& exchange, More... more) const { return task_(exchange, more...); }
+
+ protected:
   template <class Function>
-  explicit HttpCall(Function&& function) {
+  void set(Function&& function) {
     using Own = std::decay_t<Function>;
     constexpr bool kTaken = std::invocable<Own&, HttpExchange&, More...>;
     static_assert(
@@ -73,10 +79,6 @@ class HttpCall {
       }
     }
   }
-  void operator()(HttpExchange& exchange, More... more) const { call_(exchange, more...); }
-  bool is_coroutine() const { return static_cast<bool>(task_); }
-  // Of a coroutine, which the caller runs.
-  Task<> task(HttpExchange& exchange, More... more) const { return task_(exchange, more...); }
 
  private:
   SharedCallback<void(HttpExchange&, More...)> call_;
@@ -91,8 +93,9 @@ class HttpHandler : public detail::HttpCall<> {
   template <class Function>
     requires(detail::MeantAsCallback<std::decay_t<Function>, HttpHandler> &&
              !std::same_as<std::decay_t<Function>, Router>)
-  HttpHandler(Function&& function)  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
-      : HttpCall(std::forward<Function>(function)) {}
+  HttpHandler(Function&& function) {  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
+    set(std::forward<Function>(function));
+  }
 };
 
 // The rest of a route: what middleware passes an exchange on to. Small; good as long as the exchange.
@@ -119,8 +122,9 @@ class HttpMiddleware : public detail::HttpCall<HttpNext> {
  public:
   template <class Function>
     requires detail::MeantAsCallback<std::decay_t<Function>, HttpMiddleware>
-  HttpMiddleware(Function&& function)  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
-      : HttpCall(std::forward<Function>(function)) {}
+  HttpMiddleware(Function&& function) {  // NOLINT(bugprone-forwarding-reference-overload): the constraint says which
+    set(std::forward<Function>(function));
+  }
 };
 
 namespace detail {
