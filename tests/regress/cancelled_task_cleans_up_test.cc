@@ -9,10 +9,10 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/sync/async_queue.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/shield.h>
 #include <peal/loop/watch.h>
+#include <peal/sync/async_queue.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal {

@@ -22,8 +22,8 @@
 #include <string_view>
 
 #include <peal/base/callback.h>
-#include <peal/sync/async_queue.h>
 #include <peal/http/websocket/websocket.h>
+#include <peal/sync/async_queue.h>
 
 namespace peal {
 

@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/sync/async_queue.h>
 #include <peal/http/server/http_server.h>
+#include <peal/sync/async_queue.h>
 #include <tests/support/http_rig.h>
 
 namespace peal {
