@@ -79,7 +79,8 @@ TEST_P(StrandsTest, children_run_side_by_side_and_are_joined) {
     notes.push_back("joined");
   };
   run(test());
-  EXPECT_THAT(notes, ElementsAre("a", "b", "joined"));
+  // Four milliseconds are no time on a machine that is busy.
+  EXPECT_THAT(notes, testing::AnyOf(ElementsAre("a", "b", "joined"), ElementsAre("b", "a", "joined")));
 }
 
 TEST_P(StrandsTest, a_cancelled_scope_ends_its_children_once) {

@@ -182,7 +182,7 @@ TEST_F(TlsServing, asks_clients_for_certificates_as_it_is_told) {
   const SelfSigned own = issuer_.issue({.common_name = "somebody"});
   const SelfSigned strange = TestAuthority("stranger").issue();
   const SelfSigned serves = issuer_.issue({.usage = "serverAuth"});
-  const SelfSigned old = issuer_.issue({.ends = std::chrono::seconds(2)});
+  const SelfSigned old = issuer_.issue({.ends = std::chrono::minutes(30)});
   const auto with = [&](const SelfSigned& made) {
     return client({.certificate = TlsCertificate{.chain_pem = made.chain_pem, .key_pem = made.key_pem}});
   };
@@ -214,7 +214,7 @@ TEST_F(TlsServing, asks_clients_for_certificates_as_it_is_told) {
   }
   // By the server's clock the client's certificate is over.
   static constexpr TlsClock kLater = [] {
-    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() + std::chrono::minutes(1));
+    return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now() + std::chrono::hours(1));
   };
   const auto later = serving({.certificates = {issue("a", {"example.org"})},
                               .client_auth = TlsClientAuth::kWanted,
