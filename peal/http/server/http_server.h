@@ -44,7 +44,8 @@ class HttpCore;
 class HttpServer {
  public:
   // std::invalid_argument: limits that HttpRequestParser does not take, a server_name that no field may hold, hsts of
-  // a negative time, or to be preloaded without what that takes.
+  // a negative time, or to be preloaded without what that takes. std::logic_error: a router that serves another
+  // already.
   HttpServer(Loop& loop, Router router, const HttpServerOptions& options = {});
   HttpServer(LoopGroup& group, Router router, const HttpServerOptions& options = {});
   // As ~Server. Coroutines that still run are cancelled and end before it returns, but for those in a shield(), in
