@@ -159,6 +159,10 @@ bool Loop::cancel(TimerId timer) {
 
 bool Loop::rearm(TimerId timer, TimePoint deadline) { return takes_timers() && wheel_->rearm(timer, deadline); }
 
+bool Loop::keep(const std::shared_ptr<void>& what) { return takes_timers() && kept_.emplace(what.get(), what).second; }
+
+bool Loop::let_go(const void* what) { return assert_here(), !kept_.extract(what).empty(); }
+
 Result<SignalId> Loop::on_signal(int signal_number, Callback task) {
   assert_here();
   if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
@@ -194,8 +198,9 @@ void Loop::measure_turns() {
   has_wait_hooks_ = true;
 }
 
-// The closures may still cancel each other's timers, so the wheel goes after them.
+// What is kept, and the closures, may still cancel timers, so the wheel goes after them.
 void Loop::drop_timers() {
+  while (!kept_.empty()) kept_.extract(kept_.begin());
   if (wheel_) wheel_->cancel_all();
   wheel_.reset();
 }

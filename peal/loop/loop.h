@@ -9,12 +9,13 @@
 // survived; one that leaves an engine's callback ends the process.
 //
 // The end of run(): no task and no timer is taken any more, the tasks taken before run, the engine shuts (each owner of
-// a stream, listener or watch hears so), the pending timers' closures die. All of it on the loop's thread, where
-// anything here may still be called.
+// a stream, listener or watch hears so), what it keeps and the pending timers' closures die. All of it on the loop's
+// thread, where anything here may still be called.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -110,6 +111,12 @@ class Loop {
   // False if it is not pending; a timer may re-arm itself from its own call. See TimerWheel::rearm.
   bool rearm(TimerId timer, TimePoint deadline);
 
+  // The loop shares what it keeps: that dies on the loop's thread at its end, before the timers, unless it was let go
+  // and nobody else has it. False once the loop has begun to end: not kept.
+  bool keep(const std::shared_ptr<void>& what);
+  // True if it was kept.
+  bool let_go(const void* what);
+
   // Calls `task` on the loop whenever the process receives `signal_number`, instead of the signal's disposition until
   // now, which comes back with the last handler of that signal in the process; so does, if on the same thread, the mask
   // of the calling thread, where the signal is unblocked. Any number of handlers on any number of loops: each is
@@ -183,6 +190,7 @@ class Loop {
   std::unique_ptr<detail::SpinPolicy> spin_;  // none: off
   std::unique_ptr<TurnTimes> turn_times_;
   std::vector<Callback> tasks_;  // of this turn
+  std::map<const void*, std::shared_ptr<void>> kept_;
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<detail::SignalWatch> signals_;
   std::unique_ptr<FlightRecorder> recorder_;

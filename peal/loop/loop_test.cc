@@ -194,6 +194,31 @@ TEST_F(LoopTest, loop_that_never_ran_drops_its_tasks_and_timers) {
   EXPECT_EQ(mailbox->here(), nullptr);
 }
 
+TEST_F(LoopTest, what_it_keeps_dies_on_its_thread_when_it_ends_and_may_still_cancel_timers) {
+  std::string order;
+  world->on_shut = [&] { order += "shut "; };
+  const TimerId timer = loop->after(std::chrono::hours(1), [] {});
+  const auto dies = [&](const char* what, bool cancels) {
+    return std::make_shared<AtDeath>([this, &order, what, cancels, timer] {
+      EXPECT_TRUE(loop->in_loop());
+      EXPECT_FALSE(loop->keep(std::make_shared<int>(0)));
+      EXPECT_EQ(loop->cancel(timer), cancels);
+      order += what;
+    });
+  };
+  const auto let_go = std::make_shared<int>(0);
+  EXPECT_TRUE(loop->keep(dies("kept", true)));
+  EXPECT_TRUE(loop->keep(let_go));
+  EXPECT_EQ(let_go.use_count(), 2);
+  EXPECT_TRUE(loop->let_go(let_go.get()));
+  EXPECT_FALSE(loop->let_go(let_go.get()));
+  EXPECT_EQ(let_go.use_count(), 1);
+  loop->stop();
+  loop->post([&] { order += "task "; });
+  ASSERT_TRUE(loop->run());
+  EXPECT_EQ(order, "task shut kept");
+}
+
 TEST_F(LoopTest, engine_that_cannot_open_ends_the_loop) {
   world->open_error = errno_code(EMFILE);
   bool dead = false;
