@@ -4,70 +4,31 @@
 namespace peal {
 
 namespace detail {
-namespace {
-
-// What the pool's queue holds. Destroyed uncalled, it was dropped.
-class Ticket {
- public:
-  explicit Ticket(std::shared_ptr<PoolJob> job) : job_(std::move(job)) {}
-  Ticket(Ticket&&) noexcept = default;
-  Ticket& operator=(Ticket&&) = delete;
-  ~Ticket() {
-    if (job_) job_->drop();
-  }
-  void operator()() { std::exchange(job_, nullptr)->run(); }
-
- private:
-  std::shared_ptr<PoolJob> job_;
-};
-
-}  // namespace
 
 bool PoolJob::JobWait::send(ThreadPool& pool, std::shared_ptr<PoolCounters> counters) {
-  job_ = std::make_shared<PoolJob>(*this, strand().loop(), std::move(counters));
-  ThreadPool::Task task = Ticket(job_);
+  call_ = std::make_shared<PoolJob>(*this, strand().loop(), std::move(counters));
+  ThreadPool::Task task = Ticket(call_);
   if (pool.submit(std::move(task))) return true;
-  job_->refuse();
+  call_->refuse();
   return false;
 }
 
-void PoolJob::run() noexcept {
-  State queued = State::kQueued;
-  if (!state_.compare_exchange_strong(queued, State::kRunning)) return;
+void PoolJob::work() noexcept {
   counters_->running.fetch_add(1, std::memory_order_relaxed);
-  wait_.work(stop_.get_token());
+  LentCall::work();
   counters_->running.fetch_sub(1, std::memory_order_relaxed);
   counters_->finished.fetch_add(1, std::memory_order_relaxed);
-  // Refused: the home loop has ended, and cancel() looks.
-  home_->insist([job = shared_from_this()] { job->tell(0); });
-  state_.store(State::kOver, std::memory_order_release);
-  state_.notify_all();
 }
 
-bool PoolJob::withdraw() {
-  State queued = State::kQueued;
-  if (!state_.compare_exchange_strong(queued, State::kOver)) return false;
+bool PoolJob::withdraw() noexcept {
+  if (!LentCall::withdraw()) return false;
   counters_->withdrawn.fetch_add(1, std::memory_order_relaxed);
   return true;
 }
 
-void PoolJob::drop() noexcept {
-  if (!withdraw()) return;
-  home_->insist([job = shared_from_this()] { job->tell(ESHUTDOWN); });
-}
-
-void PoolJob::tell(Why why) noexcept {
-  if (!std::exchange(told_, true)) wait_.over(why);
-}
-
 void PoolJob::cancel(Why why) noexcept {
-  const std::shared_ptr<PoolJob> keep = shared_from_this();
   stop_.request_stop();
-  if (withdraw()) return tell(why);
-  if (home_->open() || told_) return;
-  // Nobody can be told on a loop that has ended; so wait.
-  state_.wait(State::kRunning, std::memory_order_acquire);
-  tell(why);
+  LentCall::cancel(why);
 }
 
 }  // namespace detail

@@ -27,8 +27,8 @@
 
 #include <peal/base/thread/thread_pool.h>
 #include <peal/coro/run_on.h>
-#include <peal/coro/task.h>
 #include <peal/loop/loop.h>
+#include <peal/sync/lent_call.h>
 
 namespace peal {
 
@@ -53,43 +53,26 @@ struct PoolCounters {
   std::atomic<uint64_t> finished = 0, withdrawn = 0;
 };
 
-// One job, which its wait and the pool's queue both hold. It is either begun by a thread or withdrawn, never both.
-class PoolJob : public std::enable_shared_from_this<PoolJob> {
+class PoolJob final : public LentCall {
  public:
   // In the awaiting frame.
-  class JobWait : public Wait {
-   public:
-    void cancel(Why why) noexcept override { job_->cancel(why); }
-    virtual void work(const std::stop_token& stop) noexcept = 0;
-    void over(Why why) noexcept { complete(why); }
-
+  class JobWait : public Lender {
    protected:
     ~JobWait() = default;
     bool send(ThreadPool& pool, std::shared_ptr<PoolCounters> counters);
-    std::shared_ptr<PoolJob> job_;
+    std::stop_token stop_token() const { return static_cast<const PoolJob&>(*call_).stop_.get_token(); }
   };
 
   PoolJob(JobWait& wait, Loop& home, std::shared_ptr<PoolCounters> counters)
-      : wait_(wait), home_(home.mailbox()), counters_(std::move(counters)) {}
-  // On a thread of the pool.
-  void run() noexcept;
-  // The pool will not run it.
-  void drop() noexcept;
-  // It was not taken.
-  void refuse() { state_ = State::kOver; }
-  void cancel(Why why) noexcept;
+      : LentCall(wait, home, ESHUTDOWN), counters_(std::move(counters)) {}
+  void cancel(Why why) noexcept override;
 
  private:
-  enum class State : int { kQueued, kRunning, kOver };
-  bool withdraw();
-  void tell(Why why) noexcept;
+  void work() noexcept override;
+  bool withdraw() noexcept override;
 
-  JobWait& wait_;
-  const std::shared_ptr<Mailbox> home_;
   const std::shared_ptr<PoolCounters> counters_;
   std::stop_source stop_;
-  std::atomic<State> state_ = State::kQueued;
-  bool told_ = false;  // the home loop's
 };
 
 }  // namespace detail
@@ -149,13 +132,13 @@ class [[nodiscard]] PoolRun final : public detail::Awaitable<PoolRun<Function>, 
     if (!answer_) return detail::failed(this->why_);
     return std::move(*answer_);
   }
-  void work(const std::stop_token& stop) noexcept override {
+  void work() noexcept override {
     try {
       if constexpr (std::is_void_v<Value>) {
-        call(function_, stop);
+        call(function_, this->stop_token());
         answer_.emplace();
       } else {
-        answer_.emplace(call(function_, stop));
+        answer_.emplace(call(function_, this->stop_token()));
       }
     } catch (...) {
       thrown_ = std::current_exception();
