@@ -7,11 +7,12 @@ A rule is a generator over the tree of (path, line, rule, sentence).
 import re
 from collections import defaultdict
 
-# What each floor may include besides itself: those below it. `coro` builds on its neighbour `net`, and `sync` on both;
+# What each floor may include besides itself: those below it. `coro` builds on its neighbour `net`, `sync` on both, and
+# `share` on `sync`;
 # wire and engine never see each other, nor do tls, http and rpc, nor inspect and process. The simulator is for tests
 # and examples.
 _KERNEL = ["peal/base", "peal/engine", "peal/observe"]
-_CORE = [*_KERNEL, "peal/wire", "peal/loop", "peal/net", "peal/coro", "peal/sync"]
+_CORE = [*_KERNEL, "peal/wire", "peal/loop", "peal/net", "peal/coro", "peal/sync", "peal/share"]
 _PROTOCOLS = ["peal/tls", "peal/http", "peal/rpc"]
 _LIBRARY = [*_CORE, *_PROTOCOLS, "peal/inspect", "peal/process"]
 MAY_SEE = {
@@ -24,6 +25,7 @@ MAY_SEE = {
     "peal/net": [*_KERNEL, "peal/wire", "peal/loop"],
     "peal/coro": [*_KERNEL, "peal/wire", "peal/loop", "peal/net"],
     "peal/sync": [*_KERNEL, "peal/wire", "peal/loop", "peal/net", "peal/coro"],
+    "peal/share": [*_KERNEL, "peal/wire", "peal/loop", "peal/net", "peal/coro", "peal/sync"],
     "peal/tls": [*_KERNEL, "peal/wire", "peal/loop"],
     "peal/http": _CORE,
     "peal/rpc": _CORE,
@@ -72,7 +74,7 @@ THIRD_PARTIES = [
 
 # Code lines, without comments, blank lines and tests.
 LINE_BUDGET = {"peal/base": 2000, "peal/engine": 3000, "peal/loop": 1300, "peal/net": 3400, "peal/coro": 1700,
-               "peal/sync": 1200, "peal/sim": 1600, "peal/observe": 900, "peal/tls": 1900}
+               "peal/sync": 1200, "peal/share": 600, "peal/sim": 1600, "peal/observe": 900, "peal/tls": 1900}
 # Files and folders in one folder that somebody looks through.
 MOST_ENTRIES = 45
 

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 COMPILERS = [name for name in ("g++", "clang++-19") if shutil.which(name)]
 HEADERS = ["peal/coro/co_server.h", "peal/coro/scope.h", "peal/http/server/http_server.h", "peal/loop/loop_group.h",
-           "peal/net/client.h", "peal/http/websocket/websocket.h"]
+           "peal/net/client.h", "peal/http/websocket/websocket.h", "peal/share/sharded.h"]
 
 ARGUMENTS = "a callback is called with the arguments of its Signature"
 RESULT = "a callback returns what its Signature says, void as a rule"
@@ -21,6 +21,11 @@ CHANGES = "several loops call this callback at once"
 HANDLER = "an HTTP handler is called with an HttpExchange&, by reference"
 ANSWER = "an HTTP handler returns void or, a coroutine, Task<>"
 MUTABLE = "an HTTP handler is called by several loops at once: it is no mutable lambda"
+ASKED = "what is asked is called with a reference to the object on the loop"
+VALUE = "an answer goes to another thread: it is a value"
+ASKED_TASK = "what is asked is no coroutine"
+OWNS = "what owns something is named on the line before the co_await"
+MADE = "an object on a loop is made by a function of Loop&"
 SPAWN = "a Scope spawns a Task<>: call the coroutine"
 
 # What a user writes -> the sentence, and what must stand in the lines about it.
@@ -55,6 +60,18 @@ WRONG = {
     "handler that awaits a number": ('router.get("/", [](HttpExchange&) -> Task<int> { co_return 1; });', ANSWER, ""),
     "mutable handler": ('router.get("/", [n = 0](HttpExchange&) mutable { ++n; });', MUTABLE, ""),
     "one handler for all": ("Router all([](HttpExchange) {});", HANDLER, ""),
+    "asked of something else": ("(void)store.ask([](int&) { return 1; });", ASKED, ""),
+    "asked for a reference": ("(void)store.ask([](std::string& s) -> std::string& { return s; });", VALUE, ""),
+    "asked for a task": ("(void)store.ask([](std::string&) -> Task<int> { co_return 1; });", ASKED_TASK, ""),
+    "asked by an owner": ("(void)store.ask([s = std::string()](std::string&) { return s; });", OWNS, ""),
+    "asked for a callback of another type":
+        ("store.ask(loop, [](std::string&) { return 1; }, [](std::string) {});", ARGUMENTS, ""),
+    "asked of all for a reference":
+        ("(void)stores.ask_all([](const std::string& s) -> auto& { return s; });", VALUE, ""),
+    "asked of all in turn": ("(void)stores.ask_all([n = 0](std::string&) mutable { return ++n; });", ASKED, ""),
+    "told what answers": ("store.tell([](std::string&) { return 1; });", RESULT, ""),
+    "told to all in turn": ("stores.tell_all([n = 0](std::string&) mutable { ++n; });", CHANGES, ""),
+    "made of something else": ("OnLoop<std::string> s(loop, [](int) { return std::string(); });", MADE, ""),
     "spawned without a call": ("scope.spawn([]() -> Task<> { co_return; });", SPAWN, ""),
     "spawned for a number": ("scope.spawn(number());", SPAWN, ""),
 }
@@ -65,6 +82,9 @@ router.get("/", [](HttpExchange&) -> Task<> { co_return; });
 router.post("/", [](HttpExchange& exchange) { exchange.respond(204); });
 CoServer c(loop, [](Stream) -> Task<> { co_return; });
 scope.spawn(std::move(task));
+(void)store.ask([](std::string& s) { return s.size(); });
+stores.tell("a key", [](std::string& s) { s.clear(); });
+store.ask(loop, [](const std::string& s) { return s.size(); }, [](Result<size_t>) {});
 """
 
 
@@ -84,8 +104,10 @@ def compiled(request):
             statements = re.sub(r"^void f\(.*$", "", text, flags=re.MULTILINE)
             source = Path(folder) / "snippet.cc"
             source.write_text(f"using namespace peal;\nTask<int> number();\n{functions}\n"
-                              "void use(Loop& loop, Router& router, Scope& scope, Task<> task) {\n"
-                              f"(void)loop, (void)router, (void)scope, (void)task;\n{statements}\n}}\n")
+                              "void use(Loop& loop, Router& router, Scope& scope, Task<> task, "
+                              "OnLoop<std::string>& store, Sharded<std::string>& stores) {\n"
+                              "(void)loop, (void)router, (void)scope, (void)task, (void)store, (void)stores;\n"
+                              f"{statements}\n}}\n")
             command = [*base, "-include", str(header), "-fsyntax-only", str(source)]
             return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=_plain())
         yield compile_statements

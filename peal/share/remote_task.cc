@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One atomic decides between the task's beginning and whoever cancels it. What lies in the wheel is taken out on the
+// loop's thread alone: who cancels elsewhere posts that, once a task and beyond the mailbox's limit, so that it cannot
+// fail; a loop that refuses even so is about to drop its timers.
+#include <peal/share/remote_task.h>
+
+#include <atomic>
+#include <utility>
+
+#include <peal/base/bad_value.h>
+
+namespace peal {
+
+namespace detail {
+
+class RemoteCall : public std::enable_shared_from_this<RemoteCall> {
+ public:
+  RemoteCall(Loop& loop, Duration period, Callback<void()> task)
+      : mailbox_(loop.mailbox()), period_(period), task_(std::move(task)) {}
+
+  static RemoteTask post(Loop& loop, Callback<void()> task);
+  static RemoteTask time(Loop& loop, Duration delay, Duration period, Callback<void()> task);
+  bool cancel();
+
+ private:
+  enum class State : int {
+    kSent,     // in the mailbox, which lets go of it in its turn
+    kArmed,    // in the wheel
+    kRunning,  // being called
+    kLast,     // the same, and cancelled
+    kOver,
+  };
+
+  // What the loop has of it: the task dies with that.
+  struct Held {
+    explicit Held(std::shared_ptr<RemoteCall> its_call) : call(std::move(its_call)) {}
+    Held(Held&&) noexcept = default;
+    Held& operator=(Held&&) = delete;
+    ~Held() {
+      if (call) call->drop();
+    }
+    void operator()() const { call->due(); }
+
+    std::shared_ptr<RemoteCall> call;
+  };
+
+  RemoteTask taken(bool taken) { return taken ? RemoteTask(shared_from_this()) : RemoteTask(); }
+  bool arm(Held held, TimePoint first);
+  void due();
+  void called();
+  void disarm();
+  void drop();
+
+  const std::shared_ptr<Mailbox> mailbox_;
+  const Duration period_;  // 0: once
+  std::atomic<State> state_ = State::kSent;
+  // The loop's thread's, once it is sent:
+  Callback<void()> task_;
+  TimerId timer_;
+};
+
+RemoteTask RemoteCall::post(Loop& loop, Callback<void()> task) {
+  const auto call = std::make_shared<RemoteCall>(loop, Duration{}, std::move(task));
+  return call->taken(call->mailbox_->post(Held(call)));
+}
+
+RemoteTask RemoteCall::time(Loop& loop, Duration delay, Duration period, Callback<void()> task) {
+  const auto call = std::make_shared<RemoteCall>(loop, period, std::move(task));
+  const TimePoint now = loop.engine().now();
+  const TimePoint first = delay > kNever - now ? kNever : now + delay;
+  if (call->mailbox_->here() != nullptr) return call->taken(call->arm(Held(call), first));
+  return call->taken(
+      call->mailbox_->post([held = Held(call), first]() mutable { held.call->arm(std::move(held), first); }));
+}
+
+bool RemoteCall::arm(Held held, TimePoint first) {
+  State sent = State::kSent;
+  if (!state_.compare_exchange_strong(sent, State::kArmed)) return false;
+  const std::shared_ptr<RemoteCall> keep = shared_from_this();  // the loop may refuse what holds it
+  Loop& loop = *mailbox_->here();
+  const bool repeats = period_ > Duration{};
+  timer_ = repeats ? loop.every(period_, std::move(held)) : loop.at(first, std::move(held));
+  if (repeats) loop.rearm(timer_, first);
+  return static_cast<bool>(timer_);
+}
+
+void RemoteCall::due() {
+  State waits = state_.load();
+  do {
+    if (waits == State::kOver) return;
+  } while (!state_.compare_exchange_weak(waits, State::kRunning));
+  struct AtEnd {
+    ~AtEnd() { call.called(); }
+    RemoteCall& call;
+  };
+  const AtEnd at_end{*this};
+  task_();
+}
+
+void RemoteCall::called() {
+  State running = State::kRunning;
+  if (period_ > Duration{} && state_.compare_exchange_strong(running, State::kArmed)) return;
+  state_ = State::kOver;
+  mailbox_->here()->cancel(timer_);
+}
+
+bool RemoteCall::cancel() {
+  State seen = state_.load();
+  State next{};
+  do {
+    if (seen == State::kLast || seen == State::kOver) return false;
+    next = seen == State::kRunning ? State::kLast : State::kOver;
+  } while (!state_.compare_exchange_weak(seen, next));
+  if (seen == State::kArmed) disarm();
+  return seen != State::kRunning;
+}
+
+void RemoteCall::disarm() {
+  if (Loop* loop = mailbox_->here()) {
+    loop->cancel(timer_);
+  } else {
+    mailbox_->insist([call = shared_from_this()] { call->mailbox_->here()->cancel(call->timer_); });
+  }
+}
+
+// The task may be what holds the last handle.
+void RemoteCall::drop() {
+  state_ = State::kOver;
+  const Callback<void()> dies = std::move(task_);
+}
+
+}  // namespace detail
+
+bool RemoteTask::cancel() const { return call_ != nullptr && call_->cancel(); }
+
+RemoteTask post_on(Loop& loop, Callback<void()> task) { return detail::RemoteCall::post(loop, std::move(task)); }
+
+RemoteTask after_on(Loop& loop, Duration delay, Callback<void()> task) {
+  return detail::RemoteCall::time(loop, delay, {}, std::move(task));
+}
+
+RemoteTask every_on(Loop& loop, Duration period, Callback<void()> task) {
+  if (period <= Duration::zero()) throw_bad_value("a period of {} ns", period.count());
+  return detail::RemoteCall::time(loop, period, period, std::move(task));
+}
+
+}  // namespace peal

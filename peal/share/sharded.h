@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sharded<T>: one T on each loop of a group, each an OnLoop: a store that all loops share without a lock.
+//
+//   peal::Sharded<Store> stores(group);            // Store(loop) on each loop's thread
+//   auto text = co_await stores.ask(key, [&](Store& store) { return store.get(key); });   // where the key lives
+//   auto sizes = co_await stores.ask_all([](const Store& store) { return store.size(); });
+//
+// A key's loop is found by its std::hash, mixed (murmur's finisher), so that keys that only count up spread as evenly
+// as random ones; texts of any type hash alike. It stays the same as long as the group has as many loops. Nothing in it
+// is secret: who may choose keys can choose them all for one loop, and make that busy.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <peal/base/assert.h>
+#include <peal/coro/when.h>
+#include <peal/loop/loop_group.h>
+#include <peal/share/loop_object.h>
+
+namespace peal {
+
+namespace detail {
+
+// Which of `count` the key belongs to.
+template <class Key>
+size_t shard_of(const Key& key, size_t count) {
+  uint64_t hash = 0;
+  if constexpr (std::convertible_to<const Key&, std::string_view>) {
+    hash = std::hash<std::string_view>{}(key);
+  } else {
+    hash = std::hash<Key>{}(key);
+  }
+  hash = (hash ^ hash >> 33) * 0xff51afd7ed558ccd;
+  hash = (hash ^ hash >> 33) * 0xc4ceb9fe1a85ec53;
+  return (hash ^ hash >> 33) % count;
+}
+
+}  // namespace detail
+
+// Any thread may use it, several at once. Its owner destroys it, on any thread; then each T dies on its own loop, as an
+// OnLoop's does. The group outlives it.
+template <class T>
+class Sharded {
+ public:
+  // On each loop what `make(Loop&, size_t index)` answers; called on the loops' threads, a copy of its own each.
+  template <class Make>
+  Sharded(LoopGroup& group, const Make& make) {
+    for (size_t i = 0; i < group.size(); ++i) {
+      shards_.emplace_back(group[i], [make, i](Loop& loop) mutable { return make(loop, i); });
+    }
+  }
+  // T(loop), or T() where there is no such constructor.
+  explicit Sharded(LoopGroup& group) {
+    for (size_t i = 0; i < group.size(); ++i) shards_.emplace_back(group[i]);
+  }
+  Sharded(const Sharded&) = delete;
+  Sharded& operator=(const Sharded&) = delete;
+
+  size_t size() const { return shards_.size(); }
+  // In the order of the group's loops.
+  const OnLoop<T>& operator[](size_t index) const {
+    PEAL_ASSERT(index < shards_.size(), "shard {} of {}", index, shards_.size());
+    return shards_[index];
+  }
+  template <class Key>
+  size_t index_of(const Key& key) const {
+    return detail::shard_of(key, shards_.size());
+  }
+  template <class Key>
+  const OnLoop<T>& of(const Key& key) const {
+    return shards_[index_of(key)];
+  }
+  // That of the calling thread's loop; null on any other thread.
+  T* here() const {
+    for (const OnLoop<T>& shard : shards_) {
+      if (T* object = shard.here()) return object;
+    }
+    return nullptr;
+  }
+
+  // As OnLoop's, of the T that `key` belongs to.
+  template <class Key>
+  bool tell(const Key& key, Callback<void(T&)> function) const {
+    return of(key).tell(std::move(function));
+  }
+  template <class Key, class Function>
+  auto ask(const Key& key, Function&& function) const {
+    return of(key).ask(std::forward<Function>(function));
+  }
+  template <class Key, class Function, class Then>
+  bool ask(const Key& key, Loop& home, Function function, Then then) const {
+    return of(key).ask(home, std::move(function), std::move(then));
+  }
+
+  // The loops call it at the same time. How many have taken it: size(), but for those that refuse.
+  size_t tell_all(SharedCallback<void(T&)> function) const {
+    const auto shared = std::make_shared<const SharedCallback<void(T&)>>(std::move(function));
+    size_t taken = 0;
+    for (const OnLoop<T>& shard : shards_) taken += shard.tell([shared](T& object) { (*shared)(object); }) ? 1 : 0;
+    return taken;
+  }
+  // The loops call it at the same time. A Task of the answers, in the order of the loops, each as OnLoop::ask's; the
+  // first exception cancels the others and is thrown. Borrowed until the await ends.
+  template <class Function>
+  auto ask_all(Function&& function) const {
+    using Shared = const std::remove_reference_t<Function>;
+    static_assert(detail::kMayStandInAwait<Function>,
+                  "what owns something is named on the line before the co_await: g++ 12 would destroy it twice");
+    if constexpr (detail::may_ask<T, Shared>()) return gather<Shared>(shards_, function);
+  }
+
+ private:
+  template <class Function>
+  static Task<detail::AskAnswer<T, Function>> ask_one(const OnLoop<T>& shard, Function& function) {
+    co_return co_await shard.ask(function);
+  }
+  template <class Function>
+  static Task<std::vector<detail::AskAnswer<T, Function>>> gather(std::vector<OnLoop<T>> shards, Function& function) {
+    std::vector<Task<detail::AskAnswer<T, Function>>> asking;
+    asking.reserve(shards.size());
+    for (const OnLoop<T>& shard : shards) asking.push_back(ask_one(shard, function));
+    co_return co_await when_all(std::move(asking));
+  }
+
+  std::vector<OnLoop<T>> shards_;
+};
+
+}  // namespace peal
