@@ -4,9 +4,10 @@
 //   curl -H 'Authorization: Bearer TOKEN' http://127.0.0.1:8084/v1/keys/greeting                            -> hello
 // Pages of any origin may call it, 20 requests a second from each address, each request has an id in the log. One loop,
 // so no lock.
+#include <optional>
 #include <string>
-#include <unordered_map>
 
+#include <examples/http/expiring_store.h>
 #include <examples/shared/service.h>
 
 #include <peal/base/log.h>
@@ -19,38 +20,8 @@
 namespace {
 
 using namespace peal;
+using examples::ExpiringStore;
 using std::chrono::seconds;
-
-class Store {
- public:
-  explicit Store(Loop& loop) : loop_(loop) {}
-
-  void put(const std::string& key, std::string text, seconds ttl) {
-    remove(key);
-    Entry& entry = entries_[key];
-    entry.text = std::move(text);
-    if (ttl > seconds::zero()) entry.end = loop_.after(ttl, [this, key] { entries_.erase(key); });
-  }
-  const std::string* get(const std::string& key) const {
-    const auto found = entries_.find(key);
-    return found != entries_.end() ? &found->second.text : nullptr;
-  }
-  bool remove(const std::string& key) {
-    const auto found = entries_.find(key);
-    if (found == entries_.end()) return false;
-    if (found->second.end) loop_.cancel(found->second.end);
-    entries_.erase(found);
-    return true;
-  }
-
- private:
-  struct Entry {
-    std::string text;
-    TimerId end;
-  };
-  Loop& loop_;
-  std::unordered_map<std::string, Entry> entries_;
-};
 
 std::string key_of(const HttpExchange& exchange) { return std::string(exchange.parameter("key")); }
 
@@ -66,10 +37,10 @@ Task<> log_request(HttpExchange& exchange, HttpNext next) {
 }
 
 // [routes]
-void add_routes(RouteGroup keys, Store& store) {
+void add_routes(RouteGroup keys, ExpiringStore& store) {
   keys.get("/{key}", [&store](HttpExchange& exchange) {
-    const std::string* text = store.get(key_of(exchange));
-    text != nullptr ? exchange.respond(200, "text/plain; charset=utf-8", *text) : exchange.respond(404);
+    const std::optional<std::string> text = store.get(key_of(exchange));
+    text ? exchange.respond(200, "text/plain; charset=utf-8", *text) : exchange.respond(404);
   });
   keys.put("/{key}",
            [&store](HttpExchange& exchange) {
@@ -85,7 +56,7 @@ void add_routes(RouteGroup keys, Store& store) {
            [&store](HttpExchange& exchange) { exchange.respond(store.remove(key_of(exchange)) ? 204 : 404); });
 }
 
-Router routes(Store& store, const std::string& token) {
+Router routes(ExpiringStore& store, const std::string& token) {
   const auto limiter = std::make_shared<RateLimiter>(RateLimiterOptions{.requests = 20});
   Router router;
   router.use(request_ids());
@@ -109,7 +80,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   Loop loop;
-  Store store(loop);
+  ExpiringStore store(loop);
   HttpServer server(loop, routes(store, argv[1]), {.remember_peer = true});
   return examples::listen(server.server(), examples::argument(argc, argv, 2, "127.0.0.1:8084")) ? examples::run(loop)
                                                                                                 : 1;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ExpiringStore: texts under keys, some of them for a time. It lives on one loop, whose timers it uses.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include <peal/loop/loop.h>
+
+namespace peal::examples {
+
+class ExpiringStore {
+ public:
+  explicit ExpiringStore(Loop& loop) : loop_(loop) {}
+  ~ExpiringStore() {
+    for (const auto& [key, entry] : entries_) loop_.cancel(entry.end);
+  }
+  ExpiringStore(const ExpiringStore&) = delete;
+  ExpiringStore& operator=(const ExpiringStore&) = delete;
+
+  // For ever, unless `ttl` is positive.
+  void put(const std::string& key, std::string text, std::chrono::seconds ttl) {
+    remove(key);
+    Entry& entry = entries_[key];
+    entry.text = std::move(text);
+    if (ttl > std::chrono::seconds::zero()) entry.end = loop_.after(ttl, [this, key] { entries_.erase(key); });
+  }
+  std::optional<std::string> get(const std::string& key) const {
+    const auto found = entries_.find(key);
+    return found != entries_.end() ? std::optional(found->second.text) : std::nullopt;
+  }
+  bool remove(const std::string& key) {
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) return false;
+    loop_.cancel(found->second.end);
+    entries_.erase(found);
+    return true;
+  }
+  size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::string text;
+    TimerId end;
+  };
+  Loop& loop_;
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+}  // namespace peal::examples
