@@ -52,6 +52,12 @@ def test_threads_with_names():
         assert code == 0 and re.fullmatch(r"echo is port 7; main's own\nclerk, thread \d+\n", printed)
 
 
+def test_what_several_loops_share():
+    with Program("loops_and_threads") as program:
+        printed = "withdrawn in time: true\nvotes for elm: 1\nnames on all loops: 5\nsum: 500500\n"
+        assert program.wait() == (0, printed, "")
+
+
 def test_trouble_in_a_thread_is_logged_with_its_stack(tmp_path):
     log = tmp_path / "log"
     with Program("thread_trouble", log) as program:
