@@ -40,7 +40,8 @@ class RateLimiter {
   RateLimiter(const RateLimiter&) = delete;
   RateLimiter& operator=(const RateLimiter&) = delete;
 
-  // Zero: it may go ahead, and counts. Else how long to wait. `now` is a loop's. Any thread.
+  // Zero: it may go ahead, and counts. Else how long to wait. Any thread: loops that share it each give their own
+  // now().
   Duration admit(std::string_view key, TimePoint now);
   uint64_t admitted() const;
   uint64_t refused() const;

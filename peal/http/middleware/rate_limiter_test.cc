@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <peal/http/server/http_server.h>
+#include <peal/loop/loop_group.h>
 #include <tests/support/sim_rig.h>
 
 namespace peal {
@@ -71,6 +72,27 @@ TEST(RateLimiter, threads_together_have_one_limit) {
   threads.clear();
   EXPECT_EQ(limiter.admitted(), 1000U);
   EXPECT_EQ(limiter.refused(), 3000U);
+}
+
+// Each takes the time of its own turn, so that what one says may be before what another one has said.
+TEST(RateLimiter, loops_together_have_one_limit) {
+  RateLimiter limiter({.requests = 1000, .per = std::chrono::hours(1)});
+  {
+    const auto loops = LoopGroup::start(4).value();
+    for (int turn = 0; turn < 100; ++turn) {
+      for (size_t i = 0; i < loops->size(); ++i) {
+        Loop& loop = (*loops)[i];
+        ASSERT_TRUE(loop.post([&] {
+          for (int n = 0; n < 10; ++n) limiter.admit("all", loop.now());
+        }));
+      }
+    }
+    loops->stop();
+    loops->join();
+  }
+  EXPECT_GE(limiter.admitted(), 1000U);
+  EXPECT_LE(limiter.admitted(), 1100U) << "which take six minutes";
+  EXPECT_EQ(limiter.admitted() + limiter.refused(), 4000U);
 }
 
 TEST(RateLimiter, limits_that_are_none_are_refused) {
