@@ -11,8 +11,7 @@ from versus.bars import awaits, bench
 BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
 
 
-@pytest.mark.parametrize("name", awaits.PROGRAMS)
-@pytest.mark.parametrize("what", awaits.FIGURES)
+@pytest.mark.parametrize(("name", "what"), awaits.pairs())
 def test_ends_by_itself(name, what):
     path = BIN_DIR / "contenders" / name
     if not path.exists():

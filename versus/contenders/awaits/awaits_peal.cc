@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// awaits_peal fd|channel|select COUNT: so many waits for an fd that is ready, or items that are sent from one task to
-// another and back, the other one waiting for them alone or with select() for one more channel.
+// awaits_peal fd|channel|select|ask|ask_away COUNT: so many waits for an fd that is ready; or items that are sent from
+// one task to another and back, the other one waiting for them alone or with select() for one more channel; or
+// questions to an object on the same loop, or on another one, which this thread turns by turns.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <string_view>
 
 #include <peal/coro/scope.h>
+#include <peal/share/loop_object.h>
 #include <peal/sync/async_fd.h>
 #include <peal/sync/async_queue.h>
 #include <peal/sync/select.h>
@@ -67,17 +69,40 @@ Task<> answer_by_select(Channels& channels, long count) {
   }
 }
 
+Task<> ask(const OnLoop<long>& object, Loop& loop, long count) {
+  for (long i = 0; i < count; ++i) {
+    const Result<long> answer = co_await object.ask([](long& number) { return number++; });
+    check(answer == i);
+  }
+  loop.stop();
+}
+
+int ask_all(Loop& loop, bool away, long count) {
+  auto other = Loop::make({.engine = "epoll"});
+  check(other && loop.begin() && (*other)->begin());
+  const OnLoop<long> object(away ? **other : loop);
+  Scope scope(loop);
+  scope.spawn(ask(object, loop, count));
+  while (loop.mailbox()->open()) {
+    loop.step();
+    if ((*other)->mailbox()->waiting() > 0) (*other)->step();
+  }
+  (*other)->end();
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::fputs("usage: awaits_peal fd|channel|select COUNT\n", stderr);
+    std::fputs("usage: awaits_peal fd|channel|select|ask|ask_away COUNT\n", stderr);
     return 2;
   }
   const std::string_view what = argv[1];
   const long count = std::atol(argv[2]);
   auto loop = Loop::make({.engine = "epoll"});
   if (!loop) return 1;
+  if (what == "ask" || what == "ask_away") return ask_all(**loop, what == "ask_away", count);
   Channels channels;
   Scope scope(**loop);
   if (what == "fd") {
