@@ -11,7 +11,6 @@ namespace peal {
 
 using detail::ConnectionSet;
 using detail::Connector;
-using detail::on_loop_and_wait;
 
 Client::Client(Loop& loop, ConnectionCallbacks callbacks, const ClientOptions& options, ConnectFailed on_failed)
     : mailbox_(loop.mailbox()),
@@ -22,7 +21,7 @@ Client::Client(Loop& loop, ConnectionCallbacks callbacks, const ClientOptions& o
 
 Client::~Client() {
   // Once the loop has ended nobody else touches it.
-  if (!on_loop_and_wait(*mailbox_, [&](Loop&) { connector_->retire(); })) connector_->set().retire();
+  if (!detail::on_loop_and_wait(*mailbox_, [&](Loop&) { connector_->retire(); })) connector_->set().retire();
 }
 
 Result<void> Client::connect(std::string_view address) {

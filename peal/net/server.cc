@@ -25,20 +25,23 @@ class Distributor {
   Distributor(AcceptMode mode, std::vector<std::shared_ptr<ConnectionSet>> sets)
       : mode_(mode), sets_(std::move(sets)) {}
 
-  void operator()(LooseStream stream) {
+  void operator()(LooseStream stream) { hand_over(std::move(stream)); }
+  // False: the loop it was to go to takes no more.
+  bool hand_over(LooseStream stream) {
     ConnectionSet& set = choose();
     set.load().fetch_add(1, std::memory_order_relaxed);
-    if (set.mailbox().here() != nullptr) return set.adopt(std::move(stream));
-    bool posted = set.mailbox().post(
+    if (set.mailbox().here() != nullptr) return set.adopt(std::move(stream)), true;
+    const bool posted = set.mailbox().post(
         [keep = set.shared_from_this(), stream = std::move(stream)]() mutable { keep->adopt(std::move(stream)); });
-    if (posted) return;
+    if (posted) return true;
     set.load().fetch_sub(1, std::memory_order_relaxed);
     set.count_lost();
+    return false;
   }
 
  private:
   ConnectionSet& choose() {
-    if (mode_ == AcceptMode::kRoundRobin || sets_.size() == 1) return *sets_[next_++ % sets_.size()];
+    if (mode_ != AcceptMode::kLeastLoaded || sets_.size() == 1) return *sets_[next_++ % sets_.size()];
     auto load = [](const auto& set) { return set->load().load(std::memory_order_relaxed); };
     return **std::ranges::min_element(sets_, {}, load);
   }
@@ -132,6 +135,12 @@ Result<SocketAddress> Server::listen(Fd listening, bool shared) {
                    [&](Engine& engine) { return engine.adopt_listener(std::move(listening), options); });
 }
 
+Result<void> Server::adopt(LooseStream stream) {
+  const bool open = std::ranges::all_of(shards_, [](const auto& shard) { return shard->mailbox->open(); });
+  const bool taken = open && Distributor(AcceptMode::kLeastLoaded, all_sets()).hand_over(std::move(stream));
+  return taken ? Result<void>() : fail(Trouble::kLoopStopped);
+}
+
 Result<SocketAddress> Server::accept_on(Shard& shard, bool for_itself, auto bind) {
   Result<SocketAddress> bound = fail(Trouble::kLoopStopped);
   on_loop_and_wait(*shard.mailbox, [&](Loop& loop) {
@@ -139,8 +148,7 @@ Result<SocketAddress> Server::accept_on(Shard& shard, bool for_itself, auto bind
     if (!listener) return void(bound = std::unexpected(listener.error()));
     bound = loop.engine().local_address(*listener);
     std::vector<std::shared_ptr<ConnectionSet>> sets = for_itself ? std::vector{shard.set} : all_sets();
-    AcceptMode mode = options_.accept == AcceptMode::kLeastLoaded ? AcceptMode::kLeastLoaded : AcceptMode::kRoundRobin;
-    shard.acceptors.push_back(Acceptor::start(loop, *listener, Distributor(mode, std::move(sets))));
+    shard.acceptors.push_back(Acceptor::start(loop, *listener, Distributor(options_.accept, std::move(sets))));
   });
   return bound;
 }
@@ -168,10 +176,6 @@ void Server::stop_listening() {
 }
 
 // First every acceptor stops; whatever was accepted has been handed over then, and lies before this in the mailboxes.
-void Server::drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
-  drain(deadline, DrainMode::kAsk, std::move(on_done));
-}
-
 void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done) {
   auto drain = std::make_shared<detail::Drain>(std::move(on_done));
   {
@@ -207,10 +211,8 @@ size_t Server::connections() const {
 }
 
 std::vector<ConnectionsView> Server::views() const {
-  std::vector<ConnectionsView> views;
-  views.reserve(shards_.size());
-  for (const auto& shard : shards_) views.emplace_back(shard->set);
-  return views;
+  const auto sets = all_sets();
+  return {sets.begin(), sets.end()};
 }
 
 NetStats Server::stats() const {

@@ -101,6 +101,11 @@ class Server {
   // A socket that listens already: inherited from a master or a service manager. The first loop accepts, and hands over
   // as kRoundRobin or kLeastLoaded has it. `shared`: other processes accept from it too. As Engine::adopt_listener().
   Result<SocketAddress> listen(Fd listening, bool shared = false);
+  // A connection that nobody is to accept any more: one end of a socketpair(2), what inetd or systemd has accepted
+  // (connected_stream() makes it of an fd, peal/sync/adopt_stream.h), what Engine::detach() gave back. It is as one
+  // that was accepted, on the loop with the fewest: on_open is called, in this call where that is the caller's. Any
+  // thread. Trouble::kLoopStopped, also of a loop whose mailbox is full; then it is closed.
+  Result<void> adopt(LooseStream stream);
   // Stops listening on every address; connections live on. Clients whose handshake was done are still served.
   void stop_listening();
 
@@ -110,7 +115,9 @@ class Server {
   // once, also when a loop ends meanwhile, but not after the server is destroyed. Any thread, also again; connections
   // that still come in are closed; who shakes hands is waited for, and asked once it is open. The loops run, or have
   // ended.
-  void drain(Duration deadline, Callback<void(const DrainReport&)> on_done);
+  void drain(Duration deadline, Callback<void(const DrainReport&)> on_done) {
+    drain(deadline, DrainMode::kAsk, std::move(on_done));
+  }
   // The same in this mode. kWait is for who is succeeded by another that listens already.
   void drain(Duration deadline, DrainMode mode, Callback<void(const DrainReport&)> on_done);
   // The same, waiting for it. Not on a thread of one of the loops: asserts.
