@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/process/parts/child_process.h>
+
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <utility>
+
+#include <peal/base/assert.h>
+#include <peal/base/log.h>
+
+namespace peal::detail {
+namespace {
+
+// As system calls: what glibc 2.36 declares in sys/pidfd.h cannot be linked from C++.
+int pidfd_open(pid_t pid) { return static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)); }
+int pidfd_send_signal(int pidfd, int number) {
+  return static_cast<int>(::syscall(SYS_pidfd_send_signal, pidfd, number, nullptr, 0));
+}
+
+// waitid(2), whatever interrupts it. Its pid is 0 when there is nothing to tell yet.
+Result<siginfo_t> wait_for(int pidfd, int how) {
+  siginfo_t info{};
+  while (::waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | how) != 0) {
+    if (errno != EINTR) return fail(errno);
+  }
+  return info;
+}
+
+ExitStatus status_of(const siginfo_t& info) {
+  if (info.si_code == CLD_EXITED) return {.code = info.si_status};
+  return {.signal = info.si_status, .dumped_core = info.si_code == CLD_DUMPED};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ChildProcess>> ChildProcess::own(Loop& loop, pid_t pid, bool leads_group) {
+  Fd pidfd(pidfd_open(pid));
+  if (pidfd) return std::unique_ptr<ChildProcess>(new ChildProcess(loop, pid, std::move(pidfd), leads_group));
+  // Not reaped, so the number is still its own; unless somebody else did.
+  const int error = errno;
+  if (error == ESRCH) return fail(ECHILD);
+  ::kill(leads_group ? -pid : pid, SIGKILL);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
+  return fail(error);
+}
+
+ChildProcess::ChildProcess(Loop& loop, pid_t pid, Fd pidfd, bool leads_group)
+    : loop_(loop), mailbox_(loop.mailbox()), pid_(pid), leads_group_(leads_group), pidfd_(std::move(pidfd)) {
+  auto on_error = [this](std::error_code error) { ended(std::unexpected(error)); };
+  watch_.emplace(loop_, pidfd_.get(), Readiness{.readable = true}, [this](Readiness) { look(); }, std::move(on_error));
+}
+
+ChildProcess::~ChildProcess() {
+  if (!reaped_) {
+    const Result<void> killed = signal(SIGKILL);
+    if (!killed) PEAL_LOG_WARN("process {} cannot be killed, and is left: {}", pid_, killed.error().message());
+    wait_for(pidfd_.get(), killed ? 0 : WNOHANG);
+  }
+  let_go();
+}
+
+// The engine may refer to it for a moment.
+void ChildProcess::let_go() {
+  if (pidfd_) watch_->stop([pidfd = std::move(pidfd_)] {});
+}
+
+void ChildProcess::leave(std::unique_ptr<ChildProcess> child) {
+  for (std::optional<Stream>& stream : child->streams) {
+    if (stream) stream->abort();
+    stream.reset();
+  }
+  ChildProcess& self = *child;
+  PEAL_ASSERT(self.waiting_.empty(), "a Subprocess is destroyed while tasks wait for the end of process {}", self.pid_);
+  if (self.end_ || !self.mailbox_->open()) return;
+  self.signal(SIGKILL);
+  self.owner_ = self.loop_.after(kLongest, [owned = std::move(child)] {});
+}
+
+// Nobody else can have its number, nor its group's, until it is reaped.
+bool ChildProcess::is_there() const { return !reaped_ && wait_for(pidfd_.get(), WNOHANG | WNOWAIT).has_value(); }
+
+Result<void> ChildProcess::signal(int number) {
+  if (!is_there()) return {};
+  const bool told = leads_group_ && ::kill(-pid_, number) == 0;
+  if (told && number != SIGKILL) return {};
+  // It alone; or it has left its group, which SIGKILL need not know.
+  if (pidfd_send_signal(pidfd_.get(), number) == 0 || errno == ESRCH) return {};
+  return fail(errno);
+}
+
+void ChildProcess::look() {
+  const Result<siginfo_t> seen = wait_for(pidfd_.get(), WNOHANG | WNOWAIT);
+  if (seen && seen->si_pid == 0) return;
+  if (seen && leads_group_) ::kill(-pid_, SIGKILL);  // who is left in its group, while that is its own
+  const Result<siginfo_t> info = wait_for(pidfd_.get(), WNOHANG);
+  reaped_ = true;
+  let_go();
+  ended(info ? Result<ExitStatus>(status_of(*info)) : std::unexpected(info.error()));
+}
+
+// May destroy this.
+void ChildProcess::ended(Result<ExitStatus> end) {
+  end_ = std::move(end);
+  if (owner_) return void(loop_.cancel(owner_));
+  const ReadyQueue::Hold hold;
+  while (ProcessEnd* wait = waiting_.pop_front()) wait->complete(0);
+}
+
+}  // namespace peal::detail
