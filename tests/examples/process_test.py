@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pre-forked example: it serves, and its file is heeded at SIGHUP."""
+"""The programs of docs/processes.md: workers of a master, and programs that are started."""
+import http.client
 import os
 import pathlib
 import select
 import signal
 
-from programs import Program, connect
+from programs import PATIENCE_SECONDS, Program, connect
 
 
 def answer(peer):
@@ -52,3 +53,59 @@ def test_a_file_that_says_nothing_is_an_error(tmp_path):
     with Program("preforked", "127.0.0.1:0", tmp_path / "missing") as service:
         code, printed, error = service.wait()
         assert code == 1 and printed == "" and "missing" in error
+
+
+def post(address, body):
+    client = http.client.HTTPConnection(*address, timeout=PATIENCE_SECONDS)
+    client.request("POST", "/", body)
+    answer = client.getresponse()
+    text = answer.read()
+    client.close()
+    return answer.status, text
+
+
+def test_what_is_posted_goes_through_a_program():
+    numbers = [f"{number}\n".encode() for number in range(20_000)]
+    with Program("filter_server", "127.0.0.1:0", "sort", "-n") as service:
+        address = service.address()
+        assert post(address, b"".join(reversed(numbers))) == (200, b"".join(numbers))
+        assert post(address, b"") == (200, b"")
+        assert service.end()[0] == 0
+
+
+def test_a_program_that_fails_says_why():
+    with Program("filter_server", "127.0.0.1:0", "sh", "-c", "echo no such thing >&2; exit 3") as service:
+        assert post(service.address(), b"x") == (422, b"no such thing\n")
+        assert service.end()[0] == 0
+
+
+def test_a_client_that_goes_away_takes_its_program_along(tmp_path):
+    pids = tmp_path / "pids"
+    os.mkfifo(pids)
+    with Program("filter_server", "127.0.0.1:0", "sh", "-c", f"echo $$ >{pids}; exec sleep 1000") as service:
+        with connect(service.address()) as peer:
+            peer.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx")
+            program = os.pidfd_open(int(pids.read_text()))
+        assert select.select([program], [], [], PATIENCE_SECONDS)[0]
+        os.close(program)
+        assert service.end()[0] == 0
+
+
+def test_a_program_is_kept_running_and_stopped(tmp_path):
+    script = "echo hello; echo trouble >&2; exec sleep 1000"
+    with Program("keep_running", "sh", "-c", script) as keeper:
+        pid, text = keeper.line().split(": ")
+        assert text == "hello" and keeper.line() == f"{pid}: trouble"
+        os.kill(int(pid), signal.SIGKILL)
+        assert keeper.line() == f"{pid} ended: code 0, signal 9"
+        again, text = keeper.line().split(": ")
+        assert again != pid and text == "hello" and keeper.line() == f"{again}: trouble"
+        keeper.process.send_signal(signal.SIGINT)
+        assert keeper.line() == f"{again} ended: code 0, signal 15"
+        assert keeper.process.wait(PATIENCE_SECONDS) == 0
+
+
+def test_a_program_that_is_not_there_cannot_be_kept_running():
+    with Program("keep_running", "no-such-program-of-peal") as keeper:
+        code, printed, error = keeper.wait()
+        assert (code, printed) == (0, "") and "cannot start no-such-program-of-peal" in error
