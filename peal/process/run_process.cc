@@ -5,6 +5,7 @@
 #include <coroutine>
 #include <csignal>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include <peal/coro/when.h>
@@ -68,7 +69,7 @@ class ProcessRun {
   void give_up(std::error_code error) {
     if (error_) return;
     error_ = error;
-    process_.signal(SIGKILL);
+    std::ignore = process_.signal(SIGKILL);
     if (!options_.input.empty()) process_.input().abort();
     process_.output().abort();
     process_.errors().abort();

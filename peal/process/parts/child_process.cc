@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <tuple>
 #include <utility>
 
 #include <peal/base/assert.h>
@@ -58,7 +59,7 @@ ChildProcess::~ChildProcess() {
   if (!reaped_) {
     const Result<void> killed = signal(SIGKILL);
     if (!killed) PEAL_LOG_WARN("process {} cannot be killed, and is left: {}", pid_, killed.error().message());
-    wait_for(pidfd_.get(), killed ? 0 : WNOHANG);
+    std::ignore = wait_for(pidfd_.get(), killed ? 0 : WNOHANG);
   }
   let_go();
 }
@@ -76,7 +77,7 @@ void ChildProcess::leave(std::unique_ptr<ChildProcess> child) {
   ChildProcess& self = *child;
   PEAL_ASSERT(self.waiting_.empty(), "a Subprocess is destroyed while tasks wait for the end of process {}", self.pid_);
   if (self.end_ || !self.mailbox_->open()) return;
-  self.signal(SIGKILL);
+  std::ignore = self.signal(SIGKILL);
   self.owner_ = self.loop_.after(kLongest, [owned = std::move(child)] {});
 }
 
