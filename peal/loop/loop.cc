@@ -89,6 +89,7 @@ Result<void> Loop::begin() {
     return opened;
   }
   if (signals_) signals_->attach();
+  mailbox_->stepped_.store(true, std::memory_order_relaxed);
   mailbox_->owner_.store(std::thread::id(), std::memory_order_release);
   return opened;
 }
@@ -98,6 +99,7 @@ size_t Loop::step() {
   auto done = [this] { return engine_->stats().events + stats_.timers_fired + stats_.tasks; };
   const uint64_t before = done();
   claim();
+  const Mailbox* const outer = std::exchange(Mailbox::stepping, mailbox_.get());
   if (stopping_.load(std::memory_order_acquire)) {
     finish(true);
   } else {
@@ -105,6 +107,7 @@ size_t Loop::step() {
     now_known_ = false;
     mailbox_->owner_.store(std::thread::id(), std::memory_order_release);
   }
+  Mailbox::stepping = outer;
   return done() - before;
 }
 
@@ -135,7 +138,7 @@ bool Loop::run_in_loop(Callback task) {
 
 void Loop::assert_here() const {
   const std::thread::id owner = mailbox_->owner_.load(std::memory_order_relaxed);
-  PEAL_ASSERT(owner == std::this_thread::get_id() || owner == std::thread::id(),
+  PEAL_ASSERT(owner == std::this_thread::get_id() || (owner == std::thread::id() && !mailbox_->beside_a_step()),
               "another thread's loop is touched, in its turn {}", stats_.turns);
 }
 

@@ -84,7 +84,8 @@ class Loop {
   void stop();
 
   // Instead of run(), to drive several loops on one thread: begin(), step() repeatedly, then end(). Between steps it is
-  // as before run(): its holder may touch it, and posts wait for the next step.
+  // as before run(): its holder may touch it, and posts wait for the next step. Inside a step of one of them the others
+  // are as another thread's: they may be posted to and not touched.
   Result<void> begin();
   // One turn. How much it did: events, timers and tasks. The turn after stop() is the end; later ones do nothing.
   size_t step();
@@ -97,7 +98,7 @@ class Loop {
   bool run_in_loop(Callback task);
   // Any thread: is this the thread inside run()?
   bool in_loop() const { return mailbox_->here() != nullptr; }
-  // Asserts that the caller may touch the loop's objects: on its thread, or while no thread is inside run().
+  // Asserts that the caller may touch the loop's objects: on its thread, or while no thread is inside run() or a step.
   void assert_here() const;
 
   // Timers, 1 ms ticks, never early. `every` first fires after one period; one that is not

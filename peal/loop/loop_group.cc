@@ -33,7 +33,15 @@ Result<std::unique_ptr<LoopGroup>> LoopGroup::start(size_t count, const LoopOpti
   return group;
 }
 
-LoopGroup::~LoopGroup() { stop(); }
+LoopGroup::LoopGroup(std::vector<std::unique_ptr<Loop>> stepped) : stepped_(true), loops_(std::move(stepped)) {
+  PEAL_ASSERT(!loops_.empty(), "a group of {} loops", loops_.size());
+}
+
+// Each has ended before the first is destroyed.
+LoopGroup::~LoopGroup() {
+  stop();
+  join();
+}
 
 void LoopGroup::stop() {
   for (const std::unique_ptr<Loop>& loop : loops_) loop->stop();
@@ -42,6 +50,11 @@ void LoopGroup::stop() {
 void LoopGroup::join() {
   for (Thread& thread : threads_) {
     if (thread.joinable()) thread.join();
+  }
+  if (!stepped_) return;
+  for (const std::unique_ptr<Loop>& loop : loops_) {
+    loop->assert_here();
+    loop->end();
   }
 }
 

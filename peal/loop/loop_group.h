@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LoopGroup: n loops on n named threads.
+// LoopGroup: n loops on n named threads; or n loops that somebody drives by steps, as the simulator does.
 #pragma once
 
 #include <memory>
@@ -21,6 +21,9 @@ class LoopGroup {
   // cannot run here, no thread or fd left) with all of them stopped again.
   static Result<std::unique_ptr<LoopGroup>> start(size_t count, const LoopOptions& options = {},
                                                   const std::string& name = "peal-loop");
+  // Of loops that somebody drives by steps: each has begun. A loop ends in its step after stop(), or in join(), which
+  // waits for nobody then and is called outside of their steps.
+  explicit LoopGroup(std::vector<std::unique_ptr<Loop>> stepped);
   // Stops and joins; not on one of the group's threads.
   ~LoopGroup();
   LoopGroup(const LoopGroup&) = delete;
@@ -40,6 +43,7 @@ class LoopGroup {
  private:
   LoopGroup() = default;
 
+  const bool stepped_ = false;
   std::vector<std::unique_ptr<Loop>> loops_;
   std::vector<Thread> threads_;  // destroyed, so joined, before the loops
 };

@@ -7,6 +7,8 @@
 
 namespace peal {
 
+constinit thread_local const Mailbox* Mailbox::stepping = nullptr;
+
 bool Mailbox::post(Callback task) { return take_in(std::move(task), limit_); }
 bool Mailbox::insist(Callback task) { return take_in(std::move(task), SIZE_MAX); }
 

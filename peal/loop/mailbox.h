@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <peal/base/assert.h>
@@ -42,11 +43,27 @@ class Mailbox final : public WatchedQueue {
   // The loop, when the calling thread is the one that runs it now; otherwise null.
   Loop* here() const { return owner_.load(std::memory_order_relaxed) == std::this_thread::get_id() ? loop_ : nullptr; }
   // The loop, when the calling thread may touch it: it is inside its run(), or nobody has run it yet. Otherwise null.
+  // To the step of one stepped loop, every other one is another thread's.
   Loop* reachable() const {
     std::thread::id owner = owner_.load(std::memory_order_acquire);
-    bool mine = owner == std::this_thread::get_id() || (owner == std::thread::id() && open());
+    bool mine = owner == std::this_thread::get_id() || (owner == std::thread::id() && open() && !beside_a_step());
     return mine ? loop_ : nullptr;
   }
+  // This loop is driven by steps, and the calling thread is inside a step of another: it waits for this one in vain.
+  bool beside_a_step() const {
+    return stepped_.load(std::memory_order_relaxed) && stepping != nullptr && stepping != this;
+  }
+  // While one lives, the calling thread may touch all its stepped loops: for what belongs to a thread, not to a loop.
+  class AllOfThread {
+   public:
+    AllOfThread() : outer_(std::exchange(stepping, nullptr)) {}
+    ~AllOfThread() { stepping = outer_; }
+    AllOfThread(const AllOfThread&) = delete;
+    AllOfThread& operator=(const AllOfThread&) = delete;
+
+   private:
+    const Mailbox* const outer_;
+  };
   // False once the loop has begun to end; it may do so right after the answer.
   bool open() const override { return !closed_.load(std::memory_order_acquire); }
   // Tasks that wait now. Any thread.
@@ -75,13 +92,16 @@ class Mailbox final : public WatchedQueue {
   // Refuses all posts from now on; returns the tasks taken before.
   std::vector<Callback> close();
 
+  static constinit thread_local const Mailbox* stepping;  // of the loop whose step() the calling thread is inside
+
   Loop* const loop_;
   const std::shared_ptr<Waker> waker_;
   const size_t limit_;
   std::atomic<std::thread::id> owner_{};  // the thread inside run(); none: whoever has the loop may touch it
   std::atomic<bool> pending_ = false;
   std::atomic<bool> sleeping_ = false;
-  std::atomic<bool> closed_ = false;  // changes under the mutex
+  std::atomic<bool> closed_ = false;   // changes under the mutex
+  std::atomic<bool> stepped_ = false;  // since Loop::begin()
   mutable std::mutex mutex_;
   std::vector<Callback> tasks_;  // guarded by the mutex
 };

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <peal/base/assert.h>
 #include <peal/loop/loop.h>
 #include <peal/loop/mailbox.h>
 
@@ -14,13 +15,15 @@ namespace peal::detail {
 // Calls `task(Loop&)` at once where the caller may touch the loop (on its thread, or before it runs), otherwise on the
 // loop's thread, waiting until it is done. False, and not called, when the loop has ended: its thread has left it then,
 // and touches nothing of it any more. Two loops' threads that wait for each other this way wait for ever: not to be
-// called on a loop's thread for another loop.
+// called on a loop's thread for another loop. Nor inside a step of a stepped loop for another one: that asserts.
 template <class Task>
 bool on_loop_and_wait(Mailbox& mailbox, Task&& task) {
   if (Loop* loop = mailbox.reachable()) {
     task(*loop);
     return true;
   }
+  PEAL_ASSERT(!mailbox.open() || !mailbox.beside_a_step(),
+              "a step of one loop waits for another loop of its own thread, where {} tasks wait", mailbox.waiting());
   // Counted down when the posted task is destroyed: after it ran, or dropped uncalled.
   std::latch over(1);
   std::shared_ptr<void> ends(nullptr, [&over](void*) { over.count_down(); });

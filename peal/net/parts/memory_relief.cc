@@ -30,6 +30,7 @@ void MemoryRelief::leave(ConnectionSet& set) {
 }
 
 void MemoryRelief::on_memory_short() {
+  const Mailbox::AllOfThread all;
   grown_ = true;
   if (pending_.expired()) look_after(Duration::zero());
 }
@@ -45,6 +46,7 @@ void MemoryRelief::look_after(Duration delay) {
 }
 
 void MemoryRelief::relieve() {
+  const Mailbox::AllOfThread all;
   BlockPool::here().trim();
   if (MemoryBudget::below_low() || sets_.empty()) {
     relief_deadline_ = kNever;
