@@ -29,10 +29,11 @@ SimOptions SimOptions::hostile() {
   return options;
 }
 
-SimWorld::SimWorld(uint64_t seed, const SimOptions& options)
-    : network_(std::make_shared<detail::SimNetwork>(seed, options)) {}
+SimWorld::SimWorld(uint64_t seed, const SimOptions& options) : SimWorld(seed, options, nullptr) {}
+SimWorld::SimWorld(uint64_t seed, const SimOptions& options, std::shared_ptr<detail::SimFaultPlan> plan)
+    : network_(std::make_shared<detail::SimNetwork>(seed, options, std::move(plan))) {}
 
-std::unique_ptr<Engine> SimWorld::make_engine() { return std::make_unique<detail::SimEngine>(network_); }
+std::unique_ptr<Engine> SimWorld::make_engine() { return std::make_unique<detail::SimEngine>(network_, nullptr); }
 
 std::shared_ptr<void> SimWorld::drive(Engine& engine, Step step) {
   auto* own = dynamic_cast<detail::SimEngine*>(&engine);
@@ -51,16 +52,74 @@ NameTable& SimWorld::names() { return network_->names; }
 uint64_t SimWorld::trace_hash() const { return network_->trace_hash(); }
 std::string SimWorld::trace_tail(size_t lines) const { return network_->trace_tail(lines); }
 
+void SimWorld::fail(std::string why) {
+  if (!failure_.empty()) return;
+  failure_ = why.empty() ? "it failed" : std::move(why);
+  network_->trace("the world fails", 0, 0);
+}
+
+bool SimWorld::expect(bool good, std::string_view what) {
+  if (!good) fail(std::string(what));
+  return good;
+}
+
+SimOptions& SimWorld::link(std::string_view from, std::string_view to) {
+  std::unique_ptr<SimOptions>& own = network_->hosts.path(detail::parse_ip(from), detail::parse_ip(to)).options;
+  if (!own) own = std::make_unique<SimOptions>(network_->options);
+  return *own;
+}
+
+void SimWorld::cut(std::string_view from, std::string_view to) {
+  network_->hosts.path(detail::parse_ip(from), detail::parse_ip(to)).cut = true;
+}
+
+void SimWorld::partition(const std::vector<std::string>& some, const std::vector<std::string>& others) {
+  for (const std::string& one : some) {
+    for (const std::string& other : others) {
+      cut(one, other);
+      cut(other, one);
+    }
+  }
+}
+
+void SimWorld::heal(std::string_view from, std::string_view to) {
+  network_->hosts.path(detail::parse_ip(from), detail::parse_ip(to)).cut = false;
+}
+
+void SimWorld::heal() { network_->hosts.heal(); }
+
+void SimWorld::between_steps(std::move_only_function<void()> task) {
+  network_->stepping ? network_->between_steps.push_back(std::move(task)) : task();
+}
+
+void SimWorld::after(Duration delay, std::move_only_function<void()> task) {
+  network_->after(delay, [network = network_.get(), task = std::move(task)]() mutable {
+    network->between_steps.push_back(std::move(task));
+  });
+}
+
+bool SimWorld::call_between_steps() {
+  if (network_->between_steps.empty()) return false;
+  const bool stepping = std::exchange(network_->stepping, false);
+  for (auto& task : std::exchange(network_->between_steps, {})) task();
+  network_->stepping = stepping;
+  return true;
+}
+
 // Beginning with any of them: what one does before another is chance. True if any did something.
 bool SimWorld::step_all() {
-  std::erase_if(driven_, [](const auto& driven) { return driven.expired(); });
-  if (driven_.empty()) return false;
   PEAL_ASSERT(!network_->stepping, "a world of seed {} is run from inside itself", seed());
+  size_t done = call_between_steps() ? 1 : 0;
+  std::erase_if(driven_, [](const auto& driven) { return driven.expired(); });
+  if (driven_.empty()) return done > 0;
   network_->stepping = true;
-  size_t done = 0;
-  const size_t first = network_->random(driven_.size());
-  for (size_t i = 0; i < driven_.size(); ++i) {
-    if (auto driven = driven_[(first + i) % driven_.size()].lock()) done += driven->step();
+  const size_t count = driven_.size();  // others may come
+  const size_t first = network_->random(count);
+  for (size_t i = 0; i < count; ++i) {
+    auto driven = driven_[(first + i) % count].lock();
+    if (driven && driven->engine.powered()) done += driven->step();
+    driven.reset();
+    done += call_between_steps() ? 1 : 0;
   }
   network_->stepping = false;
   return done > 0;
@@ -76,6 +135,7 @@ TimePoint SimWorld::next() const {
 
 // Steps everybody once and, when that did nothing, lets time pass, at most until `end`.
 SimWorld::Round SimWorld::round(TimePoint end) {
+  if (!failure_.empty()) return Round::kOver;
   if (step_all()) return idle_rounds_ = 0, Round::kBusy;
   const TimePoint due = next();
   if (due > end || due == kNever) return Round::kOver;
@@ -91,16 +151,18 @@ SimWorld::Round SimWorld::round(TimePoint end) {
 bool SimWorld::run_until(const std::function<bool()>& done, Duration limit) {
   const TimePoint end = now() + limit;
   while (!done()) {
-    if (round(end) == Round::kOver || now() > end) return done();
+    if (round(end) == Round::kOver || now() > end) return done() && failure_.empty();
   }
-  return true;
+  return failure_.empty();
 }
 
 void SimWorld::run_for(Duration time) {
   const TimePoint end = now() + time;
   while (round(end) != Round::kOver) {
   }
+  if (!failure_.empty()) return;
   network_->advance_to(end);
+  call_between_steps();
 }
 
 bool SimWorld::run_until_idle(Duration limit) {

@@ -22,63 +22,19 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <peal/base/clock.h>
 #include <peal/engine/engine.h>
+#include <peal/sim/sim_options.h>
 
 namespace peal {
 
 namespace detail {
 class SimNetwork;
-}
-
-// Probabilities are from 0 to 1.
-struct SimOptions {
-  Duration latency = std::chrono::microseconds(20);  // of everything that is sent; > 0, or time would stand still
-  Duration jitter = {};                              // up to this much more; never against a stream's order
-  uint32_t send_buffer_bytes = 64 * 1024;            // unless SocketOptions tell; with the peer's receive buffer it
-  uint32_t receive_buffer_bytes = 64 * 1024;         // bounds what is sent and not yet read
-  Duration give_up = std::chrono::seconds(924);  // ETIMEDOUT for who hears no acknowledgement (tcp(7), tcp_retries2)
-  Duration connect_give_up = std::chrono::seconds(127);  // the same for connecting (tcp(7), tcp_syn_retries)
-
-  double short_read = 0;   // of each: less is read than is there
-  double short_write = 0;  // of each: less is taken than there is room for
-  double interrupted = 0;  // of each read and write: EINTR, tried again
-  double again = 0;        // of each read and write: EAGAIN although it could go on; it can a little later
-  double late = 0;         // of each completion: told up to late_by later, others overtake it
-  Duration late_by = std::chrono::milliseconds(1);
-  double reset = 0;               // of each packet: both ends are told RST instead
-  double vanish = 0;              // of each packet: from now on nothing arrives, and neither end is told
-  double refuse = 0;              // of each connect: ECONNREFUSED
-  double unreachable = 0;         // of each connect: EHOSTUNREACH
-  double swallow = 0;             // of each connect: no answer until connect_give_up
-  double no_fd = 0;               // of each bind, connect, accept and datagram socket: EMFILE
-  double lose_datagram = 0;       // of each
-  double double_datagram = 0;     // of each
-  double overtaken_datagram = 0;  // of each: up to late_by later
-
-  // All of them, so that a run of some hundred packets meets several and most connections still live.
-  static SimOptions hostile();
-};
-
-// How often the world did so.
-struct SimStats {
-  uint64_t connects = 0;  // asked for
-  uint64_t packets = 0;   // of streams, with bytes
-  uint64_t short_reads = 0;
-  uint64_t short_writes = 0;
-  uint64_t interrupted = 0;
-  uint64_t again = 0;
-  uint64_t late = 0;
-  uint64_t resets = 0;
-  uint64_t vanished = 0;
-  uint64_t connects_failed = 0;  // by a fault
-  uint64_t no_fd = 0;
-  uint64_t datagrams = 0;
-  uint64_t datagrams_lost = 0;  // a full receive buffer included
-  uint64_t datagrams_doubled = 0;
-  uint64_t datagrams_overtaken = 0;
-};
+struct SimFaultPlan;
+}  // namespace detail
 
 class SimWorld {
  public:
@@ -101,8 +57,34 @@ class SimWorld {
   // What names resolve to; any change at any time.
   NameTable& names();
 
-  // Steps until `done`, which is asked after each round of steps. False: `limit` of this world's time has passed, or
-  // nothing was left to happen.
+  // What was found wrong: the first of these stays, and ends every run_until(), run_for() and run_until_idle(). At any
+  // time, from callbacks too. simulate() asks for it.
+  void fail(std::string why);
+  // fail(`what`) unless it is `good`, which is also the answer.
+  bool expect(bool good, std::string_view what);
+  // Empty: nothing was.
+  const std::string& failure() const { return failure_; }
+
+  // What is sent `from` one host `to` another, each an IP address: a copy of options() when first asked for; may be
+  // changed at any time, the reference stays good. Buffers, interruptions, fds, disks and late_by are the world's
+  // nevertheless. std::invalid_argument: no IP address.
+  SimOptions& link(std::string_view from, std::string_view to);
+  // From now on nothing sent so arrives. TCP sends it again: after heal() a connection goes on without loss, unless
+  // somebody gave up meanwhile. Datagrams are lost.
+  void cut(std::string_view from, std::string_view to);
+  // Both ways between each of `some` and each of `others`.
+  void partition(const std::vector<std::string>& some, const std::vector<std::string>& others);
+  void heal(std::string_view from, std::string_view to);
+  // All that was cut.
+  void heal();
+
+  // Calls `task` outside of the steps of this world's loops: now, or after the step that this is called in, or after so
+  // much time, while the world is run.
+  void between_steps(std::move_only_function<void()> task);
+  void after(Duration delay, std::move_only_function<void()> task);
+
+  // Steps until `done`, which is asked after each round of steps. False: `limit` of this world's time has passed,
+  // nothing was left to happen, or the world has failed.
   bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::hours(1));
   // Lets so much time pass.
   void run_for(Duration time);
@@ -111,20 +93,27 @@ class SimWorld {
 
   // Stands for all that happened so far.
   uint64_t trace_hash() const;
-  // The last of what happened (4096 lines are kept), one line each.
+  // The last of what happened (4096 lines are kept), a line each with its seconds.
   std::string trace_tail(size_t lines = 40) const;
 
+  // For simulate().
+  SimWorld(uint64_t seed, const SimOptions& options, std::shared_ptr<detail::SimFaultPlan> plan);
+
  private:
+  friend class SimMachine;
+
   struct Driven;
 
   enum class Round : uint8_t { kBusy, kQuiet, kOver };
   Round round(TimePoint end);
   bool step_all();
+  bool call_between_steps();
   TimePoint next() const;
 
   std::shared_ptr<detail::SimNetwork> network_;
   std::vector<std::weak_ptr<Driven>> driven_;
   int idle_rounds_ = 0;
+  std::string failure_;
 };
 
 }  // namespace peal

@@ -10,6 +10,7 @@ namespace peal::detail {
 Result<peal::Datagrams*> SimEngine::open_datagrams(const SocketAddress& local, DatagramEvents& events) {
   auto socket = std::make_shared<SimDatagrams>();
   socket->address = local;
+  socket->host = host_;
   if (int error = network_->bind(socket); error != 0) return fail(error);
   const uint32_t slot = datagrams_.acquire();
   socket->owner = this;

@@ -11,7 +11,8 @@
 
 namespace peal::detail {
 
-SimEngine::SimEngine(std::shared_ptr<SimNetwork> network) : network_(std::move(network)) {}
+SimEngine::SimEngine(std::shared_ptr<SimNetwork> network, std::shared_ptr<const SimHost> host)
+    : network_(std::move(network)), host_(std::move(host)) {}
 
 // Listeners that were bound and never opened are the network's still.
 SimEngine::~SimEngine() {
@@ -55,6 +56,7 @@ Result<ListenerId> SimEngine::bind(const SocketAddress& address, const ListenOpt
   auto socket = std::make_shared<SimListener>();
   socket->address = address;
   socket->options = options;
+  socket->host = host_;
   if (int error = network_->listen(socket); error != 0) return fail(error);
   const uint32_t slot = listeners_.acquire();
   Listener& listener = listeners_[slot];
@@ -114,7 +116,7 @@ void SimEngine::serve_listener(uint32_t slot) {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     Listener* listener = listeners_.find(slot, generation);
     if (listener == nullptr || listener->paused || listener->socket->waiting.empty()) return;
-    if (network_->chance(network_->options.no_fd)) return pause_accepting(slot);
+    if (network_->strikes(SimFaultKind::kNoFd, {}, listener->socket->address)) return pause_accepting(slot);
     listener->pause = {};
     std::shared_ptr<SimEnd> end = std::move(listener->socket->waiting.front());
     listener->socket->waiting.pop_front();
@@ -136,7 +138,6 @@ void SimEngine::pause_accepting(uint32_t slot) {
   auto& waiting = listener.socket->waiting;
   const size_t shed = std::min(kShedAtOnce, waiting.size());
   network_->trace("sheds", slot, shed);
-  ++network_->stats.no_fd;
   ++stats_.accepts_failed;
   ++stats_.accept_pauses;
   stats_.accepts_shed += shed;
@@ -164,7 +165,7 @@ StreamId SimEngine::add_stream(std::shared_ptr<SimEnd> end, Buffer early, bool c
 }
 
 StreamId SimEngine::connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) {
-  return add_stream(network_->connect(address, options), {}, true, events);
+  return add_stream(network_->connect(address, options, host_), {}, true, events);
 }
 
 StreamId SimEngine::adopt(LooseStream loose, StreamEvents& events) {
@@ -341,6 +342,7 @@ size_t SimEngine::wait(TimePoint deadline) {
   PEAL_ASSERT(open_, "wait() on a sim engine that is not open, after {} waits", stats_.waits);
   ++stats_.waits;
   const uint64_t before = stats_.events;
+  if (host_) deadline = host_->world(deadline);
   asked_until_ = deadline;
   turn();
   if (!network_->stepping) {

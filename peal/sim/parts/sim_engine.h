@@ -22,7 +22,8 @@ namespace peal::detail {
 
 class SimEngine final : public Engine, private SimOwner {
  public:
-  explicit SimEngine(std::shared_ptr<SimNetwork> network);
+  // `host`: null: no machine's.
+  SimEngine(std::shared_ptr<SimNetwork> network, std::shared_ptr<const SimHost> host);
   ~SimEngine() override;
 
   std::string_view name() const override { return "sim"; }
@@ -63,15 +64,17 @@ class SimEngine final : public Engine, private SimOwner {
   uint64_t random_seed() override { return network_->random(UINT64_MAX); }
   void before_wait(std::move_only_function<bool()> task) override { before_wait_.push_back(std::move(task)); }
   size_t wait(TimePoint deadline) override;
-  TimePoint now() const override { return network_->now(); }
+  TimePoint now() const override { return host_ ? host_->local(network_->now()) : network_->now(); }
   bool keeps_real_time() const override { return false; }
   std::shared_ptr<Waker> waker() override { return waker_; }
   const EngineStats& stats() const override { return stats_; }
 
   const SimNetwork& network() const { return *network_; }
-  // Until when the last wait() might have lasted; something to do at once counts as now. Once it has shut: kNever.
+  bool powered() const { return !host_ || host_->on; }
+  // Until when, in the world's time, the last wait() might have lasted; something to do at once counts as now. Once it
+  // has shut: kNever.
   TimePoint asked_until() const {
-    if (!open_) return kNever;
+    if (!open_ || !powered()) return kNever;
     return has_work() ? network_->now() : asked_until_;
   }
 
@@ -175,6 +178,7 @@ class SimEngine final : public Engine, private SimOwner {
   bool put_off(Stream& stream);
 
   const std::shared_ptr<SimNetwork> network_;
+  const std::shared_ptr<const SimHost> host_;
   const std::shared_ptr<EventWaker> waker_ = std::make_shared<EventWaker>();
   EngineStats stats_;
   bool open_ = false;

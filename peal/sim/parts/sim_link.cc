@@ -26,14 +26,12 @@ void SimEnd::set_receive_buffer(uint32_t bytes) {
 void SimEnd::notify() {
   if (owner_ == nullptr) return;
   SimNetwork& network = link_.network;
-  if (!network.chance(network.options.late)) return owner_->slot_ready(SimOwner::Kind::kStream, slot_);
-  ++network.stats.late;
-  notify_later();
+  if (!network.strikes(SimFaultKind::kLate, peer, local)) return owner_->slot_ready(SimOwner::Kind::kStream, slot_);
+  notify_later(SimFaultKind::kLate);
 }
 
-void SimEnd::notify_later() {
-  SimNetwork& network = link_.network;
-  network.after(network.random_up_to(network.options.late_by), [end = self()] {
+void SimEnd::notify_later(SimFaultKind because) {
+  link_.network.after(link_.network.lateness(because), [end = self()] {
     if (end->owner_ != nullptr) end->owner_->slot_ready(SimOwner::Kind::kStream, end->slot_);
   });
 }
@@ -48,67 +46,129 @@ size_t SimEnd::unacknowledged() const {
   return std::max(in_flight_, outstanding_ > taken_in ? outstanding_ - taken_in : 0);
 }
 
-// What vanishes on its way is missed only by whom waits for an acknowledgement.
-void SimEnd::travel(Callback<void(SimEnd&)> act) {
+bool SimEnd::way_is_open() const { return !link_.vanished && !link_.network.hosts.is_cut(local, peer); }
+
+void SimEnd::travel(size_t bytes, Act act) {
+  if (!powered()) return;
   SimNetwork& network = link_.network;
-  last_arrival_ = std::max(last_arrival_, network.now() + network.travel_time());
-  network.at(last_arrival_, [from = self(), act = std::move(act)]() mutable {
-    if (from->link_.cut) return;
-    if (from->link_.vanished) return from->await_acknowledgement();
-    act(from->other());
+  last_arrival_ = std::max(last_arrival_, network.now() + network.travel_time(local, peer));
+  network.at(last_arrival_, [from = self(), packet = Packet{bytes, std::move(act)}]() mutable {
+    if (from->link_.broken) return;
+    if (from->held_.empty() && from->way_is_open()) return from->reach(packet);
+    if (!from->repeats()) return;
+    from->held_.push_back(std::move(packet));
+    from->await_acknowledgement();
   });
 }
 
+void SimEnd::reach(Packet& packet) {
+  unheard_ = true;
+  unheard_bytes_ += packet.bytes;
+  if (other().powered()) packet.act(&other());
+  look_for_acknowledgement();
+}
+
+// A machine that was started anew knows nothing of the connection, and says so (RFC 9293 3.5.1).
+void SimEnd::look_for_acknowledgement() {
+  if (other().powered() && other().way_is_open()) return hear();
+  if (!other().powered()) {
+    SimNetwork& network = link_.network;
+    network.after(network.travel_time(peer, local), [end = self()] {
+      if (end->other().way_is_open()) end->reset_arrives();
+    });
+  }
+  await_acknowledgement();
+}
+
+void SimEnd::hear() {
+  unheard_ = false;
+  in_flight_ -= std::exchange(unheard_bytes_, 0);
+  if (unheard_window_ == 0) return;
+  outstanding_ -= std::exchange(unheard_window_, 0);
+  notify();
+}
+
 void SimEnd::await_acknowledgement() {
-  if (std::exchange(giving_up_, true) || closed_) return;
-  link_.network.after(link_.network.options.give_up, [end = self()] { end->fail(ETIMEDOUT); });
+  constexpr Duration kFirst = std::chrono::milliseconds(200);  // TCP_RTO_MIN of Linux
+  if (again_after_ > Duration::zero()) return;
+  SimNetwork& network = link_.network;
+  give_up_ = network.now() + network.options_for(local, peer).give_up;
+  again_after_ = kFirst;
+  network.at(std::min(network.now() + again_after_, give_up_), [end = self()] { end->try_again(); });
+}
+
+void SimEnd::try_again() {
+  constexpr Duration kLongest = std::chrono::seconds(120);  // TCP_RTO_MAX of Linux
+  SimNetwork& network = link_.network;
+  if (!repeats()) held_.clear();
+  if (repeats() && way_is_open()) {
+    for (Packet& packet : std::exchange(held_, {})) reach(packet);
+    look_for_acknowledgement();
+  }
+  if (!waits() || !repeats()) {
+    again_after_ = {};
+    return;
+  }
+  if (network.now() >= give_up_) {
+    held_.clear();
+    return fail(ETIMEDOUT);
+  }
+  again_after_ = std::min(again_after_ * 2, kLongest);
+  network.at(std::min(network.now() + again_after_, give_up_), [end = self()] { end->try_again(); });
 }
 
 void SimEnd::write(std::string bytes) {
   PEAL_ASSERT(!bytes.empty() && bytes.size() <= room() && !fin_sent_ && error_ == 0, "{} bytes into room for {}",
               bytes.size(), room());
   SimNetwork& network = link_.network;
-  network.trace("sends", id(), bytes.size());
-  ++network.stats.packets;
   outstanding_ += bytes.size();
   in_flight_ += bytes.size();
-  if (network.chance(network.options.reset)) {
+  if (!powered()) return;
+  network.trace("sends", id(), bytes.size());
+  ++network.stats.packets;
+  if (network.strikes(SimFaultKind::kReset, local, peer)) {
     network.trace("meets a reset", id(), 0);
-    ++network.stats.resets;
-    link_.cut = true;
-    network.after(network.travel_time(), [end = self()] { end->fail(ECONNRESET); });
-    network.after(network.travel_time(), [end = other().self()] { end->fail(ECONNRESET); });
+    link_.broken = true;
+    network.after(network.travel_time(peer, local), [end = self()] { end->fail(ECONNRESET); });
+    network.after(network.travel_time(local, peer), [end = other().self()] { end->fail(ECONNRESET); });
     return;
   }
-  if (!link_.vanished && network.chance(network.options.vanish)) {
+  if (!link_.vanished && network.strikes(SimFaultKind::kVanish, local, peer)) {
     network.trace("vanishes", id(), 0);
-    ++network.stats.vanished;
     link_.vanished = true;
   }
-  travel([bytes = std::move(bytes)](SimEnd& to) { to.arrive(bytes); });
+  const size_t size = bytes.size();
+  travel(size, [bytes = std::move(bytes)](SimEnd* to) { to->arrive(bytes); });
 }
 
 void SimEnd::send_fin() {
-  if (std::exchange(fin_sent_, true) || error_ != 0) return;
+  if (std::exchange(fin_sent_, true) || error_ != 0 || !powered()) return;
   link_.network.trace("sends fin", id(), 0);
-  travel([](SimEnd& to) {
-    to.fin_arrived_ = true;
-    to.notify();
+  travel(0, [](SimEnd* to) {
+    if (to->aborted_ || to->error_ != 0) return to->send_reset();
+    to->fin_arrived_ = true;
+    to->notify();
   });
 }
 
 void SimEnd::arrive(const std::string& bytes) {
-  other().in_flight_ -= bytes.size();
-  if (error_ != 0) return;
-  if (closed_) {  // nobody reads it any more: RFC 9293 3.10.7.1
-    return travel([](SimEnd& to) { to.reset_arrives(); });
-  }
+  if (closed_ || error_ != 0) return send_reset();  // nobody reads it any more: RFC 9293 3.10.7.1
   arrived_.append(bytes);
   notify();
 }
 
+void SimEnd::send_reset() {
+  if (!powered()) return;
+  SimNetwork& network = link_.network;
+  last_arrival_ = std::max(last_arrival_, network.now() + network.travel_time(local, peer));
+  network.at(last_arrival_, [from = self()] {
+    if (!from->link_.broken && from->way_is_open()) from->other().reset_arrives();
+  });
+}
+
 // What this end's buffer had no room for never left the other's.
 void SimEnd::reset_arrives() {
+  if (closed_) aborted_ = true;
   arrived_.resize(std::min(arrived_.size(), taken_ + receive_bytes_));
   fail(ECONNRESET);
 }
@@ -121,10 +181,11 @@ void SimEnd::consume(size_t bytes) {
     taken_ = 0;
   }
   SimNetwork& network = link_.network;
-  network.after(network.travel_time(), [from = other().self(), bytes] {
-    if (from->link_.vanished || from->link_.cut) return;
-    from->outstanding_ -= bytes;
-    from->notify();
+  network.after(network.travel_time(local, peer), [from = other().self(), bytes] {
+    if (from->link_.broken || !from->other().powered()) return;
+    from->unheard_window_ += bytes;
+    if (from->other().way_is_open()) return from->hear();
+    if (from->room() == 0) from->await_acknowledgement();
   });
 }
 
@@ -138,7 +199,8 @@ void SimEnd::close(bool reset) {
   if (connected != 0 || error_ != 0) return;
   if (!reset && !unread) return send_fin();
   link_.network.trace("sends reset", id(), 0);
-  travel([](SimEnd& to) { to.reset_arrives(); });
+  send_reset();
+  aborted_ = true;
 }
 
 void SimEnd::fail(int error) {

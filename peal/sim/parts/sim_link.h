@@ -3,7 +3,8 @@
 //
 // A direction is a pipe in order: what is written arrives after the network's travel time, never before what was
 // written earlier, waits until it is read, and only then makes room again, as TCP's window does. Whatever is on its way
-// keeps the link alive; the ends' owners share it.
+// keeps the link alive; the ends' owners share it. What does not arrive, or is not acknowledged, since the way is cut,
+// is sent again, as RFC 6298 has it, until the way is open or the sender gives up.
 #pragma once
 
 #include <array>
@@ -11,9 +12,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <peal/base/callback.h>
 #include <peal/engine/engine.h>
+#include <peal/sim/parts/sim_hosts.h>
+#include <peal/sim/sim_fault.h>
 
 namespace peal::detail {
 
@@ -42,6 +46,7 @@ class SimEnd {
   SocketAddress peer;
   // Of connecting: kConnecting until it is known, then 0 or an errno.
   int connected = 0;
+  std::shared_ptr<const SimHost> host;  // null: no machine's
 
   SimEnd& other() const;
   std::shared_ptr<SimEnd> self();
@@ -53,7 +58,7 @@ class SimEnd {
   // Tells the owner, now or, by chance, late.
   void notify();
   // Tells it a little later: what an operation that was cut short waits for.
-  void notify_later();
+  void notify_later(SimFaultKind because);
 
   // How many bytes write() takes now.
   size_t room() const;
@@ -72,14 +77,33 @@ class SimEnd {
   // The owner leaves. RST when asked for, or when something was left unread (RFC 1122 4.2.2.13), else FIN.
   void close(bool reset);
   bool closed() const { return closed_; }
+  // False: its machine was switched off, and nothing of it is sent any more.
+  bool powered() const { return !host || host->on; }
   // The connection ends for this end with an errno.
   void fail(int error);
 
  private:
+  using Act = Callback<void(SimEnd*)>;  // a reference would need the class whole
+  struct Packet {
+    size_t bytes;
+    Act act;  // on the end that it reaches
+  };
+
   void arrive(const std::string& bytes);
   void reset_arrives();
-  void travel(Callback<void(SimEnd&)> act);
+  // Not repeated.
+  void send_reset();
+  void travel(size_t bytes, Act act);
+  void reach(Packet& packet);
+  // What this end sends now, gets through.
+  bool way_is_open() const;
+  // The other end's acknowledgement, with its window.
+  void hear();
+  void look_for_acknowledgement();
+  bool repeats() const;
+  bool waits() const { return !held_.empty() || unheard_ || (unheard_window_ > 0 && room() == 0); }
   void await_acknowledgement();
+  void try_again();
 
   SimLink& link_;
   SimOwner* owner_ = nullptr;
@@ -95,7 +119,13 @@ class SimEnd {
   bool fin_sent_ = false;
   bool fin_arrived_ = false;
   bool closed_ = false;
-  bool giving_up_ = false;  // a timer runs
+  bool aborted_ = false;      // gone, with nothing more to say
+  std::vector<Packet> held_;  // did not get through
+  bool unheard_ = false;      // something got through, but not its acknowledgement
+  size_t unheard_bytes_ = 0;
+  size_t unheard_window_ = 0;
+  TimePoint give_up_{};
+  Duration again_after_{};  // > 0: a timer runs
 };
 
 struct SimLink : std::enable_shared_from_this<SimLink> {
@@ -104,12 +134,13 @@ struct SimLink : std::enable_shared_from_this<SimLink> {
   SimNetwork& network;
   const uint64_t id;
   bool vanished = false;                                     // what is sent gets lost
-  bool cut = false;                                          // the same, and both ends will hear of it
+  bool broken = false;                                       // the same, and both ends will hear of it
   std::array<SimEnd, 2> ends{SimEnd(*this), SimEnd(*this)};  // the one that connected first
 };
 
 inline SimEnd& SimEnd::other() const { return link_.ends[this == link_.ends.data() ? 1 : 0]; }
 inline std::shared_ptr<SimEnd> SimEnd::self() { return {link_.shared_from_this(), this}; }
+inline bool SimEnd::repeats() const { return !link_.broken && error_ == 0 && !aborted_ && powered(); }
 inline uint64_t SimEnd::id() const { return link_.id * 2 + (this == link_.ends.data() ? 0 : 1); }
 
 }  // namespace peal::detail

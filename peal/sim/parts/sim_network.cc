@@ -48,6 +48,18 @@ void set_buffers(SimEnd& end, const SocketOptions& options) {
   end.set_receive_buffer(static_cast<uint32_t>(options.receive_buffer_bytes));
 }
 
+// What a machine can bind to. An errno, or 0.
+int check_host(const SimHost* host, const SocketAddress& address) {
+  if (host == nullptr || is_local(address)) return 0;
+  if (!host->on) return ENETDOWN;
+  return is_wildcard(address) || ip_bytes(address) == ip_bytes(host->ip) ? 0 : EADDRNOTAVAIL;
+}
+
+// The address that who is bound to none sends from: its machine's, or, having none, that of the other.
+SocketAddress source_for(const SimHost* host, const SocketAddress& to) {
+  return host == nullptr || is_local(to) ? to : host->ip;
+}
+
 SocketAddress unnamed() {
   sockaddr any{};
   any.sa_family = AF_UNIX;
@@ -56,27 +68,25 @@ SocketAddress unnamed() {
 
 }  // namespace
 
-SimNetwork::SimNetwork(uint64_t seed, const SimOptions& its_options)
-    : options(its_options), seed_(seed), random_state_(seed) {
+SimNetwork::SimNetwork(uint64_t seed, const SimOptions& its_options, std::shared_ptr<SimFaultPlan> plan)
+    : options(its_options), seed_(seed), random_state_(seed), faults_(seed, std::move(plan)) {
   PEAL_ASSERT(options.latency > Duration::zero(), "a network without latency ({} ns)", options.latency.count());
 }
 
-// SplitMix64.
-uint64_t SimNetwork::random(uint64_t bound) {
-  uint64_t value = random_state_ += 0x9E3779B97F4A7C15;
-  value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9;
-  value = (value ^ (value >> 27)) * 0x94D049BB133111EB;
-  return (value ^ (value >> 31)) % bound;
-}
+uint64_t SimNetwork::random(uint64_t bound) { return split_mix(random_state_ += kSplitMixStep) % bound; }
 
 Duration SimNetwork::random_up_to(Duration most) {
   if (most <= Duration::zero()) return {};
   return Duration(static_cast<int64_t>(random(static_cast<uint64_t>(most.count()) + 1)));
 }
 
-bool SimNetwork::chance(double probability) {
-  constexpr uint64_t kResolution = 1 << 24;
-  return probability > 0 && static_cast<double>(random(kResolution)) < probability * kResolution;
+bool SimNetwork::strikes(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file) {
+  return faults_.strike(kind, options_for(from, to), stats, now_ - kBegin, from, to, file);
+}
+
+Duration SimNetwork::lateness(SimFaultKind because) {
+  if (options.late_by <= Duration::zero()) return {};
+  return Duration(static_cast<int64_t>(faults_.more(because, static_cast<uint64_t>(options.late_by.count()) + 1)));
 }
 
 void SimNetwork::advance_to(TimePoint when) {
@@ -109,14 +119,13 @@ uint16_t SimNetwork::free_port(const SocketAddress& address) {
 int SimNetwork::listen(const std::shared_ptr<SimListener>& listener) {
   if (!listener->address.is_set()) return EAFNOSUPPORT;
   if (is_nobodys(listener->address) || takes_no_stream(listener->address)) return EADDRNOTAVAIL;
-  if (chance(options.no_fd)) {
-    ++stats.no_fd;
-    return EMFILE;
-  }
+  if (int error = check_host(listener->host.get(), listener->address); error != 0) return error;
+  if (strikes(SimFaultKind::kNoFd, {}, listener->address)) return EMFILE;
   if (listener->address.is_ip() && listener->address.port() == 0) {
     listener->address.set_port(free_port(listener->address));
   }
   auto in_the_way = [&listener](const std::shared_ptr<SimListener>& other) {
+    if (listener->host != other->host) return false;
     if (listener->options.reuse_port && other->options.reuse_port) return false;
     return covers(other->address, listener->address, other->options.v6_only) ||
            covers(listener->address, other->address, listener->options.v6_only);
@@ -127,10 +136,12 @@ int SimNetwork::listen(const std::shared_ptr<SimListener>& listener) {
 }
 
 // The most exact ones win, as in the kernel; several that share an address take turns by chance.
-std::shared_ptr<SimListener> SimNetwork::listener_for(const SocketAddress& to) {
+std::shared_ptr<SimListener> SimNetwork::listener_for(const SocketAddress& to, const SimHost* sender) {
+  const SimHost* host = taker(to, sender);
   std::vector<std::shared_ptr<SimListener>> exact;
   std::vector<std::shared_ptr<SimListener>> wild;
   for (const auto& listener : listeners_) {
+    if (listener->host.get() != host) continue;
     if (listener->address == to) {
       exact.push_back(listener);
     } else if (covers(listener->address, to, listener->options.v6_only)) {
@@ -142,13 +153,15 @@ std::shared_ptr<SimListener> SimNetwork::listener_for(const SocketAddress& to) {
   return found.size() == 1 ? found.front() : found[random(found.size())];
 }
 
-std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const ConnectOptions& how) {
+std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const ConnectOptions& how,
+                                            std::shared_ptr<const SimHost> host) {
   auto link = std::make_shared<SimLink>(*this, ++last_link_);
   std::shared_ptr<SimEnd> client = link->ends[0].self();
   ++stats.connects;
   trace("connects", client->id(), to.is_ip() ? to.port() : 0);
   client->peer = to;
-  client->local = how.source.is_set() ? how.source : to.is_ip() ? to : unnamed();
+  client->local = how.source.is_set() ? how.source : to.is_unix() ? unnamed() : source_for(host.get(), to);
+  client->host = std::move(host);
   if (client->local.is_ip() && (client->local.port() == 0 || !how.source.is_set())) {
     client->local.set_port(free_port(client->local));
   }
@@ -160,70 +173,86 @@ std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const Conne
       client->notify();
     });
   };
-  auto by_fault = [&](double probability) {
-    if (!chance(probability)) return false;
-    ++stats.connects_failed;
-    return true;
-  };
-  if (chance(options.no_fd)) {
-    ++stats.no_fd;
+  const SocketAddress& from = client->local;
+  if (strikes(SimFaultKind::kNoFd, {}, from)) {
     fails(EMFILE, {});
   } else if (!to.is_set()) {
     fails(EAFNOSUPPORT, {});
-  } else if (is_nobodys(client->local) && how.source.is_set()) {
+  } else if (is_nobodys(from) && how.source.is_set()) {
     fails(EADDRNOTAVAIL, {});
-  } else if (takes_no_stream(to)) {
+  } else if (takes_no_stream(to) || from.family() != to.family() || !client->powered()) {
     fails(ENETUNREACH, {});
-  } else if (by_fault(options.refuse)) {
-    fails(ECONNREFUSED, 2 * travel_time());
-  } else if (by_fault(options.unreachable)) {
-    fails(EHOSTUNREACH, 2 * travel_time());
-  } else if (is_nobodys(to) || by_fault(options.swallow)) {
-    fails(ETIMEDOUT, options.connect_give_up);
+  } else if (strikes(SimFaultKind::kRefuse, from, to)) {
+    fails(ECONNREFUSED, travel_time(from, to) + travel_time(to, from));
+  } else if (strikes(SimFaultKind::kUnreachable, from, to)) {
+    fails(EHOSTUNREACH, travel_time(from, to) + travel_time(to, from));
+  } else if (is_nobodys(to) || strikes(SimFaultKind::kSwallow, from, to)) {
+    fails(ETIMEDOUT, options_for(from, to).connect_give_up);
   } else {
-    after(travel_time(),
-          [this, client, give_up = now_ + options.connect_give_up] { deliver_connect_request(client, give_up); });
+    constexpr Duration kFirst = std::chrono::seconds(1);  // RFC 6298 2.1
+    send_knock({client, now_ + options_for(from, to).connect_give_up, kFirst}, travel_time(from, to));
   }
   return client;
 }
 
-void SimNetwork::deliver_connect_request(const std::shared_ptr<SimEnd>& client, TimePoint give_up) {
-  constexpr Duration kAgain = std::chrono::seconds(1);  // RFC 6298 2.1
+void SimNetwork::send_knock(Knock knock, Duration in) {
+  after(in, [this, knock = std::move(knock)] {
+    if (!knock.client->powered()) return;
+    knock.answer == SimEnd::kConnecting ? deliver_connect_request(knock) : deliver_connect_answer(knock);
+  });
+}
+
+void SimNetwork::knock_again(Knock knock) {
+  if (now_ >= knock.give_up) {
+    knock.client->connected = ETIMEDOUT;
+    return knock.client->notify();
+  }
+  const Duration in = std::min(knock.again_after, knock.give_up - now_);
+  knock.again_after *= 2;
+  send_knock(std::move(knock), in);
+}
+
+void SimNetwork::deliver_connect_request(Knock knock) {
+  const std::shared_ptr<SimEnd> client = knock.client;
+  const SocketAddress& to = client->peer;
   if (client->closed()) return;
   auto answer = [&](int error) {
     trace("is answered", client->id(), static_cast<uint64_t>(error));
-    after(travel_time(), [client, error] {
-      client->connected = error;
-      if (error == 0 && client->closed()) return client->other().fail(ECONNRESET);
-      client->notify();
-    });
+    knock.answer = error;
+    send_knock(std::move(knock), travel_time(to, client->local));
   };
-  const SocketAddress& to = client->peer;
-  const std::shared_ptr<SimListener> listener = listener_for(to);
+  if (hosts.is_cut(client->local, to) || hosts.is_cut(to, client->local)) return knock_again(std::move(knock));
+  const std::shared_ptr<SimListener> listener = listener_for(to, client->host.get());
   if (listener == nullptr) return answer(to.unix_path().empty() ? ECONNREFUSED : ENOENT);
   if (listener->waiting.size() > static_cast<size_t>(std::max(listener->options.backlog, 0))) {
-    if (to.is_unix()) return answer(EAGAIN);
-    if (now_ >= give_up) return answer(ETIMEDOUT);
-    return after(kAgain, [this, client, give_up] { deliver_connect_request(client, give_up); });
+    return to.is_unix() ? answer(EAGAIN) : knock_again(std::move(knock));
   }
   SimEnd& server = client->other();
   server.local = client->peer;
   server.peer = client->local;
+  server.host = listener->host;
   set_buffers(server, listener->options.socket);
   listener->waiting.push_back(server.self());
   if (listener->owner != nullptr) listener->owner->slot_ready(SimOwner::Kind::kListener, listener->slot);
   answer(0);
 }
 
+void SimNetwork::deliver_connect_answer(const Knock& knock) {
+  SimEnd& client = *knock.client;
+  if (hosts.is_cut(client.peer, client.local)) return knock_again(knock);
+  client.connected = knock.answer == 0 && !client.other().powered() ? ECONNREFUSED : knock.answer;
+  if (knock.answer == 0 && client.closed()) return client.other().fail(ECONNRESET);
+  client.notify();
+}
+
 int SimNetwork::bind(const std::shared_ptr<SimDatagrams>& socket) {
   if (!socket->address.is_set()) return EAFNOSUPPORT;
   if (is_nobodys(socket->address)) return EADDRNOTAVAIL;
-  if (chance(options.no_fd)) {
-    ++stats.no_fd;
-    return EMFILE;
-  }
+  if (int error = check_host(socket->host.get(), socket->address); error != 0) return error;
+  if (strikes(SimFaultKind::kNoFd, {}, socket->address)) return EMFILE;
   if (socket->address.is_ip() && socket->address.port() == 0) socket->address.set_port(free_port(socket->address));
   auto in_the_way = [&socket](const auto& other) {
+    if (socket->host != other->host) return false;
     return covers(other->address, socket->address, false) || covers(socket->address, other->address, false);
   };
   if (std::ranges::any_of(datagrams_, in_the_way)) return EADDRINUSE;
@@ -234,33 +263,32 @@ int SimNetwork::bind(const std::shared_ptr<SimDatagrams>& socket) {
 int SimNetwork::send_datagram(const SimDatagrams& from, const SocketAddress& to, std::string_view bytes) {
   if (bytes.size() > Engine::kMostDatagramBytes) return EMSGSIZE;
   if (from.address.family() != to.family()) return EAFNOSUPPORT;
+  if (from.host && !from.host->on) return 0;
   SocketAddress source = from.address;
   if (is_wildcard(source)) {
-    source = to;
+    source = source_for(from.host.get(), to);
     source.set_port(from.address.port());
   }
   trace("sends datagram", from.address.is_ip() ? from.address.port() : 0, bytes.size());
   ++stats.datagrams;
-  if (is_nobodys(to) || chance(options.lose_datagram)) {
-    ++stats.datagrams_lost;
-    return 0;
-  }
-  const bool doubled = chance(options.double_datagram);
-  stats.datagrams_doubled += doubled;
-  for (int copies = doubled ? 2 : 1; copies > 0; --copies) {
-    Duration on_its_way = travel_time();
-    if (chance(options.overtaken_datagram)) {
-      ++stats.datagrams_overtaken;
-      on_its_way += random_up_to(options.late_by);
-    }
-    after(on_its_way, [this, source, to, copy = std::string(bytes)] { deliver(source, to, copy); });
+  if (is_nobodys(to)) ++stats.datagrams_lost;
+  if (is_nobodys(to) || strikes(SimFaultKind::kLoseDatagram, source, to)) return 0;
+  for (int copies = strikes(SimFaultKind::kDoubleDatagram, source, to) ? 2 : 1; copies > 0; --copies) {
+    Duration on_its_way = travel_time(source, to);
+    if (strikes(SimFaultKind::kOvertakenDatagram, source, to)) on_its_way += lateness(SimFaultKind::kOvertakenDatagram);
+    after(on_its_way, [this, host = from.host, source, to, copy = std::string(bytes)] {
+      deliver(taker(to, host.get()), source, to, copy);
+    });
   }
   return 0;
 }
 
-void SimNetwork::deliver(const SocketAddress& from, const SocketAddress& to, const std::string& bytes) {
-  auto found = std::ranges::find_if(datagrams_, [&to](const auto& each) { return covers(each->address, to, false); });
-  if (found == datagrams_.end() || (*found)->arrived_bytes + bytes.size() > kDatagramBufferBytes) {
+void SimNetwork::deliver(const SimHost* taker, const SocketAddress& from, const SocketAddress& to,
+                         const std::string& bytes) {
+  auto found = std::ranges::find_if(
+      datagrams_, [&](const auto& each) { return each->host.get() == taker && covers(each->address, to, false); });
+  if (found == datagrams_.end() || hosts.is_cut(from, to) ||
+      (*found)->arrived_bytes + bytes.size() > kDatagramBufferBytes) {
     ++stats.datagrams_lost;
     return;
   }
@@ -285,9 +313,7 @@ std::string SimNetwork::trace_tail(size_t lines) const {
   std::string text;
   for (size_t i = trace_.size() - std::min(lines, trace_.size()); i < trace_.size(); ++i) {
     const Line& line = trace_[i];
-    text +=
-        fmt::format("{:>14.6f} s  {:>4} {} {}\n", std::chrono::duration<double>(line.when.time_since_epoch()).count(),
-                    line.id, line.what, line.value);
+    text += fmt::format("{:>14.6f} s  {:>4} {} {}\n", in_seconds(line.when - kBegin), line.id, line.what, line.value);
   }
   return text;
 }

@@ -13,6 +13,7 @@
 
 #include <peal/base/callback.h>
 #include <peal/engine/engine.h>
+#include <peal/sim/parts/sim_fault_streams.h>
 #include <peal/sim/parts/sim_link.h>
 #include <peal/sim/sim_world.h>
 
@@ -23,6 +24,7 @@ struct SimListener {
   SocketAddress address;
   ListenOptions options;
   std::deque<std::shared_ptr<SimEnd>> waiting;
+  std::shared_ptr<const SimHost> host;  // null: no machine's
   SimOwner* owner = nullptr;
   uint32_t slot = 0;
 };
@@ -31,19 +33,23 @@ struct SimDatagrams {
   SocketAddress address;
   std::deque<std::pair<SocketAddress, std::string>> arrived;
   size_t arrived_bytes = 0;
+  std::shared_ptr<const SimHost> host;
   SimOwner* owner = nullptr;
   uint32_t slot = 0;
 };
 
 class SimNetwork {
  public:
-  SimNetwork(uint64_t seed, const SimOptions& options);
+  // `plan` as SimFaultStreams takes it.
+  SimNetwork(uint64_t seed, const SimOptions& options, std::shared_ptr<SimFaultPlan> plan);
 
   // Public state of a part that engines and links work on.
   SimOptions options;
   SimStats stats;
   NameTable names;
+  SimHosts hosts;
   bool stepping = false;  // a SimWorld moves the clock; otherwise whoever waits does
+  std::vector<std::move_only_function<void()>> between_steps;  // to be called by the world
 
   TimePoint now() const { return now_; }
   uint64_t seed() const { return seed_; }
@@ -51,8 +57,12 @@ class SimNetwork {
   // From 0 to `bound` - 1; `bound` > 0.
   uint64_t random(uint64_t bound);
   Duration random_up_to(Duration most);
-  // Draws only when there is a chance at all, so that faults left off do not change the rest.
-  bool chance(double probability);
+  // By chance. What goes wrong is on its way `from`, `to`; or, `from` being unset, happens at `to`.
+  bool strikes(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file = {});
+  // As SimFaultStreams::more().
+  uint64_t more(SimFaultKind kind, uint64_t bound) { return faults_.more(kind, bound); }
+  // At most SimOptions::late_by, as the last fault of this kind has it.
+  Duration lateness(SimFaultKind because);
 
   using Action = Callback<void()>;
   void after(Duration delay, Action action) { due_.emplace(now_ + delay, std::move(action)); }
@@ -61,13 +71,20 @@ class SimNetwork {
   TimePoint next_due() const { return due_.empty() ? kNever : due_.begin()->first; }
   void advance_to(TimePoint when);
   void run_due();
-  Duration travel_time() { return options.latency + random_up_to(options.jitter); }
+  const SimOptions& options_for(const SocketAddress& from, const SocketAddress& to) const {
+    return hosts.options(from, to, options);
+  }
+  Duration travel_time(const SocketAddress& from, const SocketAddress& to) {
+    const SimOptions& way = options_for(from, to);
+    return way.latency + random_up_to(way.jitter);
+  }
 
   // An errno, or 0. The address gets its port.
   int listen(const std::shared_ptr<SimListener>& listener);
   void stop(const std::shared_ptr<SimListener>& listener) { std::erase(listeners_, listener); }
   // An end of a new connection, whose result its owner will be told.
-  std::shared_ptr<SimEnd> connect(const SocketAddress& to, const ConnectOptions& how);
+  std::shared_ptr<SimEnd> connect(const SocketAddress& to, const ConnectOptions& how,
+                                  std::shared_ptr<const SimHost> host);
   int bind(const std::shared_ptr<SimDatagrams>& socket);
   void unbind(const std::shared_ptr<SimDatagrams>& socket) { std::erase(datagrams_, socket); }
   int send_datagram(const SimDatagrams& from, const SocketAddress& to, std::string_view bytes);
@@ -86,14 +103,30 @@ class SimNetwork {
   static constexpr size_t kTraceLines = 4096;
 
   uint16_t free_port(const SocketAddress& address);
-  std::shared_ptr<SimListener> listener_for(const SocketAddress& to);
-  // The connection request arrives, for the last time at `give_up`.
-  void deliver_connect_request(const std::shared_ptr<SimEnd>& client, TimePoint give_up);
-  void deliver(const SocketAddress& from, const SocketAddress& to, const std::string& bytes);
+  std::shared_ptr<SimListener> listener_for(const SocketAddress& to, const SimHost* sender);
+  // A client's request to connect, on its way; or back, answered with an errno or 0.
+  struct Knock {
+    std::shared_ptr<SimEnd> client;
+    TimePoint give_up;
+    Duration again_after;
+    int answer = SimEnd::kConnecting;
+  };
+  void send_knock(Knock knock, Duration in);
+  // It got lost, and is repeated.
+  void knock_again(Knock knock);
+  void deliver_connect_request(Knock knock);
+  void deliver_connect_answer(const Knock& knock);
+  // Whose machine takes what `sender` sends `to`.
+  const SimHost* taker(const SocketAddress& to, const SimHost* sender) const {
+    return is_local(to) ? sender : hosts.at(to);
+  }
+  void deliver(const SimHost* taker, const SocketAddress& from, const SocketAddress& to, const std::string& bytes);
 
   const uint64_t seed_;
   uint64_t random_state_;
-  TimePoint now_{std::chrono::hours(1)};  // a loop's clock may look back
+  static constexpr TimePoint kBegin{std::chrono::hours(1)};  // a loop's clock may look back
+  TimePoint now_ = kBegin;
+  SimFaultStreams faults_;
   std::multimap<TimePoint, Action> due_;
   std::vector<std::shared_ptr<SimListener>> listeners_;
   std::vector<std::shared_ptr<SimDatagrams>> datagrams_;

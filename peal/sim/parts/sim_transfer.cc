@@ -42,10 +42,11 @@ bool SimEngine::finish_connect(Stream& stream) {
 
 bool SimEngine::put_off(Stream& stream) {
   SimNetwork& network = *network_;
-  while (network.chance(network.options.interrupted)) ++network.stats.interrupted;
-  if (!network.chance(network.options.again)) return false;
-  ++network.stats.again;
-  stream.end->notify_later();
+  const SocketAddress& local = stream.end->local;
+  while (network.strikes(SimFaultKind::kInterrupted, {}, local)) {
+  }
+  if (!network.strikes(SimFaultKind::kAgain, {}, local)) return false;
+  stream.end->notify_later(SimFaultKind::kAgain);
   return true;
 }
 
@@ -64,11 +65,8 @@ void SimEngine::read_turn(uint32_t slot) {
     if (put_off(stream)) return;
     if (taken >= kReceiveTurnBytes) return list(streams_, Kind::kStream, slot);
     size_t size = std::min(waiting.size(), taken < kLargeBlockBytes ? size_t{kLargeBlockBytes} : kMostReceiveBytes);
-    const bool cut_short = size > 1 && network.chance(network.options.short_read);
-    if (cut_short) {
-      ++network.stats.short_reads;
-      size = 1 + network.random(size - 1);
-    }
+    const bool cut_short = size > 1 && network.strikes(SimFaultKind::kShortRead, stream.end->peer, stream.end->local);
+    if (cut_short) size = 1 + network.more(SimFaultKind::kShortRead, size - 1);
     Buffer bytes;
     for (size_t done = 0; done < size; done += kLargeBlockBytes) {
       const std::string_view part = waiting.substr(done, std::min<size_t>(size - done, kLargeBlockBytes));
@@ -250,10 +248,9 @@ int SimEngine::write_out(Stream& stream, bool& progress) {
     most = bulk_budget_;
     if (most == 0) return 0;
   }
-  if (most > 1 && network.chance(network.options.short_write)) {
-    ++network.stats.short_writes;
-    most = 1 + network.random(most - 1);
-    stream.end->notify_later();
+  if (most > 1 && network.strikes(SimFaultKind::kShortWrite, stream.end->local, stream.end->peer)) {
+    most = 1 + network.more(SimFaultKind::kShortWrite, most - 1);
+    stream.end->notify_later(SimFaultKind::kShortWrite);
   }
   int error = 0;
   const uint64_t file_bytes = stats_.file_bytes;

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/sim/parts/sim_fault_streams.h>
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+namespace peal {
+namespace {
+
+struct Trait {
+  std::string_view name;
+  double SimOptions::* chance;
+  uint64_t SimStats::* count;
+};
+
+constexpr std::array<Trait, kSimFaultKinds> kTraits{{
+    {"short read", &SimOptions::short_read, &SimStats::short_reads},
+    {"short write", &SimOptions::short_write, &SimStats::short_writes},
+    {"EINTR", &SimOptions::interrupted, &SimStats::interrupted},
+    {"EAGAIN", &SimOptions::again, &SimStats::again},
+    {"late completion", &SimOptions::late, &SimStats::late},
+    {"reset", &SimOptions::reset, &SimStats::resets},
+    {"vanished connection", &SimOptions::vanish, &SimStats::vanished},
+    {"refused connect", &SimOptions::refuse, &SimStats::connects_failed},
+    {"unreachable host", &SimOptions::unreachable, &SimStats::connects_failed},
+    {"swallowed connect", &SimOptions::swallow, &SimStats::connects_failed},
+    {"no fd", &SimOptions::no_fd, &SimStats::no_fd},
+    {"lost datagram", &SimOptions::lose_datagram, &SimStats::datagrams_lost},
+    {"doubled datagram", &SimOptions::double_datagram, &SimStats::datagrams_doubled},
+    {"overtaken datagram", &SimOptions::overtaken_datagram, &SimStats::datagrams_overtaken},
+    {"disk error", &SimOptions::disk_error, &SimStats::disk_errors},
+    {"loss of unsynced bytes", &SimOptions::lose_unsynced, &SimStats::unsynced_lost},
+    {"torn write", &SimOptions::tear_unsynced, &SimStats::unsynced_torn},
+}};
+
+const Trait& trait_of(SimFaultKind kind) { return kTraits.at(static_cast<size_t>(kind)); }
+
+}  // namespace
+
+std::string_view sim_fault_name(SimFaultKind kind) { return trait_of(kind).name; }
+
+std::string SimFault::text() const {
+  const auto us = std::chrono::duration_cast<std::chrono::microseconds>(at).count();
+  std::string where = to.to_string();
+  if (!file.empty()) where = fmt::format("{} on {}", file, where.substr(0, where.rfind(':')));
+  if (from.is_set()) where = fmt::format("{} -> {}", from.to_string(), where);
+  return fmt::format("{} of {} at {:02}:{:02}.{:06}", sim_fault_name(kind), where, us / 60'000'000, us / 1'000'000 % 60,
+                     us % 1'000'000);
+}
+
+namespace detail {
+
+bool SimFaultStreams::strike(SimFaultKind kind, const SimOptions& options, SimStats& stats, Duration at,
+                             const SocketAddress& from, const SocketAddress& to, std::string_view file) {
+  const Trait& trait = trait_of(kind);
+  const double probability = options.*trait.chance;
+  if (!(probability > 0)) return false;
+  constexpr uint64_t kResolution = 1 << 24;
+  Stream& stream = streams_.at(static_cast<size_t>(kind));
+  const uint64_t nth = stream.chances++;
+  const uint64_t own_seed = split_mix(seed_ + (static_cast<uint64_t>(kind) + 1) * kSplitMixStep);
+  stream.state = split_mix(own_seed + nth * kSplitMixStep);
+  if (static_cast<double>(stream.state % kResolution) >= probability * kResolution) return false;
+  if (plan_ != nullptr) {
+    if (plan_->only && !plan_->only->contains({kind, nth})) return false;
+    plan_->struck.push_back({kind, nth, at, from, to, std::string(file)});
+  }
+  ++(stats.*trait.count);
+  return true;
+}
+
+uint64_t SimFaultStreams::more(SimFaultKind kind, uint64_t bound) {
+  uint64_t& state = streams_.at(static_cast<size_t>(kind)).state;
+  state += kSplitMixStep;
+  return split_mix(state) % bound;
+}
+
+}  // namespace detail
+}  // namespace peal

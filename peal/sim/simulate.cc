@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The search: none of the faults; then one kind after the other left out; then delta debugging (Zeller and Hildebrandt,
+// "Simplifying and Isolating Failure-Inducing Input", 2002) over single ones. What is left out shifts no other kind's
+// chances, and what did not strike in a failing run is not needed, so each success may shed more than it tried to.
+#include <peal/sim/simulate.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <peal/base/exception.h>
+#include <peal/sim/parts/sim_fault_streams.h>
+
+namespace peal {
+namespace {
+
+using Faults = std::vector<SimFault>;
+
+class Search {
+ public:
+  Search(SimReport& report, const SimOptions& options, const SimBody& body, uint64_t most_runs)
+      : report_(report), options_(options), body_(body), most_runs_(most_runs) {}
+
+  // True if it fails: then the report tells of this run.
+  bool fails(const Faults* only) {
+    auto plan = std::make_shared<detail::SimFaultPlan>();
+    if (only != nullptr) {
+      plan->only.emplace();
+      for (const SimFault& fault : *only) plan->only->emplace(fault.kind, fault.nth);
+    }
+    ++report_.runs;
+    SimWorld world(report_.seed, options_, plan);
+    try {
+      if (!body_(world)) world.fail("the body answered false");
+    } catch (...) {
+      world.fail(std::string("it threw: ") + what_was_thrown());
+    }
+    if (world.failure().empty()) return false;
+    report_.why = world.failure();
+    report_.faults = std::move(plan->struck);
+    report_.trace = world.trace_tail();
+    return true;
+  }
+
+  void shrink() {
+    const Faults none;
+    if (report_.faults.empty() || fails(&none)) return;
+    drop_kinds();
+    drop_single_ones();
+  }
+
+ private:
+  bool may_go_on() {
+    report_.fewest = report_.runs - report_.seeds < most_runs_;
+    return report_.fewest;
+  }
+
+  void drop_kinds() {
+    for (size_t kind = 0; kind < kSimFaultKinds && may_go_on(); ++kind) {
+      Faults rest = report_.faults;
+      if (std::erase_if(rest, [kind](const SimFault& fault) { return static_cast<size_t>(fault.kind) == kind; }) > 0) {
+        fails(&rest);
+      }
+    }
+  }
+
+  // Leaves out one part of `parts` after the other, in ever smaller parts, until each is one fault that is needed.
+  void drop_single_ones() {
+    size_t parts = 2;
+    while (report_.faults.size() > 1 && may_go_on()) {
+      parts = std::min(parts, report_.faults.size());
+      if (drop_a_part(parts)) {
+        parts = std::max<size_t>(parts - 1, 2);
+      } else if (may_go_on()) {
+        if (parts == report_.faults.size()) return;
+        parts *= 2;
+      }
+    }
+  }
+
+  bool drop_a_part(size_t parts) {
+    const Faults all = report_.faults;
+    for (size_t part = 0; part < parts && may_go_on(); ++part) {
+      const auto begin = static_cast<ptrdiff_t>(all.size() * part / parts);
+      const auto end = static_cast<ptrdiff_t>(all.size() * (part + 1) / parts);
+      Faults rest(all.begin(), all.begin() + begin);
+      rest.insert(rest.end(), all.begin() + end, all.end());
+      if (fails(&rest)) return true;
+    }
+    return false;
+  }
+
+  SimReport& report_;
+  const SimOptions& options_;
+  const SimBody& body_;
+  const uint64_t most_runs_;
+};
+
+}  // namespace
+
+SimReport detail::simulate_seeds(uint64_t first, uint64_t count, const SimOptions& options, const SimBody& body,
+                                 uint64_t most_runs) {
+  SimReport report;
+  Search search(report, options, body, most_runs);
+  while (report.ok && report.seeds < count) {
+    report.seed = first + report.seeds++;
+    report.ok = !search.fails(nullptr);
+  }
+  if (report.ok) return report;
+  report.struck = report.faults.size();
+  search.shrink();
+  return report;
+}
+
+std::string SimReport::text() const {
+  if (ok && seeds > 1) return fmt::format("seeds {} to {}: no failure\n", seed + 1 - seeds, seed);
+  if (ok) return fmt::format("seed {}: no failure\n", seed);
+  std::string text = fmt::format("seed {} fails: {}\n", seed, why);
+  if (faults.empty()) {
+    text +=
+        struck == 0 ? "  No fault had struck.\n" : fmt::format("  It fails without any of its {} faults.\n", struck);
+  } else {
+    text += fmt::format("  Of {} faults {} make it fail{}, found in {} runs:\n", struck, faults.size(),
+                        fewest ? "" : " (there may be fewer: the search was ended)", runs - seeds);
+    for (const SimFault& fault : faults) text += "    " + fault.text() + "\n";
+  }
+  text += "  What happened last, with these alone:\n" + trace;
+  return text + fmt::format("  To see it again: simulate({}, ...)\n", seed);
+}
+
+}  // namespace peal

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Programs with a mistake that only certain faults bring out, and which faults simulate() names.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include <peal/base/log.h>
+#include <peal/net/client.h>
+#include <peal/net/datagram_socket.h>
+#include <peal/net/server.h>
+#include <peal/sim/sim_loop.h>
+#include <peal/sim/simulate.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+class SimShrink : public testing::Test {
+ protected:
+  void SetUp() override {
+    set_log_sink([](const LogRecord&) {});
+  }
+  void TearDown() override { set_log_sink({}); }
+};
+
+// Asks ten times, one question after the other, anew when the connection is lost: at most `patience` times, which is
+// the mistake.
+void ask_and_lose_patience(SimWorld& world, int patience) {
+  SimLoop server_loop(world);
+  SimLoop client_loop(world);
+  ConnectionCallbacks echoing;
+  echoing.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); };
+  Server server(*server_loop, std::move(echoing));
+  const SimOptions faults = std::exchange(world.options(), {});
+  const SocketAddress at = server.listen("10.0.0.1:0").value();
+  world.options() = faults;
+  int answers = 0;
+  int lost = 0;
+  ConnectionCallbacks asking;
+  asking.on_open = [](Connection& connection) { connection.send("?"); };
+  asking.on_message = [&](Connection& connection, Buffer& input) {
+    input.clear();
+    if (++answers == 10) return connection.close();
+    connection.send("?");
+  };
+  asking.on_close = [&](Connection&, CloseReason) { world.expect(answers >= 10 || ++lost < patience, "it gave up"); };
+  Client client(*client_loop, std::move(asking), ClientOptions{.retry = {.reconnect = true}});
+  world.expect(client.connect(at).has_value(), "it cannot even begin");
+  world.expect(world.run_until([&] { return answers >= 10; }), "it hangs");
+  client.stop();
+}
+
+SimOptions resets_among_much_else() {
+  SimOptions options;
+  options.reset = 0.1;
+  options.short_read = options.short_write = options.interrupted = options.again = options.late = 0.3;
+  options.jitter = milliseconds(1);
+  return options;
+}
+
+TEST_F(SimShrink, client_that_bears_one_reset_is_shown_the_two_that_it_does_not) {
+  const SimReport report =
+      simulate_seeds(1, 500, resets_among_much_else(), [](SimWorld& world) { ask_and_lose_patience(world, 2); });
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.why, "it gave up");
+  EXPECT_GT(report.struck, 20u);
+  ASSERT_EQ(report.faults.size(), 2u) << report.text();
+  for (const SimFault& fault : report.faults) EXPECT_EQ(fault.kind, SimFaultKind::kReset) << report.text();
+  EXPECT_TRUE(report.fewest);
+  EXPECT_LE(report.runs - report.seeds, kMostSearchRuns);
+  EXPECT_NE(report.text().find("reset of 10.0.0.1:"), std::string::npos) << report.text();
+  EXPECT_NE(report.trace.find("meets a reset"), std::string::npos);
+}
+
+TEST_F(SimShrink, same_seed_is_reported_the_same_twice) {
+  auto once = [] {
+    return simulate_seeds(1, 500, resets_among_much_else(), [](SimWorld& world) { ask_and_lose_patience(world, 1); });
+  };
+  const SimReport report = once();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.faults.size(), 1u);
+  EXPECT_EQ(report.text(), once().text());
+}
+
+// Numbers that are added up: wrong when one comes twice and another is missing, so that their count is right.
+TEST_F(SimShrink, protocol_that_counts_datagrams_is_shown_the_lost_one_and_the_doubled_one) {
+  SimOptions options;
+  options.lose_datagram = options.double_datagram = options.overtaken_datagram = 0.15;
+  const SimReport report = simulate_seeds(1, 100, options, [](SimWorld& world) {
+    SimLoop loop(world);
+    int count = 0;
+    std::set<std::string> numbers;
+    DatagramCallbacks counting;
+    counting.on_datagram = [&](DatagramSocket&, const SocketAddress&, Buffer& bytes) {
+      ++count;
+      numbers.insert(bytes.to_string());
+    };
+    DatagramSocket receiver(*loop, std::move(counting));
+    DatagramSocket sender(*loop, {});
+    loop->post([&] {
+      const SocketAddress at = receiver.open("10.0.0.1:0").value();
+      world.expect(sender.open("10.0.0.2:0").has_value(), "the sender cannot be opened");
+      for (int i = 0; i < 20; ++i) (void)sender.send_to(at, std::to_string(i));
+    });
+    world.run_for(seconds(1));
+    return count != 20 || numbers.size() == 20;
+  });
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.why, "the body answered false");
+  ASSERT_EQ(report.faults.size(), 2u) << report.text();
+  auto struck = [&](SimFaultKind kind) { return std::ranges::count(report.faults, kind, &SimFault::kind); };
+  EXPECT_EQ(struck(SimFaultKind::kLoseDatagram), 1);
+  EXPECT_EQ(struck(SimFaultKind::kDoubleDatagram), 1);
+}
+
+TEST_F(SimShrink, search_ends_at_its_limit_and_says_so) {
+  const SimReport report =
+      simulate_seeds(1, 500, resets_among_much_else(), [](SimWorld& world) { ask_and_lose_patience(world, 2); }, 4);
+  ASSERT_FALSE(report);
+  EXPECT_FALSE(report.fewest);
+  EXPECT_LE(report.runs - report.seeds, 5u);
+  EXPECT_NE(report.text().find("the search was ended"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace peal
