@@ -38,6 +38,16 @@ def test_two_hundred_simulated_worlds_and_one_of_them_by_its_seed():
         assert second.wait()[1] == trace, "one seed is one world"
 
 
+def test_simulated_machines_whose_office_forgets_only_what_it_did_not_sync():
+    with Program("simulated_machines") as office:
+        code, printed, _ = office.wait()
+        assert (code, printed) == (0, "seeds 1 to 60: no failure\n")
+    with Program("simulated_machines", "forgetful") as office:
+        code, printed, _ = office.wait()
+        assert code == 1 and re.match(r"seed \d+ fails: ticket \d+ was given twice\n  Of \d+ faults 1 make", printed)
+        assert "of last on 10.0.0.1 at 00:01.000000\n" in printed
+
+
 def test_what_threads_share_and_hand_over():
     with Program("thread_locks") as program:
         assert program.wait() == (0, "3 visitors, paid\n", "")

@@ -163,9 +163,11 @@ TEST_P(SimLoopGroupTest, key_value_service_on_four_loops_bears_a_hostile_world) 
   size_t answered = 0;
   std::array<bool, 4> used{};
   const SimReport report = simulate_seeds(1, kWorlds, [&](SimWorld& world) {
+    // [loops]
     SimLoopGroup group(world, 4);
     SimLoop client_loop(world);
     KeyValueService service(*group, GetParam());
+    // [loops]
     const SimOptions faults = std::exchange(world.options(), {});
     const SocketAddress at = service.server().listen("10.0.0.1:0").value();
     world.options() = faults;
