@@ -49,6 +49,14 @@ for program in consumer:peal http_consumer:peal sim_consumer:peal-sim; do
   LD_LIBRARY_PATH="$library" "$scratch/consumer" || fail "$program, built through pkg-config, failed"
 done
 
+echo "consume: the project of the guide's first page"
+cp -r "$root/examples/guide" "$scratch/guide"
+cmake -S "$scratch/guide" -B "$scratch/guide/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null
+cmake --build "$scratch/guide/build" >/dev/null || fail "the guide's first server does not build"
+if "$scratch/guide/build/notes_server" nonsense 2>"$scratch/said"; then fail "the guide's first server serves nonsense"; fi
+grep -q "^cannot listen on nonsense: " "$scratch/said" || fail "the guide's first server does not say what is wrong"
+
 echo "consume: every public header stands alone"
 # shellcheck disable=SC2046
 compile=("$compiler" -std=c++23 -fsyntax-only -x c++ $(pkg-config --cflags peal) -)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plays the pages of docs/guide: each ```console block is typed, in the page's order, and must print what it shows.
+
+A page is written for people: it names fixed ports, and several terminals. So:
+- `$ COMMAND` is run by bash in a folder of the page's own, with the examples and `peal` on its path; what follows is
+  what it prints, standard error included.
+- `<!-- stays: NAME -->` before a block: its one command runs on, as in a terminal of its own. It has printed the
+  block's lines before the next block is looked at. In such a command every port of 127.0.0.1 is replaced by 0; the
+  port that is printed in its place takes it from then on, in commands and in what is expected.
+- `<!-- then: NAME -->` before a block without a command: what NAME prints next. A line `^C` or `kill -TERM` stands for
+  SIGINT or SIGTERM; with one, NAME must have ended by itself at the end of the block.
+- `...` in an expected line is any text, as a line of its own any number of lines.
+Whatever a page has started is gone when it has been played.
+"""
+import os
+import pathlib
+import re
+import select
+import signal
+import subprocess
+import time
+
+import pytest
+
+from programs import EXAMPLES, PATIENCE_SECONDS
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = sorted(page for page in (ROOT / "docs/guide").glob("*.md") if "```console" in page.read_text())
+_BLOCK = re.compile(r"(?:<!-- (stays|then): (\w+) -->\n+)?```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_PORT = re.compile(r"(?<=127\.0\.0\.1[: ])\d+|(?<=localhost:)\d+")
+_SIGNALS = {"^C": signal.SIGINT, "kill -TERM": signal.SIGTERM}
+
+
+def blocks(text):
+    """Of a page, of each block: None, "stays" or "then"; the name; the lines."""
+    return [(found[1], found[2], found[3].splitlines()) for found in _BLOCK.finditer(text)]
+
+
+def commands(lines):
+    """The lines of a block as (command, lines it is to print)."""
+    found = []
+    for line in lines:
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif found and not found[-1][1] and found[-1][0].endswith("\\"):
+            found[-1] = (found[-1][0] + "\n" + line.removeprefix("> "), [])
+        else:
+            assert found, f"{line!r} is printed by no command"
+            found[-1][1].append(line)
+    return found
+
+
+class Terminal:
+    """A command that runs on, in a process group of its own; what it prints comes line by line."""
+
+    def __init__(self, command, folder, environment):
+        self.process = subprocess.Popen(["bash", "-c", "exec " + command], cwd=folder, env=environment,
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        start_new_session=True)
+        self._pending = b""
+
+    def _more(self):
+        ready, _, _ = select.select([self.process.stdout], [], [], PATIENCE_SECONDS)
+        assert ready, f"{self.process.args[2]} prints no more than {self._pending!r}"
+        data = os.read(self.process.stdout.fileno(), 65536)
+        self._pending += data
+        return bool(data)
+
+    def line(self):
+        """The next one; None at the end."""
+        while b"\n" not in self._pending:
+            if not self._more():
+                return None
+        text, self._pending = self._pending.split(b"\n", 1)
+        return text.decode()
+
+    def kill(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate()
+
+
+class Player:
+    """One page as it is played."""
+
+    def __init__(self, folder):
+        self._folder = folder
+        path = f"{EXAMPLES.resolve()}:{EXAMPLES.resolve().parent}:{os.environ['PATH']}"
+        self._environment = os.environ | {"PATH": path, "LC_ALL": "C.UTF-8"}
+        for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+            self._environment.pop(name, None)
+        self._ports = {}
+        self._terminals = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for terminal in self._terminals.values():
+            terminal.kill()
+
+    def play(self, kind, name, lines):
+        if kind == "stays":
+            (command, expected), = commands(lines)
+            assert name not in self._terminals
+            asked = _PORT.sub(lambda port: self._ports.get(port[0], "0"), command)
+            self._terminals[name] = Terminal(asked, self._folder, self._environment)
+            self._prints(self._terminals[name], expected)
+        elif kind == "then":
+            self._goes_on(self._terminals[name], lines)
+        else:
+            for command, expected in commands(lines):
+                self._types(command, expected)
+
+    def _types(self, command, expected):
+        done = subprocess.run(["bash", "-c", self._meant(command)], cwd=self._folder, env=self._environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+                              timeout=PATIENCE_SECONDS, start_new_session=True)
+        printed = done.stdout.decode(errors="replace").splitlines()
+        pattern = "".join("(?:.*\n)*" if line == "..." else self._pattern(line) + "\n" for line in expected)
+        assert re.fullmatch(pattern, "".join(line + "\n" for line in printed)), \
+            f"$ {command}\nexpected {expected}\nprinted {printed}"
+
+    def _prints(self, terminal, expected):
+        skips = False
+        for line in expected:
+            if line == "...":
+                skips = True
+                continue
+            while True:
+                printed = terminal.line()
+                assert printed is not None, f"the end instead of {line!r}"
+                found = re.fullmatch(self._pattern(line), printed)
+                assert found or skips, f"expected {line!r}\nprinted {printed!r}"
+                if found:
+                    break
+            self._ports |= {name.removeprefix("port_"): port for name, port in found.groupdict().items()}
+            skips = False
+
+    def _goes_on(self, terminal, lines):
+        expected, ends = [], False
+        for line in lines:
+            if line in _SIGNALS:
+                self._prints(terminal, expected)
+                terminal.process.send_signal(_SIGNALS[line])
+                expected, ends = [], True
+            else:
+                expected.append(line)
+        self._prints(terminal, expected)
+        if ends:
+            assert (line := terminal.line()) is None, f"{line!r} at the end"
+            assert terminal.process.wait(PATIENCE_SECONDS) in (0, 128 + signal.SIGINT)
+
+    def _meant(self, text):
+        return _PORT.sub(lambda port: self._ports.get(port[0], port[0]), text)
+
+    def _pattern(self, line):
+        """A regular expression for an expected line; a port that nobody has yet is a group."""
+        escaped = re.escape(self._meant(line)).replace(r"\.\.\.", ".*")
+        for port in set(_PORT.findall(line)) - set(self._ports):
+            escaped = escaped.replace(port, f"(?P<port_{port}>[0-9]+)", 1)
+        return escaped
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_prints_what_it_shows(page, tmp_path):
+    with Player(tmp_path) as player:
+        for block in blocks(page.read_text()):
+            player.play(*block)
+
+
+def test_a_page_that_is_wrong_is_found(tmp_path):
+    page = "```console\n$ echo one; echo two\none\n...\n$ echo three 1>&2\nthree\n```\n"
+    for wrong, right in [("", ""), ("$ echo one; echo two\none\n...", "$ echo one; echo two\none\n"),
+                         ("\nthree\n", "\nfour\n"), ("$ echo three", "$ echo four")]:
+        (block,) = blocks(page.replace(wrong, right))
+        with Player(tmp_path) as player:
+            if wrong:
+                with pytest.raises(AssertionError, match="expected"):
+                    player.play(*block)
+            else:
+                player.play(*block)
+
+
+def test_a_server_that_says_something_else_is_found(tmp_path):
+    page = ("<!-- stays: server -->\n```console\n$ echo_coroutine 127.0.0.1:7000\nlistening on 127.0.0.1:7000\n```\n"
+            "```console\n$ echo hello | nc -N 127.0.0.1 7000\nhello\n```\n"
+            "<!-- then: server -->\n```console\n^C\n```\n")
+    for wrong, right in [("", ""), ("listening on", "listens on"), ("\nhello\n", "\nhi\n")]:
+        found = blocks(page.replace(wrong, right) if wrong else page)
+        with Player(tmp_path) as player:
+            if wrong:
+                with pytest.raises(AssertionError):
+                    for block in found:
+                        player.play(*block)
+            else:
+                for block in found:
+                    player.play(*block)
