@@ -54,8 +54,8 @@ cp -r "$root/examples/guide" "$scratch/guide"
 cmake -S "$scratch/guide" -B "$scratch/guide/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null
 cmake --build "$scratch/guide/build" >/dev/null || fail "the guide's first server does not build"
-if "$scratch/guide/build/notes_server" nonsense 2>"$scratch/said"; then fail "the guide's first server serves nonsense"; fi
-grep -q "^cannot listen on nonsense: " "$scratch/said" || fail "the guide's first server does not say what is wrong"
+if "$scratch/guide/build/notes_server" nonsense 2>"$scratch/said"; then fail "the first server serves nonsense"; fi
+grep -q "^cannot listen on nonsense: " "$scratch/said" || fail "the first server does not say what is wrong"
 
 echo "consume: every public header stands alone"
 # shellcheck disable=SC2046
