@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The guide, page 3: the notebook as coroutines, one task for each client. Two more commands show what tasks are for:
+// `follow` sends new notes as they come, `remind SECONDS TEXT` sends TEXT later. `notes_coroutines [ADDRESS]`
+#include <charconv>
+#include <cstdio>
+#include <list>
+
+#include <fmt/core.h>
+
+#include <peal/coro/co_server.h>
+#include <peal/coro/sleep.h>
+#include <peal/sync/async_queue.h>
+#include <peal/sync/select.h>
+
+#include "notebook.h"
+
+namespace {
+
+using namespace peal;
+using std::chrono::seconds;
+
+constexpr seconds kPatience(60);
+constexpr size_t kMostLineBytes = 1024;
+constexpr size_t kMostReminders = 10;
+constexpr int kLongestDelay = 3600;
+
+// [remind]
+// Runs beside the session. It refers to the stream, so the session waits for it before it ends.
+Task<> remind(Stream& stream, seconds delay, std::string text) {
+  const Result<void> slept = co_await sleep(delay);
+  if (!slept) co_return;  // cancelled
+  co_await stream.write(text);
+}
+// [remind]
+
+class Service {
+ public:
+  explicit Service(Loop& loop) : loop_(loop) {}
+
+  // [session]
+  Task<> session(Stream stream) {
+    Scope reminders(loop_);
+    for (;;) {
+      Result<Buffer> input = co_await stream.read_until("\n", kMostLineBytes).within(kPatience);
+      if (!input) {
+        reminders.cancel();
+        if (input.error() == std::errc::timed_out) co_await stream.write("! too slow, good-bye\n");
+        if (input.error() == std::errc::message_size) co_await stream.write("! too long a line\n");
+        break;
+      }
+      if (input->empty()) break;  // the client has said its last; reminders are still sent
+      const std::string_view line = input->view().substr(0, input->size() - 1);
+      Result<void> sent;
+      if (line == "quit") {
+        reminders.cancel();
+        break;
+      }
+      if (line == "follow") {
+        sent = co_await follow(stream);
+      } else if (line.starts_with("remind ")) {
+        sent = co_await stream.write(add_reminder(reminders, stream, line.substr(7)));
+      } else {
+        const std::string text = answer(line);
+        sent = co_await stream.write(text).within(kPatience);
+      }
+      if (!sent) reminders.cancel();  // nobody is there any more, or nobody reads
+      if (!sent) break;
+    }
+    co_await reminders.join();
+  }
+  // [session]
+
+ private:
+  using News = AsyncQueue<std::string>;
+
+  std::string_view add_reminder(Scope& reminders, Stream& stream, std::string_view order) {
+    int delay = 0;
+    const auto [rest, error] = std::from_chars(order.data(), order.data() + order.size(), delay);
+    const std::string_view text(rest, order.data() + order.size());
+    if (error != std::errc() || delay < 0 || delay > kLongestDelay || !text.starts_with(' '))
+      return "? remind SECONDS TEXT\n";
+    if (reminders.size() >= kMostReminders) return "! too many reminders\n";
+    reminders.spawn(remind(stream, seconds(delay), fmt::format("*{}\n", text)));
+    return "ok\n";
+  }
+
+  // [follow]
+  // Until the client sends a line, or ends. Of a follower that does not read at most 16 notes are kept.
+  Task<Result<void>> follow(Stream& stream) {
+    const auto news = followers_.emplace(followers_.end(), 16);
+    Result<void> sent = co_await stream.write("following\n");
+    while (sent) {
+      auto chosen = co_await select(stream.read_until("\n", kMostLineBytes), news->pop());
+      if (!chosen || chosen->index() == 0) break;
+      const Result<std::string>& note = std::get<1>(*chosen);
+      if (!note) break;
+      sent = co_await stream.write(*note).within(kPatience);
+    }
+    followers_.erase(news);
+    co_return sent;
+  }
+
+  std::string answer(std::string_view line) {
+    std::string text = notebook_.answer(line);
+    if (!text.starts_with("added ")) return text;
+    for (News& follower : followers_) {
+      std::string note = fmt::format("+{}\n", line.substr(3));
+      if (!follower.try_push(note)) follower.close();  // too far behind: its follow() ends
+    }
+    return text;
+  }
+  // [follow]
+
+  Loop& loop_;
+  Notebook notebook_;
+  std::list<News> followers_;
+};
+
+}  // namespace
+
+// [main]
+int main(int argc, char** argv) {
+  Loop loop;
+  Service service(loop);
+  CoServer server(loop, [&service](Stream stream) { return service.session(std::move(stream)); });
+  const char* address = argc > 1 ? argv[1] : "127.0.0.1:7000";
+  const Result<SocketAddress> bound = server.listen(address);
+  if (!bound) {
+    fmt::print(stderr, "cannot listen on {}: {}\n", address, bound.error().message());
+    return 1;
+  }
+  fmt::print("listening on {}\n", bound->to_string());
+  std::fflush(stdout);
+  return loop.stop_on_signals() && loop.run() ? 0 : 1;
+}
+// [main]
