@@ -127,15 +127,15 @@ void StallWatchdog::report(const Watched& watched, Duration lasting) {
     stall.what = "what cannot be interrupted";
     stall.stack = "no stack: the thread took no signal\n";
   }
+  {  // first: whoever has read the log line finds it in recent()
+    const std::lock_guard lock(mutex_);
+    if (recent_.size() == kMostRemembered) recent_.pop_front();
+    recent_.push_back(stall);
+  }
   if (const auto suppressed = log_limiter_.admit(options_.clock())) {
     PEAL_LOG_WARN("the loop of thread {} ({}) has been held for {} ms by {} ({} more since the last such line)\n{}",
                   stall.thread_name, stall.thread_id, lasting / std::chrono::milliseconds(1), stall.what, *suppressed,
                   stall.stack);
-  }
-  {
-    const std::lock_guard lock(mutex_);
-    if (recent_.size() == kMostRemembered) recent_.pop_front();
-    recent_.push_back(stall);
   }
   if (on_stall_) on_stall_(stall);
 }
