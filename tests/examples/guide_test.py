@@ -7,8 +7,8 @@ A page is written for people: it names fixed ports, and several terminals. So:
 - `<!-- stays: NAME -->` before a block: its one command runs on, as in a terminal of its own. It has printed the
   block's lines before the next block is looked at. In such a command every port of 127.0.0.1 is replaced by 0; the
   port that is printed in its place takes it from then on, in commands and in what is expected.
-- `<!-- then: NAME -->` before a block without a command: what NAME prints next. A line `^C` or `kill -TERM` stands for
-  SIGINT or SIGTERM; with one, NAME must have ended by itself at the end of the block.
+- `<!-- then: NAME -->` before a block without a command: what NAME prints next. A line `^C` stands for
+  SIGINT, `$ kill -TERM $(pidof PROGRAM)` for SIGTERM to NAME; then it must have ended at the end of the block.
 - `...` in an expected line is any text, as a line of its own any number of lines.
 Whatever a page has started is gone when it has been played.
 """
@@ -28,7 +28,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = sorted(page for page in (ROOT / "docs/guide").glob("*.md") if "```console" in page.read_text())
 _BLOCK = re.compile(r"(?:<!-- (stays|then): (\w+) -->\n+)?```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _PORT = re.compile(r"(?<=127\.0\.0\.1[: ])\d+|(?<=localhost:)\d+")
-_SIGNALS = {"^C": signal.SIGINT, "kill -TERM": signal.SIGTERM}
+_SIGNALS = [(re.compile(r"\^C"), signal.SIGINT), (re.compile(r"\$ kill -TERM \$\(pidof \w+\)"), signal.SIGTERM)]
 
 
 def blocks(text):
@@ -54,9 +54,10 @@ class Terminal:
     """A command that runs on, in a process group of its own; what it prints comes line by line."""
 
     def __init__(self, command, folder, environment):
-        self.process = subprocess.Popen(["bash", "-c", "exec " + command], cwd=folder, env=environment,
+        self.process = subprocess.Popen(["bash", "-c", "exec env " + command], cwd=folder, env=environment,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         start_new_session=True)
+        self.says_more = False  # than the page has shown: the last line was "..."
         self._pending = b""
 
     def _more(self):
@@ -122,36 +123,34 @@ class Player:
             f"$ {command}\nexpected {expected}\nprinted {printed}"
 
     def _prints(self, terminal, expected):
-        """True where anything may follow."""
-        skips = False
         for line in expected:
             if line == "...":
-                skips = True
+                terminal.says_more = True
                 continue
             while True:
                 printed = terminal.line()
                 assert printed is not None, f"the end instead of {line!r}"
                 found = re.fullmatch(self._pattern(line), printed)
-                assert found or skips, f"expected {line!r}\nprinted {printed!r}"
+                assert found or terminal.says_more, f"expected {line!r}\nprinted {printed!r}"
                 if found:
                     break
             self._ports |= {name.removeprefix("port_"): port for name, port in found.groupdict().items()}
-            skips = False
-        return skips
+            terminal.says_more = False
 
     def _goes_on(self, terminal, lines):
-        expected, ends, skips = [], False, False
+        expected, ends = [], False
         for line in lines:
-            if line in _SIGNALS:
-                skips = self._prints(terminal, expected)
-                terminal.process.send_signal(_SIGNALS[line])
+            asked = [number for pattern, number in _SIGNALS if pattern.fullmatch(line)]
+            if asked:
+                self._prints(terminal, expected)
+                terminal.process.send_signal(asked[0])
                 expected, ends = [], True
             else:
                 expected.append(line)
-        skips = self._prints(terminal, expected) or (skips and not expected)
+        self._prints(terminal, expected)
         if ends:
             while (line := terminal.line()) is not None:
-                assert skips, f"{line!r} at the end"
+                assert terminal.says_more, f"{line!r} at the end"
             assert terminal.process.wait(PATIENCE_SECONDS) in (0, 128 + signal.SIGINT)
 
     def _meant(self, text):
