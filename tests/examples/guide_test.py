@@ -22,7 +22,7 @@ import time
 
 import pytest
 
-from programs import EXAMPLES, PATIENCE_SECONDS
+from programs import EXAMPLES, PATIENCE_SECONDS, tool
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = sorted(page for page in (ROOT / "docs/guide").glob("*.md") if "```console" in page.read_text())
@@ -54,7 +54,7 @@ class Terminal:
     """A command that runs on, in a process group of its own; what it prints comes line by line."""
 
     def __init__(self, command, folder, environment):
-        self.process = subprocess.Popen(["bash", "-c", "exec env " + command], cwd=folder, env=environment,
+        self.process = subprocess.Popen(["bash", "-c", command], cwd=folder, env=environment,
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         start_new_session=True)
         self.says_more = False  # than the page has shown: the last line was "..."
@@ -74,6 +74,12 @@ class Terminal:
                 return None
         text, self._pending = self._pending.split(b"\n", 1)
         return text.decode()
+
+    def rest(self):
+        """The lines that are still to come."""
+        while self._more():
+            pass
+        return self._pending.decode(errors="replace").splitlines()
 
     def kill(self):
         if self.process.poll() is None:
@@ -105,7 +111,7 @@ class Player:
             (command, expected), = commands(lines)
             assert name not in self._terminals
             asked = _PORT.sub(lambda port: self._ports.get(port[0], "0"), command)
-            self._terminals[name] = Terminal(asked, self._folder, self._environment)
+            self._terminals[name] = Terminal("exec env " + asked, self._folder, self._environment)
             self._prints(self._terminals[name], expected)
         elif kind == "then":
             self._goes_on(self._terminals[name], lines)
@@ -114,10 +120,11 @@ class Player:
                 self._types(command, expected)
 
     def _types(self, command, expected):
-        done = subprocess.run(["bash", "-c", self._meant(command)], cwd=self._folder, env=self._environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                              timeout=PATIENCE_SECONDS, start_new_session=True)
-        printed = done.stdout.decode(errors="replace").splitlines()
+        typed = Terminal(self._meant(command), self._folder, self._environment)
+        try:
+            printed = typed.rest()
+        finally:
+            typed.kill()
         pattern = "".join("(?:.*\n)*" if line == "..." else self._pattern(line) + "\n" for line in expected)
         assert re.fullmatch(pattern, "".join(line + "\n" for line in printed)), \
             f"$ {command}\nexpected {expected}\nprinted {printed}"
@@ -166,8 +173,12 @@ class Player:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_page_prints_what_it_shows(page, tmp_path):
+    text = page.read_text()
+    for name in ("nc", "curl"):
+        if f" {name} -" in text:
+            tool(name)
     with Player(tmp_path) as player:
-        for block in blocks(page.read_text()):
+        for block in blocks(text):
             player.play(*block)
 
 
