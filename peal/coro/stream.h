@@ -7,7 +7,7 @@
 // the calls, so two messages never interleave. A message of several writes needs an AsyncMutex. Arguments are borrowed
 // until the await ends: await in the same expression.
 //
-// Nobody reads: input is taken in up to high_water_bytes, then receiving pauses and TCP slows the peer down.
+// Nobody reads: input is taken in up to 64 KiB, then receiving pauses and TCP slows the peer down.
 //
 // Errors: ECANCELED, ETIMEDOUT (see await.h); ESHUTDOWN after close() or abort(); of an ended connection ECONNRESET,
 // what the socket or the layer failed with (Trouble::kTruncated where the peer's end had no end mark),

@@ -6,9 +6,9 @@
 //     next(exchange);
 //   });
 //   router.use([](peal::HttpExchange& exchange, peal::HttpNext next) -> peal::Task<> {
-//     const peal::TimePoint begin = exchange.loop().now();
+//     const peal::TimePoint begin = peal::monotonic_now();  // the loop's now() stands still during a turn
 //     co_await next.run(exchange);  // answered, or the client has gone
-//     note(exchange.status(), exchange.loop().now() - begin);
+//     note(exchange.status(), peal::monotonic_now() - begin);
 //   });
 //
 // Both are functions or coroutines. With several loops they are called on several threads at once, so no `mutable`
