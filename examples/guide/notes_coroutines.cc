@@ -22,7 +22,7 @@ using std::chrono::seconds;
 constexpr seconds kPatience(60);
 constexpr size_t kMostLineBytes = 1024;
 constexpr size_t kMostReminders = 10;
-constexpr int kLongestDelay = 3600;
+constexpr seconds kLongestDelay(3600);
 
 // [remind]
 // Runs beside the session. It refers to the stream, so the session waits for it before it ends.
@@ -41,7 +41,9 @@ class Service {
   Task<> session(Stream stream) {
     Scope reminders(loop_);
     for (;;) {
-      Result<Buffer> input = co_await stream.read_until("\n", kMostLineBytes).within(kPatience);
+      // Who waits for a reminder may be silent.
+      const seconds patience = reminders.size() > 0 ? kLongestDelay : kPatience;
+      Result<Buffer> input = co_await stream.read_until("\n", kMostLineBytes).within(patience);
       if (!input) {
         reminders.cancel();
         if (input.error() == std::errc::timed_out) co_await stream.write("! too slow, good-bye\n");
@@ -77,7 +79,7 @@ class Service {
     int delay = 0;
     const auto [rest, error] = std::from_chars(order.data(), order.data() + order.size(), delay);
     const std::string_view text(rest, order.data() + order.size());
-    if (error != std::errc() || delay < 0 || delay > kLongestDelay || !text.starts_with(' '))
+    if (error != std::errc() || delay < 0 || delay > kLongestDelay.count() || !text.starts_with(' '))
       return "? remind SECONDS TEXT\n";
     if (reminders.size() >= kMostReminders) return "! too many reminders\n";
     reminders.spawn(remind(stream, seconds(delay), fmt::format("*{}\n", text)));
