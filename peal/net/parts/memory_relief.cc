@@ -7,12 +7,9 @@
 #include <peal/net/parts/connection_set.h>
 
 namespace peal::detail {
-namespace {
 
-constexpr Duration kLookAgainAfter = std::chrono::milliseconds(20);
-constexpr Duration kReliefTimeout = std::chrono::seconds(5);
-
-}  // namespace
+static constexpr Duration kLookAgainAfter = std::chrono::milliseconds(20);
+static constexpr Duration kReliefTimeout = std::chrono::seconds(5);
 
 MemoryRelief& MemoryRelief::of_this_thread() {
   static thread_local MemoryRelief relief;
