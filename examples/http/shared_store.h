@@ -22,8 +22,9 @@ namespace peal::examples {
 class KeyValueService {
  public:
   // The loops outlive it.
-  explicit KeyValueService(LoopGroup& loops, const RateLimiterOptions& limit = {.requests = 1000})
-      : stores_(loops), server_(loops, routes(limit), {.remember_peer = true}) {}
+  explicit KeyValueService(LoopGroup& loops, const RateLimiterOptions& limit = {.requests = 1000},
+                           AcceptMode accept = AcceptMode::kReusePort)
+      : stores_(loops), server_(loops, routes(limit), {.accept = accept, .remember_peer = true}) {}
 
   Server& server() { return server_.server(); }
 

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers on several loops of one world, unchanged: each loop touches its own, and the rest goes by handles and
-// run_on().
+// Servers on several loops of one world, unchanged, an example of HTTP among them.
 #include <array>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <examples/http/shared_store.h>
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
 #include <peal/coro/co_server.h>
-#include <peal/coro/run_on.h>
 #include <peal/http/client/http_client.h>
 #include <peal/http/server/http_server.h>
 #include <peal/loop/on_loop.h>
@@ -39,65 +37,6 @@ class SimLoopGroupTest : public testing::TestWithParam<AcceptMode> {
     set_log_sink([](const LogRecord&) {});
   }
   void TearDown() override { set_log_sink({}); }
-};
-
-// Texts under keys; each key lives on one loop, whichever loop it is asked on.
-class KeyValueService {
- public:
-  KeyValueService(LoopGroup& group, AcceptMode mode) : group_(group), maps_(group.size()) {
-    server_ = std::make_unique<HttpServer>(group, routes(), HttpServerOptions{.accept = mode});
-  }
-  HttpServer& server() { return *server_; }
-  // Outside of steps.
-  std::vector<size_t> sizes() const {
-    std::vector<size_t> sizes;
-    for (const Map& map : maps_) sizes.push_back(map.size());
-    return sizes;
-  }
-
- private:
-  using Map = std::unordered_map<std::string, std::string>;
-
-  Router routes() {
-    Router router;
-    router.get("/{key}", [this](HttpExchange& exchange) { return get(exchange); });
-    router.put("/{key}", [this](HttpExchange& exchange) { return put(exchange); });
-    return router;
-  }
-  size_t loop_of(const std::string& key) const { return std::hash<std::string>()(key) % maps_.size(); }
-  Task<std::string> find(size_t at, std::string key) {
-    group_[at].assert_here();
-    const auto found = maps_[at].find(key);
-    co_return found == maps_[at].end() ? std::string() : found->second;
-  }
-  Task<> store(size_t at, std::string key, std::string text) {
-    group_[at].assert_here();
-    maps_[at][std::move(key)] = std::move(text);
-    co_return;
-  }
-  Task<> get(HttpExchange& exchange) {
-    const std::string key(exchange.parameter("key"));
-    const size_t at = loop_of(key);
-    const Result<std::string> text = co_await run_on(group_[at], find(at, key));
-    text ? exchange.respond(200, "text/plain", *text) : exchange.respond(503);
-  }
-  Task<> put(HttpExchange& exchange) {
-    const std::string key(exchange.parameter("key"));
-    const size_t at = loop_of(key);
-    std::string text;
-    for (;;) {
-      const Result<Buffer> piece = co_await exchange.read();
-      if (!piece) co_return;
-      if (piece->empty()) break;
-      text += piece->to_string();
-    }
-    const Result<void> stored = co_await run_on(group_[at], store(at, key, text));
-    exchange.respond(stored ? 204 : 503);
-  }
-
-  LoopGroup& group_;
-  std::vector<Map> maps_;  // one a loop
-  std::unique_ptr<HttpServer> server_;
 };
 
 // Puts and gets keys of its own, one request after the other; what an answer told of is there from then on.
@@ -159,6 +98,25 @@ class KeyUser {
   HttpClient client_;
 };
 
+// Which of four loops have keys, as the service's own page tells.
+std::array<bool, 4> loops_with_keys(SimWorld& world, Loop& loop, const std::string& url) {
+  std::array<bool, 4> used{};
+  HttpClient client(loop);
+  bool told = false;
+  (void)client.fetch(HttpClientRequest("GET", url + "stats"), [&](Result<HttpResponse> answer) {
+    told = true;
+    if (!world.expect(answer && answer->status() == 200, "no /stats")) return;
+    for (size_t i = 0; i < used.size(); ++i) {
+      const std::string line = "loop " + std::to_string(i) + ": ";
+      const size_t at = answer->body.find(line);
+      used[i] = world.expect(at != std::string::npos, "a loop is missing") && answer->body[at + line.size()] != '0';
+    }
+  });
+  world.expect(world.run_until([&] { return told; }), "/stats hangs");
+  return used;
+}
+
+// The service is the example's, as it serves on threads.
 TEST_P(SimLoopGroupTest, key_value_service_on_four_loops_bears_a_hostile_world) {
   size_t answered = 0;
   std::array<bool, 4> used{};
@@ -166,22 +124,24 @@ TEST_P(SimLoopGroupTest, key_value_service_on_four_loops_bears_a_hostile_world) 
     // [loops]
     SimLoopGroup group(world, 4);
     SimLoop client_loop(world);
-    KeyValueService service(*group, GetParam());
+    examples::KeyValueService service(*group, {.requests = 1000}, GetParam());
     // [loops]
     const SimOptions faults = std::exchange(world.options(), {});
     const SocketAddress at = service.server().listen("10.0.0.1:0").value();
     world.options() = faults;
+    const std::string url = "http://" + at.to_string() + "/";
     std::vector<std::unique_ptr<KeyUser>> users;
     for (size_t i = 0; i < 6; ++i) {
-      users.push_back(std::make_unique<KeyUser>(world, *client_loop, "http://" + at.to_string() + "/", i));
+      users.push_back(std::make_unique<KeyUser>(world, *client_loop, url + "keys/", i));
     }
     world.expect(
         world.run_until([&] { return std::ranges::all_of(users, [](const auto& each) { return each->over(); }); }),
         "it hangs");
     world.run_for(seconds(30));
     for (const auto& user : users) answered += user->answered();
-    const std::vector<size_t> sizes = service.sizes();
-    for (size_t i = 0; i < sizes.size(); ++i) used[i] |= sizes[i] > 0;
+    world.options() = {};
+    const std::array<bool, 4> have = loops_with_keys(world, *client_loop, url);
+    for (size_t i = 0; i < have.size(); ++i) used[i] |= have[i];
   });
   EXPECT_TRUE(report) << report.text();
   EXPECT_GT(answered, kWorlds * 6 * 10);
