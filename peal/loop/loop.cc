@@ -155,16 +155,21 @@ TimerId Loop::every(Duration period, Callback task) {
 }
 
 // What next_timer_ says stays true, it may only have become too early.
-bool Loop::cancel(TimerId timer) {
-  assert_here();
-  return wheel_ && wheel_->cancel(timer);
-}
+bool Loop::cancel(TimerId timer) { return assert_here(), wheel_ && wheel_->cancel(timer); }
 
 bool Loop::rearm(TimerId timer, TimePoint deadline) { return takes_timers() && wheel_->rearm(timer, deadline); }
 
-bool Loop::keep(const std::shared_ptr<void>& what) { return takes_timers() && kept_.emplace(what.get(), what).second; }
+bool Loop::keep(const std::shared_ptr<void>& what) { return assert_here(), wheel_ && kept_.emplace_back(what); }
 
-bool Loop::let_go(const void* what) { return assert_here(), !kept_.extract(what).empty(); }
+// It dies when it has left, since its end may keep and let go other things.
+bool Loop::let_go(const void* what) {
+  assert_here();
+  const auto found = std::ranges::find(kept_, what, &std::shared_ptr<void>::get);
+  if (found == kept_.end()) return false;
+  const std::shared_ptr<void> gone = std::move(*found);
+  kept_.erase(found);
+  return true;
+}
 
 Result<SignalId> Loop::on_signal(int signal_number, Callback task) {
   assert_here();
@@ -175,10 +180,7 @@ Result<SignalId> Loop::on_signal(int signal_number, Callback task) {
   return added;
 }
 
-bool Loop::cancel(SignalId handler) {
-  assert_here();
-  return signals_ && signals_->cancel(handler);
-}
+bool Loop::cancel(SignalId handler) { return assert_here(), signals_ && signals_->cancel(handler); }
 
 Result<void> Loop::stop_on_signals() {
   for (const int signal_number : {SIGINT, SIGTERM}) {
@@ -203,7 +205,10 @@ void Loop::measure_turns() {
 
 // What is kept, and the closures, may still cancel timers, so the wheel goes after them.
 void Loop::drop_timers() {
-  while (!kept_.empty()) kept_.extract(kept_.begin());
+  while (!kept_.empty()) {
+    const std::shared_ptr<void> last = std::move(kept_.back());
+    kept_.pop_back();
+  }
   if (wheel_) wheel_->cancel_all();
   wheel_.reset();
 }

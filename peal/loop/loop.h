@@ -15,7 +15,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -112,10 +111,11 @@ class Loop {
   // False if it is not pending; a timer may re-arm itself from its own call. See TimerWheel::rearm.
   bool rearm(TimerId timer, TimePoint deadline);
 
-  // The loop shares what it keeps: that dies on the loop's thread at its end, before the timers, unless it was let go
-  // and nobody else has it. False once the loop has begun to end: not kept.
+  // The loop shares what it keeps: that dies on the loop's thread at its end, after the last tasks and before the
+  // timers, what was kept last first, unless it was let go and nobody else has it. What is kept meanwhile dies at once
+  // after. False once the loop has ended: not kept.
   bool keep(const std::shared_ptr<void>& what);
-  // True if it was kept.
+  // True if it was kept. Takes time that grows with how much is kept.
   bool let_go(const void* what);
 
   // Calls `task` on the loop whenever the process receives `signal_number`, instead of the signal's disposition until
@@ -190,8 +190,8 @@ class Loop {
   bool has_wait_hooks_ = false;               // one of the next two is there
   std::unique_ptr<detail::SpinPolicy> spin_;  // none: off
   std::unique_ptr<TurnTimes> turn_times_;
-  std::vector<Callback> tasks_;  // of this turn
-  std::map<const void*, std::shared_ptr<void>> kept_;
+  std::vector<Callback> tasks_;              // of this turn
+  std::vector<std::shared_ptr<void>> kept_;  // in the order of keep()
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<detail::SignalWatch> signals_;
   std::unique_ptr<FlightRecorder> recorder_;

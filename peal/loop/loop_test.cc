@@ -2,9 +2,14 @@
 // What a loop does with tasks, and its life from before run() to after its end, on an engine whose clock stands here.
 #include <peal/loop/loop.h>
 
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -201,7 +206,6 @@ TEST_F(LoopTest, what_it_keeps_dies_on_its_thread_when_it_ends_and_may_still_can
   const auto dies = [&](const char* what, bool cancels) {
     return std::make_shared<AtDeath>([this, &order, what, cancels, timer] {
       EXPECT_TRUE(loop->in_loop());
-      EXPECT_FALSE(loop->keep(std::make_shared<int>(0)));
       EXPECT_EQ(loop->cancel(timer), cancels);
       order += what;
     });
@@ -217,6 +221,27 @@ TEST_F(LoopTest, what_it_keeps_dies_on_its_thread_when_it_ends_and_may_still_can
   loop->post([&] { order += "task "; });
   ASSERT_TRUE(loop->run());
   EXPECT_EQ(order, "task shut kept");
+  EXPECT_FALSE(loop->keep(let_go));
+}
+
+TEST_F(LoopTest, what_it_keeps_dies_in_reverse_order_with_what_is_kept_meanwhile) {
+  std::string order;
+  const auto dies = [&](char name) { return std::make_shared<AtDeath>([&order, name] { order += name; }); };
+  std::array<std::shared_ptr<AtDeath>, 4> kept = {dies(' '), dies(' '), dies(' '), dies(' ')};
+  std::ranges::sort(kept);
+  const void* const let_go = kept[1].get();
+  for (size_t i = 0; i < kept.size(); ++i) {
+    kept[i]->last = [&, name = static_cast<char>('a' + i)] {
+      order += name;
+      EXPECT_TRUE(name != 'c' || loop->keep(dies('!')));
+      EXPECT_TRUE(name != 'd' || loop->let_go(let_go));
+    };
+    EXPECT_TRUE(loop->keep(std::exchange(kept[i], nullptr)));
+  }
+  loop->post([&] { EXPECT_TRUE(loop->keep(dies('e'))); });
+  loop->stop();
+  ASSERT_TRUE(loop->run());
+  EXPECT_EQ(order, "edbc!a");
 }
 
 TEST_F(LoopTest, engine_that_cannot_open_ends_the_loop) {

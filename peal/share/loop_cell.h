@@ -65,13 +65,12 @@ class LoopCell {
     if (make_) make();
     return object_.lock();
   }
-  // Asks there and then. EOWNERDEAD: the object is gone; Trouble::kLoopStopped: it was never made. What its making has
-  // thrown is thrown here.
+  // Asks there and then. EOWNERDEAD: the object is gone. What its making has thrown is thrown here.
   template <class Function>
   AskAnswer<T, Function> ask(Function& function) {
     if (const std::shared_ptr<T> object = this->object()) return answer_from<T>(function, *object);
     if (thrown_) std::rethrow_exception(thrown_);
-    return std::unexpected(why_none_);
+    return fail(EOWNERDEAD);
   }
   // The same for `then`, which is called on the loop of `home`, at once where that is this one.
   template <class Function>
@@ -95,10 +94,6 @@ class LoopCell {
   void make() {
     Make make = std::exchange(make_, nullptr);
     Loop& loop = *mailbox_->here();
-    if (!mailbox_->open()) {
-      why_none_ = make_error_code(Trouble::kLoopStopped);
-      return;
-    }
     try {
       const std::shared_ptr<T> made = make(loop);
       object_ = made;
@@ -113,7 +108,6 @@ class LoopCell {
   Make make_;
   std::weak_ptr<T> object_;
   std::exception_ptr thrown_;
-  std::error_code why_none_ = errno_code(EOWNERDEAD);
 };
 
 }  // namespace peal::detail

@@ -10,8 +10,10 @@
 // what was told and asked before has been called, or when the loop ends. Nothing here waits for another thread; so what
 // the object refers to lives until the loop has ended.
 //
-// What comes from one thread is called in its order; what comes from the object's own loop is called at once. While it
-// is called nothing else touches the object: so it is short, like any callback.
+// What comes from one thread is called in its order, once the loop runs; what was told before run(), or between steps,
+// the loop's own events may overtake. For what comes from the object's own loop is called at once: inside a call of the
+// object too, in the midst of that. Otherwise nothing touches the object while it is called. So a call is short, like
+// any callback.
 #pragma once
 
 #include <concepts>
@@ -95,7 +97,8 @@ class OnLoop {
   // For coroutines: calls `function` with the object, and brings back what it answers: Result<R>, or R where that is a
   // Result already; what it throws is thrown where it is awaited. Trouble::kLoopStopped: refused as by tell();
   // EOWNERDEAD: the object is gone. Cancelled, or too late (within()), it is not called any more; once it is being
-  // called its answer counts. So it may refer to the frame of whoever awaits; borrowed until the await ends.
+  // called its answer counts, and the task goes on then, even if what has cancelled it (the destructor of a server) is
+  // over. So it may refer to the frame of whoever awaits; borrowed until the await ends.
   template <class Function>
   auto ask(Function&& function) const {
     static_assert(detail::kMayStandInAwait<Function>,
