@@ -14,9 +14,10 @@
 // counted in stats(). Used as Server is.
 //
 // Destroying it ends the connections and cancels the tasks, on their loops, and has them end before it returns, so what
-// they use must live until then, and no longer: as a member, declare the server last. Three cannot end so soon: a task
-// in a shield(), one that waits for run_on(), and the one that destroys the server. They end when they can; `serve` and
-// its captures live until then. Who has such tasks calls stop() first, and destroys what they use when it says so.
+// they use must live until then, and no longer: as a member, declare the server last. Four cannot end so soon: a task
+// in a shield(), one that waits for run_on(), one whose question (OnLoop) or job (AsyncPool) has begun, and the one
+// that destroys the server. They end when they can, at the latest when their loop ends; `serve` and its captures live
+// until then. Who has such tasks calls stop() first, and destroys what they use when it says so.
 #pragma once
 
 #include <memory>

@@ -13,15 +13,10 @@ void CrossLoopTask::run() noexcept {
     promise_.belong(*this, nullptr);
     return task_.resume();
   }
-  if (taken_) {
-    told_ = true;
-    return waiting_.back();
-  }
+  if (taken_) return tell();
   const std::shared_ptr<CrossLoopTask> keep = shared_from_this();
   // Refused: the home loop has ended, and cancel_from_home() looks.
-  home_->insist([cross_task = keep] {
-    if (!std::exchange(cross_task->told_, true)) cross_task->waiting_.back();
-  });
+  home_->insist([cross_task = keep] { cross_task->tell(); });
   ended_.store(true, std::memory_order_release);
   ended_.notify_all();
 }
@@ -40,10 +35,29 @@ void CrossLoopTask::cancel_from_home(Why why) noexcept {
     cancel(why);
     if (taken_) return;
   }
-  if (home_->open() || told_) return;
+  if (told_) return;
+  if (home_->open()) return cancel_at_the_end();
   // Nobody can be told on a loop that has ended; so wait.
-  told_ = true;
   ended_.wait(false, std::memory_order_acquire);
+  tell();
+}
+
+// Whoever cancels may be gone when the loop ends. A loop that only this thread runs is not waited for.
+void CrossLoopTask::cancel_at_the_end() noexcept {
+  Loop* const home = home_->reachable();
+  if (home == nullptr || std::exchange(kept_, true)) return;
+  const auto at_the_end = [self = shared_from_this()](void*) {
+    const Mailbox& away = *self->away_;
+    const bool ours = away.open() && (away.reachable() != nullptr || away.beside_a_step());
+    if (!self->told_ && !ours) self->cancel_from_home(why_of(Trouble::kLoopStopped));
+  };
+  home->keep(std::shared_ptr<void>(static_cast<void*>(this), at_the_end));
+}
+
+// On the home loop.
+void CrossLoopTask::tell() noexcept {
+  if (std::exchange(told_, true)) return;
+  if (Loop* const home = kept_ ? home_->reachable() : nullptr) home->let_go(this);
   waiting_.back();
 }
 

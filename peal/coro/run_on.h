@@ -5,7 +5,8 @@
 //
 // Answers Result<T>, or T where that is a Result already. Trouble::kLoopStopped when the other loop refuses: it has
 // ended, or its queue of posts is full; then the task never begins. Cancelling travels there and back; an exception
-// too.
+// too. If the awaiting task's loop ends meanwhile, its end waits for the cancelled task; not in steps, for a loop that
+// the same thread steps: then the await ends when it is cancelled again, or never.
 #pragma once
 
 #include <atomic>
@@ -52,6 +53,9 @@ class CrossLoopTask final : public Strand, public Runnable, public std::enable_s
   std::coroutine_handle<> on_done() noexcept override;
 
  private:
+  void cancel_at_the_end() noexcept;
+  void tell() noexcept;
+
   const std::shared_ptr<Mailbox> home_;
   const std::shared_ptr<Mailbox> away_;
   HomeWait& waiting_;
@@ -59,7 +63,8 @@ class CrossLoopTask final : public Strand, public Runnable, public std::enable_s
   const std::coroutine_handle<> task_;
   bool begun_ = false;               // the away loop's
   bool taken_ = false;               // the away loop has ended: the home loop's thread ends the task
-  bool told_ = false;                // the home loop's
+  bool told_ = false;                // the home loop's, as is the next
+  bool kept_ = false;                // by the home loop
   std::atomic<bool> ended_ = false;  // the task's frame is at rest
 };
 

@@ -10,7 +10,8 @@
 //
 // A job may refer to the frame of the task that awaits it: the wait ends only when the job has, or before it has begun.
 // So cancelling, or a deadline, ends the wait of a job that is still queued, which never runs then; of one that runs it
-// waits for the end, whose answer counts. A job that takes a std::stop_token is asked to stop by it.
+// waits for the end, whose answer counts; the task goes on then, even if what has cancelled it (the destructor of a
+// server) is over. The end of the task's loop waits for it too. A job that takes a std::stop_token is asked to stop.
 //
 // An exception that leaves a job is thrown where it is awaited.
 #pragma once

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/sync/lent_call.h>
 
+#include <peal/base/assert.h>
+
 namespace peal::detail {
 
 void LentCall::run() noexcept {
+  caller_ = std::this_thread::get_id();
   State queued = State::kQueued;
   if (!state_.compare_exchange_strong(queued, State::kRunning)) return;
   work();
@@ -24,16 +27,29 @@ void LentCall::drop() noexcept {
 }
 
 void LentCall::tell(Why why) noexcept {
-  if (!std::exchange(told_, true)) lender_.over(why);
+  if (std::exchange(told_, true)) return;
+  if (Loop* const home = kept_ ? home_->reachable() : nullptr) home->let_go(this);
+  lender_.over(why);
 }
 
 void LentCall::cancel(Why why) noexcept {
-  const std::shared_ptr<LentCall> keep = shared_from_this();
+  const std::shared_ptr<LentCall> self = shared_from_this();
   if (withdraw()) return tell(why);
-  if (home_->open() || told_) return;
+  if (told_) return;
+  if (home_->open()) return cancel_at_the_end();
   // Nobody can be told on a loop that has ended; so wait.
+  PEAL_ASSERT(state_ != State::kRunning || caller_ != std::this_thread::get_id(),
+              "a loop ends inside a call that a task of it waits for; {} posts wait there", home_->waiting());
   state_.wait(State::kRunning, std::memory_order_acquire);
   tell(why);
+}
+
+// Whoever cancels may be gone when the loop ends.
+void LentCall::cancel_at_the_end() noexcept {
+  Loop* const home = home_->reachable();
+  if (home == nullptr || std::exchange(kept_, true)) return;
+  const auto at_the_end = [self = shared_from_this()](void*) { self->cancel(why_of(Trouble::kLoopStopped)); };
+  home->keep(std::shared_ptr<void>(static_cast<void*>(this), at_the_end));
 }
 
 }  // namespace peal::detail

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LentCall: a function in a task's frame that another thread calls while the task waits. It may refer to that frame:
 // the wait ends only when the call has, or before it has begun. So cancelling ends the wait of a call that is still
-// queued, which never begins then; of one that has begun it waits for the end.
+// queued, which never begins then; of one that has begun it waits for the end, as the task's loop does when it ends.
 #pragma once
 
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include <peal/coro/task.h>
@@ -64,12 +65,15 @@ class LentCall : public std::enable_shared_from_this<LentCall> {
   void run() noexcept;
   void drop() noexcept;
   void tell(Why why) noexcept;
+  void cancel_at_the_end() noexcept;
 
   Lender& lender_;
   const std::shared_ptr<Mailbox> home_;
   const Why dropped_;
+  std::thread::id caller_;  // before it is kRunning
   std::atomic<State> state_ = State::kQueued;
-  bool told_ = false;  // the home loop's
+  bool told_ = false;  // the home loop's, as is the next
+  bool kept_ = false;  // by the home loop
 };
 
 }  // namespace peal::detail

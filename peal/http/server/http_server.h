@@ -49,7 +49,8 @@ class HttpServer {
   HttpServer(Loop& loop, Router router, const HttpServerOptions& options = {});
   HttpServer(LoopGroup& group, Router router, const HttpServerOptions& options = {});
   // As ~Server. Coroutines that still run are cancelled and end before it returns, but for those in a shield(), in
-  // run_on(), or that destroy it: they end when they can.
+  // run_on(), whose question (OnLoop) or job (AsyncPool) has begun, or that destroy it: they end when they can, at the
+  // latest when their loop ends. What they use after that lives as long.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
