@@ -22,7 +22,7 @@ namespace peal {
 Result<LooseStream> connected_stream(Fd socket);
 
 // On the loop's thread, inside run(). With a layer it is plain until start_layer(), as layer_later has it. Those
-// errors; Trouble::kLoopStopped.
+// errors; Trouble::kLoopStopped; ENOMEM: the connection did not open.
 Result<Stream> adopt_stream(Loop& loop, Fd socket, const ConnectionOptions& options = {});
 
 }  // namespace peal
