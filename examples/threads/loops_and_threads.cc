@@ -44,7 +44,7 @@ void post_and_withdraw(Loop& loop) {
   std::promise<void> ran;
   loop.post([&ran] { ran.set_value(); });  // false: the loop has stopped, or too many posts wait
   const RemoteTask alarm = after_on(loop, 1h, [] { fmt::print("an hour has passed\n"); });
-  const RemoteTask ticks = every_on(loop, 1s, [] { fmt::print("tick\n"); });
+  const RemoteTask ticks = every_on(loop, 1h, [] { fmt::print("tick\n"); });
   const bool in_time = alarm.cancel() && ticks.cancel();  // true: neither is called any more
   // [posts]
   ran.get_future().wait();
@@ -55,7 +55,7 @@ void post_and_withdraw(Loop& loop) {
 Task<int> vote(const OnLoop<Votes>& votes, std::string name) {
   votes.tell([name](Votes& there) { there.add(name); });  // on its way; any thread may
   // There and back. What is asked may refer to this frame, which waits for it.
-  const Result<int> count = co_await votes.ask([&](const Votes& there) { return there.of(name); }).within(5s);
+  const Result<int> count = co_await votes.ask([&](const Votes& there) { return there.of(name); }).within(1min);
   co_return count.value_or(0);
 }
 // [actor]
