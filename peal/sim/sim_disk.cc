@@ -13,11 +13,11 @@ SimDisk::SimDisk(std::shared_ptr<detail::SimNetwork> network, const SocketAddres
     : network_(std::move(network)), machine_(machine) {}
 
 bool SimDisk::fails(std::string_view name) const {
-  return refuses_ || network_->strikes(SimFaultKind::kDiskError, {}, machine_, name);
+  return network_->strikes(SimFaultKind::kDiskError, {}, machine_, name);
 }
 
 Result<SimDisk::Files::iterator> SimDisk::find(std::string_view name) {
-  if (fails(name)) return fail(EIO);
+  if (refuses(name)) return fail(EIO);
   const auto found = files_.find(name);
   if (found == files_.end()) return fail(ENOENT);
   return found;
@@ -38,7 +38,7 @@ uint64_t SimDisk::used_bytes() const {
 
 // The file, made if need be, when the disk has room for so much in place of the old.
 Result<SimDisk::File*> SimDisk::make_room(std::string_view name, uint64_t old_bytes, uint64_t new_bytes) {
-  if (fails(name)) return fail(EIO);
+  if (refuses(name)) return fail(EIO);
   if (new_bytes > old_bytes && used_bytes() - old_bytes + new_bytes > capacity_bytes_) return fail(ENOSPC);
   return &files_[std::string(name)];
 }
@@ -94,9 +94,11 @@ void SimDisk::settle_after_crash() {
   for (auto& [name, file] : files_) {
     if (file.before || file.synced_bytes < file.bytes.size()) {
       const size_t front = file.before ? 0 : file.synced_bytes;
-      if (network_->strikes(SimFaultKind::kLoseUnsynced, {}, machine_, name)) {
+      const auto lose = network_->draw(SimFaultKind::kLoseUnsynced, {}, machine_, name);
+      const auto tear = network_->draw(SimFaultKind::kTearUnsynced, {}, machine_, name);
+      if (network_->takes(lose)) {
         file.bytes = file.before ? std::move(*file.before) : file.bytes.substr(0, front);
-      } else if (file.bytes.size() > front && network_->strikes(SimFaultKind::kTearUnsynced, {}, machine_, name)) {
+      } else if (file.bytes.size() > front && network_->takes(tear)) {
         file.bytes.resize(front + network_->more(SimFaultKind::kTearUnsynced, file.bytes.size() - front));
       }
     }

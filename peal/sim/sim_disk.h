@@ -25,7 +25,8 @@ namespace detail {
 class SimNetwork;
 }
 
-// Any of them may fail with EIO, by chance; then nothing was done.
+// Any of them may fail with EIO, by chance; then nothing was done. Without power there is only read() and list(), for
+// tests, and whatever changes something fails with EIO.
 class SimDisk {
  public:
   // Made by its machine.
@@ -64,6 +65,7 @@ class SimDisk {
   using Files = std::map<std::string, File, std::less<>>;
 
   bool fails(std::string_view name) const;
+  bool refuses(std::string_view name) const { return !powered_ || fails(name); }
   Result<Files::iterator> find(std::string_view name);
   Result<File*> make_room(std::string_view name, uint64_t old_bytes, uint64_t new_bytes);
   void settle_after_crash();
@@ -72,7 +74,7 @@ class SimDisk {
   const SocketAddress machine_;
   Files files_;
   uint64_t capacity_bytes_ = UINT64_MAX;
-  bool refuses_ = false;  // the programs that a crash ended are still being destroyed
+  bool powered_ = true;
 };
 
 }  // namespace peal

@@ -11,15 +11,20 @@
 namespace peal {
 
 SimMachine::SimMachine(SimWorld& world, std::string_view ip, Boot boot)
-    : world_(world), ip_(detail::parse_ip(ip)), boot_(std::move(boot)), disk_(world.network_, ip_) {
-  power_on();
+    : world_(world), name_(ip), ip_(detail::parse_ip(ip)), boot_(std::move(boot)), disk_(world.network_, ip_) {
+  try {
+    power_on();
+  } catch (...) {
+    world_.network_->hosts.remove(*host_);
+    throw;
+  }
 }
 
 SimMachine::~SimMachine() {
   PEAL_ASSERT(!world_.network_->stepping, "a machine is destroyed inside a step of its world of seed {}",
               world_.seed());
   program_.reset();
-  world_.network_->hosts.remove(*host_);
+  if (host_->on) world_.network_->hosts.remove(*host_);
 }
 
 SocketAddress SimMachine::address(uint16_t port) const {
@@ -36,39 +41,57 @@ bool SimMachine::is_on() const { return host_->on; }
 TimePoint SimMachine::now() const { return host_->local(world_.now()); }
 
 void SimMachine::set_clock(const SimClock& clock) {
-  if (!(clock.rate > 0)) throw std::invalid_argument("a clock that does not go");
+  if (!(clock.rate > 0 && clock.rate <= 1000) || std::chrono::abs(clock.ahead) > std::chrono::years(5)) {
+    throw std::invalid_argument("a clock that does not go, or is too far from the world's");
+  }
+  world_.network_->trace("sets its clock", name_);
   clock_ = clock;
   host_->set_clock(world_.now(), clock.ahead, clock.rate);
 }
 
+void SimMachine::when_booted(std::move_only_function<void()> task) {
+  world_.between_steps([this, alive = std::weak_ptr(alive_), task = std::move(task)]() mutable {
+    if (alive.expired()) return;
+    booting_ ? after_boot_.push_back(std::move(task)) : task();
+  });
+}
+
 void SimMachine::crash(Disk disk) {
-  world_.between_steps([this, disk, alive = std::weak_ptr(alive_)] {
-    if (!alive.expired() && host_->on) power_off(disk);
+  when_booted([this, disk] {
+    if (host_->on) power_off(disk);
   });
 }
 
 void SimMachine::restart() {
-  world_.between_steps([this, alive = std::weak_ptr(alive_)] {
-    if (!alive.expired() && !host_->on) power_on();
+  when_booted([this] {
+    if (!host_->on) power_on();
   });
 }
 
 void SimMachine::power_on() {
   host_ = std::make_shared<detail::SimHost>();
   host_->ip = ip_;
-  set_clock(clock_);
+  world_.network_->trace("has power", name_);
+  host_->set_clock(world_.now(), clock_.ahead, clock_.rate);
   world_.network_->hosts.add(host_);
-  if (boot_) program_ = boot_(*this);
+  disk_.powered_ = true;
+  if (!boot_) return;
+  booting_ = true;
+  {
+    const std::shared_ptr<void> booted(nullptr, [this](void*) { booting_ = false; });
+    program_ = boot_(*this);
+  }
+  for (auto& task : std::exchange(after_boot_, {})) task();
 }
 
 void SimMachine::power_off(Disk disk) {
-  world_.network_->trace("crashes", 0, 0);
+  world_.network_->trace("crashes", name_);
   host_->on = false;
+  world_.network_->look_at_ways();
   if (disk == Disk::kLost) disk_.files_.clear();
   disk_.settle_after_crash();
-  disk_.refuses_ = true;
+  disk_.powered_ = false;
   program_.reset();
-  disk_.refuses_ = false;
 }
 
 }  // namespace peal

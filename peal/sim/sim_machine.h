@@ -8,13 +8,17 @@
 //   client_loop->after(seconds(5), [&] { server.restart(); });
 //
 // What a machine's loops connect from is its address, they bind to it, to any or to loopback, and loopback and unix
-// addresses are its own. The world's thread; dies before its world, outside of its steps.
+// addresses are its own. A loop of no machine has the address of whoever it talks to: where there are machines, whoever
+// is to reach them, or to be cut off from them, is on one. The world's thread; dies before its world, outside of its
+// steps.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <peal/base/clock.h>
 #include <peal/base/socket_address.h>
@@ -30,8 +34,8 @@ struct SimHost;
 
 // Of a machine, against the world's. It goes on, however it is set: one that is set back stands still meanwhile.
 struct SimClock {
-  Duration ahead = {};  // when it is set; may be negative
-  double rate = 1;      // > 0: seconds of the machine in one of the world
+  Duration ahead = {};  // when it is set; may be negative; at most five years either way
+  double rate = 1;      // > 0, <= 1000: seconds of the machine in one of the world
 };
 
 class SimMachine {
@@ -41,9 +45,9 @@ class SimMachine {
   using Boot = std::function<Program(SimMachine&)>;
 
   // `boot` is called now and in each restart(), outside of the world's steps; none: what runs here is made by others.
-  // std::invalid_argument: `ip` is no IP address.
+  // In a restart() while the world is run it cannot run the world itself. std::invalid_argument: `ip` is no IP address.
   SimMachine(SimWorld& world, std::string_view ip, Boot boot = {});
-  // Its program ends as it does in life: its connections are closed.
+  // Its program ends as it does in life: its connections are closed. Without power, its address stays silent.
   ~SimMachine();
   SimMachine(const SimMachine&) = delete;
   SimMachine& operator=(const SimMachine&) = delete;
@@ -55,30 +59,35 @@ class SimMachine {
   SimDisk& disk() { return disk_; }
   // What its loops see as now().
   TimePoint now() const;
-  // At any time. std::invalid_argument: the rate is not > 0.
+  // At any time. std::invalid_argument: it is not within the limits above.
   void set_clock(const SimClock& clock);
 
   // The power fails: nothing of this machine is sent any more, no FIN and no RST, and what is sent to it gets lost.
   // Then its program is destroyed, which reaches nobody; loops that others made here are not stepped any more. Inside a
-  // step, both happen after it.
+  // step or in `boot`, all of this happens after it.
   enum class Disk : uint8_t { kKept, kLost };  // kKept: as SimDisk has it; kLost: it comes back empty
   void crash(Disk disk = Disk::kKept);
   // The power comes back, and `boot` is called. Who still believes in a connection of before meets a reset. Inside a
-  // step, after it.
+  // step or in `boot`, after it.
   void restart();
   bool is_on() const;
 
  private:
+  // Outside of the world's steps, and not while `boot` is at work.
+  void when_booted(std::move_only_function<void()> task);
   void power_on();
   void power_off(Disk disk);
 
   SimWorld& world_;
+  const std::string name_;  // its address
   const SocketAddress ip_;
   const Boot boot_;
   SimClock clock_;
   SimDisk disk_;
   std::shared_ptr<detail::SimHost> host_;
   Program program_;
+  bool booting_ = false;
+  std::vector<std::move_only_function<void()>> after_boot_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // asked by what is left for after a step
 };
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <peal/base/assert.h>
 #include <peal/sim/parts/sim_engine.h>
 #include <peal/sim/parts/sim_network.h>
@@ -14,6 +16,9 @@ struct SimWorld::Driven {
   const detail::SimEngine& engine;
   Step step;
 };
+
+// A flag that is set as long as this lives.
+using Set = std::unique_ptr<bool, decltype([](bool* flag) { *flag = false; })>;
 
 SimOptions SimOptions::hostile() {
   SimOptions options;
@@ -26,6 +31,7 @@ SimOptions SimOptions::hostile() {
   options.refuse = options.unreachable = options.swallow = 0.02;
   options.no_fd = 0.02;
   options.lose_datagram = options.double_datagram = options.overtaken_datagram = 0.1;
+  options.disk_error = 0.005;
   return options;
 }
 
@@ -71,6 +77,8 @@ SimOptions& SimWorld::link(std::string_view from, std::string_view to) {
 
 void SimWorld::cut(std::string_view from, std::string_view to) {
   network_->hosts.path(detail::parse_ip(from), detail::parse_ip(to)).cut = true;
+  network_->trace("cut", fmt::format("{} -> {}", from, to));
+  network_->look_at_ways();
 }
 
 void SimWorld::partition(const std::vector<std::string>& some, const std::vector<std::string>& others) {
@@ -84,9 +92,13 @@ void SimWorld::partition(const std::vector<std::string>& some, const std::vector
 
 void SimWorld::heal(std::string_view from, std::string_view to) {
   network_->hosts.path(detail::parse_ip(from), detail::parse_ip(to)).cut = false;
+  network_->trace("healed", fmt::format("{} -> {}", from, to));
 }
 
-void SimWorld::heal() { network_->hosts.heal(); }
+void SimWorld::heal() {
+  network_->hosts.heal();
+  network_->trace("healed", "all");
+}
 
 void SimWorld::between_steps(std::move_only_function<void()> task) {
   network_->stepping ? network_->between_steps.push_back(std::move(task)) : task();
@@ -100,28 +112,32 @@ void SimWorld::after(Duration delay, std::move_only_function<void()> task) {
 
 bool SimWorld::call_between_steps() {
   if (network_->between_steps.empty()) return false;
-  const bool stepping = std::exchange(network_->stepping, false);
-  for (auto& task : std::exchange(network_->between_steps, {})) task();
-  network_->stepping = stepping;
+  while (!network_->between_steps.empty()) {
+    auto task = std::move(network_->between_steps.front());
+    network_->between_steps.pop_front();
+    task();
+  }
   return true;
 }
 
 // Beginning with any of them: what one does before another is chance. True if any did something.
 bool SimWorld::step_all() {
-  PEAL_ASSERT(!network_->stepping, "a world of seed {} is run from inside itself", seed());
+  PEAL_ASSERT(!running_, "a world of seed {} is run from inside itself", seed());
+  const Set running(&(running_ = true));
   size_t done = call_between_steps() ? 1 : 0;
   std::erase_if(driven_, [](const auto& driven) { return driven.expired(); });
   if (driven_.empty()) return done > 0;
-  network_->stepping = true;
   const size_t count = driven_.size();  // others may come
   const size_t first = network_->random(count);
   for (size_t i = 0; i < count; ++i) {
     auto driven = driven_[(first + i) % count].lock();
-    if (driven && driven->engine.powered()) done += driven->step();
+    if (driven && driven->engine.powered()) {
+      const Set stepping(&(network_->stepping = true));
+      done += driven->step();
+    }
     driven.reset();
     done += call_between_steps() ? 1 : 0;
   }
-  network_->stepping = false;
   return done > 0;
 }
 
@@ -151,7 +167,9 @@ SimWorld::Round SimWorld::round(TimePoint end) {
 bool SimWorld::run_until(const std::function<bool()>& done, Duration limit) {
   const TimePoint end = now() + limit;
   while (!done()) {
-    if (round(end) == Round::kOver || now() > end) return done() && failure_.empty();
+    if (round(end) != Round::kOver && now() <= end) continue;
+    if (failure_.empty() && next() != kNever) network_->advance_to(end);
+    return done() && failure_.empty();
   }
   return failure_.empty();
 }
@@ -162,13 +180,14 @@ void SimWorld::run_for(Duration time) {
   }
   if (!failure_.empty()) return;
   network_->advance_to(end);
+  const Set running(&(running_ = true));
   call_between_steps();
 }
 
 bool SimWorld::run_until_idle(Duration limit) {
   const TimePoint end = now() + limit;
   while (now() <= end) {
-    if (round(end) == Round::kOver) return next() == kNever;
+    if (round(end) == Round::kOver) return failure_.empty() && next() == kNever;
   }
   return false;
 }

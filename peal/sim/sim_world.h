@@ -65,9 +65,10 @@ class SimWorld {
   // Empty: nothing was.
   const std::string& failure() const { return failure_; }
 
-  // What is sent `from` one host `to` another, each an IP address: a copy of options() when first asked for; may be
-  // changed at any time, the reference stays good. Buffers, interruptions, fds, disks and late_by are the world's
-  // nevertheless. std::invalid_argument: no IP address.
+  // What is sent `from` one host `to` another, each an IP address: a copy of options() when first asked for, which
+  // later changes of options() do not touch; may be changed at any time, the reference stays good. What concerns one
+  // machine alone is the world's nevertheless: buffers, short reads and writes, interruptions, late completions, fds
+  // and disks. std::invalid_argument: no IP address.
   SimOptions& link(std::string_view from, std::string_view to);
   // From now on nothing sent so arrives. TCP sends it again: after heal() a connection goes on without loss, unless
   // somebody gave up meanwhile. Datagrams are lost.
@@ -79,16 +80,17 @@ class SimWorld {
   void heal();
 
   // Calls `task` outside of the steps of this world's loops: now, or after the step that this is called in, or after so
-  // much time, while the world is run.
+  // much time, while the world is run. It cannot run the world itself, which asserts.
   void between_steps(std::move_only_function<void()> task);
   void after(Duration delay, std::move_only_function<void()> task);
 
   // Steps until `done`, which is asked after each round of steps. False: `limit` of this world's time has passed,
-  // nothing was left to happen, or the world has failed.
+  // nothing was left to happen, or the world has failed; in the last two no time need have passed.
   bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::hours(1));
   // Lets so much time pass.
   void run_for(Duration time);
-  // Steps until nothing is left to happen: nothing on its way and no timer. False: `limit` has passed.
+  // Steps until nothing is left to happen: nothing on its way and no timer. False: `limit` has passed, or the
+  // world has failed.
   bool run_until_idle(Duration limit = std::chrono::hours(1));
 
   // Stands for all that happened so far.
@@ -113,6 +115,7 @@ class SimWorld {
   std::shared_ptr<detail::SimNetwork> network_;
   std::vector<std::weak_ptr<Driven>> driven_;
   int idle_rounds_ = 0;
+  bool running_ = false;  // also between two steps
   std::string failure_;
 };
 

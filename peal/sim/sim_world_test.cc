@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -300,6 +301,61 @@ TEST(SimWorld, engines_answer_with_its_names) {
   world.names()["service"] = {kService};
   ASSERT_NE(engine->names(), nullptr);
   EXPECT_EQ(engine->names()->at("service").front(), kService);
+}
+
+TEST(SimWorld, time_passes_up_to_the_limit_of_a_wait_in_vain) {
+  SimWorld world(1);
+  Host host(world);
+  world.after(seconds(5), [] {});
+  const TimePoint begin = world.now();
+  EXPECT_FALSE(world.run_until([] { return false; }, seconds(1)));
+  EXPECT_EQ(world.now() - begin, seconds(1));
+}
+
+TEST(SimWorld, failed_world_is_not_idle) {
+  SimWorld world(1);
+  EXPECT_TRUE(world.run_until_idle());
+  world.fail("of a test's own accord");
+  EXPECT_FALSE(world.run_until_idle());
+}
+
+TEST(SimWorld, world_goes_on_after_what_was_thrown_in_it) {
+  SimWorld world(1);
+  auto engine = world.make_engine();
+  ASSERT_TRUE(engine->open());
+  bool throws = true;
+  const auto driven = world.drive(*engine, [&] {
+    if (std::exchange(throws, false)) throw std::runtime_error("a step");
+    return engine->wait(kNever);
+  });
+  EXPECT_THROW(world.run_for(seconds(1)), std::runtime_error);
+  bool second = false;
+  world.after(seconds(1), [] { throw std::runtime_error("a task"); });
+  world.after(seconds(1), [&] { second = true; });
+  EXPECT_THROW(world.run_for(seconds(2)), std::runtime_error);
+  EXPECT_FALSE(second);
+  world.run_for(seconds(2));
+  EXPECT_TRUE(second);
+  engine->shut();
+}
+
+TEST(SimWorld, hostile_one_has_some_of_each_fault) {
+  const SimOptions none;
+  const SimOptions all = SimOptions::hostile();
+  for (const auto fault :
+       {&SimOptions::short_read, &SimOptions::short_write, &SimOptions::interrupted, &SimOptions::again,
+        &SimOptions::late, &SimOptions::reset, &SimOptions::vanish, &SimOptions::refuse, &SimOptions::unreachable,
+        &SimOptions::swallow, &SimOptions::no_fd, &SimOptions::lose_datagram, &SimOptions::double_datagram,
+        &SimOptions::overtaken_datagram, &SimOptions::disk_error}) {
+    EXPECT_EQ(none.*fault, 0);
+    EXPECT_GT(all.*fault, 0);
+  }
+}
+
+TEST(SimWorld, interruption_without_end_ends) {
+  Transfer transfer(1, {.interrupted = 1}, numbers(100));
+  ASSERT_TRUE(transfer.finish());
+  EXPECT_EQ(transfer.accepted().received, numbers(100));
 }
 
 }  // namespace

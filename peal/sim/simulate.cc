@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search: none of the faults; then one kind after the other left out; then delta debugging (Zeller and Hildebrandt,
-// "Simplifying and Isolating Failure-Inducing Input", 2002) over single ones. What is left out shifts no other kind's
-// chances, and what did not strike in a failing run is not needed, so each success may shed more than it tried to.
+// "Simplifying and Isolating Failure-Inducing Input", 2002) over single ones. What is left out renumbers no
+// other kind's chances by itself, and what did not strike in a failing run is not needed, so each success may shed more
+// than it tried to.
 #include <peal/sim/simulate.h>
 
 #include <algorithm>

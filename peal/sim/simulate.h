@@ -7,10 +7,10 @@
 //   });
 //   EXPECT_TRUE(report) << report.text();
 //
-// A body fails by world.fail() or world.expect(), by answering false, or by throwing; not by EXPECT_ and ASSERT_ of
-// GoogleTest, which cannot be taken back, for a failing body is played again and again. It makes everything anew each
-// time and takes chance and time from the world alone, so that one seed always does the same. PEAL_ASSERT ends the
-// process as ever.
+// A body fails by world.fail() or world.expect(), by answering false, or by throwing itself: what a callback throws,
+// its loop catches and logs as ever. It does not fail by EXPECT_ and ASSERT_ of GoogleTest, which cannot be taken back,
+// for a failing body is played again and again. It makes everything anew each time and takes chance and time from the
+// world alone; then one seed always does the same. PEAL_ASSERT ends the process as ever.
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Links of their own and ways that are cut: who hears what, and when, as tcp(7) and RFC 9293 have it.
+#include <tests/integration/sim_partition.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <string>
@@ -8,12 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/base/log.h>
-#include <peal/net/client.h>
 #include <peal/net/datagram_socket.h>
-#include <peal/net/server.h>
-#include <peal/sim/sim_loop.h>
-#include <peal/sim/sim_machine.h>
 
 namespace peal {
 namespace {
@@ -23,69 +20,9 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-const std::string kHere = "10.0.0.1";
-const std::string kThere = "10.0.0.2";
-
-// One connection between two machines: of a server here, which answers only when told to, and a client there.
-class SimPartition : public testing::Test {
- protected:
-  struct End {
-    ConnectionHandle handle;
-    std::string received;
-    bool open = false;
-    bool closed = false;
-    CloseReason reason = CloseReason::kLocal;
-    std::error_code error;
-  };
-
-  void SetUp() override {
-    set_log_sink([](const LogRecord&) {});
-  }
-  void TearDown() override { set_log_sink({}); }
-
-  static ConnectionCallbacks noting(End& end) {
-    ConnectionCallbacks callbacks;
-    callbacks.on_open = [&end](Connection& connection) {
-      end.handle = connection.handle();
-      end.open = true;
-    };
-    callbacks.on_message = [&end](Connection&, Buffer& input) {
-      end.received += input.to_string();
-      input.clear();
-    };
-    callbacks.on_close = [&end](Connection& connection, CloseReason reason) {
-      end.closed = true;
-      end.reason = reason;
-      end.error = connection.error();
-    };
-    return callbacks;
-  }
-  void connect() {
-    ASSERT_TRUE(client.connect(server.listen(kHere + ":0").value()));
-    ASSERT_TRUE(world.run_until([this] { return here.open && there.open; }));
-  }
-  // A line every 10 ms for so long.
-  void speak(Duration time) {
-    const TimePoint end = world.now() + time;
-    for (; world.now() < end; world.run_for(milliseconds(10))) {
-      const std::string line = std::to_string(said.size()) + "\n";
-      if (there.handle.send(line)) said += line;
-    }
-  }
-
-  SimWorld world{1};
-  SimMachine machine_here{world, kHere};
-  SimMachine machine_there{world, kThere};
-  SimLoop loop_here{machine_here};
-  SimLoop loop_there{machine_there};
-  End here;
-  End there;
-  std::string said;
-  Server server{*loop_here, noting(here)};
-  std::error_code refused;
-  Client client{*loop_there, noting(there), ClientOptions{.connect_timeout = minutes(10)},
-                [this](std::error_code error, Duration) { refused = error; }};
-};
+using test::kHere;
+using test::kThere;
+using test::SimPartition;
 
 TEST_F(SimPartition, machine_connects_from_its_own_address) {
   connect();

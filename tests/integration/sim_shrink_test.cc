@@ -12,6 +12,7 @@
 #include <peal/net/datagram_socket.h>
 #include <peal/net/server.h>
 #include <peal/sim/sim_loop.h>
+#include <peal/sim/sim_machine.h>
 #include <peal/sim/simulate.h>
 
 namespace peal {
@@ -125,6 +126,26 @@ TEST_F(SimShrink, search_ends_at_its_limit_and_says_so) {
   EXPECT_FALSE(report.fewest);
   EXPECT_LE(report.runs - report.seeds, 5u);
   EXPECT_NE(report.text().find("the search was ended"), std::string::npos);
+}
+
+TEST_F(SimShrink, torn_file_is_not_blamed_on_what_happened_to_another) {
+  int failed = 0;
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    const SimReport report = simulate(seed, {}, [](SimWorld& world) {
+      SimMachine machine(world, "10.0.0.1");
+      (void)machine.disk().write("a", "aaaaaaaa");
+      (void)machine.disk().write("b", "bbbbbbbb");
+      machine.crash();
+      machine.restart();
+      const std::string found = machine.disk().read("b").value();
+      return found.empty() || found.size() == 8;
+    });
+    if (report) continue;
+    ++failed;
+    ASSERT_EQ(report.faults.size(), 1u) << report.text();
+    EXPECT_EQ(report.faults.front().kind, SimFaultKind::kTearUnsynced);
+  }
+  EXPECT_GT(failed, 5);
 }
 
 }  // namespace

@@ -51,23 +51,22 @@ std::string SimFault::text() const {
 
 namespace detail {
 
-bool SimFaultStreams::strike(SimFaultKind kind, const SimOptions& options, SimStats& stats, Duration at,
-                             const SocketAddress& from, const SocketAddress& to, std::string_view file) {
-  const Trait& trait = trait_of(kind);
-  const double probability = options.*trait.chance;
-  if (!(probability > 0)) return false;
+std::optional<uint64_t> SimFaultStreams::draw(SimFaultKind kind, const SimOptions& options) {
+  const double probability = options.*trait_of(kind).chance;
+  if (!(probability > 0)) return {};
   constexpr uint64_t kResolution = 1 << 24;
   Stream& stream = streams_.at(static_cast<size_t>(kind));
   const uint64_t nth = stream.chances++;
   const uint64_t own_seed = split_mix(seed_ + (static_cast<uint64_t>(kind) + 1) * kSplitMixStep);
   stream.state = split_mix(own_seed + nth * kSplitMixStep);
-  if (static_cast<double>(stream.state % kResolution) >= probability * kResolution) return false;
-  if (plan_ != nullptr) {
-    if (plan_->only && !plan_->only->contains({kind, nth})) return false;
-    plan_->struck.push_back({kind, nth, at, from, to, std::string(file)});
-  }
-  ++(stats.*trait.count);
-  return true;
+  if (static_cast<double>(stream.state % kResolution) >= probability * kResolution) return {};
+  if (plan_ != nullptr && plan_->only && !plan_->only->contains({kind, nth})) return {};
+  return nth;
+}
+
+void SimFaultStreams::take(SimStats& stats, const SimFault& fault) {
+  if (plan_ != nullptr) plan_->struck.push_back(fault);
+  ++(stats.*trait_of(fault.kind).count);
 }
 
 uint64_t SimFaultStreams::more(SimFaultKind kind, uint64_t bound) {

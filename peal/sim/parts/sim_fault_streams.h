@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SimFaultStreams: decides which faults strike, each kind by a stream of its own, and notes those that did, if asked
-// to. asked.
+// to.
 #pragma once
 
 #include <array>
@@ -29,10 +29,13 @@ class SimFaultStreams {
   // `plan` may be null: all may strike, and none is noted.
   SimFaultStreams(uint64_t seed, std::shared_ptr<SimFaultPlan> plan) : seed_(seed), plan_(std::move(plan)) {}
 
-  // Draws only when there is a chance at all, so that faults left off do not change the rest. Counts in `stats`.
-  bool strike(SimFaultKind kind, const SimOptions& options, SimStats& stats, Duration at, const SocketAddress& from,
-              const SocketAddress& to, std::string_view file);
-  // More about the last fault of this kind: from 0 to `bound` - 1; `bound` > 0.
+  // One chance of a kind: its number, if it strikes. Where several kinds ask of one occasion, all draw before any
+  // answer is looked at: then leaving one out gives no other kind a chance more or less. Draws only when there is a
+  // chance at all, so that faults left off do not change the rest.
+  std::optional<uint64_t> draw(SimFaultKind kind, const SimOptions& options);
+  // It happens: it is counted in `stats`, and noted.
+  void take(SimStats& stats, const SimFault& fault);
+  // More about the last chance of this kind: from 0 to `bound` - 1; `bound` > 0.
   uint64_t more(SimFaultKind kind, uint64_t bound);
 
  private:

@@ -11,6 +11,8 @@
 
 namespace peal::detail {
 
+SimLink::~SimLink() { network.links.erase(id); }
+
 void SimEnd::set_owner(SimOwner* owner, uint32_t slot) {
   owner_ = owner;
   slot_ = slot;
@@ -31,7 +33,7 @@ void SimEnd::notify() {
 }
 
 void SimEnd::notify_later(SimFaultKind because) {
-  link_.network.after(link_.network.lateness(because), [end = self()] {
+  link_.network.after(link_.network.lateness(because, link_.network.options.late_by), [end = self()] {
     if (end->owner_ != nullptr) end->owner_->slot_ready(SimOwner::Kind::kStream, end->slot_);
   });
 }
@@ -53,11 +55,10 @@ void SimEnd::travel(size_t bytes, Act act) {
   SimNetwork& network = link_.network;
   last_arrival_ = std::max(last_arrival_, network.now() + network.travel_time(local, peer));
   network.at(last_arrival_, [from = self(), packet = Packet{bytes, std::move(act)}]() mutable {
-    if (from->link_.broken) return;
+    if (from->link_.broken || from->lost_) return;
     if (from->held_.empty() && from->way_is_open()) return from->reach(packet);
-    if (!from->repeats()) return;
     from->held_.push_back(std::move(packet));
-    from->await_acknowledgement();
+    from->repeats() ? from->await_acknowledgement() : from->lose_held();
   });
 }
 
@@ -83,9 +84,23 @@ void SimEnd::look_for_acknowledgement() {
 void SimEnd::hear() {
   unheard_ = false;
   in_flight_ -= std::exchange(unheard_bytes_, 0);
-  if (unheard_window_ == 0) return;
-  outstanding_ -= std::exchange(unheard_window_, 0);
-  notify();
+  const size_t window = std::exchange(unheard_window_, 0);
+  outstanding_ -= window;
+  if (held_.empty()) {  // what waits from now on, waits anew
+    again_after_ = {};
+    ++timer_;
+  }
+  look_at_way();
+  if (window > 0) notify();
+}
+
+bool SimEnd::probes() const {
+  return outstanding_ > other().receive_bytes_ && !(way_is_open() && other().way_is_open() && other().powered());
+}
+
+void SimEnd::lose_held() {
+  lost_ = lost_ || !held_.empty();
+  held_.clear();
 }
 
 void SimEnd::await_acknowledgement() {
@@ -94,13 +109,19 @@ void SimEnd::await_acknowledgement() {
   SimNetwork& network = link_.network;
   give_up_ = network.now() + network.options_for(local, peer).give_up;
   again_after_ = kFirst;
-  network.at(std::min(network.now() + again_after_, give_up_), [end = self()] { end->try_again(); });
+  try_again_later();
+}
+
+void SimEnd::try_again_later() {
+  link_.network.at(std::min(link_.network.now() + again_after_, give_up_), [end = self(), timer = timer_] {
+    if (timer == end->timer_) end->try_again();
+  });
 }
 
 void SimEnd::try_again() {
   constexpr Duration kLongest = std::chrono::seconds(120);  // TCP_RTO_MAX of Linux
   SimNetwork& network = link_.network;
-  if (!repeats()) held_.clear();
+  if (!repeats()) lose_held();
   if (repeats() && way_is_open()) {
     for (Packet& packet : std::exchange(held_, {})) reach(packet);
     look_for_acknowledgement();
@@ -110,11 +131,11 @@ void SimEnd::try_again() {
     return;
   }
   if (network.now() >= give_up_) {
-    held_.clear();
+    lose_held();
     return fail(ETIMEDOUT);
   }
   again_after_ = std::min(again_after_ * 2, kLongest);
-  network.at(std::min(network.now() + again_after_, give_up_), [end = self()] { end->try_again(); });
+  try_again_later();
 }
 
 void SimEnd::write(std::string bytes) {
@@ -126,16 +147,20 @@ void SimEnd::write(std::string bytes) {
   if (!powered()) return;
   network.trace("sends", id(), bytes.size());
   ++network.stats.packets;
-  if (network.strikes(SimFaultKind::kReset, local, peer)) {
+  const SimNetwork::Drawn reset = network.draw(SimFaultKind::kReset, local, peer);
+  const SimNetwork::Drawn vanish = network.draw(SimFaultKind::kVanish, local, peer);
+  const bool heard = way_is_open() && other().way_is_open() && other().powered();
+  if (heard && network.takes(reset)) {
     network.trace("meets a reset", id(), 0);
     link_.broken = true;
     network.after(network.travel_time(peer, local), [end = self()] { end->fail(ECONNRESET); });
     network.after(network.travel_time(local, peer), [end = other().self()] { end->fail(ECONNRESET); });
     return;
   }
-  if (!link_.vanished && network.strikes(SimFaultKind::kVanish, local, peer)) {
+  if (!link_.vanished && network.takes(vanish)) {
     network.trace("vanishes", id(), 0);
     link_.vanished = true;
+    other().look_at_way();
   }
   const size_t size = bytes.size();
   travel(size, [bytes = std::move(bytes)](SimEnd* to) { to->arrive(bytes); });

@@ -79,8 +79,14 @@ class SimEnd {
   bool closed() const { return closed_; }
   // False: its machine was switched off, and nothing of it is sent any more.
   bool powered() const { return !host || host->on; }
+  // What this end sends now, gets through.
+  bool way_is_open() const;
   // The connection ends for this end with an errno.
   void fail(int error);
+  // Something may wait for what does not come.
+  void look_at_way() {
+    if (waits() && repeats()) await_acknowledgement();
+  }
 
  private:
   using Act = Callback<void(SimEnd*)>;  // a reference would need the class whole
@@ -95,15 +101,18 @@ class SimEnd {
   void send_reset();
   void travel(size_t bytes, Act act);
   void reach(Packet& packet);
-  // What this end sends now, gets through.
-  bool way_is_open() const;
   // The other end's acknowledgement, with its window.
   void hear();
   void look_for_acknowledgement();
   bool repeats() const;
-  bool waits() const { return !held_.empty() || unheard_ || (unheard_window_ > 0 && room() == 0); }
+  // The other end has no room, and could not tell when it has: this one asks for it (RFC 9293 3.8.6.1).
+  bool probes() const;
+  bool waits() const { return !held_.empty() || unheard_ || (unheard_window_ > 0 && room() == 0) || probes(); }
   void await_acknowledgement();
+  void try_again_later();
   void try_again();
+  // What is left will not be sent again; so nothing arrives that was sent after it.
+  void lose_held();
 
   SimLink& link_;
   SimOwner* owner_ = nullptr;
@@ -121,15 +130,18 @@ class SimEnd {
   bool closed_ = false;
   bool aborted_ = false;      // gone, with nothing more to say
   std::vector<Packet> held_;  // did not get through
+  bool lost_ = false;         // something of what this end sent, for good
   bool unheard_ = false;      // something got through, but not its acknowledgement
   size_t unheard_bytes_ = 0;
   size_t unheard_window_ = 0;
   TimePoint give_up_{};
   Duration again_after_{};  // > 0: a timer runs
+  uint64_t timer_ = 0;      // which; those before it mean nothing any more
 };
 
 struct SimLink : std::enable_shared_from_this<SimLink> {
   SimLink(SimNetwork& its_network, uint64_t its_id) : network(its_network), id(its_id) {}
+  ~SimLink();
 
   SimNetwork& network;
   const uint64_t id;

@@ -80,13 +80,25 @@ Duration SimNetwork::random_up_to(Duration most) {
   return Duration(static_cast<int64_t>(random(static_cast<uint64_t>(most.count()) + 1)));
 }
 
-bool SimNetwork::strikes(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file) {
-  return faults_.strike(kind, options_for(from, to), stats, now_ - kBegin, from, to, file);
+// What concerns one machine alone is the world's.
+SimNetwork::Drawn SimNetwork::draw(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to,
+                                   std::string_view file) {
+  const bool on_the_way = (kind >= SimFaultKind::kReset && kind <= SimFaultKind::kSwallow) ||
+                          (kind >= SimFaultKind::kLoseDatagram && kind <= SimFaultKind::kOvertakenDatagram);
+  const std::optional<uint64_t> nth = faults_.draw(kind, on_the_way ? options_for(from, to) : options);
+  if (!nth) return {};
+  return SimFault{kind, *nth, now_ - kBegin, from, to, std::string(file)};
 }
 
-Duration SimNetwork::lateness(SimFaultKind because) {
-  if (options.late_by <= Duration::zero()) return {};
-  return Duration(static_cast<int64_t>(faults_.more(because, static_cast<uint64_t>(options.late_by.count()) + 1)));
+Duration SimNetwork::lateness(SimFaultKind because, Duration most) {
+  if (most <= Duration::zero()) return {};
+  return Duration(static_cast<int64_t>(faults_.more(because, static_cast<uint64_t>(most.count()) + 1)));
+}
+
+void SimNetwork::look_at_ways() {
+  for (const auto& [id, link] : links) {
+    for (SimEnd& end : link->ends) end.look_at_way();
+  }
 }
 
 void SimNetwork::advance_to(TimePoint when) {
@@ -156,11 +168,14 @@ std::shared_ptr<SimListener> SimNetwork::listener_for(const SocketAddress& to, c
 std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const ConnectOptions& how,
                                             std::shared_ptr<const SimHost> host) {
   auto link = std::make_shared<SimLink>(*this, ++last_link_);
+  links.emplace(link->id, link.get());
   std::shared_ptr<SimEnd> client = link->ends[0].self();
   ++stats.connects;
   trace("connects", client->id(), to.is_ip() ? to.port() : 0);
   client->peer = to;
-  client->local = how.source.is_set() ? how.source : to.is_unix() ? unnamed() : source_for(host.get(), to);
+  const bool any = is_wildcard(how.source) && how.source.family() == to.family();
+  client->local = how.source.is_set() && !any ? how.source : to.is_unix() ? unnamed() : source_for(host.get(), to);
+  if (any) client->local.set_port(how.source.port());
   client->host = std::move(host);
   if (client->local.is_ip() && (client->local.port() == 0 || !how.source.is_set())) {
     client->local.set_port(free_port(client->local));
@@ -174,7 +189,12 @@ std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const Conne
     });
   };
   const SocketAddress& from = client->local;
-  if (strikes(SimFaultKind::kNoFd, {}, from)) {
+  const Drawn no_fd = draw(SimFaultKind::kNoFd, {}, from);
+  const Drawn refuse = draw(SimFaultKind::kRefuse, from, to);
+  const Drawn unreachable = draw(SimFaultKind::kUnreachable, from, to);
+  const Drawn swallow = draw(SimFaultKind::kSwallow, from, to);
+  const bool heard = !hosts.is_cut(from, to) && !hosts.is_cut(to, from);
+  if (takes(no_fd)) {
     fails(EMFILE, {});
   } else if (!to.is_set()) {
     fails(EAFNOSUPPORT, {});
@@ -182,11 +202,15 @@ std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const Conne
     fails(EADDRNOTAVAIL, {});
   } else if (takes_no_stream(to) || from.family() != to.family() || !client->powered()) {
     fails(ENETUNREACH, {});
-  } else if (strikes(SimFaultKind::kRefuse, from, to)) {
+  } else if (int error = check_host(client->host.get(), from); error != 0) {
+    fails(error, {});
+  } else if (client->host && is_local(from) && !is_local(to)) {
+    fails(EINVAL, {});
+  } else if (heard && takes(refuse)) {
     fails(ECONNREFUSED, travel_time(from, to) + travel_time(to, from));
-  } else if (strikes(SimFaultKind::kUnreachable, from, to)) {
+  } else if (takes(unreachable)) {
     fails(EHOSTUNREACH, travel_time(from, to) + travel_time(to, from));
-  } else if (is_nobodys(to) || strikes(SimFaultKind::kSwallow, from, to)) {
+  } else if (is_nobodys(to) || takes(swallow)) {
     fails(ETIMEDOUT, options_for(from, to).connect_give_up);
   } else {
     constexpr Duration kFirst = std::chrono::seconds(1);  // RFC 6298 2.1
@@ -209,6 +233,7 @@ void SimNetwork::knock_again(Knock knock) {
   }
   const Duration in = std::min(knock.again_after, knock.give_up - now_);
   knock.again_after *= 2;
+  knock.again = knock.answer == 0;
   send_knock(std::move(knock), in);
 }
 
@@ -239,8 +264,10 @@ void SimNetwork::deliver_connect_request(Knock knock) {
 
 void SimNetwork::deliver_connect_answer(const Knock& knock) {
   SimEnd& client = *knock.client;
-  if (hosts.is_cut(client.peer, client.local)) return knock_again(knock);
-  client.connected = knock.answer == 0 && !client.other().powered() ? ECONNREFUSED : knock.answer;
+  // What was under way when the other machine lost its power still arrives, but is not sent again.
+  const bool dead = knock.again && knock.answer == 0 && !client.other().powered();
+  if (hosts.is_cut(client.peer, client.local) || (dead && !client.way_is_open())) return knock_again(knock);
+  client.connected = dead ? ECONNREFUSED : knock.answer;
   if (knock.answer == 0 && client.closed()) return client.other().fail(ECONNRESET);
   client.notify();
 }
@@ -269,13 +296,19 @@ int SimNetwork::send_datagram(const SimDatagrams& from, const SocketAddress& to,
     source = source_for(from.host.get(), to);
     source.set_port(from.address.port());
   }
+  if (from.host && is_local(source) && !is_local(to)) return EINVAL;
   trace("sends datagram", from.address.is_ip() ? from.address.port() : 0, bytes.size());
   ++stats.datagrams;
   if (is_nobodys(to)) ++stats.datagrams_lost;
-  if (is_nobodys(to) || strikes(SimFaultKind::kLoseDatagram, source, to)) return 0;
-  for (int copies = strikes(SimFaultKind::kDoubleDatagram, source, to) ? 2 : 1; copies > 0; --copies) {
+  const Drawn lose = draw(SimFaultKind::kLoseDatagram, source, to);
+  const Drawn twice = draw(SimFaultKind::kDoubleDatagram, source, to);
+  const Drawn overtaken = draw(SimFaultKind::kOvertakenDatagram, source, to);
+  if (is_nobodys(to) || takes(lose)) return 0;
+  for (int copies = takes(twice) ? 2 : 1; copies > 0; --copies) {
     Duration on_its_way = travel_time(source, to);
-    if (strikes(SimFaultKind::kOvertakenDatagram, source, to)) on_its_way += lateness(SimFaultKind::kOvertakenDatagram);
+    if (copies == 1 && takes(overtaken)) {
+      on_its_way += lateness(SimFaultKind::kOvertakenDatagram, options_for(source, to).late_by);
+    }
     after(on_its_way, [this, host = from.host, source, to, copy = std::string(bytes)] {
       deliver(taker(to, host.get()), source, to, copy);
     });
@@ -298,14 +331,15 @@ void SimNetwork::deliver(const SimHost* taker, const SocketAddress& from, const 
   if (socket.owner != nullptr) socket.owner->slot_ready(SimOwner::Kind::kDatagrams, socket.slot);
 }
 
-void SimNetwork::trace(const char* what, uint64_t id, uint64_t value) {
+void SimNetwork::trace(Line line) {
   constexpr uint64_t kPrime = 1'099'511'628'211;
   auto mix = [this](uint64_t word) { trace_hash_ = (trace_hash_ ^ word) * kPrime; };
-  mix(static_cast<uint64_t>(now_.time_since_epoch().count()));
-  for (const char* letter = what; *letter != '\0'; ++letter) mix(static_cast<uint8_t>(*letter));
-  mix(id);
-  mix(value);
-  trace_.push_back({now_, what, id, value});
+  mix(static_cast<uint64_t>(line.when.time_since_epoch().count()));
+  for (const char* letter = line.what; *letter != '\0'; ++letter) mix(static_cast<uint8_t>(*letter));
+  for (const char letter : line.where) mix(static_cast<uint8_t>(letter));
+  mix(line.id);
+  mix(line.value);
+  trace_.push_back(std::move(line));
   if (trace_.size() > kTraceLines) trace_.pop_front();
 }
 
@@ -313,7 +347,8 @@ std::string SimNetwork::trace_tail(size_t lines) const {
   std::string text;
   for (size_t i = trace_.size() - std::min(lines, trace_.size()); i < trace_.size(); ++i) {
     const Line& line = trace_[i];
-    text += fmt::format("{:>14.6f} s  {:>4} {} {}\n", in_seconds(line.when - kBegin), line.id, line.what, line.value);
+    text += fmt::format("{:>14.6f} s  {:>4} {} {}\n", in_seconds(line.when - kBegin), line.id, line.what,
+                        line.where.empty() ? std::to_string(line.value) : line.where);
   }
   return text;
 }

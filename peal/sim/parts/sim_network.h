@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -48,8 +49,9 @@ class SimNetwork {
   SimStats stats;
   NameTable names;
   SimHosts hosts;
-  bool stepping = false;  // a SimWorld moves the clock; otherwise whoever waits does
-  std::vector<std::move_only_function<void()>> between_steps;  // to be called by the world
+  std::map<uint64_t, SimLink*> links;  // that live, by number
+  bool stepping = false;               // a SimWorld moves the clock; otherwise whoever waits does
+  std::deque<std::move_only_function<void()>> between_steps;  // to be called by the world
 
   TimePoint now() const { return now_; }
   uint64_t seed() const { return seed_; }
@@ -58,11 +60,20 @@ class SimNetwork {
   uint64_t random(uint64_t bound);
   Duration random_up_to(Duration most);
   // By chance. What goes wrong is on its way `from`, `to`; or, `from` being unset, happens at `to`.
-  bool strikes(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file = {});
+  bool strikes(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file = {}) {
+    return takes(draw(kind, from, to, file));
+  }
+  // The same in two steps, where several kinds ask of one occasion: all draw first, and whose answer is used, takes.
+  using Drawn = std::optional<SimFault>;
+  Drawn draw(SimFaultKind kind, const SocketAddress& from, const SocketAddress& to, std::string_view file = {});
+  bool takes(const Drawn& drawn) {
+    if (drawn) faults_.take(stats, *drawn);
+    return drawn.has_value();
+  }
   // As SimFaultStreams::more().
   uint64_t more(SimFaultKind kind, uint64_t bound) { return faults_.more(kind, bound); }
-  // At most SimOptions::late_by, as the last fault of this kind has it.
-  Duration lateness(SimFaultKind because);
+  // At most `most`, SimOptions::late_by, as the last chance of this kind has it.
+  Duration lateness(SimFaultKind because, Duration most);
 
   using Action = Callback<void()>;
   void after(Duration delay, Action action) { due_.emplace(now_ + delay, std::move(action)); }
@@ -79,6 +90,9 @@ class SimNetwork {
     return way.latency + random_up_to(way.jitter);
   }
 
+  // A way was cut, or a machine is off: who waits for room learns it by asking for it.
+  void look_at_ways();
+
   // An errno, or 0. The address gets its port.
   int listen(const std::shared_ptr<SimListener>& listener);
   void stop(const std::shared_ptr<SimListener>& listener) { std::erase(listeners_, listener); }
@@ -89,7 +103,9 @@ class SimNetwork {
   void unbind(const std::shared_ptr<SimDatagrams>& socket) { std::erase(datagrams_, socket); }
   int send_datagram(const SimDatagrams& from, const SocketAddress& to, std::string_view bytes);
 
-  void trace(const char* what, uint64_t id, uint64_t value);
+  void trace(const char* what, uint64_t id, uint64_t value) { trace({now_, what, {}, id, value}); }
+  // Of a machine, or of what lies between two.
+  void trace(const char* what, std::string where) { trace({now_, what, std::move(where), 0, 0}); }
   uint64_t trace_hash() const { return trace_hash_; }
   std::string trace_tail(size_t lines) const;
 
@@ -97,10 +113,12 @@ class SimNetwork {
   struct Line {
     TimePoint when;
     const char* what;
+    std::string where;  // instead of the numbers
     uint64_t id;
     uint64_t value;
   };
   static constexpr size_t kTraceLines = 4096;
+  void trace(Line line);
 
   uint16_t free_port(const SocketAddress& address);
   std::shared_ptr<SimListener> listener_for(const SocketAddress& to, const SimHost* sender);
@@ -110,6 +128,7 @@ class SimNetwork {
     TimePoint give_up;
     Duration again_after;
     int answer = SimEnd::kConnecting;
+    bool again = false;  // the answer is sent again
   };
   void send_knock(Knock knock, Duration in);
   // It got lost, and is repeated.
@@ -124,7 +143,7 @@ class SimNetwork {
 
   const uint64_t seed_;
   uint64_t random_state_;
-  static constexpr TimePoint kBegin{std::chrono::hours(1)};  // a loop's clock may look back
+  static constexpr TimePoint kBegin{std::chrono::years(10)};  // a clock may look back, or be behind
   TimePoint now_ = kBegin;
   SimFaultStreams faults_;
   std::multimap<TimePoint, Action> due_;

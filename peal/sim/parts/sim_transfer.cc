@@ -43,7 +43,8 @@ bool SimEngine::finish_connect(Stream& stream) {
 bool SimEngine::put_off(Stream& stream) {
   SimNetwork& network = *network_;
   const SocketAddress& local = stream.end->local;
-  while (network.strikes(SimFaultKind::kInterrupted, {}, local)) {
+  constexpr int kMostInterruptions = 100;
+  for (int i = 0; i < kMostInterruptions && network.strikes(SimFaultKind::kInterrupted, {}, local); ++i) {
   }
   if (!network.strikes(SimFaultKind::kAgain, {}, local)) return false;
   stream.end->notify_later(SimFaultKind::kAgain);
