@@ -43,8 +43,10 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     }
     ended();
   }
-  bool here() const {
-    return std::ranges::any_of(posts_, [](const auto& post) { return post->mailbox->here() != nullptr; });
+  // On one of their loops, or in the step of another beside them.
+  bool waits_in_vain() const {
+    return std::ranges::any_of(
+        posts_, [](const auto& post) { return post->mailbox->here() || post->mailbox->beside_a_step(); });
   }
   // Before end().
   size_t tasks() const { return tasks_.load(std::memory_order_relaxed) - 1; }
@@ -119,7 +121,7 @@ void CoServer::stop(Callback<void()> on_done) {
 }
 
 void CoServer::stop_and_wait() {
-  PEAL_ASSERT(!server_tasks_->here(), "a server waits for its tasks on {} loop", "their");
+  PEAL_ASSERT(!server_tasks_->waits_in_vain(), "a server waits for its tasks on {} loop", "their");
   std::latch over(1);
   stop([&over] { over.count_down(); });
   over.wait();

@@ -238,6 +238,17 @@ TEST(SimLoopGroupDeathTest, touching_or_awaiting_another_loop_inside_a_step_is_s
   SimLoopGroup waiting(waiting_world, 2);
   (*waiting)[0].post([&] { detail::on_loop_and_wait(*(*waiting)[1].mailbox(), [](Loop&) {}); });
   EXPECT_DEATH(waiting_world.run_for(seconds(1)), "waits for another loop of its own thread");
+  SimWorld stopping_world(1);
+  SimLoopGroup serving(stopping_world, 2);
+  SimLoop loop(stopping_world);
+  Server server(*serving, SharedConnectionCallbacks{});
+  CoServer co_server(*serving, [](Stream) -> Task<> { co_return; });
+  auto in_a_step = [&](auto task) {
+    loop->post(task);
+    stopping_world.run_for(seconds(1));
+  };
+  EXPECT_DEATH(in_a_step([&] { server.drain_and_wait(seconds(1)); }), "2 loops drain in vain");
+  EXPECT_DEATH(in_a_step([&] { co_server.stop_and_wait(); }), "a server waits for its tasks on their loop");
 }
 
 TEST(SimLoopGroup, stopped_group_ends_in_its_steps_or_in_join) {
