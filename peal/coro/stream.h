@@ -325,6 +325,8 @@ class Stream {
     return state_->pipe_to(*other.state_, options, std::move(on_done));
   }
 
+  // False once it was moved from: then it can only be destroyed or assigned to.
+  explicit operator bool() const { return state_ != nullptr; }
   // As Connection's. Waits of other coroutines on this stream end with ESHUTDOWN.
   void close() { state_->end(&Connection::close); }
   void abort() { state_->end(&Connection::abort); }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/process/run_process.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <coroutine>
 #include <csignal>
+#include <initializer_list>
 #include <system_error>
 #include <tuple>
 #include <utility>
@@ -14,6 +16,12 @@ namespace peal {
 namespace {
 
 constexpr size_t kPieceBytes = 64 * 1024;
+
+// How giving input fails when the program does not read on; ESHUTDOWN where both sides had ended already.
+bool has_enough(std::error_code error) {
+  return std::ranges::any_of(std::initializer_list<int>{EPIPE, ECONNRESET, ESHUTDOWN},
+                             [&](int known) { return error == errno_code(known); });
+}
 
 // Answers the loop of whoever awaits it.
 struct LoopHere {
@@ -40,16 +48,22 @@ class ProcessRun {
   }
 
  private:
-  // By the piece, or the connection would hold all of it. A program that has enough of it has not failed.
+  // A program that has enough of its input has not failed. One that was cut off from it, by a limit of the
+  // connection's, must not take what it got for all of it.
   Task<> give_input() {
     if (options_.input.empty()) co_return;
-    Stream& stream = process_.input();
+    const Result<void> given = co_await give_all(process_.input());
+    if (!given && !has_enough(given.error())) give_up(given.error());
+  }
+  // By the piece, or the connection would hold all of it.
+  Task<Result<void>> give_all(Stream& stream) {
     for (std::string_view left = options_.input; !left.empty();) {
       const std::string_view piece = left.substr(0, kPieceBytes);
-      if (!co_await stream.write(piece)) co_return;
+      if (const Result<void> written = co_await stream.write(piece); !written) co_return written;
       left.remove_prefix(piece.size());
     }
     stream.shutdown_send();
+    co_return co_await stream.flush();
   }
   Task<> take(Stream& stream, std::string& all) {
     for (;;) {

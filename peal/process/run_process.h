@@ -32,9 +32,10 @@ struct ProcessAnswer {
   std::string errors;
 };
 
-// Done when the program has ended and nobody has its output any more. Errors of Subprocess::start() and wait();
-// EMSGSIZE: it wrote more; ETIMEDOUT. Whatever fails, a cancellation too, it is killed then, and with it its group,
-// unless that is not its own; the loop reaps it.
+// Done when the program has ended, and nobody has its output or input that was not read any more. Errors of
+// Subprocess::start() and wait(); EMSGSIZE: it wrote more; ETIMEDOUT; ECONNABORTED: a limit of
+// SubprocessOptions::stream or of memory cut it off from its input or output. Whatever fails, a cancellation too, it is
+// killed then, and with it its group, unless that is not its own; the loop reaps it.
 Task<Result<ProcessAnswer>> run_process(Command command, RunOptions options = {});
 
 }  // namespace peal

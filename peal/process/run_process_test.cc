@@ -2,8 +2,11 @@
 // run_process(): whole conversations with real programs, on every engine of the kernel.
 #include <peal/process/run_process.h>
 
+#include <sys/mman.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <string>
 #include <string_view>
@@ -55,6 +58,30 @@ TEST_P(RunProcess, input_that_is_not_read_is_no_error) {
   run(test());
 }
 
+TEST_P(RunProcess, little_input_that_is_not_read_is_no_error) {
+  auto test = []() -> Task<> {
+    // The kernel takes a part, the connection the rest.
+    const std::string much(400'000, 'x');
+    RunOptions options = {.input = much};
+    options.process.stream.high_water_bytes = 1 << 20;
+    const Result<ProcessAnswer> done = co_await run_process({"head", "-c", "3"}, options);
+    EXPECT_EQ(error_of(done), std::error_code());
+    EXPECT_EQ(done->output, "xxx");
+    EXPECT_EQ(error_of(co_await run_process({"true"}, options)), std::error_code());
+  };
+  run(test());
+}
+
+TEST_P(RunProcess, input_that_a_limit_of_ours_cuts_off_is_an_error) {
+  auto test = []() -> Task<> {
+    const std::string much(2'000'000, 'x');
+    RunOptions options = {.input = much};
+    options.process.stream = {.high_water_bytes = 1 << 20, .output_limit_bytes = 100'000};
+    EXPECT_EQ(error_of(co_await run_process({"sleep", "1000"}, options)), std::errc::connection_aborted);
+  };
+  run(test());
+}
+
 TEST_P(RunProcess, who_writes_more_than_the_limit_is_killed) {
   auto test = []() -> Task<> {
     EXPECT_EQ(error_of(co_await run_process({"yes"})), std::errc::message_size);
@@ -69,8 +96,17 @@ TEST_P(RunProcess, who_writes_more_than_the_limit_is_killed) {
 
 TEST_P(RunProcess, who_takes_too_long_is_killed_with_all_its_group) {
   auto test = []() -> Task<> {
-    const RunOptions options = {.timeout = milliseconds(50)};
-    EXPECT_EQ(error_of(co_await run_process({"sh", "-c", "sleep 1000 & wait"}, options)), std::errc::timed_out);
+    const Fd file(::memfd_create("pid", MFD_CLOEXEC));
+    const int further[] = {file.get()};
+    std::array<char, 16> pid{};
+    for (milliseconds timeout(50); pid[0] == 0; timeout *= 2) {
+      RunOptions options = {.timeout = timeout};
+      options.process.fds = further;
+      EXPECT_EQ(error_of(co_await run_process({"sh", "-c", "sleep 1000 & echo $! >&3; wait"}, options)),
+                std::errc::timed_out);
+      EXPECT_GE(::pread(file.get(), pid.data(), pid.size() - 1, 0), 0);
+    }
+    co_await until_gone(std::stoi(pid.data()));
     // Its own deadline is the awaiting task's affair as well.
     EXPECT_EQ(error_of(co_await run_process({"sleep", "1000"}).within(milliseconds(20))), std::errc::timed_out);
   };

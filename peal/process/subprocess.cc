@@ -9,6 +9,7 @@
 #include <csignal>
 #include <iterator>
 #include <optional>
+#include <tuple>
 
 #include <peal/base/assert.h>
 #include <peal/process/parts/child_process.h>
@@ -57,7 +58,9 @@ class ChildFds {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return fail(errno);
     const Fd childs(ends[1]);
-    Result<Stream> ours = adopt_stream(loop_, Fd(ends[0]), options_.stream);
+    ConnectionOptions options = options_.stream;
+    options.min_write_bytes = 0;
+    Result<Stream> ours = adopt_stream(loop_, Fd(ends[0]), options);
     if (!ours) return std::unexpected(ours.error());
     streams[number].emplace(std::move(*ours));
     return add_copy(childs.get());
@@ -76,6 +79,7 @@ class ChildFds {
 
 Task<Result<ExitStatus>> stop_process(detail::ChildProcess& child, Duration grace) {
   if (const Result<void> asked = child.signal(SIGTERM); !asked) co_return std::unexpected(asked.error());
+  std::ignore = child.signal(SIGCONT);
   const Result<ExitStatus> ended = co_await ProcessEnd(child).within(grace);
   if (ended || ended.error() != std::errc::timed_out) co_return ended;
   if (const Result<void> killed = child.signal(SIGKILL); !killed) co_return std::unexpected(killed.error());
@@ -106,6 +110,7 @@ void Subprocess::Leave::operator()(detail::ChildProcess* child) const {
 Stream& Subprocess::stream(size_t number) {
   std::optional<Stream>& stream = child_->streams[number];
   PEAL_ASSERT(stream.has_value(), "descriptor {} of process {} is no stream", number, child_->pid());
+  PEAL_ASSERT(static_cast<bool>(*stream), "stream {} of process {} was moved out", number, child_->pid());
   return *stream;
 }
 
@@ -118,7 +123,7 @@ bool ProcessEnd::await_ready() const { return child_.end().has_value(); }
 
 Result<ExitStatus> ProcessEnd::await_resume() const {
   if (why_ != 0) return detail::failed(why_);
-  return *child_.end();
+  return end_ ? *end_ : *child_.end();
 }
 
 detail::WaitList<ProcessEnd>& ProcessEnd::line() { return child_.waiting(); }

@@ -29,6 +29,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -106,9 +107,12 @@ struct SubprocessOptions {
   std::string_view directory = {};  // to work in; empty: this process's
   // The child leads a process group of its own: signals reach all who are in it, its own children too, and who is left
   // in it when the child ends is killed. Without, they reach the child alone; but a terminal's Ctrl-C does, too.
+  // To a terminal such a group is one in the background: what reads from it, an inherited input or /dev/tty as ssh and
+  // sudo open it for a password, is stopped by SIGTTIN and never goes on. Programs that talk to the user have no group.
   bool own_group = true;
-  // Of the streams. A child may compute for as long as it likes before it reads: no min_write_bytes.
-  ConnectionOptions stream = {.min_write_bytes = 0};
+  // Of the streams, but for min_write_bytes: a child may compute for as long as it likes before it reads. Who does not
+  // want to wait for that writes within() a time.
+  ConnectionOptions stream = {};
 };
 // g++ 12 destroys such a temporary of an awaited expression twice.
 static_assert(std::is_trivially_destructible_v<SubprocessOptions>);
@@ -132,22 +136,25 @@ class Subprocess {
   // output() elsewhere. Trouble::kLoopStopped. Then there is no process.
   static Result<Subprocess> start(Loop& loop, const Command& command, const SubprocessOptions& options = {});
 
-  // Asserts that it is a stream. They belong to the Subprocess. input().shutdown_send() is the end of the child's
-  // input; its write() fails with EPIPE or ECONNRESET once the child has closed it, or is gone. Output ends when nobody
-  // has its other end any more: a grandchild may, after the child's end.
+  // Asserts that it is a stream, not moved out. They belong to the Subprocess, but one may be moved out, and then ends
+  // as any Stream, also after the Subprocess. input().shutdown_send() is the end of the child's input; its write()
+  // fails with EPIPE or ECONNRESET once the child has closed it, or is gone. Output ends when nobody has its other end
+  // any more: a grandchild may, after the child's end.
   Stream& input() { return stream(0); }
   Stream& output() { return stream(1); }
   Stream& errors() { return stream(2); }
 
   // Result<ExitStatus>, any number of times, and of tasks at once; it can be given to select(). ECHILD: somebody else
   // reaped it. The errors of Watch::OnError, where the engine cannot tell when it ends. It need not have read nor
-  // written everything.
+  // written everything. The first of several tasks that are resumed may destroy the Subprocess: the others have their
+  // answer. While one still waits that is asserted.
   ProcessEnd wait();
-  // Sends a signal; nothing once the child has ended, so that it cannot reach anybody else. EPERM: it has changed its
-  // user; EINVAL.
+  // Sends a signal; nothing once the child has ended, so that it cannot reach anybody else. EPERM: the child has
+  // changed its user, though others in its group may have got the signal; EINVAL.
   Result<void> signal(int number);
-  // Asks it to end (SIGTERM), kills it (SIGKILL) if it has not after `grace`, and waits. As wait(), and what signal()
-  // fails with. When this await is cancelled or too late, it was asked, and perhaps killed.
+  // Asks it to end (SIGTERM, and SIGCONT, for one that is stopped does not hear it), kills it (SIGKILL) if it has not
+  // after `grace`, and waits. As wait(), and what signal() fails with. When this await is cancelled or too late, it was
+  // asked, and perhaps killed.
   Task<Result<ExitStatus>> stop(Duration grace = std::chrono::seconds(5));
   pid_t pid() const;
 
@@ -175,7 +182,8 @@ class [[nodiscard]] ProcessEnd final : public detail::QueuedWait<ProcessEnd> {
   friend class detail::WaitList<ProcessEnd>;
   detail::WaitList<ProcessEnd>& line();
 
-  detail::ChildProcess& child_;
+  detail::ChildProcess& child_;                 // may be gone once end_ is set
+  std::optional<Result<ExitStatus>> end_ = {};  // of a wait that was queued
 };
 
 }  // namespace peal

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -65,6 +67,32 @@ TEST_P(SubprocessTest, who_never_reads_stops_the_writer_until_its_deadline) {
     while (written) written = co_await child.input().write(much).within(milliseconds(20));
     EXPECT_EQ(error_of(written), std::errc::timed_out);
     EXPECT_EQ(co_await child.stop(), ExitStatus{.signal = SIGTERM});
+  };
+  run(test());
+}
+
+TEST_P(SubprocessTest, who_never_reads_is_not_cut_off_whatever_the_options_of_streams) {
+  auto test = [this]() -> Task<> {
+    Subprocess child = start(sleeper(), {.stream = {.high_water_bytes = 64 * 1024, .write_window = milliseconds(10)}});
+    const std::string much(1 << 20, 'x');
+    EXPECT_EQ(error_of(co_await child.input().write(much).within(milliseconds(100))), std::errc::timed_out);
+    EXPECT_TRUE(child.input().is_open());
+  };
+  run(test());
+}
+
+TEST_P(SubprocessTest, streams_that_are_moved_out_outlive_it) {
+  auto test = [this]() -> Task<> {
+    std::optional<Subprocess> child(start(shell("echo ready; cat")));
+    Stream input = std::move(child->input());
+    Stream output = std::move(child->output());
+    Result<Buffer> ready = co_await output.read_until("\n");
+    EXPECT_EQ(text_of(ready), "ready\n");
+    EXPECT_TRUE(co_await input.write("more\n"));
+    Result<Buffer> more = co_await output.read_until("\n");
+    EXPECT_EQ(text_of(more), "more\n");
+    child.reset();
+    EXPECT_EQ(co_await read_all(output), "");
   };
   run(test());
 }

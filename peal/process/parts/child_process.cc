@@ -41,9 +41,11 @@ ExitStatus status_of(const siginfo_t& info) {
 Result<std::unique_ptr<ChildProcess>> ChildProcess::own(Loop& loop, pid_t pid, bool leads_group) {
   Fd pidfd(pidfd_open(pid));
   if (pidfd) return std::unique_ptr<ChildProcess>(new ChildProcess(loop, pid, std::move(pidfd), leads_group));
-  // Not reaped, so the number is still its own; unless somebody else did.
   const int error = errno;
   if (error == ESRCH) return fail(ECHILD);
+  // Not reaped, so the number is still its own; unless somebody else did.
+  siginfo_t info{};
+  if (::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return fail(error);
   ::kill(leads_group ? -pid : pid, SIGKILL);
   while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) continue;
   return fail(error);
@@ -71,7 +73,7 @@ void ChildProcess::let_go() {
 
 void ChildProcess::leave(std::unique_ptr<ChildProcess> child) {
   for (std::optional<Stream>& stream : child->streams) {
-    if (stream) stream->abort();
+    if (stream && *stream) stream->abort();  // or it was moved out
     stream.reset();
   }
   ChildProcess& self = *child;
@@ -84,11 +86,13 @@ void ChildProcess::leave(std::unique_ptr<ChildProcess> child) {
 // Nobody else can have its number, nor its group's, until it is reaped.
 bool ChildProcess::is_there() const { return !reaped_ && wait_for(pidfd_.get(), WNOHANG | WNOWAIT).has_value(); }
 
+// kill(2) of a group answers 0 if anyone in it was reached. A child that has left it, or has changed its user, was not.
+bool ChildProcess::is_in_reach() const { return ::getpgid(pid_) == pid_ && pidfd_send_signal(pidfd_.get(), 0) == 0; }
+
 Result<void> ChildProcess::signal(int number) {
   if (!is_there()) return {};
   const bool told = leads_group_ && ::kill(-pid_, number) == 0;
-  if (told && number != SIGKILL) return {};
-  // It alone; or it has left its group, which SIGKILL need not know.
+  if (told && is_in_reach()) return {};
   if (pidfd_send_signal(pidfd_.get(), number) == 0 || errno == ESRCH) return {};
   return fail(errno);
 }
@@ -108,7 +112,10 @@ void ChildProcess::ended(Result<ExitStatus> end) {
   end_ = std::move(end);
   if (owner_) return void(loop_.cancel(owner_));
   const ReadyQueue::Hold hold;
-  while (ProcessEnd* wait = waiting_.pop_front()) wait->complete(0);
+  while (ProcessEnd* wait = waiting_.pop_front()) {
+    wait->end_ = end_;
+    wait->complete(0);
+  }
 }
 
 }  // namespace peal::detail

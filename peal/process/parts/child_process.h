@@ -41,6 +41,7 @@ class ChildProcess {
  private:
   ChildProcess(Loop& loop, pid_t pid, Fd pidfd, bool leads_group);
   bool is_there() const;
+  bool is_in_reach() const;
   void look();
   void let_go();
   void ended(Result<ExitStatus> end);

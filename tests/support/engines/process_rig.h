@@ -46,13 +46,14 @@ class ProcessTest : public TaskTest {
   }
   // Once the process has that number no more, or is a zombie of somebody else's.
   static Task<> until_gone(pid_t pid) {
-    while (::kill(pid, 0) == 0 && !is_zombie(pid)) co_await sleep(std::chrono::milliseconds(1));
+    while (::kill(pid, 0) == 0 && !is_in_state(pid, 'Z')) co_await sleep(std::chrono::milliseconds(1));
   }
-  static bool is_zombie(pid_t pid) {
+  // As proc(5) has them: 'T' is stopped, 'Z' a zombie.
+  static bool is_in_state(pid_t pid, char state) {
     std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
     std::string stat;
     std::getline(file, stat);
-    return stat.find(") Z ") != std::string::npos;
+    return stat.find(std::string(") ") + state + ' ') != std::string::npos;
   }
 };
 
