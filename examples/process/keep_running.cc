@@ -51,7 +51,8 @@ class Keeper {
     auto chosen = co_await select(stopping_.wait(), child->wait());
     const bool stops = chosen && chosen->index() == 0;
     auto ended = stops ? co_await child->stop(5s) : co_await child->wait();
-    co_await lines.join();
+    // A grandchild that has left its group may hold the output open for as long as it lives.
+    co_await lines.join().within(1s);
     if (ended) fmt::print("{} ended: code {}, signal {}\n", child->pid(), ended->code, ended->signal);
     std::fflush(stdout);
     co_return true;

@@ -105,6 +105,25 @@ def test_a_program_is_kept_running_and_stopped(tmp_path):
         assert keeper.process.wait(PATIENCE_SECONDS) == 0
 
 
+def test_a_grandchild_that_holds_the_output_keeps_nothing_from_ending(tmp_path):
+    left = tmp_path / "left"
+    os.mkfifo(left)
+    script = f"setsid sh -c 'echo $$; echo >{left}; exec sleep 1000' & read line <{left}"
+    pids = []
+    with Program("keep_running", "sh", "-c", script) as keeper:
+        try:
+            pid, grandchild = keeper.line().split(": ")
+            pids.append(int(grandchild))
+            assert keeper.line() == f"{pid} ended: code 0, signal 0"
+            keeper.process.send_signal(signal.SIGTERM)
+            code, printed, _ = keeper.wait()  # it may have started once more
+            pids += [int(line.split(": ")[1]) for line in printed.splitlines() if ": " in line and "ended" not in line]
+            assert code == 0
+        finally:
+            for grandchild in pids:
+                os.kill(grandchild, signal.SIGKILL)
+
+
 def test_a_program_that_is_not_there_cannot_be_kept_running():
     with Program("keep_running", "no-such-program-of-peal") as keeper:
         code, printed, error = keeper.wait()
