@@ -47,8 +47,9 @@ def test_every_connection_finds_every_key():
 def test_the_limit_is_that_of_all_loops_together():
     limit = 20
     with Program("shared_key_value", "127.0.0.1:0", 4, limit) as program:
+        address = program.address()
         begin = time.monotonic()
-        clients = [socket.create_connection(program.address(), PATIENCE_SECONDS) for _ in range(16)]
+        clients = [socket.create_connection(address, PATIENCE_SECONDS) for _ in range(16)]
         for client in clients:
             client.sendall(b"GET /keys/a HTTP/1.1\r\nHost: a\r\n\r\n" * 99
                            + b"GET /keys/a HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
