@@ -120,10 +120,10 @@ std::string SimReport::text() const {
   if (ok) return fmt::format("seed {}: no failure\n", seed);
   std::string text = fmt::format("seed {} fails: {}\n", seed, why);
   if (faults.empty()) {
-    text +=
-        struck == 0 ? "  No fault had struck.\n" : fmt::format("  It fails without any of its {} faults.\n", struck);
+    text += fmt::format("  It fails without any fault; {} had struck.\n", struck);
   } else {
-    text += fmt::format("  Of {} faults {} make it fail{}, found in {} runs:\n", struck, faults.size(),
+    text += fmt::format("  Of {} faults {} needed{}, found in {} runs:\n", struck,
+                        faults.size() == 1 ? "1 is" : fmt::format("{} are", faults.size()),
                         fewest ? "" : " (there may be fewer: the search was ended)", runs - seeds);
     for (const SimFault& fault : faults) text += "    " + fault.text() + "\n";
   }
