@@ -61,7 +61,7 @@ class HandlerThatNeverAnswers : public test::SimTest {
     return router;
   }
   static void expect_503(test::SimPair& pair, HttpServer& server, Asker& asker, Duration after) {
-    ASSERT_TRUE(pair.run_until([&] { return !asker.heard.empty(); }));
+    ASSERT_TRUE(pair.run_until([&] { return asker.heard.find("\r\n\r\n") != std::string::npos; }));
     EXPECT_THAT(asker.heard, StartsWith("HTTP/1.1 503 "));
     EXPECT_GE(asker.waited(), after);
     EXPECT_LT(asker.waited(), after + seconds(2));
