@@ -198,7 +198,8 @@ void Server::drain(Duration deadline, DrainMode mode, Callback<void(const DrainR
 
 DrainReport Server::drain_and_wait(Duration deadline) {
   for (const auto& shard : shards_)
-    PEAL_ASSERT(!shard->mailbox->here() && !shard->mailbox->beside_a_step(), "{} loops drain in vain", shards_.size());
+    PEAL_ASSERT(!shard->mailbox->here() && !shard->mailbox->beside_a_step(),
+                "one of {} loops would wait for itself to drain", shards_.size());
   std::promise<DrainReport> promise;
   drain(deadline, [&promise](const DrainReport& done) { promise.set_value(done); });
   return promise.get_future().get();

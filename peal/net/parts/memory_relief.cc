@@ -45,10 +45,7 @@ void MemoryRelief::look_after(Duration delay) {
 void MemoryRelief::relieve() {
   const Mailbox::AllOfThread all;
   BlockPool::here().trim();
-  if (MemoryBudget::below_low() || sets_.empty()) {
-    relief_deadline_ = kNever;
-    return resume_all();
-  }
+  if (MemoryBudget::below_low() || sets_.empty()) return resume_all();
   const TimePoint now = sets_.front()->loop().now();
   if (relief_deadline_ == kNever) relief_deadline_ = now + kReliefTimeout;
   const uint64_t held = MemoryBudget::held_bytes();
@@ -99,6 +96,7 @@ void MemoryRelief::pause(const std::vector<Holder>& holders) {
 }
 
 void MemoryRelief::resume_all() {
+  relief_deadline_ = kNever;
   for (ConnectionSet* set : sets_) {
     set->each([](Connection& connection) {
       if (!connection.has(Connection::kOverBudget)) return;
