@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SimFault: one thing that went wrong in a SimWorld. Each kind has a stream of chances of its own, and all kinds that
 // one occasion may meet are drawn before any is looked at: so whether one strikes renumbers none of the other kinds',
-// unless the program then does something else. Kind and number name a fault in every run of a seed.
+// unless the program then does something else.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search: none of the faults; then one kind after the other left out; then delta debugging (Zeller and Hildebrandt,
-// "Simplifying and Isolating Failure-Inducing Input", 2002) over single ones. What is left out renumbers no
-// other kind's chances by itself, and what did not strike in a failing run is not needed, so each success may shed more
-// than it tried to.
+// "Simplifying and Isolating Failure-Inducing Input", 2002) over single ones. What is left out changes what the others
+// meet: so a fault whose chance comes later than it did strikes at the next one like it. What did not strike in a
+// failing run is not needed, so each success may shed more than it tried to.
 #include <peal/sim/simulate.h>
 
 #include <algorithm>
@@ -26,11 +26,8 @@ class Search {
 
   // True if it fails: then the report tells of this run.
   bool fails(const Faults* only) {
-    auto plan = std::make_shared<detail::SimFaultPlan>();
-    if (only != nullptr) {
-      plan->only.emplace();
-      for (const SimFault& fault : *only) plan->only->emplace(fault.kind, fault.nth);
-    }
+    const auto plan =
+        only == nullptr ? std::make_shared<detail::SimFaultPlan>() : std::make_shared<detail::SimFaultPlan>(*only);
     ++report_.runs;
     SimWorld world(report_.seed, options_, plan);
     try {

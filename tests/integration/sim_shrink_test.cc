@@ -88,6 +88,38 @@ TEST_F(SimShrink, same_seed_is_reported_the_same_twice) {
   EXPECT_EQ(report.text(), once().text());
 }
 
+// With fewer short writes there are fewer packets, so that a reset is the chance of another time, if its number comes
+// at all before the faults end. It strikes where it did.
+TEST_F(SimShrink, reset_is_found_among_short_writes_that_decide_how_many_packets_there_are) {
+  SimOptions options;
+  options.short_write = 0.4;
+  options.reset = 0.0015;
+  int failed = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const SimReport report = simulate(seed, options, [](SimWorld& world) {
+      bool lost = false;
+      SimLoop server_loop(world);
+      SimLoop client_loop(world);
+      Server server(*server_loop,
+                    {.on_message = [](Connection& connection, Buffer& input) { connection.send(std::move(input)); }});
+      ConnectionHandle asker;
+      Client client(*client_loop, {.on_open = [&asker](Connection& connection) { asker = connection.handle(); },
+                                   .on_close = [&lost](Connection&, CloseReason) { lost = true; }});
+      if (!client.connect(server.listen("10.0.0.1:0").value())) return false;
+      client_loop->every(milliseconds(200), [&] { asker.send("hello, who is there?\n"); });
+      world.run_for(seconds(60));
+      world.options() = {};
+      world.run_for(seconds(60));
+      return !lost;
+    });
+    if (report) continue;
+    ++failed;
+    ASSERT_EQ(report.faults.size(), 1U) << report.text();
+    EXPECT_EQ(report.faults.front().kind, SimFaultKind::kReset);
+  }
+  EXPECT_GT(failed, 5);
+}
+
 // Numbers that are added up: wrong when one comes twice and another is missing, so that their count is right.
 TEST_F(SimShrink, protocol_that_counts_datagrams_is_shown_the_lost_one_and_the_doubled_one) {
   SimOptions options;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <peal/sim/parts/sim_hosts.h>
+
 namespace peal {
 namespace {
 
@@ -36,6 +38,11 @@ constexpr std::array<Trait, kSimFaultKinds> kTraits{{
 
 const Trait& trait_of(SimFaultKind kind) { return kTraits.at(static_cast<size_t>(kind)); }
 
+bool same_place(const SimFault& one, const SimFault& other) {
+  return detail::ip_bytes(one.from) == detail::ip_bytes(other.from) &&
+         detail::ip_bytes(one.to) == detail::ip_bytes(other.to) && one.file == other.file;
+}
+
 }  // namespace
 
 std::string_view sim_fault_name(SimFaultKind kind) { return trait_of(kind).name; }
@@ -51,21 +58,34 @@ std::string SimFault::text() const {
 
 namespace detail {
 
-std::optional<uint64_t> SimFaultStreams::draw(SimFaultKind kind, const SimOptions& options) {
-  const double probability = options.*trait_of(kind).chance;
-  if (!(probability > 0)) return {};
+std::list<SimFault>::iterator SimFaultPlan::planned_for(const SimFault& chance) {
+  auto& waiting = waiting_.at(static_cast<size_t>(chance.kind));
+  for (auto planned = waiting.begin(); planned != waiting.end(); ++planned) {
+    if (planned->nth == chance.nth || (planned->at < chance.at && same_place(*planned, chance))) return planned;
+    if (planned->nth > chance.nth && planned->at >= chance.at) break;  // as do all that follow
+  }
+  return waiting.end();
+}
+
+void SimFaultPlan::take(const SimFault& fault) {
+  if (decides_) waiting_.at(static_cast<size_t>(fault.kind)).erase(planned_for(fault));
+  struck.push_back(fault);
+}
+
+bool SimFaultStreams::draw(SimFault& chance, const SimOptions& options) {
+  const double probability = options.*trait_of(chance.kind).chance;
+  if (!(probability > 0)) return false;
   constexpr uint64_t kResolution = 1 << 24;
-  Stream& stream = streams_.at(static_cast<size_t>(kind));
-  const uint64_t nth = stream.chances++;
-  const uint64_t own_seed = split_mix(seed_ + (static_cast<uint64_t>(kind) + 1) * kSplitMixStep);
-  stream.state = split_mix(own_seed + nth * kSplitMixStep);
-  if (static_cast<double>(stream.state % kResolution) >= probability * kResolution) return {};
-  if (plan_ != nullptr && plan_->only && !plan_->only->contains({kind, nth})) return {};
-  return nth;
+  Stream& stream = streams_.at(static_cast<size_t>(chance.kind));
+  chance.nth = stream.chances++;
+  const uint64_t own_seed = split_mix(seed_ + (static_cast<uint64_t>(chance.kind) + 1) * kSplitMixStep);
+  stream.state = split_mix(own_seed + chance.nth * kSplitMixStep);
+  if (plan_ != nullptr && plan_->decides()) return plan_->wants(chance);
+  return static_cast<double>(stream.state % kResolution) < probability * kResolution;
 }
 
 void SimFaultStreams::take(SimStats& stats, const SimFault& fault) {
-  if (plan_ != nullptr) plan_->struck.push_back(fault);
+  if (plan_ != nullptr) plan_->take(fault);
   ++(stats.*trait_of(fault.kind).count);
 }
 

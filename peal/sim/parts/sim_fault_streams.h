@@ -5,9 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <list>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,10 +17,28 @@
 namespace peal::detail {
 
 // Of one run.
-struct SimFaultPlan {
-  using Name = std::pair<SimFaultKind, uint64_t>;
-  std::optional<std::set<Name>> only;  // none but these may strike
+class SimFaultPlan {
+ public:
+  // All may strike.
+  SimFaultPlan() = default;
+  // None but these strike, which struck in another run and stand in its order: each at the chance of its number, or,
+  // where that comes later in this run, at the first one after its time between the same hosts.
+  explicit SimFaultPlan(const std::vector<SimFault>& only) : decides_(true) {
+    for (const SimFault& fault : only) waiting_.at(static_cast<size_t>(fault.kind)).push_back(fault);
+  }
+  bool decides() const { return decides_; }
+  bool wants(const SimFault& chance) {
+    return planned_for(chance) != waiting_.at(static_cast<size_t>(chance.kind)).end();
+  }
+  void take(const SimFault& fault);
+
   std::vector<SimFault> struck;
+
+ private:
+  std::list<SimFault>::iterator planned_for(const SimFault& chance);
+
+  bool decides_ = false;
+  std::array<std::list<SimFault>, kSimFaultKinds> waiting_;
 };
 
 class SimFaultStreams {
@@ -29,10 +46,10 @@ class SimFaultStreams {
   // `plan` may be null: all may strike, and none is noted.
   SimFaultStreams(uint64_t seed, std::shared_ptr<SimFaultPlan> plan) : seed_(seed), plan_(std::move(plan)) {}
 
-  // One chance of a kind: its number, if it strikes. Where several kinds ask of one occasion, all draw before any
+  // One chance, which gets its number: true if it strikes. Where several kinds ask of one occasion, all draw before any
   // answer is looked at: then leaving one out gives no other kind a chance more or less. Draws only when there is a
   // chance at all, so that faults left off do not change the rest.
-  std::optional<uint64_t> draw(SimFaultKind kind, const SimOptions& options);
+  bool draw(SimFault& chance, const SimOptions& options);
   // It happens: it is counted in `stats`, and noted.
   void take(SimStats& stats, const SimFault& fault);
   // More about the last chance of this kind: from 0 to `bound` - 1; `bound` > 0.

@@ -85,9 +85,9 @@ SimNetwork::Drawn SimNetwork::draw(SimFaultKind kind, const SocketAddress& from,
                                    std::string_view file) {
   const bool on_the_way = (kind >= SimFaultKind::kReset && kind <= SimFaultKind::kSwallow) ||
                           (kind >= SimFaultKind::kLoseDatagram && kind <= SimFaultKind::kOvertakenDatagram);
-  const std::optional<uint64_t> nth = faults_.draw(kind, on_the_way ? options_for(from, to) : options);
-  if (!nth) return {};
-  return SimFault{kind, *nth, now_ - kBegin, from, to, std::string(file)};
+  SimFault chance{kind, 0, now_ - kBegin, from, to, std::string(file)};
+  if (!faults_.draw(chance, on_the_way ? options_for(from, to) : options)) return {};
+  return chance;
 }
 
 Duration SimNetwork::lateness(SimFaultKind because, Duration most) {
