@@ -2,14 +2,16 @@
 // The guide, page 3: the notebook as coroutines, one task for each client. Two more commands show what tasks are for:
 // `follow` sends new notes as they come, `remind SECONDS TEXT` sends TEXT later. `notes_coroutines [ADDRESS]`
 #include <charconv>
+#include <cstdint>
 #include <cstdio>
-#include <list>
+#include <string>
+#include <string_view>
 
 #include <fmt/core.h>
 
 #include <peal/coro/co_server.h>
 #include <peal/coro/sleep.h>
-#include <peal/sync/async_queue.h>
+#include <peal/sync/async_event.h>
 #include <peal/sync/select.h>
 
 #include "notebook.h"
@@ -73,8 +75,6 @@ class Service {
   // [session]
 
  private:
-  using News = AsyncQueue<std::string>;
-
   std::string_view add_reminder(Scope& reminders, Stream& stream, std::string_view order) {
     int delay = 0;
     const auto [rest, error] = std::from_chars(order.data(), order.data() + order.size(), delay);
@@ -87,35 +87,45 @@ class Service {
   }
 
   // [follow]
-  // Until the client sends a line, or ends. Of a follower that does not read at most 16 notes are kept.
+  // Until the client sends a line, or ends. What it has not seen is in the notebook: nothing is kept for a follower.
   Task<Result<void>> follow(Stream& stream) {
-    const auto news = followers_.emplace(followers_.end(), 16);
+    uint64_t seen = notebook_.notes().empty() ? 0 : notebook_.notes().rbegin()->first;
     Result<void> sent = co_await stream.write("following\n");
     while (sent) {
-      auto chosen = co_await select(stream.read_until("\n", kMostLineBytes), news->pop());
+      const std::string news = news_since(seen);
+      if (!news.empty()) {
+        sent = co_await stream.write(news).within(kPatience);
+        continue;  // others may have added something meanwhile
+      }
+      const auto chosen = co_await select(stream.read_until("\n", kMostLineBytes), added_.wait());
       if (!chosen || chosen->index() == 0) break;
-      const Result<std::string>& note = std::get<1>(*chosen);
-      if (!note) break;
-      sent = co_await stream.write(*note).within(kPatience);
     }
-    followers_.erase(news);
     co_return sent;
   }
 
   std::string answer(std::string_view line) {
     std::string text = notebook_.answer(line);
-    if (!text.starts_with("added ")) return text;
-    for (News& follower : followers_) {
-      std::string note = fmt::format("+{}\n", line.substr(3));
-      if (!follower.try_push(note)) follower.close();  // too far behind: its follow() ends
+    if (text.starts_with("added ")) {
+      added_.set();  // whoever waits goes on, when this task waits
+      added_.reset();
     }
     return text;
   }
   // [follow]
 
+  std::string news_since(uint64_t& seen) const {
+    std::string news;
+    const auto& notes = notebook_.notes();
+    for (auto note = notes.upper_bound(seen); note != notes.end(); ++note) {
+      news += fmt::format("+ {}\n", note->second);
+      seen = note->first;
+    }
+    return news;
+  }
+
   Loop& loop_;
   Notebook notebook_;
-  std::list<News> followers_;
+  AsyncEvent added_;
 };
 
 }  // namespace
