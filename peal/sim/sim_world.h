@@ -33,7 +33,7 @@ namespace peal {
 
 namespace detail {
 class SimNetwork;
-struct SimFaultPlan;
+class SimFaultPlan;
 }  // namespace detail
 
 class SimWorld {
