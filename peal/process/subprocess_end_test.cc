@@ -276,8 +276,8 @@ TEST_P(SubprocessEnd, too_few_fds_are_an_error_and_no_process) {
     EXPECT_EQ(error_of(child), child ? std::error_code() : errno_code(EMFILE));
     return child.has_value();
   };
-  auto test = [&, this]() -> Task<> {
-    const auto fails_until = [&, this](SubprocessOptions options) -> Task<size_t> {
+  auto test = [&]() -> Task<> {
+    const auto fails_until = [&](SubprocessOptions options) -> Task<size_t> {
       const auto used = static_cast<rlim_t>(Fd(::fcntl(0, F_DUPFD_CLOEXEC, 0)).get());
       size_t failures = 0;
       for (; !starts(used + failures, options); ++failures) co_await settle();
