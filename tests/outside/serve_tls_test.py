@@ -208,9 +208,10 @@ def test_a_reload_at_sighup(tmp_path, workers):
             with trusted.wrap_socket(plain, server_hostname="localhost") as peer:
                 self_signed(tmp_path)
                 assert shown(server) == first, "nobody has asked"
+                peer.sendall(b"GET / HTTP/1.1\r\n")  # or its worker, being replaced, would end it after drain_grace
                 server.hang_up()
                 wait_until(lambda: shown(server) == serial_of(certificate.read_bytes()), "the new certificate is shown")
-                peer.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                peer.sendall(b"Host: localhost\r\n\r\n")
                 assert peer.recv(65536).startswith(b"HTTP/1.1 200 "), "who was there lives on"
         assert "Reused, TLSv1.2" in s_client(server, "-tls1_2", "-sess_in", session), "tickets too"
         second = shown(server)
