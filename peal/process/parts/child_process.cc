@@ -80,7 +80,8 @@ void ChildProcess::leave(std::unique_ptr<ChildProcess> child) {
   PEAL_ASSERT(self.waiting_.empty(), "a Subprocess is destroyed while tasks wait for the end of process {}", self.pid_);
   if (self.end_ || !self.mailbox_->open()) return;
   std::ignore = self.signal(SIGKILL);
-  self.owner_ = self.loop_.after(kLongest, [owned = std::move(child)] {});
+  self.left_ = true;
+  self.loop_.keep(std::shared_ptr<ChildProcess>(std::move(child)));
 }
 
 // Nobody else can have its number, nor its group's, until it is reaped.
@@ -110,7 +111,7 @@ void ChildProcess::look() {
 // May destroy this.
 void ChildProcess::ended(Result<ExitStatus> end) {
   end_ = std::move(end);
-  if (owner_) return void(loop_.cancel(owner_));
+  if (left_) return void(loop_.let_go(this));
   const ReadyQueue::Hold hold;
   while (ProcessEnd* wait = waiting_.pop_front()) {
     wait->end_ = end_;

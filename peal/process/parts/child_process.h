@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ChildProcess: a child of this process from its start until it is reaped, with the streams that lead to it. A
-// Subprocess owns it, then, once it is left, a timer of the loop that never fires: the loop drops that when it reaps
-// the child, or when it ends itself. It belongs to its loop.
+// Subprocess owns it, then, once it is left, its loop, which lets go of it when it reaps the child, or when it ends
+// itself. It belongs to its loop.
 #pragma once
 
 #include <sys/types.h>
@@ -54,7 +54,7 @@ class ChildProcess {
   bool reaped_ = false;
   std::optional<Result<ExitStatus>> end_;
   WaitList<ProcessEnd> waiting_;
-  TimerId owner_;  // once it is left
+  bool left_ = false;  // to the loop
   std::optional<Watch> watch_;
 };
 
