@@ -26,6 +26,7 @@
 
 #include <peal/base/callback.h>
 #include <peal/coro/scope.h>
+#include <peal/coro/sleep.h>
 #include <peal/coro/stream.h>
 #include <peal/net/server.h>
 

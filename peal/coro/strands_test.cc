@@ -13,6 +13,7 @@
 #include <peal/coro/run_on.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
+#include <peal/coro/this_loop.h>
 #include <peal/coro/when.h>
 #include <tests/support/loop_thread.h>
 
@@ -300,11 +301,12 @@ TEST_P(StrandsOfThreadsTest, a_task_goes_on_in_another_loop_and_comes_back) {
   test::LoopThread other(options());
   auto where = [](Loop& away) -> Task<bool> {
     co_await sleep(milliseconds(1));
-    co_return away.in_loop();
+    co_return away.in_loop() && &co_await this_loop() == &away;
   };
   auto test = [&]() -> Task<> {
     EXPECT_EQ(co_await run_on(other.loop(), where(other.loop())), true);
     EXPECT_TRUE(loop().in_loop());
+    EXPECT_EQ(&co_await this_loop(), &loop());
     try {
       co_await run_on(other.loop(), throws("abroad"));
     } catch (const std::runtime_error& error) {

@@ -125,7 +125,8 @@ class Server {
 
   // Connections open, being handed over or shaking hands, on all loops. Any thread.
   size_t connections() const;
-  // The sum over all loops; waits for each.
+  // The sum over all loops; waits for each. Not on a thread of one of several: two that ask at once wait for each other
+  // for ever. views() are each loop's own.
   NetStats stats() const;
   // One for each loop.
   std::vector<ConnectionsView> views() const;

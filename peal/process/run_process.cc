@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <coroutine>
 #include <csignal>
 #include <initializer_list>
 #include <system_error>
 #include <tuple>
 #include <utility>
 
+#include <peal/coro/this_loop.h>
 #include <peal/coro/when.h>
 
 namespace peal {
@@ -22,19 +22,6 @@ bool has_enough(std::error_code error) {
   return std::ranges::any_of(std::initializer_list<int>{EPIPE, ECONNRESET, ESHUTDOWN},
                              [&](int known) { return error == errno_code(known); });
 }
-
-// Answers the loop of whoever awaits it.
-struct LoopHere {
-  static bool await_ready() { return false; }
-  template <class Promise>
-  bool await_suspend(std::coroutine_handle<Promise> handle) {
-    loop = &handle.promise().strand()->loop();
-    return false;
-  }
-  Loop& await_resume() const { return *loop; }
-
-  Loop* loop = nullptr;
-};
 
 class ProcessRun {
  public:
@@ -101,8 +88,7 @@ Task<Result<ProcessAnswer>> run_process(Command command, RunOptions options) {
   SubprocessOptions process_options = options.process;
   process_options.input = options.input.empty() ? Stdio::null() : Stdio::stream();
   process_options.output = process_options.errors = Stdio::stream();
-  LoopHere here;
-  Loop& loop = co_await here;
+  Loop& loop = co_await this_loop();
   Result<Subprocess> process = Subprocess::start(loop, command, process_options);
   if (!process) co_return std::unexpected(process.error());
   ProcessRun run(*process, options);

@@ -70,7 +70,8 @@ class HttpServer {
   DrainReport drain_and_wait(Duration deadline) { return server_->drain_and_wait(deadline); }
 
   size_t connections() const { return server_->connections(); }
-  // The sum over all loops; waits for each.
+  // The sum over all loops; waits for each. Not on a thread of one of several: two that ask at once wait for each other
+  // for ever. stats_views() are each loop's own.
   HttpStats stats() const;
   // One for each loop, in the order of Server::views(), to be called on its thread; they may outlive the server.
   std::vector<std::function<HttpStats()>> stats_views() const;
