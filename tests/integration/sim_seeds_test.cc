@@ -261,7 +261,8 @@ TEST_P(SimSeeds, echo_relay_and_close_survive_a_hostile_world) {
       EXPECT_EQ(play(seed).trace_hash, outcome.trace_hash) << replay_hint << "it went another way";
     }
   }
-  if (only != nullptr) return;
+  // A quarter of the seeds may by chance be without what is rare.
+  if (only != nullptr || kSanitized) return;
   const bool calm = GetParam() % 4 == 3;  // see options_for()
   EXPECT_GT(met_everywhere, kSeeds / kParts / 2);
   for (const uint64_t count :

@@ -136,7 +136,7 @@ inline ConnectionCallbacks echo(Workload& workload) {
 inline ServerOptions some_options(Workload& workload) {
   ServerOptions options;
   if (workload.pick(2) == 0) options.connection.high_water_bytes = 8 * 1024;
-  if (workload.pick(4) == 0) options.connection.idle_timeout = milliseconds(20 + workload.pick(3'000));
+  if (workload.pick(3) == 0) options.connection.idle_timeout = milliseconds(20 + workload.pick(1'000));
   if (workload.pick(2) == 0) options.connection.write_window = milliseconds(50 + workload.pick(1'000));
   if (workload.pick(6) == 0) options.max_connections = 1 + workload.pick(6);
   if (workload.pick(6) == 0) options.max_connections_per_address = 1 + workload.pick(6);
