@@ -38,14 +38,21 @@ class CoroutineThatEndsWhenAbandoned : public test::HttpTest {
     });
     return router;
   }
-  // Two exchanges at a time are two.
+  // Two exchanges at a time are two. On a busy machine their time may be up as well: then two others try.
   void expect_two_answers() {
-    RawPeer one = peer();
-    RawPeer other = peer();
-    one.send("GET /one HTTP/1.1\r\nHost: a\r\n\r\n");
-    other.send("GET /other HTTP/1.1\r\nHost: a\r\n\r\n");
-    EXPECT_TRUE(hears(one, "\r\n\r\none"));
-    EXPECT_TRUE(hears(other, "\r\n\r\nother"));
+    for (int tries = 0; tries < 100; ++tries) {
+      RawPeer one = peer();
+      RawPeer other = peer();
+      one.send("GET /one HTTP/1.1\r\nHost: a\r\n\r\n");
+      other.send("GET /other HTTP/1.1\r\nHost: a\r\n\r\n");
+      ASSERT_TRUE(hears(one, "\r\n\r\n"));
+      ASSERT_TRUE(hears(other, "\r\n\r\n"));
+      if ((one.received() + other.received()).contains("HTTP/1.1 503 ")) continue;
+      EXPECT_TRUE(hears(one, "\r\n\r\none"));
+      EXPECT_TRUE(hears(other, "\r\n\r\nother"));
+      return;
+    }
+    ADD_FAILURE() << "none of a hundred pairs was answered";
   }
 
   bool waits = false;
