@@ -70,7 +70,7 @@ class LimitsCountMemory : public test::NetTest {
 TEST_P(LimitsCountMemory, small_pieces_share_blocks) {
   for (const auto& piece : {+[] { return Buffer(std::string(60, 'x')); }, +[] { return in_large_block(60); },
                             +[] { return cut_out(60); }, +[] { return cut_out(2'000); }}) {
-    const Queued queued = queue({}, 5'800'000, piece);
+    const Queued queued = queue({.high_water_bytes = kMiB / 4, .output_limit_bytes = kMiB}, 725'000, piece);
     EXPECT_TRUE(queued.is_open);
     EXPECT_LE(queued.held_bytes, 2 * queued.content_bytes);
   }

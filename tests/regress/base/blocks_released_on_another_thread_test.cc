@@ -19,7 +19,7 @@ constexpr uint64_t kMiB = 1024 * 1024;
 class BlocksReleasedOnAnotherThread : public test::NetTest {
  protected:
   static constexpr size_t kMessageBytes = 16 * 1024;
-  static constexpr size_t kBytes = 16 * kMiB;
+  static constexpr size_t kBytes = 6 * kMiB;
 
   // What a sleeping loop has charged after another thread has released all that the loop made of its input.
   void expect_none_charged(std::function<void(std::vector<Buffer>&, Buffer&)> make) {
