@@ -35,6 +35,7 @@ endfunction()
 # What one thread does in them, and the loop's tests do on several, the thread sanitizer need not see again: whole
 # programs (wire, engine, sim, cli), and what one thread simulates or calculates; nor the address sanitizer how long the
 # models work.
+set(left_out_thread "*SimTest*:*/sim:*_sim")
 set(left_out_thread_base_tests "*BufferRandom*")
 set(left_out_thread_load_tests "*Arrivals*:*RecordReader*:*CompareRuns*:*ComparisonStats*:*DuelSim*:*RateSearch*")
 set(left_out_thread_integration_tests "*SimSeeds*:*SimSoak*")
@@ -98,13 +99,22 @@ endfunction()
 # peal_test_shards(NAME FOLDER COUNT) runs a test program in that many processes.
 function(peal_test_shards name folder count)
   set(environment GTEST_BRIEF=1 GTEST_TOTAL_SHARDS=${count})
-  if(DEFINED left_out_${PEAL_SANITIZE}_${name})
-    list(APPEND environment GTEST_FILTER=-${left_out_${PEAL_SANITIZE}_${name}})
+  set(left_out ${left_out_${PEAL_SANITIZE}} ${left_out_${PEAL_SANITIZE}_${name}})
+  if(left_out)
+    list(JOIN left_out ":" left_out)
+    list(APPEND environment GTEST_FILTER=-${left_out})
+  endif()
+  # As in list_suites.cmake: what takes longest is begun first.
+  set(cost 1)
+  if(folder STREQUAL "tests/regress")
+    set(cost 20)
+  elseif(NOT folder MATCHES "^peal/" OR folder STREQUAL "peal/net")
+    set(cost 10)
   endif()
   math(EXPR last "${count} - 1")
   foreach(index RANGE ${last})
     add_test(NAME ${folder}.${index} COMMAND ${name})
-    set_tests_properties(${folder}.${index} PROPERTIES TIMEOUT 600 LABELS "${folder}"
+    set_tests_properties(${folder}.${index} PROPERTIES TIMEOUT 600 COST ${cost} LABELS "${folder}"
       ENVIRONMENT "${environment};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()
