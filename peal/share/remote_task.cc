@@ -98,8 +98,8 @@ void RemoteCall::due() {
 }
 
 void RemoteCall::called() {
-  State running = State::kRunning;
-  if (period_ > Duration{} && state_.compare_exchange_strong(running, State::kArmed)) return;
+  State expected = State::kRunning;
+  if (period_ > Duration{} && state_.compare_exchange_strong(expected, State::kArmed)) return;
   state_ = State::kOver;
   mailbox_->here()->cancel(timer_);
 }
