@@ -25,7 +25,7 @@ struct StreamLink {
   StreamState* const state;
 };
 
-StreamState& state_of(Connection& connection) { return *connection.context<StreamLink>().state; }
+StreamState& state_of(const Connection& connection) { return *connection.context<StreamLink>().state; }
 
 Why why_of(CloseReason reason, std::error_code error) {
   switch (reason) {
@@ -228,6 +228,7 @@ SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, Stre
   callbacks.on_message = [](Connection& connection, Buffer& input) { state_of(connection).received(input); };
   callbacks.on_writable = [](Connection& connection) { state_of(connection).writable(); };
   callbacks.on_peer_end = [](Connection& connection) { state_of(connection).peer_ended(); };
+  callbacks.awaits_input = [](const Connection& connection) { return state_of(connection).reader.waits(); };
   callbacks.on_secured = [](Connection& connection) { state_of(connection).secured(); };
   callbacks.on_close = [](Connection& connection, CloseReason reason) {
     state_of(connection).gone(reason, connection.error());

@@ -117,16 +117,28 @@ bool Connection::crossed_high_water(size_t queued) {
     set_slow_path(kAboveHighWater, true);
     note_high_water(queued);
     port_->report_sent(stream_);
-    follow_flow();
+    if (has(kPiped)) follow_flow();
   }
+  pause_for_output();
   return false;
 }
 
+// Only output that followed new input pauses receiving. Otherwise a callback that always has more to send would never
+// hear its peer again, and two such sides would wait for each other.
+void Connection::pause_for_output() {
+  if (output_pauses_ || expects_input_ || has(kPiped) || !set_->pauses_when_full()) return;
+  detail::Tracked& own = tracked();
+  if (received_bytes_ == own.received_at_output_pause) return;
+  own.received_at_output_pause = received_bytes_;
+  output_pauses_ = true;
+  follow_flow();
+}
+
 // Receiving goes on unless the user paused it, kept input is to be shown first (the peer's end must not overtake it) or
-// unsent output piles up; a closing connection reads to find the end.
+// output that followed input piles up; a closing connection reads to find the end.
 void Connection::follow_flow() {
   if (has(kPiped) && is_open()) return pipe_pair().follow();
-  const bool reads = !paused_ && !timer_ && !has(kOverBudget) && (!has(kAboveHighWater) || output_failed_);
+  const bool reads = !paused_ && !timer_ && !has(kOverBudget) && (!output_pauses_ || output_failed_);
   port_->receive(stream_, (is_open() ? reads : fast_path_.state == State::kClosing) && !expects_no_input());
 }
 
@@ -301,6 +313,7 @@ void Connection::on_sent(size_t left_bytes) {
   if (drained) drain_wanted_ = false;
   if (!drained && (!has(kAboveHighWater) || left_bytes > high_water_bytes_ / 2)) return;
   set_slow_path(kAboveHighWater, false);
+  output_pauses_ = false;
   record(FlightKind::kBelowHighWater, left_bytes);
   follow_flow();
   if (!set_->call(set_->callbacks().on_writable, *this)) return end(CloseReason::kCallbackThrew);

@@ -121,7 +121,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void expect_output() { watch_output(); }
   // Until this is switched off it is not evicted as idle: work for it is under way that the connection cannot see.
   void set_busy(bool on) { busy_ = on; }
-  // The peer is to send something: until this is switched off, min_read_bytes holds even with no input unconsumed.
+  // The peer is to send something: until this is switched off, min_read_bytes holds even with no input unconsumed, and
+  // full output does not pause receiving.
   void expect_input(bool on);
 
   ConnectionHandle handle();
@@ -234,6 +235,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] bool send_watched(Buffer&& bytes);
   bool sent_slow_path(size_t size, size_t queued);
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
+  void pause_for_output();
   void begin_handshake();
   void open();
   static constexpr int kAgeShift = 26;  // 67 ms: 32 bits hold nine years
@@ -302,6 +304,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   bool output_failed_ : 1 = false;  // open only to read what the peer sent before it went
   bool ended_here_ : 1 = false;     // close() or abort() was called
   bool expects_input_ : 1 = false;
+  bool output_pauses_ : 1 = false;  // not read until output has drained to half of the high-water mark
 
   Buffer input_;
   std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};
@@ -332,6 +335,10 @@ struct BasicConnectionCallbacks {
   Slot<void(Connection&)> on_peer_end = nullptr;
   // The server drains: close() when all is done. Without it a connection closes once it has no unconsumed input.
   Slot<void(Connection&)> on_drain = nullptr;
+  // For a protocol that reads when it wants to, as a coroutine does: whether it waits for input now. Asked before the
+  // connection is closed for being idle, slow, or without work in a drain. Without it, it always waits. With it, full
+  // output does not pause receiving by default.
+  Slot<bool(const Connection&)> awaits_input = nullptr;
   // start_layer() is done: what is sent and received from now on goes over the layer.
   Slot<void(Connection&)> on_secured = nullptr;
   Slot<void(Connection&, CloseReason)> on_close = nullptr;
@@ -340,8 +347,8 @@ struct BasicConnectionCallbacks {
   template <class One>
     requires(std::same_as<One, BasicConnectionCallbacks<Callback>> && !std::same_as<One, BasicConnectionCallbacks>)
   operator One() && {
-    return {std::move(on_open),  std::move(on_message), std::move(on_writable), std::move(on_peer_end),
-            std::move(on_drain), std::move(on_secured), std::move(on_close)};
+    return {std::move(on_open),  std::move(on_message),   std::move(on_writable), std::move(on_peer_end),
+            std::move(on_drain), std::move(awaits_input), std::move(on_secured),  std::move(on_close)};
   }
 };
 // Of one loop: on its thread only.

@@ -11,9 +11,24 @@
 
 namespace peal {
 
+// Whether output above the high-water mark pauses receiving.
+enum class WhenOutputIsFull : uint8_t {
+  // kPauseInput for a Server's callbacks. kReadOn for a Client, a Stream, HttpServer and HttpClient, which ask for
+  // input
+  // when they want it.
+  kDefault,
+  // Receiving pauses once output has followed the input that came since the last such pause, and resumes when the queue
+  // has drained to half of the mark. A peer that sends requests and reads no answers costs no more memory then. Two
+  // sides that both pause, and whose callbacks only send, wait for each other until write_window ends one of them.
+  kPauseInput,
+  // Receiving goes on. What on_message sends may then pile up to output_limit_bytes if the peer does not read.
+  kReadOn,
+};
+
 struct ConnectionOptions {
-  // Output queued above it makes send() answer false and pauses receiving, because most input causes output.
+  // Output queued above it makes send() answer false.
   uint32_t high_water_bytes = 256 * 1024;
+  WhenOutputIsFull when_output_is_full = WhenOutputIsFull::kDefault;
   // A peer that does not read is cut off here. Memory counts: at most four times the content (Buffer::held_bytes).
   size_t output_limit_bytes = 64 * 1024 * 1024;
   // A peer whose message never becomes complete is cut off here. Content counts, and may hold four times as much. What

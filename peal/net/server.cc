@@ -70,7 +70,11 @@ Server::Server(LoopGroup& group, SharedConnectionCallbacks callbacks, const Serv
 }
 
 void Server::add_loop(Loop& loop, const std::shared_ptr<ConnectionCallbacks>& callbacks) {
-  auto set = std::make_shared<ConnectionSet>(loop, callbacks, options_.connection);
+  ConnectionOptions of_each = options_.connection;
+  if (of_each.when_output_is_full == WhenOutputIsFull::kDefault) {
+    of_each.when_output_is_full = callbacks->awaits_input ? WhenOutputIsFull::kReadOn : WhenOutputIsFull::kPauseInput;
+  }
+  auto set = std::make_shared<ConnectionSet>(loop, callbacks, of_each);
   const size_t most = options_.max_connections;
   const size_t most_of_one = options_.max_connections_per_address;
   if (!admission_ && most + most_of_one > 0) admission_ = std::make_shared<detail::Admission>(most, most_of_one);

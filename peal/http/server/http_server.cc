@@ -24,6 +24,7 @@ ServerOptions server_options(const HttpServerOptions& options) {
   return {.accept = options.accept,
           .listen = options.listen,
           .connection = {.high_water_bytes = options.high_water_bytes,
+                         .when_output_is_full = WhenOutputIsFull::kReadOn,
                          .output_limit_bytes = options.output_limit_bytes,
                          .input_limit_bytes = options.input_limit_bytes,
                          .linger_timeout = options.linger_timeout,

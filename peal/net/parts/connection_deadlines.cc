@@ -81,6 +81,9 @@ void Connection::note_high_water(size_t queued) {
 void Connection::expect_input(bool on) {
   expects_input_ = on;
   if (on) {
+    const bool was_paused = output_pauses_;
+    output_pauses_ = false;
+    if (was_paused) follow_flow();
     watch_input();
   } else {
     settle_input();
@@ -178,7 +181,7 @@ bool Connection::passed_idle_timeout() {
 bool Connection::passed_read_window() {
   Tracked& own = *tracked_;
   if (!own.read.runs() || loop().now() < own.read.since + set_->options().read_window) return false;
-  const bool receives = !paused_ && !has(kAboveHighWater) && !has(kOverBudget) && !timer_;
+  const bool receives = !paused_ && !output_pauses_ && !has(kOverBudget) && !timer_;
   if (receives && !peer_ended_ && received_bytes_ - own.read.bytes < own.read.least) return true;
   own.read.since = peer_ended_ ? kNever : loop().now();
   own.read.bytes = received_bytes_;

@@ -83,6 +83,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   const std::shared_ptr<Mailbox>& shared_mailbox() const { return mailbox_; }
   ConnectionCallbacks& callbacks() const { return *callbacks_; }
   const ConnectionOptions& options() const { return options_; }
+  // Whether full output pauses receiving.
+  bool pauses_when_full() const { return options_.when_output_is_full == WhenOutputIsFull::kPauseInput; }
   StreamPort& layer_port();
   // Whom the layer that a connection starts later is to reach.
   void set_layer_host(uint32_t slot, std::string_view host) { layer_hosts_[slot] = host; }

@@ -26,10 +26,11 @@ struct Tracked {
   TimePoint active{};  // when something arrived or was given to send()
   ProgressWindow read;
   ProgressWindow write;
-  uint64_t write_acknowledged = 0;  // when `write` began
-  uint64_t moved_bytes = 0;         // out, at the last look
-  bool was_queued = false;          // something, at the last look or since
-  TimePoint due = kNever;           // when the timer will look
+  uint64_t write_acknowledged = 0;        // when `write` began
+  uint64_t moved_bytes = 0;               // out, at the last look
+  bool was_queued = false;                // something, at the last look or since
+  uint64_t received_at_output_pause = 0;  // Connection::received_bytes() when full output paused receiving last
+  TimePoint due = kNever;                 // when the timer will look
   TimerId timer;
   std::unique_ptr<SocketAddress> peer;
   std::unique_ptr<CapEntry> cap_entry;
