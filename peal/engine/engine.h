@@ -52,8 +52,8 @@ class AcceptEvents {
 
 class WatchEvents {
  public:
-  // The fd is ready for what was asked (or has an error, which counts as both). Level-triggered: told again while it
-  // stays ready.
+  // The fd is ready for what was asked. An error or a hang-up counts as both, as far as both were asked; a FIN is
+  // something to read and says nothing of writing. Level-triggered: told again while it stays ready.
   virtual void on_ready(bool readable, bool writable) = 0;
   // Last completion after unwatch(): the fd may be closed.
   virtual void on_unwatched() = 0;

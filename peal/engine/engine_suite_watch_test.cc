@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The behaviour suite, foreign fds: watched for readiness, level-triggered. The simulator looks at them too.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -38,6 +39,26 @@ struct Pipe {
   }
   Fd out;
   Fd in;
+};
+
+// Two ends of a unix stream.
+struct Ends {
+  Ends() {
+    std::array<int, 2> ends{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    near = Fd(ends[0]);
+    far = Fd(ends[1]);
+  }
+  void fill_near() {
+    const std::string bytes = pattern(64 * 1024);
+    while (::send(near.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0) continue;
+  }
+  void drain_far() {
+    std::array<char, 65'536> room;
+    while (::recv(far.get(), room.data(), room.size(), 0) > 0) continue;
+  }
+  Fd near;
+  Fd far;
 };
 
 class EngineWatch : public EngineTest {};
@@ -99,19 +120,87 @@ TEST_P(EngineWatch, hang_up_counts_as_ready) {
   writer.out.reset();
   ASSERT_TRUE(rig().run_until([&] { return reads.unwatched && writes.unwatched; }));
   EXPECT_EQ(reads.readable_count, 1);
+  EXPECT_EQ(reads.writable_count, 0) << "nobody asked";
   EXPECT_EQ(writes.writable_count, 1);
+  EXPECT_EQ(writes.readable_count, 0) << "nobody asked";
 }
 
 TEST_P(EngineWatch, both_directions_of_a_socket) {
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
-  Fd one(ends[0]);
-  Fd other(ends[1]);
-  WatchLog& watch = rig().watch(one.get(), true, true);
+  Ends ends;
+  WatchLog& watch = rig().watch(ends.near.get(), true, true);
   ASSERT_TRUE(rig().run_until([&] { return watch.writable_count > 0; }));
   EXPECT_EQ(watch.readable_count, 0);
-  ASSERT_EQ(::write(other.get(), "x", 1), 1);
+  ASSERT_EQ(::write(ends.far.get(), "x", 1), 1);
   ASSERT_TRUE(rig().run_until([&] { return watch.readable_count > 0; }));
+  watch.unwatch();
+  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+}
+
+TEST_P(EngineWatch, fin_is_no_news_to_who_waits_for_room) {
+  Ends ends;
+  ends.fill_near();
+  ASSERT_EQ(::shutdown(ends.far.get(), SHUT_WR), 0);
+  WatchLog& watch = rig().watch(ends.near.get(), false, true);
+  int told = 0;
+  watch.when_ready = [&] { ++told; };
+  rig().settle();
+  const uint64_t events = rig().stats().events;
+  for (int i = 0; i < 20; ++i) rig().wait(Engine::kPollOnly);
+  EXPECT_EQ(rig().stats().events, events);
+  EXPECT_EQ(told, 0);
+  ends.drain_far();
+  ASSERT_TRUE(rig().run_until([&] { return watch.writable_count >= 3; })) << "it is level-triggered";
+  watch.unwatch();
+  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+}
+
+TEST_P(EngineWatch, fin_is_readable_and_not_writable) {
+  Ends ends;
+  ends.fill_near();
+  WatchLog& watch = rig().watch(ends.near.get(), true, true);
+  rig().settle();
+  EXPECT_EQ(watch.readable_count, 0);
+  ASSERT_EQ(::shutdown(ends.far.get(), SHUT_WR), 0);
+  ASSERT_TRUE(rig().run_until([&] { return watch.readable_count >= 3; })) << "it is level-triggered";
+  EXPECT_EQ(watch.writable_count, 0);
+  ends.drain_far();
+  ASSERT_TRUE(rig().run_until([&] { return watch.writable_count > 0; }));
+  watch.unwatch();
+  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+}
+
+TEST_P(EngineWatch, broken_counts_as_both) {
+  Ends ends;
+  ends.fill_near();
+  WatchLog& watch = rig().watch(ends.near.get(), true, true);
+  rig().settle();
+  ends.far.reset();
+  ASSERT_TRUE(rig().run_until([&] { return watch.readable_count > 0 && watch.writable_count > 0; }));
+  watch.unwatch();
+  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+}
+
+// It is outside of what a plain read sees, and would be told for ever.
+TEST_P(EngineWatch, urgent_byte_is_no_news_to_who_reads) {
+  Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Fd far(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const SocketAddress any = EngineRig::loopback();
+  ASSERT_EQ(::bind(listener.get(), any.data(), any.size()), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&bound), &size), 0);
+  ASSERT_EQ(::connect(far.get(), reinterpret_cast<sockaddr*>(&bound), size), 0);
+  Fd near(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  WatchLog& watch = rig().watch(near.get(), true, false);
+  rig().settle();
+  ASSERT_EQ(::send(far.get(), "!", 1, MSG_OOB), 1);
+  pollfd urgent{.fd = near.get(), .events = POLLPRI, .revents = 0};
+  ASSERT_EQ(::poll(&urgent, 1, -1), 1);
+  for (int i = 0; i < 20; ++i) rig().wait(Engine::kPollOnly);
+  EXPECT_LE(watch.readable_count, 1) << "io_uring hands on what woke it, once";
+  ASSERT_EQ(::send(far.get(), "plain", 5, 0), 5);
+  ASSERT_TRUE(rig().run_until([&] { return watch.readable_count >= 3; }));
   watch.unwatch();
   ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
 }

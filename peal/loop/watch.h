@@ -16,7 +16,8 @@
 
 namespace peal {
 
-// Both: what a Watch asks for, and what its fd is ready for. An error or a hang-up counts as all that was asked.
+// Both: what a Watch asks for, and what its fd is ready for. An error or a hang-up counts as all that was asked; the
+// FIN of a socket's peer is something to read, no more.
 struct Readiness {
   bool readable = false;
   bool writable = false;

@@ -20,8 +20,13 @@ namespace peal::detail {
 // Bits of interest and of readiness: poll(2)'s and epoll(7)'s, which are the same.
 inline constexpr uint32_t kReadable = POLLIN;
 inline constexpr uint32_t kWritable = POLLOUT;
-// What makes a second read after a short one necessary. Always reported.
-inline constexpr uint32_t kHangup = POLLRDHUP | POLLHUP | POLLERR | POLLPRI;
+// The fd is broken, which counts as ready for both directions. Always reported.
+inline constexpr uint32_t kBroken = POLLHUP | POLLERR;
+// What only a reader is told of: the peer's FIN, which comes with kReadable, and, of edges, urgent data. A FIN stays
+// true for good and says nothing of the room to send: whoever waits for that alone would be woken by it over and over.
+inline constexpr uint32_t kReadersNews = POLLRDHUP | POLLPRI;
+// What makes a second read after a short one necessary.
+inline constexpr uint32_t kHangup = kBroken | kReadersNews;
 // What a stream that waits for neither asks for: errors. A level poller would repeat one for ever, so modify() drops it
 // once heard; an edge-triggered one need not be asked.
 inline constexpr uint32_t kFailed = POLLERR;
@@ -46,8 +51,9 @@ class Poller {
   virtual ~Poller() = default;
 
   // Watches `fd` for `interest`; events carry `key`. With `edge` a poller that can tells of each change once (the
-  // others ignore it). Fails with ENOSPC, ENOMEM, EMFILE for an fd it cannot hold, or EEXIST
-  // where it tells fds apart and has this one already.
+  // others ignore it). kReadable asks for kReadersNews too, of level-triggered ones for the FIN alone: urgent data
+  // would be told over and over to somebody who does not read it. Fails with ENOSPC, ENOMEM, EMFILE for an fd it cannot
+  // hold, or EEXIST where it tells fds apart and has this one already.
   virtual Result<void> add(int fd, uint64_t key, uint32_t interest, bool edge) = 0;
   virtual void modify(int fd, uint64_t key, uint32_t interest, bool edge) = 0;
   // Forgets `fd`, which is still open.

@@ -16,15 +16,14 @@ namespace {
 
 static_assert(sizeof(PollEvent) == sizeof(epoll_event) && offsetof(PollEvent, key) == offsetof(epoll_event, data));
 static_assert(kReadable == EPOLLIN && kWritable == EPOLLOUT);
-static_assert(kHangup == (EPOLLRDHUP | EPOLLHUP | EPOLLERR | EPOLLPRI));
+static_assert(kBroken == (EPOLLHUP | EPOLLERR) && kReadersNews == (EPOLLRDHUP | EPOLLPRI));
 
 constexpr uint64_t kAlarmKey = ~uint64_t{0};  // no engine's: the kind it would name does not exist
 
 uint32_t to_epoll(uint32_t interest, bool edge) {
-  // A level-triggered fd nobody is interested in must not report its hang-up over and over.
-  if (interest == 0) return 0;
-  uint32_t bits = interest | EPOLLRDHUP | (interest & kReadable ? EPOLLPRI : 0U);
-  return edge ? bits | EPOLLET : bits;
+  const bool reads = (interest & kReadable) != 0;
+  if (edge) return interest | EPOLLET | (reads ? kReadersNews : 0U);
+  return interest | (reads ? uint32_t{EPOLLRDHUP} : 0U);
 }
 
 }  // namespace

@@ -217,6 +217,8 @@ Result<WatchId> ReadinessEngine::watch(int fd, bool readable, bool writable, Wat
   uint32_t slot = watches_.acquire();
   Watch& watch = watches_[slot];
   watch.fd = fd;
+  watch.reads = readable;
+  watch.writes = writable;
   watch.events = &events;
   const uint64_t its_key = key(kWatch, slot, watch.generation);
   uint32_t interest = (readable ? kReadable : 0U) | (writable ? kWritable : 0U);
@@ -260,9 +262,9 @@ void ReadinessEngine::dispatch_rest(const PollEvent& event) {
       break;
     case kWatch:
       if (Watch& watch = watches_[slot]; static_cast<uint16_t>(watch.generation) == generation) {
-        bool trouble = (event.readiness & kHangup) != 0;
-        watch.events->on_ready(trouble || (event.readiness & kReadable) != 0,
-                               trouble || (event.readiness & kWritable) != 0);
+        const bool readable = (event.readiness & (kReadable | kHangup)) != 0;
+        const bool writable = (event.readiness & (kWritable | kBroken)) != 0;
+        watch.events->on_ready(readable && watch.reads, writable && watch.writes);
       }
       break;
     case kWaker:

@@ -127,6 +127,8 @@ class ReadinessEngine final : public Engine {
   static_assert(sizeof(Stream) == 64);
   struct Watch : SlotLinks {
     int fd = -1;  // that the poller knows
+    bool reads = false;
+    bool writes = false;
     WatchEvents* events = nullptr;
     Fd second;  // pollers know a fd once, so whoever watches it too has a duplicate
   };

@@ -168,7 +168,7 @@ void ReadinessEngine::stream_ready(Stream& stream, uint32_t readiness) {
   if (readiness & kHangup) stream.input |= kHungUp;
   if (readiness & POLLERR) stream.input |= kGone;
   if (stream.output & kConnecting) return finish_connect(stream, take_socket_error(stream.fd));
-  if ((stream.output & kStalled) && (readiness & (kWritable | kHangup))) {
+  if ((stream.output & kStalled) && (readiness & (kWritable | kBroken))) {
     stream.output &= static_cast<uint16_t>(~kStalled);
     if (!edge_) follow_interest(stream);
     make_dirty(stream);

@@ -42,8 +42,9 @@ constexpr uint64_t kCloseTag = ~uint64_t{2};
 // something where RDBAND is missing.
 constexpr uint32_t kWokenBits = POLLPRI | POLLRDBAND;
 
-uint32_t to_poll(uint32_t interest) {
-  return (interest & kReadable) != 0 ? interest | kWokenBits | POLLRDHUP : interest;
+uint32_t to_poll(uint32_t interest, bool edge) {
+  if ((interest & kReadable) == 0) return interest;
+  return edge ? interest | kReadersNews | kWokenBits : interest | POLLRDHUP;
 }
 
 // A stream's key names no kind.
@@ -130,7 +131,7 @@ void UringPoller::make_room() {
 
 void UringPoller::arm(int fd, uint64_t key, uint32_t interest, bool edges) {
   io_uring_sqe& sqe = request(IORING_OP_POLL_ADD, fd, key);
-  sqe.poll32_events = __io_uring_prep_poll_mask(to_poll(interest));
+  sqe.poll32_events = __io_uring_prep_poll_mask(to_poll(interest, edges));
   if (edges) sqe.len = IORING_POLL_ADD_MULTI;
 }
 
