@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UringPoller: the Poller over io_uring(7), used for readiness only: one multishot poll request a stream. With its .cc
-// the one file pair that speaks io_uring.
+// UringPoller: the Poller over io_uring(7), used for readiness only: one multishot poll request a stream. Its
+// sources alone speak io_uring.
 //
 // Why not completions: a hundred receives of a ring land in a hundred cold blocks before the first is answered; told
 // that it is ready, the engine receives into one warm block and answers at once. What the ring saves is what epoll does

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a UringPoller asks of the kernel before it has a ring, and what it says where there is none.
+#include <liburing.h>
+
+#include <cerrno>
+
+#include <fmt/core.h>
+
+#include <peal/engine/uring/parts/uring_poller.h>
+
+namespace peal::detail {
+namespace {
+
+// What liburing 2.3 has no names for yet.
+constexpr unsigned kEnterNoIowait = 1U << 7;     // IORING_ENTER_NO_IOWAIT, Linux 6.15
+constexpr unsigned kFeatureNoIowait = 1U << 17;  // IORING_FEAT_NO_IOWAIT
+
+constexpr unsigned kNeededFeatures =
+    IORING_FEAT_NODROP | IORING_FEAT_SUBMIT_STABLE | IORING_FEAT_EXT_ARG | IORING_FEAT_CQE_SKIP;
+// SUBMIT_ALL: one bad request must not hold back those behind it. TASKRUN_FLAG lets a wait that must not block see in
+// shared memory that the kernel has nothing for it.
+constexpr unsigned kSetupFlags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
+                                 IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE | IORING_SETUP_CLAMP;
+
+}  // namespace
+
+UringPoller::UringPoller() : ring_(std::make_unique<io_uring>()) {
+  static_assert(sizeof(Completion) == sizeof(io_uring_cqe));
+}
+
+UringPoller::~UringPoller() {
+  if (!has_ring_) return;
+  settle();
+  io_uring_queue_exit(ring_.get());
+}
+
+Result<std::unique_ptr<Poller>> UringPoller::make() {
+  std::unique_ptr<UringPoller> poller(new UringPoller);
+  if (const int error = poller->set_up(); error != 0) return fail(error);
+  return poller;
+}
+
+int UringPoller::set_up() {
+  io_uring_params parameters{};
+  parameters.flags = kSetupFlags;
+  parameters.cq_entries = kCompletions;
+  if (int result = io_uring_queue_init_params(kRequests, ring_.get(), &parameters); result < 0) return -result;
+  has_ring_ = true;
+  if ((parameters.features & kNeededFeatures) != kNeededFeatures) return EINVAL;
+  // Requests are filled in ring order, so the indirection of the submission array is the identity, for good.
+  for (unsigned i = 0; i < ring_->sq.ring_entries; ++i) ring_->sq.array[i] = i;
+  // Spares each enter the look-up of the fd; where it is refused the plain fd does.
+  if (io_uring_register_ring_fd(ring_.get()) == 1) enter_flags_ |= IORING_ENTER_REGISTERED_RING;
+  // Waiting for clients is not waiting for a disk.
+  if (parameters.features & kFeatureNoIowait) enter_flags_ |= kEnterNoIowait;
+  takes_absolute_time_ = enter_until(0, TimePoint()) != -EINVAL;
+  probing_ = false;
+  return 0;
+}
+
+std::string UringPoller::why_unsupported() {
+  Result<std::unique_ptr<Poller>> poller = make();
+  if (poller) return {};
+  switch (poller.error().value()) {
+    case EPERM:
+    case EACCES: return "io_uring is forbidden here (the sysctl kernel.io_uring_disabled or a seccomp filter)";
+    case ENOSYS: return "this kernel has no io_uring, or a seccomp filter hides it";
+    case EINVAL: return "this kernel's io_uring is too old: deferred task work needs Linux 6.1";
+    default: return fmt::format("io_uring cannot be set up: {}", poller.error().message());
+  }
+}
+
+}  // namespace peal::detail
