@@ -24,6 +24,7 @@ constexpr unsigned kEnterAbsTimer = 1U << 5;  // IORING_ENTER_ABS_TIMER, Linux 6
 constexpr uint64_t kAlarmTag = ~uint64_t{0};
 constexpr uint64_t kCancelTag = ~uint64_t{1};
 constexpr uint64_t kCloseTag = ~uint64_t{2};
+constexpr uint64_t kMoveTag = ~uint64_t{3};
 
 // A socket that has data wakes its polls with these bits together, whether or not it has urgent data; the kernel hands
 // on what it was woken with, or, woken twice, the true state, in which a socket is never ready for RDBAND. So PRI means
@@ -150,12 +151,23 @@ void UringPoller::rearm_levels() {
     arm(level.fd, key, level.interest, level.edges);
     level.armed = true;
   }
+// An alarm that the kernel has already is moved: it would keep a second one, until its time, beside the first.
 }
 
+  const auto time = reinterpret_cast<uintptr_t>(&alarm_time_);
+  if (alarms_ > 0) {
+    io_uring_sqe& sqe = request(IORING_OP_TIMEOUT_REMOVE, -1, kMoveTag);
+    sqe.addr = kAlarmTag;
+    sqe.addr2 = time;
+    sqe.timeout_flags = IORING_TIMEOUT_UPDATE | IORING_TIMEOUT_ABS;
+    sqe.flags = IOSQE_CQE_SKIP_SUCCESS;
+    return;
+  }
 void UringPoller::set_alarm(TimePoint at) {
   alarm_time_ = seconds_and_nanoseconds<__kernel_timespec>(at.time_since_epoch());
   io_uring_sqe& sqe = request(IORING_OP_TIMEOUT, -1, kAlarmTag);
-  sqe.addr = reinterpret_cast<uintptr_t>(&alarm_time_);
+  sqe.addr = time;
+  ++alarms_;
   sqe.len = 1;
   sqe.timeout_flags = IORING_TIMEOUT_ABS;
 }
@@ -282,7 +294,15 @@ size_t UringPoller::wait_slow_path(std::span<PollEvent> events, TimePoint deadli
 // Completions of which nobody outside hears.
 bool UringPoller::is_own(const Completion& completion) {
   switch (completion.tag) {
-    case kAlarmTag: alarm_.rang(); return true;
+    case kAlarmTag:
+      alarm_.rang();
+      --alarms_;
+      return true;
+    case kMoveTag:
+      // It was ringing already, and that is told beside this.
+      PEAL_ASSERT(completion.result == -ENOENT || completion.result == -EALREADY, "moving the alarm gave {}",
+                  completion.result);
+      return true;
     case kCancelTag:
       PEAL_ASSERT(completion.result == -ENOENT, "the cancel of a poll gave {}", completion.result);
       --cancels_;

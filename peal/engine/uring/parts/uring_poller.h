@@ -50,6 +50,8 @@ class UringPoller final : public Poller {
   void send(int fd, uint64_t key, std::string_view bytes) override;
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
   bool is_edge_triggered() const override { return true; }
+  // The alarms that the kernel has and that have not rung: one at most.
+  size_t alarms() const { return alarms_; }
 
  private:
   // What the kernel says of a request; laid out as it lays it out.
@@ -104,6 +106,7 @@ class UringPoller final : public Poller {
   size_t edged_levels_ = 0;
   std::vector<uint64_t> to_rearm_;               // keys of levels to be armed again
   std::vector<Completion> pending_completions_;  // taken off the ring before the next wait; oldest first
+  size_t alarms_ = 0;
   size_t pending_taken_ = 0;
   bool has_pending_ = false;  // there is something on one of these
   unsigned held_sends_ = 0;

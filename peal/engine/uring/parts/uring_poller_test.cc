@@ -2,6 +2,7 @@
 // What is particular to the engine over an io_uring; what every engine must do is in the behaviour suite.
 #include <peal/engine/uring/parts/uring_poller.h>
 
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -31,15 +32,6 @@ std::array<Fd, 2> make_ends() {
   int ends[2] = {-1, -1};
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0) << errno;
   return {Fd(ends[0]), Fd(ends[1])};
-}
-
-size_t fill(int fd) {
-  const std::string bytes = pattern(64 * 1024);
-  size_t total = 0;
-  for (ssize_t sent; (sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL)) > 0;) {
-    total += static_cast<size_t>(sent);
-  }
-  return total;
 }
 
 size_t read_all(int fd) {
@@ -269,20 +261,28 @@ TEST_F(UringPollerTest, blocked_answer_to_a_half_closed_peer_costs_no_trips) {
   EXPECT_LT(rig().stats().sends, 200U);
 }
 
-TEST_F(UringPollerTest, watch_for_room_beside_a_half_closed_peer_does_not_spin) {
-  auto [mine, theirs] = make_ends();
-  ASSERT_GT(fill(mine.get()), 0U);
-  ASSERT_EQ(::shutdown(theirs.get(), SHUT_WR), 0);
-  WatchLog& watch = rig().watch(mine.get(), false, true);
-  rig().settle();
-  const uint64_t events = rig().stats().events;
-  for (int i = 0; i < 20; ++i) rig().wait(Engine::kPollOnly);
-  EXPECT_EQ(rig().stats().events, events);
-  EXPECT_EQ(watch.writable_count, 0);
-  EXPECT_GT(read_all(theirs.get()), 0U);
-  ASSERT_TRUE(rig().run_until([&] { return watch.writable_count >= 3; })) << "it is level-triggered";
-  watch.unwatch();
-  ASSERT_TRUE(rig().run_until([&] { return watch.unwatched; }));
+// One timer of an hour and many short ones: at each change between them the hour's alarm was given to the kernel once
+// more, and stayed there for the hour: 150 of them a second.
+TEST_F(UringPollerTest, kernel_has_one_alarm_however_often_the_deadline_changes) {
+  constexpr uint64_t kKey = 2;
+  constexpr int kOften = 10;  // so many waits have one deadline that it gets an alarm
+  const Result<std::unique_ptr<Poller>> made = UringPoller::make();
+  ASSERT_TRUE(made);
+  auto& poller = dynamic_cast<UringPoller&>(**made);
+  const Fd ready(::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC));
+  std::array<PollEvent, 8> events;
+  const TimePoint in_an_hour = monotonic_now() + std::chrono::hours(1);
+  for (int cycle = 0; cycle < 20; ++cycle) {
+    ASSERT_TRUE(poller.add(ready.get(), kKey, kReadable, false));
+    for (int i = 0; i < kOften; ++i) poller.wait(events, in_an_hour);
+    ASSERT_EQ(poller.alarms(), 1U);
+    const TimePoint soon = monotonic_now() + std::chrono::milliseconds(1);
+    for (int i = 0; i < kOften; ++i) poller.wait(events, soon);
+    ASSERT_LE(poller.alarms(), 1U);
+    poller.remove(ready.get(), kKey);
+    while (poller.alarms() > 0) poller.wait(events, kNever);
+    EXPECT_GE(monotonic_now(), soon);
+  }
 }
 
 TEST_F(UringPollerTest, early_bytes_of_an_adopted_stream_come_first) {
