@@ -63,8 +63,9 @@ class Poller {
   virtual void settle() {}
   // Whether add() could take an fd of this number; says in the log why not.
   virtual bool can_hold(int /*fd*/) { return true; }
-  // Whether it has send(), which makes several small sends cost one system call.
-  virtual bool takes_sends() const { return false; }
+  // Whether send() is to be used now, which makes several small sends cost one system call. A poller that opens with
+  // "no" has no send().
+  bool takes_sends() const { return takes_sends_; }
   // Sends `bytes` (kMostSentBytes at most), which stay as they are until an event of `key` with kSent tells how it
   // went: soon, and at the latest when wait() is next entered. One at a time for each key.
   virtual void send(int /*fd*/, uint64_t /*key*/, std::string_view /*bytes*/) {}
@@ -75,6 +76,9 @@ class Poller {
 
   // Otherwise it is told by modify() what to stop reporting.
   virtual bool is_edge_triggered() const = 0;
+
+ protected:
+  bool takes_sends_ = false;
 };
 
 // Called inside Engine::open(), on the loop's thread; its failure is open()'s.

@@ -20,7 +20,7 @@ void ReadinessEngine::flush_for_good() {
     serve_put_off();
     flush_all();
   }
-  if (takes_sends_) flush_held();
+  if (has_poller_send_) flush_held();
 }
 
 // Sends what is queued behind sends whose outcome is still to come. All other events are too late, and dropped.

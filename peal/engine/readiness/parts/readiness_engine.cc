@@ -27,8 +27,8 @@ Result<void> ReadinessEngine::open() {
   Result<void> added = (*poller)->add(waker_->fd(), key(kWaker, 0, 0), kReadable, edge_);
   if (!added) return added;
   poller_ = std::move(*poller);
-  takes_sends_ = poller_->takes_sends();
-  if (woke_at_ == nullptr) slow_path_from_ = takes_sends_ ? 2 : SIZE_MAX;
+  has_poller_send_ = poller_->takes_sends();
+  if (woke_at_ == nullptr) slow_path_from_ = has_poller_send_ ? 2 : SIZE_MAX;
   pool_ = &BlockPool::here();
   listeners_.open(*poller_, [](uint32_t slot, uint32_t generation) { return key(kListener, slot, generation); });
   return {};

@@ -251,9 +251,9 @@ class ReadinessEngine final : public Engine {
   Duration* worked_ = nullptr;
   size_t slow_path_from_ = 0;  // how many events of a wait need more than to be dispatched
   bool edge_ = false;
-  bool takes_sends_ = false;  // the poller does
-  size_t held_sends_ = 0;     // of which nothing was heard yet
-  bool holds_sends_ = false;  // small ones are given to it now, since other events of this turn are to come
+  bool has_poller_send_ = false;  // though not all the time
+  size_t held_sends_ = 0;         // of which nothing was heard yet
+  bool holds_sends_ = false;      // small ones are given to it now, since other events of this turn are to come
   bool shutting_ = false;
   bool unfinished_ = false;  // something waits on a list below, or a listener is paused
   bool told_ = false;        // something was reported before the wait

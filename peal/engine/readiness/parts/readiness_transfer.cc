@@ -104,7 +104,7 @@ bool ReadinessEngine::read_much(Stream& stream) {
 void ReadinessEngine::dispatch_slow_path(size_t count) {
   if (woke_at_ != nullptr) *woke_at_ = monotonic_now();
   for (size_t i = 0; i < count; ++i) {
-    holds_sends_ = takes_sends_ && i + 1 < count;
+    holds_sends_ = i + 1 < count && poller_->takes_sends();
     dispatch(events_[i]);
   }
 }

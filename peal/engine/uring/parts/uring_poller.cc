@@ -124,9 +124,7 @@ void UringPoller::send(int fd, uint64_t key, std::string_view bytes) {
   sqe.addr = reinterpret_cast<uintptr_t>(bytes.data());
   sqe.len = static_cast<uint32_t>(bytes.size());
   sqe.msg_flags = MSG_NOSIGNAL | MSG_DONTWAIT;
-  const uint64_t now = CycleClock::stamp();
-  if (held_sends_++ == 0) held_since_ = now;
-  if (held_sends_ >= kMostHeldSends || now - held_since_ > kMostHeldCycles) enter_kernel(publish(), 0, 0, nullptr, 0);
+  if (batch_.add(CycleClock::stamp())) enter_kernel(publish(), 0, 0, nullptr, 0);
 }
 
 void UringPoller::settle() {
@@ -151,9 +149,11 @@ void UringPoller::rearm_levels() {
     arm(level.fd, key, level.interest, level.edges);
     level.armed = true;
   }
-// An alarm that the kernel has already is moved: it would keep a second one, until its time, beside the first.
 }
 
+// An alarm that the kernel has already is moved: it would keep a second one, until its time, beside the first.
+void UringPoller::set_alarm(TimePoint at) {
+  alarm_time_ = seconds_and_nanoseconds<__kernel_timespec>(at.time_since_epoch());
   const auto time = reinterpret_cast<uintptr_t>(&alarm_time_);
   if (alarms_ > 0) {
     io_uring_sqe& sqe = request(IORING_OP_TIMEOUT_REMOVE, -1, kMoveTag);
@@ -163,19 +163,24 @@ void UringPoller::rearm_levels() {
     sqe.flags = IOSQE_CQE_SKIP_SUCCESS;
     return;
   }
-void UringPoller::set_alarm(TimePoint at) {
-  alarm_time_ = seconds_and_nanoseconds<__kernel_timespec>(at.time_since_epoch());
   io_uring_sqe& sqe = request(IORING_OP_TIMEOUT, -1, kAlarmTag);
   sqe.addr = time;
-  ++alarms_;
   sqe.len = 1;
   sqe.timeout_flags = IORING_TIMEOUT_ABS;
+  ++alarms_;
 }
 
-unsigned UringPoller::publish() {
-  held_sends_ = 0;
+void UringPoller::leave_in_batch() {
+  if (!batch_.leave(CycleClock::stamp())) return;
+  takes_sends_ = false;
+  needs_slow_path_ = true;
+}
+
+[[gnu::always_inline]] inline unsigned UringPoller::publish() {
   io_uring_sq& sq = ring_->sq;
   if (sq.sqe_head != sq.sqe_tail) {
+    if (!batch_.empty()) [[unlikely]]
+      leave_in_batch();
     sq.sqe_head = sq.sqe_tail;
     io_uring_smp_store_release(sq.ktail, sq.sqe_tail);
   }
@@ -241,7 +246,7 @@ size_t UringPoller::drain_ring() {
     const Completion completion{cqe.user_data, cqe.res, cqe.flags};
     if (is_own(completion)) continue;
     pending_completions_.push_back(completion);
-    has_pending_ = true;
+    needs_slow_path_ = true;
   }
   io_uring_smp_store_release(cq.khead, head);
   return count;
@@ -269,7 +274,7 @@ size_t UringPoller::drain_ring() {
 }
 
 size_t UringPoller::wait(std::span<PollEvent> events, TimePoint deadline) {
-  if (deadline != kNever || has_pending_) [[unlikely]]
+  if (deadline != kNever || needs_slow_path_) [[unlikely]]
     return wait_slow_path(events, deadline);
   const unsigned submit = publish();
   if (submit > 0 || io_uring_cq_ready(ring_.get()) == 0) [[likely]]
@@ -287,7 +292,10 @@ size_t UringPoller::wait_slow_path(std::span<PollEvent> events, TimePoint deadli
     if (tell(pending_completions_[pending_taken_++], events[count])) ++count;
   }
   count = take(events.data(), count, events.size(), edged_levels_ == 0);
-  has_pending_ = pending_taken_ < pending_completions_.size() || !to_rearm_.empty() || edged_levels_ > 0;
+  if (count > 0 && batch_.paused()) batch_.count_turn(CycleClock::stamp());
+  takes_sends_ = !batch_.paused();
+  needs_slow_path_ =
+      pending_taken_ < pending_completions_.size() || !to_rearm_.empty() || edged_levels_ > 0 || batch_.paused();
   return count;
 }
 
@@ -343,7 +351,7 @@ bool UringPoller::tell_level(Level& level, const Completion& completion, PollEve
   if (edges != level.edges) edges ? ++edged_levels_ : --edged_levels_;
   level.edges = edges;
   to_rearm_.push_back(completion.tag);
-  has_pending_ = true;
+  needs_slow_path_ = true;
   event = {.readiness = told, .key = completion.tag};
   return !edges;
 }

@@ -25,6 +25,7 @@
 
 #include <peal/engine/readiness/deadline_alarm.h>
 #include <peal/engine/readiness/poller.h>
+#include <peal/engine/uring/parts/send_batch.h>
 
 struct io_uring;
 struct io_uring_sqe;
@@ -46,7 +47,6 @@ class UringPoller final : public Poller {
   void remove(int fd, uint64_t key) override;
   void close(Fd fd, uint64_t key) override;
   void settle() override;
-  bool takes_sends() const override { return true; }
   void send(int fd, uint64_t key, std::string_view bytes) override;
   size_t wait(std::span<PollEvent> events, TimePoint deadline) override;
   bool is_edge_triggered() const override { return true; }
@@ -78,6 +78,7 @@ class UringPoller final : public Poller {
   void set_alarm(TimePoint at);
 
   unsigned publish();
+  [[gnu::noinline]] void leave_in_batch();
   int enter_kernel(unsigned submit, unsigned least, unsigned flags, const void* argument, size_t size);
   int enter_until(unsigned submit, TimePoint deadline);
   void enter(TimePoint deadline, size_t room);
@@ -88,10 +89,6 @@ class UringPoller final : public Poller {
   bool tell_level(Level& level, const Completion& completion, PollEvent& event);
   bool is_own(const Completion& completion);
 
-  // How many sends wait for the next trip into the kernel, and how long: a slow callback should not hold back the
-  // answers before it. About 50 us.
-  static constexpr unsigned kMostHeldSends = 16;
-  static constexpr uint64_t kMostHeldCycles = 150'000;
   static constexpr unsigned kRequests = 512;
   // The kernel finds the request of a key in a table with a row for 32 of these, at most 256.
   static constexpr unsigned kCompletions = 8192;
@@ -106,12 +103,11 @@ class UringPoller final : public Poller {
   size_t edged_levels_ = 0;
   std::vector<uint64_t> to_rearm_;               // keys of levels to be armed again
   std::vector<Completion> pending_completions_;  // taken off the ring before the next wait; oldest first
-  size_t alarms_ = 0;
   size_t pending_taken_ = 0;
-  bool has_pending_ = false;  // there is something on one of these
-  unsigned held_sends_ = 0;
-  uint64_t held_since_ = 0;  // by the cycle counter
+  bool needs_slow_path_ = false;  // there is something on one of these, or turns are counted
+  SendBatch batch_;
   DeadlineAlarm alarm_;
+  size_t alarms_ = 0;
   __kernel_timespec alarm_time_{};  // read by the kernel when the request leaves
 };
 

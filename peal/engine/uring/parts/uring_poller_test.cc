@@ -218,6 +218,45 @@ TEST_F(UringPollerTest, answers_in_a_storm_of_closes_keep_few_blocks) {
   for (size_t i = 1; i < kStay; ++i) EXPECT_EQ(read_bytes(crowd.peers[i].get()), "pong");
 }
 
+// After a slow callback they leave one by one, and some turns later together again.
+TEST_F(UringPollerTest, answers_are_sent_together_again_some_turns_after_a_slow_callback) {
+  Crowd crowd(rig(), 3);
+  size_t answered = 0;
+  bool slow = true;
+  bool together = false;
+  for (StreamLog* stream : crowd.streams) {
+    stream->when_received = [&, stream] {
+      const TimePoint until = monotonic_now() + std::chrono::milliseconds(slow ? 5 : 0);
+      while (monotonic_now() < until) continue;
+      size_t arrived = 0;
+      for (Fd& peer : crowd.peers) {
+        char byte = 0;
+        arrived += ::recv(peer.get(), &byte, 1, MSG_PEEK) == 1 ? 1 : 0;
+      }
+      together = together || arrived < answered;
+      stream->send("pong");
+      ++answered;
+    };
+  }
+  const auto play_round = [&] {
+    answered = 0;
+    crowd.speak();
+    ASSERT_TRUE(rig().run_until([&] {
+      return answered == crowd.streams.size() &&
+             std::ranges::all_of(crowd.streams, [](StreamLog* stream) { return stream->queued() == 0; });
+    }));
+    for (Fd& peer : crowd.peers) ASSERT_EQ(read_bytes(peer.get()), "pong");
+  };
+  play_round();
+  slow = false;
+  together = false;
+  for (int round = 0; round < 20; ++round) play_round();
+  EXPECT_FALSE(together);
+  // On a busy machine other turns may seem slow, and put it off.
+  for (int round = 0; round < 100'000 && !together; ++round) play_round();
+  EXPECT_TRUE(together);
+}
+
 // Two requests a stream, more than the ring's queue holds.
 TEST_F(UringPollerTest, storm_of_closes_sends_fin_to_all) {
   Crowd crowd(rig(), 400);

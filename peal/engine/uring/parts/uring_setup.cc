@@ -26,6 +26,7 @@ constexpr unsigned kSetupFlags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER
 
 UringPoller::UringPoller() : ring_(std::make_unique<io_uring>()) {
   static_assert(sizeof(Completion) == sizeof(io_uring_cqe));
+  takes_sends_ = true;
 }
 
 UringPoller::~UringPoller() {

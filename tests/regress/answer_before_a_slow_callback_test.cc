@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several clients spoke in one turn of an io_uring engine. The answer to the first was to leave with those of the
+// others, in one system call; then a callback took half a second, and so the answer came half a second late, each time
+// anew. That a callback will be slow nobody can know; that one was is known, and then answers leave at once.
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <tests/support/engine_rig.h>
+
+namespace peal {
+namespace {
+
+class AnswerBeforeASlowCallback : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Engines, AnswerBeforeASlowCallback, testing::ValuesIn(engines_with_fds()), engine_label);
+
+void be_slow() {
+  const TimePoint until = monotonic_now() + std::chrono::milliseconds(5);
+  while (monotonic_now() < until) continue;
+}
+
+struct Speaker {
+  Fd peer;
+  StreamLog* stream = nullptr;
+  bool answered = false;  // its callback has returned
+};
+
+TEST_P(AnswerBeforeASlowCallback, leaves_at_once_when_one_was_slow_before) {
+  EngineRig rig(GetParam());
+  constexpr size_t kSlowRounds = 2;
+  constexpr size_t kRounds = 20;
+  size_t round = 0;
+  std::vector<Speaker> speakers(4);
+  for (Speaker& speaker : speakers) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
+    speaker.peer = Fd(ends[1]);
+    speaker.stream = &rig.adopt(LooseStream(Fd(ends[0])));
+    speaker.stream->receive();
+    speaker.stream->when_received = [&] {
+      if (round < kSlowRounds) be_slow();
+      for (const Speaker& earlier : speakers) {
+        if (round < kSlowRounds || !earlier.answered) continue;
+        std::array<char, 8> room;
+        EXPECT_EQ(::recv(earlier.peer.get(), room.data(), room.size(), MSG_PEEK), 4) << "its answer waits";
+      }
+      speaker.stream->send("pong");
+      speaker.answered = true;
+    };
+  }
+  rig.settle();
+  for (; round < kRounds; ++round) {
+    for (Speaker& speaker : speakers) {
+      speaker.answered = false;
+      ASSERT_EQ(::send(speaker.peer.get(), "ping", 4, 0), 4);
+    }
+    ASSERT_TRUE(rig.run_until([&] {
+      return std::ranges::all_of(
+          speakers, [](const Speaker& speaker) { return speaker.answered && speaker.stream->queued() == 0; });
+    }));
+    for (Speaker& speaker : speakers) {
+      std::array<char, 8> room;
+      EXPECT_EQ(::recv(speaker.peer.get(), room.data(), room.size(), 0), 4);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace peal
