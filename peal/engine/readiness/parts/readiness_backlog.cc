@@ -20,11 +20,11 @@ void ReadinessEngine::flush_for_good() {
     serve_put_off();
     flush_all();
   }
-  if (has_poller_send_) flush_held();
+  if (has_poller_send_) finish_sends_in_flight();
 }
 
 // Sends what is queued behind sends whose outcome is still to come. All other events are too late, and dropped.
-void ReadinessEngine::flush_held() {
+void ReadinessEngine::finish_sends_in_flight() {
   for (bool more = true; more;) {
     const size_t count = poller_->wait(events_, TimePoint::min());
     more = count == events_.size();
@@ -42,7 +42,7 @@ void ReadinessEngine::flush_held() {
 // What flush() leaves: a send of `offered_bytes` (0: none yet) that answered `sent` and did not take them all, several
 // parts, or something to do besides sending.
 bool ReadinessEngine::flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes) {
-  if (stream.output & (kStalled | kHeld | kPutOff)) return true;
+  if (stream.output & (kStalled | kInFlight | kPutOff)) return true;
   int error = 0;
   bool progress = sent > 0;
   if (offered_bytes > 0) error = account(stream, sent, offered_bytes);

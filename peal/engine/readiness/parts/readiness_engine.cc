@@ -139,7 +139,7 @@ void ReadinessEngine::report_sent(StreamId id) {
   make_dirty(*stream);
 }
 
-size_t ReadinessEngine::held(const Stream& stream) const {
+size_t ReadinessEngine::held_bytes(const Stream& stream) const {
   if (!(stream.output & kFiles)) return stream.out.held_bytes();
   return stream.out.block_bytes() + files_.at(stream.slot).held_bytes();
 }
@@ -153,12 +153,12 @@ void ReadinessEngine::shutdown_send(StreamId id) {
 }
 
 void ReadinessEngine::release_stream(Stream& stream, bool detach) {
-  Buffer held;
+  Buffer kept;
   const size_t lost = shutting_ ? queued(stream) : 0;
   stats_.lost_bytes += lost;
-  if (stream.output & kHeld) {
-    held = std::move(stream.out);
-    --held_sends_;
+  if (stream.output & kInFlight) {
+    kept = std::move(stream.out);
+    --sends_in_flight_;
   }
   if (stream.output & (kFiles | kFed)) drop_output(stream);
   if (auto forward = forwards_.find(stream.slot); forward != forwards_.end()) {
@@ -175,7 +175,7 @@ void ReadinessEngine::release_stream(Stream& stream, bool detach) {
   if (detach) {
     if (stream.polled) poller_->remove(fd.get(), key(stream));
     detached = std::move(fd);
-    held = std::move(early);
+    kept = std::move(early);
   } else if (stream.polled) {
     poller_->close(std::move(fd), key(stream));
   }
@@ -183,7 +183,7 @@ void ReadinessEngine::release_stream(Stream& stream, bool detach) {
   const uint32_t slot = stream.slot;
   stream = Stream{SlotLinks(stream)};
   streams_.release(slot);
-  last_completions_.push_back({events, nullptr, std::move(detached), std::move(held), lost});
+  last_completions_.push_back({events, nullptr, std::move(detached), std::move(kept), lost});
   unfinished_ = true;
 }
 
@@ -285,7 +285,7 @@ size_t ReadinessEngine::deliver_last_completions() {
     if (last.watch != nullptr) {
       last.watch->on_unwatched();
     } else if (last.detached) {
-      last.stream->on_detached(LooseStream(std::move(last.detached), std::move(last.held)));
+      last.stream->on_detached(LooseStream(std::move(last.detached), std::move(last.kept)));
     } else {
       if (last.lost_bytes > 0) last.stream->on_output_lost(last.lost_bytes);
       last.stream->on_closed();

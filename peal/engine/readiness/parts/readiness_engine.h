@@ -61,7 +61,7 @@ class ReadinessEngine final : public Engine {
   bool forward(StreamId from, StreamId to) override;
   uint64_t forwarded_bytes(StreamId from) const override;
   size_t queued_bytes(StreamId id) const override { return find(id) == nullptr ? 0 : queued(*find(id)); }
-  size_t held_bytes(StreamId id) const override { return find(id) == nullptr ? 0 : held(*find(id)); }
+  size_t held_bytes(StreamId id) const override { return find(id) == nullptr ? 0 : held_bytes(*find(id)); }
   uint64_t unsent_bytes(StreamId id) const override { return detail::unsent_bytes(fd_of(find(id))); }
   void shutdown_send(StreamId id) override;
   void close(StreamId id, CloseHow how) override;
@@ -105,10 +105,10 @@ class ReadinessEngine final : public Engine {
     kReportSent = 8,  // what is to be done once output has moved on
     kSendFin = 16,
     kDetach = 32,
-    kFiles = 64,    // file ranges are queued, and what came after them
-    kFed = 128,     // some stream is forwarded to it, or was and not all is out
-    kHeld = 256,    // the poller sends the front of what is queued
-    kPutOff = 512,  // waits for a turn that has bulk budget left
+    kFiles = 64,      // file ranges are queued, and what came after them
+    kFed = 128,       // some stream is forwarded to it, or was and not all is out
+    kInFlight = 256,  // the poller sends the front of what is queued
+    kPutOff = 512,    // waits for a turn that has bulk budget left
   };
   // One cache line: what an idle connection costs here.
   struct alignas(64) Stream : SlotLinks {
@@ -117,7 +117,7 @@ class ReadinessEngine final : public Engine {
     int fd = -1;
     int pending_error = 0;  // reported by the next wait(): what failed inside the call down
     uint16_t output = 0;
-    uint16_t held_bytes = 0;  // given to the poller to send, while kHeld
+    uint16_t in_flight_bytes = 0;  // given to the poller to send, while kInFlight
     uint8_t input = 0;
     bool dirty = false;    // has output to flush
     bool polled = false;   // the poller knows it
@@ -156,7 +156,7 @@ class ReadinessEngine final : public Engine {
     StreamEvents* stream;
     WatchEvents* watch;
     Fd detached;
-    Buffer held;  // what the poller may still be sending; of a detached one, what nobody has been given yet
+    Buffer kept;  // what the poller may still be sending; of a detached one, what nobody has been given yet
     size_t lost_bytes = 0;
   };
 
@@ -207,9 +207,9 @@ class ReadinessEngine final : public Engine {
   }
   [[gnu::noinline]] void flush_all();
   bool flush(Stream& stream);
-  bool hold_back(Stream& stream, std::string_view bytes);
+  bool send_in_batch(Stream& stream, std::string_view bytes);
   void sent(Stream& stream, uint32_t outcome);
-  void flush_held();
+  void finish_sends_in_flight();
   void run_before_wait();
   void flush_for_good();
   [[gnu::noinline]] bool flush_rest(Stream& stream, ssize_t sent, size_t offered_bytes);
@@ -224,7 +224,7 @@ class ReadinessEngine final : public Engine {
   // readiness_zero_copy.cc: files and forwarding.
   int send_front_file(Stream& stream, size_t& budget, bool& progress);
   size_t queued(const Stream& stream) const;
-  size_t held(const Stream& stream) const;
+  size_t held_bytes(const Stream& stream) const;
   void drop_output(Stream& stream);
   void forward_turn(Stream& from);
   int drain_feed(Stream& to, bool& progress);
@@ -239,7 +239,7 @@ class ReadinessEngine final : public Engine {
 
   static constexpr size_t kMaxPollEvents = 256;
   static constexpr size_t kMaxParts = 64;
-  static constexpr size_t kMostHeldSends = 64;  // each keeps a block until its outcome is heard
+  static constexpr size_t kMostSendsInFlight = 64;  // each keeps a block until its outcome is heard
 
   const std::string_view name_;
   const MakePoller make_poller_;
@@ -252,8 +252,8 @@ class ReadinessEngine final : public Engine {
   size_t slow_path_from_ = 0;  // how many events of a wait need more than to be dispatched
   bool edge_ = false;
   bool has_poller_send_ = false;  // though not all the time
-  size_t held_sends_ = 0;         // of which nothing was heard yet
-  bool holds_sends_ = false;      // small ones are given to it now, since other events of this turn are to come
+  size_t sends_in_flight_ = 0;    // of which nothing was heard yet
+  bool batches_sends_ = false;    // small ones are given to the poller now, since other events of this turn are to come
   bool shutting_ = false;
   bool unfinished_ = false;  // something waits on a list below, or a listener is paused
   bool told_ = false;        // something was reported before the wait

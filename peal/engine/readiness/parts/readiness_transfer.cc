@@ -19,8 +19,8 @@ namespace peal::detail {
   if (stream.output != 0 || !stream.out.is_one_part()) [[unlikely]]
     return flush_rest(stream, 0, 0);
   std::string_view front = stream.out.only_part();
-  if (holds_sends_ && front.size() <= Poller::kMostSentBytes && held_sends_ < kMostHeldSends) {
-    return hold_back(stream, front);
+  if (batches_sends_ && front.size() <= Poller::kMostSentBytes && sends_in_flight_ < kMostSendsInFlight) {
+    return send_in_batch(stream, front);
   }
   ssize_t count = ::send(stream.fd, front.data(), front.size(), MSG_NOSIGNAL);
   ++stats_.sends;
@@ -31,10 +31,10 @@ namespace peal::detail {
   return true;
 }
 
-bool ReadinessEngine::hold_back(Stream& stream, std::string_view bytes) {
-  ++held_sends_;
-  stream.output = kHeld;
-  stream.held_bytes = static_cast<uint16_t>(bytes.size());
+bool ReadinessEngine::send_in_batch(Stream& stream, std::string_view bytes) {
+  ++sends_in_flight_;
+  stream.output = kInFlight;
+  stream.in_flight_bytes = static_cast<uint16_t>(bytes.size());
   poller_->send(stream.fd, key(stream), bytes);
   return true;
 }
@@ -99,12 +99,12 @@ bool ReadinessEngine::read_much(Stream& stream) {
   flush_dirty();
 }
 
-// What a wait that nobody measures, of one event or on most pollers, does not even ask. Held back, a small answer costs
-// no system call of its own; behind the last event there is nothing to wait for.
+// Slow path: somebody measures turns, or the poller takes sends. While further events of this turn follow, small sends
+// are given to the poller, which makes one system call for a batch of them; the last event's answer is sent at once.
 void ReadinessEngine::dispatch_slow_path(size_t count) {
   if (woke_at_ != nullptr) *woke_at_ = monotonic_now();
   for (size_t i = 0; i < count; ++i) {
-    holds_sends_ = i + 1 < count && poller_->takes_sends();
+    batches_sends_ = i + 1 < count && poller_->takes_sends();
     dispatch(events_[i]);
   }
 }
@@ -301,7 +301,7 @@ size_t ReadinessEngine::send_slow(StreamId id, Buffer& bytes) {
   if (stream == nullptr || (stream->output & kOutputOver)) return 0;
   if (stream->output & kFiles) {
     files_.at(id.slot).append(std::move(bytes));
-    return held(*stream);
+    return held_bytes(*stream);
   }
   stream->out.append(std::move(bytes));
   make_dirty(*stream);
@@ -321,7 +321,7 @@ size_t ReadinessEngine::send_copy(StreamId id, std::string_view bytes) {
 size_t ReadinessEngine::send_copy_slow(Stream& stream, std::string_view bytes) {
   if (stream.output & kOutputOver) return 0;
   files_.at(stream.slot).append(bytes);
-  return held(stream);
+  return held_bytes(stream);
 }
 
 // Flushes what was dirty when called: what the completions queue meanwhile waits for the next call, so that a stream
@@ -340,14 +340,14 @@ void ReadinessEngine::sent(Stream& stream, uint32_t outcome) {
   const auto count = static_cast<uint16_t>(outcome & kSendOutcomeMask);
   const bool failed = (outcome & kSendFailed) != 0;
   ++stats_.sends;
-  --held_sends_;
-  stream.output &= static_cast<uint16_t>(~kHeld);
-  if (!failed && count == stream.held_bytes && stream.output == 0 && stream.out.size() == count) [[likely]] {
+  --sends_in_flight_;
+  stream.output &= static_cast<uint16_t>(~kInFlight);
+  if (!failed && count == stream.in_flight_bytes && stream.output == 0 && stream.out.size() == count) [[likely]] {
     stats_.sent_bytes += count;
     return stream.out.clear();
   }
   errno = failed ? count : 0;
-  flush_rest(stream, failed ? -1 : count, stream.held_bytes);
+  flush_rest(stream, failed ? -1 : count, stream.in_flight_bytes);
 }
 
 }  // namespace peal::detail

@@ -100,7 +100,7 @@ TEST_F(UringPollerTest, small_answers_of_a_turn_all_arrive) {
   }
 }
 
-TEST_F(UringPollerTest, what_follows_an_answer_that_is_held_back_does_not_overtake_it) {
+TEST_F(UringPollerTest, what_follows_an_answer_in_a_batch_does_not_overtake_it) {
   Crowd crowd(rig(), 3);
   const std::string big = pattern(100'000);
   StreamLog& first = *crowd.streams[0];
@@ -121,7 +121,7 @@ TEST_F(UringPollerTest, what_follows_an_answer_that_is_held_back_does_not_overta
 }
 
 // What the kernel does not take of it, or not at once, stays in order.
-TEST_F(UringPollerTest, held_back_answers_to_who_does_not_read_wait_for_room) {
+TEST_F(UringPollerTest, batched_answers_to_who_does_not_read_wait_for_room) {
   Crowd crowd(rig(), 3);
   const std::string line = pattern(2000);
   constexpr size_t kRounds = 1000;
@@ -162,7 +162,7 @@ TEST_F(UringPollerTest, stream_closed_in_the_turn_that_answered_it_has_answered)
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(read_bytes(crowd.peers[i].get()), "last");
 }
 
-TEST_F(UringPollerTest, peer_that_is_gone_fails_the_answer_that_was_held_back) {
+TEST_F(UringPollerTest, peer_that_is_gone_fails_the_answer_in_a_batch) {
   Crowd crowd(rig(), 3);
   for (StreamLog* stream : crowd.streams) {
     stream->when_received = [stream] { stream->send("pong"); };
@@ -175,7 +175,7 @@ TEST_F(UringPollerTest, peer_that_is_gone_fails_the_answer_that_was_held_back) {
   for (StreamLog* stream : crowd.streams) EXPECT_EQ(stream->queued(), 0U);
 }
 
-TEST_F(UringPollerTest, detached_with_an_answer_held_back_it_leaves_first) {
+TEST_F(UringPollerTest, detached_with_an_answer_in_a_batch_it_leaves_first) {
   Crowd crowd(rig(), 3);
   StreamLog& leaver = *crowd.streams[0];
   leaver.when_received = [&] {
