@@ -124,7 +124,7 @@ TEST_F(InspectorLayerTest, who_still_shakes_hands_is_connecting_and_then_told_wi
   serve(hours(24));
   const json waits = get_json("/connections")["connections"];
   ASSERT_EQ(waits.size(), 1u);
-  EXPECT_EQ(waits[0]["state"], "connecting");
+  EXPECT_EQ(waits[0]["state"], "handshaking");
   peer.send(test::kSealHello);
   std::string sealed;
   test::seal("hello", sealed);
@@ -266,7 +266,7 @@ TEST_F(InspectorOverTlsTest, connection_is_shown_with_who_its_certificate_says_i
   ASSERT_TRUE(test::wait_until(thread.loop(), [&] { return site.connections() == 1; }));
   const json waits = json::parse(fetch(HttpClientRequest(origin() + "/json"), asks.get())->body);
   EXPECT_EQ(waits["servers"][0]["layer_under_way"], 1);
-  EXPECT_EQ(waits["connections"][0]["state"], "connecting");
+  EXPECT_EQ(waits["connections"][0]["state"], "handshaking");
   EXPECT_FALSE(waits["connections"][0].contains("cipher"));
   inspector_->remove(site);
 }

@@ -29,6 +29,7 @@ std::string_view to_string(CloseReason reason) {
     case CloseReason::kIdle: return "idle for too long";
     case CloseReason::kReadTooSlow: return "the peer sent too slowly";
     case CloseReason::kWriteTooSlow: return "the peer read too slowly";
+    case CloseReason::kNeitherRead: return "neither side read what the other sent";
     case CloseReason::kEvicted: return "idle when the server was full";
     case CloseReason::kDrainDeadline: return "not done when the drain was to be";
     case CloseReason::kSendRefused: return "its loop refused what was sent from another thread";
@@ -69,7 +70,7 @@ bool Connection::send_watched(Buffer&& bytes) {
     record_event(FlightKind::kSent, size);
     return queue(size, std::move(bytes));
   }
-  if (!is_open() || has(kSendEnded) || output_failed_) {
+  if (!can_send()) {
     bytes.clear();  // an echo's input: it would be kept, and shown again
     return false;
   }
@@ -94,17 +95,24 @@ void Connection::send_file(FileRange range) {
   if (held > high_water_bytes_) crossed_high_water(held);
 }
 
-void Connection::shutdown_send() {
-  if (!is_open() || has(kSendEnded)) return;
-  set_slow_path(kSendEnded, true);
-  if (peer_ended_) return end_gracefully(CloseReason::kPeerClosed);
-  port_->shutdown_send(stream_);
-}
-
 bool Connection::end_over_budget() {
   ++set_->stats().memory_closes;
   end(CloseReason::kMemoryBudget, CloseHow::kReset);
   return false;
+}
+
+void Connection::pause_for_budget() {
+  if (!is_open() || stopped_by(kOverBudget)) return;
+  if (fast_path_.state == State::kReadingOut) return end(reason_);  // nothing would ever tell of its end
+  stop_reading(kOverBudget, true);
+  ++set_->stats().memory_pauses;
+  follow_flow();
+}
+
+void Connection::resume_after_budget() {
+  if (!stopped_by(kOverBudget)) return;
+  stop_reading(kOverBudget, false);
+  if (is_open()) follow_flow();
 }
 
 bool Connection::crossed_high_water(size_t queued) {
@@ -117,7 +125,7 @@ bool Connection::crossed_high_water(size_t queued) {
     set_slow_path(kAboveHighWater, true);
     note_high_water(queued);
     port_->report_sent(stream_);
-    if (has(kPiped)) follow_flow();
+    if (is_piped()) follow_flow();
   }
   pause_for_output();
   return false;
@@ -126,44 +134,24 @@ bool Connection::crossed_high_water(size_t queued) {
 // Only output that followed new input pauses receiving. Otherwise a callback that always has more to send would never
 // hear its peer again, and two such sides would wait for each other.
 void Connection::pause_for_output() {
-  if (output_pauses_ || expects_input_ || has(kPiped) || !set_->pauses_when_full()) return;
+  if (stopped_by(kOutputFull) || expects_input_ || is_piped() || !set_->pauses_when_full()) return;
   detail::Tracked& own = tracked();
   if (received_bytes_ == own.received_at_output_pause) return;
   own.received_at_output_pause = received_bytes_;
-  output_pauses_ = true;
+  stop_reading(kOutputFull, true);
   follow_flow();
 }
 
-// Receiving goes on unless the user paused it, kept input is to be shown first (the peer's end must not overtake it) or
-// output that followed input piles up; a closing connection reads to find the end.
+// It reads if nothing stops it. Ending and lingering, it reads to find the peer's end.
 void Connection::follow_flow() {
-  if (has(kPiped) && is_open()) return pipe_pair().follow();
-  const bool reads = !paused_ && !timer_ && !has(kOverBudget) && (!output_pauses_ || output_failed_);
-  port_->receive(stream_, (is_open() ? reads : fast_path_.state == State::kClosing) && !expects_no_input());
+  if (is_piped()) return pipe_pair()->follow();
+  port_->receive(stream_, fast_path_.state != State::kClosed && read_stops_ == 0 && !expects_no_input());
 }
 
 void Connection::report_drained() {
   if (!is_open()) return;
   drain_wanted_ = true;
   port_->report_sent(stream_);
-}
-
-void Connection::pause() {
-  if (paused_ || fast_path_.state != State::kOpen) return;
-  if (output_failed_) return end(reason_);  // nothing would ever tell of its end
-  paused_ = true;
-  record(FlightKind::kPaused);
-  follow_flow();
-}
-
-void Connection::resume() {
-  if (!paused_ || fast_path_.state != State::kOpen) return;
-  paused_ = false;
-  record(FlightKind::kResumed);
-  if (timer_) loop().cancel(std::exchange(timer_, {}));
-  // From the loop, not from here: the caller may be inside on_message.
-  if (has(kKeptInput)) timer_ = loop().after(Duration::zero(), [this] { show_again(); });
-  follow_flow();
 }
 
 // Inside a handler.
@@ -186,83 +174,6 @@ void Connection::threw() {
     keep(bytes);
 }
 
-void Connection::show_again() {
-  if (fast_path_.state != State::kOpen) return;  // the timer is the end's, or the handshake's
-  if (timer_) loop().cancel(std::exchange(timer_, {}));
-  if (paused_) return;
-  if (has(kKeptInput)) {
-    Buffer bytes = take_kept();
-    deliver(bytes);
-    settle_input();
-  }
-  if (fast_path_.state == State::kOpen) follow_flow();
-}
-
-// Until on_connected tells how it went.
-void Connection::begin_handshake() {
-  shakes_hands_ = true;
-  remember_peer();
-  timer_ = loop().after(set_->options().handshake_timeout, [this] { on_connected(errno_code(ETIMEDOUT)); });
-}
-
-// For the first time, or anew over the layer that was started.
-void Connection::open() {
-  fast_path_.state = State::kOpen;
-  const bool anew = was_open_;
-  was_open_ = true;
-  if (!anew) {
-    opened_at_ = age_stamp(loop().now());
-    ++set_->stats().opened;
-  }
-  if (set_->watches()) begin_watching();
-  if (expects_input_) watch_input();
-  if (has(kAboveHighWater) || drain_wanted_) port_->report_sent(stream_);
-  follow_flow();
-  auto& told = anew ? set_->callbacks().on_secured : set_->callbacks().on_open;
-  if (!set_->call(told, *this)) end(CloseReason::kCallbackThrew);
-  if ((set_->asks_to_end() || has(kDrains)) && !shakes_hands_) set_->drain_one(*this);
-}
-
-bool Connection::start_layer(std::string_view host, Buffer&& unread) {
-  const ConnectionOptions& options = set_->options();
-  PEAL_ASSERT(options.layer != nullptr && options.layer_later, "connection {} has no layer that it could start", slot);
-  PEAL_ASSERT(!has(kPiped), "connection {} starts its layer while it is piped", slot);
-  if (!can_send() || port_ == &set_->layer_port()) return false;
-  unread.append(take_kept());
-  input_ = std::move(unread);
-  if (!host.empty()) set_->set_layer_host(slot, host);
-  record(FlightKind::kStartsLayer);
-  if (tracked_) tracked_->read.since = tracked_->write.since = kNever;
-  paused_ = peer_ended_ = false;
-  loop().cancel(timer_);
-  fast_path_.state = State::kConnecting;
-  begin_handshake();
-  port_->detach(stream_);
-  return true;
-}
-
-// What came in the clear and nobody has read is the first that the layer is given.
-void Connection::on_detached(LooseStream stream) {
-  if (fast_path_.state == State::kClosed || !set_->mailbox().open()) return on_closed();
-  input_.append(std::move(stream.early()));
-  stream.early() = std::move(input_);
-  port_ = &set_->layer_port();
-  stream_ = port_->adopt_from(std::move(stream), set_->take_layer_host(slot), *this);
-  if (port_->adopts_open()) on_connected({});
-}
-
-void Connection::on_connected(std::error_code error) {
-  const bool adopted = shakes_hands_;
-  shakes_hands_ = false;
-  if (adopted) loop().cancel(std::exchange(timer_, {}));
-  if (error) {
-    if (adopted) ++set_->stats().handshakes_failed;
-    return end(note_error(error));
-  }
-  if (set_->on_connect_done && !was_open_) set_->call(set_->on_connect_done, handle(), error);
-  if (fast_path_.state == State::kConnecting && !awaits_seat_) open();
-}
-
 void Connection::on_received(Buffer& bytes) {
   const size_t size = bytes.size();
   received_bytes_ += size;
@@ -274,7 +185,7 @@ void Connection::on_received(Buffer& bytes) {
 void Connection::received_slow_path(Buffer& bytes) {
   if (!is_open()) return;
   if (has(kWatched)) note_received(bytes.size());
-  if (has(kPiped)) return pipe_pair().received(*this, bytes);
+  if (is_piped()) return pipe_pair()->received(*this, bytes);
   if (has(kKeptInput)) {
     input_.append(std::move(bytes));
     bytes = take_kept();
@@ -288,51 +199,68 @@ Buffer Connection::take_kept() {
   return std::move(input_);
 }
 
-// What the callback left is kept for the next time, or for the layer that it has started.
+// What the callback left is kept for the next time, or for the layer that it has started. It is kept before a limit
+// ends the connection: a coroutine still reads what came before the end.
 void Connection::keep(Buffer& bytes) {
-  if (shakes_hands_) return input_.append(std::move(bytes));
-  if (fast_path_.state != State::kOpen || bytes.empty()) return;
-  if (has(kPiped)) return pipe_pair().received(*this, bytes);
-  if (MemoryBudget::above_hard()) return void(end_over_budget());
-  const bool over = !paused_ && bytes.size() > set_->options().input_limit_bytes;
-  if (over) return end(CloseReason::kInputLimit, CloseHow::kReset);
+  if (fast_path_.state == State::kHandshaking) return input_.append(std::move(bytes));
+  if (!is_open() || bytes.empty()) return;
+  if (is_piped()) return pipe_pair()->received(*this, bytes);
+  const bool over = !stopped_by(kByUser) && bytes.size() > set_->options().input_limit_bytes;
   input_ = std::move(bytes);
   input_.compact();
   set_slow_path(kKeptInput, true);
+  if (MemoryBudget::above_hard()) return void(end_over_budget());
+  if (over) return end(CloseReason::kInputLimit, CloseHow::kReset);
   if (has(kTracked)) watch_input();
 }
 
+void Connection::show_kept() {
+  if (fast_path_.state == State::kShowing) enter(State::kOpen);
+  if (fast_path_.state != State::kOpen) return;
+  if (has(kKeptInput)) {
+    Buffer bytes = take_kept();
+    deliver(bytes);
+    settle_input();
+  }
+  if (is_open()) follow_flow();
+}
+
+void Connection::await_input_slow_path() {
+  if (!is_open() || is_piped()) return;
+  if (!has_kept()) {
+    set_slow_path(kKeptInput, false);
+    settle_input();
+  } else if (tracked_) {
+    tracked_->read.since = kNever;
+    watch_input();
+  }
+  // The reader knows what is kept, so that need not be shown first.
+  if (stopped_by(kByUser) && is_open()) resume_as(State::kOpen);
+}
+
+bool Connection::awaits_input() const {
+  auto& awaits = set_->callbacks().awaits_input;
+  return !awaits || awaits(*this);
+}
+
 void Connection::on_sent(size_t left_bytes) {
-  if (fast_path_.state == State::kClosing) {
+  if (fast_path_.state == State::kEnding || fast_path_.state == State::kLingering) {
     if (left_bytes == 0 && expects_no_input()) end(reason_);
     return;
   }
-  if (has(kPiped) && is_open()) return pipe_pair().drained(*this, left_bytes);
-  if (!is_open() || output_failed_) return;
+  if (is_piped()) return pipe_pair()->drained(*this, left_bytes);
+  if (!is_open() || fast_path_.state == State::kReadingOut) return;
   const bool drained = left_bytes == 0 && drain_wanted_;
   if (drained) drain_wanted_ = false;
   if (!drained && (!has(kAboveHighWater) || left_bytes > high_water_bytes_ / 2)) return;
   set_slow_path(kAboveHighWater, false);
-  output_pauses_ = false;
+  stop_reading(kOutputFull, false);
   record(FlightKind::kBelowHighWater, left_bytes);
   follow_flow();
   if (!set_->call(set_->callbacks().on_writable, *this)) return end(CloseReason::kCallbackThrew);
-  show_again();
+  show_kept();
 }
 
 void Connection::on_output_lost(size_t bytes) { set_->note_lost(bytes); }
-
-void Connection::on_closed() {
-  // Without end() it is the engine that shuts, and the loop with it.
-  if (fast_path_.state != State::kClosed) {
-    loop().cancel(std::exchange(timer_, {}));
-    reason_ = CloseReason::kLoopStopped;
-  }
-  fast_path_.state = State::kClosed;
-  record(FlightKind::kClosed);
-  detail::PipePair* joined = has(kPiped) ? &pipe_pair() : nullptr;
-  set_->release(*this);
-  if (joined != nullptr) joined->gone(*this);
-}
 
 }  // namespace peal

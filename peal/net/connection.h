@@ -9,6 +9,8 @@
 // linger_timeout. What still comes in meanwhile is dropped. abort() resets at once. When the peer sends FIN first, what
 // is queued still goes out before the end: half-close is honoured both ways. Whatever ends it, on_close comes exactly
 // once for each on_open, last, and tells why.
+//
+// Its states and their timers are in connection_life.h; parts/connection_life.cc is where it goes from one to the next.
 #pragma once
 
 #include <algorithm>
@@ -28,6 +30,7 @@
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
 #include <peal/loop/timer_wheel.h>
+#include <peal/net/connection_life.h>
 #include <peal/net/connection_options.h>
 #include <peal/observe/flight_recorder.h>
 
@@ -40,8 +43,6 @@ class Loop;
 namespace detail {
 class ConnectionSet;
 class PipePair;
-class MemoryRelief;
-class ConnectionCaps;
 enum class ForcedEnd : uint8_t;
 struct Tracked;
 }  // namespace detail
@@ -63,6 +64,7 @@ enum class CloseReason : uint8_t {
   kIdle,           // idle_timeout
   kReadTooSlow,    // read_window
   kWriteTooSlow,   // write_window
+  kNeitherRead,    // write_window, while this side did not read either: both may have waited for the other to read
   kEvicted,        // the server was full, and this one idle for longest
   kDrainDeadline,  // Server::drain ran out of time
   kSendRefused,    // what was sent from another thread found the loop's mailbox full (LoopOptions::post_limit)
@@ -76,7 +78,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   Connection& operator=(const Connection&) = delete;
 
   // Queues output, which leaves in one piece when the callback returns. True while below the high-water mark; after
-  // false, on_writable tells when to go on. On a connection that is ending it is dropped, and the answer false.
+  // false, on_writable tells when to go on, or on_close that there is nobody left to send to. On a connection that is
+  // ending it is dropped, and the answer false.
   bool send(std::string_view bytes);  // copied
   bool send(Buffer&& bytes) {         // moved
     if (!plain()) [[unlikely]]
@@ -121,16 +124,26 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void expect_output() { watch_output(); }
   // Until this is switched off it is not evicted as idle: work for it is under way that the connection cannot see.
   void set_busy(bool on) { busy_ = on; }
+  // For a protocol that reads when it wants to (ConnectionCallbacks::awaits_input), outside of on_message: what
+  // on_message has left. The protocol may consume from its front.
+  Buffer& kept_input() { return input_; }
+  // To be called then, when a reader begins to wait for more than kept_input() has: receiving resumes, min_read_bytes
+  // counts from now if part of a message is kept, and a connection that drains is closed if nothing is.
+  void await_input() {
+    if (!plain()) [[unlikely]]
+      await_input_slow_path();
+  }
   // The peer is to send something: until this is switched off, min_read_bytes holds even with no input unconsumed, and
   // full output does not pause receiving.
   void expect_input(bool on);
 
   ConnectionHandle handle();
   Loop& loop() const;
-  bool is_open() const { return fast_path_.state == State::kOpen; }
+  ConnectionLife life() const { return fast_path_.state; }
+  bool is_open() const { return peal::is_open(fast_path_.state); }
   // False from shutdown_send() or close() on, and when sending has failed though what the peer had sent is still read:
   // then on_writable comes once to whoever waited for it, and the end follows.
-  bool can_send() const { return is_open() && !has(kSendEnded) && !output_failed_; }
+  bool can_send() const { return is_open() && !has(kSendEnded) && fast_path_.state != State::kReadingOut; }
   size_t queued_bytes() const;
   // Those, and what the peer has not acknowledged. Costs a system call.
   uint64_t undelivered_bytes() const;
@@ -172,18 +185,21 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
  private:
   friend class detail::ConnectionSet;
   friend class detail::PipePair;
-  friend class detail::MemoryRelief;
-  friend class detail::ConnectionCaps;
   friend class SlotTable<Connection>;
-  enum class State : uint8_t { kConnecting, kOpen, kClosing, kClosed };
+  using State = ConnectionLife;
+  // Why it does not read: follow_flow().
+  enum ReadStop : uint8_t {
+    kByUser = 1,      // pause(); in kPaused, kOrphaned, perhaps in kPiped
+    kOutputFull = 2,  // until output has drained to half of the high-water mark: pause_for_output()
+    kOverBudget = 4,  // until the process holds less memory: memory_relief.h
+    kShowsFirst = 8,  // in kShowing: the peer's end must not overtake what it sent before
+  };
   // Reasons why bytes, in or out, take the longer path.
   enum SlowPathReason : uint8_t {
     kKeptInput = 1,       // the callback left some
     kAboveHighWater = 2,  // so that send() answers false
     kSendEnded = 4,       // shutdown_send() was called
-    kPiped = 8,           // pipe_pair() is there
-    kOverBudget = 16,     // not read until the process holds less memory
-    kDrains = 32,         // closes once no input is kept
+    kDrains = 32,         // closes once no input is kept, and nothing is under way
     kTracked = 64,        // its deadlines and its recency are followed
     kRecorded = 128,      // the flight recorder wants to know
     kWatched = kTracked | kRecorded,
@@ -234,10 +250,16 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] bool send_slow_path(Buffer&& bytes);
   [[gnu::noinline]] bool send_watched(Buffer&& bytes);
   bool sent_slow_path(size_t size, size_t queued);
+  [[gnu::noinline]] void await_input_slow_path();
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
   void pause_for_output();
-  void begin_handshake();
+  // connection_life.cc: the only places where the state changes.
+  void enter(State next);
+  Duration time_in(State state) const;
+  void time_up();
+  void begin(bool handshakes);
   void open();
+  void resume_as(State next);
   static constexpr int kAgeShift = 26;  // 67 ms: 32 bits hold nine years
   static uint32_t age_stamp(TimePoint now) {
     return static_cast<uint32_t>(now.time_since_epoch().count() >> kAgeShift);
@@ -246,12 +268,14 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] void received_slow_path(Buffer& bytes);
   [[gnu::noinline]] void keep(Buffer& bytes);
   Buffer take_kept();
+  bool has_kept() const { return has(kKeptInput) && input_.holds_blocks(); }
   [[gnu::noinline]] void threw();
   // connection_deadlines.cc: who is watched, and cut off.
   void begin_watching();
   void remember_peer();
   detail::Tracked& tracked();
-  detail::PipePair& pipe_pair() const;
+  // From kPiped on until it is released; null otherwise.
+  detail::PipePair* pipe_pair() const;
   void note_received(size_t bytes);
   void note_sent(size_t bytes);
   void note_high_water(size_t queued);
@@ -276,15 +300,36 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   bool only_recorded(FlightKind kind, uint64_t bytes);
   FlightId flight_id() const { return {.owner = set_, .generation = generation, .slot = slot}; }
   void log_abnormal_end();
-  void show_again();
+  void show_kept();
+  void stop_reading(ReadStop why, bool on) {
+    read_stops_ = static_cast<uint8_t>(on ? read_stops_ | why : read_stops_ & ~why);
+  }
+  bool stopped_by(ReadStop why) const { return (read_stops_ & why) != 0; }
   void follow_flow();
   bool expects_no_input() const { return peer_ended_ || ignores_peer_end_; }
   CloseReason note_error(std::error_code error);
   void end_gracefully(CloseReason reason);
-  void look_later();
-  void linger();
+  void look_whether_acknowledged();
   bool end_over_budget();
+  void pause_for_budget();
+  void resume_after_budget();
   size_t memory_bytes() const;
+  // Not open yet, or not again.
+  bool is_beginning() const {
+    return fast_path_.state == State::kConnecting || fast_path_.state == State::kHandshaking;
+  }
+  // Open, or ends gracefully.
+  bool lives() const { return fast_path_.state >= State::kOpen; }
+  bool can_be_piped() const { return is_open() && fast_path_.state != State::kReadingOut; }
+  void enter_pipe(detail::PipePair& pair);
+  void count_spliced(uint64_t in, uint64_t out) {
+    received_bytes_ += in;
+    sent_bytes_ += out;
+  }
+  bool is_piped() const { return fast_path_.state == State::kPiped; }
+  bool awaits_input() const;
+  // A protocol has taken input and does not wait for more yet.
+  bool is_working() const { return received_bytes_ > 0 && !awaits_input(); }
   [[gnu::noinline]] void end(CloseReason reason, CloseHow how = CloseHow::kNormal);
 
   // What every receive and send touches comes first and is one cache line, with the links and the table of virtual
@@ -300,11 +345,9 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   bool was_open_ : 1 = false;
   bool peer_ended_ : 1 = false;
   bool ignores_peer_end_ : 1 = false;  // its end is not waited for: close_when_sent()
-  bool paused_ : 1 = false;
-  bool output_failed_ : 1 = false;  // open only to read what the peer sent before it went
-  bool ended_here_ : 1 = false;     // close() or abort() was called
+  bool ended_here_ : 1 = false;        // close() or abort() was called
   bool expects_input_ : 1 = false;
-  bool output_pauses_ : 1 = false;  // not read until output has drained to half of the high-water mark
+  bool awaits_seat_ : 1 = false;  // an accepted stream that waits for another's place (admission.h)
 
   Buffer input_;
   std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};
@@ -312,14 +355,12 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     void operator()(detail::Tracked* tracked) const;
   };
   std::unique_ptr<detail::Tracked, DeleteTracked> tracked_;  // if somebody watches
-  TimerId timer_;                                            // linger, handshake, or showing unconsumed input again
+  TimerId timer_;                                            // the state's
   uint32_t opened_at_ = 0;                                   // age_stamp()
   uint16_t error_ = 0;                                       // note_error()
   bool busy_ : 1 = false, keeps_context_ : 1 = false;
   bool drain_wanted_ : 1 = false;  // report_drained() was called
-  // While kConnecting: an accepted stream waits for another's place (admission.h); its port waits for the peer, or the
-  // stream for a port, start_layer().
-  bool awaits_seat_ : 1 = false, shakes_hands_ : 1 = false;
+  uint8_t read_stops_ = 0;         // ReadStop
 };
 static_assert(sizeof(Connection) == 128);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/net/connection_facts.h>
 
-#include <array>
+#include <cerrno>
 
 #include <peal/loop/loop.h>
 #include <peal/net/connection.h>
@@ -10,21 +10,40 @@
 
 namespace peal {
 
+// What error_ has beside the value where that is no errno.
+constexpr unsigned kOfTrouble = 0x4000;
+constexpr unsigned kOfPort = 0x8000;
+
+// Keeps what the socket or the layer failed with, for on_close, and answers what that makes of the end.
+CloseReason Connection::note_error(std::error_code error) {
+  const bool of_port = error.category() == port_->errors();
+  const unsigned category = error.category() == trouble_category() ? kOfTrouble : of_port ? kOfPort : 0;
+  error_ = static_cast<uint16_t>(static_cast<unsigned>(error.value()) | category);
+  if (error == Trouble::kTruncated) return CloseReason::kTruncated;
+  return error_ == ECONNRESET || error_ == EPIPE ? CloseReason::kReset : CloseReason::kFailed;
+}
+
+std::error_code Connection::error() const {
+  const int value = error_ % kOfTrouble;
+  if (error_ & kOfPort) return {value, port_->errors()};
+  if (error_ & kOfTrouble) return {value, trouble_category()};
+  return error_ == 0 ? std::error_code{} : errno_code(value);
+}
+
 ConnectionFacts Connection::facts() const {
   ConnectionFacts facts{.slot = slot, .generation = generation};
   facts.local = local_address().value_or(SocketAddress());
   facts.peer = peer_address().value_or(SocketAddress());
-  constexpr std::array<std::string_view, 4> kStates{"connecting", "open", "closing", "closed"};
-  facts.state = kStates.at(static_cast<size_t>(fast_path_.state));
+  facts.state = to_string(fast_path_.state);
   if (was_open_) facts.age = Duration(int64_t{age_stamp(loop().now()) - opened_at_} << kAgeShift);
   facts.received_bytes = received_bytes_;
   facts.sent_bytes = sent_bytes_;
   facts.queued_bytes = queued_bytes();
   facts.unacknowledged_bytes = port_->unsent_bytes(stream_);
   facts.kept_bytes = input_.size();
-  facts.paused = paused_;
+  facts.paused = stopped_by(kByUser);
   facts.above_high_water = has(kAboveHighWater);
-  facts.piped = has(kPiped);
+  facts.piped = is_piped();
   facts.peer_ended = peer_ended_;
   if (const Result<TcpFacts> tcp = port_->tcp_facts(stream_)) facts.tcp = *tcp;
   if (Result<LayerFacts> layer = layer_facts()) facts.layer = std::move(*layer);

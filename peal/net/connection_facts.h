@@ -18,7 +18,7 @@ struct ConnectionFacts {
   uint32_t generation = 0;
   SocketAddress local;  // not set when the socket has forgotten
   SocketAddress peer;
-  std::string_view state;  // "connecting", "open", "closing", "closed"
+  std::string_view state;  // to_string() of its ConnectionLife
   Duration age{};          // since it was opened, to 67 ms; in its tenth year it begins anew
   uint64_t received_bytes = 0;
   uint64_t sent_bytes = 0;            // accepted for sending

@@ -287,7 +287,7 @@ TEST_P(HandshakeTest, one_that_is_asked_to_end_alone_ends) {
     ConnectionsView view = server->views().front();
     const std::vector<ConnectionFacts> all = view.list(1);
     ASSERT_EQ(all.size(), 1u);
-    EXPECT_EQ(all[0].state, "connecting");
+    EXPECT_EQ(all[0].state, "handshaking");
     EXPECT_TRUE(view.end(all[0].slot, all[0].generation, EndHow::kDrain));
   });
   EXPECT_TRUE(ends(peer));

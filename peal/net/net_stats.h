@@ -19,7 +19,7 @@ struct NetStats {
   uint64_t memory_closes = 0;  // ended with CloseReason::kMemoryBudget
   uint64_t lost_calls = 0;     // through a handle whose loop refused the post
   uint64_t idle_closes = 0;
-  uint64_t slow_closes = 0;  // CloseReason::kReadTooSlow and kWriteTooSlow
+  uint64_t slow_closes = 0;  // CloseReason::kReadTooSlow, kWriteTooSlow and kNeitherRead
   uint64_t evicted = 0;      // to make room for another
   uint64_t refused = 0;  // closed before on_open, the server being full: nobody was idle, or it shook hands for longest
   uint64_t drained = 0;  // ended while the server drained, in time

@@ -109,6 +109,18 @@ TEST_P(PausedReset, does_not_wait_for_ever_to_show_it) {
   EXPECT_THAT(story(), ElementsAre("message 5", "close: reset by the peer"));
 }
 
+// report_drained() is answered from a completion that also showed kept input again; it ended the timer that was to end
+// the connection, which then stayed for ever.
+TEST_P(PausedReset, ends_it_though_its_output_is_asked_about) {
+  serve_pausing(std::chrono::milliseconds(20), true);
+  RawPeer peer = paused_peer();
+  peer.reset();
+  let_it_hear();
+  paused_.run([](Connection& connection) { connection.report_drained(); });
+  ASSERT_TRUE(wait_until([&] { return journal_.count("close: reset by the peer") == 1; }));
+  EXPECT_THAT(story(), ElementsAre("message 5", "close: reset by the peer"));
+}
+
 // Nothing more comes after a FIN, so nobody waits for it either.
 TEST_P(PausedReset, ends_who_has_sent_fin) {
   if (GetParam() == "select" || GetParam() == "poll") GTEST_SKIP() << "it is not looked at any more behind the FIN";

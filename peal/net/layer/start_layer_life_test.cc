@@ -187,7 +187,7 @@ TEST_P(StartLayerLifeTest, input_for_the_layer_is_shown_as_kept) {
   ASSERT_TRUE(told("starts"));
   const std::vector<ConnectionFacts> all = ask([&] { return server->views().front().list(2); });
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].state, "connecting");
+  EXPECT_EQ(all[0].state, "handshaking");
   EXPECT_EQ(all[0].kept_bytes, 5u);
   EXPECT_EQ(all[0].received_bytes, 4u);
   EXPECT_GT(all[0].queued_bytes, 0u);

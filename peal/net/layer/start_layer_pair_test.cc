@@ -118,7 +118,7 @@ class StartLayerPairTest : public test::SteppedLoopTest, public TwoEnds {
   testing::AssertionResult server_waits() {
     return run_until([this] {
       const std::vector<ConnectionFacts> all = server->views().front().list(1);
-      return all.size() == 1 && all[0].state == "connecting";
+      return all.size() == 1 && all[0].state == "handshaking";
     });
   }
   void client_starts_now() {

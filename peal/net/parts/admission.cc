@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include <peal/net/parts/tracked.h>
+#include <peal/net/parts/connection_set.h>
 
 namespace peal::detail {
 
@@ -46,16 +46,14 @@ void Admission::leave_from(const PeerKey& peer) {
 }
 
 ConnectionCaps::Answer ConnectionCaps::admit(Connection& newcomer) {
-  Tracked& tracked = newcomer.tracked();
-  tracked.cap_entry = std::make_unique<CapEntry>();
-  CapEntry& cap_entry = *tracked.cap_entry;
+  CapEntry& cap_entry = ConnectionSet::give_cap_entry(newcomer);
   Result<SocketAddress> peer = newcomer.peer_address();
   cap_entry.peer = peer_key(peer ? *peer : SocketAddress());
   Connection* victim = nullptr;
   if (!admission_->enter_from(cap_entry.peer)) {
     auto peers = by_peer_.find(cap_entry.peer);
     if (peers != by_peer_.end()) victim = oldest_idle(peers->second);
-    if (victim != nullptr) std::swap(cap_entry.entered_from, victim->tracked_->cap_entry->entered_from);
+    if (victim != nullptr) std::swap(cap_entry.entered_from, ConnectionSet::cap_entry(*victim).entered_from);
   } else {
     cap_entry.entered_from = true;
     cap_entry.entered = admission_->enter();
@@ -63,7 +61,7 @@ ConnectionCaps::Answer ConnectionCaps::admit(Connection& newcomer) {
     victim = oldest_idle(by_recency_);
   }
   if (victim == nullptr) return Answer::kRefused;
-  std::swap(cap_entry.entered, victim->tracked_->cap_entry->entered);
+  std::swap(cap_entry.entered, ConnectionSet::cap_entry(*victim).entered);
   evict(*victim, newcomer);
   return Answer::kWait;
 }
@@ -73,25 +71,24 @@ Connection* ConnectionCaps::oldest_idle(const CapEntry::Queue& queue) {
   constexpr int kMostLooks = 1024;
   int looks = 0;
   for (Connection* connection : queue) {
-    if (connection->is_idle()) return connection;
+    if (ConnectionSet::is_idle(*connection)) return connection;
     if (++looks == kMostLooks) break;
   }
   return nullptr;
 }
 
 void ConnectionCaps::evict(Connection& victim, const Connection& successor) {
-  CapEntry& cap_entry = *victim.tracked_->cap_entry;
-  cap_entry.successor_slot = successor.slot;
-  cap_entry.successor_generation = successor.generation;
-  successor.tracked_->cap_entry->predecessor = &cap_entry;
+  CapEntry& cap_entry = ConnectionSet::cap_entry(victim);
+  ConnectionSet::set_successor(cap_entry, successor);
+  ConnectionSet::cap_entry(successor).predecessor = &cap_entry;
   unlist(cap_entry);
-  victim.end(CloseReason::kEvicted);
+  ConnectionSet::evict(victim);
 }
 
-void ConnectionCaps::inherited(Connection& successor) { successor.tracked_->cap_entry->predecessor = nullptr; }
+void ConnectionCaps::inherited(Connection& successor) { ConnectionSet::cap_entry(successor).predecessor = nullptr; }
 
 void ConnectionCaps::seated(Connection& connection) {
-  CapEntry& cap_entry = *connection.tracked_->cap_entry;
+  CapEntry& cap_entry = ConnectionSet::cap_entry(connection);
   if (cap_entry.peers != nullptr) return touched(cap_entry);
   cap_entry.peers = &by_peer_[cap_entry.peer];
   cap_entry.of_all = by_recency_.insert(by_recency_.end(), &connection);

@@ -26,7 +26,7 @@ Tracked& Connection::tracked() {
   return *tracked_;
 }
 
-detail::PipePair& Connection::pipe_pair() const { return *tracked_->pipe_pair; }
+detail::PipePair* Connection::pipe_pair() const { return tracked_ == nullptr ? nullptr : tracked_->pipe_pair; }
 
 // Whoever adds an option that wants watching adds it to ConnectionSet::watches() too.
 void Connection::begin_watching() {
@@ -81,9 +81,9 @@ void Connection::note_high_water(size_t queued) {
 void Connection::expect_input(bool on) {
   expects_input_ = on;
   if (on) {
-    const bool was_paused = output_pauses_;
-    output_pauses_ = false;
-    if (was_paused) follow_flow();
+    const bool was_stopped = stopped_by(kOutputFull);
+    stop_reading(kOutputFull, false);
+    if (was_stopped) follow_flow();
     watch_input();
   } else {
     settle_input();
@@ -92,8 +92,8 @@ void Connection::expect_input(bool on) {
 
 // What arrived was shown to the user.
 void Connection::settle_input() {
-  if (!is_open() || has(kKeptInput)) return;
-  if (has(kDrains)) return close();
+  if (!is_open() || has_kept()) return;
+  if (has(kDrains) && !is_working()) return close();
   if (tracked_ && !expects_input_) tracked_->read.since = kNever;
 }
 
@@ -105,21 +105,18 @@ void Connection::watch_input() {
 }
 
 void Connection::watch_output() {
-  const bool lives = is_open() || fast_path_.state == State::kClosing;
-  if (!lives || least_write_bytes() == 0 || tracked().write.runs()) return;
+  if (!lives() || least_write_bytes() == 0 || tracked().write.runs()) return;
   begin_write_window();
   watch_until(tracked_->write.since + set_->options().write_window);
 }
 
 // A closing connection has no other bound.
 uint64_t Connection::least_write_bytes() const {
-  return std::max<uint64_t>(set_->options().min_write_bytes, fast_path_.state == State::kClosing ? 1 : 0);
+  return std::max<uint64_t>(set_->options().min_write_bytes, is_open() ? 0 : 1);
 }
 
 // What the peer is to take before its end is waited for; while the connection is open, what is queued.
-uint64_t Connection::owed_bytes() const {
-  return fast_path_.state == State::kClosing ? undelivered_bytes() : queued_bytes();
-}
+uint64_t Connection::owed_bytes() const { return is_open() ? queued_bytes() : undelivered_bytes(); }
 
 // Had the queue been empty at any time of the window, at least what was queued at its beginning would have gone.
 void Connection::begin_write_window() {
@@ -149,11 +146,11 @@ void Connection::check_deadlines() {
   Tracked& own = *tracked_;
   own.timer = {};
   own.due = kNever;
-  if (!is_open() && fast_path_.state != State::kClosing) return;
+  if (!lives()) return;
   CloseReason reason = CloseReason::kLocal;
   if (is_open() && passed_idle_timeout()) reason = CloseReason::kIdle;
   if (is_open() && passed_read_window()) reason = CloseReason::kReadTooSlow;
-  if (passed_write_window()) reason = CloseReason::kWriteTooSlow;
+  if (passed_write_window()) reason = read_stops_ == 0 ? CloseReason::kWriteTooSlow : CloseReason::kNeitherRead;
   if (reason != CloseReason::kLocal) {
     record(FlightKind::kDeadline);
     return end(reason, reason == CloseReason::kIdle ? CloseHow::kNormal : CloseHow::kReset);
@@ -170,8 +167,8 @@ bool Connection::passed_idle_timeout() {
   if (timeout == Duration::zero()) return false;
   Tracked& own = *tracked_;
   const bool queued = queued_bytes() > 0;
-  if (queued || own.was_queued || has(kPiped)) {
-    const uint64_t moved = acknowledged_bytes() + (has(kPiped) ? pipe_pair().moved_bytes() : 0);
+  if (queued || own.was_queued || is_piped()) {
+    const uint64_t moved = acknowledged_bytes() + (is_piped() ? pipe_pair()->moved_bytes() : 0);
     if (moved != std::exchange(own.moved_bytes, moved)) own.active = loop().now();
   }
   own.was_queued = queued;
@@ -181,8 +178,8 @@ bool Connection::passed_idle_timeout() {
 bool Connection::passed_read_window() {
   Tracked& own = *tracked_;
   if (!own.read.runs() || loop().now() < own.read.since + set_->options().read_window) return false;
-  const bool receives = !paused_ && !output_pauses_ && !has(kOverBudget) && !timer_;
-  if (receives && !peer_ended_ && received_bytes_ - own.read.bytes < own.read.least) return true;
+  const bool waits = read_stops_ == 0 && !peer_ended_ && awaits_input();
+  if (waits && received_bytes_ - own.read.bytes < own.read.least) return true;
   own.read.since = peer_ended_ ? kNever : loop().now();
   own.read.bytes = received_bytes_;
   return false;
@@ -204,8 +201,8 @@ bool Connection::passed_write_window() {
 
 // Closing it now loses nothing.
 bool Connection::is_idle() const {
-  if (shakes_hands_) return !busy_;
-  return is_open() && !busy_ && !has(kKeptInput) && !has(kPiped) && queued_bytes() == 0;
+  if (fast_path_.state == State::kHandshaking) return !busy_;
+  return is_open() && !busy_ && !is_working() && !has_kept() && !is_piped() && queued_bytes() == 0;
 }
 
 // While its socket still knows its own address.

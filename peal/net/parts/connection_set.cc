@@ -54,18 +54,18 @@ void ConnectionSet::adopt(LooseStream stream) {
     return;
   }
   Connection& connection = make();
-  connection.fast_path_.state = Connection::State::kConnecting;
+  connection.enter(ConnectionLife::kConnecting);
   connection.stream_ = connection.port_->adopt(std::move(stream), connection);
   ConnectionCaps::Answer answer = caps_ ? caps_->admit(connection) : ConnectionCaps::Answer::kEnter;
   if (answer == ConnectionCaps::Answer::kRefused) return connection.end(CloseReason::kEvicted);
   connection.awaits_seat_ = answer == ConnectionCaps::Answer::kWait;
-  if (!connection.port_->adopts_open()) connection.begin_handshake();
+  connection.begin(!connection.port_->adopts_open());
   if (!connection.awaits_seat_) take_seat(connection);
 }
 
 void ConnectionSet::take_seat(Connection& connection) {
   connection.awaits_seat_ = false;
-  if (!connection.shakes_hands_) return connection.open();
+  if (connection.life() != ConnectionLife::kHandshaking) return connection.open();
   if (caps_) caps_->seated(connection);
 }
 
@@ -73,14 +73,14 @@ Connection& ConnectionSet::connect(const SocketAddress& address, const ConnectOp
   load_.fetch_add(1, std::memory_order_relaxed);
   Connection& connection = make();
   if (options_.layer_later) set_layer_host(connection.slot, options.host);
-  connection.fast_path_.state = Connection::State::kConnecting;
+  connection.enter(ConnectionLife::kConnecting);
   connection.stream_ = connection.port_->connect(address, options, connection);
   return connection;
 }
 
 Connection* ConnectionSet::find(uint32_t slot, uint32_t generation) {
   Connection* connection = table_.find(slot, generation);
-  if (connection != nullptr && connection->fast_path_.state != Connection::State::kClosed) return connection;
+  if (connection != nullptr && connection->life() != ConnectionLife::kClosed) return connection;
   ++stats_.late_calls;
   return nullptr;
 }
@@ -115,8 +115,8 @@ void ConnectionSet::release(Connection& connection) {
   const std::error_code error = connection.error_ == 0 ? errno_code(ECANCELED) : connection.error();
   ConnectionHandle which;
   if (on_connect_done) which = connection.handle();
+  connection.context_ = {nullptr, &Connection::no_context};  // a stream takes over what is kept
   connection.input_.clear();
-  connection.context_ = {nullptr, &Connection::no_context};
   std::unique_ptr<CapEntry> cap_entry;
   if (connection.tracked_) {
     loop_->cancel(connection.tracked_->timer);
@@ -145,8 +145,15 @@ void ConnectionSet::open_successor(const CapEntry& cap_entry) {
   if (next == nullptr) return;
   ConnectionCaps::inherited(*next);
   if (retired_ || !mailbox_->open()) return;
-  if (next->fast_path_.state == Connection::State::kConnecting) take_seat(*next);
+  if (next->is_beginning()) take_seat(*next);
 }
+
+CapEntry& ConnectionSet::give_cap_entry(Connection& connection) {
+  connection.tracked().cap_entry = std::make_unique<CapEntry>();
+  return cap_entry(connection);
+}
+
+CapEntry& ConnectionSet::cap_entry(const Connection& connection) { return *connection.tracked_->cap_entry; }
 
 bool ConnectionSet::watches() const {
   return caps_ != nullptr || options_.idle_timeout > Duration::zero() || options_.min_read_bytes > 0 ||
@@ -165,20 +172,20 @@ void ConnectionSet::drain(std::shared_ptr<Drain> drain, Duration deadline, bool 
   // Who shakes hands is asked once it is open.
   if (ask) {
     each([this](Connection& connection) {
-      if (!connection.shakes_hands_) drain_one(connection);
+      if (connection.life() != ConnectionLife::kHandshaking) drain_one(connection);
     });
   }
   if (table_.size() == 0) finish_drains();
 }
 
 void ConnectionSet::drain_one(Connection& connection) {
-  if (connection.fast_path_.state == Connection::State::kConnecting) return connection.close();
+  if (connection.is_beginning()) return connection.close();
   if (!connection.is_open() || retired_) return;
   if (callbacks_->on_drain) {
     if (!call(callbacks_->on_drain, connection)) connection.end(CloseReason::kCallbackThrew);
     return;
   }
-  if (connection.has(Connection::kPiped)) return;
+  if (connection.is_piped()) return;
   // A request that is half here is still answered.
   connection.set_slow_path(Connection::kDrains, true);
   connection.settle_input();
@@ -199,7 +206,8 @@ void ConnectionSet::note_end(const Connection& connection, CloseHow how) {
   switch (connection.reason_) {
     case CloseReason::kIdle: ++stats_.idle_closes; break;
     case CloseReason::kReadTooSlow:
-    case CloseReason::kWriteTooSlow: ++stats_.slow_closes; break;
+    case CloseReason::kWriteTooSlow:
+    case CloseReason::kNeitherRead: ++stats_.slow_closes; break;
     case CloseReason::kEvicted: ++(connection.was_open_ ? stats_.evicted : stats_.refused); break;
     default: break;
   }
@@ -212,7 +220,8 @@ void ConnectionSet::note_end(const Connection& connection, CloseHow how) {
 void ConnectionSet::count_end(const Connection& connection) {
   const CloseReason reason = connection.reason_;
   const bool forced = reason == CloseReason::kDrainDeadline || reason == CloseReason::kLingerTimeout ||
-                      reason == CloseReason::kWriteTooSlow || reason == CloseReason::kLoopStopped;
+                      reason == CloseReason::kWriteTooSlow || reason == CloseReason::kNeitherRead ||
+                      reason == CloseReason::kLoopStopped;
   ++(forced ? stats_.drain_forced : stats_.drained);
   for (Draining& each : drains_) each.drain->ended(forced);
 }

@@ -48,7 +48,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   void each(Visit&& visit) {
     for (uint32_t slot = 0; slot < table_.capacity(); ++slot) {
       Connection& connection = table_[slot];
-      if (connection.generation != 0 && connection.fast_path_.state != Connection::State::kClosed) visit(connection);
+      if (connection.generation != 0 && connection.life() != ConnectionLife::kClosed) visit(connection);
     }
   }
   // Before any connection: newcomers come in as the caps allow.
@@ -68,6 +68,21 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
     return all;
   }
   void drain_one(Connection& connection);
+
+  // What the loop's caps and its memory relief ask of a connection.
+  static CapEntry& give_cap_entry(Connection& connection);
+  static CapEntry& cap_entry(const Connection& connection);
+  static void set_successor(CapEntry& cap_entry, const Connection& successor) {
+    cap_entry.successor_slot = successor.slot;
+    cap_entry.successor_generation = successor.generation;
+  }
+  static bool is_idle(const Connection& connection) { return connection.is_idle(); }
+  static void evict(Connection& connection) { connection.end(CloseReason::kEvicted); }
+  static size_t memory_bytes(const Connection& connection) { return connection.memory_bytes(); }
+  static void end_over_budget(Connection& connection) { connection.end_over_budget(); }
+  static void pause_for_budget(Connection& connection) { connection.pause_for_budget(); }
+  static void resume_after_budget(Connection& connection) { connection.resume_after_budget(); }
+
   // A connection is about to be closed with its reason_.
   void note_end(const Connection& connection, CloseHow how);
   // The loop ended with so much of a connection's output unsent.

@@ -65,7 +65,8 @@ std::vector<MemoryRelief::Holder> MemoryRelief::holders() const {
   std::vector<Holder> found;
   for (ConnectionSet* set : sets_) {
     set->each([&found](Connection& connection) {
-      if (const size_t bytes = connection.memory_bytes(); bytes > 0) found.push_back({bytes, &connection});
+      if (const size_t bytes = ConnectionSet::memory_bytes(connection); bytes > 0)
+        found.push_back({bytes, &connection});
     });
   }
   return found;
@@ -76,34 +77,18 @@ void MemoryRelief::end_largest(std::vector<Holder>& holders, uint64_t bytes) {
   while (bytes > 0 && !holders.empty()) {
     auto largest = std::ranges::max_element(holders, {}, &Holder::bytes);
     bytes -= std::min<uint64_t>(bytes, largest->bytes);
-    largest->connection->end_over_budget();
+    ConnectionSet::end_over_budget(*largest->connection);
     holders.erase(largest);
   }
 }
 
 void MemoryRelief::pause(const std::vector<Holder>& holders) {
-  for (const Holder& holder : holders) {
-    Connection& connection = *holder.connection;
-    if (!connection.is_open() || connection.has(Connection::kOverBudget)) continue;
-    if (connection.output_failed_) {  // nothing would ever tell of its end
-      connection.end(connection.reason_);
-      continue;
-    }
-    connection.set_slow_path(Connection::kOverBudget, true);
-    ++connection.set_->stats().memory_pauses;
-    connection.follow_flow();
-  }
+  for (const Holder& holder : holders) ConnectionSet::pause_for_budget(*holder.connection);
 }
 
 void MemoryRelief::resume_all() {
   relief_deadline_ = kNever;
-  for (ConnectionSet* set : sets_) {
-    set->each([](Connection& connection) {
-      if (!connection.has(Connection::kOverBudget)) return;
-      connection.set_slow_path(Connection::kOverBudget, false);
-      if (connection.is_open()) connection.follow_flow();
-    });
-  }
+  for (ConnectionSet* set : sets_) set->each(ConnectionSet::resume_after_budget);
 }
 
 }  // namespace peal::detail

@@ -16,21 +16,15 @@ PipePair::PipePair(Connection& a, Connection& b, bool splice, Callback<void(Pipe
 Result<void> PipePair::join(Connection& a, Connection& b, const PipeOptions& options,
                             Callback<void(PipeReport)> on_done) {
   for (Connection* side : {&a, &b}) {
-    PEAL_ASSERT(!side->has(Connection::kPiped), "connection {} is piped twice", side->slot);
-    if (!side->is_open() || side->output_failed_) return fail(ENOTCONN);
+    PEAL_ASSERT(!side->is_piped(), "connection {} is piped twice", side->slot);
+    if (!side->can_be_piped()) return fail(ENOTCONN);
   }
   (new PipePair(a, b, options.splice, std::move(on_done)))->start();
   return {};
 }
 
 void PipePair::start() {
-  for (Side& side : sides_) {
-    Connection& connection = *side.connection;
-    connection.set_slow_path(Connection::kPiped, true);
-    connection.tracked().pipe_pair = this;
-    connection.paused_ = false;
-    if (connection.timer_) connection.loop().cancel(std::exchange(connection.timer_, {}));
-  }
+  for (Side& side : sides_) side.connection->enter_pipe(*this);
   for (Side& side : sides_) {
     if (!side.connection->has(Connection::kKeptInput)) continue;
     Buffer kept = side.connection->take_kept();
@@ -46,9 +40,8 @@ bool PipePair::may_read(const Side& from, const Side& to) const {
   if (from.connection == nullptr || to.connection == nullptr) return false;
   const Connection& reader = *from.connection;
   const Connection& writer = *to.connection;
-  return reader.is_open() && writer.is_open() && !reader.paused_ && !reader.peer_ended_ &&
-         !reader.has(Connection::kOverBudget) && !writer.has(Connection::kOverBudget) &&
-         !writer.has(Connection::kAboveHighWater);
+  return reader.is_open() && writer.is_open() && reader.read_stops_ == 0 && !reader.peer_ended_ &&
+         !writer.stopped_by(Connection::kOverBudget) && !writer.has(Connection::kAboveHighWater);
 }
 
 void PipePair::follow() {
@@ -110,13 +103,13 @@ void PipePair::ended(Connection& side, bool hard) {
 void PipePair::count_spliced() {
   for (size_t i = 0; i < sides_.size(); ++i) {
     Side& from = sides_[i];
-    if (from.connection == nullptr || from.connection->fast_path_.state == Connection::State::kClosed) continue;
+    if (from.connection == nullptr || from.connection->life() == ConnectionLife::kClosed) continue;
     const uint64_t now = from.connection->port().forwarded_bytes(from.connection->stream_);
     if (now <= from.spliced_bytes) continue;
     const uint64_t more = now - std::exchange(from.spliced_bytes, now);
     from.received_bytes += more;
-    from.connection->received_bytes_ += more;
-    if (Connection* to = sides_[1 - i].connection) to->sent_bytes_ += more;
+    from.connection->count_spliced(more, 0);
+    if (Connection* to = sides_[1 - i].connection) to->count_spliced(0, more);
   }
 }
 

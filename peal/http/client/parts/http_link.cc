@@ -22,7 +22,8 @@ std::error_code error_of_end(CloseReason reason, std::error_code error) {
     case CloseReason::kFailed:
     case CloseReason::kTruncated: return error;
     case CloseReason::kReadTooSlow:
-    case CloseReason::kWriteTooSlow: return make_error_code(HttpTrouble::kStalled);
+    case CloseReason::kWriteTooSlow:
+    case CloseReason::kNeitherRead: return make_error_code(HttpTrouble::kStalled);
     case CloseReason::kOutputLimit: return make_error_code(HttpTrouble::kUploadTooFarBehind);
     case CloseReason::kLoopStopped: return make_error_code(Trouble::kLoopStopped);
     default: return errno_code(ECONNABORTED);

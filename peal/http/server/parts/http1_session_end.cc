@@ -67,7 +67,7 @@ void Http1Session::body_too_slow() {
 }
 
 void Http1Session::closed(CloseReason reason) {
-  if (reason == CloseReason::kWriteTooSlow) ++shard_->stats().send_timeouts;
+  if (reason == CloseReason::kWriteTooSlow || reason == CloseReason::kNeitherRead) ++shard_->stats().send_timeouts;
   if (upgrade_handler_) upgrade_handler_->on_close(*connection_, reason);
   abandon(true);
 }

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A connection from its beginning to its end: every change of its state (connection_life.h) is in this file.
+//
+// How a graceful end waits. Nobody tells when the peer has acknowledged something, so an ending connection asks the
+// kernel from time to time. As long as something is owed, the write window judges the peer, as it does while the
+// connection is open. Once nothing is, only the peer's FIN is waited for, no longer than linger_timeout. The connection
+// is not reset even then: what the peer's kernel has acknowledged, the peer may not have read.
+#include <algorithm>
+#include <cerrno>
+
+#include <peal/loop/loop.h>
+#include <peal/net/connection.h>
+#include <peal/net/parts/connection_set.h>
+#include <peal/net/parts/pipe_pair.h>
+#include <peal/net/parts/tracked.h>
+
+namespace peal {
+
+void Connection::enter(State next) {
+  PEAL_ASSERT(may_follow(fast_path_.state, next), "connection {} goes from {} to {}", slot, to_string(fast_path_.state),
+              to_string(next));
+  if (timer_) loop().cancel(std::exchange(timer_, {}));
+  fast_path_.state = next;
+  stop_reading(kShowsFirst, next == State::kShowing);
+  if (const Duration time = time_in(next); time >= Duration::zero()) {
+    timer_ = loop().after(time, [this] { time_up(); });
+  }
+}
+
+// How often an ending connection looks whether the peer has everything.
+static Duration look_interval(const ConnectionOptions& options) {
+  return std::max<Duration>(options.linger_timeout / 4, std::chrono::milliseconds(1));
+}
+
+// Less than zero: the state has no timer.
+Duration Connection::time_in(State state) const {
+  const ConnectionOptions& options = set_->options();
+  switch (state) {
+    case State::kHandshaking: return options.handshake_timeout;
+    case State::kShowing: return Duration::zero();
+    case State::kOrphaned: return options.linger_timeout;
+    case State::kEnding: return look_interval(options);
+    case State::kLingering: return std::max(options.linger_timeout - look_interval(options), Duration::zero());
+    default: return Duration(-1);
+  }
+}
+
+void Connection::time_up() {
+  timer_ = {};
+  switch (fast_path_.state) {
+    case State::kHandshaking: return on_connected(errno_code(ETIMEDOUT));
+    case State::kShowing: return show_kept();
+    case State::kOrphaned: return on_receive_end(error());
+    case State::kEnding: return look_whether_acknowledged();
+    case State::kLingering: return end(CloseReason::kLingerTimeout);
+    default: PEAL_ASSERT(false, "connection {} has a timer while {}", slot, to_string(fast_path_.state));
+  }
+}
+
+// An accepted stream, or one that connects; a layer shakes hands where `handshakes`.
+void Connection::begin(bool handshakes) {
+  if (!handshakes) return;
+  enter(State::kHandshaking);
+  remember_peer();
+}
+
+// Connected, or through the handshake.
+void Connection::on_connected(std::error_code error) {
+  const bool shook_hands = fast_path_.state == State::kHandshaking;
+  if (error) {
+    if (shook_hands) ++set_->stats().handshakes_failed;
+    return end(note_error(error));
+  }
+  if (shook_hands && awaits_seat_) enter(State::kConnecting);
+  if (set_->on_connect_done && !was_open_) set_->call(set_->on_connect_done, handle(), error);
+  if (fast_path_.state != State::kClosed && !awaits_seat_) open();
+}
+
+// For the first time, or anew over the layer that was started.
+void Connection::open() {
+  enter(State::kOpen);
+  const bool anew = was_open_;
+  was_open_ = true;
+  if (!anew) {
+    opened_at_ = age_stamp(loop().now());
+    ++set_->stats().opened;
+  }
+  if (set_->watches()) begin_watching();
+  if (expects_input_) watch_input();
+  if (has(kAboveHighWater) || drain_wanted_) port_->report_sent(stream_);
+  follow_flow();
+  auto& told = anew ? set_->callbacks().on_secured : set_->callbacks().on_open;
+  if (!set_->call(told, *this)) end(CloseReason::kCallbackThrew);
+  if ((set_->asks_to_end() || has(kDrains)) && fast_path_.state != State::kHandshaking) set_->drain_one(*this);
+}
+
+bool Connection::start_layer(std::string_view host, Buffer&& unread) {
+  const ConnectionOptions& options = set_->options();
+  PEAL_ASSERT(options.layer != nullptr && options.layer_later, "connection {} has no layer that it could start", slot);
+  PEAL_ASSERT(!is_piped(), "connection {} starts its layer while it is piped", slot);
+  if (!can_send() || port_ == &set_->layer_port()) return false;
+  unread.append(take_kept());
+  input_ = std::move(unread);
+  if (!host.empty()) set_->set_layer_host(slot, host);
+  record(FlightKind::kStartsLayer);
+  if (tracked_) tracked_->read.since = tracked_->write.since = kNever;
+  peer_ended_ = false;
+  stop_reading(kByUser, false);
+  stop_reading(kOutputFull, false);
+  begin(true);
+  port_->detach(stream_);
+  return true;
+}
+
+// What came in the clear and nobody has read is the first that the layer is given.
+void Connection::on_detached(LooseStream stream) {
+  if (fast_path_.state == State::kClosed || !set_->mailbox().open()) return on_closed();
+  input_.append(std::move(stream.early()));
+  stream.early() = std::move(input_);
+  port_ = &set_->layer_port();
+  stream_ = port_->adopt_from(std::move(stream), set_->take_layer_host(slot), *this);
+  if (port_->adopts_open()) on_connected({});
+}
+
+void Connection::pause() {
+  if (!is_open() || stopped_by(kByUser)) return;
+  if (fast_path_.state == State::kReadingOut) return end(reason_);  // nothing would ever tell of its end
+  stop_reading(kByUser, true);
+  record(FlightKind::kPaused);
+  if (!is_piped()) enter(State::kPaused);
+  follow_flow();
+}
+
+// What is kept is shown from the loop, not from here: the caller may be inside on_message.
+void Connection::resume() {
+  if (stopped_by(kByUser)) resume_as(has(kKeptInput) ? State::kShowing : State::kOpen);
+}
+
+void Connection::resume_as(State next) {
+  stop_reading(kByUser, false);
+  record(FlightKind::kResumed);
+  if (!is_piped()) enter(next);
+  follow_flow();
+}
+
+void Connection::enter_pipe(detail::PipePair& pair) {
+  enter(State::kPiped);
+  stop_reading(kByUser, false);
+  stop_reading(kOutputFull, false);
+  tracked().pipe_pair = &pair;
+}
+
+// While it does not receive: a pipe reads the rest when the other side takes more, one over the memory budget when
+// there is room or never; a paused one has linger_timeout to resume, if anything is to be shown.
+void Connection::on_gone(std::error_code error) {
+  if (!is_open() || is_piped()) return;
+  if (error && !has_kept()) return on_receive_end(error);
+  if (fast_path_.state != State::kPaused) return;
+  note_error(error ? error : errno_code(ECONNRESET));
+  enter(State::kOrphaned);
+}
+
+// What the peer sent before it went is still to be read, if anybody reads; the end follows it. All of that lies in the
+// kernel already, so it is bounded.
+void Connection::on_send_failed(std::error_code error) {
+  if (fast_path_.state == State::kClosed) return;
+  if (fast_path_.state == State::kHandshaking) return on_connected(error);
+  const CloseReason reason = note_error(error);
+  record(FlightKind::kSendFailed, static_cast<uint64_t>(error.value()));
+  if (fast_path_.state == State::kShowing) show_kept();
+  const bool reads = fast_path_.state == State::kOpen && !expects_no_input() && !stopped_by(kOverBudget);
+  if (reason == CloseReason::kFailed || !reads) return end(reason);
+  reason_ = reason;
+  enter(State::kReadingOut);
+  stop_reading(kOutputFull, false);
+  const bool awaited = has(kAboveHighWater) || drain_wanted_;
+  set_slow_path(kAboveHighWater, true);  // so that send() answers false
+  follow_flow();
+  if (awaited && !set_->call(set_->callbacks().on_writable, *this)) end(CloseReason::kCallbackThrew);
+}
+
+void Connection::on_receive_end(std::error_code error) {
+  const bool reads_out = fast_path_.state == State::kReadingOut;
+  // Behind an end of ours, or a failure of the output, it is the end that was waited for.
+  const bool awaited = error == Trouble::kTruncated && (!is_open() || reads_out);
+  if (error && !awaited) return end(note_error(error));
+  peer_ended_ = true;
+  record(FlightKind::kPeerEnded);
+  if (reads_out) return end(reason_);
+  if (is_piped()) {
+    pipe_pair()->peer_ended(*this);
+  } else if (is_open() && set_->callbacks().on_peer_end) {
+    if (!set_->call(set_->callbacks().on_peer_end, *this)) end(CloseReason::kCallbackThrew);
+  } else {
+    return end_gracefully(is_open() ? CloseReason::kPeerClosed : reason_);
+  }
+  if (is_open() && has(kSendEnded)) end_gracefully(CloseReason::kPeerClosed);
+}
+
+void Connection::shutdown_send() {
+  if (!is_open() || has(kSendEnded)) return;
+  set_slow_path(kSendEnded, true);
+  if (peer_ended_) return end_gracefully(CloseReason::kPeerClosed);
+  port_->shutdown_send(stream_);
+}
+
+void Connection::close() {
+  ended_here_ = true;
+  if (is_open()) return end_gracefully(CloseReason::kLocal);
+  if (is_beginning()) end(CloseReason::kLocal);
+}
+
+void Connection::abort() {
+  ended_here_ = true;
+  end(CloseReason::kAborted, CloseHow::kReset);
+}
+
+// Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
+void Connection::end_gracefully(CloseReason reason) {
+  if (expects_no_input() && port_->queued_bytes(stream_) == 0) return end(reason);
+  if (!is_open()) return;
+  const bool was_piped = is_piped();
+  enter(State::kEnding);
+  read_stops_ = 0;
+  reason_ = reason;
+  if (was_piped) pipe_pair()->ended(*this, false);
+  if (fast_path_.state != State::kEnding) return;
+  record(FlightKind::kEndedOutput);
+  // Otherwise the fd is closed as soon as all is sent; but a layer's end mark is to find room as what it follows does.
+  if (!expects_no_input() || !port_->adopts_open()) port_->shutdown_send(stream_);
+  port_->report_sent(stream_);
+  follow_flow();
+}
+
+void Connection::look_whether_acknowledged() {
+  if (owed_bytes() == 0) return enter(State::kLingering);
+  watch_output();
+  timer_ = loop().after(time_in(State::kEnding), [this] { time_up(); });
+}
+
+void Connection::end(CloseReason reason, CloseHow how) {
+  if (fast_path_.state == State::kClosed) return;
+  if (pipe_pair() != nullptr) pipe_pair()->count_spliced();
+  enter(State::kClosed);
+  reason_ = reason;
+  record(FlightKind::kClosing, static_cast<uint64_t>(reason));
+  if (has(kRecorded)) log_abnormal_end();
+  set_->note_end(*this, how);
+  port_->close(stream_, how);
+  if (pipe_pair() != nullptr) pipe_pair()->ended(*this, how == CloseHow::kReset || error_ != 0);
+}
+
+// The port's last completion.
+void Connection::on_closed() {
+  if (fast_path_.state != State::kClosed) {  // without end(): the engine shuts, and the loop with it
+    reason_ = CloseReason::kLoopStopped;
+    enter(State::kClosed);
+  }
+  record(FlightKind::kClosed);
+  detail::PipePair* joined = pipe_pair();
+  set_->release(*this);
+  if (joined != nullptr) joined->gone(*this);
+}
+
+}  // namespace peal
