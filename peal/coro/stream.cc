@@ -42,14 +42,6 @@ Why why_of(CloseReason reason, std::error_code error) {
 
 }  // namespace
 
-// Little is copied into the room behind what is there, or a peer that drips would pin a block with every byte.
-static void keep(Buffer& input, Buffer& more) {
-  constexpr size_t kLittle = kLargeBlockBytes / 4;
-  if (input.empty() || !more.is_contiguous() || more.size() > kLittle) return input.append(std::move(more));
-  input.append(more.front());
-  more.clear();
-}
-
 // The plain case first: somebody waits for whatever comes, and nothing else is on its way.
 inline void StreamState::received(Buffer& more) {
   if (!reader.takes_any() || ReadyQueue::busy()) [[unlikely]]
@@ -58,16 +50,13 @@ inline void StreamState::received(Buffer& more) {
 }
 
 void StreamState::received_slow(Buffer& more) {
-  keep(input, more);
-  if (reader.waits()) return look();
-  if (input.size() < high_water_bytes) return;
-  paused = true;
-  connection->pause();
-}
-
-void StreamState::want_input() {
-  paused = false;
-  if (connection != nullptr) connection->resume();
+  input = &more;
+  if (reader.waits()) {
+    look();
+  } else if (more.size() >= high_water_bytes) {
+    connection->pause();
+  }
+  if (connection != nullptr) input = &connection->kept_input();
 }
 
 void StreamState::peer_ended() {
@@ -111,7 +100,7 @@ void StreamState::pump_flushers() {
 
 Why StreamState::start_layer(std::string_view host) {
   if (const Why refused = why_no_write(); refused != 0) return refused;
-  if (!connection->start_layer(host, std::move(input))) return EALREADY;
+  if (!connection->start_layer(host)) return EALREADY;
   if (reader.message() != nullptr) reader.message()->search_anew();
   securing = above = true;
   writable_now = over = false;
@@ -153,6 +142,8 @@ Why StreamState::why_no_write() const {
 
 void StreamState::gone(CloseReason its_reason, std::error_code error) {
   if (connection == nullptr) return;
+  rest = std::move(connection->kept_input());
+  input = &rest;
   connection = nullptr;
   reason = its_reason;
   fail(why_of(its_reason, error));
@@ -172,20 +163,16 @@ void StreamState::shutdown_send() {
 
 bool StreamState::may_be_piped() const {
   PEAL_ASSERT(reader.idle() && writers.empty(), "a stream is piped while a coroutine waits in it, {} bytes unread",
-              input.size());
+              input->size());
   return connection != nullptr && connection->is_open() && (connection->can_send() || send_ended);
 }
 
 Result<void> StreamState::pipe_to(StreamState& other, const PipeOptions& options, Callback<void(PipeReport)> on_done) {
   if (!may_be_piped() || !other.may_be_piped()) return peal::fail(ENOTCONN);
   if (&connection->loop() != &other.connection->loop()) return peal::fail(EXDEV);
-  const PipeReport ahead{input.size(), other.input.size()};
-  other.connection->send(std::move(input));
-  connection->send(std::move(other.input));
-  // What the connections live by stays until the pipe is over, or it would not be told.
-  auto done = [ahead, keepers = std::array{keeper, other.keeper},
-               on_done = std::move(on_done)](PipeReport report) mutable {
-    on_done({ahead.a_to_b_bytes + report.a_to_b_bytes, ahead.b_to_a_bytes + report.b_to_a_bytes});
+  // The callback holds both owners: if one were destroyed before the pipe ends, on_done would never be called.
+  auto done = [keepers = std::array{keeper, other.keeper}, on_done = std::move(on_done)](PipeReport report) mutable {
+    on_done(report);
   };
   return pipe(*connection, *other.connection, options, std::move(done));
 }
@@ -239,7 +226,7 @@ SharedConnectionCallbacks stream_callbacks(SharedCallback<void(Connection&, Stre
 }  // namespace detail
 
 bool StreamReadMessage::suffices() {
-  Buffer& input = state_.input;
+  Buffer& input = *state_.input;
   if (delimiter_.empty()) {
     if (input.size() >= bytes_) found_ = bytes_;
     return found_ > 0 || bytes_ == 0 || bytes_ == kNoDelimiter;
@@ -256,12 +243,12 @@ bool StreamReadMessage::suffices() {
 
 Result<Buffer> StreamReadMessage::await_resume() {
   if (const detail::Why why = state_.reader.rest(); why != 0) return detail::failed(why);
-  if (found_ > 0) return state_.input.take(found_);
+  if (found_ > 0) return state_.input->take(found_);
   if (too_long_) return fail(EMSGSIZE);
   if (delimiter_.empty() && bytes_ == kNoDelimiter) return fail(EINVAL);
   if (delimiter_.empty() && bytes_ == 0) return Buffer();
   if (state_.why != 0) return detail::failed(state_.why);
-  if (!state_.input.empty()) return fail(ENODATA);
+  if (!state_.input->empty()) return fail(ENODATA);
   return Buffer();
 }
 
@@ -271,7 +258,7 @@ ConnectionHandle Stream::handle() const {
 
 void Stream::Leave::operator()(detail::StreamState* state) const {
   PEAL_ASSERT(state->reader.idle() && state->writers.empty() && state->flushers.empty() && state->starters.empty(),
-              "a stream is destroyed while a coroutine waits in it, {} bytes unread", state->input.size());
+              "a stream is destroyed while a coroutine waits in it, {} bytes unread", state->input->size());
   if (state->connection != nullptr) state->connection->close();
   state->held_by_stream = false;
   if (!state->held_by_connection) delete state;

@@ -7,7 +7,10 @@
 // the calls, so two messages never interleave. A message of several writes needs an AsyncMutex. Arguments are borrowed
 // until the await ends: await in the same expression.
 //
-// Nobody reads: input is taken in up to 64 KiB, then receiving pauses and TCP slows the peer down.
+// While nobody reads, input is taken in up to 64 KiB; then receiving pauses and TCP slows the peer down. While a
+// coroutine reads, it is given input however much output waits. What is not read yet is the connection's: its
+// input_limit_bytes, min_read_bytes, memory budget, eviction and drain see it as they see what a callback leaves. From
+// the first byte that a coroutine reads until its next read finds nothing and waits, the connection counts as busy.
 //
 // Errors: ECANCELED, ETIMEDOUT (see await.h); ESHUTDOWN after close() or abort(); of an ended connection ECONNRESET,
 // what the socket or the layer failed with (Trouble::kTruncated where the peer's end had no end mark),
@@ -82,7 +85,7 @@ class ReadWait final : public Wait {
 // Owned by the Stream and by the connection's context, whichever dies last.
 class StreamState {
  public:
-  explicit StreamState(Connection& its_connection) : connection(&its_connection) {}
+  explicit StreamState(Connection& its_connection) : connection(&its_connection), input(&its_connection.kept_input()) {}
 
   void received(Buffer& more);
   void peer_ended();
@@ -103,8 +106,6 @@ class StreamState {
   // 0: it begins.
   Why start_layer(std::string_view host);
   void secured();
-  // From now on reads may expect more input.
-  void want_input();
   // Unless others wait to: then, and when the output gets above the high-water mark, false.
   bool send(Buffer& bytes) { return writable_now && connection->send(std::move(bytes)); }
   bool send(std::string_view bytes) { return writable_now && connection->send(bytes); }
@@ -114,7 +115,8 @@ class StreamState {
   }
 
   Connection* connection;  // null once gone
-  Buffer input;
+  Buffer* input;           // what nobody has read: the connection keeps it, is showing it, or has left it in `rest`
+  Buffer rest;
   ReadWait reader;
   WaitList<WriteWait> writers;
   WaitList<FlushWait> flushers;
@@ -125,9 +127,8 @@ class StreamState {
   bool over = false;             // no more input
   bool writable_now = true;      // below the high-water mark and nobody waits
   bool above = false;            // the high-water mark
-  bool paused = false;
-  bool send_ended = false;  // by shutdown_send()
-  bool securing = false;    // the layer is on its way: who writes or flushes waits for it
+  bool send_ended = false;       // by shutdown_send()
+  bool securing = false;         // the layer is on its way: who writes or flushes waits for it
   bool held_by_stream = true;
   bool held_by_connection = true;
   uint32_t high_water_bytes = 64 * 1024;
@@ -161,15 +162,15 @@ class Reading {
  public:
   explicit Reading(StreamState& state) : state_(state) {}
   bool await_ready() {
-    PEAL_ASSERT(state_.reader.idle(), "two coroutines read one stream, {} bytes being there", state_.input.size());
+    PEAL_ASSERT(state_.reader.idle(), "two coroutines read one stream, {} bytes being there", state_.input->size());
     return self().suffices() || state_.over;
   }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> handle, std::optional<Duration> timeout = {}) {
     StreamState& state = state_;  // or it would be loaded again
     if (!state.reader.wait(handle, self().message(), timeout)) return false;
-    if (state.paused) [[unlikely]]
-      state.want_input();
+    // While input is shown, the connection looks for itself when that is over.
+    if (state.input == &state.connection->kept_input()) state.connection->await_input();
     return true;
   }
   // As every awaitable's.
@@ -193,10 +194,10 @@ class [[nodiscard]] StreamRead final : public detail::Reading<StreamRead> {
     if (state_.reader.arriving != nullptr) [[likely]]
       return Result<Buffer>(std::move(*std::exchange(state_.reader.arriving, nullptr)));
     if (const detail::Why why = state_.reader.rest(); why != 0) return detail::failed(why);
-    if (!state_.input.holds_blocks() && state_.why != 0) return detail::failed(state_.why);
-    return Result<Buffer>(std::move(state_.input));
+    if (!state_.input->holds_blocks() && state_.why != 0) return detail::failed(state_.why);
+    return Result<Buffer>(std::move(*state_.input));
   }
-  bool suffices() const { return state_.input.holds_blocks(); }
+  bool suffices() const { return state_.input->holds_blocks(); }
   static StreamReadMessage* message() { return nullptr; }
 };
 

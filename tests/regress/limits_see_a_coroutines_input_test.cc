@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What had arrived for a coroutine and was not read yet lay in its stream, where no limit looked. Ten connections
+// inside read_exactly(16 MiB) held 160 MiB under a hard memory mark of 32 MiB, and a callback's connection was ended in
+// their place; input_limit_bytes and min_read_bytes did not hold for them; a drain cut them off in the middle of a
+// request, and a full server evicted them as idle. Now the connection keeps that input, as it keeps what a callback
+// leaves.
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include <peal/base/memory/memory_budget.h>
+#include <peal/coro/co_server.h>
+#include <peal/net/client.h>
+#include <tests/support/sim_rig.h>
+
+namespace peal {
+namespace {
+
+constexpr size_t kMebibyte = 1024 * 1024;
+
+class CoroutineInput : public test::SimTest {
+ protected:
+  // A coroutine server and one client, which `sends` as soon as it is connected.
+  struct Line {
+    Line(test::SimPair& its_pair, CoServer::Serve serve, const ServerOptions& options, std::string sends)
+        : pair(its_pair),
+          server(*pair.here, std::move(serve), options),
+          client(*pair.there, {.on_open =
+                                   [this, sends = std::move(sends)](Connection& connection) {
+                                     there = connection.handle();
+                                     connection.send(sends);
+                                   },
+                               .on_message =
+                                   [this](Connection&, Buffer& input) {
+                                     heard += input.to_string();
+                                     input.clear();
+                                   },
+                               .on_close = [this](Connection&, CloseReason why) { ended = why; }}) {
+      address = pair.listen(server);
+      EXPECT_TRUE(client.connect(address));
+    }
+    ConnectionFacts facts() {
+      const auto all = server.server().views().front().list(1);
+      return all.empty() ? ConnectionFacts() : all.front();
+    }
+    test::SimPair& pair;
+    CoServer server;
+    Client client;
+    SocketAddress address;
+    ConnectionHandle there;
+    std::string heard;
+    std::optional<CloseReason> ended;
+  };
+};
+
+TEST_F(CoroutineInput, counts_and_ends_at_its_limit) {
+  on_seeds(30, rough(), [](test::SimPair& pair) {
+    std::error_code error;
+    std::optional<CloseReason> reason;
+    ServerOptions options;
+    options.connection.input_limit_bytes = kMebibyte / 4;
+    Line line(
+        pair,
+        [&](Stream stream) -> Task<> {
+          auto message = co_await stream.read_exactly(kMebibyte);
+          if (!message) error = message.error();
+          reason = stream.close_reason();
+        },
+        options, std::string(kMebibyte / 8, 'x'));
+    ASSERT_TRUE(pair.run_until([&] { return line.facts().kept_bytes == kMebibyte / 8; }));
+    line.there.send(std::string(kMebibyte / 4, 'x'));
+    ASSERT_TRUE(pair.run_until([&] { return error.value() != 0; }));
+    EXPECT_EQ(error, std::errc::connection_aborted);
+    EXPECT_EQ(reason, CloseReason::kInputLimit);
+  });
+}
+
+TEST_F(CoroutineInput, is_ended_when_the_process_holds_too_much) {
+  const MemoryMarks before = MemoryBudget::marks();
+  on_seeds(10, rough(), [&](test::SimPair& pair) {
+    constexpr int kPeers = 10;
+    int ended = 0;
+    CoServer server(*pair.here, [&](Stream stream) -> Task<> {
+      co_await stream.read_exactly(16 * kMebibyte);
+      ended += stream.close_reason() == CloseReason::kMemoryBudget;
+    });
+    const SocketAddress address = pair.listen(server);
+    MemoryBudget::set({.soft_bytes = 2 * kMebibyte, .hard_bytes = 4 * kMebibyte});
+    std::vector<std::unique_ptr<Client>> clients;
+    for (int i = 0; i < kPeers; ++i) {
+      clients.push_back(
+          std::make_unique<Client>(*pair.there, ConnectionCallbacks{.on_open = [](Connection& connection) {
+            // Little waits on this side, which shares the thread and its budget.
+            connection.loop().every(std::chrono::milliseconds(1), [handle = connection.handle()] {
+              handle.run([](Connection& sender) {
+                if (sender.queued_bytes() == 0) sender.send(std::string(20'000, 'x'));
+              });
+            });
+          }}));
+      ASSERT_TRUE(clients.back()->connect(address));
+    }
+    EXPECT_TRUE(pair.run_until([&] { return ended > 0; }));
+    EXPECT_GT(server.stats().memory_closes, 0U);
+  });
+  MemoryBudget::set(before);
+}
+
+// Half a message that does not grow is too slow. While the coroutine works, its peer owes it nothing.
+TEST_F(CoroutineInput, must_come_fast_enough_while_it_is_waited_for) {
+  on_seeds(30, rough(), [](test::SimPair& pair) {
+    ServerOptions options;
+    options.connection.min_read_bytes = 100;
+    options.connection.read_window = std::chrono::seconds(1);
+    std::optional<CloseReason> reason;
+    TimePoint waits_from{};
+    TimePoint ended_at{};
+    Line line(
+        pair,
+        [&](Stream stream) -> Task<> {
+          co_await stream.read_exactly(10);
+          co_await sleep(std::chrono::seconds(20));
+          waits_from = pair.world.now();
+          co_await stream.read_exactly(1000);
+          ended_at = pair.world.now();
+          reason = stream.close_reason();
+        },
+        options, "0123456789 and a part");
+    ASSERT_TRUE(pair.run_until([&] { return waits_from != TimePoint{}; }));
+    EXPECT_FALSE(line.ended);
+    ASSERT_TRUE(pair.run_until([&] { return ended_at != TimePoint{}; }));
+    EXPECT_EQ(reason, CloseReason::kReadTooSlow);
+    EXPECT_GE(ended_at, waits_from + options.connection.read_window);
+  });
+}
+
+TEST_F(CoroutineInput, is_answered_by_a_server_that_drains) {
+  on_seeds(30, rough(), [](test::SimPair& pair) {
+    const auto serve = [](Stream stream) -> Task<> {
+      for (;;) {
+        auto line = co_await stream.read_until("\n");
+        if (!line || line->empty()) co_return;
+        co_await sleep(std::chrono::milliseconds(500));  // works
+        co_await stream.write("answer\n");
+      }
+    };
+    Line works(pair, serve, {}, "question\n");
+    Line half(pair, serve, {}, "ques");
+    Line idle(pair, serve, {}, "");
+    ASSERT_TRUE(pair.run_until([&] { return works.facts().received_bytes > 0 && half.facts().kept_bytes == 4; }));
+    ASSERT_TRUE(pair.run_until([&] { return idle.facts().state == "open"; }));
+    int drained = 0;
+    for (Line* line : {&works, &half, &idle}) {
+      line->server.server().drain(std::chrono::seconds(30), [&](const DrainReport& report) {
+        ++drained;
+        EXPECT_EQ(report.forced, 0U);
+      });
+    }
+    ASSERT_TRUE(pair.run_until([&] { return idle.ended.has_value() && works.ended.has_value(); }));
+    EXPECT_EQ(works.heard, "answer\n");
+    EXPECT_FALSE(half.ended);
+    half.there.send("tion\n");
+    ASSERT_TRUE(pair.run_until([&] { return drained == 3; }));
+    EXPECT_EQ(half.heard, "answer\n");
+  });
+}
+
+TEST_F(CoroutineInput, is_not_idle_when_the_server_is_full) {
+  on_seeds(30, rough(), [](test::SimPair& pair) {
+    ServerOptions options;
+    options.max_connections = 3;
+    const auto serve = [](Stream stream) -> Task<> {
+      auto line = co_await stream.read_until("\n");
+      co_await sleep(std::chrono::hours(1));  // works
+    };
+    Line half(pair, serve, options, "ques");
+    ASSERT_TRUE(pair.run_until([&] { return half.facts().kept_bytes == 4; }));
+    std::vector<std::optional<CloseReason>> ended(3);
+    std::vector<std::unique_ptr<Client>> clients;
+    const auto connect = [&](size_t i, std::string_view sends) {
+      clients.push_back(std::make_unique<Client>(
+          *pair.there, ConnectionCallbacks{.on_open = [sends](Connection& connection) { connection.send(sends); },
+                                           .on_close = [&ended, i](Connection&, CloseReason why) { ended[i] = why; }}));
+      EXPECT_TRUE(clients.back()->connect(half.address));
+      pair.run_for(std::chrono::seconds(1));
+    };
+    connect(0, "question\n");
+    connect(1, "");
+    connect(2, "");  // takes the place of the one that has sent nothing
+    EXPECT_FALSE(half.ended);
+    EXPECT_FALSE(ended[0]);
+    EXPECT_TRUE(ended[1]);
+    EXPECT_FALSE(ended[2]);
+  });
+}
+
+}  // namespace
+}  // namespace peal
