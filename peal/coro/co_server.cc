@@ -11,6 +11,7 @@
 #include <peal/base/assert.h>
 #include <peal/base/exception.h>
 #include <peal/base/log.h>
+#include <peal/base/log_limiter.h>
 #include <peal/loop/on_loop.h>
 
 namespace peal {
@@ -27,7 +28,7 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     for (auto& post : posts_) {
       if (&post->scope.loop() != &connection.loop()) continue;
       tasks_.fetch_add(1, std::memory_order_relaxed);
-      if (!post->scope.spawn(run(shared_from_this(), connection.handle(), std::move(stream)))) ended();
+      if (!post->scope.spawn(run(shared_from_this(), *post, connection.handle(), std::move(stream)))) ended();
       return;
     }
     PEAL_ASSERT(false, "a connection on none of the server's {} loops", posts_.size());
@@ -57,9 +58,10 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     explicit Post(Loop& loop) : mailbox(loop.mailbox()), scope(loop) {}
     const std::shared_ptr<Mailbox> mailbox;
     Scope scope;
+    LogLimiter log_limiter{std::chrono::seconds(1)};
   };
 
-  static Task<> run(std::shared_ptr<ServerTasks> server_tasks, ConnectionHandle connection, Stream stream) {
+  static Task<> run(std::shared_ptr<ServerTasks> server_tasks, Post& post, ConnectionHandle connection, Stream stream) {
     std::exception_ptr thrown;
     try {
       Task<> task = server_tasks->serve_(std::move(stream));
@@ -73,19 +75,21 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
     } catch (...) {
       thrown = std::current_exception();
     }
-    if (thrown) server_tasks->note(thrown);
+    if (thrown) server_tasks->note(post, thrown);
     server_tasks->ended();
   }
   void ended() {
     if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == 1 && on_done_) on_done_();
   }
   // What a task has thrown after its connection was gone.
-  void note(const std::exception_ptr& thrown) {
+  void note(Post& post, const std::exception_ptr& thrown) {
     exceptions_.fetch_add(1, std::memory_order_relaxed);
+    const auto suppressed = post.log_limiter.admit(post.scope.loop().now());
+    if (!suppressed) return;
     try {
       std::rethrow_exception(thrown);
     } catch (...) {
-      PEAL_LOG_ERROR("a task of a connection that is gone threw: {}", what_was_thrown());
+      PEAL_LOG_ERROR("a task of a connection that is gone threw: {} ({} more like it)", what_was_thrown(), *suppressed);
     }
   }
 

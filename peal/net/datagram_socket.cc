@@ -7,6 +7,7 @@
 #include <peal/base/assert.h>
 #include <peal/base/exception.h>
 #include <peal/base/log.h>
+#include <peal/base/log_limiter.h>
 #include <peal/engine/engine.h>
 #include <peal/loop/on_loop.h>
 
@@ -69,7 +70,9 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
       callback(*owner_, std::forward<Args>(args)...);
     } catch (...) {
       ++stats_.exceptions;
-      PEAL_LOG_ERROR("a datagram socket's callback threw: {}", what_was_thrown());
+      if (const auto suppressed = exception_limiter_.admit(loop_.now())) {
+        PEAL_LOG_ERROR("a datagram socket's callback threw: {} ({} more like it)", what_was_thrown(), *suppressed);
+      }
     }
   }
 
@@ -79,6 +82,7 @@ class DatagramPort final : public DatagramEvents, public std::enable_shared_from
   Datagrams* datagrams_ = nullptr;      // the engine's; null while it is not open
   std::shared_ptr<DatagramPort> self_;  // while the engine holds it
   DatagramStats stats_;
+  LogLimiter exception_limiter_{std::chrono::seconds(1)};
   bool used_ = false;
 };
 

@@ -13,6 +13,7 @@
 #include <peal/base/callback.h>
 #include <peal/base/exception.h>
 #include <peal/base/log.h>
+#include <peal/base/log_limiter.h>
 #include <peal/coro/run_on.h>
 #include <peal/loop/loop.h>
 
@@ -79,7 +80,9 @@ class LoopCell {
     try {
       answer.emplace(ask(function));
     } catch (...) {
-      PEAL_LOG_ERROR("what was asked of an object threw: {}", what_was_thrown());
+      if (const auto suppressed = log_limiter_.admit(mailbox_->here()->now())) {
+        PEAL_LOG_ERROR("what was asked of an object threw: {} ({} more like it)", what_was_thrown(), *suppressed);
+      }
       answer.emplace(fail(ECANCELED));
     }
     if (home.here() != nullptr) return then(std::move(*answer));
@@ -108,6 +111,7 @@ class LoopCell {
   Make make_;
   std::weak_ptr<T> object_;
   std::exception_ptr thrown_;
+  LogLimiter log_limiter_{std::chrono::seconds(1)};
 };
 
 }  // namespace peal::detail

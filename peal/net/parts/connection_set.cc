@@ -268,7 +268,9 @@ void ConnectionSet::apply_forced_end(uint32_t slot, uint32_t generation, ForcedE
 
 bool ConnectionSet::note_exception() {
   ++stats_.exceptions;
-  PEAL_LOG_ERROR("a connection's callback threw: {}", what_was_thrown());
+  if (const auto suppressed = exception_limiter_.admit(loop_->now())) {
+    PEAL_LOG_ERROR("a connection's callback threw: {} ({} more like it)", what_was_thrown(), *suppressed);
+  }
   return false;
 }
 

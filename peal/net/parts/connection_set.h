@@ -166,7 +166,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   std::unique_ptr<StreamPort> layer_port_;       // none: no layer, or no connection over it yet
   std::map<uint32_t, std::string> layer_hosts_;  // by slot
   std::vector<Draining> drains_;                 // under way
-  LogLimiter dump_limiter_{std::chrono::seconds(1)};
+  LogLimiter dump_limiter_{std::chrono::seconds(1)}, exception_limiter_{std::chrono::seconds(1)};
   bool draining_ = false;  // for good, as is:
   bool asks_ = false;
   bool retired_ = false;

@@ -116,8 +116,10 @@ void HttpCarrier::answer_instead(int status) {
 
 void HttpCarrier::threw() {
   ++shard().stats().exceptions;
-  PEAL_LOG_ERROR("the handler of {} {} threw: {}", exchange_.head_.method_text(), exchange_.head_.path(),
-                 what_was_thrown());
+  if (const auto suppressed = shard().throws_log().admit(shard().loop().now())) {
+    PEAL_LOG_ERROR("the handler of {} {} threw: {} ({} more like it)", exchange_.head_.method_text(),
+                   exchange_.head_.path(), what_was_thrown(), *suppressed);
+  }
   if (!exchange_.carried_ || exchange_.complete()) return;
   if (exchange_.begun()) return reset();
   exchange_.field_lines_.resize(exchange_.kept_lines_);
@@ -149,7 +151,11 @@ void HttpCarrier::end_waits(HttpExtras& extras) {
 void HttpCarrier::task_ended(HttpExchange& exchange) {
   if (!exchange.carried_ || exchange.complete()) return;
   if (exchange.begun()) return exchange.end();
-  PEAL_LOG_ERROR("the coroutine for {} ended without an answer", exchange.head_.path());
+  HttpShard& shard = exchange.carrier_.shard();
+  if (const auto suppressed = shard.unanswered_log().admit(shard.loop().now())) {
+    PEAL_LOG_ERROR("the coroutine for {} ended without an answer ({} more like it)", exchange.head_.path(),
+                   *suppressed);
+  }
   exchange.respond(500);
 }
 

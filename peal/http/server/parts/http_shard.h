@@ -92,6 +92,9 @@ class HttpShard {
   void log(const HttpExchange& exchange, const Connection& connection);
   // The connection's first bytes were TLS, and there is no layer.
   void note_tls_hello(const Connection& connection);
+  // For the lines about handlers that throw, and about coroutines that end without an answer.
+  LogLimiter& throws_log() { return throws_log_; }
+  LogLimiter& unanswered_log() { return unanswered_log_; }
   // Coroutines that run on.
   WaitList<HttpHandlerTask>& runs() { return runs_; }
   // The server is gone: coroutines are cancelled and end, if they can at once; the log's lines are written.
@@ -129,7 +132,8 @@ class HttpShard {
   uint64_t last_serial_ = 0;
   TimerId log_timer_;
   WaitList<HttpHandlerTask> runs_;
-  LogLimiter tls_hello_log_{std::chrono::seconds(1)};
+  LogLimiter tls_hello_log_{std::chrono::seconds(1)}, throws_log_{std::chrono::seconds(1)},
+      unanswered_log_{std::chrono::seconds(1)};
 };
 
 }  // namespace peal::detail
