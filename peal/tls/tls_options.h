@@ -39,7 +39,7 @@ using TlsClock = std::chrono::sys_seconds (*)();
 // The limits of a handshake, on both sides.
 struct TlsLimits {
   // Of one loop and turn: so many messages of handshakes are worked on, the others wait for the next turn, so that a
-  // thousand newcomers do not hold up who is connected. A full handshake is about 0.7 ms.
+  // thousand newcomers do not hold up who is connected. A full handshake is about 0.7 ms. 0 counts as 1.
   uint32_t handshake_steps = 1;
   uint32_t most_chain_bytes = 100 * 1024;  // of what the peer sends as its certificates
   // Received in a row without a byte for the user (key updates, empty records, tickets): more ends the connection.

@@ -14,23 +14,25 @@
 namespace peal {
 namespace {
 
-std::unique_ptr<TlsServerContext> server_side() {
-  TlsServerOptions options{.clock = test::sim_clock};
+std::unique_ptr<TlsServerContext> server_side(const TlsLimits& limits) {
+  TlsServerOptions options{.limits = limits, .clock = test::sim_clock};
   options.certificates.push_back(
       {.chain_pem = std::string(test::kSimCertificate), .key_pem = std::string(test::kSimKey)});
   return TlsServerContext::make(std::move(options)).value();
 }
 
-std::unique_ptr<TlsClientContext> client_side() {
-  return TlsClientContext::make({.roots = {.pem = std::string(test::kSimCertificate)}, .clock = test::sim_clock})
+std::unique_ptr<TlsClientContext> client_side(const TlsLimits& limits) {
+  return TlsClientContext::make(
+             {.roots = {.pem = std::string(test::kSimCertificate)}, .limits = limits, .clock = test::sim_clock})
       .value();
 }
 
 // A world whose client sends a text in pieces and ends, and whose server echoes it and ends.
 struct Echo {
-  explicit Echo(test::SimPair& its_pair) : pair(its_pair), randomness(pair.seed), clock(pair.world) {
-    server_context = server_side();
-    client_context = client_side();
+  explicit Echo(test::SimPair& its_pair, const TlsLimits& limits = {})
+      : pair(its_pair), randomness(pair.seed), clock(pair.world) {
+    server_context = server_side(limits);
+    client_context = client_side(limits);
     ServerOptions serving;
     serving.connection.layer = server_context.get();
     serving.connection.idle_timeout = std::chrono::minutes(1);
@@ -120,6 +122,15 @@ TEST_F(TlsSim, the_same_seed_is_the_same_run) {
   };
   for (const uint64_t seed : {1, 2, 3, 4, 5}) EXPECT_EQ(traced(seed), traced(seed)) << seed;
   EXPECT_NE(traced(1), traced(2));
+}
+
+TEST_F(TlsSim, no_step_of_a_handshake_a_turn_counts_as_one) {
+  on_seeds(1, rough(), [](test::SimPair& pair) {
+    Echo echo(pair, {.handshake_steps = 0});
+    echo.address = pair.listen(*echo.server);
+    ASSERT_TRUE(echo.run());
+    EXPECT_TRUE(same_bytes(echo.heard, echo.text));
+  });
 }
 
 TEST_F(TlsSim, sessions_go_on_until_the_worlds_clock_says_that_their_key_is_gone) {

@@ -3,6 +3,7 @@
 // OpenSSL for each stream, and where to count. Any thread; counted, because ports may outlive their context.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -22,7 +23,7 @@ using SslPtr = std::unique_ptr<SSL, FreeSsl>;
 
 class TlsSide {
  public:
-  explicit TlsSide(const TlsLimits& its_limits) : limits(its_limits) {}
+  explicit TlsSide(const TlsLimits& its_limits) : limits(in_range(its_limits)) {}
   virtual ~TlsSide() = default;
 
   // Set up for its side, without a BIO. `host` and `peer` are whom a client is to reach. Null: OpenSSL has no memory,
@@ -37,6 +38,13 @@ class TlsSide {
 
   const TlsLimits limits;
   std::atomic<uint64_t> handshakes = 0, resumed = 0, failed = 0, in_the_clear = 0, under_way = 0;
+
+ private:
+  // Without a step there would be no handshake, and a loop that never sleeps.
+  static TlsLimits in_range(TlsLimits limits) {
+    limits.handshake_steps = std::max(limits.handshake_steps, 1U);
+    return limits;
+  }
 };
 
 }  // namespace peal::detail
