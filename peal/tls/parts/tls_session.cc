@@ -129,12 +129,15 @@ void TlsSession::read(Buffer& plain) {
   if (idle_bytes_ > most_idle_bytes_ && !error_) error_ = tls_error(TlsTrouble::kFlood);
 }
 
-bool TlsSession::write(Buffer& plain, size_t bytes) {
-  const std::string_view record = plain.view(bytes);
+// OpenSSL takes one record (SSL_MODE_ENABLE_PARTIAL_WRITE). If that was less than it could have, the next ones are
+// offered no more: to have it in one piece costs a copy where blocks meet.
+size_t TlsSession::write(Buffer& plain) {
+  const std::string_view piece = plain.view(std::min<size_t>(plain.size(), most_sealed_bytes_));
   size_t count = 0;
-  if (error_ || SSL_write_ex(ssl_.get(), record.data(), record.size(), &count) != 1) return fail(), false;
+  if (error_ || SSL_write_ex(ssl_.get(), piece.data(), piece.size(), &count) != 1) return fail(), 0;
+  if (count < piece.size()) most_sealed_bytes_ = static_cast<uint16_t>(count);
   plain.consume(count);
-  return true;
+  return count;
 }
 
 void TlsSession::end() {

@@ -37,8 +37,9 @@ class TlsSession {
   bool shake_hands();
   // Appends what the input holds for the user. It may end, fail, and cause output (RFC 8446 4.6.3).
   void read(Buffer& plain);
-  // Seals the first `bytes` of `plain`, and takes them from it. False: the session has failed.
-  bool write(Buffer& plain, size_t bytes);
+  // Seals a record of what `plain` begins with, takes that from it and returns how much it was: a peer may ask for
+  // small ones (RFC 6066 4). 0: the session has failed.
+  size_t write(Buffer& plain);
   // Our close_notify: nothing can be written after it.
   void end();
   // Something that was received is not read yet, were it half a record.
@@ -57,7 +58,8 @@ class TlsSession {
   SslPtr ssl_;
   std::error_code error_;
   const uint32_t most_idle_bytes_;
-  uint32_t idle_bytes_ = 0;  // received in a row, and none of it for the user
+  uint32_t idle_bytes_ = 0;                        // received in a row, and none of it for the user
+  uint16_t most_sealed_bytes_ = kMostRecordBytes;  // by one record, as far as is known
   bool peer_ended_ = false;
 };
 

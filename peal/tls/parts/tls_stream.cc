@@ -327,9 +327,9 @@ void TlsStream::seal() {
   if (state_ != State::kOpen || output_error_ || file_error_) return;
   while (!file_error_) {
     while (!plain_.empty()) {
-      const size_t bytes = std::min(plain_.size(), TlsSession::kMostRecordBytes);
-      if (!session_.write(plain_, bytes)) return fail_output(session_.error());
-      sealed_bytes_ += bytes;
+      const size_t sealed = session_.write(plain_);
+      if (sealed == 0) return fail_output(session_.error());
+      sealed_bytes_ += sealed;
     }
     if (files_.empty()) break;
     flush();
