@@ -77,6 +77,8 @@ class StreamEvents {
   virtual void on_received(Buffer& bytes) = 0;
   // Nothing more will be received: the peer's FIN when `error` is empty. Sending may go on after a FIN.
   virtual void on_receive_end(std::error_code error) = 0;
+  // Bytes arrived that a layer cannot deliver before the rest is here: half a record. Also before on_connected.
+  virtual void on_withheld() {}
   // Output failed (EPIPE, ECONNRESET, ...): what was queued is dropped and later sends do nothing. What the peer sent
   // before is still delivered.
   virtual void on_send_failed(std::error_code error) = 0;
@@ -179,6 +181,13 @@ class StreamPort {
   virtual size_t queued_bytes(StreamId stream) const = 0;
   // The memory that takes: Buffer::held_bytes(), or whole blocks where file ranges are between, and little for those.
   virtual size_t held_bytes(StreamId stream) const = 0;
+  // What the network brought less what was delivered: of a layer half a record, and what its records add. The sum of
+  // this and of what was delivered never shrinks.
+  virtual uint64_t withheld_bytes(StreamId /*stream*/) const { return 0; }
+  // The last of it is half a record, whose rest is the peer's to send.
+  virtual bool waits_for_rest(StreamId /*stream*/) const { return false; }
+  // The memory of what has arrived and waits to be delivered, whole blocks but for the last one's room.
+  virtual size_t held_input_bytes(StreamId /*stream*/) const { return 0; }
   // What the kernel took and the peer's has not acknowledged (SIOCOUTQ, tcp(7)); 0 for a dead id. Costs a system call.
   virtual uint64_t unsent_bytes(StreamId stream) const = 0;
   // Sends FIN once all queued output is out, a layer's own end mark before it; later sends are dropped.

@@ -148,6 +148,8 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // Those, and what the peer has not acknowledged. Costs a system call.
   uint64_t undelivered_bytes() const;
   uint64_t received_bytes() const { return received_bytes_; }
+  // Those, what a layer has received and cannot show yet, and what its records add. Not in on_close.
+  uint64_t arrived_bytes() const;
   // Accepted for sending.
   uint64_t sent_bytes() const { return sent_bytes_; }
   Result<SocketAddress> local_address() const;
@@ -219,6 +221,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   void on_connected(std::error_code error) override;
   void on_received(Buffer& bytes) override;
   void on_receive_end(std::error_code error) override;
+  void on_withheld() override;
   void on_send_failed(std::error_code error) override;
   void on_gone(std::error_code error) override;
   void on_sent(size_t left_bytes) override;
@@ -277,6 +280,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // From kPiped on until it is released; null otherwise.
   detail::PipePair* pipe_pair() const;
   void note_received(size_t bytes);
+  void note_activity();
   void note_sent(size_t bytes);
   void note_high_water(size_t queued);
   void settle_input();

@@ -50,7 +50,12 @@ ConnectionFacts Connection::facts() const {
   return facts;
 }
 
-// What it keeps of the process's memory: input for the callback, or for a layer that it starts.
-size_t Connection::memory_bytes() const { return port_->held_bytes(stream_) + input_.held_bytes(); }
+uint64_t Connection::arrived_bytes() const { return received_bytes_ + port_->withheld_bytes(stream_); }
+
+// What it keeps of the process's memory: output, input for the callback or for a layer that it starts, and input that
+// its layer has not delivered.
+size_t Connection::memory_bytes() const {
+  return port_->held_bytes(stream_) + input_.held_bytes() + port_->held_input_bytes(stream_);
+}
 
 }  // namespace peal

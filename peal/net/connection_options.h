@@ -40,8 +40,9 @@ struct ConnectionOptions {
   // since only the protocol knows how long a client may be silent.
   Duration idle_timeout = {};
   // While the callback leaves input unconsumed, or after expect_input(), each read_window must bring min_read_bytes, or
-  // the peer is cut off: kReadTooSlow. Time in which nothing is received, by pause() or for backpressure, does not
-  // count. 0, the default: any rate will do.
+  // the peer is cut off: kReadTooSlow. So it must while a layer has half a record, in its handshake too; what counts is
+  // what arrives, not what the layer makes of it. Time in which nothing is received, by pause() or for backpressure,
+  // does not count. 0, the default: any rate will do.
   uint32_t min_read_bytes = 0;
   Duration read_window = std::chrono::seconds(10);
   // While output is queued, in each write_window the peer must take min_write_bytes or it is cut off, though its kernel

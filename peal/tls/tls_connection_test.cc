@@ -136,6 +136,31 @@ TEST_P(TlsConnectionTest, records_that_arrive_together_are_one_message) {
   ASSERT_TRUE(told("message 64"));
 }
 
+// The rest of such a record never comes, so nobody waits for it.
+TEST_P(TlsConnectionTest, a_head_that_no_record_has_is_refused_by_itself) {
+  auto server = serve_tls(noting());
+  using std::string_view_literals::operator""sv;
+  for (const std::string_view head : {"\x17\x03\x03\xff\xff"sv, "\x17\x05\x03\x00\x20"sv, "\xff\xff\x01\x03\x03"sv}) {
+    TlsPeer peer = open();
+    peer.raw.send(head);
+    ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+    EXPECT_NE(peer.codec.alert(), 0);
+  }
+}
+
+TEST_P(TlsConnectionTest, an_ssl2_hello_byte_by_byte_is_answered_when_it_is_whole) {
+  auto server = serve_tls(noting());
+  RawPeer peer = connect_peer();
+  std::string unsent{"\x80\x1c\x01\x03\x03\x00\x03\x00\x00\x00\x10\x00\xc0\x2b", 14};
+  unsent.append(16, 'c');  // the challenge
+  ASSERT_TRUE(wait_until([&] {
+    if (!unsent.empty()) unsent.erase(0, peer.try_send(unsent.substr(0, 1)));
+    EXPECT_TRUE(unsent.size() <= 1 || peer.received().empty()) << unsent.size();
+    peer.pump();
+    return !peer.received().empty();
+  }));
+}
+
 TEST_P(TlsConnectionTest, every_byte_by_itself) {
   auto server = serve_tls(test::echoing());
   TlsPeer peer(address());

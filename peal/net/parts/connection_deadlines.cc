@@ -6,8 +6,10 @@
 // moment at which one of the deadlines could have passed.
 #include <algorithm>
 #include <array>
+#include <cerrno>
 
 #include <peal/base/log.h>
+#include <peal/base/memory/memory_budget.h>
 #include <peal/loop/loop.h>
 #include <peal/net/connection.h>
 #include <peal/net/parts/admission.h>
@@ -57,18 +59,28 @@ Result<SocketAddress> Connection::peer_address() const {
   return port_->peer_address(stream_);
 }
 
-void Connection::note_received(size_t bytes) {
-  record(FlightKind::kReceived, bytes);
-  if (!has(kTracked)) return;
+void Connection::note_activity() {
   tracked_->active = loop().now();
   if (tracked_->cap_entry) set_->caps()->touched(*tracked_->cap_entry);
+}
+
+void Connection::note_received(size_t bytes) {
+  record(FlightKind::kReceived, bytes);
+  if (has(kTracked)) note_activity();
+}
+
+// As with input that the callback leaves: it is judged how the rest comes, in a handshake too.
+void Connection::on_withheld() {
+  if (!is_open() && !is_beginning()) return;
+  if (MemoryBudget::above_hard()) return void(end_over_budget());
+  if (has(kTracked)) note_activity();
+  if (!is_piped()) watch_input();
 }
 
 void Connection::note_sent(size_t bytes) {
   record(FlightKind::kSent, bytes);
   if (!has(kTracked)) return;
-  tracked_->active = loop().now();
-  if (tracked_->cap_entry) set_->caps()->touched(*tracked_->cap_entry);
+  note_activity();
   watch_output();
 }
 
@@ -80,6 +92,7 @@ void Connection::note_high_water(size_t queued) {
 
 void Connection::expect_input(bool on) {
   expects_input_ = on;
+  if (!is_open()) return;
   if (on) {
     const bool was_stopped = stopped_by(kOutputFull);
     stop_reading(kOutputFull, false);
@@ -99,8 +112,8 @@ void Connection::settle_input() {
 
 void Connection::watch_input() {
   const ConnectionOptions& options = set_->options();
-  if (!is_open() || options.min_read_bytes == 0 || tracked().read.runs()) return;
-  tracked_->read = {.since = loop().now(), .bytes = received_bytes_, .least = options.min_read_bytes};
+  if (options.min_read_bytes == 0 || tracked().read.runs()) return;
+  tracked_->read = {.since = loop().now(), .bytes = arrived_bytes(), .least = options.min_read_bytes};
   watch_until(tracked_->read.since + options.read_window);
 }
 
@@ -146,18 +159,21 @@ void Connection::check_deadlines() {
   Tracked& own = *tracked_;
   own.timer = {};
   own.due = kNever;
-  if (!lives()) return;
+  if (fast_path_.state == State::kClosed) return;
+  const bool reads = is_open() || is_beginning();
   CloseReason reason = CloseReason::kLocal;
   if (is_open() && passed_idle_timeout()) reason = CloseReason::kIdle;
-  if (is_open() && passed_read_window()) reason = CloseReason::kReadTooSlow;
+  if (reads && passed_read_window()) reason = CloseReason::kReadTooSlow;
   if (passed_write_window()) reason = read_stops_ == 0 ? CloseReason::kWriteTooSlow : CloseReason::kNeitherRead;
   if (reason != CloseReason::kLocal) {
     record(FlightKind::kDeadline);
+    if (!is_open() && reads) note_error(errno_code(ETIMEDOUT));
+    if (fast_path_.state == State::kHandshaking) ++set_->stats().handshakes_failed;
     return end(reason, reason == CloseReason::kIdle ? CloseHow::kNormal : CloseHow::kReset);
   }
   const ConnectionOptions& options = set_->options();
   if (is_open() && options.idle_timeout > Duration::zero()) watch_until(own.active + options.idle_timeout);
-  if (is_open() && own.read.runs()) watch_until(own.read.since + options.read_window);
+  if (reads && own.read.runs()) watch_until(own.read.since + options.read_window);
   if (own.write.runs()) watch_until(own.write.since + options.write_window);
 }
 
@@ -178,10 +194,14 @@ bool Connection::passed_idle_timeout() {
 bool Connection::passed_read_window() {
   Tracked& own = *tracked_;
   if (!own.read.runs() || loop().now() < own.read.since + set_->options().read_window) return false;
-  const bool waits = read_stops_ == 0 && !peer_ended_ && awaits_input();
-  if (waits && received_bytes_ - own.read.bytes < own.read.least) return true;
-  own.read.since = peer_ended_ ? kNever : loop().now();
-  own.read.bytes = received_bytes_;
+  // Half a record that has become whole may have had nothing in it for the callback.
+  const bool has_half = !is_piped() && port_->waits_for_rest(stream_);
+  const bool asked = !is_open() || awaits_input();
+  const bool waits = asked && (has_kept() || expects_input_ || has_half);
+  const uint64_t arrived = arrived_bytes();
+  if (waits && read_stops_ == 0 && !peer_ended_ && arrived - own.read.bytes < own.read.least) return true;
+  own.read.since = peer_ended_ || (asked && !waits) ? kNever : loop().now();
+  own.read.bytes = arrived;
   return false;
 }
 

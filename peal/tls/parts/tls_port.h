@@ -39,6 +39,9 @@ class TlsPort final : public StreamPort {
   uint64_t forwarded_bytes(StreamId) const override { return 0; }
   size_t queued_bytes(StreamId id) const override { return ask(id, &TlsStream::queued); }
   size_t held_bytes(StreamId id) const override { return ask(id, &TlsStream::held); }
+  uint64_t withheld_bytes(StreamId id) const override { return ask(id, &TlsStream::withheld); }
+  bool waits_for_rest(StreamId id) const override { return ask(id, &TlsStream::waits_for_rest); }
+  size_t held_input_bytes(StreamId id) const override { return ask(id, &TlsStream::held_input); }
   void shutdown_send(StreamId id) override { call(id, &TlsStream::shutdown_send); }
   void close(StreamId id, CloseHow how) override { call(id, &TlsStream::close, how); }
   Result<LayerFacts> layer_facts(StreamId id) const override;
@@ -86,9 +89,10 @@ class TlsPort final : public StreamPort {
     engine_.receive({}, false);
     return Answer();
   }
-  size_t ask(StreamId id, size_t (TlsStream::*question)() const) const {
+  template <class Answer>
+  Answer ask(StreamId id, Answer (TlsStream::*question)() const) const {
     const TlsStream* stream = find(id);
-    return stream == nullptr ? 0 : (stream->*question)();
+    return stream == nullptr ? Answer() : (stream->*question)();
   }
   StreamId below(StreamId id) const {
     const TlsStream* stream = find(id);

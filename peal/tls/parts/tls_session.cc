@@ -16,15 +16,8 @@ namespace {
 TlsSession& session_of(BIO* bio) { return *static_cast<TlsSession*>(BIO_get_data(bio)); }
 
 int read_blocks(BIO* bio, char* into, size_t bytes, size_t* count) {
-  Buffer& in = session_of(bio).in();
-  *count = 0;
+  *count = session_of(bio).take_input(into, bytes);
   BIO_clear_retry_flags(bio);
-  while (*count < bytes && !in.empty()) {
-    const std::string_view part = in.front().substr(0, bytes - *count);
-    std::memcpy(into + *count, part.data(), part.size());
-    *count += part.size();
-    in.consume(part.size());
-  }
   if (*count > 0) return 1;
   BIO_set_retry_read(bio);
   return 0;
@@ -55,6 +48,10 @@ const BIO_METHOD* block_bio() {
     return made;
   }();
   return method;
+}
+
+size_t two_bytes(std::string_view bytes, size_t at) {
+  return size_t{static_cast<uint8_t>(bytes[at])} << 8 | static_cast<uint8_t>(bytes[at + 1]);
 }
 
 // What `print` writes. A name may hold anything: control bytes become '?', so that no line is forged.
@@ -96,6 +93,52 @@ void TlsSession::begin(SslPtr ssl) {
 
 void TlsSession::fail() {
   if (!error_) error_ = take_tls_error(SSL_get_verify_result(ssl_.get()));
+}
+
+// With its head. What OpenSSL refuses by the head alone has only that, so that it is refused at once.
+size_t TlsSession::first_record_bytes() {
+  constexpr size_t kMostBytes = kRecordHeadBytes + kMostRecordBytes + 2048;  // RFC 5246 6.2.3
+  const std::string_view head = in_.view(kRecordHeadBytes);
+  if ((head[0] & 0x80) != 0 && head[2] == 1) {  // a hello in the form of SSL 2 (RFC 5246 E.2)
+    const size_t bytes = 2 + (two_bytes(head, 0) & 0x7fff);
+    return bytes <= kMostBytes ? std::max(bytes, kRecordHeadBytes) : kRecordHeadBytes;
+  }
+  const size_t bytes = kRecordHeadBytes + two_bytes(head, 3);
+  return head[1] == 3 && bytes <= kMostBytes ? bytes : kRecordHeadBytes;
+}
+
+// The hello of a handshake (RFC 8446 4) with the heads of its records, as far as these are here. Its own head may be
+// spread over several. 0: it is none, or OpenSSL refuses it by its head.
+size_t TlsSession::first_hello_bytes() {
+  constexpr size_t kMostHelloBytes = 131'396, kHelloHeadBytes = 4;
+  constexpr size_t kLookedAtBytes = 256;  // the fifth record has its end, after the 32 empty ones that OpenSSL takes
+  const std::string_view wire = in_.view(std::min(in_.size(), kLookedAtBytes));
+  std::string head;
+  size_t at = 0;
+  while (at + kRecordHeadBytes <= wire.size() && wire[at] == SSL3_RT_HANDSHAKE) {
+    const size_t begin = at + kRecordHeadBytes;
+    const size_t missing = kHelloHeadBytes - head.size();
+    at = begin + two_bytes(wire, at + 3);
+    head += wire.substr(begin, std::min(at - begin, missing));
+    if (head.size() < kHelloHeadBytes) continue;
+    const size_t length = size_t{static_cast<uint8_t>(head[1])} << 16 | two_bytes(head, 2);
+    return length > kMostHelloBytes ? 0 : begin + missing + length;
+  }
+  const bool is_cut = at + kRecordHeadBytes > wire.size() && wire.size() < kLookedAtBytes;
+  return is_cut ? in_.size() + 1 : 0;
+}
+
+size_t TlsSession::take_input(char* into, size_t most) {
+  if (record_left_ == 0 && has_record()) record_left_ = static_cast<uint16_t>(first_record_bytes());
+  const size_t wanted = std::min<size_t>(most, record_left_);
+  for (size_t count = 0; count < wanted;) {
+    const std::string_view part = in_.front().substr(0, wanted - count);
+    std::memcpy(into + count, part.data(), part.size());
+    count += part.size();
+    in_.consume(part.size());
+  }
+  record_left_ = static_cast<uint16_t>(record_left_ - wanted);
+  return wanted;
 }
 
 bool TlsSession::shake_hands() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TlsSession: one side of a TLS connection as a function of bytes: cipher bytes in, plain bytes out, and the reverse.
 // It knows no socket and no clock. OpenSSL reads and writes by a BIO on the blocks that bytes travel in; it never waits
-// for room, so all it can want is more input.
+// for room, so all it can want is more input. It is given whole records, one at a time: half a record stays in the
+// blocks, which are counted (memory_budget.h); 16 KiB of OpenSSL's own would hold it otherwise.
 //
 // One thread. After a failure error() tells why, and out() may hold a last alert.
 #pragma once
@@ -30,6 +31,7 @@ class TlsSession {
 
   // Cipher bytes that have arrived.
   Buffer& in() { return in_; }
+  const Buffer& in() const { return in_; }
   // Records to be sent.
   Buffer& out() { return out_; }
 
@@ -42,8 +44,15 @@ class TlsSession {
   size_t write(Buffer& plain);
   // Our close_notify: nothing can be written after it.
   void end();
-  // Something that was received is not read yet, were it half a record.
-  bool has_input() const { return !in_.empty() || SSL_has_pending(ssl_.get()) == 1; }
+  // The input begins with a whole record, or with what no record begins with: a step can be made of it.
+  bool has_record() { return in_.size() >= kRecordHeadBytes && in_.size() >= first_record_bytes(); }
+  // The same for what a session begins with: as much has arrived as its hello says it has. OpenSSL takes memory for so
+  // much at once, and anybody may say 128 KiB.
+  bool has_hello() { return has_record() && in_.size() >= first_hello_bytes(); }
+  // Something that was received can be read.
+  bool has_input() { return has_record() || SSL_has_pending(ssl_.get()) == 1; }
+  // For the BIO: copies what OpenSSL may read now. 0: half a record is there at most.
+  size_t take_input(char* into, size_t most);
 
   // The peer's close_notify was read.
   bool peer_ended() const { return peer_ended_; }
@@ -52,13 +61,18 @@ class TlsSession {
   LayerFacts facts() const;
 
  private:
+  static constexpr size_t kRecordHeadBytes = 5;  // RFC 8446 5.1
+
   void fail();
+  size_t first_record_bytes();
+  size_t first_hello_bytes();
 
   Buffer in_, out_;
   SslPtr ssl_;
   std::error_code error_;
   const uint32_t most_idle_bytes_;
   uint32_t idle_bytes_ = 0;                        // received in a row, and none of it for the user
+  uint16_t record_left_ = 0;                       // of the record that OpenSSL reads
   uint16_t most_sealed_bytes_ = kMostRecordBytes;  // by one record, as far as is known
   bool peer_ended_ = false;
 };

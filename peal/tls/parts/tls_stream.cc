@@ -146,6 +146,7 @@ void TlsStream::shake_hands() {
   if (session_.error()) return fail_handshake(session_.error());
   flush();
   if (ended_) return fail_handshake(end_error_ ? end_error_ : make_error_code(Trouble::kTruncated));
+  keep_half();
 }
 
 // What a peer says first is a record of a handshake or an alert (RFC 8446 5.1), or it does not speak TLS at all.
@@ -153,8 +154,16 @@ bool TlsStream::is_in_the_clear() {
   constexpr std::string_view kTypes = "\x15\x16\x80";  // the last is SSL 2's: OpenSSL says what is wrong with it
   const std::string_view first = session_.in().front();
   if (heard_ || first.empty()) return false;
-  heard_ = true;
-  return !kTypes.contains(first[0]);
+  heard_ = kTypes.contains(first[0]);
+  return !heard_;
+}
+
+// What has arrived and cannot be read without the rest takes no more memory than it needs, and the owner is told.
+void TlsStream::keep_half() {
+  if (session_.in().empty()) return;
+  session_.in().compact();
+  port_.told_ = true;
+  above_.on_withheld();
 }
 
 void TlsStream::finish_handshake() {
@@ -206,12 +215,14 @@ void TlsStream::on_connected(std::error_code error) {
 void TlsStream::on_received(Buffer& bytes) {
   const TlsPort::CallUp up(port_, this);
   if (closed || state_ == State::kFailed) return;
-  if (state_ == State::kOpen) [[likely]] {
-    session_.in().append(std::move(bytes));
-    return deliver();
-  }
+  withheld_ += bytes.size();
   session_.in().append(std::move(bytes));
+  if (state_ == State::kOpen) [[likely]]
+    return deliver();
   if (in_line_) return;
+  // A server has no session before the hello is whole, and half a record costs no step.
+  const bool may_step = session_.begun() ? session_.has_record() : session_.has_hello();
+  if (!may_step && !is_in_the_clear()) return keep_half();
   if (port_.may_step(*this)) return shake_hands();
   in_line_ = true;
   session_.in().compact();
@@ -225,6 +236,7 @@ void TlsStream::deliver() {
     session_.read(plain);
     if (!session_.out().empty()) bound_answers();
     if (plain.empty()) return tell_end();
+    withheld_ -= plain.size();
     port_.told_ = true;
     above_.on_received(plain);
   }
@@ -242,7 +254,7 @@ void TlsStream::bound_answers() {
 
 // Nothing is left to deliver: if that is because there was an end, it is told.
 void TlsStream::tell_end() {
-  if (!session_.peer_ended() && !session_.error() && !ended_) return;
+  if (!session_.peer_ended() && !session_.error() && !ended_) return keep_half();
   std::error_code error;
   if (session_.error()) {
     error = session_.error();

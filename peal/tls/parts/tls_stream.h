@@ -33,6 +33,9 @@ class TlsStream final : private StreamEvents {
 
   size_t queued() const { return sealed_and_queued() + unsealed_bytes(true); }
   size_t held() const;
+  size_t withheld() const { return withheld_; }
+  bool waits_for_rest() const { return !in_line_ && state_ != State::kFailed && !session_.in().empty(); }
+  size_t held_input() const { return session_.in().held_bytes(); }
   Result<LayerFacts> facts() const;
   StreamId below() const { return below_; }
   StreamId id() const { return id_; }
@@ -74,6 +77,7 @@ class TlsStream final : private StreamEvents {
   bool begin_session();
   void shake_hands();
   bool is_in_the_clear();
+  void keep_half();
   void leave_handshake();
   void finish_handshake();
   void fail_handshake(std::error_code error);
@@ -100,6 +104,7 @@ class TlsStream final : private StreamEvents {
   bool heard_ = false;            // the peer's first byte was one of TLS
   bool ended_ = false;            // what is below
   uint32_t answered_bytes_ = 0;   // records that reading has caused, since nothing was queued below
+  size_t withheld_ = 0;           // received, less what was delivered
   size_t sealed_bytes_ = 0;       // plain ones, of what the session has for below
   mutable size_t added_ = 0;      // by sealing, since nothing was queued below
   std::error_code end_error_;     // what is below has ended with

@@ -61,6 +61,9 @@ class ForwardingEngine : public Engine {
   uint64_t forwarded_bytes(StreamId from) const override { return engine_->forwarded_bytes(from); }
   size_t queued_bytes(StreamId stream) const override { return engine_->queued_bytes(stream); }
   size_t held_bytes(StreamId stream) const override { return engine_->held_bytes(stream); }
+  uint64_t withheld_bytes(StreamId stream) const override { return engine_->withheld_bytes(stream); }
+  bool waits_for_rest(StreamId stream) const override { return engine_->waits_for_rest(stream); }
+  size_t held_input_bytes(StreamId stream) const override { return engine_->held_input_bytes(stream); }
   uint64_t unsent_bytes(StreamId stream) const override { return engine_->unsent_bytes(stream); }
   void shutdown_send(StreamId stream) override { engine_->shutdown_send(stream); }
   void close(StreamId stream, CloseHow how) override { engine_->close(stream, how); }

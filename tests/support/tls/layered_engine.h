@@ -38,6 +38,9 @@ class LayeredEngine final : public ForwardingEngine {
   uint64_t forwarded_bytes(StreamId from) const override { return port(from).forwarded_bytes(from); }
   size_t queued_bytes(StreamId id) const override { return port(id).queued_bytes(id); }
   size_t held_bytes(StreamId id) const override { return port(id).held_bytes(id); }
+  uint64_t withheld_bytes(StreamId id) const override { return port(id).withheld_bytes(id); }
+  bool waits_for_rest(StreamId id) const override { return port(id).waits_for_rest(id); }
+  size_t held_input_bytes(StreamId id) const override { return port(id).held_input_bytes(id); }
   uint64_t unsent_bytes(StreamId id) const override { return port(id).unsent_bytes(id); }
   void shutdown_send(StreamId id) override { port(id).shutdown_send(id); }
   void close(StreamId id, CloseHow how) override { port(id).close(id, how); }

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A TLS record is up to 16 KiB, and nothing of it can be read before all of it is here. Two things were wrong with half
+// of one. It lay in a buffer of OpenSSL's: 2,500 peers that each sent half a record made 41 MB, of which the budget
+// counted 40 KB, and nobody was cut off, since a connection with nothing for its callback was taken for an idle one.
+// And who sent 16,000 bytes at 2,000 a second was cut off by `min_read_bytes` of 500, though without TLS the same peer
+// passes: only whole records counted as arriving.
+#include <deque>
+#include <optional>
+#include <string>
+
+#include <openssl/ssl.h>
+
+#include <peal/base/memory/memory_budget.h>
+#include <peal/tls/tls_server_context.h>
+#include <tests/support/allocated_bytes.h>
+#include <tests/support/tls/sim_secrets.h>
+#include <tests/support/tls/sim_tls_peer.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+using test::SimTlsPeer;
+
+constexpr size_t kHalvedBytes = 16'000;
+
+std::unique_ptr<TlsServerContext> sim_context() {
+  TlsServerOptions options{.clock = test::sim_clock};
+  options.certificates.push_back(
+      {.chain_pem = std::string(test::kSimCertificate), .key_pem = std::string(test::kSimKey)});
+  return TlsServerContext::make(std::move(options)).value();
+}
+
+// A server that consumes messages of a length, or all it gets.
+struct SlowPeersServer {
+  explicit SlowPeersServer(test::SimPair& its_pair, ConnectionOptions options = {})
+      : pair(its_pair), clock(its_pair.world) {
+    options.layer = context.get();
+    options.handshake_timeout = hours(1);
+    server.emplace(*pair.here,
+                   ConnectionCallbacks{.on_message =
+                                           [this](Connection&, Buffer& input) {
+                                             if (input.size() < message_bytes) return;
+                                             heard += input.size();
+                                             input.clear();
+                                           },
+                                       .on_close =
+                                           [this](Connection&, CloseReason why) {
+                                             reason = why;
+                                             ended_at = pair.world.now();
+                                           }},
+                   ServerOptions{.connection = options});
+    address = pair.listen(*server);
+  }
+  NetStats stats() const { return server->stats(); }
+
+  test::SimPair& pair;
+  const test::SimClock clock;
+  const std::unique_ptr<TlsServerContext> context = sim_context();
+  size_t message_bytes = 1;
+  size_t heard = 0;
+  std::optional<CloseReason> reason;
+  TimePoint ended_at = kNever;
+  std::optional<Server> server;
+  SocketAddress address;
+};
+
+class SimHalfRecords : public test::SimTest {
+ protected:
+  void TearDown() override {
+    MemoryBudget::set(MemoryBudget::default_marks());
+    SimTest::TearDown();
+  }
+  static constexpr ConnectionOptions kFiveHundredASecond{.min_read_bytes = 500, .read_window = seconds(1)};
+};
+
+TEST_F(SimHalfRecords, slow_records_are_judged_by_what_arrives) {
+  on_seeds(5, rough(), [](test::SimPair& pair) {
+    SlowPeersServer service(pair, kFiveHundredASecond);
+    if (pair.seed % 2 == 1) service.message_bytes = 3 * kHalvedBytes;
+    SimTlsPeer peer(pair, service.address);
+    ASSERT_TRUE(peer.is_open());
+    peer.holds_back();
+    for (int i = 0; i < 3; ++i) peer.say(std::string(kHalvedBytes, 'x'));
+    peer.drip(200);
+    EXPECT_TRUE(pair.run_until([&] { return service.heard == 3 * kHalvedBytes; }, seconds(1)));
+    pair.run_for(minutes(1));
+    EXPECT_FALSE(service.reason) << to_string(*service.reason);
+  });
+}
+
+TEST_F(SimHalfRecords, one_that_stands_still_is_cut_off_and_silence_between_two_is_not) {
+  on_seeds(5, rough(), [](test::SimPair& pair) {
+    SlowPeersServer service(pair, kFiveHundredASecond);
+    SimTlsPeer peer(pair, service.address);
+    ASSERT_TRUE(peer.is_open());
+    peer.holds_back();
+    pair.run_for(minutes(1));
+    peer.say(std::string(kHalvedBytes, 'x'));
+    peer.send(peer.unsent.size());
+    pair.run_for(minutes(1));
+    ASSERT_FALSE(service.reason);
+    EXPECT_EQ(service.heard, kHalvedBytes);
+    const TimePoint began = pair.world.now();
+    peer.say(std::string(kHalvedBytes, 'x'));
+    peer.send(kHalvedBytes / 2);
+    ASSERT_TRUE(pair.run_until([&] { return service.reason.has_value(); }));
+    EXPECT_EQ(service.reason, CloseReason::kReadTooSlow);
+    EXPECT_LT(service.ended_at, began + seconds(3)) << "the window in which the half came, and the next";
+  });
+}
+
+TEST_F(SimHalfRecords, one_that_drips_too_slowly_is_cut_off) {
+  on_seeds(5, rough(), [](test::SimPair& pair) {
+    SlowPeersServer service(pair, kFiveHundredASecond);
+    SimTlsPeer peer(pair, service.address);
+    ASSERT_TRUE(peer.is_open());
+    peer.holds_back();
+    peer.say(std::string(kHalvedBytes, 'x'));
+    peer.drip(10);
+    EXPECT_EQ(service.reason, CloseReason::kReadTooSlow);
+  });
+}
+
+// A change of keys has nothing in it for the user.
+TEST_F(SimHalfRecords, one_that_becomes_whole_without_a_message_is_over) {
+  on_seeds(5, rough(), [](test::SimPair& pair) {
+    SlowPeersServer service(pair, kFiveHundredASecond);
+    SimTlsPeer peer(pair, service.address);
+    ASSERT_TRUE(peer.is_open());
+    peer.holds_back();
+    EXPECT_EQ(SSL_key_update(peer.codec.ssl(), SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+    EXPECT_EQ(SSL_do_handshake(peer.codec.ssl()), 1);
+    peer.take_wire();
+    peer.send(10);
+    pair.run_for(milliseconds(500));
+    peer.send(peer.unsent.size());
+    pair.run_for(minutes(1));
+    EXPECT_FALSE(service.reason);
+  });
+}
+
+TEST_F(SimHalfRecords, so_it_is_in_a_handshake) {
+  on_seeds(5, rough(), [](test::SimPair& pair) {
+    SlowPeersServer service(pair, {.min_read_bytes = 50, .read_window = seconds(1)});
+    SimTlsPeer slow(pair, service.address, false);
+    pair.run_for(minutes(1));
+    EXPECT_FALSE(slow.closed) << "who says nothing is the handshake_timeout's";
+    slow.drip(10);
+    EXPECT_TRUE(slow.is_open()) << "its hello was fast enough";
+    SimTlsPeer standing(pair, service.address, false);
+    pair.run_for(seconds(1));
+    standing.send(standing.unsent.size() / 2);
+    ASSERT_TRUE(pair.run_until([&] { return standing.closed; }, seconds(5)));
+    EXPECT_EQ(service.stats().handshakes_failed, 1u);
+    EXPECT_EQ(service.stats().slow_closes, 1u);
+    EXPECT_FALSE(slow.closed);
+    // A head that is not whole, either.
+    SimTlsPeer four(pair, service.address, false);
+    pair.run_for(seconds(1));
+    four.send(4);
+    ASSERT_TRUE(pair.run_until([&] { return four.closed; }, seconds(5)));
+  });
+}
+
+TEST_F(SimHalfRecords, arriving_is_a_sign_of_life) {
+  on_seeds(5, rough(), [](test::SimPair& pair) {
+    SlowPeersServer service(pair, {.idle_timeout = seconds(5)});
+    SimTlsPeer peer(pair, service.address);
+    ASSERT_TRUE(peer.is_open());
+    peer.holds_back();
+    peer.say(std::string(kHalvedBytes, 'x'));
+    peer.drip(100);
+    EXPECT_TRUE(pair.run_until([&] { return service.heard == kHalvedBytes; }, seconds(1)));
+    ASSERT_TRUE(pair.run_until([&] { return service.reason.has_value(); }, seconds(12)));
+    EXPECT_EQ(service.reason, CloseReason::kIdle);
+  });
+}
+
+// The crowd of half records: what malloc has given out for them is what the budget says, and its mark ends them.
+TEST_F(SimHalfRecords, memory_of_a_crowd_is_counted_and_bounded) {
+  constexpr size_t kHalvingPeers = 100;
+  on_seeds(1, rough(), [](test::SimPair& pair) {
+    SlowPeersServer service(pair);
+    std::deque<SimTlsPeer> peers;
+    for (size_t i = 0; i < kHalvingPeers; ++i) {
+      SimTlsPeer& peer = peers.emplace_back(pair, service.address);
+      ASSERT_TRUE(peer.is_open());
+      peer.holds_back();
+      peer.say(std::string(kHalvedBytes, 'x'));
+    }
+    const auto send_half = [&] {
+      for (SimTlsPeer& peer : peers) peer.send(kHalvedBytes / 2);
+      pair.run_for(seconds(1));
+    };
+    const uint64_t counted_before = MemoryBudget::held_bytes();
+    const size_t allocated_before = test::allocated_bytes();
+    send_half();
+    const uint64_t counted = MemoryBudget::held_bytes() - counted_before;
+    const size_t allocated = test::allocated_bytes() - allocated_before;
+    EXPECT_GE(counted, kHalvingPeers * kHalvedBytes / 4) << "blocks that were warm were counted before";
+    // What was in the simulated kernel stays as room there.
+    EXPECT_LE(allocated, counted + kHalvingPeers * (kHalvedBytes / 2 + 2 * 1024));
+    EXPECT_EQ(service.stats().memory_closes, 0u);
+    // A second half lets all go; a third is more than the budget has room for.
+    for (SimTlsPeer& peer : peers) {
+      peer.send(peer.unsent.size());
+      peer.say(std::string(kHalvedBytes, 'x'));
+    }
+    pair.run_for(seconds(1));
+    EXPECT_EQ(service.heard, kHalvingPeers * kHalvedBytes);
+    BlockPool::here().trim();
+    const uint64_t held = MemoryBudget::held_bytes();
+    MemoryBudget::set({.soft_bytes = held + counted / 4, .hard_bytes = held + counted / 2});
+    send_half();
+    EXPECT_GT(service.stats().memory_closes, 0u);
+    EXPECT_LT(service.stats().memory_closes, peers.size()) << "some had room";
+  });
+}
+
+TEST_F(SimHalfRecords, crowd_that_shakes_hands_holds_no_session) {
+  constexpr size_t kHalvingPeers = 100;
+  on_seeds(1, rough(), [](test::SimPair& pair) {
+    SlowPeersServer service(pair);
+    std::deque<SimTlsPeer> peers;
+    for (size_t i = 0; i < kHalvingPeers; ++i) peers.emplace_back(pair, service.address, false);
+    pair.run_for(seconds(1));
+    const uint64_t counted_before = MemoryBudget::held_bytes();
+    const size_t allocated_before = test::allocated_bytes();
+    for (SimTlsPeer& peer : peers) peer.send(200);
+    pair.run_for(seconds(1));
+    const size_t allocated = test::allocated_bytes() - allocated_before;
+    const uint64_t counted = MemoryBudget::held_bytes() - counted_before;
+    EXPECT_LE(allocated, counted + kHalvingPeers * 2 * 1024);
+  });
+}
+
+// For as much as the head of a hello says, OpenSSL takes memory at once: nine bytes of each made 130 KB.
+TEST_F(SimHalfRecords, crowd_whose_hello_says_it_is_long_holds_what_it_has_sent) {
+  constexpr size_t kHalvingPeers = 20;
+  // In one record, and its head in two.
+  for (const std::string& hello : {std::string("\x16\x03\x01\0\x04\x01\x02\0\0", 9),
+                                   std::string("\x16\x03\x01\0\x01\x01\x16\x03\x01\0\x03\x02\0\0", 14)}) {
+    on_seeds(1, rough(), [&](test::SimPair& pair) {
+      SlowPeersServer service(pair);
+      std::deque<SimTlsPeer> peers;
+      for (size_t i = 0; i < kHalvingPeers; ++i) peers.emplace_back(pair, service.address, false).unsent = hello;
+      pair.run_for(seconds(1));
+      const size_t allocated_before = test::allocated_bytes();
+      for (SimTlsPeer& peer : peers) peer.send(peer.unsent.size());
+      pair.run_for(seconds(1));
+      EXPECT_LE(test::allocated_bytes() - allocated_before, kHalvingPeers * 4 * 1024);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace peal
