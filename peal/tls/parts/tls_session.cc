@@ -129,7 +129,7 @@ size_t TlsSession::first_hello_bytes() {
 }
 
 size_t TlsSession::take_input(char* into, size_t most) {
-  if (record_left_ == 0 && has_record()) record_left_ = static_cast<uint16_t>(first_record_bytes());
+  if (record_left_ == 0) record_left_ = static_cast<uint16_t>(whole_record_bytes());
   const size_t wanted = std::min<size_t>(most, record_left_);
   for (size_t count = 0; count < wanted;) {
     const std::string_view part = in_.front().substr(0, wanted - count);

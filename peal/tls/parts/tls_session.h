@@ -45,7 +45,7 @@ class TlsSession {
   // Our close_notify: nothing can be written after it.
   void end();
   // The input begins with a whole record, or with what no record begins with: a step can be made of it.
-  bool has_record() { return in_.size() >= kRecordHeadBytes && in_.size() >= first_record_bytes(); }
+  bool has_record() { return whole_record_bytes() > 0; }
   // The same for what a session begins with: as much has arrived as its hello says it has. OpenSSL takes memory for so
   // much at once, and anybody may say 128 KiB.
   bool has_hello() { return has_record() && in_.size() >= first_hello_bytes(); }
@@ -65,6 +65,12 @@ class TlsSession {
 
   void fail();
   size_t first_record_bytes();
+  // 0: it is half, or there is none.
+  size_t whole_record_bytes() {
+    if (in_.size() < kRecordHeadBytes) return 0;
+    const size_t bytes = first_record_bytes();
+    return bytes <= in_.size() ? bytes : 0;
+  }
   size_t first_hello_bytes();
 
   Buffer in_, out_;
