@@ -271,7 +271,7 @@ class HttpExchange final {
   void body_ended();
   void drop_body();
   void refuse_body();
-  void begin_body_window();
+  void begin_body_window(uint64_t arrived);
   bool may_read() const;
   Result<Buffer> take_read();
   // The answer.
@@ -312,7 +312,7 @@ class HttpExchange final {
   uint64_t length_ = 0;                         // what it is to be, with knows_length_
   // Of the request's body:
   uint64_t arrived_bytes_ = 0;  // so far
-  uint64_t window_mark_ = 0;    // how much had come when the window began
+  uint64_t window_mark_ = 0;    // how much had arrived for it when the window began
   uint64_t drop_mark_ = 0;      // how much had come when the answer was complete
   TimePoint body_since_{};      // when somebody began to want it
   uint16_t status_ = 0;

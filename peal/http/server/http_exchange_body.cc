@@ -49,8 +49,8 @@ void HttpExchange::drop_body() {
   if (extras_->answered != nullptr) std::exchange(extras_->answered, nullptr)->complete(0);
 }
 
-void HttpExchange::begin_body_window() {
-  window_mark_ = arrived_bytes_;
+void HttpExchange::begin_body_window(uint64_t arrived) {
+  window_mark_ = arrived;
   if (body_since_ == TimePoint{}) body_since_ = loop().now();
 }
 

@@ -59,8 +59,8 @@ struct HttpServerOptions {
   Duration head_timeout = std::chrono::seconds(15);
   // Between two requests. Longer than a reader needs for a page, shorter than a forgotten browser tab.
   Duration idle_timeout = std::chrono::seconds(60);
-  // While a body is wanted each window must bring so many bytes (408), the last one excepted. The slowest modem sends
-  // as much in a second.
+  // While a body is wanted each window must bring so many bytes (408), the last one excepted: as they arrive, before
+  // TLS or chunks are taken off. The slowest modem sends as much in a second.
   Duration body_window = std::chrono::seconds(10);
   uint32_t min_body_bytes = 4096;
   // From the end of the head to the end of the body, however fast it comes; 0: the rate above is enough of a bound.

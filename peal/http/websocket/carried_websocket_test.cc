@@ -30,7 +30,7 @@ class MemorySocketCarrier final : public WebSocketCarrier {
 
   std::string queued;  // not taken by the peer
   uint64_t taken_bytes = 0;
-  uint64_t arrived_bytes = 0;
+  uint64_t arrived = 0;
   bool paused = false;
   std::string end;  // "", "close", "abort"
   bool sending_ended = false;
@@ -53,7 +53,7 @@ class MemorySocketCarrier final : public WebSocketCarrier {
   size_t queued_bytes() const override { return queued.size(); }
   uint64_t undelivered_bytes() const override { return queued.size(); }
   uint64_t sent_bytes() const override { return taken_bytes + queued.size(); }
-  uint64_t received_bytes() const override { return arrived_bytes; }
+  uint64_t arrived_bytes() const override { return arrived; }
   Loop& loop() const override { return loop_; }
   Connection& connection() const override {
     PEAL_ASSERT(false, "{} bytes are queued in no connection", queued.size());
@@ -82,7 +82,7 @@ class CarriedWebSocketTest : public test::SimTest {
     socket_->opened();
   }
   void arrive(std::string_view bytes) {
-    carrier_.arrived_bytes += bytes.size();
+    carrier_.arrived += bytes.size();
     input_.append(bytes);
     socket_->received(input_);
   }

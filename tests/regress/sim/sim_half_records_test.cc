@@ -11,6 +11,7 @@
 #include <openssl/ssl.h>
 
 #include <peal/base/memory/memory_budget.h>
+#include <peal/http/server/http_server.h>
 #include <peal/tls/tls_server_context.h>
 #include <tests/support/allocated_bytes.h>
 #include <tests/support/tls/sim_secrets.h>
@@ -255,6 +256,37 @@ TEST_F(SimHalfRecords, crowd_whose_hello_says_it_is_long_holds_what_it_has_sent)
       EXPECT_LE(test::allocated_bytes() - allocated_before, kHalvingPeers * 4 * 1024);
     });
   }
+}
+
+// The same of a request's body, whose windows HttpServer keeps by itself.
+TEST_F(SimHalfRecords, body_in_slow_records_is_fast_enough) {
+  on_seeds(5, rough(), [](test::SimPair& pair) {
+    const test::SimClock clock(pair.world);
+    const std::unique_ptr<TlsServerContext> context = sim_context();
+    Router router;
+    router.post("/", [](HttpExchange& exchange) {
+      exchange.read_body(
+          [](HttpExchange& read, std::string&& body) { read.respond(200, "", std::to_string(body.size())); });
+    });
+    HttpServer server(*pair.here, std::move(router),
+                      {.layer = context.get(), .body_window = seconds(5), .min_body_bytes = 4096});
+    SimTlsPeer peer(pair, pair.listen(server));
+    ASSERT_TRUE(peer.is_open());
+    peer.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 32000\r\n\r\n");
+    peer.send(peer.unsent.size());
+    for (int i = 0; i < 2; ++i) peer.say(std::string(kHalvedBytes, 'x'));
+    peer.drip(150);
+    EXPECT_TRUE(pair.run_until([&] { return peer.codec.plain().ends_with("32000"); }, seconds(5)))
+        << peer.codec.plain();
+    EXPECT_EQ(server.stats().body_timeouts, 0u);
+    // One that stands still is none.
+    peer.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 32000\r\n\r\n");
+    peer.send(peer.unsent.size());
+    peer.say(std::string(kHalvedBytes, 'x'));
+    peer.send(kHalvedBytes / 2);
+    ASSERT_TRUE(pair.run_until([&] { return peer.closed; }, seconds(30)));
+    EXPECT_EQ(server.stats().body_timeouts, 1u);
+  });
 }
 
 }  // namespace

@@ -198,7 +198,7 @@ void Http1Session::follow() {
   if (!carrier_->head_read()) return;
   if (carrier_->request_read() || !carrier_->wants_body()) return await_answer();
   if (wait == HttpWait::kBody) return;
-  carrier_->begin_body_window();
+  carrier_->begin_body_window(connection_->arrived_bytes());
   shard_->wait(*this, HttpWait::kBody);
 }
 

@@ -58,8 +58,9 @@ void Http1Session::timed_out(HttpWait what) {
 }
 
 void Http1Session::body_too_slow() {
-  if (!carrier_->body_too_slow()) {
-    carrier_->begin_body_window();
+  const uint64_t arrived = connection_->arrived_bytes();
+  if (!carrier_->body_too_slow(arrived)) {
+    carrier_->begin_body_window(arrived);
     return shard_->wait(*this, HttpWait::kBody);
   }
   ++shard_->stats().body_timeouts;

@@ -89,9 +89,9 @@ void HttpCarrier::drop_body() {
   exchange_.drop_body();
 }
 
-bool HttpCarrier::body_too_slow() const {
+bool HttpCarrier::body_too_slow(uint64_t arrived) const {
   const HttpServerOptions& options = shard().core().options();
-  return exchange_.arrived_bytes_ - exchange_.window_mark_ < options.min_body_bytes ||
+  return arrived - exchange_.window_mark_ < options.min_body_bytes ||
          (options.body_timeout > Duration::zero() &&
           shard().loop().now() >= exchange_.body_since_ + bounded(options.body_timeout));
 }

@@ -122,9 +122,10 @@ class HttpCarrier {
   // Nobody is to have what is left of it, since the answer is complete.
   void drop_body();
   bool wants_body() const { return exchange_.wants_body(); }
-  // HttpServerOptions::body_window: one begins; whether in the one that ends too little of the body has come.
-  void begin_body_window() { exchange_.begin_body_window(); }
-  bool body_too_slow() const;
+  // HttpServerOptions::body_window: one begins; whether in the one that ends too little has come. `arrived`: what the
+  // network has brought for the exchange until now, which grows evenly where pieces of the body do not.
+  void begin_body_window(uint64_t arrived) { exchange_.begin_body_window(arrived); }
+  bool body_too_slow(uint64_t arrived) const;
   // The output is below the high-water mark. Its protocol settles then.
   void tell_writable();
   // The server answers in the place of whoever was to, who is told so at the end.

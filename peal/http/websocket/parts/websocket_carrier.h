@@ -37,7 +37,8 @@ class WebSocketCarrier {
   // Those, and what the peer's side has not acknowledged.
   virtual uint64_t undelivered_bytes() const = 0;
   virtual uint64_t sent_bytes() const = 0;
-  virtual uint64_t received_bytes() const = 0;
+  // As Connection's: it grows with each sign of life, half a record too.
+  virtual uint64_t arrived_bytes() const = 0;
   virtual Loop& loop() const = 0;
   // That it goes by, which may carry others too, unless it is this one's alone.
   virtual Connection& connection() const = 0;
@@ -61,7 +62,7 @@ class WebSocketConnection final : public WebSocketCarrier {
   size_t queued_bytes() const override { return connection_.queued_bytes(); }
   uint64_t undelivered_bytes() const override { return connection_.undelivered_bytes(); }
   uint64_t sent_bytes() const override { return connection_.sent_bytes(); }
-  uint64_t received_bytes() const override { return connection_.received_bytes(); }
+  uint64_t arrived_bytes() const override { return connection_.arrived_bytes(); }
   Loop& loop() const override { return connection_.loop(); }
   Connection& connection() const override { return connection_; }
   bool owns_connection() const override { return true; }

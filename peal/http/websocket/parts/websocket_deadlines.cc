@@ -11,7 +11,7 @@ namespace peal {
 // It grows only while the peer is alive. Where we do not read, the peer may show that by taking what is queued.
 uint64_t WebSocket::peer_progress_bytes() const {
   const uint64_t taken = blocked_ ? carrier_.sent_bytes() - carrier_.queued_bytes() : 0;
-  return carrier_.received_bytes() + taken;
+  return carrier_.arrived_bytes() + taken;
 }
 
 void WebSocket::watch_until(TimePoint due) {
