@@ -228,7 +228,7 @@ TEST_F(CarriedAnswerTest, exception_is_500_before_the_answer_and_a_reset_of_this
   EXPECT_TRUE(within->released);
   EXPECT_EQ(wait->body(), "untouched");
   EXPECT_EQ(streams.stats().exceptions, 2u);
-  EXPECT_THAT(log_, testing::HasSubstr("the handler of GET /within threw: within"));
+  EXPECT_THAT(log_, testing::HasSubstr("the handler of GET /before threw: before"));
 }
 
 TEST_F(CarriedAnswerTest, coroutine_is_cancelled_when_its_stream_is_reset_and_its_neighbour_is_not) {
