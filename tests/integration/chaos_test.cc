@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Chaos: connections between servers and clients of one process, whose callbacks, timers and tasks do whatever is legal
+// at any moment, chosen by a seed: send in every way, end in every way, pause, pipe, turn to TLS, leave input, throw,
+// drain, die. Every byte that arrives is what was sent there; on_close comes once for each on_open, last; who is to be
+// told that it may send again is; an end that the peer meant loses nothing; whatever is open ends; nothing is left.
+//
+// PEAL_SOAK_SEEDS says how many seeds (`make sim-soak`). A seed that fails is printed with the command that plays it
+// alone.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <peal/base/log.h>
+#include <peal/base/memory/block_pool.h>
+#include <tests/integration/chaos_hosts.h>
+#include <tests/support/engine_rig.h>
+#include <tests/support/loop_thread.h>
+#include <tests/support/sanitized.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::ChaosClient;
+using test::ChaosLayer;
+using test::ChaosRecord;
+using test::ChaosServer;
+using test::ChaosWorld;
+
+// Whether a connection that ended so has sent all it was given.
+bool ended_well(const ChaosRecord& record) {
+  const auto reason = record.reason;
+  return !reason || reason == CloseReason::kLocal || reason == CloseReason::kPeerClosed;
+}
+
+// What an end that the peer meant has lost.
+void judge_ends(ChaosWorld& world) {
+  for (const ChaosRecord& record : world.records) {
+    if (record.reason == CloseReason::kTruncated && record.peer != nullptr && !record.peer->relayed) {
+      const ChaosRecord& peer = *record.peer;
+      const bool why = !peer.reason || !ended_well(peer) || peer.layer_at != record.layer_at || !world.undisturbed();
+      world.check(why, record, "is truncated by an end that its peer meant: " + peer.text());
+    }
+    const bool meant = record.fin_came || record.reason == CloseReason::kPeerClosed;
+    if (!meant || record.owner_gone || record.peer == nullptr || record.layer_at || record.peer->layer_at ||
+        record.relayed)
+      continue;
+    const ChaosRecord& peer = *record.peer;
+    if (peer.owner_gone || peer.relayed || !ended_well(peer) || !world.undisturbed()) continue;
+    const uint64_t received = record.connection != nullptr ? record.connection->received_bytes() : record.received;
+    world.check(received == peer.sent, record,
+                "what came before the peer's end is not all that it sent: " + peer.text());
+  }
+}
+
+// Some time after the last act nothing is on its way: what both sides say must fit.
+std::string unrest(ChaosWorld& world) {
+  for (const ChaosRecord& record : world.records) {
+    const ChaosRecord* peer = record.peer;
+    if (record.connection == nullptr || peer == nullptr || peer->connection == nullptr) continue;
+    Connection& here = *record.connection;
+    const Connection& there = *peer->connection;
+    const bool reads = here.is_open() && !record.paused && !record.relayed && here.queued_bytes() == 0;
+    if (!reads || !there.is_open() || peer->relayed || record.layer_at || peer->layer_at) continue;
+    const bool all_came = here.received_bytes() == there.sent_bytes() - there.queued_bytes();
+    if (!all_came) return record.text() + " has not what was sent: " + peer->text();
+    if (there.queued_bytes() > 0) return record.text() + " reads, and yet output waits: " + peer->text();
+  }
+  return {};
+}
+
+void play_chaos(ChaosWorld& world) {
+  ChaosServer server(world);
+  std::vector<std::unique_ptr<ChaosClient>> clients;
+  size_t to_come = 1 + world.pick(8);
+  std::function<void()> come = [&] {
+    clients.push_back(std::make_unique<ChaosClient>(world, server));
+    if (--to_come > 0) world.there().after(world.span(60), come);
+  };
+  world.there().after(milliseconds(1), come);
+  const auto acted = [&] { return to_come == 0 && world.acts_under_way == 0; };
+  const bool all_acted = world.run_until(acted, seconds(60));
+  world.check(all_acted, "the acts have no end");
+  const auto all_over = [&] {
+    return server.connections() == 0 && server.quiet() &&
+           std::ranges::all_of(clients, [](const auto& client) { return client->over(); });
+  };
+  const auto all_rest = [&] { return unrest(world).empty(); };
+  const bool rests = world.run_until(all_rest, seconds(10));
+  if (!rests && world.undisturbed()) world.check(false, "no rest: " + unrest(world));
+  if (!world.by_deadlines) {
+    world.run_for(milliseconds(world.is_sim() ? 2'000 : 2));
+    for (ChaosRecord& record : world.records) {
+      if (record.connection == nullptr) continue;
+      record.aborts = true;
+      record.connection->handle().abort();
+    }
+  }
+  for (const auto& client : clients) {
+    if (!world.by_deadlines) client->stop();
+  }
+  if (!world.run_until(all_over, seconds(120)) && world.trouble.empty()) {
+    std::string left;
+    for (const ChaosRecord& record : world.records) {
+      if (!record.reason && !record.owner_gone) left += "\n  " + record.text();
+    }
+    world.check(false, fmt::format("it hangs, {} connections of the server are left:{}", server.connections(), left));
+  }
+  judge_ends(world);
+  server.check_end();
+  for (const auto& client : clients) client->check_end();
+  world.over = true;
+}
+
+// What all seeds met, for a glance at whether the play is one.
+struct ChaosSum {
+  uint64_t connections = 0, bytes = 0, pipes = 0, layers = 0, gone = 0;
+  std::map<std::string_view, uint64_t> ends;
+
+  void add(const ChaosWorld& world) {
+    for (const ChaosRecord& record : world.records) {
+      ++connections;
+      bytes += record.received;
+      pipes += record.relayed.has_value();
+      layers += record.secured;
+      gone += record.owner_gone;
+      if (record.reason) ++ends[to_string(*record.reason)];
+    }
+  }
+  std::string text() const {
+    std::string all = fmt::format("{} ends, {} bytes, {} piped, {} turned to TLS, {} died with their owner",
+                                  connections, bytes, pipes, layers, gone);
+    for (const auto& [reason, count] : ends) all += fmt::format("; {}: {}", reason, count);
+    return all;
+  }
+};
+ChaosSum chaos_sum;
+
+std::string play_chaos(uint64_t seed, ChaosLayer layer, std::string_view engine, uint64_t* trace_hash = nullptr) {
+  const uint64_t blocks_before = BlockPool::here().stats().blocks_in_use;
+  const size_t fds_before = count_open_fds();
+  std::string trouble;
+  {
+    ChaosWorld world(seed, layer, engine);
+    play_chaos(world);
+    if (world.sim && world.trouble.empty()) world.check(world.sim->run_until_idle(), "something goes on without end");
+    if (world.sim && world.trouble.empty()) {
+      world.check(world.here().timers_pending() + world.there().timers_pending() == 0, "a timer is left");
+    }
+    if (trace_hash != nullptr && world.sim) *trace_hash = world.sim->trace_hash();
+    trouble = world.trouble;
+    chaos_sum.add(world);
+    if (!trouble.empty() && world.sim) trouble += "\n" + world.sim->trace_tail();
+  }
+  if (!trouble.empty()) return trouble;
+  const uint64_t blocks = BlockPool::here().stats().blocks_in_use;
+  if (blocks != blocks_before) return fmt::format("{} blocks are left", blocks - blocks_before);
+  if (count_open_fds() != fds_before) return fmt::format("{} fds were open, now {}", fds_before, count_open_fds());
+  return {};
+}
+
+// For a seed that ends the process: an assertion, or a sanitizer.
+std::string chaos_hint;
+void print_chaos_hint(int signal_number) {
+  (void)!::write(STDERR_FILENO, chaos_hint.data(), chaos_hint.size());
+  if (signal_number == SIGALRM) ::_exit(1);
+  if (signal_number == SIGSEGV) std::signal(SIGSEGV, SIG_DFL);
+}
+
+using ChaosParam = std::tuple<ChaosLayer, std::string_view>;
+
+class Chaos : public testing::TestWithParam<ChaosParam> {
+ protected:
+  void SetUp() override {
+    const auto [layer, engine] = GetParam();
+    if (const std::string why = test::why_unsupported(engine); !why.empty()) GTEST_SKIP() << why;
+    if (std::getenv("PEAL_SIM_SEED") == nullptr) set_log_sink([](const LogRecord&) {});
+    abort_before_ = std::signal(SIGABRT, print_chaos_hint);
+    alarm_before_ = std::signal(SIGALRM, print_chaos_hint);
+    if (!kSanitized) std::signal(SIGSEGV, print_chaos_hint);
+    test::ChaosBytes::get();
+    play_chaos(1, layer, engine);  // what is made once
+  }
+  void TearDown() override {
+    ::alarm(0);
+    std::signal(SIGABRT, abort_before_);
+    std::signal(SIGALRM, alarm_before_);
+    set_log_sink({});
+  }
+  static uint64_t seeds(std::string_view engine) {
+    const char* text = std::getenv("PEAL_SOAK_SEEDS");
+    if (engine == "sim" && text != nullptr) return std::strtoull(text, nullptr, 10);
+    return (engine == "sim" ? 300 : 12) / (kSanitized ? 3 : 1);
+  }
+  void run(uint64_t seed) {
+    const auto [layer, engine] = GetParam();
+    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
+    chaos_hint = fmt::format("seed {} fails; to play it alone: PEAL_SIM_SEED={} {} --gtest_filter={}.{}\n", seed, seed,
+                             program_invocation_name, test->test_suite_name(), test->name());
+    ::alarm(120);
+    uint64_t hash = 0, again = 0;
+    const std::string trouble = play_chaos(seed, layer, engine, &hash);
+    EXPECT_TRUE(trouble.empty()) << chaos_hint << trouble;
+    if (engine != "sim" || layer != ChaosLayer::kPlain || seed % 25 != 1 || !trouble.empty()) return;
+    play_chaos(seed, layer, engine, &again);
+    EXPECT_EQ(again, hash) << chaos_hint << "it went another way";
+  }
+
+ private:
+  void (*abort_before_)(int) = nullptr;
+  void (*alarm_before_)(int) = nullptr;
+};
+
+TEST_P(Chaos, whatever_is_done_bytes_are_right_and_everything_ends) {
+  const char* only = std::getenv("PEAL_SIM_SEED");
+  const uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1;
+  const uint64_t last = only != nullptr ? first : seeds(std::get<1>(GetParam()));
+  const bool goes_on = std::getenv("PEAL_CHAOS_GOES_ON") != nullptr;
+  chaos_sum = {};
+  for (uint64_t seed = first; seed <= last && (goes_on || !HasFailure()); ++seed) run(seed);
+  fmt::print("{} seeds: {}\n", last - first + 1, chaos_sum.text());
+}
+
+std::string chaos_label(const testing::TestParamInfo<ChaosParam>& info) {
+  const auto [layer, engine] = info.param;
+  const char* const over = layer == ChaosLayer::kPlain ? "plain" : layer == ChaosLayer::kTls ? "tls" : "later";
+  return fmt::format("{}_{}", over, engine);
+}
+INSTANTIATE_TEST_SUITE_P(On, Chaos,
+                         testing::Combine(testing::Values(ChaosLayer::kPlain, ChaosLayer::kTls, ChaosLayer::kLater),
+                                          testing::ValuesIn(test::every_engine())),
+                         chaos_label);
+
+}  // namespace
+}  // namespace peal

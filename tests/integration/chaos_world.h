@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The world of a seed of chaos_test.cc: its loops, its chances, and what every end of a connection sends, so that any
+// received byte can be checked. Simulated, or one loop over an engine of the kernel's. The test's thread.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <peal/base/fd.h>
+#include <peal/net/connection.h>
+#include <peal/sim/sim_loop.h>
+#include <peal/sim/sim_world.h>
+#include <tests/support/sim_faults.h>
+#include <tests/support/tested_engines.h>
+
+namespace peal::test {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// The bytes that streams are made of, twice, so that any range of at most a period is contiguous; also as a file.
+class ChaosBytes {
+ public:
+  static constexpr size_t kPeriod = 65'521;  // a prime
+
+  static const ChaosBytes& get() {
+    static const ChaosBytes bytes;
+    return bytes;
+  }
+  const std::string& text() const { return *text_; }
+  const std::shared_ptr<const Fd>& file() const { return file_; }
+  static size_t place_of(uint32_t id, uint64_t at) { return (at + uint64_t{id} * 7'919) % kPeriod; }
+
+ private:
+  ChaosBytes() {
+    std::mt19937_64 random(1);
+    std::string once;
+    while (once.size() < kPeriod) once += static_cast<char>(random());
+    text_ = std::make_shared<const std::string>(once + once);
+    auto made = std::make_shared<Fd>(::memfd_create("chaos", MFD_CLOEXEC));
+    const ssize_t written = ::write(made->get(), text_->data(), text_->size());
+    PEAL_ASSERT(written == static_cast<ssize_t>(text_->size()), "a file of {} bytes cannot be written", text_->size());
+    file_ = std::move(made);
+  }
+
+  SharedBytes text_;
+  std::shared_ptr<const Fd> file_;
+};
+
+// One end of a connection: what it sends, and what the test knows of how it may end. Lives as long as the world.
+struct ChaosRecord {
+  static constexpr uint64_t kHeadBytes = 4;  // a stream begins with its sender's id
+
+  uint32_t id = 0;
+  bool is_server = false;
+  bool is_task = false;
+  Connection* connection = nullptr;  // while open
+  // Of a piped one: from there on it sends what `source` sends from `source_at` on.
+  struct Segment {
+    uint64_t begin = 0;
+    const ChaosRecord* source = nullptr;
+    uint64_t source_at = 0;
+  };
+  std::optional<Segment> relayed;
+  const ChaosRecord* peer = nullptr;  // once its id has come
+  uint64_t sent = 0;
+  std::optional<uint64_t> layer_at;  // what it has sent when it started its layer
+  bool secured = false;
+  bool is_mute = false;  // says nothing until it is secured
+  // What has been done to it.
+  bool closes = false, aborts = false, threw = false, stopped = false, drained = false, owner_gone = false;
+  bool send_ended = false;
+  bool fin_came = false;
+  bool paused = false;
+  bool keeps_input = false;
+  bool waits_for_writable = false;
+  std::optional<CloseReason> reason;
+  uint64_t received = 0;  // at its end
+
+  // Whether these are the bytes it sends there. True where that cannot be told.
+  bool has(uint64_t at, std::string_view bytes) const {
+    while (!bytes.empty()) {
+      if (relayed && at >= relayed->begin) {
+        return relayed->source->has(relayed->source_at + (at - relayed->begin), bytes);
+      }
+      size_t size = std::min<uint64_t>(bytes.size(), relayed ? relayed->begin - at : bytes.size());
+      size = std::min(size, ChaosBytes::kPeriod);
+      if (bytes.substr(0, size) != own(at, size)) return false;
+      at += size;
+      bytes.remove_prefix(size);
+    }
+    return true;
+  }
+  // What it itself sends there.
+  std::string own(uint64_t at, size_t size) const {
+    std::string bytes = ChaosBytes::get().text().substr(ChaosBytes::place_of(id, at), size);
+    for (size_t i = 0; i < size && at + i < kHeadBytes; ++i) bytes[i] = static_cast<char>(id >> (8 * (at + i)));
+    return bytes;
+  }
+  std::string text() const {
+    return fmt::format("{}{} {}: sent {}, received {}{}{}{}{}{}{}{}, {}", is_server ? "server's" : "client's",
+                       is_task ? " task" : "", id, sent,
+                       connection != nullptr ? connection->received_bytes() : received, relayed ? ", piped" : "",
+                       paused ? ", paused" : "", keeps_input ? ", keeps input" : "", send_ended ? ", FIN sent" : "",
+                       fin_came ? ", FIN came" : "", layer_at ? ", layer" : "",
+                       waits_for_writable ? ", waits to be writable" : "", reason ? to_string(*reason) : "open");
+  }
+};
+
+enum class ChaosLayer : uint8_t { kPlain, kTls, kLater };
+
+// What an engine's run of a seed needs; a simulated world is one.
+struct ChaosWorld {
+  ChaosWorld(uint64_t its_seed, ChaosLayer its_layer, std::string_view its_engine)
+      : seed(its_seed), layer(its_layer), engine(its_engine), random(its_seed * 4 + static_cast<uint64_t>(its_layer)) {
+    if (is_sim()) {
+      SimOptions faults = seed % 2 == 0 ? lossless_faults() : SimOptions::hostile();
+      if (one_in(2))
+        faults.send_buffer_bytes = faults.receive_buffer_bytes = 4'096 + static_cast<uint32_t>(pick(20'000));
+      sim.emplace(seed, faults);
+      sim_here.emplace(*sim);
+      sim_there.emplace(*sim);
+    } else {
+      real = make_loop({.engine = std::string(engine)}).value();
+      const Result<void> begun = real->begin();
+      check(begun.has_value(), "the loop cannot begin");
+    }
+  }
+  ~ChaosWorld() {
+    if (real) real->end();
+  }
+  ChaosWorld(const ChaosWorld&) = delete;
+  ChaosWorld& operator=(const ChaosWorld&) = delete;
+
+  bool is_sim() const { return engine == "sim"; }
+  Loop& here() { return sim ? **sim_here : *real; }
+  Loop& there() { return sim ? **sim_there : *real; }
+  size_t pick(size_t bound) { return random() % bound; }
+  bool one_in(size_t many) { return pick(many) == 0; }
+  // So long in the simulator, and a tenth of it where time is real.
+  Duration span(size_t most_milliseconds) {
+    return sim ? milliseconds(pick(most_milliseconds)) : milliseconds(pick(1 + most_milliseconds / 10));
+  }
+  void check(bool good, std::string_view what) {
+    if (good || !trouble.empty()) return;
+    trouble = fmt::format("{} at {}", what, now().time_since_epoch().count());
+    if (sim) sim->fail(trouble);
+  }
+  void check(bool good, const ChaosRecord& record, std::string_view what) {
+    if (!good) check(false, fmt::format("{}: {}", record.text(), what));
+  }
+  TimePoint now() { return sim ? sim->now() : real->now(); }
+  // Nothing was lost on the way.
+  bool undisturbed() const {
+    if (!sim) return true;
+    const SimStats& stats = sim->stats();
+    return stats.resets + stats.vanished + stats.no_fd + stats.connects_failed == 0;
+  }
+  bool run_until(const std::function<bool()>& done, Duration limit) {
+    if (sim) return sim->run_until([&] { return done() || !trouble.empty(); }, limit) && trouble.empty();
+    bool late = false;
+    const TimerId timer = real->after(limit, [&] { late = true; });
+    const TimerId ticks = real->every(milliseconds(1), [] {});
+    while (!done() && !late && trouble.empty()) real->step();
+    real->cancel(timer);
+    real->cancel(ticks);
+    return done() && trouble.empty();
+  }
+  void run_for(Duration time) {
+    if (sim) return sim->run_for(time);
+    bool over = false;
+    real->after(time, [&] { over = true; });
+    while (!over) real->step();
+  }
+  ChaosRecord& add_record() {
+    ChaosRecord& record = records.emplace_back();
+    record.id = static_cast<uint32_t>(records.size() - 1);
+    return record;
+  }
+
+  const uint64_t seed;
+  const ChaosLayer layer;
+  const std::string engine;
+  std::mt19937_64 random;
+  std::string trouble;  // the first
+  std::deque<ChaosRecord> records;
+  uint64_t opened = 0, closed = 0;
+  size_t acts_under_way = 0;  // timers that will act
+  bool over = false;          // nobody begins anything any more
+  // What ends connections: deadlines of their own, or the test.
+  const bool by_deadlines = pick(2) == 0;
+  const bool pipes = pick(2) == 0;
+  const bool violent = pick(2) == 0;  // servers and clients are destroyed, callbacks throw
+  std::optional<SimWorld> sim;
+  std::optional<SimLoop> sim_here, sim_there;
+  std::unique_ptr<Loop> real;
+};
+
+// Follows what a peer sends.
+class ChaosEar {
+ public:
+  ChaosEar(ChaosWorld& world, ChaosRecord& record) : world_(world), record_(record) {}
+  uint64_t heard() const { return heard_; }
+  void hear(std::string_view bytes) {
+    const ChaosRecord* peer = record_.peer;
+    for (; peer == nullptr && !bytes.empty(); bytes.remove_prefix(1)) {
+      head_ |= static_cast<uint32_t>(static_cast<uint8_t>(bytes[0])) << (8 * heard_++);
+      if (heard_ < ChaosRecord::kHeadBytes) continue;
+      if (head_ >= world_.records.size()) return world_.check(false, record_, "hears nobody's bytes");
+      record_.peer = peer = &world_.records[head_];
+      bytes.remove_prefix(1);
+      break;
+    }
+    if (bytes.empty() || lost_) return;
+    // Its handshake, where it began one that this end did not.
+    if (peer->layer_at && !record_.layer_at && heard_ + bytes.size() > *peer->layer_at) {
+      bytes = bytes.substr(0, *peer->layer_at - std::min(heard_, *peer->layer_at));
+      lost_ = true;
+    }
+    world_.check(peer->has(heard_, bytes), record_, fmt::format("a wrong byte among {} at {}", bytes.size(), heard_));
+    heard_ += bytes.size();
+    world_.check(heard_ <= peer->sent || peer->relayed || peer->owner_gone, record_, "hears more than was sent");
+  }
+  bool lost() const { return lost_; }
+
+ private:
+  ChaosWorld& world_;
+  ChaosRecord& record_;
+  uint32_t head_ = 0;
+  uint64_t heard_ = 0;
+  bool lost_ = false;
+};
+
+}  // namespace peal::test
