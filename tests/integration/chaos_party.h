@@ -306,8 +306,10 @@ class ChaosParty {
       if (&its == &connection || !its.is_open() || !connection.is_open()) return;
       ChaosParty& theirs = of(its);
       if (!may_be_piped(connection) || !theirs.may_be_piped(its)) return;
-      const ChaosRecord::Segment here{connection.sent_bytes(), theirs.record_.peer, theirs.ear_.heard()};
-      const ChaosRecord::Segment there{its.sent_bytes(), record_.peer, ear_.heard()};
+      const ChaosRecord::Segment here{connection.sent_bytes(), theirs.record_.peer, theirs.ear_.heard(),
+                                      world_.layer == ChaosLayer::kTls || theirs.record_.secured};
+      const ChaosRecord::Segment there{its.sent_bytes(), record_.peer, ear_.heard(),
+                                       world_.layer == ChaosLayer::kTls || record_.secured};
       record_.relayed = here;
       theirs.record_.relayed = there;
       const PipeOptions options{.splice = world_.one_in(2)};

@@ -74,6 +74,7 @@ struct ChaosRecord {
     uint64_t begin = 0;
     const ChaosRecord* source = nullptr;
     uint64_t source_at = 0;
+    bool over_layer = false;  // else a layer that `source` starts then is relayed as it is
   };
   std::optional<Segment> relayed;
   const ChaosRecord* peer = nullptr;  // once its id has come
@@ -95,7 +96,12 @@ struct ChaosRecord {
   bool has(uint64_t at, std::string_view bytes) const {
     while (!bytes.empty()) {
       if (relayed && at >= relayed->begin) {
-        return relayed->source->has(relayed->source_at + (at - relayed->begin), bytes);
+        const uint64_t source_at = relayed->source_at + (at - relayed->begin);
+        const std::optional<uint64_t>& known_until = relayed->source->layer_at;
+        if (!relayed->over_layer && known_until) {
+          bytes = bytes.substr(0, *known_until - std::min(*known_until, source_at));
+        }
+        return relayed->source->has(source_at, bytes);
       }
       size_t size = std::min<uint64_t>(bytes.size(), relayed ? relayed->begin - at : bytes.size());
       size = std::min(size, ChaosBytes::kPeriod);
