@@ -122,7 +122,9 @@ class ChaosServer {
 
 class ChaosClient {
  public:
-  ChaosClient(ChaosWorld& world, ChaosServer& server) : world_(world), server_(server) { make(); }
+  ChaosClient(ChaosWorld& world, std::function<SocketAddress()> target) : world_(world), target_(std::move(target)) {
+    make();
+  }
   ~ChaosClient() { destroy(); }
   ChaosClient(const ChaosClient&) = delete;
   ChaosClient& operator=(const ChaosClient&) = delete;
@@ -162,7 +164,7 @@ class ChaosClient {
                                          world_.check(!owner->gone, "a failed attempt after its client's end");
                                          failed_ = failed_ || next == Client::kNoRetry;
                                        });
-    world_.check(client_->connect(server_.address()).has_value(), "a client cannot even begin to connect");
+    world_.check(client_->connect(target_()).has_value(), "a client cannot even begin to connect");
   }
   void destroy() {
     owner_->gone = true;
@@ -179,7 +181,7 @@ class ChaosClient {
   }
 
   ChaosWorld& world_;
-  ChaosServer& server_;
+  const std::function<SocketAddress()> target_;
   std::shared_ptr<ChaosOwner> owner_;
   std::unique_ptr<Client> client_;
   bool failed_ = false;

@@ -183,7 +183,7 @@ class ChaosParty {
       case CloseReason::kIdle: return world_.by_deadlines;
       case CloseReason::kDrainDeadline: return record_.drained || owner_->drained;
       case CloseReason::kInputLimit: return connection.received_bytes() > 2'000;
-      case CloseReason::kOutputLimit: return connection.sent_bytes() > 100'000;
+      case CloseReason::kOutputLimit: return connection.sent_bytes() > 100'000 / 4;  // memory counts
       case CloseReason::kEvicted: return record_.is_server;
       case CloseReason::kLoopStopped:
       case CloseReason::kMemoryBudget:

@@ -22,7 +22,7 @@
 
 #include <peal/base/log.h>
 #include <peal/base/memory/block_pool.h>
-#include <tests/integration/chaos_hosts.h>
+#include <tests/integration/chaos_tasks.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/loop_thread.h>
 #include <tests/support/sanitized.h>
@@ -36,6 +36,7 @@ using test::ChaosClient;
 using test::ChaosLayer;
 using test::ChaosRecord;
 using test::ChaosServer;
+using test::ChaosTasks;
 using test::ChaosWorld;
 
 // Whether a connection that ended so has sent all it was given.
@@ -49,16 +50,18 @@ void judge_ends(ChaosWorld& world) {
   for (const ChaosRecord& record : world.records) {
     if (record.reason == CloseReason::kTruncated && record.peer != nullptr && !record.peer->relayed) {
       const ChaosRecord& peer = *record.peer;
-      const bool why = !peer.reason || !ended_well(peer) || peer.layer_at != record.layer_at || !world.undisturbed();
+      const bool why =
+          peer.unsure || !peer.reason || !ended_well(peer) || peer.layer_at != record.layer_at || !world.undisturbed();
       world.check(why, record, "is truncated by an end that its peer meant: " + peer.text());
     }
-    const bool meant = record.fin_came || record.reason == CloseReason::kPeerClosed;
-    if (!meant || record.owner_gone || record.peer == nullptr || record.layer_at || record.peer->layer_at ||
-        record.relayed)
+    const bool meant = record.fin_came || (!record.is_task && record.reason == CloseReason::kPeerClosed);
+    if (!meant || (record.owner_gone && !record.is_task) || record.peer == nullptr || record.layer_at ||
+        record.peer->layer_at || record.relayed)
       continue;
     const ChaosRecord& peer = *record.peer;
-    if (peer.owner_gone || peer.relayed || !ended_well(peer) || !world.undisturbed()) continue;
-    const uint64_t received = record.connection != nullptr ? record.connection->received_bytes() : record.received;
+    if (peer.owner_gone || peer.unsure || peer.relayed || !ended_well(peer) || !world.undisturbed()) continue;
+    const bool told = record.here() != nullptr && !record.is_task;
+    const uint64_t received = told ? record.here()->received_bytes() : record.received;
     world.check(received == peer.sent, record,
                 "what came before the peer's end is not all that it sent: " + peer.text());
   }
@@ -68,9 +71,12 @@ void judge_ends(ChaosWorld& world) {
 std::string unrest(ChaosWorld& world) {
   for (const ChaosRecord& record : world.records) {
     const ChaosRecord* peer = record.peer;
-    if (record.connection == nullptr || peer == nullptr || peer->connection == nullptr) continue;
-    Connection& here = *record.connection;
-    const Connection& there = *peer->connection;
+    if (record.here() == nullptr || peer == nullptr || peer->here() == nullptr) continue;
+    Connection& here = *record.here();
+    const Connection& there = *peer->here();
+    if (record.is_task && record.waits_for_writable && here.is_open() && here.queued_bytes() == 0) {
+      return record.text() + " waits to write, and nothing is queued";
+    }
     const bool reads = here.is_open() && !record.paused && !record.relayed && here.queued_bytes() == 0;
     if (!reads || !there.is_open() || peer->relayed || record.layer_at || peer->layer_at) continue;
     const bool all_came = here.received_bytes() == there.sent_bytes() - there.queued_bytes();
@@ -82,10 +88,17 @@ std::string unrest(ChaosWorld& world) {
 
 void play_chaos(ChaosWorld& world) {
   ChaosServer server(world);
+  ChaosTasks tasks(world);
   std::vector<std::unique_ptr<ChaosClient>> clients;
   size_t to_come = 1 + world.pick(8);
   std::function<void()> come = [&] {
-    clients.push_back(std::make_unique<ChaosClient>(world, server));
+    const bool to_tasks = world.one_in(2);
+    if (world.one_in(2)) {
+      tasks.call(to_tasks ? tasks.address() : server.address());
+    } else {
+      clients.push_back(std::make_unique<ChaosClient>(
+          world, [&, to_tasks] { return to_tasks ? tasks.address() : server.address(); }));
+    }
     if (--to_come > 0) world.there().after(world.span(60), come);
   };
   world.there().after(milliseconds(1), come);
@@ -93,7 +106,7 @@ void play_chaos(ChaosWorld& world) {
   const bool all_acted = world.run_until(acted, seconds(60));
   world.check(all_acted, "the acts have no end");
   const auto all_over = [&] {
-    return server.connections() == 0 && server.quiet() &&
+    return server.connections() == 0 && server.quiet() && tasks.connections() == 0 &&
            std::ranges::all_of(clients, [](const auto& client) { return client->over(); });
   };
   const auto all_rest = [&] { return unrest(world).empty(); };
@@ -102,9 +115,9 @@ void play_chaos(ChaosWorld& world) {
   if (!world.by_deadlines) {
     world.run_for(milliseconds(world.is_sim() ? 2'000 : 2));
     for (ChaosRecord& record : world.records) {
-      if (record.connection == nullptr) continue;
+      if (record.here() == nullptr) continue;
       record.aborts = true;
-      record.connection->handle().abort();
+      record.here()->handle().abort();
     }
   }
   for (const auto& client : clients) {
@@ -113,12 +126,14 @@ void play_chaos(ChaosWorld& world) {
   if (!world.run_until(all_over, seconds(120)) && world.trouble.empty()) {
     std::string left;
     for (const ChaosRecord& record : world.records) {
-      if (!record.reason && !record.owner_gone) left += "\n  " + record.text();
+      if (!record.reason && !record.owner_gone && record.here() != nullptr) left += "\n  " + record.text();
     }
-    world.check(false, fmt::format("it hangs, {} connections of the server are left:{}", server.connections(), left));
+    world.check(false, fmt::format("it hangs, {} connections of the server and {} tasks are left:{}",
+                                   server.connections(), tasks.connections(), left));
   }
   judge_ends(world);
   server.check_end();
+  tasks.check_end();
   for (const auto& client : clients) client->check_end();
   world.over = true;
 }

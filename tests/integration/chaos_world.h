@@ -21,6 +21,7 @@
 #include <fmt/format.h>
 
 #include <peal/base/fd.h>
+#include <peal/coro/stream.h>
 #include <peal/net/connection.h>
 #include <peal/sim/sim_loop.h>
 #include <peal/sim/sim_world.h>
@@ -69,6 +70,7 @@ struct ChaosRecord {
   bool is_server = false;
   bool is_task = false;
   Connection* connection = nullptr;  // while open
+  const Stream* stream = nullptr;    // a task's, while it has it
   // Of a piped one: from there on it sends what `source` sends from `source_at` on.
   struct Segment {
     uint64_t begin = 0;
@@ -89,8 +91,11 @@ struct ChaosRecord {
   bool paused = false;
   bool keeps_input = false;
   bool waits_for_writable = false;
+  bool unsure = false;  // how it ends, and what it sent, is not told to a task that leaves it
   std::optional<CloseReason> reason;
   uint64_t received = 0;  // at its end
+
+  Connection* here() const { return stream != nullptr ? stream->connection() : connection; }
 
   // Whether these are the bytes it sends there. True where that cannot be told.
   bool has(uint64_t at, std::string_view bytes) const {
@@ -119,10 +124,9 @@ struct ChaosRecord {
   }
   std::string text() const {
     return fmt::format("{}{} {}: sent {}, received {}{}{}{}{}{}{}{}, {}", is_server ? "server's" : "client's",
-                       is_task ? " task" : "", id, sent,
-                       connection != nullptr ? connection->received_bytes() : received, relayed ? ", piped" : "",
-                       paused ? ", paused" : "", keeps_input ? ", keeps input" : "", send_ended ? ", FIN sent" : "",
-                       fin_came ? ", FIN came" : "", layer_at ? ", layer" : "",
+                       is_task ? " task" : "", id, sent, here() != nullptr ? here()->received_bytes() : received,
+                       relayed ? ", piped" : "", paused ? ", paused" : "", keeps_input ? ", keeps input" : "",
+                       send_ended ? ", FIN sent" : "", fin_came ? ", FIN came" : "", layer_at ? ", layer" : "",
                        waits_for_writable ? ", waits to be writable" : "", reason ? to_string(*reason) : "open");
   }
 };
@@ -146,12 +150,15 @@ struct ChaosWorld {
       check(begun.has_value(), "the loop cannot begin");
     }
   }
-  ~ChaosWorld() {
-    if (real) real->end();
-  }
+  ~ChaosWorld() { end_loops(); }
   ChaosWorld(const ChaosWorld&) = delete;
   ChaosWorld& operator=(const ChaosWorld&) = delete;
 
+  void end_loops() {
+    sim_there.reset();
+    sim_here.reset();
+    if (real) real->end();
+  }
   bool is_sim() const { return engine == "sim"; }
   Loop& here() { return sim ? **sim_here : *real; }
   Loop& there() { return sim ? **sim_there : *real; }
