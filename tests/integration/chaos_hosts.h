@@ -91,8 +91,8 @@ class ChaosServer {
       owner_->drained = true;
       const DrainMode mode = world_.one_in(3) ? DrainMode::kWait : DrainMode::kAsk;
       server_->drain(world_.span(500), mode, [this, owner = owner_](const DrainReport&) {
-        world_.check(!owner->gone, "a drain's end after the server's");
-        --drains_;
+        owner->world.check(!owner->gone, "a drain's end after the server's");
+        if (!owner->gone) --drains_;
       });
       remake_later();
       return false;
@@ -105,8 +105,8 @@ class ChaosServer {
   void remake_later() {
     ++world_.acts_under_way;
     world_.here().after(world_.span(1'000), [this, owner = owner_] {
-      --world_.acts_under_way;
-      if (owner->gone || world_.over) return;
+      --owner->world.acts_under_way;
+      if (owner->gone || owner->world.over) return;
       destroy();
       make();
     });

@@ -133,7 +133,11 @@ class ChaosTask {
     }
   }
   bool take(Result<Buffer> read) {
-    if (!read) return read.error() == errno_code(ETIMEDOUT) || read.error() == errno_code(EMSGSIZE) || left_over(read);
+    if (!read) {  // too late, too long, or what there is can still be read
+      const std::error_code error = read.error();
+      const bool may_go_on = error == errno_code(ETIMEDOUT) || error == errno_code(EMSGSIZE);
+      return (may_go_on && stream_.connection() != nullptr) || error == errno_code(ENODATA);
+    }
     if (read->empty()) {
       world_.check(!record_.fin_came || record_.received == ear_.heard(), record_, "bytes after the peer's end");
       record_.fin_came = true;
@@ -144,9 +148,6 @@ class ChaosTask {
     ear_.hear(read->view());
     return true;
   }
-  // The input has ended inside a message: what there is can still be read.
-  static bool left_over(const Result<Buffer>& read) { return read.error() == errno_code(ENODATA); }
-
   // What is awaited stands in no condition, and its arguments have names: g++ 12.
   Task<> write_all() {
     bool goes_on = co_await write(ChaosRecord::kHeadBytes, 0);
@@ -263,9 +264,9 @@ class ChaosTasks {
     if (bound) address_ = *bound;
     if (!world_.violent || !world_.one_in(2)) return;
     ++world_.acts_under_way;
-    world_.here().after(world_.span(600), [this] {
-      --world_.acts_under_way;
-      if (world_.over) return;
+    world_.here().after(world_.span(600), [this, &world = world_] {
+      --world.acts_under_way;
+      if (world.over) return;
       if (world_.one_in(2)) return server_->server().drain(world_.span(300), [](const DrainReport&) {});
       server_.reset();
       make();
