@@ -77,6 +77,7 @@ class DuplexTalk {
 class DuplexTest : public SteppedLoopTest {
  protected:
   static constexpr uint64_t kBytes = (kSanitized ? 8 : 32) * uint64_t{1024} * 1024;
+  static constexpr Duration kPatience = std::chrono::seconds(60);  // of the loop's clock
   static constexpr int kSocketBytes = 64 * 1024;
 
   static SocketOptions small() { return {.send_buffer_bytes = kSocketBytes, .receive_buffer_bytes = kSocketBytes}; }
@@ -107,7 +108,7 @@ class DuplexTest : public SteppedLoopTest {
       return (here.done() && there.done()) || here.wrong_at != DuplexTalk::kNowhere ||
              there.wrong_at != DuplexTalk::kNowhere;
     };
-    EXPECT_TRUE(run_until(done, std::chrono::seconds(60))) << here.report() << there.report();
+    EXPECT_TRUE(run_until(done, kPatience)) << here.report() << there.report();
     EXPECT_EQ(here.wrong_at, DuplexTalk::kNowhere) << here.report();
     EXPECT_EQ(there.wrong_at, DuplexTalk::kNowhere) << there.report();
   }
