@@ -10,7 +10,6 @@
 #include <peal/net/client.h>
 #include <peal/net/server.h>
 #include <tests/integration/chaos_party.h>
-#include <tests/support/tls/tls_layers.h>
 
 namespace peal::test {
 
@@ -65,7 +64,7 @@ class ChaosServer {
     owner_->meddle = [this] { return meddle(); };
     ServerOptions options;
     options.connection = chaos_limits(world_);
-    if (world_.layer != ChaosLayer::kPlain) options.connection.layer = &tls_server();
+    if (world_.layer != ChaosLayer::kPlain) options.connection.layer = &world_.layers->server();
     if (world_.one_in(6)) options.max_connections = 1 + world_.pick(8);
     if (world_.one_in(2)) options.listen.socket.send_buffer_bytes = 4'096 + static_cast<int>(world_.pick(30'000));
     if (world_.one_in(2)) options.listen.socket.receive_buffer_bytes = 4'096 + static_cast<int>(world_.pick(30'000));
@@ -150,8 +149,8 @@ class ChaosClient {
     failed_ = false;
     ClientOptions options;
     options.connection = chaos_limits(world_);
-    if (world_.layer != ChaosLayer::kPlain) options.connection.layer = &tls_client();
-    options.connect.host = "localhost";
+    if (world_.layer != ChaosLayer::kPlain) options.connection.layer = &world_.layers->client();
+    if (world_.layers) options.connect.host = world_.layers->host();
     options.connect_timeout = seconds(1);
     if (world_.one_in(2)) options.connect.socket.send_buffer_bytes = 4'096 + static_cast<int>(world_.pick(30'000));
     if (world_.one_in(2)) options.connect.socket.receive_buffer_bytes = 4'096 + static_cast<int>(world_.pick(30'000));

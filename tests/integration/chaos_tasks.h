@@ -253,7 +253,7 @@ class ChaosTasks {
   void make() {
     ServerOptions options;
     options.connection = chaos_limits(world_);
-    if (world_.layer != ChaosLayer::kPlain) options.connection.layer = &tls_server();
+    if (world_.layer != ChaosLayer::kPlain) options.connection.layer = &world_.layers->server();
     if (world_.one_in(6)) options.max_connections = 1 + world_.pick(8);
     server_ = std::make_unique<CoServer>(
         world_.here(), [this](Stream stream) { return ChaosTask::run(world_, true, std::move(stream)); }, options);
@@ -275,8 +275,8 @@ class ChaosTasks {
   Task<> talk(SocketAddress address) {
     ClientOptions options;
     options.connection = chaos_limits(world_);
-    if (world_.layer != ChaosLayer::kPlain) options.connection.layer = &tls_client();
-    options.connect.host = "localhost";
+    if (world_.layer != ChaosLayer::kPlain) options.connection.layer = &world_.layers->client();
+    if (world_.layers) options.connect.host = world_.layers->host();
     options.connect_timeout = seconds(1);
     options.retry = {.attempts = 2, .first_delay = milliseconds(1), .seed = world_.seed};
     const std::string text = address.to_string();

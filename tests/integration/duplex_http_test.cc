@@ -30,9 +30,10 @@ class DuplexHttpTest : public test::DuplexTest {
     DuplexTest::TearDown();
   }
 
-  // Answers while the request still comes.
+  // Answers while the request still comes, and ends when both are through.
   void answer_early(HttpExchange& exchange) {
-    exchange.on_body([this](HttpExchange&, std::string_view piece) { server_talk.hear(piece); }, [](HttpExchange&) {});
+    exchange.on_body([this](HttpExchange&, std::string_view piece) { server_talk.hear(piece); },
+                     [this](HttpExchange& its) { end_answer(its); });
     exchange.on_abandoned([this](HttpExchange&) { server_talk.ended = ", abandoned"; });
     exchange.on_writable([this](HttpExchange& its) { write_answer(its); });
     exchange.begin(200, "application/octet-stream");
@@ -42,11 +43,32 @@ class DuplexHttpTest : public test::DuplexTest {
     while (!server_talk.all_sent()) {
       if (!exchange.write(server_talk.next())) return;
     }
+    end_answer(exchange);
+  }
+  void end_answer(HttpExchange& exchange) {
+    if (server_talk.done() && !exchange.complete()) exchange.end();
+  }
+  // Ends it as soon as it is written, whatever of the request has come.
+  static void answer_without_reading(DuplexTalk& talk, HttpExchange& exchange) {
+    while (!talk.all_sent()) {
+      if (!exchange.write(talk.next())) return;
+    }
     if (!exchange.complete()) exchange.end();
   }
-  static Task<> answer_early_in_a_task(DuplexTalk& talk, HttpExchange& exchange) {
-    exchange.on_body([&talk](HttpExchange&, std::string_view piece) { talk.hear(piece); }, [](HttpExchange&) {});
+  // One task writes, one reads.
+  static Task<> answer_early_in_tasks(Loop& loop, DuplexTalk& talk, HttpExchange& exchange) {
     exchange.begin(200, "application/octet-stream");
+    Scope scope(loop);
+    scope.spawn(write_answer_in_a_task(talk, exchange));
+    for (;;) {
+      Result<Buffer> piece = co_await exchange.read();
+      if (!piece) talk.ended = ", " + piece.error().message();
+      if (!piece || piece->empty()) break;
+      talk.hear(piece->view());
+    }
+    static_cast<void>(co_await scope.join());
+  }
+  static Task<> write_answer_in_a_task(DuplexTalk& talk, HttpExchange& exchange) {
     while (!talk.all_sent()) {
       exchange.write(talk.next());
       const Result<void> writable = co_await exchange.writable();
@@ -157,8 +179,8 @@ class DuplexHttpTest : public test::DuplexTest {
   HttpHandler early() {
     return [this](HttpExchange& exchange) { answer_early(exchange); };
   }
-  HttpHandler early_in_a_task() {
-    return [this](HttpExchange& exchange) { return answer_early_in_a_task(server_talk, exchange); };
+  HttpHandler early_in_tasks() {
+    return [this](HttpExchange& exchange) { return answer_early_in_tasks(loop(), server_talk, exchange); };
   }
   HttpHandler echoing_in_a_task() {
     return [this](HttpExchange& exchange) { return echo(server_talk, exchange); };
@@ -211,8 +233,8 @@ TEST_P(DuplexHttpTest, answer_that_begins_early_to_a_request_of_known_length) {
   expect_it();
 }
 
-TEST_P(DuplexHttpTest, answer_that_a_task_begins_early) {
-  serve(early_in_a_task());
+TEST_P(DuplexHttpTest, answer_that_tasks_begin_early) {
+  serve(early_in_tasks());
   call_in_callbacks(false);
   expect_it();
 }
@@ -221,6 +243,19 @@ TEST_P(DuplexHttpTest, answer_that_begins_early_to_tasks) {
   serve(early());
   call_in_tasks(false);
   expect_it();
+}
+
+TEST_P(DuplexHttpTest, answer_that_ends_before_its_request_arrives_whole) {
+  serve([this](HttpExchange& exchange) {
+    exchange.on_writable([this](HttpExchange& its) { answer_without_reading(server_talk, its); });
+    exchange.begin(200, "application/octet-stream");
+    answer_without_reading(server_talk, exchange);
+  });
+  call_in_callbacks(false);
+  const auto over = [&] { return !client_talk.ended.empty(); };
+  EXPECT_TRUE(run_until(over, kPatience)) << server_talk.report() << client_talk.report();
+  EXPECT_TRUE(client_talk.all_heard()) << server_talk.report() << client_talk.report();
+  EXPECT_EQ(client_talk.ended, ", done") << server_talk.report() << client_talk.report();
 }
 
 TEST_P(DuplexHttpTest, echo_piece_by_piece) {

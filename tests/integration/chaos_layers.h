@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The two sides of TLS in chaos_test.cc. In a simulated world all of it follows from the seed.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <peal/tls/tls_client_context.h>
+#include <peal/tls/tls_server_context.h>
+#include <tests/support/tls/sim_secrets.h>
+#include <tests/support/tls/tls_layers.h>
+
+namespace peal::test {
+
+class ChaosLayers {
+ public:
+  // `world`: null where time is real.
+  ChaosLayers(uint64_t seed, const SimWorld* world) {
+    if (world == nullptr) return;
+    randomness_ = std::make_unique<SeededRandomness>(seed);
+    clock_ = std::make_unique<SimClock>(*world);
+    TlsServerOptions serving{.clock = sim_clock};
+    serving.certificates.push_back({.chain_pem = std::string(kSimCertificate), .key_pem = std::string(kSimKey)});
+    server_ = TlsServerContext::make(std::move(serving)).value();
+    client_ = TlsClientContext::make({.roots = {.pem = std::string(kSimCertificate)}, .clock = sim_clock}).value();
+  }
+  const StreamLayer& server() const { return server_ ? *server_ : tls_server(); }
+  const StreamLayer& client() const { return client_ ? *client_ : tls_client(); }
+  // Whom a client is to reach.
+  std::string_view host() const { return client_ ? "sim.test" : "localhost"; }
+
+ private:
+  std::unique_ptr<SeededRandomness> randomness_;
+  std::unique_ptr<SimClock> clock_;
+  std::unique_ptr<TlsServerContext> server_;
+  std::unique_ptr<TlsClientContext> client_;
+};
+
+}  // namespace peal::test
