@@ -78,6 +78,15 @@ class DuplexStreamTest : public test::DuplexTest {
     tasks_.emplace(loop());
     tasks_->spawn(call(loop(), address_.to_string(), client_options(), client_talk));
   }
+  static SharedConnectionCallbacks answering(DuplexTalk& talk) {
+    SharedConnectionCallbacks callbacks = talking(talk);
+    callbacks.on_message = [&talk](Connection& connection, Buffer& input) {
+      talk.hear(input.view());
+      input.clear();
+      pump(connection, talk);
+    };
+    return callbacks;
+  }
   // Each connection to it is piped with one to the server.
   void relay() {
     relay_ = std::make_unique<Server>(loop(),
@@ -107,6 +116,7 @@ class DuplexStreamTest : public test::DuplexTest {
     EXPECT_TRUE(near.context<std::unique_ptr<Client>>()->connect(behind_));
   }
 
+ protected:
   SocketAddress address_, behind_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<CoServer> co_server_;
@@ -118,6 +128,15 @@ class DuplexStreamTest : public test::DuplexTest {
 TEST_P(DuplexStreamTest, callbacks_with_callbacks) {
   serve_in_callbacks();
   call_in_callbacks();
+  expect_it();
+}
+
+// What arrives causes more output, as in most protocols.
+TEST_P(DuplexStreamTest, callbacks_that_send_from_whatever_callback_comes) {
+  server_ = std::make_unique<Server>(loop(), answering(server_talk), server_options());
+  address_ = server_->listen("127.0.0.1:0").value();
+  client_ = std::make_unique<Client>(loop(), answering(client_talk), client_options());
+  ASSERT_TRUE(client_->connect(address_));
   expect_it();
 }
 
