@@ -25,9 +25,9 @@
 #include <peal/net/connection.h>
 #include <peal/sim/sim_loop.h>
 #include <peal/sim/sim_world.h>
-#include <tests/integration/chaos_layers.h>
 #include <tests/support/sim_faults.h>
 #include <tests/support/tested_engines.h>
+#include <tests/support/tls/sim_layers.h>
 
 namespace peal::test {
 
@@ -143,11 +143,11 @@ struct ChaosWorld {
       if (one_in(2))
         faults.send_buffer_bytes = faults.receive_buffer_bytes = 4'096 + static_cast<uint32_t>(pick(20'000));
       sim.emplace(seed, faults);
-      if (layer != ChaosLayer::kPlain) layers = std::make_unique<ChaosLayers>(seed, &*sim);
+      if (layer != ChaosLayer::kPlain) layers = std::make_unique<SimTlsLayers>(seed, &*sim);
       sim_here.emplace(*sim);
       sim_there.emplace(*sim);
     } else {
-      layers = std::make_unique<ChaosLayers>(seed, nullptr);
+      layers = std::make_unique<SimTlsLayers>(seed, nullptr);
       real = make_loop({.engine = std::string(engine)}).value();
       const Result<void> begun = real->begin();
       check(begun.has_value(), "the loop cannot begin");
@@ -222,7 +222,7 @@ struct ChaosWorld {
   const bool pipes = pick(2) == 0;
   const bool violent = pick(2) == 0;  // servers and clients are destroyed, callbacks throw
   std::optional<SimWorld> sim;
-  std::unique_ptr<ChaosLayers> layers;  // none where a simulated world is plain
+  std::unique_ptr<SimTlsLayers> layers;  // none where a simulated world is plain
   std::optional<SimLoop> sim_here, sim_there;
   std::unique_ptr<Loop> real;
 };

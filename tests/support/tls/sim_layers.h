@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two sides of TLS in chaos_test.cc. In a simulated world all of it follows from the seed.
+// The two sides of TLS as a simulated world has them: all that they do follows from a seed.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@
 
 namespace peal::test {
 
-class ChaosLayers {
+class SimTlsLayers {
  public:
   // `world`: null where time is real.
-  ChaosLayers(uint64_t seed, const SimWorld* world) {
+  SimTlsLayers(uint64_t seed, const SimWorld* world) {
     if (world == nullptr) return;
     randomness_ = std::make_unique<SeededRandomness>(seed);
     clock_ = std::make_unique<SimClock>(*world);
