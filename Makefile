@@ -105,7 +105,7 @@ soak: setup ## the worst clients together against real programs, SOAK_SECONDS (6
 	@PEAL_BIN_DIR=build/dev/bin $(PYTHON) tests/soak/soak.py --seconds $(SOAK_SECONDS)
 
 .PHONY: sim-soak
-sim-soak: setup ## the same in the simulator, SOAK_SEEDS (100000) seeds on every processor; a seed that fails is printed
+sim-soak: setup ## the same and chaos in the simulator, SOAK_SEEDS (100000) seeds; a seed that fails is printed
 	@$(call build,dev) --target integration_tests
 	@scripts/sim_soak build/dev/bin/integration_tests $(SOAK_SEEDS) $(JOBS)
 

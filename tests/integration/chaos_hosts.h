@@ -135,6 +135,7 @@ class ChaosClient {
     for (ChaosRecord& record : world_.records) record.stopped |= !record.is_server;
     client_->stop();
   }
+  bool reconnects() const { return reconnects_; }
   void check_end() {
     const NetStats stats = client_->stats();
     world_.check(stats.opened == owner_->opened && stats.closed == owner_->closed && stats.opened == stats.closed,
@@ -157,6 +158,7 @@ class ChaosClient {
     options.retry = {.attempts = 1 + static_cast<unsigned>(world_.pick(3)),
                      .first_delay = milliseconds(1),
                      .longest_delay = milliseconds(20),
+                     .reconnect = reconnects_,
                      .seed = world_.seed};
     client_ = std::make_unique<Client>(world_.there(), ChaosParty::callbacks(owner_, world_.pick(3) != 0, false),
                                        options, [this, owner = owner_](std::error_code, Duration next) {
@@ -184,6 +186,7 @@ class ChaosClient {
   std::shared_ptr<ChaosOwner> owner_;
   std::unique_ptr<Client> client_;
   bool failed_ = false;
+  const bool reconnects_ = world_.one_in(5);
 };
 
 }  // namespace peal::test

@@ -68,22 +68,9 @@ class ChaosParty {
   // Something of this end, at some time; true: the connection is not to be touched any more.
   bool act(Connection& connection) {
     if (record_.reason || !connection.is_open() || world_.over) return false;
-    look(connection);
     if (acts_left_ <= 0) return false;
     --acts_left_;
     return do_something(connection);
-  }
-  // Whether it has been idle for long with something that should have come.
-  void look(Connection& connection) {
-    const bool owed = (record_.waits_for_writable || drain_owed_) && !record_.relayed && connection.can_send() &&
-                      connection.queued_bytes() == 0;
-    if (!owed) return static_cast<void>(owed_looks_ = 0);
-    if (owed_looks_++ == 0) {
-      owed_since_ = world_.now();
-      owed_turns_ = connection.loop().stats().turns;
-    }
-    world_.check(world_.now() < owed_since_ + seconds(1) || connection.loop().stats().turns < owed_turns_ + 50, record_,
-                 "on_writable has not come");
   }
 
  private:
@@ -103,6 +90,7 @@ class ChaosParty {
   }
   void message(Connection& connection, Buffer& input) {
     told(connection);
+    record_.show_owed = false;
     world_.check(!input.empty(), record_, "a message of no bytes");
     world_.check(!record_.paused, record_, "a message while paused");
     world_.check(!record_.relayed, record_, "a message while piped");
@@ -133,7 +121,7 @@ class ChaosParty {
     world_.check(!record_.relayed, record_, "on_writable while piped");
     // One call may answer both.
     if (!std::exchange(record_.waits_for_writable, false)) wants_drained_ = false;
-    if (connection.queued_bytes() == 0) drain_owed_ = false;
+    if (connection.queued_bytes() == 0) record_.drain_owed = false;
     if (world_.one_in(2)) act(connection);
   }
   void peer_end(Connection& connection) {
@@ -276,14 +264,16 @@ class ChaosParty {
   void pause(Connection& connection) {
     connection.pause();
     record_.paused = connection.is_open();
+    record_.show_owed = false;
   }
   void resume(Connection& connection) {
     connection.resume();
+    record_.show_owed = record_.show_owed || (record_.paused && record_.keeps_input && connection.is_open());
     record_.paused = false;
   }
   void report_drained(Connection& connection) {
     connection.report_drained();
-    wants_drained_ = drain_owed_ = true;
+    wants_drained_ = record_.drain_owed = true;
   }
   void shutdown_send(Connection& connection) {
     if (record_.relayed) return;  // what the pipe still brings would be lost
@@ -344,7 +334,7 @@ class ChaosParty {
     world_.check(starts == could, record_, "start_layer() answers wrongly");
     if (!starts) return;
     record_.layer_at = record_.sent;
-    record_.paused = record_.fin_came = false;
+    record_.paused = record_.fin_came = record_.keeps_input = record_.show_owed = false;
   }
   // Calls one that may be gone, from outside of its callbacks.
   bool use_a_handle(Connection& connection) {
@@ -364,11 +354,7 @@ class ChaosParty {
   bool big_ = false;   // sends much at once
   bool tame_ = false;  // rarely ends anything
   bool wants_drained_ = false;
-  bool drain_owed_ = false;
   uint64_t heard_at_fin_ = 0;
-  int owed_looks_ = 0;
-  TimePoint owed_since_{};
-  uint64_t owed_turns_ = 0;
 };
 
 }  // namespace peal::test

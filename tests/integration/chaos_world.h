@@ -92,7 +92,9 @@ struct ChaosRecord {
   bool paused = false;
   bool keeps_input = false;
   bool waits_for_writable = false;
-  bool unsure = false;  // how it ends, and what it sent, is not told to a task that leaves it
+  bool drain_owed = false;  // on_writable, by report_drained()
+  bool show_owed = false;   // what was kept, since resume()
+  bool unsure = false;      // how it ends, and what it sent, is not told to a task that leaves it
   std::optional<CloseReason> reason;
   uint64_t received = 0;  // at its end
 
@@ -124,11 +126,12 @@ struct ChaosRecord {
     return bytes;
   }
   std::string text() const {
-    return fmt::format("{}{} {}: sent {}, received {}{}{}{}{}{}{}{}, {}", is_server ? "server's" : "client's",
+    return fmt::format("{}{} {}: sent {}, received {}{}{}{}{}{}{}{}{}, {}", is_server ? "server's" : "client's",
                        is_task ? " task" : "", id, sent, here() != nullptr ? here()->received_bytes() : received,
                        relayed ? ", piped" : "", paused ? ", paused" : "", keeps_input ? ", keeps input" : "",
                        send_ended ? ", FIN sent" : "", fin_came ? ", FIN came" : "", layer_at ? ", layer" : "",
-                       waits_for_writable ? ", waits to be writable" : "", reason ? to_string(*reason) : "open");
+                       waits_for_writable || drain_owed ? ", waits to be writable" : "",
+                       show_owed ? ", waits for what it kept" : "", reason ? to_string(*reason) : "open");
   }
 };
 
