@@ -68,6 +68,10 @@ class ChaosParty {
   // Something of this end, at some time; true: the connection is not to be touched any more.
   bool act(Connection& connection) {
     if (record_.reason || !connection.is_open() || world_.over) return false;
+    if (std::exchange(record_.has_more, false)) {
+      acts_left_ += 30;
+      big_ = tame_ = true;
+    }
     if (acts_left_ <= 0) return false;
     --acts_left_;
     return do_something(connection);
@@ -196,7 +200,8 @@ class ChaosParty {
   }
 
   bool do_something(Connection& connection) {
-    const size_t what = world_.pick(tame_ && !world_.one_in(4) ? 89 : 100);
+    if (world_.pipes && !record_.relayed && world_.one_in(8)) return meet_another(connection), false;
+    const size_t what = world_.pick(tame_ && !world_.one_in(record_.relayed ? 20 : 4) ? 89 : 100);
     if (what < 45) return say_something(connection), false;
     if (what < 54) return pause(connection), false;
     if (what < 66) return resume(connection), false;
@@ -306,6 +311,8 @@ class ChaosParty {
       if (pipe(connection, its, options)) {
         record_.paused = theirs.record_.paused = false;
         record_.waits_for_writable = theirs.record_.waits_for_writable = false;
+        tame_ = theirs.tame_ = !world_.one_in(4);
+        for (const ChaosRecord* far : {record_.peer, theirs.record_.peer}) world_.records[far->id].has_more = true;
         return;
       }
       record_.relayed.reset();

@@ -84,7 +84,8 @@ struct ChaosRecord {
   uint64_t sent = 0;
   std::optional<uint64_t> layer_at;  // what it has sent when it started its layer
   bool secured = false;
-  bool is_mute = false;  // says nothing until it is secured
+  bool is_mute = false;   // says nothing until it is secured
+  bool has_more = false;  // is to say much more, for it is piped on
   // What has been done to it.
   bool closes = false, aborts = false, threw = false, stopped = false, drained = false, owner_gone = false;
   bool send_ended = false;
