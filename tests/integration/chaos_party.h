@@ -166,7 +166,8 @@ class ChaosParty {
 
   bool may_end_so(const Connection& connection, CloseReason reason) const {
     switch (reason) {
-      case CloseReason::kLocal: return record_.closes || record_.stopped || record_.drained;
+      case CloseReason::kLocal:
+        return record_.closes || record_.stopped || record_.drained || owner_->stopped || owner_->drained;
       case CloseReason::kAborted: return record_.aborts;
       case CloseReason::kCallbackThrew: return record_.threw;
       case CloseReason::kPipeEnded: return record_.relayed.has_value();
