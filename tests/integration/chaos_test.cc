@@ -130,7 +130,7 @@ void play_chaos(ChaosWorld& world) {
            std::ranges::all_of(clients, [](const auto& client) { return client->over(); });
   };
   const auto all_rest = [&] { return unrest(world).empty(); };
-  const bool rests = world.run_until(all_rest, seconds(10));
+  const bool rests = world.run_until(all_rest, seconds(30));
   if (!rests && world.undisturbed()) world.check(false, "no rest: " + unrest(world));
   if (!world.by_deadlines) {
     world.run_for(milliseconds(world.is_sim() ? 2'000 : 2));
