@@ -5,7 +5,7 @@
 // told that it may send again is; an end that the peer meant loses nothing; whatever is open ends; nothing is left.
 //
 // PEAL_SOAK_SEEDS says how many seeds (`make sim-soak`). A seed that fails is printed with the command that plays it
-// alone.
+// alone; PEAL_CHAOS_GOES_ON has the others played all the same.
 #include <unistd.h>
 
 #include <algorithm>
