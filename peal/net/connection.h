@@ -133,6 +133,9 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
     if (!plain()) [[unlikely]]
       await_input_slow_path();
   }
+  // What the protocol keeps of this connection's input outside of it; replaces the last figure. It counts in
+  // memory_bytes(), and prevents eviction as idle while it is not 0.
+  void count_gathered(size_t held_bytes);
   // The peer is to send something: until this is switched off, min_read_bytes holds even with no input unconsumed, and
   // full output does not pause receiving.
   void expect_input(bool on);

@@ -52,10 +52,15 @@ ConnectionFacts Connection::facts() const {
 
 uint64_t Connection::arrived_bytes() const { return received_bytes_ + port_->withheld_bytes(stream_); }
 
-// What it keeps of the process's memory: output, input for the callback or for a layer that it starts, and input that
-// its layer has not delivered.
+// What it keeps of the process's memory: output, input for the callback or for a layer that it starts, input that its
+// layer has not delivered, and what its protocol gathers of input elsewhere.
 size_t Connection::memory_bytes() const {
-  return port_->held_bytes(stream_) + input_.held_bytes() + port_->held_input_bytes(stream_);
+  const size_t gathered = tracked_ ? tracked_->gathered_bytes : 0;
+  return port_->held_bytes(stream_) + input_.held_bytes() + port_->held_input_bytes(stream_) + gathered;
+}
+
+void Connection::count_gathered(size_t held_bytes) {
+  if (held_bytes > 0 || tracked_) tracked().gathered_bytes = held_bytes;
 }
 
 }  // namespace peal

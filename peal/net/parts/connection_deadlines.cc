@@ -222,6 +222,7 @@ bool Connection::passed_write_window() {
 // Closing it now loses nothing.
 bool Connection::is_idle() const {
   if (fast_path_.state == State::kHandshaking) return !busy_;
+  if (tracked_ && tracked_->gathered_bytes > 0) return false;
   return is_open() && !busy_ && !is_working() && !has_kept() && !is_piped() && queued_bytes() == 0;
 }
 

@@ -30,6 +30,7 @@ struct Tracked {
   uint64_t moved_bytes = 0;               // out, at the last look
   bool was_queued = false;                // something, at the last look or since
   uint64_t received_at_output_pause = 0;  // Connection::received_bytes() when full output paused receiving last
+  size_t gathered_bytes = 0;              // Connection::count_gathered()
   TimePoint due = kNever;                 // when the timer will look
   TimerId timer;
   std::unique_ptr<SocketAddress> peer;
