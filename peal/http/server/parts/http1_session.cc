@@ -70,9 +70,9 @@ static std::string_view joined_head(Buffer& input) {
 
 // One thing that the input has; false when there is no more to be had from it now.
 bool Http1Session::step(Buffer& input) {
-  const bool in_body = carrier_ != nullptr && carrier_->head_read() && !carrier_->request_read();
+  const bool in_body = is_in_body();
   if (input.empty() && !in_body) return false;
-  if (above_) return hold();
+  if (above_ && !in_body) return hold();
   if (carrier_ == nullptr) carrier_ = &shard_->acquire(*this);
   Http1Carrier& carrier = *carrier_;
   if (!carrier.head_read()) return take_head(input);
@@ -183,7 +183,14 @@ void Http1Session::settle() {
   }
   if (shard_->batches(*this)) return;
   follow();
-  if (!above_ && (carrier_ == nullptr || (!carrier_->request_read() && carrier_->wants_body()))) unhold();
+  if (takes_input()) unhold();
+}
+
+// A body that somebody wants is read whatever waits to be sent, because the client may not read before it has sent it.
+// A further request waits for the answers before it.
+bool Http1Session::takes_input() const {
+  if (is_in_body()) return carrier_->wants_body();
+  return !above_ && (carrier_ == nullptr || !carrier_->head_read());
 }
 
 // Between two callbacks: what is waited for now.

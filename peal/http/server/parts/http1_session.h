@@ -4,7 +4,8 @@
 //   idle ──first byte──► head ──► handler ──► (body) ──► answer complete ──► idle, or the next request of the input
 //
 // One exchange at a time. Input that comes before its turn (a pipelined request, a body that nobody wants yet) is left
-// with the connection, which is then not read: the client waits.
+// with the connection, which is then not read: the client waits. So does a further request while the answers before it
+// are above the high-water mark, but never a body that the handler wants: the client may read only behind that.
 #pragma once
 
 #include <cstddef>
@@ -64,6 +65,8 @@ class Http1Session final : public HttpServerSession {
   static constexpr size_t kMostBatchedBytes = 64 * 1024;
 
   void dispose() override;
+  bool is_in_body() const { return carrier_ != nullptr && carrier_->head_read() && !carrier_->request_read(); }
+  bool takes_input() const;
   bool step(Buffer& input);
   bool take_head(Buffer& input);
   bool take_body(Buffer& input);
