@@ -98,6 +98,8 @@ bool HttpWriteWait::await_ready() {
 Result<void> HttpWriteWait::await_resume() const {
   if (why_ != 0) return failed(why_);
   if (state_->is_over()) return failure();
+  const HttpFetch* const fetch = state_->fetch();
+  if (fetch != nullptr && fetch->refuses_body()) return fail(EPIPE);
   return {};
 }
 

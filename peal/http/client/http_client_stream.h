@@ -156,7 +156,8 @@ class HttpClientStream {
   detail::HttpHeadWait head() { return detail::HttpHeadWait(state_); }
   // Some of the body, at least a byte; an empty Buffer at its end. Not read, the server waits.
   detail::HttpReadWait read() { return detail::HttpReadWait(state_); }
-  // A piece of a streamed body, or of what a tunnel carries: done when there is room for more.
+  // A piece of a streamed body, or of what a tunnel carries: done when there is room for more. EPIPE: an answer has
+  // come that ends the body (http_fetch.h).
   detail::HttpWriteWait write(std::string_view bytes) { return {state_, Buffer(bytes)}; }
   detail::HttpWriteWait write(Buffer&& bytes) { return {state_, std::move(bytes)}; }
   void end_body();

@@ -94,7 +94,15 @@ void HttpFetch::refuse(std::error_code error) {
 
 void HttpFetch::leave_link(bool reusable) {
   if (link_ == nullptr) return;
+  count_gathered(0);
   pool_.lock()->release(*std::exchange(link_, nullptr), reusable);
+}
+
+// What is collected of the answer, and is the user's only when it is whole.
+void HttpFetch::count_gathered(size_t held_bytes) {
+  if (held_bytes == gathered_ || link_ == nullptr) return;
+  gathered_ = held_bytes;
+  if (link_->is_open()) link_->connection().count_gathered(held_bytes);
 }
 
 // ---- The end.
@@ -114,6 +122,7 @@ void HttpFetch::give_up(std::error_code error) {
   if (state_ == State::kOver) return;
   const auto keep = shared_from_this();
   leave_link(false);
+  if (state_ == State::kSendingOn) return done({});
   pool_.lock()->leave_queue(*this);
   if (!repeats_after(error)) done(std::unexpected(error));
 }
@@ -141,6 +150,8 @@ void HttpFetch::retire() {
 void HttpFetch::lost(std::error_code error, bool unheard) {
   const auto keep = shared_from_this();
   link_ = nullptr;
+  gathered_ = 0;
+  if (state_ == State::kSendingOn) return done({});
   if (state_ == State::kTunnel) {
     if (!error || error == HttpTrouble::kClosedEarly) return done({});
     return done(std::unexpected(error));
@@ -161,6 +172,7 @@ HttpResponseParser& HttpFetch::parser() const { return link_->parser(); }
 
 void HttpFetch::received(Buffer& input) {
   const auto keep = shared_from_this();
+  if (state_ == State::kSendingOn) return give_up({});  // nobody asked: it answers nothing
   const detail::HttpLink* const link = link_;
   const bool was_tunnel = state_ == State::kTunnel;
   while (state_ != State::kFailing && !input.empty() && !(paused_ && shows_body()) && !is_behind()) {
@@ -232,11 +244,23 @@ void HttpFetch::head_complete() {
     return composed ? pool_.lock()->enter(shared_from_this(), true) : give_up(composed.error());
   }
   state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
-  if (state_ != State::kBody) return set_phase_timer(kLongestDiscard, &HttpFetch::discarded_in_part);
+  if (!request_complete_ && (status >= 300 || awaits_continue_)) body_stopped_ = true;
+  if (state_ != State::kBody) {
+    set_phase_timer(kLongestDiscard, &HttpFetch::discarded_in_part);
+    return tell_stopped();
+  }
   if (retrying_ && !retrying_->whole) end_attempt();
   if (decodes_) begin_decoding();
   if (paused_) link_->connection().pause();
   if (callbacks_->on_head) callbacks_->on_head(*this, head_);
+  tell_stopped();
+}
+
+// Whoever waits to write more of the body learns that it is not wanted.
+void HttpFetch::tell_stopped() {
+  if (!body_stopped_ || state_ == State::kOver || state_ == State::kFailing) return;
+  early_.clear();
+  tell_writable();
 }
 
 void HttpFetch::become_tunnel() {
@@ -271,7 +295,25 @@ void HttpFetch::answer_complete(bool clean) {
     callbacks_->on_trailers(*this, lines);
     if (state_ != State::kBody) return;
   }
-  leave_link_in_order(clean);
+  if (!sends_on(clean)) {
+    leave_link_in_order(clean);
+    return done({});
+  }
+  state_ = State::kSendingOn;
+  link_->connection().expect_input(false);
+  link_->connection().resume();
+}
+
+// A server that keeps the connection reads the rest of the body, too. Whether there is one of a stream nobody knows.
+bool HttpFetch::sends_on(bool clean) const {
+  return clean && !request_complete_ && !request_.streamed && !body_stopped_ && parser().keep_alive() && !says_close_ &&
+         link_->connection().can_send();
+}
+
+// Behind an answer that came before.
+void HttpFetch::all_sent() {
+  const auto keep = shared_from_this();
+  leave_link(true);
   done({});
 }
 
@@ -281,6 +323,7 @@ void HttpFetch::leave_link_in_order(bool clean) {
 
 void HttpFetch::peer_ended() {
   if (state_ == State::kTunnel) return link_->connection().close();
+  if (state_ == State::kSendingOn) return give_up({});
   if (parser().end()) return answer_complete(false);
   give_up(make_error_code(HttpTrouble::kClosedEarly));
 }

@@ -5,6 +5,11 @@
 //      ▲  (pool)   (dead pooled connection: once more)   │
 //      └──────── redirect, or HttpRetry's back-off ──────┘
 //
+// The answer is listened to while the request's body is sent (RFC 9112 9.5). One with a status from 300 on ends the
+// body, since the server does not want what is left: what is written is then dropped, and the connection closes behind
+// the answer. With another the body goes on; where that is a string on_done waits for its end, unless the server
+// closes. One that is streamed ends with the answer, and so does its connection.
+//
 // It belongs to its client. A HttpFetch& is good inside the callback it was given to; later ask HttpClient::find().
 // on_done comes once and last, unless it was cancelled or the client destroyed: then nothing comes any more. No
 // callback comes inside the call that began the request. An exception that leaves a callback closes the connection.
@@ -60,6 +65,9 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   // carries it.
   Result<LayerFacts> layer_facts() const;
 
+  // The answer came before the body's end, and nothing more of that is sent.
+  bool refuses_body() const { return body_stopped_; }
+
   // A piece of a streamed body. True while below the connection's high-water mark; after false, on_writable tells when
   // to go on. What is given before the connection wants it is kept. More than `streamed_bytes` in all, or any
   // where nothing is streamed, gives the request up (HttpTrouble::kBadRequest), as end_body() does with fewer. After
@@ -95,6 +103,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
     kAnswering,   // on a connection, until the answer's head is there
     kBody,
     kDiscarding,  // the body of a redirect, or of an answer that is asked for again
+    kSendingOn,   // the answer is complete, the request is not
     kTunnel,
     kFailing,  // to be told so from the loop
     kOver,
@@ -156,6 +165,11 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool is_behind() const;
   bool all_decoded(bool clean);
   void answer_complete(bool clean);
+  bool sends_on(bool clean) const;
+  void all_sent();
+  void tell_stopped();
+  void tell_writable();
+  void count_gathered(size_t held_bytes);
   void done(const Result<void>& how);
   bool shows_body() const { return state_ == State::kBody || state_ == State::kTunnel; }
   bool has_body() const { return request_.streamed || !request_.body.empty(); }
@@ -201,6 +215,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   std::string last_chunk_{kHttpLastChunk};
   uint64_t body_sent_ = 0;  // of request_.body, or taken by write()
   uint64_t discarded_ = 0;  // of the body of a redirect
+  size_t gathered_ = 0;     // as the connection was told
   TimerId phase_timer_;
   TimerId total_timer_;
   std::error_code failure_;  // while kFailing
@@ -210,8 +225,9 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   bool says_close_ = false;
   bool expects_continue_ = false;
   bool awaits_continue_ = false;
-  bool body_wanted_ = false;  // by the connection
-  bool body_ended_ = false;   // end_body() was called
+  bool body_wanted_ = false;   // by the connection
+  bool body_ended_ = false;    // end_body() was called
+  bool body_stopped_ = false;  // what is left of it is not wanted
   bool request_complete_ = false;
   bool answer_begun_ = false;  // the final one, for all that is known
   bool wants_writable_ = false;
@@ -223,7 +239,7 @@ struct HttpFetchCallbacks {
   Callback<void(HttpFetch&, const HttpResponseHead& head)> on_head = nullptr;
   // A piece of the body, chunk framing taken off, and unpacked where that was asked for; of a tunnel, whatever came.
   Callback<void(HttpFetch&, std::string_view bytes)> on_body = nullptr;
-  // write() answered false, and may be called again.
+  // write() answered false, and may be called again. It comes too when the body is not wanted any more.
   Callback<void(HttpFetch&)> on_writable = nullptr;
   // Behind a chunked body, before on_done: the fields of its trailers (RFC 9110 6.5, RFC 9112 7.1.2), each line with
   // its CR LF, for next_http_field(); good during the call. At most HttpResponseLimits::head_bytes in all. Not where

@@ -104,6 +104,7 @@ void HttpFetch::carried_by(detail::HttpLink& link) {
   state_ = State::kAnswering;
   set_phase_timer({}, nullptr);
   request_complete_ = answer_begun_ = body_wanted_ = false;
+  if (!body_ended_) body_stopped_ = false;
   if (!request_.streamed) body_sent_ = 0;
   head_text_.clear();
   parser().begin(request_.method == "HEAD");
@@ -141,12 +142,17 @@ void HttpFetch::send_body() {
 void HttpFetch::request_complete() {
   if (request_.streamed && !request_.streamed_bytes) link_->connection().send(last_chunk_);
   request_complete_ = true;
+  if (state_ == State::kSendingOn) return call_soon(&HttpFetch::all_sent);  // not inside the user's end_body()
   if (!answer_begun_) set_phase_timer(deadlines_.first_byte, &HttpFetch::first_byte_timed_out);
 }
 
 void HttpFetch::writable() {
-  if (state_ != State::kTunnel && !body_wanted_) return;
+  if (state_ != State::kTunnel && (!body_wanted_ || body_stopped_)) return;
   if (state_ != State::kTunnel && !request_.streamed) return send_body();
+  tell_writable();
+}
+
+void HttpFetch::tell_writable() {
   const auto keep = shared_from_this();
   if (std::exchange(wants_writable_, false) && callbacks_->on_writable) callbacks_->on_writable(*this);
 }
@@ -159,7 +165,7 @@ bool HttpFetch::send_piece(Buffer&& bytes) {
 bool HttpFetch::write(Buffer&& bytes) {
   Buffer mine = std::move(bytes);
   if (state_ == State::kOver || state_ == State::kFailing) return false;
-  if (body_ended_) return true;
+  if (body_ended_ || body_stopped_) return true;
   if (mine.empty()) return !wants_writable_;
   if (state_ != State::kTunnel) {
     body_sent_ += mine.size();
@@ -182,6 +188,7 @@ bool HttpFetch::write(Buffer&& bytes) {
 void HttpFetch::end_body() {
   if (state_ == State::kOver || state_ == State::kFailing || std::exchange(body_ended_, true)) return;
   if (state_ == State::kTunnel) return link_->connection().shutdown_send();
+  if (body_stopped_) return;
   if (!request_.streamed || body_sent_ < request_.streamed_bytes.value_or(0)) {
     return refuse(make_error_code(HttpTrouble::kBadRequest));
   }
