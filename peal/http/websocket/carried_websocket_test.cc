@@ -31,6 +31,8 @@ class MemorySocketCarrier final : public WebSocketCarrier {
   std::string queued;  // not taken by the peer
   uint64_t taken_bytes = 0;
   uint64_t arrived = 0;
+  uint64_t arrived_bytes = 0;
+  size_t gathered_bytes = 0;
   bool paused = false;
   std::string end;  // "", "close", "abort"
   bool sending_ended = false;
@@ -49,6 +51,7 @@ class MemorySocketCarrier final : public WebSocketCarrier {
   void abort() override { finish("abort"); }
   void pause() override { paused = true; }
   void resume() override { paused = false; }
+  void count_gathered(size_t held_bytes) override { gathered_bytes = held_bytes; }
   bool is_open() const override { return end.empty(); }
   size_t queued_bytes() const override { return queued.size(); }
   uint64_t undelivered_bytes() const override { return queued.size(); }

@@ -84,10 +84,18 @@ void WebSocket::received(Buffer& input) {
     input.consume(used);
   }
   tools_.workspace.trim();
-  if (gathered_.follow(reader_.held_bytes())) return;
+  if (gather()) return;
   reader_.stop();
-  gathered_.follow(0);
+  gather();
   refuse(WebSocketCode::kTryAgainLater, "the process holds too much memory");
+}
+
+// What the reader holds counts. False: the process may not hold so much more.
+bool WebSocket::gather() {
+  const size_t before = gathered_.bytes();
+  const bool may = gathered_.follow(reader_.held_bytes());
+  if (gathered_.bytes() != before) carrier_.count_gathered(gathered_.bytes());
+  return may;
 }
 
 void WebSocket::handle_event() {
@@ -105,7 +113,7 @@ void WebSocket::handle_event() {
       }
       return;
     case WebSocketEvent::kPing:
-      if (is_open()) send_control(WebSocketOpcode::kPong, payload);
+      if (is_open()) answer_ping(payload);
       return;
     case WebSocketEvent::kPong:
       if (is_open() && pinged_) note_pong();
@@ -113,6 +121,13 @@ void WebSocket::handle_event() {
       return;
     case WebSocketEvent::kClose: return take_close(payload);
   }
+}
+
+// While output waits for the peer only its last ping is answered, when there is room (RFC 6455 5.5.3): or who sends
+// pings and reads nothing would make the queue grow.
+void WebSocket::answer_ping(std::string_view payload) {
+  if (!blocked_) return send_control(WebSocketOpcode::kPong, payload);
+  owed_pong_ = std::make_unique<std::string>(payload);
 }
 
 // The peer's, which is right: the reader has looked at it. Ours is its answer, or was its cause (RFC 6455 5.5.1).
@@ -139,6 +154,8 @@ void WebSocket::refuse(uint16_t code, std::string_view reason) {
 
 void WebSocket::writable() {
   blocked_ = false;
+  if (const auto owed = std::move(owed_pong_); owed != nullptr && is_open())
+    send_control(WebSocketOpcode::kPong, *owed);
   if (is_open() && core_->callbacks.on_writable) core_->callbacks.on_writable(*this);
 }
 

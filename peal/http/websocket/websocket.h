@@ -156,7 +156,9 @@ class WebSocket final {
   void drained() { close(WebSocketCode::kGoingAway, "the server goes away"); }
   void closed(CloseReason reason);
 
+  bool gather();
   void handle_event();
+  void answer_ping(std::string_view payload);
   void take_close(std::string_view payload);
   void refuse(WebSocketFault fault);
   void refuse(uint16_t code, std::string_view reason);
@@ -180,6 +182,7 @@ class WebSocket final {
   WebSocketReader reader_;
   MemoryCharge gathered_;                            // for what the reader holds
   std::unique_ptr<WebSocketDeflater> own_deflater_;  // that keeps its context
+  std::unique_ptr<std::string> owed_pong_;           // for a ping that came above the high-water mark
   std::unique_ptr<void, void (*)(void*)> context_{nullptr, &no_context};
   const std::string protocol_;
   std::string reason_;

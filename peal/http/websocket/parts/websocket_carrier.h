@@ -32,6 +32,9 @@ class WebSocketCarrier {
   virtual void pause() = 0;
   virtual void resume() = 0;
 
+  // So much of a message is gathered: Connection::count_gathered(), of all that go by the connection.
+  virtual void count_gathered(size_t held_bytes) = 0;
+
   virtual bool is_open() const = 0;
   virtual size_t queued_bytes() const = 0;
   // Those, and what the peer's side has not acknowledged.
@@ -58,6 +61,7 @@ class WebSocketConnection final : public WebSocketCarrier {
   void abort() override { connection_.abort(); }
   void pause() override { connection_.pause(); }
   void resume() override { connection_.resume(); }
+  void count_gathered(size_t held_bytes) override { connection_.count_gathered(held_bytes); }
   bool is_open() const override { return connection_.is_open(); }
   size_t queued_bytes() const override { return connection_.queued_bytes(); }
   uint64_t undelivered_bytes() const override { return connection_.undelivered_bytes(); }
