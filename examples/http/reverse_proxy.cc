@@ -156,7 +156,7 @@ class Proxy {
                         same_field_name(field.name, "X-Forwarded-Proto");
       if (!ours && !hop_by_hop.contains(field.name)) request.add(std::string(field.name), std::string(field.value));
     }
-    if (const auto peer = exchange.connection().peer_address(); peer && peer->is_ip()) {
+    if (const auto peer = exchange.peer_address(); peer && peer->is_ip()) {
       std::string address = peer->to_string();
       address.resize(address.rfind(':'));
       forwarded += address;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The reverse proxy where its upstream does not do as it should, or its client goes away. How it passes messages on is
 in tests/outside/http_client_test.py."""
+import concurrent.futures
 import contextlib
 import select
 import socket
@@ -179,6 +180,57 @@ def test_a_client_that_hangs_up_while_the_upstream_is_asked():
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # whether the proxy has noticed is open
             behind.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(1_000_000))
         expect_that_it_serves(proxy, upstream)
+
+
+def upload(peer, size, answer_size=0):
+    """Sends a body of so many bytes, reading whenever something comes, until all is sent and so much of an answer has
+    come, or one that does not want the rest; returns what came."""
+    received = bytearray()
+    peer.setblocking(False)
+    piece = memoryview(bytes(65536))
+    while (size > 0 or len(received) < answer_size) and not received.startswith(b"HTTP/1.1 413 "):
+        readable, writable, _ = select.select([peer], [peer] if size > 0 else [], [], PATIENCE_SECONDS)
+        assert readable or writable, f"it stands still, {size} bytes before the end"
+        if readable:
+            more = peer.recv(1 << 20)
+            assert more, f"it was cut off, {size} bytes before the end"
+            received += more
+        if writable:
+            with contextlib.suppress(BlockingIOError):
+                size -= peer.send(piece[:size])
+    return received
+
+
+# Both waited for each other where a body was long: the proxy read nothing of whom it had much to send to.
+def test_an_upstream_that_refuses_in_the_midst_of_a_body():
+    size = 200_000_000
+    with proxied() as (proxy, upstream), concurrent.futures.ThreadPoolExecutor(1) as pool:
+        peer = proxy.send(f"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: {size}\r\n\r\n".encode())
+        behind = upstream.accept()
+        answer = pool.submit(upload, peer, size)
+        read_head(behind)
+        read_exactly(behind, 10_000_000)
+        behind.sendall(b"HTTP/1.1 413 Content Too Large\r\nContent-Length: 4\r\n\r\nbody")
+        assert answer.result().startswith(b"HTTP/1.1 413 ")
+        expect_that_it_serves(proxy, upstream)
+
+
+def test_an_upstream_that_sends_much_more_than_it_gets():
+    size, times = 1_000_000, 40
+    with proxied() as (proxy, upstream), concurrent.futures.ThreadPoolExecutor(1) as pool:
+        peer = proxy.send(f"PUT / HTTP/1.1\r\nHost: h\r\nContent-Length: {size}\r\n\r\n".encode())
+        behind = upstream.accept()
+        answer = pool.submit(upload, peer, size, size * times)
+        read_head(behind)
+        behind.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {size * times}\r\n\r\n".encode())
+        left = size
+        while left > 0:
+            piece = behind.recv(65536)
+            left -= len(piece)
+            behind.sendall(piece * times)
+        received = answer.result()
+        peer.settimeout(PATIENCE_SECONDS)
+        read_exactly(peer, received.index(b"\r\n\r\n") + 4 + size * times - len(received))
 
 
 # A TRACE or OPTIONS tells how many may pass it on: the last one answers, the others count down (RFC 9110 7.6.2).

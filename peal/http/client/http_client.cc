@@ -52,7 +52,10 @@ Result<HttpFetchId> HttpClient::fetch(HttpClientRequest request, Answered on_ans
     collection->response.url = fetch.url().to_string();
     collection->response.body.clear();  // of an attempt that broke off
   };
-  callbacks.on_body = [collection](HttpFetch& fetch, std::string_view bytes) { collection->add(fetch, bytes); };
+  callbacks.on_body = [collection](HttpFetch& fetch, std::string_view bytes) {
+    collection->add(fetch, bytes);
+    fetch.count_gathered(collection->charge.bytes());
+  };
   callbacks.on_trailers = [collection](HttpFetch&, std::string_view lines) { collection->response.trailers = lines; };
   callbacks.on_done = [collection](const Result<void>& how) {
     if (!collection->on_answer) return;

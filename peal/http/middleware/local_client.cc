@@ -27,7 +27,7 @@ bool was_forwarded(const HttpExchange& exchange) {
 }
 
 bool is_from_here(const HttpExchange& exchange) {
-  const Result<SocketAddress> peer = exchange.connection().peer_address();
+  const Result<SocketAddress> peer = exchange.peer_address();
   return peer && is_local(*peer) && !was_forwarded(exchange);
 }
 

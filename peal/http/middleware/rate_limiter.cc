@@ -110,7 +110,7 @@ namespace {
 
 // The bytes of the client's address that tell it from others, behind its family, in `storage`.
 std::string_view address_key(const HttpExchange& exchange, std::array<char, 9>& storage) {
-  const Result<SocketAddress> peer = exchange.connection().peer_address();
+  const Result<SocketAddress> peer = exchange.peer_address();
   const auto key = [&](char family, const void* bytes, size_t size) {
     storage[0] = family;
     std::memcpy(storage.data() + 1, bytes, size);

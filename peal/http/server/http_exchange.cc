@@ -105,14 +105,32 @@ bool HttpExchange::is_secure() const {
 
 Result<LayerFacts> HttpExchange::layer_facts() const {
   check_use();
-  if (!carried_) return fail(ENOTCONN);
-  return carrier_.connection().layer_facts();
+  const Connection* const connection = living_connection();
+  if (connection == nullptr) return fail(ENOTCONN);
+  return connection->layer_facts();
+}
+
+// Null: it is gone. Behind its answer a coroutine has a handle of it.
+Connection* HttpExchange::living_connection() const {
+  if (carried_) return &carrier_.connection();
+  if (!has_extras_ || !extras_->connection) return nullptr;
+  const auto found = std::make_shared<Connection*>(nullptr);
+  extras_->connection.run([found](Connection& connection) { *found = &connection; });
+  return *found;
 }
 
 Connection& HttpExchange::connection() const {
   check_use();
-  if (!carried_) throw std::logic_error("the connection of an exchange is gone");
-  return carrier_.connection();
+  Connection* const connection = living_connection();
+  if (connection == nullptr) throw std::logic_error("the connection of an exchange is gone");
+  return *connection;
+}
+
+Result<SocketAddress> HttpExchange::peer_address() const {
+  check_use();
+  if (has_extras_ && extras_->peer) return *extras_->peer;
+  if (!carried_) return fail(ENOTCONN);
+  return carrier_.connection().peer_address();
 }
 
 HttpExchangeHandle HttpExchange::handle() {
@@ -317,7 +335,9 @@ void HttpExchange::on_writable(HttpCallback on_writable) {
 
 void HttpExchange::on_abandoned(HttpCallback on_abandoned) {
   check_use();
-  if (carried_) extras().on_abandoned = std::move(on_abandoned);
+  if (!carried_) return;
+  extras().on_abandoned = std::move(on_abandoned);
+  carrier_.keep_peer();
 }
 
 void HttpExchange::abort() {

@@ -15,7 +15,6 @@
 // Date and what tells the answer's end: its length where it is known, else whatever the client's version of HTTP has
 // for that (docs/http.md). To HEAD, with 204 and 304, and with a 2xx to CONNECT the fields go out and the body does not
 // (RFC 9110 9.3.2, 9.3.6).
-//
 // An exception that leaves a handler, or a callback given to an exchange, is logged and counted; the answer is 500
 // where none had begun, else the end of the connection.
 #pragma once
@@ -84,8 +83,8 @@ class HttpExchange final {
   std::optional<T> parameter(std::string_view name) const {
     return parse_text<T>(parameter(name));
   }
-  // What is known of the request besides, for whoever answers it after this: middleware says who the user is. One value
-  // of each type, the last; it dies with the exchange. Null: there is none.
+  // What is known of the request besides, for whoever answers it after this: who the user is. One value of each type,
+  // the last; it dies with the exchange. Null: there is none.
   template <class T>
   T& attach(T value) {
     auto kept = std::make_shared<T>(std::move(value));
@@ -116,10 +115,12 @@ class HttpExchange final {
   void delete_cookie(std::string_view name, std::string_view path = "/", std::string_view domain = {});
 
   Loop& loop() const;
-  // The connection ends with this exchange at the earliest, unless it is abandoned: std::logic_error then.
+  // It lives until the answer is complete, unless that is abandoned; a coroutine that goes on behind it asks again
+  // after each co_await. std::logic_error: it is gone.
   Connection& connection() const;
-  // The connection is gone, or the server has answered by itself: nothing that is done to this exchange has an effect
-  // any more.
+  // The client's, to the end of the exchange. ENOTCONN: it had reset the connection before the handler was called.
+  Result<SocketAddress> peer_address() const;
+  // The connection is gone, or the server has answered by itself: what is done to this exchange has no effect.
   bool abandoned() const { return !carried_ && (taken_ || answer_ != Answer::kComplete); }
   HttpExchangeHandle handle();
   // It came over HttpServerOptions::layer, TLS say. A proxy in front that speaks TLS itself is not known of.
@@ -146,9 +147,8 @@ class HttpExchange final {
   void resume_body();
 
   // ---- The answer.
-  // One more field of it; before respond() or begin(). A name that is no token, or is one of those that the server
-  // sets, is refused: std::invalid_argument. In a value that has controls in it, CR, LF or NUL say, they become spaces
-  // (RFC 9110 5.5), so that nobody's data can write fields; so they do in a content type.
+  // One more field of it; before respond() or begin(). A name that is no token, or that the server sets, is refused:
+  // std::invalid_argument. Controls in a value, or in a content type, CR, LF or NUL say, become spaces (RFC 9110 5.5).
   void set_field(std::string_view name, std::string_view value);
   // The connection closes after this answer, which says so.
   void close_after() {
@@ -159,13 +159,12 @@ class HttpExchange final {
   // An exchange that is complete is not answered again: that is logged, counted (HttpStats::answered_again) and does
   // nothing. One whose answer has begun as a stream cannot be: std::logic_error, as it is of every verb out of order.
   void respond(int status, std::string_view content_type, std::string_view body);
-  // The same; a long body is moved, not copied.
+  // The same; the body is moved, of strings only a long one.
+  void respond(int status, std::string_view content_type, Buffer&& body);
   template <std::same_as<std::string> Text>
   void respond(int status, std::string_view content_type, Text&& body) {
     respond_moved(status, content_type, std::forward<Text>(body));
   }
-  // The same; the body is moved, not copied.
-  void respond(int status, std::string_view content_type, Buffer&& body);
   // No content: for 204, 304, redirections; or, from 400 on, the error page of that status (Router::error_page).
   void respond(int status);
   // Part of a file, or all of it: the file's bytes by sendfile.
@@ -252,6 +251,7 @@ class HttpExchange final {
       check_run();
   }
   [[gnu::cold]] void check_run() const;
+  Connection* living_connection() const;
   void attach(const void* type, std::shared_ptr<void> value);
   void* attached(const void* type) const;
   void pass_on(Task<> task);
@@ -270,11 +270,11 @@ class HttpExchange final {
   void body_piece(std::string_view piece);
   void body_ended();
   void drop_body();
+  void count_gathered();
   void refuse_body();
   void begin_body_window(uint64_t arrived);
   bool may_read() const;
   Result<Buffer> take_read();
-  // The answer.
   // Whether there is anybody to answer.
   bool may_answer() const {
     check_use();

@@ -86,6 +86,14 @@ void HttpExchange::resume_body() {
   carrier_.settle();
 }
 
+// What is held of it and not yet the handler's.
+void HttpExchange::count_gathered() {
+  const HttpExtras& extras = *extras_;
+  const size_t whole = extras.whole ? extras.whole->charge.bytes() : extras.read_all_bytes;
+  const size_t held = whole + extras.unread.held_bytes();
+  if (std::exchange(extras_->gathered_bytes, held) != held && carried_) carrier_.count_gathered(held);
+}
+
 // There is more of it than the process may hold.
 void HttpExchange::refuse_body() {
   ++shard_->stats().over_budget;
@@ -99,12 +107,12 @@ void HttpExchange::body_piece(std::string_view piece) {
   switch (body_consumer_) {
     case BodyConsumer::kPieces: return extras.on_piece(*this, piece);
     case BodyConsumer::kWhole:
-      if (!extras.whole->add(piece)) begun() ? abort() : refuse_body();
-      return;
+      if (!extras.whole->add(piece)) return begun() ? abort() : refuse_body();
+      return count_gathered();
     case BodyConsumer::kCoroutine:
       extras.unread.append(piece);
-      if (extras.reader != nullptr) std::exchange(extras.reader, nullptr)->complete(0);
-      return;
+      if (extras.reader == nullptr) return count_gathered();
+      return std::exchange(extras.reader, nullptr)->complete(0);
     case BodyConsumer::kNobody:
     case BodyConsumer::kDropped: return;
   }
@@ -120,6 +128,7 @@ void HttpExchange::body_ended() {
       // Charged until the handler is done with it, or has it for its own.
       detail::HttpGathered whole = std::move(*extras_->whole);
       extras_->whole.reset();
+      count_gathered();
       return extras_->on_whole(*this, std::move(whole.text));
     }
     case BodyConsumer::kCoroutine:
@@ -139,6 +148,7 @@ bool HttpExchange::may_read() const {
 Result<Buffer> HttpExchange::take_read() {
   if (body_consumer_ == BodyConsumer::kCoroutine && !extras_->unread.empty()) {
     Buffer taken = std::move(extras_->unread);
+    count_gathered();
     if (carried_ && !request_read_) carrier_.settle();
     return taken;
   }
@@ -163,12 +173,17 @@ Task<Result<std::string>> HttpExchange::read_all() {
   detail::HttpGathered whole;
   for (;;) {
     Result<Buffer> piece = co_await read();
-    if (!piece) co_return std::unexpected(piece.error());
-    if (piece->empty()) co_return std::move(whole.text);
-    if (!whole.add(piece->view())) {
-      if (carried_ && !begun()) refuse_body();
-      co_return fail(ENOMEM);
+    const bool more = piece && !piece->empty();
+    const bool fits = !more || whole.add(piece->view());
+    if (has_extras_) {
+      extras_->read_all_bytes = more && fits ? whole.charge.bytes() : 0;
+      count_gathered();
     }
+    if (!piece) co_return std::unexpected(piece.error());
+    if (!more) co_return std::move(whole.text);
+    if (fits) continue;
+    if (carried_ && !begun()) refuse_body();
+    co_return fail(ENOMEM);
   }
 }
 
@@ -215,6 +230,7 @@ void HttpExchange::run(Task<> task) {
   if (extras().run) return pass_on(std::move(task));
   extras_->run = std::make_unique<HttpHandlerTask>(*this, std::move(task));
   detail::ReadyQueue::run(*extras_->run);
+  if (carried_ && has_extras_ && extras_->run) carrier_.keep_peer();
 }
 
 // To the coroutine that awaits HttpNext::run(), for it runs in the same strand.

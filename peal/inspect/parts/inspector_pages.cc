@@ -84,12 +84,12 @@ void answer(HttpExchange& exchange, int status, std::string_view type, std::stri
 
 // The layer knows the subject or a name only of a certificate that it has verified.
 bool is_certified(const HttpExchange& exchange) {
-  const Result<LayerFacts> facts = exchange.connection().layer_facts();
+  const Result<LayerFacts> facts = exchange.layer_facts();
   return facts && (!facts->peer.empty() || !facts->names.empty());
 }
 
 bool InspectorPages::admits(HttpExchange& exchange, Refusal (*rule)(const AskedBy&, const InspectorRules&)) const {
-  const Refusal refusal = rule({.peer = exchange.connection().peer_address().value_or(SocketAddress()),
+  const Refusal refusal = rule({.peer = exchange.peer_address().value_or(SocketAddress()),
                                 .host = exchange.request().authority(),
                                 .origin = field(exchange, "Origin"),
                                 .authorization = field(exchange, "Authorization"),

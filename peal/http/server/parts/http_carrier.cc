@@ -128,10 +128,18 @@ void HttpCarrier::threw() {
   answer_instead(500);
 }
 
+void HttpCarrier::keep_peer() {
+  HttpExtras& extras = exchange_.extras();
+  if (extras.peer || !has_connection()) return;
+  if (const Result<SocketAddress> peer = connection().peer_address()) extras.peer = *peer;
+}
+
 bool HttpCarrier::let_go_of_extras() {
   HttpExtras& extras = *exchange_.extras_;
+  if (std::exchange(extras.gathered_bytes, 0) > 0) count_gathered(0);
   if (exchange_.taken_ && extras.on_abandoned) call([&] { extras.on_abandoned(exchange_); });
   if (!extras.run) return true;
+  if (has_connection()) extras.connection = connection().handle();
   if (exchange_.taken_) {
     extras.run->cancel(ECANCELED);
     return false;

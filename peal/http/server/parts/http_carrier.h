@@ -72,6 +72,10 @@ class HttpCarrier {
   virtual int begin_upgrade(std::string_view protocol) = 0;
   virtual void upgrade(std::unique_ptr<UpgradeHandler> handler) = 0;
   virtual Connection& connection() const = 0;
+  // False in tests alone.
+  virtual bool has_connection() const { return true; }
+  // So much of the request's body is gathered: Connection::count_gathered(), of all exchanges of the connection.
+  virtual void count_gathered(size_t held_bytes) { connection().count_gathered(held_bytes); }
   // Nobody uses the exchange any more.
   virtual void give_back() = 0;
 
@@ -136,6 +140,8 @@ class HttpCarrier {
     exchange_.carried_ = false;
     return !exchange_.has_extras_ || let_go_of_extras();
   }
+  // Whom it comes from, for who asks when the connection is gone.
+  void keep_peer();
   // Whoever asked has gone; `tell`: the handler hears of it.
   void abandon(bool tell);
 

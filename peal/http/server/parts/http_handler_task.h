@@ -97,8 +97,12 @@ struct HttpExtras {
   HttpWritable* writer = nullptr;
   HttpAnswered* answered = nullptr;
   bool passes_on = false;  // a coroutine waits for what a function before the handler passes the exchange on to
-  std::optional<Task<>> passed_on;  // which is this, and has not begun
-  std::exception_ptr thrown;        // what the answer is 500 for
+  std::optional<Task<>> passed_on;    // which is this, and has not begun
+  std::exception_ptr thrown;          // what the answer is 500 for
+  size_t gathered_bytes = 0;          // of the body, as HttpCarrier::count_gathered() was told
+  size_t read_all_bytes = 0;          // of that, in a coroutine that is in read_all()
+  std::optional<SocketAddress> peer;  // once somebody may ask who it was when the connection is gone
+  ConnectionHandle connection;        // of a coroutine that goes on behind its answer
   std::vector<std::pair<const void*, std::shared_ptr<void>>> attached;
   std::unique_ptr<HttpHandlerTask> run;
 };

@@ -36,7 +36,8 @@ struct MemoryAnswer {
   std::optional<uint64_t> length;  // said
   bool content_follows = false;
   std::vector<std::string> pieces;
-  size_t unread_bytes = 0;  // of them; see MemoryStreams::high_water_bytes
+  size_t unread_bytes = 0;    // of them; see MemoryStreams::high_water_bytes
+  size_t gathered_bytes = 0;  // of the request's body
   bool ended = false;
   bool was_reset = false;
   bool released = false;  // the exchange is used by nobody any more
@@ -176,6 +177,8 @@ class MemoryCarrier final : public HttpCarrier {
     PEAL_ASSERT(streams_.connection != nullptr, "exchange {} goes by no connection", serial());
     return *streams_.connection;
   }
+  bool has_connection() const override { return streams_.connection != nullptr; }
+  void count_gathered(size_t held_bytes) override { answer->gathered_bytes = held_bytes; }
   void give_back() override {
     answer->released = true;
     delete this;
