@@ -116,6 +116,7 @@ TEST_P(WebSocketsThatBothSendMuch, by_coroutines) {
   serve(begin(there), {}, small_server());
   const auto client = connect(begin(here));
   expect_all();
+  scope.cancel();
   ASSERT_TRUE(run_until([&] { return scope.size() == 0; }, kPatience));
 }
 
