@@ -48,7 +48,7 @@ Result<void> Connection::set_option(SocketOption option, int value) {
 ConnectionHandle Connection::handle() { return {set_->shared_from_this(), slot, generation}; }
 
 bool Connection::send(std::string_view bytes) {
-  if (!is_open() || has(kSendEnded)) return false;
+  if (!can_send()) return false;
   return sent_slow_path(bytes.size(), port_->send_copy(stream_, bytes));
 }
 
@@ -85,7 +85,7 @@ bool Connection::sent_slow_path(size_t size, size_t queued) {
 }
 
 void Connection::send_file(FileRange range) {
-  if (!is_open() || has(kSendEnded) || range.bytes == 0) return;
+  if (!can_send() || range.bytes == 0) return;
   PEAL_ASSERT(range.file != nullptr, "{} bytes of no file are sent", range.bytes);
   const uint64_t bytes = range.bytes;
   sent_bytes_ += bytes;

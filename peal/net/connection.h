@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connection: one stream with its callbacks, limits and end. ConnectionHandle: what a user keeps of it.
+// Connection: one stream with its callbacks, limits and end. A user keeps a ConnectionHandle of it.
 //
 // A Connection belongs to its loop, is made by a Server or a Client, and dies after on_close. A Connection& is good
 // inside the callback it was given to; whoever wants more keeps handle(), good at any time on any thread.
@@ -10,12 +10,12 @@
 // is queued still goes out before the end: half-close is honoured both ways. Whatever ends it, on_close comes exactly
 // once for each on_open, last, and tells why.
 //
-// Its states and their timers are in connection_life.h; parts/connection_life.cc is where it goes from one to the next.
+// Its states and their timers are in connection_life.h; parts/connection_states.cc is where it goes from one to the
+// next.
 #pragma once
 
 #include <algorithm>
 #include <bit>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,46 +30,21 @@
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
 #include <peal/loop/timer_wheel.h>
+#include <peal/net/connection_callbacks.h>
+#include <peal/net/connection_handle.h>
 #include <peal/net/connection_life.h>
 #include <peal/net/connection_options.h>
 #include <peal/observe/flight_recorder.h>
 
 namespace peal {
 
-class Connection;
-class ConnectionHandle;
 struct ConnectionFacts;
 class Loop;
 namespace detail {
 class ConnectionSet;
 class PipePair;
-enum class ForcedEnd : uint8_t;
 struct Tracked;
 }  // namespace detail
-
-enum class CloseReason : uint8_t {
-  kLocal,          // close()
-  kAborted,        // abort()
-  kPeerClosed,     // the peer's FIN
-  kReset,          // the peer's RST: ECONNRESET, EPIPE
-  kFailed,         // any other error of the socket, or of the layer it runs over; see Connection::error()
-  kTruncated,      // the peer ended without the end mark of the layer it runs over: what it sent may be cut short
-  kInputLimit,     // the callback left more than input_limit_bytes unconsumed
-  kOutputLimit,    // more than output_limit_bytes were queued
-  kLingerTimeout,  // the peer had everything, and did not end within linger_timeout
-  kPipeEnded,      // the connection it was piped to ended
-  kMemoryBudget,   // the process was above its hard mark (memory_budget.h) and this one asked for more, or held most
-  kCallbackThrew,  // an exception left a callback of this connection
-  kLoopStopped,    // the loop ended
-  kIdle,           // idle_timeout
-  kReadTooSlow,    // read_window
-  kWriteTooSlow,   // write_window
-  kNeitherRead,    // write_window, while this side did not read either: both may have waited for the other to read
-  kEvicted,        // the server was full, and this one idle for longest
-  kDrainDeadline,  // Server::drain ran out of time
-  kSendRefused,    // what was sent from another thread found the loop's mailbox full (LoopOptions::post_limit)
-};
-std::string_view to_string(CloseReason reason);
 
 class alignas(64) Connection final : private SlotLinks, private StreamEvents {
  public:
@@ -259,7 +234,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] void await_input_slow_path();
   [[gnu::noinline]] bool crossed_high_water(size_t queued);
   void pause_for_output();
-  // connection_life.cc: the only places where the state changes.
+  // connection_states.cc: the only places where the state changes.
   void enter(State next);
   Duration time_in(State state) const;
   void time_up();
@@ -370,82 +345,5 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   uint8_t read_stops_ = 0;         // ReadStop
 };
 static_assert(sizeof(Connection) == 128);
-
-// Shared by all connections of a Server or Client. Each is called on the connection's loop. None is required.
-template <template <class> class Slot>
-struct BasicConnectionCallbacks {
-  Slot<void(Connection&)> on_open = nullptr;
-  // Bytes arrived. Consume what is complete; the rest is kept and shown again with what arrives next.
-  Slot<void(Connection&, Buffer& input)> on_message = nullptr;
-  // Output that had crossed the high-water mark has drained to half of it, or has failed: can_send() tells.
-  Slot<void(Connection&)> on_writable = nullptr;
-  // The peer sent FIN and will send no more. With this set, the connection stays open for sending until close().
-  Slot<void(Connection&)> on_peer_end = nullptr;
-  // The server drains: close() when all is done. Without it a connection closes once it has no unconsumed input.
-  Slot<void(Connection&)> on_drain = nullptr;
-  // For a protocol that reads when it wants to, as a coroutine does: whether it waits for input now. Asked before the
-  // connection is closed for being idle, slow, or without work in a drain. Without it, it always waits. With it, full
-  // output does not pause receiving by default.
-  Slot<bool(const Connection&)> awaits_input = nullptr;
-  // start_layer() is done: what is sent and received from now on goes over the layer.
-  Slot<void(Connection&)> on_secured = nullptr;
-  Slot<void(Connection&, CloseReason)> on_close = nullptr;
-
-  // Those of several loops do for one, too.
-  template <class One>
-    requires(std::same_as<One, BasicConnectionCallbacks<Callback>> && !std::same_as<One, BasicConnectionCallbacks>)
-  operator One() && {
-    return {std::move(on_open),  std::move(on_message),   std::move(on_writable), std::move(on_peer_end),
-            std::move(on_drain), std::move(awaits_input), std::move(on_secured),  std::move(on_close)};
-  }
-};
-// Of one loop: on its thread only.
-using ConnectionCallbacks = BasicConnectionCallbacks<Callback>;
-// Of several loops, which call them on several threads at once: no `mutable` lambda is taken. What changes is kept in
-// the connection's context, or guarded.
-using SharedConnectionCallbacks = BasicConnectionCallbacks<SharedCallback>;
-
-// Small, copyable, comparable; any thread, at any time, however late. On the connection's loop a call acts at once;
-// from elsewhere it travels there, in the order of the calls of one thread. The answer is whether it was taken: false
-// when the connection is known to be gone, its loop has ended or refuses (LoopOptions::post_limit), or, for a send from
-// elsewhere, the process is above its hard mark (memory_budget.h); what was taken may still come too late. A stream
-// never lacks a middle: a send that the loop refuses ends the connection, by RST and with kSendRefused, before anything
-// sent later. A thread that sends much at its own speed does it by a BoundedSender.
-class ConnectionHandle {
- public:
-  ConnectionHandle() = default;
-  explicit operator bool() const { return set_ != nullptr; }
-  bool operator==(const ConnectionHandle&) const = default;
-
-  bool send(std::string_view bytes) const;
-  bool send(Buffer&& bytes) const;
-  bool send(const SharedBytes& bytes) const;
-  bool send_file(const FileRange& range) const;
-  // Taken, whatever waits there already, unless the connection or its loop is gone.
-  bool close() const;
-  bool abort() const;
-  // Calls `task` with the connection on its loop, if it has not ended by then.
-  bool run(Callback<void(Connection&)> task) const;
-  // The same for what the peer must not miss: refused, the connection ends as with a send.
-  bool run_or_end(Callback<void(Connection&)> task) const;
-
- private:
-  friend class BoundedSender;
-  friend class Connection;
-  ConnectionHandle(std::shared_ptr<detail::ConnectionSet> set, uint32_t slot, uint32_t generation)
-      : set_(std::move(set)), slot_(slot), generation_(generation) {}
-  bool is_here() const;
-  template <class Act>
-  bool act(Act&& action) const;
-  template <class Act>
-  bool act_or_end(Act&& action) const;
-  bool ends_over_budget() const;
-  bool counted(bool taken) const;
-  bool force_end(detail::ForcedEnd what) const;
-
-  std::shared_ptr<detail::ConnectionSet> set_;
-  uint32_t slot_ = 0;
-  uint32_t generation_ = 0;
-};
 
 }  // namespace peal

@@ -14,8 +14,7 @@ namespace peal {
 // Whether output above the high-water mark pauses receiving.
 enum class WhenOutputIsFull : uint8_t {
   // kPauseInput for a Server's callbacks. kReadOn for a Client, a Stream, HttpServer and HttpClient, which ask for
-  // input
-  // when they want it.
+  // input when they want it.
   kDefault,
   // Receiving pauses once output has followed the input that came since the last such pause, and resumes when the queue
   // has drained to half of the mark. A peer that sends requests and reads no answers costs no more memory then. Two
@@ -46,9 +45,10 @@ struct ConnectionOptions {
   uint32_t min_read_bytes = 0;
   Duration read_window = std::chrono::seconds(10);
   // While output is queued, in each write_window the peer must take min_write_bytes or it is cut off, though its kernel
-  // may go on answering: kWriteTooSlow. Watched from the high-water mark on until the queue is empty; with any of the
-  // deadlines above, from the first queued byte. 0: never. The default cuts off who stands still. In a graceful end it
-  // holds until the peer has acknowledged everything, and is at least 1.
+  // may go on answering: kWriteTooSlow, or kNeitherRead if this side was not reading either. A peer that stands still
+  // is cut off one to two windows after it stopped. Watched from the high-water mark on until the queue is empty; with
+  // any of the deadlines above, from the first queued byte. 0: never. The default cuts off who stands still. In a
+  // graceful end it holds until the peer has acknowledged everything, and is at least 1.
   uint32_t min_write_bytes = 1;
   Duration write_window = std::chrono::seconds(60);
   // What connections run over, TLS say; it outlives the server or client. Null: nothing, they are the kernel's streams.

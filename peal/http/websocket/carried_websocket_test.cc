@@ -31,7 +31,6 @@ class MemorySocketCarrier final : public WebSocketCarrier {
   std::string queued;  // not taken by the peer
   uint64_t taken_bytes = 0;
   uint64_t arrived = 0;
-  uint64_t arrived_bytes = 0;
   size_t gathered_bytes = 0;
   bool paused = false;
   std::string end;  // "", "close", "abort"

@@ -78,7 +78,6 @@ TEST_F(CoroutineInput, counts_and_ends_at_its_limit) {
 }
 
 TEST_F(CoroutineInput, is_ended_when_the_process_holds_too_much) {
-  const MemoryMarks before = MemoryBudget::marks();
   on_seeds(10, rough(), [&](test::SimPair& pair) {
     constexpr int kPeers = 10;
     int ended = 0;
@@ -104,7 +103,7 @@ TEST_F(CoroutineInput, is_ended_when_the_process_holds_too_much) {
     EXPECT_TRUE(pair.run_until([&] { return ended > 0; }));
     EXPECT_GT(server.stats().memory_closes, 0U);
   });
-  MemoryBudget::set(before);
+  MemoryBudget::set(MemoryBudget::default_marks());
 }
 
 // Half a message that does not grow is too slow. While the coroutine works, its peer owes it nothing.

@@ -217,7 +217,9 @@ void Connection::abort() {
 
 // Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
 void Connection::end_gracefully(CloseReason reason) {
-  if (expects_no_input() && port_->queued_bytes(stream_) == 0) return end(reason);
+  // The end mark of a layer is still to find room below it.
+  const bool has_no_mark = port_->adopts_open() || !is_open();
+  if (has_no_mark && expects_no_input() && port_->queued_bytes(stream_) == 0) return end(reason);
   if (!is_open()) return;
   const bool was_piped = is_piped();
   enter(State::kEnding);

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plays the table of connection_life.h: in each open or ending state, each call and each thing a peer does, and the
+// state it leads to. Before a connection is open nobody has a Connection& to call (handshake_test.cc has what peers and
+// time do then); what may follow which state is asserted in every test by Connection::enter().
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <peal/net/pipe.h>
+#include <tests/support/sim_rig.h>
+
+namespace peal {
+namespace {
+
+using enum ConnectionLife;
+
+// One server connection that is brought into a state, and its client.
+class Stage {
+ public:
+  explicit Stage(test::SimPair& pair) : pair_(pair) {
+    EXPECT_TRUE(client_.connect(pair.listen(server_)));
+    EXPECT_TRUE(pair.run_until([this] { return here_ && there_; }));
+  }
+
+  // Brings it into `life` and, still there, calls `act`. Answers the state after that.
+  ConnectionLife in(ConnectionLife life, std::function<void(Connection&)> act) {
+    std::optional<ConnectionLife> after;
+    auto play = [&](Connection& connection) {
+      EXPECT_EQ(connection.life(), life);
+      act(connection);
+      after = connection.life();
+    };
+    if (life == kReadingOut) {
+      on_writable_ = play;
+      bring_to(life);
+      EXPECT_TRUE(pair_.run_until([&] { return after.has_value(); }));
+    } else {
+      bring_to(life);
+      EXPECT_TRUE(here_.run([&](Connection& connection) {
+        if (life == kShowing) connection.resume();
+        play(connection);
+      }));
+    }
+    return after.value_or(kClosed);
+  }
+  // Brings it into `life`, lets the peer act, and answers the state some seconds later; kClosed when it is gone.
+  ConnectionLife after_peer(ConnectionLife life, const std::function<void(Connection&)>& act) {
+    bring_to(life);
+    EXPECT_EQ(now(), life);
+    there_.run([&](Connection& peer) { act(peer); });
+    pair_.run_for(std::chrono::seconds(1));
+    return now();
+  }
+  ConnectionLife now() {
+    ConnectionLife life = kClosed;
+    here_.run([&](Connection& connection) { life = connection.life(); });
+    return life;
+  }
+  bool runs_until_closed() {
+    return pair_.run_until([this] { return now() == kClosed; }, std::chrono::hours(1));
+  }
+
+ private:
+  void bring_to(ConnectionLife life) {
+    switch (life) {
+      case kShowing:
+      case kOrphaned:
+      case kPaused:
+        there_.send("some");
+        EXPECT_TRUE(pair_.run_until([this] { return heard_ > 0; }));
+        if (life == kOrphaned) there_.abort();
+        break;
+      case kReadingOut:
+        there_.send("fill");
+        EXPECT_TRUE(pair_.run_until([this] { return heard_ > 0; }));
+        there_.abort();
+        return;
+      case kPiped:
+        EXPECT_TRUE(other_client_.connect(address()));
+        EXPECT_TRUE(pair_.run_until([this] { return static_cast<bool>(other_); }));
+        here_.run([this](Connection& one) { other_.run([&one](Connection& two) { EXPECT_TRUE(pipe(one, two)); }); });
+        break;
+      case kEnding:
+        there_.run([](Connection& peer) { peer.pause(); });
+        here_.run([](Connection& connection) {
+          connection.send(std::string(5'000'000, 'x'));
+          connection.close();
+        });
+        break;
+      case kLingering: here_.close(); break;
+      default: break;
+    }
+    if (life == kShowing) life = kPaused;  // in() resumes it
+    EXPECT_TRUE(pair_.run_until([&] { return now() == life; }));
+  }
+  SocketAddress address() {
+    SocketAddress bound;
+    here_.run([&](Connection& connection) { bound = connection.local_address().value_or(SocketAddress()); });
+    return bound;
+  }
+
+  test::SimPair& pair_;
+  ConnectionHandle here_;
+  ConnectionHandle other_;  // the second that comes
+  ConnectionHandle there_;
+  size_t heard_ = 0;
+  std::function<void(Connection&)> on_writable_;
+  Server server_{*pair_.here,
+                 {.on_open = [this](Connection& connection) { (here_ ? other_ : here_) = connection.handle(); },
+                  .on_message =
+                      [this](Connection& connection, Buffer& input) {
+                        heard_ += input.size();
+                        if (input.view() == "some") return connection.pause();  // and keeps it
+                        if (input.view() == "fill") connection.send(std::string(5'000'000, 'x'));
+                        input.clear();
+                      },
+                  .on_writable =
+                      [this](Connection& connection) {
+                        if (on_writable_) std::exchange(on_writable_, nullptr)(connection);
+                      }},
+                 {.connection = {.linger_timeout = std::chrono::minutes(10), .write_window = std::chrono::hours(2)}}};
+  Client client_{*pair_.there,
+                 {.on_open = [this](Connection& connection) { there_ = connection.handle(); },
+                  .on_message = [](Connection&, Buffer& input) { input.clear(); },
+                  .on_peer_end = [](Connection&) {}}};  // it stays open for sending
+  Client other_client_{*pair_.there, {.on_peer_end = [](Connection&) {}}};
+};
+
+using Act = std::function<void(Connection&)>;
+
+struct Cell {
+  std::string_view call;
+  Act act;
+  std::vector<ConnectionLife> leads_to;  // from each of the states of the table's head
+};
+
+SimOptions calm() {
+  SimOptions options;
+  options.receive_buffer_bytes = options.send_buffer_bytes = 64 * 1024;
+  return options;
+}
+
+class ConnectionLifeTable : public test::SimTest {
+ protected:
+  void play(const std::vector<ConnectionLife>& head, const std::vector<Cell>& cells, bool by_peer) {
+    for (const Cell& cell : cells) {
+      ASSERT_EQ(cell.leads_to.size(), head.size());
+      for (size_t i = 0; i < head.size(); ++i) {
+        on_seeds(1, calm(), [&](test::SimPair& pair) {
+          Stage stage(pair);
+          const ConnectionLife after = by_peer ? stage.after_peer(head[i], cell.act) : stage.in(head[i], cell.act);
+          EXPECT_EQ(to_string(after), to_string(cell.leads_to[i])) << cell.call << " while " << to_string(head[i]);
+        });
+      }
+    }
+  }
+};
+
+TEST_F(ConnectionLifeTable, calls) {
+  const std::vector head{kOpen, kShowing, kPaused, kOrphaned, kReadingOut, kPiped, kEnding, kLingering};
+  const std::vector<Cell> cells{
+      {"send",
+       [](Connection& it) { it.send("x"); },
+       {kOpen, kShowing, kPaused, kOrphaned, kReadingOut, kPiped, kEnding, kLingering}},
+      {"report_drained",
+       [](Connection& it) { it.report_drained(); },
+       {kOpen, kShowing, kPaused, kOrphaned, kReadingOut, kPiped, kEnding, kLingering}},
+      {"shutdown_send",
+       [](Connection& it) { it.shutdown_send(); },
+       {kOpen, kShowing, kPaused, kOrphaned, kReadingOut, kPiped, kEnding, kLingering}},
+      {"pause",
+       [](Connection& it) { it.pause(); },
+       {kPaused, kPaused, kPaused, kOrphaned, kClosed, kPiped, kEnding, kLingering}},
+      {"resume",
+       [](Connection& it) { it.resume(); },
+       {kOpen, kShowing, kShowing, kShowing, kReadingOut, kPiped, kEnding, kLingering}},
+      {"await_input",
+       [](Connection& it) { it.await_input(); },
+       {kOpen, kShowing, kOpen, kOpen, kReadingOut, kPiped, kEnding, kLingering}},
+      {"close",
+       [](Connection& it) { it.close(); },
+       {kEnding, kEnding, kEnding, kEnding, kEnding, kEnding, kEnding, kLingering}},
+      {"abort",
+       [](Connection& it) { it.abort(); },
+       {kClosed, kClosed, kClosed, kClosed, kClosed, kClosed, kClosed, kClosed}},
+  };
+  play(head, cells, false);
+}
+
+TEST_F(ConnectionLifeTable, what_the_peer_does) {
+  // Showing lasts one turn, and reading out and orphaned have no peer any more.
+  const std::vector head{kOpen, kPaused, kPiped, kEnding, kLingering};
+  const std::vector<Cell> cells{
+      {"bytes", [](Connection& peer) { peer.send("x"); }, {kOpen, kPaused, kPiped, kEnding, kLingering}},
+      {"FIN", [](Connection& peer) { peer.shutdown_send(); }, {kClosed, kPaused, kPiped, kEnding, kClosed}},
+      {"RST", [](Connection& peer) { peer.abort(); }, {kClosed, kOrphaned, kClosed, kClosed, kClosed}},
+  };
+  play(head, cells, true);
+}
+
+// The states that have a timer end by it; reading out ends by itself.
+TEST_F(ConnectionLifeTable, what_time_does) {
+  for (const ConnectionLife life : {kOrphaned, kReadingOut, kLingering}) {
+    on_seeds(1, calm(), [&](test::SimPair& pair) {
+      Stage stage(pair);
+      stage.in(life, [](Connection&) {});
+      EXPECT_TRUE(stage.runs_until_closed()) << to_string(life);
+    });
+  }
+  on_seeds(1, calm(), [&](test::SimPair& pair) {
+    Stage stage(pair);
+    stage.in(kShowing, [](Connection&) {});
+    pair.run_for(std::chrono::seconds(1));
+    EXPECT_EQ(to_string(stage.now()), to_string(kPaused));  // shown once more, it pauses again
+  });
+}
+
+}  // namespace
+}  // namespace peal
