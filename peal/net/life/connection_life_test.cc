@@ -41,7 +41,7 @@ class Stage {
       EXPECT_TRUE(pair_.run_until([&] { return after.has_value(); }));
     } else {
       bring_to(life);
-      EXPECT_TRUE(here_.run([&](Connection& connection) {
+      EXPECT_TRUE(call(here_, [&](Connection& connection) {
         if (life == kShowing) connection.resume();
         play(connection);
       }));
@@ -52,13 +52,13 @@ class Stage {
   ConnectionLife after_peer(ConnectionLife life, const std::function<void(Connection&)>& act) {
     bring_to(life);
     EXPECT_EQ(now(), life);
-    there_.run([&](Connection& peer) { act(peer); });
+    EXPECT_TRUE(call(there_, act));
     pair_.run_for(std::chrono::seconds(1));
     return now();
   }
   ConnectionLife now() {
     ConnectionLife life = kClosed;
-    here_.run([&](Connection& connection) { life = connection.life(); });
+    call(here_, [&](Connection& connection) { life = connection.life(); });
     return life;
   }
   bool runs_until_closed() {
@@ -86,8 +86,8 @@ class Stage {
         here_.run([this](Connection& one) { other_.run([&one](Connection& two) { EXPECT_TRUE(pipe(one, two)); }); });
         break;
       case kEnding:
-        there_.run([](Connection& peer) { peer.pause(); });
-        here_.run([](Connection& connection) {
+        call(there_, [](Connection& peer) { peer.pause(); });
+        call(here_, [](Connection& connection) {
           connection.send(std::string(5'000'000, 'x'));
           connection.close();
         });
@@ -98,9 +98,19 @@ class Stage {
     if (life == kShowing) life = kPaused;  // in() resumes it
     EXPECT_TRUE(pair_.run_until([&] { return now() == life; }));
   }
+  // Calls `what` with the connection on its loop; false when it is gone.
+  bool call(const ConnectionHandle& which, const std::function<void(Connection&)>& what) {
+    bool done = false;
+    which.run([&](Connection& connection) {
+      what(connection);
+      done = true;
+    });
+    pair_.run_until([&] { return done; }, std::chrono::milliseconds(1));
+    return done;
+  }
   SocketAddress address() {
     SocketAddress bound;
-    here_.run([&](Connection& connection) { bound = connection.local_address().value_or(SocketAddress()); });
+    call(here_, [&](Connection& connection) { bound = connection.local_address().value_or(SocketAddress()); });
     return bound;
   }
 

@@ -20,7 +20,7 @@ using testing::Each;
 using testing::SizeIs;
 using testing::StartsWith;
 
-constexpr std::string_view kGet = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
+constexpr std::string_view kGetAsking = "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
 
 class ExchangeAskedBehindItsAnswer : public test::HttpTest {
  protected:
@@ -47,7 +47,7 @@ class ExchangeAskedBehindItsAnswer : public test::HttpTest {
   void ask_times(size_t times) {
     RawPeer one = peer();
     for (size_t i = 1; i <= times; ++i) {
-      one.send(kGet);
+      one.send(kGetAsking);
       ASSERT_TRUE(hears(one, "\r\n\r\nanswered", i));
     }
     ASSERT_TRUE(wait_until([&] { return notes.size() == times; }));
