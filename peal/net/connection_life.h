@@ -37,7 +37,8 @@ enum class ConnectionLife : uint8_t {
   kPiped,
   // FIN is queued. Timer: a quarter of linger_timeout, then a look whether the peer has acknowledged everything.
   kEnding,
-  // Everything is acknowledged; only the peer's FIN is missing. Timer: the rest of linger_timeout.
+  // The peer has everything; only its FIN is missing, or room for the end mark of our layer. Timer: the rest of
+  // linger_timeout.
   kLingering,
 };
 
@@ -61,12 +62,13 @@ constexpr std::array kConnectionLife = [] {
       ConnectionLifeRow{"closed", life_bits(kConnecting)},
       ConnectionLifeRow{"connecting", life_bits(kHandshaking, kOpen, kClosed)},
       ConnectionLifeRow{"handshaking", life_bits(kConnecting, kOpen, kClosed)},
-      ConnectionLifeRow{"open", life_bits(kHandshaking, kPaused, kReadingOut, kPiped, kEnding, kClosed)},
-      ConnectionLifeRow{"showing", life_bits(kHandshaking, kOpen, kPaused, kPiped, kEnding, kClosed)},
-      ConnectionLifeRow{"paused", life_bits(kHandshaking, kOpen, kShowing, kOrphaned, kPiped, kEnding, kClosed)},
-      ConnectionLifeRow{"orphaned", life_bits(kHandshaking, kOpen, kShowing, kPiped, kEnding, kClosed)},
-      ConnectionLifeRow{"reading out", life_bits(kEnding, kClosed)},
-      ConnectionLifeRow{"piped", life_bits(kEnding, kClosed)},
+      ConnectionLifeRow{"open", life_bits(kHandshaking, kPaused, kReadingOut, kPiped, kEnding, kLingering, kClosed)},
+      ConnectionLifeRow{"showing", life_bits(kHandshaking, kOpen, kPaused, kPiped, kEnding, kLingering, kClosed)},
+      ConnectionLifeRow{"paused",
+                        life_bits(kHandshaking, kOpen, kShowing, kOrphaned, kPiped, kEnding, kLingering, kClosed)},
+      ConnectionLifeRow{"orphaned", life_bits(kHandshaking, kOpen, kShowing, kPiped, kEnding, kLingering, kClosed)},
+      ConnectionLifeRow{"reading out", life_bits(kEnding, kLingering, kClosed)},
+      ConnectionLifeRow{"piped", life_bits(kEnding, kLingering, kClosed)},
       ConnectionLifeRow{"ending", life_bits(kLingering, kClosed)},
       ConnectionLifeRow{"lingering", life_bits(kClosed)},
   };

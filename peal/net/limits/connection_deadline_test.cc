@@ -56,7 +56,8 @@ TEST_P(ConnectionDeadlineTest, silent_connection_is_closed_and_its_peer_sees_fin
 }
 
 TEST_P(ConnectionDeadlineTest, peer_that_dribbles_a_message_is_cut_off) {
-  auto server = serve_with(lines(), {.min_read_bytes = 1000, .read_window = kShort});
+  // What a layer adds to each byte counts, too.
+  auto server = serve_with(lines(), {.min_read_bytes = 1'000'000, .read_window = kShort});
   RawPeer peer = connect_peer();
   ASSERT_TRUE(wait_until([&] {
     peer.try_send("x");

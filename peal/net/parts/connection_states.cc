@@ -165,6 +165,7 @@ void Connection::on_gone(std::error_code error) {
 void Connection::on_send_failed(std::error_code error) {
   if (fast_path_.state == State::kClosed) return;
   if (fast_path_.state == State::kHandshaking) return on_connected(error);
+  if (fast_path_.state == State::kLingering) return end(reason_);  // the peer has all but an end mark
   const CloseReason reason = note_error(error);
   record(FlightKind::kSendFailed, static_cast<uint64_t>(error.value()));
   if (fast_path_.state == State::kShowing) show_kept();
@@ -217,17 +218,17 @@ void Connection::abort() {
 
 // Both sides are done once the peer's FIN is here, or nobody waits for it, and our queue is out.
 void Connection::end_gracefully(CloseReason reason) {
-  // The end mark of a layer is still to find room below it.
-  const bool has_no_mark = port_->adopts_open() || !is_open();
-  if (has_no_mark && expects_no_input() && port_->queued_bytes(stream_) == 0) return end(reason);
+  const bool is_over = expects_no_input() && port_->queued_bytes(stream_) == 0;
+  if (is_over && (port_->adopts_open() || !is_open())) return end(reason);
   if (!is_open()) return;
   const bool was_piped = is_piped();
-  enter(State::kEnding);
+  // Where all is over, a layer's end mark is still to find room below it.
+  enter(is_over ? State::kLingering : State::kEnding);
   read_stops_ = 0;
   reason_ = reason;
   if (was_piped) pipe_pair()->ended(*this, false);
-  if (fast_path_.state != State::kEnding) return;
-  record(FlightKind::kEndedOutput);
+  if (fast_path_.state == State::kClosed) return;
+  if (!is_over) record(FlightKind::kEndedOutput);
   // Otherwise the fd is closed as soon as all is sent; but a layer's end mark is to find room as what it follows does.
   if (!expects_no_input() || !port_->adopts_open()) port_->shutdown_send(stream_);
   port_->report_sent(stream_);
