@@ -5,6 +5,8 @@
 #include <array>
 #include <cerrno>
 
+#include <peal/base/memory/memory_budget.h>
+
 namespace peal {
 
 namespace detail {
@@ -142,7 +144,9 @@ Why StreamState::why_no_write() const {
 
 void StreamState::gone(CloseReason its_reason, std::error_code error) {
   if (connection == nullptr) return;
-  rest = std::move(connection->kept_input());
+  // A task may wait for long, and the process must be able to free memory by ending connections.
+  const bool short_of_memory = its_reason == CloseReason::kMemoryBudget || MemoryBudget::above_hard();
+  if (!short_of_memory) rest = std::move(connection->kept_input());
   input = &rest;
   connection = nullptr;
   reason = its_reason;

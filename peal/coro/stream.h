@@ -2,10 +2,11 @@
 // Stream: a Connection as coroutines see it. CoServer, Listener and connect() make them.
 //
 // It belongs to its connection's loop and owns the connection's end: destroying it closes gracefully, as close() does.
-// It may outlive its connection; then everything fails with what ended it. One coroutine reads at a time (asserted; one
-// that is cancelled does until it is resumed), any number write: each write() goes out in one piece, in the order of
-// the calls, so two messages never interleave. A message of several writes needs an AsyncMutex. Arguments are borrowed
-// until the await ends: await in the same expression.
+// It may outlive its connection; then everything fails with what ended it, behind what had come and is still read. That
+// is dropped if the process is short of memory (CloseReason::kMemoryBudget). One coroutine reads at a time (asserted;
+// one that is cancelled does until it is resumed), any number write: each write() goes out in one piece, in the order
+// of the calls, so two messages never interleave. A message of several writes needs an AsyncMutex. Arguments are
+// borrowed until the await ends: await in the same expression.
 //
 // While nobody reads, input is taken in up to 64 KiB; then receiving pauses and TCP slows the peer down. While a
 // coroutine reads, it is given input however much output waits. What is not read yet is the connection's: its

@@ -304,8 +304,8 @@ TEST_P(WebSocketSuite, a_callback_that_throws_ends_its_connection_alone) {
   BytePeer& bad = open_peer();
   BytePeer& good = open_peer();
   bad.send(client_frame(kText, "throw"));
-  ASSERT_TRUE(run_until([&] { return bad.ended; }));
-  EXPECT_EQ(count("close 1006 a callback threw"), 1u);
+  // Over a layer the peer may hear of the end a turn before on_close.
+  ASSERT_TRUE(run_until([&] { return bad.ended && count("close 1006 a callback threw") == 1; }));
   good.send(client_frame(kText, "still here"));
   EXPECT_TRUE(run_until([&] { return good.frames() == server_frame(kText, "still here"); }));
 }

@@ -64,6 +64,8 @@ class Stage {
   bool runs_until_closed() {
     return pair_.run_until([this] { return now() == kClosed; }, std::chrono::hours(1));
   }
+  // Called once, with on_close.
+  std::function<void(Connection&)> on_close;
 
  private:
   void bring_to(ConnectionLife life) {
@@ -132,6 +134,10 @@ class Stage {
                   .on_writable =
                       [this](Connection& connection) {
                         if (on_writable_) std::exchange(on_writable_, nullptr)(connection);
+                      },
+                  .on_close =
+                      [this](Connection& connection, CloseReason) {
+                        if (on_close) std::exchange(on_close, nullptr)(connection);
                       }},
                  {.connection = {.linger_timeout = std::chrono::minutes(10), .write_window = std::chrono::hours(2)}}};
   Client client_{*pair_.there,
@@ -200,6 +206,36 @@ TEST_F(ConnectionLifeTable, calls) {
        {kClosed, kClosed, kClosed, kClosed, kClosed, kClosed, kClosed, kClosed}},
   };
   play(head, cells, false);
+}
+
+// Until on_close is over somebody may still have the connection: nothing that is called then does anything.
+TEST_F(ConnectionLifeTable, calls_behind_the_end) {
+  const std::vector<Act> calls{
+      [](Connection& it) { EXPECT_FALSE(it.send("x")); },
+      [](Connection& it) { it.report_drained(); },
+      [](Connection& it) { it.shutdown_send(); },
+      [](Connection& it) { it.pause(); },
+      [](Connection& it) { it.resume(); },
+      [](Connection& it) { it.await_input(); },
+      [](Connection& it) { it.expect_input(true); },
+      [](Connection& it) { it.close(); },
+      [](Connection& it) { it.abort(); },
+  };
+  for (const ConnectionLife life : {kOpen, kShowing, kPaused, kOrphaned, kReadingOut, kPiped, kEnding, kLingering}) {
+    for (const Act& call : calls) {
+      on_seeds(1, calm(), [&](test::SimPair& pair) {
+        Stage stage(pair);
+        stage.on_close = call;
+        stage.in(life, [&](Connection& it) {
+          it.abort();
+          call(it);
+          EXPECT_EQ(to_string(it.life()), to_string(kClosed));
+        });
+        EXPECT_TRUE(stage.runs_until_closed());
+        EXPECT_FALSE(stage.on_close) << "on_close did not come";
+      });
+    }
+  }
 }
 
 TEST_F(ConnectionLifeTable, what_the_peer_does) {

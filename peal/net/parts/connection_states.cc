@@ -21,6 +21,7 @@ void Connection::enter(State next) {
               to_string(next));
   if (timer_) loop().cancel(std::exchange(timer_, {}));
   fast_path_.state = next;
+  if (!is_open() && !is_beginning()) read_stops_ = 0;  // a later resume() has nothing to resume
   stop_reading(kShowsFirst, next == State::kShowing);
   if (const Duration time = time_in(next); time >= Duration::zero()) {
     timer_ = loop().after(time, [this] { time_up(); });
@@ -224,7 +225,6 @@ void Connection::end_gracefully(CloseReason reason) {
   const bool was_piped = is_piped();
   // Where all is over, a layer's end mark is still to find room below it.
   enter(is_over ? State::kLingering : State::kEnding);
-  read_stops_ = 0;
   reason_ = reason;
   if (was_piped) pipe_pair()->ended(*this, false);
   if (fast_path_.state == State::kClosed) return;

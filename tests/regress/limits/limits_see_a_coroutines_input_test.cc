@@ -22,6 +22,10 @@ constexpr size_t kMebibyte = 1024 * 1024;
 
 class CoroutineInput : public test::SimTest {
  protected:
+  void TearDown() override {
+    MemoryBudget::set(MemoryBudget::default_marks());
+    SimTest::TearDown();
+  }
   // A coroutine server and one client, which `sends` as soon as it is connected.
   struct Line {
     Line(test::SimPair& its_pair, CoServer::Serve serve, const ServerOptions& options, std::string sends)
@@ -104,6 +108,35 @@ TEST_F(CoroutineInput, is_ended_when_the_process_holds_too_much) {
     EXPECT_GT(server.stats().memory_closes, 0U);
   });
   MemoryBudget::set(MemoryBudget::default_marks());
+}
+
+// Ending such a connection frees what nobody has read, though the task still has the stream.
+TEST_F(CoroutineInput, is_freed_with_a_connection_that_is_ended_for_its_memory) {
+  on_seeds(10, rough(), [&](test::SimPair& pair) {
+    std::error_code error;
+    bool wakes = false;
+    Line line(
+        pair,
+        [&](Stream stream) -> Task<> {
+          co_await stream.read_exactly(1);
+          co_await sleep(std::chrono::seconds(60));
+          wakes = true;
+          auto more = co_await stream.read();
+          if (!more) error = more.error();
+        },
+        {}, std::string(50'000, 'x'));
+    ASSERT_TRUE(pair.run_until([&] { return line.facts().kept_bytes == 49'999; }));
+    const uint64_t held = MemoryBudget::held_bytes();
+    MemoryBudget::set({.soft_bytes = held / 4, .hard_bytes = held / 2});
+    line.there.run([](Connection& sender) { sender.send("more"); });
+    ASSERT_TRUE(pair.run_until([&] { return line.server.stats().memory_closes > 0; }));
+    pair.run_for(std::chrono::seconds(1));
+    EXPECT_FALSE(wakes);
+    EXPECT_LT(BlockPool::here().stats().bytes_in_use, 49'999U);
+    MemoryBudget::set(MemoryBudget::default_marks());
+    ASSERT_TRUE(pair.run_until([&] { return error.value() != 0; }));
+    EXPECT_EQ(error, std::errc::connection_aborted);
+  });
 }
 
 // Half a message that does not grow is too slow. While the coroutine works, its peer owes it nothing.
