@@ -102,6 +102,10 @@ class StreamState {
   }
   // Gives what was not read to the other, and joins the two.
   Result<void> pipe_to(StreamState& other, const PipeOptions& options, Callback<void(PipeReport)> on_done);
+  // A read waits for more. While input is shown, the connection looks for itself when that is over.
+  void await_input() {
+    if (input == &connection->kept_input()) connection->await_input();
+  }
   // The stream's own end.
   void end(void (Connection::*how)());
   // 0: it begins.
@@ -170,8 +174,8 @@ class Reading {
   bool await_suspend(std::coroutine_handle<Promise> handle, std::optional<Duration> timeout = {}) {
     StreamState& state = state_;  // or it would be loaded again
     if (!state.reader.wait(handle, self().message(), timeout)) return false;
-    // While input is shown, the connection looks for itself when that is over.
-    if (state.input == &state.connection->kept_input()) state.connection->await_input();
+    if (state.connection->await_input_matters()) [[unlikely]]
+      state.await_input();
     return true;
   }
   // As every awaitable's.

@@ -105,9 +105,11 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   // To be called then, when a reader begins to wait for more than kept_input() has: receiving resumes, min_read_bytes
   // counts from now if part of a message is kept, and a connection that drains is closed if nothing is.
   void await_input() {
-    if (!plain()) [[unlikely]]
+    if (await_input_matters()) [[unlikely]]
       await_input_slow_path();
   }
+  // Whether await_input() would do anything now.
+  bool await_input_matters() const { return !plain(); }
   // What the protocol keeps of this connection's input outside of it; replaces the last figure. It counts in
   // memory_bytes(), and prevents eviction as idle while it is not 0.
   void count_gathered(size_t held_bytes);
