@@ -84,7 +84,8 @@ class CoServer::ServerTasks : public std::enable_shared_from_this<ServerTasks> {
   // What a task has thrown after its connection was gone.
   void note(Post& post, const std::exception_ptr& thrown) {
     exceptions_.fetch_add(1, std::memory_order_relaxed);
-    const auto suppressed = post.log_limiter.admit(post.scope.loop().now());
+    Loop* loop = post.mailbox->here();  // none once it has ended, when it may be gone
+    const auto suppressed = post.log_limiter.admit(loop != nullptr ? loop->now() : monotonic_now());
     if (!suppressed) return;
     try {
       std::rethrow_exception(thrown);
