@@ -78,5 +78,6 @@ set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/http/server/parts/http_sh
 # threads use (IORING_SETUP_SINGLE_ISSUER: EEXIST).
 if("${PEAL_SANITIZE}" STREQUAL "thread")
   set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/engine/uring/parts/uring_poller.cc
+    ${PROJECT_SOURCE_DIR}/peal/engine/uring/parts/uring_setup.cc
     PROPERTIES COMPILE_OPTIONS "-fno-sanitize=thread;-DPEAL_NOTE_RING_CLOSE=1" SKIP_PRECOMPILE_HEADERS ON)
 endif()
