@@ -267,7 +267,9 @@ void HttpExchange::set_content_length(uint64_t bytes) {
 
 void HttpExchange::begin(int status, std::string_view content_type) {
   if (!may_answer()) return;
-  carrier_.begin(answer_head(status, content_type, knows_length_ ? std::optional(length_) : std::nullopt));
+  HttpAnswerHead head = answer_head(status, content_type, knows_length_ ? std::optional(length_) : std::nullopt);
+  head.in_pieces = true;
+  carrier_.begin(head);
   carrier_.flush();
 }
 

@@ -49,6 +49,10 @@ class HttpRequestBodyTest : public test::HttpTest {
       exchange.respond(200, "", fmt::format("slowly:{}", bytes));
     });
     router.post("/ignored", [](HttpExchange& exchange) { exchange.respond(200, "", "ignored"); });
+    router.post("/first", [](HttpExchange& exchange) {
+      exchange.on_body([](HttpExchange& read, std::string_view) { read.respond(200, "", "enough"); },
+                       [](HttpExchange&) {});
+    });
     router.post("/short", [](HttpExchange& exchange) { exchange.respond(200, "", "short"); }, {.body_limit_bytes = 4});
     router.post("/later", [this](HttpExchange& exchange) { later_.push_back(exchange.handle()); });
     return router;
@@ -107,6 +111,20 @@ TEST_P(HttpRequestBodyTest, body_too_long_to_be_dropped_ends_the_connection_and_
   EXPECT_THAT(answers, HasSubstr("Connection: close\r\n"));
   EXPECT_EQ(test::count_of(answers, "HTTP/1.1 "), 1u);
   EXPECT_THAT(answer_to(post("/ignored", std::string(1000, 'x')) + std::string(kLast)), EndsWith("plain"));
+}
+
+// RFC 9112 9.6: the client is not to send another request on a connection that will be closed.
+TEST_P(HttpRequestBodyTest, so_does_one_that_is_answered_when_a_part_has_been_read) {
+  serve(routes(), {.drain_limit_bytes = 1000});
+  for (const size_t left : {1000u, 1001u}) {
+    RawPeer one = peer();
+    one.send(fmt::format("POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\nfirst", 5 + left));
+    ASSERT_TRUE(hears(one, "enough"));
+    EXPECT_EQ(one.received().find("Connection: close") != std::string_view::npos, left > 1000) << left;
+    if (left > 1000) continue;
+    one.send(std::string(left, 'x') + std::string(kLast));
+    EXPECT_TRUE(hears(one, "plain"));
+  }
 }
 
 TEST_P(HttpRequestBodyTest, body_beyond_its_limit_is_413_announced_or_not) {

@@ -44,12 +44,12 @@ void Http1Carrier::inform(int status, std::string_view field_lines) {
 }
 
 // Not when the client was promised an end, and not when more of the body would have to be read than that is worth.
-[[gnu::always_inline]] inline bool Http1Carrier::keeps_connection() const {
+[[gnu::always_inline]] inline bool Http1Carrier::keeps_connection(bool in_pieces) const {
   if (wants_close() || !head_read() || !head().keep_alive() || session_->must_close()) return false;
   if (request_read()) return true;
   if (continue_due()) return false;  // nobody knows whether the body will be sent
-  if (body_taken() || !head().content_length()) return true;
-  return *head().content_length() <= shard().core().options().drain_limit_bytes;
+  if (!head().content_length() || (body_taken() && in_pieces)) return true;
+  return *head().content_length() - body_bytes() <= shard().core().options().drain_limit_bytes;
 }
 
 // Room for a head in the output; in a large block where others are expected behind it.
@@ -62,7 +62,7 @@ void Http1Carrier::put_head(const HttpAnswerHead& answer, std::string_view body)
   const bool is_old = head().minor_version() == 0;
   const bool unknown = answer.says_length && !answer.length;
   chunked_ = unknown && !is_old && answer.has_content;
-  keeps_ = keeps_connection() && !(unknown && is_old);
+  keeps_ = keeps_connection(answer.in_pieces) && !(unknown && is_old);
   const bool ok = answer.status == 200;
   const std::string_view common = ok ? shard().ok_lines() : shard().common_lines();
   const size_t room = HttpResponseWriter::kStatusBytes + common.size() + field_lines().size() +
@@ -116,7 +116,7 @@ void Http1Carrier::respond(const HttpAnswerHead& answer, std::string_view body) 
 
 // Whether put_plain() says all there is to say of an answer 200 with so long a body.
 [[gnu::always_inline]] inline bool Http1Carrier::is_plain(size_t body_bytes) const {
-  return body_bytes <= kLittleBody && field_lines().empty() && head().minor_version() >= 1 && keeps_connection();
+  return body_bytes <= kLittleBody && field_lines().empty() && head().minor_version() >= 1 && keeps_connection(false);
 }
 
 void Http1Carrier::respond_ok(std::string_view content_type, std::string_view body) {

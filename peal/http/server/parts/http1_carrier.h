@@ -57,7 +57,7 @@ class Http1Carrier final : public HttpCarrier {
   void give_back() override { shard().release(*this); }
 
  private:
-  bool keeps_connection() const;
+  bool keeps_connection(bool in_pieces) const;
   bool is_plain(size_t body_bytes) const;
   std::span<std::byte> prepare(Buffer& output, size_t bytes) const;
   void put_plain(std::string_view content_type, std::string_view body);

@@ -31,6 +31,7 @@ struct HttpAnswerHead {
   uint16_t status = 0;
   bool says_length = false;  // not with 204, a 2xx to CONNECT and a 304 that knows of none (RFC 9110 8.6)
   bool has_content = false;  // false: nothing follows, though a length be said
+  bool in_pieces = false;    // more of the request's body may be read before it is complete
 };
 
 inline HttpAnswerHead ok_head(std::string_view content_type, uint64_t length) {
@@ -153,6 +154,7 @@ class HttpCarrier {
   bool in_call() const { return exchange_.calls_ > 0; }
   bool body_taken() const { return exchange_.body_consumer_ != HttpExchange::BodyConsumer::kNobody; }
   bool body_dropped() const { return exchange_.body_consumer_ == HttpExchange::BodyConsumer::kDropped; }
+  uint64_t body_bytes() const { return exchange_.arrived_bytes_; }
   bool continue_due() const { return exchange_.continue_due_; }
   // The fields of set_field(), "name: value" CR LF each and well-formed: next_http_field() takes them apart.
   std::string_view field_lines() const { return exchange_.field_lines_; }
