@@ -61,8 +61,8 @@ struct HttpClientRequest {
   std::string connect_to = {};
   // Redirects followed; beyond it HttpTrouble::kTooManyRedirects. 0: a redirect is the answer.
   unsigned most_redirects = 10;
-  // Expect: 100-continue: the body waits until the server wants it, or HttpClientOptions::continue_timeout has passed
-  // (RFC 9110 10.1.1).
+  // Expect: 100-continue: the body waits until the server wants it, has answered below 300 and keeps the connection, or
+  // HttpClientOptions::continue_timeout has passed (RFC 9110 10.1.1).
   bool expects_continue = false;
   // Whether an answer in gzip or zstd is shown unpacked; none: HttpClientOptions::decode. Then it is asked for by
   // Accept-Encoding, unless a field of that name or a Range is here, and Content-Encoding and Content-Length are not in

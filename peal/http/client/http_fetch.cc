@@ -244,13 +244,15 @@ void HttpFetch::head_complete() {
     return composed ? pool_.lock()->enter(shared_from_this(), true) : give_up(composed.error());
   }
   state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
-  if (!request_complete_ && (status >= 300 || awaits_continue_)) body_stopped_ = true;
+  if (!request_complete_ && (status >= 300 || (awaits_continue_ && !parser().keep_alive()))) body_stopped_ = true;
   if (state_ != State::kBody) {
     set_phase_timer(kLongestDiscard, &HttpFetch::discarded_in_part);
     return tell_stopped();
   }
   if (retrying_ && !retrying_->whole) end_attempt();
   if (decodes_) begin_decoding();
+  // Its server answers before it has asked for the body, and keeps the connection: so it reads on (RFC 9110 10.1.1).
+  if (awaits_continue_ && !body_stopped_) continue_timed_out();
   if (paused_) link_->connection().pause();
   if (callbacks_->on_head) callbacks_->on_head(*this, head_);
   tell_stopped();

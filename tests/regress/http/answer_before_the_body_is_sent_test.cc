@@ -69,6 +69,16 @@ class AnswerBeforeTheBodyIsSent : public test::HttpClientTest {
     EXPECT_TRUE(run_until([&] { return answer.has_value(); }, kPatience));
     return answer ? std::move(*answer) : fail(ETIME);
   }
+  // An upload whose body goes out whole on a second connection, and is answered there.
+  void expect_sent_again(HttpScript& server) {
+    Answer answer;
+    ASSERT_TRUE(client().fetch(upload(server), [&](Result<HttpResponse> it) { answer.emplace(std::move(it)); }));
+    ASSERT_TRUE(run_until([&] { return came_ > kBodyBytes; }, kPatience));
+    server.each([](Connection& connection) { connection.send(test::http_ok("had it")); });
+    ASSERT_TRUE(run_until([&] { return answer.has_value(); }, kPatience));
+    EXPECT_EQ(answer->value().body, "had it");
+    EXPECT_EQ(server.opened(), 2u);
+  }
   // Neither used again nor left open.
   void expect_closed(const HttpScript& server) {
     EXPECT_EQ(client().stats().connections, 0u);
@@ -232,13 +242,7 @@ TEST_P(AnswerBeforeTheBodyIsSent, a_redirect_is_followed_at_once) {
     connection.send("HTTP/1.1 307 Elsewhere\r\nLocation: /there\r\nContent-Length: 0\r\n\r\n");
     connection.pause();
   });
-  Answer answer;
-  ASSERT_TRUE(client().fetch(upload(server), [&](Result<HttpResponse> it) { answer.emplace(std::move(it)); }));
-  ASSERT_TRUE(run_until([&] { return came_ > kBodyBytes; }, kPatience));
-  server.each([](Connection& connection) { connection.send(test::http_ok("had it")); });
-  ASSERT_TRUE(run_until([&] { return answer.has_value(); }, kPatience));
-  EXPECT_EQ(answer->value().body, "had it");
-  EXPECT_EQ(server.opened(), 2u);
+  expect_sent_again(server);
 }
 
 TEST_P(AnswerBeforeTheBodyIsSent, a_request_is_repeated_at_once_where_it_may_be) {
@@ -250,12 +254,7 @@ TEST_P(AnswerBeforeTheBodyIsSent, a_request_is_repeated_at_once_where_it_may_be)
     connection.send("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n");
     connection.pause();
   });
-  Answer answer;
-  ASSERT_TRUE(client().fetch(upload(server), [&](Result<HttpResponse> it) { answer.emplace(std::move(it)); }));
-  ASSERT_TRUE(run_until([&] { return came_ > kBodyBytes; }, kPatience));
-  server.each([](Connection& connection) { connection.send(test::http_ok("had it")); });
-  ASSERT_TRUE(run_until([&] { return answer.has_value(); }, kPatience));
-  EXPECT_EQ(answer->value().body, "had it");
+  expect_sent_again(server);
 }
 
 TEST_P(AnswerBeforeTheBodyIsSent, behind_another_answer_the_body_goes_on_and_the_connection_is_kept) {
@@ -266,6 +265,51 @@ TEST_P(AnswerBeforeTheBodyIsSent, behind_another_answer_the_body_goes_on_and_the
   EXPECT_EQ(answer->body, "thanks, send on");
   EXPECT_TRUE(run_until([&] { return came_ > kBodyBytes; }, kPatience));
   EXPECT_EQ(client().stats().idle, 1u);
+}
+
+// The server may end a connection of which it has not read all, and the next request with it.
+TEST_P(AnswerBeforeTheBodyIsSent, no_further_request_waits_behind_the_rest_of_a_body) {
+  client_options.client.connection.high_water_bytes = 2 * kBodyBytes;
+  std::vector<ConnectionHandle> asked;
+  HttpScript& server = serve_heads([&](Connection& connection, std::string_view) {
+    connection.send(test::http_ok("thanks"));
+    asked.push_back(connection.handle());
+    if (asked.size() == 1) connection.pause();
+  });
+  for (int i = 0; i < 2; ++i) {
+    const Result<HttpResponse> answer =
+        ask(i == 0 ? upload(server) : HttpClientRequest("POST", server.url(), std::string("little")));
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_EQ(answer->body, "thanks");
+  }
+  EXPECT_EQ(server.opened(), 2u);
+  EXPECT_EQ(client().stats().idle, 1u);
+  asked[0].run([](Connection& connection) { connection.resume(); });
+  EXPECT_TRUE(run_until([&] { return came_ > kBodyBytes && client().stats().idle == 2; }, kPatience));
+}
+
+// RFC 9110 10.1.1: who answers without having asked for the body reads on, or says that it closes.
+TEST_P(AnswerBeforeTheBodyIsSent, without_having_been_asked_for_the_body_goes_where_the_connection_is_kept) {
+  client_options.continue_timeout = std::chrono::hours(1);
+  for (const bool closes : {false, true}) {
+    came_ = 0;
+    HttpScript& server = serve_heads([closes](Connection& connection, std::string_view) {
+      connection.send(fmt::format("HTTP/1.1 200 OK\r\n{}Content-Length: 6\r\n\r\nthanks",
+                                  closes ? "Connection: close\r\n" : ""));
+    });
+    HttpClientRequest request = upload(server);
+    request.expects_continue = true;
+    const Result<HttpResponse> answer = ask(std::move(request));
+    ASSERT_TRUE(answer) << answer.error().message();
+    EXPECT_EQ(answer->body, "thanks");
+    if (closes) {
+      expect_closed(server);
+      EXPECT_LT(came_, 1000u);
+    } else {
+      EXPECT_TRUE(run_until([&] { return came_ > kBodyBytes && client().stats().idle == 1; }, kPatience));
+      drop_client();
+    }
+  }
 }
 
 TEST_P(AnswerBeforeTheBodyIsSent, beside_another_answer_a_stream_goes_on) {

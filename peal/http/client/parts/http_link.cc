@@ -54,9 +54,7 @@ ConnectionCallbacks HttpLink::callbacks() {
               },
           .on_writable =
               [weak](Connection&) {
-                const auto self = weak.lock();
-                const auto pool = self ? self->pool_.lock() : nullptr;
-                if (pool && self->fetch_ != nullptr) self->fetch_->writable();
+                if (const auto self = weak.lock()) self->writable();
               },
           .on_peer_end =
               [weak](Connection&) {
@@ -97,6 +95,18 @@ void HttpLink::set_down() {
   if (!is_open()) return;
   connection_->expect_input(false);
   connection_->resume();
+}
+
+void HttpLink::await_rest() {
+  awaits_rest_ = true;
+  connection_->report_drained();
+}
+
+void HttpLink::writable() {
+  const auto pool = pool_.lock();
+  if (!pool) return;
+  if (fetch_ != nullptr) return fetch_->writable();
+  if (std::exchange(awaits_rest_, false)) pool->release(*this, true);
 }
 
 void HttpLink::received(Connection&, Buffer& input) {

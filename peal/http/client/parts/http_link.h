@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HttpLink: one connection of an HttpClient's, with the parser of what comes on it. It is connecting, which a tunnel
-// through a proxy and a layer in it are part of, idle, or carries one fetch. Owned by the pool; counted, because it may
-// be dropped inside its own callbacks.
+// through a proxy and a layer in it are part of, carries one fetch, sends the rest of a request that is answered, or is
+// idle. Owned by the pool; counted, because it may be dropped inside its own callbacks.
 #pragma once
 
 #include <memory>
@@ -31,6 +31,10 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   void carry(HttpFetch& fetch);
   // It carries nothing any more.
   void set_down();
+  // Of a request whose answer came before it was out: its server may read the rest, or end the connection over it.
+  bool sends_rest() const { return is_open() && connection_->queued_bytes() > 0; }
+  // The pool is told when it is out.
+  void await_rest();
 
   bool is_connecting() const { return connecting_; }
   bool is_open() const { return connection_ != nullptr && connection_->is_open(); }
@@ -51,6 +55,7 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   void tunnel_failed(std::error_code error);
   void received(Connection& connection, Buffer& input);
   void peer_ended();
+  void writable();
   void closed(CloseReason reason);
   void end(std::error_code error);
 
@@ -64,6 +69,7 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   uint64_t carried_ = 0;
   bool connecting_ = true;
   bool awaits_tunnel_ = false;
+  bool awaits_rest_ = false;
 };
 
 }  // namespace peal::detail

@@ -146,7 +146,9 @@ void HttpPool::connect_failed(HttpLink& link, std::error_code error) {
 void HttpPool::release(HttpLink& link, bool reusable) {
   link.set_down();
   HttpOrigin& origin = link.origin;
-  if (!reusable || !link.is_open() || yields_connection(origin)) return drop(link);
+  if (!reusable || !link.is_open()) return drop(link);
+  if (link.sends_rest()) return link.await_rest();
+  if (yields_connection(origin)) return drop(link);
   link.idle_since = loop_->now();
   origin.idle.push_back(&link);
   if (!age_timer_) watch_age(options_.idle_timeout);
