@@ -166,7 +166,6 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
 
  private:
   friend class detail::ConnectionSet;
-  friend class detail::PipePair;
   friend class SlotTable<Connection>;
   using State = ConnectionLife;
   // Why it does not read: follow_flow().

@@ -94,6 +94,12 @@ void ConnectionSet::retire() {
   if (table_.size() == 0) let_go();
 }
 
+// The other end of its pipe has begun to end; `hard`: by an error or a reset.
+void ConnectionSet::end_piped(Connection& rest, bool hard) {
+  if (hard) return rest.end(CloseReason::kPipeEnded, CloseHow::kReset);
+  rest.end_gracefully(rest.peer_ended_ ? CloseReason::kPeerClosed : CloseReason::kPipeEnded);
+}
+
 // Retired, without a connection: what may refer to this, and what belongs to the loop's thread, which the last handle
 // need not.
 void ConnectionSet::let_go() {

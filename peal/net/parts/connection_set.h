@@ -83,6 +83,39 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static void pause_for_budget(Connection& connection) { connection.pause_for_budget(); }
   static void resume_after_budget(Connection& connection) { connection.resume_after_budget(); }
 
+  // What a pipe asks of its ends.
+  static std::shared_ptr<ConnectionSet> set_of(const Connection& connection) {
+    return connection.set_->shared_from_this();
+  }
+  static bool can_be_piped(const Connection& connection) { return connection.can_be_piped(); }
+  static void enter_pipe(Connection& connection, PipePair& pair) { connection.enter_pipe(pair); }
+  static Buffer take_kept(Connection& connection) {
+    return connection.has(Connection::kKeptInput) ? connection.take_kept() : Buffer();
+  }
+  static bool peer_ended(const Connection& connection) { return connection.peer_ended_; }
+  // Whether it may read, for the other end; whether it may be sent what the other reads.
+  static bool gives(const Connection& connection) {
+    return connection.is_open() && connection.read_stops_ == 0 && !connection.peer_ended_;
+  }
+  static bool takes(const Connection& connection) {
+    return connection.is_open() && !connection.stopped_by(Connection::kOverBudget) &&
+           !connection.has(Connection::kAboveHighWater);
+  }
+  // Its queue is `left_bytes` long. True at half of the high-water mark or below: it takes more.
+  static bool drained(Connection& connection, size_t left_bytes) {
+    if (left_bytes > connection.high_water_bytes_ / 2) return false;
+    connection.set_slow_path(Connection::kAboveHighWater, false);
+    return true;
+  }
+  static void receive(Connection& connection, bool on) { connection.port().receive(connection.stream_, on); }
+  static void report_sent(Connection& connection) { connection.port().report_sent(connection.stream_); }
+  static bool share_port(const Connection& a, const Connection& b) { return a.port_ == b.port_; }
+  static bool forward(Connection& from, Connection& to) { return from.port().forward(from.stream_, to.stream_); }
+  static uint64_t forwarded_bytes(const Connection& from) { return from.port().forwarded_bytes(from.stream_); }
+  static void count_spliced(Connection& connection, uint64_t in, uint64_t out) { connection.count_spliced(in, out); }
+  static void end_piped(Connection& rest, bool hard);
+  static bool cut_by_drain(const Connection& connection) { return connection.reason_ == CloseReason::kDrainDeadline; }
+
   // A connection is about to be closed with its reason_.
   void note_end(const Connection& connection, CloseHow how);
   // The loop ended with so much of a connection's output unsent.

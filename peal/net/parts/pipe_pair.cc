@@ -9,39 +9,29 @@
 namespace peal::detail {
 
 PipePair::PipePair(Connection& a, Connection& b, bool splice, Callback<void(PipeReport)> on_done)
-    : sides_{Side{&a, a.set_->shared_from_this()}, Side{&b, b.set_->shared_from_this()}},
+    : sides_{Side{&a, ConnectionSet::set_of(a)}, Side{&b, ConnectionSet::set_of(b)}},
       splice_(splice),
       on_done_(std::move(on_done)) {}
 
 Result<void> PipePair::join(Connection& a, Connection& b, const PipeOptions& options,
                             Callback<void(PipeReport)> on_done) {
   for (Connection* side : {&a, &b}) {
-    PEAL_ASSERT(!side->is_piped(), "connection {} is piped twice", side->slot);
-    if (!side->can_be_piped()) return fail(ENOTCONN);
+    PEAL_ASSERT(side->life() != ConnectionLife::kPiped, "a connection is piped twice");
+    if (!ConnectionSet::can_be_piped(*side)) return fail(ENOTCONN);
   }
   (new PipePair(a, b, options.splice, std::move(on_done)))->start();
   return {};
 }
 
 void PipePair::start() {
-  for (Side& side : sides_) side.connection->enter_pipe(*this);
+  for (Side& side : sides_) ConnectionSet::enter_pipe(*side.connection, *this);
   for (Side& side : sides_) {
-    if (!side.connection->has(Connection::kKeptInput)) continue;
-    Buffer kept = side.connection->take_kept();
-    received(*side.connection, kept);
+    if (Buffer kept = ConnectionSet::take_kept(*side.connection); !kept.empty()) received(*side.connection, kept);
   }
   for (Side& side : sides_) {
-    if (side.connection->peer_ended_) peer_ended(*side.connection);
+    if (ConnectionSet::peer_ended(*side.connection)) peer_ended(*side.connection);
   }
   follow();
-}
-
-bool PipePair::may_read(const Side& from, const Side& to) const {
-  if (from.connection == nullptr || to.connection == nullptr) return false;
-  const Connection& reader = *from.connection;
-  const Connection& writer = *to.connection;
-  return reader.is_open() && writer.is_open() && reader.read_stops_ == 0 && !reader.peer_ended_ &&
-         !writer.stopped_by(Connection::kOverBudget) && !writer.has(Connection::kAboveHighWater);
 }
 
 void PipePair::follow() {
@@ -51,21 +41,21 @@ void PipePair::follow() {
 
 void PipePair::follow(Side& from, const Side& to) {
   if (from.connection == nullptr || !from.connection->is_open()) return;
-  StreamPort& port = from.connection->port();
-  const StreamId stream = from.connection->stream_;
-  if (!may_read(from, to)) {
+  Connection& reader = *from.connection;
+  if (to.connection == nullptr || !ConnectionSet::gives(reader) || !ConnectionSet::takes(*to.connection)) {
     from.forwarding = false;
-    return port.receive(stream, false);
+    return ConnectionSet::receive(reader, false);
   }
   if (from.forwarding) return;
-  splice_ = splice_ && &port == &to.connection->port();
-  from.forwarding = splice_ && port.forward(stream, to.connection->stream_);
+  Connection& writer = *to.connection;
+  splice_ = splice_ && ConnectionSet::share_port(reader, writer);
+  from.forwarding = splice_ && ConnectionSet::forward(reader, writer);
   if (from.forwarding) return;
-  port.receive(stream, true);
+  ConnectionSet::receive(reader, true);
   if (!splice_) return;
   // Once the queue is out it is tried again; an engine that cannot then never will.
-  splice_ = to.connection->queued_bytes() > 0;
-  if (splice_) port.report_sent(to.connection->stream_);
+  splice_ = writer.queued_bytes() > 0;
+  if (splice_) ConnectionSet::report_sent(writer);
 }
 
 void PipePair::received(Connection& from, Buffer& bytes) {
@@ -77,9 +67,7 @@ void PipePair::received(Connection& from, Buffer& bytes) {
 }
 
 void PipePair::drained(Connection& to, size_t left_bytes) {
-  if (left_bytes > to.high_water_bytes_ / 2) return;
-  to.set_slow_path(Connection::kAboveHighWater, false);
-  follow();
+  if (ConnectionSet::drained(to, left_bytes)) follow();
 }
 
 void PipePair::peer_ended(Connection& from) {
@@ -89,27 +77,25 @@ void PipePair::peer_ended(Connection& from) {
 }
 
 void PipePair::ended(Connection& side, bool hard) {
-  if (side.reason_ == CloseReason::kDrainDeadline) drains_ = side.set_->drains();
+  if (ConnectionSet::cut_by_drain(side)) drains_ = ConnectionSet::set_of(side)->drains();
   for (Side& each : sides_) {
     if (!std::exchange(each.forwarding, false)) continue;
-    each.connection->port().receive(each.connection->stream_, false);
+    ConnectionSet::receive(*each.connection, false);
   }
-  Connection* rest = other(side).connection;
-  if (rest == nullptr || !rest->is_open()) return;
-  if (hard) return rest->end(CloseReason::kPipeEnded, CloseHow::kReset);
-  rest->end_gracefully(rest->peer_ended_ ? CloseReason::kPeerClosed : CloseReason::kPipeEnded);
+  Connection* const rest = other(side).connection;
+  if (rest != nullptr && rest->is_open()) ConnectionSet::end_piped(*rest, hard);
 }
 
 void PipePair::count_spliced() {
   for (size_t i = 0; i < sides_.size(); ++i) {
     Side& from = sides_[i];
     if (from.connection == nullptr || from.connection->life() == ConnectionLife::kClosed) continue;
-    const uint64_t now = from.connection->port().forwarded_bytes(from.connection->stream_);
+    const uint64_t now = ConnectionSet::forwarded_bytes(*from.connection);
     if (now <= from.spliced_bytes) continue;
     const uint64_t more = now - std::exchange(from.spliced_bytes, now);
     from.received_bytes += more;
-    from.connection->count_spliced(more, 0);
-    if (Connection* to = sides_[1 - i].connection) to->count_spliced(0, more);
+    ConnectionSet::count_spliced(*from.connection, more, 0);
+    if (Connection* to = sides_[1 - i].connection) ConnectionSet::count_spliced(*to, 0, more);
   }
 }
 

@@ -44,7 +44,6 @@ class PipePair {
 
   PipePair(Connection& a, Connection& b, bool splice, Callback<void(PipeReport)> on_done);
   void start();
-  bool may_read(const Side& from, const Side& to) const;
   void follow(Side& from, const Side& to);
   size_t index_of(const Connection& side) const { return sides_[0].connection == &side ? 0 : 1; }
   Side& other(const Connection& side) { return sides_[1 - index_of(side)]; }
