@@ -138,7 +138,8 @@ void StreamState::fail_writers(Why with) {
 Why StreamState::why_no_write() const {
   if (connection != nullptr && (securing || connection->can_send())) return 0;
   if (why != 0) return why;
-  if (connection != nullptr && connection->error()) return why_of(connection->error());
+  if (connection == nullptr) return why_of(*reason, {});
+  if (connection->error()) return why_of(connection->error());
   return send_ended ? ESHUTDOWN : ECONNABORTED;
 }
 
@@ -151,6 +152,7 @@ void StreamState::gone(CloseReason its_reason, std::error_code error) {
   connection = nullptr;
   reason = its_reason;
   fail(why_of(its_reason, error));
+  if (its_reason == CloseReason::kPeerClosed) why = 0;  // a pipe has had the peer's FIN: input ends here as by that
 }
 
 void StreamState::shutdown_send() {

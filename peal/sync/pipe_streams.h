@@ -17,10 +17,11 @@
 
 namespace peal {
 
-// Answers how many bytes went each way, once both connections are gone; their close_reason() tells how they ended.
-// Nobody may wait in either stream when it begins, nor read from one until it has ended. Cancelled, or too late
-// (`pipe(a, b).within(1h)`), both are aborted, and the answer is that error. ENOTCONN: one has ended, or starts its
-// layer; EXDEV: they belong to different loops; ESHUTDOWN: the server or client of one was destroyed.
+// Answers how many bytes went each way, once both connections are gone; their close_reason() tells how they ended. If
+// each peer has ended in order, read() answers the end of the input: an empty Buffer. Nobody may wait in either stream
+// when it begins, nor read from one until it has ended. Cancelled, or too late (`pipe(a, b).within(1h)`), both are
+// aborted, and the answer is that error. ENOTCONN: one has ended, or starts its layer; EXDEV: they belong to different
+// loops; ESHUTDOWN: the server or client of one was destroyed.
 Task<Result<PipeReport>> pipe(Stream& a, Stream& b, PipeOptions options = {});
 
 }  // namespace peal

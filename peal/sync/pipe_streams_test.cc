@@ -59,6 +59,10 @@ class PipeStreamsTest : public test::TaskTest {
     // Piped or cut off, it is over.
     EXPECT_FALSE(co_await stream.write("x"));
     EXPECT_EQ(error_of(co_await pipe(stream, *there)), errno_code(ENOTCONN));
+    for (Stream* each : {&stream, &*there}) {
+      const Result<Buffer> end = co_await each->read();
+      EXPECT_EQ(end && end->empty(), each->close_reason() == CloseReason::kPeerClosed);
+    }
   }
 
   Duration patience = hours(1);
