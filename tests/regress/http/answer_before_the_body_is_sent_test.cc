@@ -294,8 +294,8 @@ TEST_P(AnswerBeforeTheBodyIsSent, without_having_been_asked_for_the_body_goes_wh
   for (const bool closes : {false, true}) {
     came_ = 0;
     HttpScript& server = serve_heads([closes](Connection& connection, std::string_view) {
-      connection.send(fmt::format("HTTP/1.1 200 OK\r\n{}Content-Length: 6\r\n\r\nthanks",
-                                  closes ? "Connection: close\r\n" : ""));
+      connection.send(
+          fmt::format("HTTP/1.1 200 OK\r\n{}Content-Length: 6\r\n\r\nthanks", closes ? "Connection: close\r\n" : ""));
     });
     HttpClientRequest request = upload(server);
     request.expects_continue = true;
