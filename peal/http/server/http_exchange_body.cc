@@ -28,10 +28,7 @@ void HttpExchange::take_body(BodyConsumer taker) {
   if (body_consumer_ != BodyConsumer::kNobody) out_of_order("its body is taken twice");
   body_consumer_ = taker;
   if (!carried_ || request_read_) return;
-  if (continue_due_) {
-    continue_due_ = false;
-    if (!begun()) carrier_.inform(100, {});  // else the client has its answer, and reads no other
-  }
+  if (continue_due_) carrier_.say_continue();
   carrier_.settle();
 }
 

@@ -49,6 +49,15 @@ class HttpRequestBodyTest : public test::HttpTest {
       exchange.respond(200, "", fmt::format("slowly:{}", bytes));
     });
     router.post("/ignored", [](HttpExchange& exchange) { exchange.respond(200, "", "ignored"); });
+    router.post("/echo", [](HttpExchange& exchange) -> Task<> {
+      exchange.begin(200, "");
+      for (;;) {
+        const Result<Buffer> piece = co_await exchange.read();
+        if (!piece || piece->empty()) break;
+        exchange.write(piece->to_string());
+      }
+      exchange.end();
+    });
     router.post("/first", [](HttpExchange& exchange) {
       exchange.on_body([](HttpExchange& read, std::string_view) { read.respond(200, "", "enough"); },
                        [](HttpExchange&) {});
@@ -111,6 +120,9 @@ TEST_P(HttpRequestBodyTest, body_too_long_to_be_dropped_ends_the_connection_and_
   EXPECT_THAT(answers, HasSubstr("Connection: close\r\n"));
   EXPECT_EQ(test::count_of(answers, "HTTP/1.1 "), 1u);
   EXPECT_THAT(answer_to(post("/ignored", std::string(1000, 'x')) + std::string(kLast)), EndsWith("plain"));
+  std::string chunked(kChunked);
+  chunked.replace(chunked.find("{}"), 2, "ignored");
+  EXPECT_THAT(answer_to(chunked + std::string(kLast)), EndsWith("plain")) << "nobody knows that it would be long";
 }
 
 // RFC 9112 9.6: the client is not to send another request on a connection that will be closed.
@@ -152,6 +164,17 @@ TEST_P(HttpRequestBodyTest, hundred_continue_is_said_when_the_body_is_wanted) {
     one.send("hello");
     ASSERT_TRUE(hears(one, path + ":hello"));
   }
+}
+
+// The body may be read beside the answer, and behind the answer's head the client would not hear it any more.
+TEST_P(HttpRequestBodyTest, hundred_continue_is_said_before_an_answer_in_pieces) {
+  serve(routes());
+  RawPeer one = peer();
+  one.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+  ASSERT_TRUE(hears(one, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 "));
+  one.send("hello" + std::string(kLast));
+  ASSERT_TRUE(hears(one, "plain"));
+  EXPECT_THAT(one.received(), testing::AllOf(HasSubstr("hello"), Not(HasSubstr("100 Continue\r\n\r\nHTTP/1.1 100"))));
 }
 
 TEST_P(HttpRequestBodyTest, hundred_continue_is_not_said_to_who_is_refused_or_has_begun_to_send) {
