@@ -166,6 +166,19 @@ TEST_P(PipeTest, reset_of_one_side_resets_the_other) {
   });
 }
 
+// Nothing would be read of it, and so nobody would hear of its end.
+TEST_P(PipeTest, side_that_is_paused_ends_when_its_peer_resets) {
+  each_way([this](bool splice) {
+    auto server = serve_pipes(splice);
+    connect_both();
+    ask([this] { first_.run([](Connection& first) { first.pause(); }); });
+    a->reset();
+    ASSERT_TRUE(wait_until([&] { return done(); }));
+    EXPECT_EQ(journal->count("close: reset by the peer, 0 in, 0 out"), 1u);
+    EXPECT_EQ(journal->count("close: the other end of its pipe ended, 0 in, 0 out"), 1u);
+  });
+}
+
 TEST_P(PipeTest, close_of_one_side_ends_the_other_gracefully) {
   auto server = serve_pipes(true);
   connect_both();

@@ -6,8 +6,9 @@
 // process, because memory is. Any thread.
 //
 // Two marks. Above the soft one, a loop whose pool grows stops reading the connections that hold bytes, until what is
-// held is back below the low one, 7/8 of it. Above the hard one, a connection that asks for more is closed. Both are
-// the work of net; a mark may be overshot by what arrives in one turn of each loop.
+// held is back below the low one, 7/8 of it, or, after five seconds, below the soft one. Above the hard one, a
+// connection that asks for more is closed. Both are the work of net; a mark may be overshot by what arrives in one turn
+// of each loop.
 #pragma once
 
 #include <atomic>

@@ -151,13 +151,14 @@ void Connection::enter_pipe(detail::PipePair& pair) {
   tracked().pipe_pair = &pair;
 }
 
-// While it does not receive: a pipe reads the rest when the other side takes more, one over the memory budget when
-// there is room or never; a paused one has linger_timeout to resume, if anything is to be shown.
+// While it does not receive: a pipe that nobody has paused reads the rest when the other side takes more; one over the
+// memory budget gives its memory back; a paused one has linger_timeout to resume, if anything is to be shown.
 void Connection::on_gone(std::error_code error) {
-  if (!is_open() || is_piped()) return;
+  if (!is_open() || (is_piped() && !stopped_by(kByUser))) return;
   if (error && !has_kept()) return on_receive_end(error);
-  if (fast_path_.state != State::kPaused) return;
-  note_error(error ? error : errno_code(ECONNRESET));
+  if (fast_path_.state != State::kPaused && !stopped_by(kOverBudget)) return;
+  const CloseReason reason = note_error(error ? error : errno_code(ECONNRESET));
+  if (stopped_by(kOverBudget)) return end(reason);
   enter(State::kOrphaned);
 }
 

@@ -50,7 +50,8 @@ void MemoryRelief::relieve() {
   if (relief_deadline_ == kNever) relief_deadline_ = now + kReliefTimeout;
   const uint64_t held = MemoryBudget::held_bytes();
   const MemoryMarks marks = MemoryBudget::marks();
-  const bool overdue = held > marks.soft_bytes && now >= relief_deadline_;
+  const bool overdue = now >= relief_deadline_;
+  if (overdue && held <= marks.soft_bytes) return resume_all();
   if (overdue) relief_deadline_ = now + kReliefTimeout;
   if (grown_ || overdue || held > marks.hard_bytes) {
     std::vector<Holder> found = holders();
