@@ -176,6 +176,24 @@ TEST_P(StreamTest, a_reset_ends_reads_and_writes) {
                                            std::string(to_string(CloseReason::kReset)), "over"));
 }
 
+TEST_P(StreamTest, an_end_in_order_is_no_reset_though_nobody_was_reading) {
+  auto address = serve_tasks([this](Stream stream) -> Task<> {
+    stream.shutdown_send();
+    while (!stream.close_reason()) co_await sleep(milliseconds(1));
+    const auto line = co_await stream.read_until("\n");
+    journal.add(text(co_await stream.read()));
+    journal.add(text(co_await stream.read()));
+    EXPECT_EQ(error_of(line), errno_code(ENODATA));
+    journal.add(text(co_await stream.write("late")));
+    journal.add("over");
+  });
+  RawPeer peer = connect_to(address);
+  peer.send("unfinished");
+  peer.fin();
+  ASSERT_TRUE(wait_for("over"));
+  EXPECT_THAT(journal.lines(), ElementsAre("unfinished", "end", text(ECONNRESET), "over"));
+}
+
 TEST_P(StreamTest, close_here_ends_the_waits_of_others) {
   auto address = serve_tasks([this](Stream stream) -> Task<> {
     auto reads = [&]() -> Task<> { journal.add(text(co_await stream.read())); };

@@ -210,6 +210,7 @@ void Connection::keep(Buffer& bytes) {
   input_.compact();
   set_slow_path(kKeptInput, true);
   if (MemoryBudget::above_hard()) return void(end_over_budget());
+  if (over && !awaits_input()) return pause();  // until its reader has taken what is there
   if (over) return end(CloseReason::kInputLimit, CloseHow::kReset);
   if (has(kTracked)) watch_input();
 }
@@ -227,8 +228,8 @@ void Connection::show_kept() {
 
 void Connection::await_input_slow_path() {
   if (!is_open() || is_piped()) return;
-  if (!has_kept()) {
-    set_slow_path(kKeptInput, false);
+  set_slow_path(kKeptInput, has_kept());
+  if (!has_part()) {
     settle_input();
   } else if (tracked_) {
     tracked_->read.since = kNever;

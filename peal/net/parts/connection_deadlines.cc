@@ -105,7 +105,7 @@ void Connection::expect_input(bool on) {
 
 // What arrived was shown to the user.
 void Connection::settle_input() {
-  if (!is_open() || has_kept()) return;
+  if (!is_open() || has_part()) return;
   if (has(kDrains) && !is_working()) return close();
   if (tracked_ && !expects_input_) tracked_->read.since = kNever;
 }
@@ -223,7 +223,7 @@ bool Connection::passed_write_window() {
 bool Connection::is_idle() const {
   if (fast_path_.state == State::kHandshaking) return !busy_;
   if (tracked_ && tracked_->gathered_bytes > 0) return false;
-  return is_open() && !busy_ && !is_working() && !has_kept() && !is_piped() && queued_bytes() == 0;
+  return is_open() && !busy_ && !is_working() && !has_part() && !is_piped() && queued_bytes() == 0;
 }
 
 // While its socket still knows its own address.

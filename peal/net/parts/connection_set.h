@@ -84,9 +84,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   static void resume_after_budget(Connection& connection) { connection.resume_after_budget(); }
 
   // What a pipe asks of its ends.
-  static std::shared_ptr<ConnectionSet> set_of(const Connection& connection) {
-    return connection.set_->shared_from_this();
-  }
+  static std::shared_ptr<ConnectionSet> set_of(const Connection& side) { return side.set_->shared_from_this(); }
   static bool can_be_piped(const Connection& connection) { return connection.can_be_piped(); }
   static void enter_pipe(Connection& connection, PipePair& pair) { connection.enter_pipe(pair); }
   static Buffer take_kept(Connection& connection) {

@@ -4,6 +4,7 @@
 // their place; input_limit_bytes and min_read_bytes did not hold for them; a drain cut them off in the middle of a
 // request, and a full server evicted them as idle. Now the connection keeps that input, as it keeps what a callback
 // leaves.
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -136,6 +137,85 @@ TEST_F(CoroutineInput, is_freed_with_a_connection_that_is_ended_for_its_memory) 
     MemoryBudget::set(MemoryBudget::default_marks());
     ASSERT_TRUE(pair.run_until([&] { return error.value() != 0; }));
     EXPECT_EQ(error, std::errc::connection_aborted);
+  });
+}
+
+class CoroutineInputOverBudget : public CoroutineInput {
+ protected:
+  // `test` is given a connection that waits for the end of a line, has 100,000 bytes of it or more, and is not read any
+  // more, because the process holds too much. `error`: what its read failed with; `whole`: it did not.
+  struct Paused {
+    Line& line;
+    const std::error_code& error;
+    const bool& whole;
+  };
+  void on_paused(const std::function<void(test::SimPair&, const Paused&)>& test) {
+    on_seeds(10, rough(), [&](test::SimPair& pair) {
+      std::error_code error;
+      bool whole = false;
+      Line line(
+          pair,
+          [&](Stream stream) -> Task<> {
+            auto message = co_await stream.read_until("\n", 100 * kMebibyte);
+            message ? void(whole = true) : void(error = message.error());
+          },
+          {}, std::string(100'000, 'x'));
+      ASSERT_TRUE(pair.run_until([&] { return line.facts().kept_bytes == 100'000; }));
+      BlockPool::here().trim();  // of what the tests before have left
+      MemoryBudget::set({.soft_bytes = MemoryBudget::held_bytes() / 2, .hard_bytes = 100 * kMebibyte});
+      for (int i = 0; i < 100 && line.server.stats().memory_pauses == 0; ++i) {
+        line.there.send(std::string(10'000, 'x'));
+        pair.run_for(std::chrono::milliseconds(10));
+      }
+      ASSERT_GT(line.server.stats().memory_pauses, 0U);
+      test(pair, {line, error, whole});
+      MemoryBudget::set(MemoryBudget::default_marks());
+    });
+  }
+};
+
+// Between the marks nothing was ended, and nothing was read for ever.
+TEST_F(CoroutineInputOverBudget, is_read_again_if_what_is_held_stays_between_the_marks) {
+  on_paused([](test::SimPair& pair, const Paused& paused) {
+    paused.line.there.send("\n");
+    pair.run_for(std::chrono::milliseconds(500));
+    BlockPool::here().trim();
+    const uint64_t held = MemoryBudget::held_bytes();
+    MemoryBudget::set({.soft_bytes = held + held / 8, .hard_bytes = 100 * kMebibyte});
+    ASSERT_FALSE(MemoryBudget::below_low());
+    pair.run_for(std::chrono::seconds(2));
+    EXPECT_FALSE(paused.whole);
+    EXPECT_TRUE(pair.run_until([&] { return paused.whole; }));
+    EXPECT_EQ(paused.line.server.stats().memory_closes, 0U);
+  });
+}
+
+TEST_F(CoroutineInputOverBudget, is_given_back_when_the_peer_has_reset_the_connection) {
+  on_paused([](test::SimPair& pair, const Paused& paused) {
+    paused.line.there.abort();
+    pair.run_for(std::chrono::seconds(2));
+    EXPECT_EQ(paused.error, std::errc::connection_reset);
+  });
+}
+
+// Who sends more than the limit at once, in messages that are each far below it, is slowed down.
+TEST_F(CoroutineInput, of_many_messages_may_exceed_its_limit) {
+  on_seeds(30, rough(), [](test::SimPair& pair) {
+    const auto serve = [](Stream stream) -> Task<> {
+      for (;;) {
+        auto line = co_await stream.read_until("\n");
+        if (!line || line->empty()) co_return;
+        co_await sleep(std::chrono::milliseconds(1));  // works
+        co_await stream.write("!");
+      }
+    };
+    ServerOptions options;
+    options.connection.input_limit_bytes = 1024;
+    std::string questions;
+    for (int i = 0; i < 300; ++i) questions += "a line of 20 bytes..\n";
+    Line line(pair, serve, options, questions);
+    EXPECT_TRUE(pair.run_until([&] { return line.heard.size() == 300; }));
+    EXPECT_FALSE(line.ended);
   });
 }
 

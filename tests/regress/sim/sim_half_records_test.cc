@@ -11,6 +11,8 @@
 #include <openssl/ssl.h>
 
 #include <peal/base/memory/memory_budget.h>
+#include <peal/coro/co_server.h>
+#include <peal/coro/sleep.h>
 #include <peal/http/server/http_server.h>
 #include <peal/tls/tls_server_context.h>
 #include <tests/support/allocated_bytes.h>
@@ -111,6 +113,59 @@ TEST_F(SimHalfRecords, one_that_stands_still_is_cut_off_and_silence_between_two_
     ASSERT_TRUE(pair.run_until([&] { return service.reason.has_value(); }));
     EXPECT_EQ(service.reason, CloseReason::kReadTooSlow);
     EXPECT_LT(service.ended_at, began + seconds(3)) << "the window in which the half came, and the next";
+  });
+}
+
+TEST_F(SimHalfRecords, one_that_came_while_a_coroutine_did_not_read_is_judged_when_it_does) {
+  on_seeds(5, rough(), [](test::SimPair& pair) {
+    const test::SimClock clock(pair.world);
+    const auto context = sim_context();
+    ServerOptions options{.connection = kFiveHundredASecond};
+    options.connection.layer = context.get();
+    std::optional<CloseReason> reason;
+    TimePoint reads_from = kNever;
+    TimePoint ended_at = kNever;
+    CoServer server(
+        *pair.here,
+        [&](Stream stream) -> Task<> {
+          co_await sleep(minutes(1));
+          reads_from = pair.world.now();
+          co_await stream.read_exactly(kHalvedBytes);
+          ended_at = pair.world.now();
+          reason = stream.close_reason();
+        },
+        options);
+    SimTlsPeer peer(pair, pair.listen(server));
+    ASSERT_TRUE(peer.is_open());
+    peer.holds_back();
+    peer.say(std::string(kHalvedBytes, 'x'));
+    peer.send(kHalvedBytes / 2);
+    ASSERT_TRUE(pair.run_until([&] { return reason.has_value(); }));
+    EXPECT_EQ(reason, CloseReason::kReadTooSlow);
+    EXPECT_GE(ended_at, reads_from + seconds(1));
+    EXPECT_LT(ended_at, reads_from + seconds(2));
+  });
+}
+
+TEST_F(SimHalfRecords, one_that_is_under_way_is_waited_for_by_a_drain_and_is_not_idle) {
+  on_seeds(5, rough(), [](test::SimPair& pair) {
+    SlowPeersServer service(pair);
+    SimTlsPeer peer(pair, service.address);
+    ASSERT_TRUE(peer.is_open());
+    peer.holds_back();
+    peer.say(std::string(kHalvedBytes, 'x'));
+    peer.send(kHalvedBytes / 2);
+    pair.run_for(seconds(1));
+    bool drained = false;
+    service.server->drain(minutes(10), [&](const DrainReport& report) {
+      drained = true;
+      EXPECT_EQ(report.forced, 0U);
+    });
+    pair.run_for(minutes(1));
+    EXPECT_FALSE(drained);
+    peer.send(peer.unsent.size());
+    EXPECT_TRUE(pair.run_until([&] { return drained; }));
+    EXPECT_EQ(service.heard, kHalvedBytes);
   });
 }
 
