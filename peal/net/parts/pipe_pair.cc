@@ -77,7 +77,7 @@ void PipePair::peer_ended(Connection& from) {
 }
 
 void PipePair::ended(Connection& side, bool hard) {
-  if (ConnectionSet::cut_by_drain(side)) drains_ = ConnectionSet::set_of(side)->drains();
+  if (ConnectionSet::cut_by_drain(side)) drains_ = sides_[index_of(side)].set->drains();
   for (Side& each : sides_) {
     if (!std::exchange(each.forwarding, false)) continue;
     ConnectionSet::receive(*each.connection, false);

@@ -58,6 +58,17 @@ class CoroutineInput : public test::SimTest {
     std::string heard;
     std::optional<CloseReason> ended;
   };
+  // A task that works for so long on each line, and then answers it.
+  static CoServer::Serve answers_lines(Duration works, std::string_view answer) {
+    return [works, answer](Stream stream) -> Task<> {
+      for (;;) {
+        auto line = co_await stream.read_until("\n");
+        if (!line || line->empty()) co_return;
+        co_await sleep(works);
+        co_await stream.write(answer);
+      }
+    };
+  }
 };
 
 TEST_F(CoroutineInput, counts_and_ends_at_its_limit) {
@@ -201,19 +212,11 @@ TEST_F(CoroutineInputOverBudget, is_given_back_when_the_peer_has_reset_the_conne
 // Who sends more than the limit at once, in messages that are each far below it, is slowed down.
 TEST_F(CoroutineInput, of_many_messages_may_exceed_its_limit) {
   on_seeds(30, rough(), [](test::SimPair& pair) {
-    const auto serve = [](Stream stream) -> Task<> {
-      for (;;) {
-        auto line = co_await stream.read_until("\n");
-        if (!line || line->empty()) co_return;
-        co_await sleep(std::chrono::milliseconds(1));  // works
-        co_await stream.write("!");
-      }
-    };
     ServerOptions options;
     options.connection.input_limit_bytes = 1024;
     std::string questions;
     for (int i = 0; i < 300; ++i) questions += "a line of 20 bytes..\n";
-    Line line(pair, serve, options, questions);
+    Line line(pair, answers_lines(std::chrono::milliseconds(1), "!"), options, questions);
     EXPECT_TRUE(pair.run_until([&] { return line.heard.size() == 300; }));
     EXPECT_FALSE(line.ended);
   });
@@ -249,17 +252,10 @@ TEST_F(CoroutineInput, must_come_fast_enough_while_it_is_waited_for) {
 
 TEST_F(CoroutineInput, is_answered_by_a_server_that_drains) {
   on_seeds(30, rough(), [](test::SimPair& pair) {
-    const auto serve = [](Stream stream) -> Task<> {
-      for (;;) {
-        auto line = co_await stream.read_until("\n");
-        if (!line || line->empty()) co_return;
-        co_await sleep(std::chrono::milliseconds(500));  // works
-        co_await stream.write("answer\n");
-      }
-    };
-    Line works(pair, serve, {}, "question\n");
-    Line half(pair, serve, {}, "ques");
-    Line idle(pair, serve, {}, "");
+    const auto serve = [] { return answers_lines(std::chrono::milliseconds(500), "answer\n"); };
+    Line works(pair, serve(), {}, "question\n");
+    Line half(pair, serve(), {}, "ques");
+    Line idle(pair, serve(), {}, "");
     ASSERT_TRUE(pair.run_until([&] { return works.facts().received_bytes > 0 && half.facts().kept_bytes == 4; }));
     ASSERT_TRUE(pair.run_until([&] { return idle.facts().state == "open"; }));
     int drained = 0;

@@ -147,7 +147,7 @@ TEST_F(SimHalfRecords, one_that_came_while_a_coroutine_did_not_read_is_judged_wh
   });
 }
 
-TEST_F(SimHalfRecords, one_that_is_under_way_is_waited_for_by_a_drain_and_is_not_idle) {
+TEST_F(SimHalfRecords, one_that_is_under_way_is_waited_for_by_a_drain) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair);
     SimTlsPeer peer(pair, service.address);
