@@ -152,7 +152,7 @@ void StreamState::gone(CloseReason its_reason, std::error_code error) {
   connection = nullptr;
   reason = its_reason;
   fail(why_of(its_reason, error));
-  if (its_reason == CloseReason::kPeerClosed) why = 0;  // a pipe has had the peer's FIN: input ends here as by that
+  if (its_reason == CloseReason::kPeerClosed) why = 0;  // input ends by the peer's FIN, which a pipe may have had
 }
 
 void StreamState::shutdown_send() {

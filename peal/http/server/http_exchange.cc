@@ -267,7 +267,8 @@ void HttpExchange::set_content_length(uint64_t bytes) {
 
 void HttpExchange::begin(int status, std::string_view content_type) {
   if (!may_answer()) return;
-  if (continue_due_ && status < 300) carrier_.say_continue();  // it may read the body beside, and then it is too late
+  // The handler may read the body while it answers. Behind the answer's head 100 would come too late.
+  if (continue_due_ && status < 300) carrier_.say_continue();
   HttpAnswerHead head = answer_head(status, content_type, knows_length_ ? std::optional(length_) : std::nullopt);
   head.in_pieces = true;
   carrier_.begin(head);

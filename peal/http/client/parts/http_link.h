@@ -31,9 +31,9 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   void carry(HttpFetch& fetch);
   // It carries nothing any more.
   void set_down();
-  // Of a request whose answer came before it was out: its server may read the rest, or end the connection over it.
+  // The answer is complete, but bytes of its request still wait to be sent. The server may read them, or close.
   bool sends_rest() const { return is_open() && connection_->queued_bytes() > 0; }
-  // The pool is told when it is out.
+  // When the kernel has taken those bytes, the pool is given the connection (HttpPool::release).
   void await_rest();
 
   bool is_connecting() const { return connecting_; }
