@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The file box, as a browser uses it: a form, a cookie, a form with files. By curl, and by a client that gives up."""
+import contextlib
 import os
 import random
 import re
@@ -78,8 +79,11 @@ def upload_head(url, jar, length):
 
 
 def open_files(pid, folder):
-    """Of that process, also those without a name."""
-    names = (os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd"))
+    """Of that process, also those without a name. One that is closed while they are listed is not open."""
+    names = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            names.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
     return [name for name in names if name.startswith(f"{folder}/")]
 
 
