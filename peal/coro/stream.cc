@@ -152,7 +152,8 @@ void StreamState::gone(CloseReason its_reason, std::error_code error) {
   connection = nullptr;
   reason = its_reason;
   fail(why_of(its_reason, error));
-  if (its_reason == CloseReason::kPeerClosed) why = 0;  // input ends by the peer's FIN, which a pipe may have had
+  // An end in order. Reads answer the end of the input, also if a pipe has received the peer's FIN in their place.
+  if (its_reason == CloseReason::kPeerClosed) why = 0;
 }
 
 void StreamState::shutdown_send() {

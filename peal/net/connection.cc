@@ -210,7 +210,8 @@ void Connection::keep(Buffer& bytes) {
   input_.compact();
   set_slow_path(kKeptInput, true);
   if (MemoryBudget::above_hard()) return void(end_over_budget());
-  if (over && !awaits_input()) return pause();  // until its reader has taken what is there
+  // A coroutine at work has not asked for it. Its peer is slowed down until the coroutine reads.
+  if (over && !awaits_input()) return pause();
   if (over) return end(CloseReason::kInputLimit, CloseHow::kReset);
   if (has(kTracked)) watch_input();
 }

@@ -251,7 +251,7 @@ class alignas(64) Connection final : private SlotLinks, private StreamEvents {
   [[gnu::noinline]] void keep(Buffer& bytes);
   Buffer take_kept();
   bool has_kept() const { return has(kKeptInput) && input_.holds_blocks(); }
-  // Of a message, or of a record of its layer.
+  // It holds a part of a message that the user has not taken, or a part of a record of its layer.
   bool has_part() const { return has_kept() || port_->waits_for_rest(stream_); }
   [[gnu::noinline]] void threw();
   // connection_deadlines.cc: who is watched, and cut off.

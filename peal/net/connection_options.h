@@ -31,7 +31,8 @@ struct ConnectionOptions {
   // A peer that does not read is cut off here. Memory counts: at most four times the content (Buffer::held_bytes).
   size_t output_limit_bytes = 64 * 1024 * 1024;
   // A peer whose message never becomes complete is cut off here. Content counts, and may hold four times as much. What
-  // a callback that pauses leaves does not: no more comes then.
+  // a callback that pauses leaves does not: no more comes then. Nor is a peer cut off while a coroutine works and does
+  // not read: the connection is not received from until it does.
   size_t input_limit_bytes = 16 * 1024 * 1024;
   // How long a graceful end waits for the peer's FIN when the peer has acknowledged all that was sent.
   Duration linger_timeout = std::chrono::seconds(5);

@@ -166,7 +166,7 @@ TEST_P(PipeTest, reset_of_one_side_resets_the_other) {
   });
 }
 
-// Nothing would be read of it, and so nobody would hear of its end.
+// A paused side is not read, so no read would tell of the reset.
 TEST_P(PipeTest, side_that_is_paused_ends_when_its_peer_resets) {
   each_way([this](bool splice) {
     auto server = serve_pipes(splice);

@@ -5,10 +5,10 @@
 // and what MemoryCharge is told (memory_charge.h): the paths on which bytes move know nothing of it. One for the
 // process, because memory is. Any thread.
 //
-// Two marks. Above the soft one, a loop whose pool grows stops reading the connections that hold bytes, until what is
-// held is back below the low one, 7/8 of it, or, after five seconds, below the soft one. Above the hard one, a
-// connection that asks for more is closed. Both are the work of net; a mark may be overshot by what arrives in one turn
-// of each loop.
+// Two marks. Above the soft one, a loop whose pool grows stops reading the connections that hold bytes. It reads them
+// again when what is held is below the low mark, 7/8 of the soft one. After five seconds it is enough to be below the
+// soft mark. Above the hard one, a connection that asks for more is closed. Both are the work of net; a mark may be
+// overshot by what arrives in one turn of each loop.
 #pragma once
 
 #include <atomic>

@@ -114,8 +114,8 @@ void HttpFetch::carried_by(detail::HttpLink& link) {
   set_phase_timer(pool_.lock()->options().continue_timeout, &HttpFetch::continue_timed_out);
 }
 
-// The server wants the body, reads on without having asked for it, or has kept silent for so long that it may not know
-// of Expect.
+// Sends the body. The server has asked for it by 100, or has begun a 2xx answer without asking, or has kept silent for
+// so long that it may not know Expect.
 void HttpFetch::continue_timed_out() {
   set_phase_timer({}, nullptr);
   awaits_continue_ = false;

@@ -151,8 +151,9 @@ void Connection::enter_pipe(detail::PipePair& pair) {
   tracked().pipe_pair = &pair;
 }
 
-// While it does not receive: a pipe that nobody has paused reads the rest when the other side takes more; one over the
-// memory budget gives its memory back; a paused one has linger_timeout to resume, if anything is to be shown.
+// The peer is gone, and the connection does not receive. A side of a pipe that nobody has paused goes on: it reads the
+// rest when the other side takes more. A connection that is not read for the memory budget ends, which frees its
+// memory. A paused one is orphaned: it has linger_timeout to resume. With an error and no kept input it ends at once.
 void Connection::on_gone(std::error_code error) {
   if (!is_open() || (is_piped() && !stopped_by(kByUser))) return;
   if (error && !has_kept()) return on_receive_end(error);

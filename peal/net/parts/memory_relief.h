@@ -4,8 +4,8 @@
 // Nothing is asked while all is well: the pool of the thread tells when it grows above the soft mark. Then, and every
 // 20 ms until what is held is below the low mark, those that hold bytes stop being read; above the hard mark those that
 // hold most are ended until enough should come free. Pausing alone does not help when all memory is in messages that
-// never become complete: after five seconds without relief, and every five more, the largest is ended
-// while what is held is above the soft mark; if it is between the low and the soft mark, all are read again.
+// never become complete. So after five seconds without relief, and after every five more, there are two cases: above
+// the soft mark the largest is ended; between the low and the soft mark all are read again.
 //
 // Only a loop whose connections grow acts; the others are left alone, however much they hold.
 #pragma once

@@ -153,8 +153,9 @@ TEST_F(CoroutineInput, is_freed_with_a_connection_that_is_ended_for_its_memory) 
 
 class CoroutineInputOverBudget : public CoroutineInput {
  protected:
-  // `test` is given a connection that waits for the end of a line, has 100,000 bytes of it or more, and is not read any
-  // more, because the process holds too much. `error`: what its read failed with; `whole`: it did not.
+  // Calls `test` with a connection whose task waits for the end of a line and has 100,000 bytes of it or more. It is
+  // not read any more, because the process holds too much. `error` is what the task's read failed with; `whole` is true
+  // once it has the line.
   struct Paused {
     Line& line;
     const std::error_code& error;
@@ -185,7 +186,7 @@ class CoroutineInputOverBudget : public CoroutineInput {
   }
 };
 
-// Between the marks nothing was ended, and nothing was read for ever.
+// Between the marks no connection was ended, and none was read again.
 TEST_F(CoroutineInputOverBudget, is_read_again_if_what_is_held_stays_between_the_marks) {
   on_paused([](test::SimPair& pair, const Paused& paused) {
     paused.line.there.send("\n");
@@ -209,7 +210,7 @@ TEST_F(CoroutineInputOverBudget, is_given_back_when_the_peer_has_reset_the_conne
   });
 }
 
-// Who sends more than the limit at once, in messages that are each far below it, is slowed down.
+// A peer that sends more than the limit at once is slowed down, if each of its messages is below the limit.
 TEST_F(CoroutineInput, of_many_messages_may_exceed_its_limit) {
   on_seeds(30, rough(), [](test::SimPair& pair) {
     ServerOptions options;

@@ -122,10 +122,11 @@ class HttpCarrier {
   // A piece of the body, which wants_body() had asked for. False: dropped, and more than the options let be dropped.
   bool body_arrived(std::string_view piece);
   void body_ended();
-  // The body is wanted, and the client waits to be told so.
+  // Sends 100 (Continue), for which the client waits before it sends its body. After the head of the final answer it
+  // does not: the client takes what follows for that answer's content.
   void say_continue() {
     exchange_.continue_due_ = false;
-    if (!exchange_.begun()) inform(100, {});  // else the client has its answer, and reads no other
+    if (!exchange_.begun()) inform(100, {});
   }
   // There is none, or its end came with the last piece.
   void note_request_read() { exchange_.request_read_ = true; }
