@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The file box, as a browser uses it: a form, a cookie, a form with files. By curl, and by a client that gives up."""
-import contextlib
 import os
 import random
 import re
@@ -10,7 +9,7 @@ import time
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, joined, read_all, run_tool
+from programs import PATIENCE_SECONDS, Program, connect, joined, open_files, read_all, run_tool
 
 CONTENT = random.Random(5).randbytes(3_000_000)
 
@@ -78,13 +77,8 @@ def upload_head(url, jar, length):
             "filename=a\r\n\r\n").encode()
 
 
-def open_files(pid, folder):
-    """Of that process, also those without a name. One that is closed while they are listed is not open."""
-    names = []
-    for fd in os.listdir(f"/proc/{pid}/fd"):
-        with contextlib.suppress(FileNotFoundError):
-            names.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
-    return [name for name in names if name.startswith(f"{folder}/")]
+def open_in(pid, folder):
+    return [name for name in open_files(pid) if name.startswith(f"{folder}/")]
 
 
 def wait_until(done, url):
@@ -103,8 +97,8 @@ def test_who_gives_up_leaves_nothing(tmp_path):
         url = "http://" + joined(address)
         with connect(address) as peer:
             peer.sendall(upload_head(url, jar, 1_000_000) + bytes(300_000))
-            wait_until(lambda: open_files(box.process.pid, folder), url)
-        wait_until(lambda: not open_files(box.process.pid, folder), url)
+            wait_until(lambda: open_in(box.process.pid, folder), url)
+        wait_until(lambda: not open_in(box.process.pid, folder), url)
         assert os.listdir(folder) == []
         with connect(address) as peer:
             peer.sendall(upload_head(url, jar, 1 << 40))
@@ -140,7 +134,7 @@ def test_a_killed_process_leaves_nothing(tmp_path):
         url = "http://" + joined(address)
         with connect(address) as peer:
             peer.sendall(upload_head(url, jar, 1_000_000) + bytes(300_000))
-            wait_until(lambda: open_files(box.process.pid, folder), url)
+            wait_until(lambda: open_in(box.process.pid, folder), url)
             box.process.kill()
             box.process.wait(PATIENCE_SECONDS)
         assert os.listdir(folder) == []

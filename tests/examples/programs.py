@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the example programs, and other people's clients against them. Whatever a test starts is gone when it ends."""
+import contextlib
 import os
 import pathlib
 import select
@@ -13,6 +14,16 @@ import pytest
 
 PATIENCE_SECONDS = 30
 EXAMPLES = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "examples"
+
+
+def open_files(pid):
+    """What that process has open, as proc(5) names it, also files without a name. A descriptor that is closed while
+    they are listed is left out."""
+    names = []
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):
+            names.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return names
 
 
 class Program:

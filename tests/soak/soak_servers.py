@@ -9,7 +9,11 @@ import resource
 import select
 import signal
 import subprocess
+import sys
 import time
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
+from programs import open_files  # noqa: E402
 
 BIN = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin"))
 PATIENCE_SECONDS = 240  # for what the servers' own deadlines of a minute bound
@@ -80,14 +84,7 @@ class Server:
 
     def fds(self):
         """What they are, but for the files that a web server keeps open for ten seconds after their last use."""
-        folder = f"/proc/{self.process.pid}/fd"
-        found = []
-        for name in os.listdir(folder):
-            try:
-                found.append(os.readlink(f"{folder}/{name}"))
-            except FileNotFoundError:  # closed meanwhile
-                pass
-        return sorted(fd for fd in found if not fd.endswith(tuple(FILES)))
+        return sorted(fd for fd in open_files(self.process.pid) if not fd.endswith(tuple(FILES)))
 
     def resident_kib(self):
         for line in pathlib.Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
