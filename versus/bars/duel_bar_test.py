@@ -11,7 +11,7 @@ import pytest
 
 from versus import fakes, roster
 from versus.bars import bench, common, duel_bar, generator_cost, http_attack, http_serve
-from versus.bars.common import CannotMeasure, Context
+from versus.bars.common import CannotMeasure, Context, Marred
 from versus.bars.duel_bar import Bar
 from versus.duel import duel_fakes
 from versus.duel.duel_figures import RATE
@@ -140,9 +140,12 @@ def test_an_attack_in_turns_compares_clean_clients(tmp_path, monkeypatch):
     monkeypatch.setattr(http_attack, "TURN_S", 0.2)
     monkeypatch.setattr(http_attack, "ROUNDS", 2)
     monkeypatch.setattr(http_attack, "RATE", 200)
-    monkeypatch.setattr(http_attack, "LEAST_SHARE", 0.0)  # a busy machine holds it up
+    monkeypatch.setattr(http_attack, "LEAST_SHARE", 0.0)  # a busy machine holds up the client
     command = (str(BIN_DIR / "peal"), "serve", "http", "--listen", "{listen}")
     both = {name: roster.Contender(name, command, "") for name in (http_attack.PEAL, http_attack.NGINX)}
     here = Context(BIN_DIR, tmp_path, 1, 1, False, [])
     p99s = http_attack._restart(here, both, 20, random.Random(1))
     assert set(p99s) == set(both) and min(p99s.values()) > 0
+    monkeypatch.setattr(http_attack, "LEAST_SHARE", 2.0)
+    with pytest.raises(Marred, match="of 200 answers/s"):
+        http_attack._restart(here, both, 20, random.Random(1))

@@ -26,7 +26,7 @@ from versus.bars.http_serve import NGINX, PEAL, contenders
 
 BAR, BAR_BESIDE_NGINX = 2.0, 1.0
 RATE = 2000
-LEAST_SHARE = 0.9  # of RATE: with less the clean client was held up itself
+LEAST_SHARE = 0.9  # of RATE that the clean client must reach; below it something held up the client itself
 RUN_S = 6.0
 ROUNDS, TURN_S, SETTLE_S = 3, 2.0, 0.5
 RESTARTS_A_BLOCK = 2
