@@ -39,7 +39,7 @@ std::unique_ptr<TlsServerContext> sim_context() {
 
 // A server that consumes messages of a length, or all it gets.
 struct SlowPeersServer {
-  explicit SlowPeersServer(test::SimPair& its_pair, ConnectionOptions options = {})
+  explicit SlowPeersServer(test::SimPair& its_pair, ConnectionOptions options = {}, size_t max_connections = 0)
       : pair(its_pair), clock(its_pair.world) {
     options.layer = context.get();
     options.handshake_timeout = hours(1);
@@ -55,7 +55,7 @@ struct SlowPeersServer {
                                              reason = why;
                                              ended_at = pair.world.now();
                                            }},
-                   ServerOptions{.connection = options});
+                   ServerOptions{.connection = options, .max_connections = max_connections});
     address = pair.listen(*server);
   }
   NetStats stats() const { return server->stats(); }
@@ -166,6 +166,25 @@ TEST_F(SimHalfRecords, one_that_is_under_way_is_waited_for_by_a_drain) {
     peer.send(peer.unsent.size());
     EXPECT_TRUE(pair.run_until([&] { return drained; }));
     EXPECT_EQ(service.heard, kHalvedBytes);
+  });
+}
+
+TEST_F(SimHalfRecords, one_that_is_under_way_is_no_reason_to_evict_its_connection) {
+  on_seeds(5, rough(), [](test::SimPair& pair) {
+    SlowPeersServer service(pair, {}, 1);
+    SimTlsPeer peer(pair, service.address);
+    ASSERT_TRUE(peer.is_open());
+    peer.holds_back();
+    peer.say(std::string(kHalvedBytes, 'x'));
+    peer.send(kHalvedBytes / 2);
+    pair.run_for(seconds(1));
+    const SimTlsPeer refused(pair, service.address);
+    pair.run_for(seconds(1));
+    EXPECT_EQ(service.stats().evicted, 0U);
+    peer.send(peer.unsent.size());
+    EXPECT_TRUE(pair.run_until([&] { return service.heard == kHalvedBytes; }));
+    const SimTlsPeer admitted(pair, service.address);
+    EXPECT_TRUE(pair.run_until([&] { return service.stats().evicted == 1; })) << "with the whole record it is idle";
   });
 }
 
