@@ -20,7 +20,7 @@ void try_the_vault() {
   try {
     open_the_vault(3);
   } catch (const peal::Exception& error) {
-    PEAL_LOG_WARN("{}\n{}", error.what(), error.stack_trace());
+    PEAL_LOG_WARN("{}\n{}", error.what(), peal::LogLines{error.stack_trace()});
   }
 }
 // [exception]

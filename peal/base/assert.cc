@@ -18,6 +18,8 @@ void assert_failed(const char* file, int line, const char* condition, fmt::strin
   auto end =
       fmt::format_to_n(text.begin(), text.size() - 2, "{}:{}: assertion failed: {}: ", file, line, condition).out;
   end = fmt::vformat_to_n(end, static_cast<std::size_t>(text.end() - end) - 1, format, arguments).out;
+  // The values may be anybody's: none writes a line of its own or drives the terminal.
+  std::replace_if(text.begin(), end, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; }, '?');
   *end++ = '\n';
   for (auto from = text.begin(); from < end;) {
     auto written = ::write(STDERR_FILENO, &*from, static_cast<std::size_t>(end - from));

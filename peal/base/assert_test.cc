@@ -31,6 +31,11 @@ TEST_F(AssertDeath, prints_where_what_and_the_values_then_aborts) {
               "assert_test.cc:[0-9]+: assertion failed: size <= capacity: a slice of 7 bytes in a block of 5\n");
 }
 
+TEST_F(AssertDeath, controls_in_a_value_are_question_marks) {
+  const std::string text = "a\nb\x1b[2J";
+  EXPECT_EXIT(PEAL_ASSERT(text.empty(), "'{}'", text), testing::KilledBySignal(SIGABRT), "'a.b.\\[2J'\n$");
+}
+
 TEST_F(AssertDeath, a_sentence_longer_than_its_room_is_cut) {
   const std::string text(100'000, 'x');
   EXPECT_EXIT(PEAL_ASSERT(text.empty(), "{}", text), testing::KilledBySignal(SIGABRT),

@@ -9,8 +9,10 @@
 
 #include <array>
 #include <cerrno>
+#include <deque>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <spdlog/logger.h>
@@ -20,6 +22,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/fd.h>
+#include <peal/base/printable.h>
 #include <peal/base/this_thread.h>
 
 namespace peal {
@@ -101,6 +104,60 @@ class Logger {
   std::shared_ptr<spdlog::sinks::dist_sink_mt> target_ = std::make_shared<spdlog::sinks::dist_sink_mt>();
 };
 
+using Argument = fmt::basic_format_arg<fmt::format_context>;
+
+// Empty where it is no text.
+std::string_view text_of(const Argument& argument) {
+  return fmt::visit_format_arg(
+      []<class Value>(const Value& value) -> std::string_view {
+        if constexpr (std::is_same_v<Value, fmt::string_view>) return {value.data(), value.size()};
+        if constexpr (std::is_same_v<Value, char>) return {&value, 1};
+        if constexpr (std::is_same_v<Value, const char*>) return value == nullptr ? "" : value;
+        return {};
+      },
+      argument);
+}
+
+bool are_printable(fmt::format_args arguments) {
+  for (int at = 0; const Argument argument = arguments.get(at); ++at) {
+    if (!is_printable(text_of(argument))) return false;
+  }
+  return true;
+}
+
+// Formats with the text among the arguments made printable. False: it cannot, for they have names.
+bool format_made_printable(fmt::memory_buffer& text, fmt::string_view format, fmt::format_args arguments) {
+  std::vector<Argument> all;
+  std::deque<std::string> changed;
+  for (int at = 0; Argument argument = arguments.get(at); ++at) {
+    if (const std::string_view raw = text_of(argument); !is_printable(raw)) {
+      const std::string& plain = changed.emplace_back(printable(raw));
+      argument = fmt::format_args(fmt::make_format_args(plain)).get(0);
+    }
+    all.push_back(argument);
+  }
+  try {
+    fmt::vformat_to(fmt::appender(text), format, fmt::format_args(all.data(), static_cast<int>(all.size())));
+  } catch (const fmt::format_error&) {
+    text.clear();
+    return false;
+  }
+  return true;
+}
+
+// Takes memory only where there is something to change: a line may be about the lack of it.
+void format_printable(fmt::memory_buffer& text, fmt::string_view format, fmt::format_args arguments) {
+  const bool are_plain = are_printable(arguments);
+  const bool made_plain = !are_plain && format_made_printable(text, format, arguments);
+  if (!made_plain) fmt::vformat_to(fmt::appender(text), format, arguments);
+  const std::string_view whole(text.data(), text.size());
+  const PrintableAs kind = are_plain || made_plain ? PrintableAs::kLines : PrintableAs::kLine;
+  if (is_printable(whole, kind)) return;
+  const std::string plain = printable(whole, kind);
+  text.clear();
+  text.append(plain);
+}
+
 Logger& logger() {
   static Logger* const logger = new Logger;
   return *logger;
@@ -139,8 +196,9 @@ void detail::log_line(LogLevel level, const char* file, int line, fmt::string_vi
                       fmt::format_args arguments) noexcept {
   fmt::memory_buffer text;
   try {
-    fmt::vformat_to(fmt::appender(text), format, arguments);
+    format_printable(text, format, arguments);
   } catch (const std::exception& error) {
+    text.clear();
     fmt::format_to(fmt::appender(text), "{} (cannot be formatted: {})", format, error.what());
   }
   if (inside_log) return print_to_stderr(level, {text.data(), text.size()});

@@ -2,8 +2,11 @@
 // The process's log: one line a call, to stderr unless told otherwise. Every function may be called from any thread.
 //   PEAL_LOG_WARN("accept on {} failed: {}", address, error.message());
 // The format is checked when compiled; a level that is off costs one relaxed load and evaluates no argument.
-// A line is in the kernel's (or the sink's) hands before the call returns, so none is lost at exit, abort or a crash;
-// that is a system call a line: what may happen often goes through a LogLimiter.
+// Text among the arguments may be anybody's: in it whatever could end the line or drive a terminal is written as \xHH
+// (printable.h). Newlines stay in the format itself and in LogLines; a type with a fmt::formatter of its own answers
+// for what that writes, of which newlines stay and other controls do not. A line is in the kernel's (or the sink's)
+// hands before the call returns, so none is lost at exit, abort or a crash; that is a system call a line: what may
+// happen often goes through a LogLimiter.
 #pragma once
 
 #include <atomic>
@@ -32,9 +35,14 @@ void set_log_level(LogLevel level);
 std::optional<LogLevel> parse_log_level(std::string_view name);
 std::string_view to_string(LogLevel level);
 
+// An argument of several lines that the program made itself: a stack trace. The text outlives the call.
+struct LogLines {
+  std::string_view text;
+};
+
 struct LogRecord {
   LogLevel level;
-  std::string_view text;  // the formatted message, no time, no newline; dies with the call
+  std::string_view text;  // the formatted message, no time, no newline at its end; dies with the call
   const char* file;       // as __FILE__ spells it
   int line;
 };
@@ -58,6 +66,13 @@ template <class... Args>
 
 }  // namespace detail
 }  // namespace peal
+
+template <>
+struct fmt::formatter<peal::LogLines> : fmt::formatter<fmt::string_view> {
+  auto format(const peal::LogLines& lines, fmt::format_context& context) const {
+    return fmt::formatter<fmt::string_view>::format({lines.text.data(), lines.text.size()}, context);
+  }
+};
 
 #define PEAL_LOG(level, ...)                                                                                          \
   (__builtin_expect(::peal::log_enabled(level), 0) ? ::peal::detail::log_with(level, __FILE__, __LINE__, __VA_ARGS__) \

@@ -73,6 +73,21 @@ TEST_F(Log, the_sink_gets_the_levels_that_are_on) {
   EXPECT_EQ(lines_.back(), "trace g");
 }
 
+TEST_F(Log, text_of_others_writes_no_line_of_its_own) {
+  collect();
+  const std::string forged = "a\nerror b\x1b[0m";
+  PEAL_LOG_INFO("{}", forged);
+  PEAL_LOG_INFO("{} {} {:>2}", forged.c_str(), std::string_view(forged), '\n');
+  PEAL_LOG_INFO("{1:.3}, {0}", 1, forged);
+  PEAL_LOG_INFO("{name}", fmt::arg("name", forged));
+  PEAL_LOG_INFO("two\nlines: {}", "\xc3\xa4\xff");
+  PEAL_LOG_INFO("at\n{}", LogLines{"#1 main\n#2 \x1b_start\n"});
+  EXPECT_THAT(lines_,
+              ElementsAre("info a\\x0Aerror b\\x1B[0m", "info a\\x0Aerror b\\x1B[0m a\\x0Aerror b\\x1B[0m \\x0A",
+                          "info a\\x, 1", "info a\\x0Aerror b\\x1B[0m", "info two\nlines: \xc3\xa4\\xFF",
+                          "info at\n#1 main\n#2 \\x1B_start\n"));
+}
+
 TEST_F(Log, a_level_that_is_off_evaluates_nothing) {
   collect();
   int evaluated = 0;

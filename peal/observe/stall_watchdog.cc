@@ -135,7 +135,7 @@ void StallWatchdog::report(const Watched& watched, Duration lasting) {
   if (const auto suppressed = log_limiter_.admit(options_.clock())) {
     PEAL_LOG_WARN("the loop of thread {} ({}) has been held for {} ms by {} ({} more since the last such line)\n{}",
                   stall.thread_name, stall.thread_id, lasting / std::chrono::milliseconds(1), stall.what, *suppressed,
-                  stall.stack);
+                  LogLines{stall.stack});
   }
   if (on_stall_) on_stall_(stall);
 }

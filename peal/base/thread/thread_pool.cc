@@ -45,7 +45,7 @@ void ThreadPool::guard(const char* what, Function&& function) {
   try {
     return function();
   } catch (const Exception& error) {
-    PEAL_LOG_ERROR("{} of pool {} threw: {}\n{}", what, options_.name, error.what(), error.stack_trace());
+    PEAL_LOG_ERROR("{} of pool {} threw: {}\n{}", what, options_.name, error.what(), LogLines{error.stack_trace()});
   } catch (...) {
     PEAL_LOG_ERROR("{} of pool {} threw: {}", what, options_.name, what_was_thrown());
   }

@@ -239,7 +239,7 @@ void Connection::log_abnormal_end() {
   std::string events = loop().flight_recorder()->dump(flight_id(), 64, words);
   if (events.ends_with('\n')) events.pop_back();
   PEAL_LOG_WARN("connection {} <- {} ended: {} ({} such ends untold); its last events:\n{}", text(local_address()),
-                text(peer_address()), to_string(reason_), *suppressed, events);
+                text(peer_address()), to_string(reason_), *suppressed, LogLines{events});
 }
 
 }  // namespace peal

@@ -5,20 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/printable.h>
+
 namespace peal::detail {
 
 namespace {
 
 void append_quoted(std::string& lines, std::string_view text) {
   lines += '"';
-  for (const char byte : text) {
-    const bool plain = byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\';
-    if (plain) {
-      lines += byte;
-    } else {
-      fmt::format_to(std::back_inserter(lines), "\\x{:02X}", static_cast<unsigned char>(byte));
-    }
-  }
+  append_printable(lines, text, PrintableAs::kQuoted);
   lines += '"';
 }
 
