@@ -14,9 +14,9 @@ void skip_blanks(std::string_view& text) {
 }
 
 // Cuts off what stands before the closing quote, which goes too; `text` begins behind the opening one.
-bool take_quoted(std::string_view& text, std::string_view& inside) {
+bool take_quoted(std::string_view& text, std::string_view& inside, Backslash backslash) {
   for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '\\') {
+    if (text[at] == '\\' && backslash == Backslash::kHidesQuote) {
       ++at;
     } else if (text[at] == '"') {
       inside = text.substr(0, at);
@@ -40,7 +40,7 @@ bool is_content_type(std::string_view field_value, std::string_view type) {
   return same_field_name(split_parameters(field_value, rest), type);
 }
 
-bool next_field_parameter(std::string_view& rest, FieldParameter& parameter) {
+bool next_field_parameter(std::string_view& rest, FieldParameter& parameter, Backslash backslash) {
   skip_blanks(rest);
   while (rest.starts_with(';')) {
     rest.remove_prefix(1);
@@ -56,7 +56,7 @@ bool next_field_parameter(std::string_view& rest, FieldParameter& parameter) {
     std::string_view value;
     if (quoted) {
       after.remove_prefix(1);
-      if (!take_quoted(after, value)) return false;
+      if (!take_quoted(after, value, backslash)) return false;
       skip_blanks(after);
     } else {
       const size_t value_end = std::min(after.find(';'), after.size());

@@ -3,6 +3,7 @@
 // 9110 5.6.6, 8.3.1). Pure functions; any thread.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,9 +20,13 @@ struct FieldParameter {
   std::string_view value;  // what stands between the quotes, as it stands there, backslashes too; or a token
   bool quoted = false;
 };
+// What a backslash between quotes does: it hides the quote behind it (RFC 9110 5.6.4), or is a character like others,
+// as in the forms of browsers.
+enum class Backslash : uint8_t { kHidesQuote, kIsText };
 // Cuts the next one off `rest`, which begins at a semicolon or with blanks before one. False when there is none left:
 // `rest` is empty then, and what is left of it where it is not well formed. Empty ones are passed over.
-bool next_field_parameter(std::string_view& rest, FieldParameter& parameter);
+bool next_field_parameter(std::string_view& rest, FieldParameter& parameter,
+                          Backslash backslash = Backslash::kHidesQuote);
 // What stands before the first semicolon, without blanks; `rest` is what follows, for next_field_parameter().
 std::string_view split_parameters(std::string_view field_value, std::string_view& rest);
 

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include <peal/base/bad_value.h>
+#include <peal/base/printable.h>
 #include <peal/wire/content/content_type.h>
 #include <peal/wire/http/http_field.h>
 #include <peal/wire/parts/byte_scan.h>
 #include <peal/wire/parts/http_text.h>
-#include <peal/wire/utf8.h>
 
 namespace peal {
 namespace {
@@ -25,8 +25,8 @@ bool is_boundary(std::string_view text) {
 }
 
 // Browsers write a quote, CR and LF in a name as %22, %0D and %0A and nothing else (the HTML standard, "Multipart form
-// data"); other clients put a backslash before a quote, and some before a backslash.
-std::string unescape(std::string_view text) {
+// data"), and so do curl, Node and requests; other clients put a backslash before a quote and before a backslash.
+std::string unescape(std::string_view text, Backslash backslash) {
   std::string plain;
   plain.reserve(text.size());
   while (!text.empty()) {
@@ -38,7 +38,8 @@ std::string unescape(std::string_view text) {
     } else if (detail::equals_lower(text.substr(0, 3), "%0a")) {
       plain.push_back('\n');
     } else {
-      bytes = text.starts_with("\\\"") || text.starts_with("\\\\") ? 2 : 1;
+      const bool escaped = text.starts_with("\\\"") || text.starts_with("\\\\");
+      bytes = escaped && backslash == Backslash::kHidesQuote ? 2 : 1;
       plain.push_back(text[bytes - 1]);
     }
     text.remove_prefix(bytes);
@@ -49,18 +50,12 @@ std::string unescape(std::string_view text) {
 // Behind a boundary; other text that only begins like one is data (RFC 2046 5.1.1 has writers avoid it).
 bool ends_boundary(char byte) { return byte == '\r' || byte == '-' || detail::is_blank(byte); }
 
-// Of the UTF-8 character in front; 0 where there is none.
-size_t character_bytes(std::string_view text) {
-  for (size_t bytes = 1; bytes <= std::min<size_t>(text.size(), 4); ++bytes) {
-    if (is_utf8(text.substr(0, bytes))) return bytes;
+// Whether all parameters are well formed where a backslash is that.
+bool are_parameters(std::string_view rest, Backslash backslash) {
+  FieldParameter parameter;
+  while (next_field_parameter(rest, parameter, backslash)) {
   }
-  return 0;
-}
-
-// C0, DEL and C1.
-bool is_control_character(std::string_view character) {
-  const auto first = static_cast<unsigned char>(character.front());
-  return first < 0x20 || first == 0x7f || (first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0);
+  return rest.empty();
 }
 
 }  // namespace
@@ -200,14 +195,19 @@ void MultipartReader::read_head() {
   event_ = MultipartEvent::kPart;
 }
 
+// A name that ends with a backslash looks like one that has a quote in it: what follows tells them apart. A client that
+// hides quotes hides each, so that the value is not well formed where the first one ends it.
 // The first of two names would be one reader's and the last another's. `filename*` must not be sent (RFC 7578 4.2), and
 // counts for nothing.
 MultipartFault MultipartReader::read_disposition(std::string_view value) {
   std::string_view rest;
   if (!same_field_name(split_parameters(value, rest), "form-data")) return MultipartFault::kBadHead;
+  const Backslash backslash = are_parameters(rest, Backslash::kIsText) ? Backslash::kIsText : Backslash::kHidesQuote;
   bool named = false;
-  for (FieldParameter parameter; next_field_parameter(rest, parameter);) {
-    const auto text = [&] { return parameter.quoted ? unescape(parameter.value) : std::string(parameter.value); };
+  for (FieldParameter parameter; next_field_parameter(rest, parameter, backslash);) {
+    const auto text = [&] {
+      return parameter.quoted ? unescape(parameter.value, backslash) : std::string(parameter.value);
+    };
     if (same_field_name(parameter.name, "name")) {
       if (named) return MultipartFault::kBadHead;
       named = true;
@@ -233,11 +233,11 @@ std::string safe_file_name(std::string_view name) {
   name.remove_prefix(name.find_last_of("/\\") + 1);  // npos + 1 is 0
   std::string safe;
   while (!name.empty()) {
-    const size_t bytes = character_bytes(name);
-    const std::string_view character = bytes == 0 ? "_" : name.substr(0, bytes);
-    name.remove_prefix(std::max<size_t>(bytes, 1));
-    if (is_control_character(character) || (safe.empty() && std::string_view(".- ").contains(character.front())))
-      continue;
+    const TextCharacter next = first_character(name);
+    const std::string_view character = next.code == kNoCharacter ? "_" : name.substr(0, next.bytes);
+    name.remove_prefix(next.bytes);
+    if (is_control_character(next.code) || is_invisible_character(next.code)) continue;
+    if (safe.empty() && std::string_view(".- ").contains(character.front())) continue;
     if (safe.size() + character.size() > kMostBytes) break;
     safe.append(character);
   }
