@@ -53,6 +53,26 @@ TEST_F(InspectorPageTest, a_browser_gets_a_page_and_others_json) {
   EXPECT_THAT(page("/json"), HasSubstr("\r\nContent-Type: application/json\r\n"));
 }
 
+// Accept was searched for the name of the type: a client that refused it got it, and one that wrote it in capitals did
+// not (RFC 9110 12.4.2, 12.5.1).
+TEST_F(InspectorPageTest, what_a_client_likes_is_read_from_accept) {
+  const auto type = [&](std::string_view path, std::string_view accepted) {
+    const std::string answer = ask(fmt::format("GET {}", path), fmt::format("Accept: {}\r\n", accepted));
+    const size_t at = answer.find("Content-Type: ") + 14;
+    return answer.substr(at, answer.find_first_of(";\r", at) - at);
+  };
+  constexpr std::string_view kOpen = "application/openmetrics-text";
+  EXPECT_EQ(type("/metrics", "application/openmetrics-text;q=0"), "text/plain");
+  EXPECT_EQ(type("/metrics", "application/openmetrics-text;q=0.1, text/plain"), "text/plain");
+  EXPECT_EQ(type("/metrics", "Application/OpenMetrics-Text"), kOpen);
+  EXPECT_EQ(type("/metrics", "text/plain;q=0.5\r\nAccept: application/openmetrics-text"), kOpen);
+  EXPECT_EQ(type("/metrics", "*/*"), "text/plain");
+  EXPECT_EQ(type("/loops", "text/html;q=0"), "application/json");
+  EXPECT_EQ(type("/loops", "application/json, text/html;q=0.2"), "application/json");
+  EXPECT_EQ(type("/loops", "TEXT/HTML"), "text/html");
+  EXPECT_EQ(type("/loops", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"), "text/html");
+}
+
 // Its comment about the holes had one in it, which was filled with nothing.
 TEST_F(InspectorPageTest, its_comment_is_whole) {
   EXPECT_THAT(page("/"),

@@ -19,6 +19,7 @@
 #include <peal/inspect/parts/proc_pages.h>
 #include <peal/inspect/parts/snapshot_json.h>
 #include <peal/inspect/parts/snapshot_metrics.h>
+#include <peal/wire/content/accepted_types.h>
 
 namespace peal::detail {
 namespace {
@@ -126,9 +127,15 @@ std::string page(std::string_view title, std::string_view json_path, std::string
   return text += rest;
 }
 
+// Which of two types the client likes better; the first where it does not say.
+bool likes_second(const HttpExchange& exchange, std::string_view first, std::string_view second) {
+  AcceptedTypes accepted;
+  for (const std::string_view value : exchange.request().values("Accept")) accepted.take(value);
+  return accepted.choose({first, second}) == 1;
+}
+
 bool wants_html(const HttpExchange& exchange) {
-  if (query_value(exchange, "format") == "json") return false;
-  return field(exchange, "Accept").find("text/html") != std::string_view::npos;
+  return query_value(exchange, "format") != "json" && likes_second(exchange, kJson, kHtml);
 }
 
 // `path` is that of the same as JSON. The log level is part of every page, for the choice that stands above each.
@@ -153,8 +160,9 @@ void InspectorPages::show(HttpExchange& exchange, std::string part, bool html) {
 }
 
 void InspectorPages::metrics(HttpExchange& exchange) {
-  const bool open = field(exchange, "Accept").find("application/openmetrics-text") != std::string_view::npos;
-  const MetricsFormat format = open ? MetricsFormat::kOpenMetrics : MetricsFormat::kPrometheus;
+  using enum MetricsFormat;
+  const bool open = likes_second(exchange, content_type(kPrometheus), content_type(kOpenMetrics));
+  const MetricsFormat format = open ? kOpenMetrics : kPrometheus;
   collector_->collect([handle = exchange.handle(), format](const Snapshot& snapshot) {
     handle.run([&](HttpExchange& later) { answer(later, 200, content_type(format), to_metrics(snapshot, format)); });
   });

@@ -4,32 +4,19 @@
 #include <algorithm>
 
 #include <peal/wire/parts/http_text.h>
+#include <peal/wire/parts/quality.h>
 
 namespace peal {
+using detail::kFullQuality;
+
 namespace {
-
-constexpr int kFullQuality = 1000;
-
-// qvalue (RFC 9110 12.4.2): 0 or 1 with at most three decimals, at most 1 together.
-std::optional<int> read_quality(std::string_view text) {
-  if (text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1')) return std::nullopt;
-  int quality = (text[0] - '0') * kFullQuality;
-  if (text.size() > 1 && text[1] != '.') return std::nullopt;
-  int place = kFullQuality / 10;
-  for (const char byte : text.substr(std::min<size_t>(2, text.size()))) {
-    if (!detail::is_digit(byte)) return std::nullopt;
-    quality += (byte - '0') * place;
-    place /= 10;
-  }
-  return quality <= kFullQuality ? std::optional(quality) : std::nullopt;
-}
 
 // weight = OWS ";" OWS "q=" qvalue; none means 1.
 std::optional<int> read_weight(std::string_view text) {
   if (text.empty()) return kFullQuality;
   const std::string_view parameter = detail::trim(text.substr(1));
   if (!parameter.starts_with("q=") && !parameter.starts_with("Q=")) return std::nullopt;
-  return read_quality(parameter.substr(2));
+  return detail::read_quality(parameter.substr(2));
 }
 
 }  // namespace

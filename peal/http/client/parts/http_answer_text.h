@@ -24,12 +24,7 @@ inline size_t head_bytes(std::string_view before, std::string_view bytes) {
 
 // Whether the value of a Connection field has "close" among its options.
 inline bool mentions_close(std::string_view value) {
-  while (!value.empty()) {
-    const size_t comma = std::min(value.find(','), value.size());
-    std::string_view option = value.substr(0, comma);
-    value.remove_prefix(std::min(comma + 1, value.size()));
-    const size_t first = std::min(option.find_first_not_of(" \t"), option.size());
-    option = option.substr(first, option.find_last_not_of(" \t") + 1 - first);
+  for (std::string_view option; next_list_element(value, option);) {
     if (same_field_name(option, "close")) return true;
   }
   return false;
