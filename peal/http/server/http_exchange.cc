@@ -49,8 +49,9 @@ void HttpExchange::keep_head() {
   const std::string_view text = head_.text();
   if (text.size() > head_room_) [[unlikely]] {
     texts_grew_ = true;
-    head_room_ = std::max(2 * head_room_, std::max<size_t>(text.size(), kFirstHeadBytes));
-    head_text_ = std::make_unique_for_overwrite<char[]>(head_room_);
+    const size_t room = std::max(2 * head_room_, std::max<size_t>(text.size(), kFirstHeadBytes));
+    head_text_ = std::make_unique_for_overwrite<char[]>(room);
+    head_room_ = room;
   }
   std::memcpy(head_text_.get(), text.data(), text.size());
   head_.relocate(head_text_.get());
@@ -62,8 +63,8 @@ void HttpExchange::overwrite_head() {
 }
 
 detail::HttpExtras& HttpExchange::extras() {
-  has_extras_ = true;
   if (!extras_) extras_ = std::make_unique<HttpExtras>();
+  has_extras_ = true;
   return *extras_;
 }
 
@@ -145,10 +146,13 @@ void HttpExchange::set_field(std::string_view name, std::string_view value) {
   }
   texts_grew_ = true;
   std::string clean;
-  if (!append_http_field(field_lines_, name, detail::sendable_value(value, clean))) {
-    throw_bad_value("'{}' is no name of a field", name);
-  }
-  if (same_field_name(name, "Upgrade")) offers_upgrade_ = true;  // which Connection says too (RFC 9110 7.8)
+  if (!fields_.add(name, detail::sendable_value(value, clean))) throw_bad_value("'{}' is no name of a field", name);
+}
+
+// What the handler has said of an answer that another takes the place of.
+void HttpExchange::drop_prepared() {
+  fields_.drop_own();
+  knows_length_ = false;
 }
 
 bool HttpExchange::answered_again() const {

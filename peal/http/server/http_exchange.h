@@ -38,6 +38,7 @@
 #include <peal/base/result.h>
 #include <peal/coro/task.h>
 #include <peal/engine/engine.h>
+#include <peal/http/server/answer_fields.h>
 #include <peal/http/server/http_exchange_handle.h>
 #include <peal/http/server/upgrade_handler.h>
 #include <peal/net/connection.h>
@@ -192,8 +193,8 @@ class HttpExchange final {
   // In an error page: what a handler threw, where the page is for that; else null.
   std::exception_ptr thrown() const;
 
-  // An interim answer, before the final one, 102 to 199: 103 with the fields set until now, which it takes with it. Not
-  // to HTTP/1.0, where it does nothing.
+  // An interim answer, before the final one, 102 to 199: 103 with the fields set until now, which it takes with it, but
+  // for those of middleware in front, which wait for the final one. To HTTP/1.0 it does nothing.
   void inform(int status);
   // Instead of an answer: 101 (Switching Protocols) with the fields set and `Upgrade: protocol`, then the connection is
   // the handler's. An empty protocol: 200, the answer to CONNECT. std::invalid_argument for one that no field may
@@ -234,16 +235,15 @@ class HttpExchange final {
     if (has_extras_) [[unlikely]]
       reset_extras();
     carried_ = false;
-    field_lines_.clear();
+    fields_.clear();
     body_bytes_ = length_ = arrived_bytes_ = window_mark_ = drop_mark_ = 0;
     body_since_ = {};
     status_ = 0;
-    kept_lines_ = 0;
     parameter_count_ = 0;
     answer_ = Answer::kNone;
     body_consumer_ = BodyConsumer::kNobody;
     has_extras_ = knows_length_ = has_content_ = head_read_ = request_read_ = continue_due_ = false;
-    body_paused_ = wants_close_ = body_refused_ = paging_ = taken_ = told_end_ = offers_upgrade_ = texts_grew_ = false;
+    body_paused_ = wants_close_ = body_refused_ = paging_ = taken_ = told_end_ = texts_grew_ = false;
   }
   // Whoever uses it was called with it, or is the coroutine that answers it. In every build, for 2 instructions.
   void check_use() const {
@@ -257,7 +257,7 @@ class HttpExchange final {
   void pass_on(Task<> task);
   void reset_extras();
   // What its texts hold to be used again.
-  size_t text_bytes() const { return head_room_ + field_lines_.capacity() + path_storage_.capacity(); }
+  size_t text_bytes() const { return head_room_ + fields_.capacity() + path_storage_.capacity(); }
   // All that it holds beside itself, while it is free.
   size_t kept_bytes() const;
   void keep_head();
@@ -293,6 +293,7 @@ class HttpExchange final {
   bool may_write_on() const;
   void finish();
   void finish_with(int status);
+  void drop_prepared();
   void error_page(int status);
   void default_page(int status);
 
@@ -302,8 +303,7 @@ class HttpExchange final {
   std::unique_ptr<char[]> head_text_;  // what the head's views point into
   size_t head_room_ = 0;               // bytes of it
   std::string path_storage_;           // the path, where it is not as it was sent
-  std::string field_lines_;            // of set_field()
-  uint32_t kept_lines_ = 0;            // bytes of them that middleware set
+  detail::AnswerFields fields_;
   std::array<Parameter, kMostParameters> parameters_;
   std::unique_ptr<detail::HttpExtras> extras_;  // what only some exchanges need; kept for the next
   MemoryCharge charge_;                         // for itself and its texts, as when it was last free
@@ -333,8 +333,7 @@ class HttpExchange final {
   bool paging_ : 1 = false;        // inside the error page
   bool taken_ : 1 = false;         // the server has answered in the place of whoever was to
   bool told_end_ : 1 = false;      // of the body
-  bool offers_upgrade_ : 1 = false;
-  bool texts_grew_ : 1 = true;  // perhaps, since charge_ was set
+  bool texts_grew_ : 1 = true;     // perhaps, since charge_ was set
 };
 
 namespace detail {

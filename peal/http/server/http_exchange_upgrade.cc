@@ -12,8 +12,8 @@ namespace peal {
 void HttpExchange::inform(int status) {
   if (!may_answer()) return;
   if (status <= 100 || status >= 200 || status == 101) throw_bad_value("{} is no interim answer", status);
-  carrier_.inform(status, field_lines_);
-  field_lines_.clear();
+  carrier_.inform(status, fields_.own_lines());
+  fields_.drop_own();
 }
 
 void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<UpgradeHandler> handler) {
@@ -21,7 +21,11 @@ void HttpExchange::upgrade(std::string_view protocol, std::unique_ptr<UpgradeHan
   PEAL_ASSERT(handler != nullptr, "exchange {} is upgraded to nothing", serial_);
   if (!is_sendable({"Upgrade", protocol})) throw_bad_value("'{}' is no protocol to upgrade to", protocol);
   status_ = static_cast<uint16_t>(carrier_.begin_upgrade(protocol));
-  if (status_ == 0) return close_after(), respond(400);
+  if (status_ == 0) {
+    close_after();
+    drop_prepared();
+    return respond(400);
+  }
   answer_ = Answer::kBegun;
   carrier_.upgrade(std::move(handler));
   finish();

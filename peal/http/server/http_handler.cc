@@ -11,7 +11,7 @@ namespace peal {
 Task<> HttpNext::run(HttpNext next, HttpExchange& exchange) {
   const detail::HttpChain& chain = *next.chain_;
   const bool last = next.index_ == chain.middleware.size();
-  exchange.kept_lines_ = static_cast<uint32_t>(exchange.field_lines_.size());
+  exchange.fields_.keep();
   if (last && chain.handler.is_coroutine()) {
     co_await chain.handler.task(exchange);
     co_return detail::HttpCarrier::task_ended(exchange);

@@ -140,7 +140,7 @@ struct HttpChain {
 }  // namespace detail
 
 inline void HttpNext::operator()(HttpExchange& exchange) const {
-  exchange.kept_lines_ = static_cast<uint32_t>(exchange.field_lines_.size());
+  exchange.fields_.keep();
   if (index_ == chain_->middleware.size()) return chain_->handler(exchange);
   (*chain_->middleware[index_])(exchange, HttpNext(*chain_, index_ + 1));
 }

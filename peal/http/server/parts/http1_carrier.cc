@@ -65,7 +65,7 @@ void Http1Carrier::put_head(const HttpAnswerHead& answer, std::string_view body)
   keeps_ = keeps_connection(answer.in_pieces) && !(unknown && is_old);
   const bool ok = answer.status == 200;
   const std::string_view common = ok ? shard().ok_lines() : shard().common_lines();
-  const size_t room = HttpResponseWriter::kStatusBytes + common.size() + field_lines().size() +
+  const size_t room = HttpResponseWriter::kStatusBytes + common.size() + fields().lines().size() +
                       HttpResponseWriter::field_bytes("Content-Type", answer.content_type) +
                       HttpResponseWriter::kContentLengthBytes + kUpgradeOrCloseLine.size() +
                       HttpResponseWriter::kEndBytes;
@@ -74,13 +74,13 @@ void Http1Carrier::put_head(const HttpAnswerHead& answer, std::string_view body)
   if (!ok) head.status(answer.status);
   head.lines(common);
   if (!answer.content_type.empty()) put_type(head, answer.content_type);
-  if (!field_lines().empty()) head.lines(field_lines());
+  if (!fields().lines().empty()) head.lines(fields().lines());
   if (answer.says_length && answer.length) {
     head.content_length(*answer.length);
   } else if (unknown && !is_old) {
     head.chunked();
   }
-  if (offers_upgrade()) {
+  if (fields().offers_upgrade()) {
     head.lines(keeps_ ? kUpgradeLine : kUpgradeOrCloseLine);
   } else if (!keeps_) {
     head.lines(kCloseLine);
@@ -116,7 +116,8 @@ void Http1Carrier::respond(const HttpAnswerHead& answer, std::string_view body) 
 
 // Whether put_plain() says all there is to say of an answer 200 with so long a body.
 [[gnu::always_inline]] inline bool Http1Carrier::is_plain(size_t body_bytes) const {
-  return body_bytes <= kLittleBody && field_lines().empty() && head().minor_version() >= 1 && keeps_connection(false);
+  return body_bytes <= kLittleBody && fields().lines().empty() && head().minor_version() >= 1 &&
+         keeps_connection(false);
 }
 
 void Http1Carrier::respond_ok(std::string_view content_type, std::string_view body) {
@@ -172,12 +173,12 @@ int Http1Carrier::begin_upgrade(std::string_view protocol) {
   const int status = protocol.empty() ? 200 : 101;
   const std::string_view common = shard().common_lines();
   Buffer& output = session_->output();
-  HttpResponseWriter head(output.prepare(HttpResponseWriter::kStatusBytes + common.size() + field_lines().size() +
+  HttpResponseWriter head(output.prepare(HttpResponseWriter::kStatusBytes + common.size() + fields().lines().size() +
                                          kUpgradeLine.size() + HttpResponseWriter::field_bytes("Upgrade", protocol) +
                                          HttpResponseWriter::kEndBytes));
   head.status(status);
   head.lines(common);
-  head.lines(field_lines());
+  head.lines(fields().lines());
   if (!protocol.empty()) {
     head.lines(kUpgradeLine);
     PEAL_ASSERT(head.field("Upgrade", protocol), "'{}' is no protocol to upgrade to", protocol);

@@ -108,6 +108,7 @@ void HttpCarrier::tell_writable() {
 // Who was to answer is told, when the exchange is let go, that its answer is no longer wanted.
 void HttpCarrier::answer_instead(int status) {
   ++exchange_.calls_;
+  exchange_.drop_prepared();
   exchange_.respond(status);
   --exchange_.calls_;
   exchange_.taken_ = true;
@@ -122,8 +123,6 @@ void HttpCarrier::threw() {
   }
   if (!exchange_.carried_ || exchange_.complete()) return;
   if (exchange_.begun()) return reset();
-  exchange_.field_lines_.resize(exchange_.kept_lines_);
-  exchange_.offers_upgrade_ = false;
   exchange_.extras().thrown = std::current_exception();
   answer_instead(500);
 }
@@ -164,6 +163,7 @@ void HttpCarrier::task_ended(HttpExchange& exchange) {
     PEAL_LOG_ERROR("the coroutine for {} ended without an answer ({} more like it)", exchange.head_.path(),
                    *suppressed);
   }
+  exchange.drop_prepared();
   exchange.respond(500);
 }
 

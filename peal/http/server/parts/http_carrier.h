@@ -24,7 +24,7 @@
 
 namespace peal::detail {
 
-// The head of an answer, but for the fields that were set (HttpCarrier::field_lines) and what every answer says.
+// The head of an answer, but for the fields that were set (HttpCarrier::fields) and what every answer says.
 struct HttpAnswerHead {
   std::string_view content_type;   // empty: none
   std::optional<uint64_t> length;  // of the content, or of what it would be; none: not known
@@ -139,7 +139,8 @@ class HttpCarrier {
   bool body_too_slow(uint64_t arrived) const;
   // The output is below the high-water mark. Its protocol settles then.
   void tell_writable();
-  // The server answers in the place of whoever was to, who is told so at the end.
+  // The server answers in the place of whoever was to, who is told so at the end, and of whose answer nothing is left:
+  // neither fields nor a length. What middleware set stays.
   void answer_instead(int status);
   // Its answer is complete and it may go; a coroutine that runs on goes on, and gives it back in the end. True: nobody
   // uses it, who called gives it back.
@@ -162,9 +163,7 @@ class HttpCarrier {
   bool body_dropped() const { return exchange_.body_consumer_ == HttpExchange::BodyConsumer::kDropped; }
   uint64_t body_bytes() const { return exchange_.arrived_bytes_; }
   bool continue_due() const { return exchange_.continue_due_; }
-  // The fields of set_field(), "name: value" CR LF each and well-formed: next_http_field() takes them apart.
-  std::string_view field_lines() const { return exchange_.field_lines_; }
-  bool offers_upgrade() const { return exchange_.offers_upgrade_; }
+  const AnswerFields& fields() const { return exchange_.fields_; }
   bool wants_close() const { return exchange_.wants_close_ || exchange_.body_refused_; }
   void close_after() { exchange_.wants_close_ = true; }
   // What the router itself answers: 404, 405, 204 to OPTIONS.

@@ -139,7 +139,7 @@ class MemoryCarrier final : public HttpCarrier {
     PEAL_ASSERT(answer->status == 0, "a second answer, {}", head.status);
     answer->status = head.status;
     answer->content_type = head.content_type;
-    answer->fields = fields_of(field_lines());
+    answer->fields = fields_of(fields().lines());
     if (head.says_length) answer->length = head.length;
     answer->content_follows = head.has_content;
   }
