@@ -29,8 +29,9 @@
 //   api.use(peal::bearer_auth(is_known));
 //   api.get("/items/{id:uint}", show_item);  // GET /api/items/7: request_ids, bearer_auth, show_item
 //
-// The router's own answers go through middleware too: 405 and OPTIONS through that of the path's first route, 404
-// through that of the whole router.
+// The router's own answers go through middleware too: 413 to a body that is announced too long through that of its
+// route, 405 and OPTIONS through that of the path's first route, the others (404, 400 to a path that is none, 501 to
+// CONNECT, `OPTIONS *`) through that of the whole router.
 #pragma once
 
 #include <cstddef>

@@ -23,49 +23,62 @@ bool HttpCarrier::body_may_come(const RouteTree::Route& route) {
   const uint64_t limit = own != 0 ? own : shard().core().options().limits.body_bytes;
   limit_body(limit);
   if (exchange_.head_.content_length().value_or(0) <= limit) return true;
-  ++shard().stats().too_large;
-  exchange_.respond(413);
+  answer_by_router(*route.group);
   return false;
+}
+
+// The path as routes have it, in `storage` where it was sent otherwise.
+static auto route_path(const HttpRequestHead& head, std::string& storage) {
+  return normalize_http_path(head.path().empty() ? "/" : head.path(), storage);
+}
+
+static bool asks_for_the_server(const HttpRequestHead& head) {
+  return head.method() == HttpMethod::kOptions && head.path() == "*";
 }
 
 // What is no pattern without parameters, or not as it was sent.
 void HttpCarrier::dispatch() {
-  const HttpRequestHead& head = exchange_.head_;
-  const bool options = head.method() == HttpMethod::kOptions;
-  std::string_view path = head.path();
-  if (options && path == "*") {
-    exchange_.set_field("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
-    return exchange_.respond(204);
-  }
-  if (path.empty()) path = "/";
+  RouteTree& routes = shard().core().routes();
+  if (asks_for_the_server(exchange_.head_)) return answer_by_router(routes.root_group());
   exchange_.texts_grew_ = true;
-  const auto normalized = normalize_http_path(path, exchange_.path_storage_);
-  if (!normalized) {
-    ++shard().stats().malformed;
-    return exchange_.respond(400);
-  }
-  const RouteTree::Match match = shard().core().routes().match(exchange_, *normalized);
+  const auto path = route_path(exchange_.head_, exchange_.path_storage_);
+  if (!path) return answer_by_router(routes.root_group());
+  const RouteTree::Match match = routes.match(exchange_, *path);
   if (match.route != nullptr) return answer(*match.route);
-  if (match.group->unrouted && head.method() != HttpMethod::kConnect) return (*match.group->unrouted)(exchange_);
-  answer_unrouted(match);
+  answer_by_router(*match.group);
 }
 
-void HttpCarrier::answer_unrouted(const RouteTree::Match& match) {
-  const HttpMethod method = exchange_.head_.method();
-  if (match.known_path && method != HttpMethod::kConnect) exchange_.set_field("Allow", match.allow);
-  if (match.known_path && method == HttpMethod::kOptions) return exchange_.respond(204);
-  ++shard().stats().unrouted;
-  exchange_.respond(method == HttpMethod::kConnect ? 501 : match.known_path ? 405 : 404);
+// Through the middleware of the group, as handlers answer.
+void HttpCarrier::answer_by_router(const RouteGroupParts& group) {
+  if (group.by_router) return (*group.by_router)(exchange_);
+  answer_by_router(exchange_);
 }
 
-// Behind middleware, which may have taken its time.
-void HttpCarrier::answer_unrouted(HttpExchange& exchange) {
-  HttpCarrier& carrier = exchange.carrier_;
+// Behind middleware, which may have taken its time, so why there is no handler for the request is found out again.
+void HttpCarrier::answer_by_router(HttpExchange& exchange) {
   if (!exchange.carried_) return;
-  const std::string_view path = exchange.head_.path().empty() ? "/" : exchange.head_.path();
-  std::string storage;
-  const auto normalized = normalize_http_path(path, storage);
-  carrier.answer_unrouted(carrier.shard().core().routes().match(exchange, *normalized));
+  HttpShard& shard = exchange.carrier_.shard();
+  HttpStats& stats = shard.stats();
+  const HttpRequestHead& head = exchange.head_;
+  if (asks_for_the_server(head)) {
+    exchange.set_field("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
+    return exchange.respond(204);
+  }
+  const auto path = route_path(head, exchange.path_storage_);  // as it is there already: parameters point to it
+  if (!path) {
+    ++stats.malformed;
+    return exchange.respond(400);
+  }
+  const RouteTree::Match match = shard.core().routes().match(exchange, *path);
+  if (match.route != nullptr) {  // whose handler takes no body so long as this says it is
+    ++stats.too_large;
+    return exchange.respond(413);
+  }
+  const HttpMethod method = head.method();
+  if (match.known_path && method != HttpMethod::kConnect) exchange.set_field("Allow", match.allow);
+  if (match.known_path && method == HttpMethod::kOptions) return exchange.respond(204);
+  ++stats.unrouted;
+  exchange.respond(method == HttpMethod::kConnect ? 501 : match.known_path ? 405 : 404);
 }
 
 bool HttpCarrier::body_arrived(std::string_view piece) {

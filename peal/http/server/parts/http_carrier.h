@@ -166,8 +166,9 @@ class HttpCarrier {
   const AnswerFields& fields() const { return exchange_.fields_; }
   bool wants_close() const { return exchange_.wants_close_ || exchange_.body_refused_; }
   void close_after() { exchange_.wants_close_ = true; }
-  // What the router itself answers: 404, 405, 204 to OPTIONS.
-  static void answer_unrouted(HttpExchange& exchange);
+  // What the router itself answers: 404, 405, 501, 204 to OPTIONS, 400 to a path that is none, and 413 to a body that
+  // says that it is longer than its route takes.
+  static void answer_by_router(HttpExchange& exchange);
   static HttpExtras& extras_of(HttpExchange& exchange) { return exchange.extras(); }
   // The coroutine that was to answer has ended.
   static void task_ended(HttpExchange& exchange);
@@ -179,7 +180,7 @@ class HttpCarrier {
   }
   bool body_may_come(const RouteTree::Route& route);
   void dispatch();
-  void answer_unrouted(const RouteTree::Match& match);
+  void answer_by_router(const RouteGroupParts& group);
   static void end_waits(HttpExtras& extras);
   bool let_go_of_extras();
   // Inside call().

@@ -33,7 +33,7 @@ std::string hsts_line(const HstsOptions& options) {
 HttpCore::HttpCore(Router router, const HttpServerOptions& options)
     : routes_(std::move(router.owned_tree_)), options_(options) {
   if (!routes_ || routes_->sealed()) throw std::logic_error("a router serves one server");
-  routes_->seal(HttpCarrier::answer_unrouted);
+  routes_->seal(HttpCarrier::answer_by_router);
   const HttpRequestParser judge(options_.limits);  // throws
   if (!is_sendable({"Server", options_.server_name})) {
     throw_bad_value("'{}' is no value of a Server field", options_.server_name);

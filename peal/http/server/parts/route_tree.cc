@@ -61,11 +61,11 @@ void RouteTree::seal(Node& node) {
   if (node.rest) seal(*node.rest);
 }
 
-void RouteTree::seal(void (*unrouted)(HttpExchange&)) {
+void RouteTree::seal(void (*by_router)(HttpExchange&)) {
   sealed_ = true;
   for (RouteGroupParts& group : groups_) {
-    HttpChain chain = chain_of(group, HttpHandler(unrouted));
-    if (!chain.middleware.empty()) group.unrouted.emplace(std::move(chain));
+    HttpChain chain = chain_of(group, HttpHandler(by_router));
+    if (!chain.middleware.empty()) group.by_router.emplace(std::move(chain));
   }
   seal(root_);
 }

@@ -24,7 +24,7 @@ struct RouteGroupParts {
   const RouteGroupParts* outer = nullptr;
   std::string prefix;  // the outer ones' included
   std::deque<HttpMiddleware> middleware;
-  std::optional<HttpHandler> unrouted;  // the group's middleware around the router's own answers; none: it has none
+  std::optional<HttpHandler> by_router;  // the group's middleware around the router's own answers; none: it has none
 };
 
 class RouteTree {
@@ -52,8 +52,8 @@ class RouteTree {
   RouteGroupParts& add_group(const RouteGroupParts& outer, std::string_view prefix);
   void add(const RouteGroupParts& group, std::string_view method, std::string_view pattern, HttpHandler handler,
            const RouteOptions& options);
-  // No more is added: middleware goes around handlers, and around `unrouted`, which answers what has no route.
-  void seal(void (*unrouted)(HttpExchange&));
+  // No more is added: middleware goes around handlers, and around `by_router`, which answers what no handler does.
+  void seal(void (*by_router)(HttpExchange&));
   bool sealed() const { return sealed_; }
   // The route of a pattern without parameters for a path as it was sent, or null: then match() tells more. Nothing
   // outranks such a pattern, and a path that is one has nothing that normalizing would change.
