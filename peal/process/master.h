@@ -52,7 +52,8 @@ struct InheritedListener;
 class SocketGroup;
 }  // namespace detail
 
-// When the worker of a place ends and nobody asked it to.
+// When the worker of a place ends and did not say that it leaves, or said so and then ended with an exit code that is
+// not 0 or by a signal that was not the master's.
 struct RespawnOptions {
   // The first death in a row is replaced at once, the second after first_pause, then twice as long each time.
   Duration first_pause = std::chrono::milliseconds(100);

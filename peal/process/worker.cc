@@ -37,7 +37,7 @@ Result<void> Worker::when_to_leave(Loop& loop, CopyableCallback<void(Leave)> on_
       {SIGTERM, Leave::kDrain}, {SIGHUP, Leave::kMakeRoom}, {SIGINT, Leave::kAtOnce}, {SIGQUIT, Leave::kAtOnce}};
   for (const auto& [number, how] : ways) {
     const Result<SignalId> heard = loop.on_signal(number, [this, shared, how] {
-      if (how != Leave::kAtOnce) leaving();
+      leaving();
       (*shared)(how);
     });
     if (!heard) return std::unexpected(heard.error());

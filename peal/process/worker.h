@@ -57,7 +57,7 @@ class Worker {
   // none.
   std::vector<ListeningSocket> take_listening(std::string_view name = {});
   // Calls `on_leave` on the loop each time it is asked to leave. Until this is called such signals are kept waiting.
-  // But for kAtOnce it says leaving() first. As Loop::on_signal(), on a loop that ends before this.
+  // It says leaving() first. As Loop::on_signal(), on a loop that ends before this.
   Result<void> when_to_leave(Loop& loop, CopyableCallback<void(Leave)> on_leave);
   // Tells the master that this worker serves: a reload or a replacement waits for it. Once the sockets are listened on.
   // As when_to_leave() does, first calls die_with_master().
@@ -66,8 +66,8 @@ class Worker {
   // worker that changes its user, its groups or its capabilities (setuid(2)) after ready(): the kernel then forgets.
   void die_with_master();
   // Tells the master that this worker will accept nobody any more, whoever asked for that: another takes its place at
-  // once, instead of when this one has ended, and after drain_time() it is ended by force. Once; later calls do
-  // nothing.
+  // once, instead of when this one has ended, and after drain_time() it is ended by force. Its end is no death then
+  // (RespawnOptions), unless it is an exit code that is not 0, or a signal. Once; later calls do nothing.
   void leaving();
 
   // All of it, for the usual worker: `server` (a Server, HttpServer, ...) of `loop`, or of a group beside it, listens
@@ -112,8 +112,8 @@ Result<SocketAddress> Worker::listen(AnyServer& server) {
 
 template <class AnyServer>
 void Worker::leave(Leave how, Loop& loop, AnyServer& server) {
-  if (how == Leave::kAtOnce) return loop.stop();
   leaving();
+  if (how == Leave::kAtOnce) return loop.stop();
   if (how == Leave::kDrain && std::exchange(draining_, true)) return;
   auto done = [this, &loop](const DrainReport& report) {
     log(report);

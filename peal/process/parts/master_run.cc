@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include <peal/base/assert.h>
 #include <peal/base/log.h>
 
 namespace peal::detail {
@@ -21,6 +20,10 @@ std::string how_it_ended(int status) {
   if (!WIFSIGNALED(status)) return fmt::format("ended with exit code {}", WEXITSTATUS(status));
   const char* name = ::sigabbrev_np(WTERMSIG(status));
   return fmt::format("was ended by SIG{}", name == nullptr ? std::to_string(WTERMSIG(status)) : name);
+}
+
+std::string how_it_ended(const WorkerProcess& member, int status) {
+  return fmt::format("worker {} (process {}) {}", member.place, member.pid, how_it_ended(status));
 }
 
 }  // namespace
@@ -52,19 +55,25 @@ int MasterRun::run() {
   return exit_code_;
 }
 
-// kServes first: a worker that served and died at once did serve. Deaths before signals: a reload must not count on the
-// dead. kLeaves last: a signal to the whole process group came here too, and none is replaced then.
+// What an ended process reported is among the reports, because they are read after it was reaped. Reports come first: a
+// worker that served and died at once did serve, and one that said it leaves is no death. Deaths come before signals: a
+// reload must not count on the dead. The leavers' places come last: a signal to the whole process group came here too,
+// and nobody is replaced then.
 void MasterRun::turn() {
   const std::vector<int> signals = inbox_->signals();
-  const std::vector<Report> reports = inbox_->reports();
-  for (const Report& report : reports) {
-    if (report.kind == ReportKind::kServes) handle_serves(report.pid);
+  std::vector<ChildEnd> ends;
+  if (std::ranges::find(signals, SIGCHLD) != signals.end()) ends = reap();
+  std::vector<WorkerProcess> leavers;
+  for (const Report& report : inbox_->reports()) {
+    if (report.kind == ReportKind::kServes) {
+      handle_serves(report.pid);
+    } else if (const WorkerProcess* leaver = expect_leaver(report.pid); leaver != nullptr) {
+      leavers.push_back(*leaver);
+    }
   }
-  if (std::ranges::find(signals, SIGCHLD) != signals.end()) reap();
+  for (const ChildEnd& end : ends) handle_end(end);
   for (const int signal : signals) handle_signal(signal);
-  for (const Report& report : reports) {
-    if (report.kind == ReportKind::kLeaves) handle_leaves(report.pid);
-  }
+  for (const WorkerProcess& leaver : leavers) replace_leaver(leaver);
 }
 
 void MasterRun::handle_signal(int signal) {
@@ -89,41 +98,49 @@ void MasterRun::handle_serves(pid_t pid) {
   if (static_cast<size_t>(std::ranges::count_if(workers_->members(), serves)) == starting_) take_over();
 }
 
-// Nobody accepts from its queue now, so the next starts before it has ended. It was asked to: that is no death.
-void MasterRun::handle_leaves(pid_t pid) {
-  WorkerProcess* member = workers_->find(pid);
-  if (member == nullptr || member->leaving || ending_) return;
-  WorkerGroup::expect_end(*member, options_.drain_time + options_.grace);
-  const std::string what = fmt::format("worker {} (process {}) was asked to leave", member->place, pid);
-  if (starting_ > 0 && member->generation == generation_) return abandon_generation(what);
-  PEAL_ASSERT(member->generation == serving_, "worker {} is of generation {}, not {}", pid, member->generation,
-              serving_);
-  PEAL_LOG_INFO("{}: the next starts", what);
-  places_[member->place].respawn_at = monotonic_now();
-}
-
-void MasterRun::reap() {
+std::vector<MasterRun::ChildEnd> MasterRun::reap() {
+  std::vector<ChildEnd> ends;
   int status = 0;
-  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-    if (pid == successor_) {
-      note_successors_end(status);
-    } else if (const WorkerProcess* member = workers_->find(pid); member != nullptr) {
-      const WorkerProcess gone = *member;
-      workers_->remove(pid);
-      note_death(gone, status);
-    }
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) ends.push_back({.pid = pid, .status = status});
+  return ends;
+}
+
+// The worker that said it leaves; null: that is known already, or it makes no difference.
+const WorkerProcess* MasterRun::expect_leaver(pid_t pid) {
+  WorkerProcess* member = workers_->find(pid);
+  if (member == nullptr || member->leaving || ending_) return nullptr;
+  WorkerGroup::expect_end(*member, options_.drain_time + options_.grace);
+  return member;
+}
+
+// Nobody accepts from its queue now, so the next starts before the leaver has ended.
+void MasterRun::replace_leaver(const WorkerProcess& leaver) {
+  if (ending_) return;
+  const std::string what = fmt::format("worker {} (process {}) was asked to leave", leaver.place, leaver.pid);
+  if (starting_ > 0 && leaver.generation == generation_) return abandon_generation(what);
+  if (leaver.generation != serving_) return;  // its generation was abandoned in this turn
+  PEAL_LOG_INFO("{}: the next starts", what);
+  places_[leaver.place].respawn_at = monotonic_now();
+}
+
+void MasterRun::handle_end(const ChildEnd& end) {
+  if (end.pid == successor_) return note_successors_end(end.status);
+  const WorkerProcess* member = workers_->find(end.pid);
+  if (member == nullptr) return;
+  const WorkerProcess gone = *member;
+  workers_->remove(end.pid);
+  const bool failed = end.status != 0 && !gone.killed;
+  if (gone.leaving && failed) PEAL_LOG_WARN("{} while it was leaving", how_it_ended(gone, end.status));
+  if (!ending_ && (!gone.leaving || (failed && gone.generation == serving_))) return note_death(gone, end.status);
+  const auto old = [this](const WorkerProcess& each) { return each.generation < serving_ && each.leaving; };
+  if (old(gone) && std::ranges::none_of(workers_->members(), old)) {
+    PEAL_LOG_INFO("the workers that made room are gone");
   }
 }
 
+// A leaver's place is not empty, or will not be after this turn: its death counts, and nobody waits for it.
 void MasterRun::note_death(const WorkerProcess& member, int status) {
-  if (member.leaving || ending_) {
-    const auto old = [this](const WorkerProcess& each) { return each.generation < serving_ && each.leaving; };
-    if (old(member) && std::ranges::none_of(workers_->members(), old)) {
-      PEAL_LOG_INFO("the workers that made room are gone");
-    }
-    return;
-  }
-  const std::string how = fmt::format("worker {} (process {}) {}", member.place, member.pid, how_it_ended(status));
+  const std::string how = how_it_ended(member, status);
   if (starting_ > 0 && member.generation == generation_) return abandon_generation(how);
   Place& place = places_[member.place];
   const TimePoint now = monotonic_now();
@@ -133,6 +150,7 @@ void MasterRun::note_death(const WorkerProcess& member, int status) {
     drain();
     return end_with(1);
   }
+  if (member.leaving) return;
   PEAL_LOG_WARN("{}; the next starts in {} ms", how,
                 std::chrono::duration_cast<std::chrono::milliseconds>(*pause).count());
   place.respawn_at = now + *pause;

@@ -36,11 +36,18 @@ class MasterRun {
     TimePoint respawn_at = kNever;  // when nobody is there
   };
 
+  struct ChildEnd {
+    pid_t pid;
+    int status;  // of waitpid(2)
+  };
+
   void turn();
+  static std::vector<ChildEnd> reap();
   void handle_signal(int signal);
   void handle_serves(pid_t pid);
-  void handle_leaves(pid_t pid);
-  void reap();
+  void handle_end(const ChildEnd& end);
+  const WorkerProcess* expect_leaver(pid_t pid);
+  void replace_leaver(const WorkerProcess& leaver);
   void note_death(const WorkerProcess& member, int status);
   void note_successors_end(int status);
   TimePoint run_due();

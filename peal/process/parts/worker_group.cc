@@ -93,6 +93,7 @@ TimePoint WorkerGroup::kill_overdue(TimePoint now) {
     if (member.kill_at <= now) {
       PEAL_LOG_WARN("worker {} (process {}) did not do as it should in time: killed", member.place, member.pid);
       ::kill(member.pid, SIGKILL);
+      member.killed = true;
       member.kill_at = kNever;
     }
     next = std::min(next, member.kill_at);

@@ -25,6 +25,7 @@ struct WorkerProcess {
   TimePoint born;
   bool ready = false;
   bool leaving = false;        // was asked to, by whomever
+  bool killed = false;         // by the master, because its time was over
   TimePoint kill_at = kNever;  // when it has not left, or does not serve, by then
 };
 
