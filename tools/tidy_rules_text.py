@@ -17,6 +17,13 @@ _SNAKE = re.compile(r"_*[a-z0-9]+(_[a-z0-9]+)*_*")
 _PART = re.compile(r"_(part|more|rest)_?\d*$")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 _MACROS = re.compile(r"PEAL_\w+|_GNU_SOURCE")
+# What a clock says, or a time that is kept, and a duration behind it; or a duration that somebody asked for, behind
+# anything. Constants are in range.
+_TIME_SUM = re.compile(
+    r"\b(?:now(?:\(\)|_)?|\w+_(?:at|since)_?|since_?|active|due_?) \+ (?!k[A-Z]|\d|std::chrono::|milliseconds|seconds)"
+    r"|\+ (?:\w+(?:\.|->|\(\)\.))*\w*(?:timeout|delay|grace|window|pause|patience|give_up)_?(?:\(\))?(?![\w.(])")
+# Each message or request adds there; the options were bounded() when their owner was made.
+_BOUNDED_BEFORE = {"peal/net/parts/connection_deadlines.cc", "peal/http/server/parts/http_waits.h"}
 _TABS_ARE_SYNTAX = {"Makefile"}
 _LONG_LINES_ARE_FINE = {".md", ".json", ".html", ".j2"}
 
@@ -92,6 +99,15 @@ def macros(tree):
                 yield file.path, line, "macro", f"{match[1]}: macros are PEAL_* and few; use a constant or a function"
 
 
+def time_sums(tree):
+    for file in filter(lambda f: f.is_c and f.path.startswith("peal/") and not f.is_test, tree.files):
+        if file.path in _BOUNDED_BEFORE or file.stem.endswith("_bench"):
+            continue
+        for match in _TIME_SUM.finditer(file.code):
+            yield (file.path, file.line_at(file.code, match.start()), "time-sum",
+                   "Duration::max() is never: add with later() or sum_of() of <peal/base/clock.h>")
+
+
 def include_style(tree):
     for file in filter(lambda f: f.is_c, tree.files):
         for include in file.includes:
@@ -114,4 +130,4 @@ def umbrellas(tree):
             yield file.path, 1, "umbrella", "a header that only includes others hides what is used"
 
 
-RULES = [sizes, licence_line, names, whitespace, leftovers, header_guards, macros, include_style, umbrellas]
+RULES = [sizes, licence_line, names, whitespace, leftovers, header_guards, macros, time_sums, include_style, umbrellas]

@@ -20,6 +20,7 @@ GOOD = {
     "peal/net/server.h": HEADER + "#include <peal/base/clock.h>\n#define PEAL_SERVE 1\nint serve();\n",
     "peal/net/server.cc": SPDX + "#include <peal/net/server.h>\n#include <peal/net/parts/session.h>\n",
     "peal/net/parts/session.h": HEADER + "struct Session {};\n",
+    "peal/net/soon.cc": SPDX + "// now() + wait\nauto due = later(now(), wait), soon = now() + kSoon, at = now + 1s;\n",
     "peal/net/server_test.cc": SPDX + '#include <peal/net/parts/session.h>\nauto a = listen("127.0.0.1:0");\n'
                                'auto parsed = parse("127.0.0.1:9981");\n',
     "examples/echo.cc": _ECHO,
@@ -89,6 +90,9 @@ BAD = [
     ("leftover", {"docs/later.md": "FIX" + "ME\n"}),
     ("pragma-once", {"peal/base/twice.h": SPDX + "int a();\n"}),
     ("macro", {"peal/base/loud.h": HEADER + "#define LOUD 1\n"}),
+    ("time-sum", {"peal/net/soon.cc": SPDX + "auto due = loop.now() + options.timeout;\n"}),
+    ("time-sum", {"peal/net/soon.cc": SPDX + "auto due = idle_since_ + most;\n"}),
+    ("time-sum", {"peal/net/soon.cc": SPDX + "auto all = drain_time + options().grace;\n"}),
     ("umbrella", {"peal/base/lazy.cc": SPDX + "#include <bits/stdc++.h>\n"}),
     ("umbrella", {"peal/net/all.h": HEADER + "#include <peal/base/clock.h>\n#include <peal/net/server.h>\n"}),
     ("include", {"peal/base/quoted.cc": SPDX + '#include "peal/base/clock.h"\n'}),

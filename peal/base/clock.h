@@ -13,7 +13,21 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 // "Never": the deadline of a wait that only an event ends.
 inline constexpr TimePoint kNever = TimePoint::max();
 
-// Longer times, Duration::max() for "never" among them, are taken for this one, so that sums of times stay in range.
+// Both together; one that cannot be told is the longest, or, where both are negative, the most negative.
+constexpr Duration sum_of(Duration one, Duration other) {
+  Duration::rep sum = 0;
+  if (!__builtin_add_overflow(one.count(), other.count(), &sum)) return Duration(sum);
+  return one < Duration::zero() ? Duration::min() : Duration::max();
+}
+
+// `time` and so much more: what a wait that somebody asked for ends at. kNever for Duration::max(), which is "never",
+// and for all that is too far away to be told. tools/tidy.py finds sums that are not made here.
+constexpr TimePoint later(TimePoint time, Duration wait) {
+  return wait == Duration::max() ? kNever : TimePoint(sum_of(time.time_since_epoch(), wait));
+}
+
+// Longer times, Duration::max() for "never" among them, are taken for this one: for a path on which each instruction
+// counts, whose sums then stay in range without later().
 inline constexpr Duration kLongest = std::chrono::hours(24) * 36'500;
 constexpr Duration bounded(Duration time) { return time < kLongest ? time : kLongest; }
 

@@ -15,10 +15,9 @@ namespace peal {
 
 class LogLimiter {
  public:
-  // 0 < `interval` <= a day.
+  // 0 < `interval`.
   explicit LogLimiter(Duration interval) : interval_(interval) {
-    PEAL_ASSERT(interval > Duration::zero() && interval <= std::chrono::days(1), "an interval of {} ns",
-                interval.count());
+    PEAL_ASSERT(interval > Duration::zero(), "an interval of {} ns", interval.count());
   }
 
   // The number held back since the last line that passed, or nothing: then this one is held back as well.
@@ -27,7 +26,7 @@ class LogLimiter {
       ++suppressed_;
       return std::nullopt;
     }
-    next_ = now + interval_;
+    next_ = later(now, interval_);
     return std::exchange(suppressed_, 0);
   }
 

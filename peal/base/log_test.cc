@@ -246,6 +246,12 @@ TEST(LogLimiter, one_passes_in_each_interval_and_tells_what_was_held_back) {
   EXPECT_EQ(limiter.admit(start + seconds(60)), 0u);
 }
 
+TEST(LogLimiter, an_interval_without_end_lets_one_pass) {
+  LogLimiter limiter(Duration::max());
+  EXPECT_EQ(limiter.admit(TimePoint(seconds(1))), 0u);
+  EXPECT_EQ(limiter.admit(TimePoint(std::chrono::years(200))), std::nullopt);
+}
+
 TEST(LogLimiter, the_first_passes_whatever_the_clock_says) {
   LogLimiter limiter(seconds(1));
   EXPECT_EQ(limiter.admit(TimePoint{}), 0u);

@@ -246,7 +246,7 @@ bool Loop::spin() {
   now_known_ = false;
   if (engine_->wait(Engine::kPollOnly) > 0 || mailbox_->pending()) return true;
   ++stats_.spins;
-  const TimePoint end = std::min(engine_->now() + spin_->bound(), next_timer_);
+  const TimePoint end = std::min(later(engine_->now(), spin_->bound()), next_timer_);
   for (int64_t polls = 1; polls < spin_->max_polls() && engine_->now() < end; ++polls) {
     now_known_ = false;
     if (engine_->wait(Engine::kPollOnly) == 0 && !mailbox_->pending()) continue;
@@ -297,10 +297,7 @@ TimePoint Loop::read_clock() {
 }
 
 // From the clock, not from the turn's time: after a long turn that would be early.
-TimePoint Loop::deadline_in(Duration delay) {
-  const TimePoint from = engine_->now();
-  return delay > kNever - from ? kNever : from + delay;
-}
+TimePoint Loop::deadline_in(Duration delay) { return later(engine_->now(), delay); }
 
 bool Loop::takes_timers() {
   assert_here();

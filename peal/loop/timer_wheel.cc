@@ -271,7 +271,7 @@ void TimerWheel::fire(uint32_t slot) {
   unlink(slot);
   if (own.period > Duration::zero()) {
     const TimePoint last = now_ - (now_ - own.due) % own.period;
-    arm(slot, own, own.period > kNever - last ? kNever : last + own.period);
+    arm(slot, own, later(last, own.period));
   }
   running_ = slot;
   ++fired_;

@@ -70,8 +70,7 @@ Result<ResolveId> Resolver::resolve(std::string_view host, uint16_t port, const 
   const auto id = static_cast<ResolveId>(++last_id_);
   const TimerId timer = loop_->after(Duration::zero(), [this, id] { start(id); });
   if (!timer) return fail(Trouble::kLoopStopped);
-  const TimePoint now = loop_->now();
-  const TimePoint deadline = options.timeout > kNever - now ? kNever : now + options.timeout;
+  const TimePoint deadline = later(loop_->now(), options.timeout);
   lookups_.emplace(id, Lookup{std::string(host), port, *literal, deadline, std::move(on_answer), timer});
   ++stats_.lookups;
   return id;

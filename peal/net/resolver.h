@@ -29,10 +29,11 @@ class ResolverChannel;
 }
 
 struct ResolverOptions {
-  std::string servers = {};                        // "127.0.0.1:5353,[::1]:53"; empty: those of /etc/resolv.conf
-  Duration try_timeout = std::chrono::seconds(2);  // of the first try at a server; further ones wait longer
-  int tries = 3;                                   // at each server
-  size_t most_pending = 1024;                      // what c-ares still has of detached lookups counts too
+  std::string servers = {};  // "127.0.0.1:5353,[::1]:53"; empty: those of /etc/resolv.conf
+  Duration try_timeout =
+      std::chrono::seconds(2);  // of the first try at a server, 1 ms to 10 min; further ones wait longer
+  int tries = 3;                // at each server
+  size_t most_pending = 1024;   // what c-ares still has of detached lookups counts too
 };
 
 struct ResolveOptions {

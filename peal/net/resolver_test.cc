@@ -72,6 +72,18 @@ class ResolverTest : public test::NetTest {
 
 std::string sentence(Trouble trouble) { return make_error_code(trouble).message(); }
 
+// An int of milliseconds, as c-ares has it, holds none of these; and 0 would end each try before its answer.
+TEST_P(ResolverTest, tries_that_last_for_ever_or_no_time) {
+  dns->entries["four.test"] = {.addresses = {"192.0.2.7"}};
+  for (const Duration time : {Duration::max(), Duration(), Duration::min()}) {
+    ResolverOptions options = from_script();
+    options.try_timeout = time;
+    options.tries = time == Duration::max() ? 1 : 20;  // each waits twice as long
+    resolver.emplace(loop(), options);
+    EXPECT_EQ(look_up("four.test", Duration::max()), "192.0.2.7:80") << time.count();
+  }
+}
+
 TEST_P(ResolverTest, name_with_an_ipv4_address) {
   dns->entries["four.test"] = {.addresses = {"192.0.2.7"}};
   EXPECT_EQ(look_up("four.test"), "192.0.2.7:80");

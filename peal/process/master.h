@@ -62,6 +62,7 @@ struct RespawnOptions {
   size_t most_deaths = 10;                            // in a row: the master gives up, and a service manager may try
 };
 
+// Of the times Duration::max() is never, 0 and less at once.
 struct MasterOptions {
   size_t workers = 1;
   bool pin = false;                                // worker i keeps to the i-th of the processors this process may use

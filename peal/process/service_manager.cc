@@ -67,7 +67,8 @@ ServiceManager::ServiceManager() : notify_socket_(variable("NOTIFY_SOCKET")) {
   const int64_t microseconds = number(variable("WATCHDOG_USEC")).value_or(0);
   const std::string_view whose = variable("WATCHDOG_PID");
   if (microseconds > 0 && (whose.empty() || number(whose) == ::getpid())) {
-    watchdog_interval_ = std::chrono::microseconds(microseconds);
+    constexpr int64_t kMost = std::chrono::duration_cast<std::chrono::microseconds>(kLongest).count();
+    watchdog_interval_ = std::chrono::microseconds(std::min(microseconds, kMost));
   }
 }
 

@@ -66,8 +66,7 @@ RemoteTask RemoteCall::post(Loop& loop, Callback<void()> task) {
 
 RemoteTask RemoteCall::time(Loop& loop, Duration delay, Duration period, Callback<void()> task) {
   const auto call = std::make_shared<RemoteCall>(loop, period, std::move(task));
-  const TimePoint now = loop.engine().now();
-  const TimePoint first = delay > kNever - now ? kNever : now + delay;
+  const TimePoint first = later(loop.engine().now(), delay);
   if (call->mailbox_->here() != nullptr) return call->taken(call->arm(Held(call), first));
   return call->taken(
       call->mailbox_->post([held = Held(call), first]() mutable { held.call->arm(std::move(held), first); }));

@@ -10,6 +10,8 @@
 
 namespace peal {
 
+constexpr Duration kMostAhead = std::chrono::years(5);
+
 SimMachine::SimMachine(SimWorld& world, std::string_view ip, Boot boot)
     : world_(world), name_(ip), ip_(detail::parse_ip(ip)), boot_(std::move(boot)), disk_(world.network_, ip_) {
   try {
@@ -41,7 +43,7 @@ bool SimMachine::is_on() const { return host_->on; }
 TimePoint SimMachine::now() const { return host_->local(world_.now()); }
 
 void SimMachine::set_clock(const SimClock& clock) {
-  if (!(clock.rate > 0 && clock.rate <= 1000) || std::chrono::abs(clock.ahead) > std::chrono::years(5)) {
+  if (!(clock.rate > 0 && clock.rate <= 1000) || clock.ahead > kMostAhead || clock.ahead < -kMostAhead) {
     throw std::invalid_argument("a clock that does not go, or is too far from the world's");
   }
   world_.network_->trace("sets its clock", name_);

@@ -165,7 +165,7 @@ SimWorld::Round SimWorld::round(TimePoint end) {
 }
 
 bool SimWorld::run_until(const std::function<bool()>& done, Duration limit) {
-  const TimePoint end = now() + limit;
+  const TimePoint end = later(now(), limit);
   while (!done()) {
     if (round(end) != Round::kOver && now() <= end) continue;
     if (failure_.empty() && next() != kNever) network_->advance_to(end);
@@ -175,17 +175,17 @@ bool SimWorld::run_until(const std::function<bool()>& done, Duration limit) {
 }
 
 void SimWorld::run_for(Duration time) {
-  const TimePoint end = now() + time;
+  const TimePoint end = later(now(), time);
   while (round(end) != Round::kOver) {
   }
   if (!failure_.empty()) return;
-  network_->advance_to(end);
+  if (end != kNever) network_->advance_to(end);
   const Set running(&(running_ = true));
   call_between_steps();
 }
 
 bool SimWorld::run_until_idle(Duration limit) {
-  const TimePoint end = now() + limit;
+  const TimePoint end = later(now(), limit);
   while (now() <= end) {
     if (round(end) == Round::kOver) return failure_.empty() && next() == kNever;
   }

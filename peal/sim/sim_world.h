@@ -87,7 +87,7 @@ class SimWorld {
   // Steps until `done`, which is asked after each round of steps. False: `limit` of this world's time has passed,
   // nothing was left to happen, or the world has failed; in the last two no time need have passed.
   bool run_until(const std::function<bool()>& done, Duration limit = std::chrono::hours(1));
-  // Lets so much time pass.
+  // Lets so much time pass; Duration::max(): until nothing is left to happen.
   void run_for(Duration time);
   // Steps until nothing is left to happen: nothing on its way and no timer. False: `limit` has passed, or the
   // world has failed.

@@ -155,7 +155,7 @@ class HttpDownload::Run : public std::enable_shared_from_this<Run> {
   TimePoint now() const { return pool_.lock()->loop()->now(); }
 
   void tell_progress() {
-    next_progress_ = now() + bounded(options_.progress_interval);
+    next_progress_ = later(now(), options_.progress_interval);
     // It may destroy the download, and with it this callback.
     if (!options_.on_progress) return;
     auto told = std::exchange(options_.on_progress, nullptr);

@@ -24,7 +24,7 @@ void HttpFetch::begin_attempts(bool whole) {
   retrying_ = std::make_unique<detail::HttpRetrying>();
   retrying_->whole = whole;
   if (deadlines_.total > Duration::zero()) {
-    retrying_->total_at = pool_.lock()->loop()->now() + bounded(deadlines_.total);
+    retrying_->total_at = later(pool_.lock()->loop()->now(), deadlines_.total);
   }
   begin_attempt();
 }
@@ -46,8 +46,8 @@ bool HttpFetch::plan_retry(Duration least) {
   const HttpRetry& policy = pool->options().retry;
   if (retrying_->attempts >= policy.attempts || least > policy.longest_retry_after) return false;
   if (pool->waiting() >= pool->options().most_waiting) return false;
-  const Duration delay = least + pool->retry_budget().draw_delay(policy, retrying_->attempts + 1);
-  if (pool->loop()->now() + delay >= retrying_->total_at) return false;
+  const Duration delay = sum_of(least, pool->retry_budget().draw_delay(policy, retrying_->attempts + 1));
+  if (later(pool->loop()->now(), delay) >= retrying_->total_at) return false;
   if (!pool->retry_budget().spend()) {
     ++pool->counters().unpaid;
     return false;

@@ -67,7 +67,7 @@ void WebSocket::opened() {
   const TimePoint now = loop().now();
   last_message_ = now;
   last_seen_bytes_ = peer_progress_bytes();
-  ping_due_ = options.ping_interval > Duration::zero() ? now + options.ping_interval : kNever;
+  ping_due_ = options.ping_interval > Duration::zero() ? later(now, options.ping_interval) : kNever;
   watch_until(ping_due_);
   if (core_->callbacks.on_open) core_->callbacks.on_open(*this);
 }

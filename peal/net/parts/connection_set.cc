@@ -10,7 +10,7 @@
 
 namespace peal::detail {
 
-// A window of no time is none.
+// A window of no time is none. What is bounded here is added to times without later(), on each message.
 ConnectionOptions ConnectionSet::in_range(ConnectionOptions options) {
   for (Duration* window : {&options.read_window, &options.write_window}) {
     *window = *window > Duration::zero() ? bounded(*window) : kLongest;

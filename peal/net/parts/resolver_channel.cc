@@ -10,6 +10,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <tuple>
 #include <utility>
@@ -24,6 +25,14 @@ namespace {
 bool library_ready() {
   static const bool ready = ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS;
   return ready;
+}
+
+// As c-ares takes it: an int, which it doubles with further tries. One that is no time at all would end each try at
+// once.
+int milliseconds_of_try(Duration time) {
+  constexpr Duration kMost = std::chrono::minutes(10);
+  const Duration taken = std::clamp<Duration>(time, std::chrono::milliseconds(1), kMost);
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(taken).count());
 }
 
 std::error_code ares_error(int status) {
@@ -114,7 +123,7 @@ Result<void> ResolverChannel::open(const ResolverOptions& options) {
   if (!library_ready()) return fail(ENOMEM);
   char lookups[] = "fb";  // the hosts file first, then DNS
   ares_options wanted{};
-  wanted.timeout = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(options.try_timeout).count());
+  wanted.timeout = milliseconds_of_try(options.try_timeout);
   wanted.tries = options.tries;
   wanted.lookups = lookups;
   wanted.sock_state_cb = &Calls::state;

@@ -109,7 +109,7 @@ std::vector<MasterRun::ChildEnd> MasterRun::reap() {
 const WorkerProcess* MasterRun::expect_leaver(pid_t pid) {
   WorkerProcess* member = workers_->find(pid);
   if (member == nullptr || member->leaving || ending_) return nullptr;
-  WorkerGroup::expect_end(*member, options_.drain_time + options_.grace);
+  WorkerGroup::expect_end(*member, sum_of(options_.drain_time, options_.grace));
   return member;
 }
 
@@ -153,7 +153,7 @@ void MasterRun::note_death(const WorkerProcess& member, int status) {
   if (member.leaving) return;
   PEAL_LOG_WARN("{}; the next starts in {} ms", how,
                 std::chrono::duration_cast<std::chrono::milliseconds>(*pause).count());
-  place.respawn_at = now + *pause;
+  place.respawn_at = later(now, *pause);
 }
 
 void MasterRun::note_successors_end(int status) {
@@ -170,11 +170,11 @@ TimePoint MasterRun::run_due() {
   if (succeed_by_ <= now) {
     PEAL_LOG_ERROR("the new program (process {}) did not serve in time: killed", successor_);
     ::kill(successor_, SIGKILL);
-    succeed_by_ = now + options_.grace;
+    succeed_by_ = later(now, options_.grace);
   }
   if (watchdog_at_ <= now) {
     manager_.watchdog();
-    watchdog_at_ = now + *manager_.watchdog_interval() / 2;
+    watchdog_at_ = later(now, *manager_.watchdog_interval() / 2);
   }
   run_deferred();
   respawn(now);
@@ -205,7 +205,7 @@ bool MasterRun::provide() {
 bool MasterRun::start_generation(size_t workers) {
   ++generation_;
   starting_ = workers;
-  start_by_ = monotonic_now() + options_.start_timeout;
+  start_by_ = later(monotonic_now(), options_.start_timeout);
   for (size_t place = 0; place < workers; ++place) {
     if (start_worker(place, workers, generation_)) continue;
     abandon_generation("a worker could not be started");
@@ -224,7 +224,7 @@ void MasterRun::take_over() {
     return end_with(1);
   }
   if (!first) PEAL_LOG_INFO("reloaded: {} new workers serve, the old ones make room", places_.size());
-  workers_->request_exit(SIGHUP, options_.drain_time + options_.grace, [this](const WorkerProcess& member) {
+  workers_->request_exit(SIGHUP, sum_of(options_.drain_time, options_.grace), [this](const WorkerProcess& member) {
     return member.generation < serving_ && !member.leaving;
   });
   // A predecessor that is there says itself that we are ready: until then a service manager may not listen to us.
@@ -237,7 +237,7 @@ void MasterRun::take_over() {
 void MasterRun::abandon_generation(const std::string& why) {
   starting_ = 0;
   start_by_ = kNever;
-  workers_->request_exit(SIGHUP, options_.drain_time + options_.grace,
+  workers_->request_exit(SIGHUP, sum_of(options_.drain_time, options_.grace),
                          [this](const WorkerProcess& member) { return member.generation == generation_; });
   if (serving_ == 0) {
     PEAL_LOG_CRITICAL("{}: not started", why);
@@ -252,8 +252,8 @@ void MasterRun::respawn(TimePoint now) {
   for (size_t i = 0; i < places_.size(); ++i) {
     if (places_[i].respawn_at > now) continue;
     const bool started = start_worker(i, places_.size(), serving_);
-    places_[i].respawn_at = started ? kNever : now + options_.respawn.longest_pause;
-    if (started) workers_->members().back().kill_at = now + options_.start_timeout;  // until it reports
+    places_[i].respawn_at = started ? kNever : later(now, options_.respawn.longest_pause);
+    if (started) workers_->members().back().kill_at = later(now, options_.start_timeout);  // until it reports
   }
 }
 
@@ -290,7 +290,7 @@ void MasterRun::replace() {
   const Result<pid_t> started = start_successor(command_, groups_, inbox_->report_to(), inbox_->mask_before());
   if (!started) return PEAL_LOG_ERROR("not replaced: {}", started.error().message());
   successor_ = *started;
-  succeed_by_ = monotonic_now() + options_.start_timeout;
+  succeed_by_ = later(monotonic_now(), options_.start_timeout);
   PEAL_LOG_INFO("process {} is to replace this one: {}", successor_, command_.program());
 }
 
@@ -309,7 +309,7 @@ void MasterRun::successor_serves() {
   for (Place& place : places_) place.respawn_at = kNever;
   watchdog_at_ = kNever;
   groups_.clear();  // a socket file is the successor's now
-  workers_->request_exit(SIGHUP, options_.drain_time + options_.grace,
+  workers_->request_exit(SIGHUP, sum_of(options_.drain_time, options_.grace),
                          [](const WorkerProcess& member) { return !member.leaving; });
 }
 
@@ -317,7 +317,8 @@ void MasterRun::drain() {
   const bool first = !std::exchange(draining_, true);
   if (first && !replaced_) manager_.stopping();
   end_with(exit_code_);
-  workers_->request_exit(SIGTERM, options_.drain_time + options_.grace, [](const WorkerProcess&) { return true; });
+  workers_->request_exit(SIGTERM, sum_of(options_.drain_time, options_.grace),
+                         [](const WorkerProcess&) { return true; });
   if (successor_ != 0 && !replaced_) ::kill(successor_, SIGTERM);
   stop_listening();  // who comes now is refused, instead of waiting for nobody
 }

@@ -20,7 +20,7 @@ class RespawnPolicy {
     if (life >= options_.quiet_while) deaths_ = 0;
     if (++deaths_ > options_.most_deaths) return std::nullopt;
     if (deaths_ == 1) return Duration::zero();
-    pause_ = deaths_ == 2 ? options_.first_pause : std::min(2 * pause_, options_.longest_pause);
+    pause_ = std::min(deaths_ == 2 ? options_.first_pause : sum_of(pause_, pause_), options_.longest_pause);
     return pause_;
   }
 

@@ -38,5 +38,23 @@ TEST(RespawnPolicy, a_worker_that_was_well_for_a_while_ends_the_row) {
   }
 }
 
+TEST(RespawnPolicy, pauses_without_end) {
+  RespawnOptions ever = options();
+  ever.first_pause = ever.longest_pause = Duration::max();
+  RespawnPolicy policy(ever);
+  EXPECT_EQ(policy.died(seconds(0)), milliseconds(0));
+  EXPECT_EQ(policy.died(seconds(0)), Duration::max());
+  EXPECT_EQ(policy.died(seconds(0)), Duration::max());
+}
+
+TEST(RespawnPolicy, first_pause_is_not_longer_than_the_longest) {
+  RespawnOptions odd = options();
+  odd.first_pause = seconds(1);
+  RespawnPolicy policy(odd);
+  EXPECT_EQ(policy.died(seconds(0)), milliseconds(0));
+  EXPECT_EQ(policy.died(seconds(0)), milliseconds(500));
+  EXPECT_EQ(policy.died(seconds(0)), milliseconds(500));
+}
+
 }  // namespace
 }  // namespace peal::detail

@@ -84,7 +84,7 @@ void WorkerGroup::tell(WorkerProcess& member, int signal, Duration timeout) {
 
 void WorkerGroup::expect_end(WorkerProcess& member, Duration timeout) {
   member.leaving = true;
-  member.kill_at = std::min(member.kill_at, monotonic_now() + timeout);
+  member.kill_at = std::min(member.kill_at, later(monotonic_now(), timeout));
 }
 
 TimePoint WorkerGroup::kill_overdue(TimePoint now) {

@@ -35,8 +35,9 @@ bool is_local(const SocketAddress& address) {
 
 TimePoint SimHost::at(TimePoint world) const {
   const Duration passed = world - since_;
-  if (rate_ == 1) return base_ + passed;
-  return base_ + Duration(std::llround(static_cast<double>(passed.count()) * rate_));
+  if (rate_ == 1) return later(base_, passed);
+  const double its_own = static_cast<double>(passed.count()) * rate_;
+  return later(base_, Duration(std::llround(std::min(its_own, static_cast<double>(kLongest.count())))));
 }
 
 TimePoint SimHost::local(TimePoint world) const { return last_ = std::max(last_, at(world)); }
@@ -45,7 +46,7 @@ TimePoint SimHost::world(TimePoint local_time) const {
   if (local_time == kNever || local_time <= base_) return local_time == kNever ? kNever : since_;
   const double passed = static_cast<double>((local_time - base_).count()) / rate_;
   if (passed > static_cast<double>(kLongest.count())) return kNever;
-  TimePoint when = since_ + (rate_ == 1 ? local_time - base_ : Duration(std::llround(passed)));
+  TimePoint when = later(since_, rate_ == 1 ? local_time - base_ : Duration(std::llround(passed)));
   while (at(when) < local_time) ++when;
   return when;
 }

@@ -53,7 +53,7 @@ bool SimEnd::way_is_open() const { return !link_.vanished && !link_.network.host
 void SimEnd::travel(size_t bytes, Act act) {
   if (!powered()) return;
   SimNetwork& network = link_.network;
-  last_arrival_ = std::max(last_arrival_, network.now() + network.travel_time(local, peer));
+  last_arrival_ = std::max(last_arrival_, later(network.now(), network.travel_time(local, peer)));
   network.at(last_arrival_, [from = self(), packet = Packet{bytes, std::move(act)}]() mutable {
     if (from->link_.broken || from->lost_) return;
     if (from->held_.empty() && from->way_is_open()) return from->reach(packet);
@@ -107,13 +107,13 @@ void SimEnd::await_acknowledgement() {
   constexpr Duration kFirst = std::chrono::milliseconds(200);  // TCP_RTO_MIN of Linux
   if (again_after_ > Duration::zero()) return;
   SimNetwork& network = link_.network;
-  give_up_ = network.now() + network.options_for(local, peer).give_up;
+  give_up_ = later(network.now(), network.options_for(local, peer).give_up);
   again_after_ = kFirst;
   try_again_later();
 }
 
 void SimEnd::try_again_later() {
-  link_.network.at(std::min(link_.network.now() + again_after_, give_up_), [end = self(), timer = timer_] {
+  link_.network.at(std::min(later(link_.network.now(), again_after_), give_up_), [end = self(), timer = timer_] {
     if (timer == end->timer_) end->try_again();
   });
 }
@@ -185,7 +185,7 @@ void SimEnd::arrive(const std::string& bytes) {
 void SimEnd::send_reset() {
   if (!powered()) return;
   SimNetwork& network = link_.network;
-  last_arrival_ = std::max(last_arrival_, network.now() + network.travel_time(local, peer));
+  last_arrival_ = std::max(last_arrival_, later(network.now(), network.travel_time(local, peer)));
   network.at(last_arrival_, [from = self()] {
     if (!from->link_.broken && from->way_is_open()) from->other().reset_arrives();
   });

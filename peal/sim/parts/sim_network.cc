@@ -207,14 +207,14 @@ std::shared_ptr<SimEnd> SimNetwork::connect(const SocketAddress& to, const Conne
   } else if (client->host && is_local(from) && !is_local(to)) {
     fails(EINVAL, {});
   } else if (heard && takes(refuse)) {
-    fails(ECONNREFUSED, travel_time(from, to) + travel_time(to, from));
+    fails(ECONNREFUSED, sum_of(travel_time(from, to), travel_time(to, from)));
   } else if (takes(unreachable)) {
-    fails(EHOSTUNREACH, travel_time(from, to) + travel_time(to, from));
+    fails(EHOSTUNREACH, sum_of(travel_time(from, to), travel_time(to, from)));
   } else if (is_nobodys(to) || takes(swallow)) {
     fails(ETIMEDOUT, options_for(from, to).connect_give_up);
   } else {
     constexpr Duration kFirst = std::chrono::seconds(1);  // RFC 6298 2.1
-    send_knock({client, now_ + options_for(from, to).connect_give_up, kFirst}, travel_time(from, to));
+    send_knock({client, later(now_, options_for(from, to).connect_give_up), kFirst}, travel_time(from, to));
   }
   return client;
 }
@@ -232,7 +232,7 @@ void SimNetwork::knock_again(Knock knock) {
     return knock.client->notify();
   }
   const Duration in = std::min(knock.again_after, knock.give_up - now_);
-  knock.again_after *= 2;
+  knock.again_after = sum_of(knock.again_after, knock.again_after);
   knock.again = knock.answer == 0;
   send_knock(std::move(knock), in);
 }
@@ -307,7 +307,7 @@ int SimNetwork::send_datagram(const SimDatagrams& from, const SocketAddress& to,
   for (int copies = takes(twice) ? 2 : 1; copies > 0; --copies) {
     Duration on_its_way = travel_time(source, to);
     if (copies == 1 && takes(overtaken)) {
-      on_its_way += lateness(SimFaultKind::kOvertakenDatagram, options_for(source, to).late_by);
+      on_its_way = sum_of(on_its_way, lateness(SimFaultKind::kOvertakenDatagram, options_for(source, to).late_by));
     }
     after(on_its_way, [this, host = from.host, source, to, copy = std::string(bytes)] {
       deliver(taker(to, host.get()), source, to, copy);

@@ -76,7 +76,7 @@ class SimNetwork {
   Duration lateness(SimFaultKind because, Duration most);
 
   using Action = Callback<void()>;
-  void after(Duration delay, Action action) { due_.emplace(now_ + delay, std::move(action)); }
+  void after(Duration delay, Action action) { at(later(now_, delay), std::move(action)); }
   void at(TimePoint when, Action action) { due_.emplace(when, std::move(action)); }
   // kNever: nothing.
   TimePoint next_due() const { return due_.empty() ? kNever : due_.begin()->first; }
@@ -87,7 +87,7 @@ class SimNetwork {
   }
   Duration travel_time(const SocketAddress& from, const SocketAddress& to) {
     const SimOptions& way = options_for(from, to);
-    return way.latency + random_up_to(way.jitter);
+    return sum_of(way.latency, random_up_to(way.jitter));
   }
 
   // A way was cut, or a machine is off: who waits for room learns it by asking for it.

@@ -10,6 +10,7 @@
 #include <peal/http/server/http_server.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/sim_rig.h>
+#include <tests/support/websocket_rig.h>
 
 namespace peal {
 namespace {
@@ -92,6 +93,32 @@ TEST_F(TimesWithoutEnd, of_an_http_server) {
     }
     EXPECT_TRUE(pair.run_until([&] { return heard.ends_with("\r\n\r\n;"); }));
     EXPECT_THAT(heard, testing::HasSubstr("\r\n\r\nabc;HTTP/1.1 200 OK\r\n"));
+  });
+}
+
+TEST_F(TimesWithoutEnd, of_a_websocket) {
+  constexpr Duration kEver = Duration::max();
+  WebSocketEndpointOptions options;
+  options.socket.ping_interval = options.socket.pong_timeout = kEver;
+  options.socket.idle_timeout = options.socket.close_timeout = kEver;
+  on_seeds(1, {}, [&](test::SimPair& pair) {
+    WebSocketCallbacks callbacks;
+    callbacks.on_message = [](WebSocket& socket, WebSocketKind, std::string_view) { socket.close(1000); };
+    Router router;
+    router.get("/ws", WebSocketEndpoint(std::move(callbacks), options));
+    HttpServer server(*pair.here, std::move(router), {});
+    const test::BytePeer peer(*pair.there, pair.listen(server));
+    const auto heard = [&] { return peer.frames(); };
+    ASSERT_TRUE(pair.run_until([&] { return peer.connected(); }));
+    peer.send(
+        "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
+    pair.run_for(std::chrono::hours(50));
+    EXPECT_EQ(heard(), "") << "a ping that was due at once";
+    peer.send(test::client_frame(WebSocketOpcode::kText, "over"));
+    pair.run_for(std::chrono::hours(50));
+    EXPECT_EQ(heard(), test::server_frame(WebSocketOpcode::kClose, std::string_view("\x03\xe8", 2)));
+    EXPECT_FALSE(peer.ended) << "it waits for the answer";
   });
 }
 

@@ -202,7 +202,7 @@ void ListenerSet::pause_starved(Listener& listener, int error) {
                   std::chrono::duration_cast<std::chrono::milliseconds>(starved_for_).count(),
                   errno_code(error).message(), shed_now, *suppressed);
   }
-  pause(listener, now + starved_for_);
+  pause(listener, later(now, starved_for_));
 }
 
 uint64_t ListenerSet::shed(int fd) {

@@ -279,10 +279,10 @@ void HttpPool::drop_aged() {
   TimePoint next = kNever;
   for (auto at = origins_.begin(); at != origins_.end();) {
     HttpOrigin& origin = (at++)->second;
-    while (!origin.idle.empty() && origin.idle.front()->idle_since + bounded(options_.idle_timeout) <= now) {
+    while (!origin.idle.empty() && later(origin.idle.front()->idle_since, options_.idle_timeout) <= now) {
       remove(*origin.idle.front());
     }
-    if (!origin.idle.empty()) next = std::min(next, origin.idle.front()->idle_since + bounded(options_.idle_timeout));
+    if (!origin.idle.empty()) next = std::min(next, later(origin.idle.front()->idle_since, options_.idle_timeout));
     settle(origin);
   }
   settle_rest();

@@ -106,7 +106,7 @@ bool HttpCarrier::body_too_slow(uint64_t arrived) const {
   const HttpServerOptions& options = shard().core().options();
   return arrived - exchange_.window_mark_ < options.min_body_bytes ||
          (options.body_timeout > Duration::zero() &&
-          shard().loop().now() >= exchange_.body_since_ + bounded(options.body_timeout));
+          shard().loop().now() >= later(exchange_.body_since_, options.body_timeout));
 }
 
 void HttpCarrier::tell_writable() {

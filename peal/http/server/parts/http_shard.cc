@@ -122,7 +122,7 @@ void HttpShard::give_back(Http1Session* session) {
 void HttpShard::make_date() {
   constexpr int64_t kSecond = 1'000'000'000;
   const int64_t now = wall_time();
-  date_until_ = loop_->now() + Duration(kSecond - now % kSecond);
+  date_until_ = later(loop_->now(), Duration(kSecond - now % kSecond));
   const auto text = format_http_date(now / kSecond);
   const std::string_view status = http_status_line(200);
   status_bytes_ = status.size();

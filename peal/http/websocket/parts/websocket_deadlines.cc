@@ -34,7 +34,7 @@ void WebSocket::watch() {
     return carrier_.close();
   }
   const TimePoint now = loop().now();
-  if (options.idle_timeout > Duration::zero() && now >= last_message_ + bounded(options.idle_timeout)) {
+  if (options.idle_timeout > Duration::zero() && now >= later(last_message_, options.idle_timeout)) {
     return close(WebSocketCode::kGoingAway, "idle for too long");
   }
   if (now >= ping_due_ && peer_is_silent(now)) {
@@ -49,13 +49,13 @@ bool WebSocket::peer_is_silent(TimePoint now) {
   const WebSocketOptions& options = core_->options;
   if (paused_ || peer_progress_bytes() != last_seen_bytes_) {
     pinged_ = false;
-    ping_due_ = now + bounded(options.ping_interval);
+    ping_due_ = later(now, options.ping_interval);
   } else if (pinged_) {
     return true;
   } else {
     ping();
     pinged_ = true;
-    ping_due_ = now + bounded(options.pong_timeout);
+    ping_due_ = later(now, options.pong_timeout);
   }
   last_seen_bytes_ = peer_progress_bytes();
   return false;
@@ -64,7 +64,7 @@ bool WebSocket::peer_is_silent(TimePoint now) {
 void WebSocket::note_pong() {
   pinged_ = false;
   last_seen_bytes_ = peer_progress_bytes();
-  ping_due_ = loop().now() + bounded(core_->options.ping_interval);
+  ping_due_ = later(loop().now(), core_->options.ping_interval);
   loop().cancel(timer_);
   watch_until(ping_due_);
 }
@@ -73,7 +73,7 @@ void WebSocket::note_pong() {
 void WebSocket::watch_end() {
   last_seen_bytes_ = carrier_.undelivered_bytes();
   loop().cancel(timer_);
-  watch_until(loop().now() + bounded(core_->options.close_timeout));
+  watch_until(later(loop().now(), core_->options.close_timeout));
 }
 
 }  // namespace peal

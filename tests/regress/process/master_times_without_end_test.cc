@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Duration::max() for "never" in a master's options: the sums with the clock's time overflowed. The first workers "did
+// not all serve in time", and those that were to leave were killed at once.
+#include <csignal>
+#include <deque>
+
+#include <gtest/gtest.h>
+
+#include <peal/process/master.h>
+#include <tests/support/master_rig.h>
+
+namespace peal {
+namespace {
+
+using test::Client;
+using test::find_client;
+
+MasterOptions without_end() {
+  MasterOptions options = test::with_workers(1);
+  options.drain_time = options.start_timeout = options.grace = Duration::max();
+  options.respawn.first_pause = options.respawn.longest_pause = options.respawn.quiet_while = Duration::max();
+  return options;
+}
+
+TEST(MasterTimesWithoutEnd, workers_start_and_leave) {
+  test::MasterProcess master(without_end());
+  const SocketAddress address = master.serving();
+  ASSERT_TRUE(address.is_set()) << "the workers were not given time to serve";
+  Client old(address);
+  master.signal(SIGHUP);
+  std::deque<Client> fresh;
+  const pid_t second = find_client(fresh, address, [](const Client& client) { return client.generation == 2; }).pid;
+  EXPECT_TRUE(old.served()) << "it was killed instead of making room";
+  fresh.clear();
+  const test::UnrelatedProcess victim(second);
+  ASSERT_EQ(::kill(second, SIGKILL), 0);
+  EXPECT_TRUE(victim.ends());
+  Client third(address);
+  EXPECT_NE(third.pid, second);
+  EXPECT_TRUE(old.served());
+  master.signal(SIGTERM);
+  EXPECT_TRUE(third.cut_off()) << "it drains";
+  old.peer.close();
+  third.peer.close();
+  EXPECT_EQ(master.exit_code(), 0);
+}
+
+}  // namespace
+}  // namespace peal
