@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cli/http_service.h>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <optional>
 #include <ranges>
 #include <stdexcept>
@@ -14,7 +10,6 @@
 #include <fmt/core.h>
 
 #include <load/plan/load_options.h>
-#include <peal/base/fd.h>
 #include <peal/http/files/static_files.h>
 #include <peal/http/middleware/cors.h>
 #include <peal/http/middleware/rate_limiter.h>
@@ -25,20 +20,6 @@ namespace peal::cli {
 namespace {
 
 void hello(HttpExchange& exchange) { exchange.respond(200, "text/plain", "Hello, World!"); }
-
-// Lines go to the file whole: O_APPEND keeps those of several processes apart.
-std::optional<std::function<void(std::string_view)>> log_to(const std::string& path) {
-  auto file = std::make_shared<Fd>(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-  if (!*file) return std::nullopt;
-  return [file = std::move(file)](std::string_view lines) {
-    while (!lines.empty()) {
-      const ssize_t written = ::write(file->get(), lines.data(), lines.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return;
-      lines.remove_prefix(static_cast<size_t>(written));
-    }
-  };
-}
 
 // What stands before all handlers.
 void add_middleware(const HttpArguments& words, HttpService& service) {
@@ -133,9 +114,10 @@ std::expected<HttpService, std::string> read_http_service(const HttpArguments& w
   service.options.server_name = words.server_name;
   service.options.says_keep_alive = words.says_keep_alive;
   if (!words.access_log.empty()) {
-    auto log = log_to(words.access_log);
-    if (!log) return wrong(fmt::format("--access-log {}: {}", words.access_log, errno_code(errno).message()));
-    service.options.access_log = std::move(*log);
+    const auto log = AccessLogFile::open(words.access_log);
+    if (!log) return wrong(fmt::format("--access-log {}: {}", words.access_log, log.error().message()));
+    service.access_log = *log;
+    service.options.access_log = [log = *log](std::string_view lines) { log->write(lines); };
   }
   try {
     add_middleware(words, service);

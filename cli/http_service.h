@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 
+#include <cli/access_log_file.h>
 #include <cli/command.h>
 #include <peal/http/server/http_server.h>
 
@@ -37,6 +38,7 @@ void add_http_options(CLI::App& command, HttpArguments& words);
 struct HttpService {
   Router router;
   HttpServerOptions options;
+  std::shared_ptr<AccessLogFile> access_log;  // which `options` writes to; null: none
 };
 std::expected<HttpService, std::string> read_http_service(const HttpArguments& words, const ServerOptions& server);
 

@@ -176,10 +176,21 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
       Loop::make(options.threads == 1 ? loop_options : LoopOptions{.engine = "epoll"});
   if (!main_loop) return complain(kFailed, main_loop.error().message());
   if (const uint64_t soft = options.memory; soft > 0) MemoryBudget::set({.soft_bytes = soft, .hard_bytes = 2 * soft});
-  // Before other threads start, so that they inherit the blocked signals.
+  const ServerOptions served = server_options(options, limits, tls);
+  std::optional<HttpService> http;
+  if (service.callbacks == nullptr) {
+    std::expected<HttpService, std::string> read = read_http_service(options.http, served);
+    if (!read) return complain(kCalledWrongly, read.error());
+    http = std::move(*read);
+  }
   const ServiceManager manager;
   Stopper stopper(**main_loop, limits.drain, manager);
   if (Result<void> done = stopper.listen_for_signals(worker); !done) return complain(kFailed, done.error().message());
+  const bool tells = worker == nullptr && tls == nullptr;
+  auto log = http ? http->access_log : nullptr;
+  if (auto done = reopen_at_signals(**main_loop, std::move(log), tells ? &manager : nullptr); !done) {
+    return complain(kFailed, done.error().message());
+  }
   std::unique_ptr<TlsReloader> reloader;
   if (tls != nullptr) {
     auto started = follow_certificates(*tls, options.tls.watches, **main_loop, manager, worker != nullptr);
@@ -191,13 +202,6 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
     Result<std::unique_ptr<LoopGroup>> started = LoopGroup::start(options.threads, loop_options);
     if (!started) return complain(kFailed, fmt::format("cannot start the loops: {}", started.error().message()));
     group = std::move(*started);
-  }
-  const ServerOptions served = server_options(options, limits, tls);
-  std::optional<HttpService> http;
-  if (service.callbacks == nullptr) {
-    std::expected<HttpService, std::string> read = read_http_service(options.http, served);
-    if (!read) return complain(kCalledWrongly, read.error());
-    http = std::move(*read);
   }
   auto server = group ? std::make_unique<AnyServer>(*group, service, options.style, served, http)
                       : std::make_unique<AnyServer>(**main_loop, service, options.style, served, http);
@@ -361,7 +365,8 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
       "Examples:\n"
       "  peal serve {0} --listen 127.0.0.1:9981 --engine epoll --threads 2\n"
       "  peal serve {0} --listen 127.0.0.1:8443 --tls-cert localhost.pem --tls-key localhost.key --tls-watch\n"
-      "At SIGHUP the files of TLS are read anew; what is no good leaves those in use, and the log says why.",
+      "At SIGHUP the files of TLS are read anew; what is no good leaves those in use, and the log says why. At SIGHUP\n"
+      "and SIGUSR1 the access log is opened anew.",
       name));
   command->callback([options, &service, &exit_code] { exit_code = check_and_serve(service, *options); });
 }

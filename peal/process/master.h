@@ -19,6 +19,9 @@
 //                     one, because it is what systemd, Kubernetes and kill(1) send first.)
 //   SIGHUP            reloads: workers of the new configuration start, and when all of them serve the old ones leave.
 //                     If one of the new cannot serve, the old ones stay.
+//                     Before that it does what SIGUSR1 does, so that a reload that fails has reopened the logs, too.
+//   SIGUSR1           passes it on to all workers, which reopen their log files (Loop::on_signal()). In a worker that
+//                     does not listen for it, it waits, and does nothing.
 //   SIGUSR2           replaces the program: the image at the master's path runs as a new master, inherits the listening
 //                     sockets, and when it serves the old master and its workers leave. If it cannot, they stay.
 //

@@ -82,6 +82,36 @@ TEST(MasterSignals, a_process_group_that_is_told_to_end_starts_nobody) {
   EXPECT_EQ((*starts).load(), 1);
 }
 
+TEST(MasterSignals, workers_are_told_to_reopen_their_logs_also_by_a_reload_that_fails) {
+  const SharedCount told;
+  MasterOptions options = with_workers(2);
+  options.on_reload = []() -> Result<size_t> { return fail(EINVAL); };
+  MasterProcess master(std::move(options), [&told](Worker& worker) {
+    Loop loop;
+    Server server(loop, {});
+    if (!loop.on_signal(SIGUSR1, [&told] { ++*told; })) return 1;
+    return worker.serve(loop, server);
+  });
+  ASSERT_TRUE(master.serving().is_set());
+  master.signal(SIGUSR1);
+  while (*told < 2) ::sched_yield();
+  master.signal(SIGHUP);
+  while (*told < 4) ::sched_yield();
+  master.signal(SIGTERM);
+  EXPECT_EQ(master.exit_code(), 0);
+}
+
+TEST(MasterSignals, a_worker_that_knows_no_logs_is_not_ended_by_that) {
+  MasterProcess master(with_workers(1));
+  Client client(master.serving());
+  master.signal(SIGUSR1);
+  master.has_heard(SIGUSR1);
+  EXPECT_TRUE(client.served());
+  master.signal(SIGTERM);
+  client.peer.close();
+  EXPECT_EQ(master.exit_code(), 0);
+}
+
 TEST(MasterSignals, a_reload_asked_for_while_the_first_workers_start_is_done_afterwards) {
   const SharedCount starts;
   const SharedCount gate;

@@ -81,7 +81,8 @@ void MasterRun::handle_signal(int signal) {
     case SIGTERM: return draining_ ? end_at_once() : drain();
     case SIGINT:
     case SIGQUIT: return end_at_once();
-    case SIGHUP: return reload();
+    case SIGHUP: workers_->signal(SIGUSR1); return reload();
+    case SIGUSR1: return workers_->signal(SIGUSR1);
     case SIGUSR2: return replace();
     default: return;
   }

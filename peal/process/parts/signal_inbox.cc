@@ -15,7 +15,7 @@
 namespace peal::detail {
 namespace {
 
-constexpr int kHeard[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR2, SIGCHLD};
+constexpr int kHeard[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
 
 }  // namespace
 

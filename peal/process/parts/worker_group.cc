@@ -77,6 +77,10 @@ WorkerProcess* WorkerGroup::find(pid_t pid) {
   return found == members_.end() ? nullptr : &*found;
 }
 
+void WorkerGroup::signal(int number) const {
+  for (const WorkerProcess& member : members_) ::kill(member.pid, number);
+}
+
 void WorkerGroup::tell(WorkerProcess& member, int signal, Duration timeout) {
   ::kill(member.pid, signal);
   expect_end(member, timeout);

@@ -53,6 +53,8 @@ class WorkerGroup {
       if (which(member)) tell(member, signal, timeout);
     }
   }
+  // Tells all of them.
+  void signal(int number) const;
   // It leaves of itself: it is killed, too, if it is there after `timeout`.
   static void expect_end(WorkerProcess& member, Duration timeout);
   // Kills those whose time is over by `now`. The next such time; kNever: nobody's.
