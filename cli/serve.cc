@@ -16,6 +16,7 @@
 #include <cli/echo_services.h>
 #include <cli/http_service.h>
 #include <cli/serve_inspection.h>
+#include <cli/serve_listen.h>
 #include <cli/serve_tls.h>
 #include <load/plan/load_options.h>
 #include <peal/base/memory/memory_budget.h>
@@ -143,23 +144,6 @@ class Stopper {
   bool draining_ = false;
 };
 
-bool say_listening(const std::string& address) {
-  if (say(stdout, fmt::format("listening on {}\n", address))) return true;
-  complain(kFailed, "the address could not be written to stdout");
-  return false;
-}
-
-// On what a service manager opened for us, or else on the address.
-Result<SocketAddress> listen(Server& server, const SocketAddress& address) {
-  std::vector<InheritedSocket> inherited = take_listen_fds();
-  if (inherited.empty()) return server.listen(address);
-  Result<SocketAddress> bound;
-  for (InheritedSocket& socket : inherited) {
-    if (bound = server.listen(std::move(socket.fd)); !bound) return bound;
-  }
-  return bound;
-}
-
 ServerOptions server_options(const ServeOptions& options, const Limits& limits, const StreamLayer* layer) {
   return {.accept = accept_mode(options.accept),
           .connection = {.idle_timeout = limits.idle_timeout, .layer = layer},
@@ -205,10 +189,9 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   }
   auto server = group ? std::make_unique<AnyServer>(*group, service, options.style, served, http)
                       : std::make_unique<AnyServer>(**main_loop, service, options.style, served, http);
-  const Result<SocketAddress> bound =
-      worker != nullptr ? worker->listen(server->server()) : listen(server->server(), address);
-  if (!bound) return complain(kFailed, listen_trouble(options.listen, bound.error()));
-  const std::string listening = bound->to_string();
+  const Listening listening = worker != nullptr ? listen_as_worker(server->server(), *worker)
+                                                : listen_alone(server->server(), address, options.listen);
+  if (!listening) return complain(kFailed, listening.error());
   stopper.serves(server->server());
   Inspection insight;
   std::vector<Loop*> loops{main_loop->get()};
@@ -217,14 +200,14 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
     return complain(kFailed, fmt::format("cannot watch for stalls: {}", done.error().message()));
   }
   if (!options.inspect.empty()) {
-    const auto show_server = [&](Inspector& inspector) { server->show_in(inspector, listening); };
+    const auto show_server = [&](Inspector& inspector) { server->show_in(inspector, listening->front().to_string()); };
     if (auto done = insight.show(options.inspect, show_server, loops, stopper.drain_hook(worker)); !done) {
       return complain(kFailed, listen_trouble(options.inspect, done.error()));
     }
   }
   if (worker != nullptr) {
     worker->ready();
-  } else if (!say_listening(listening)) {
+  } else if (!say_listening(*listening)) {
     return kFailed;
   } else {
     manager.ready();
@@ -239,7 +222,7 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
 int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServerContext* tls,
                      const Master::Work& work) {
   MasterOptions master_options;
-  std::string listening;
+  std::vector<SocketAddress> listening;
   master_options.workers = options.workers;
   master_options.drain_time = drain_time;
   master_options.on_serving = [&listening] { return say_listening(listening); };
@@ -249,9 +232,9 @@ int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServer
     };
   }
   Master master(std::move(master_options));
-  const Result<SocketAddress> bound = master.listen(options.listen);
-  if (!bound) return complain(kFailed, listen_trouble(options.listen, bound.error()));
-  listening = bound->to_string();
+  const Listening bound = listen_as_master(master, options.listen);
+  if (!bound) return complain(kFailed, bound.error());
+  listening = *bound;
   return master.run(work);
 }
 

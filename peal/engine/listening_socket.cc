@@ -15,9 +15,11 @@ Result<Fd> open_listening_socket(const SocketAddress& address, const ListenOptio
 
 Result<SocketAddress> listening_address(int fd) {
   int listens = 0;
+  int type = 0;
   socklen_t size = sizeof listens;
   if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0) return fail(errno);
-  if (listens == 0) return fail(EINVAL);
+  if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return fail(errno);
+  if (listens == 0 || type != SOCK_STREAM) return fail(EINVAL);
   return detail::local_address(fd);
 }
 

@@ -11,7 +11,7 @@ namespace peal {
 
 // As Engine::bind(); close-on-exec.
 Result<Fd> open_listening_socket(const SocketAddress& address, const ListenOptions& options);
-// Where it listens. ENOTSOCK; EINVAL: it does not listen.
+// Where it listens. ENOTSOCK; EINVAL: it does not listen, or not for streams.
 Result<SocketAddress> listening_address(int fd);
 // Nobody shall listen there any more: closes it, and removes its socket file if it has one.
 void close_listening_socket(Fd fd);

@@ -8,6 +8,7 @@
 
 #include <peal/base/bad_value.h>
 #include <peal/base/log.h>
+#include <peal/engine/listening_socket.h>
 #include <peal/process/parts/handover.h>
 #include <peal/process/parts/master_run.h>
 #include <peal/process/parts/socket_group.h>
@@ -25,9 +26,10 @@ Master::~Master() = default;
 
 Result<SocketAddress> Master::listen(std::string_view address, const ListenOptions& options, std::string_view name) {
   if (name.empty() || name.contains(':')) return fail(EINVAL);
-  std::vector<detail::InheritedListener> sockets = take_inherited(name);
-  if (sockets.empty()) return open(address, options, name);
-  Result<std::vector<detail::SocketGroup>> groups = detail::SocketGroup::inherit(std::string(name), std::move(sockets));
+  Result<std::vector<detail::InheritedListener>> sockets = take_inherited(name);
+  if (!sockets) return std::unexpected(sockets.error());
+  if (sockets->empty()) return open(address, options, name);
+  auto groups = detail::SocketGroup::inherit(std::string(name), std::move(*sockets));
   if (!groups) return std::unexpected(groups.error());
   for (size_t i = 1; i < groups->size(); ++i) {
     PEAL_LOG_INFO("{} is inherited with {}", (*groups)[i].address().to_string(), groups->front().address().to_string());
@@ -37,18 +39,28 @@ Result<SocketAddress> Master::listen(std::string_view address, const ListenOptio
   return first;
 }
 
-std::vector<detail::InheritedListener> Master::take_inherited(std::string_view name) {
-  const bool named =
-      std::ranges::any_of(inherited_, [&](const InheritedSocket& socket) { return socket.name == name; });
-  const bool any = !named && groups_.empty();
+Result<std::vector<detail::InheritedListener>> Master::take_inherited(std::string_view name) {
+  std::vector<InheritedSocket> taken = take_named(inherited_, name, groups_.empty());
+  for (const InheritedSocket& socket : taken) {
+    const Result<SocketAddress> listens = listening_address(socket.fd.get());
+    if (listens) continue;
+    std::ranges::move(taken, std::back_inserter(inherited_));
+    return std::unexpected(listens.error());
+  }
   std::vector<detail::InheritedListener> sockets;
-  for (InheritedSocket& socket : inherited_) {
-    if (!any && socket.name != name) continue;
+  for (InheritedSocket& socket : taken) {
     const bool with_file = std::ranges::find(inherited_with_files_, socket.fd.get()) != inherited_with_files_.end();
     sockets.push_back({.socket = std::move(socket.fd), .with_file = with_file});
   }
-  std::erase_if(inherited_, [](const InheritedSocket& socket) { return !socket.fd; });
   return sockets;
+}
+
+std::vector<SocketAddress> Master::addresses() const {
+  std::vector<SocketAddress> all;
+  for (const detail::SocketGroup& group : groups_) {
+    if (std::ranges::find(all, group.address()) == all.end()) all.push_back(group.address());
+  }
+  return all;
 }
 
 Result<SocketAddress> Master::open(std::string_view address, const ListenOptions& options, std::string_view name) {
@@ -65,7 +77,7 @@ Result<SocketAddress> Master::open(std::string_view address, const ListenOptions
 }
 
 int Master::run(const Work& work) {
-  for (const InheritedSocket& socket : inherited_) PEAL_LOG_WARN("nobody wants the inherited socket {}", socket.name);
+  for (const InheritedSocket& socket : inherited_) PEAL_LOG_WARN("nobody wants {}", describe(socket));
   inherited_.clear();
   return detail::MasterRun(options_, groups_, work, std::move(predecessor_)).run();
 }

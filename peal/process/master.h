@@ -95,16 +95,22 @@ class Master {
   // Listens on one more address for all workers, which find it under `name` (no colon). If sockets of that name were
   // inherited, or, while no other address was asked for, of any name, they take the place of `address`, all of them,
   // wherever they listen; a later call for the address of one finds it there. The answer is where it listens, or, where
-  // there are several, the first. As Server::listen(); EINVAL for a name that is none.
+  // there are several, the first. As Server::listen(); EINVAL for a name that is none, and where one of those that
+  // were inherited takes no connections.
   Result<SocketAddress> listen(std::string_view address, const ListenOptions& options = {},
                                std::string_view name = "peal");
+  // All addresses that were listened on, in that order, each once.
+  std::vector<SocketAddress> addresses() const;
+  // Those of LISTEN_FDS that no listen() has taken: also what one has refused because it takes no connections. run()
+  // closes them.
+  const std::vector<InheritedSocket>& inherited() const { return inherited_; }
   // Runs until a signal ends it. What main returns: 0, asked to end, or succeeded by another; 1, the first workers did
   // not all serve, or one place's died too often. The log says why.
   int run(const Work& work);
 
  private:
   Result<SocketAddress> open(std::string_view address, const ListenOptions& options, std::string_view name);
-  std::vector<detail::InheritedListener> take_inherited(std::string_view name);
+  Result<std::vector<detail::InheritedListener>> take_inherited(std::string_view name);
 
   MasterOptions options_;
   std::vector<InheritedSocket> inherited_;

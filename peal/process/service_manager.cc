@@ -59,8 +59,33 @@ std::vector<InheritedSocket> take_listen_fds() {
       }
     }
   }
-  for (const char* name : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) ::unsetenv(name);
+  for (const char* name : {"LISTEN_PID", "LISTEN_PIDFDID", "LISTEN_FDS", "LISTEN_FDNAMES"}) ::unsetenv(name);
   return sockets;
+}
+
+std::vector<InheritedSocket> take_named(std::vector<InheritedSocket>& sockets, std::string_view name, bool or_all) {
+  const auto is_named = [name](const InheritedSocket& socket) { return socket.name == name; };
+  const bool all = or_all && std::ranges::none_of(sockets, is_named);
+  std::vector<InheritedSocket> taken;
+  for (InheritedSocket& socket : sockets) {
+    if (all || is_named(socket)) taken.push_back(std::move(socket));
+  }
+  std::erase_if(sockets, [](const InheritedSocket& socket) { return !socket.fd; });
+  return taken;
+}
+
+std::string describe(const InheritedSocket& socket) {
+  const int fd = socket.fd.get();
+  int type = 0;
+  socklen_t size = sizeof type;
+  const std::string which = fmt::format("fd {} ({})", fd, socket.name);
+  if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return which + ", no socket";
+  sockaddr_storage room{};
+  size = sizeof room;
+  const auto* address = reinterpret_cast<sockaddr*>(&room);
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&room), &size) != 0) size = 0;
+  const char* kind = type == SOCK_STREAM ? "stream" : type == SOCK_DGRAM ? "datagram" : "packet";
+  return fmt::format("{}, a {} socket at {}", which, kind, SocketAddress::from_kernel(address, size).to_string());
 }
 
 ServiceManager::ServiceManager() : notify_socket_(variable("NOTIFY_SOCKET")) {

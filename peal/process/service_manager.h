@@ -24,10 +24,16 @@ struct InheritedSocket {
   std::string name;
 };
 
+// For a message: "fd 3 (dns.socket), a datagram socket at 127.0.0.1:53".
+std::string describe(const InheritedSocket& socket);
+
 // The sockets that this process was given by LISTEN_FDS: 3, 4, ... with their names of LISTEN_FDNAMES ("unknown" where
 // there is none); none when LISTEN_PID is somebody else. Takes them: the variables are gone afterwards, so a second
 // call has none. It changes the environment: before there are threads.
 std::vector<InheritedSocket> take_listen_fds();
+// Takes those named `name` out of `sockets`, in their order; where none is, all, if `or_all`. So one service that asks
+// for one name is right both with FileDescriptorName= and without.
+std::vector<InheritedSocket> take_named(std::vector<InheritedSocket>& sockets, std::string_view name, bool or_all);
 
 class ServiceManager {
  public:

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,38 @@ TEST(ListenFds, sockets_come_with_their_names_and_once) {
     }
     return good && take_listen_fds().empty() && std::getenv("LISTEN_FDS") == nullptr &&
            std::getenv("LISTEN_PID") == nullptr && std::getenv("LISTEN_FDNAMES") == nullptr;
+  });
+}
+
+TEST(ListenFds, a_service_takes_those_of_its_name_or_where_there_are_none_all) {
+  in_child([] {
+    hand_over_two("http:admin");
+    std::vector<InheritedSocket> sockets = take_listen_fds();
+    const bool none = take_named(sockets, "other", false).empty() && sockets.size() == 2;
+    const std::vector<InheritedSocket> admin = take_named(sockets, "admin", true);
+    const bool one = admin.size() == 1 && admin[0].fd.get() == 4 && sockets.size() == 1;
+    return none && one && take_named(sockets, "other", true).size() == 1 && sockets.empty();
+  });
+}
+
+TEST(ListenFds, are_described_by_what_they_are) {
+  in_child([] {
+    const Fd datagrams(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    const InheritedSocket dns{Fd(::dup(datagrams.get())), "dns"};
+    const InheritedSocket file{Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)), "file"};
+    return describe(dns) == fmt::format("fd {} (dns), a datagram socket at 0.0.0.0:0", dns.fd.get()) &&
+           describe(file) == fmt::format("fd {} (file), no socket", file.fd.get()) &&
+           !listening_address(dns.fd.get()) && !listening_address(file.fd.get());
+  });
+}
+
+// A unix socket that keeps messages apart listens, but its bytes are no stream.
+TEST(ListenFds, a_socket_of_packets_takes_no_connections) {
+  in_child([] {
+    const InheritedSocket packets{Fd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)), "packets"};
+    const sockaddr_un unnamed{.sun_family = AF_UNIX, .sun_path = {}};
+    return ::bind(packets.fd.get(), reinterpret_cast<const sockaddr*>(&unnamed), sizeof(sa_family_t)) == 0 &&
+           ::listen(packets.fd.get(), 1) == 0 && listening_address(packets.fd.get()).error() == errno_code(EINVAL);
   });
 }
 

@@ -28,16 +28,49 @@ def test_sockets_of_a_service_manager_are_served(workers):
             until(lambda: service.session() == [])
 
 
-def test_workers_serve_all_addresses_of_a_service_manager():
+def handed_over(sockets, names):
+    """What starts a program with these as fds 3, 4, ..., as a service manager does."""
+    places = " ".join(f"{3 + i}<&{each.fileno()}" for i, each in enumerate(sockets))
+    start = f'exec {places}; LISTEN_FDS={len(sockets)} LISTEN_FDNAMES={names} LISTEN_PID=$$ exec "$0" "$@"'
+    return {"prefix": ["bash", "-c", start], "pass_fds": [each.fileno() for each in sockets]}
+
+
+def address_of(each):
+    return f"127.0.0.1:{each.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_all_addresses_of_a_service_manager_are_served_and_said(workers):
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
-        fds = [one.fileno(), other.fileno()]
-        addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in (one, other)]
-        start = f'exec 3<&{fds[0]} 4<&{fds[1]}; LISTEN_FDS=2 LISTEN_FDNAMES=web:web LISTEN_PID=$$ exec "$0" "$@"'
-        with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:1", prefix=["bash", "-c", start],
-                     pass_fds=fds) as service:
-            for ask_after in (service.address, service.replace):
-                assert ask_after() == addresses[0]
+        addresses = [address_of(one), address_of(other)]
+        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1",
+                     **handed_over([one, other], "web:web")) as service:
+            for ask_after in [service.address, *([service.replace] if workers != "0" else [])]:
+                assert [ask_after(), service.address()] == addresses
                 assert [ask(address) for address in addresses] == [b"hello", b"hello"]
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_a_socket_named_peal_is_served_and_no_other(workers):
+    with socket.create_server(("127.0.0.1", 0)) as other, socket.create_server(("127.0.0.1", 0)) as named:
+        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1",
+                     **handed_over([other, named], "other:peal")) as service:
+            assert service.address() == address_of(named)
+            service.log.until(f"nobody wants fd 3 (other), a stream socket at {address_of(other)}")
+            assert ask(address_of(named)) == b"hello"
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+@pytest.mark.parametrize("place", [3, 4])
+def test_a_datagram_socket_is_refused_by_its_own_name(workers, place):
+    with socket.create_server(("127.0.0.1", 0)) as web, socket.socket(type=socket.SOCK_DGRAM) as dns:
+        dns.bind(("127.0.0.1", 0))
+        sockets = [dns, web] if place == 3 else [web, dns]
+        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1",
+                     **handed_over(sockets, "dns:web" if place == 3 else "web:dns")) as service:
+            said = service.log.until("takes no connections")
+            assert said.startswith(f"peal: fd {place} (dns), a datagram socket at {address_of(dns)} takes no ")
+            assert service.process.wait(PATIENCE_SECONDS) == 1
 
 
 def test_a_socket_file_of_a_service_manager_stays(tmp_path):

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where `peal serve` listens: on the address it was given, or, instead, on the sockets that a service manager opened
+// (LISTEN_FDS). Those that are called "peal" (FileDescriptorName=), or, where none is, all of them.
+#pragma once
+
+#include <expected>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <peal/net/server.h>
+#include <peal/process/master.h>
+#include <peal/process/worker.h>
+
+namespace peal::cli {
+
+// Each address once, the first is that of the first socket; or a sentence that says what cannot be listened on, and
+// why.
+using Listening = std::expected<std::vector<SocketAddress>, std::string>;
+
+// Takes LISTEN_FDS out of the environment. `text` is what `address` was read from.
+Listening listen_alone(Server& server, const SocketAddress& address, const std::string& text);
+Listening listen_as_worker(Server& server, Worker& worker);
+Listening listen_as_master(Master& master, const std::string& text);
+
+// A line for each. False, and complained of: it could not be written.
+bool say_listening(std::span<const SocketAddress> addresses);
+
+}  // namespace peal::cli
