@@ -36,7 +36,7 @@ struct TlsTrust {
 // Of the user's own clock: seconds since 1970. What certificates and tickets are compared with.
 using TlsClock = std::chrono::sys_seconds (*)();
 
-// The limits of a handshake, on both sides.
+// The limits of handshakes and of what they bring, on both sides.
 struct TlsLimits {
   // Of one loop and turn: so many messages of handshakes are worked on, the others wait for the next turn, so that a
   // thousand newcomers do not hold up who is connected. A full handshake is about 0.7 ms. 0 counts as 1.
@@ -44,6 +44,10 @@ struct TlsLimits {
   uint32_t most_chain_bytes = 100 * 1024;  // of what the peer sends as its certificates
   // Received in a row without a byte for the user (key updates, empty records, tickets): more ends the connection.
   uint32_t most_idle_bytes = 32 * 1024;
+  // A session is resumed for so long after the peer last proved who it is by a full handshake, however many tickets
+  // there were in between (RFC 8446 4.6.1), and never once a certificate that was verified then has expired. By the
+  // user's clock; one that was put back to before that handshake ends the session, too. 0: none is resumed.
+  Duration most_session_age = std::chrono::hours(24);
 };
 
 }  // namespace peal

@@ -45,7 +45,8 @@ struct TlsServerOptions {
   TlsClientAuth client_auth = TlsClientAuth::kOff;
   TlsTrust client_roots = {};  // with client_auth: who signs the clients' certificates
   // Sessions are resumed by tickets (RFC 8446 4.6.1, RFC 5077), whose keys change with each epoch and follow from one
-  // secret, so that whoever has it (loops, workers, the next program) can read them. A ticket is good for two epochs.
+  // secret, so that whoever has it (loops, workers, the next program) can read them. A ticket is good for two epochs
+  // and while the same client_roots are believed; for how long a chain of them is: TlsLimits::most_session_age.
   bool tickets = true;
   Duration ticket_epoch = std::chrono::hours(12);  // of whole seconds, 84 hours at most
   // At least 32 bytes, random; empty: one is drawn, and lives as long as the context.
@@ -60,8 +61,9 @@ class TlsServerContext final : public StreamLayer {
   static TlsResult<std::unique_ptr<TlsServerContext>> make(TlsServerOptions options);
   ~TlsServerContext() override;
 
-  // Reads all files anew. New handshakes use what is there now, old connections and tickets live on; with an error
-  // nothing has changed. Blocks while it reads.
+  // Reads all files anew. New handshakes use what is there now, old connections and tickets live on, but no ticket of a
+  // client that was asked for a certificate where the client_roots are others; with an error nothing has changed.
+  // Blocks while it reads.
   TlsResult<void> reload();
   // The same where a file has changed since it was read, or is there now and was not; false: none has. What was no good
   // is said once. Blocks while it looks.

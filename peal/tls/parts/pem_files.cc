@@ -22,12 +22,6 @@ std::array<int64_t, 4> stamp_of(const struct stat& status) {
   return {status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_size, static_cast<int64_t>(status.st_ino)};
 }
 
-std::chrono::sys_seconds time_of(const ASN1_TIME* time) {
-  std::tm parts{};
-  ASN1_TIME_to_tm(time, &parts);
-  return std::chrono::sys_seconds(std::chrono::seconds(::timegm(&parts)));
-}
-
 // OpenSSL would ask at the terminal.
 int refuse_password(char* /*password*/, int /*size*/, int /*writing*/, void* was_asked) {
   *static_cast<bool*>(was_asked) = true;

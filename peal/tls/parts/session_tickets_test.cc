@@ -146,6 +146,83 @@ TEST_P(TlsTickets, end_with_the_certificate_that_was_verified) {
   now -= hours(5);
 }
 
+// A chain of tickets, each new one within the lifetime of the one before, to servers that share their secret.
+TEST_P(TlsTickets, end_with_the_clients_certificate_however_often_they_were_renewed) {
+  const test::TemporaryFolder folder;
+  const SelfSigned brief = root_.issue({.ends = hours(24)});
+  const SelfSigned under_brief = root_.intermediate("brief", hours(24)).issue({.ends = hours(240)});
+  for (const SelfSigned& own : {brief, under_brief}) {
+    TlsServerOptions asking = options();
+    asking.client_auth = TlsClientAuth::kRequired;
+    asking.client_roots = {.pem = root_.pem()};
+    asking.ticket_epoch = hours(84);
+    asking.ticket_secret_file = folder.write("secret", std::string(32, 'a'));
+    asking.limits.most_session_age = Duration::max();
+    const auto one = serving(asking), two = serving(asking);
+    const auto user = client({.certificate = TlsCertificate{.chain_pem = own.chain_pem, .key_pem = own.key_pem},
+                              .limits = {.most_session_age = Duration::max()}});
+    const auto before = now;
+    EXPECT_FALSE(shaken(*user, *one).is_resumed());
+    for (const auto& server : {two, one}) {
+      now += hours(11);
+      EXPECT_TRUE(shaken(*user, *server).is_resumed());
+    }
+    now += hours(3);
+    EXPECT_FALSE(shake(*user, *two, only(GetParam())).is_done()) << "as a full handshake is refused";
+    now = before;
+  }
+}
+
+// The other side would go on.
+TEST_P(TlsTickets, are_too_old_a_day_after_the_last_full_handshake) {
+  for (const bool at_the_server : {true, false}) {
+    const auto before = now;
+    TlsServerOptions giving = options();
+    giving.ticket_epoch = hours(84);
+    TlsClientOptions taking;
+    (at_the_server ? taking.limits : giving.limits).most_session_age = Duration::max();
+    const auto server = serving(giving);
+    const auto user = client(taking);
+    EXPECT_FALSE(shaken(*user, *server).is_resumed());
+    for (const bool goes_on : {true, true, false, true, true, false}) {
+      now += hours(11);
+      EXPECT_EQ(shaken(*user, *server).is_resumed(), goes_on) << at_the_server << " after " << now - before;
+    }
+    now = before;
+  }
+}
+
+TEST_P(TlsTickets, from_the_future_are_not_believed) {
+  for (const bool at_the_server : {true, false}) {
+    TlsServerOptions giving = options();
+    giving.ticket_epoch = hours(84);
+    TlsClientOptions taking{.roots = {.pem = root_.pem()}};
+    (at_the_server ? taking.clock : giving.clock) = nullptr;
+    (at_the_server ? giving.clock : taking.clock) = read_clock;
+    const auto server = serving(giving);
+    const auto user = TlsClientState::make(taking).value();
+    EXPECT_FALSE(shaken(*user, *server).is_resumed());
+    EXPECT_TRUE(shaken(*user, *server).is_resumed());
+    now -= std::chrono::minutes(1);
+    EXPECT_FALSE(shaken(*user, *server).is_resumed()) << at_the_server;
+    now += std::chrono::minutes(1);
+  }
+}
+
+TEST_P(TlsTickets, end_with_an_issuer_of_the_certificate_that_was_verified) {
+  const SelfSigned under_brief = root_.intermediate("brief", hours(3)).issue({.ends = hours(240)});
+  TlsServerOptions soon_over = options();
+  soon_over.certificates = {{.chain_pem = under_brief.chain_pem, .key_pem = under_brief.key_pem}};
+  soon_over.ticket_epoch = hours(84);
+  const auto server = serving(soon_over);
+  const auto user = client();
+  shaken(*user, *server);
+  EXPECT_TRUE(shaken(*user, *server).is_resumed());
+  now += hours(5);
+  EXPECT_EQ(shake(*user, *server, only(GetParam())).client_error, "certificate verify failed");
+  now -= hours(5);
+}
+
 TEST_P(TlsTickets, of_clients_that_were_believed_go_on_only_where_they_still_are) {
   const test::TemporaryFolder folder;
   const test::TestAuthority others("others");
@@ -158,6 +235,9 @@ TEST_P(TlsTickets, of_clients_that_were_believed_go_on_only_where_they_still_are
   const Shaken again = shaken(*user, *server);
   EXPECT_TRUE(again.is_resumed());
   EXPECT_NE(SSL_get0_peer_certificate(again.server.get()), nullptr) << "who it is is known without its certificate";
+  folder.write("roots", root_.pem() + "\n");
+  EXPECT_EQ(server->reload(true), true);
+  EXPECT_TRUE(shaken(*user, *server).is_resumed()) << "another file, the same roots";
   folder.write("roots", others.pem());
   EXPECT_EQ(server->reload(true), true);
   const Shaken late = shake(*user, *server, only(GetParam()));

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <ctime>
+
 #include <peal/base/result.h>
 
 namespace peal::detail {
@@ -29,6 +31,12 @@ SslCtxPtr make_ssl_ctx(const SSL_METHOD* method, const TlsLimits& limits) {
   SSL_CTX_set_read_ahead(ctx, 1);
   SSL_CTX_set_max_cert_list(ctx, static_cast<long>(limits.most_chain_bytes));
   return made;
+}
+
+std::chrono::sys_seconds time_of(const ASN1_TIME* time) {
+  std::tm parts{};
+  ASN1_TIME_to_tm(time, &parts);
+  return std::chrono::sys_seconds(std::chrono::seconds(::timegm(&parts)));
 }
 
 bool alpn_list(const std::vector<std::string>& applications, std::string& list) {

@@ -56,6 +56,7 @@ SslCtxPtr make_ssl_ctx(const SSL_METHOD* method, const TlsLimits& limits);
 inline void set_time(SSL* ssl, TlsClock clock) {
   if (clock != nullptr) X509_VERIFY_PARAM_set_time(SSL_get0_param(ssl), clock().time_since_epoch().count());
 }
+std::chrono::sys_seconds time_of(const ASN1_TIME* time);
 // The names as ALPN sends them (RFC 7301 3.1). False: kBadApplication.
 inline constexpr const char* kBadApplication =
     "the name of an application (ALPN) has 1 to 255 bytes, and all together 65535";

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <peal/tls/parts/pem_files.h>
+#include <peal/tls/parts/session_age.h>
 
 namespace peal::detail {
 namespace {
@@ -119,10 +120,7 @@ bool TlsClientState::expect(SSL* ssl, const std::string& host, const SocketAddre
 void TlsClientState::resume(SSL* ssl, const std::string& host, const SocketAddress& peer) {
   auto* key = new std::string(host.empty() ? peer.to_string() : fmt::format("{}:{}", host, peer.port()));
   const SessionPtr session = sessions_.take(*key);
-  // Nothing is verified when a session goes on: it is as good as the certificate was, and as long.
-  const X509* shown = session ? SSL_SESSION_get0_peer(session.get()) : nullptr;
-  time_t now = tls_now(options_.clock).time_since_epoch().count();
-  if (shown != nullptr && X509_cmp_time(X509_get0_notAfter(shown), &now) > 0) {
+  if (session && may_go_on(session.get(), tls_now(options_.clock), limits.most_session_age)) {
     SSL_set_session(ssl, session.get());
   }
   if (SSL_set_ex_data(ssl, session_key_index(), key) != 1) delete key;
@@ -131,7 +129,10 @@ void TlsClientState::resume(SSL* ssl, const std::string& host, const SocketAddre
 int TlsClientState::keep_session(SSL* ssl, SSL_SESSION* session) {
   TlsClientState& own = self_of(ssl);
   const auto* key = static_cast<const std::string*>(SSL_get_ex_data(ssl, session_key_index()));
-  if (key != nullptr && own.judge(ssl) == X509_V_OK) own.sessions_.put(*key, SessionPtr(SSL_SESSION_dup(session)));
+  if (key == nullptr || own.judge(ssl) != X509_V_OK) return 0;
+  SessionPtr copy(SSL_SESSION_dup(session));
+  if (copy && note_full_handshake(ssl, copy.get(), tls_now(own.options_.clock)))
+    own.sessions_.put(*key, std::move(copy));
   return 0;  // the session itself stays OpenSSL's
 }
 

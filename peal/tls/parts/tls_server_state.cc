@@ -12,6 +12,8 @@
 #include <openssl/hmac.h>
 #include <openssl/rand.h>
 
+#include <peal/tls/parts/session_age.h>
+
 namespace peal::detail {
 namespace {
 
@@ -92,10 +94,12 @@ class Generation {
     }
     if (!failed.empty()) return files.fail(openssl_says(failed)), nullptr;
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_timeout(ctx, 2 * std::chrono::floor<std::chrono::seconds>(options_.ticket_epoch).count());
+    const Duration lifetime = std::min(2 * options_.ticket_epoch, options_.limits.most_session_age);
+    SSL_CTX_set_timeout(ctx, std::chrono::floor<std::chrono::seconds>(lifetime).count());
     SSL_CTX_set_num_tickets(ctx, options_.tickets ? 1 : 0);
     if (!options_.tickets) SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
     SSL_CTX_set_tlsext_ticket_key_evp_cb(ctx, use_ticket_key);
+    SSL_CTX_set_session_ticket_cb(ctx, note_ticket, judge_ticket, nullptr);
     SSL_CTX_set_tlsext_servername_callback(ctx, choose_certificate);
     SSL_CTX_set_tlsext_status_cb(ctx, staple);
     if (!applications_.empty()) SSL_CTX_set_alpn_select_cb(ctx, choose_application, this);
@@ -122,6 +126,20 @@ class Generation {
   }
 
   static const Generation& of(const SSL* ssl) { return of(SSL_get_SSL_CTX(ssl)); }
+
+  static int note_ticket(SSL* ssl, void* /*argument*/) {
+    return note_full_handshake(ssl, SSL_get_session(ssl), tls_now(of(ssl).options_.clock)) ? 1 : 0;
+  }
+
+  static SSL_TICKET_RETURN judge_ticket(SSL* ssl, SSL_SESSION* session, const unsigned char* /*name*/,
+                                        size_t /*name_bytes*/, SSL_TICKET_STATUS status, void* /*argument*/) {
+    const TlsServerOptions& options = of(ssl).options_;
+    const bool is_read = status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW;
+    if (!is_read || !may_go_on(session, tls_now(options.clock), options.limits.most_session_age)) {
+      return SSL_TICKET_RETURN_IGNORE_RENEW;
+    }
+    return status == SSL_TICKET_SUCCESS ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_USE_RENEW;
+  }
 
   static int choose_certificate(SSL* ssl, int* alert, void* /*argument*/) {
     const Generation& own = of(ssl);
