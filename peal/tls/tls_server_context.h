@@ -45,8 +45,9 @@ struct TlsServerOptions {
   TlsClientAuth client_auth = TlsClientAuth::kOff;
   TlsTrust client_roots = {};  // with client_auth: who signs the clients' certificates
   // Sessions are resumed by tickets (RFC 8446 4.6.1, RFC 5077), whose keys change with each epoch and follow from one
-  // secret, so that whoever has it (loops, workers, the next program) can read them. A ticket is good for two epochs
-  // and while the same client_roots are believed; for how long a chain of them is: TlsLimits::most_session_age.
+  // secret, so that whoever has it (loops, workers, the next program) can read them. A ticket is good for two epochs,
+  // for the name it was made for (RFC 6066 3), and while the same client_roots are believed; for how long a chain of
+  // them is: TlsLimits::most_session_age.
   bool tickets = true;
   Duration ticket_epoch = std::chrono::hours(12);  // of whole seconds, 84 hours at most
   // At least 32 bytes, random; empty: one is drawn, and lives as long as the context.

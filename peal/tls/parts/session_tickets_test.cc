@@ -223,6 +223,32 @@ TEST_P(TlsTickets, end_with_an_issuer_of_the_certificate_that_was_verified) {
   now -= hours(5);
 }
 
+// RFC 6066 3: in TLS 1.2 a server must not; in 1.3 it may, and does not. The client here does what it should not.
+TEST_P(TlsTickets, of_one_name_are_none_for_another) {
+  const SelfSigned other = root_.issue({.names = {"other.example"}});
+  TlsServerOptions strict = options();
+  strict.certificates.push_back({.chain_pem = other.chain_pem, .key_pem = other.key_pem});
+  TlsServerOptions lax = strict;
+  strict.unknown_name = TlsUnknownName::kRefused;
+  const auto refusing = serving(strict), taking = serving(lax);
+  const auto anybody = TlsClientState::make({.insecure_accept_any_certificate = true, .clock = read_clock}).value();
+  const auto moved = [&](TlsServerState& server, const std::string& host) {
+    const Shaken first = shake(*anybody, server, only(GetParam()));
+    const auto go_on = [&](SSL* ssl) { SSL_set_session(ssl, SSL_get0_session(first.client.get())); };
+    return shake(*anybody, server, only(GetParam(), {.host = host, .client = go_on}));
+  };
+  for (const auto& server : {refusing, taking}) {
+    EXPECT_TRUE(moved(*server, "example.org").is_resumed());
+    const Shaken over = moved(*server, "other.example");
+    EXPECT_TRUE(over.is_done() && !over.is_resumed());
+    EXPECT_STREQ(SSL_get_servername(over.server.get(), TLSEXT_NAMETYPE_host_name), "other.example");
+    const Shaken nameless = moved(*server, "");
+    EXPECT_TRUE(nameless.is_done() && !nameless.is_resumed());
+  }
+  EXPECT_FALSE(moved(*taking, "unknown.example").is_resumed());
+  EXPECT_EQ(moved(*refusing, "unknown.example").server_error, "callback failed");
+}
+
 TEST_P(TlsTickets, of_clients_that_were_believed_go_on_only_where_they_still_are) {
   const test::TemporaryFolder folder;
   const test::TestAuthority others("others");

@@ -74,6 +74,7 @@ class Generation {
     if (options_.client_auth != TlsClientAuth::kOff && !files.read_roots(options_.client_roots, roots_)) {
       return files.fail("client_roots: " + files.error());
     }
+    note_believed();
     // A ticket lives a week at most (RFC 8446 4.6.1).
     if (options_.ticket_epoch < std::chrono::seconds(1) || options_.ticket_epoch > std::chrono::hours(84)) {
       return files.fail("ticket_epoch is shorter than a second, or longer than 84 hours");
@@ -81,6 +82,16 @@ class Generation {
     const std::string& file = options_.ticket_secret_file;
     if (!file.empty() && (secret_.clear(), !files.read(file, secret_))) return false;
     return secret_.size() >= kLeastSecretBytes || files.fail(file + ": holds less than 32 bytes");
+  }
+
+  // The roots count, not their order.
+  void note_believed() {
+    std::array<unsigned char, SHA256_DIGEST_LENGTH> sum{}, root{};
+    for (const X509Ptr& each : roots_) {
+      X509_digest(each.get(), EVP_sha256(), root.data(), nullptr);
+      std::ranges::transform(sum, root, sum.begin(), std::plus<unsigned char>());
+    }
+    believed_.assign(1, static_cast<char>(options_.client_auth)).append(sum.begin(), sum.end());
   }
 
   SslCtxPtr make_ctx(const Group& group, PemFiles& files) {
@@ -100,6 +111,7 @@ class Generation {
     if (!options_.tickets) SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
     SSL_CTX_set_tlsext_ticket_key_evp_cb(ctx, use_ticket_key);
     SSL_CTX_set_session_ticket_cb(ctx, note_ticket, judge_ticket, nullptr);
+    SSL_CTX_set_client_hello_cb(ctx, bind_session, nullptr);
     SSL_CTX_set_tlsext_servername_callback(ctx, choose_certificate);
     SSL_CTX_set_tlsext_status_cb(ctx, staple);
     if (!applications_.empty()) SSL_CTX_set_alpn_select_cb(ctx, choose_application, this);
@@ -112,20 +124,33 @@ class Generation {
   }
 
   bool ask_clients(SSL_CTX* ctx) const {
-    // Sessions go on only where the same clients are believed, for they are not verified again.
-    std::array<unsigned char, SSL_MAX_SID_CTX_LENGTH> believed{static_cast<unsigned char>(options_.client_auth)},
-        root{};
     for (const X509Ptr& each : roots_) {
-      X509_digest(each.get(), EVP_sha256(), root.data(), nullptr);
-      std::ranges::transform(believed, root, believed.begin(), std::plus<unsigned char>());
       if (SSL_CTX_add_client_CA(ctx, each.get()) != 1) return false;
     }
     const int must = options_.client_auth == TlsClientAuth::kRequired ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0;
     if (options_.client_auth != TlsClientAuth::kOff) SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | must, nullptr);
-    return use_roots(ctx, roots_) && SSL_CTX_set_session_id_context(ctx, believed.data(), believed.size()) == 1;
+    return use_roots(ctx, roots_);
   }
 
   static const Generation& of(const SSL* ssl) { return of(SSL_get_SSL_CTX(ssl)); }
+
+  // A session goes on only with the name it was made for (RFC 6066 3; TLS 1.3 leaves that to the client, RFC 8446
+  // 4.6.1, and a client that lies would carry what it has proved to one host over to another), and only where the same
+  // clients are believed, for they are not verified again. Both make the context that OpenSSL compares. The name is
+  // the hello's extension as it came: SSL_get_servername() says the session's own in TLS 1.2.
+  static int bind_session(SSL* ssl, int* /*alert*/, void* /*argument*/) {
+    const Generation& own = of(ssl);
+    std::string context = own.believed_;
+    const unsigned char* name = nullptr;
+    size_t name_bytes = 0;
+    if (SSL_client_hello_get0_ext(ssl, TLSEXT_TYPE_server_name, &name, &name_bytes) == 1) {
+      context.append(reinterpret_cast<const char*>(name), name_bytes);
+    }
+    std::array<unsigned char, SSL_MAX_SID_CTX_LENGTH> digest{};
+    const bool done = EVP_Digest(context.data(), context.size(), digest.data(), nullptr, EVP_sha256(), nullptr) == 1 &&
+                      SSL_set_session_id_context(ssl, digest.data(), digest.size()) == 1;
+    return done ? SSL_CLIENT_HELLO_SUCCESS : SSL_CLIENT_HELLO_ERROR;
+  }
 
   static int note_ticket(SSL* ssl, void* /*argument*/) {
     return note_full_handshake(ssl, SSL_get_session(ssl), tls_now(of(ssl).options_.clock)) ? 1 : 0;
@@ -220,6 +245,7 @@ class Generation {
   const TlsServerOptions& options_;
   const Fd& key_log_;
   std::string secret_, applications_;
+  std::string believed_;  // says by which rule clients are believed, and by whose word
   std::vector<CertifiedKey> certificates_;
   std::vector<X509Ptr> roots_;
   std::map<std::string, Group> groups_;  // by host; "": whoever asks for none
