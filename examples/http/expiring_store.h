@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ExpiringStore: texts under keys, some of them for a time. It lives on one loop, whose timers it uses.
+// ExpiringStore: texts under keys, some of them for a time, and no more than so many. It lives on one loop, whose
+// timers it uses.
 #pragma once
 
 #include <optional>
@@ -12,19 +13,20 @@ namespace peal::examples {
 
 class ExpiringStore {
  public:
-  explicit ExpiringStore(Loop& loop) : loop_(loop) {}
+  explicit ExpiringStore(Loop& loop, size_t most = 10'000) : loop_(loop), most_(most) {}
   ~ExpiringStore() {
     for (const auto& [key, entry] : entries_) loop_.cancel(entry.end);
   }
   ExpiringStore(const ExpiringStore&) = delete;
   ExpiringStore& operator=(const ExpiringStore&) = delete;
 
-  // For ever, unless `ttl` is positive.
-  void put(const std::string& key, std::string text, std::chrono::seconds ttl) {
-    remove(key);
+  // For ever, unless `ttl` is positive. False: there is no room for another key.
+  bool put(const std::string& key, std::string text, std::chrono::seconds ttl) {
+    if (!remove(key) && entries_.size() >= most_) return false;
     Entry& entry = entries_[key];
     entry.text = std::move(text);
     if (ttl > std::chrono::seconds::zero()) entry.end = loop_.after(ttl, [this, key] { entries_.erase(key); });
+    return true;
   }
   std::optional<std::string> get(const std::string& key) const {
     const auto found = entries_.find(key);
@@ -45,6 +47,7 @@ class ExpiringStore {
     TimerId end;
   };
   Loop& loop_;
+  const size_t most_;
   std::unordered_map<std::string, Entry> entries_;
 };
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small JSON API: notes that can be listed, added, read and deleted.
+// A small JSON API: notes that can be listed, added, read and deleted: `json_api [ADDRESS [MOST]]`.
 //   curl --json '{"text":"buy bread"}' http://127.0.0.1:8080/notes
+// It holds MOST notes (1000) of 4 KiB, then it answers 507: a later try helps only once somebody has deleted one, so
+// it is no 429. Nobody is asked who they are: whoever reaches the address reads, adds and deletes. Put bearer_auth or
+// basic_auth before the routes (key_value.cc does) before you listen where others come.
 #include <charconv>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -19,6 +23,8 @@ using peal::respond_json;
 // One loop serves them, so they need no lock.
 class Notes {
  public:
+  explicit Notes(size_t most) : most_(most) {}
+
   void add_routes(peal::Router& router) {
     router.get("/notes", [this](HttpExchange& exchange) { list(exchange); });
     // read_json() itself answers what is no JSON, and what is longer than the limit.
@@ -50,6 +56,7 @@ class Notes {
     if (!note.is_object() || !note.contains("text") || !note["text"].is_string()) {
       return respond_json(exchange, 400, {{"error", "wanted: {\"text\": \"...\"}"}});
     }
+    if (notes_.size() >= most_) return respond_json(exchange, 507, {{"error", "no more notes: delete one"}});
     const uint64_t id = ++last_id_;
     notes_.emplace(id, note["text"]);
     exchange.set_field("Location", "/notes/" + std::to_string(id));
@@ -62,6 +69,7 @@ class Notes {
     return read.ec == std::errc() && read.ptr == text.end() ? notes_.find(id) : notes_.end();
   }
 
+  const size_t most_;
   Map notes_;
   uint64_t last_id_ = 0;
 };
@@ -69,7 +77,8 @@ class Notes {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Notes notes;
+  constexpr size_t kMostNotes = 1000;
+  Notes notes(argc > 2 ? std::strtoull(argv[2], nullptr, 10) : kMostNotes);
   peal::Router router;
   notes.add_routes(router);
   peal::Loop loop;

@@ -53,9 +53,9 @@ class KeyValueService {
                Result<std::string> text = co_await exchange.read_all();
                if (!text) co_return;  // answered, or the client has gone
                const std::chrono::seconds lives(ttl.value_or(0));
-               const auto stored =
-                   co_await stores_.ask(key, [&](ExpiringStore& store) { store.put(key, std::move(*text), lives); });
-               exchange.respond(stored ? 204 : 503);
+               const auto stored = co_await stores_.ask(
+                   key, [&](ExpiringStore& store) { return store.put(key, std::move(*text), lives); });
+               exchange.respond(!stored ? 503 : *stored ? 204 : 507);  // 507: that loop's store is full
              },
              {.body_limit_bytes = 64 * 1024});
     keys.del("/{key}", [this](HttpExchange& exchange) -> Task<> {

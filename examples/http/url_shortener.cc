@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short names for long URLs: `url_shortener [ADDRESS [FILE]]`, then
+// Short names for long URLs: `url_shortener [ADDRESS [FILE [MOST]]]`, then
 //   curl -d https://example.org/a/very/long/path http://127.0.0.1:8082/links     -> 201, http://127.0.0.1:8082/1
 //   curl -L http://127.0.0.1:8082/1                                              -> 302 there
 // Everything is in memory; each new link is a line of the file before anybody is told of it, and the file is read again
 // at the start. A line that a crash cut is dropped. One loop, so no lock.
+// It holds MOST links (100000) of 2 KiB. Nothing is ever deleted, so the next one is answered with 507, as one is that
+// the disk has no room for: a later try is of no use, so it is no 429. Nobody is asked who they are: whoever reaches
+// the address can fill it. Put bearer_auth or basic_auth before POST /links (key_value.cc does) before you listen where
+// others come, and let only those in whose links you would pass on.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <unordered_map>
 
 #include <examples/shared/service.h>
@@ -33,6 +38,8 @@ std::string short_name(uint64_t number) {
 
 class Links {
  public:
+  explicit Links(size_t most) : most_(most) {}
+
   // What the file holds, which is made if need be.
   Result<void> open(const std::string& path) {
     file_.reset(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
@@ -55,6 +62,7 @@ class Links {
   // Its short name, the old one where there is one.
   Result<std::string> add(const std::string& url) {
     if (const auto known = names_.find(url); known != names_.end()) return known->second;
+    if (urls_.size() >= most_) return fail(ENOSPC);
     const std::string line = url + "\n";
     const off_t before = ::lseek(file_.get(), 0, SEEK_END);
     const ssize_t written = ::write(file_.get(), line.data(), line.size());
@@ -80,6 +88,7 @@ class Links {
     return name;
   }
 
+  const size_t most_;
   Fd file_;
   std::unordered_map<std::string, std::string> urls_;   // by name
   std::unordered_map<std::string, std::string> names_;  // by URL
@@ -108,9 +117,9 @@ void follow(const Links& links, HttpExchange& exchange) {
 
 int main(int argc, char** argv) {
   const std::string path = examples::argument(argc, argv, 2, "links.txt");
-  Links links;
+  Links links(std::strtoull(examples::argument(argc, argv, 3, "100000").c_str(), nullptr, 10));
   if (Result<void> opened = links.open(path); !opened) return examples::failed("cannot use " + path, opened.error());
-  constexpr size_t kLongest = 8192;
+  constexpr size_t kLongest = 2048;
   Router router;
   router.post("/links",
               [&links](HttpExchange& exchange) {

@@ -37,8 +37,8 @@ class Service:
 
 
 @contextlib.contextmanager
-def running(name):
-    with Program(name, "127.0.0.1:0") as program:
+def running(name, *arguments):
+    with Program(name, "127.0.0.1:0", *arguments) as program:
         with contextlib.closing(Service(program)) as service:
             yield service
         code, _, errors = program.end()
@@ -141,6 +141,15 @@ def test_a_note_that_is_too_long():
         assert service.ask("POST", "/notes", longest + " ", **AS_JSON)[0].status == 413
         assert service.ask_json("GET", "/notes/1")[1]["text"] == json.loads(longest)["text"]
         assert len(service.ask_json("GET", "/notes")[1]) == 1
+
+
+def test_no_more_notes_than_there_is_room_for():
+    with running("json_api", 2) as service:
+        for _ in range(2):
+            assert service.ask_json("POST", "/notes", '{"text":"x"}')[0] == 201
+        assert service.ask_json("POST", "/notes", '{"text":"x"}') == (507, {"error": "no more notes: delete one"})
+        service.ask("DELETE", "/notes/1")
+        assert service.ask_json("POST", "/notes", '{"text":"x"}') == (201, {"id": 3})
 
 
 def test_methods_that_notes_do_not_have():

@@ -6,7 +6,7 @@ from programs import PATIENCE_SECONDS, Program
 
 
 def test_key_value():
-    with Program("key_value", "a token", "127.0.0.1:0") as program:
+    with Program("key_value", "a token", "127.0.0.1:0", 2) as program:
         client = http.client.HTTPConnection(*program.address(), timeout=PATIENCE_SECONDS)
 
         def ask(method, path, body=None, token="a token", **fields):
@@ -25,6 +25,8 @@ def test_key_value():
         assert (answer.status, body) == (200, b"a text")
         assert answer.getheader("X-Request-Id") and answer.getheader("Access-Control-Allow-Origin") is None
         assert status("PUT", "/v1/keys/b?ttl=600", b"b text") == 204
+        assert status("PUT", "/v1/keys/c", b"c text") == 507, "there is room for two"
+        assert status("PUT", "/v1/keys/b", b"b again") == 204
         assert status("PUT", "/v1/keys/b?ttl=soon", b"b text") == 400
         assert status("PUT", "/v1/keys/b", b"x" * 65537) == 413
         client.close()

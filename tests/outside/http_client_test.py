@@ -350,7 +350,7 @@ def test_the_url_shortener_remembers_over_a_crash(upstream, tmp_path):
         assert json.loads(curl("-L", short))["path"] == "/echo?a=b"
         assert json.loads(fetch(short)[1])["path"] == "/echo?a=b"
         assert curl("-o", os.devnull, "-w", "%{http_code}", "-d", "not a url", f"{base}/links") == "400"
-        assert curl("-o", os.devnull, "-w", "%{http_code}", "-d", "x" * 9000, f"{base}/links") == "413"
+        assert curl("-o", os.devnull, "-w", "%{http_code}", "-d", "x" * 2049, f"{base}/links") == "413"
         assert curl("-o", os.devnull, "-w", "%{http_code}", f"{base}/zzz") == "404"
         service.process.send_signal(signal.SIGKILL)
         service.process.wait(PATIENCE_SECONDS)
@@ -366,6 +366,15 @@ def test_the_url_shortener_remembers_over_a_crash(upstream, tmp_path):
         assert (answer.value.code, answer.value.headers["Location"]) == (302, long_url)
         assert json.loads(curl(f"{base}/links")) == {"links": 2}
         assert service.end()[0] == 0
+
+
+def test_the_url_shortener_takes_no_more_links_than_it_is_told(tmp_path):
+    with Program("url_shortener", "127.0.0.1:0", tmp_path / "links", 1) as service:
+        base = f"http://{joined(service.address())}"
+        short = curl("-d", "http://example.org/", f"{base}/links")
+        assert curl("-o", os.devnull, "-w", "%{http_code}", "-d", "http://example.com/", f"{base}/links") == "507"
+        assert curl("-d", "http://example.org/", f"{base}/links") == short, "it is there already"
+        assert (tmp_path / "links").read_text(encoding="ascii") == "http://example.org/\n"
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
