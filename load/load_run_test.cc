@@ -156,6 +156,19 @@ TEST(LoadRunFaults, a_server_that_closes_half_way_is_asked_again) {
   }
 }
 
+TEST(LoadRunFaults, a_server_may_close_what_it_was_never_asked_on) {
+  ScriptedServer server(Manner::kKeepFirst);
+  LoadOptions options = brief(server.address(), 3);
+  options.arrivals = ArrivalPlan::at({1ms});
+  options.warm_up = {};
+  options.duration = 600ms;
+  const std::expected<Outcome, std::string> outcome = run_unframed(options);
+  ASSERT_TRUE(outcome.has_value()) << outcome.error();
+  expect_all_came_back(*outcome, options);
+  EXPECT_GT(outcome->lifetime.idle_closes, 2U);
+  EXPECT_THAT(invalid_gates(options, *outcome), testing::IsEmpty());
+}
+
 TEST(LoadRunFaults, a_server_that_never_answers_is_not_waited_for) {
   ScriptedServer server(Manner::kSilent);
   LoadOptions options = brief(server.address(), 3);

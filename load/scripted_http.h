@@ -32,7 +32,10 @@ class ScriptedHttp final : public ScriptedListener {
   // Called on the server's thread: the connection and the request on it, both counted from 0, and the request's text.
   using Script = std::function<ScriptedAnswer(size_t connection, size_t request, const std::string& text)>;
 
-  explicit ScriptedHttp(Script script) : script_(std::move(script)) { begin_accepting(); }
+  // All connections but the first `staying` ones are closed as they are accepted.
+  explicit ScriptedHttp(Script script, size_t staying = SIZE_MAX) : script_(std::move(script)), staying_(staying) {
+    begin_accepting();
+  }
   ~ScriptedHttp() { end(); }
 
   std::string url() const { return fmt::format("http://{}/", address().to_string()); }
@@ -45,6 +48,7 @@ class ScriptedHttp final : public ScriptedListener {
       server_.engine().receive(stream_, true);
     }
     ~Peer() = default;
+    void close() { server_.engine().close(std::exchange(stream_, {})); }
 
    private:
     void on_received(Buffer& bytes) override {
@@ -113,9 +117,11 @@ class ScriptedHttp final : public ScriptedListener {
 
   void on_accepted(LooseStream stream) override {
     peers_.push_back(std::make_unique<Peer>(*this, peers_.size(), std::move(stream)));
+    if (peers_.size() > staying_) peers_.back()->close();
   }
 
   const Script script_;
+  const size_t staying_;
   std::vector<std::unique_ptr<Peer>> peers_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ScriptedServer: for tests, a server that sends back what arrives until a connection has seen so many bytes, and then
-// misbehaves in one way. One loop on a thread of its own; made and destroyed on the test's thread.
+// misbehaves in one way; or that echoes on its first connection and closes the others as they are accepted. One loop on
+// a thread of its own; made and destroyed on the test's thread.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@
 
 namespace peal::load {
 
-enum class Manner : uint8_t { kEcho, kFlipByte, kSendMore, kSilent, kClose, kReset };
+enum class Manner : uint8_t { kEcho, kFlipByte, kSendMore, kSilent, kClose, kReset, kKeepFirst };
 
 class ScriptedServer final : public ScriptedListener {
  public:
@@ -31,11 +32,12 @@ class ScriptedServer final : public ScriptedListener {
       server_.engine().receive(stream_, true);
     }
     ~Peer() = default;
+    void close() { server_.engine().close(stream_); }
 
    private:
     void on_received(Buffer& bytes) override {
       received_ += bytes.size();
-      if (server_.manner_ == Manner::kEcho || received_ <= server_.after_bytes_) {
+      if (server_.echoes() || received_ <= server_.after_bytes_) {
         server_.engine().send(stream_, std::move(bytes));
         return;
       }
@@ -49,6 +51,7 @@ class ScriptedServer final : public ScriptedListener {
         case Manner::kClose: server_.engine().close(stream_); break;
         case Manner::kReset: server_.engine().close(stream_, CloseHow::kReset); break;
         case Manner::kEcho:
+        case Manner::kKeepFirst:
         case Manner::kSilent: break;
       }
     }
@@ -64,7 +67,11 @@ class ScriptedServer final : public ScriptedListener {
     size_t received_ = 0;
   };
 
-  void on_accepted(LooseStream stream) override { peers_.push_back(std::make_unique<Peer>(*this, std::move(stream))); }
+  bool echoes() const { return manner_ == Manner::kEcho || manner_ == Manner::kKeepFirst; }
+  void on_accepted(LooseStream stream) override {
+    peers_.push_back(std::make_unique<Peer>(*this, std::move(stream)));
+    if (manner_ == Manner::kKeepFirst && peers_.size() > 1) peers_.back()->close();
+  }
 
   const Manner manner_;
   const size_t after_bytes_;

@@ -95,7 +95,8 @@ Counts counts_of(const Json& json) {
           .attempts = count_of(json, "attempts"),
           .connects = count_of(json, "connects"),
           .under_way = json.contains("under_way") ? count_of(json, "under_way") : 0,  // records of 0.1 have none
-          .retired = count_of(json, "retired")};
+          .retired = count_of(json, "retired"),
+          .idle_closes = json.contains("idle_closes") ? count_of(json, "idle_closes") : 0};  // nor this
 }
 
 LoadOptions options_of(const Json& json) {

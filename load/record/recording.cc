@@ -57,6 +57,7 @@ void Counts::add(const Counts& other) {
   connects += other.connects;
   under_way += other.under_way;
   retired += other.retired;
+  idle_closes += other.idle_closes;
 }
 
 Recording::Recording(const RecordingParts& parts) {

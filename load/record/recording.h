@@ -66,6 +66,7 @@ struct Counts {
   uint64_t connects = 0;       // of them, those that opened
   uint64_t under_way = 0;      // of them, those that the end cut off before it was known: nobody's failure
   uint64_t retired = 0;        // connections closed because they had carried their requests, or the server said so
+  uint64_t idle_closes = 0;    // of them, those that the server closed without a word while nothing was asked on them
 
   void add(const Counts& other);
 };

@@ -19,7 +19,8 @@ TEST(Recording, successive_spans_add_up) {
                   .attempts = 7,
                   .connects = 8,
                   .under_way = 10,
-                  .retired = 9};
+                  .retired = 9,
+                  .idle_closes = 11};
   first.span = Duration(10);
   first.cpu = Duration(5);
   first.spin = Duration(1);
@@ -43,6 +44,7 @@ TEST(Recording, successive_spans_add_up) {
   EXPECT_EQ(second.counts.connects, 16U);
   EXPECT_EQ(second.counts.under_way, 20U);
   EXPECT_EQ(second.counts.retired, 18U);
+  EXPECT_EQ(second.counts.idle_closes, 22U);
   EXPECT_EQ(second.span, Duration(20));
   EXPECT_EQ(second.cpu, Duration(10));
   EXPECT_EQ(second.spin, Duration(2));

@@ -42,7 +42,8 @@ OrderedJson counts_json(const Counts& counts) {
           {"attempts", counts.attempts},
           {"connects", counts.connects},
           {"under_way", counts.under_way},
-          {"retired", counts.retired}};
+          {"retired", counts.retired},
+          {"idle_closes", counts.idle_closes}};
 }
 
 double seconds_since_epoch(std::chrono::system_clock::time_point time) {

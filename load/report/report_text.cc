@@ -90,6 +90,10 @@ void add_work(Out out, const RunRecord& record) {
                  human_count(all.retired));
   if (all.under_way > 0) fmt::format_to(out, ", {} under way at the end", human_count(all.under_way));
   *out++ = '\n';
+  if (all.idle_closes > 0) {
+    fmt::format_to(out, "{:<12}the server closed {} on which nothing was asked: opened again, no failure\n",
+                   "idle closes", some(all.idle_closes, "connection"));
+  }
   if (outcome.handshakes) add_handshakes(out, *outcome.handshakes);
   if (options.expect_queueing) {
     fmt::format_to(out, "{:<12}served {} of {}; {} waited for their turn when the run ended", "queueing",

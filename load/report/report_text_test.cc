@@ -49,9 +49,12 @@ TEST(ReportText, the_report_shows_what_was_asked_and_got) {
   record.outcome.total.latency.record_n(60'000, 39'900);
   record.outcome.total.service->record_n(50'000, 40'000);
   record.outcome.lifetime.retired = 9;
+  record.outcome.lifetime.idle_closes = 5;
   const std::string text = report_text(record);
   EXPECT_THAT(text, HasSubstr("pingpong 127.0.0.1:9981: 64 bytes, 1 thread, constant 50/s, engine epoll\n"));
   EXPECT_THAT(text, HasSubstr("3 asked, 2 open, 2 served; 3 attempts, 2 opened, 1 failed, 9 retired\n"));
+  EXPECT_THAT(text,
+              HasSubstr("the server closed 5 connections on which nothing was asked: opened again, no failure\n"));
   EXPECT_THAT(text, HasSubstr("40,000 in 2.000 s: 20,000/s, 0.00 MiB/s\n"));
   EXPECT_THAT(text, HasSubstr("50/s offered; 2 shed; at the end 3 due but unsent, 4 sent but unanswered\n"));
   EXPECT_THAT(text, HasSubstr("\nlatency         60.0 us    60.0 us    60.0 us    60.0 us    60.0 us  (60.0 us)"));

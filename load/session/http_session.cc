@@ -116,7 +116,7 @@ void HttpSession::finish(TimePoint now) {
 
 // A server may close when it owes nothing (RFC 9112 9.3), and some answers end with the connection (6.3).
 bool HttpSession::accept_end(TimePoint now) {
-  if (!parser_.started()) return in_flight() == 0 && notes.got_answer && !notes.silent;
+  if (!parser_.started()) return Session::accept_end(now);
   if (!parser_.end()) {
     fail("cut_short",
          fmt::format("the server closed in the middle of an answer, after {} bytes of its body", parser_.body_bytes()));

@@ -218,6 +218,31 @@ TEST(HttpSession, what_a_closing_server_left_unanswered_is_sent_again) {
   EXPECT_GE(outcome.lifetime.messages + 2 * 4, asked);
 }
 
+// Each connection but the first is closed as it is accepted; the one request goes to the first.
+TEST(HttpSession, a_close_before_anything_is_asked_is_no_failure) {
+  ScriptedHttp server([](size_t, size_t, const std::string&) { return ScriptedAnswer{}; }, 1);
+  LoadOptions options = brief(server, 3);
+  options.arrivals = ArrivalPlan::at({1ms});
+  options.warm_up = {};
+  options.duration = 600ms;
+  const Outcome outcome = run(options, {});
+  expect_clean(outcome);
+  EXPECT_GT(outcome.lifetime.idle_closes, 2U);
+  EXPECT_EQ(outcome.lifetime.retired, outcome.lifetime.idle_closes);
+  EXPECT_EQ(outcome.total.counts.messages, 1U);
+}
+
+// They are held to be there.
+TEST(HttpSession, a_close_of_a_connection_held_idle_is_a_failure) {
+  ScriptedHttp server([](size_t, size_t, const std::string&) { return ScriptedAnswer{}; }, 1);
+  LoadOptions options = brief(server, 1);
+  options.idle_connections = 1;
+  options.duration = 600ms;
+  const Outcome outcome = run(options, {});
+  EXPECT_GT(count_of(outcome, "closed_by_server"), 0U);
+  EXPECT_EQ(outcome.lifetime.idle_closes, 0U);
+}
+
 TEST(HttpSession, an_answer_that_does_not_come_in_time_fails) {
   ScriptedHttp server(
       [](size_t, size_t request, const std::string&) { return ScriptedAnswer{.silent = request == 3}; });

@@ -50,21 +50,22 @@ void Lane::session_failed(Session& session, bool was_open, size_t lost, const st
   // Once all is measured an idle connection may go as it likes.
   if (!ended_ || lost > 0) add_failure(kind, sentence, std::max<size_t>(lost, 1));
   lost_connection(session, was_open);
-  reopen(session, false);
+  reopen(session, Ended::kInFailure);
   leave_flight(lost);
 }
 
-void Lane::server_left(Session& session) {
+void Lane::server_left(Session& session, bool was_idle) {
   ++recording_->counts.retired;
+  if (was_idle) ++recording_->counts.idle_closes;
   lost_connection(session, true);
-  reopen(session, session.notes.got_answer);
+  reopen(session, session.notes.got_answer ? Ended::kServed : was_idle ? Ended::kUnasked : Ended::kInFailure);
 }
 
 void Lane::retire(Session& session) {
   ++recording_->counts.retired;
   session.abandon(options_.reset_close ? CloseHow::kReset : CloseHow::kNormal);
   lost_connection(session, true);
-  reopen(session, true);
+  reopen(session, Ended::kServed);
 }
 
 void Lane::begin(TimePoint start) {

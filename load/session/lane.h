@@ -102,7 +102,7 @@ class Lane {
   void opening_failed(Session& session, Session::State at, size_t lost, std::error_code error);
   void session_failed(Session& session, bool was_open, size_t lost, const std::string& kind,
                       const std::string& sentence);
-  void server_left(Session& session);
+  void server_left(Session& session, bool was_idle);
   void message_done(Session& session, const Stamp& stamp, TimePoint first_byte, TimePoint now);
   void message_wrong(const std::string& kind, const std::string& sentence);
   // So many messages are not in flight any more.
@@ -142,7 +142,9 @@ class Lane {
   void connect_one(Session& session);
   void first_try_over(Session& session);
   void lost_connection(Session& session, bool was_open);
-  void reopen(Session& session, bool at_once);
+  // How its last connection ended: it had served; nothing was asked on it, and the server closed it; else.
+  enum class Ended : uint8_t { kServed, kUnasked, kInFailure };
+  void reopen(Session& session, Ended how);
   void give_up(Session& session);
   void note_handshake(const Session& session, Duration took);
   void check_settled();

@@ -152,7 +152,7 @@ void Lane::opening_failed(Session& session, Session::State at, size_t lost, std:
   if (first) {
     give_up(session);
   } else {
-    reopen(session, false);
+    reopen(session, Ended::kInFailure);
   }
   connect_more();
 }
@@ -169,15 +169,18 @@ void Lane::lost_connection(Session& session, bool was_open) {
 }
 
 // At once after a connection that served, otherwise later and later.
-void Lane::reopen(Session& session, bool at_once) {
+void Lane::reopen(Session& session, Ended how) {
   if (ended_) return give_up(session);
-  if (at_once) {
-    session.notes.unanswered_row = 0;
+  unsigned& row = session.notes.unanswered_row;
+  if (how == Ended::kServed) {
+    row = 0;
     return queue(session);
   }
-  if (session.notes.got_answer) session.notes.unanswered_row = 0;
-  if (++session.notes.unanswered_row > kMostUnansweredInARow) return give_up(session);
-  const Duration wait = kFirstBackOff * (1 << (session.notes.unanswered_row - 1));
+  if (session.notes.got_answer) row = 0;
+  ++row;
+  if (how == Ended::kUnasked) row = std::min(row, kMostUnansweredInARow);
+  if (row > kMostUnansweredInARow) return give_up(session);
+  const Duration wait = kFirstBackOff * (1 << (row - 1));
   loop_.after(wait, [this, again = &session] {
     if (!ended_) queue(*again);
   });

@@ -102,11 +102,11 @@ void Session::go_on(TimePoint now) {
   lane_.has_room(*this, now);
 }
 
-void Session::leave() {
+void Session::leave(bool was_idle) {
   // What is in flight stays: connect() is followed by sending it again.
   state_ = State::kClosed;
   lane_.port().close(std::exchange(stream_, {}));
-  lane_.server_left(*this);
+  lane_.server_left(*this, was_idle);
 }
 
 void Session::fail(const std::string& kind, const std::string& sentence) {
@@ -156,11 +156,14 @@ void Session::on_connected(std::error_code error) {
   lane_.connected(*this, took, now);
 }
 
-bool Session::accept_end(TimePoint) { return false; }
+bool Session::accept_end(TimePoint) { return in_flight_ == 0 && !notes.silent; }
 
 void Session::on_receive_end(std::error_code error) {
-  if (error) return fail("reset", fmt::format("a connection broke: {}", error.message()));
-  if (accept_end(lane_.engine().now())) return leave();
+  const bool is_idle = in_flight_ == 0;
+  // Where nothing is owed, the end mark that a layer misses cuts nothing off.
+  const bool is_whole = !error || (is_idle && error == Trouble::kTruncated);
+  if (!is_whole) return fail("reset", fmt::format("a connection broke: {}", error.message()));
+  if (accept_end(lane_.engine().now())) return leave(is_idle);
   if (!open()) return;
   fail("closed_by_server", in_flight_ == 0 ? std::string("the server closed a connection on which nothing was asked")
                                            : fmt::format("the server closed a connection that owed {} answer{}",

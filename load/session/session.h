@@ -98,7 +98,8 @@ class Session : public StreamEvents, private TcpOpening::Owner {
   virtual void send_messages(size_t count) = 0;
   // A new connection begins: nothing of the last one counts.
   virtual void begin_connection() = 0;
-  // The server sends no more. False: that cuts an answer short, or comes where one is owed.
+  // The server sends no more. False: that cuts an answer short, or comes where one is owed. A connection on which
+  // nothing is asked it may close at any time (RFC 9112 9.5), but not a silent one: that is there to stay.
   virtual bool accept_end(TimePoint now);
   // A part of the oldest's answer has come.
   virtual bool in_an_answer() const = 0;
@@ -117,8 +118,9 @@ class Session : public StreamEvents, private TcpOpening::Owner {
   void withdraw();
   // After the answers that came together: the lane may send what there is room for, or close. May close the session.
   void go_on(TimePoint now);
-  // The server has said that it closes, or has. What is in flight goes out again on the next connection.
-  void leave();
+  // The server has said that it closes, or has. What is in flight goes out again on the next connection. `was_idle`: it
+  // closed without a word a connection on which nothing was asked.
+  void leave(bool was_idle = false);
   // Counts a failure of this kind and closes. Nothing more happens on this connection.
   void fail(const std::string& kind, const std::string& sentence);
 
