@@ -21,7 +21,9 @@ int complain(int code, std::string_view sentence) {
   return code;
 }
 
-EngineTrouble engine_trouble(std::string_view engine) {
+int complain(const CommandTrouble& trouble) { return complain(trouble.code, trouble.sentence); }
+
+CommandTrouble engine_trouble(std::string_view engine) {
   if (engine == "auto") return {};
   auto names = engine_names();
   if (std::find(names.begin(), names.end(), engine) == names.end()) {

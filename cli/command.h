@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <peal/base/result.h>
@@ -30,13 +31,24 @@ void add_tls(CLI::App& app, int& exit_code);
 bool say(std::FILE* place, std::string_view text);
 // Prints "peal: <sentence>" to stderr and returns `code`.
 int complain(int code, std::string_view sentence);
-// Why `engine` cannot be used here, as complain() wants it: kCalledWrongly for a name nobody knows, kFailed for an
-// engine that this machine cannot run, kDone when it can. "auto" always can.
-struct EngineTrouble {
+// Why a command is not carried out. kCalledWrongly: the command line is wrong by itself, on every machine (an option
+// nobody knows, a number that is none, two options that exclude each other). kFailed: it was understood, and what it
+// names is missing, not allowed, taken or of no use (a file, a folder, a port, a host, an engine).
+struct CommandTrouble {
+  CommandTrouble() = default;  // none
+  // A sentence about the words; an empty one: none.
+  CommandTrouble(std::string its_sentence)
+      : code(its_sentence.empty() ? kDone : kCalledWrongly), sentence(std::move(its_sentence)) {}
+  CommandTrouble(const char* its_sentence) : CommandTrouble(std::string(its_sentence)) {}
+  CommandTrouble(int its_code, std::string its_sentence) : code(its_code), sentence(std::move(its_sentence)) {}
+  bool empty() const { return code == kDone; }
+
   int code = kDone;
-  std::string sentence = {};
+  std::string sentence;
 };
-EngineTrouble engine_trouble(std::string_view engine);
+int complain(const CommandTrouble& trouble);
+// Why `engine` cannot be used here: nobody knows its name, or this machine cannot run it. "auto" always can.
+CommandTrouble engine_trouble(std::string_view engine);
 // Raises the soft limit of open fds to the hard one; returns the limit now in force.
 size_t raise_fd_limit();
 // Why nobody can listen there, in a sentence.

@@ -44,9 +44,7 @@ int check_and_drum(DrumArguments& words) {
   }
   if (words.timeouts) options.idle = words.rearm ? load::DrumIdle::kRearm : load::DrumIdle::kTouch;
   if (std::string trouble = load::drum_trouble(options); !trouble.empty()) return complain(kCalledWrongly, trouble);
-  if (EngineTrouble trouble = engine_trouble(options.engine); trouble.code != kDone) {
-    return complain(trouble.code, trouble.sentence);
-  }
+  if (const CommandTrouble trouble = engine_trouble(options.engine); !trouble.empty()) return complain(trouble);
   if (std::string misfit = load::drum_misfit(options, raise_fd_limit()); !misfit.empty()) {
     return complain(kFailed, misfit);
   }

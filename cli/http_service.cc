@@ -59,7 +59,12 @@ std::string wrong_cache_directive(std::string_view text) {
   return {};
 }
 
-std::unexpected<std::string> wrong(std::string sentence) { return std::unexpected(std::move(sentence)); }
+std::unexpected<CommandTrouble> wrong(std::string sentence) {
+  return std::unexpected<CommandTrouble>(std::move(sentence));
+}
+std::unexpected<CommandTrouble> unusable(std::string_view option, const std::string& path, std::error_code why) {
+  return std::unexpected(CommandTrouble(kFailed, fmt::format("{} {}: {}", option, path, why.message())));
+}
 
 }  // namespace
 
@@ -93,7 +98,7 @@ void add_http_options(CLI::App& command, HttpArguments& words) {
                    "Allocate what each connection and request needs anew, to see the cost");
 }
 
-std::expected<HttpService, std::string> read_http_service(const HttpArguments& words, const ServerOptions& server) {
+std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments& words, const ServerOptions& server) {
   HttpService service;
   service.options.accept = server.accept;
   service.options.layer = server.connection.layer;
@@ -115,7 +120,7 @@ std::expected<HttpService, std::string> read_http_service(const HttpArguments& w
   service.options.says_keep_alive = words.says_keep_alive;
   if (!words.access_log.empty()) {
     const auto log = AccessLogFile::open(words.access_log);
-    if (!log) return wrong(fmt::format("--access-log {}: {}", words.access_log, log.error().message()));
+    if (!log) return unusable("--access-log", words.access_log, log.error());
     service.access_log = *log;
     service.options.access_log = [log = *log](std::string_view lines) { log->write(lines); };
   }
@@ -138,7 +143,7 @@ std::expected<HttpService, std::string> read_http_service(const HttpArguments& w
     return service;
   }
   Result<StaticFiles> files = StaticFiles::open(words.root, {.cache_control = words.cache_control});
-  if (!files) return wrong(fmt::format("--root {}: {}", words.root, files.error().message()));
+  if (!files) return unusable("--root", words.root, files.error());
   service.router.get("/{path*}", *files);
   return service;
 }

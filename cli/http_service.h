@@ -33,13 +33,13 @@ struct HttpArguments {
 
 void add_http_options(CLI::App& command, HttpArguments& words);
 
-// What is served and how, read from the words, accepting, its caps and the layer from `server`; or a sentence that says
-// which word is wrong.
+// What is served and how, read from the words, accepting, its caps and the layer from `server`; or which word is wrong,
+// or names a file or folder that cannot be used.
 struct HttpService {
   Router router;
   HttpServerOptions options;
   std::shared_ptr<AccessLogFile> access_log;  // which `options` writes to; null: none
 };
-std::expected<HttpService, std::string> read_http_service(const HttpArguments& words, const ServerOptions& server);
+std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments& words, const ServerOptions& server);
 
 }  // namespace peal::cli

@@ -125,8 +125,8 @@ std::string read_words(ModelArguments& words) {
 int check_and_run(const ModelEntry& model, ModelArguments& words) {
   if (const std::string trouble = read_words(words); !trouble.empty()) return complain(kCalledWrongly, trouble);
   if (includes(model.takes, Takes::kEngine)) {
-    const EngineTrouble trouble = engine_trouble(words.options.engine);
-    if (trouble.code != kDone) return complain(trouble.code, trouble.sentence);
+    const CommandTrouble trouble = engine_trouble(words.options.engine);
+    if (!trouble.empty()) return complain(trouble);
   }
   raise_fd_limit();
   auto ended = models::run_model(model, words.options, [](const SocketAddress& address) {

@@ -163,8 +163,8 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   const ServerOptions served = server_options(options, limits, tls);
   std::optional<HttpService> http;
   if (service.callbacks == nullptr) {
-    std::expected<HttpService, std::string> read = read_http_service(options.http, served);
-    if (!read) return complain(kCalledWrongly, read.error());
+    std::expected<HttpService, CommandTrouble> read = read_http_service(options.http, served);
+    if (!read) return complain(read.error());
     http = std::move(*read);
   }
   const ServiceManager manager;
@@ -269,14 +269,12 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
   }
   if (const std::string trouble = inspect_trouble(options); !trouble.empty()) return complain(kCalledWrongly, trouble);
   if (service.callbacks == nullptr) {  // here too, so that not every worker says it
-    if (const auto http = read_http_service(options.http, {}); !http) return complain(kCalledWrongly, http.error());
+    if (const auto http = read_http_service(options.http, {}); !http) return complain(http.error());
   }
-  if (EngineTrouble trouble = engine_trouble(options.engine); trouble.code != kDone) {
-    return complain(trouble.code, trouble.sentence);
-  }
+  if (const CommandTrouble trouble = engine_trouble(options.engine); !trouble.empty()) return complain(trouble);
   raise_fd_limit();
   const auto tls = make_server_tls(options.tls, service.callbacks == nullptr ? "http/1.1" : "");
-  if (!tls) return complain(tls.error().code, tls.error().sentence);
+  if (!tls) return complain(tls.error());
   const Limits limits{.spin = *spin,
                       .drain = *drain,
                       .idle_timeout = idle_timeout.value_or(Duration::zero()),

@@ -75,10 +75,10 @@ void add_serve_tls_options(CLI::App& command, ServeTlsArguments& words) {
                    "Look each second whether a file has changed, and read them anew then, as at SIGHUP");
 }
 
-std::expected<std::unique_ptr<TlsServerContext>, EngineTrouble> make_server_tls(const ServeTlsArguments& words,
-                                                                                const std::string& application) {
+std::expected<std::unique_ptr<TlsServerContext>, CommandTrouble> make_server_tls(const ServeTlsArguments& words,
+                                                                                 const std::string& application) {
   if (std::string trouble = words_trouble(words); !trouble.empty()) {
-    return std::unexpected(EngineTrouble{kCalledWrongly, std::move(trouble)});
+    return std::unexpected(CommandTrouble(std::move(trouble)));
   }
   if (words.certificate_files.empty()) return nullptr;
   TlsServerOptions options;
@@ -96,7 +96,7 @@ std::expected<std::unique_ptr<TlsServerContext>, EngineTrouble> make_server_tls(
   if (options.key_log_file.empty() && key_log != nullptr) options.key_log_file = key_log;
   const std::string logs_to = options.key_log_file;
   TlsResult<std::unique_ptr<TlsServerContext>> made = TlsServerContext::make(std::move(options));
-  if (!made) return std::unexpected(EngineTrouble{kFailed, std::move(made.error())});
+  if (!made) return std::unexpected(CommandTrouble(kFailed, std::move(made.error())));
   if (!logs_to.empty()) {
     PEAL_LOG_WARN("the secrets of all connections go to {}: who reads it reads them", logs_to);
   }

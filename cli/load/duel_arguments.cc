@@ -15,8 +15,6 @@
 namespace peal::cli {
 namespace {
 
-using Trouble = std::string;  // a sentence; empty: none
-
 constexpr size_t kLongestName = 40;
 
 // "2%", "0.02".
@@ -45,12 +43,12 @@ std::optional<Named> parse_named(std::string_view text) {
   return Named{.name = std::string(name), .value = std::string(text.substr(equals + 1))};
 }
 
-Trouble unnamed(std::string_view option, std::string_view what, std::string_view text) {
+CommandTrouble unnamed(std::string_view option, std::string_view what, std::string_view text) {
   return fmt::format("{}takes NAME={}, the name of letters, digits, '-', '_', '.' and '+', not '{}'", option, what,
                      text);
 }
 
-Trouble read_runs(const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
+CommandTrouble read_runs(const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
   for (const std::string& text : words.runs) {
     std::optional<Named> named = parse_named(text);
     if (!named) return unnamed("--run ", "COMMAND", text);
@@ -67,12 +65,13 @@ Trouble read_runs(const DuelArguments& words, std::vector<load::DuelContender>& 
   return {};
 }
 
-Trouble read_targets(Experiment experiment, const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
+CommandTrouble read_targets(Experiment experiment, const DuelArguments& words,
+                            std::vector<load::DuelContender>& contenders) {
   for (const std::string& text : words.targets) {
     std::optional<Named> named = parse_named(text);
     if (!named) return unnamed("a server that runs already ", "TARGET", text);
-    const std::expected<SocketAddress, std::string> address = find_server(experiment, named->value);
-    if (!address) return fmt::format("{}: {}", named->name, address.error());
+    const std::expected<SocketAddress, CommandTrouble> address = find_server(experiment, named->value);
+    if (!address) return {address.error().code, fmt::format("{}: {}", named->name, address.error().sentence)};
     contenders.push_back({.name = std::move(named->name),
                           .command = {},
                           .target_text = std::move(named->value),
@@ -82,7 +81,7 @@ Trouble read_targets(Experiment experiment, const DuelArguments& words, std::vec
   return {};
 }
 
-Trouble read_pids(const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
+CommandTrouble read_pids(const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
   for (const std::string& text : words.pids) {
     const std::optional<Named> named = parse_named(text);
     if (!named) return unnamed("--pid ", "PID", text);
@@ -101,7 +100,7 @@ Trouble read_pids(const DuelArguments& words, std::vector<load::DuelContender>& 
   return {};
 }
 
-Trouble read_shape(const DuelArguments& words, load::DuelOptions& options) {
+CommandTrouble read_shape(const DuelArguments& words, load::DuelOptions& options) {
   const bool long_slices = !options.load.closed_loop();
   const std::string slice = !words.slice.empty() ? words.slice : long_slices ? "500ms" : "20ms";
   const std::optional<Duration> time = load::parse_duration(slice);
@@ -121,7 +120,7 @@ Trouble read_shape(const DuelArguments& words, load::DuelOptions& options) {
   return {};
 }
 
-Trouble read_claims(const DuelArguments& words, load::DuelOptions& options) {
+CommandTrouble read_claims(const DuelArguments& words, load::DuelOptions& options) {
   for (const std::string& text : words.claims) {
     std::expected<load::DuelClaim, std::string> claim = load::parse_claim(text, options.contenders, options.headline());
     if (!claim) return claim.error();
@@ -130,7 +129,7 @@ Trouble read_claims(const DuelArguments& words, load::DuelOptions& options) {
   return {};
 }
 
-Trouble read_place(const DuelArguments& words, DuelJob& job) {
+CommandTrouble read_place(const DuelArguments& words, DuelJob& job) {
   std::expected<std::optional<load::RemoteHost>, std::string> host = read_remote_host(words, job.options);
   if (!host) return host.error();
   if (*host) job.place = load::place_there(std::move(**host));
@@ -145,7 +144,7 @@ std::string url_of(Experiment experiment, const DuelArguments& words, const load
 }
 
 // Each has a layer of its own: no session of one goes on with another.
-Trouble make_layers(Experiment experiment, const DuelArguments& words, DuelJob& job) {
+CommandTrouble make_layers(Experiment experiment, const DuelArguments& words, DuelJob& job) {
   for (load::DuelContender& contender : job.options.contenders) {
     const std::string url = url_of(experiment, words, contender, contender.restarts() ? "127.0.0.1:1" : "");
     auto layer = make_layer(experiment, words.load, url);
@@ -188,21 +187,21 @@ std::optional<std::vector<std::string>> split_command(std::string_view text) {
   return words;
 }
 
-std::expected<DuelJob, std::string> read_duel(Experiment experiment, const DuelArguments& words) {
-  std::expected<LoadJob, std::string> load = read_load_options(words.load);
+std::expected<DuelJob, CommandTrouble> read_duel(Experiment experiment, const DuelArguments& words) {
+  std::expected<LoadJob, CommandTrouble> load = read_load_options(words.load);
   if (!load) return std::unexpected(load.error());
   DuelJob job;
   job.options.load = std::move(load->options);
   job.schedule = load->schedule.empty() ? "closed loop" : load->schedule;
   std::vector<load::DuelContender> contenders;
-  for (Trouble trouble :
+  for (CommandTrouble trouble :
        {read_runs(words, contenders), read_targets(experiment, words, contenders), read_pids(words, contenders)}) {
     if (!trouble.empty()) return std::unexpected(std::move(trouble));
   }
   if (contenders.empty()) return std::unexpected(std::string("nobody plays: give --run NAME=COMMAND or NAME=TARGET"));
   job.options.contenders = load::with_twin(std::move(contenders));
-  for (Trouble trouble : {read_shape(words, job.options), read_claims(words, job.options), read_place(words, job),
-                          make_layers(experiment, words, job)}) {
+  for (CommandTrouble trouble : {read_shape(words, job.options), read_claims(words, job.options),
+                                 read_place(words, job), make_layers(experiment, words, job)}) {
     if (!trouble.empty()) return std::unexpected(std::move(trouble));
   }
   // Whoever starts where, what is spoken is right or wrong now.
@@ -216,7 +215,7 @@ std::expected<DuelJob, std::string> read_duel(Experiment experiment, const DuelA
   job.protocol = [experiment, &words, pipeline = job.options.load.pipeline](const load::DuelContender& contender,
                                                                             std::string_view authority) {
     auto spoken = make_protocol(experiment, words.load, pipeline, url_of(experiment, words, contender, authority));
-    PEAL_ASSERT(spoken.has_value(), "{}", spoken.error());
+    PEAL_ASSERT(spoken.has_value(), "{}", spoken.error().sentence);
     return std::move(spoken->protocol);
   };
   if (std::string trouble = load::duel_trouble(job.options); !trouble.empty()) {

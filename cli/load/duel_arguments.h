@@ -51,8 +51,8 @@ struct DuelJob {
 
 void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& words);
 
-// The error is one sentence, and the words are wrong. Looks up the targets' names. `words` outlives the job.
-std::expected<DuelJob, std::string> read_duel(Experiment experiment, const DuelArguments& words);
+// Looks up the targets' names, and reads the files that the words name. `words` outlives the job.
+std::expected<DuelJob, CommandTrouble> read_duel(Experiment experiment, const DuelArguments& words);
 
 // The words of a command line, as a shell splits them: at spaces, but for what stands between '' or "" or behind a
 // backslash. Nothing is expanded. Nothing where a quotation does not end.

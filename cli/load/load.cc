@@ -47,11 +47,9 @@ int run_once(LoadJob& job, const LoadArguments& words, LoadOutputs& outputs) {
 }
 
 int check_and_load(Experiment experiment, const LoadArguments& words) {
-  std::expected<LoadJob, std::string> job = read_words(experiment, words);
-  if (!job) return complain(kCalledWrongly, job.error());
-  if (EngineTrouble trouble = engine_trouble(job->options.engine); trouble.code != kDone) {
-    return complain(trouble.code, trouble.sentence);
-  }
+  std::expected<LoadJob, CommandTrouble> job = read_words(experiment, words);
+  if (!job) return complain(job.error());
+  if (const CommandTrouble trouble = engine_trouble(job->options.engine); !trouble.empty()) return complain(trouble);
   if (const size_t limit = raise_fd_limit(), needed = load::fds_needed(job->options); needed > limit) {
     return complain(kFailed,
                     fmt::format("{} connections need {} open fds and this process may have {}: raise the hard "
@@ -59,9 +57,7 @@ int check_and_load(Experiment experiment, const LoadArguments& words) {
                                 job->options.connections + job->options.idle_connections, needed, limit, needed));
   }
   LoadOutputs outputs(words);
-  if (EngineTrouble trouble = outputs.prepare(); trouble.code != kDone) {
-    return complain(trouble.code, trouble.sentence);
-  }
+  if (const CommandTrouble trouble = outputs.prepare(); !trouble.empty()) return complain(trouble);
   const QuietHandshakes quiet(job->layer != nullptr);
   return words.find_max ? find_max(*job, words) : run_once(*job, words, outputs);
 }

@@ -19,15 +19,13 @@
 namespace peal::cli {
 namespace {
 
-using Trouble = std::string;  // a sentence; empty: none
-
 template <class Value, class Place>
 bool take(const std::optional<Value>& parsed, Place& into) {
   if (parsed) into = *parsed;
   return parsed.has_value();
 }
 
-Trouble read_times(const LoadArguments& words, load::LoadOptions& options) {
+CommandTrouble read_times(const LoadArguments& words, load::LoadOptions& options) {
   const auto bad = [](std::string_view option, std::string_view text) {
     return fmt::format("{} takes a time such as 10s, 500ms or 2m, not '{}'", option, text);
   };
@@ -59,7 +57,7 @@ Trouble read_times(const LoadArguments& words, load::LoadOptions& options) {
   return {};
 }
 
-Trouble read_schedule(const LoadArguments& words, LoadJob& job) {
+CommandTrouble read_schedule(const LoadArguments& words, LoadJob& job) {
   if (!words.rate.empty() && !take(load::parse_rate(words.rate), job.rate)) {
     return fmt::format("--rate takes messages a second, such as 20000/s or 20k/s, not '{}'", words.rate);
   }
@@ -76,13 +74,16 @@ Trouble read_schedule(const LoadArguments& words, LoadJob& job) {
   if (job.arrivals.empty()) return {};
   std::expected<load::ArrivalPlan, std::string> plan =
       load::parse_arrivals(job.arrivals, job.rate, job.options.duration);
-  if (!plan) return plan.error();
+  if (!plan) {
+    const bool is_files = job.arrivals.starts_with("file:") && job.rate == 0;
+    return {is_files ? kFailed : kCalledWrongly, std::move(plan.error())};
+  }
   job.options.arrivals = std::move(*plan);
   job.schedule = schedule_text(job.arrivals, job.rate);
   return {};
 }
 
-Trouble read_connections(const LoadArguments& words, load::LoadOptions& options) {
+CommandTrouble read_connections(const LoadArguments& words, load::LoadOptions& options) {
   options.connections = words.connections;
   options.threads = words.threads;
   options.pipeline = words.pipeline;
@@ -119,7 +120,7 @@ Trouble read_connections(const LoadArguments& words, load::LoadOptions& options)
   return {};
 }
 
-Trouble read_rest(const LoadArguments& words, LoadJob& job) {
+CommandTrouble read_rest(const LoadArguments& words, LoadJob& job) {
   load::LoadOptions& options = job.options;
   options.seed = words.seed;
   options.engine = words.engine;
@@ -133,7 +134,7 @@ Trouble read_rest(const LoadArguments& words, LoadJob& job) {
     if (!objective) return objective.error();
     job.objectives.push_back(std::move(*objective));
   }
-  if (!words.find_max) return words.slos.empty() ? Trouble() : "--slo says what --find-max looks for: give both";
+  if (!words.find_max) return words.slos.empty() ? CommandTrouble() : "--slo says what --find-max looks for: give both";
   if (words.start_at != 0) return "--find-max begins many runs: it does not go with --start-at";
   if (!words.ndjson.empty() || !words.hdr.empty() || !words.open_metrics.empty()) {
     return "--find-max writes all its runs to --json; --ndjson, --hdr and --openmetrics are of one run";
@@ -142,19 +143,20 @@ Trouble read_rest(const LoadArguments& words, LoadJob& job) {
 }
 
 // The text, or what stands in the file after '@'.
-std::expected<std::string, std::string> text_or_file(std::string_view option, const std::string& word) {
+std::expected<std::string, CommandTrouble> text_or_file(std::string_view option, const std::string& word) {
   if (!word.starts_with('@')) return word;
   const std::ifstream file(word.substr(1), std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
   if (!file || text.view().size() > load::kMostBytes) {
-    return std::unexpected(fmt::format("{}: {} cannot be read, is empty, or is larger than {} bytes", option,
-                                       word.substr(1), load::kMostBytes));
+    return std::unexpected(
+        CommandTrouble(kFailed, fmt::format("{}: {} cannot be read, is empty, or is larger than {} bytes", option,
+                                            word.substr(1), load::kMostBytes)));
   }
   return std::move(text).str();
 }
 
-std::expected<Spoken, std::string> make_http(const LoadArguments& words, size_t pipeline, const std::string& url) {
+std::expected<Spoken, CommandTrouble> make_http(const LoadArguments& words, size_t pipeline, const std::string& url) {
   if (const auto parsed = HttpUrl::parse(url); !parsed) return std::unexpected(parsed.error());
   load::HttpLoad http{.url = url, .method = words.method};
   for (const std::string& header : words.headers) {
@@ -166,7 +168,7 @@ std::expected<Spoken, std::string> make_http(const LoadArguments& words, size_t 
     http.headers.emplace_back(header.substr(0, colon), value == std::string::npos ? "" : header.substr(value));
   }
   if (!words.body.empty()) {
-    std::expected<std::string, std::string> body = text_or_file("--body", words.body);
+    std::expected<std::string, CommandTrouble> body = text_or_file("--body", words.body);
     if (!body) return std::unexpected(body.error());
     http.body = std::move(*body);
   }
@@ -179,7 +181,7 @@ std::expected<Spoken, std::string> make_http(const LoadArguments& words, size_t 
     http.length = length;
   }
   if (!words.expect_body.empty()) {
-    std::expected<std::string, std::string> body = text_or_file("--expect-body", words.expect_body);
+    std::expected<std::string, CommandTrouble> body = text_or_file("--expect-body", words.expect_body);
     if (!body) return std::unexpected(body.error());
     http.expected_body = std::move(*body);
   }
@@ -189,7 +191,7 @@ std::expected<Spoken, std::string> make_http(const LoadArguments& words, size_t 
   return Spoken{.protocol = std::move(*protocol), .request = std::move(request)};
 }
 
-std::expected<Spoken, std::string> make_echo(Experiment experiment, const LoadArguments& words) {
+std::expected<Spoken, CommandTrouble> make_echo(Experiment experiment, const LoadArguments& words) {
   const bool framed = experiment == Experiment::kEcho;
   const std::optional<size_t> size = load::parse_size(words.size);
   if (!size || (*size == 0 && !framed)) {
@@ -202,19 +204,19 @@ std::expected<Spoken, std::string> make_echo(Experiment experiment, const LoadAr
                 .size = size};
 }
 
-Trouble tls_trouble(Experiment experiment, const LoadTlsArguments& words) {
+CommandTrouble tls_trouble(Experiment experiment, const LoadTlsArguments& words) {
   if (tls_option_given(words).empty()) return {};
   return fmt::format("{} is about TLS: {}", tls_option_given(words),
                      experiment == Experiment::kHttp ? "give an https:// URL" : "give --tls");
 }
 
-Trouble read_target(Experiment experiment, const LoadArguments& words, LoadJob& job) {
-  std::expected<Spoken, std::string> spoken = make_protocol(experiment, words, job.options.pipeline, words.target);
+CommandTrouble read_target(Experiment experiment, const LoadArguments& words, LoadJob& job) {
+  std::expected<Spoken, CommandTrouble> spoken = make_protocol(experiment, words, job.options.pipeline, words.target);
   if (!spoken) return spoken.error();
   job.protocol = std::move(spoken->protocol);
   job.request = std::move(spoken->request);
   job.options.size = spoken->size.value_or(job.options.size);
-  const std::expected<SocketAddress, std::string> target = find_server(experiment, words.target);
+  const std::expected<SocketAddress, CommandTrouble> target = find_server(experiment, words.target);
   if (!target) return target.error();
   job.options.target = *target;
   auto layer = make_layer(experiment, words, words.target);
@@ -228,39 +230,40 @@ Trouble read_target(Experiment experiment, const LoadArguments& words, LoadJob& 
   return "a socket file has no name that its server could prove to have: give --tls-name";
 }
 
-Trouble read_options(const LoadArguments& words, LoadJob& job) {
-  if (Trouble trouble = read_times(words, job.options); !trouble.empty()) return trouble;
-  if (Trouble trouble = read_connections(words, job.options); !trouble.empty()) return trouble;
-  if (Trouble trouble = read_schedule(words, job); !trouble.empty()) return trouble;
-  if (Trouble trouble = read_rest(words, job); !trouble.empty()) return trouble;
+CommandTrouble read_options(const LoadArguments& words, LoadJob& job) {
+  if (CommandTrouble trouble = read_times(words, job.options); !trouble.empty()) return trouble;
+  if (CommandTrouble trouble = read_connections(words, job.options); !trouble.empty()) return trouble;
+  if (CommandTrouble trouble = read_schedule(words, job); !trouble.empty()) return trouble;
+  if (CommandTrouble trouble = read_rest(words, job); !trouble.empty()) return trouble;
   if (job.options.pipeline == 0 || job.options.pipeline > load::kMostPipelined) {
     return fmt::format("--pipeline is 1 to {}, not {}", load::kMostPipelined, job.options.pipeline);
   }
   return {};
 }
 
-Trouble read_all(Experiment experiment, const LoadArguments& words, LoadJob& job) {
+CommandTrouble read_all(Experiment experiment, const LoadArguments& words, LoadJob& job) {
   job.options.target_text = words.target;
-  if (Trouble trouble = read_options(words, job); !trouble.empty()) return trouble;
-  if (Trouble trouble = read_target(experiment, words, job); !trouble.empty()) return trouble;
+  if (CommandTrouble trouble = read_options(words, job); !trouble.empty()) return trouble;
+  if (CommandTrouble trouble = read_target(experiment, words, job); !trouble.empty()) return trouble;
   return load::options_trouble(job.options);
 }
 
 }  // namespace
 
-std::expected<LoadJob, std::string> read_load_options(const LoadArguments& words) {
+std::expected<LoadJob, CommandTrouble> read_load_options(const LoadArguments& words) {
   LoadJob job;
-  if (Trouble trouble = read_options(words, job); !trouble.empty()) return std::unexpected(std::move(trouble));
+  if (CommandTrouble trouble = read_options(words, job); !trouble.empty()) return std::unexpected(std::move(trouble));
   return job;
 }
 
-std::expected<Spoken, std::string> make_protocol(Experiment experiment, const LoadArguments& words, size_t pipeline,
-                                                 const std::string& target) {
+std::expected<Spoken, CommandTrouble> make_protocol(Experiment experiment, const LoadArguments& words, size_t pipeline,
+                                                    const std::string& target) {
   return experiment == Experiment::kHttp ? make_http(words, pipeline, target) : make_echo(experiment, words);
 }
 
-std::expected<std::unique_ptr<StreamLayer>, std::string> make_layer(Experiment experiment, const LoadArguments& words,
-                                                                    const std::string& target) {
+std::expected<std::unique_ptr<StreamLayer>, CommandTrouble> make_layer(Experiment experiment,
+                                                                       const LoadArguments& words,
+                                                                       const std::string& target) {
   if (experiment != Experiment::kHttp) {
     return words.tls.tls ? make_tls_layer(words.tls, "") : std::unique_ptr<StreamLayer>();
   }
@@ -275,16 +278,17 @@ std::string target_host(Experiment experiment, const LoadArguments& words, const
   return name_to_verify(words.tls, url ? url->host : std::string());
 }
 
-std::expected<SocketAddress, std::string> find_server(Experiment experiment, const std::string& target) {
+std::expected<SocketAddress, CommandTrouble> find_server(Experiment experiment, const std::string& target) {
   if (experiment != Experiment::kHttp) return find_target(target);
   const std::expected<HttpUrl, std::string> url = HttpUrl::parse(target);
   if (!url) return std::unexpected(url.error());
   return find_host(url->host, url->port);
 }
 
-std::expected<LoadJob, std::string> read_words(Experiment experiment, const LoadArguments& words) {
+std::expected<LoadJob, CommandTrouble> read_words(Experiment experiment, const LoadArguments& words) {
   LoadJob job;
-  if (Trouble trouble = read_all(experiment, words, job); !trouble.empty()) return std::unexpected(std::move(trouble));
+  if (CommandTrouble trouble = read_all(experiment, words, job); !trouble.empty())
+    return std::unexpected(std::move(trouble));
   return job;
 }
 

@@ -80,10 +80,10 @@ void add_load_options(CLI::App& command, Experiment experiment, LoadArguments& w
 // Of them, those that a duel takes: what goes round, on which connections, at which rate.
 void add_shared_options(CLI::App& command, Experiment experiment, LoadArguments& words);
 
-// The error is one sentence, and the words are wrong. Looks up the target's name.
-std::expected<LoadJob, std::string> read_words(Experiment experiment, const LoadArguments& words);
+// Looks up the target's name, and reads the files that the words name.
+std::expected<LoadJob, CommandTrouble> read_words(Experiment experiment, const LoadArguments& words);
 // The same without a target: the job has neither an address nor a protocol.
-std::expected<LoadJob, std::string> read_load_options(const LoadArguments& words);
+std::expected<LoadJob, CommandTrouble> read_load_options(const LoadArguments& words);
 
 // What goes round, as the words say; `target` is a URL where the experiment is http, and else does not matter.
 struct Spoken {
@@ -91,15 +91,16 @@ struct Spoken {
   std::string request;         // in a few words
   std::optional<size_t> size;  // of a message, where --size says it
 };
-std::expected<Spoken, std::string> make_protocol(Experiment experiment, const LoadArguments& words, size_t pipeline,
-                                                 const std::string& target);
-// What connections to the target run over; null: nothing. The error is one sentence.
-std::expected<std::unique_ptr<StreamLayer>, std::string> make_layer(Experiment experiment, const LoadArguments& words,
-                                                                    const std::string& target);
+std::expected<Spoken, CommandTrouble> make_protocol(Experiment experiment, const LoadArguments& words, size_t pipeline,
+                                                    const std::string& target);
+// What connections to the target run over; null: nothing.
+std::expected<std::unique_ptr<StreamLayer>, CommandTrouble> make_layer(Experiment experiment,
+                                                                       const LoadArguments& words,
+                                                                       const std::string& target);
 // Whom the target is to prove to be; empty: whoever has its address.
 std::string target_host(Experiment experiment, const LoadArguments& words, const std::string& target);
 // Where HOST:PORT, or a URL, leads. Looks up its name.
-std::expected<SocketAddress, std::string> find_server(Experiment experiment, const std::string& target);
+std::expected<SocketAddress, CommandTrouble> find_server(Experiment experiment, const std::string& target);
 
 // "constant" at 500 a second as "constant 500/s"; what has its own rates, as it is.
 std::string schedule_text(const std::string& arrivals, double rate);

@@ -13,11 +13,15 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 using testing::HasSubstr;
 
-void expect_called_wrongly(std::vector<std::string> words, std::string_view sentence) {
+void expect_refused(int exit_code, std::vector<std::string> words, std::string_view sentence) {
   const Answer answer = call_load(std::move(words));
-  EXPECT_EQ(answer.exit_code, kCalledWrongly) << sentence;
+  EXPECT_EQ(answer.exit_code, exit_code) << sentence;
   EXPECT_THAT(answer.error, HasSubstr(sentence));
   EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+}
+
+void expect_called_wrongly(std::vector<std::string> words, std::string_view sentence) {
+  expect_refused(kCalledWrongly, std::move(words), sentence);
 }
 
 // Of a ping-pong against a port nobody needs to listen on.
@@ -29,7 +33,7 @@ void expect_wrong_option(std::vector<std::string> words, std::string_view senten
 TEST(LoadArguments, a_target_that_is_none) {
   expect_called_wrongly({"pingpong", "nowhere"}, "'nowhere': the port is missing");
   expect_called_wrongly({"pingpong", "host:port"}, "'host:port': the port is no number from 0 to 65535");
-  expect_called_wrongly({"pingpong", "name.invalid:80"}, "the name 'name.invalid' has no address");
+  expect_refused(kFailed, {"pingpong", "name.invalid:80"}, "the name 'name.invalid' has no address");
   expect_called_wrongly({"http", "127.0.0.1:80"}, "the URL must begin with http://");
   expect_called_wrongly({"pingpong"}, "TARGET is required");
 }
@@ -74,8 +78,8 @@ TEST(LoadArguments, outputs_and_searches_that_do_not_go_together) {
 TEST(LoadArguments, http_options_that_are_none) {
   const std::string url = "http://127.0.0.1:1/";
   expect_called_wrongly({"http", url, "--header", "nonsense"}, "--header takes 'Name: value', not 'nonsense'");
-  expect_called_wrongly({"http", url, "--body", "@/nowhere/at/all"}, "--body: /nowhere/at/all cannot be read");
-  expect_called_wrongly({"http", url, "--expect-body", "@/nowhere"}, "--expect-body: /nowhere cannot be read");
+  expect_refused(kFailed, {"http", url, "--body", "@/nowhere/at/all"}, "--body: /nowhere/at/all cannot be read");
+  expect_refused(kFailed, {"http", url, "--expect-body", "@/nowhere"}, "--expect-body: /nowhere cannot be read");
   expect_called_wrongly({"http", url, "--expect-length", "long"}, "--expect-length takes bytes");
   expect_called_wrongly({"http", url, "--expect-status", "99"}, "--expect-status");
   expect_called_wrongly({"http", url, "--header", "Bad Name: x"}, "");
@@ -97,7 +101,7 @@ TEST(LoadArguments, tls_options_that_make_no_sense) {
   expect_wrong_option({"--tls", "--tls-ca", "x", "--tls-insecure"}, "to believe anybody: give one");
   expect_wrong_option({"--tls", "--tls-cert", "x"}, "--tls-cert and --tls-key go together");
   expect_wrong_option({"--tls", "--handshakes", "--requests-per-connection", "2"}, "--handshakes is one request");
-  expect_wrong_option({"--tls", "--tls-ca", "/nowhere/at/all"}, "/nowhere/at/all");
+  expect_refused(kFailed, {"pingpong", "127.0.0.1:1", "--tls", "--tls-ca", "/nowhere/at/all"}, "/nowhere/at/all");
   expect_called_wrongly({"pingpong", "unix:/tmp/x", "--tls"}, "a socket file has no name");
   expect_called_wrongly({"http", "https://127.0.0.1:1/", "--tls"}, "--tls");
 }
@@ -117,8 +121,8 @@ TEST(LoadArguments, whom_a_server_must_prove_to_be) {
 
 TEST(LoadArguments, what_they_ask_for_over_tls) {
   LoadArguments words{.target = "localhost:4000", .tls = {.tls = true, .handshakes = true}};
-  std::expected<LoadJob, std::string> job = read_words(Experiment::kEcho, words);
-  ASSERT_TRUE(job.has_value()) << job.error();
+  std::expected<LoadJob, CommandTrouble> job = read_words(Experiment::kEcho, words);
+  ASSERT_TRUE(job.has_value()) << job.error().sentence;
   EXPECT_EQ(job->options.layer, job->layer.get());
   EXPECT_NE(job->options.layer, nullptr);
   EXPECT_EQ(job->options.host, "localhost");
@@ -161,8 +165,8 @@ TEST(LoadArguments, what_they_ask_for) {
   LoadArguments with_rate = words;
   with_rate.rate = "2k/s";
   with_rate.deadline = "10ms";
-  const std::expected<LoadJob, std::string> job = read_words(Experiment::kEcho, with_rate);
-  ASSERT_TRUE(job.has_value()) << job.error();
+  const std::expected<LoadJob, CommandTrouble> job = read_words(Experiment::kEcho, with_rate);
+  ASSERT_TRUE(job.has_value()) << job.error().sentence;
   EXPECT_EQ(job->options.target.port(), 4000);
   EXPECT_EQ(job->options.target_text, "localhost:4000") << "reports quote what was given";
   EXPECT_EQ(job->options.size, 1024U);
@@ -179,8 +183,8 @@ TEST(LoadArguments, what_they_ask_for) {
 
 TEST(LoadArguments, a_search_starts_at_a_rate_of_its_own) {
   const LoadArguments words{.target = "127.0.0.1:1", .slos = {"p99=1ms", "errors=1%"}, .find_max = true};
-  const std::expected<LoadJob, std::string> job = read_words(Experiment::kPingPong, words);
-  ASSERT_TRUE(job.has_value()) << job.error();
+  const std::expected<LoadJob, CommandTrouble> job = read_words(Experiment::kPingPong, words);
+  ASSERT_TRUE(job.has_value()) << job.error().sentence;
   EXPECT_EQ(job->rate, 1000);
   EXPECT_EQ(job->objectives.size(), 2U);
   EXPECT_EQ(job->arrivals, "constant");

@@ -45,10 +45,10 @@ std::expected<load::DuelRecord, std::string> play(const DuelJob& job, const std:
 }
 
 int check_and_play(Experiment experiment, const DuelArguments& words) {
-  std::expected<DuelJob, std::string> job = read_duel(experiment, words);
-  if (!job) return complain(kCalledWrongly, job.error());
-  if (EngineTrouble trouble = engine_trouble(job->options.load.engine); trouble.code != kDone) {
-    return complain(trouble.code, trouble.sentence);
+  const std::expected<DuelJob, CommandTrouble> job = read_duel(experiment, words);
+  if (!job) return complain(job.error());
+  if (const CommandTrouble trouble = engine_trouble(job->options.load.engine); !trouble.empty()) {
+    return complain(trouble);
   }
   if (const size_t limit = raise_fd_limit(), needed = fds_needed(job->options); needed > limit) {
     return complain(kFailed, fmt::format("{} contenders with {} connections each need {} open fds and this process may "

@@ -30,9 +30,9 @@ Answer call_duel(std::vector<std::string> words) {
   return call_load(std::move(words));
 }
 
-void expect_wrong_duel(std::vector<std::string> words, std::string_view sentence) {
+void expect_wrong_duel(std::vector<std::string> words, std::string_view sentence, int exit_code = kCalledWrongly) {
   const Answer answer = call_duel(std::move(words));
-  EXPECT_EQ(answer.exit_code, kCalledWrongly) << sentence;
+  EXPECT_EQ(answer.exit_code, exit_code) << sentence;
   EXPECT_THAT(answer.error, HasSubstr(sentence));
   EXPECT_EQ(answer.out, "");
   EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
@@ -81,14 +81,14 @@ TEST(LoadDuel, a_target_that_is_none) {
 TEST(LoadDuel, tls_that_nobody_speaks) {
   expect_wrong_duel({"a=127.0.0.1:1", "--tls-insecure"}, "--tls-insecure is about TLS, which no contender is asked to");
   expect_wrong_duel({"http", "a=http://127.0.0.1:1/", "--handshakes"}, "give --tls, or https:// in a target");
-  expect_wrong_duel({"http", "a=https://127.0.0.1:1/", "--tls-ca", "/nowhere/at/all"}, "/nowhere/at/all");
+  expect_wrong_duel({"http", "a=https://127.0.0.1:1/", "--tls-ca", "/nowhere/at/all"}, "/nowhere/at/all", kFailed);
 }
 
 TEST(LoadDuel, each_contender_has_its_own_layer) {
   const DuelArguments words{.load = {.tls = {.insecure = true}},
                             .targets = {"a=https://localhost:1/", "b=http://127.0.0.1:2/", "c=https://127.0.0.1:3/"}};
-  const std::expected<DuelJob, std::string> job = read_duel(Experiment::kHttp, words);
-  ASSERT_TRUE(job.has_value()) << job.error();
+  const std::expected<DuelJob, CommandTrouble> job = read_duel(Experiment::kHttp, words);
+  ASSERT_TRUE(job.has_value()) << job.error().sentence;
   const std::vector<load::DuelContender>& all = job->options.contenders;
   ASSERT_EQ(all.size(), 4U);
   EXPECT_EQ(job->layers.size(), 3U) << "the twin has one too";
@@ -103,8 +103,8 @@ TEST(LoadDuel, each_contender_has_its_own_layer) {
 
 TEST(LoadDuel, started_servers_speak_tls_where_they_are_told_to) {
   const DuelArguments words{.load = {.tls = {.tls = true, .name = "site.example"}}, .runs = {kRun}};
-  const std::expected<DuelJob, std::string> job = read_duel(Experiment::kHttp, words);
-  ASSERT_TRUE(job.has_value()) << job.error();
+  const std::expected<DuelJob, CommandTrouble> job = read_duel(Experiment::kHttp, words);
+  ASSERT_TRUE(job.has_value()) << job.error().sentence;
   EXPECT_NE(job->options.contenders[0].layer, nullptr);
   EXPECT_EQ(job->options.contenders[0].host, "site.example");
 }

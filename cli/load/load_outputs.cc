@@ -35,7 +35,7 @@ std::string why_unwritable(const std::string& path) {
   return {};
 }
 
-EngineTrouble LoadOutputs::prepare() {
+CommandTrouble LoadOutputs::prepare() {
   int on_stdout = 0;
   for (const std::string* path : {&words_.json, &words_.ndjson, &words_.hdr, &words_.open_metrics}) {
     if (*path == "-") ++on_stdout;

@@ -25,7 +25,7 @@ class LoadOutputs {
   LoadOutputs& operator=(const LoadOutputs&) = delete;
 
   // Before the run. Why it must not begin, as complain() wants it; kDone: it may.
-  EngineTrouble prepare();
+  CommandTrouble prepare();
   // A line of NDJSON, written at once.
   void add_interval(const load::Interval& interval, const load::Outcome& so_far);
   // All the rest. Which file could not be written, as one sentence; empty: none.

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <cli/command.h>
 #include <peal/base/assert.h>
 #include <peal/base/fd.h>
 #include <peal/net/resolver.h>
@@ -36,7 +35,7 @@ SocketAddress first_that_listens(const std::vector<SocketAddress>& addresses) {
   return found == addresses.end() ? addresses.front() : *found;
 }
 
-std::expected<SocketAddress, std::string> find_host(const std::string& host, uint16_t port) {
+std::expected<SocketAddress, CommandTrouble> find_host(const std::string& host, uint16_t port) {
   const addrinfo hints{.ai_flags = AI_NUMERICSERV,
                        .ai_family = AF_UNSPEC,
                        .ai_socktype = SOCK_STREAM,
@@ -48,7 +47,8 @@ std::expected<SocketAddress, std::string> find_host(const std::string& host, uin
   addrinfo* found = nullptr;
   const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) {
-    return std::unexpected(fmt::format("the name '{}' has no address: {}", host, ::gai_strerror(error)));
+    return std::unexpected(
+        CommandTrouble(kFailed, fmt::format("the name '{}' has no address: {}", host, ::gai_strerror(error))));
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
   std::vector<SocketAddress> addresses;
@@ -58,7 +58,7 @@ std::expected<SocketAddress, std::string> find_host(const std::string& host, uin
   return first_that_listens(addresses);
 }
 
-std::expected<SocketAddress, std::string> find_target(std::string_view text) {
+std::expected<SocketAddress, CommandTrouble> find_target(std::string_view text) {
   const Result<SocketAddress> address = SocketAddress::parse(text);
   if (address) return *address;
   if (address.error() != Trouble::kNameNotAddress) return std::unexpected(address_trouble(text, address.error()));

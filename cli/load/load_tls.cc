@@ -20,8 +20,8 @@ std::string_view tls_option_given(const LoadTlsArguments& words) {
   return words.handshakes ? "--handshakes" : "";
 }
 
-std::expected<std::unique_ptr<StreamLayer>, std::string> make_tls_layer(const LoadTlsArguments& words,
-                                                                        const std::string& application) {
+std::expected<std::unique_ptr<StreamLayer>, CommandTrouble> make_tls_layer(const LoadTlsArguments& words,
+                                                                           const std::string& application) {
   if (words.insecure && !words.roots_file.empty()) {
     return std::unexpected("--tls-ca says whom to believe, --tls-insecure to believe anybody: give one");
   }
@@ -37,7 +37,7 @@ std::expected<std::unique_ptr<StreamLayer>, std::string> make_tls_layer(const Lo
   if (!application.empty()) options.applications = {application};
   if (!words.resume) options.most_sessions = 0;
   TlsResult<std::unique_ptr<TlsClientContext>> made = TlsClientContext::make(std::move(options));
-  if (!made) return std::unexpected(std::move(made.error()));
+  if (!made) return std::unexpected(CommandTrouble(kFailed, std::move(made.error())));
   return std::move(*made);
 }
 

@@ -27,9 +27,9 @@ struct LoadTlsArguments {
 // The first of the options that make sense with TLS alone; empty: none was given.
 std::string_view tls_option_given(const LoadTlsArguments& words);
 
-// The error is one sentence. `application`: what is spoken over it (ALPN); empty: not negotiated.
-std::expected<std::unique_ptr<StreamLayer>, std::string> make_tls_layer(const LoadTlsArguments& words,
-                                                                        const std::string& application);
+// `application`: what is spoken over it (ALPN); empty: not negotiated.
+std::expected<std::unique_ptr<StreamLayer>, CommandTrouble> make_tls_layer(const LoadTlsArguments& words,
+                                                                           const std::string& application);
 // Whom the server is to prove to be, where the target is called `host`, a name or an address; empty: its address.
 std::string name_to_verify(const LoadTlsArguments& words, std::string_view host);
 // The same of HOST:PORT, [HOST]:PORT or unix:PATH.

@@ -196,15 +196,12 @@ def test_a_taken_port_is_said_in_one_sentence(kind):
 
 @pytest.mark.parametrize("kind", ["--threads 2", "--workers 2"])
 @pytest.mark.parametrize("words, sentence", [
-    ("--root {}/nowhere", "--root {}/nowhere: No such file or directory"),
-    ("--root {}/file", "--root {}/file: Not a directory"),
     ("--cache-control no-cache", "--cache-control is of files: it needs --root"),
     ("--root {} --cache-control max-aeg=60", "--cache-control takes directives such as no-cache or "),
     ("--root {} --cache-control max-age", "not 'max-age'"),
     ("--root {} --cache-control 3600", "not '3600'"),
     ("--root {} --cache-control no-cache,", "not ''"),
     ("--root {} --cache-control max-age=1s", "not 'max-age=1s'"),
-    ("--access-log {}/nowhere/log", "--access-log {}/nowhere/log: No such file or directory"),
     ("--head-timeout soon", "--head-timeout takes a time such as 15s, not 'soon'"),
     ("--idle-timeout never", "--idle-timeout takes off or a time such as 60s, not 'never'"),
     ("--body-limit -1", "--body-limit"),
@@ -219,10 +216,21 @@ def test_a_taken_port_is_said_in_one_sentence(kind):
     ("--no-such-option", "--no-such-option"),
 ])
 def test_a_wrong_call_is_said_in_one_sentence(tmp_path, kind, words, sentence):
-    (tmp_path / "file").touch()
     listen = [] if "--listen" in words else ["--listen", "127.0.0.1:0"]
     code, said = call(*listen, *words.format(tmp_path).split(), *kind.split())
     assert code == 2 and sentence.format(tmp_path) in said
+
+
+@pytest.mark.parametrize("kind", ["--threads 2", "--workers 2"])
+@pytest.mark.parametrize("words, sentence", [
+    ("--root {}/nowhere", "--root {}/nowhere: No such file or directory"),
+    ("--root {}/file", "--root {}/file: Not a directory"),
+    ("--access-log {}/nowhere/log", "--access-log {}/nowhere/log: No such file or directory"),
+])
+def test_a_file_that_cannot_be_used_is_said_in_one_sentence(tmp_path, kind, words, sentence):
+    (tmp_path / "file").touch()
+    code, said = call("--listen", "127.0.0.1:0", *words.format(tmp_path).split(), *kind.split())
+    assert code == 1 and sentence.format(tmp_path) in said
 
 
 def read_head(peer):

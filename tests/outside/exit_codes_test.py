@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A missing --root ended with exit code 2 and a missing certificate with 1. Now the line between them is the same for
+every command: 2, the command line is wrong by itself, on every machine; 1, it was understood, and what it names is
+missing, not allowed, taken or of no use. Each is one sentence on stderr."""
+import contextlib
+import os
+import pathlib
+import socket
+import subprocess
+
+import pytest
+
+PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
+PATIENCE_SECONDS = 60
+FAILED, CALLED_WRONGLY = 1, 2
+
+
+@pytest.fixture(name="folder")
+def a_folder(tmp_path):
+    """With a file that is no certificate, no run and no schedule; `nowhere` is not in it."""
+    (tmp_path / "file").write_text("nothing\n", encoding="ascii")
+    return tmp_path
+
+
+def call(words, folder, **more):
+    """The exit code, after a look at the one sentence."""
+    words = [word.format(folder=folder, **more) for word in words]
+    done = subprocess.run([PEAL, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                          timeout=PATIENCE_SECONDS)
+    assert done.stderr.startswith("peal: ") and done.stderr.count("\n") == 1, (words, done.stderr)
+    return done.returncode
+
+
+SERVE = ["--listen", "127.0.0.1:0"]
+URL = "http://127.0.0.1:1/"
+CERTIFICATE = ["--tls-cert", "{folder}/nowhere", "--tls-key", "{folder}/nowhere"]
+MODEL = ["model", "run", "blocking_single"]
+
+# What the command line names is not there, or is of no use.
+FILES = [
+    ["serve", "http", *SERVE, "--root", "{folder}/nowhere"],
+    ["serve", "http", *SERVE, "--root", "{folder}/file"],
+    ["serve", "http", *SERVE, "--access-log", "{folder}/nowhere/log"],
+    ["serve", "http", *SERVE, "--access-log", "{folder}"],
+    *(["serve", kind, *SERVE, *CERTIFICATE] for kind in ("pingpong", "echo", "http")),
+    ["serve", "http", *SERVE, "--workers", "2", "--root", "{folder}/nowhere"],
+    ["serve", "http", *SERVE, "--workers", "2", *CERTIFICATE],
+    ["serve", "http", "--listen", "unix:{folder}/nowhere/socket"],
+    ["load", "http", URL, "--body", "@{folder}/nowhere"],
+    ["load", "http", URL, "--body", "@{folder}"],
+    ["load", "http", URL, "--expect-body", "@{folder}/nowhere"],
+    ["load", "http", "https://127.0.0.1:1/", "--tls-ca", "{folder}/nowhere"],
+    ["load", "http", "https://127.0.0.1:1/", "--tls-insecure", *CERTIFICATE],
+    ["load", "pingpong", "127.0.0.1:1", "--tls", "--tls-ca", "{folder}/file"],
+    ["load", "pingpong", "127.0.0.1:1", "--arrivals", "file:{folder}/nowhere"],
+    ["load", "pingpong", "127.0.0.1:1", "--arrivals", "file:{folder}/file"],
+    *(["load", "pingpong", "127.0.0.1:1", output, "{folder}/nowhere/out"]
+      for output in ("--json", "--ndjson", "--hdr", "--openmetrics")),
+    ["load", "duel", "http", "a=https://127.0.0.1:1/", "--tls-ca", "{folder}/nowhere"],
+    ["load", "duel", "a=127.0.0.1:1", "--json", "{folder}/nowhere/out"],
+    ["load", "merge", "{folder}/nowhere", "{folder}/file"],
+    ["load", "merge", "{folder}/file", "{folder}/file"],
+    ["load", "compare", "{folder}/nowhere", "{folder}/file"],
+    ["load", "compare", "{folder}/file", "{folder}/nowhere"],
+    ["drum", "-n", "4", "-w", "10", "--json", "{folder}/nowhere/out"],
+    [*MODEL, "--listen", "unix:{folder}/nowhere/socket"],
+    ["tls", "self-signed", "--name", "a", "--out-cert", "{folder}/nowhere/pem", "--out-key", "{folder}/nowhere/key"],
+    ["tls", "self-signed", "--name", "a", "--out-cert", "{folder}/file", "--out-key", "{folder}/key"],
+]
+
+# The same of places.
+PLACES = [
+    ["load", "pingpong", "name.invalid:80"],
+    ["load", "http", "http://name.invalid/"],
+    ["load", "duel", "a=name.invalid:80"],
+    ["load", "pingpong", "unix:{folder}/nowhere"],
+    ["serve", "pingpong", "--listen", "192.0.2.1:1"],
+    [*MODEL, "--listen", "192.0.2.1:1"],
+]
+
+TAKEN = [
+    *(["serve", kind, "--listen", "{taken}"] for kind in ("pingpong", "echo", "http")),
+    ["serve", "http", "--listen", "{taken}", "--workers", "2"],
+    ["serve", "http", *SERVE, "--inspect", "{taken}"],
+    [*MODEL, "--listen", "{taken}"],
+]
+
+COMMANDS = [["serve", "pingpong"], ["serve", "echo"], ["serve", "http"], ["load", "pingpong", "127.0.0.1:1"],
+            ["load", "echo", "127.0.0.1:1"], ["load", "http", URL], ["load", "duel", "a=127.0.0.1:1"],
+            ["load", "agent"], ["load", "merge", "a", "b"], ["load", "compare", "a", "b"], ["drum"], MODEL,
+            ["model", "list"], ["doctor"], ["tls", "self-signed", "--name", "a"]]
+
+WRONG = [
+    [], ["nothing"], ["serve"], ["serve", "nothing"], ["load"], ["load", "nothing"], ["load", "pingpong"],
+    ["load", "duel"], ["load", "merge"], ["load", "compare", "a"], ["model"], ["model", "run"],
+    ["model", "run", "nothing"], ["tls"], ["tls", "self-signed"],
+    *([*command, "--no-such-option"] for command in COMMANDS),
+    *(["serve", kind, "--listen", place] for kind in ("pingpong", "echo", "http")
+      for place in ("nowhere", "127.0.0.1:99999", "localhost:80")),
+    [*MODEL, "--listen", "nowhere"],
+    ["serve", "http", *SERVE, "--idle-timeout", "soon"],
+    ["serve", "http", *SERVE, "--body-limit", "much"],
+    ["serve", "http", *SERVE, "--cache-control", "no-cache"],
+    ["serve", "http", *SERVE, "--tls-cert", "a"],
+    ["serve", "http", *SERVE, "--inspect", "nowhere"],
+    ["serve", "http", *SERVE, "--engine", "steam"],
+    ["load", "pingpong", "nowhere"],
+    ["load", "pingpong", "127.0.0.1:1", "--duration", "10"],
+    ["load", "pingpong", "127.0.0.1:1", "--arrivals", "sometimes"],
+    ["load", "pingpong", "127.0.0.1:1", "--arrivals", "file:{folder}/file", "--rate", "5/s"],
+    ["load", "http", "127.0.0.1:80"],
+    ["load", "http", "https://127.0.0.1:1/", "--tls-cert", "a"],
+    ["load", "duel", "a=nowhere"],
+    ["load", "agent", "--silence", "never"],
+    ["load", "compare", "{folder}/file", "{folder}/file"],
+    ["drum", "-n", "0"],
+    [*MODEL, "--work", "much"],
+    ["doctor", "--look", "long"],
+    ["tls", "self-signed", "--name", "a", "--days", "0"],
+    ["tls", "self-signed", "--name", "a b"],
+]
+
+
+@pytest.mark.parametrize("words", FILES + PLACES, ids=" ".join)
+def test_what_is_named_and_is_not_there_is_a_failure(folder, words):
+    assert call(words, folder) == FAILED
+
+
+@pytest.mark.parametrize("words", TAKEN, ids=" ".join)
+def test_a_port_that_is_taken_is_a_failure(folder, words):
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as other:
+        assert call(words, folder, taken=f"127.0.0.1:{other.getsockname()[1]}") == FAILED
+
+
+@pytest.mark.parametrize("words", WRONG, ids=" ".join)
+def test_words_that_are_wrong_on_every_machine_are_a_wrong_call(folder, words):
+    assert call(words, folder) == CALLED_WRONGLY
