@@ -20,8 +20,8 @@ namespace peal {
 struct HttpDeadlines {
   // Waiting while every connection to the origin is busy.
   Duration queue = std::chrono::seconds(30);
-  // From the last byte of the request given to the connection to the first one of the final answer. As patient as
-  // proxies commonly are.
+  // From the last byte of the request given to the connection to the first one of the final answer; interim answers
+  // (RFC 9110 15.2) do not renew it. As patient as proxies commonly are.
   Duration first_byte = std::chrono::seconds(60);
   // None unless asked for: an answer may be a stream without end. One that stands still is cut off by
   // ConnectionOptions::read_window.

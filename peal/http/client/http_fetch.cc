@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <peal/http/client/http_cookie_jar.h>
-#include <peal/http/client/parts/http_answer_text.h>
 #include <peal/http/client/parts/http_decoding.h>
 #include <peal/http/client/parts/http_link.h>
 #include <peal/http/client/parts/http_pool.h>
@@ -19,7 +17,6 @@ namespace {
 
 // Of a body that nobody wants, to keep its connection; beyond it a new one is cheaper.
 constexpr uint64_t kMostDiscardedBytes = 64 * 1024;
-constexpr Duration kLongestDiscard = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -202,76 +199,11 @@ size_t HttpFetch::take(std::string_view bytes) {
   return parser().parse(bytes, [this](std::string_view piece) { return take_body(piece); });
 }
 
-// The parser is given one head at a time, so that each can be kept, and interim ones be seen.
-size_t HttpFetch::take_head(std::string_view bytes) {
-  if (!answer_begun_) {
-    answer_begun_ = true;
-    link_->connection().expect_input(true);
-    if (!awaits_continue_) set_phase_timer({}, nullptr);
-  }
-  const size_t size = detail::head_bytes(head_text_, bytes);
-  const bool whole = size > 0;
-  bytes = bytes.substr(0, whole ? size : bytes.size());
-  parser().parse(bytes);
-  head_text_ += bytes;
-  if (whole && parser().head_complete()) {
-    head_complete();
-  } else if (whole && parser().error() == HttpParseError::kNone) {
-    interim_head_complete();
-  }
-  return bytes.size();
-}
-
-void HttpFetch::interim_head_complete() {
-  const bool goes_on = HttpResponseHead(std::exchange(head_text_, {})).status() == 100;
-  answer_begun_ = false;
-  link_->connection().expect_input(false);
-  if (request_complete_) return set_phase_timer(deadlines_.first_byte, &HttpFetch::first_byte_timed_out);
-  if (goes_on && awaits_continue_) continue_timed_out();
-}
-
-void HttpFetch::head_complete() {
-  head_ = HttpResponseHead(std::exchange(head_text_, {}));
-  const int status = head_.status();
-  if (cookies_ != nullptr) cookies_->take(url_, head_);
-  if (status == 101 || (request_.method == "CONNECT" && status / 100 == 2)) return become_tunnel();
-  if (awaits_continue_) set_phase_timer({}, nullptr);
-  // The server will not have it this way, so once more without asking (RFC 9110 10.1.1).
-  if (status == 417 && awaits_continue_ && body_sent_ == 0) {
-    expects_continue_ = false;
-    leave_link(false);
-    const Result<void> composed = compose();
-    return composed ? pool_.lock()->enter(shared_from_this(), true) : give_up(composed.error());
-  }
-  state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
-  if (!request_complete_ && (status >= 300 || (awaits_continue_ && !parser().keep_alive()))) body_stopped_ = true;
-  if (state_ != State::kBody) {
-    set_phase_timer(kLongestDiscard, &HttpFetch::discarded_in_part);
-    return tell_stopped();
-  }
-  if (retrying_ && !retrying_->whole) end_attempt();
-  if (decodes_) begin_decoding();
-  // Its server answers before it has asked for the body, and keeps the connection: so it reads on (RFC 9110 10.1.1).
-  if (awaits_continue_ && !body_stopped_) continue_timed_out();
-  if (paused_) link_->connection().pause();
-  if (callbacks_->on_head) callbacks_->on_head(*this, head_);
-  tell_stopped();
-}
-
 // Whoever waits to write more of the body learns that it is not wanted.
 void HttpFetch::tell_stopped() {
   if (!body_stopped_ || state_ == State::kOver || state_ == State::kFailing) return;
   early_.clear();
   tell_writable();
-}
-
-void HttpFetch::become_tunnel() {
-  if (!request_.may_upgrade) return give_up(make_error_code(HttpTrouble::kUnaskedUpgrade));
-  state_ = State::kTunnel;
-  cancel_timers();
-  link_->connection().expect_input(false);
-  if (paused_) link_->connection().pause();
-  if (callbacks_->on_head) callbacks_->on_head(*this, head_);
 }
 
 void HttpFetch::show_rest() {

@@ -143,12 +143,15 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   void lost(std::error_code error, bool unheard);
 
   size_t take(std::string_view bytes);
+  void show_rest();
+  bool take_body(std::string_view piece);
+  // http_fetch_head.cc
   size_t take_head(std::string_view bytes);
+  void first_byte_seen(bool begun);
+  void await_first_byte();
   void interim_head_complete();
   void head_complete();
   void become_tunnel();
-  void show_rest();
-  bool take_body(std::string_view piece);
   // http_fetch_retry.cc
   bool is_harmless_twice() const;
   void begin_attempt();
@@ -213,9 +216,10 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   std::unique_ptr<detail::HttpDecoding> decoding_;  // of the answer's body, if that is to be decoded
   Buffer early_;                                    // written before the connection wants it
   std::string last_chunk_{kHttpLastChunk};
-  uint64_t body_sent_ = 0;  // of request_.body, or taken by write()
-  uint64_t discarded_ = 0;  // of the body of a redirect
-  size_t gathered_ = 0;     // as the connection was told
+  uint64_t body_sent_ = 0;             // of request_.body, or taken by write()
+  uint64_t discarded_ = 0;             // of the body of a redirect
+  size_t gathered_ = 0;                // as the connection was told
+  TimePoint first_byte_due_ = kNever;  // from the request's end on
   TimerId phase_timer_;
   TimerId total_timer_;
   std::error_code failure_;  // while kFailing

@@ -144,7 +144,9 @@ void HttpFetch::request_complete() {
   if (request_.streamed && !request_.streamed_bytes) link_->connection().send(last_chunk_);
   request_complete_ = true;
   if (state_ == State::kSendingOn) return call_soon(&HttpFetch::all_sent);  // not inside the user's end_body()
-  if (!answer_begun_) set_phase_timer(deadlines_.first_byte, &HttpFetch::first_byte_timed_out);
+  const Duration patience = deadlines_.first_byte;
+  first_byte_due_ = patience > Duration::zero() ? pool_.lock()->loop()->now() + bounded(patience) : kNever;
+  if (!answer_begun_) await_first_byte();
 }
 
 void HttpFetch::writable() {

@@ -22,6 +22,14 @@ inline size_t head_bytes(std::string_view before, std::string_view bytes) {
   return at == bytes.npos ? 0 : at + kEnd.size();
 }
 
+// Whether the head that begins so is an interim answer's: a status of 1xx but 101, which is final (RFC 9110 15.2).
+// False while the status is not there.
+inline bool begins_interim(std::string_view head) {
+  constexpr size_t kStatusAt = 9;  // behind "HTTP/1.1 "
+  const std::string_view status = head.substr(std::min(head.size(), kStatusAt), 3);
+  return status.size() == 3 && status.front() == '1' && status != "101";
+}
+
 // Whether the value of a Connection field has "close" among its options.
 inline bool mentions_close(std::string_view value) {
   for (std::string_view option; next_list_element(value, option);) {

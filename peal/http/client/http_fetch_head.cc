@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a fetch takes the head of its answer: interim ones first (RFC 9110 15.2), then the final one, which decides what
+// becomes of the request's body and of the connection.
+#include <utility>
+
+#include <peal/http/client/http_cookie_jar.h>
+#include <peal/http/client/http_fetch.h>
+#include <peal/http/client/parts/http_answer_text.h>
+#include <peal/http/client/parts/http_decoding.h>
+#include <peal/http/client/parts/http_link.h>
+#include <peal/http/client/parts/http_pool.h>
+#include <peal/http/client/parts/http_retrying.h>
+
+namespace peal {
+namespace {
+
+constexpr Duration kLongestDiscard = std::chrono::seconds(1);  // of a body that nobody wants
+
+}  // namespace
+
+// The parser is given one head at a time, so that each can be kept, and interim ones be seen.
+size_t HttpFetch::take_head(std::string_view bytes) {
+  if (head_text_.empty()) link_->connection().expect_input(true);
+  const size_t size = detail::head_bytes(head_text_, bytes);
+  const bool whole = size > 0;
+  bytes = bytes.substr(0, whole ? size : bytes.size());
+  parser().parse(bytes);
+  head_text_ += bytes;
+  const bool begun = !detail::begins_interim(head_text_);
+  if (std::exchange(answer_begun_, begun) != begun) first_byte_seen(begun);
+  if (state_ != State::kAnswering) return bytes.size();
+  if (whole && parser().head_complete()) {
+    head_complete();
+  } else if (whole && parser().error() == HttpParseError::kNone) {
+    interim_head_complete();
+  }
+  return bytes.size();
+}
+
+// `begun`: the final answer's first byte is here. Otherwise the head that began is an interim one, and the wait goes on
+// to the time it had before.
+void HttpFetch::first_byte_seen(bool begun) {
+  if (awaits_continue_) return;
+  if (begun) return set_phase_timer({}, nullptr);
+  if (request_complete_) await_first_byte();
+}
+
+void HttpFetch::await_first_byte() {
+  if (first_byte_due_ == kNever) return;
+  const Duration left = first_byte_due_ - pool_.lock()->loop()->now();
+  if (left <= Duration::zero()) return first_byte_timed_out();
+  start_phase_timer(left, &HttpFetch::first_byte_timed_out);
+}
+
+void HttpFetch::interim_head_complete() {
+  const bool goes_on = HttpResponseHead(std::exchange(head_text_, {})).status() == 100;
+  link_->connection().expect_input(false);
+  if (goes_on && awaits_continue_) continue_timed_out();
+}
+
+void HttpFetch::head_complete() {
+  head_ = HttpResponseHead(std::exchange(head_text_, {}));
+  const int status = head_.status();
+  if (cookies_ != nullptr) cookies_->take(url_, head_);
+  if (status == 101 || (request_.method == "CONNECT" && status / 100 == 2)) return become_tunnel();
+  if (awaits_continue_) set_phase_timer({}, nullptr);
+  // The server will not have it this way, so once more without asking (RFC 9110 10.1.1).
+  if (status == 417 && awaits_continue_ && body_sent_ == 0) {
+    expects_continue_ = false;
+    leave_link(false);
+    const Result<void> composed = compose();
+    return composed ? pool_.lock()->enter(shared_from_this(), true) : give_up(composed.error());
+  }
+  state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
+  if (!request_complete_ && (status >= 300 || (awaits_continue_ && !parser().keep_alive()))) body_stopped_ = true;
+  if (state_ != State::kBody) {
+    set_phase_timer(kLongestDiscard, &HttpFetch::discarded_in_part);
+    return tell_stopped();
+  }
+  if (retrying_ && !retrying_->whole) end_attempt();
+  if (decodes_) begin_decoding();
+  // Its server answers before it has asked for the body, and keeps the connection: so it reads on (RFC 9110 10.1.1).
+  if (awaits_continue_ && !body_stopped_) continue_timed_out();
+  if (paused_) link_->connection().pause();
+  if (callbacks_->on_head) callbacks_->on_head(*this, head_);
+  tell_stopped();
+}
+
+void HttpFetch::become_tunnel() {
+  if (!request_.may_upgrade) return give_up(make_error_code(HttpTrouble::kUnaskedUpgrade));
+  state_ = State::kTunnel;
+  cancel_timers();
+  link_->connection().expect_input(false);
+  if (paused_) link_->connection().pause();
+  if (callbacks_->on_head) callbacks_->on_head(*this, head_);
+}
+
+}  // namespace peal
