@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// URLs and request heads made of any text: what is taken is safe to send, and a URL put together again reads the same.
+// URLs and request heads made of any text: what is taken is safe to send, and a URL put together again reads the same,
+// also one that a reference leads to.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                 "{} reads otherwise", url->authority());
     const auto text = peal::compose_http_request({.target = url->target, .host = url->authority()});
     PEAL_ASSERT(text.has_value(), "{}", text.error());
+  }
+  static const peal::HttpUrl base = peal::HttpUrl::parse("http://h/a/b?c").value();
+  if (const auto url = base.resolve(input)) {
+    const auto again = peal::HttpUrl::parse(url->to_string());
+    PEAL_ASSERT(again.has_value() && again->target == url->target, "{} reads otherwise", url->to_string());
   }
   // Four texts, cut where NUL stands, or at the end: a line end in any of them but the body must not get through.
   std::string_view rest = input;

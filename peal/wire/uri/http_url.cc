@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include <peal/wire/parts/byte_class.h>
 #include <peal/wire/parts/http_text.h>
 
 namespace peal {
@@ -74,8 +75,12 @@ Outcome parse_authority(std::string_view authority, HttpUrl& url) {
 
 // Whether it begins with a scheme (RFC 3986 3.1), and so stands for itself.
 bool is_absolute(std::string_view reference) {
-  const size_t end = reference.find_first_of(":/?#");
-  return end != std::string_view::npos && end > 0 && reference[end] == ':';
+  static constexpr detail::ByteClass kSchemeBytes = detail::ByteClass().with(detail::kLettersAndDigits).with("+-.");
+  const size_t end = reference.find(':');
+  if (end == std::string_view::npos || end == 0) return false;
+  const char first = detail::to_lower(reference.front());
+  return first >= 'a' && first <= 'z' &&
+         std::ranges::all_of(reference.substr(0, end), [](char byte) { return kSchemeBytes.contains(byte); });
 }
 
 // The path without its "." and ".." (RFC 3986 5.2.4).
@@ -95,20 +100,44 @@ std::string remove_dot_segments(std::string_view path) {
   return clean;
 }
 
+// Bytes that no URL has (RFC 3986 2) in percent-encoding: spaces, those beyond ASCII, quotes, braces and the like.
+// Controls stay, and are refused.
+std::string encoded(std::string_view text) {
+  std::string out;
+  for (const char byte : text) {
+    if (detail::kTargetBytes.contains(byte) || detail::kControlBytes.contains(byte) || byte == '\t') {
+      out += byte;
+    } else {
+      out += fmt::format("%{:02X}", static_cast<unsigned char>(byte));
+    }
+  }
+  return out;
+}
+
+// The path and query of a reference as they are asked for.
+std::string target_of(std::string_view text) {
+  const size_t query = std::min(text.find('?'), text.size());
+  return encoded(remove_dot_segments(text.substr(0, query))) + encoded(text.substr(query));
+}
+
 }  // namespace
 
 std::expected<HttpUrl, std::string> HttpUrl::resolve(std::string_view reference) const {
-  if (is_absolute(reference)) return parse(reference);
-  if (reference.starts_with("//")) return parse(scheme + ":" + std::string(reference));
-  reference = reference.substr(0, reference.find('#'));
-  const std::string prefix = scheme + "://" + authority();
+  reference = detail::trim(reference.substr(0, reference.find('#')));
   if (reference.empty()) return *this;
+  const size_t scheme_end = is_absolute(reference) ? reference.find(':') + 1 : 0;
+  const std::string_view rest = reference.substr(scheme_end);
+  if (rest.starts_with("//")) {
+    const std::string its_scheme(scheme_end > 0 ? reference.substr(0, scheme_end) : scheme + ":");
+    const size_t path = std::min(rest.find_first_of("/?", 2), rest.size());
+    return parse(its_scheme + std::string(rest.substr(0, path)) + target_of(rest.substr(path)));
+  }
+  if (scheme_end > 0) return parse(reference);  // no http URL, which it says
+  const std::string prefix = scheme + "://" + authority();
   const std::string_view base = std::string_view(target).substr(0, target.find('?'));
-  if (reference.starts_with('?')) return parse(prefix + std::string(base) + std::string(reference));
-  const size_t query = std::min(reference.find('?'), reference.size());
-  std::string path(reference.substr(0, query));
-  if (!path.starts_with('/')) path.insert(0, base.substr(0, base.rfind('/') + 1));
-  return parse(prefix + remove_dot_segments(path) + std::string(reference.substr(query)));
+  if (rest.starts_with('?')) return parse(prefix + std::string(base) + encoded(rest));
+  if (rest.starts_with('/')) return parse(prefix + target_of(rest));
+  return parse(prefix + target_of(std::string(base.substr(0, base.rfind('/') + 1)).append(rest)));
 }
 
 std::expected<HttpUrl, std::string> HttpUrl::parse(std::string_view text) {

@@ -20,8 +20,11 @@ struct HttpUrl {
   // (RFC 9110 4.2.5). Refused, with a sentence that names the trouble: user information (RFC 9110 4.2.4), an empty
   // host, a port outside 1 to 65535, an IPv6 zone, and whatever is not visible ASCII.
   static std::expected<HttpUrl, std::string> parse(std::string_view text);
-  // What a reference found at this URL means, the value of a Location field say: absolute, or relative to it (RFC 3986
-  // 5.2).
+  // What a reference found at this URL means, the value of a Location field say: absolute, or relative to it, without
+  // its "." and ".." (RFC 3986 5.2). Many servers write names as they are, so what no URL has (spaces, bytes beyond
+  // ASCII, quotes, braces) is percent-encoded in the path and the query, as browsers and curl do it; spaces around the
+  // reference are dropped. In the host such bytes are refused (a name in another script is written "xn--...", RFC
+  // 5891), and controls everywhere.
   std::expected<HttpUrl, std::string> resolve(std::string_view reference) const;
 
   bool is_https() const { return scheme == "https"; }

@@ -135,13 +135,41 @@ TEST(HttpUrl, what_a_reference_means) {
       {"./g/.", "http://a:81/b/c/g/"},
       {"g/../h", "http://a:81/b/c/h"},
       {"g/?a:b", "http://a:81/b/c/g/?a:b"},
+      // Dots in every branch (5.2.2), but not in a query.
+      {"http://h/x/../y", "http://h/y"},
+      {"HTTP://H/x/./../y?z/../z", "http://h/y?z/../z"},
+      {"https://h/../..", "https://h/"},
+      {"//h/p/../q", "http://h/q"},
+      {"//h/..", "http://h/"},
+      {"http://h?y/../z", "http://h/?y/../z"},
+      {"//h?y/../z", "http://h/?y/../z"},
+      {"http://h#/x/../y", "http://h/"},
+      {"?y/../z", "http://a:81/b/c/d;p?y/../z"},
+      {"/x/../y?z/../z", "http://a:81/y?z/../z"},
+      // What is written raw, in every branch; an escape stays one.
+      {"/caf\xc3\xa9", "http://a:81/caf%C3%A9"},
+      {"caf\xe9", "http://a:81/b/c/caf%E9"},
+      {"/a b", "http://a:81/a%20b"},
+      {"a b?c d\xc3\xa9", "http://a:81/b/c/a%20b?c%20d%C3%A9"},
+      {"?\xc3\xa9 ", "http://a:81/b/c/d;p?%C3%A9"},
+      {"http://h/\xc3\xa9/../\xc3\xa8?q q", "http://h/%C3%A8?q%20q"},
+      {"//h/ x", "http://h/%20x"},
+      {"/%c3%a9%20%", "http://a:81/%c3%a9%20%"},
+      {"/\"<a>{b}?c|\\^`[]", "http://a:81/%22%3Ca%3E%7Bb%7D?c%7C%5C%5E%60[]"},
+      {"/x#\xc3\xa9 y", "http://a:81/x"},
+      {" /g ", "http://a:81/g"},
+      {"http://h:8080 ", "http://h:8080/"},
+      {"8:x", "http://a:81/b/c/8:x"},
+      {"[2001:db8::1]/x", "http://a:81/b/c/[2001:db8::1]/x"},
+      {"//[2001:DB8::1]:82/\xc3\xa9", "http://[2001:db8::1]:82/%C3%A9"},
   };
   for (const auto& item : cases) {
     const auto url = base.resolve(item.reference);
     ASSERT_TRUE(url.has_value()) << item.reference << ": " << url.error();
     EXPECT_EQ(url->to_string(), item.url) << item.reference;
   }
-  for (const char* reference : {"ftp://g/", "mailto:x", "http:g", "//", "//user@g/", "a b", "g\x80"}) {
+  for (const char* reference : {"ftp://g/", "mailto:x", "http:g", "//", "//user@g/", "//g\xc3\xa9/x", "http://a b/",
+                                "http://\xc3\xa9", "/g\th", "/g\x7fh", "mailto:\xc3\xa9"}) {
     EXPECT_FALSE(base.resolve(reference).has_value()) << reference;
   }
 }
