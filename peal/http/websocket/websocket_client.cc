@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/websocket/websocket_client.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <mutex>
@@ -11,55 +12,202 @@
 
 #include <peal/http/websocket/parts/websocket_shared.h>
 #include <peal/loop/loop.h>
+#include <peal/net/backoff.h>
+#include <peal/wire/http/http_field.h>
 #include <peal/wire/uri/http_url.h>
 #include <peal/wire/websocket/websocket_handshake.h>
 
 namespace peal {
 namespace {
 
-// An answer to a handshake is a few lines.
+// An answer to a handshake is a few lines, with the interim ones before it.
 constexpr size_t kMostAnswerBytes = 16 * 1024;
+
+// The server, or what it depends on, is away for a while, or a proxy before it says so (RFC 9110 15.6).
+bool may_pass(int status) { return status == 502 || status == 503 || status == 504; }
+
+bool is_interim(int status) { return status >= 100 && status < 200 && status != 101; }
 
 }  // namespace
 
-// What is called on the loop; the client's own threads touch `started` and, under the mutex, `client`.
-struct WebSocketClient::State {
+// One run leads from connect() to the last end. What is called is called on the loop; the client's own threads touch
+// `claims_` and, under the mutex, `clients_`. The Client does not reconnect by itself: it takes a connection that
+// opened for a success, and here one is a success only once the handshake is done.
+class WebSocketClient::State : public std::enable_shared_from_this<State> {
+ public:
   class Link;
 
-  State(WebSocketCallbacks callbacks, const WebSocketClientOptions& its_options, Failed its_on_failed)
+  // What a connect() asks for.
+  struct Order {
+    uint64_t claim = 0;  // the number of this run
+    bool is_wss = false;
+    std::string address;
+    WebSocketRequest request;  // but for the key
+  };
+
+  State(Loop& loop, WebSocketCallbacks callbacks, const WebSocketClientOptions& its_options, Failed on_failed)
       : core(std::make_shared<detail::WebSocketCore>(std::move(callbacks), its_options.socket)),
         options(its_options),
-        on_failed(std::move(its_on_failed)) {}
+        loop_(loop),
+        on_failed_(std::move(on_failed)),
+        backoff_(its_options.client.retry.first_delay, its_options.client.retry.longest_delay,
+                 its_options.client.retry.seed) {}
 
   static std::unique_ptr<Client> make_client(const std::shared_ptr<State>& state, Loop& loop, const StreamLayer* layer);
   static ConnectionCallbacks connection_callbacks(const std::shared_ptr<State>& state);
-  static void try_again(const std::shared_ptr<State>& state, Loop& loop);
-  void fail(const WebSocketFailure& failure) {
-    if (on_failed) on_failed(failure);
+
+  // Any thread. As Connector's: the number of a run that begins; 0: there is one.
+  uint64_t claim() {
+    uint64_t last = claims_;
+    if (last % 2 == 1 || !claims_.compare_exchange_strong(last, last + 1)) return 0;
+    return last + 1;
   }
-  // Calls `task` with the client, if it still is there.
-  template <class Task>
-  void with_client(Task task) {
-    const std::lock_guard lock(mutex);
-    if (client != nullptr) task(*client);
+  void unclaim(uint64_t claim) {
+    if (claim % 2 == 1) claims_.compare_exchange_strong(claim, claim + 1);
   }
+  void unclaim() { unclaim(claims_); }
+  void set_clients(Client* ws, Client* wss) {
+    const std::lock_guard lock(mutex_);
+    clients_[0] = ws;
+    clients_[1] = wss;
+  }
+
+  void begin(Order order);
+  void stop();
+  bool is_wanted() const { return wanted_; }
+  const WebSocketRequest& request() const { return order_.request; }
+  void link_made() { ++links_; }
+  void link_gone();
+  void set_current(WebSocketHandle handle) { current_ = std::move(handle); }
+  // A handshake that failed: tells of it, and tries again where `again` and the options say so.
+  void handshake_failed(WebSocketFailure failure, bool again);
+  void connect_failed(const WebSocketFailure& failure);
+  // Of a socket that ends. True: it will be connected anew.
+  bool socket_ends(bool lost, Duration open_for);
+  void try_again_later() { try_again(backoff_.next()); }
 
   const std::shared_ptr<detail::WebSocketCore> core;
   const WebSocketClientOptions options;
-  Failed on_failed;
-  std::string address;       // set before the first connection
-  WebSocketRequest request;  // the same, but for the key
-  WebSocketHandle current;   // the open socket
-  bool stopped = false;
-  std::atomic<bool> started = false;
-  std::mutex mutex;
-  Client* client = nullptr;  // from connect() on
+
+ private:
+  template <class Task>
+  void post(Task task) {
+    loop_.mailbox()->insist([self = shared_from_this(), task = std::move(task)]() mutable { task(); });
+  }
+  void launch();
+  void try_again(Duration delay);
+  void end_run() {
+    wanted_ = false;
+    unclaim(order_.claim);
+  }
+  void tell(const WebSocketFailure& failure) {
+    if (on_failed_) on_failed_(failure);
+  }
+  // Calls `task` with the run's client, if it still is there.
+  template <class Task>
+  void with_client(Task task) {
+    const std::lock_guard lock(mutex_);
+    if (Client* const client = clients_[order_.is_wss ? 1 : 0]; client != nullptr) task(*client);
+  }
+
+  Loop& loop_;
+  Failed on_failed_;
+  Order order_;
+  detail::Backoff backoff_;
+  WebSocketHandle current_;           // the open socket
+  TimerId timer_;                     // until the next attempt
+  size_t links_ = 0;                  // connections, one that ends included
+  bool wanted_ = false;               // the run has not ended
+  bool awaits_end_ = false;           // of the connection before; then it is connected
+  std::atomic<uint64_t> claims_ = 0;  // odd: claimed
+  std::mutex mutex_;
+  Client* clients_[2] = {};  // of ws and wss; guarded by the mutex
 };
+
+// In a task of its own: a stop() before it has asked the Client for its end, which is a task, too.
+void WebSocketClient::State::begin(Order order) {
+  post([this, order = std::move(order)]() mutable {
+    if (claims_ != order.claim) return;  // stopped meanwhile
+    order_ = std::move(order);
+    wanted_ = true;
+    backoff_.reset();
+    if (options.client.retry.seed == 0) backoff_.seed(loop_.engine().random_seed());
+    launch();
+  });
+}
+
+void WebSocketClient::State::launch() {
+  awaits_end_ = links_ > 0;
+  if (awaits_end_) return;
+  Result<void> connecting;
+  with_client([&](Client& client) { connecting = client.connect(order_.address); });
+  if (!connecting) connect_failed({.error = connecting.error(), .why = connecting.error().message()});
+}
+
+void WebSocketClient::State::stop() {
+  wanted_ = awaits_end_ = false;
+  loop_.cancel(std::exchange(timer_, {}));
+  if (current_) {
+    current_.close();
+  } else {
+    with_client([](Client& client) { client.stop(); });
+  }
+}
+
+// The Client takes its connection for ended only behind on_close.
+void WebSocketClient::State::link_gone() {
+  --links_;
+  post([this] {
+    if (links_ == 0 && std::exchange(awaits_end_, false)) launch();
+  });
+}
+
+void WebSocketClient::State::try_again(Duration delay) {
+  timer_ = loop_.after(delay, [weak = weak_from_this()] {
+    const auto state = weak.lock();
+    if (state == nullptr) return;
+    state->timer_ = {};
+    if (state->wanted_) state->launch();
+  });
+}
+
+void WebSocketClient::State::handshake_failed(WebSocketFailure failure, bool again) {
+  if (!wanted_ || awaits_end_) return;  // stopped: nobody asks any more
+  if (again && options.client.retry.reconnect) {
+    failure.next_attempt_in = backoff_.next();
+    try_again(failure.next_attempt_in);
+  } else {
+    end_run();
+  }
+  tell(failure);
+}
+
+void WebSocketClient::State::connect_failed(const WebSocketFailure& failure) {
+  if (failure.next_attempt_in == Client::kNoRetry) end_run();
+  tell(failure);
+}
+
+bool WebSocketClient::State::socket_ends(bool lost, Duration open_for) {
+  current_ = {};
+  if (!wanted_ || awaits_end_) return false;
+  if (lost && options.client.retry.reconnect) {
+    backoff_.lost_after(open_for);
+    return true;
+  }
+  end_run();
+  return false;
+}
 
 // One connection: its handshake, then its socket.
 class WebSocketClient::State::Link {
  public:
-  Link(State& state, Connection& connection) : state_(state), connection_(connection) {
+  Link(State& state, Connection& connection)
+      : state_(state), connection_(connection), request_(state.request()), made_at_(connection.loop().now()) {
+    state_.link_made();
+    if (!state_.is_wanted()) {
+      connection.close();
+      return;
+    }
     request_.key = state.core->tools(connection.loop()).keys.handshake_key();
     // The fields were looked at by connect().
     connection.send(*compose_websocket_request(request_));
@@ -73,7 +221,10 @@ class WebSocketClient::State::Link {
   Link& operator=(const Link&) = delete;
 
   void received(Buffer& input) {
-    if (!side_ && !take_answer(input)) return;
+    while (!side_) {
+      if (refused_) return input.clear();
+      if (!take_answer(input)) return;
+    }
     if (!input.empty()) side_->received(input);
   }
   void writable() {
@@ -83,53 +234,67 @@ class WebSocketClient::State::Link {
     if (side_) return side_->peer_ended();
     connection_.shutdown_send();
   }
-  // True when it is to be connected anew.
-  bool closed(CloseReason reason) {
+  void closed(CloseReason reason) {
     connection_.loop().cancel(std::exchange(timer_, {}));
-    if (!side_) {
-      if (!std::exchange(refused_, true)) {
-        const std::error_code error = connection_.error();
-        state_.fail({.error = error ? error : errno_code(ECONNRESET), .why = std::string(to_string(reason))});
-      }
-      return false;
-    }
-    state_.current = {};
-    side_->closed(reason);
-    return side_->lost();
+    const bool here = reason == CloseReason::kLocal || reason == CloseReason::kLoopStopped;
+    if (side_) return socket_closed(reason, here);
+    if (std::exchange(refused_, true)) return;
+    const std::error_code error = connection_.error();
+    state_.handshake_failed({.error = error ? error : errno_code(ECONNRESET), .why = std::string(to_string(reason))},
+                            !here);
   }
 
  private:
-  // True once the handshake is done.
+  // Of a connection that was cut off because of its silence, too.
+  void socket_closed(CloseReason reason, bool here) {
+    const bool lost = (!here && !carrier_.ended_here()) || side_->lost();
+    const bool again = state_.socket_ends(lost, connection_.loop().now() - made_at_);
+    side_->closed(reason);
+    if (again && state_.is_wanted()) state_.try_again_later();
+  }
+  // False: more must come, or it is over.
   bool take_answer(Buffer& input) {
     const std::string_view bytes = input.view();
-    const size_t end = bytes.substr(0, kMostAnswerBytes).find("\r\n\r\n");
+    const size_t end = bytes.substr(0, kMostAnswerBytes - answer_bytes_).find("\r\n\r\n");
     if (end == std::string_view::npos) {
-      if (bytes.size() > kMostAnswerBytes) refuse(errno_code(EPROTO), {.status = 0, .why = "the answer is too long"});
+      if (bytes.size() > kMostAnswerBytes - answer_bytes_) {
+        refuse(errno_code(EPROTO), {.status = 0, .why = "the answer is too long"});
+      }
       return false;
     }
     auto agreed = read_websocket_response(bytes.substr(0, end + 4), request_);
     input.consume(end + 4);
+    answer_bytes_ += end + 4;
     if (!agreed) {
+      if (is_interim(agreed.error().status)) return true;  // RFC 9110 15.2; the deadline stays what it was
       refuse(errno_code(EPROTO), agreed.error());
       return false;
     }
     connection_.loop().cancel(std::exchange(timer_, {}));
     side_.emplace(state_.core, carrier_, WebSocketRole::kClient, std::move(agreed->protocol), agreed->deflate);
-    state_.current = side_->handle();
+    state_.set_current(side_->handle());
     side_->opened();
     return true;
   }
   void refuse(std::error_code error, const WebSocketRefusal& refusal) {
     if (std::exchange(refused_, true)) return;
-    connection_.close();
-    state_.fail({.error = error, .status = refusal.status, .why = refusal.why});
+    const bool is_silent = error == std::errc::timed_out;
+    if (is_silent) {
+      connection_.abort();  // it would not answer a FIN either
+    } else {
+      connection_.close();
+    }
+    state_.handshake_failed({.error = error, .status = refusal.status, .why = refusal.why},
+                            is_silent || may_pass(refusal.status));
   }
 
   State& state_;
   Connection& connection_;
   detail::WebSocketConnection carrier_{connection_};
-  WebSocketRequest request_ = state_.request;
+  WebSocketRequest request_;
   std::optional<detail::WebSocketDriver> side_;  // after the handshake
+  const TimePoint made_at_;
+  size_t answer_bytes_ = 0;  // of interim answers
   TimerId timer_;
   bool refused_ = false;  // and told
 };
@@ -140,88 +305,73 @@ ConnectionCallbacks WebSocketClient::State::connection_callbacks(const std::shar
   callbacks.on_open = [state](Connection& connection) {
     connection.emplace_context<Link>(*state, connection);
     connection.keep_context();
-    if (state->stopped) connection.close();
   };
   callbacks.on_message = [link](Connection& connection, Buffer& input) { link(connection).received(input); };
   callbacks.on_writable = [link](Connection& connection) { link(connection).writable(); };
   callbacks.on_peer_end = [link](Connection& connection) { link(connection).peer_ended(); };
   callbacks.on_close = [state, link](Connection& connection, CloseReason reason) {
-    const bool lost = link(connection).closed(reason);
-    if (state->stopped) {
-      state->with_client([](Client& client) { client.stop(); });
-    } else if (lost && state->options.client.retry.reconnect) {
-      try_again(state, connection.loop());
-    }
+    link(connection).closed(reason);
+    state->link_gone();
   };
   return callbacks;
-}
-
-// Of a connection that was cut off here, Client thinks that its end was wanted.
-void WebSocketClient::State::try_again(const std::shared_ptr<State>& state, Loop& loop) {
-  loop.post([state] {
-    Result<void> connecting;
-    if (!state->stopped) state->with_client([&](Client& client) { connecting = client.connect(state->address); });
-    if (!connecting) state->fail({.error = connecting.error(), .why = connecting.error().message()});
-  });
 }
 
 std::unique_ptr<Client> WebSocketClient::State::make_client(const std::shared_ptr<State>& state, Loop& loop,
                                                             const StreamLayer* layer) {
   ClientOptions options = state->options.client;
   options.connection.layer = layer;
+  options.retry.reconnect = false;
   return std::make_unique<Client>(
       loop, connection_callbacks(state), options, [state](std::error_code error, Duration next_attempt_in) {
-        state->fail({.error = error, .why = error.message(), .next_attempt_in = next_attempt_in});
+        state->connect_failed({.error = error, .why = error.message(), .next_attempt_in = next_attempt_in});
       });
 }
 
 WebSocketClient::WebSocketClient(Loop& loop, WebSocketCallbacks callbacks, const WebSocketClientOptions& options,
                                  Failed on_failed)
     : mailbox_(loop.mailbox()),
-      state_(std::make_shared<State>(std::move(callbacks), options, std::move(on_failed))),
+      state_(std::make_shared<State>(loop, std::move(callbacks), options, std::move(on_failed))),
       client_(State::make_client(state_, loop, options.client.connection.layer)),
-      client_of_wss_(options.layer == nullptr ? nullptr : State::make_client(state_, loop, options.layer)) {}
-
-WebSocketClient::~WebSocketClient() {
-  const std::lock_guard lock(state_->mutex);
-  state_->client = nullptr;
+      client_of_wss_(options.layer == nullptr ? nullptr : State::make_client(state_, loop, options.layer)) {
+  state_->set_clients(client_.get(), client_of_wss_.get());
 }
 
+WebSocketClient::~WebSocketClient() { state_->set_clients(nullptr, nullptr); }
+
 Result<void> WebSocketClient::connect(std::string_view url) {
-  const bool is_wss = url.starts_with("wss://");
-  if (!is_wss && !url.starts_with("ws://")) return fail(EINVAL);
-  const auto parsed = HttpUrl::parse(fmt::format("http{}", url.substr(2)));
+  const size_t scheme_end = std::min(url.find(':'), url.size());
+  const bool is_wss = same_field_name(url.substr(0, scheme_end), "wss");  // in any case (RFC 3986 3.1)
+  if (!is_wss && !same_field_name(url.substr(0, scheme_end), "ws")) return fail(EINVAL);
+  if (url.contains('#')) return fail(EINVAL);  // RFC 6455 3
+  const auto parsed = HttpUrl::parse(fmt::format("{}{}", is_wss ? "https" : "http", url.substr(scheme_end)));
   if (!parsed) return fail(EINVAL);
-  Client* const client = is_wss ? client_of_wss_.get() : client_.get();
-  if (client == nullptr) return fail(EPROTONOSUPPORT);
-  WebSocketRequest request{.target = parsed->target,
-                           .host = parsed->authority(),
-                           .key = {},
-                           .origin = state_->options.origin,
-                           .protocols = state_->options.protocols,
-                           .deflate = state_->options.socket.deflate,
-                           .fields = state_->options.fields};
-  if (!compose_websocket_request(request)) return fail(EINVAL);
-  if (state_->started.exchange(true)) return fail(EALREADY);
+  if (is_wss && client_of_wss_ == nullptr) return fail(EPROTONOSUPPORT);
   const bool is_ipv6 = parsed->host.contains(':');
-  state_->address = fmt::format("{}{}{}:{}", is_ipv6 ? "[" : "", parsed->host, is_ipv6 ? "]" : "", parsed->port);
-  state_->request = std::move(request);
-  {
-    const std::lock_guard lock(state_->mutex);
-    state_->client = client;
+  State::Order order{
+      .claim = 0,
+      .is_wss = is_wss,
+      .address = fmt::format("{}{}{}:{}", is_ipv6 ? "[" : "", parsed->host, is_ipv6 ? "]" : "", parsed->port),
+      .request = {.target = parsed->target,
+                  .host = parsed->authority(),
+                  .key = {},
+                  .origin = state_->options.origin,
+                  .protocols = state_->options.protocols,
+                  .deflate = state_->options.socket.deflate,
+                  .fields = state_->options.fields}};
+  if (!compose_websocket_request(order.request)) return fail(EINVAL);
+  const uint64_t claim = state_->claim();
+  if (claim == 0) return fail(EALREADY);
+  order.claim = claim;
+  if (mailbox_->insist([state = state_, order = std::move(order)]() mutable { state->begin(std::move(order)); })) {
+    return {};
   }
-  return client->connect(state_->address);
+  state_->unclaim(claim);
+  return fail(Trouble::kLoopStopped);
 }
 
 void WebSocketClient::stop() {
-  mailbox_->insist([state = state_] {
-    state->stopped = true;
-    if (state->current) {
-      state->current.close();
-    } else {
-      state->with_client([](Client& client) { client.stop(); });
-    }
-  });
+  state_->unclaim();
+  mailbox_->insist([state = state_] { state->stop(); });
 }
 
 }  // namespace peal

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include <peal/loop/loop.h>
+#include <peal/net/backoff.h>
 #include <peal/net/client.h>
-#include <peal/net/parts/backoff.h>
 #include <peal/net/parts/connection_set.h>
 #include <peal/net/parts/happy_eyeballs.h>
 #include <peal/net/resolver.h>

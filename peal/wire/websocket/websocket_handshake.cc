@@ -56,6 +56,14 @@ void take_response_field(const std::string_view name, std::string_view value, Re
   if (is_field(name, "sec-websocket-extensions")) add_to_list(fields.extensions, value);
 }
 
+// The status of "HTTP/1.x 404 Not Found" and its line end; 0 where the line is none.
+int status_of_line(std::string_view line) {
+  const bool fits = line.size() >= 14 && line.starts_with("HTTP/1.") && detail::is_digit(line[7]) && line[8] == ' ' &&
+                    detail::is_digit(line[9]) && detail::is_digit(line[10]) && detail::is_digit(line[11]) &&
+                    (line[12] == ' ' || line[12] == '\r') && detail::ends_in_crlf(line);
+  return fits ? (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0') : 0;
+}
+
 // The status of the head and its fields; a status of 0 where it is none.
 int read_response_head(std::string_view head, ResponseFields& fields) {
   bool first = true;
@@ -65,10 +73,8 @@ int read_response_head(std::string_view head, ResponseFields& fields) {
     head.remove_prefix(line.size());
     if (line == "\r\n") return first ? 0 : status;
     if (std::exchange(first, false)) {
-      const bool fits = line.size() >= 14 && line.starts_with("HTTP/1.1 ") && detail::ends_in_crlf(line) &&
-                        detail::is_digit(line[9]) && detail::is_digit(line[10]) && detail::is_digit(line[11]);
-      if (!fits) return 0;
-      status = (line[9] - '0') * 100 + (line[10] - '0') * 10 + (line[11] - '0');
+      status = status_of_line(line);
+      if (status == 0) return 0;
       continue;
     }
     HttpField field;
@@ -154,6 +160,8 @@ std::expected<WebSocketAgreement, WebSocketRefusal> read_websocket_response(std:
     return std::unexpected(WebSocketRefusal{.status = status, .why = std::string(why)});
   };
   if (status == 0) return refused("the answer is not HTTP/1.1");
+  // Nobody changes the protocol in HTTP/1.0 (RFC 9110 7.8).
+  if (status == 101 && head.starts_with("HTTP/1.0")) return refused("the answer is not HTTP/1.1");
   if (status != 101) return std::unexpected(WebSocketRefusal{status, fmt::format("the server answered {}", status)});
   if (!fields.upgrades || !fields.connection) return refused("the server did not change to WebSocket");
   if (fields.repeats) return refused("the answer says something twice");

@@ -72,7 +72,8 @@ struct WebSocketAgreement {
   std::string protocol;  // empty: none
   std::optional<WebSocketDeflateTerms> deflate;
 };
-// Judges a server's answer to that request: its head, from the status line to the empty line (RFC 6455 4.1).
+// Judges a server's answer to that request: its head, from the status line to the empty line (RFC 6455 4.1). An interim
+// one (RFC 9110 15.2) is a refusal with its status, and another head follows it.
 std::expected<WebSocketAgreement, WebSocketRefusal> read_websocket_response(std::string_view head,
                                                                             const WebSocketRequest& request);
 

@@ -57,8 +57,16 @@ class WebSocketConnection final : public WebSocketCarrier {
   bool send(Buffer&& bytes) override { return connection_.send(std::move(bytes)); }
   bool send(const SharedBytes& bytes) override { return connection_.send(bytes); }
   void shutdown_send() override { connection_.shutdown_send(); }
-  void close() override { connection_.close(); }
-  void abort() override { connection_.abort(); }
+  void close() override {
+    ended_here_ = true;
+    connection_.close();
+  }
+  void abort() override {
+    ended_here_ = true;
+    connection_.abort();
+  }
+  // The socket asked for the end.
+  bool ended_here() const { return ended_here_; }
   void pause() override { connection_.pause(); }
   void resume() override { connection_.resume(); }
   void count_gathered(size_t held_bytes) override { connection_.count_gathered(held_bytes); }
@@ -73,6 +81,7 @@ class WebSocketConnection final : public WebSocketCarrier {
 
  private:
   Connection& connection_;
+  bool ended_here_ = false;
 };
 
 }  // namespace peal::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <peal/net/parts/backoff.h>
+#include <peal/net/backoff.h>
 
 #include <algorithm>
 #include <set>

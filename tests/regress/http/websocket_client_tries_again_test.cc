@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A WebSocketClient that reconnects said "never again" of a connection that closed before the handshake, and tried it
+// again; of a silent server and of 502 and 503 it said so and meant it, though the document promised otherwise. After
+// an end it could not be connected again, "WS://" was no URL, an HTTP/1.0 403 was no answer, and 102 or 103 before the
+// 101 (RFC 9110 15.2) were its end. A server that sends 102 for ever holds no handshake longer than its deadline.
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <peal/http/websocket/websocket_client.h>
+#include <peal/wire/websocket/websocket_handshake.h>
+#include <tests/support/http_script.h>
+#include <tests/support/sim_rig.h>
+
+namespace peal {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::HttpScript;
+using testing::ElementsAre;
+using Request = HttpScript::Request;
+
+class WebSocketClientTriesAgain : public test::SimTest {
+ protected:
+  static std::string accepted(const Request& request) {
+    constexpr std::string_view kField = "Sec-WebSocket-Key: ";
+    const size_t at = request.head.find(kField) + kField.size();
+    return "HTTP/1.1 101 X\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " +
+           websocket_accept(std::string_view(request.head).substr(at, 24)) + "\r\n\r\n";
+  }
+  static std::string refused(int status) { return fmt::format("HTTP/1.1 {} No\r\nContent-Length: 0\r\n\r\n", status); }
+  void serve(HttpScript::Answer answer) { server_.emplace(*pair.here, std::move(answer)); }
+  std::string url(std::string_view scheme = "ws") const {
+    return std::string(scheme) + server_->url("/chat").substr(std::string_view("http").size());
+  }
+  WebSocketClient& client() {
+    if (client_) return *client_;
+    WebSocketCallbacks callbacks;
+    callbacks.on_open = [this](WebSocket& socket) {
+      journal.push_back("open");
+      if (on_open) on_open(socket);
+    };
+    callbacks.on_close = [this](WebSocket&, uint16_t code, std::string_view) {
+      journal.push_back("close " + std::to_string(code));
+      if (on_end) on_end();
+    };
+    client_.emplace(*pair.there, std::move(callbacks), options, [this](const WebSocketFailure& failure) {
+      failures.push_back(failure);
+      times.push_back(pair.there->now());
+      journal.push_back("failed");
+      if (on_end) on_end();
+    });
+    return *client_;
+  }
+  // When each connection but the first begins is what the failure before it said.
+  void expect_tried_again_as_told(std::error_code error, int status) {
+    std::vector<TimePoint> begun;
+    HttpScript::Answer answer = server_answer;
+    serve([&, answer](Connection& connection, const Request& request) {
+      begun.push_back(pair.here->now());
+      if (begun.size() == 4) return void(connection.send(accepted(request)));
+      answer(connection, request);
+    });
+    options.client.retry.reconnect = true;
+    options.handshake_timeout = seconds(2);
+    ASSERT_TRUE(client().connect(url()));
+    ASSERT_TRUE(pair.run_until([&] { return !journal.empty() && journal.back() == "open"; }));
+    EXPECT_THAT(journal, ElementsAre("failed", "failed", "failed", "open"));
+    for (size_t at = 0; at < failures.size(); ++at) {
+      EXPECT_EQ(failures[at].error, error) << failures[at].error.message();
+      EXPECT_EQ(failures[at].status, status);
+      ASSERT_NE(failures[at].next_attempt_in, Client::kNoRetry);
+      const Duration waited = begun.at(at + 1) - times.at(at);
+      EXPECT_GE(waited, failures[at].next_attempt_in);
+      EXPECT_LE(waited, failures[at].next_attempt_in + milliseconds(50));
+    }
+    EXPECT_GT(failures.at(2).next_attempt_in, failures.at(0).next_attempt_in) << "ever more slowly";
+  }
+  // What the one failure is, after which nothing comes.
+  WebSocketFailure only_failure() {
+    EXPECT_TRUE(client().connect(url()));
+    EXPECT_TRUE(pair.run_until([&] { return !failures.empty(); }));
+    pair.run_for(std::chrono::minutes(2));
+    EXPECT_EQ(failures.size(), 1u);
+    EXPECT_EQ(server_->opened(), 1u);
+    EXPECT_EQ(failures.at(0).next_attempt_in, Client::kNoRetry);
+    return failures.at(0);
+  }
+
+  test::SimPair pair{1, {}};
+  WebSocketClientOptions options;
+  HttpScript::Answer server_answer;
+  std::function<void(WebSocket&)> on_open;
+  std::function<void()> on_end;
+  std::vector<WebSocketFailure> failures;
+  std::vector<TimePoint> times;  // of the failures
+  std::vector<std::string> journal;
+
+ private:
+  std::optional<HttpScript> server_;
+  std::optional<WebSocketClient> client_;
+};
+
+TEST_F(WebSocketClientTriesAgain, a_connection_that_closes_before_the_handshake) {
+  server_answer = [](Connection& connection, const Request&) { connection.close(); };
+  expect_tried_again_as_told(errno_code(ECONNRESET), 0);
+}
+
+TEST_F(WebSocketClientTriesAgain, a_server_that_is_silent) {
+  server_answer = [](Connection&, const Request&) {};
+  expect_tried_again_as_told(errno_code(ETIMEDOUT), 0);
+}
+
+TEST_F(WebSocketClientTriesAgain, a_server_that_is_away_for_a_while) {
+  server_answer = [](Connection& connection, const Request&) { connection.send(refused(503)); };
+  expect_tried_again_as_told(errno_code(EPROTO), 503);
+}
+
+TEST_F(WebSocketClientTriesAgain, but_not_unless_it_reconnects) {
+  serve([](Connection& connection, const Request&) { connection.close(); });
+  EXPECT_EQ(only_failure().error, errno_code(ECONNRESET));
+}
+
+TEST_F(WebSocketClientTriesAgain, and_not_after_an_answer_that_is_final) {
+  options.client.retry.reconnect = true;
+  serve([](Connection& connection, const Request&) { connection.send("HTTP/1.0 403 Forbidden\r\n\r\n"); });
+  const WebSocketFailure failure = only_failure();
+  EXPECT_EQ(failure.error, errno_code(EPROTO));
+  EXPECT_EQ(failure.status, 403) << failure.why;
+}
+
+TEST_F(WebSocketClientTriesAgain, a_socket_whose_server_cuts_it_ever_more_slowly) {
+  options.client.retry.reconnect = true;
+  std::vector<TimePoint> begun;
+  serve([&](Connection& connection, const Request& request) {
+    begun.push_back(pair.here->now());
+    connection.send(accepted(request));
+    connection.loop().after(milliseconds(10), [handle = connection.handle()] { handle.abort(); });
+  });
+  ASSERT_TRUE(client().connect(url()));
+  ASSERT_TRUE(pair.run_until([&] { return begun.size() == 6; }));
+  EXPECT_GE(begun[1] - begun[0], milliseconds(50));
+  EXPECT_GE(begun[5] - begun[4], milliseconds(800));
+  client().stop();
+  pair.run_for(std::chrono::minutes(2));
+  EXPECT_LE(begun.size(), 6u);
+}
+
+TEST_F(WebSocketClientTriesAgain, a_socket_that_is_closed_here_is_not_connected_again) {
+  options.client.retry.reconnect = true;
+  serve([](Connection& connection, const Request& request) { connection.send(accepted(request)); });
+  on_open = [](WebSocket& socket) { socket.abort(); };
+  ASSERT_TRUE(client().connect(url()));
+  pair.run_for(std::chrono::minutes(2));
+  EXPECT_THAT(journal, ElementsAre("open", "close 1006"));
+}
+
+TEST_F(WebSocketClientTriesAgain, and_is_connected_again_by_its_user_after_any_end) {
+  size_t requests = 0;
+  serve([&](Connection& connection, const Request& request) {
+    switch (++requests) {
+      case 1: return void(connection.send(refused(404)));
+      case 2: return connection.close();
+      default: connection.send(accepted(request));
+    }
+  });
+  on_open = [](WebSocket& socket) { socket.abort(); };
+  size_t ends = 0;
+  on_end = [&] {
+    if (++ends == 4) return;
+    EXPECT_TRUE(client().connect(url())) << ends;
+  };
+  ASSERT_TRUE(client().connect(url()));
+  EXPECT_EQ(client().connect(url()).error(), errno_code(EALREADY));
+  ASSERT_TRUE(pair.run_until([&] { return ends == 4; }));
+  EXPECT_THAT(journal, ElementsAre("failed", "failed", "open", "close 1006", "open", "close 1006"));
+}
+
+TEST_F(WebSocketClientTriesAgain, and_after_a_stop_at_any_time) {
+  serve([](Connection& connection, const Request& request) { connection.send(accepted(request)); });
+  for (int at = 0; at < 40; ++at) {
+    ASSERT_TRUE(client().connect(url())) << at;
+    pair.run_for(std::chrono::microseconds(at * 50));
+    client().stop();
+  }
+  journal.clear();
+  on_open = [](WebSocket& socket) { socket.send_text("here"); };
+  ASSERT_TRUE(client().connect(url()));
+  ASSERT_TRUE(pair.run_until([&] { return !journal.empty() && journal.back() == "open"; }));
+  pair.run_for(seconds(5));
+  EXPECT_EQ(journal.back(), "open");
+  EXPECT_TRUE(failures.empty()) << failures.at(0).why;
+}
+
+TEST_F(WebSocketClientTriesAgain, its_scheme_is_in_any_case_and_its_url_has_no_fragment) {
+  serve([](Connection& connection, const Request& request) { connection.send(accepted(request)); });
+  EXPECT_EQ(client().connect(url() + "#top").error(), errno_code(EINVAL));  // RFC 6455 3
+  EXPECT_EQ(client().connect(url("WSS")).error(), errno_code(EPROTONOSUPPORT));
+  ASSERT_TRUE(client().connect(url("WS")));
+  ASSERT_TRUE(pair.run_until([&] { return journal.size() == 1; }));
+  EXPECT_THAT(journal, ElementsAre("open"));
+}
+
+TEST_F(WebSocketClientTriesAgain, interim_answers_come_before_the_final_one) {
+  serve([](Connection& connection, const Request& request) {
+    connection.send("HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" +
+                    accepted(request));
+  });
+  ASSERT_TRUE(client().connect(url()));
+  ASSERT_TRUE(pair.run_until([&] { return journal.size() == 1; }));
+  EXPECT_THAT(journal, ElementsAre("open"));
+}
+
+TEST_F(WebSocketClientTriesAgain, interim_answers_hold_no_handshake) {
+  options.handshake_timeout = seconds(1);
+  std::function<void(const ConnectionHandle&)> go_on = [&](const ConnectionHandle& handle) {
+    handle.send("HTTP/1.1 102 Processing\r\n\r\n");
+    pair.here->after(milliseconds(400), [&, handle] {
+      if (failures.empty()) go_on(handle);
+    });
+  };
+  serve([&](Connection& connection, const Request&) { go_on(connection.handle()); });
+  const TimePoint begun = pair.there->now();
+  EXPECT_EQ(only_failure().error, errno_code(ETIMEDOUT));
+  EXPECT_LE(times.at(0) - begun, seconds(1) + milliseconds(50));
+}
+
+}  // namespace
+}  // namespace peal
