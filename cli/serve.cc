@@ -273,7 +273,9 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
   }
   if (const CommandTrouble trouble = engine_trouble(options.engine); !trouble.empty()) return complain(trouble);
   raise_fd_limit();
-  const auto tls = make_server_tls(options.tls, service.callbacks == nullptr ? "http/1.1" : "");
+  std::vector<std::string> applications;
+  if (service.callbacks == nullptr) applications = {"http/1.1", "http/1.0"};
+  const auto tls = make_server_tls(options.tls, applications);
   if (!tls) return complain(tls.error());
   const Limits limits{.spin = *spin,
                       .drain = *drain,

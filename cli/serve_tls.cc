@@ -75,8 +75,8 @@ void add_serve_tls_options(CLI::App& command, ServeTlsArguments& words) {
                    "Look each second whether a file has changed, and read them anew then, as at SIGHUP");
 }
 
-std::expected<std::unique_ptr<TlsServerContext>, CommandTrouble> make_server_tls(const ServeTlsArguments& words,
-                                                                                 const std::string& application) {
+std::expected<std::unique_ptr<TlsServerContext>, CommandTrouble> make_server_tls(
+    const ServeTlsArguments& words, const std::vector<std::string>& applications) {
   if (std::string trouble = words_trouble(words); !trouble.empty()) {
     return std::unexpected(CommandTrouble(std::move(trouble)));
   }
@@ -87,7 +87,7 @@ std::expected<std::unique_ptr<TlsServerContext>, CommandTrouble> make_server_tls
     if (i < words.ocsp_files.size()) certificate.ocsp_file = words.ocsp_files[i];
     options.certificates.push_back(std::move(certificate));
   }
-  if (!application.empty()) options.applications = {application};
+  options.applications = applications;
   options.client_auth = client_auth(words);
   options.client_roots.file = words.client_roots_file;
   options.ticket_secret_file = words.ticket_secret_file;

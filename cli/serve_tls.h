@@ -30,10 +30,9 @@ struct ServeTlsArguments {
 
 void add_serve_tls_options(CLI::App& command, ServeTlsArguments& words);
 
-// Null: TLS is not asked for. The error as complain() wants it. `application`: what is spoken over it (ALPN); empty:
-// not negotiated.
-std::expected<std::unique_ptr<TlsServerContext>, CommandTrouble> make_server_tls(const ServeTlsArguments& words,
-                                                                                 const std::string& application);
+// Null: TLS is not asked for. The error as complain() wants it. `applications`: as TlsServerOptions has them.
+std::expected<std::unique_ptr<TlsServerContext>, CommandTrouble> make_server_tls(
+    const ServeTlsArguments& words, const std::vector<std::string>& applications);
 
 // Reads the certificates anew at SIGHUP, which `loop` hears, and when a file changes, where that is watched; tells the
 // service manager of the first. In a worker SIGHUP means to leave, so there only the second. Null: nothing is to be

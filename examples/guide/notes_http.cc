@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
   if (argc == 3) return serve(argv[1], argv[2], options);
   // [https]
   const auto tls = peal::TlsServerContext::make(
-      {.certificates = {{.chain_file = argv[3], .key_file = argv[4]}}, .applications = {"http/1.1"}});
+      {.certificates = {{.chain_file = argv[3], .key_file = argv[4]}}, .applications = {"http/1.1", "http/1.0"}});
   if (!tls) return fmt::print(stderr, "{}\n", tls.error()), 1;
   options.layer = tls->get();
   return serve(argv[1], argv[2], options);

@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   std::unique_ptr<TlsServerContext> tls;
   if (argc > 5) {
     auto made = TlsServerContext::make(
-        {.certificates = {{.chain_file = argv[4], .key_file = argv[5]}}, .applications = {"http/1.1"}});
+        {.certificates = {{.chain_file = argv[4], .key_file = argv[5]}}, .applications = {"http/1.1", "http/1.0"}});
     if (!made) {
       fmt::print(stderr, "{}\n", made.error());
       return 1;

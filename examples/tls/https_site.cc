@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   router.get("/{path*}", *pages);
   // [https]
   const auto tls = TlsServerContext::make(
-      {.certificates = {{.chain_file = argv[2], .key_file = argv[3]}}, .applications = {"http/1.1"}});
+      {.certificates = {{.chain_file = argv[2], .key_file = argv[3]}}, .applications = {"http/1.1", "http/1.0"}});
   if (!tls) {
     fmt::print(stderr, "{}\n", tls.error());
     return 1;

@@ -39,8 +39,8 @@ struct TlsServerOptions {
   // name of its own goes first. Of two with the same name and kind of key the first one is shown. At least one.
   std::vector<TlsCertificate> certificates = {};
   TlsUnknownName unknown_name = TlsUnknownName::kFirst;
-  // What is spoken over it, best first: "http/1.1" (ALPN, RFC 7301). A client that offers others alone gets the alert
-  // no_application_protocol; one that offers none is served. Empty: not negotiated.
+  // What is spoken over it, best first (ALPN, RFC 7301): of an HttpServer "http/1.1" and "http/1.0". A client that
+  // offers others alone gets the alert no_application_protocol; one that offers none is served. Empty: not negotiated.
   std::vector<std::string> applications = {};
   TlsClientAuth client_auth = TlsClientAuth::kOff;
   TlsTrust client_roots = {};  // with client_auth: who signs the clients' certificates

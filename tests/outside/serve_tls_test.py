@@ -141,6 +141,8 @@ def test_http_for_curl_and_for_load(tmp_path, shape):
         code, out, errors = curl(server, "-v", "--cacert", certificate)
         assert (code, out) == (0, HELLO)
         assert "ALPN: server accepted http/1.1" in errors and "TLSv1.3" in errors
+        code, out, errors = curl(server, "-v", "--http1.0", "--cacert", certificate)
+        assert (code, out) == (0, HELLO) and "ALPN: server accepted http/1.0" in errors, "RFC 7301 3.2"
         assert curl(server)[0] == 60, "nobody believes it unasked"
         url = f"https://localhost:{server.port}/"
         report = load("http", url, "--tls-ca", certificate, "--expect-body", HELLO.decode())

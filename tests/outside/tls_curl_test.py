@@ -69,6 +69,7 @@ def test_a_pinned_key(site):
     (["--tls13-ciphers", "TLS_AES_128_GCM_SHA256"], "TLS_AES_128_GCM_SHA256"),
     (["--curves", "X25519"], "TLSv1.3"), (["--curves", "P-384"], "TLSv1.3"), (["--no-sessionid"], "TLSv1.3"),
     (["--no-alpn"], "did not agree"), (["--http1.1"], "accepted http/1.1"), (["--http2"], "accepted http/1.1"),
+    (["--http1.0"], "accepted http/1.0"),
     (["--false-start"], None), (["--tls-earlydata"], None), (["--cert-status"], None)])
 def test_options(site, words, version):
     code, out, errors = run("-v", "--cacert", site.certificate, *words, site.url + "page.html")
@@ -112,7 +113,8 @@ def test_a_download_goes_on_where_it_was_cut(site, tmp_path):
 
 
 def test_http_1_0_ends_with_the_marked_end(site):
-    assert fetch(site, "--http1.0", "--no-alpn", path="large.bin") == LARGE
+    for words in (["--http1.0"], ["--http1.0", "--no-alpn"]):
+        assert fetch(site, *words, path="large.bin") == LARGE
 
 
 def test_an_upload_is_refused_by_an_answer(site, tmp_path):
