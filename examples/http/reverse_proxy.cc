@@ -8,9 +8,9 @@
 // Bodies pass through in pieces, both ways: who reads slowly slows the other down, and no more than a high-water mark
 // is held. Connections to the upstream are kept. What becomes another protocol (WebSocket), and CONNECT, is joined by
 // pipe(). A TRACE or OPTIONS goes no further than its Max-Forwards allows. Fields that concern one connection only stay
-// behind (RFC 9110 7.6.1). An upstream that is not there or talks nonsense is answered 502, one that takes too long
-// 504, and a crowd that waits for it 503. A client may be gone, or have been answered by the server, whenever the
-// upstream says something: what is kept of it is a handle.
+// behind (RFC 9110 7.6.1). Interim answers are passed on (15.2). An upstream that is not there or talks nonsense is
+// answered 502, one that takes too long 504, and a crowd that waits for it 503. A client may be gone, or have been
+// answered by the server, whenever the upstream says something: what is kept of it is a handle.
 #include <algorithm>
 #include <charconv>
 
@@ -186,6 +186,10 @@ class Proxy {
   // Client and upstream are on one loop, where the handle acts at once, or not at all.
   static HttpFetchCallbacks callbacks(const HttpExchangeHandle& asker) {
     HttpFetchCallbacks callbacks;
+    callbacks.on_interim = [asker](HttpFetch&, const HttpResponseHead& head) {
+      // A 100 answers an Expect, which stays here.
+      if (head.status() != 100) asker.run([&](HttpExchange& exchange) { inform(exchange, head); });
+    };
     callbacks.on_head = [asker](HttpFetch& fetch, const HttpResponseHead& head) {
       asker.run([&](HttpExchange& exchange) { begin(exchange, fetch, head); });
     };
@@ -204,6 +208,26 @@ class Proxy {
     return callbacks;
   }
 
+  static void set_fields(HttpExchange& exchange, const HttpResponseHead& head, const HopByHop& hop_by_hop) {
+    std::string_view lines = head.field_lines();
+    for (HttpField field; next_http_field(lines, field);) {
+      if (same_field_name(field.name, "Date") || hop_by_hop.contains(field.name)) continue;
+      exchange.set_field(field.name, field.value);
+    }
+    exchange.set_field("Via", fmt::format("1.{} peal", head.minor_version()));
+  }
+
+  // RFC 9110 15.2: a proxy passes interim answers on.
+  static void inform(HttpExchange& exchange, const HttpResponseHead& head) {
+    std::string named;
+    std::string_view lines = head.field_lines();
+    for (HttpField field; next_http_field(lines, field);) {
+      if (same_field_name(field.name, "Connection")) named.append(field.value).append(",");
+    }
+    set_fields(exchange, head, HopByHop(std::move(named)));
+    exchange.inform(head.status());
+  }
+
   static void begin(HttpExchange& exchange, HttpFetch& fetch, const HttpResponseHead& head) {
     if (head.status() > 599) {
       fetch.cancel();
@@ -220,13 +244,7 @@ class Proxy {
         tells_length = true;
       }
     }
-    const HopByHop hop_by_hop(std::move(named));
-    lines = head.field_lines();
-    for (HttpField field; next_http_field(lines, field);) {
-      if (same_field_name(field.name, "Date") || hop_by_hop.contains(field.name)) continue;
-      exchange.set_field(field.name, field.value);
-    }
-    exchange.set_field("Via", fmt::format("1.{} peal", head.minor_version()));
+    set_fields(exchange, head, HopByHop(std::move(named)));
     if (fetch.tunnel() != nullptr) {
       const std::string protocol(head.status() == 101 ? head.find("Upgrade").value_or("") : "");
       if (head.status() == 101 && protocol.empty()) {

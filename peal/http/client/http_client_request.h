@@ -76,7 +76,8 @@ struct HttpClientRequest {
   std::optional<HttpDeadlines> deadlines = {};  // none: the client's
 };
 
-// An answer as a whole.
+// An answer as a whole. One in a transfer coding beside chunked, which nobody asked for, is
+// malformed_answer(HttpParseError::kUnknownCoding).
 struct HttpResponse {
   int status() const { return head.status(); }
   std::optional<std::string_view> find(std::string_view name) const { return head.find(name); }

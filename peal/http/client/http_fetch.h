@@ -239,6 +239,9 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
 };
 
 struct HttpFetchCallbacks {
+  // Each interim answer before the final one (RFC 9110 15.2), 100 among them and never 101: for proxies, which pass
+  // them on, and for 103 (RFC 8297). At most HttpResponseLimits::head_bytes of them, the final head included.
+  Callback<void(HttpFetch&, const HttpResponseHead& head)> on_interim = nullptr;
   // The final head, of a 101 too; neither of interim answers nor of redirects that are followed.
   Callback<void(HttpFetch&, const HttpResponseHead& head)> on_head = nullptr;
   // A piece of the body, chunk framing taken off, and unpacked where that was asked for; of a tunnel, whatever came.

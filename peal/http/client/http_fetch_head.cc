@@ -53,9 +53,10 @@ void HttpFetch::await_first_byte() {
 }
 
 void HttpFetch::interim_head_complete() {
-  const bool goes_on = HttpResponseHead(std::exchange(head_text_, {})).status() == 100;
+  const HttpResponseHead head(std::exchange(head_text_, {}));
   link_->connection().expect_input(false);
-  if (goes_on && awaits_continue_) continue_timed_out();
+  if (head.status() == 100 && awaits_continue_) continue_timed_out();
+  if (callbacks_->on_interim) callbacks_->on_interim(*this, head);
 }
 
 void HttpFetch::head_complete() {
@@ -71,6 +72,8 @@ void HttpFetch::head_complete() {
     const Result<void> composed = compose();
     return composed ? pool_.lock()->enter(shared_from_this(), true) : give_up(composed.error());
   }
+  // Passed on as it is, the coding's bytes would be taken for the body.
+  if (parser().has_other_coding() && !parser().done()) return give_up(malformed_answer(HttpParseError::kUnknownCoding));
   state_ = repeats_answer() || follows_redirect() ? State::kDiscarding : State::kBody;
   if (!request_complete_ && (status >= 300 || (awaits_continue_ && !parser().keep_alive()))) body_stopped_ = true;
   if (state_ != State::kBody) {

@@ -73,6 +73,8 @@ class HttpResponseParser {
   // What the head says, where a Transfer-Encoding does not overrule it.
   std::optional<uint64_t> content_length() const { return framing_.content_length(); }
   bool chunked() const { return framing_.chunked(); }
+  // A transfer coding beside chunked: the body comes as that has made it (RFC 9112 7).
+  bool has_other_coding() const { return framing_.has_other_coding(); }
   // Between responses: gives back what long trailers took; they are gone then.
   void trim() { chunks_.trim(); }
   // Of a chunked body that is done: its trailer lines, for next_http_field(). Good until begin().
