@@ -21,17 +21,27 @@ int64_t unix_now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-std::optional<ContentCoding> choose_coding(const HttpRequestHead& request, const ServedFile& file) {
+// `packs`: what would be packed here counts.
+std::optional<ContentCoding> choose_coding(const HttpRequestHead& request, const ServedFile& file, bool packs = true) {
   std::array<ContentCoding, kContentCodings> available;
   size_t count = 0;
   for (const ContentCoding coding : {ContentCoding::kIdentity, ContentCoding::kGzip, ContentCoding::kZstd}) {
-    if (file.has(coding)) available[count++] = coding;
+    const bool is_file = coding == ContentCoding::kIdentity || file.of(coding).file != nullptr;
+    if (file.has(coding) && (packs || is_file)) available[count++] = coding;
   }
   return accepted_codings(request).choose(std::span(available.data(), count));
 }
 
-// The same, and there is such a variant.
+bool asks_for_part(const HttpRequestHead& request) {
+  return request.method() == HttpMethod::kGet && request.find("range").has_value();
+}
+
+// The same, and there is such a variant. Of what is packed here nobody can use a part: who asks for one gets the file
+// itself (as nginx has it), or one that stands coded beside it.
 std::optional<ContentCoding> coding_for(const HttpRequestHead& request, FileCache& cache, ServedFile& file) {
+  if (asks_for_part(request)) {
+    if (const auto stands = choose_coding(request, file, false)) return stands;
+  }
   const auto wanted = choose_coding(request, file);
   if (!wanted || cache.pack(file, *wanted) == *wanted) return wanted;
   // Packed it is not smaller: what else does the client take?
@@ -150,7 +160,7 @@ void FileService::answer_with(HttpExchange& exchange, FileCache& cache, ServedFi
   if (answer == HttpPrecondition::Answer::kFailed) return exchange.respond(412);
   HttpRanges ranges;
   auto part = HttpRanges::Answer::kWhole;
-  if (answer == HttpPrecondition::Answer::kProceed && request.method() == HttpMethod::kGet) {
+  if (answer == HttpPrecondition::Answer::kProceed && asks_for_part(request) && !variant.is_made_here()) {
     part = precondition.ranges(variant.bytes, ranges);
   }
   if (part == HttpRanges::Answer::kUnsatisfiable) {
