@@ -174,6 +174,20 @@ std::string SocketAddress::to_string() const {
     ::inet_ntop(AF_INET6, &storage_.v6.sin6_addr, host.data(), host.size());
     uint32_t scope = storage_.v6.sin6_scope_id;
     return "[" + std::string(host.data()) + (scope == 0 ? "" : "%" + scope_text(scope)) + "]:" + std::to_string(port());
+SocketAddress::ClientKey SocketAddress::client_key() const {
+  ClientKey key{};
+  const bool mapped = family() == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&storage_.v6.sin6_addr);
+  if (family() == AF_INET || mapped) {
+    key[0] = '4';
+    std::memcpy(&key[1], mapped ? &storage_.v6.sin6_addr.s6_addr[12] : static_cast<const void*>(&storage_.v4.sin_addr),
+                4);
+  } else if (family() == AF_INET6) {
+    key[0] = '6';
+    std::memcpy(&key[1], &storage_.v6.sin6_addr, 8);
+  }
+  return key;
+}
+
   }
   if (!is_unix()) return {};
   std::string text(kUnixPrefix);

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,6 +44,11 @@ class SocketAddress {
 
   const sockaddr* data() const { return &storage_.any; }
   socklen_t size() const { return size_; }
+  // Whom an address is counted by where clients are limited: an IPv4 address without its port, also one that is mapped
+  // into IPv6 (RFC 4291 2.5.5.2); of IPv6 the network (/64), since a client has all of it; all others are one.
+  using ClientKey = std::array<char, 9>;
+  ClientKey client_key() const;
+
   // As parse() reads it. An unset address is "", an unnamed unix one "unix:": these two parse() refuses.
   std::string to_string() const;
   bool operator==(const SocketAddress& other) const;

@@ -192,6 +192,19 @@ TEST(SocketAddress, random_bytes_never_do_harm) {
   }
 }
 
+TEST(SocketAddress, client_is_an_ipv4_address_or_an_ipv6_network) {
+  const auto key = [](const char* text) { return parsed(text).client_key(); };
+  EXPECT_EQ(key("192.0.2.1:1"), key("192.0.2.1:2"));
+  EXPECT_NE(key("192.0.2.1:1"), key("192.0.2.2:1"));
+  EXPECT_EQ(key("192.0.2.1:1"), key("[::ffff:192.0.2.1]:1"));
+  EXPECT_NE(key("[::ffff:192.0.2.1]:1"), key("[::ffff:192.0.2.2]:1"));
+  EXPECT_EQ(key("[2001:db8:0:1::1]:1"), key("[2001:db8:0:1:ffff::2]:2"));
+  EXPECT_NE(key("[2001:db8:0:1::1]:1"), key("[2001:db8:0:2::1]:1"));
+  EXPECT_NE(key("0.0.0.0:1"), key("[::]:1"));
+  EXPECT_EQ(key("unix:/run/one"), key("unix:@other"));
+  EXPECT_EQ(key("unix:/run/one"), SocketAddress().client_key());
+}
+
 TEST(SocketAddress, unix_path_of_107_bytes_is_the_longest) {
   std::string longest(107, 'p');
   SocketAddress address = parsed("unix:" + longest);

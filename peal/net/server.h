@@ -52,12 +52,13 @@ struct ServerOptions {
   AcceptMode accept = AcceptMode::kReusePort;  // no hand-over, no shared queue: best for many connections
   ListenOptions listen = {};                   // reuse_port is decided by `accept`
   ConnectionOptions connection = {};
-  // Connections open at once, on all loops together and of one IP address (all unix clients are one). Over a cap the
-  // newcomer takes the place of whoever has been idle for longest (nothing queued, no unconsumed input, not piped)
-  // among the connections of its loop, or of its address there; if nobody is idle, or nobody among the 1,024 least
-  // recently active, the newcomer is closed at once. Who still shakes hands (ConnectionOptions::layer) is idle. Never
-  // more than the cap have on_open behind and on_close before them. 0, the default: the process's limit of fds, where
-  // accepting backs off.
+  // Connections open at once, on all loops together and of one client. That is an IPv4 address, also one mapped into
+  // IPv6, or an IPv6 network (/64, since one client has all of it): SocketAddress::client_key(). All unix clients are
+  // one. Over a cap the newcomer takes the place of whoever has been idle for longest (nothing queued, no unconsumed
+  // input, not piped) among the connections of its loop, or of its client there; if nobody is idle, or nobody among the
+  // 1,024 least recently active, the newcomer is closed at once. Who still shakes hands (ConnectionOptions::layer) is
+  // idle. Never more than the cap have on_open behind and on_close before them. 0, the default: the process's limit of
+  // fds, where accepting backs off.
   size_t max_connections = 0;
   size_t max_connections_per_address = 0;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/middleware/rate_limiter.h>
 
-#include <netinet/in.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -106,24 +104,6 @@ Duration RateLimiter::admit(std::string_view key, TimePoint now) {
 uint64_t RateLimiter::admitted() const { return table_->admitted.load(std::memory_order_relaxed); }
 uint64_t RateLimiter::refused() const { return table_->refused.load(std::memory_order_relaxed); }
 
-namespace {
-
-// The bytes of the client's address that tell it from others, behind its family, in `storage`.
-std::string_view address_key(const HttpExchange& exchange, std::array<char, 9>& storage) {
-  const Result<SocketAddress> peer = exchange.peer_address();
-  const auto key = [&](char family, const void* bytes, size_t size) {
-    storage[0] = family;
-    std::memcpy(storage.data() + 1, bytes, size);
-    return std::string_view(storage.data(), 1 + size);
-  };
-  if (!peer || !peer->is_ip()) return "u";
-  if (peer->family() == AF_INET) return key('4', &reinterpret_cast<const sockaddr_in*>(peer->data())->sin_addr, 4);
-  const in6_addr& v6 = reinterpret_cast<const sockaddr_in6*>(peer->data())->sin6_addr;
-  return IN6_IS_ADDR_V4MAPPED(&v6) ? key('4', v6.s6_addr + 12, 4) : key('6', v6.s6_addr, 8);
-}
-
-}  // namespace
-
 HttpMiddleware rate_limit(std::shared_ptr<RateLimiter> limiter, RateLimitKey key) {
   return [limiter = std::move(limiter), key = std::move(key)](HttpExchange& exchange, HttpNext next) {
     Duration wait{};
@@ -132,8 +112,8 @@ HttpMiddleware rate_limit(std::shared_ptr<RateLimiter> limiter, RateLimitKey key
       const std::string whose = key(exchange);
       if (!whose.empty()) wait = limiter->admit(whose, now);
     } else {
-      std::array<char, 9> storage{};
-      wait = limiter->admit(address_key(exchange, storage), now);
+      const SocketAddress::ClientKey client = exchange.peer_address().value_or(SocketAddress()).client_key();
+      wait = limiter->admit({client.data(), client.size()}, now);
     }
     if (wait == Duration::zero()) return next(exchange);
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(wait).count();

@@ -2,25 +2,11 @@
 #include <peal/net/parts/admission.h>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <peal/net/parts/connection_set.h>
 
 namespace peal::detail {
-
-PeerKey peer_key(const SocketAddress& address) {
-  PeerKey key{};
-  key[0] = static_cast<uint8_t>(address.family());
-  if (address.family() == AF_INET) {
-    const auto* ip = reinterpret_cast<const sockaddr_in*>(address.data());
-    std::memcpy(&key[1], &ip->sin_addr, sizeof ip->sin_addr);
-  } else if (address.family() == AF_INET6) {
-    const auto* ip = reinterpret_cast<const sockaddr_in6*>(address.data());
-    std::memcpy(&key[1], &ip->sin6_addr, sizeof ip->sin6_addr);
-  }
-  return key;
-}
 
 bool Admission::enter() {
   if (inside_.fetch_add(1, std::memory_order_relaxed) < most_ || most_ == 0) return true;
@@ -48,7 +34,7 @@ void Admission::leave_from(const PeerKey& peer) {
 ConnectionCaps::Answer ConnectionCaps::admit(Connection& newcomer) {
   CapEntry& cap_entry = ConnectionSet::give_cap_entry(newcomer);
   Result<SocketAddress> peer = newcomer.peer_address();
-  cap_entry.peer = peer_key(peer ? *peer : SocketAddress());
+  cap_entry.peer = (peer ? *peer : SocketAddress()).client_key();
   Connection* victim = nullptr;
   if (!admission_->enter_from(cap_entry.peer)) {
     auto peers = by_peer_.find(cap_entry.peer);

@@ -6,7 +6,6 @@
 // The loop that serves the newcomer evicts among its own; when it has nobody idle the newcomer is closed.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <list>
 #include <map>
@@ -17,9 +16,7 @@
 
 namespace peal::detail {
 
-// An IP address without its port; all unix clients have the same.
-using PeerKey = std::array<uint8_t, 17>;
-PeerKey peer_key(const SocketAddress& address);
+using PeerKey = SocketAddress::ClientKey;
 
 // Any thread. A cap of 0 is none.
 class Admission {
