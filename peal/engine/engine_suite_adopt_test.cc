@@ -102,6 +102,7 @@ TEST_P(EngineAdopt, two_at_once_share_the_clients_and_lose_none) {
 TEST_P(EngineAdopt, socket_file_stays_where_it_was) {
   const std::string path = testing::TempDir() + "peal-adopt-" + std::to_string(::getpid());
   Fd master = open(SocketAddress::parse("unix:" + path).value());
+  const SocketFile file = SocketFile::of(master.get());
   AcceptLog& acceptor = rig().adopt_listener(copy_of(master));
   stop(acceptor);
   // One that never accepted, too.
@@ -110,7 +111,7 @@ TEST_P(EngineAdopt, socket_file_stays_where_it_was) {
   RawPeer peer(AF_UNIX);
   peer.connect(SocketAddress::parse("unix:" + path).value());
   accepts(rig().adopt_listener(copy_of(master)), 1);
-  close_listening_socket(std::move(master));
+  close_listening_socket(std::move(master), file);
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 

@@ -23,6 +23,9 @@ Result<SocketAddress> listening_address(int fd) {
   return detail::local_address(fd);
 }
 
-void close_listening_socket(Fd fd) { detail::close_bound(std::move(fd)); }
+void close_listening_socket(Fd fd, const SocketFile& file) {
+  file.remove();
+  fd.reset();
+}
 
 }  // namespace peal

@@ -6,6 +6,7 @@
 #include <peal/base/fd.h>
 #include <peal/base/result.h>
 #include <peal/engine/engine.h>
+#include <peal/engine/socket_file.h>
 
 namespace peal {
 
@@ -13,7 +14,7 @@ namespace peal {
 Result<Fd> open_listening_socket(const SocketAddress& address, const ListenOptions& options);
 // Where it listens. ENOTSOCK; EINVAL: it does not listen, or not for streams.
 Result<SocketAddress> listening_address(int fd);
-// Nobody shall listen there any more: closes it, and removes its socket file if it has one.
-void close_listening_socket(Fd fd);
+// Nobody shall listen there any more: closes it, and removes its socket file where that is still `file`.
+void close_listening_socket(Fd fd, const SocketFile& file);
 
 }  // namespace peal

@@ -75,6 +75,7 @@ TEST_P(SharedListenerShutDown, before_it_accepts_at_all_and_at_a_unix_address) {
   const std::string path = testing::TempDir() + "peal-shut-down-" + std::to_string(::getpid());
   for (const SocketAddress& address : {EngineRig::loopback(), SocketAddress::parse("unix:" + path).value()}) {
     Fd other = open_listening_socket(address, {}).value();
+    const SocketFile file = SocketFile::of(other.get());
     const Result<ListenerId> id = rig().engine().adopt_listener(copy_of(other), {.socket = {}, .shared = true});
     ASSERT_TRUE(id.has_value());
     struct Nobody final : AcceptEvents {
@@ -87,7 +88,7 @@ TEST_P(SharedListenerShutDown, before_it_accepts_at_all_and_at_a_unix_address) {
     fails(1);
     rig().engine().stop(*id);
     ASSERT_TRUE(rig().run_until([&] { return nobody.stopped; }));
-    close_listening_socket(std::move(other));
+    close_listening_socket(std::move(other), file);
   }
   EXPECT_EQ(complaints_, 2);
 }

@@ -41,20 +41,35 @@ Result<Fd> open_socket(const SocketAddress& address, int type) {
 
 // A socket file whose owner is gone refuses everybody; that of a stream listener has another answer for a datagram
 // socket (EPROTOTYPE), which asks it without making it a connection.
-bool is_stale(const SocketAddress& address, const std::string& path) {
-  struct stat facts{};
-  if (::stat(path.c_str(), &facts) != 0 || !S_ISSOCK(facts.st_mode)) return false;
-  Fd probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  return probe && ::connect(probe.get(), address.data(), address.size()) != 0 && errno == ECONNREFUSED;
+bool refuses(int probe, const SocketAddress& address) {
+  return ::connect(probe, address.data(), address.size()) != 0 && errno == ECONNREFUSED;
+}
+
+// Binds where a stale file is. Two servers that start at once find the same one, and the slower must not remove what
+// the faster has bound meanwhile. So an abstract name is the right to remove this file: the kernel frees it with its
+// holder. The fd `pinned` keeps the inode's number from being given to another file.
+Result<void> replace_stale(int fd, const SocketAddress& address, const std::string& path) {
+  const Fd pinned(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat stale{};
+  if (!pinned || ::fstat(pinned.get(), &stale) != 0 || !S_ISSOCK(stale.st_mode)) return fail(EADDRINUSE);
+  const Fd probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!probe || !refuses(probe.get(), address)) return fail(EADDRINUSE);
+  const std::string right = "unix:@peal-stale-" + std::to_string(stale.st_dev) + "-" + std::to_string(stale.st_ino);
+  const Result<SocketAddress> right_address = SocketAddress::parse(right);
+  const Fd holder(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!holder || ::bind(holder.get(), right_address->data(), right_address->size()) != 0) return fail(EADDRINUSE);
+  struct stat now{};
+  const bool same = ::stat(path.c_str(), &now) == 0 && now.st_dev == stale.st_dev && now.st_ino == stale.st_ino;
+  if (!same || ::unlink(path.c_str()) != 0) return fail(same ? errno : EADDRINUSE);
+  return ::bind(fd, address.data(), address.size()) == 0 ? Result<void>() : fail(errno);
 }
 
 Result<void> bind_to(int fd, const SocketAddress& address) {
   if (::bind(fd, address.data(), address.size()) == 0) return {};
-  std::string path(address.unix_path());
-  int error = errno;
-  if (error != EADDRINUSE || path.empty() || !is_stale(address, path)) return fail(error);
-  if (::unlink(path.c_str()) != 0 || ::bind(fd, address.data(), address.size()) != 0) return fail(errno);
-  return {};
+  const int error = errno;
+  const std::string path(address.unix_path());
+  if (error != EADDRINUSE || path.empty()) return fail(error);
+  return replace_stale(fd, address, path);
 }
 
 template <class Ask>
@@ -99,11 +114,6 @@ Result<Fd> open_datagram_socket(const SocketAddress& address) {
   if (done) done = bind_to(fd->get(), address);
   if (!done) return std::unexpected(done.error());
   return fd;
-}
-
-void close_bound(Fd fd) {
-  Result<SocketAddress> address = local_address(fd.get());
-  if (address && !address->unix_path().empty()) ::unlink(std::string(address->unix_path()).c_str());
 }
 
 Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& options) {

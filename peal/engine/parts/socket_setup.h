@@ -22,8 +22,6 @@ Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& opti
 Result<void> prepare_listener(int fd, const SocketOptions& options);
 // The same for datagrams: socket, bind; errors that come back go to its error queue.
 Result<Fd> open_datagram_socket(const SocketAddress& address);
-// Closes what one of these opened and removes its socket file, if it has one.
-void close_bound(Fd fd);
 // socket, setsockopt, bind to options.source if set; ready for connect.
 Result<Fd> open_connector(const SocketAddress& address, const ConnectOptions& options);
 Result<SocketAddress> local_address(int fd);

@@ -13,6 +13,7 @@
 
 #include <peal/engine/engine.h>
 #include <peal/engine/parts/socket_setup.h>
+#include <peal/engine/socket_file.h>
 
 namespace peal {
 namespace {
@@ -33,7 +34,7 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
     opened.self_ = std::move(self);
     return &opened;
   }
-  ~WatchedDatagrams() { detail::close_bound(std::move(fd_)); }
+  ~WatchedDatagrams() { file_.remove(); }
 
   Result<SocketAddress> local_address() const override { return detail::local_address(fd_.get()); }
   Result<void> send(const SocketAddress& to, std::string_view bytes) override;
@@ -43,7 +44,11 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
 
  private:
   WatchedDatagrams(Engine& engine, Fd fd, bool has_error_queue, DatagramEvents& events)
-      : engine_(engine), events_(events), fd_(std::move(fd)), has_error_queue_(has_error_queue) {}
+      : engine_(engine),
+        events_(events),
+        fd_(std::move(fd)),
+        file_(SocketFile::of(fd_.get())),
+        has_error_queue_(has_error_queue) {}
 
   void on_ready(bool readable, bool writable) override;
   void on_unwatched() override {
@@ -57,6 +62,7 @@ class WatchedDatagrams final : public Datagrams, private WatchEvents {
   Engine& engine_;
   DatagramEvents& events_;
   Fd fd_;
+  const SocketFile file_;
   const bool has_error_queue_;  // a unix socket would hand over its next datagram instead
   WatchId watch_;
   bool closing_ = false;

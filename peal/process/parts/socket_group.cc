@@ -22,6 +22,7 @@ Result<SocketGroup> SocketGroup::open(std::string name, const SocketAddress& add
   group.options_.reuse_port = address.is_ip();
   Result<Fd> first = open_listening_socket(address, group.options_);
   if (!first) return std::unexpected(first.error());
+  group.file_ = SocketFile::of(first->get());
   group.sockets_.push_back(std::move(*first));
   const Result<SocketAddress> bound = listening_address(group.sockets_.front().get());
   if (!bound) return std::unexpected(bound.error());
@@ -40,7 +41,7 @@ Result<std::vector<SocketGroup>> SocketGroup::inherit(const std::string& name, s
       group->name_ = name;
       group->address_ = *address;
       group->inherited_ = true;
-      group->owns_file_ = with_file;
+      if (with_file) group->file_ = SocketFile::of(socket.get());
     }
     group->sockets_.push_back(std::move(socket));
   }
@@ -71,7 +72,7 @@ std::vector<ListeningSocket> SocketGroup::deal(size_t place, size_t workers) && 
 
 void SocketGroup::close() {
   for (Fd& socket : sockets_) {
-    if (owns_file_) close_listening_socket(std::move(socket));
+    close_listening_socket(std::move(socket), file_);
   }
   sockets_.clear();
 }

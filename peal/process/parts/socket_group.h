@@ -13,6 +13,7 @@
 #include <peal/base/fd.h>
 #include <peal/base/result.h>
 #include <peal/engine/engine.h>
+#include <peal/engine/socket_file.h>
 #include <peal/process/worker.h>
 
 namespace peal::detail {
@@ -34,7 +35,8 @@ class SocketGroup {
   const SocketAddress& address() const { return address_; }
   const std::vector<Fd>& sockets() const { return sockets_; }
   bool inherited() const { return inherited_; }
-  bool owns_file() const { return owns_file_; }
+  // A socket file that is ours to remove, and still there.
+  bool owns_file() const { return file_.is_there(); }
   // Opens one for each worker, where the address can be shared. Before anybody accepts, and not beside inherited ones:
   // a socket that nobody accepts from would have to be closed again, and its clients with it.
   Result<void> provide(size_t workers);
@@ -49,7 +51,7 @@ class SocketGroup {
   ListenOptions options_;
   std::vector<Fd> sockets_;
   bool inherited_ = false;
-  bool owns_file_ = true;
+  SocketFile file_;  // none: there is none, or it is a service manager's
 };
 
 }  // namespace peal::detail

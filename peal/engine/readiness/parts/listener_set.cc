@@ -10,6 +10,7 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/log.h>
+#include <peal/engine/listening_socket.h>
 #include <peal/engine/parts/socket_setup.h>
 
 namespace peal::detail {
@@ -22,25 +23,22 @@ Fd open_spare() { return Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 Result<ListenerId> ListenerSet::bind(const SocketAddress& address, const ListenOptions& options) {
   Result<Fd> fd = open_listener(address, options);
   if (!fd) return std::unexpected(fd.error());
-  return enter(std::move(*fd), false, false);
+  const SocketFile file = SocketFile::of(fd->get());
+  return enter(std::move(*fd), file, false);
 }
 
 Result<ListenerId> ListenerSet::adopt(Fd listening, const AdoptOptions& options) {
   if (Result<void> done = prepare_listener(listening.get(), options.socket); !done) {
     return std::unexpected(done.error());
   }
-  return enter(std::move(listening), true, options.shared);
+  return enter(std::move(listening), {}, options.shared);
 }
 
-ListenerId ListenerSet::enter(Fd fd, bool adopted, bool shared) {
+ListenerId ListenerSet::enter(Fd fd, const SocketFile& file, bool shared) {
   uint32_t slot = listeners_.acquire();
   Listener& listener = listeners_[slot];
-  listener = Listener{SlotLinks(listener), std::move(fd), adopted, shared};
+  listener = Listener{SlotLinks(listener), std::move(fd), file, shared};
   return {slot, listener.generation};
-}
-
-void ListenerSet::close(Fd fd, bool adopted) {
-  if (!adopted) close_bound(std::move(fd));
 }
 
 Result<SocketAddress> ListenerSet::local_address(ListenerId id) const {
@@ -128,9 +126,9 @@ void ListenerSet::stop(ListenerId id) {
   if (listener == nullptr) return;
   if (listener->events != nullptr) {
     leave_poller(*listener);
-    last_completions_.push_back({std::move(listener->fd), listener->events, listener->adopted});
+    last_completions_.push_back({std::move(listener->fd), listener->events, listener->file});
   } else {
-    close(std::move(listener->fd), listener->adopted);
+    close_listening_socket(std::move(listener->fd), listener->file);
   }
   listener->resume_at = kNever;
   listeners_.release(id.slot);
@@ -226,7 +224,7 @@ size_t ListenerSet::deliver_last_completions(bool deliver_late) {
   std::vector<LastCompletion> leaving = std::exchange(last_completions_, {});
   for (LastCompletion& last : leaving) {
     if (deliver_late) count += accept_late(last.fd.get(), *last.events);
-    close(std::move(last.fd), last.adopted);
+    close_listening_socket(std::move(last.fd), last.file);
     last.events->on_accept_stopped();
     ++count;
   }

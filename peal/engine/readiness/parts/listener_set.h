@@ -15,6 +15,7 @@
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
 #include <peal/engine/readiness/poller.h>
+#include <peal/engine/socket_file.h>
 
 namespace peal::detail {
 
@@ -46,7 +47,7 @@ class ListenerSet {
  private:
   struct Listener : SlotLinks {
     Fd fd;
-    bool adopted = false;            // its socket file is somebody else's
+    SocketFile file;                 // to be removed in the end; none: it is somebody else's
     bool shared = false;             // as AdoptOptions has it
     AcceptEvents* events = nullptr;  // from accept() on
     TimePoint resume_at = kNever;    // paused until then
@@ -57,10 +58,10 @@ class ListenerSet {
   struct LastCompletion {
     Fd fd;
     AcceptEvents* events;
-    bool adopted;
+    SocketFile file;
   };
 
-  ListenerId enter(Fd fd, bool adopted, bool shared);
+  ListenerId enter(Fd fd, const SocketFile& file, bool shared);
   Listener* find(ListenerId id);
   Result<void> poll(Listener& listener);
   void pause(Listener& listener, TimePoint until);
@@ -69,7 +70,6 @@ class ListenerSet {
   uint64_t shed(int fd);
   void leave_poller(Listener& listener);
   size_t accept_late(int fd, AcceptEvents& events);
-  static void close(Fd fd, bool adopted);
 
   static constexpr int kAcceptsPerTurn = 64;
   static constexpr size_t kMostLate = 4096;
