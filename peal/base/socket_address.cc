@@ -114,6 +114,16 @@ bool is_host_name(std::string_view text) {
   return last.find_first_not_of("0123456789") != last.npos;
 }
 
+bool is_localhost(std::string_view host) {
+  constexpr std::string_view kLocal = "localhost";
+  if (host.ends_with('.')) host.remove_suffix(1);
+  if (host.size() < kLocal.size()) return false;
+  const std::string_view domain = host.substr(host.size() - kLocal.size());
+  const bool is_whole = host.size() == domain.size() || host[host.size() - domain.size() - 1] == '.';
+  return is_whole &&
+         std::ranges::equal(domain, kLocal, {}, [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+}
+
 Result<SocketAddress> SocketAddress::parse(std::string_view text) {
   SocketAddress address;
   const auto size = text.starts_with(kUnixPrefix) ? parse_unix(text.substr(kUnixPrefix.size()), address.storage_.local)
@@ -164,16 +174,6 @@ std::string_view SocketAddress::unix_path() const {
   return {storage_.local.sun_path, ::strnlen(storage_.local.sun_path, size_ - kPathOffset)};
 }
 
-std::string SocketAddress::to_string() const {
-  std::array<char, INET6_ADDRSTRLEN> host{};
-  if (family() == AF_INET) {
-    ::inet_ntop(AF_INET, &storage_.v4.sin_addr, host.data(), host.size());
-    return std::string(host.data()) + ":" + std::to_string(port());
-  }
-  if (family() == AF_INET6) {
-    ::inet_ntop(AF_INET6, &storage_.v6.sin6_addr, host.data(), host.size());
-    uint32_t scope = storage_.v6.sin6_scope_id;
-    return "[" + std::string(host.data()) + (scope == 0 ? "" : "%" + scope_text(scope)) + "]:" + std::to_string(port());
 SocketAddress::ClientKey SocketAddress::client_key() const {
   ClientKey key{};
   const bool mapped = family() == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&storage_.v6.sin6_addr);
@@ -188,6 +188,16 @@ SocketAddress::ClientKey SocketAddress::client_key() const {
   return key;
 }
 
+std::string SocketAddress::to_string() const {
+  std::array<char, INET6_ADDRSTRLEN> host{};
+  if (family() == AF_INET) {
+    ::inet_ntop(AF_INET, &storage_.v4.sin_addr, host.data(), host.size());
+    return std::string(host.data()) + ":" + std::to_string(port());
+  }
+  if (family() == AF_INET6) {
+    ::inet_ntop(AF_INET6, &storage_.v6.sin6_addr, host.data(), host.size());
+    uint32_t scope = storage_.v6.sin6_scope_id;
+    return "[" + std::string(host.data()) + (scope == 0 ? "" : "%" + scope_text(scope)) + "]:" + std::to_string(port());
   }
   if (!is_unix()) return {};
   std::string text(kUnixPrefix);

@@ -21,6 +21,8 @@ namespace peal {
 // A host's name (RFC 1123 2.1): labels of letters, digits, hyphens and '_', at most 253 bytes. What ends in a number
 // was meant as an address: a mistyped one must not become a question to DNS.
 bool is_host_name(std::string_view text);
+// "localhost", or a name in that domain, in any case and with or without a dot behind it: the loopback (RFC 6761 6.3).
+bool is_localhost(std::string_view host);
 
 class SocketAddress {
  public:
@@ -42,13 +44,13 @@ class SocketAddress {
   // The path of a unix address that stands in the file system; empty for an abstract or unnamed one.
   std::string_view unix_path() const;
 
-  const sockaddr* data() const { return &storage_.any; }
-  socklen_t size() const { return size_; }
   // Whom an address is counted by where clients are limited: an IPv4 address without its port, also one that is mapped
   // into IPv6 (RFC 4291 2.5.5.2); of IPv6 the network (/64), since a client has all of it; all others are one.
   using ClientKey = std::array<char, 9>;
   ClientKey client_key() const;
 
+  const sockaddr* data() const { return &storage_.any; }
+  socklen_t size() const { return size_; }
   // As parse() reads it. An unset address is "", an unnamed unix one "unix:": these two parse() refuses.
   std::string to_string() const;
   bool operator==(const SocketAddress& other) const;

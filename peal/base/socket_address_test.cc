@@ -205,6 +205,15 @@ TEST(SocketAddress, client_is_an_ipv4_address_or_an_ipv6_network) {
   EXPECT_EQ(key("unix:/run/one"), SocketAddress().client_key());
 }
 
+TEST(HostName, localhost_is_a_name_and_a_domain) {
+  for (const char* name : {"localhost", "localhost.", "LocalHost", "app.localhost", "a.b.LOCALHOST."}) {
+    EXPECT_TRUE(is_localhost(name)) << name;
+  }
+  for (const char* name : {"", ".", "localhos", "nolocalhost", "localhost.example", "localhost..", "127.0.0.1"}) {
+    EXPECT_FALSE(is_localhost(name)) << name;
+  }
+}
+
 TEST(SocketAddress, unix_path_of_107_bytes_is_the_longest) {
   std::string longest(107, 'p');
   SocketAddress address = parsed("unix:" + longest);

@@ -15,9 +15,11 @@
 
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <typeindex>
 #include <vector>
 
 #include <peal/base/clock.h>
@@ -117,6 +119,9 @@ class Loop {
   bool keep(const std::shared_ptr<void>& what);
   // True if it was kept. Takes time that grows with how much is kept.
   bool let_go(const void* what);
+  // The loop's only Kept, for all who ask: made as Kept(Loop&) by the first, and kept as keep() does.
+  template <class Kept>
+  std::shared_ptr<Kept> only();
 
   // Calls `task` on the loop whenever the process receives `signal_number`, instead of the signal's disposition until
   // now, which comes back with the last handler of that signal in the process; so does, if on the same thread, the mask
@@ -192,12 +197,23 @@ class Loop {
   std::unique_ptr<TurnTimes> turn_times_;
   std::vector<Callback> tasks_;              // of this turn
   std::vector<std::shared_ptr<void>> kept_;  // in the order of keep()
+  std::map<std::type_index, std::weak_ptr<void>> only_;
   std::atomic<bool> stopping_ = false;
   std::unique_ptr<detail::SignalWatch> signals_;
   std::unique_ptr<FlightRecorder> recorder_;
   LogLimiter log_limiter_{std::chrono::seconds(1)};
   LoopStats stats_;
 };
+
+template <class Kept>
+std::shared_ptr<Kept> Loop::only() {
+  std::weak_ptr<void>& known = only_[typeid(Kept)];
+  if (auto kept = std::static_pointer_cast<Kept>(known.lock())) return kept;
+  auto made = std::make_shared<Kept>(*this);
+  known = made;
+  keep(made);
+  return made;
+}
 
 template <class Function>
 void Loop::guard(const char* what, Function&& function) {

@@ -34,6 +34,12 @@ Result<void> Client::connect(std::string_view address) {
 
 Result<void> Client::connect(const SocketAddress& address) { return start(address, {}); }
 
+Result<void> Client::connect(const HostPort& place) {
+  const Result<SocketAddress> literal = place.literal();
+  if (!literal) return std::unexpected(literal.error());
+  return literal->is_set() ? connect(*literal) : start({}, place);
+}
+
 Result<void> Client::start(const SocketAddress& address, const HostPort& name) {
   const uint64_t claim = connector_->claim();
   if (claim == 0) return fail(EALREADY);

@@ -17,12 +17,12 @@
 #include <peal/engine/engine.h>
 #include <peal/loop/loop.h>
 #include <peal/net/connection.h>
+#include <peal/net/host_port.h>
 #include <peal/net/net_stats.h>
 
 namespace peal {
 
 class Resolver;
-struct HostPort;
 namespace detail {
 class Connector;
 }
@@ -44,11 +44,12 @@ struct RaceOptions {
 };
 
 struct ClientOptions {
-  // One attempt: the name's lookup and the race between its addresses. Then Trouble::kNoAnswer, or ETIMEDOUT.
+  // One attempt: the name's lookup and the race between its addresses. Then Trouble::kNoAnswer where there was none to
+  // try, or ETIMEDOUT, or why the last one failed.
   Duration connect_timeout = std::chrono::seconds(10);
   RetryOptions retry = {};
   RaceOptions race = {};
-  Resolver* resolver = nullptr;  // of the same loop; must outlive the client. Null: one of its own for each lookup
+  Resolver* resolver = nullptr;  // of the same loop; must outlive the client. Null: the loop's own
   ConnectOptions connect = {};   // an empty host becomes the name connected to
   ConnectionOptions connection = {};
 };
@@ -66,9 +67,12 @@ class Client {
 
   // Starts connecting; the loop need not run yet. The text is an address as SocketAddress::parse() reads it, or
   // "name:port"; a name is looked up anew for every attempt. What parse() says of any other text, EALREADY when
-  // this client was started before and has not been stopped.
+  // this client was started before and has not been stopped. "unix:" in front makes it a unix socket: a text that a
+  // peer had a part in is a HostPort, see below.
   Result<void> connect(std::string_view address);
   Result<void> connect(const SocketAddress& address);
+  // Where the host comes from a peer or a URL: it is never a unix socket.
+  Result<void> connect(const HostPort& place);
   // Gives up connecting and reconnecting; an open connection ends gracefully.
   void stop();
   // Waits for the loop.

@@ -1,33 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every answer is given from a timer of no delay: not inside resolve(), nor inside c-ares, which may not be destroyed
-// from its own calls; and what a callback throws is the loop's to survive.
+// Every answer is given from a timer: not inside resolve(), nor inside c-ares, which may not be destroyed from its own
+// calls; and what a callback throws is the loop's to survive.
 #include <peal/net/resolver.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <peal/loop/on_loop.h>
+#include <peal/net/parts/address_order.h>
 #include <peal/net/parts/resolver_channel.h>
 
 namespace peal {
 namespace {
 
-// Unset for a name.
-Result<SocketAddress> literal_address(std::string_view host, uint16_t port) {
-  if (is_host_name(host)) return SocketAddress();
-  if (host.starts_with("unix:")) return SocketAddress::parse(host);
-  const bool bare_v6 = !host.starts_with('[') && host.find(':') != host.npos;
-  return SocketAddress::parse((bare_v6 ? "[" + std::string(host) + "]" : std::string(host)) + ":" +
-                              std::to_string(port));
-}
+constexpr Duration kBetweenLooks = std::chrono::seconds(1);  // at resolv.conf
 
 Result<Resolver::Addresses> find_name(const NameTable& names, std::string host, uint16_t port) {
   if (host.ends_with('.')) host.pop_back();
   std::ranges::transform(host, host.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
   const auto found = names.find(host);
-  if (found == names.end() || found->second.empty()) return fail(Trouble::kHostNotFound);
-  Resolver::Addresses addresses = found->second;
+  Resolver::Addresses addresses;
+  if (found != names.end()) addresses = found->second;
+  if (addresses.empty() && is_localhost(host)) {
+    for (const char* loopback : {"[::1]:0", "127.0.0.1:0"}) addresses.push_back(*SocketAddress::parse(loopback));
+  }
+  if (addresses.empty()) return fail(Trouble::kHostNotFound);
   for (SocketAddress& address : addresses) {
     if (address.is_ip()) address.set_port(port);
   }
@@ -36,42 +33,53 @@ Result<Resolver::Addresses> find_name(const NameTable& names, std::string host, 
 
 }  // namespace
 
-Result<HostPort> HostPort::parse(std::string_view text) {
-  const size_t colon = text.rfind(':');
-  if (colon == text.npos) return fail(Trouble::kNoPort);
-  HostPort parts{.host = std::string(text.substr(0, colon))};
-  if (!is_host_name(parts.host)) return fail(Trouble::kBadAddress);
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, parts.port);
-  if (error != std::errc{} || stop != end) return fail(Trouble::kBadPort);
-  return parts;
-}
-
 Resolver::Resolver(Loop& loop, const ResolverOptions& options)
     : loop_(&loop), mailbox_(loop.mailbox()), options_(options) {}
 
 // Once the loop has ended nothing refers to this any more: its timers are gone and its engine has shut.
 Resolver::~Resolver() {
   detail::on_loop_and_wait(*mailbox_, [this](Loop& loop) {
-    for (auto& [id, lookup] : lookups_) loop.cancel(lookup.timer);
-    channel_.reset();
+    for (auto& [id, lookup] : lookups_) {
+      loop.cancel(lookup.timer);
+      loop.cancel(lookup.answer_timer);
+    }
+    channels_.clear();
   });
 }
 
 Result<ResolveId> Resolver::resolve(std::string_view host, uint16_t port, const ResolveOptions& options,
                                     Answer on_answer) {
+  return take(host, port, options, false, [on_answer = std::move(on_answer)](Result<Addresses> all, bool) mutable {
+    if (on_answer) on_answer(std::move(all));
+  });
+}
+
+Result<ResolveId> Resolver::resolve_in_parts(std::string_view host, uint16_t port, const ResolveOptions& options,
+                                             Part on_part) {
+  return take(host, port, options, true, std::move(on_part));
+}
+
+Result<ResolveId> Resolver::take(std::string_view host, uint16_t port, const ResolveOptions& options, bool in_parts,
+                                 Part on_part) {
   if (!mailbox_->open()) return fail(Trouble::kLoopStopped);
-  Result<SocketAddress> literal = literal_address(host, port);
+  Result<SocketAddress> literal = HostPort{std::string(host), port}.literal();
   if (!literal) return std::unexpected(literal.error());
-  if (std::max(lookups_.size(), channel_ ? channel_->questions() : 0) >= options_.most_pending) {
+  if (std::max(lookups_.size(), questions()) >= options_.most_pending) {
     ++stats_.refused;
     return fail(Trouble::kTooManyLookups);
   }
   const auto id = static_cast<ResolveId>(++last_id_);
   const TimerId timer = loop_->after(Duration::zero(), [this, id] { start(id); });
   if (!timer) return fail(Trouble::kLoopStopped);
-  const TimePoint deadline = later(loop_->now(), options.timeout);
-  lookups_.emplace(id, Lookup{std::string(host), port, *literal, deadline, std::move(on_answer), timer});
+  Lookup& lookup = lookups_[id];
+  lookup.host = host;
+  lookup.port = port;
+  lookup.literal = *literal;
+  lookup.deadline = later(loop_->now(), options.timeout);
+  lookup.other_family_wait = options.other_family_wait;
+  lookup.in_parts = in_parts;
+  lookup.on_part = std::make_shared<Part>(std::move(on_part));
+  lookup.timer = timer;
   ++stats_.lookups;
   return id;
 }
@@ -79,41 +87,79 @@ Result<ResolveId> Resolver::resolve(std::string_view host, uint16_t port, const 
 void Resolver::start(ResolveId id) {
   Lookup& lookup = lookups_.at(id);
   lookup.timer = {};
-  if (lookup.literal.is_set()) return finish(id, Addresses{lookup.literal});
-  const NameTable* names = loop_->engine().names();
-  if (names == nullptr) return ask(id, lookup);
-  finish(id, find_name(*names, lookup.host, lookup.port));
+  const NameTable* const names = loop_->engine().names();
+  if (!lookup.literal.is_set() && names == nullptr) return ask(id, lookup);
+  Result<Addresses> known =
+      lookup.literal.is_set() ? Addresses{lookup.literal} : find_name(*names, lookup.host, lookup.port);
+  if (known) lookup.untold = std::move(*known);
+  if (!known) lookup.error = known.error();
+  finish(id);
 }
 
 void Resolver::ask(ResolveId id, Lookup& lookup) {
-  if (!channel_) {
-    auto channel = detail::ResolverChannel::make(*loop_, options_);
-    if (!channel) return finish(id, std::unexpected(channel.error()));
-    channel_ = std::move(*channel);
+  const Result<detail::ResolverChannel*> asked = channel();
+  if (!asked) {
+    lookup.error = asked.error();
+    return finish(id);
   }
   lookup.timer = loop_->at(lookup.deadline, [this, id] {
     ++stats_.timeouts;
-    finish(id, fail(Trouble::kNoAnswer));
+    finish(id);
   });
-  channel_->ask(lookup.host, lookup.port,
-                [this, id](Result<Addresses> addresses) { arrived(id, std::move(addresses)); });
+  (*asked)->ask(lookup.host, lookup.port,
+                [this, id](Result<Addresses> addresses, bool more) { arrived(id, std::move(addresses), more); });
+}
+
+// One that cannot be made anew, for want of fds say, goes on, and the next look tries again.
+Result<detail::ResolverChannel*> Resolver::channel() {
+  const TimePoint now = loop_->now();
+  bool outdated = channels_.empty();
+  if (!outdated && now >= next_look_) {
+    next_look_ = now + kBetweenLooks;
+    outdated = channels_.back()->is_outdated();
+  }
+  if (outdated) {
+    auto made = detail::ResolverChannel::make(*loop_, options_);
+    if (!made && channels_.empty()) return std::unexpected(made.error());
+    if (made) channels_.push_back(std::move(*made));
+  }
+  return channels_.back().get();
 }
 
 // Inside c-ares. A lookup that was cancelled or timed out is not there any more.
-void Resolver::arrived(ResolveId id, Result<Addresses> addresses) {
+void Resolver::arrived(ResolveId id, Result<Addresses> addresses, bool more) {
   const auto found = lookups_.find(id);
   if (found == lookups_.end()) return;
-  loop_->cancel(found->second.timer);
-  found->second.timer = loop_->after(
-      Duration::zero(), [this, id, addresses = std::move(addresses)]() mutable { finish(id, std::move(addresses)); });
+  Lookup& lookup = found->second;
+  lookup.more = more;
+  if (addresses) lookup.untold = detail::join_families(std::move(lookup.untold), std::move(*addresses));
+  if (!addresses) lookup.error = addresses.error();
+  const bool waits = more && !(lookup.in_parts && lookup.untold.front().family() == AF_INET6);
+  loop_->cancel(lookup.answer_timer);
+  lookup.answer_timer = loop_->after(waits ? lookup.other_family_wait : Duration::zero(), [this, id] { tell(id); });
 }
 
-// The answer may destroy this.
-void Resolver::finish(ResolveId id, Result<Addresses> addresses) {
-  auto lookup = lookups_.extract(id);
-  ++(addresses ? stats_.answered : stats_.failed);
+// The call may end the lookup, or destroy this.
+void Resolver::tell(ResolveId id) {
+  Lookup& lookup = lookups_.at(id);
+  lookup.answer_timer = {};
+  if (!lookup.in_parts || !lookup.more) return finish(id);
+  lookup.told = true;
+  const std::shared_ptr<Part> on_part = lookup.on_part;
+  if (*on_part) (*on_part)(std::exchange(lookup.untold, {}), true);
+}
+
+// The call may destroy this.
+void Resolver::finish(ResolveId id) {
+  auto node = lookups_.extract(id);
+  Lookup& lookup = node.mapped();
+  loop_->cancel(lookup.timer);
+  loop_->cancel(lookup.answer_timer);
+  const bool found = lookup.told || !lookup.untold.empty();
+  ++(found ? stats_.answered : stats_.failed);
   drop_detached();
-  if (lookup.mapped().on_answer) lookup.mapped().on_answer(std::move(addresses));
+  if (!*lookup.on_part) return;
+  (*lookup.on_part)(found ? Result<Addresses>(std::move(lookup.untold)) : std::unexpected(lookup.error), false);
 }
 
 bool Resolver::cancel(ResolveId id) {
@@ -122,13 +168,25 @@ bool Resolver::cancel(ResolveId id) {
   ++stats_.cancelled;
   if (Loop* loop = mailbox_->reachable()) {
     loop->cancel(lookup.mapped().timer);
+    loop->cancel(lookup.mapped().answer_timer);
     drop_detached();
   }
   return true;
 }
 
+// Never inside c-ares.
 void Resolver::drop_detached() {
-  if (lookups_.empty() && channel_) channel_->cancel_all();
+  for (const auto& channel : channels_) {
+    if (lookups_.empty()) channel->cancel_all();
+  }
+  const auto* const asked = channels_.empty() ? nullptr : channels_.back().get();
+  std::erase_if(channels_, [&](const auto& each) { return each.get() != asked && each->questions() == 0; });
+}
+
+size_t Resolver::questions() const {
+  size_t all = 0;
+  for (const auto& channel : channels_) all += channel->questions();
+  return all;
 }
 
 }  // namespace peal

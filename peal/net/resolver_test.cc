@@ -8,69 +8,18 @@
 
 #include <gmock/gmock.h>
 
-#include <tests/support/dns_script.h>
-#include <tests/support/net_rig.h>
+#include <tests/support/resolver_rig.h>
 
 namespace peal {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using test::Journal;
+using test::sentence;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-class ResolverTest : public test::NetTest {
- protected:
-  void SetUp() override {
-    NetTest::SetUp();
-    if (IsSkipped()) return;
-    dns.emplace();
-    resolver.emplace(loop(), from_script());
-  }
-  void TearDown() override {
-    resolver.reset();
-    dns.reset();
-    NetTest::TearDown();
-  }
-
-  ResolverOptions from_script() const { return {.servers = dns->server(), .try_timeout = seconds(30)}; }
-  // Writes its answer into the journal.
-  Resolver::Answer noting(std::string name) {
-    return [this, name = std::move(name)](Result<Resolver::Addresses> addresses) {
-      std::string line = name + ":";
-      if (!addresses) line += " " + addresses.error().message();
-      for (const SocketAddress& address : addresses.value_or(Resolver::Addresses{})) line += " " + address.to_string();
-      journal.add(line);
-    };
-  }
-  Result<ResolveId> start(const std::string& name, Duration timeout = seconds(30)) {
-    return ask([&] { return resolver->resolve(name, 80, {.timeout = timeout}, noting(name)); });
-  }
-  testing::AssertionResult told(size_t lines = 1) {
-    return wait_until([this, lines] {
-      dns->pump();
-      return journal.lines().size() >= lines;
-    });
-  }
-  // What `name` resolves to.
-  std::string look_up(const std::string& name, Duration timeout = seconds(30)) {
-    const size_t before = journal.lines().size();
-    const Result<ResolveId> id = start(name, timeout);
-    if (!id) return id.error().message();
-    if (!told(before + 1)) return "no answer";
-    return journal.lines().back().substr(name.size() + 2);
-  }
-  ResolverStats stats() {
-    return ask([&] { return resolver->stats(); });
-  }
-
-  Journal journal;
-  std::optional<test::DnsScript> dns;
-  std::optional<Resolver> resolver;
-};
-
-std::string sentence(Trouble trouble) { return make_error_code(trouble).message(); }
+class ResolverTest : public test::ResolverTest {};
 
 // An int of milliseconds, as c-ares has it, holds none of these; and 0 would end each try before its answer.
 TEST_P(ResolverTest, tries_that_last_for_ever_or_no_time) {
@@ -164,40 +113,23 @@ TEST_P(ResolverTest, literals_are_answered_without_asking_but_never_inside_the_c
   EXPECT_EQ(look_up("192.0.2.1"), "192.0.2.1:80");
   EXPECT_EQ(look_up("2001:db8::1"), "[2001:db8::1]:80");
   EXPECT_EQ(look_up("[2001:db8::1]"), "[2001:db8::1]:80");
-  EXPECT_EQ(look_up("unix:/run/there"), "unix:/run/there");
   EXPECT_EQ(ask([&] {
               EXPECT_TRUE(resolver->resolve("127.0.0.1", 1, {}, noting("late")));
               return journal.count("late: 127.0.0.1:1");
             }),
             0u);
-  ASSERT_TRUE(told(5));
+  ASSERT_TRUE(told(4));
   EXPECT_EQ(ask([&] { return dns->questions(); }), 0u);
 }
 
 TEST_P(ResolverTest, text_that_is_neither_name_nor_address) {
   const std::string long_label(64, 'a');
-  for (const std::string text : {"", ".", "a..b", "a b", "a:b:c", "300.1.1.1", "10.1", "a.7", "unix:", "[::1",
-                                 "b\xc3\xbc.test", "a/b", long_label.c_str()}) {
+  for (const std::string text :
+       {"", ".", "a..b", "a b", "a:b:c", "300.1.1.1", "10.1", "a.7", "unix:", "unix:/run/there", "unix:@there",
+        "@there", "[::1", "b\xc3\xbc.test", "a/b", long_label.c_str()}) {
     EXPECT_EQ(test::error_of(start(text)), make_error_code(Trouble::kBadAddress)) << text;
   }
-  EXPECT_EQ(test::error_of(start("unix:/" + std::string(200, 'x'))), make_error_code(Trouble::kPathTooLong));
   EXPECT_EQ(stats().lookups, 0u);
-}
-
-TEST(HostPort, is_a_name_and_a_port_and_nothing_else) {
-  const auto both = HostPort::parse("Example.org:8080");
-  ASSERT_TRUE(both);
-  EXPECT_EQ(both->host, "Example.org");
-  EXPECT_EQ(both->port, 8080);
-  for (const char* text : {"", "example.org"}) {
-    EXPECT_EQ(test::error_of(HostPort::parse(text)), make_error_code(Trouble::kNoPort)) << text;
-  }
-  for (const char* text : {"example.org:", "example.org:65536", "example.org:-1", "a:8 ", "example.org:http"}) {
-    EXPECT_EQ(test::error_of(HostPort::parse(text)), make_error_code(Trouble::kBadPort)) << text;
-  }
-  for (const char* text : {":80", "127.0.0.300:80", "a:b:80"}) {
-    EXPECT_EQ(test::error_of(HostPort::parse(text)), make_error_code(Trouble::kBadAddress)) << text;
-  }
 }
 
 TEST_P(ResolverTest, cancelled_lookup_is_never_answered) {

@@ -17,6 +17,7 @@ constexpr size_t kHeaderBytes = 12;
 constexpr int kNxDomain = 3;
 constexpr uint16_t kTypeA = 1;
 constexpr uint16_t kTypeAaaa = 28;
+constexpr uint16_t kTypeCname = 5;
 
 std::string number(size_t value) { return {static_cast<char>(value >> 8 & 0xff), static_cast<char>(value & 0xff)}; }
 
@@ -36,27 +37,40 @@ std::string record_data(const std::string& address, uint16_t type) {
   return {bytes.data(), v6 ? sizeof(in6_addr) : sizeof(in_addr)};
 }
 
+// Its labels, each behind its length (RFC 1035 3.1).
+std::string name_data(std::string_view name) {
+  std::string data;
+  while (!name.empty()) {
+    const std::string_view label = name.substr(0, name.find('.'));
+    data += static_cast<char>(label.size());
+    data += label;
+    name.remove_prefix(std::min(name.size(), label.size() + 1));
+  }
+  return data + '\0';
+}
+
 }  // namespace
 
 // One port for both: a port that is free for one may be taken for the other, so several are tried.
-DnsScript::DnsScript() {
-  const SocketAddress any = SocketAddress::parse("127.0.0.1:0").value();
+DnsScript::DnsScript() : DnsScript(SocketAddress::parse("127.0.0.1:0").value()) {
   constexpr int kMostTries = 100;
-  bool bound = false;
-  for (int i = 0; i < kMostTries && !bound; ++i) {
-    tcp_.reset(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    udp_.reset(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    EXPECT_EQ(::bind(tcp_.get(), any.data(), any.size()), 0);
-    address_ = name_of(tcp_);
-    bound = ::bind(udp_.get(), address_.data(), address_.size()) == 0;
-  }
-  EXPECT_TRUE(bound);
+  for (int i = 0; i < kMostTries && !is_open(); ++i) *this = DnsScript(SocketAddress::parse("127.0.0.1:0").value());
+  EXPECT_TRUE(is_open());
+}
+
+DnsScript::DnsScript(const SocketAddress& address)
+    : udp_(::socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)),
+      tcp_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
+  if (::bind(tcp_.get(), address.data(), address.size()) != 0) tcp_.reset();
+  if (!tcp_) return;
+  address_ = name_of(tcp_);
+  if (::bind(udp_.get(), address_.data(), address_.size()) != 0) udp_.reset();
   EXPECT_EQ(::listen(tcp_.get(), 8), 0);
 }
 
 std::string DnsScript::server() const { return address_.to_string(); }
 
-std::string DnsScript::answer(std::string_view question, bool over_tcp) const {
+DnsScript::Late DnsScript::answer(std::string_view question, bool over_tcp) const {
   std::string name;
   size_t at = kHeaderBytes;
   while (at < question.size() && question[at] != 0) {
@@ -71,26 +85,34 @@ std::string DnsScript::answer(std::string_view question, bool over_tcp) const {
   }
   const auto type =
       static_cast<uint16_t>(static_cast<uint8_t>(question[at + 1]) << 8 | static_cast<uint8_t>(question[at + 2]));
-  const auto found = entries.find(name);
+  auto found = entries.find(name + (type == kTypeA ? " A" : " AAAA"));
+  if (found == entries.end()) found = entries.find(name);
   const Entry entry = found == entries.end() ? Entry{.rcode = kNxDomain} : found->second;
   if (entry.mute) return {};
   std::string records;
   size_t count = 0;
   const bool truncated = entry.truncated && !over_tcp;
+  // The class IN, a minute to live.
+  const auto add = [&](const std::string& owner, size_t kind, const std::string& data) {
+    ++count;
+    records += owner + number(kind) + number(1) + number(0) + number(60) + number(data.size()) + data;
+  };
+  std::string owner = number(0xc000 | kHeaderBytes);  // a pointer to the question's name
+  if (!entry.alias.empty() && !truncated) {
+    add(owner, kTypeCname, name_data(entry.alias));
+    owner = name_data(entry.alias);
+  }
   for (const std::string& address : entry.addresses) {
     const std::string data = record_data(address, type);
     if (data.empty() || truncated) continue;
-    ++count;
-    // The name as a pointer to the question's, the type, the class IN, a minute to live.
-    records +=
-        number(0xc000 | kHeaderBytes) + number(type) + number(1) + number(0) + number(60) + number(data.size()) + data;
+    add(owner, type, data);
   }
   // Response, recursion desired and available.
   const size_t flags = 0x8180 | (truncated ? 0x0200 : 0) | static_cast<size_t>(entry.rcode);
   std::string text(question.substr(0, 2));
   text += number(flags) + number(1) + number(count) + number(0) + number(0);
   text += question.substr(kHeaderBytes, at + 5 - kHeaderBytes);
-  return text + records;
+  return {text + records, {}, entry.late};
 }
 
 void DnsScript::send(const Late& late) {
@@ -107,17 +129,17 @@ void DnsScript::pump() {
         ::recvfrom(udp_.get(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&storage), &size);
     if (got < 0) break;
     ++questions_;
-    Late late{answer({bytes.data(), static_cast<size_t>(got)}, false),
-              SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&storage), size)};
+    Late late = answer({bytes.data(), static_cast<size_t>(got)}, false);
+    late.to = SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&storage), size);
     if (late.answer.empty()) continue;
-    held_ ? late_.push_back(std::move(late)) : send(late);
+    held_ || late.held ? late_.push_back(std::move(late)) : send(late);
   }
   pump_tcp();
 }
 
 // Each question is small enough to come in one piece over loopback; a length goes before it (RFC 1035 4.2.2).
 void DnsScript::pump_tcp() {
-  for (;;) {
+  while (tcp_) {
     Fd peer(::accept4(tcp_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!peer) break;
     peers_.push_back(std::move(peer));
@@ -129,7 +151,7 @@ void DnsScript::pump_tcp() {
     while (rest.size() > 2) {
       const auto length = static_cast<size_t>(static_cast<uint8_t>(rest[0]) << 8 | static_cast<uint8_t>(rest[1]));
       ++over_tcp_;
-      const std::string text = answer(rest.substr(2, length), true);
+      const std::string text = answer(rest.substr(2, length), true).answer;
       const std::string framed = number(text.size()) + text;
       EXPECT_EQ(::send(peer.get(), framed.data(), framed.size(), MSG_NOSIGNAL), static_cast<ssize_t>(framed.size()));
       rest.remove_prefix(std::min(rest.size(), length + 2));

@@ -21,11 +21,16 @@ class DnsScript {
     int rcode = 0;                            // 2: SERVFAIL
     bool mute = false;
     bool truncated = false;  // over UDP: the client comes again over TCP
+    bool late = false;       // held back until release()
+    std::string alias = {};  // a CNAME goes in front of the addresses
   };
 
+  // At a free port of 127.0.0.1, or at `address`, where it is not open if that may not be had.
   DnsScript();
+  explicit DnsScript(const SocketAddress& address);
+  bool is_open() const { return udp_ && tcp_; }
 
-  // What it knows; every other name is NXDOMAIN.
+  // What it knows; every other name is NXDOMAIN. One that ends in " A" or " AAAA" goes first, for that type.
   std::map<std::string, Entry, std::less<>> entries;
 
   // For ResolverOptions::servers.
@@ -34,6 +39,8 @@ class DnsScript {
   void pump();
   void hold() { held_ = true; }
   void release();
+  // From now on TCP is refused.
+  void refuse_tcp() { tcp_.reset(); }
   // Questions that came, the two families of one name being two.
   size_t questions() const { return questions_; }
   size_t questions_over_tcp() const { return over_tcp_; }
@@ -42,9 +49,10 @@ class DnsScript {
   struct Late {
     std::string answer;
     SocketAddress to;
+    bool held = false;
   };
 
-  std::string answer(std::string_view question, bool over_tcp) const;
+  Late answer(std::string_view question, bool over_tcp) const;
   void pump_tcp();
   void send(const Late& late);
 

@@ -5,6 +5,14 @@
 #include <utility>
 
 namespace peal::detail {
+namespace {
+
+// Of a loop. Its clients may all begin at once, where one user's lookups would be a flood.
+struct SharedResolver : Resolver {
+  explicit SharedResolver(Loop& loop) : Resolver(loop, {.most_pending = 1 << 16}) {}
+};
+
+}  // namespace
 
 Connector::Connector(std::shared_ptr<ConnectionSet> set, const ClientOptions& options, Client::ConnectFailed on_failed)
     : set_(std::move(set)),
@@ -45,41 +53,61 @@ void Connector::start(const SocketAddress& address, const HostPort& name, uint64
 
 void Connector::attempt() {
   ++attempts_;
+  eyeballs_ = HappyEyeballs({}, options_.race.most_at_once);
+  last_error_ = {};
   set_timer(&Connector::timer_, options_.connect_timeout, &Connector::time_out);
   if (!address_.is_set()) return look_up();
   race({address_});
 }
 
+// The user's, or the one that all clients of the loop share.
+Resolver& Connector::resolver() {
+  if (options_.resolver != nullptr) return *options_.resolver;
+  if (!shared_resolver_) shared_resolver_ = set_->loop().only<SharedResolver>();
+  return *shared_resolver_;
+}
+
 // The attempt's deadline is the lookup's.
 void Connector::look_up() {
-  if (options_.resolver == nullptr) own_resolver_.emplace(set_->loop());
-  auto answered = [self = weak_from_this()](Result<Resolver::Addresses> addresses) {
-    auto connector = self.lock();
-    if (connector == nullptr) return;
-    connector->lookup_ = ResolveId::kNone;
-    connector->own_resolver_.reset();
-    addresses ? connector->race(std::move(*addresses)) : connector->fail_attempt(addresses.error());
+  auto answered = [self = weak_from_this()](Result<Resolver::Addresses> addresses, bool more) {
+    if (const auto connector = self.lock()) connector->looked_up(std::move(addresses), more);
   };
   const ResolveOptions options{.timeout = Duration::max()};
-  const Result<ResolveId> lookup = resolver().resolve(name_.host, name_.port, options, std::move(answered));
+  const Result<ResolveId> lookup = resolver().resolve_in_parts(name_.host, name_.port, options, std::move(answered));
   if (!lookup) return fail_attempt(lookup.error());
   lookup_ = *lookup;
 }
 
-void Connector::race(std::vector<SocketAddress> addresses) {
-  eyeballs_ = HappyEyeballs(std::move(addresses), options_.race.most_at_once);
+void Connector::looked_up(Result<Resolver::Addresses> addresses, bool more) {
+  if (!more) lookup_ = ResolveId::kNone;
+  if (!addresses) return fail_attempt(addresses.error());
+  race(*addresses);
+}
+
+void Connector::race(const std::vector<SocketAddress>& more_addresses) {
+  eyeballs_.add(more_addresses);
   try_next();
 }
 
+// Begins the next connection, or waits until it is its turn. The attempt has failed where nothing is under way and
+// nothing can come.
 void Connector::try_next() {
-  racing_.push_back(set_->connect(eyeballs_.next(), options_.connect).handle());
-  if (eyeballs_.has_next(racing_.size())) {
-    set_timer(&Connector::race_timer_, options_.race.attempt_delay, &Connector::try_next);
+  cancel_timer(race_timer_);
+  if (!eyeballs_.has_next(racing_.size())) {
+    if (racing_.empty() && lookup_ == ResolveId::kNone) fail_attempt(last_error_);
+    return;
   }
+  const TimePoint now = set_->loop().now();
+  if (racing_.empty() || now >= next_try_) {
+    racing_.push_back(set_->connect(eyeballs_.next(), options_.connect).handle());
+    next_try_ = options_.race.attempt_delay > kNever - now ? kNever : now + options_.race.attempt_delay;
+  }
+  if (eyeballs_.has_next(racing_.size())) set_timer(&Connector::race_timer_, next_try_ - now, &Connector::try_next);
 }
 
 void Connector::time_out() {
-  fail_attempt(lookup_ == ResolveId::kNone ? errno_code(ETIMEDOUT) : make_error_code(Trouble::kNoAnswer));
+  if (racing_.empty() && last_error_) return fail_attempt(last_error_);
+  fail_attempt(racing_.empty() ? make_error_code(Trouble::kNoAnswer) : errno_code(ETIMEDOUT));
 }
 
 // What is told of a connection that lost the race, or that a stop() left behind, concerns nobody.
@@ -92,11 +120,9 @@ void Connector::connect_done(const ConnectionHandle& which, std::error_code erro
     return drop_attempt();
   }
   if (!wanted_ || !set_->mailbox().open()) return;
-  if (eyeballs_.has_next(racing_.size())) {
-    cancel_timer(race_timer_);
-    return try_next();
-  }
-  if (racing_.empty()) fail_attempt(error);
+  last_error_ = error;
+  next_try_ = {};
+  try_next();
 }
 
 void Connector::connection_gone(const ConnectionHandle& which, bool wanted_here) {
@@ -120,7 +146,6 @@ void Connector::drop_attempt() {
   cancel_timer(timer_);
   cancel_timer(race_timer_);
   if (lookup_ != ResolveId::kNone) resolver().cancel(std::exchange(lookup_, ResolveId::kNone));
-  own_resolver_.reset();
   eyeballs_ = {};
   for (const ConnectionHandle& loser : std::exchange(racing_, {})) loser.close();
 }

@@ -5,11 +5,13 @@
 //   attempt: look up the name -> race its addresses -> the first to connect is the current connection
 //      ^                                    |                              |
 //      +------- wait (Backoff) -------------+ failed, or no time left -----+ lost
+//
+// The race begins with the addresses of the family that is known first. The other's join it when they come (RFC 8305
+// 3), and until then an attempt has not failed.
 #pragma once
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include <peal/loop/loop.h>
@@ -42,7 +44,8 @@ class Connector : public std::enable_shared_from_this<Connector> {
  private:
   void attempt();
   void look_up();
-  void race(std::vector<SocketAddress> addresses);
+  void looked_up(Result<Resolver::Addresses> addresses, bool more);
+  void race(const std::vector<SocketAddress>& more_addresses);
   void try_next();
   void time_out();
   void connect_done(const ConnectionHandle& which, std::error_code error);
@@ -52,7 +55,7 @@ class Connector : public std::enable_shared_from_this<Connector> {
   void give_up();
   void set_timer(TimerId Connector::* timer, Duration delay, void (Connector::*then)());
   void cancel_timer(TimerId& timer);
-  Resolver& resolver() { return options_.resolver != nullptr ? *options_.resolver : *own_resolver_; }
+  Resolver& resolver();
 
   const std::shared_ptr<ConnectionSet> set_;
   ClientOptions options_;
@@ -63,9 +66,11 @@ class Connector : public std::enable_shared_from_this<Connector> {
   Backoff backoff_;
   TimerId timer_;  // the attempt's deadline, or the wait for the next
   TimerId race_timer_;
-  std::optional<Resolver> own_resolver_;  // while it looks up
+  std::shared_ptr<Resolver> shared_resolver_;  // the loop's, unless the user has one
   ResolveId lookup_ = ResolveId::kNone;
   HappyEyeballs eyeballs_;
+  TimePoint next_try_;          // beside others that are under way
+  std::error_code last_error_;  // of the connections of this attempt
   std::vector<ConnectionHandle> racing_;
   ConnectionHandle current_;  // open
   TimePoint opened_at_;

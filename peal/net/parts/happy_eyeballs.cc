@@ -12,7 +12,18 @@ namespace peal::detail {
 HappyEyeballs::HappyEyeballs(std::vector<SocketAddress> addresses, unsigned most_at_once)
     : addresses_(std::move(addresses)), most_at_once_(most_at_once) {
   PEAL_ASSERT(most_at_once > 0, "no attempt at any of {} addresses", addresses_.size());
-  for (auto at = addresses_.begin(); at != addresses_.end() && std::next(at) != addresses_.end(); ++at) {
+  take_turns();
+}
+
+void HappyEyeballs::add(const std::vector<SocketAddress>& addresses) {
+  addresses_.insert(addresses_.end(), addresses.begin(), addresses.end());
+  take_turns();
+}
+
+// From the last one on that was tried, which stays where it is.
+void HappyEyeballs::take_turns() {
+  const auto first = addresses_.begin() + static_cast<ptrdiff_t>(next_ == 0 ? 0 : next_ - 1);
+  for (auto at = first; at != addresses_.end() && std::next(at) != addresses_.end(); ++at) {
     const auto turn = std::next(at);
     const auto other = std::find_if(turn, addresses_.end(), [&](const auto& a) { return a.family() != at->family(); });
     // The first of the other family comes next; those it overtakes keep their order.

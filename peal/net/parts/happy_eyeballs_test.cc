@@ -46,6 +46,19 @@ TEST(HappyEyeballs, one_family_keeps_its_order) {
   EXPECT_EQ(order(""), "");
 }
 
+// What was tried stays where it is; the rest begins with the other family.
+TEST(HappyEyeballs, late_ones_take_turns_with_what_was_not_tried_yet) {
+  HappyEyeballs eyeballs(addresses_of("4a 4b 4c"), 99);
+  eyeballs.next();
+  eyeballs.add(addresses_of("6d 6e"));
+  for (const char* next : {"6d", "4b", "6e", "4c"}) EXPECT_EQ(eyeballs.next(), addresses_of(next).front()) << next;
+  EXPECT_FALSE(eyeballs.has_next(0));
+  eyeballs.add(addresses_of("4f"));
+  EXPECT_EQ(eyeballs.next(), addresses_of("4f").front());
+  eyeballs.add({});
+  EXPECT_FALSE(eyeballs.has_next(0));
+}
+
 TEST(HappyEyeballs, no_more_at_once_than_told) {
   HappyEyeballs eyeballs(addresses_of("4a 4b 4c"), 2);
   EXPECT_TRUE(eyeballs.has_next(0));

@@ -7,6 +7,7 @@
 #include <ares.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 
@@ -49,12 +50,30 @@ std::error_code ares_error(int status) {
   }
 }
 
+bool says_no_address(int status) { return ares_error(status) == Trouble::kHostNotFound; }
+
+// Frees `info`, which may be null.
+Resolver::Addresses take_addresses(ares_addrinfo* info, uint16_t port) {
+  Resolver::Addresses addresses;
+  for (const auto* node = info == nullptr ? nullptr : info->nodes; node != nullptr; node = node->ai_next) {
+    addresses.push_back(SocketAddress::from_kernel(node->ai_addr, node->ai_addrlen));
+    if (addresses.back().is_ip()) addresses.back().set_port(port);
+  }
+  ares_freeaddrinfo(info);
+  return addresses;
+}
+
 }  // namespace
 
+// One name: the two questions about it, and its names in the domains of the search list, tried in turn.
 struct ResolverChannel::Question {
   ResolverChannel& channel;
   uint16_t port;
   Answer answer;
+  std::vector<std::string> names;  // the next one is at the back
+  int open = 0;                    // questions about the name that is asked now
+  bool found = false;              // it has addresses
+  int trouble = ARES_ENODATA;      // why it has none; "ask again" matters more than "there is none"
 };
 
 // What c-ares calls; `data` is the ResolverChannel.
@@ -110,64 +129,161 @@ struct ResolverChannel::Calls {
   }
 };
 
-ResolverChannel::ResolverChannel(Loop& loop) : loop_(loop), mailbox_(loop.mailbox()) {}
+ResolverChannel::FileStamp ResolverChannel::stamp_of(const std::string& path) {
+  struct stat facts{};
+  if (::stat(path.c_str(), &facts) != 0) return {};
+  return {static_cast<int64_t>(facts.st_dev),
+          static_cast<int64_t>(facts.st_ino),
+          facts.st_size,
+          facts.st_mtim.tv_sec,
+          facts.st_mtim.tv_nsec,
+          facts.st_ctim.tv_sec,
+          facts.st_ctim.tv_nsec};
+}
+
+ResolverChannel::ResolverChannel(Loop& loop, const ResolverOptions& options)
+    : loop_(loop), mailbox_(loop.mailbox()), options_(options), stamp_(stamp_of(options.resolv_conf)) {}
 
 Result<std::unique_ptr<ResolverChannel>> ResolverChannel::make(Loop& loop, const ResolverOptions& options) {
-  std::unique_ptr<ResolverChannel> channel(new ResolverChannel(loop));
-  Result<void> opened = channel->open(options);
+  std::unique_ptr<ResolverChannel> channel(new ResolverChannel(loop, options));
+  Result<void> opened = channel->open();
   if (!opened) return std::unexpected(opened.error());
   return channel;
 }
 
-Result<void> ResolverChannel::open(const ResolverOptions& options) {
-  if (!library_ready()) return fail(ENOMEM);
-  char lookups[] = "fb";  // the hosts file first, then DNS
+bool ResolverChannel::is_outdated() const {
+  const FileStamp now = stamp_of(options_.resolv_conf);
+  return now != FileStamp{} && now != stamp_;
+}
+
+Result<ares_channeldata*> ResolverChannel::make_channel(const char* lookups, std::string resolv_conf) {
+  std::string order(lookups);
   ares_options wanted{};
-  wanted.timeout = milliseconds_of_try(options.try_timeout);
-  wanted.tries = options.tries;
-  wanted.lookups = lookups;
+  wanted.timeout = milliseconds_of_try(options_.try_timeout);
+  wanted.tries = options_.tries;
+  wanted.lookups = order.data();
   wanted.sock_state_cb = &Calls::state;
   wanted.sock_state_cb_data = this;
-  const int mask = ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB;
-  if (const int status = ares_init_options(&channel_, &wanted, mask); status != ARES_SUCCESS) {
+  wanted.resolvconf_path = resolv_conf.data();
+  const int mask =
+      ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB | ARES_OPT_RESOLVCONF;
+  ares_channeldata* channel = nullptr;
+  if (const int status = ares_init_options(&channel, &wanted, mask); status != ARES_SUCCESS) {
     return std::unexpected(ares_error(status));
   }
   static constexpr ares_socket_functions kCalls{&Calls::open, &Calls::close, &Calls::connect, &Calls::receive,
                                                 &Calls::send};
-  ares_set_socket_functions(channel_, &kCalls, this);
-  if (options.servers.empty()) return {};
-  if (ares_set_servers_ports_csv(channel_, options.servers.c_str()) != ARES_SUCCESS) return fail(Trouble::kBadAddress);
+  ares_set_socket_functions(channel, &kCalls, this);
+  return channel;
+}
+
+Result<void> ResolverChannel::open() {
+  if (!library_ready()) return fail(ENOMEM);
+  const Result<ares_channeldata*> hosts = make_channel("f", "/dev/null");
+  if (!hosts) return std::unexpected(hosts.error());
+  hosts_ = *hosts;
+  const Result<ares_channeldata*> channel = make_channel("b", options_.resolv_conf);
+  if (!channel) return std::unexpected(channel.error());
+  channel_ = *channel;
+  if (Result<void> read = read_search_list(); !read) return read;
+  if (options_.servers.empty()) return {};
+  if (ares_set_servers_ports_csv(channel_, options_.servers.c_str()) != ARES_SUCCESS) {
+    return fail(Trouble::kBadAddress);
+  }
   return {};
+}
+
+Result<void> ResolverChannel::read_search_list() {
+  ares_options read{};
+  int mask = 0;
+  const int status = ares_save_options(channel_, &read, &mask);
+  if (status == ARES_SUCCESS) {
+    domains_.assign(read.domains, read.domains + read.ndomains);
+    dots_ = static_cast<size_t>(std::max(read.ndots, 0));
+  }
+  ares_destroy_options(&read);
+  return status == ARES_SUCCESS ? Result<void>() : std::unexpected(ares_error(status));
 }
 
 ResolverChannel::~ResolverChannel() {
   if (Loop* loop = mailbox_->reachable()) loop->cancel(timer_);
   if (channel_ != nullptr) ares_destroy(channel_);
+  if (hosts_ != nullptr) ares_destroy(hosts_);
+}
+
+// resolv.conf(5), search and ndots. What ends with a dot is asked as it is: here all do.
+std::vector<std::string> ResolverChannel::names_to_ask(const std::string& host) const {
+  if (host.ends_with('.')) return {host};
+  const std::string absolute = host + ".";
+  const bool first = static_cast<size_t>(std::ranges::count(host, '.')) >= dots_;
+  std::vector<std::string> names;
+  if (first) names.push_back(absolute);
+  for (const std::string& domain : domains_) {
+    std::string name = absolute + domain + (domain.ends_with('.') ? "" : ".");
+    if (is_host_name(name)) names.push_back(std::move(name));
+  }
+  if (!first) names.push_back(absolute);
+  std::ranges::reverse(names);
+  return names;
 }
 
 void ResolverChannel::ask(const std::string& host, uint16_t port, Answer answer) {
-  ++questions_;
-  ares_addrinfo_hints hints{};
-  hints.ai_family = AF_UNSPEC;
-  // Answered exactly once, so the question is not lost.
-  auto question = std::make_unique<Question>(Question{*this, port, std::move(answer)});
-  ares_getaddrinfo(channel_, host.c_str(), nullptr, &hints, &answered, question.release());
-  follow_timeouts();
+  Result<Resolver::Addresses> known = find_in_hosts(host, port);
+  // RFC 6761 6.3: every such name is the loopback, and no name server is asked for it.
+  if (!known && is_localhost(host)) {
+    known = find_in_hosts("localhost", port);
+  } else if (!known) {
+    ++questions_;
+    ask_next(std::make_shared<Question>(*this, port, std::move(answer), names_to_ask(host)));
+    return follow_timeouts();
+  }
+  answer(std::move(known), false);
 }
 
-void ResolverChannel::answered(void* asked, int status, int, ares_addrinfo* info) {
-  const std::unique_ptr<Question> question(static_cast<Question*>(asked));
-  --question->channel.questions_;
-  Resolver::Addresses addresses;
-  for (const auto* node = info == nullptr ? nullptr : info->nodes; node != nullptr; node = node->ai_next) {
-    addresses.push_back(SocketAddress::from_kernel(node->ai_addr, node->ai_addrlen));
-    if (addresses.back().is_ip()) addresses.back().set_port(question->port);
+// Both families at once. c-ares knows "localhost" even where the hosts file does not.
+Result<Resolver::Addresses> ResolverChannel::find_in_hosts(std::string_view host, uint16_t port) {
+  if (host.ends_with('.')) host.remove_suffix(1);
+  struct Found {
+    uint16_t port;
+    Resolver::Addresses addresses;
+  } found{port, {}};
+  auto keep = [](void* into, int, int, ares_addrinfo* info) {
+    auto& found = *static_cast<Found*>(into);
+    found.addresses = take_addresses(info, found.port);
+  };
+  const ares_addrinfo_hints both{.ai_flags = 0, .ai_family = AF_UNSPEC, .ai_socktype = 0, .ai_protocol = 0};
+  ares_getaddrinfo(hosts_, std::string(host).c_str(), nullptr, &both, keep, &found);  // returns with the answer given
+  if (found.addresses.empty()) return fail(Trouble::kHostNotFound);
+  return std::move(found.addresses);
+}
+
+// AAAA first (RFC 8305 3).
+void ResolverChannel::ask_next(const std::shared_ptr<Question>& question) {
+  const std::string name = std::move(question->names.back());
+  question->names.pop_back();
+  question->open = 2;
+  for (const int family : {AF_INET6, AF_INET}) {
+    const ares_addrinfo_hints hints{.ai_flags = 0, .ai_family = family, .ai_socktype = 0, .ai_protocol = 0};
+    // answered() comes exactly once, so this is not lost.
+    auto half = std::make_unique<std::shared_ptr<Question>>(question);
+    ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, &answered, half.release());
   }
-  ares_freeaddrinfo(info);
-  if (status == ARES_EDESTRUCTION || status == ARES_ECANCELLED) return;
-  if (status == ARES_SUCCESS && addresses.empty()) status = ARES_ENODATA;
-  if (status == ARES_SUCCESS) return question->answer(std::move(addresses));
-  question->answer(std::unexpected(ares_error(status)));
+}
+
+void ResolverChannel::answered(void* half, int status, int, ares_addrinfo* info) {
+  const std::unique_ptr<std::shared_ptr<Question>> owned(static_cast<std::shared_ptr<Question>*>(half));
+  Question& question = **owned;
+  Resolver::Addresses addresses = take_addresses(info, question.port);
+  const bool more = --question.open > 0;
+  const bool dropped = status == ARES_EDESTRUCTION || status == ARES_ECANCELLED;
+  if (status != ARES_SUCCESS && !says_no_address(status)) question.trouble = status;
+  question.found = question.found || !addresses.empty();
+  const bool nowhere = !more && !dropped && !question.found && says_no_address(question.trouble);
+  if (nowhere && !question.names.empty()) return question.channel.ask_next(*owned);
+  if (!more) --question.channel.questions_;
+  if (dropped) return;
+  if (!addresses.empty()) return question.answer(std::move(addresses), more);
+  if (!more) question.answer(std::unexpected(ares_error(question.trouble)), false);
 }
 
 void ResolverChannel::cancel_all() {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/host_port.h>
+
+#include <charconv>
+
+namespace peal {
+
+Result<HostPort> HostPort::parse(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == text.npos) return fail(Trouble::kNoPort);
+  HostPort parts(std::string(text.substr(0, colon)), 0);
+  if (!is_host_name(parts.host)) return fail(Trouble::kBadAddress);
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, parts.port);
+  if (error != std::errc{} || stop != end) return fail(Trouble::kBadPort);
+  return parts;
+}
+
+// Whatever has a colon gets brackets, so nothing that is parsed begins with "unix:".
+Result<SocketAddress> HostPort::literal() const {
+  if (is_host_name(host)) return SocketAddress();
+  return SocketAddress::parse(to_string());
+}
+
+std::string HostPort::to_string() const {
+  const bool bare_v6 = host.contains(':') && !host.starts_with('[');
+  return (bare_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+}  // namespace peal

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <peal/net/parts/address_order.h>
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include <peal/base/fd.h>
+
+namespace peal::detail {
+namespace {
+
+constexpr int kLinkScope = 2;  // RFC 4291 2.7
+constexpr int kSiteScope = 5;
+constexpr int kGlobalScope = 14;
+
+// An IPv4 address as an IPv4-mapped one.
+in6_addr as_ipv6(const SocketAddress& address) {
+  if (address.family() == AF_INET6) return reinterpret_cast<const sockaddr_in6*>(address.data())->sin6_addr;
+  in6_addr mapped{};
+  mapped.s6_addr[10] = mapped.s6_addr[11] = 0xff;
+  std::memcpy(&mapped.s6_addr[12], &reinterpret_cast<const sockaddr_in*>(address.data())->sin_addr, sizeof(in_addr));
+  return mapped;
+}
+
+// RFC 6724 3.1 and 3.2.
+int scope_of(const in6_addr& address) {
+  const uint8_t* const bytes = address.s6_addr;
+  if (IN6_IS_ADDR_V4MAPPED(&address)) {
+    const bool is_local = bytes[12] == 127 || (bytes[12] == 169 && bytes[13] == 254);
+    return is_local ? kLinkScope : kGlobalScope;
+  }
+  if (IN6_IS_ADDR_LOOPBACK(&address) || IN6_IS_ADDR_LINKLOCAL(&address)) return kLinkScope;
+  return IN6_IS_ADDR_SITELOCAL(&address) ? kSiteScope : kGlobalScope;
+}
+
+struct Policy {
+  std::array<uint8_t, 16> prefix;
+  size_t bits;
+  int precedence;
+  int label;
+};
+
+// RFC 6724 2.1. The longest prefix comes first.
+constexpr Policy kPolicies[] = {
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, 128, 50, 0},
+    {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96, 35, 4},
+    {{}, 96, 1, 3},
+    {{0x20, 0x01}, 32, 5, 5},
+    {{0x20, 0x02}, 16, 30, 2},
+    {{0x3f, 0xfe}, 16, 1, 12},
+    {{0xfe, 0xc0}, 10, 1, 11},
+    {{0xfc}, 7, 3, 13},
+    {{}, 0, 40, 1},
+};
+
+const Policy& policy_of(const in6_addr& address) {
+  return *std::ranges::find_if(kPolicies, [&](const Policy& policy) {
+    const size_t whole = policy.bits / 8;
+    if (std::memcmp(address.s6_addr, policy.prefix.data(), whole) != 0) return false;
+    const unsigned rest = policy.bits % 8;
+    return rest == 0 || (address.s6_addr[whole] ^ policy.prefix[whole]) >> (8 - rest) == 0;
+  });
+}
+
+// What decides, the greater the better: it can be reached, and as the source address fits.
+std::tuple<bool, bool, bool, int, int> merits_of(const SocketAddress& address) {
+  const Fd probe(::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  auto* const source = reinterpret_cast<sockaddr*>(&storage);
+  if (!probe || ::connect(probe.get(), address.data(), address.size()) != 0 ||
+      ::getsockname(probe.get(), source, &size) != 0) {
+    return {};
+  }
+  const in6_addr from = as_ipv6(SocketAddress::from_kernel(source, size));
+  const in6_addr to = as_ipv6(address);
+  return {true, scope_of(from) == scope_of(to), policy_of(from).label == policy_of(to).label, policy_of(to).precedence,
+          -scope_of(to)};
+}
+
+}  // namespace
+
+std::vector<SocketAddress> join_families(std::vector<SocketAddress> first, std::vector<SocketAddress> second) {
+  if (!first.empty() && !second.empty() && merits_of(second.front()) > merits_of(first.front())) {
+    std::swap(first, second);
+  }
+  std::ranges::move(second, std::back_inserter(first));
+  return first;
+}
+
+}  // namespace peal::detail
