@@ -117,6 +117,7 @@ TEST(LoadArguments, whom_a_server_must_prove_to_be) {
   }
   EXPECT_EQ(name_to_verify(none, "::1"), "") << "an address is verified as one";
   EXPECT_EQ(name_to_verify(none, "example.org"), "example.org");
+  EXPECT_EQ(name_to_verify(none, "unix"), "unix") << "a name like any other";
 }
 
 TEST(LoadArguments, what_they_ask_for_over_tls) {

@@ -45,7 +45,9 @@ std::expected<SocketAddress, CommandTrouble> find_host(const std::string& host, 
                        .ai_canonname = nullptr,
                        .ai_next = nullptr};
   addrinfo* found = nullptr;
-  const int error = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  // RFC 6761 6.3: the system's resolver asks name servers for the names of that domain.
+  const std::string asked = is_localhost(host) ? "localhost" : host;
+  const int error = ::getaddrinfo(asked.c_str(), std::to_string(port).c_str(), &hints, &found);
   if (error != 0) {
     return std::unexpected(
         CommandTrouble(kFailed, fmt::format("the name '{}' has no address: {}", host, ::gai_strerror(error))));

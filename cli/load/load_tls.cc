@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <peal/base/socket_address.h>
+#include <peal/net/host_port.h>
 #include <peal/tls/tls_client_context.h>
 
 namespace peal::cli {
@@ -43,9 +44,8 @@ std::expected<std::unique_ptr<StreamLayer>, CommandTrouble> make_tls_layer(const
 
 std::string name_to_verify(const LoadTlsArguments& words, std::string_view host) {
   if (!words.name.empty()) return words.name;
-  const bool is_address = SocketAddress::parse(fmt::format("{}:1", host)).has_value() ||
-                          SocketAddress::parse(fmt::format("[{}]:1", host)).has_value();
-  return is_address ? std::string() : std::string(host);
+  const Result<SocketAddress> literal = HostPort(std::string(host), 1).literal();
+  return literal && literal->is_set() ? std::string() : std::string(host);
 }
 
 std::string name_to_verify_of(const LoadTlsArguments& words, std::string_view target) {

@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/core.h>
-
 namespace peal::examples {
 namespace {
 
@@ -19,7 +17,9 @@ constexpr size_t kMostSocks4Bytes = 8 + 2 * 256;  // the user's name and the hos
 constexpr char kConnect = 1;
 
 unsigned byte_at(std::string_view text, size_t index) { return static_cast<unsigned char>(text[index]); }
-unsigned port_at(std::string_view text, size_t index) { return byte_at(text, index) << 8 | byte_at(text, index + 1); }
+uint16_t port_at(std::string_view text, size_t index) {
+  return static_cast<uint16_t>(byte_at(text, index) << 8 | byte_at(text, index + 1));
+}
 
 std::string ip_text(int family, std::string_view bytes) {
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -57,7 +57,7 @@ SocksHandshake::State SocksHandshake::take_socks4(Buffer& input) {
   if (text[1] != kConnect) return hang_up(refused({}));
   const std::string host =
       named ? std::string(text.substr(user_end + 1, host_end - user_end - 1)) : ip_text(AF_INET, text.substr(4, 4));
-  target_ = fmt::format("{}:{}", host, port_at(text, 2));
+  target_ = HostPort(host, port_at(text, 2));
   input.consume(host_end + 1);
   return State::kConnect;
 }
@@ -93,8 +93,8 @@ SocksHandshake::State SocksHandshake::take_socks5(Buffer& input) {
   const std::string_view address = text.substr(begin, size);
   std::string host(address);
   if (type == kIpv4) host = ip_text(AF_INET, address);
-  if (type == kIpv6) host = "[" + ip_text(AF_INET6, address) + "]";
-  target_ = fmt::format("{}:{}", host, port_at(text, begin + size));
+  if (type == kIpv6) host = ip_text(AF_INET6, address);
+  target_ = HostPort(host, port_at(text, begin + size));
   input.consume(begin + size + 2);
   return State::kConnect;
 }

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include <peal/base/memory/buffer.h>
+#include <peal/net/host_port.h>
 
 namespace peal::examples {
 
@@ -21,8 +22,8 @@ class SocksHandshake {
   // Consumes what it understands of `input`.
   State take(Buffer& input);
   std::string reply();
-  // "host:port", where the host may be a name, or an IPv6 address in brackets.
-  const std::string& target() const { return target_; }
+  // Whom the client wants to reach. Never a unix socket, whatever it asks for.
+  const HostPort& target() const { return target_; }
   std::string granted() const;
   std::string refused(std::error_code why) const;
 
@@ -36,7 +37,7 @@ class SocksHandshake {
   int version_ = 0;  // none yet
   bool greeted_ = false;
   std::string reply_;
-  std::string target_;
+  HostPort target_;
 };
 
 }  // namespace peal::examples

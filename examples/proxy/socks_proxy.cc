@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A SOCKS 4, 4a and 5 proxy on one loop: `socks_proxy [ADDRESS]`, then
+// A SOCKS 4, 4a and 5 proxy on one loop: `socks_proxy [ADDRESS [SECONDS]]`, then
 //   curl --socks5-hostname 127.0.0.1:1080 http://example.org/
 // Names are looked up without blocking; both ends are joined by pipe(), so a slow one holds up the other, in bounded
-// memory, and half-closing passes through.
+// memory, and half-closing passes through. A client that has not said within that time (10 s) whom it wants is hung up
+// on. It reaches the network alone: what it names is a HostPort, and never a unix socket of this machine.
+#include <cstdlib>
 #include <map>
 
 #include <examples/proxy/socks.h>
@@ -19,14 +21,21 @@ using examples::SocksHandshake;
 
 class SocksProxy {
  public:
-  explicit SocksProxy(Loop& loop) : loop_(loop), resolver_(loop) {}
+  SocksProxy(Loop& loop, Duration handshake_timeout)
+      : loop_(loop), resolver_(loop), handshake_timeout_(handshake_timeout) {}
 
   ConnectionCallbacks callbacks() {
-    return {.on_open = [this](Connection& client) { client.emplace_context<Session>().id = ++last_id_; },
+    return {.on_open =
+                [this](Connection& client) {
+                  Session& session = client.emplace_context<Session>();
+                  session.id = ++last_id_;
+                  session.deadline = loop_.after(handshake_timeout_, [handle = client.handle()] { handle.close(); });
+                },
             .on_message = [this](Connection& client, Buffer& input) { shake_hands(client, input); },
             .on_close =
                 [this](Connection& client, CloseReason) {
                   Session& session = client.context<Session>();
+                  loop_.cancel(session.deadline);
                   if (!session.piped) upstreams_.erase(session.id);  // nobody waits for it any more
                 }};
   }
@@ -35,6 +44,7 @@ class SocksProxy {
   struct Session {
     uint64_t id = 0;
     SocksHandshake handshake = {};
+    TimerId deadline = {};  // of the handshake
     bool connecting = false;
     bool piped = false;
   };
@@ -57,6 +67,7 @@ class SocksProxy {
 
   void connect_upstream(Connection& client, Session& session) {
     session.connecting = true;
+    loop_.cancel(session.deadline);
     client.pause();  // what it sends early waits in the kernel
     ClientOptions options;
     options.resolver = &resolver_;
@@ -87,6 +98,7 @@ class SocksProxy {
 
   Loop& loop_;
   Resolver resolver_;
+  const Duration handshake_timeout_;
   std::map<uint64_t, std::unique_ptr<Client>> upstreams_;  // each leaves with its connection
   uint64_t last_id_ = 0;
 };
@@ -94,8 +106,9 @@ class SocksProxy {
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string patience = examples::argument(argc, argv, 2, "10");
   Loop loop;
-  SocksProxy proxy(loop);
+  SocksProxy proxy(loop, std::chrono::seconds(std::strtoul(patience.c_str(), nullptr, 10)));
   Server server(loop, proxy.callbacks());
   if (!examples::listen(server, examples::argument(argc, argv, 1, "127.0.0.1:1080"))) return 1;
   return examples::run(loop);

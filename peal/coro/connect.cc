@@ -13,7 +13,7 @@ bool Connect::start() {
     if (next_attempt_in == Client::kNoRetry) complete(detail::why_of(error));
   };
   client_ = std::make_shared<Client>(strand().loop(), std::move(callbacks), options_, std::move(failed));
-  const Result<void> started = client_->connect(address_);
+  const Result<void> started = std::visit([&](const auto& target) { return client_->connect(target); }, target_);
   return started || refuse(detail::why_of(started.error()));
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <variant>
 
 #include <peal/coro/stream.h>
 #include <peal/net/client.h>
@@ -17,7 +18,10 @@ static_assert(std::is_trivially_destructible_v<ClientOptions>);
 
 class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
  public:
-  Connect(std::string address, const ClientOptions& options) : address_(std::move(address)), options_(options) {
+  // What Client::connect() takes.
+  using Target = std::variant<std::string, HostPort>;
+
+  Connect(Target target, const ClientOptions& options) : target_(std::move(target)), options_(options) {
     options_.retry.reconnect = false;
   }
   template <class Promise>
@@ -30,7 +34,7 @@ class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
  private:
   bool start();
 
-  const std::string address_;
+  const Target target_;
   ClientOptions options_;
   std::shared_ptr<Client> client_;  // the stream's once connected
   detail::StreamState* state_ = nullptr;
@@ -40,5 +44,7 @@ class [[nodiscard]] Connect final : public detail::Awaitable<Connect> {
 inline Connect connect(std::string address, const ClientOptions& options = {}) {
   return Connect(std::move(address), options);
 }
+// Where the host comes from a peer or a URL: it is never a unix socket.
+inline Connect connect(HostPort place, const ClientOptions& options = {}) { return Connect(std::move(place), options); }
 
 }  // namespace peal

@@ -2,6 +2,8 @@
 """The SOCKS proxy, by curl and byte by byte."""
 import contextlib
 import http.server
+import os
+import select
 import socket
 import struct
 import threading
@@ -89,6 +91,51 @@ def test_what_cannot_be_connected_is_refused_in_each_protocols_words():
         with connect(address) as peer:
             peer.sendall(b"\x05\x01\x00\x05\x01\x00\x01\x7f\x00\x00\x01" + port)
             assert read_all(peer) == b"\x05\x00" + b"\x05\x05\x00\x01" + bytes(6)
+
+
+@pytest.mark.parametrize("host", [b"unix:@peal-socks-%d", b"unix", b"unix:peal-socks-%d", b"@peal-socks-%d"])
+def test_a_name_that_reads_as_a_unix_socket_reaches_none(tmp_path, host):
+    """Clients of the proxy read what services of the machine say on sockets that only its own processes reach."""
+    host = host % os.getpid() if b"%d" in host else host
+    names = ["80", f"peal-socks-{os.getpid()}:80", f"@peal-socks-{os.getpid()}:80"]
+    with contextlib.ExitStack() as stack:
+        listeners = []
+        for place in [str(tmp_path / name) for name in names] + ["\0" + name for name in names]:
+            listeners.append(stack.enter_context(socket.socket(socket.AF_UNIX)))
+            listeners[-1].bind(place)
+            listeners[-1].listen()
+        address = stack.enter_context(Program("socks_proxy", "127.0.0.1:0", cwd=tmp_path)).address()
+        with connect(address) as peer:
+            peer.sendall(b"\x05\x01\x00" + b"\x05\x01\x00\x03" + bytes([len(host)]) + host + b"\x00\x50")
+            assert read_exactly(peer, 2) == b"\x05\x00"
+            assert read_exactly(peer, 10)[1] != 0
+        if host != b"unix":  # which the machine's name servers are asked for: once is enough
+            with connect(address) as peer:
+                peer.sendall(b"\x04\x01\x00\x50\x00\x00\x00\x01user\x00" + host + b"\x00")
+                assert read_all(peer)[:2] == b"\x00\x5b"
+        assert not select.select(listeners, [], [], 0)[0]
+
+
+def test_a_client_that_never_says_whom_it_wants_is_hung_up_on():
+    with Program("socks_proxy", "127.0.0.1:0", "1") as proxy:
+        address = proxy.address()
+        with connect(address) as silent, connect(address) as greeted, connect(address) as named:
+            greeted.sendall(b"\x05\x01\x00")
+            named.sendall(b"\x04\x01\x00\x50\x00\x00\x00\x01user")
+            assert read_all(silent) == b""
+            assert read_all(greeted) == b"\x05\x00"
+            assert read_all(named) == b""
+
+
+def test_one_that_is_piped_is_under_no_deadline():
+    with echo_once() as port, Program("socks_proxy", "127.0.0.1:0", "1") as proxy:
+        with connect(proxy.address()) as peer, connect(proxy.address()) as silent:
+            peer.sendall(b"\x05\x01\x00" + b"\x05\x01\x00\x01\x7f\x00\x00\x01" + struct.pack("!H", port))
+            assert read_exactly(peer, 12)[:4] == b"\x05\x00\x05\x00"
+            assert read_all(silent) == b""  # it came later, and its deadline is over
+            peer.sendall(b"still there")
+            peer.shutdown(socket.SHUT_WR)
+            assert read_all(peer) == b"still there"
 
 
 @pytest.mark.parametrize("sent, answer", [

@@ -20,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <peal/base/callback.h>
@@ -29,6 +30,7 @@
 #include <peal/http/client/http_client_request.h>
 #include <peal/http/client/http_trouble.h>
 #include <peal/loop/timer_wheel.h>
+#include <peal/net/host_port.h>
 #include <peal/wire/http/http_chunk_writer.h>
 #include <peal/wire/http/http_field.h>
 #include <peal/wire/http/http_response_head.h>
@@ -45,6 +47,8 @@ namespace detail {
 struct HttpDecoding;
 struct HttpProxy;
 struct HttpRetrying;
+// Where a connection goes: what a URL names, or a text of the user's own as Client::connect() takes it.
+using HttpWay = std::variant<HostPort, std::string>;
 class HttpLink;
 class HttpPool;
 }  // namespace detail
@@ -116,8 +120,7 @@ class HttpFetch final : public std::enable_shared_from_this<HttpFetch> {
   Result<void> compose();
   void add_cookies(std::vector<HttpRequestField>& fields) const;
   void add_proxy_fields(std::vector<HttpRequestField>& fields) const;
-  // As Client::connect() takes it.
-  std::string address() const;
+  detail::HttpWay way() const;
   // Whom its connection goes by; null: none.
   const detail::HttpProxy* proxy() const;
   // Through it, to be asked for by CONNECT.

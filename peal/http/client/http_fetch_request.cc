@@ -35,19 +35,21 @@ const detail::HttpProxy* HttpFetch::proxy() const {
   return pool_.lock()->proxies()->find(url_);
 }
 
-std::string HttpFetch::address() const {
+detail::HttpWay HttpFetch::way() const {
   if (!request_.connect_to.empty()) return request_.connect_to;
   const detail::HttpProxy* const by = proxy();
-  return by != nullptr ? by->address : url_.host_and_port();
+  if (by != nullptr) return by->place;
+  return HostPort(url_.host, url_.port);
 }
 
 std::string HttpFetch::connection_key() const {
   const std::string spoken = url_.scheme + "://";
   if (const detail::HttpProxy* by = proxy(); by != nullptr) {
-    return spoken + url_.host_and_port() + (needs_tunnel() ? " through " : " by ") + by->address;
+    return spoken + url_.host_and_port() + (needs_tunnel() ? " through " : " by ") + by->place.to_string();
   }
-  if (request_.connect_to.empty() || pool_.lock()->layer_of(url_) == nullptr) return spoken + address();
-  return spoken + url_.host_and_port() + " by " + request_.connect_to;
+  if (request_.connect_to.empty()) return spoken + url_.host_and_port();
+  const bool layered = pool_.lock()->layer_of(url_) != nullptr;
+  return spoken + (layered ? url_.host_and_port() : "") + " by " + request_.connect_to;
 }
 
 void HttpFetch::add_cookies(std::vector<HttpRequestField>& fields) const {

@@ -28,7 +28,7 @@ TEST(HttpProxy, an_address_with_or_without_what_may_stand_around_it) {
   for (const auto& [text, address] : cases) {
     const auto proxy = HttpProxy::parse(text);
     ASSERT_TRUE(proxy) << text;
-    EXPECT_EQ(proxy->address, address);
+    EXPECT_EQ(proxy->place.to_string(), address);
   }
   for (const char* text : {"", "http://", "https://proxy.test", "socks5://proxy.test:1080", "socks5h://a:b@proxy.test",
                            "proxy.test:0", "proxy.test:99999", "proxy test", "http://proxy.test/path", "proxy.test?x",
@@ -77,7 +77,7 @@ TEST(HttpProxyRules, hosts_that_are_reached_without) {
   };
   for (const auto& [url, address] : cases) {
     const HttpProxy* const proxy = rules.find(HttpUrl::parse(url).value());
-    EXPECT_EQ(proxy == nullptr ? "" : proxy->address, address) << url;
+    EXPECT_EQ(proxy == nullptr ? "" : proxy->place.to_string(), address) << url;
   }
   const HttpProxyRules all({.http = "http.test", .direct = "example.org, *"});
   EXPECT_EQ(all.find(HttpUrl::parse("http://a.test/").value()), nullptr);

@@ -41,7 +41,7 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   struct Order {
     uint64_t claim = 0;  // the number of this run
     bool is_wss = false;
-    std::string address;
+    HostPort place;
     WebSocketRequest request;  // but for the key
   };
 
@@ -140,7 +140,7 @@ void WebSocketClient::State::launch() {
   awaits_end_ = links_ > 0;
   if (awaits_end_) return;
   Result<void> connecting;
-  with_client([&](Client& client) { connecting = client.connect(order_.address); });
+  with_client([&](Client& client) { connecting = client.connect(order_.place); });
   if (!connecting) connect_failed({.error = connecting.error(), .why = connecting.error().message()});
 }
 
@@ -346,18 +346,16 @@ Result<void> WebSocketClient::connect(std::string_view url) {
   const auto parsed = HttpUrl::parse(fmt::format("{}{}", is_wss ? "https" : "http", url.substr(scheme_end)));
   if (!parsed) return fail(EINVAL);
   if (is_wss && client_of_wss_ == nullptr) return fail(EPROTONOSUPPORT);
-  const bool is_ipv6 = parsed->host.contains(':');
-  State::Order order{
-      .claim = 0,
-      .is_wss = is_wss,
-      .address = fmt::format("{}{}{}:{}", is_ipv6 ? "[" : "", parsed->host, is_ipv6 ? "]" : "", parsed->port),
-      .request = {.target = parsed->target,
-                  .host = parsed->authority(),
-                  .key = {},
-                  .origin = state_->options.origin,
-                  .protocols = state_->options.protocols,
-                  .deflate = state_->options.socket.deflate,
-                  .fields = state_->options.fields}};
+  State::Order order{.claim = 0,
+                     .is_wss = is_wss,
+                     .place = HostPort(parsed->host, parsed->port),
+                     .request = {.target = parsed->target,
+                                 .host = parsed->authority(),
+                                 .key = {},
+                                 .origin = state_->options.origin,
+                                 .protocols = state_->options.protocols,
+                                 .deflate = state_->options.socket.deflate,
+                                 .fields = state_->options.fields}};
   if (!compose_websocket_request(order.request)) return fail(EINVAL);
   const uint64_t claim = state_->claim();
   if (claim == 0) return fail(EALREADY);

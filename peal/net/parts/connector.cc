@@ -100,7 +100,7 @@ void Connector::try_next() {
   const TimePoint now = set_->loop().now();
   if (racing_.empty() || now >= next_try_) {
     racing_.push_back(set_->connect(eyeballs_.next(), options_.connect).handle());
-    next_try_ = options_.race.attempt_delay > kNever - now ? kNever : now + options_.race.attempt_delay;
+    next_try_ = later(now, options_.race.attempt_delay);
   }
   if (eyeballs_.has_next(racing_.size())) set_timer(&Connector::race_timer_, next_try_ - now, &Connector::try_next);
 }

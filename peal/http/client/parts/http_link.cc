@@ -32,14 +32,14 @@ std::error_code error_of_end(CloseReason reason, std::error_code error) {
 
 }  // namespace
 
-Result<void> HttpLink::connect(Loop& loop, const std::string& address, const ClientOptions& options) {
+Result<void> HttpLink::connect(Loop& loop, const HttpWay& way, const ClientOptions& options) {
   auto failed = [weak = weak_from_this()](std::error_code error, Duration) {
     const auto self = weak.lock();
     const auto pool = self ? self->pool_.lock() : nullptr;
     if (pool) pool->connect_failed(*self, error);
   };
   client_ = std::make_unique<Client>(loop, callbacks(), options, std::move(failed));
-  return client_->connect(address);
+  return std::visit([&](const auto& to) { return client_->connect(to); }, way);
 }
 
 ConnectionCallbacks HttpLink::callbacks() {

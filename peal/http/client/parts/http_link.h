@@ -5,16 +5,12 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <system_error>
 
 #include <peal/base/clock.h>
+#include <peal/http/client/http_fetch.h>
 #include <peal/net/client.h>
 #include <peal/wire/http/http_response_parser.h>
-
-namespace peal {
-class HttpFetch;
-}
 
 namespace peal::detail {
 
@@ -26,7 +22,7 @@ class HttpLink : public std::enable_shared_from_this<HttpLink> {
   HttpLink(std::weak_ptr<HttpPool> pool, HttpOrigin& its_origin, const HttpResponseLimits& limits)
       : origin(its_origin), pool_(std::move(pool)), parser_(limits) {}
 
-  Result<void> connect(Loop& loop, const std::string& address, const ClientOptions& options);
+  Result<void> connect(Loop& loop, const HttpWay& way, const ClientOptions& options);
   // The fetch sends its request at once.
   void carry(HttpFetch& fetch);
   // It carries nothing any more.

@@ -34,9 +34,6 @@ HttpPool::HttpPool(Loop& loop, const HttpClientOptions& options)
       throw_bad_value("http over a layer, {}", "and by a proxy");
     }
   }
-  if (client_options_.resolver != nullptr) return;
-  resolver_ = std::make_unique<Resolver>(loop);
-  client_options_.resolver = resolver_.get();
 }
 
 Result<HttpFetchId> HttpPool::start(HttpClientRequest request, HttpFetchCallbacks callbacks, bool whole) {
@@ -95,7 +92,7 @@ void HttpPool::enter(std::shared_ptr<HttpFetch> fetch, bool first) {
   HttpOrigin& origin = origins_[key];
   if (origin.key.empty()) {
     origin.key = key;
-    origin.address = fetch->address();
+    origin.way = fetch->way();
     origin.host = fetch->url().host;
     origin.layer = layer_of(fetch->url());
     if (fetch->needs_tunnel()) origin.tunnel_request = tunnel_request(fetch->url(), *fetch->proxy());
@@ -220,7 +217,7 @@ void HttpPool::connect(HttpOrigin& origin) {
   options.connect.host = origin.host;
   options.connection.layer = origin.layer;
   options.connection.layer_later = origin.layer != nullptr && !origin.tunnel_request.empty();
-  const Result<void> begun = link->connect(*loop_, origin.address, options);
+  const Result<void> begun = link->connect(*loop_, origin.way, options);
   if (begun) return;
   remove(*link);
   if (const auto fetch = next_waiting(origin)) fetch->fail_soon(begun.error());

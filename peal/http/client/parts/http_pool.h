@@ -19,14 +19,13 @@
 #include <peal/http/client/parts/http_link.h>
 #include <peal/http/client/parts/http_proxy_rules.h>
 #include <peal/http/client/parts/http_retrying.h>
-#include <peal/net/resolver.h>
 
 namespace peal::detail {
 
 struct HttpOrigin {
-  std::string key;      // HttpFetch::connection_key() of all that its connections carry
-  std::string address;  // as Client::connect() takes it
-  std::string host;     // of the URL: whom a layer is to reach
+  std::string key;   // HttpFetch::connection_key() of all that its connections carry
+  HttpWay way;       // of its connections
+  std::string host;  // of the URL: whom a layer is to reach
   const StreamLayer* layer = nullptr;
   // Not empty: what the proxy at `address` is asked for, a whole CONNECT. Behind its 2xx the layer begins.
   std::string tunnel_request = {};
@@ -102,7 +101,6 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   const std::shared_ptr<Mailbox> mailbox_;
   const HttpClientOptions options_;
   ClientOptions client_options_;                         // of each link
-  std::unique_ptr<Resolver> resolver_;                   // unless the user has one
   std::unordered_map<std::string, HttpOrigin> origins_;  // that have a link or somebody who waits
   std::vector<std::shared_ptr<HttpLink>> links_;
   std::unordered_map<HttpFetchId, std::shared_ptr<HttpFetch>> fetches_;

@@ -81,7 +81,7 @@ std::optional<HttpProxy> HttpProxy::parse(std::string_view text) {
   const auto url =
       HttpUrl::parse(std::string(kScheme) + std::string(authority.substr(at == authority.npos ? 0 : at + 1)));
   if (!url) return std::nullopt;
-  proxy.address = url->host_and_port();
+  proxy.place = HostPort(url->host, url->port);
   return proxy;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <peal/http/client/http_proxy.h>
+#include <peal/net/host_port.h>
 #include <peal/wire/uri/http_url.h>
 
 namespace peal::detail {
@@ -17,7 +18,7 @@ struct HttpProxy {
   // Nothing where the text is none that HttpProxies takes.
   static std::optional<HttpProxy> parse(std::string_view text);
 
-  std::string address;        // as Client::connect() takes it
+  HostPort place;
   std::string authorization;  // the value of Proxy-Authorization; empty: none
 };
 

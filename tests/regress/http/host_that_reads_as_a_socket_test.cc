@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// http://unix:8080/ opened the file "8080" of the working directory. The host and the port of a URL were put together
+// as "unix:8080", which is how a unix socket is written. A page's redirect could so have a client talk to services that
+// only this machine's processes reach. The same in ws://unix:8080/, and with a proxy of that name.
+#include <unistd.h>
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include <peal/http/websocket/websocket_client.h>
+#include <peal/net/resolver.h>
+#include <tests/support/dns_script.h>
+#include <tests/support/http_client_rig.h>
+#include <tests/support/net_rig.h>
+
+namespace peal {
+namespace {
+
+class HostThatReadsAsASocket : public test::NetTest {
+ protected:
+  void SetUp() override {
+    NetTest::SetUp();
+    if (IsSkipped()) return;
+    folder = testing::TempDir() + "peal-unix-" + std::to_string(::getpid());
+    before = std::filesystem::current_path();
+    std::filesystem::create_directory(folder);
+    std::filesystem::current_path(folder);
+    dns.emplace();
+    resolver.emplace(loop(), ResolverOptions{.servers = dns->server(), .try_timeout = std::chrono::seconds(60)});
+    ask([&] {
+      local.emplace(loop(), answer(), "unix:8080");
+      page.emplace(loop(), [](Connection& connection, const test::HttpScript::Request&) {
+        connection.send("HTTP/1.1 302 F\r\nLocation: http://unix:8080/secret\r\nContent-Length: 0\r\n\r\n");
+      });
+    });
+  }
+  void TearDown() override {
+    ask([&] {
+      local.reset();
+      page.reset();
+    });
+    resolver.reset();
+    dns.reset();
+    std::filesystem::current_path(before);
+    std::filesystem::remove_all(folder);
+    NetTest::TearDown();
+  }
+  static test::HttpScript::Answer answer() {
+    return [](Connection& connection, const test::HttpScript::Request&) { connection.send(test::http_ok("local")); };
+  }
+  HttpClientOptions asking() {
+    HttpClientOptions options;
+    options.client.resolver = &*resolver;
+    return options;
+  }
+  // The error, or the body.
+  std::string fetch(const std::string& url, const HttpClientOptions& options) {
+    std::optional<HttpClient> client;
+    std::string outcome;
+    ask([&] {
+      client.emplace(loop(), options);
+      const auto begun = client->fetch(HttpClientRequest(url), [&](Result<HttpResponse> response) {
+        outcome = response ? response->body : response.error().message();
+      });
+      EXPECT_TRUE(begun);
+    });
+    EXPECT_TRUE(wait_until([&] {
+      dns->pump();
+      return !outcome.empty();
+    }));
+    ask([&] { client.reset(); });
+    return outcome;
+  }
+
+  std::filesystem::path folder;
+  std::filesystem::path before;
+  std::optional<test::DnsScript> dns;
+  std::optional<Resolver> resolver;
+  std::optional<test::HttpScript> local;
+  std::optional<test::HttpScript> page;
+};
+
+const std::string kNoSuchHost = make_error_code(Trouble::kHostNotFound).message();
+
+TEST_P(HostThatReadsAsASocket, of_a_url) {
+  EXPECT_EQ(fetch("http://unix:8080/", asking()), kNoSuchHost);
+  EXPECT_EQ(fetch("http://UNIX:8080/", asking()), kNoSuchHost);
+  EXPECT_EQ(local->opened(), 0u);
+}
+
+TEST_P(HostThatReadsAsASocket, of_a_redirect) {
+  EXPECT_EQ(fetch(page->url(), asking()), kNoSuchHost);
+  EXPECT_EQ(local->opened(), 0u);
+}
+
+TEST_P(HostThatReadsAsASocket, of_a_proxy) {
+  HttpClientOptions options = asking();
+  options.proxies.http = "http://unix:8080";
+  EXPECT_EQ(fetch("http://example.test/", options), kNoSuchHost);
+  EXPECT_EQ(local->opened(), 0u);
+}
+
+TEST_P(HostThatReadsAsASocket, of_a_websocket) {
+  WebSocketClientOptions options;
+  options.client.resolver = &*resolver;
+  std::string why;
+  std::optional<WebSocketClient> client;
+  client.emplace(loop(), WebSocketCallbacks{}, options, [&](const WebSocketFailure& failure) { why = failure.why; });
+  ASSERT_TRUE(client->connect("ws://unix:8080/"));
+  ASSERT_TRUE(wait_until([&] {
+    dns->pump();
+    return !why.empty();
+  }));
+  EXPECT_EQ(why, kNoSuchHost);
+  client.reset();
+  EXPECT_EQ(local->opened(), 0u);
+}
+
+// A request may still say so itself.
+TEST_P(HostThatReadsAsASocket, is_one_where_the_user_says_so) {
+  std::string outcome;
+  std::optional<HttpClient> client;
+  ask([&] {
+    client.emplace(loop(), asking());
+    HttpClientRequest request("http://service.test/");
+    request.connect_to = "unix:8080";
+    EXPECT_TRUE(client->fetch(std::move(request), [&](Result<HttpResponse> response) {
+      outcome = response ? response->body : response.error().message();
+    }));
+  });
+  ASSERT_TRUE(wait_until([&] { return !outcome.empty(); }));
+  EXPECT_EQ(outcome, "local");
+  EXPECT_EQ(fetch("http://unix:8080/", asking()), kNoSuchHost) << "no connection is shared with that one";
+  ask([&] { client.reset(); });
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(HostThatReadsAsASocket);
+
+}  // namespace
+}  // namespace peal
