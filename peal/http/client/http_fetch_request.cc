@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include <peal/base/clock.h>
 #include <peal/base/log.h>
 #include <peal/http/client/http_cookie_jar.h>
 #include <peal/http/client/http_fetch.h>
@@ -147,7 +148,7 @@ void HttpFetch::request_complete() {
   request_complete_ = true;
   if (state_ == State::kSendingOn) return call_soon(&HttpFetch::all_sent);  // not inside the user's end_body()
   const Duration patience = deadlines_.first_byte;
-  first_byte_due_ = patience > Duration::zero() ? pool_.lock()->loop()->now() + bounded(patience) : kNever;
+  first_byte_due_ = patience > Duration::zero() ? later(pool_.lock()->loop()->now(), patience) : kNever;
   if (!answer_begun_) await_first_byte();
 }
 
