@@ -6,7 +6,8 @@ find_package(GTest REQUIRED)
 set(PEAL_PYTHON /usr/bin/python3 CACHE FILEPATH "The Python that has the lab's packages: Debian's own")
 
 file(GLOB support_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/*.cc
-     ${PROJECT_SOURCE_DIR}/tests/support/sealed/*.cc ${PROJECT_SOURCE_DIR}/tests/support/tls/*.cc)
+     ${PROJECT_SOURCE_DIR}/tests/support/dns/*.cc ${PROJECT_SOURCE_DIR}/tests/support/sealed/*.cc
+     ${PROJECT_SOURCE_DIR}/tests/support/tls/*.cc)
 list(FILTER support_sources EXCLUDE REGEX "_(test|bench)\\.cc$")
 if(support_sources)
   add_library(peal_test_support STATIC ${support_sources})

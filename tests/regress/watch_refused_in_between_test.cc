@@ -15,7 +15,7 @@
 
 #include <peal/loop/loop.h>
 #include <peal/net/resolver.h>
-#include <tests/support/dns_script.h>
+#include <tests/support/dns/dns_script.h>
 #include <tests/support/engine_rig.h>
 #include <tests/support/engines/refusing_engine.h>
 #include <tests/support/tested_engines.h>

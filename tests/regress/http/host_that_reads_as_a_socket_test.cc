@@ -10,7 +10,7 @@
 
 #include <peal/http/websocket/websocket_client.h>
 #include <peal/net/resolver.h>
-#include <tests/support/dns_script.h>
+#include <tests/support/dns/dns_script.h>
 #include <tests/support/http_client_rig.h>
 #include <tests/support/net_rig.h>
 

@@ -6,7 +6,7 @@
 
 #include <peal/net/client.h>
 #include <peal/net/resolver.h>
-#include <tests/support/dns_script.h>
+#include <tests/support/dns/dns_script.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/sealed/sealed_port.h>
 

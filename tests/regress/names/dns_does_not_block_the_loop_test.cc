@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/net/resolver.h>
-#include <tests/support/dns_script.h>
+#include <tests/support/dns/dns_script.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {

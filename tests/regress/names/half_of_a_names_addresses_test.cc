@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <peal/net/resolver.h>
-#include <tests/support/dns_script.h>
+#include <tests/support/dns/dns_script.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages are those of RFC 1035 4.1, with one question each.
-#include <tests/support/dns_script.h>
+#include <tests/support/dns/dns_script.h>
 
 #include <arpa/inet.h>
 #include <sys/socket.h>

@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include <tests/support/resolver_rig.h>
+#include <tests/support/dns/resolver_rig.h>
 
 namespace peal {
 namespace {
