@@ -23,15 +23,13 @@ namespace {
 constexpr Duration kUnusedFileAge = std::chrono::seconds(10);
 constexpr uint64_t kSmallestPacked = 1024;  // less fits a packet anyway
 
-int64_t modified_ns_of(const struct stat& status) {
-  return int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
-}
+int64_t ns_of(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 // The open file is still what its name stands for, as far as the file itself tells.
 bool is_unchanged(const FileVariant& variant) {
   struct stat status{};
   return ::fstat(variant.file->get(), &status) == 0 && status.st_nlink > 0 &&
-         modified_ns_of(status) == variant.modified_ns && static_cast<uint64_t>(status.st_size) == variant.bytes;
+         ns_of(status.st_ctim) == variant.changed_ns && static_cast<uint64_t>(status.st_size) == variant.bytes;
 }
 
 bool is_unchanged(const ServedFile& file) {
@@ -63,7 +61,7 @@ SharedBytes read_whole(int fd, size_t bytes) {
 void keep_packed(ServedFile& file, std::array<FileVariant, kContentCodings>& before) {
   const FileVariant& plain = file.plain();
   const FileVariant& was = before[static_cast<size_t>(ContentCoding::kIdentity)];
-  if (plain.inode != was.inode || plain.modified_ns != was.modified_ns || plain.bytes != was.bytes) return;
+  if (plain.inode != was.inode || plain.changed_ns != was.changed_ns || plain.bytes != was.bytes) return;
   for (const ContentCoding coding : {ContentCoding::kGzip, ContentCoding::kZstd}) {
     FileVariant& old = before[static_cast<size_t>(coding)];
     if (old.is_made_here() && !file.of(coding).exists()) file.of(coding) = std::move(old);
@@ -132,9 +130,10 @@ Result<FileVariant> FileCache::load(const std::string& path) const {
   FileVariant variant;
   variant.bytes = static_cast<uint64_t>(status.st_size);
   variant.inode = status.st_ino;
-  variant.modified_ns = modified_ns_of(status);
+  variant.changed_ns = ns_of(status.st_ctim);
+  variant.modified_ns = ns_of(status.st_mtim);
   variant.entity_tag =
-      fmt::format("\"{:x}-{:x}-{:x}\"", variant.inode, static_cast<uint64_t>(variant.modified_ns), variant.bytes);
+      fmt::format("\"{:x}-{:x}-{:x}\"", variant.inode, static_cast<uint64_t>(variant.changed_ns), variant.bytes);
   variant.file = std::make_shared<const Fd>(std::move(*fd));
   if (variant.bytes > 0 && variant.bytes <= options_.content_bytes) {
     variant.content = read_whole(variant.file->get(), variant.bytes);
@@ -154,9 +153,10 @@ void FileCache::load_siblings(ServedFile& file) const {
 }
 
 // Its tag is weak: the bytes depend on more than the file (RFC 9110 8.8.1).
-ContentCoding FileCache::pack(ServedFile& file, ContentCoding coding) const {
+ContentCoding FileCache::pack(ServedFile& file, ContentCoding coding) {
   if (file.of(coding).exists()) return coding;
   const FileVariant& plain = file.plain();
+  if (!may_pack(plain.bytes, coding)) return ContentCoding::kIdentity;
   const SharedBytes content = plain.content != nullptr ? plain.content : read_whole(plain.file->get(), plain.bytes);
   if (content == nullptr || !is_unchanged(plain)) return ContentCoding::kIdentity;
   Buffer packed;
@@ -172,6 +172,18 @@ ContentCoding FileCache::pack(ServedFile& file, ContentCoding coding) const {
   made.content = share_bytes(packed.to_string());
   made.entity_tag = "W/" + plain.entity_tag;
   return coding;
+}
+
+// The first file of a second may be longer than the whole allowance.
+bool FileCache::may_pack(uint64_t bytes, ContentCoding coding) {
+  const TimePoint now = loop_.now();
+  if (now - second_begins_ >= std::chrono::seconds(1)) {
+    second_begins_ = now;
+    packed_bytes_ = 0;
+  }
+  if (packed_bytes_ >= options_.compressed_bytes_per_second) return false;
+  packed_bytes_ += coding == ContentCoding::kZstd ? bytes / 4 : bytes;
+  return true;
 }
 
 void FileCache::drop(Files::iterator file) {

@@ -33,9 +33,11 @@ struct FileVariant {
   uint64_t bytes = 0;
   SharedBytes content;     // of a small file, and of what was made here; else null
   std::string entity_tag;  // with its quotes
-  // What the file is recognised by.
+  // What the file is recognised by, beside its size. st_ctim is set by every write and by no program, st_mtim by
+  // whoever wants to (utimensat(2), rsync --times).
   uint64_t inode = 0;
-  int64_t modified_ns = 0;
+  int64_t changed_ns = 0;
+  int64_t modified_ns = 0;  // what clients are told
 
   bool exists() const { return file != nullptr || content != nullptr; }
   bool is_made_here() const { return file == nullptr && content != nullptr; }
@@ -67,8 +69,8 @@ class FileCache : public std::enable_shared_from_this<FileCache> {
   // ENOENT for what else is no regular file. Opening may read a folder from the disk.
   Result<ServedFile*> find(std::string_view path);
   // Makes the variant of a file that has it, where that is not there yet. Returns which one to send: identity where
-  // nothing was to be gained.
-  ContentCoding pack(ServedFile& file, ContentCoding coding) const;
+  // nothing was to be gained, or enough was packed in this second.
+  ContentCoding pack(ServedFile& file, ContentCoding coding);
   Loop& loop() const { return loop_; }
   size_t size() const { return files_.size(); }
 
@@ -79,6 +81,7 @@ class FileCache : public std::enable_shared_from_this<FileCache> {
   Result<ServedFile> open(std::string_view path) const;
   Result<FileVariant> load(const std::string& path) const;
   void load_siblings(ServedFile& file) const;
+  bool may_pack(uint64_t bytes, ContentCoding coding);
   void drop(Files::iterator file);
   void sweep();
 
@@ -88,6 +91,8 @@ class FileCache : public std::enable_shared_from_this<FileCache> {
   Files files_;                                                    // the least recently used first
   std::unordered_map<std::string_view, Files::iterator> by_path_;  // keys point into the files' own paths
   ServedFile uncached_;                                            // where nothing is to be kept
+  TimePoint second_begins_;                                        // in which packed_bytes_ were packed
+  uint64_t packed_bytes_ = 0;
   bool sweeps_ = false;
 };
 
