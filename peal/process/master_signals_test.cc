@@ -13,13 +13,13 @@
 namespace peal {
 namespace {
 
-using test::Client;
 using test::find_client;
 using test::greet_and_echo;
 using test::MasterProcess;
 using test::SharedCount;
 using test::UnrelatedProcess;
 using test::with_workers;
+using test::WorkerClient;
 
 TEST(MasterSignals, a_worker_that_is_told_to_leave_is_succeeded_while_it_still_has_clients) {
   for (const int number : {SIGTERM, SIGHUP}) {
@@ -34,7 +34,7 @@ TEST(MasterSignals, a_worker_that_is_told_to_leave_is_succeeded_while_it_still_h
     const SocketAddress address = master.serving();
     pid_t last = 0;
     for (int round = 1; round <= 3; ++round) {
-      Client stays(address);
+      WorkerClient stays(address);
       EXPECT_NE(stays.pid, last);
       last = stays.pid;
       const UnrelatedProcess worker(last);
@@ -42,8 +42,8 @@ TEST(MasterSignals, a_worker_that_is_told_to_leave_is_succeeded_while_it_still_h
       if (number == SIGTERM) {
         EXPECT_TRUE(stays.cut_off()) << "it accepts nobody any more";
       }
-      std::deque<Client> clients;
-      find_client(clients, address, [last](const Client& client) { return client.pid != last; });
+      std::deque<WorkerClient> clients;
+      find_client(clients, address, [last](const WorkerClient& client) { return client.pid != last; });
       if (number == SIGHUP) {
         EXPECT_TRUE(stays.served()) << "it makes room, and waits";
       }
@@ -53,8 +53,8 @@ TEST(MasterSignals, a_worker_that_is_told_to_leave_is_succeeded_while_it_still_h
     }
     // Its end brings nobody else: whoever came would be there before the reload is done.
     master.signal(SIGHUP);
-    std::deque<Client> clients;
-    find_client(clients, address, [](const Client& client) { return client.generation == 2; });
+    std::deque<WorkerClient> clients;
+    find_client(clients, address, [](const WorkerClient& client) { return client.generation == 2; });
     EXPECT_EQ((*starts).load(), 5) << "the first, three successors, and the reload's";
     clients.clear();
     master.signal(SIGTERM);
@@ -70,7 +70,7 @@ TEST(MasterSignals, a_process_group_that_is_told_to_end_starts_nobody) {
     ++*starts;
     return greet_and_echo(worker);
   });
-  Client client(master.serving());
+  WorkerClient client(master.serving());
   // The worker is the first to hear of it.
   master.stop();
   ASSERT_EQ(::kill(client.pid, SIGTERM), 0);
@@ -103,7 +103,7 @@ TEST(MasterSignals, workers_are_told_to_reopen_their_logs_also_by_a_reload_that_
 
 TEST(MasterSignals, a_worker_that_knows_no_logs_is_not_ended_by_that) {
   MasterProcess master(with_workers(1));
-  Client client(master.serving());
+  WorkerClient client(master.serving());
   master.signal(SIGUSR1);
   master.has_heard(SIGUSR1);
   EXPECT_TRUE(client.served());
@@ -125,8 +125,8 @@ TEST(MasterSignals, a_reload_asked_for_while_the_first_workers_start_is_done_aft
   master.has_heard(SIGHUP);
   ++*gate;
   const SocketAddress address = master.serving();
-  std::deque<Client> clients;
-  find_client(clients, address, [](const Client& client) { return client.generation == 2; });
+  std::deque<WorkerClient> clients;
+  find_client(clients, address, [](const WorkerClient& client) { return client.generation == 2; });
   clients.clear();
   master.signal(SIGTERM);
   EXPECT_EQ(master.exit_code(), 0);
@@ -152,8 +152,8 @@ TEST(MasterSignals, a_worker_told_to_leave_before_all_serve_ends_the_reload) {
   ASSERT_EQ(::kill(*early, SIGTERM), 0);
   EXPECT_TRUE(worker.ends());
   master.signal(SIGHUP);
-  std::deque<Client> clients;
-  find_client(clients, address, [](const Client& client) { return client.generation == 3; });
+  std::deque<WorkerClient> clients;
+  find_client(clients, address, [](const WorkerClient& client) { return client.generation == 3; });
   clients.clear();
   master.signal(SIGTERM);
   EXPECT_EQ(master.exit_code(), 0);

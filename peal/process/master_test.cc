@@ -21,27 +21,27 @@ namespace {
 
 using std::chrono::milliseconds;
 
-using test::Client;
 using test::find_client;
 using test::greet_and_echo;
 using test::MasterProcess;
 using test::UnrelatedProcess;
 using test::with_workers;
+using test::WorkerClient;
 
 TEST(Master, workers_serve_and_drain_on_sigterm) {
   MasterProcess master(with_workers(3));
   const SocketAddress address = master.serving();
-  std::deque<Client> clients;
+  std::deque<WorkerClient> clients;
   std::set<int> pids;
   for (size_t place = 0; place < 3; ++place) {
-    pids.insert(find_client(clients, address, [&](const Client& client) { return client.place == place; }).pid);
+    pids.insert(find_client(clients, address, [&](const WorkerClient& client) { return client.place == place; }).pid);
   }
   EXPECT_EQ(pids.size(), 3U);
   EXPECT_FALSE(pids.contains(master.pid()));
-  for (Client& client : clients) EXPECT_TRUE(client.served());
+  for (WorkerClient& client : clients) EXPECT_TRUE(client.served());
   std::deque<UnrelatedProcess> workers(pids.begin(), pids.end());
   master.signal(SIGTERM);
-  for (Client& client : clients) {
+  for (WorkerClient& client : clients) {
     EXPECT_TRUE(client.cut_off());
     client.peer.close();
   }
@@ -62,19 +62,20 @@ TEST(Master, names_that_name_no_socket_are_refused) {
 TEST(Master, a_worker_that_is_killed_takes_its_own_connections_and_no_others) {
   MasterProcess master(with_workers(2));
   const SocketAddress address = master.serving();
-  std::deque<Client> clients;
-  Client& lost = find_client(clients, address, [](const Client& client) { return client.place == 0; });
-  const Client& other = find_client(clients, address, [](const Client& client) { return client.place == 1; });
+  std::deque<WorkerClient> clients;
+  WorkerClient& lost = find_client(clients, address, [](const WorkerClient& client) { return client.place == 0; });
+  const WorkerClient& other =
+      find_client(clients, address, [](const WorkerClient& client) { return client.place == 1; });
   const UnrelatedProcess victim(lost.pid);
   ASSERT_EQ(::kill(lost.pid, SIGKILL), 0);
   ASSERT_TRUE(victim.ends()) << "until then it accepts";
-  std::deque<Client> next;
-  const Client& heir = find_client(next, address, [](const Client& client) { return client.place == 0; });
+  std::deque<WorkerClient> next;
+  const WorkerClient& heir = find_client(next, address, [](const WorkerClient& client) { return client.place == 0; });
   EXPECT_NE(heir.pid, lost.pid);
-  for (Client& client : clients) {
+  for (WorkerClient& client : clients) {
     EXPECT_EQ(client.pid == other.pid ? client.served() : client.cut_off(), true) << "of worker " << client.place;
   }
-  for (Client& client : next) EXPECT_TRUE(client.served());
+  for (WorkerClient& client : next) EXPECT_TRUE(client.served());
 }
 
 TEST(Master, reload_brings_new_workers_and_old_ones_stay_with_their_clients) {
@@ -83,18 +84,18 @@ TEST(Master, reload_brings_new_workers_and_old_ones_stay_with_their_clients) {
   options.on_reload = [&workers]() -> Result<size_t> { return ++workers; };
   MasterProcess master(std::move(options));
   const SocketAddress address = master.serving();
-  std::deque<Client> old;
-  find_client(old, address, [](const Client& client) { return client.place == 0; });
-  find_client(old, address, [](const Client& client) { return client.place == 1; });
+  std::deque<WorkerClient> old;
+  find_client(old, address, [](const WorkerClient& client) { return client.place == 0; });
+  find_client(old, address, [](const WorkerClient& client) { return client.place == 1; });
   master.signal(SIGHUP);
-  std::deque<Client> fresh;
-  find_client(fresh, address, [](const Client& client) { return client.generation == 2 && client.count == 3; });
-  for (Client& client : old) EXPECT_TRUE(client.served());
+  std::deque<WorkerClient> fresh;
+  find_client(fresh, address, [](const WorkerClient& client) { return client.generation == 2 && client.count == 3; });
+  for (WorkerClient& client : old) EXPECT_TRUE(client.served());
   const UnrelatedProcess worker(old.front().pid);
   old.clear();
-  std::erase_if(fresh, [](const Client& client) { return client.generation == 1; });
+  std::erase_if(fresh, [](const WorkerClient& client) { return client.generation == 1; });
   EXPECT_TRUE(worker.ends());
-  for (Client& client : fresh) EXPECT_TRUE(client.served());
+  for (WorkerClient& client : fresh) EXPECT_TRUE(client.served());
   master.signal(SIGTERM);
   fresh.clear();
   EXPECT_EQ(master.exit_code(), 0);
@@ -105,16 +106,17 @@ TEST(Master, fewer_workers_accept_from_the_sockets_of_more) {
   options.on_reload = []() -> Result<size_t> { return 1; };
   MasterProcess master(std::move(options));
   const SocketAddress address = master.serving();
-  std::deque<Client> clients;
+  std::deque<WorkerClient> clients;
   std::deque<UnrelatedProcess> before;
   for (size_t place = 0; place < 4; ++place) {
-    before.emplace_back(find_client(clients, address, [&](const Client& client) { return client.place == place; }).pid);
+    before.emplace_back(
+        find_client(clients, address, [&](const WorkerClient& client) { return client.place == place; }).pid);
   }
   clients.clear();
   master.signal(SIGHUP);
   for (const UnrelatedProcess& worker : before) EXPECT_TRUE(worker.ends());
   // By hash they fall on all four sockets.
-  for (int i = 0; i < 40; ++i) EXPECT_EQ(Client(address).generation, 2);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(WorkerClient(address).generation, 2);
 }
 
 TEST(Master, what_cannot_be_reloaded_leaves_everything_as_it_was) {
@@ -133,14 +135,15 @@ TEST(Master, what_cannot_be_reloaded_leaves_everything_as_it_was) {
     MasterProcess master(std::move(options),
                          [](Worker& worker) { return worker.place() == 1 ? 7 : greet_and_echo(worker); });
     const SocketAddress address = master.serving();
-    Client client(address);
+    WorkerClient client(address);
     master.signal(SIGHUP);
     char c = 0;
     ASSERT_TRUE(readable(tried.get()));
     ASSERT_EQ(::read(tried.get(), &c, 1), 1);
     EXPECT_TRUE(client.served());
-    std::deque<Client> later;
-    EXPECT_EQ(find_client(later, address, [](const Client& each) { return each.generation == 1; }).pid, client.pid);
+    std::deque<WorkerClient> later;
+    EXPECT_EQ(find_client(later, address, [](const WorkerClient& each) { return each.generation == 1; }).pid,
+              client.pid);
     master.signal(SIGQUIT);
     EXPECT_EQ(master.exit_code(), 0);
   }
@@ -180,7 +183,7 @@ TEST(Master, sigquit_and_a_second_sigterm_do_not_wait_for_clients) {
     MasterOptions options = with_workers(2);
     options.drain_time = std::chrono::hours(1);
     MasterProcess master(std::move(options));
-    Client client(master.serving());
+    WorkerClient client(master.serving());
     for (const int number : signals) {
       master.signal(number);
       if (number == SIGTERM) {
@@ -214,18 +217,18 @@ TEST(Master, a_worker_that_hangs_before_it_serves_is_replaced) {
     return greet_and_echo(worker);
   });
   const SocketAddress address = master.serving();
-  const pid_t first = Client(address).pid;
+  const pid_t first = WorkerClient(address).pid;
   const UnrelatedProcess victim(first);
   ASSERT_EQ(::kill(first, SIGKILL), 0);
   ASSERT_TRUE(victim.ends());
-  std::deque<Client> clients;
-  EXPECT_TRUE(find_client(clients, address, [](const Client& client) { return client.pid != 0; }).served());
+  std::deque<WorkerClient> clients;
+  EXPECT_TRUE(find_client(clients, address, [](const WorkerClient& client) { return client.pid != 0; }).served());
   while (starts.load() < 3) ::sched_yield();
 }
 
 TEST(Master, workers_die_with_their_master) {
   MasterProcess master(with_workers(2));
-  Client client(master.serving());
+  WorkerClient client(master.serving());
   const UnrelatedProcess worker(client.pid);
   master.signal(SIGKILL);
   EXPECT_EQ(master.exit_code(), -SIGKILL);
@@ -238,10 +241,10 @@ TEST(Master, workers_share_a_unix_socket_whose_file_goes_with_the_master) {
       (std::filesystem::temp_directory_path() / fmt::format("peal-master-{}", ::getpid())).string();
   MasterProcess master(with_workers(2), greet_and_echo, "unix:" + path);
   const SocketAddress address = master.serving();
-  Client first(address);
+  WorkerClient first(address);
   ASSERT_EQ(::kill(first.pid, SIGKILL), 0);
   EXPECT_TRUE(first.cut_off());
-  EXPECT_TRUE(Client(address).served());
+  EXPECT_TRUE(WorkerClient(address).served());
   master.signal(SIGTERM);
   EXPECT_EQ(master.exit_code(), 0);
   EXPECT_FALSE(std::filesystem::exists(path));
@@ -251,7 +254,7 @@ TEST(Master, a_pinned_worker_has_one_processor) {
   MasterOptions options = with_workers(2);
   options.pin = true;
   MasterProcess master(std::move(options));
-  EXPECT_EQ(Client(master.serving()).processors, 1);
+  EXPECT_EQ(WorkerClient(master.serving()).processors, 1);
 }
 
 TEST(Master, a_port_that_is_taken_is_an_error_though_it_could_be_shared) {

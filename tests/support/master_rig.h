@@ -119,8 +119,8 @@ class MasterProcess {
 };
 
 // A client, and who serves it.
-struct Client {
-  explicit Client(const SocketAddress& address) : peer(address.family()) {
+struct WorkerClient {
+  explicit WorkerClient(const SocketAddress& address) : peer(address.family()) {
     peer.connect(address);
     while (!peer.received().contains('\n') && readable(peer.fd()) && peer.pump()) {
     }
@@ -152,7 +152,7 @@ struct Client {
 
 // Connects until `wanted` is served.
 template <class Wanted>
-Client& find_client(std::deque<Client>& clients, const SocketAddress& address, Wanted wanted) {
+WorkerClient& find_client(std::deque<WorkerClient>& clients, const SocketAddress& address, Wanted wanted) {
   const TimePoint give_up = monotonic_now() + kProgramPatience;
   while (!wanted(clients.emplace_back(address)) && monotonic_now() < give_up) {
   }

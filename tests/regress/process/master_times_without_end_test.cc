@@ -12,8 +12,8 @@
 namespace peal {
 namespace {
 
-using test::Client;
 using test::find_client;
+using test::WorkerClient;
 
 MasterOptions without_end() {
   MasterOptions options = test::with_workers(1);
@@ -26,16 +26,17 @@ TEST(MasterTimesWithoutEnd, workers_start_and_leave) {
   test::MasterProcess master(without_end());
   const SocketAddress address = master.serving();
   ASSERT_TRUE(address.is_set()) << "the workers were not given time to serve";
-  Client old(address);
+  WorkerClient old(address);
   master.signal(SIGHUP);
-  std::deque<Client> fresh;
-  const pid_t second = find_client(fresh, address, [](const Client& client) { return client.generation == 2; }).pid;
+  std::deque<WorkerClient> fresh;
+  const pid_t second =
+      find_client(fresh, address, [](const WorkerClient& client) { return client.generation == 2; }).pid;
   EXPECT_TRUE(old.served()) << "it was killed instead of making room";
   fresh.clear();
   const test::UnrelatedProcess victim(second);
   ASSERT_EQ(::kill(second, SIGKILL), 0);
   EXPECT_TRUE(victim.ends());
-  Client third(address);
+  WorkerClient third(address);
   EXPECT_NE(third.pid, second);
   EXPECT_TRUE(old.served());
   master.signal(SIGTERM);

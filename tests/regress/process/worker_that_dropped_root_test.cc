@@ -40,7 +40,7 @@ void expect_end_of_worker(const Master::Work& work) {
   test::MasterProcess master(test::with_workers(1), work);
   const SocketAddress address = master.serving();
   ASSERT_TRUE(address.is_set());
-  const test::Client client(address);
+  const test::WorkerClient client(address);
   ASSERT_GT(client.pid, 0);
   const test::UnrelatedProcess worker(client.pid);
   master.signal(SIGKILL);
