@@ -39,7 +39,7 @@ void add_counts(MetricsText& out, const Outcome& outcome) {
   out.counter("unfinished_connects", "", "Connections that the end cut off while they were opened.",
               value(all.under_way));
   out.counter("retired_connections", "", "Connections closed as planned, warm-up included.", value(all.retired));
-  out.counter("idle_closes", "", "Of them, those that the server closed while nothing was asked on them.",
+  out.counter("idle_closes", "", "Of them, those that the other side closed while nothing was asked on them.",
               value(all.idle_closes));
   if (const auto& handshakes = outcome.handshakes) {
     out.counter("handshakes", "", "Handshakes that were done, warm-up included.", value(handshakes->done()));

@@ -222,7 +222,7 @@ TEST(HttpSession, what_a_closing_server_left_unanswered_is_sent_again) {
 TEST(HttpSession, a_close_before_anything_is_asked_is_no_failure) {
   ScriptedHttp server([](size_t, size_t, const std::string&) { return ScriptedAnswer{}; }, 1);
   LoadOptions options = brief(server, 3);
-  options.arrivals = ArrivalPlan::at({1ms});
+  options.arrivals = ArrivalPlan::at({100ms});
   options.warm_up = {};
   options.duration = 600ms;
   const Outcome outcome = run(options, {});

@@ -13,7 +13,7 @@ import time
 import pytest
 
 PATIENCE_SECONDS = 30
-EXAMPLES = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "examples"
+EXAMPLES = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")).resolve() / "examples"
 
 
 def open_files(pid):

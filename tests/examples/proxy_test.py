@@ -43,6 +43,8 @@ def web_server():
 def echo_once():
     """Sends back what one client says, once the client has said all of it."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(60)  # the thread ends though nobody comes
+
         def serve():
             peer, _ = listener.accept()
             with peer:
@@ -129,7 +131,8 @@ def test_a_client_that_never_says_whom_it_wants_is_hung_up_on():
 
 def test_one_that_is_piped_is_under_no_deadline():
     with echo_once() as port, Program("socks_proxy", "127.0.0.1:0", "1") as proxy:
-        with connect(proxy.address()) as peer, connect(proxy.address()) as silent:
+        address = proxy.address()
+        with connect(address) as peer, connect(address) as silent:
             peer.sendall(b"\x05\x01\x00" + b"\x05\x01\x00\x01\x7f\x00\x00\x01" + struct.pack("!H", port))
             assert read_exactly(peer, 12)[:4] == b"\x05\x00\x05\x00"
             assert read_all(silent) == b""  # it came later, and its deadline is over

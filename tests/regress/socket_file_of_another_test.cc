@@ -35,7 +35,9 @@ class SocketFileOfAnother : public test::NetTest {
     const SocketAddress there = SocketAddress::parse("unix:" + path).value();
     Fd fd(::socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
     EXPECT_EQ(::bind(fd.get(), there.data(), there.size()), 0);
-    if (type == SOCK_STREAM) EXPECT_EQ(::listen(fd.get(), 8), 0);
+    if (type == SOCK_STREAM) {
+      EXPECT_EQ(::listen(fd.get(), 8), 0);
+    }
     return fd;
   }
   bool is_served() const {

@@ -25,7 +25,7 @@ constexpr size_t kLittle = 1024 * 1024;
 const std::string kHandshake =
     "GET /ws HTTP/1.1\r\nHost: h\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
-constexpr Duration kPatience = std::chrono::seconds(50);
+constexpr Duration kLongWait = std::chrono::seconds(50);
 
 class GatheredBodiesCountForTheirConnection : public test::SteppedLoopTest {
  protected:
@@ -60,7 +60,7 @@ class GatheredBodiesCountForTheirConnection : public test::SteppedLoopTest {
   }
   std::unique_ptr<BytePeer> connect() {
     auto peer = std::make_unique<BytePeer>(loop(), address_);
-    EXPECT_TRUE(run_until([&] { return peer->connected(); }, kPatience));
+    EXPECT_TRUE(run_until([&] { return peer->connected(); }, kLongWait));
     return peer;
   }
   // Of the body, or of the message.
@@ -74,7 +74,7 @@ class GatheredBodiesCountForTheirConnection : public test::SteppedLoopTest {
     const uint64_t held = MemoryBudget::held_bytes();
     large_->send(head);
     for (size_t sent = 0; sent < kCame; sent += 64 * 1024) large_->send(std::string(64 * 1024, 'm'));
-    ASSERT_TRUE(run_until([&] { return came() - before >= kCame; }, kPatience));
+    ASSERT_TRUE(run_until([&] { return came() - before >= kCame; }, kLongWait));
     settle();
     EXPECT_GE(MemoryBudget::held_bytes(), held + kCame / 2);
   }
@@ -104,7 +104,7 @@ class GatheredBodiesCountForTheirConnection : public test::SteppedLoopTest {
     Buffer ballast;  // the relief looks when a pool grows
     while (MemoryBudget::held_bytes() < held) ballast.append(std::string(64 * 1024, 'b'));
     const size_t before = server_->connections();
-    EXPECT_TRUE(run_until([&] { return server_->connections() < before || error_; }, kPatience));
+    EXPECT_TRUE(run_until([&] { return server_->connections() < before || error_; }, kLongWait));
     settle();
     // A peer that does not read may not notice its end, so the server is asked.
     EXPECT_EQ(server_->connections(), error_ ? before : before - 1);
@@ -148,7 +148,7 @@ TEST_P(GatheredBodiesCountForTheirConnection, until_they_have_been_read) {
   for (const std::string_view path : {"/callback", "/coroutine"}) {
     post(path);
     for (size_t sent = kCame; sent < kGathered; sent += 64 * 1024) large_->send(std::string(64 * 1024, 'm'));
-    ASSERT_TRUE(run_until([&] { return large_->received.ends_with("read"); }, kPatience));
+    ASSERT_TRUE(run_until([&] { return large_->received.ends_with("read"); }, kLongWait));
     EXPECT_EQ(server_->stats().over_budget, 0u);
   }
   // It holds nothing any more: who holds little is now who holds most.
@@ -173,8 +173,8 @@ TEST_P(GatheredBodiesCountForTheirConnection, in_a_client) {
   ASSERT_TRUE(
       client.fetch(HttpClientRequest("http://" + where.to_string() + "/"),
                    [&](const Result<HttpResponse>& answer) { error_ = answer ? std::error_code() : answer.error(); }));
-  ASSERT_TRUE(run_until([&] { return asked != nullptr && asked->queued_bytes() == 0; }, kPatience));
-  EXPECT_TRUE(run_until([&] { return MemoryBudget::held_bytes() >= before + kCame / 2; }, kPatience));
+  ASSERT_TRUE(run_until([&] { return asked != nullptr && asked->queued_bytes() == 0; }, kLongWait));
+  EXPECT_TRUE(run_until([&] { return MemoryBudget::held_bytes() >= before + kCame / 2; }, kLongWait));
   hold_little();
   be_short_of(kCame / 2);
   EXPECT_TRUE(error_);
@@ -184,14 +184,14 @@ TEST_P(GatheredBodiesCountForTheirConnection, and_who_sends_one_is_not_idle) {
   serve({.max_connections = 1});
   begin_message();
   newcomer_ = std::make_unique<BytePeer>(loop(), address_);
-  ASSERT_TRUE(run_until([&] { return large_->ended || server_->server().stats().refused > 0; }, kPatience));
+  ASSERT_TRUE(run_until([&] { return large_->ended || server_->server().stats().refused > 0; }, kLongWait));
   EXPECT_FALSE(large_->ended);
   // When the message is whole, it is.
   for (size_t sent = kCame; sent < kGathered; sent += 64 * 1024) large_->send(std::string(64 * 1024, 'm'));
-  ASSERT_TRUE(run_until([&] { return messages_ == 1; }, kPatience));
+  ASSERT_TRUE(run_until([&] { return messages_ == 1; }, kLongWait));
   settle();
   newcomer_ = std::make_unique<BytePeer>(loop(), address_);
-  EXPECT_TRUE(run_until([&] { return large_->ended; }, kPatience));
+  EXPECT_TRUE(run_until([&] { return large_->ended; }, kLongWait));
 }
 
 PEAL_TEST_ON_EVERY_PORT_AND_SIM(GatheredBodiesCountForTheirConnection);

@@ -85,7 +85,7 @@ TEST_P(PackedFilesThatAreStale, are_packed_anew_for_so_much_a_second) {
   constexpr size_t kPackedASecond = 8;
   const std::string page(kFileBytes, 'p');
   for (size_t i = 0; i < kFiles; ++i) write(std::to_string(i) + ".html", page);
-  serve_files({.cached_files = 4, .compressed_bytes_per_second = kPackedASecond * kFileBytes});
+  serve_files({.compressed_bytes_per_second = kPackedASecond * kFileBytes, .cached_files = 4});
   const TimePoint begin = loop().now();
   size_t packed = 0;
   for (size_t i = 0; i < 3 * kFiles; ++i) {
