@@ -21,7 +21,7 @@ _MACROS = re.compile(r"PEAL_\w+|_GNU_SOURCE")
 # anything. Constants are in range.
 _TIME_SUM = re.compile(
     r"\b(?:now(?:\(\)|_)?|\w+_(?:at|since)_?|since_?|active|due_?) \+ (?!k[A-Z]|\d|std::chrono::|milliseconds|seconds)"
-    r"|\+ (?:\w+(?:\.|->|\(\)\.))*\w*(?:timeout|delay|grace|window|pause|patience|give_up)_?(?:\(\))?(?![\w.(])")
+    r"|\+ (?:\w+(?:\.|->|\(\)\.))*\w*(?:timeout|idle|delay|grace|window|pause|patience|give_up)_?(?:\(\))?(?![\w.(])")
 # Each message or request adds there; the options were bounded() when their owner was made.
 _BOUNDED_BEFORE = {"peal/net/parts/connection_deadlines.cc", "peal/http/server/parts/http_waits.h"}
 _TABS_ARE_SYNTAX = {"Makefile"}

@@ -93,6 +93,7 @@ BAD = [
     ("time-sum", {"peal/net/soon.cc": SPDX + "auto due = loop.now() + options.timeout;\n"}),
     ("time-sum", {"peal/net/soon.cc": SPDX + "auto due = idle_since_ + most;\n"}),
     ("time-sum", {"peal/net/soon.cc": SPDX + "auto all = drain_time + options().grace;\n"}),
+    ("time-sum", {"peal/net/soon.cc": SPDX + "auto due = last_message_ + idle;\n"}),
     ("umbrella", {"peal/base/lazy.cc": SPDX + "#include <bits/stdc++.h>\n"}),
     ("umbrella", {"peal/net/all.h": HEADER + "#include <peal/base/clock.h>\n#include <peal/net/server.h>\n"}),
     ("include", {"peal/base/quoted.cc": SPDX + '#include "peal/base/clock.h"\n'}),

@@ -16,7 +16,7 @@ uint64_t WebSocket::peer_progress_bytes() const {
 
 void WebSocket::watch_until(TimePoint due) {
   const Duration idle = core_->options.idle_timeout;
-  if (idle > Duration::zero() && is_open()) due = std::min(due, last_message_ + idle);
+  if (idle > Duration::zero() && is_open()) due = std::min(due, later(last_message_, idle));
   if (due == kNever) return;
   timer_ = loop().at(due, [this] {
     timer_ = {};
