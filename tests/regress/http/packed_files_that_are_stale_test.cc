@@ -66,6 +66,20 @@ TEST_P(PackedFilesThatAreStale, are_packed_anew_and_have_another_tag) {
   }
 }
 
+// Both writes may have the same st_ctim: before Linux 6.13 it is taken from a clock that ticks each few milliseconds.
+TEST_P(PackedFilesThatAreStale, though_the_file_was_asked_for_between_two_quick_writes) {
+  serve_files({.cache_validity = std::chrono::hours(1)});
+  for (size_t i = 0; i < 20; ++i) {
+    const std::string name = "page" + std::to_string(i) + ".html";
+    write(name, std::string(3000, 'o'));
+    EXPECT_EQ(get("/" + name).body, std::string(3000, 'o'));
+    const HttpAnswer old_packed = get("/" + name, kTakesGzip);
+    write(name, std::string(3000, 'n'));
+    EXPECT_EQ(get("/" + name).body, std::string(3000, 'n'));
+    EXPECT_NE(get("/" + name, kTakesGzip).body, old_packed.body);
+  }
+}
+
 TEST_P(PackedFilesThatAreStale, and_files_that_stand_packed_have_another_tag) {
   write("page.html", std::string(5000, 'p'));
   age("page.html", -100);

@@ -22,6 +22,8 @@ namespace {
 
 constexpr Duration kUnusedFileAge = std::chrono::seconds(10);
 constexpr uint64_t kSmallestPacked = 1024;  // less fits a packet anyway
+// Before Linux 6.13 st_ctim is taken from a clock that ticks each 10 ms or more often.
+constexpr std::chrono::nanoseconds kTwoTicks = std::chrono::milliseconds(20);
 
 int64_t ns_of(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
@@ -34,7 +36,7 @@ bool is_unchanged(const FileVariant& variant) {
 
 bool is_unchanged(const ServedFile& file) {
   for (const FileVariant& variant : file.variants) {
-    if (variant.file != nullptr && !is_unchanged(variant)) return false;
+    if (variant.file != nullptr && !(variant.is_settled && is_unchanged(variant))) return false;
   }
   return true;
 }
@@ -61,7 +63,8 @@ SharedBytes read_whole(int fd, size_t bytes) {
 void keep_packed(ServedFile& file, std::array<FileVariant, kContentCodings>& before) {
   const FileVariant& plain = file.plain();
   const FileVariant& was = before[static_cast<size_t>(ContentCoding::kIdentity)];
-  if (plain.inode != was.inode || plain.changed_ns != was.changed_ns || plain.bytes != was.bytes) return;
+  if (!was.is_settled || plain.inode != was.inode || plain.changed_ns != was.changed_ns || plain.bytes != was.bytes)
+    return;
   for (const ContentCoding coding : {ContentCoding::kGzip, ContentCoding::kZstd}) {
     FileVariant& old = before[static_cast<size_t>(coding)];
     if (old.is_made_here() && !file.of(coding).exists()) file.of(coding) = std::move(old);
@@ -132,6 +135,8 @@ Result<FileVariant> FileCache::load(const std::string& path) const {
   variant.inode = status.st_ino;
   variant.changed_ns = ns_of(status.st_ctim);
   variant.modified_ns = ns_of(status.st_mtim);
+  const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(variant.changed_ns);
+  variant.is_settled = age < std::chrono::nanoseconds::zero() || age >= kTwoTicks;
   variant.entity_tag =
       fmt::format("\"{:x}-{:x}-{:x}\"", variant.inode, static_cast<uint64_t>(variant.changed_ns), variant.bytes);
   variant.file = std::make_shared<const Fd>(std::move(*fd));

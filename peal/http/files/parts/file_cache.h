@@ -38,6 +38,8 @@ struct FileVariant {
   uint64_t inode = 0;
   int64_t changed_ns = 0;
   int64_t modified_ns = 0;  // what clients are told
+  // It was changed some ticks of st_ctim's clock ago, so that a further write has another st_ctim.
+  bool is_settled = true;
 
   bool exists() const { return file != nullptr || content != nullptr; }
   bool is_made_here() const { return file == nullptr && content != nullptr; }
