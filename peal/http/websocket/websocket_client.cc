@@ -239,18 +239,18 @@ class WebSocketClient::State::Link {
     const bool here = reason == CloseReason::kLocal || reason == CloseReason::kLoopStopped;
     if (side_) return socket_closed(reason, here);
     if (std::exchange(refused_, true)) return;
-    const std::error_code error = connection_.error();
-    state_.handshake_failed({.error = error ? error : errno_code(ECONNRESET), .why = std::string(to_string(reason))},
-                            !here);
+    std::error_code error = connection_.error();
+    if (!error) error = reason == CloseReason::kLoopStopped ? Trouble::kLoopStopped : errno_code(ECONNRESET);
+    state_.handshake_failed({.error = error, .why = std::string(to_string(reason))}, !here);
   }
 
  private:
   // Of a connection that was cut off because of its silence, too.
   void socket_closed(CloseReason reason, bool here) {
     const bool lost = (!here && !carrier_.ended_here()) || side_->lost();
-    const bool again = state_.socket_ends(lost, connection_.loop().now() - made_at_);
+    // Before on_close, which may throw.
+    if (state_.socket_ends(lost, connection_.loop().now() - made_at_)) state_.try_again_later();
     side_->closed(reason);
-    if (again && state_.is_wanted()) state_.try_again_later();
   }
   // False: more must come, or it is over.
   bool take_answer(Buffer& input) {
@@ -310,8 +310,12 @@ ConnectionCallbacks WebSocketClient::State::connection_callbacks(const std::shar
   callbacks.on_writable = [link](Connection& connection) { link(connection).writable(); };
   callbacks.on_peer_end = [link](Connection& connection) { link(connection).peer_ended(); };
   callbacks.on_close = [state, link](Connection& connection, CloseReason reason) {
+    // Also where a callback of the user throws.
+    struct Gone {
+      State& state;
+      ~Gone() { state.link_gone(); }
+    } const gone{*state};
     link(connection).closed(reason);
-    state->link_gone();
   };
   return callbacks;
 }

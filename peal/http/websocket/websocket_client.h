@@ -24,7 +24,9 @@ namespace peal {
 
 // With `client.retry.reconnect` it connects anew, after ever longer delays, when the server goes away, falls silent or
 // closes, be it before the handshake is done, and when it answers that with 502, 503 or 504. Any other answer that is
-// no handshake is final, and so is an end that was asked for here.
+// no handshake is final, and so is an end that was asked for here: by the program, by a limit, or by a peer that breaks
+// the protocol. `client.retry.attempts` bounds only attempts to connect (name, TCP, TLS) that fail in a row: the
+// default is 1, so a client that shall wait for a server that restarts sets it to 0.
 struct WebSocketClientOptions {
   WebSocketOptions socket = {};
   std::vector<std::string> protocols = {};                // subprotocols offered, the most wanted first

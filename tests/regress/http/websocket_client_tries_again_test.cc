@@ -2,7 +2,9 @@
 // A WebSocketClient that reconnects said "never again" of a connection that closed before the handshake, and tried it
 // again; of a silent server and of 502 and 503 it said so and meant it, though the document promised otherwise. After
 // an end it could not be connected again, "WS://" was no URL, an HTTP/1.0 403 was no answer, and 102 or 103 before the
-// 101 (RFC 9110 15.2) were its end. A server that sends 102 for ever holds no handshake longer than its deadline.
+// 101 (RFC 9110 15.2) were its end. A server that sends 102 for ever holds no handshake longer than its deadline. One
+// that sent a Close frame and left the connection open was not tried again, and an exception out of on_close, or out of
+// on_failed before the handshake, left a client that never connected again.
 #include <string>
 #include <vector>
 
@@ -44,12 +46,14 @@ class WebSocketClientTriesAgain : public test::SimTest {
     };
     callbacks.on_close = [this](WebSocket&, uint16_t code, std::string_view) {
       journal.push_back("close " + std::to_string(code));
+      ++ended;
       if (on_end) on_end();
     };
     client_.emplace(*pair.there, std::move(callbacks), options, [this](const WebSocketFailure& failure) {
       failures.push_back(failure);
       times.push_back(pair.there->now());
       journal.push_back("failed");
+      ++ended;
       if (on_end) on_end();
     });
     return *client_;
@@ -97,6 +101,9 @@ class WebSocketClientTriesAgain : public test::SimTest {
   std::vector<WebSocketFailure> failures;
   std::vector<TimePoint> times;  // of the failures
   std::vector<std::string> journal;
+  size_t ended = 0;  // sockets and attempts
+
+  void drop_client() { client_.reset(); }
 
  private:
   std::optional<HttpScript> server_;
@@ -146,6 +153,39 @@ TEST_F(WebSocketClientTriesAgain, a_socket_whose_server_cuts_it_ever_more_slowly
   client().stop();
   pair.run_for(std::chrono::minutes(2));
   EXPECT_LE(begun.size(), 6u);
+}
+
+TEST_F(WebSocketClientTriesAgain, a_server_that_says_it_closes_and_does_not) {
+  serve([](Connection& connection, const Request& request) {
+    connection.send(accepted(request));
+    connection.send(std::string_view("\x88\x02\x03\xe9", 4));
+  });
+  options.client.retry.reconnect = true;
+  ASSERT_TRUE(client().connect(url()));
+  ASSERT_TRUE(pair.run_until([&] { return journal.size() >= 4; }));
+  EXPECT_THAT(journal, ElementsAre("open", "close 1001", "open", "close 1001"));
+}
+
+TEST_F(WebSocketClientTriesAgain, though_callbacks_throw) {
+  for (const bool before : {true, false}) {
+    serve([&](Connection& connection, const Request& request) {
+      if (!before) connection.send(accepted(request));
+      connection.close();
+    });
+    on_end = [] { throw std::runtime_error("on purpose"); };
+    for (const bool reconnects : {true, false}) {
+      options.client.retry.reconnect = reconnects;
+      drop_client();
+      ASSERT_TRUE(client().connect(url()));
+      ASSERT_TRUE(pair.run_until([&] { return ended >= (reconnects ? 3 : 1); })) << before << reconnects;
+      client().stop();
+      pair.run_for(seconds(1));
+      ASSERT_TRUE(client().connect(url()));
+      const size_t so_far = ended;
+      ASSERT_TRUE(pair.run_until([&] { return ended > so_far; })) << before << reconnects;
+      ended = 0;
+    }
+  }
 }
 
 TEST_F(WebSocketClientTriesAgain, a_socket_that_is_closed_here_is_not_connected_again) {

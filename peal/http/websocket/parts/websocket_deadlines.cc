@@ -30,8 +30,14 @@ void WebSocket::watch() {
   if (!is_open()) {
     // A peer that reads slowly has not come to the Close frame yet.
     if (carrier_.undelivered_bytes() < last_seen_bytes_) return watch_end();
-    if (reason_.empty()) reason_ = "the peer did not answer the close in time";
-    return carrier_.close();
+    if (closed_here_) {
+      if (reason_.empty()) reason_ = "the peer did not answer the close in time";
+      return carrier_.close();
+    }
+    // It said that it closes, and has not. A client may reconnect.
+    if (reason_.empty()) reason_ = "the peer closed the WebSocket and not the connection";
+    lost_ = true;
+    return carrier_.abort();
   }
   const TimePoint now = loop().now();
   if (options.idle_timeout > Duration::zero() && now >= later(last_message_, options.idle_timeout)) {
