@@ -159,7 +159,7 @@ TEST(LoadRunFaults, a_server_that_closes_half_way_is_asked_again) {
 TEST(LoadRunFaults, a_server_may_close_what_it_was_never_asked_on) {
   ScriptedServer server(Manner::kKeepFirst);
   LoadOptions options = brief(server.address(), 3);
-  options.arrivals = ArrivalPlan::at({1ms});
+  options.arrivals = ArrivalPlan::at({100ms});
   options.warm_up = {};
   options.duration = 600ms;
   const std::expected<Outcome, std::string> outcome = run_unframed(options);
