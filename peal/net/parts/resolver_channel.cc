@@ -248,8 +248,8 @@ Result<Resolver::Addresses> ResolverChannel::find_in_hosts(std::string_view host
     Resolver::Addresses addresses;
   } found{port, {}};
   auto keep = [](void* into, int, int, ares_addrinfo* info) {
-    auto& found = *static_cast<Found*>(into);
-    found.addresses = take_addresses(info, found.port);
+    auto& kept = *static_cast<Found*>(into);
+    kept.addresses = take_addresses(info, kept.port);
   };
   const ares_addrinfo_hints both{.ai_flags = 0, .ai_family = AF_UNSPEC, .ai_socktype = 0, .ai_protocol = 0};
   ares_getaddrinfo(hosts_, std::string(host).c_str(), nullptr, &both, keep, &found);  // returns with the answer given
