@@ -45,7 +45,7 @@ void AccessLogFile::reopen() const {
   PEAL_LOG_INFO("the access log {} is reopened", path_);
 }
 
-Result<void> reopen_at_signals(Loop& loop, std::shared_ptr<AccessLogFile> log, const ServiceManager* manager) {
+Result<void> reopen_at_signals(Loop& loop, const std::shared_ptr<AccessLogFile>& log, const ServiceManager* manager) {
   const Result<SignalId> rotated = loop.on_signal(SIGUSR1, [log] {
     if (log) log->reopen();
   });

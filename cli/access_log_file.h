@@ -37,6 +37,6 @@ class AccessLogFile {
 // Reopens `log`, if there is one, when `loop` hears SIGUSR1 or SIGHUP. SIGHUP is a reload: a service manager is told so
 // by `manager`; null: somebody else tells it. A process with nothing to reload goes on, too, instead of being ended.
 // `manager` outlives the loop. As Loop::on_signal().
-Result<void> reopen_at_signals(Loop& loop, std::shared_ptr<AccessLogFile> log, const ServiceManager* manager);
+Result<void> reopen_at_signals(Loop& loop, const std::shared_ptr<AccessLogFile>& log, const ServiceManager* manager);
 
 }  // namespace peal::cli

@@ -171,8 +171,8 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   Stopper stopper(**main_loop, limits.drain, manager);
   if (Result<void> done = stopper.listen_for_signals(worker); !done) return complain(kFailed, done.error().message());
   const bool tells = worker == nullptr && tls == nullptr;
-  auto log = http ? http->access_log : nullptr;
-  if (auto done = reopen_at_signals(**main_loop, std::move(log), tells ? &manager : nullptr); !done) {
+  const auto log = http ? http->access_log : nullptr;
+  if (auto done = reopen_at_signals(**main_loop, log, tells ? &manager : nullptr); !done) {
     return complain(kFailed, done.error().message());
   }
   std::unique_ptr<TlsReloader> reloader;
