@@ -41,18 +41,18 @@ Result<void> Client::connect(const HostPort& place) {
 }
 
 Result<void> Client::start(const SocketAddress& address, const HostPort& name) {
-  const uint64_t claim = connector_->claim();
-  if (claim == 0) return fail(EALREADY);
+  const uint64_t run = connector_->claim().take();
+  if (run == 0) return fail(EALREADY);
   // A task even where the loop could be touched: before it runs its engine is not open.
   bool posted =
-      mailbox_->insist([connector = connector_, address, name, claim] { connector->start(address, name, claim); });
+      mailbox_->insist([connector = connector_, address, name, run] { connector->start(address, name, run); });
   if (posted) return {};
-  connector_->unclaim(claim);
+  connector_->claim().end(run);
   return fail(Trouble::kLoopStopped);
 }
 
 void Client::stop() {
-  connector_->unclaim();
+  connector_->claim().end();
   mailbox_->insist([connector = connector_] { connector->stop(); });
 }
 

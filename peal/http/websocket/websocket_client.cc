@@ -2,7 +2,6 @@
 #include <peal/http/websocket/websocket_client.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <mutex>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/thread/run_claim.h>
 #include <peal/http/websocket/parts/websocket_shared.h>
 #include <peal/loop/loop.h>
 #include <peal/net/backoff.h>
@@ -31,7 +31,7 @@ bool is_interim(int status) { return status >= 100 && status < 200 && status != 
 }  // namespace
 
 // One run leads from connect() to the last end. What is called is called on the loop; the client's own threads touch
-// `claims_` and, under the mutex, `clients_`. The Client does not reconnect by itself: it takes a connection that
+// the claim and, under the mutex, `clients_`. The Client does not reconnect by itself: it takes a connection that
 // opened for a success, and here one is a success only once the handshake is done.
 class WebSocketClient::State : public std::enable_shared_from_this<State> {
  public:
@@ -39,7 +39,7 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
 
   // What a connect() asks for.
   struct Order {
-    uint64_t claim = 0;  // the number of this run
+    uint64_t run = 0;  // its number, of the claim
     bool is_wss = false;
     HostPort place;
     WebSocketRequest request;  // but for the key
@@ -56,16 +56,8 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   static std::unique_ptr<Client> make_client(const std::shared_ptr<State>& state, Loop& loop, const StreamLayer* layer);
   static ConnectionCallbacks connection_callbacks(const std::shared_ptr<State>& state);
 
-  // Any thread. As Connector's: the number of a run that begins; 0: there is one.
-  uint64_t claim() {
-    uint64_t last = claims_;
-    if (last % 2 == 1 || !claims_.compare_exchange_strong(last, last + 1)) return 0;
-    return last + 1;
-  }
-  void unclaim(uint64_t claim) {
-    if (claim % 2 == 1) claims_.compare_exchange_strong(claim, claim + 1);
-  }
-  void unclaim() { unclaim(claims_); }
+  // Any thread.
+  detail::RunClaim& claim() { return claim_; }
   void set_clients(Client* ws, Client* wss) {
     const std::lock_guard lock(mutex_);
     clients_[0] = ws;
@@ -98,7 +90,7 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   void try_again(Duration delay);
   void end_run() {
     wanted_ = false;
-    unclaim(order_.claim);
+    claim_.end(order_.run);
   }
   void tell(const WebSocketFailure& failure) {
     if (on_failed_) on_failed_(failure);
@@ -114,12 +106,12 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
   Failed on_failed_;
   Order order_;
   detail::Backoff backoff_;
-  WebSocketHandle current_;           // the open socket
-  TimerId timer_;                     // until the next attempt
-  size_t links_ = 0;                  // connections, one that ends included
-  bool wanted_ = false;               // the run has not ended
-  bool awaits_end_ = false;           // of the connection before; then it is connected
-  std::atomic<uint64_t> claims_ = 0;  // odd: claimed
+  WebSocketHandle current_;  // the open socket
+  TimerId timer_;            // until the next attempt
+  size_t links_ = 0;         // connections, one that ends included
+  bool wanted_ = false;      // the run has not ended
+  bool awaits_end_ = false;  // of the connection before; then it is connected
+  detail::RunClaim claim_;
   std::mutex mutex_;
   Client* clients_[2] = {};  // of ws and wss; guarded by the mutex
 };
@@ -127,7 +119,7 @@ class WebSocketClient::State : public std::enable_shared_from_this<State> {
 // In a task of its own: a stop() before it has asked the Client for its end, which is a task, too.
 void WebSocketClient::State::begin(Order order) {
   post([this, order = std::move(order)]() mutable {
-    if (claims_ != order.claim) return;  // stopped meanwhile
+    if (!claim_.holds(order.run)) return;  // stopped meanwhile
     order_ = std::move(order);
     wanted_ = true;
     backoff_.reset();
@@ -350,7 +342,7 @@ Result<void> WebSocketClient::connect(std::string_view url) {
   const auto parsed = HttpUrl::parse(fmt::format("{}{}", is_wss ? "https" : "http", url.substr(scheme_end)));
   if (!parsed) return fail(EINVAL);
   if (is_wss && client_of_wss_ == nullptr) return fail(EPROTONOSUPPORT);
-  State::Order order{.claim = 0,
+  State::Order order{.run = 0,
                      .is_wss = is_wss,
                      .place = HostPort(parsed->host, parsed->port),
                      .request = {.target = parsed->target,
@@ -361,18 +353,18 @@ Result<void> WebSocketClient::connect(std::string_view url) {
                                  .deflate = state_->options.socket.deflate,
                                  .fields = state_->options.fields}};
   if (!compose_websocket_request(order.request)) return fail(EINVAL);
-  const uint64_t claim = state_->claim();
-  if (claim == 0) return fail(EALREADY);
-  order.claim = claim;
+  const uint64_t run = state_->claim().take();
+  if (run == 0) return fail(EALREADY);
+  order.run = run;
   if (mailbox_->insist([state = state_, order = std::move(order)]() mutable { state->begin(std::move(order)); })) {
     return {};
   }
-  state_->unclaim(claim);
+  state_->claim().end(run);
   return fail(Trouble::kLoopStopped);
 }
 
 void WebSocketClient::stop() {
-  state_->unclaim();
+  state_->claim().end();
   mailbox_->insist([state = state_] { state->stop(); });
 }
 

@@ -21,22 +21,12 @@ Connector::Connector(std::shared_ptr<ConnectionSet> set, const ClientOptions& op
       on_failed_(std::move(on_failed)),
       backoff_(options.retry.first_delay, options.retry.longest_delay, options.retry.seed) {}
 
-uint64_t Connector::claim() {
-  uint64_t last = claims_;
-  if (last % 2 == 1 || !claims_.compare_exchange_strong(last, last + 1)) return 0;
-  return last + 1;
-}
-
-void Connector::unclaim(uint64_t claim) {
-  if (claim % 2 == 1) claims_.compare_exchange_strong(claim, claim + 1);
-}
-
-void Connector::start(const SocketAddress& address, const HostPort& name, uint64_t claim) {
+void Connector::start(const SocketAddress& address, const HostPort& name, uint64_t run) {
   if (set_->retired()) return;
   address_ = address;
   name_ = name;
   options_.connect.host = host_.empty() ? name_.host : host_;
-  claim_ = claim;
+  run_ = run;
   wanted_ = true;
   attempts_ = 0;
   backoff_.reset();
@@ -152,7 +142,7 @@ void Connector::drop_attempt() {
 
 void Connector::give_up() {
   wanted_ = false;
-  unclaim(claim_);
+  claim_.end(run_);
 }
 
 void Connector::stop() {

@@ -10,10 +10,10 @@
 // 3), and until then an attempt has not failed.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <vector>
 
+#include <peal/base/thread/run_claim.h>
 #include <peal/loop/loop.h>
 #include <peal/net/backoff.h>
 #include <peal/net/client.h>
@@ -27,15 +27,12 @@ class Connector : public std::enable_shared_from_this<Connector> {
  public:
   Connector(std::shared_ptr<ConnectionSet> set, const ClientOptions& options, Client::ConnectFailed on_failed);
 
-  // Any thread. The claim that start() takes, for one caller at a time; 0: it is taken.
-  uint64_t claim();
-  // Gives up this claim, or whichever there is, unless that has happened already.
-  void unclaim(uint64_t claim);
-  void unclaim() { unclaim(claims_); }
+  // Any thread. Its runs go from start() to stop(), or to when nothing is tried any more.
+  RunClaim& claim() { return claim_; }
 
   // All on the loop's thread.
   // `name` counts where `address` is not set.
-  void start(const SocketAddress& address, const HostPort& name, uint64_t claim);
+  void start(const SocketAddress& address, const HostPort& name, uint64_t run);
   void stop();
   // As stop(), and nobody is told anything any more.
   void retire();
@@ -74,9 +71,9 @@ class Connector : public std::enable_shared_from_this<Connector> {
   std::vector<ConnectionHandle> racing_;
   ConnectionHandle current_;  // open
   TimePoint opened_at_;
-  std::atomic<uint64_t> claims_ = 0;  // odd: claimed
-  uint64_t claim_ = 0;                // what it was started with
-  unsigned attempts_ = 0;             // since one connected
+  RunClaim claim_;
+  uint64_t run_ = 0;       // what it was started with
+  unsigned attempts_ = 0;  // since one connected
   bool wanted_ = false;
 };
 
