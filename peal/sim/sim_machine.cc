@@ -9,8 +9,11 @@
 #include <peal/sim/parts/sim_network.h>
 
 namespace peal {
+namespace {
 
 constexpr Duration kMostAhead = std::chrono::years(5);
+
+}  // namespace
 
 SimMachine::SimMachine(SimWorld& world, std::string_view ip, Boot boot)
     : world_(world), name_(ip), ip_(detail::parse_ip(ip)), boot_(std::move(boot)), disk_(world.network_, ip_) {
