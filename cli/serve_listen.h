@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where `peal serve` listens: on the address it was given, or, instead, on the sockets that a service manager opened
-// (LISTEN_FDS). Those that are called "peal" (FileDescriptorName=), or, where none is, all of them.
+// Where `peal serve` listens: on the sockets that a service manager opened (LISTEN_FDS), or, where there are none, on
+// the address it was given. Of the sockets it takes those named "peal" (FileDescriptorName=), or all where none is.
 #pragma once
 
 #include <expected>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ExpiringStore: texts under keys, some of them for a time, and no more than so many. It lives on one loop, whose
-// timers it uses.
+// ExpiringStore: a bounded number of texts under keys, some of them for a time. It lives on one loop, whose timers it
+// uses.
 #pragma once
 
 #include <optional>

@@ -13,15 +13,15 @@ using TimePoint = std::chrono::time_point<std::chrono::steady_clock, Duration>;
 // "Never": the deadline of a wait that only an event ends.
 inline constexpr TimePoint kNever = TimePoint::max();
 
-// Both together; one that cannot be told is the longest, or, where both are negative, the most negative.
+// The sum. Where it does not fit it is Duration::max(), or Duration::min() where both are negative.
 constexpr Duration sum_of(Duration one, Duration other) {
   Duration::rep sum = 0;
   if (!__builtin_add_overflow(one.count(), other.count(), &sum)) return Duration(sum);
   return one < Duration::zero() ? Duration::min() : Duration::max();
 }
 
-// `time` and so much more: what a wait that somebody asked for ends at. kNever for Duration::max(), which is "never",
-// and for all that is too far away to be told. tools/tidy.py finds sums that are not made here.
+// When a wait of `wait` that begins at `time` ends. kNever where `wait` is Duration::max(), which means "never", and
+// where the sum does not fit. tools/tidy.py finds times and options that are added without this.
 constexpr TimePoint later(TimePoint time, Duration wait) {
   return wait == Duration::max() ? kNever : TimePoint(sum_of(time.time_since_epoch(), wait));
 }

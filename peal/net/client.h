@@ -44,8 +44,9 @@ struct RaceOptions {
 };
 
 struct ClientOptions {
-  // One attempt: the name's lookup and the race between its addresses. Then Trouble::kNoAnswer where there was none to
-  // try, or ETIMEDOUT, or why the last one failed.
+  // Of one attempt: the name's lookup and the race between its addresses. The attempt then fails: with
+  // Trouble::kNoAnswer where the lookup has brought no address, with ETIMEDOUT while connections are under way, or with
+  // the error of the last connection that failed.
   Duration connect_timeout = std::chrono::seconds(10);
   RetryOptions retry = {};
   RaceOptions race = {};

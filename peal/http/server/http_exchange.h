@@ -193,8 +193,9 @@ class HttpExchange final {
   // In an error page: what a handler threw, where the page is for that; else null.
   std::exception_ptr thrown() const;
 
-  // An interim answer, before the final one, 102 to 199: 103 with the fields set until now, which it takes with it, but
-  // for those of middleware in front, which wait for the final one. To HTTP/1.0 it does nothing.
+  // Sends an interim answer (RFC 9110 15.2), 102 to 199, before the final one. The fields that the handler has set go
+  // with it and are not in the final answer; those of middleware are in the final answer only. Does nothing where the
+  // client speaks HTTP/1.0.
   void inform(int status);
   // Instead of an answer: 101 (Switching Protocols) with the fields set and `Upgrade: protocol`, then the connection is
   // the handler's. An empty protocol: 200, the answer to CONNECT. std::invalid_argument for one that no field may

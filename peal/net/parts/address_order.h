@@ -8,9 +8,9 @@
 
 namespace peal::detail {
 
-// Joins the addresses of the two families, each sorted already: the family
-// whose best address is the better one comes first (RFC 6724 6, rules 1, 2, 5, 6 and 8). Asks the kernel for the source
-// address of both: a few system calls, no packet.
+// Joins the addresses of the two families, each sorted already. The family with the better first address comes first
+// (RFC 6724 6, rules 1, 2, 5, 6 and 8). Asks the kernel for the source address of both: eight system calls at most, and
+// no packet is sent.
 std::vector<SocketAddress> join_families(std::vector<SocketAddress> first, std::vector<SocketAddress> second);
 
 }  // namespace peal::detail

@@ -111,9 +111,9 @@ class MultipartReader {
 std::optional<std::string> multipart_boundary(std::string_view content_type);
 
 // What a file may be called that a client has named: the last component of its path, with slashes of both kinds,
-// without controls and invisible characters (is_invisible_character(): U+202E would show "gpj.exe" as "exe.jpg") and in
-// whole UTF-8 characters, at most 200 bytes long. It begins neither with a dot nor with a
-// hyphen, and is never empty: "file" where nothing is left. Other people's files may have the same name.
+// without controls and invisible characters (is_invisible_character(): U+202E would show "gpj.exe" as "exe.jpg"), in
+// whole UTF-8 characters, at most 200 bytes long. It begins neither with a dot nor with a hyphen, and is never empty:
+// it is "file" where nothing is left. Other people's files may have the same name.
 std::string safe_file_name(std::string_view name);
 
 }  // namespace peal
