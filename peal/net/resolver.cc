@@ -106,7 +106,7 @@ void Resolver::ask(ResolveId id, Lookup& lookup) {
     ++stats_.timeouts;
     finish(id);
   });
-  (*asked)->ask(lookup.host, lookup.port,
+  (*asked)->ask(id, lookup.host, lookup.port,
                 [this, id](Result<Addresses> addresses, bool more) { arrived(id, std::move(addresses), more); });
 }
 
@@ -157,7 +157,7 @@ void Resolver::finish(ResolveId id) {
   loop_->cancel(lookup.answer_timer);
   const bool found = lookup.told || !lookup.untold.empty();
   ++(found ? stats_.answered : stats_.failed);
-  drop_detached();
+  drop_detached(id);
   if (!*lookup.on_part) return;
   (*lookup.on_part)(found ? Result<Addresses>(std::move(lookup.untold)) : std::unexpected(lookup.error), false);
 }
@@ -169,15 +169,15 @@ bool Resolver::cancel(ResolveId id) {
   if (Loop* loop = mailbox_->reachable()) {
     loop->cancel(lookup.mapped().timer);
     loop->cancel(lookup.mapped().answer_timer);
-    drop_detached();
+    drop_detached(id);
   }
   return true;
 }
 
-// Never inside c-ares.
-void Resolver::drop_detached() {
+// Never inside c-ares. `id` has ended.
+void Resolver::drop_detached(ResolveId id) {
   for (const auto& channel : channels_) {
-    if (lookups_.empty()) channel->cancel_all();
+    lookups_.empty() ? channel->cancel_all() : channel->drop(id);
   }
   const auto* const asked = channels_.empty() ? nullptr : channels_.back().get();
   std::erase_if(channels_, [&](const auto& each) { return each.get() != asked && each->questions() == 0; });

@@ -13,6 +13,8 @@
 // with kHostNotFound where both say so, and otherwise with what kept it from knowing. /etc/hosts is read with every
 // lookup and goes first, then DNS: nsswitch.conf(5) is not asked. "localhost" and the names in that domain are the
 // loopback (RFC 6761 6.3).
+//
+// What fails for one name, a TCP connection for its long answer say, touches no other name.
 #pragma once
 
 #include <cstdint>
@@ -87,8 +89,8 @@ class Resolver {
   // question is over or other_family_wait has passed (RFC 8305 3). Called once, or twice when `more` is true; the
   // second time with what came later, nothing perhaps. An error comes alone.
   Result<ResolveId> resolve_in_parts(std::string_view host, uint16_t port, const ResolveOptions& options, Part on_part);
-  // True if it was pending: its answer will never come and is destroyed now. c-ares cannot take one question back:
-  // what it still does for it is dropped when it ends, or with the last lookup pending.
+  // True if it was pending: its answer will never come and is destroyed now. c-ares cannot take back what it has asked
+  // over UDP: what it still does for it is dropped when it ends, or with the last lookup pending.
   bool cancel(ResolveId id);
 
   size_t pending() const { return lookups_.size(); }
@@ -119,7 +121,7 @@ class Resolver {
   void arrived(ResolveId id, Result<Addresses> addresses, bool more);
   void tell(ResolveId id);
   void finish(ResolveId id);
-  void drop_detached();
+  void drop_detached(ResolveId id);
   size_t questions() const;
 
   Loop* const loop_;  // good where mailbox_ says it can be reached

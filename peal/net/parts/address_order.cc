@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <functional>
 #include <iterator>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -68,8 +71,21 @@ const Policy& policy_of(const in6_addr& address) {
   });
 }
 
+// Rule 9 is for IPv6.
+int common_bits(const in6_addr& one, const in6_addr& other) {
+  if (IN6_IS_ADDR_V4MAPPED(&one)) return 0;
+  int bits = 0;
+  for (size_t i = 0; i < sizeof one.s6_addr; ++i) {
+    const auto different = static_cast<uint8_t>(one.s6_addr[i] ^ other.s6_addr[i]);
+    bits += std::countl_zero(different);
+    if (different != 0) break;
+  }
+  return bits;
+}
+
 // What decides, the greater the better: it can be reached, and as the source address fits.
-std::tuple<bool, bool, bool, int, int> merits_of(const SocketAddress& address) {
+using Merits = std::tuple<bool, bool, bool, int, int, int>;
+Merits merits_of(const SocketAddress& address) {
   const Fd probe(::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
@@ -80,11 +96,27 @@ std::tuple<bool, bool, bool, int, int> merits_of(const SocketAddress& address) {
   }
   const in6_addr from = as_ipv6(SocketAddress::from_kernel(source, size));
   const in6_addr to = as_ipv6(address);
-  return {true, scope_of(from) == scope_of(to), policy_of(from).label == policy_of(to).label, policy_of(to).precedence,
-          -scope_of(to)};
+  return {true,
+          scope_of(from) == scope_of(to),
+          policy_of(from).label == policy_of(to).label,
+          policy_of(to).precedence,
+          -scope_of(to),
+          common_bits(from, to)};
 }
 
 }  // namespace
+
+std::vector<SocketAddress> best_first(std::vector<SocketAddress> addresses) {
+  constexpr size_t kMostSorted = 64;
+  if (addresses.size() < 2) return addresses;
+  std::vector<std::pair<Merits, SocketAddress>> sorted;
+  for (const SocketAddress& address : std::span(addresses).first(std::min(addresses.size(), kMostSorted))) {
+    sorted.emplace_back(merits_of(address), address);
+  }
+  std::ranges::stable_sort(sorted, std::greater{}, [](const auto& each) { return each.first; });
+  std::ranges::transform(sorted, addresses.begin(), [](const auto& each) { return each.second; });
+  return addresses;
+}
 
 std::vector<SocketAddress> join_families(std::vector<SocketAddress> first, std::vector<SocketAddress> second) {
   if (!first.empty() && !second.empty() && merits_of(second.front()) > merits_of(first.front())) {

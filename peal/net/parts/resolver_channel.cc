@@ -1,32 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// c-ares closes a socket inside its calls, but a watched fd must stay open until on_unwatched. So it gets its sockets
-// from here (ares_set_socket_functions(3)): one that it closes lives on until the engine lets go of it. It also spares
-// the process the SIGPIPE of a name server that hangs up on TCP.
 #include <peal/net/parts/resolver_channel.h>
 
 #include <ares.h>
+#include <arpa/nameser.h>
 #include <netinet/in.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/uio.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <tuple>
+#include <cstring>
+#include <span>
 #include <utility>
 
-#include <peal/base/assert.h>
-#include <peal/base/fd.h>
+#include <peal/net/parts/address_order.h>
 
 namespace peal::detail {
 namespace {
-
-// Once for the process; what it sets up is never torn down.
-bool library_ready() {
-  static const bool ready = ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS;
-  return ready;
-}
 
 // As c-ares takes it: an int, which it doubles with further tries. One that is no time at all would end each try at
 // once.
@@ -34,20 +22,6 @@ int milliseconds_of_try(Duration time) {
   constexpr Duration kMost = std::chrono::minutes(10);
   const Duration taken = std::clamp<Duration>(time, std::chrono::milliseconds(1), kMost);
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(taken).count());
-}
-
-std::error_code ares_error(int status) {
-  switch (status) {
-    case ARES_ENODATA:
-    case ARES_ENOTFOUND:
-    case ARES_ENONAME: return Trouble::kHostNotFound;
-    case ARES_ETIMEOUT: return Trouble::kNoAnswer;
-    case ARES_EBADNAME:
-    case ARES_EBADSTR: return Trouble::kBadAddress;
-    case ARES_ENOMEM: return errno_code(ENOMEM);
-    case ARES_EFILE: return errno_code(EIO);
-    default: return Trouble::kNameServerFailed;
-  }
 }
 
 bool says_no_address(int status) { return ares_error(status) == Trouble::kHostNotFound; }
@@ -63,70 +37,71 @@ Resolver::Addresses take_addresses(ares_addrinfo* info, uint16_t port) {
   return addresses;
 }
 
+// A record has 16 bytes at least (RFC 1035 4.1.3): its name, ten bytes, and an address.
+size_t most_records(int bytes) { return static_cast<size_t>(bytes) / 16 + 1; }
+
+// ARES_SUCCESS or why not, as c-ares reads the message; aliases are followed.
+int read_ipv4(const unsigned char* message, int size, uint16_t port, Resolver::Addresses& addresses) {
+  std::vector<ares_addrttl> records(most_records(size));
+  int count = static_cast<int>(records.size());
+  if (const int status = ares_parse_a_reply(message, size, nullptr, records.data(), &count); status != ARES_SUCCESS) {
+    return status;
+  }
+  for (const ares_addrttl& record : std::span(records).first(static_cast<size_t>(count))) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr = record.ipaddr;
+    addresses.push_back(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&address), sizeof address));
+  }
+  return ARES_SUCCESS;
+}
+
+int read_ipv6(const unsigned char* message, int size, uint16_t port, Resolver::Addresses& addresses) {
+  std::vector<ares_addr6ttl> records(most_records(size));
+  int count = static_cast<int>(records.size());
+  if (const int status = ares_parse_aaaa_reply(message, size, nullptr, records.data(), &count);
+      status != ARES_SUCCESS) {
+    return status;
+  }
+  for (const ares_addr6ttl& record : std::span(records).first(static_cast<size_t>(count))) {
+    sockaddr_in6 address{};
+    address.sin6_family = AF_INET6;
+    address.sin6_port = htons(port);
+    std::memcpy(&address.sin6_addr, &record.ip6addr, sizeof address.sin6_addr);
+    addresses.push_back(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&address), sizeof address));
+  }
+  return ARES_SUCCESS;
+}
+
+// Of an answer that came over UDP, RFC 1035 4.1.1 and 4.2.1: it says that it is not whole, or it is longer than a
+// datagram without extensions, of which c-ares shows that much.
+bool is_cut(const unsigned char* message, int size) {
+  return message != nullptr && (size >= NS_PACKETSZ || (size > 2 && (message[2] & 0x02) != 0));
+}
+
 }  // namespace
 
 // One name: the two questions about it, and its names in the domains of the search list, tried in turn.
 struct ResolverChannel::Question {
   ResolverChannel& channel;
+  ResolveId id;
   uint16_t port;
   Answer answer;
   std::vector<std::string> names;  // the next one is at the back
   int open = 0;                    // questions about the name that is asked now
   bool found = false;              // it has addresses
+  bool dropped = false;            // nobody wants to know
   int trouble = ARES_ENODATA;      // why it has none; "ask again" matters more than "there is none"
 };
 
-// What c-ares calls; `data` is the ResolverChannel.
-struct ResolverChannel::Calls {
-  static ResolverChannel& channel(void* data) { return *static_cast<ResolverChannel*>(data); }
-
-  static std::error_code watch(ResolverChannel& channel, Socket& socket, Readiness interest) {
-    auto process = [&channel, fd = socket.fd.get()](Readiness ready) {
-      channel.process(ready.readable ? fd : ARES_SOCKET_BAD, ready.writable ? fd : ARES_SOCKET_BAD);
-    };
-    socket.watch = std::make_unique<Watch>(channel.loop_, socket.fd.get(), interest, process, [](auto) {});
-    return socket.watch->error();
-  }
-  static void state(void* data, int fd, int readable, int writable) {
-    const auto found = channel(data).sockets_.find(fd);
-    PEAL_ASSERT(found != channel(data).sockets_.end(), "c-ares asks for fd {}, which is not its own", fd);
-    Socket& socket = found->second;
-    const Readiness interest{.readable = readable != 0, .writable = writable != 0};
-    // No error can be told here: one that is refused is tried again at the next change, or c-ares' timeouts end the
-    // question.
-    if (!socket.watch->error()) return socket.watch->set_interest(interest);
-    if (interest != Readiness{}) std::ignore = watch(channel(data), socket, interest);
-  }
-  // Watched from the beginning: c-ares goes on to the next server, or gives up, when it gets no socket.
-  static int open(int domain, int type, int protocol, void* data) {
-    const int fd = ::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
-    if (fd < 0) return fd;
-    Socket socket{Fd(fd), nullptr};
-    if (const std::error_code error = watch(channel(data), socket, {.readable = true})) {
-      errno = error.value();
-      return ARES_SOCKET_BAD;
-    }
-    const bool is_new = channel(data).sockets_.emplace(fd, std::move(socket)).second;
-    PEAL_ASSERT(is_new, "fd {} is open twice", fd);
-    return fd;
-  }
-  static int close(int fd, void* data) {
-    auto closed = channel(data).sockets_.extract(fd);
-    PEAL_ASSERT(!closed.empty(), "c-ares closes fd {}, which is not its own", fd);
-    Socket& socket = closed.mapped();
-    socket.watch->stop([fd = std::move(socket.fd)] {});
-    return 0;
-  }
-  static int connect(int fd, const sockaddr* address, socklen_t size, void*) { return ::connect(fd, address, size); }
-  static ssize_t receive(int fd, void* into, size_t size, int flags, sockaddr* from, socklen_t* from_size, void*) {
-    return ::recvfrom(fd, into, size, flags, from, from_size);
-  }
-  static ssize_t send(int fd, const iovec* parts, int count, void*) {
-    msghdr message{};
-    message.msg_iov = const_cast<iovec*>(parts);
-    message.msg_iovlen = static_cast<size_t>(count);
-    return ::sendmsg(fd, &message, MSG_NOSIGNAL);
-  }
+// One of the two questions.
+struct ResolverChannel::Half {
+  std::shared_ptr<Question> question;
+  std::string name;
+  int type;                        // ns_t_a or ns_t_aaaa
+  bool over = false;               // was answered over TCP
+  std::unique_ptr<AresWire> wire;  // its own, for TCP. The last member: it is answered when the wire ends
 };
 
 ResolverChannel::FileStamp ResolverChannel::stamp_of(const std::string& path) {
@@ -142,7 +117,9 @@ ResolverChannel::FileStamp ResolverChannel::stamp_of(const std::string& path) {
 }
 
 ResolverChannel::ResolverChannel(Loop& loop, const ResolverOptions& options)
-    : loop_(loop), mailbox_(loop.mailbox()), options_(options), stamp_(stamp_of(options.resolv_conf)) {}
+    : loop_(loop), options_(options), stamp_(stamp_of(options.resolv_conf)), hosts_(loop, [] {}), udp_(loop, [this] {
+        ask_what_is_cut();
+      }) {}
 
 Result<std::unique_ptr<ResolverChannel>> ResolverChannel::make(Loop& loop, const ResolverOptions& options) {
   std::unique_ptr<ResolverChannel> channel(new ResolverChannel(loop, options));
@@ -156,38 +133,24 @@ bool ResolverChannel::is_outdated() const {
   return now != FileStamp{} && now != stamp_;
 }
 
-Result<ares_channeldata*> ResolverChannel::make_channel(const char* lookups, std::string resolv_conf) {
-  std::string order(lookups);
+Result<void> ResolverChannel::open() {
+  std::string order = "f";
+  std::string nothing = "/dev/null";
+  std::string resolv_conf = options_.resolv_conf;
   ares_options wanted{};
   wanted.timeout = milliseconds_of_try(options_.try_timeout);
   wanted.tries = options_.tries;
   wanted.lookups = order.data();
-  wanted.sock_state_cb = &Calls::state;
-  wanted.sock_state_cb_data = this;
+  wanted.resolvconf_path = nothing.data();
+  wanted.flags = ARES_FLAG_IGNTC;  // no TCP
+  const int mask = ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_RESOLVCONF | ARES_OPT_FLAGS;
+  if (Result<void> opened = hosts_.open(wanted, mask); !opened) return opened;
+  order = "b";
   wanted.resolvconf_path = resolv_conf.data();
-  const int mask =
-      ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS | ARES_OPT_SOCK_STATE_CB | ARES_OPT_RESOLVCONF;
-  ares_channeldata* channel = nullptr;
-  if (const int status = ares_init_options(&channel, &wanted, mask); status != ARES_SUCCESS) {
-    return std::unexpected(ares_error(status));
-  }
-  static constexpr ares_socket_functions kCalls{&Calls::open, &Calls::close, &Calls::connect, &Calls::receive,
-                                                &Calls::send};
-  ares_set_socket_functions(channel, &kCalls, this);
-  return channel;
-}
-
-Result<void> ResolverChannel::open() {
-  if (!library_ready()) return fail(ENOMEM);
-  const Result<ares_channeldata*> hosts = make_channel("f", "/dev/null");
-  if (!hosts) return std::unexpected(hosts.error());
-  hosts_ = *hosts;
-  const Result<ares_channeldata*> channel = make_channel("b", options_.resolv_conf);
-  if (!channel) return std::unexpected(channel.error());
-  channel_ = *channel;
+  if (Result<void> opened = udp_.open(wanted, mask); !opened) return opened;
   if (Result<void> read = read_search_list(); !read) return read;
   if (options_.servers.empty()) return {};
-  if (ares_set_servers_ports_csv(channel_, options_.servers.c_str()) != ARES_SUCCESS) {
+  if (ares_set_servers_ports_csv(udp_.channel(), options_.servers.c_str()) != ARES_SUCCESS) {
     return fail(Trouble::kBadAddress);
   }
   return {};
@@ -196,7 +159,7 @@ Result<void> ResolverChannel::open() {
 Result<void> ResolverChannel::read_search_list() {
   ares_options read{};
   int mask = 0;
-  const int status = ares_save_options(channel_, &read, &mask);
+  const int status = ares_save_options(udp_.channel(), &read, &mask);
   if (status == ARES_SUCCESS) {
     domains_.assign(read.domains, read.domains + read.ndomains);
     dots_ = static_cast<size_t>(std::max(read.ndots, 0));
@@ -205,11 +168,7 @@ Result<void> ResolverChannel::read_search_list() {
   return status == ARES_SUCCESS ? Result<void>() : std::unexpected(ares_error(status));
 }
 
-ResolverChannel::~ResolverChannel() {
-  if (Loop* loop = mailbox_->reachable()) loop->cancel(timer_);
-  if (channel_ != nullptr) ares_destroy(channel_);
-  if (hosts_ != nullptr) ares_destroy(hosts_);
-}
+ResolverChannel::~ResolverChannel() = default;
 
 // resolv.conf(5), search and ndots. What ends with a dot is asked as it is: here all do.
 std::vector<std::string> ResolverChannel::names_to_ask(const std::string& host) const {
@@ -227,15 +186,16 @@ std::vector<std::string> ResolverChannel::names_to_ask(const std::string& host) 
   return names;
 }
 
-void ResolverChannel::ask(const std::string& host, uint16_t port, Answer answer) {
+void ResolverChannel::ask(ResolveId id, const std::string& host, uint16_t port, Answer answer) {
   Result<Resolver::Addresses> known = find_in_hosts(host, port);
   // RFC 6761 6.3: every such name is the loopback, and no name server is asked for it.
   if (!known && is_localhost(host)) {
     known = find_in_hosts("localhost", port);
   } else if (!known) {
-    ++questions_;
-    ask_next(std::make_shared<Question>(*this, port, std::move(answer), names_to_ask(host)));
-    return follow_timeouts();
+    auto question = std::make_shared<Question>(*this, id, port, std::move(answer), names_to_ask(host));
+    questions_.emplace(id, question);
+    ask_next(question);
+    return udp_.follow_timeouts();
   }
   answer(std::move(known), false);
 }
@@ -252,9 +212,24 @@ Result<Resolver::Addresses> ResolverChannel::find_in_hosts(std::string_view host
     kept.addresses = take_addresses(info, kept.port);
   };
   const ares_addrinfo_hints both{.ai_flags = 0, .ai_family = AF_UNSPEC, .ai_socktype = 0, .ai_protocol = 0};
-  ares_getaddrinfo(hosts_, std::string(host).c_str(), nullptr, &both, keep, &found);  // returns with the answer given
+  // Returns with the answer given.
+  ares_getaddrinfo(hosts_.channel(), std::string(host).c_str(), nullptr, &both, keep, &found);
   if (found.addresses.empty()) return fail(Trouble::kHostNotFound);
   return std::move(found.addresses);
+}
+
+// Asks again whose answers did not fit a datagram. Not inside c-ares: channels of one question end here.
+void ResolverChannel::ask_what_is_cut() {
+  udp_.follow_timeouts();
+  for (size_t i = 0; i < std::min(over_tcp_.size(), kMostOverTcp);) {
+    Half& half = *over_tcp_[i];
+    if (half.wire == nullptr) ask_over_tcp(half);
+    if (!half.over) {
+      ++i;
+      continue;
+    }
+    over_tcp_.erase(over_tcp_.begin() + static_cast<ptrdiff_t>(i));
+  }
 }
 
 // AAAA first (RFC 8305 3).
@@ -262,47 +237,76 @@ void ResolverChannel::ask_next(const std::shared_ptr<Question>& question) {
   const std::string name = std::move(question->names.back());
   question->names.pop_back();
   question->open = 2;
-  for (const int family : {AF_INET6, AF_INET}) {
-    const ares_addrinfo_hints hints{.ai_flags = 0, .ai_family = family, .ai_socktype = 0, .ai_protocol = 0};
+  for (const int type : {ns_t_aaaa, ns_t_a}) {
     // answered() comes exactly once, so this is not lost.
-    auto half = std::make_unique<std::shared_ptr<Question>>(question);
-    ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, &answered, half.release());
+    auto half = std::make_unique<Half>(question, name, type);
+    ares_query(udp_.channel(), name.c_str(), ns_c_in, type, &answered, half.release());
   }
 }
 
-void ResolverChannel::answered(void* half, int status, int, ares_addrinfo* info) {
-  const std::unique_ptr<std::shared_ptr<Question>> owned(static_cast<std::shared_ptr<Question>*>(half));
-  Question& question = **owned;
-  Resolver::Addresses addresses = take_addresses(info, question.port);
+void ResolverChannel::ask_over_tcp(Half& half) {
+  half.wire = std::make_unique<AresWire>(loop_, [this] { ask_what_is_cut(); });
+  const Result<void> opened = half.wire->open_like(udp_, ARES_FLAG_USEVC);
+  if (!opened) return answered_over_tcp(&half, ARES_ENOMEM, 0, nullptr, 0);
+  ares_query(half.wire->channel(), half.name.c_str(), ns_c_in, half.type, &answered_over_tcp, &half);
+  half.wire->follow_timeouts();
+}
+
+void ResolverChannel::answered(void* of, int status, int, unsigned char* message, int size) {
+  std::unique_ptr<Half> half(static_cast<Half*>(of));
+  Question& question = *half->question;
+  if (!is_cut(message, size) || question.dropped) return conclude(*half, status, message, size);
+  question.channel.over_tcp_.push_back(std::move(half));
+}
+
+void ResolverChannel::answered_over_tcp(void* of, int status, int, unsigned char* message, int size) {
+  Half& half = *static_cast<Half*>(of);
+  half.over = true;
+  conclude(half, status, message, size);
+}
+
+// Inside c-ares, mostly.
+void ResolverChannel::conclude(const Half& half, int status, unsigned char* message, int size) {
+  const std::shared_ptr<Question> kept = half.question;
+  Question& question = *kept;
+  ResolverChannel& channel = question.channel;
+  Resolver::Addresses addresses;
+  if (status == ARES_SUCCESS) {
+    status = (half.type == ns_t_a ? read_ipv4 : read_ipv6)(message, size, question.port, addresses);
+  }
   const bool more = --question.open > 0;
-  const bool dropped = status == ARES_EDESTRUCTION || status == ARES_ECANCELLED;
+  const bool dropped = question.dropped || status == ARES_EDESTRUCTION || status == ARES_ECANCELLED;
   if (status != ARES_SUCCESS && !says_no_address(status)) question.trouble = status;
   question.found = question.found || !addresses.empty();
   const bool nowhere = !more && !dropped && !question.found && says_no_address(question.trouble);
-  if (nowhere && !question.names.empty()) return question.channel.ask_next(*owned);
-  if (!more) --question.channel.questions_;
+  if (nowhere && !question.names.empty()) return channel.ask_next(kept);
+  if (!more) channel.questions_.erase(question.id);
   if (dropped) return;
-  if (!addresses.empty()) return question.answer(std::move(addresses), more);
+  if (!addresses.empty()) return question.answer(best_first(std::move(addresses)), more);
   if (!more) question.answer(std::unexpected(ares_error(question.trouble)), false);
 }
 
+void ResolverChannel::drop(ResolveId id) {
+  const auto found = questions_.find(id);
+  if (found == questions_.end()) return;
+  const std::shared_ptr<Question> question = found->second;
+  question->dropped = true;
+  take_back(question.get());
+  ask_what_is_cut();
+}
+
 void ResolverChannel::cancel_all() {
-  ares_cancel(channel_);
-  follow_timeouts();
+  take_back(nullptr);
+  ares_cancel(udp_.channel());
+  udp_.follow_timeouts();
 }
 
-void ResolverChannel::process(int readable_fd, int writable_fd) {
-  ares_process_fd(channel_, readable_fd, writable_fd);
-  follow_timeouts();
-}
-
-void ResolverChannel::follow_timeouts() {
-  if (timer_) loop_.cancel(std::exchange(timer_, {}));
-  timeval left{};
-  if (ares_timeout(channel_, nullptr, &left) == nullptr) return;
-  timer_ = loop_.after(std::chrono::seconds(left.tv_sec) + std::chrono::microseconds(left.tv_usec), [this] {
-    timer_ = {};
-    process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+void ResolverChannel::take_back(const Question* question) {
+  std::erase_if(over_tcp_, [&](const std::unique_ptr<Half>& half) {
+    if (question != nullptr && half->question.get() != question) return false;
+    if (half->wire == nullptr) conclude(*half, ARES_ECANCELLED, nullptr, 0);
+    half->wire.reset();
+    return true;
   });
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ResolverChannel: c-ares driven by a loop: its sockets are watches, its timeouts a timer. The one file pair that
-// speaks c-ares. It belongs to the loop's thread; the Resolver owns it. It may be destroyed after the loop's end on any
-// thread, but never inside an answer.
+// ResolverChannel: names to addresses by the hosts file and by name servers, with c-ares. It belongs to the loop's
+// thread; the Resolver owns it. It may be destroyed after the loop's end on any thread, but never inside an answer.
 //
 // The hosts file is asked first, for both families at once. What it does not know becomes two questions to the name
 // server, A and AAAA, whose answers are shown as they come. The domains of a search list are tried here, not by c-ares:
 // asked for one family, it would go on to the next domain where the other family has an address in this one.
+//
+// All questions share a UDP socket. Whatever fails over TCP must not touch them: c-ares closes all sockets of a server
+// then, and counts a try of every question that is open there. So the shared channel never uses TCP. An answer that
+// does not fit a datagram is asked for again over TCP, in a channel of that one question.
 #pragma once
 
 #include <array>
@@ -18,13 +21,8 @@
 #include <peal/base/callback.h>
 #include <peal/base/result.h>
 #include <peal/loop/loop.h>
-#include <peal/loop/watch.h>
+#include <peal/net/parts/ares_wire.h>
 #include <peal/net/resolver.h>
-
-// c-ares' names. NOLINTBEGIN(readability-identifier-naming)
-struct ares_addrinfo;
-struct ares_channeldata;
-// NOLINTEND(readability-identifier-naming)
 
 namespace peal::detail {
 
@@ -34,6 +32,8 @@ class ResolverChannel {
   // The last one has addresses that were not shown before, or an error. An error means that there are no addresses
   // unless some were shown before.
   using Answer = Callback<void(Result<Resolver::Addresses>, bool more)>;
+  // Questions asked over TCP at a time. Each has a socket, and about 80 kB in c-ares.
+  static constexpr size_t kMostOverTcp = 16;
 
   // Reads ResolverOptions::resolv_conf. ENOMEM, EMFILE and their like; Trouble::kBadAddress for servers that are no
   // addresses.
@@ -42,51 +42,50 @@ class ResolverChannel {
   ResolverChannel(const ResolverChannel&) = delete;
   ResolverChannel& operator=(const ResolverChannel&) = delete;
 
-  // While the loop runs. Answers come inside this call or from the loop, unless the question is cancelled. They may
-  // call nothing of this.
-  void ask(const std::string& host, uint16_t port, Answer answer);
-  // Drops every question and closes the sockets.
+  // While the loop runs; `id` was not used before. Answers come inside this call or from the loop, unless the question
+  // is cancelled. They may call nothing of this.
+  void ask(ResolveId id, const std::string& host, uint16_t port, Answer answer);
+  // The answer is not wanted any more, but may come. Takes back what is asked over TCP; what c-ares has asked over UDP
+  // it cannot take back. Unknown ids are ignored. Not inside an answer.
+  void drop(ResolveId id);
+  // Drops every question and closes the sockets. Not inside an answer.
   void cancel_all();
   // Names that c-ares still works on.
-  size_t questions() const { return questions_; }
+  size_t questions() const { return questions_.size(); }
   // Whether resolv.conf is not the file any more that this was made by. A file that is missing changes nothing: it is
   // being replaced. One stat(2).
   bool is_outdated() const;
 
  private:
   struct Question;
+  struct Half;
   // What stat(2) tells a file's change by.
   using FileStamp = std::array<int64_t, 7>;
-  // The fd is ours until c-ares closes it, whatever becomes of the watch.
-  struct Socket {
-    Fd fd;
-    std::unique_ptr<Watch> watch;
-  };
-  struct Calls;
 
   ResolverChannel(Loop& loop, const ResolverOptions& options);
   Result<void> open();
-  Result<ares_channeldata*> make_channel(const char* lookups, std::string resolv_conf);
   Result<void> read_search_list();
   Result<Resolver::Addresses> find_in_hosts(std::string_view host, uint16_t port);
   std::vector<std::string> names_to_ask(const std::string& host) const;
+  void ask_what_is_cut();
   void ask_next(const std::shared_ptr<Question>& question);
-  void process(int readable_fd, int writable_fd);
-  void follow_timeouts();
+  void ask_over_tcp(Half& half);
+  // From TCP: what is asked there of `question`, or of all where it is null.
+  void take_back(const Question* question);
   static FileStamp stamp_of(const std::string& path);
-  static void answered(void* half, int status, int timeouts, ares_addrinfo* info);
+  static void answered(void* half, int status, int timeouts, unsigned char* message, int size);
+  static void answered_over_tcp(void* half, int status, int timeouts, unsigned char* message, int size);
+  static void conclude(const Half& half, int status, unsigned char* message, int size);
 
   Loop& loop_;
-  const std::shared_ptr<Mailbox> mailbox_;
   const ResolverOptions options_;
-  const FileStamp stamp_;                // of resolv.conf before it was read
-  ares_channeldata* hosts_ = nullptr;    // looks into the hosts file alone
-  ares_channeldata* channel_ = nullptr;  // asks name servers
-  std::vector<std::string> domains_;     // of the search list
-  size_t dots_ = 1;                      // a name with as many is asked as it is first (resolv.conf(5), ndots)
-  std::map<int, Socket> sockets_;        // by fd; c-ares has them open
-  TimerId timer_;
-  size_t questions_ = 0;
+  const FileStamp stamp_;             // of resolv.conf before it was read
+  std::vector<std::string> domains_;  // of the search list
+  size_t dots_ = 1;                   // a name with as many is asked as it is first (resolv.conf(5), ndots)
+  std::map<ResolveId, std::shared_ptr<Question>> questions_;
+  AresWire hosts_;                               // looks into the hosts file alone
+  AresWire udp_;                                 // asks name servers
+  std::vector<std::unique_ptr<Half>> over_tcp_;  // the first kMostOverTcp are asked, the others wait
 };
 
 }  // namespace peal::detail

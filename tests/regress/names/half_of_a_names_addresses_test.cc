@@ -87,7 +87,7 @@ TEST_P(HalfOfANamesAddresses, answer_to_a_is_lost) {
 }
 
 TEST_P(HalfOfANamesAddresses, answer_behind_an_alias_is_lost) {
-  dns->entries["half.test A"] = {.addresses = {"127.0.0.1"}, .alias = "other.example"};
+  dns->entries["half.test A"] = {.addresses = {"127.0.0.1"}, .aliases = {"other.example"}};
   dns->entries["half.test AAAA"] = {.mute = true};
   connect("half.test");
   ASSERT_TRUE(told());

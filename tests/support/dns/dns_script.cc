@@ -98,9 +98,10 @@ DnsScript::Late DnsScript::answer(std::string_view question, bool over_tcp) cons
     records += owner + number(kind) + number(1) + number(0) + number(60) + number(data.size()) + data;
   };
   std::string owner = number(0xc000 | kHeaderBytes);  // a pointer to the question's name
-  if (!entry.alias.empty() && !truncated) {
-    add(owner, kTypeCname, name_data(entry.alias));
-    owner = name_data(entry.alias);
+  for (const std::string& alias : entry.aliases) {
+    if (truncated) break;
+    add(owner, kTypeCname, name_data(alias));
+    owner = name_data(alias);
   }
   for (const std::string& address : entry.addresses) {
     const std::string data = record_data(address, type);
@@ -137,26 +138,31 @@ void DnsScript::pump() {
   pump_tcp();
 }
 
-// Each question is small enough to come in one piece over loopback; a length goes before it (RFC 1035 4.2.2).
 void DnsScript::pump_tcp() {
   while (tcp_) {
     Fd peer(::accept4(tcp_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!peer) break;
     peers_.push_back(std::move(peer));
   }
-  for (const Fd& peer : peers_) {
-    std::array<char, 2048> bytes;
-    const ssize_t got = ::recv(peer.get(), bytes.data(), bytes.size(), 0);
-    std::string_view rest(bytes.data(), got > 0 ? static_cast<size_t>(got) : 0);
-    while (rest.size() > 2) {
-      const auto length = static_cast<size_t>(static_cast<uint8_t>(rest[0]) << 8 | static_cast<uint8_t>(rest[1]));
-      ++over_tcp_;
-      const std::string text = answer(rest.substr(2, length), true).answer;
-      const std::string framed = number(text.size()) + text;
-      EXPECT_EQ(::send(peer.get(), framed.data(), framed.size(), MSG_NOSIGNAL), static_cast<ssize_t>(framed.size()));
-      rest.remove_prefix(std::min(rest.size(), length + 2));
-    }
+  std::erase_if(peers_, [this](const Fd& peer) { return !serve_tcp(peer); });
+}
+
+// Each question is small enough to come in one piece over loopback; a length goes before it (RFC 1035 4.2.2). False:
+// the connection is over.
+bool DnsScript::serve_tcp(const Fd& peer) {
+  std::array<char, 2048> bytes;
+  const ssize_t got = ::recv(peer.get(), bytes.data(), bytes.size(), 0);
+  std::string_view rest(bytes.data(), got > 0 ? static_cast<size_t>(got) : 0);
+  while (rest.size() > 2) {
+    const auto length = static_cast<size_t>(static_cast<uint8_t>(rest[0]) << 8 | static_cast<uint8_t>(rest[1]));
+    ++over_tcp_;
+    const std::string text = answer(rest.substr(2, length), true).answer;
+    const std::string framed = tcp_says_.value_or(number(text.size()) + text);
+    EXPECT_EQ(::send(peer.get(), framed.data(), framed.size(), MSG_NOSIGNAL), static_cast<ssize_t>(framed.size()));
+    if (tcp_says_ || one_answer_) return false;
+    rest.remove_prefix(std::min(rest.size(), length + 2));
   }
+  return got != 0;
 }
 
 void DnsScript::release() {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,9 +21,9 @@ class DnsScript {
     std::vector<std::string> addresses = {};  // numeric, IPv4 and IPv6
     int rcode = 0;                            // 2: SERVFAIL
     bool mute = false;
-    bool truncated = false;  // over UDP: the client comes again over TCP
-    bool late = false;       // held back until release()
-    std::string alias = {};  // a CNAME goes in front of the addresses
+    bool truncated = false;                 // over UDP: the client comes again over TCP
+    bool late = false;                      // held back until release()
+    std::vector<std::string> aliases = {};  // CNAMEs in front of the addresses, each of the one before
   };
 
   // At a free port of 127.0.0.1, or at `address`, where it is not open if that may not be had.
@@ -41,6 +42,12 @@ class DnsScript {
   void release();
   // From now on TCP is refused.
   void refuse_tcp() { tcp_.reset(); }
+  // From now on a question over TCP gets these bytes instead of an answer, and its connection is closed.
+  void break_tcp(std::string bytes) { tcp_says_ = std::move(bytes); }
+  // From now on each TCP connection is closed behind its first answer.
+  void answer_once_a_connection() { one_answer_ = true; }
+  // Answers that are held back.
+  size_t held_back() const { return late_.size(); }
   // Questions that came, the two families of one name being two.
   size_t questions() const { return questions_; }
   size_t questions_over_tcp() const { return over_tcp_; }
@@ -54,6 +61,7 @@ class DnsScript {
 
   Late answer(std::string_view question, bool over_tcp) const;
   void pump_tcp();
+  bool serve_tcp(const Fd& peer);
   void send(const Late& late);
 
   Fd udp_;
@@ -62,6 +70,8 @@ class DnsScript {
   SocketAddress address_;
   std::vector<Late> late_;
   bool held_ = false;
+  std::optional<std::string> tcp_says_;
+  bool one_answer_ = false;
   size_t questions_ = 0;
   size_t over_tcp_ = 0;
 };

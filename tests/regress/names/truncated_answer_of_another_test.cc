@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One name's answer did not fit a datagram, its TCP connection failed, and every other lookup of the resolver failed
+// with it. All questions shared a channel of c-ares, which closes all sockets of a server when one has an error, those
+// of UDP too, and counts a try of each question that is open there. Whoever could choose a name, a client of a proxy
+// say, kept all others from theirs.
+#include <gmock/gmock.h>
+
+#include <tests/support/dns/resolver_rig.h>
+
+namespace peal {
+namespace {
+
+using test::sentence;
+using testing::ElementsAre;
+
+class TruncatedAnswerOfAnother : public test::ResolverTest {
+ protected:
+  // The answer to "victim.test" is on its way while "long.test" is asked, whose second part fails.
+  void expect_victim_is_answered() {
+    dns->entries["victim.test"] = {.addresses = {"192.0.2.7"}, .late = true};
+    dns->entries["long.test"] = {.addresses = {"192.0.2.8"}, .truncated = true};
+    ASSERT_TRUE(start("victim.test"));
+    ASSERT_TRUE(wait_until([&] {
+      dns->pump();
+      return dns->questions() == 2;
+    }));
+    ASSERT_TRUE(start("long.test"));
+    ASSERT_TRUE(told());
+    EXPECT_THAT(journal.lines(), ElementsAre("long.test: " + sentence(Trouble::kNameServerFailed)));
+    ask([&] { dns->release(); });
+    ASSERT_TRUE(told(2));
+    EXPECT_EQ(journal.lines()[1], "victim.test: 192.0.2.7:80");
+    EXPECT_EQ(ask([&] { return dns->questions(); }), 4u) << "nothing was lost";
+  }
+};
+
+TEST_P(TruncatedAnswerOfAnother, tcp_is_refused) {
+  dns->refuse_tcp();
+  expect_victim_is_answered();
+}
+
+TEST_P(TruncatedAnswerOfAnother, tcp_is_closed) {
+  dns->break_tcp("");
+  expect_victim_is_answered();
+}
+
+TEST_P(TruncatedAnswerOfAnother, message_over_tcp_has_no_byte) {
+  dns->break_tcp(std::string(2, '\0'));
+  expect_victim_is_answered();
+}
+
+TEST_P(TruncatedAnswerOfAnother, other_half_of_the_same_name_is_on_its_way) {
+  dns->refuse_tcp();
+  dns->entries["half.test A"] = {.addresses = {"192.0.2.7"}, .late = true};
+  dns->entries["half.test AAAA"] = {.addresses = {"2001:db8::1"}, .truncated = true};
+  dns->entries["long.test"] = {.addresses = {"192.0.2.8"}, .truncated = true};
+  ASSERT_TRUE(start("half.test"));
+  EXPECT_EQ(look_up("long.test"), sentence(Trouble::kNameServerFailed));
+  ask([&] { dns->release(); });
+  ASSERT_TRUE(told(2));
+  EXPECT_EQ(journal.lines()[1], "half.test: 192.0.2.7:80");
+}
+
+// RFC 7766 6.2.1 allows it. With one connection for all, each close counted a try of those behind the first.
+TEST_P(TruncatedAnswerOfAnother, server_answers_one_question_a_connection) {
+  dns->answer_once_a_connection();
+  std::vector<std::string> expected;
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = "long" + std::to_string(i) + ".test";
+    dns->entries[name] = {.addresses = {"192.0.2.1"}, .truncated = true};
+    expected.push_back(name + ": 192.0.2.1:80");
+  }
+  ask([&] {
+    for (const auto& [name, entry] : dns->entries) EXPECT_TRUE(resolver->resolve(name, 80, {}, noting(name)));
+  });
+  ASSERT_TRUE(told(40));
+  EXPECT_THAT(journal.lines(), testing::UnorderedElementsAreArray(expected));
+}
+
+TEST_P(TruncatedAnswerOfAnother, cancelled_while_it_is_asked_over_tcp) {
+  dns->entries["long.test"] = {.addresses = {"192.0.2.8"}, .truncated = true};
+  dns->entries["other.test"] = {.addresses = {"192.0.2.9"}, .truncated = true};
+  dns->hold();
+  const ResolveId id = start("long.test").value();
+  ASSERT_TRUE(start("other.test"));
+  ASSERT_TRUE(wait_until([&] {
+    dns->pump();
+    return dns->questions() == 4;
+  }));
+  ask([&] { dns->release(); });  // nobody answers TCP before told()
+  for (int turns = 0; turns < 5; ++turns) ask([] {});
+  EXPECT_TRUE(ask([&] { return resolver->cancel(id); }));
+  ASSERT_TRUE(told());
+  EXPECT_THAT(journal.lines(), ElementsAre("other.test: 192.0.2.9:80"));
+}
+
+TEST_P(TruncatedAnswerOfAnother, dies_while_it_is_asked_over_tcp) {
+  for (int i = 0; i < 40; ++i) dns->entries["long" + std::to_string(i)] = {.addresses = {"::1"}, .truncated = true};
+  ask([&] {
+    for (const auto& [name, entry] : dns->entries) EXPECT_TRUE(resolver->resolve(name + ".", 80, {}, noting(name)));
+  });
+  ASSERT_TRUE(wait_until([&] {
+    dns->pump();
+    return dns->questions() == 80;
+  }));
+  for (int turns = 0; turns < 5; ++turns) ask([] {});
+  resolver.reset();
+  EXPECT_LE(journal.lines().size(), 40u);
+}
+
+PEAL_TEST_ON_EVERY_ENGINE(TruncatedAnswerOfAnother);
+
+}  // namespace
+}  // namespace peal
