@@ -14,7 +14,9 @@
 // lookup and goes first, then DNS: nsswitch.conf(5) is not asked. "localhost" and the names in that domain are the
 // loopback (RFC 6761 6.3).
 //
-// What fails for one name, a TCP connection for its long answer say, touches no other name.
+// Of many lookups at once 64 are new to the name server, and the others wait in line: a burst would overflow the
+// buffers of its answers. A name that has no answer within a twentieth of try_timeout makes room for the next one. What
+// fails for one name, a TCP connection for its long answer say, touches no other name.
 #pragma once
 
 #include <cstdint>

@@ -18,6 +18,10 @@
 namespace peal::detail {
 namespace {
 
+// Of a UDP socket. Its answers may come while the loop is busy, many at once; one that finds no room is lost, and is
+// asked for again seconds later. The kernel gives what net.core.rmem_max allows.
+constexpr int kReceiveBufferBytes = 1 << 20;
+
 // Once for the process; what it sets up is never torn down.
 bool library_ready() {
   static const bool ready = ares_library_init(ARES_LIB_INIT_ALL) == ARES_SUCCESS;
@@ -65,6 +69,9 @@ struct AresWire::Calls {
   static int open(int domain, int type, int protocol, void* data) {
     const int fd = ::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
     if (fd < 0) return fd;
+    if (type == SOCK_DGRAM) {
+      ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &kReceiveBufferBytes, sizeof kReceiveBufferBytes);
+    }
     Socket socket{Fd(fd), nullptr};
     if (const std::error_code error = watch(wire(data), socket, {.readable = true})) {
       errno = error.value();

@@ -93,6 +93,7 @@ struct ResolverChannel::Question {
   bool found = false;              // it has addresses
   bool dropped = false;            // nobody wants to know
   int trouble = ARES_ENODATA;      // why it has none; "ask again" matters more than "there is none"
+  TimerId slow = {};               // set while it is fresh
 };
 
 // One of the two questions.
@@ -117,9 +118,12 @@ ResolverChannel::FileStamp ResolverChannel::stamp_of(const std::string& path) {
 }
 
 ResolverChannel::ResolverChannel(Loop& loop, const ResolverOptions& options)
-    : loop_(loop), options_(options), stamp_(stamp_of(options.resolv_conf)), hosts_(loop, [] {}), udp_(loop, [this] {
-        ask_what_is_cut();
-      }) {}
+    : loop_(loop),
+      mailbox_(loop.mailbox()),
+      options_(options),
+      stamp_(stamp_of(options.resolv_conf)),
+      hosts_(loop, [] {}),
+      udp_(loop, [this] { ask_waiting(); }) {}
 
 Result<std::unique_ptr<ResolverChannel>> ResolverChannel::make(Loop& loop, const ResolverOptions& options) {
   std::unique_ptr<ResolverChannel> channel(new ResolverChannel(loop, options));
@@ -168,7 +172,9 @@ Result<void> ResolverChannel::read_search_list() {
   return status == ARES_SUCCESS ? Result<void>() : std::unexpected(ares_error(status));
 }
 
-ResolverChannel::~ResolverChannel() = default;
+ResolverChannel::~ResolverChannel() {
+  for (const auto& [id, question] : questions_) make_room(*question);
+}
 
 // resolv.conf(5), search and ndots. What ends with a dot is asked as it is: here all do.
 std::vector<std::string> ResolverChannel::names_to_ask(const std::string& host) const {
@@ -192,10 +198,9 @@ void ResolverChannel::ask(ResolveId id, const std::string& host, uint16_t port, 
   if (!known && is_localhost(host)) {
     known = find_in_hosts("localhost", port);
   } else if (!known) {
-    auto question = std::make_shared<Question>(*this, id, port, std::move(answer), names_to_ask(host));
-    questions_.emplace(id, question);
-    ask_next(question);
-    return udp_.follow_timeouts();
+    questions_.emplace(id, std::make_shared<Question>(*this, id, port, std::move(answer), names_to_ask(host)));
+    waiting_.insert(waiting_.end(), id);
+    return ask_waiting();
   }
   answer(std::move(known), false);
 }
@@ -218,8 +223,13 @@ Result<Resolver::Addresses> ResolverChannel::find_in_hosts(std::string_view host
   return std::move(found.addresses);
 }
 
-// Asks again whose answers did not fit a datagram. Not inside c-ares: channels of one question end here.
-void ResolverChannel::ask_what_is_cut() {
+// Asks whatever has room now. Not inside c-ares: channels of one question end here.
+void ResolverChannel::ask_waiting() {
+  while (fresh_ < kMostFresh && !waiting_.empty()) {
+    const std::shared_ptr<Question> question = questions_.at(*waiting_.begin());
+    waiting_.erase(waiting_.begin());
+    ask_fresh(question);
+  }
   udp_.follow_timeouts();
   for (size_t i = 0; i < std::min(over_tcp_.size(), kMostOverTcp);) {
     Half& half = *over_tcp_[i];
@@ -230,6 +240,25 @@ void ResolverChannel::ask_what_is_cut() {
     }
     over_tcp_.erase(over_tcp_.begin() + static_cast<ptrdiff_t>(i));
   }
+}
+
+void ResolverChannel::ask_fresh(const std::shared_ptr<Question>& question) {
+  constexpr int kOfATry = 20;
+  const Duration fresh = std::chrono::milliseconds(milliseconds_of_try(options_.try_timeout)) / kOfATry;
+  ++fresh_;
+  question->slow = loop_.after(fresh, [this, &question = *question] {
+    make_room(question);
+    ask_waiting();
+  });
+  ask_next(question);
+}
+
+// It is answered or slow.
+void ResolverChannel::make_room(Question& question) {
+  if (!question.slow) return;
+  --fresh_;
+  if (Loop* loop = mailbox_->reachable()) loop->cancel(question.slow);
+  question.slow = {};
 }
 
 // AAAA first (RFC 8305 3).
@@ -245,7 +274,7 @@ void ResolverChannel::ask_next(const std::shared_ptr<Question>& question) {
 }
 
 void ResolverChannel::ask_over_tcp(Half& half) {
-  half.wire = std::make_unique<AresWire>(loop_, [this] { ask_what_is_cut(); });
+  half.wire = std::make_unique<AresWire>(loop_, [this] { ask_waiting(); });
   const Result<void> opened = half.wire->open_like(udp_, ARES_FLAG_USEVC);
   if (!opened) return answered_over_tcp(&half, ARES_ENOMEM, 0, nullptr, 0);
   ares_query(half.wire->channel(), half.name.c_str(), ns_c_in, half.type, &answered_over_tcp, &half);
@@ -280,7 +309,10 @@ void ResolverChannel::conclude(const Half& half, int status, unsigned char* mess
   question.found = question.found || !addresses.empty();
   const bool nowhere = !more && !dropped && !question.found && says_no_address(question.trouble);
   if (nowhere && !question.names.empty()) return channel.ask_next(kept);
-  if (!more) channel.questions_.erase(question.id);
+  if (!more) {
+    channel.make_room(question);
+    channel.questions_.erase(question.id);
+  }
   if (dropped) return;
   if (!addresses.empty()) return question.answer(best_first(std::move(addresses)), more);
   if (!more) question.answer(std::unexpected(ares_error(question.trouble)), false);
@@ -291,11 +323,17 @@ void ResolverChannel::drop(ResolveId id) {
   if (found == questions_.end()) return;
   const std::shared_ptr<Question> question = found->second;
   question->dropped = true;
+  if (waiting_.erase(id) != 0) {
+    questions_.erase(found);
+    return;
+  }
   take_back(question.get());
-  ask_what_is_cut();
+  ask_waiting();
 }
 
 void ResolverChannel::cancel_all() {
+  for (const ResolveId id : waiting_) questions_.erase(id);
+  waiting_.clear();
   take_back(nullptr);
   ares_cancel(udp_.channel());
   udp_.follow_timeouts();

@@ -9,12 +9,17 @@
 // All questions share a UDP socket. Whatever fails over TCP must not touch them: c-ares closes all sockets of a server
 // then, and counts a try of every question that is open there. So the shared channel never uses TCP. An answer that
 // does not fit a datagram is asked for again over TCP, in a channel of that one question.
+//
+// A burst of questions would overflow the sockets' buffers at either end, and what is lost is asked again seconds
+// later. So few names are new at a time; the others wait their turn. A name whose answers are slow makes room for the
+// next one before it is answered: names that nobody answers do not hold up those behind them for long.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,6 +37,8 @@ class ResolverChannel {
   // The last one has addresses that were not shown before, or an error. An error means that there are no addresses
   // unless some were shown before.
   using Answer = Callback<void(Result<Resolver::Addresses>, bool more)>;
+  // Names asked less than a twentieth of try_timeout ago, 100 ms by default, and not answered.
+  static constexpr size_t kMostFresh = 64;
   // Questions asked over TCP at a time. Each has a socket, and about 80 kB in c-ares.
   static constexpr size_t kMostOverTcp = 16;
 
@@ -45,12 +52,12 @@ class ResolverChannel {
   // While the loop runs; `id` was not used before. Answers come inside this call or from the loop, unless the question
   // is cancelled. They may call nothing of this.
   void ask(ResolveId id, const std::string& host, uint16_t port, Answer answer);
-  // The answer is not wanted any more, but may come. Takes back what is asked over TCP; what c-ares has asked over UDP
-  // it cannot take back. Unknown ids are ignored. Not inside an answer.
+  // The answer is not wanted any more, but may come. Takes back what waits and what is asked over TCP; what c-ares
+  // has asked over UDP it cannot take back. Unknown ids are ignored. Not inside an answer.
   void drop(ResolveId id);
   // Drops every question and closes the sockets. Not inside an answer.
   void cancel_all();
-  // Names that c-ares still works on.
+  // Names that c-ares works on or that wait for it.
   size_t questions() const { return questions_.size(); }
   // Whether resolv.conf is not the file any more that this was made by. A file that is missing changes nothing: it is
   // being replaced. One stat(2).
@@ -67,9 +74,11 @@ class ResolverChannel {
   Result<void> read_search_list();
   Result<Resolver::Addresses> find_in_hosts(std::string_view host, uint16_t port);
   std::vector<std::string> names_to_ask(const std::string& host) const;
-  void ask_what_is_cut();
+  void ask_waiting();
+  void ask_fresh(const std::shared_ptr<Question>& question);
   void ask_next(const std::shared_ptr<Question>& question);
   void ask_over_tcp(Half& half);
+  void make_room(Question& question);
   // From TCP: what is asked there of `question`, or of all where it is null.
   void take_back(const Question* question);
   static FileStamp stamp_of(const std::string& path);
@@ -78,11 +87,14 @@ class ResolverChannel {
   static void conclude(const Half& half, int status, unsigned char* message, int size);
 
   Loop& loop_;
+  const std::shared_ptr<Mailbox> mailbox_;
   const ResolverOptions options_;
   const FileStamp stamp_;             // of resolv.conf before it was read
   std::vector<std::string> domains_;  // of the search list
   size_t dots_ = 1;                   // a name with as many is asked as it is first (resolv.conf(5), ndots)
   std::map<ResolveId, std::shared_ptr<Question>> questions_;
+  std::set<ResolveId> waiting_;                  // of the questions
+  size_t fresh_ = 0;                             // of the others
   AresWire hosts_;                               // looks into the hosts file alone
   AresWire udp_;                                 // asks name servers
   std::vector<std::unique_ptr<Half>> over_tcp_;  // the first kMostOverTcp are asked, the others wait
