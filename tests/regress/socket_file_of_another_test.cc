@@ -2,7 +2,10 @@
 // The old process removed the new one's socket file, and nobody could reach either. At its end a unix socket's file was
 // removed by its path, whoever's it was by then: a new process that had replaced the file, as a restart by `rm -f` or
 // by rename does, was cut off from its clients for good. The same with a stale file that two new servers find at once.
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -113,8 +116,72 @@ TEST(StaleSocketFile, two_that_find_it_at_once_leave_one_that_serves) {
     const Fd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     EXPECT_EQ(::connect(client.get(), there.data(), there.size()), 0) << "round " << round;
     ::unlink(path.c_str());
+    EXPECT_FALSE(std::filesystem::exists(path + ".lock")) << "round " << round;
     if (testing::Test::HasFailure()) break;
   }
+}
+
+// The right to remove a stale file was an abstract name, which any user may hold: who did kept a server from starting
+// again after a crash, for good.
+class StaleSocketFileOfAnother : public testing::Test {
+ protected:
+  void SetUp() override {
+    path = testing::TempDir() + "peal-stale-of-another-" + std::to_string(::getpid());
+    const SocketAddress there = address();
+    const Fd dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::bind(dead.get(), there.data(), there.size()), 0);
+  }
+  void TearDown() override {
+    std::filesystem::remove(path);
+    std::filesystem::remove(path + ".lock");
+  }
+  SocketAddress address() const { return SocketAddress::parse("unix:" + path).value(); }
+  Fd lock(mode_t mode) const {
+    Fd fd(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, mode));
+    EXPECT_EQ(::flock(fd.get(), LOCK_EX | LOCK_NB), 0);
+    return fd;
+  }
+
+  std::string path;
+};
+
+TEST_F(StaleSocketFileOfAnother, abstract_name_is_held_by_anybody) {
+  struct stat facts{};
+  ASSERT_EQ(::stat(path.c_str(), &facts), 0);
+  const std::string name = "peal-stale-" + std::to_string(facts.st_dev) + "-" + std::to_string(facts.st_ino);
+  const SocketAddress held = SocketAddress::parse("unix:@" + name).value();
+  const Fd holder(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(holder.get(), held.data(), held.size()), 0);
+  EXPECT_TRUE(open_listening_socket(address(), {}));
+  EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
+}
+
+TEST_F(StaleSocketFileOfAnother, lock_of_another_user_is_none) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a file another's";
+  const Fd held = lock(0600);
+  ASSERT_EQ(::fchown(held.get(), 65534, 65534), 0);
+  EXPECT_TRUE(open_listening_socket(address(), {}));
+  EXPECT_TRUE(std::filesystem::exists(path + ".lock")) << "it is not ours to remove";
+}
+
+TEST_F(StaleSocketFileOfAnother, lock_that_others_may_open_is_none) {
+  const Fd held = lock(0600);
+  ASSERT_EQ(::fchmod(held.get(), 0644), 0);
+  EXPECT_TRUE(open_listening_socket(address(), {}));
+}
+
+TEST_F(StaleSocketFileOfAnother, link_in_the_place_of_the_lock_is_not_followed) {
+  std::filesystem::create_symlink(path + ".victim", path + ".lock");
+  EXPECT_TRUE(open_listening_socket(address(), {}));
+  EXPECT_FALSE(std::filesystem::exists(path + ".victim"));
+}
+
+TEST_F(StaleSocketFileOfAnother, lock_of_a_server_that_starts_now_keeps_the_other_out) {
+  Fd held = lock(0600);
+  EXPECT_EQ(test::error_of(open_listening_socket(address(), {})), errno_code(EADDRINUSE));
+  held.reset();  // killed in the midst of it: its file stays
+  EXPECT_TRUE(open_listening_socket(address(), {}));
+  EXPECT_FALSE(std::filesystem::exists(path + ".lock"));
 }
 
 }  // namespace

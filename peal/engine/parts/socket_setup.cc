@@ -6,6 +6,7 @@
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,23 +46,49 @@ bool refuses(int probe, const SocketAddress& address) {
   return ::connect(probe, address.data(), address.size()) != 0 && errno == ECONNREFUSED;
 }
 
+bool same_file(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+// The lock of the file `path`, held while the fd is open. EADDRINUSE: another process of this user has it. Without an
+// fd: there is no such lock to be had, for want of space say, or what is there is another user's or may be opened by
+// one, who could hold it for ever. Whoever had the lock before removes the file: one that is gone is no lock any more.
+Result<Fd> take_lock(const std::string& path) {
+  for (;;) {
+    Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+    struct stat facts{};
+    if (!file || ::fstat(file.get(), &facts) != 0) return Fd();
+    const bool is_private = S_ISREG(facts.st_mode) && (facts.st_mode & 077) == 0 && facts.st_nlink <= 1;
+    if (!is_private || facts.st_uid != ::geteuid()) return Fd();
+    if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? fail(EADDRINUSE) : Result<Fd>(Fd());
+    struct stat now{};
+    if (::lstat(path.c_str(), &now) == 0 && same_file(facts, now)) return file;
+  }
+}
+
+// Where it still is the file `pinned`, which somebody has open: its inode's number is not given to another one.
+Result<void> replace_file(int fd, const SocketAddress& address, const std::string& path, const struct stat& pinned) {
+  struct stat now{};
+  if (::stat(path.c_str(), &now) != 0 || !same_file(now, pinned)) return fail(EADDRINUSE);
+  if (::unlink(path.c_str()) != 0) return fail(errno);
+  return ::bind(fd, address.data(), address.size()) == 0 ? Result<void>() : fail(errno);
+}
+
 // Binds where a stale file is. Two servers that start at once find the same one, and the slower must not remove what
-// the faster has bound meanwhile. So an abstract name is the right to remove this file: the kernel frees it with its
-// holder. The fd `pinned` keeps the inode's number from being given to another file.
+// the faster has bound meanwhile: one at a time, by a lock beside the file. Servers of another user cannot remove the
+// file where it matters, so their locks do not count.
 Result<void> replace_stale(int fd, const SocketAddress& address, const std::string& path) {
   const Fd pinned(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat stale{};
   if (!pinned || ::fstat(pinned.get(), &stale) != 0 || !S_ISSOCK(stale.st_mode)) return fail(EADDRINUSE);
   const Fd probe(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!probe || !refuses(probe.get(), address)) return fail(EADDRINUSE);
-  const std::string right = "unix:@peal-stale-" + std::to_string(stale.st_dev) + "-" + std::to_string(stale.st_ino);
-  const Result<SocketAddress> right_address = SocketAddress::parse(right);
-  const Fd holder(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  if (!holder || ::bind(holder.get(), right_address->data(), right_address->size()) != 0) return fail(EADDRINUSE);
-  struct stat now{};
-  const bool same = ::stat(path.c_str(), &now) == 0 && now.st_dev == stale.st_dev && now.st_ino == stale.st_ino;
-  if (!same || ::unlink(path.c_str()) != 0) return fail(same ? errno : EADDRINUSE);
-  return ::bind(fd, address.data(), address.size()) == 0 ? Result<void>() : fail(errno);
+  const std::string lock_path = path + ".lock";
+  const Result<Fd> lock = take_lock(lock_path);
+  if (!lock) return std::unexpected(lock.error());
+  Result<void> done = replace_file(fd, address, path, stale);
+  if (*lock) ::unlink(lock_path.c_str());
+  return done;
 }
 
 Result<void> bind_to(int fd, const SocketAddress& address) {
