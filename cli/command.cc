@@ -2,11 +2,14 @@
 #include <cli/command.h>
 
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include <peal/base/socket_address.h>
 #include <peal/engine/engines.h>
 
 namespace peal::cli {
@@ -35,7 +38,34 @@ CommandTrouble engine_trouble(std::string_view engine) {
   return {kFailed, fmt::format("the engine '{}' cannot run here: {}", engine, why)};
 }
 
+namespace {
+
+// Why a unix socket cannot be made there; nothing where `error` says it all.
+std::string unix_trouble(const std::string& text, const SocketAddress& address, std::error_code error) {
+  const std::string path(address.unix_path());
+  struct stat facts{};
+  if (error == std::errc::address_in_use && path.empty()) {
+    return fmt::format("{} is taken: another program has that name; choose another one", text);
+  }
+  if (error == std::errc::address_in_use && ::lstat(path.c_str(), &facts) == 0 && !S_ISSOCK(facts.st_mode)) {
+    return fmt::format("{} is there already and is no socket; remove it, or choose another path", text);
+  }
+  if (error == std::errc::address_in_use) {
+    return fmt::format("{} is taken: another program has that socket; choose another path", text);
+  }
+  if (error == std::errc::permission_denied) {
+    return fmt::format("{} may not be made by this user: choose a folder that it may write to", text);
+  }
+  return {};
+}
+
+}  // namespace
+
 std::string listen_trouble(const std::string& address, std::error_code error) {
+  const Result<SocketAddress> parsed = SocketAddress::parse(address);
+  if (parsed && parsed->family() == AF_UNIX) {
+    if (std::string trouble = unix_trouble(address, *parsed, error); !trouble.empty()) return trouble;
+  }
   if (error == std::errc::address_in_use) {
     return fmt::format("{} is taken: another program listens there; choose another port", address);
   }

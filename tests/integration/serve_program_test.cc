@@ -147,6 +147,32 @@ TEST(Serve, port_taken_is_said_in_one_sentence) {
   }
 }
 
+TEST(Serve, path_taken_is_said_as_what_it_is) {
+  const std::string path = testing::TempDir() + "peal-taken-" + std::to_string(::getpid());
+  const auto said = [&] {
+    Program program({"serve", "pingpong", "--listen", "unix:" + path});
+    EXPECT_EQ(program.exit_code(), 1);
+    expect_one_sentence(program.errors());
+    return program.errors();
+  };
+  std::filesystem::create_directory(path);
+  EXPECT_THAT(said(), HasSubstr(path + " is there already and is no socket; remove it, or choose another path"));
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink("/no/such/place", path);
+  EXPECT_THAT(said(), HasSubstr(path + " is there already and is no socket"));
+  std::filesystem::remove(path);
+  {
+    Program first({"serve", "pingpong", "--listen", "unix:" + path});
+    first.listening();
+    EXPECT_THAT(said(), HasSubstr(path + " is taken: another program has that socket; choose another path"));
+  }
+  std::filesystem::remove(path);
+  if (::geteuid() == 0) return;
+  Program program({"serve", "pingpong", "--listen", "unix:/peal-taken"});
+  EXPECT_EQ(program.exit_code(), 1);
+  EXPECT_THAT(program.errors(), HasSubstr("choose a folder that it may write to"));
+}
+
 TEST(Serve, what_is_asked_wrongly_exits_with_2_and_one_sentence) {
   const std::vector<std::vector<std::string>> wrong = {
       {"serve", "pingpong", "--listen", "localhost"},
