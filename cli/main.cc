@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <sstream>
+
 #include <fmt/core.h>
 
 #include <cli/command.h>
@@ -11,6 +13,14 @@ static void fill_standard_streams() {
   int fd = 0;
   while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   if (fd > STDERR_FILENO) ::close(fd);
+}
+
+// What --help and --version print. CLI11 would print it itself, and not look whether it could.
+static int say_help(const CLI::App& app, const CLI::ParseError& asked) {
+  std::ostringstream text;
+  app.exit(asked, text, text);
+  if (peal::cli::say(stdout, text.view())) return peal::cli::kDone;
+  return peal::cli::complain(peal::cli::kFailed, "what was asked for could not be written to stdout");
 }
 
 int main(int argc, char** argv) {
@@ -28,7 +38,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) return say_help(app, error);
     return peal::cli::complain(peal::cli::kCalledWrongly, fmt::format("{} (see --help)", error.what()));
   }
   return exit_code;

@@ -12,6 +12,8 @@ PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
 PATIENCE_SECONDS = 60
 BRIEF = ["--duration", "40ms", "--warmup", "0s", "--interval", "10ms"]
 FAILED, CALLED_WRONGLY = 1, 2
+HELPFUL = [[], ["serve"], ["serve", "http"], ["load"], ["load", "duel", "http"], ["load", "agent"], ["drum"], ["model"],
+           ["model", "run"], ["model", "run", "reactor_epoll"], ["doctor"], ["tls"], ["tls", "self-signed"]]
 
 
 @pytest.fixture(name="address", scope="module")
@@ -51,11 +53,20 @@ def test_a_full_disk_is_named(address, output):
 
 
 @pytest.mark.parametrize("words", [["drum", "-n", "4", "-w", "100"], ["drum", "-n", "4", "-w", "100", "--json", "-"],
-                                   ["doctor", "--look", "1ms"], ["serve", "pingpong", "--listen", "127.0.0.1:0"]],
+                                   ["doctor", "--look", "1ms"], ["serve", "pingpong", "--listen", "127.0.0.1:0"],
+                                   ["model", "list"], ["--version"],
+                                   *([*command, "--help"] for command in HELPFUL)],
                          ids=lambda words: " ".join(words))
 def test_the_others_fail_too(words):
     code, error = to_full("stdout", *words)
     assert code == FAILED and "could not be written" in error
+
+
+# `peal --help >/dev/full` exited with 0.
+@pytest.mark.parametrize("command", HELPFUL, ids=" ".join)
+def test_help_is_of_the_command_and_done(command):
+    done = run(*command, "--help", capture_output=True)
+    assert done.returncode == 0 and done.stderr == "" and " ".join(["Usage: peal", *command]) in done.stdout
 
 
 def test_a_full_stderr_changes_nothing(address):
