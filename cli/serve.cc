@@ -56,6 +56,11 @@ struct Limits {
   Duration stalls{};
 };
 
+// What is opened once, before there are loops and threads.
+struct Opened {
+  std::vector<InheritedSocket> sockets;  // of LISTEN_FDS; those of several workers are their master's
+};
+
 constexpr size_t kMostThreads = 1024;
 constexpr size_t kMostWorkerProcesses = 1024;
 constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 50;
@@ -154,7 +159,7 @@ ServerOptions server_options(const ServeOptions& options, const Limits& limits, 
 // Serves until SIGINT or SIGTERM, or as one worker of several. Signals come to this thread's loop; with several threads
 // the group's loops serve.
 int serve(const Service& service, const ServeOptions& options, const SocketAddress& address, const Limits& limits,
-          TlsServerContext* tls, Worker* worker) {
+          TlsServerContext* tls, Opened& opened, Worker* worker) {
   LoopOptions loop_options{.engine = options.engine, .spin = limits.spin};
   Result<std::unique_ptr<Loop>> main_loop =
       Loop::make(options.threads == 1 ? loop_options : LoopOptions{.engine = "epoll"});
@@ -189,8 +194,9 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   }
   auto server = group ? std::make_unique<AnyServer>(*group, service, options.style, served, http)
                       : std::make_unique<AnyServer>(**main_loop, service, options.style, served, http);
-  const Listening listening = worker != nullptr ? listen_as_worker(server->server(), *worker)
-                                                : listen_alone(server->server(), address, options.listen);
+  const Listening listening =
+      worker != nullptr ? listen_as_worker(server->server(), *worker)
+                        : listen_alone(server->server(), std::move(opened.sockets), address, options.listen);
   if (!listening) return complain(kFailed, listening.error());
   stopper.serves(server->server());
   Inspection insight;
@@ -247,6 +253,9 @@ std::string inspect_trouble(const ServeOptions& options) {
 }
 
 int check_and_serve(const Service& service, const ServeOptions& options) {
+  Opened opened;
+  // First of all: what is opened later may get a number that LISTEN_FDS promises.
+  if (options.workers == 0) opened.sockets = take_listen_fds();
   Result<SocketAddress> address = SocketAddress::parse(options.listen);
   if (!address) return complain(kCalledWrongly, address_trouble(options.listen, address.error()));
   Result<Spin> spin = load::parse_spin(options.spin);
@@ -281,9 +290,9 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
                       .drain = *drain,
                       .idle_timeout = idle_timeout.value_or(Duration::zero()),
                       .stalls = stalls.value_or(Duration::zero())};
-  if (options.workers == 0) return serve(service, options, *address, limits, tls->get(), nullptr);
+  if (options.workers == 0) return serve(service, options, *address, limits, tls->get(), opened, nullptr);
   return serve_by_workers(options, limits.drain, tls->get(), [&](Worker& worker) {
-    return serve(service, options, *address, limits, tls->get(), &worker);
+    return serve(service, options, *address, limits, tls->get(), opened, &worker);
   });
 }
 

@@ -9,7 +9,6 @@
 #include <cli/command.h>
 #include <peal/base/log.h>
 #include <peal/engine/listening_socket.h>
-#include <peal/process/service_manager.h>
 
 namespace peal::cli {
 namespace {
@@ -30,8 +29,8 @@ void add_once(std::vector<SocketAddress>& addresses, const SocketAddress& addres
 
 }  // namespace
 
-Listening listen_alone(Server& server, const SocketAddress& address, const std::string& text) {
-  std::vector<InheritedSocket> inherited = take_listen_fds();
+Listening listen_alone(Server& server, std::vector<InheritedSocket> inherited, const SocketAddress& address,
+                       const std::string& text) {
   std::vector<InheritedSocket> sockets = take_named(inherited, "peal", true);
   for (const InheritedSocket& socket : inherited) PEAL_LOG_WARN("nobody wants {}", describe(socket));
   if (std::string trouble = inherited_trouble(sockets); !trouble.empty()) return std::unexpected(std::move(trouble));

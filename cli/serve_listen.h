@@ -10,6 +10,7 @@
 
 #include <peal/net/server.h>
 #include <peal/process/master.h>
+#include <peal/process/service_manager.h>
 #include <peal/process/worker.h>
 
 namespace peal::cli {
@@ -18,8 +19,9 @@ namespace peal::cli {
 // why.
 using Listening = std::expected<std::vector<SocketAddress>, std::string>;
 
-// Takes LISTEN_FDS out of the environment. `text` is what `address` was read from.
-Listening listen_alone(Server& server, const SocketAddress& address, const std::string& text);
+// `inherited` is what take_listen_fds() answered when the command began; `text` is what `address` was read from.
+Listening listen_alone(Server& server, std::vector<InheritedSocket> inherited, const SocketAddress& address,
+                       const std::string& text);
 Listening listen_as_worker(Server& server, Worker& worker);
 Listening listen_as_master(Master& master, const std::string& text);
 

@@ -35,6 +35,13 @@ std::optional<int64_t> number(std::string_view text) {
   return value;
 }
 
+// An fd that is close-on-exec did not come through execve(2): this process has opened it since, under a number that
+// was free.
+bool is_inherited(int fd) {
+  const int flags = ::fcntl(fd, F_GETFD);
+  return flags >= 0 && (flags & FD_CLOEXEC) == 0;
+}
+
 // Cuts the first name off.
 std::string next_name(std::string_view& names) {
   const size_t end = std::min(names.find(':'), names.size());
@@ -52,7 +59,7 @@ std::vector<InheritedSocket> take_listen_fds() {
     std::string_view names = variable("LISTEN_FDNAMES");
     for (int fd = kFirstInherited; fd < kFirstInherited + static_cast<int>(count); ++fd) {
       std::string name = next_name(names);
-      if (::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) {
+      if (is_inherited(fd) && ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0) {
         sockets.emplace_back(Fd(fd), std::move(name));
       } else {
         PEAL_LOG_WARN("LISTEN_FDS promises fd {} ({}), which is not open", fd, name);

@@ -29,7 +29,9 @@ std::string describe(const InheritedSocket& socket);
 
 // The sockets that this process was given by LISTEN_FDS: 3, 4, ... with their names of LISTEN_FDNAMES ("unknown" where
 // there is none); none when LISTEN_PID is somebody else. Takes them: the variables are gone afterwards, so a second
-// call has none. It changes the environment: before there are threads.
+// call has none. A number that is promised and not open is logged and left out, also where this process has opened
+// something of its own under it, close-on-exec as all that peal opens. It changes the environment: before there are
+// threads.
 std::vector<InheritedSocket> take_listen_fds();
 // Takes those named `name` out of `sockets`, in their order; where none is, all, if `or_all`. So one service that asks
 // for one name is right both with FileDescriptorName= and without.

@@ -115,6 +115,16 @@ TEST(ListenFds, sockets_come_with_their_names_and_once) {
   });
 }
 
+// What is promised and closed may have been opened again, by this process.
+TEST(ListenFds, an_fd_that_this_process_has_opened_itself_is_left_alone) {
+  in_child([] {
+    hand_over_two("http:admin");
+    ::fcntl(4, F_SETFD, FD_CLOEXEC);
+    const std::vector<InheritedSocket> sockets = take_listen_fds();
+    return sockets.size() == 1 && sockets[0].fd.get() == 3 && ::fcntl(4, F_GETFD) == FD_CLOEXEC;
+  });
+}
+
 TEST(ListenFds, a_service_takes_those_of_its_name_or_where_there_are_none_all) {
   in_child([] {
     hand_over_two("http:admin");

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from tls_parties import self_signed
 from worker_service import PATIENCE_SECONDS, PEAL, Manager, Service, ask, until
 
 
@@ -71,6 +72,36 @@ def test_a_datagram_socket_is_refused_by_its_own_name(workers, place):
             said = service.log.until("takes no connections")
             assert said.startswith(f"peal: fd {place} (dns), a datagram socket at {address_of(dns)} takes no ")
             assert service.process.wait(PATIENCE_SECONDS) == 1
+
+
+# peal without workers took its own epoll descriptor for the socket that was promised, closed it, and aborted.
+@pytest.mark.parametrize("kind", ["--threads 1", "--threads 2", "--engine epoll", "--workers 2"])
+@pytest.mark.parametrize("names", ["", "web:admin", "peal:x"])
+def test_a_socket_that_is_promised_and_not_open_is_left_out(kind, names):
+    with socket.create_server(("127.0.0.1", 0)) as web:
+        start = (f'exec 3<&{web.fileno()} 4<&-; export LISTEN_FDS=2 LISTEN_PID=$$; '
+                 f'[ -z "{names}" ] || export LISTEN_FDNAMES={names}; exec "$0" "$@"')
+        with Service("pingpong", "--listen", "127.0.0.1:1", *kind.split(), prefix=["bash", "-c", start],
+                     pass_fds=[web.fileno()]) as service:
+            assert service.address() == address_of(web)
+            name = names.partition(":")[2] or "unknown"
+            service.log.until(f"LISTEN_FDS promises fd 4 ({name}), which is not open")
+            assert ask(address_of(web)) == b"hello"
+            service.tell(signal.SIGTERM)
+            assert service.process.wait(PATIENCE_SECONDS) == 0
+
+
+@pytest.mark.parametrize("kind", ["--threads 1", "--threads 2", "--workers 2"])
+def test_where_no_promised_socket_is_open_the_address_is_listened_on(tmp_path, kind):
+    certificate, key = self_signed(tmp_path)
+    start = 'exec 3<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" "$@"'
+    with Service("http", "--listen", "127.0.0.1:0", "--access-log", tmp_path / "log", "--tls-cert", certificate,
+                 "--tls-key", key, "--tls-key-log", tmp_path / "keys", *kind.split(),
+                 prefix=["bash", "-c", start]) as service:
+        service.log.until("LISTEN_FDS promises fd 3 (unknown), which is not open")
+        assert service.address().startswith("127.0.0.1:")
+        service.tell(signal.SIGTERM)
+        assert service.process.wait(PATIENCE_SECONDS) == 0
 
 
 def test_a_socket_file_of_a_service_manager_stays(tmp_path):
