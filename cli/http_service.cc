@@ -62,8 +62,8 @@ std::string wrong_cache_directive(std::string_view text) {
 std::unexpected<CommandTrouble> wrong(std::string sentence) {
   return std::unexpected<CommandTrouble>(std::move(sentence));
 }
-std::unexpected<CommandTrouble> unusable(std::string_view option, const std::string& path, std::error_code why) {
-  return std::unexpected(CommandTrouble(kFailed, fmt::format("{} {}: {}", option, path, why.message())));
+std::unexpected<CommandTrouble> unusable(std::string_view option, const std::string& path, std::string_view why) {
+  return std::unexpected(CommandTrouble(kFailed, fmt::format("{} {}: {}", option, path, why)));
 }
 
 }  // namespace
@@ -98,7 +98,15 @@ void add_http_options(CLI::App& command, HttpArguments& words) {
                    "Allocate what each connection and request needs anew, to see the cost");
 }
 
-std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments& words, const ServerOptions& server) {
+std::expected<std::shared_ptr<AccessLogFile>, CommandTrouble> open_access_log(const HttpArguments& words) {
+  if (words.access_log.empty()) return nullptr;
+  auto log = AccessLogFile::open(words.access_log);
+  if (!log) return unusable("--access-log", words.access_log, log.error());
+  return std::move(*log);
+}
+
+std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments& words, const ServerOptions& server,
+                                                             std::shared_ptr<AccessLogFile> log) {
   HttpService service;
   service.options.accept = server.accept;
   service.options.layer = server.connection.layer;
@@ -118,12 +126,7 @@ std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments
   service.options.pooled = !words.unpooled;
   service.options.server_name = words.server_name;
   service.options.says_keep_alive = words.says_keep_alive;
-  if (!words.access_log.empty()) {
-    const auto log = AccessLogFile::open(words.access_log);
-    if (!log) return unusable("--access-log", words.access_log, log.error());
-    service.access_log = *log;
-    service.options.access_log = [log = *log](std::string_view lines) { log->write(lines); };
-  }
+  if (log) service.options.access_log = [log = std::move(log)](std::string_view lines) { log->write(lines); };
   try {
     add_middleware(words, service);
   } catch (const std::invalid_argument& error) {
@@ -143,7 +146,7 @@ std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments
     return service;
   }
   Result<StaticFiles> files = StaticFiles::open(words.root, {.cache_control = words.cache_control});
-  if (!files) return unusable("--root", words.root, files.error());
+  if (!files) return unusable("--root", words.root, files.error().message());
   service.router.get("/{path*}", *files);
   return service;
 }

@@ -33,13 +33,16 @@ struct HttpArguments {
 
 void add_http_options(CLI::App& command, HttpArguments& words);
 
+// Null: none is asked for.
+std::expected<std::shared_ptr<AccessLogFile>, CommandTrouble> open_access_log(const HttpArguments& words);
+
 // What is served and how, read from the words, accepting, its caps and the layer from `server`; or which word is wrong,
-// or names a file or folder that cannot be used.
+// or names a folder that cannot be used. Requests are written to `log`; null: nowhere.
 struct HttpService {
   Router router;
   HttpServerOptions options;
-  std::shared_ptr<AccessLogFile> access_log;  // which `options` writes to; null: none
 };
-std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments& words, const ServerOptions& server);
+std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments& words, const ServerOptions& server,
+                                                             std::shared_ptr<AccessLogFile> log);
 
 }  // namespace peal::cli

@@ -59,6 +59,9 @@ struct Limits {
 // What is opened once, before there are loops and threads.
 struct Opened {
   std::vector<InheritedSocket> sockets;  // of LISTEN_FDS; those of several workers are their master's
+  // Null: none is asked for, or none is kept. It stays open until it is open elsewhere, too: a FIFO's reader that meets
+  // nobody who writes takes it for the end.
+  std::shared_ptr<AccessLogFile> access_log;
 };
 
 constexpr size_t kMostThreads = 1024;
@@ -156,6 +159,19 @@ ServerOptions server_options(const ServeOptions& options, const Limits& limits, 
           .max_connections_per_address = options.max_per_address};
 }
 
+// Opens the log, if one is asked for, anew: since `log` was opened it may have been rotated. That one is used where
+// this fails, as a FIFO does whose reader has gone.
+CommandTrouble make_http(const HttpArguments& words, const ServerOptions& served, std::shared_ptr<AccessLogFile>& log,
+                         std::optional<HttpService>& http) {
+  auto anew = open_access_log(words);
+  if (!anew && !log) return anew.error();
+  if (anew) log = std::move(*anew);
+  std::expected<HttpService, CommandTrouble> read = read_http_service(words, served, log);
+  if (!read) return read.error();
+  http = std::move(*read);
+  return {};
+}
+
 // Serves until SIGINT or SIGTERM, or as one worker of several. Signals come to this thread's loop; with several threads
 // the group's loops serve.
 int serve(const Service& service, const ServeOptions& options, const SocketAddress& address, const Limits& limits,
@@ -166,17 +182,15 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   if (!main_loop) return complain(kFailed, main_loop.error().message());
   if (const uint64_t soft = options.memory; soft > 0) MemoryBudget::set({.soft_bytes = soft, .hard_bytes = 2 * soft});
   const ServerOptions served = server_options(options, limits, tls);
+  std::shared_ptr<AccessLogFile> log = std::move(opened.access_log);
   std::optional<HttpService> http;
   if (service.callbacks == nullptr) {
-    std::expected<HttpService, CommandTrouble> read = read_http_service(options.http, served);
-    if (!read) return complain(read.error());
-    http = std::move(*read);
+    if (CommandTrouble trouble = make_http(options.http, served, log, http); !trouble.empty()) return complain(trouble);
   }
   const ServiceManager manager;
   Stopper stopper(**main_loop, limits.drain, manager);
   if (Result<void> done = stopper.listen_for_signals(worker); !done) return complain(kFailed, done.error().message());
   const bool tells = worker == nullptr && tls == nullptr;
-  const auto log = http ? http->access_log : nullptr;
   if (auto done = reopen_at_signals(**main_loop, log, tells ? &manager : nullptr); !done) {
     return complain(kFailed, done.error().message());
   }
@@ -225,13 +239,17 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
 }
 
 // A master, and as many workers as were asked for. `work` is each worker's.
-int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServerContext* tls,
+int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServerContext* tls, Opened& opened,
                      const Master::Work& work) {
   MasterOptions master_options;
   std::vector<SocketAddress> listening;
   master_options.workers = options.workers;
   master_options.drain_time = drain_time;
-  master_options.on_serving = [&listening] { return say_listening(listening); };
+  master_options.on_serving = [&listening, &opened] {
+    // The workers have it. Here a file would outlive its rotation; a pipe is for workers that start without a reader.
+    if (opened.access_log && !opened.access_log->is_pipe()) opened.access_log.reset();
+    return say_listening(listening);
+  };
   if (tls != nullptr) {
     master_options.on_reload = [tls, workers = options.workers]() -> Result<size_t> {
       return reload_and_tell(files_of(*tls)) ? Result<size_t>(workers) : fail(EINVAL);
@@ -254,6 +272,8 @@ std::string inspect_trouble(const ServeOptions& options) {
 
 int check_and_serve(const Service& service, const ServeOptions& options) {
   Opened opened;
+  // Whoever reads stdout, stderr or a log that is a pipe may leave: that ends no server.
+  ::signal(SIGPIPE, SIG_IGN);
   // First of all: what is opened later may get a number that LISTEN_FDS promises.
   if (options.workers == 0) opened.sockets = take_listen_fds();
   Result<SocketAddress> address = SocketAddress::parse(options.listen);
@@ -278,7 +298,10 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
   }
   if (const std::string trouble = inspect_trouble(options); !trouble.empty()) return complain(kCalledWrongly, trouble);
   if (service.callbacks == nullptr) {  // here too, so that not every worker says it
-    if (const auto http = read_http_service(options.http, {}); !http) return complain(http.error());
+    if (const auto http = read_http_service(options.http, {}, nullptr); !http) return complain(http.error());
+    auto log = open_access_log(options.http);
+    if (!log) return complain(log.error());
+    opened.access_log = std::move(*log);
   }
   if (const CommandTrouble trouble = engine_trouble(options.engine); !trouble.empty()) return complain(trouble);
   raise_fd_limit();
@@ -291,7 +314,7 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
                       .idle_timeout = idle_timeout.value_or(Duration::zero()),
                       .stalls = stalls.value_or(Duration::zero())};
   if (options.workers == 0) return serve(service, options, *address, limits, tls->get(), opened, nullptr);
-  return serve_by_workers(options, limits.drain, tls->get(), [&](Worker& worker) {
+  return serve_by_workers(options, limits.drain, tls->get(), opened, [&](Worker& worker) {
     return serve(service, options, *address, limits, tls->get(), opened, &worker);
   });
 }
