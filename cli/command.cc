@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/printable.h>
 #include <peal/base/socket_address.h>
 #include <peal/engine/engines.h>
 
@@ -20,7 +21,7 @@ bool say(std::FILE* place, std::string_view text) {
 }
 
 int complain(int code, std::string_view sentence) {
-  say(stderr, fmt::format("peal: {}\n", sentence));
+  say(stderr, fmt::format("peal: {}\n", printable(sentence)));
   return code;
 }
 

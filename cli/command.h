@@ -29,7 +29,7 @@ void add_tls(CLI::App& app, int& exit_code);
 
 // Writes the text out, whole and at once. False: the disk is full, or nobody reads any more.
 bool say(std::FILE* place, std::string_view text);
-// Prints "peal: <sentence>" to stderr and returns `code`.
+// Prints "peal: <sentence>" to stderr, as one line whatever it quotes (printable()), and returns `code`.
 int complain(int code, std::string_view sentence);
 // Why a command is not carried out. kCalledWrongly: the command line is wrong by itself, on every machine (an option
 // nobody knows, a number that is none, two options that exclude each other). kFailed: it was understood, and what it

@@ -14,6 +14,7 @@
 #include <peal/http/middleware/cors.h>
 #include <peal/http/middleware/rate_limiter.h>
 #include <peal/http/middleware/request_ids.h>
+#include <peal/wire/http/http_field.h>
 
 namespace peal::cli {
 
@@ -118,6 +119,9 @@ std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments
   const std::optional<Duration> idle = load::parse_duration(words.idle_timeout);
   if (!idle && words.idle_timeout != "off") {
     return wrong(fmt::format("--idle-timeout takes off or a time such as 60s, not '{}'", words.idle_timeout));
+  }
+  if (!is_sendable({"Server", words.server_name})) {
+    return wrong(fmt::format("--server-name takes what a field may hold, no controls, not '{}'", words.server_name));
   }
   service.options.head_timeout = *head;
   service.options.idle_timeout = idle.value_or(Duration::zero());
