@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cli/command.h>
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include <peal/base/fd.h>
 #include <peal/base/printable.h>
+#include <peal/base/read_whole.h>
 #include <peal/base/socket_address.h>
 #include <peal/engine/engines.h>
 
@@ -89,6 +94,16 @@ size_t raise_fd_limit() {
   rlim_t before = limit.rlim_cur;
   limit.rlim_cur = limit.rlim_max;
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : before;
+}
+
+std::expected<std::string, std::string> read_file(const std::string& path, size_t most_bytes) {
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Result<std::string> text = file ? read_whole(file.get(), most_bytes) : fail(errno);
+  if (text) return std::move(*text);
+  if (text.error() == std::errc::file_too_large) {
+    return std::unexpected(fmt::format("{} is larger than {} bytes", path, most_bytes));
+  }
+  return std::unexpected(fmt::format("{} cannot be read: {}", path, text.error().message()));
 }
 
 }  // namespace peal::cli

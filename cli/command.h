@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdio>
+#include <expected>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,6 +52,9 @@ int complain(const CommandTrouble& trouble);
 CommandTrouble engine_trouble(std::string_view engine);
 // Raises the soft limit of open fds to the hard one; returns the limit now in force.
 size_t raise_fd_limit();
+// All of a file, which may also be a pipe that is waited for; or a sentence that names it: it cannot be read, is a
+// folder, or has more than `most_bytes`.
+std::expected<std::string, std::string> read_file(const std::string& path, size_t most_bytes);
 // Why nobody can listen there, in a sentence.
 std::string listen_trouble(const std::string& address, std::error_code error);
 // What is wrong with a text that was to be one.

@@ -2,9 +2,7 @@
 #include <cli/load/load_arguments.h>
 
 #include <charconv>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -142,18 +140,12 @@ CommandTrouble read_rest(const LoadArguments& words, LoadJob& job) {
   return {};
 }
 
-// The text, or what stands in the file after '@'.
+// The text, or what stands in the file after '@'; an empty one is an empty body.
 std::expected<std::string, CommandTrouble> text_or_file(std::string_view option, const std::string& word) {
   if (!word.starts_with('@')) return word;
-  const std::ifstream file(word.substr(1), std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || text.view().size() > load::kMostBytes) {
-    return std::unexpected(
-        CommandTrouble(kFailed, fmt::format("{}: {} cannot be read, is empty, or is larger than {} bytes", option,
-                                            word.substr(1), load::kMostBytes)));
-  }
-  return std::move(text).str();
+  std::expected<std::string, std::string> text = read_file(word.substr(1), load::kMostBytes);
+  if (text) return std::move(*text);
+  return std::unexpected(CommandTrouble(kFailed, fmt::format("{}: {}", option, text.error())));
 }
 
 std::expected<Spoken, CommandTrouble> make_http(const LoadArguments& words, size_t pipeline, const std::string& url) {

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <load/session/http_protocol.h>
 #include <tests/support/load_call.h>
 
 namespace peal::cli {
@@ -80,9 +81,23 @@ TEST(LoadArguments, http_options_that_are_none) {
   expect_called_wrongly({"http", url, "--header", "nonsense"}, "--header takes 'Name: value', not 'nonsense'");
   expect_refused(kFailed, {"http", url, "--body", "@/nowhere/at/all"}, "--body: /nowhere/at/all cannot be read");
   expect_refused(kFailed, {"http", url, "--expect-body", "@/nowhere"}, "--expect-body: /nowhere cannot be read");
+  for (const char* option : {"--body", "--expect-body"}) {
+    expect_refused(kFailed, {"http", url, option, "@/"}, "/ cannot be read: Is a directory");
+    expect_refused(kFailed, {"http", url, option, "@/dev/zero"}, "/dev/zero is larger than 16777216 bytes");
+  }
   expect_called_wrongly({"http", url, "--expect-length", "long"}, "--expect-length takes bytes");
   expect_called_wrongly({"http", url, "--expect-status", "99"}, "--expect-status");
   expect_called_wrongly({"http", url, "--header", "Bad Name: x"}, "");
+}
+
+TEST(LoadArguments, an_empty_file_is_an_empty_body) {
+  LoadArguments words;
+  words.body = words.expect_body = "@/dev/null";
+  const auto spoken = make_protocol(Experiment::kHttp, words, 1, "http://127.0.0.1:1/");
+  ASSERT_TRUE(spoken.has_value());
+  const load::HttpLoad& http = dynamic_cast<const load::HttpProtocol&>(*spoken->protocol).load();
+  EXPECT_EQ(http.body, "");
+  EXPECT_EQ(http.expected_body, "") << "which is compared";
 }
 
 TEST(LoadArguments, tls_options_that_make_no_sense) {
@@ -146,7 +161,7 @@ TEST(LoadArguments, files_to_read_that_are_wrong) {
   const TemporaryFolder folder;
   Answer answer = call_load({"merge", folder.file("none")});
   EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("cannot be read, or is empty"));
+  EXPECT_THAT(answer.error, HasSubstr("none cannot be read: No such file or directory"));
   std::ofstream(folder.file("odd")) << "{}";
   answer = call_load({"compare", folder.file("odd"), folder.file("other")});
   EXPECT_EQ(answer.exit_code, kFailed);

@@ -3,10 +3,8 @@
 
 #include <cstdio>
 #include <expected>
-#include <fstream>
 #include <memory>
 #include <set>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -22,16 +20,18 @@
 namespace peal::cli {
 namespace {
 
+// Many hours with a histogram each second are less.
+constexpr size_t kMostRecordBytes = size_t{256} << 20;
+
 using Records = std::vector<load::NamedRecord>;
 
 std::expected<Records, std::string> read_files(const std::vector<std::string>& paths) {
   Records records;
   for (const std::string& path : paths) {
-    const std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file || text.view().empty()) return std::unexpected(fmt::format("{} cannot be read, or is empty", path));
-    std::expected<load::RunRecord, std::string> record = load::read_record(text.view());
+    const std::expected<std::string, std::string> text = read_file(path, kMostRecordBytes);
+    if (!text) return std::unexpected(text.error());
+    if (text->empty()) return std::unexpected(fmt::format("{} is empty", path));
+    std::expected<load::RunRecord, std::string> record = load::read_record(*text);
     if (!record) return std::unexpected(fmt::format("{}: {}", path, record.error()));
     records.push_back({path, std::move(*record)});
   }

@@ -95,12 +95,12 @@ void add_outputs(CLI::App& command, LoadArguments& words) {
 void add_http(CLI::App& command, LoadArguments& words) {
   command.add_option("--method", words.method, "Of the request")->capture_default_str();
   command.add_option("--header", words.headers, "'Name: value', several times")->allow_extra_args(false);
-  command.add_option("--body", words.body, "Text, or @FILE");
+  command.add_option("--body", words.body, "Text, or @FILE of at most 16 MiB");
   command
       .add_option("--expect-status", words.expect_status, "Any other status is a failure; without it 200 to 399 pass")
       ->check(CLI::Range(100, 599));
   command.add_option("--expect-length", words.expect_length, "Bytes of each answer's body");
-  command.add_option("--expect-body", words.expect_body, "Each answer's body: text, or @FILE");
+  command.add_option("--expect-body", words.expect_body, "Each answer's body: text, or @FILE of at most 16 MiB");
 }
 
 }  // namespace

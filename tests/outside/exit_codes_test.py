@@ -46,9 +46,10 @@ FILES = [
     ["serve", "http", *SERVE, "--workers", "2", "--root", "{folder}/nowhere"],
     ["serve", "http", *SERVE, "--workers", "2", *CERTIFICATE],
     ["serve", "http", "--listen", "unix:{folder}/nowhere/socket"],
-    ["load", "http", URL, "--body", "@{folder}/nowhere"],
-    ["load", "http", URL, "--body", "@{folder}"],
-    ["load", "http", URL, "--expect-body", "@{folder}/nowhere"],
+    *(["load", "http", URL, option, f"@{file}"] for option in ("--body", "--expect-body")
+      for file in ("{folder}/nowhere", "{folder}", "/dev/zero")),
+    *(["load", command, "{folder}", "{folder}/file"] for command in ("merge", "compare")),
+    ["load", "merge", "/dev/zero", "{folder}/file"],
     ["load", "http", "https://127.0.0.1:1/", "--tls-ca", "{folder}/nowhere"],
     ["load", "http", "https://127.0.0.1:1/", "--tls-insecure", *CERTIFICATE],
     ["load", "pingpong", "127.0.0.1:1", "--tls", "--tls-ca", "{folder}/file"],

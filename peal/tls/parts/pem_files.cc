@@ -7,12 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <thread>
+#include <utility>
 
 #include <fmt/chrono.h>
 #include <openssl/ocsp.h>
 #include <openssl/pem.h>
 
+#include <peal/base/read_whole.h>
 #include <peal/base/result.h>
 
 namespace peal::detail {
@@ -33,18 +34,14 @@ int refuse_password(char* /*password*/, int /*size*/, int /*writing*/, void* was
 bool PemFiles::read(const std::string& path, std::string& bytes) {
   constexpr size_t kMostBytes = 16 << 20;
   auto& stamp = seen_.emplace_back(path, std::array<int64_t, 4>{}).second;
-  int patience_ms = 1000;  // with a pipe, whose other end may be nobody's, or silent for ever
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status{};
-  std::array<char, 16384> piece{};
-  ssize_t count = file && ::fstat(file.get(), &status) == 0 ? 1 : -1;
-  for (; count > 0 && bytes.size() <= kMostBytes; bytes.append(piece.data(), count > 0 ? count : 0)) {
-    while ((count = ::read(file.get(), piece.data(), piece.size())) < 0 && errno == EAGAIN && patience_ms-- > 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-  }
-  if (count < 0) return fail(path + ": cannot be read: " + errno_code(errno).message());
-  if (count > 0) return fail(path + ": is larger than 16 MiB");
+  const bool opened = file && ::fstat(file.get(), &status) == 0;
+  // Without O_NONBLOCK a pipe, whose other end may be nobody's, or silent for ever, would keep this thread.
+  Result<std::string> whole = opened ? read_whole(file.get(), kMostBytes) : peal::fail(errno);
+  if (!whole && whole.error() == std::errc::file_too_large) return fail(path + ": is larger than 16 MiB");
+  if (!whole) return fail(path + ": cannot be read: " + whole.error().message());
+  bytes = std::move(*whole);
   stamp = stamp_of(status);
   return true;
 }
