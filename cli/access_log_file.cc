@@ -83,8 +83,7 @@ void AccessLogFile::say_dropped() {
 void AccessLogFile::reopen() const {
   const Fd file = open_to_append(path_);
   if (!file || ::dup3(file.get(), file_.get(), O_CLOEXEC) < 0) {
-    PEAL_LOG_ERROR("the access log {} cannot be reopened, and the old file stays in use: {}", path_,
-                   why_not(errno));
+    PEAL_LOG_ERROR("the access log {} cannot be reopened, and the old file stays in use: {}", path_, why_not(errno));
     return;
   }
   PEAL_LOG_INFO("the access log {} is reopened", path_);

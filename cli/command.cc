@@ -20,6 +20,24 @@
 
 namespace peal::cli {
 
+void add_commands(CLI::App& app, int& exit_code) {
+  add_serve(app, exit_code);
+  add_load(app, exit_code);
+  add_drum(app, exit_code);
+  add_model_commands(app, exit_code);
+  add_doctor(app, exit_code);
+  add_tls(app, exit_code);
+  refuse_empty_texts(app);
+}
+
+void refuse_empty_texts(CLI::App& command) {
+  const CLI::Validator given([](std::string& text) { return text.empty() ? "it may not be empty" : ""; }, "");
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_items_expected_max() > 0) option->transform(given);  // a flag takes no text
+  }
+  for (CLI::App* sub : command.get_subcommands({})) refuse_empty_texts(*sub);
+}
+
 bool say(std::FILE* place, std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), place) == text.size();
   return std::fflush(place) == 0 && written;

@@ -28,6 +28,12 @@ void add_model_commands(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_tls(CLI::App& app, int& exit_code);
 
+// All of them, and refuse_empty_texts().
+void add_commands(CLI::App& app, int& exit_code);
+// Each option of the command, and of those in it, that takes a text refuses an empty one: it is a variable of a script
+// that is not set, and would pass for 0, or for an option that is not given.
+void refuse_empty_texts(CLI::App& command);
+
 // Writes the text out, whole and at once. False: the disk is full, or nobody reads any more.
 bool say(std::FILE* place, std::string_view text);
 // Prints "peal: <sentence>" to stderr, as one line whatever it quotes (printable()), and returns `code`.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <cli/command.h>
+#include <cli/number_option.h>
 #include <load/drum/drum_report.h>
 #include <load/drum/drum_ring.h>
 
@@ -61,10 +62,10 @@ void add_drum(CLI::App& app, int& exit_code) {
   CLI::App* drum = app.add_subcommand("drum", "Pass bytes around a ring of socketpairs: what the event loop costs");
   auto words = std::make_shared<DrumArguments>();
   load::DrumOptions& options = words->options;
-  drum->add_option("-n,--pairs", options.pairs, "Socketpairs in the ring")->capture_default_str();
-  drum->add_option("-a,--active", options.active, "Bytes on their way at once")->capture_default_str();
-  drum->add_option("-w,--writes", options.writes, "How often a byte is passed on, in all")->capture_default_str();
-  drum->add_option("--rounds", options.rounds, "Rounds; the first stands apart")->capture_default_str();
+  add_number(*drum, "-n,--pairs", options.pairs, "Socketpairs in the ring");
+  add_number(*drum, "-a,--active", options.active, "Bytes on their way at once");
+  add_number(*drum, "-w,--writes", options.writes, "How often a byte is passed on, in all");
+  add_number(*drum, "--rounds", options.rounds, "Rounds; the first stands apart");
   drum->add_flag("--timeouts", words->timeouts, "Every watcher has an idle timer of 10 to 11 s, touched at each byte");
   drum->add_flag("--rearm", words->rearm, "Each byte moves the timer itself, instead of touching it");
   drum->add_option("--engine", options.engine, "auto, io_uring, epoll, poll or select")->capture_default_str();

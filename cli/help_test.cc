@@ -25,12 +25,7 @@ size_t expect_plain_help(CLI::App& command, const std::string& name) {
 TEST(Help, is_plain_text_for_every_command) {
   CLI::App app{"peal", "peal"};
   int exit_code = 0;
-  add_serve(app, exit_code);
-  add_load(app, exit_code);
-  add_drum(app, exit_code);
-  add_model_commands(app, exit_code);
-  add_doctor(app, exit_code);
-  add_tls(app, exit_code);
+  add_commands(app, exit_code);
   EXPECT_GT(expect_plain_help(app, "peal"), 40U) << "models are commands too";
 }
 

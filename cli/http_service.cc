@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include <cli/number_option.h>
 #include <load/plan/load_options.h>
 #include <peal/http/files/static_files.h>
 #include <peal/http/middleware/cors.h>
@@ -19,6 +20,10 @@
 namespace peal::cli {
 
 namespace {
+
+constexpr uint64_t kMostBodyBytes = INT64_MAX;  // a file is no larger
+constexpr uint32_t kMostRate = 1'000'000'000;   // one each nanosecond
+constexpr unsigned kMostMiddleware = 1000;      // they call each other
 
 void hello(HttpExchange& exchange) { exchange.respond(200, "text/plain", "Hello, World!"); }
 
@@ -80,21 +85,18 @@ void add_http_options(CLI::App& command, HttpArguments& words) {
       ->capture_default_str();
   command.add_option("--idle-timeout", words.idle_timeout, "Close connections between requests after so long, or off")
       ->capture_default_str();
-  command.add_option("--body-limit", words.body_limit_bytes, "The longest body of a request, in bytes; more is 413")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--requests-per-connection", words.requests_per_connection,
-                  "Close a connection after so many; 0: never for that reason")
-      ->capture_default_str();
+  add_number(command, "--body-limit", words.body_limit_bytes, uint64_t{0}, kMostBodyBytes,
+             "The longest body of a request, in bytes; more is 413");
+  add_number(command, "--requests-per-connection", words.requests_per_connection, uint32_t{0}, UINT32_MAX,
+             "Close a connection after so many; 0: never for that reason");
   command.add_option("--server-name", words.server_name, "The value of the Server field; without it there is none");
   command.add_flag("--say-keep-alive", words.says_keep_alive, "Connection: keep-alive in answers to HTTP/1.1, too");
-  command.add_option("--rate-limit", words.rate_limit,
-                     "Answer 429 to an address that asks more often than so many times a second; 0: never");
+  add_number(command, "--rate-limit", words.rate_limit, uint32_t{0}, kMostRate,
+             "Answer 429 to an address that asks more often than so many times a second; 0: never");
   command.add_option("--cors", words.cors, "Let pages of this origin read the answers; * is any");
   command.add_flag("--request-ids", words.request_ids, "X-Request-Id in answers");
-  command.add_option("--middleware", words.middleware,
-                     "Put so many functions before the handlers that only pass on, to see the cost");
+  add_number(command, "--middleware", words.middleware, 0U, kMostMiddleware,
+             "Put so many functions before the handlers that only pass on, to see the cost");
   command.add_flag("--unpooled", words.unpooled,
                    "Allocate what each connection and request needs anew, to see the cost");
 }

@@ -29,12 +29,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", PEAL_VERSION);
   app.require_subcommand(1);
   int exit_code = peal::cli::kDone;
-  peal::cli::add_serve(app, exit_code);
-  peal::cli::add_load(app, exit_code);
-  peal::cli::add_drum(app, exit_code);
-  peal::cli::add_model_commands(app, exit_code);
-  peal::cli::add_doctor(app, exit_code);
-  peal::cli::add_tls(app, exit_code);
+  peal::cli::add_commands(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -10,6 +10,7 @@
 
 #include <cli/choice.h>
 #include <cli/command.h>
+#include <cli/number_option.h>
 #include <load/plan/load_options.h>
 #include <models/run_model.h>
 
@@ -23,6 +24,7 @@ using models::Takes;
 constexpr Duration kLongestWork = std::chrono::milliseconds(500);  // a model ends within a second of being asked
 constexpr size_t kMostWorkers = 1024;
 constexpr size_t kMostQueued = 1'000'000;
+constexpr size_t kMostServed = 1'000'000'000;
 
 // What has to be read before it is an option.
 struct ModelArguments {
@@ -168,9 +170,7 @@ void add_reactor_options(CLI::App& command, Takes takes, ModelArguments& words) 
                      "After a wait that brought events the next does not sleep");
   }
   if (includes(takes, Takes::kEventsPerWait)) {
-    command.add_option("--events", options.events_per_wait, "Events a wait may bring")
-        ->capture_default_str()
-        ->check(CLI::Range(size_t{1}, size_t{65536}));
+    add_number(command, "--events", options.events_per_wait, size_t{1}, 65536, "Events a wait may bring");
   }
   if (includes(takes, Takes::kPoller)) {
     add_choice(command, "--poller", options.poller,
@@ -193,19 +193,16 @@ void add_reactor_options(CLI::App& command, Takes takes, ModelArguments& words) 
 void add_worker_options(CLI::App& command, Takes takes, ModelOptions& options) {
   if (includes(takes, Takes::kWorkers)) {
     options.workers = std::clamp(size_t{std::thread::hardware_concurrency()}, size_t{1}, kMostWorkers);
-    command.add_option("--workers", options.workers, "Workers: threads or processes, as the model has them")
-        ->capture_default_str()
-        ->check(CLI::Range(size_t{1}, kMostWorkers));
+    add_number(command, "--workers", options.workers, size_t{1}, kMostWorkers,
+               "Workers: threads or processes, as the model has them");
   }
   if (includes(takes, Takes::kIoThreads)) {
-    command.add_option("--io-threads", options.io_threads, "Threads that do input and output alone")
-        ->capture_default_str()
-        ->check(CLI::Range(size_t{1}, kMostWorkers));
+    add_number(command, "--io-threads", options.io_threads, size_t{1}, kMostWorkers,
+               "Threads that do input and output alone");
   }
   if (includes(takes, Takes::kQueueBound)) {
-    command.add_option("--queue-bound", options.queue_bound, "Requests that may wait for a worker")
-        ->capture_default_str()
-        ->check(CLI::Range(size_t{1}, kMostQueued));
+    add_number(command, "--queue-bound", options.queue_bound, size_t{1}, kMostQueued,
+               "Requests that may wait for a worker");
   }
   if (includes(takes, Takes::kReplyBy)) {
     add_choice(command, "--reply-by", options.reply_by,
@@ -241,15 +238,12 @@ void add_coroutine_options(CLI::App& command, Takes takes, ModelOptions& options
                "Stacks switched by the C library's contexts or Boost.Context");
   }
   if (includes(takes, Takes::kCoroutines)) {
-    command.add_option("--coroutines", options.coroutines, "Connections served at a time; more of them wait")
-        ->capture_default_str()
-        ->check(CLI::Range(size_t{1}, size_t{100'000}));
+    add_number(command, "--coroutines", options.coroutines, size_t{1}, 100'000,
+               "Connections served at a time; more of them wait");
   }
   if (includes(takes, Takes::kServedPerLifetime)) {
-    command
-        .add_option("--served-per-lifetime", options.served_per_lifetime,
-                    "Connections after which a process makes room for a fresh one; 0: never")
-        ->capture_default_str();
+    add_number(command, "--served-per-lifetime", options.served_per_lifetime, size_t{0}, kMostServed,
+               "Connections after which a process makes room for a fresh one; 0: never");
   }
 }
 

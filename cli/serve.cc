@@ -15,6 +15,7 @@
 #include <cli/command.h>
 #include <cli/echo_services.h>
 #include <cli/http_service.h>
+#include <cli/number_option.h>
 #include <cli/serve_inspection.h>
 #include <cli/serve_listen.h>
 #include <cli/serve_tls.h>
@@ -66,6 +67,7 @@ struct Opened {
 
 constexpr size_t kMostThreads = 1024;
 constexpr size_t kMostWorkerProcesses = 1024;
+constexpr size_t kMostFds = 0x7fff'ffff;  // an fd is an int
 constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 50;
 constexpr size_t kMostRecorded = size_t{1} << 24;  // as many as a flight recorder holds
 
@@ -208,9 +210,9 @@ int serve(const Service& service, const ServeOptions& options, const SocketAddre
   }
   auto server = group ? std::make_unique<AnyServer>(*group, service, options.style, served, http)
                       : std::make_unique<AnyServer>(**main_loop, service, options.style, served, http);
-  const Listening listening =
-      worker != nullptr ? listen_as_worker(server->server(), *worker)
-                        : listen_alone(server->server(), std::move(opened.sockets), address, options.listen);
+  const Listening listening = worker != nullptr
+                                  ? listen_as_worker(server->server(), *worker)
+                                  : listen_alone(server->server(), std::move(opened.sockets), address, options.listen);
   if (!listening) return complain(kFailed, listening.error());
   stopper.serves(server->server());
   Inspection insight;
@@ -333,12 +335,9 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
   command->add_option("--listen", options->listen, "Address: HOST:PORT, [HOST]:PORT or unix:PATH; port 0: any free one")
       ->capture_default_str();
   command->add_option("--engine", options->engine, "auto, io_uring, epoll, poll or select")->capture_default_str();
-  command->add_option("--threads", options->threads, "Loops, each on a thread of its own")
-      ->capture_default_str()
-      ->check(CLI::Range(size_t{1}, kMostThreads));
-  command->add_option("--workers", options->workers, "Processes that serve, each so, under a master; 0: this one alone")
-      ->capture_default_str()
-      ->check(CLI::Range(size_t{0}, kMostWorkerProcesses));
+  add_number(*command, "--threads", options->threads, size_t{1}, kMostThreads, "Loops, each on a thread of its own");
+  add_number(*command, "--workers", options->workers, size_t{0}, kMostWorkerProcesses,
+             "Processes that serve, each so, under a master; 0: this one alone");
   command->add_option("--accept", options->accept, "Who accepts: reuseport, round-robin or least-loaded")
       ->capture_default_str()
       ->check(CLI::IsMember({"reuseport", "round-robin", "least-loaded"}));
@@ -352,21 +351,14 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
   } else {
     add_echo_options(*command, *options);
   }
-  command
-      ->add_option("--max-connections", options->max_connections,
-                   "Over it the connection idle for longest is closed for a new one; 0: no cap")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--max-per-address", options->max_per_address, "The same for the connections of one IP address")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  add_number(*command, "--max-connections", options->max_connections, size_t{0}, kMostFds,
+             "Over it the connection idle for longest is closed for a new one; 0: no cap");
+  add_number(*command, "--max-per-address", options->max_per_address, size_t{0}, kMostFds,
+             "The same for the connections of one IP address");
   command->add_option("--stalls", options->stalls, "Log the stack of what holds a loop for so long, or off")
       ->capture_default_str();
-  command
-      ->add_option("--flight-recorder", options->flight_recorder,
-                   "Remember so many events a loop, and log a connection's when it ends badly; 0: none")
-      ->capture_default_str()
-      ->check(CLI::Range(size_t{0}, kMostRecorded));
+  add_number(*command, "--flight-recorder", options->flight_recorder, size_t{0}, kMostRecorded,
+             "Remember so many events a loop, and log a connection's when it ends badly; 0: none");
   command
       ->add_option("--memory", options->memory,
                    "Above so many bytes held for messages, such as 256MiB, stop reading who holds some, above twice "

@@ -21,6 +21,7 @@
 
 #include <cli/choice.h>
 #include <cli/command.h>
+#include <cli/number_option.h>
 #include <peal/base/fd.h>
 #include <peal/base/result.h>
 #include <peal/tls/self_signed.h>
@@ -167,9 +168,7 @@ void add_tls(CLI::App& app, int& exit_code) {
       ->allow_extra_args(false);
   add_choice(*command, "--key", words->options.key, {{"ecdsa", TlsKeyKind::kEcdsaP256}, {"rsa", TlsKeyKind::kRsa2048}},
              "Kind of key: ECDSA on P-256, or RSA of 2048 bits");
-  command->add_option("--days", words->days, "How long it is good")
-      ->capture_default_str()
-      ->check(CLI::Range(1L, kMostDays));
+  add_number(*command, "--days", words->days, 1L, kMostDays, "How long it is good");
   command->add_option("--out-cert", words->certificate_file, "Where the certificate goes (default: NAME.pem)");
   command->add_option("--out-key", words->key_file, "Where the key goes (default: NAME.key); mode 0600");
   command->add_flag("--force", words->force, "Write over files that are there");

@@ -78,7 +78,7 @@ TEST_F(TlsCommand, dangling_link_counts_as_a_file) {
 }
 
 TEST_F(TlsCommand, name_that_is_none_is_refused) {
-  for (const char* name : {"a b", "", "a/b", "*", "*.", "*.*", "*.*.org", "a*.org", "*..org"}) {
+  for (const char* name : {"a b", "a/b", "*", "*.", "*.*", "*.*.org", "a*.org", "*..org"}) {
     const Answer answer = self_signed({"--name", name});
     EXPECT_EQ(answer.exit_code, kCalledWrongly) << name;
     EXPECT_THAT(answer.error, HasSubstr("is neither a host name nor an address")) << name;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <cli/load/remote_arguments.h>
+#include <cli/number_option.h>
 #include <load/duel/server_process.h>
 #include <peal/base/assert.h>
 
@@ -246,19 +247,18 @@ void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& w
   add_shared_options(command, experiment, words.load);
   add_load_tls_options(command, http ? TlsAsked::kByUrlOrStart : TlsAsked::kByOption, words.load.tls);
   command.add_option("--slice", words.slice, "How long one plays before the next (default: 20ms; with --rate 500ms)");
-  command.add_option("--rounds", words.rounds, "Slices of each in a restart (default: 8, of 500ms and more 3)");
+  add_number(command, "--rounds", words.rounds, "Slices of each in a restart (default: 8, of 500ms and more 3)");
   command.add_option("--precision", words.precision, "Ends when every ratio is known within +- so much")
       ->capture_default_str();
   command.add_option("--budget", words.budget, "Ends then at the latest")->capture_default_str();
-  command.add_option("--restarts", words.restarts, "So many, whatever the precision (the budget holds)");
-  command.add_option("--server-threads", words.server_threads, "What {threads} says, and the servers' CPUs")
-      ->capture_default_str();
+  add_number(command, "--restarts", words.restarts, "So many, whatever the precision (the budget holds)");
+  add_number(command, "--server-threads", words.server_threads, "What {threads} says, and the servers' CPUs");
   command
       .add_option("--pin", words.pin, "auto: servers and generator on CPUs of their own, where there are enough; off")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "off"}));
   add_remote_options(command, words);
-  command.add_option("--seed", words.load.seed, "Of the orders")->capture_default_str();
+  add_number(command, "--seed", words.load.seed, "Of the orders");
   command.add_option("--json", words.load.json,
                      "Write everything to this file; -: to stdout, and the report to stderr");
   command.add_option("--live", words.load.live, "A live line on stderr: on, off, or auto: where that is a terminal")

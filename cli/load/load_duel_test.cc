@@ -130,7 +130,7 @@ TEST(LoadDuel, a_shape_that_is_none) {
   expect_wrong_beside({"--server-threads", "0"}, "a server has 1 to 256 threads");
   expect_wrong_beside({"--pin", "hard"}, "--pin");
   expect_wrong_beside({"--live", "perhaps"}, "--live");
-  for (const char* precision : {"", "%", "two", "2 %", "2%%"}) {
+  for (const char* precision : {"%", "two", "2 %", "2%%"}) {
     expect_wrong_beside({"--precision", precision}, "--precision takes a share such as 2%, not '");
   }
   for (const char* precision : {"0", "0%", "100%", "-1%", "nan"}) {

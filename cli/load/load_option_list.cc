@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The options of `peal load pingpong|echo|http`, as --help shows them.
+#include <climits>
+
 #include <cli/load/load_arguments.h>
+#include <cli/number_option.h>
 
 namespace peal::cli {
 namespace {
 
+constexpr double kLatestSecond = 1e10;  // in the year 2286
+
 void add_shape(CLI::App& command, LoadArguments& words) {
-  command.add_option("--connections", words.connections, "Connections, over all threads")->capture_default_str();
-  command.add_option("--threads", words.threads, "Threads, each with a loop of its own")->capture_default_str();
-  command.add_option("--pipeline", words.pipeline, "Messages in flight on a connection")->capture_default_str();
+  add_number(command, "--connections", words.connections, "Connections, over all threads");
+  add_number(command, "--threads", words.threads, "Threads, each with a loop of its own");
+  add_number(command, "--pipeline", words.pipeline, "Messages in flight on a connection");
 }
 
 void add_times(CLI::App& command, LoadArguments& words) {
@@ -16,10 +21,8 @@ void add_times(CLI::App& command, LoadArguments& words) {
   command.add_option("--warmup", words.warm_up, "How long runs before, once all connections are open")
       ->capture_default_str();
   command.add_option("--interval", words.interval, "Of the series of figures within the run")->capture_default_str();
-  command
-      .add_option("--start-at", words.start_at,
-                  "Send nothing before so many seconds since 1970: generators on several hosts begin together")
-      ->check(CLI::NonNegativeNumber);
+  add_number(command, "--start-at", words.start_at, 1.0, kLatestSecond,
+             "Send nothing before so many seconds since 1970: generators on several hosts begin together");
 }
 
 void add_rate(CLI::App& command, LoadArguments& words) {
@@ -37,8 +40,7 @@ void add_schedule(CLI::App& command, LoadArguments& words) {
                      "When they are due: constant, poisson (both at --rate), ramp:1000/s..20000/s [over 30s], "
                      "step:1000/s,2000/s every 5s, burst:100 every 50ms, file:PATH");
   command.add_option("--deadline", words.deadline, "Shed what could not be sent so long after it was due");
-  command.add_option("--seed", words.seed, "Of what is drawn: Poisson arrivals, requests a connection")
-      ->capture_default_str();
+  add_number(command, "--seed", words.seed, "Of what is drawn: Poisson arrivals, requests a connection");
   command.add_option("--slo", words.slos, "With --find-max, and several times: p99=1ms, max=20ms, errors=0.1%");
   command.add_flag("--find-max", words.find_max,
                    "Look for the highest rate that keeps every --slo, from --rate (1000/s) on; each trial is a run");
@@ -64,8 +66,7 @@ void add_connecting(CLI::App& command, LoadArguments& words) {
   command.add_flag("--expect-queueing", words.expect_queueing,
                    "The server answers some connections at a time: those whose turn did not come are counted, and are "
                    "no failures");
-  command.add_option("--idle-connections", words.idle_connections, "Held open beside the others, and silent")
-      ->capture_default_str();
+  add_number(command, "--idle-connections", words.idle_connections, "Held open beside the others, and silent");
 }
 
 void add_engine(CLI::App& command, LoadArguments& words) {
@@ -75,10 +76,8 @@ void add_engine(CLI::App& command, LoadArguments& words) {
 }
 
 void add_server_pid(CLI::App& command, LoadArguments& words) {
-  command
-      .add_option("--server-pid", words.server_pid,
-                  "Process whose CPU, memory and context switches are read, with its descendants")
-      ->check(CLI::PositiveNumber);
+  add_number(command, "--server-pid", words.server_pid, 1, INT_MAX,
+             "Process whose CPU, memory and context switches are read, with its descendants");
 }
 
 void add_outputs(CLI::App& command, LoadArguments& words) {
@@ -96,9 +95,8 @@ void add_http(CLI::App& command, LoadArguments& words) {
   command.add_option("--method", words.method, "Of the request")->capture_default_str();
   command.add_option("--header", words.headers, "'Name: value', several times")->allow_extra_args(false);
   command.add_option("--body", words.body, "Text, or @FILE of at most 16 MiB");
-  command
-      .add_option("--expect-status", words.expect_status, "Any other status is a failure; without it 200 to 399 pass")
-      ->check(CLI::Range(100, 599));
+  add_number(command, "--expect-status", words.expect_status, 100, 599,
+             "Any other status is a failure; without it 200 to 399 pass");
   command.add_option("--expect-length", words.expect_length, "Bytes of each answer's body");
   command.add_option("--expect-body", words.expect_body, "Each answer's body: text, or @FILE of at most 16 MiB");
 }

@@ -88,25 +88,15 @@ std::expected<std::optional<load::RemoteHost>, std::string> read_remote_host(con
 }
 
 void add_remote_options(CLI::App& command, DuelArguments& words) {
-  // An empty one is a variable of a script that is not set: the duel would be played on this machine.
-  const CLI::Validator given([](std::string& text) { return text.empty() ? "it may not be empty" : ""; }, "");
-  command
-      .add_option("--server-host", words.server_host,
-                  "Start the servers of --run on this machine, through an agent there; the generator stays here")
-      ->check(given);
-  command
-      .add_option("--server-address", words.server_address,
-                  "Where they listen there: an IP address (default: the one that machine is reached at)")
-      ->check(given);
-  command
-      .add_option(
-          "--remote-shell", words.remote_shell,
-          fmt::format("The words that lead there; behind them come the host and a command (default: {})", kRemoteShell))
-      ->check(given);
-  command
-      .add_option("--agent", words.agent,
-                  "The agent's command there (default: 'load agent' of this program's own path)")
-      ->check(given);
+  command.add_option("--server-host", words.server_host,
+                     "Start the servers of --run on this machine, through an agent there; the generator stays here");
+  command.add_option("--server-address", words.server_address,
+                     "Where they listen there: an IP address (default: the one that machine is reached at)");
+  command.add_option(
+      "--remote-shell", words.remote_shell,
+      fmt::format("The words that lead there; behind them come the host and a command (default: {})", kRemoteShell));
+  command.add_option("--agent", words.agent,
+                     "The agent's command there (default: 'load agent' of this program's own path)");
 }
 
 }  // namespace peal::cli

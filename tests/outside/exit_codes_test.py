@@ -100,7 +100,12 @@ WRONG = [
       for place in ("nowhere", "127.0.0.1:99999", "localhost:80")),
     [*MODEL, "--listen", "nowhere"],
     ["serve", "http", *SERVE, "--idle-timeout", "soon"],
-    ["serve", "http", *SERVE, "--body-limit", "much"],
+    *(["serve", "http", *SERVE, option, number] for option in ("--body-limit", "--max-connections")
+      for number in ("much", "99999999999999999999", "-1", "1e3")),
+    *(["serve", "http", *SERVE, option, ""] for option in ("--requests-per-connection", "--rate-limit", "--middleware",
+                                                           "--access-log", "--root", "--server-name", "--memory")),
+    ["load", "pingpong", "127.0.0.1:1", "--start-at", ""],
+    ["load", "http", URL, "--expect-body", ""],
     ["serve", "http", *SERVE, "--cache-control", "no-cache"],
     ["serve", "http", *SERVE, "--cache-control", "a\nb", "--root", "{folder}"],
     *(["serve", "http", *SERVE, "--server-name", name, *more]

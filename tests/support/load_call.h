@@ -30,6 +30,7 @@ inline Answer call_command(const std::string& name, void (*add)(CLI::App&, int&)
   CLI::App app{"peal", "peal"};
   Answer answer;
   add(app, answer.exit_code);
+  refuse_empty_texts(app);
   words.insert(words.begin(), name);
   std::ranges::reverse(words);
   testing::internal::CaptureStdout();
