@@ -173,6 +173,20 @@ TEST_P(HttpClientEndTest, a_callback_that_throws_ends_its_connection) {
   EXPECT_TRUE(fetch(HttpClientRequest(its_server.url()))) << "the client goes on";
 }
 
+// Its connection carries another request by then.
+TEST_P(HttpClientEndTest, what_leaves_on_done_ends_no_other_request) {
+  HttpScript& its_server = serve_text(http_ok("x"));
+  client_options.most_per_origin = 1;
+  const auto throws = [](const auto&) { throw std::runtime_error("no"); };
+  std::optional<Result<HttpResponse>> other;
+  ASSERT_TRUE(client().fetch(HttpClientRequest(its_server.url()), throws));
+  ASSERT_TRUE(client().fetch(HttpClientRequest("POST", its_server.url()),
+                             [&](Result<HttpResponse> answer) { other = std::move(answer); }));
+  ASSERT_TRUE(run_until([&] { return other.has_value(); }));
+  EXPECT_TRUE(*other) << other->error().message();
+  EXPECT_EQ(its_server.opened(), 1u);
+}
+
 TEST_P(HttpClientEndTest, the_loop_ends_meanwhile) {
   HttpScript& its_server = serve(nullptr);
   std::optional<std::error_code> error;

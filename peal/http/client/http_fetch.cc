@@ -112,7 +112,13 @@ void HttpFetch::done(const Result<void>& how) {
   const auto pool = pool_.lock();
   ++(how ? pool->counters().answered : pool->counters().failed);
   pool->forget(*this);
-  if (callbacks_->on_done) callbacks_->on_done(how);
+  if (!callbacks_->on_done) return;
+  // The connection may carry another request by now, which an exception of this one's is not to end.
+  try {
+    callbacks_->on_done(how);
+  } catch (...) {
+    pool->log_thrown();
+  }
 }
 
 void HttpFetch::give_up(std::error_code error) {

@@ -6,6 +6,8 @@
 
 #include <peal/base/assert.h>
 #include <peal/base/bad_value.h>
+#include <peal/base/exception.h>
+#include <peal/base/log.h>
 
 namespace peal::detail {
 namespace {
@@ -284,6 +286,12 @@ void HttpPool::drop_aged() {
   }
   settle_rest();
   if (next != kNever && !age_timer_) watch_age(next - now);
+}
+
+void HttpPool::log_thrown() {
+  if (const auto suppressed = throws_log_.admit(loop_->now())) {
+    PEAL_LOG_ERROR("on_done of a request threw: {} ({} more like it)", what_was_thrown(), *suppressed);
+  }
 }
 
 }  // namespace peal::detail

@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include <peal/base/log_limiter.h>
 #include <peal/http/client/http_client.h>
 #include <peal/http/client/http_fetch.h>
 #include <peal/http/client/parts/http_link.h>
@@ -68,6 +69,8 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   // The server that closed one has most likely closed the others.
   void drop_idle(const std::string& key);
   HttpClientStats& counters() { return stats_; }
+  // The exception that is being handled left an on_done.
+  void log_thrown();
   // Only where requests are repeated.
   HttpRetryBudget& retry_budget() { return *retry_budget_; }
   // Held by those that wait for their next attempt.
@@ -110,6 +113,7 @@ class HttpPool : public std::enable_shared_from_this<HttpPool> {
   TimerId age_timer_;
   uint64_t last_id_ = 0;
   HttpClientStats stats_;
+  LogLimiter throws_log_{std::chrono::seconds(1)};
 };
 
 }  // namespace peal::detail
