@@ -71,7 +71,7 @@ TEST_F(CarriedAnswerTest, what_no_route_takes_is_answered_as_anywhere) {
   EXPECT_EQ(streams.ask("CONNECT a:1")->status, 501);
 }
 
-TEST_F(CarriedAnswerTest, head_204_and_304_have_no_content) {
+TEST_F(CarriedAnswerTest, head_204_205_and_304_have_no_content) {
   router_.get("/", [](HttpExchange& exchange) { exchange.respond(200, "text/plain", "not to HEAD"); });
   router_.get("/stream", [](HttpExchange& exchange) {
     exchange.begin(200);
@@ -79,6 +79,7 @@ TEST_F(CarriedAnswerTest, head_204_and_304_have_no_content) {
     exchange.end();
   });
   router_.get("/empty", [](HttpExchange& exchange) { exchange.respond(204); });
+  router_.get("/reset", [](HttpExchange& exchange) { exchange.respond(205, "text/plain", "not with 205"); });
   router_.get("/same", [](HttpExchange& exchange) { exchange.respond(304); });
   router_.get("/sized", [](HttpExchange& exchange) {
     exchange.set_content_length(7);
@@ -95,6 +96,7 @@ TEST_F(CarriedAnswerTest, head_204_and_304_have_no_content) {
   EXPECT_EQ(said("HEAD /"), std::pair(200, std::optional<uint64_t>(11)));
   EXPECT_EQ(said("HEAD /stream"), std::pair(200, std::optional<uint64_t>()));
   EXPECT_EQ(said("GET /empty"), std::pair(204, std::optional<uint64_t>()));
+  EXPECT_EQ(said("GET /reset"), std::pair(205, std::optional<uint64_t>(0)));
   EXPECT_EQ(said("GET /same"), std::pair(304, std::optional<uint64_t>()));
   EXPECT_EQ(said("GET /sized"), std::pair(304, std::optional<uint64_t>(7)));
   EXPECT_EQ(streams.stats().response_body_bytes, 0u);

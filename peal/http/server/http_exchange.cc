@@ -174,9 +174,10 @@ HttpAnswerHead HttpExchange::answer_head(int status, std::string_view content_ty
   // What follows a 2xx to CONNECT is no HTTP any more, so there is nothing to have a length (RFC 9110 9.3.6).
   const bool tunnel = head_.method() == HttpMethod::kConnect && status < 300;
   const bool no_content = status == 204 || tunnel;
+  if (status == 205) length = 0;  // RFC 9110 15.3.6
   answer_ = Answer::kBegun;
   status_ = static_cast<uint16_t>(status);
-  has_content_ = !no_content && status != 304 && head_.method() != HttpMethod::kHead;
+  has_content_ = !no_content && status != 205 && status != 304 && head_.method() != HttpMethod::kHead;
   // With 304 the length would be that of 200, which is known where it was set.
   const bool says_length = !no_content && (status != 304 || length.value_or(0) > 0);
   return {.content_type = content_type,

@@ -13,8 +13,8 @@
 //
 // An answer is either whole, respond(), or a stream, begin(), write() any number of times and end(). The server adds
 // Date and what tells the answer's end: its length where it is known, else whatever the client's version of HTTP has
-// for that (docs/http.md). To HEAD, with 204 and 304, and with a 2xx to CONNECT the fields go out and the body does not
-// (RFC 9110 9.3.2, 9.3.6).
+// for that (docs/http.md). To HEAD, with 204, 205 and 304, and with a 2xx to CONNECT the fields go out and the body
+// does not (RFC 9110 9.3.2, 9.3.6, 15).
 // An exception that leaves a handler, or a callback given to an exchange, is logged and counted; the answer is 500
 // where none had begun, else the end of the connection.
 #pragma once
@@ -166,13 +166,13 @@ class HttpExchange final {
   void respond(int status, std::string_view content_type, Text&& body) {
     respond_moved(status, content_type, std::forward<Text>(body));
   }
-  // No content: for 204, 304, redirections; or, from 400 on, the error page of that status (Router::error_page).
+  // No content: for 204, 205, 304, redirections; or, from 400 on, the error page of that status (Router::error_page).
   void respond(int status);
   // Part of a file, or all of it: the file's bytes by sendfile.
   void respond_file(int status, std::string_view content_type, FileRange range);
 
-  // How long the body will be, where that is known before begin(): exactly so much is then written, or, to HEAD, 204 or
-  // 304, nothing need be. With less the connection ends instead of end(), with more instead of that write().
+  // How long the body will be, where that is known before begin(): exactly so much is then written, or, to HEAD, 204,
+  // 205 or 304, nothing need be. With less the connection ends instead of end(), with more instead of that write().
   void set_content_length(uint64_t bytes);
   void begin(int status, std::string_view content_type = {});
   // True while below the high-water mark; after false, on_writable() or writable() tells when to go on. What is written
