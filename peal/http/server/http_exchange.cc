@@ -129,9 +129,7 @@ Connection& HttpExchange::connection() const {
 
 Result<SocketAddress> HttpExchange::peer_address() const {
   check_use();
-  if (has_extras_ && extras_->peer) return *extras_->peer;
-  if (!carried_) return fail(ENOTCONN);
-  return carrier_.connection().peer_address();
+  return carrier_.peer_address();
 }
 
 HttpExchangeHandle HttpExchange::handle() {
@@ -193,7 +191,7 @@ HttpAnswerHead HttpExchange::answer_head(int status, std::string_view content_ty
   ++stats.answers[status / 100];
   stats.response_body_bytes += body_bytes_;
   if (shard_->core().options().access_log) [[unlikely]]
-    shard_->log(*this, carrier_.connection());
+    shard_->log(*this, status);
   if (calls_ == 0) carrier_.settle();
 }
 

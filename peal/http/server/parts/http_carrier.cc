@@ -146,6 +146,12 @@ void HttpCarrier::keep_peer() {
   if (const Result<SocketAddress> peer = connection().peer_address()) extras.peer = *peer;
 }
 
+Result<SocketAddress> HttpCarrier::peer_address() const {
+  if (exchange_.has_extras_ && exchange_.extras_->peer) return *exchange_.extras_->peer;
+  if (!exchange_.carried_ || !has_connection()) return fail(ENOTCONN);
+  return connection().peer_address();
+}
+
 bool HttpCarrier::let_go_of_extras() {
   HttpExtras& extras = *exchange_.extras_;
   if (std::exchange(extras.gathered_bytes, 0) > 0) count_gathered(0);
@@ -180,12 +186,19 @@ void HttpCarrier::task_ended(HttpExchange& exchange) {
   exchange.respond(500);
 }
 
+// As nginx logs it: the client was gone before its answer began.
+constexpr int kClientGone = 499;
+
 // A coroutine that answers it ends soon, and gives the carrier back then.
 void HttpCarrier::abandon(bool tell) {
   PEAL_ASSERT(exchange_.calls_ == 0, "a connection dies inside {} calls of its handler", exchange_.calls_);
-  exchange_.carried_ = false;
   const bool complete = exchange_.complete();
-  if (exchange_.head_read_ && !complete) ++shard().stats().abandoned;
+  if (exchange_.head_read_ && !complete) {
+    ++shard().stats().abandoned;
+    const bool logs = tell && shard().core().options().access_log;
+    if (logs) shard().log(exchange_, exchange_.begun() ? exchange_.status_ : kClientGone);
+  }
+  exchange_.carried_ = false;
   if (!exchange_.has_extras_) return give_back();
   HttpExtras& extras = *exchange_.extras_;
   if (tell && !complete && extras.on_abandoned) call([&] { extras.on_abandoned(exchange_); });

@@ -150,6 +150,8 @@ class HttpCarrier {
   }
   // Whom it comes from, for who asks when the connection is gone.
   void keep_peer();
+  // ENOTCONN: the connection is gone, and the address was not kept.
+  Result<SocketAddress> peer_address() const;
   // Whoever asked has gone; `tell`: the handler hears of it.
   void abandon(bool tell);
 

@@ -212,18 +212,19 @@ void HttpShard::note_tls_hello(const Connection& connection) {
                 text(connection.peer_address()), text(connection.local_address()), *held_back);
 }
 
-void HttpShard::log(const HttpExchange& exchange, const Connection& connection) {
+void HttpShard::log(const HttpExchange& exchange, int status) {
   common_lines();
-  // A unix socket's name is the client's to choose, and so no name.
-  std::string client = "unix:";
-  if (const auto peer = connection.peer_address(); peer && peer->is_ip()) {
+  // A unix socket's name is the client's to choose, and so no name. The kernel forgets who has reset a connection.
+  const auto peer = exchange.carrier_.peer_address();
+  std::string client = peer ? "unix:" : "-";
+  if (peer && peer->is_ip()) {
     client = peer->to_string();
     client.resize(client.rfind(':'));
   }
   const size_t waiting = core_.log({.client = client,
                                     .date = log_date_,
                                     .head = exchange.head_read_ ? &exchange.head_ : nullptr,
-                                    .status = exchange.status_,
+                                    .status = status,
                                     .body_bytes = exchange.body_bytes_},
                                    log_second_);
   if (waiting >= kMostLogBytes) return flush_log();

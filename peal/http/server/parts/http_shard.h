@@ -88,8 +88,8 @@ class HttpShard {
   static void when_drained(HttpExchange& exchange, HttpCallback told);
   static void tell_drain(HttpCarrier& carrier);
 
-  // A line of the access log for an exchange whose answer is complete.
-  void log(const HttpExchange& exchange, const Connection& connection);
+  // A line of the access log for an exchange that ends, with this status.
+  void log(const HttpExchange& exchange, int status);
   // The connection's first bytes were TLS, and there is no layer.
   void note_tls_hello(const Connection& connection);
   // For the lines about handlers that throw, and about coroutines that end without an answer.
