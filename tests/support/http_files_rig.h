@@ -3,6 +3,9 @@
 // one loop and one thread, on every engine, the simulator too.
 #pragma once
 
+#include <sched.h>
+#include <time.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -127,6 +130,17 @@ class HttpFilesTest : public SteppedLoopTest {
     std::filesystem::last_write_time(path, std::filesystem::last_write_time(path) + std::chrono::seconds(seconds));
   }
 
+  // Waits until a further write to a file that is there already would show in its st_ctim: some milliseconds. Until
+  // then it has a weak ETag.
+  static void let_clock_tick() {
+    const auto read = [](clockid_t clock) {
+      timespec now{};
+      ::clock_gettime(clock, &now);
+      return std::pair(now.tv_sec, now.tv_nsec);
+    };
+    for (const auto begun = read(CLOCK_REALTIME); read(CLOCK_REALTIME_COARSE) <= begun;) ::sched_yield();
+  }
+
   void serve(Router router, const HttpServerOptions& options = {}) {
     server_ = std::make_unique<HttpServer>(loop(), std::move(router), options);
     const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
@@ -136,6 +150,7 @@ class HttpFilesTest : public SteppedLoopTest {
   void serve_files(const StaticFilesOptions& options = {}) {
     Result<StaticFiles> files = StaticFiles::open(root().string(), options);
     ASSERT_TRUE(files.has_value()) << files.error().message();
+    let_clock_tick();
     serve(Router(std::move(*files)));
   }
   HttpServer& server() { return *server_; }

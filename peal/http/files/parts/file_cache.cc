@@ -2,6 +2,7 @@
 #include <peal/http/files/parts/file_cache.h>
 
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,10 +23,18 @@ namespace {
 
 constexpr Duration kUnusedFileAge = std::chrono::seconds(10);
 constexpr uint64_t kSmallestPacked = 1024;  // less fits a packet anyway
-// Before Linux 6.13 st_ctim is taken from a clock that ticks each 10 ms or more often.
-constexpr std::chrono::nanoseconds kTwoTicks = std::chrono::milliseconds(20);
 
-int64_t ns_of(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
+constexpr int64_t kNsPerSecond = 1'000'000'000;
+int64_t ns_of(const timespec& time) { return int64_t{time.tv_sec} * kNsPerSecond + time.tv_nsec; }
+
+// Before Linux 6.13 st_ctim is read from this clock, which ticks each few milliseconds. Once it shows a later time than
+// a file's st_ctim, a further write to the file changes that. So does one to a file whose time is far ahead of the
+// clock, which was set back.
+bool shows_further_writes(int64_t changed_ns) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+  return ns_of(now) > changed_ns || changed_ns > ns_of(now) + kNsPerSecond;
+}
 
 // The open file is still what its name stands for, as far as the file itself tells.
 bool is_unchanged(const FileVariant& variant) {
@@ -63,8 +72,9 @@ SharedBytes read_whole(int fd, size_t bytes) {
 void keep_packed(ServedFile& file, std::array<FileVariant, kContentCodings>& before) {
   const FileVariant& plain = file.plain();
   const FileVariant& was = before[static_cast<size_t>(ContentCoding::kIdentity)];
-  if (!was.is_settled || plain.inode != was.inode || plain.changed_ns != was.changed_ns || plain.bytes != was.bytes)
-    return;
+  if (!was.is_settled || plain.inode != was.inode || plain.changed_ns != was.changed_ns) return;
+  if (plain.bytes != was.bytes) return;
+  if (plain.content != nullptr && was.content != nullptr && *plain.content != *was.content) return;
   for (const ContentCoding coding : {ContentCoding::kGzip, ContentCoding::kZstd}) {
     FileVariant& old = before[static_cast<size_t>(coding)];
     if (old.is_made_here() && !file.of(coding).exists()) file.of(coding) = std::move(old);
@@ -135,10 +145,11 @@ Result<FileVariant> FileCache::load(const std::string& path) const {
   variant.inode = status.st_ino;
   variant.changed_ns = ns_of(status.st_ctim);
   variant.modified_ns = ns_of(status.st_mtim);
-  const auto age = std::chrono::system_clock::now().time_since_epoch() - std::chrono::nanoseconds(variant.changed_ns);
-  variant.is_settled = age < std::chrono::nanoseconds::zero() || age >= kTwoTicks;
+  variant.is_settled = shows_further_writes(variant.changed_ns);
+  // Two contents may have the tag of a file that is not settled: it is weak, and not the one of afterwards.
   variant.entity_tag =
-      fmt::format("\"{:x}-{:x}-{:x}\"", variant.inode, static_cast<uint64_t>(variant.changed_ns), variant.bytes);
+      fmt::format("{}\"{:x}-{:x}-{:x}{}\"", variant.is_settled ? "" : "W/", variant.inode,
+                  static_cast<uint64_t>(variant.changed_ns), variant.bytes, variant.is_settled ? "" : "-fresh");
   variant.file = std::make_shared<const Fd>(std::move(*fd));
   if (variant.bytes > 0 && variant.bytes <= options_.content_bytes) {
     variant.content = read_whole(variant.file->get(), variant.bytes);
@@ -175,7 +186,7 @@ ContentCoding FileCache::pack(ServedFile& file, ContentCoding coding) {
   FileVariant& made = file.of(coding);
   made.bytes = packed.size();
   made.content = share_bytes(packed.to_string());
-  made.entity_tag = "W/" + plain.entity_tag;
+  made.entity_tag = (plain.is_settled ? "W/" : "") + plain.entity_tag;
   return coding;
 }
 

@@ -38,7 +38,7 @@ struct FileVariant {
   uint64_t inode = 0;
   int64_t changed_ns = 0;
   int64_t modified_ns = 0;  // what clients are told
-  // It was changed some ticks of st_ctim's clock ago, so that a further write has another st_ctim.
+  // A further write to the file would change its st_ctim.
   bool is_settled = true;
 
   bool exists() const { return file != nullptr || content != nullptr; }
