@@ -16,7 +16,8 @@
 //
 // Of many lookups at once 64 are new to the name server, and the others wait in line: a burst would overflow the
 // buffers of its answers. A name that has no answer within a twentieth of try_timeout makes room for the next one. What
-// fails for one name, a TCP connection for its long answer say, touches no other name.
+// fails for one name, a TCP connection for its long answer say, touches no other name. While more than 32 long answers
+// are awaited over TCP, those that take longer than a tenth of try_timeout are given up: kNoAnswer.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +47,8 @@ struct ResolverOptions {
   // replaced: the old one counts.
   std::string resolv_conf = "/etc/resolv.conf";
   Duration try_timeout = std::chrono::seconds(2);  // of the first try, 1 ms to 10 min; further ones wait longer
-  int tries = 3;                                   // at each server
-  size_t most_pending = 1024;                      // what c-ares still has of detached lookups counts too
+  int tries = 3;               // at each server; one over TCP, for an answer that does not fit a datagram
+  size_t most_pending = 1024;  // what c-ares still has of detached lookups counts too
 };
 
 struct ResolveOptions {

@@ -35,6 +35,16 @@ TEST_P(OddAnswersTest, answer_that_is_too_long_for_a_datagram_but_does_not_say_s
   EXPECT_EQ(ask([&] { return dns->questions_over_tcp(); }), 1u);
 }
 
+// RFC 1035 4.2.1: a datagram may have 512 bytes. These are 12, 20 for the question, and 30 records of 16.
+TEST_P(OddAnswersTest, answer_that_fills_a_datagram_is_whole) {
+  dns->refuse_tcp();
+  test::DnsScript::Entry entry;
+  for (int i = 0; i < 30; ++i) entry.addresses.push_back("192.0.2." + std::to_string(i));
+  dns->entries["exactaaaa.test"] = entry;
+  const std::string answer = look_up("exactaaaa.test");
+  EXPECT_EQ(std::ranges::count(answer, ' '), 29) << answer;
+}
+
 TEST_P(OddAnswersTest, more_addresses_than_are_sorted) {
   test::DnsScript::Entry entry{.truncated = true};
   for (int i = 0; i < 1500; ++i) {

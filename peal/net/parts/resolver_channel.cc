@@ -74,10 +74,17 @@ int read_ipv6(const unsigned char* message, int size, uint16_t port, Resolver::A
   return ARES_SUCCESS;
 }
 
-// Of an answer that came over UDP, RFC 1035 4.1.1 and 4.2.1: it says that it is not whole, or it is longer than a
-// datagram without extensions, of which c-ares shows that much.
-bool is_cut(const unsigned char* message, int size) {
-  return message != nullptr && (size >= NS_PACKETSZ || (size > 2 && (message[2] & 0x02) != 0));
+int read_answer(int type, const unsigned char* message, int size, uint16_t port, Resolver::Addresses& addresses) {
+  return (type == ns_t_a ? read_ipv4 : read_ipv6)(message, size, port, addresses);
+}
+
+// Of an answer that came over UDP: it says that it is not whole (RFC 1035 4.1.1), or it was longer than a datagram
+// without extensions (4.2.1), of which c-ares shows that much.
+bool is_cut(int type, const unsigned char* message, int size) {
+  if (message == nullptr || size <= 2) return false;
+  if ((message[2] & 0x02) != 0) return true;
+  Resolver::Addresses ignored;
+  return size >= NS_PACKETSZ && read_answer(type, message, size, 0, ignored) == ARES_EBADRESP;
 }
 
 }  // namespace
@@ -101,7 +108,8 @@ struct ResolverChannel::Half {
   std::shared_ptr<Question> question;
   std::string name;
   int type;                        // ns_t_a or ns_t_aaaa
-  bool over = false;               // was answered over TCP
+  TimePoint asked_at = {};         // over TCP
+  bool over = false;               // was answered over TCP, or given up
   std::unique_ptr<AresWire> wire;  // its own, for TCP. The last member: it is answered when the wire ends
 };
 
@@ -174,6 +182,7 @@ Result<void> ResolverChannel::read_search_list() {
 
 ResolverChannel::~ResolverChannel() {
   for (const auto& [id, question] : questions_) make_room(*question);
+  if (Loop* loop = mailbox_->reachable()) loop->cancel(crowded_);
 }
 
 // resolv.conf(5), search and ndots. What ends with a dot is asked as it is: here all do.
@@ -231,6 +240,19 @@ void ResolverChannel::ask_waiting() {
     ask_fresh(question);
   }
   udp_.follow_timeouts();
+  ask_waiting_over_tcp();
+}
+
+void ResolverChannel::ask_waiting_over_tcp() {
+  constexpr int kOfATry = 10;
+  const Duration slow = std::chrono::milliseconds(milliseconds_of_try(options_.try_timeout)) / kOfATry;
+  while (over_tcp_.size() > kMostOverTcp && over_tcp_.front()->wire != nullptr &&
+         loop_.now() - over_tcp_.front()->asked_at >= slow) {
+    const std::unique_ptr<Half> half = std::move(over_tcp_.front());
+    over_tcp_.erase(over_tcp_.begin());
+    half->over = true;
+    conclude(*half, ARES_ETIMEOUT, nullptr, 0);
+  }
   for (size_t i = 0; i < std::min(over_tcp_.size(), kMostOverTcp);) {
     Half& half = *over_tcp_[i];
     if (half.wire == nullptr) ask_over_tcp(half);
@@ -240,6 +262,11 @@ void ResolverChannel::ask_waiting() {
     }
     over_tcp_.erase(over_tcp_.begin() + static_cast<ptrdiff_t>(i));
   }
+  if (over_tcp_.size() <= kMostOverTcp || crowded_) return;
+  crowded_ = loop_.after(later(over_tcp_.front()->asked_at, slow) - loop_.now(), [this] {
+    crowded_ = {};
+    ask_waiting();
+  });
 }
 
 void ResolverChannel::ask_fresh(const std::shared_ptr<Question>& question) {
@@ -274,6 +301,7 @@ void ResolverChannel::ask_next(const std::shared_ptr<Question>& question) {
 }
 
 void ResolverChannel::ask_over_tcp(Half& half) {
+  half.asked_at = loop_.now();
   half.wire = std::make_unique<AresWire>(loop_, [this] { ask_waiting(); });
   const Result<void> opened = half.wire->open_like(udp_, ARES_FLAG_USEVC);
   if (!opened) return answered_over_tcp(&half, ARES_ENOMEM, 0, nullptr, 0);
@@ -284,13 +312,13 @@ void ResolverChannel::ask_over_tcp(Half& half) {
 void ResolverChannel::answered(void* of, int status, int, unsigned char* message, int size) {
   std::unique_ptr<Half> half(static_cast<Half*>(of));
   Question& question = *half->question;
-  if (!is_cut(message, size) || question.dropped) return conclude(*half, status, message, size);
+  if (!is_cut(half->type, message, size) || question.dropped) return conclude(*half, status, message, size);
   question.channel.over_tcp_.push_back(std::move(half));
 }
 
 void ResolverChannel::answered_over_tcp(void* of, int status, int, unsigned char* message, int size) {
   Half& half = *static_cast<Half*>(of);
-  half.over = true;
+  if (std::exchange(half.over, true)) return;
   conclude(half, status, message, size);
 }
 
@@ -301,7 +329,7 @@ void ResolverChannel::conclude(const Half& half, int status, unsigned char* mess
   ResolverChannel& channel = question.channel;
   Resolver::Addresses addresses;
   if (status == ARES_SUCCESS) {
-    status = (half.type == ns_t_a ? read_ipv4 : read_ipv6)(message, size, question.port, addresses);
+    status = read_answer(half.type, message, size, question.port, addresses);
   }
   const bool more = --question.open > 0;
   const bool dropped = question.dropped || status == ARES_EDESTRUCTION || status == ARES_ECANCELLED;

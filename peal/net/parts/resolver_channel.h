@@ -39,8 +39,9 @@ class ResolverChannel {
   using Answer = Callback<void(Result<Resolver::Addresses>, bool more)>;
   // Names asked less than a twentieth of try_timeout ago, 100 ms by default, and not answered.
   static constexpr size_t kMostFresh = 64;
-  // Questions asked over TCP at a time. Each has a socket, and about 80 kB in c-ares.
-  static constexpr size_t kMostOverTcp = 16;
+  // Questions asked over TCP at a time. Each has a socket, and about 80 kB in c-ares. While others wait, one that is
+  // not answered within a tenth of try_timeout is given up for them, the oldest first: kNoAnswer.
+  static constexpr size_t kMostOverTcp = 32;
 
   // Reads ResolverOptions::resolv_conf. ENOMEM, EMFILE and their like; Trouble::kBadAddress for servers that are no
   // addresses.
@@ -75,6 +76,7 @@ class ResolverChannel {
   Result<Resolver::Addresses> find_in_hosts(std::string_view host, uint16_t port);
   std::vector<std::string> names_to_ask(const std::string& host) const;
   void ask_waiting();
+  void ask_waiting_over_tcp();
   void ask_fresh(const std::shared_ptr<Question>& question);
   void ask_next(const std::shared_ptr<Question>& question);
   void ask_over_tcp(Half& half);
@@ -98,6 +100,7 @@ class ResolverChannel {
   AresWire hosts_;                               // looks into the hosts file alone
   AresWire udp_;                                 // asks name servers
   std::vector<std::unique_ptr<Half>> over_tcp_;  // the first kMostOverTcp are asked, the others wait
+  TimerId crowded_;                              // while some wait: the oldest is slow then
 };
 
 }  // namespace peal::detail

@@ -77,6 +77,34 @@ TEST_P(TruncatedAnswerOfAnother, server_answers_one_question_a_connection) {
   EXPECT_THAT(journal.lines(), testing::UnorderedElementsAreArray(expected));
 }
 
+// Each that hangs kept one of the few places for as long as a try may take: forty of them kept the others out for ten
+// seconds.
+TEST_P(TruncatedAnswerOfAnother, many_whose_tcp_hangs_make_room_for_those_that_wait) {
+  constexpr int kHanging = 25;
+  resolver.reset();
+  resolver.emplace(loop(), ResolverOptions{.servers = dns->server(), .try_timeout = std::chrono::seconds(10)});
+  const test::DnsScript::Entry hangs{.addresses = {"192.0.2.1"}, .truncated = true, .mute_over_tcp = true};
+  for (int i = 0; i < kHanging; ++i) dns->entries["hangs" + std::to_string(i) + ".test"] = hangs;
+  ask([&] {
+    for (const auto& [name, entry] : dns->entries) EXPECT_TRUE(resolver->resolve(name, 80, {}, noting("hangs")));
+  });
+  ASSERT_TRUE(wait_until([&] {
+    dns->pump();
+    return dns->questions() == 2 * kHanging;
+  }));
+  dns->entries["long.test"] = {.addresses = {"192.0.2.8"}, .truncated = true};
+  ASSERT_TRUE(start("long.test"));
+  const std::string answer = "long.test: 192.0.2.8:80";
+  ASSERT_TRUE(wait_until([&] {
+    dns->pump();
+    const std::vector<std::string> lines = journal.lines();
+    return std::ranges::find(lines, answer) != lines.end();
+  }));
+  const std::string given_up = "hangs: " + sentence(Trouble::kNoAnswer);
+  EXPECT_THAT(journal.lines(), testing::Each(testing::AnyOf(answer, given_up)));
+  EXPECT_LT(journal.lines().size(), size_t{kHanging}) << "no more were given up than had to be";
+}
+
 TEST_P(TruncatedAnswerOfAnother, cancelled_while_it_is_asked_over_tcp) {
   dns->entries["long.test"] = {.addresses = {"192.0.2.8"}, .truncated = true};
   dns->entries["other.test"] = {.addresses = {"192.0.2.9"}, .truncated = true};

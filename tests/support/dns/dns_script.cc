@@ -65,7 +65,7 @@ DnsScript::DnsScript(const SocketAddress& address)
   if (!tcp_) return;
   address_ = name_of(tcp_);
   if (::bind(udp_.get(), address_.data(), address_.size()) != 0) udp_.reset();
-  EXPECT_EQ(::listen(tcp_.get(), 8), 0);
+  EXPECT_EQ(::listen(tcp_.get(), 128), 0);
 }
 
 std::string DnsScript::server() const { return address_.to_string(); }
@@ -88,7 +88,7 @@ DnsScript::Late DnsScript::answer(std::string_view question, bool over_tcp) cons
   auto found = entries.find(name + (type == kTypeA ? " A" : " AAAA"));
   if (found == entries.end()) found = entries.find(name);
   const Entry entry = found == entries.end() ? Entry{.rcode = kNxDomain} : found->second;
-  if (entry.mute) return {};
+  if (entry.mute || (over_tcp && entry.mute_over_tcp)) return {};
   std::string records;
   size_t count = 0;
   const bool truncated = entry.truncated && !over_tcp;
@@ -157,10 +157,11 @@ bool DnsScript::serve_tcp(const Fd& peer) {
     const auto length = static_cast<size_t>(static_cast<uint8_t>(rest[0]) << 8 | static_cast<uint8_t>(rest[1]));
     ++over_tcp_;
     const std::string text = answer(rest.substr(2, length), true).answer;
+    rest.remove_prefix(std::min(rest.size(), length + 2));
+    if (text.empty()) continue;
     const std::string framed = tcp_says_.value_or(number(text.size()) + text);
     EXPECT_EQ(::send(peer.get(), framed.data(), framed.size(), MSG_NOSIGNAL), static_cast<ssize_t>(framed.size()));
     if (tcp_says_ || one_answer_) return false;
-    rest.remove_prefix(std::min(rest.size(), length + 2));
   }
   return got != 0;
 }

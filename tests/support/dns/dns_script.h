@@ -21,7 +21,8 @@ class DnsScript {
     std::vector<std::string> addresses = {};  // numeric, IPv4 and IPv6
     int rcode = 0;                            // 2: SERVFAIL
     bool mute = false;
-    bool truncated = false;                 // over UDP: the client comes again over TCP
+    bool truncated = false;  // over UDP: the client comes again over TCP
+    bool mute_over_tcp = false;
     bool late = false;                      // held back until release()
     std::vector<std::string> aliases = {};  // CNAMEs in front of the addresses, each of the one before
   };
