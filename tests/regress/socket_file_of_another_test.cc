@@ -170,6 +170,14 @@ TEST_F(StaleSocketFileOfAnother, lock_that_others_may_open_is_none) {
   EXPECT_TRUE(open_listening_socket(address(), {}));
 }
 
+// As PostgreSQL keeps one of this name, with its process's id in it.
+TEST_F(StaleSocketFileOfAnother, file_of_that_name_that_is_no_lock_of_ours_stays) {
+  const Fd other(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::write(other.get(), "4711\n", 5), 5);
+  EXPECT_TRUE(open_listening_socket(address(), {}));
+  EXPECT_EQ(std::filesystem::file_size(path + ".lock"), 5u);
+}
+
 TEST_F(StaleSocketFileOfAnother, link_in_the_place_of_the_lock_is_not_followed) {
   std::filesystem::create_symlink(path + ".victim", path + ".lock");
   EXPECT_TRUE(open_listening_socket(address(), {}));

@@ -51,15 +51,17 @@ bool same_file(const struct stat& one, const struct stat& other) {
 }
 
 // The lock of the file `path`, held while the fd is open. EADDRINUSE: another process of this user has it. Without an
-// fd: there is no such lock to be had, for want of space say, or what is there is another user's or may be opened by
-// one, who could hold it for ever. Whoever had the lock before removes the file: one that is gone is no lock any more.
+// fd: there is no such lock to be had, for want of space say, or what is there is no lock of peal's, which is empty, or
+// is another user's or may be opened by one, who could hold it for ever. Whoever had the lock before removes the file:
+// one that is gone is no lock any more.
 Result<Fd> take_lock(const std::string& path) {
   for (;;) {
     Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
     struct stat facts{};
     if (!file || ::fstat(file.get(), &facts) != 0) return Fd();
     const bool is_private = S_ISREG(facts.st_mode) && (facts.st_mode & 077) == 0 && facts.st_nlink <= 1;
-    if (!is_private || facts.st_uid != ::geteuid()) return Fd();
+    const bool is_ours = facts.st_uid == ::geteuid() && facts.st_size == 0;
+    if (!is_private || !is_ours) return Fd();
     if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK ? fail(EADDRINUSE) : Result<Fd>(Fd());
     struct stat now{};
     if (::lstat(path.c_str(), &now) == 0 && same_file(facts, now)) return file;

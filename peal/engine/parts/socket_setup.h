@@ -16,7 +16,7 @@ namespace peal::detail {
 
 // socket, setsockopt, bind, listen. A unix path that nobody listens on any more is removed first (its socket file
 // outlives a killed server); one that somebody answers on stays, and the answer is EADDRINUSE. While it is replaced a
-// lock lies beside it, PATH.lock. One that belongs to another user does not count.
+// lock lies beside it, PATH.lock, an empty file. What belongs to another user, or is no such file, is left alone.
 Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& options);
 // Makes a socket that listens already non-blocking and close-on-exec, and sets these options. ENOTSOCK; EINVAL: it does
 // not listen.
