@@ -365,6 +365,7 @@ Result<void> WebSocketClient::connect(std::string_view url) {
 
 void WebSocketClient::stop() {
   state_->claim().end();
+  if (mailbox_->here() != nullptr) return state_->stop();
   mailbox_->insist([state = state_] { state->stop(); });
 }
 

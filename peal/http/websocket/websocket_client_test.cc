@@ -199,6 +199,31 @@ TEST_P(WebSocketClientSuite, stop_closes_in_order) {
   EXPECT_EQ(count("client close 1000 "), 1u);
 }
 
+// The messages came in one piece with the handshake's answer, and were shown though stop() had returned.
+TEST_P(WebSocketClientSuite, stop_in_a_callback_is_at_once) {
+  using namespace std::string_literals;
+  std::string heard;
+  auto server = serve_handshakes("\x81\1a\x81\1b\x81\1c"s, [&](std::string_view bytes) { heard += bytes; });
+  for (const bool in_on_open : {true, false}) {
+    heard.clear();
+    journal.clear();
+    std::unique_ptr<WebSocketClient> client;
+    WebSocketCallbacks callbacks;
+    callbacks.on_open = [&](WebSocket& socket) {
+      if (in_on_open) client->stop();
+      EXPECT_EQ(socket.is_open(), !in_on_open);
+    };
+    callbacks.on_message = [&](WebSocket& socket, WebSocketKind, std::string_view message) {
+      journal.emplace_back(message);
+      client->stop();
+      EXPECT_FALSE(socket.is_open());
+    };
+    client = connect_client(std::move(callbacks));
+    ASSERT_TRUE(run_until([&] { return heard.starts_with('\x88'); })) << "Close";
+    EXPECT_EQ(journal.size(), in_on_open ? 0u : 1u);
+  }
+}
+
 TEST_P(WebSocketClientSuite, reconnects_when_the_server_goes_away) {
   WebSocketClientOptions options;
   options.client.retry = {.attempts = 0, .first_delay = milliseconds(1), .reconnect = true};
