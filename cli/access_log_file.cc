@@ -60,11 +60,22 @@ bool AccessLogFile::is_pipe() const {
 
 void AccessLogFile::write(std::string_view lines) {
   const bool to_pipe = is_pipe();
+  // So that the half line stands alone.
+  if (is_torn_.exchange(false) && ::write(file_.get(), "\n", 1) != 1) {
+    is_torn_ = true;
+    return drop(lines, errno);
+  }
+  bool in_midst = false;
   while (!lines.empty()) {
     const ssize_t written =
         to_pipe ? write_to_pipe(file_.get(), lines) : ::write(file_.get(), lines.data(), lines.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return drop(lines, errno);
+    if (written <= 0) {
+      const int error = errno;
+      is_torn_ = in_midst;
+      return drop(lines, error);
+    }
+    in_midst = lines[static_cast<size_t>(written) - 1] != '\n';
     lines.remove_prefix(static_cast<size_t>(written));
   }
 }
@@ -80,12 +91,13 @@ void AccessLogFile::say_dropped() {
 }
 
 // dup3(2) puts the new file in the old one's place in one step, so that a thread that writes needs no lock.
-void AccessLogFile::reopen() const {
+void AccessLogFile::reopen() {
   const Fd file = open_to_append(path_);
   if (!file || ::dup3(file.get(), file_.get(), O_CLOEXEC) < 0) {
     PEAL_LOG_ERROR("the access log {} cannot be reopened, and the old file stays in use: {}", path_, why_not(errno));
     return;
   }
+  is_torn_ = false;
   PEAL_LOG_INFO("the access log {} is reopened", path_);
 }
 

@@ -10,6 +10,7 @@
 // SIGPIPE is ignored by then: `peal serve` does so.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <expected>
@@ -41,7 +42,7 @@ class AccessLogFile {
   void write(std::string_view lines);
   // Appends to what stands at the path now, as open() does; where that fails the old file stays in use. The log says
   // what became of it.
-  void reopen() const;
+  void reopen();
 
  private:
   AccessLogFile(std::string path, Fd file) : path_(std::move(path)), file_(std::move(file)) {}
@@ -51,7 +52,8 @@ class AccessLogFile {
 
   const std::string path_;
   const Fd file_;
-  uint64_t dropped_ = 0;  // lines that the log has not told of
+  std::atomic<bool> is_torn_ = false;  // a disk had room for a part of the last line
+  uint64_t dropped_ = 0;               // lines that the log has not told of
   std::string last_trouble_;
   LogLimiter limiter_{std::chrono::seconds(10)};
 };
