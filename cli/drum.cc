@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `peal drum`: passes bytes around a ring of fds, and says what the event loop took for it.
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <string>
 
@@ -9,6 +8,7 @@
 
 #include <cli/command.h>
 #include <cli/number_option.h>
+#include <cli/output_file.h>
 #include <load/drum/drum_report.h>
 #include <load/drum/drum_ring.h>
 
@@ -23,19 +23,13 @@ struct DrumArguments {
   std::string json;
 };
 
-int report(const DrumArguments& words, const load::DrumOutcome& outcome) {
-  const std::string json = load::drum_json(words.options, outcome);
-  if (words.json == "-") {
-    return say(stdout, json) ? kDone : complain(kFailed, "the figures could not be written to stdout");
-  }
-  if (!say(stdout, load::drum_text(words.options, outcome))) {
+int report(const DrumArguments& words, const load::DrumOutcome& outcome, OutputFile& json) {
+  if (!json.is_stdout() && !say(stdout, load::drum_text(words.options, outcome))) {
     return complain(kFailed, "the figures could not be written to stdout");
   }
-  if (words.json.empty()) return kDone;
-  std::ofstream file(words.json, std::ios::trunc);
-  file << json;
-  if (file.flush().good()) return kDone;
-  return complain(kFailed, fmt::format("the figures could not be written to {}", words.json));
+  if (!json.is_wanted() || json.write(load::drum_json(words.options, outcome))) return kDone;
+  return complain(kFailed,
+                  fmt::format("the figures could not be written to {}", json.is_stdout() ? "stdout" : words.json));
 }
 
 int check_and_drum(DrumArguments& words) {
@@ -49,11 +43,10 @@ int check_and_drum(DrumArguments& words) {
   if (std::string misfit = load::drum_misfit(options, raise_fd_limit()); !misfit.empty()) {
     return complain(kFailed, misfit);
   }
-  if (!words.json.empty() && words.json != "-" && !std::ofstream(words.json, std::ios::app)) {
-    return complain(kFailed, fmt::format("{} cannot be written", words.json));
-  }
+  OutputFile json;
+  if (const std::string why = json.open(words.json); !why.empty()) return complain(kFailed, why);
   const std::expected<load::DrumOutcome, std::string> outcome = load::run_drum(options);
-  return outcome ? report(words, *outcome) : complain(kFailed, outcome.error());
+  return outcome ? report(words, *outcome, json) : complain(kFailed, outcome.error());
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ int check_and_load(Experiment experiment, const LoadArguments& words) {
   LoadOutputs outputs(words);
   if (const CommandTrouble trouble = outputs.prepare(); !trouble.empty()) return complain(trouble);
   const QuietHandshakes quiet(job->layer != nullptr);
-  return words.find_max ? find_max(*job, words) : run_once(*job, words, outputs);
+  return words.find_max ? find_max(*job, words, outputs.json()) : run_once(*job, words, outputs);
 }
 
 void add_experiment(CLI::App& load, Experiment experiment, const char* name, const char* what, const char* examples,

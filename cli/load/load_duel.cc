@@ -11,7 +11,7 @@
 #include <cli/command.h>
 #include <cli/load/drawn_line.h>
 #include <cli/load/duel_arguments.h>
-#include <cli/load/load_outputs.h>
+#include <cli/output_file.h>
 #include <load/duel/duel_json.h>
 #include <load/duel/duel_run.h>
 #include <load/duel/duel_text.h>
@@ -55,7 +55,8 @@ int check_and_play(Experiment experiment, const DuelArguments& words) {
                                          "have {}: ask for fewer",
                                          job->options.contenders.size(), job->options.load.connections, needed, limit));
   }
-  if (const std::string why = why_unwritable(words.load.json); !why.empty()) return complain(kFailed, why);
+  OutputFile json;
+  if (const std::string why = json.open(words.load.json); !why.empty()) return complain(kFailed, why);
   const QuietHandshakes quiet(!job->layers.empty());
   std::expected<load::DuelRecord, std::string> record = play(*job, words.load.live);
   if (!record) return complain(kFailed, record.error());
@@ -66,11 +67,11 @@ int check_and_play(Experiment experiment, const DuelArguments& words) {
     return complain(kFailed, "not a single message came back" + first_failure(*record));
   }
   const load::DuelJudgement judgement = load::judge_duel(*record);
-  std::FILE* const place = words.load.json == "-" ? stderr : stdout;
+  std::FILE* const place = json.is_stdout() ? stderr : stdout;
   if (!say(place, load::duel_text(*record, judgement)) && place == stdout) {
     return complain(kFailed, "the report could not be written to stdout");
   }
-  if (!words.load.json.empty() && !write_to(words.load.json, load::duel_json(*record, judgement))) {
+  if (json.is_wanted() && !json.write(load::duel_json(*record, judgement))) {
     return complain(kFailed, fmt::format("the report could not be written to {}", words.load.json));
   }
   return std::ranges::any_of(judgement.gates, &load::DuelGate::invalid) ? kGateFailed : kDone;

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <cli/load/load_outputs.h>
+#include <cli/output_file.h>
 #include <load/record/merge_runs.h>
 #include <load/record/record_reader.h>
 #include <load/report/compare_runs.h>
@@ -39,13 +39,15 @@ std::expected<Records, std::string> read_files(const std::vector<std::string>& p
 }
 
 int merge(const std::vector<std::string>& paths, const std::string& json) {
+  OutputFile file;
+  if (const std::string why = file.open(json); !why.empty()) return complain(kFailed, why);
   const std::expected<Records, std::string> records = read_files(paths);
   if (!records) return complain(kFailed, records.error());
   const std::expected<load::RunRecord, std::string> sum = load::merge_runs(*records);
   if (!sum) return complain(kFailed, sum.error());
-  std::FILE* place = json == "-" ? stderr : stdout;
+  std::FILE* place = file.is_stdout() ? stderr : stdout;
   const bool said = say(place, load::report_text(*sum));
-  if (!json.empty() && !write_to(json, load::report_json(*sum))) {
+  if (file.is_wanted() && !file.write(load::report_json(*sum))) {
     return complain(kFailed, fmt::format("the report could not be written to {}", json));
   }
   if (!said && place == stdout) return complain(kFailed, "the report could not be written to stdout");

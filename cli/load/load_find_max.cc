@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include <cli/load/load_live.h>
-#include <cli/load/load_outputs.h>
 #include <load/load_run.h>
 #include <load/plan/arrival_text.h>
 #include <load/plan/rate_search.h>
@@ -23,8 +22,12 @@ using Json = nlohmann::ordered_json;
 
 class MaxFinder {
  public:
-  MaxFinder(LoadJob& job, const LoadArguments& words)
-      : job_(job), words_(words), place_(words.json == "-" ? stderr : stdout), search_({.start = job.rate}) {}
+  MaxFinder(LoadJob& job, const LoadArguments& words, OutputFile& file)
+      : job_(job),
+        words_(words),
+        file_(file),
+        place_(file.is_stdout() ? stderr : stdout),
+        search_({.start = job.rate}) {}
 
   int find();
 
@@ -37,6 +40,7 @@ class MaxFinder {
 
   LoadJob& job_;
   const LoadArguments& words_;
+  OutputFile& file_;
   std::FILE* place_;
   load::RateSearch search_;
   Json trials_ = Json::array();
@@ -86,7 +90,7 @@ std::string MaxFinder::answer() const {
 int MaxFinder::finish() {
   const std::string sentence = answer();
   const bool said = say(place_, sentence + "\n");
-  if (!words_.json.empty()) {
+  if (file_.is_wanted()) {
     Json json{{"schema", 1},
               {"tool", "peal load --find-max"},
               {"experiment", job_.protocol->name()},
@@ -97,7 +101,7 @@ int MaxFinder::finish() {
               {"sentence", sentence}};
     if (search_.answer()) json["rate"] = *search_.answer();
     json["trials"] = std::move(trials_);
-    if (!write_to(words_.json, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n")) {
+    if (!file_.write(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n")) {
       return complain(kFailed, fmt::format("the report could not be written to {}", words_.json));
     }
   }
@@ -122,6 +126,6 @@ int MaxFinder::find() {
 
 }  // namespace
 
-int find_max(LoadJob& job, const LoadArguments& words) { return MaxFinder(job, words).find(); }
+int find_max(LoadJob& job, const LoadArguments& words, OutputFile& json) { return MaxFinder(job, words, json).find(); }
 
 }  // namespace peal::cli

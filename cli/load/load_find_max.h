@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cli/load/load_arguments.h>
+#include <cli/output_file.h>
 
 namespace peal::cli {
 
-// Returns the exit code: 0 an answer, 1 none or a trial that could not run.
-int find_max(LoadJob& job, const LoadArguments& words);
+// Writes the report to `json`, if that is wanted. Returns the exit code: 0 an answer, 1 none or a trial that could not
+// run.
+int find_max(LoadJob& job, const LoadArguments& words, OutputFile& json);
 
 }  // namespace peal::cli

@@ -3,19 +3,13 @@
 #pragma once
 
 #include <cstdio>
-#include <fstream>
 #include <string>
 
 #include <cli/load/load_arguments.h>
+#include <cli/output_file.h>
 #include <load/record/run_record.h>
 
 namespace peal::cli {
-
-// "-" is stdout. False: it could not be written.
-bool write_to(const std::string& path, const std::string& text);
-// Why the file cannot be written, as one sentence; empty when it can, or is "" or "-": it is better known before a long
-// run than after. Leaves nothing behind.
-std::string why_unwritable(const std::string& path);
 
 class LoadOutputs {
  public:
@@ -33,10 +27,15 @@ class LoadOutputs {
   // Whether the record needs the intervals' histograms.
   bool wants_interval_histograms(const load::LoadOptions& options) const;
   std::FILE* report_place() const { return stdout_taken_ ? stderr : stdout; }
+  // For what is written instead of write(): the report of a search.
+  OutputFile& json() { return json_; }
 
  private:
   const LoadArguments& words_;
-  std::ofstream lines_;
+  OutputFile json_;
+  OutputFile lines_;
+  OutputFile hdr_;
+  OutputFile open_metrics_;
   bool stdout_taken_ = false;
   bool lines_failed_ = false;
 };

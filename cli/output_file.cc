@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/output_file.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include <cli/command.h>
+
+namespace peal::cli {
+
+OutputFile::~OutputFile() {
+  if (is_new_ && !is_written_) ::unlink(path_.c_str());
+}
+
+std::string OutputFile::open(const std::string& path) {
+  path_ = path;
+  if (!is_wanted() || is_stdout()) return {};
+  constexpr int kHow = O_WRONLY | O_CLOEXEC | O_NONBLOCK;  // else a FIFO waits for its reader
+  constexpr mode_t kMode = 0666;
+  file_.reset(::open(path.c_str(), kHow | O_CREAT | O_EXCL, kMode));
+  is_new_ = static_cast<bool>(file_);
+  if (!file_ && errno == EEXIST) file_.reset(::open(path.c_str(), kHow | O_CREAT, kMode));
+  if (!file_) {
+    const char* const why = errno == ENXIO ? ": it is a FIFO that nobody reads, or a socket" : "";
+    return fmt::format("{} cannot be written{}", path, why);
+  }
+  ::fcntl(file_.get(), F_SETFL, 0);  // a reader may take its time
+  return {};
+}
+
+bool OutputFile::write(std::string_view text) {
+  if (!is_wanted()) return true;
+  if (is_stdout()) return say(stdout, text);
+  struct stat facts{};
+  if (!is_written_ && ::fstat(file_.get(), &facts) == 0 && S_ISREG(facts.st_mode)) {
+    if (::ftruncate(file_.get(), 0) != 0) return false;
+  }
+  is_written_ = true;
+  while (!text.empty()) {
+    const ssize_t count = ::write(file_.get(), text.data(), text.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+}  // namespace peal::cli
