@@ -69,6 +69,13 @@ set_target_properties(peal_tls PROPERTIES EXPORT_NAME tls)
 peal_together_unless_measured(peal_tls)
 target_link_libraries(peal_tls PUBLIC peal PRIVATE $<BUILD_INTERFACE:peal_flags> OpenSSL::SSL)
 
+# Everything there is in one program: what no library defines is missed here, and not first by whoever uses it.
+if(PEAL_LINK_WHOLE)
+  file(WRITE ${PROJECT_BINARY_DIR}/whole.cc "int main() {}\n")
+  add_executable(peal_whole ${PROJECT_BINARY_DIR}/whole.cc)
+  target_link_libraries(peal_whole PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,peal,peal_sim,peal_tls>)
+endif()
+
 # docs/http.md says what is found by it, and what is found in every build.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/http/server/parts/http_shard.cc PROPERTIES
   COMPILE_DEFINITIONS PEAL_RESTING_EXCHANGES=$<IF:$<BOOL:${PEAL_CATCH_KEPT}>,16,0> SKIP_PRECOMPILE_HEADERS ON)

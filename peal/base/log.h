@@ -69,9 +69,7 @@ template <class... Args>
 
 template <>
 struct fmt::formatter<peal::LogLines> : fmt::formatter<fmt::string_view> {
-  auto format(const peal::LogLines& lines, fmt::format_context& context) const {
-    return fmt::formatter<fmt::string_view>::format({lines.text.data(), lines.text.size()}, context);
-  }
+  fmt::format_context::iterator format(const peal::LogLines& lines, fmt::format_context& context) const;
 };
 
 #define PEAL_LOG(level, ...)                                                                                          \
