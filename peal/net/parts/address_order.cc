@@ -9,7 +9,6 @@
 #include <cstring>
 #include <functional>
 #include <iterator>
-#include <span>
 #include <tuple>
 #include <utility>
 
@@ -109,12 +108,13 @@ Merits merits_of(const SocketAddress& address) {
 std::vector<SocketAddress> best_first(std::vector<SocketAddress> addresses) {
   constexpr size_t kMostSorted = 64;
   if (addresses.size() < 2) return addresses;
-  std::vector<std::pair<Merits, SocketAddress>> sorted;
-  for (const SocketAddress& address : std::span(addresses).first(std::min(addresses.size(), kMostSorted))) {
-    sorted.emplace_back(merits_of(address), address);
-  }
-  std::ranges::stable_sort(sorted, std::greater{}, [](const auto& each) { return each.first; });
-  std::ranges::transform(sorted, addresses.begin(), [](const auto& each) { return each.second; });
+  const size_t count = std::min(addresses.size(), kMostSorted);
+  std::vector<std::pair<Merits, size_t>> order;  // the second is the place from the end: equal ones stay as they came
+  order.reserve(count);
+  for (size_t i = 0; i < count; ++i) order.emplace_back(merits_of(addresses[i]), count - i);
+  std::ranges::sort(order, std::greater{});
+  const std::vector<SocketAddress> as_they_came(addresses.begin(), addresses.begin() + static_cast<ptrdiff_t>(count));
+  std::ranges::transform(order, addresses.begin(), [&](const auto& each) { return as_they_came[count - each.second]; });
   return addresses;
 }
 
