@@ -73,7 +73,9 @@ target_link_libraries(peal_tls PUBLIC peal PRIVATE $<BUILD_INTERFACE:peal_flags>
 if(PEAL_LINK_WHOLE)
   file(WRITE ${PROJECT_BINARY_DIR}/whole.cc "int main() {}\n")
   add_executable(peal_whole ${PROJECT_BINARY_DIR}/whole.cc)
-  target_link_libraries(peal_whole PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,peal,peal_sim,peal_tls>)
+  target_link_options(peal_whole PRIVATE LINKER:--whole-archive
+    $<TARGET_FILE:peal> $<TARGET_FILE:peal_sim> $<TARGET_FILE:peal_tls> LINKER:--no-whole-archive)
+  target_link_libraries(peal_whole PRIVATE peal_sim peal_tls)
 endif()
 
 # docs/http.md says what is found by it, and what is found in every build.
