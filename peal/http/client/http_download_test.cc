@@ -3,11 +3,9 @@
 #include <peal/http/client/http_download.h>
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,6 +14,7 @@
 #include <gmock/gmock.h>
 
 #include <tests/support/http_client_rig.h>
+#include <tests/support/room_on_disk.h>
 #include <tests/support/tls/temporary_folder.h>
 
 namespace peal {
@@ -323,16 +322,10 @@ TEST_P(HttpDownloadTest, ended_from_inside_its_own_callbacks) {
 
 TEST_P(HttpDownloadTest, a_disk_that_takes_no_more_is_an_error_and_the_part_stays) {
   HttpScript& server = serve_file(pattern(300'000), "\"v1\"");
-  auto* const before = std::signal(SIGXFSZ, SIG_IGN);
-  rlimit limit{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &limit), 0);
-  const rlimit usual = limit;
-  limit.rlim_cur = 100'000;
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  const std::string full = outcome(server.url());
-  ::setrlimit(RLIMIT_FSIZE, &usual);
-  std::signal(SIGXFSZ, before);
-  EXPECT_EQ(full, errno_code(EFBIG).message());
+  {
+    const test::RoomOnDisk room(100'000);
+    EXPECT_EQ(outcome(server.url()), errno_code(EFBIG).message());
+  }
   EXPECT_EQ(std::filesystem::file_size(path_ + ".part"), 100'000u);
   EXPECT_EQ(outcome(server.url()), "300000 (100000)");
   EXPECT_TRUE(same_bytes(text_of(path_), pattern(300'000)));
