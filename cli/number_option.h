@@ -3,7 +3,6 @@
 // 8, "-1" as the greatest number there is, and what is too large as that, too.
 #pragma once
 
-#include <charconv>
 #include <limits>
 #include <optional>
 #include <string>
@@ -13,16 +12,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <peal/wire/parse_text.h>
 
 namespace peal::cli {
 
 // Nothing: the text is no number in decimal digits, or one below `least` or above `most`.
 template <class Number>
 std::optional<Number> read_number(std::string_view text, Number least, Number most) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number >= least && number <= most ? std::optional(number) : std::nullopt;
+  const std::optional<Number> number = parse_text<Number>(text);
+  return number && *number >= least && *number <= most ? number : std::nullopt;
 }
 
 // `place`, a number or an optional one, lives as long as the command. What it holds now is the default, where it is one
