@@ -15,23 +15,20 @@ STRONG = set("TDBRAGSC")
 OF_CLASSES = ("_ZTV", "_ZTI", "_ZTS", "_ZTT")
 
 
-def symbols(archives: list[str]) -> tuple[dict[str, set[str]], dict[str, set[str]], set[str]]:
-    """The objects that want each symbol, and those that define it weakly; the symbols with a strong definition."""
+def symbols(archives: list[str]) -> tuple[dict[str, set[str]], set[str], set[str]]:
+    """The objects that want each symbol; the symbols with a weak definition, and those with a strong one."""
     wanted: dict[str, set[str]] = {}
-    weak: dict[str, set[str]] = {}
+    weak: set[str] = set()
     strong: set[str] = set()
     for archive in archives:
         listing = subprocess.run(["nm", "-A", archive], capture_output=True, text=True, check=True).stdout
         for line in listing.splitlines():
-            where, _, rest = line.rpartition(": ") if ": " in line else line.rpartition(":")
-            fields = rest.split()
-            if len(fields) < 2:
-                continue
-            kind, name = fields[-2], fields[-1]
+            place, _, symbol = line.rpartition(":")  # a mangled name has no colon
+            kind, name = symbol.split()[-2:]
             if kind == "U":
-                wanted.setdefault(name, set()).add(where.rstrip(":"))
+                wanted.setdefault(name, set()).add(place)
             elif kind in WEAK:
-                weak.setdefault(name, set()).add(where)
+                weak.add(name)
             elif kind in STRONG:
                 strong.add(name)
     return wanted, weak, strong
