@@ -24,6 +24,11 @@ int milliseconds_of_try(Duration time) {
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(taken).count());
 }
 
+// How long one of so many parts of a first try is.
+Duration part_of_try(const ResolverOptions& options, int parts) {
+  return std::chrono::milliseconds(milliseconds_of_try(options.try_timeout)) / parts;
+}
+
 bool says_no_address(int status) { return ares_error(status) == Trouble::kHostNotFound; }
 
 // Frees `info`, which may be null.
@@ -244,8 +249,7 @@ void ResolverChannel::ask_waiting() {
 }
 
 void ResolverChannel::ask_waiting_over_tcp() {
-  constexpr int kOfATry = 10;
-  const Duration slow = std::chrono::milliseconds(milliseconds_of_try(options_.try_timeout)) / kOfATry;
+  const Duration slow = part_of_try(options_, 10);
   while (over_tcp_.size() > kMostOverTcp && over_tcp_.front()->wire != nullptr &&
          loop_.now() - over_tcp_.front()->asked_at >= slow) {
     const std::unique_ptr<Half> half = std::move(over_tcp_.front());
@@ -270,10 +274,8 @@ void ResolverChannel::ask_waiting_over_tcp() {
 }
 
 void ResolverChannel::ask_fresh(const std::shared_ptr<Question>& question) {
-  constexpr int kOfATry = 20;
-  const Duration fresh = std::chrono::milliseconds(milliseconds_of_try(options_.try_timeout)) / kOfATry;
   ++fresh_;
-  question->slow = loop_.after(fresh, [this, &question = *question] {
+  question->slow = loop_.after(part_of_try(options_, 20), [this, &question = *question] {
     make_room(question);
     ask_waiting();
   });
