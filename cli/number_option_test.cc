@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every option of every command: `--requests-per-connection ''`, `--rate-limit ''` and `--middleware ''` were read as
-// 0,
-// `--body-limit 99999999999999999999` as the largest number there is.
+// Every option of every command. `--requests-per-connection ''`, `--rate-limit ''` and `--middleware ''` were read as
+// 0, `--body-limit 99999999999999999999` as the largest number there is.
 #include <cli/number_option.h>
 
 #include <algorithm>

@@ -60,8 +60,8 @@ struct Limits {
 // What is opened once, before there are loops and threads.
 struct Opened {
   std::vector<InheritedSocket> sockets;  // of LISTEN_FDS; those of several workers are their master's
-  // Null: none is asked for, or none is kept. It stays open until it is open elsewhere, too: a FIFO's reader that meets
-  // nobody who writes takes it for the end.
+  // Null: none is asked for, or none is kept. It stays open until the server has opened it as well. Otherwise a FIFO
+  // would have no writer for a moment, and its reader would see the end.
   std::shared_ptr<AccessLogFile> access_log;
 };
 
@@ -161,8 +161,8 @@ ServerOptions server_options(const ServeOptions& options, const Limits& limits, 
           .max_connections_per_address = options.max_per_address};
 }
 
-// Opens the log, if one is asked for, anew: since `log` was opened it may have been rotated. That one is used where
-// this fails, as a FIFO does whose reader has gone.
+// Opens the access log again, if one is asked for: it may have been rotated since `log` was opened. If that fails, as a
+// FIFO does whose reader has gone, `log` stays in use.
 CommandTrouble make_http(const HttpArguments& words, const ServerOptions& served, std::shared_ptr<AccessLogFile>& log,
                          std::optional<HttpService>& http) {
   auto anew = open_access_log(words);
@@ -248,7 +248,8 @@ int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServer
   master_options.workers = options.workers;
   master_options.drain_time = drain_time;
   master_options.on_serving = [&listening, &opened] {
-    // The workers have it. Here a file would outlive its rotation; a pipe is for workers that start without a reader.
+    // The workers have the log open. The master closes a file, which would outlive its rotation here. It keeps a pipe,
+    // for workers that start while nobody reads it.
     if (opened.access_log && !opened.access_log->is_pipe()) opened.access_log.reset();
     return say_listening(listening);
   };

@@ -69,7 +69,7 @@ set_target_properties(peal_tls PROPERTIES EXPORT_NAME tls)
 peal_together_unless_measured(peal_tls)
 target_link_libraries(peal_tls PUBLIC peal PRIVATE $<BUILD_INTERFACE:peal_flags> OpenSSL::SSL)
 
-# Everything there is in one program: what no library defines is missed here, and not first by whoever uses it.
+# A program with every object of the three libraries: it does not link if a symbol is defined in none of them.
 if(PEAL_LINK_WHOLE)
   file(WRITE ${PROJECT_BINARY_DIR}/whole.cc "int main() {}\n")
   add_executable(peal_whole ${PROJECT_BINARY_DIR}/whole.cc)

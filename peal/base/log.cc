@@ -217,7 +217,7 @@ void detail::log_line(LogLevel level, const char* file, int line, fmt::string_vi
 
 }  // namespace peal
 
-// Here, since fmt/core.h has no definition of what this calls.
+// Not in log.h: fmt/core.h, which it includes, declares the function that this calls and does not define it.
 fmt::format_context::iterator fmt::formatter<peal::LogLines>::format(const peal::LogLines& lines,
                                                                      fmt::format_context& context) const {
   return fmt::formatter<fmt::string_view>::format({lines.text.data(), lines.text.size()}, context);

@@ -50,10 +50,10 @@ bool same_file(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-// The lock of the file `path`, held while the fd is open. EADDRINUSE: another process of this user has it. Without an
-// fd: there is no such lock to be had, for want of space say, or what is there is no lock of peal's, which is empty, or
-// is another user's or may be opened by one, who could hold it for ever. Whoever had the lock before removes the file:
-// one that is gone is no lock any more.
+// Takes the lock file `path`; the lock is held while the fd is open. EADDRINUSE: another process of this user holds it.
+// An empty Fd: there is no lock, and the caller goes on without one. The file could not be made, because the disk is
+// full say; or it is not peal's lock, which is empty; or it belongs to another user, or another user may open it, and
+// could hold it for ever. A holder removes the file at the end, so a file that is no longer at `path` is no lock.
 Result<Fd> take_lock(const std::string& path) {
   for (;;) {
     Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
@@ -68,7 +68,8 @@ Result<Fd> take_lock(const std::string& path) {
   }
 }
 
-// Where it still is the file `pinned`, which somebody has open: its inode's number is not given to another one.
+// Removes the file at `path` and binds there. EADDRINUSE: `path` no longer leads to the file `pinned`. The caller has
+// that open, so that no other file can have its inode number.
 Result<void> replace_file(int fd, const SocketAddress& address, const std::string& path, const struct stat& pinned) {
   struct stat now{};
   if (::stat(path.c_str(), &now) != 0 || !same_file(now, pinned)) return fail(EADDRINUSE);

@@ -15,8 +15,9 @@
 namespace peal::detail {
 
 // socket, setsockopt, bind, listen. A unix path that nobody listens on any more is removed first (its socket file
-// outlives a killed server); one that somebody answers on stays, and the answer is EADDRINUSE. While it is replaced a
-// lock lies beside it, PATH.lock, an empty file. What belongs to another user, or is no such file, is left alone.
+// outlives a killed server); one that somebody answers on stays, and the answer is EADDRINUSE. While the
+// path is replaced, an empty file PATH.lock beside it is the lock. A file of that name that is not empty, or belongs to
+// another user, is left alone and does not keep this server out.
 Result<Fd> open_listener(const SocketAddress& address, const ListenOptions& options);
 // Makes a socket that listens already non-blocking and close-on-exec, and sets these options. ENOTSOCK; EINVAL: it does
 // not listen.

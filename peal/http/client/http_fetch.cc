@@ -113,7 +113,7 @@ void HttpFetch::done(const Result<void>& how) {
   ++(how ? pool->counters().answered : pool->counters().failed);
   pool->forget(*this);
   if (!callbacks_->on_done) return;
-  // The connection may carry another request by now, which an exception of this one's is not to end.
+  // The connection may carry another request by now. An exception of this one must not end that.
   try {
     callbacks_->on_done(how);
   } catch (...) {

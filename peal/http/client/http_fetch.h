@@ -12,8 +12,8 @@
 //
 // It belongs to its client. A HttpFetch& is good inside the callback it was given to; later ask HttpClient::find().
 // on_done comes once and last, unless it was cancelled or the client destroyed: then nothing comes any more. No
-// callback comes inside the call that began the request. An exception that leaves a callback closes the connection; one
-// that leaves on_done, behind which that may be another request's, is logged.
+// callback comes inside the call that began the request. An exception that leaves a callback closes the connection.
+// One that leaves on_done is logged instead: by then the connection may carry another request.
 #pragma once
 
 #include <cstdint>

@@ -12,9 +12,9 @@
 // takes that coding, it is sent instead; where there is none, a small file whose type is worth it is packed at the
 // first such request, and kept so. A file is recognised by its inode, its size and when it was last changed (st_ctim of
 // stat(2), which no program can set), so one that is overwritten in place, its time put back, gets a new ETag. Two
-// writers escape it. For some 10 ms behind a change the ETag is weak and nothing is kept, since a further write might
-// leave st_ctim as it is. A program that writes through a shared mapping changes st_ctim only when it begins (mmap(2)):
-// write a new file and rename(2) it.
+// cases are left. For some 10 ms after a change a further write might not change st_ctim: during that time the ETag is
+// weak and nothing is kept. A program that writes through a shared mapping (mmap(2)) may change st_ctim only with its
+// first write, and later ones are not seen: write a new file and rename(2) it instead.
 //
 // A file's bytes go by sendfile(2) and are not held in memory, those of small files excepted. Opening a file, and
 // sendfile itself, wait for the disk where the page cache has not what they need, and the loop with them, as nginx

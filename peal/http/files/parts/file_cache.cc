@@ -27,9 +27,9 @@ constexpr uint64_t kSmallestPacked = 1024;  // less fits a packet anyway
 constexpr int64_t kNsPerSecond = 1'000'000'000;
 int64_t ns_of(const timespec& time) { return int64_t{time.tv_sec} * kNsPerSecond + time.tv_nsec; }
 
-// Before Linux 6.13 st_ctim is read from this clock, which ticks each few milliseconds. Once it shows a later time than
-// a file's st_ctim, a further write to the file changes that. So does one to a file whose time is far ahead of the
-// clock, which was set back.
+// Whether a further write to a file would change its st_ctim, which is `changed_ns`. Before Linux 6.13 the kernel reads
+// st_ctim from this clock, which ticks each few milliseconds: only after the next tick does a write show. If st_ctim
+// lies far ahead, the clock was set back, and every write shows.
 bool shows_further_writes(int64_t changed_ns) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME_COARSE, &now);
