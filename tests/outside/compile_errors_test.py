@@ -88,47 +88,82 @@ store.ask(loop, [](const std::string& s) { return s.size(); }, [](Result<size_t>
 """
 
 
+# What a group of lines about an error begins with: where it was included from, or what was being compiled.
+LEAD = re.compile(r"In file included from |\S+: (In |At global scope)|\S+:\d+:(\d+:)?\s+required ")
+ERROR = re.compile(r"\berror: ")
+LIMITS = {"g++": "-fmax-errors=0", "clang++-19": "-ferror-limit=0"}
+
+
+def source_of(at, text):
+    """A function of what stands on lines `#line` calls "wrong_AT.cc"."""
+    functions = "\n".join(re.findall(r"^void f\(.*$", text, re.MULTILINE))
+    statements = re.sub(r"^void f\(.*$", "", text, flags=re.MULTILINE)
+    return (f'#line 1 "wrong_{at}.cc"\nnamespace wrong_{at} {{\n{functions}\n'
+            "void use(Loop& loop, Router& router, Scope& scope, Task<> task, "
+            "OnLoop<std::string>& store, Sharded<std::string>& stores) {\n"
+            "(void)loop, (void)router, (void)scope, (void)task, (void)store, (void)stores;\n"
+            f"{statements}\n}}\n}}\n")
+
+
+def errors_of(said):
+    """What a compiler said, in one group of lines for each error: what leads to it, the error and its notes."""
+    groups = [[]]
+    for line in said.splitlines():
+        full = any(ERROR.search(before) for before in groups[-1])
+        if full and (LEAD.match(line) or ERROR.search(line)):
+            groups.append([])
+        groups[-1].append(line)
+    return [group for group in groups if any(ERROR.search(line) for line in group)]
+
+
 @pytest.fixture(scope="module", params=COMPILERS)
-def compiled(request):
-    """Compiles statements; answers what the compiler said. The headers are compiled once."""
+def compile_all(request):
+    """Compiles texts as one source, each in a function of its own; answers what the compiler said. The headers are
+    compiled once."""
     with tempfile.TemporaryDirectory() as folder:
         header = Path(folder) / "all.h"
         header.write_text("".join(f"#include <{name}>\n" for name in HEADERS))
-        base = [request.param, "-std=c++23", "-I", str(ROOT), "-fmax-errors=0" if request.param == "g++"
-                else "-ferror-limit=0"]
+        base = [request.param, "-std=c++23", "-I", str(ROOT), LIMITS[request.param]]
         built = str(header) + (".gch" if request.param == "g++" else ".pch")
         subprocess.run([*base, "-x", "c++-header", str(header), "-o", built], check=True, env=_plain())
 
-        def compile_statements(text):
-            functions = "\n".join(re.findall(r"^void f\(.*$", text, re.MULTILINE))
-            statements = re.sub(r"^void f\(.*$", "", text, flags=re.MULTILINE)
-            source = Path(folder) / "snippet.cc"
-            source.write_text(f"using namespace peal;\nTask<int> number();\n{functions}\n"
-                              "void use(Loop& loop, Router& router, Scope& scope, Task<> task, "
-                              "OnLoop<std::string>& store, Sharded<std::string>& stores) {\n"
-                              "(void)loop, (void)router, (void)scope, (void)task, (void)store, (void)stores;\n"
-                              f"{statements}\n}}\n")
+        def compile_texts(texts):
+            source = Path(folder) / "all.cc"
+            source.write_text("using namespace peal;\nTask<int> number();\n" +
+                              "".join(source_of(at, text) for at, text in enumerate(texts)))
             command = [*base, "-include", str(header), "-fsyntax-only", str(source)]
             return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=_plain())
-        yield compile_statements
+        yield compile_texts
+
+
+@pytest.fixture(scope="module")
+def errors(compile_all):
+    """Name -> the groups of lines about what was written under it. All of it is compiled at once."""
+    answer = compile_all([text for text, _, _ in WRONG.values()])
+    found = {name: [] for name in WRONG}
+    for group in errors_of(answer.stderr):
+        places = set(re.findall(r"\bwrong_(\d+)\.cc:", "\n".join(group)))
+        assert len(places) == 1, "\n".join(group)
+        found[list(WRONG)[int(places.pop())]].append(group)
+    return found
 
 
 def _plain():
     return {**os.environ, "LC_ALL": "C"}
 
 
-def test_what_is_right_compiles(compiled):
-    answer = compiled(RIGHT)
+def test_what_is_right_compiles(compile_all):
+    answer = compile_all([RIGHT])
     assert answer.returncode == 0, answer.stderr
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_what_is_wrong_is_one_error_that_says_what_is_accepted(compiled, what):
-    text, sentence, named = WRONG[what]
-    answer = compiled(text)
-    errors = [line for line in answer.stderr.splitlines() if re.search(r"\berror: ", line)]
-    assert answer.returncode != 0, "it compiled"
-    assert len(errors) == 1, answer.stderr
-    assert sentence in errors[0], answer.stderr
-    assert named.replace(" ", "") in "".join(answer.stderr.splitlines()[:12]).replace(" ", ""), answer.stderr
-    assert len(answer.stderr.splitlines()) <= 25, answer.stderr
+def test_what_is_wrong_is_one_error_that_says_what_is_accepted(errors, what):
+    _, sentence, named = WRONG[what]
+    assert errors[what], "it compiled"
+    assert len(errors[what]) == 1, errors[what]
+    lines = errors[what][0]
+    error = next(line for line in lines if ERROR.search(line))
+    assert sentence in error, lines
+    assert named.replace(" ", "") in "".join(lines[:12]).replace(" ", ""), lines
+    assert len(lines) <= 25, lines
