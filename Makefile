@@ -37,6 +37,11 @@ test: setup ## build and run every test: C++, Python, tidy, installation
 	@$(call build,dev)
 	@$(call check,dev)
 
+.PHONY: test-all
+test-all: setup ## make test with each layer on every engine (half an hour)
+	@$(call build,dev)
+	@PEAL_ALL_ENGINES=1 $(call check,dev)
+
 .PHONY: build
 build: setup-lab ## the release build, into build/release: the library, the program, the examples, the contenders
 	@$(call build,release)

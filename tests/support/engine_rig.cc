@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <peal/engine/engines.h>
 #include <tests/support/raw_peer.h>
 #include <tests/support/sealed/sealed_exclusions.h>
 
@@ -187,14 +188,12 @@ void EngineTest::TearDown() {
 }
 
 std::vector<std::string> every_engine() {
-  const auto names = test::every_engine();
-  return {names.begin(), names.end()};
+  std::vector<std::string> names = engines_with_fds();
+  names.emplace_back("sim");
+  return names;
 }
 
-std::vector<std::string> engines_with_fds() {
-  const auto names = test::kernel_engines();
-  return {names.begin(), names.end()};
-}
+std::vector<std::string> engines_with_fds() { return {engine_names().begin(), engine_names().end()}; }
 
 std::vector<std::string> sealed(const std::vector<std::string>& engine_names) {
   const auto names = test::sealed({engine_names.begin(), engine_names.end()});

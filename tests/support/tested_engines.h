@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The engines a behaviour is tested on: the kernel's, by their names, and "sim", an engine of a simulated world of its
 // own in which nothing goes wrong; and each of them below a layer (sealed_port.h), as "sealed_epoll" and so on.
+//
+// poll and select are left out below a layer, and in a build with a sanitizer also without one: they share epoll's code
+// but for the poller, which the engine suite tests. With PEAL_ALL_ENGINES in the environment (`make test-all`) nothing
+// is left out.
 #pragma once
 
 #include <memory>
