@@ -33,7 +33,7 @@ using std::chrono::seconds;
 using test::Follower;
 using test::Workload;
 
-constexpr uint64_t kSeeds = kSanitized ? 2'500 : 10'000;
+constexpr uint64_t kSeeds = 2'500;
 constexpr int kParts = 8;
 
 class Visitor {
