@@ -16,9 +16,9 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 # $(call build,PRESET): configures and builds into build/PRESET. Configuring again costs a second and keeps it true.
 build = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS)
-# $(call check,PRESET): runs that build's tests, one more at a time than there are processors, for many of them wait;
-# the last lines say how many passed.
-check = ctest --preset $(1) -j $$(($(JOBS) + 1))
+# $(call check,PRESET): runs that build's tests, three times as many at a time as there are processors, for most of them
+# wait; the last lines say how many passed.
+check = ctest --preset $(1) -j $$((3 * $(JOBS)))
 
 .PHONY: help
 help:
