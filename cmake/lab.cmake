@@ -14,7 +14,7 @@ peal_lab_sources(load_sources load)
 if(load_sources)
   add_library(peal_load STATIC ${load_sources})
   target_include_directories(peal_load PUBLIC ${PROJECT_SOURCE_DIR})
-  target_link_libraries(peal_load PUBLIC peal_tls peal PRIVATE peal_flags nlohmann_json::nlohmann_json)
+  target_link_libraries(peal_load PUBLIC peal_tls peal PRIVATE peal_flags nlohmann_json::nlohmann_json ZLIB::ZLIB)
   peal_together(peal_load <nlohmann/json.hpp>)
 endif()
 
@@ -91,6 +91,10 @@ foreach(source ${example_sources})
     peal_precompile(example_${stem} REUSE_FROM peal_examples)
   endif()
 endforeach()
+
+if(TARGET example_thread_values)  # a stream that packs on the way
+  target_link_libraries(example_thread_values PRIVATE ZLIB::ZLIB)
+endif()
 
 # What the quick lab starts (`make run`), the program and its contenders, and nothing else.
 add_custom_target(quick_lab)

@@ -11,6 +11,8 @@ foreach(header ${public_headers})
   install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder})
 endforeach()
 
+# Shared ones find each other, and the program finds them.
+set_target_properties(peal peal_tls peal_sim PROPERTIES INSTALL_RPATH "$ORIGIN")
 install(TARGETS peal peal_tls peal_sim EXPORT peal_targets
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Most of an archive would be debug information, of sources that its users do not have; functions keep their names.
@@ -23,6 +25,8 @@ if(peal_library_type STREQUAL "STATIC_LIBRARY")
   endforeach()
 endif()
 if(TARGET peal_program)
+  set_target_properties(peal_program PROPERTIES
+    INSTALL_RPATH "$ORIGIN/$<PATH:RELATIVE_PATH,${CMAKE_INSTALL_LIBDIR},${CMAKE_INSTALL_BINDIR}>")
   install(TARGETS peal_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 

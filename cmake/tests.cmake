@@ -13,7 +13,7 @@ if(support_sources)
   add_library(peal_test_support STATIC ${support_sources})
   target_compile_definitions(peal_test_support PRIVATE PEAL_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   target_link_libraries(peal_test_support PUBLIC $<TARGET_NAME_IF_EXISTS:peal_models> peal_sim peal_tls peal
-    GTest::gtest OpenSSL::SSL peal_flags)
+    GTest::gtest OpenSSL::SSL ZLIB::ZLIB PkgConfig::ZSTD peal_flags)
 endif()
 
 # peal_precompile_test(NAME) does so once for all tests that are compiled with the same flags.

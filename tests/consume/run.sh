@@ -17,10 +17,39 @@ fail() {
   exit 1
 }
 
-cmake --install "$build" --prefix "$scratch/staged" >/dev/null
-mv "$scratch/staged" "$scratch/prefix"
+# install BUILD NAME: into "$scratch/NAME", by way of another folder.
+install() {
+  cmake --install "$1" --prefix "$scratch/staged" >/dev/null
+  mv "$scratch/staged" "$scratch/$2"
+}
+# Where the libraries and the package's files of an installation are.
+library_folder() {
+  dirname "$(find "$1" -name 'libpeal.*' -print -quit)"
+}
+
+echo "consume: the library alone is configured without the lab's packages, and is the library alone"
+mkdir "$scratch/packages"
+for package in liburing libcares libzstd; do
+  cp "$(pkg-config --variable=pcfiledir "$package")/$package.pc" "$scratch/packages/"
+done
+mkdir -p "$scratch/peal/sim"
+ln -s "$root" "$scratch/peal/sim/tree"  # whatever the folders above the tree are called
+PKG_CONFIG_LIBDIR="$scratch/packages" cmake -G Ninja -S "$scratch/peal/sim/tree" -B "$scratch/alone" -DPEAL_LAB=OFF \
+  -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES="$here/poor_machine.cmake" -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
+if ninja -C "$scratch/alone" -t targets all | grep '\.o: ' |
+  grep -vE '^CMakeFiles/(peal\.dir|peal_tls\.dir/peal/tls|peal_sim\.dir/peal/sim)/'; then
+  fail "with PEAL_LAB=OFF more is built than the library, or the library is in peal_tls or peal_sim"
+fi
+
+# Where tests are built the libraries are shared ones. These static ones are made of the same objects.
+for name in peal peal_tls peal_sim; do
+  find "$build/CMakeFiles/$name.dir" -name '*.o' -print0 | xargs -0 ar qc "$scratch/alone/lib$name.a"
+done
+install "$build" prefix
+install "$scratch/alone" static
 prefix="$scratch/prefix"
-library="$(dirname "$(find "$prefix" -name 'libpeal.*' -print -quit)")"
+library="$(library_folder "$prefix")"
+if [ -n "$(find "$scratch/static" -name '*.so')" ]; then fail "the libraries are shared ones without being asked"; fi
 
 echo "consume: what is installed is the public API, all of it and nothing else"
 (cd "$root" && find peal -name "*.h" -not -path "*/parts/*") | sort >"$scratch/public"
@@ -31,22 +60,24 @@ if [ -e "$build/bin/peal" ]; then
   "$prefix/bin/peal" --help >/dev/null || fail "the installed program does not start"
 fi
 
-echo "consume: find_package"
 cp -r "$here" "$scratch/source"
-cmake -S "$scratch/source" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_CXX_COMPILER="$compiler" \
-  -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null
-cmake --build "$scratch/cmake" >/dev/null
-for program in consumer http_consumer sim_consumer; do
-  "$scratch/cmake/$program" || fail "the $program built through find_package failed"
+for kind in static prefix; do
+  echo "consume: find_package, $kind"
+  cmake -S "$scratch/source" -B "$scratch/cmake-$kind" -DCMAKE_PREFIX_PATH="$scratch/$kind" \
+    -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null
+  cmake --build "$scratch/cmake-$kind" >/dev/null
+  for program in consumer http_consumer sim_consumer; do
+    "$scratch/cmake-$kind/$program" || fail "the $program built through find_package failed"
+  done
 done
 
 echo "consume: pkg-config"
-export PKG_CONFIG_PATH="$library/pkgconfig"
+export PKG_CONFIG_PATH="$(library_folder "$scratch/static")/pkgconfig"
 # shellcheck disable=SC2046
 for program in consumer:peal http_consumer:peal sim_consumer:peal-sim; do
   "$compiler" -std=c++23 "${flags[@]}" "$here/${program%:*}.cc" -o "$scratch/consumer" \
     $(pkg-config --static --cflags --libs "${program#*:}") || fail "$program does not build with pkg-config's flags"
-  LD_LIBRARY_PATH="$library" "$scratch/consumer" || fail "$program, built through pkg-config, failed"
+  "$scratch/consumer" || fail "$program, built through pkg-config, failed"
 done
 
 echo "consume: the project of the guide's first page"
@@ -80,20 +111,6 @@ if echo "#include <$private>" | "${compile[@]}" 2>/dev/null; then
   fail "$private is private, yet a consumer can include it"
 fi
 
-echo "consume: the library alone is configured without the lab's packages, and is the library alone"
-mkdir "$scratch/packages"
-for package in liburing libcares libzstd; do
-  cp "$(pkg-config --variable=pcfiledir "$package")/$package.pc" "$scratch/packages/"
-done
-mkdir -p "$scratch/peal/sim"
-ln -s "$root" "$scratch/peal/sim/tree"  # whatever the folders above the tree are called
-PKG_CONFIG_LIBDIR="$scratch/packages" cmake -G Ninja -S "$scratch/peal/sim/tree" -B "$scratch/alone" -DPEAL_LAB=OFF \
-  -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES="$here/poor_machine.cmake" -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
-if ninja -C "$scratch/alone" -t targets all | grep '\.o: ' |
-  grep -vE '^CMakeFiles/(peal\.dir|peal_tls\.dir/peal/tls|peal_sim\.dir/peal/sim)/'; then
-  fail "with PEAL_LAB=OFF more is built than the library, or the library is in peal_tls or peal_sim"
-fi
-
 # The library is not compiled again: the one that is there takes its place, and the consumer's own commands are carried
 # out as CMake wrote them.
 for fetch in OFF ON; do
@@ -101,8 +118,8 @@ for fetch in OFF ON; do
   parent="$scratch/parent-$fetch"
   cmake -G Ninja -S "$here/parent" -B "$parent" -DPEAL_SOURCE="$root" -DFETCH="$fetch" \
     -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_CXX_FLAGS="${flags[*]}" >/dev/null || fail "peal is a bad part"
-  place="$(ninja -C "$parent" -t targets all | grep -oE '^[^:]*/libpeal\.(a|so)')"
-  cp "$build/$(basename "$place")" "$parent/$place"
+  place="$(ninja -C "$parent" -t targets all | grep -oE '^[^:]*/libpeal\.a')"
+  cp "$scratch/alone/libpeal.a" "$parent/$place"
   object="$(ninja -C "$parent" -t targets all | grep -oE '^[^:]*consumer\.dir/[^:]*\.o')"
   mkdir -p "$parent/programs" "$parent/$(dirname "$object")"
   (cd "$parent" && ninja -t commands consumer | grep -F "$object" | bash -e) || fail "the part does not build"
