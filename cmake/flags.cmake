@@ -76,3 +76,11 @@ function(peal_together_unless_measured name)
     peal_together(${name})
   endif()
 endfunction()
+
+# peal_unoptimized_if_sanitized(NAME): a sanitizer makes compilation take twice as long where it optimizes, and what is
+# not the library itself is tested as well without.
+function(peal_unoptimized_if_sanitized name)
+  if(PEAL_SANITIZE)
+    target_compile_options(${name} PRIVATE -O0)
+  endif()
+endfunction()

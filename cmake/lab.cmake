@@ -24,6 +24,7 @@ peal_lab_sources(model_sources models)
 add_library(peal_models STATIC ${model_sources})
 target_include_directories(peal_models PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(peal_models PUBLIC peal PRIVATE peal_flags Boost::context PkgConfig::LIBURING)
+peal_unoptimized_if_sanitized(peal_models)
 peal_together_unless_measured(peal_models)
 
 # All of the program but its main is a library, so that cli/*_test.cc can reach it.

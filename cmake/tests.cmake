@@ -14,22 +14,33 @@ if(support_sources)
   target_compile_definitions(peal_test_support PRIVATE PEAL_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   target_link_libraries(peal_test_support PUBLIC $<TARGET_NAME_IF_EXISTS:peal_models> peal_sim peal_tls peal
     GTest::gtest OpenSSL::SSL ZLIB::ZLIB PkgConfig::ZSTD peal_flags)
+  peal_unoptimized_if_sanitized(peal_test_support)
+  peal_together(peal_test_support <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
-# peal_precompile_test(NAME) does so once for all tests that are compiled with the same flags.
+# What most tests from peal/net on read; it takes two thirds of what the rest of their headers do.
+set(wide_headers ${PROJECT_SOURCE_DIR}/peal/coro/co_server.h ${PROJECT_SOURCE_DIR}/peal/http/client/http_client.h
+  ${PROJECT_SOURCE_DIR}/peal/http/server/http_server.h ${PROJECT_SOURCE_DIR}/tests/support/net_rig.h
+  ${PROJECT_SOURCE_DIR}/tests/support/sim_rig.h)
+
+# peal_precompile_test(NAME) does so once for all tests that are compiled with the same flags and read the same.
 function(peal_precompile_test name)
+  set(headers ${PEAL_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
   if(name STREQUAL "cli_tests")
-    peal_precompile(${name} ${PEAL_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h> <CLI/CLI.hpp>)
+    peal_precompile(${name} ${headers} <CLI/CLI.hpp>)
     return()
   endif()
+  if(NOT name MATCHES "^(base|wire|engine|observe|loop|sim|load)_tests$")
+    list(APPEND headers ${wide_headers})
+  endif()
   get_target_property(flags ${name} COMPILE_OPTIONS)
-  string(MAKE_C_IDENTIFIER "precompiled_${flags}" owner_property)
+  string(MAKE_C_IDENTIFIER "precompiled_${flags}_${headers}" owner_property)
   get_property(owner GLOBAL PROPERTY ${owner_property})
   if(owner)
     peal_precompile(${name} REUSE_FROM ${owner})
   else()
     set_property(GLOBAL PROPERTY ${owner_property} ${name})
-    peal_precompile(${name} ${PEAL_COMMON_HEADERS} <gmock/gmock.h> <gtest/gtest.h>)
+    peal_precompile(${name} ${headers})
   endif()
 endfunction()
 
@@ -69,7 +80,7 @@ function(peal_test_folder name folder)
     else()
       target_compile_options(${name} PRIVATE -g1)
     endif()
-    if(NOT name MATCHES "^(coro|sync|share)_tests$")
+    if(NOT name MATCHES "^(coro|sync|share)_tests$" OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
       target_compile_options(${name} PRIVATE -O0)
     endif()
   endif()
