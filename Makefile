@@ -86,9 +86,15 @@ fuzz: setup ## feed the protocol parsers broken input, FUZZ_SECONDS (60) each; w
 	@echo "fuzz: clean"
 
 .PHONY: lint
-lint: setup ## formatting, clang-tidy, tools/tidy.py, Python syntax; what the library's sources forget to include
+lint: setup ## formatting, tools/tidy.py, clang-tidy, missing includes: of what changed since the last lint-deep
 	@cmake --preset lint --log-level=WARNING >/dev/null
+	@$(call build,dev) --target peal peal_sim peal_tls
 	@scripts/lint build/lint $(JOBS)
+
+.PHONY: lint-deep
+lint-deep: setup ## the same of every source, and the libraries linked whole (12 minutes)
+	@cmake --preset lint --log-level=WARNING >/dev/null
+	@scripts/lint build/lint $(JOBS) deep
 
 .PHONY: cover
 cover: setup ## line coverage of the library's tests, as a table and build/cover/report/index.html

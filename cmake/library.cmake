@@ -78,6 +78,25 @@ if(PEAL_LINK_WHOLE)
   target_link_libraries(peal_whole PRIVATE peal_sim peal_tls)
 endif()
 
+# And each public header that no source includes first, by itself.
+if(PEAL_LINK_WHOLE)
+  file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.h)
+  list(FILTER headers EXCLUDE REGEX "/parts/")
+  foreach(header ${headers})
+    string(REGEX REPLACE "\\.h$" ".cc" source ${header})
+    set(first "")
+    if(EXISTS ${PROJECT_SOURCE_DIR}/${source})
+      file(STRINGS ${PROJECT_SOURCE_DIR}/${source} first REGEX "^#include" LIMIT_COUNT 1)
+    endif()
+    if(NOT first STREQUAL "#include <${header}>")
+      file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/headers/${source} CONTENT "#include <${header}>\n")
+      list(APPEND header_sources ${PROJECT_BINARY_DIR}/headers/${source})
+    endif()
+  endforeach()
+  add_library(peal_headers OBJECT ${header_sources})
+  target_link_libraries(peal_headers PRIVATE peal_sim peal_tls peal_flags)
+endif()
+
 # docs/http.md says what is found by it, and what is found in every build.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/peal/http/server/parts/http_shard.cc PROPERTIES
   COMPILE_DEFINITIONS PEAL_RESTING_EXCHANGES=$<IF:$<BOOL:${PEAL_CATCH_KEPT}>,16,0> SKIP_PRECOMPILE_HEADERS ON)

@@ -3,9 +3,12 @@
 not included their definition. It links as long as another object happens to define them; with other options, where
 the compiler inlines them there, it does not.
 
-    borrowed_symbols.py ARCHIVE...
+    borrowed_symbols.py LIBRARY... [--of OBJECT...]
+
+With --of, what these objects use, of libraries that were built with other options.
 """
 
+import argparse
 import subprocess
 import sys
 
@@ -13,15 +16,16 @@ WEAK = set("WVu")
 STRONG = set("TDBRAGSC")
 # Those of a class are emitted beside its first virtual function that is not inline, wherever they are used.
 OF_CLASSES = ("_ZTV", "_ZTI", "_ZTS", "_ZTT")
+OURS = "4peal"  # the namespace, mangled
 
 
-def symbols(archives: list[str]) -> tuple[dict[str, set[str]], set[str], set[str]]:
+def symbols(files: list[str]) -> tuple[dict[str, set[str]], set[str], set[str]]:
     """The objects that want each symbol; the symbols with a weak definition, and those with a strong one."""
     wanted: dict[str, set[str]] = {}
     weak: set[str] = set()
     strong: set[str] = set()
-    for archive in archives:
-        listing = subprocess.run(["nm", "-A", archive], capture_output=True, text=True, check=True).stdout
+    for file in files:
+        listing = subprocess.run(["nm", "-A", file], capture_output=True, text=True, check=True).stdout
         for line in listing.splitlines():
             place, _, symbol = line.rpartition(":")  # a mangled name has no colon
             kind, name = symbol.split()[-2:]
@@ -34,15 +38,24 @@ def symbols(archives: list[str]) -> tuple[dict[str, set[str]], set[str], set[str
     return wanted, weak, strong
 
 
-def borrowed(archives: list[str]) -> list[tuple[str, str]]:
-    """(object, symbol) for each symbol that is wanted where it is not defined, and defined only weakly elsewhere."""
-    wanted, weak, strong = symbols(archives)
+def borrowed(libraries: list[str], objects: list[str] | None = None) -> list[tuple[str, str]]:
+    """(object, symbol) for each symbol that is wanted where it is not defined, and defined only weakly elsewhere; or,
+    one of peal's, nowhere, where the libraries' compiler inlined it."""
+    wanted, weak, strong = symbols(objects or libraries)
+    if objects:
+        _, weak_there, strong_there = symbols(libraries)
+        weak, strong = weak | weak_there, strong | strong_there
     return sorted((place, name) for name, places in wanted.items()
-                  if name in weak and name not in strong and not name.startswith(OF_CLASSES) for place in places)
+                  if (name in weak or OURS in name) and name not in strong and not name.startswith(OF_CLASSES)
+                  for place in places)
 
 
-def main(archives: list[str]) -> int:
-    findings = borrowed(archives)
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("libraries", nargs="+")
+    parser.add_argument("--of", nargs="*", dest="objects", metavar="OBJECT")
+    asked = parser.parse_args(arguments)
+    findings = borrowed(asked.libraries, asked.objects)
     for place, name in findings:
         plain = subprocess.run(["c++filt", name], capture_output=True, text=True, check=True).stdout.strip()
         print(f"{place}: uses {plain}, whose definition its source does not include")

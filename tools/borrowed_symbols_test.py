@@ -34,3 +34,17 @@ def test_functions_and_classes_of_another_object_are_no_finding(tmp_path):
     })
     assert borrowed_symbols.borrowed([archive]) == []
     assert borrowed_symbols.main([archive]) == 0
+
+
+def test_of_one_object_what_it_borrows_from_a_library_or_what_peal_has_nowhere_is_found(tmp_path):
+    archive_of(tmp_path, {
+        "lender": "template <class T> T twice(T one) { return 2 * one; } int six() { return twice(3); }"})
+    archive_of(tmp_path, {
+        "borrower": "template <class T> T twice(T); int six(); namespace peal { inline int lost(); }"
+                    "int four() { return twice(2) + six() + peal::lost(); }"})
+    borrower = str(tmp_path / "borrower.o")
+    library = str(tmp_path / "lender.o")
+    assert [name for _, name in borrowed_symbols.borrowed([library], [borrower])] == [
+        "_Z5twiceIiET_S0_", "_ZN4peal4lostEv"]
+    assert borrowed_symbols.main([library, "--of", borrower]) == 1
+    assert borrowed_symbols.main([library, "--of", library]) == 0

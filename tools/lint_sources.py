@@ -7,7 +7,10 @@ what the compiler says meanwhile, and read again, in further groups. A clean ver
 under the hash of the source, of every header of the repository and of the rules, so that only what changed is looked at
 again.
 
-lint_sources.py BUILD_FOLDER [--jobs N] [SOURCE ...]
+Read are the sources that affected.py names, and names are judged (a third of the time) in those that show what was
+written since. With --all every source is read for everything.
+
+lint_sources.py BUILD_FOLDER [--jobs N] [--all] [SOURCE ...]
 """
 import argparse
 import concurrent.futures
@@ -20,11 +23,14 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from affected import Affected
+
 ROOT = Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
 # What is included counts as a header. That a source is included is what we do, not what is to be found.
 LOOKED_AT = r"/((peal|load|cli|models|examples)/.*\.h|(peal|load|cli|models|examples|fuzz|versus)/.*\.cc)$"
 CHECKS = "-bugprone-suspicious-include"
+NAMES = "readability-identifier-naming"
 MOST_TOGETHER = 40
 NOISE = re.compile(r"^\d+ (warnings?|errors?) .*(generated|treated)|^Suppressed|^Use -header")
 BROKEN = "[clang-diagnostic-error]"
@@ -35,6 +41,7 @@ MISFIT = re.compile(r"^(/[^:\n]+\.cc):\d+:\d+: error: .* " + re.escape(BROKEN) +
 class Source:
     path: str
     flags: tuple[str, ...]
+    names: bool = True  # are judged
 
 
 def looked_at(build):
@@ -65,12 +72,13 @@ def sources_of(entries):
 
 
 def groups_of(sources, most=MOST_TOGETHER):
-    """Those of one folder of the root and the same flags together, at most `most`, the largest groups first. Contenders
-    are programs of one shape, whose functions have the same names: alone."""
+    """Those of one folder of the root that are read in the same way together, at most `most`, the largest groups first.
+    Contenders are programs of one shape, whose functions have the same names: alone."""
     by_kind = {}
     for source in sources:
         parts = Path(source.path).relative_to(ROOT).parts if Path(source.path).is_relative_to(ROOT) else ("",)
-        by_kind.setdefault((parts if parts[0] == "versus" else parts[0], source.flags), []).append(source)
+        kind = (parts if parts[0] == "versus" else parts[0], source.flags, source.names)
+        by_kind.setdefault(kind, []).append(source)
     groups = [kind[at:at + most] for kind in by_kind.values() for at in range(0, len(kind), most)]
     return sorted(groups, key=len, reverse=True)
 
@@ -109,7 +117,7 @@ class Verdicts:
 
     def _file(self, source):
         key = self._common.copy()
-        key.update(Path(source.path).read_bytes() + repr(source.flags).encode())
+        key.update(Path(source.path).read_bytes() + repr((source.flags, source.names)).encode())
         return self.folder / key.hexdigest()
 
     def known(self, source):
@@ -137,7 +145,8 @@ class Reader:
 
     def read(self, group):
         """Pairs of a part of the group, as large as can be read together, and sentences about it; none: it is clean."""
-        words = [TIDY, "--quiet", f"--header-filter={self._headers}", f"--checks={CHECKS}",
+        checks = CHECKS if group[0].names else f"{CHECKS},-{NAMES}"
+        words = [TIDY, "--quiet", f"--header-filter={self._headers}", f"--checks={checks}",
                  f"--config-file={ROOT}/.clang-tidy", "{file}", "--", *group[0].flags, "-ferror-limit=0"]
         code, output = self._run(words, group)
         if len(group) > 1 and BROKEN in output:
@@ -146,16 +155,26 @@ class Reader:
         return [(group, said or f"clang-tidy ended with {code}" if code else "")]
 
 
+def affected_of(sources):
+    affected = Affected()
+    read = set(affected.of([source.path for source in sources]))
+    written = set(affected.written([source.path for source in sources]))
+    return [Source(source.path, source.flags, source.path in written) for source in sources if source.path in read]
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("build", type=Path)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--all", action="store_true", help="not what is affected alone")
     parser.add_argument("sources", nargs="*", help="only these")
     asked = parser.parse_args(arguments)
     sources = sources_of(json.loads((asked.build / "compile_commands.json").read_text(encoding="utf-8")))
     if asked.sources:
         named = {str(Path(name).resolve()) for name in asked.sources}
         sources = [source for source in sources if source.path in named]
+    elif not asked.all:
+        sources = affected_of(sources)
     verdicts = Verdicts(asked.build / "tidied")
     reader = Reader(asked.build)
     found = parts = 0

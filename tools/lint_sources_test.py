@@ -46,7 +46,7 @@ def lint(home, files, capsys):
     entries = [{"file": str(home / name), "command": f"clang++-19 -std=c++2b -I{home} -c {home / name}"}
                for name in files if name.endswith(".cc")]
     (build / "compile_commands.json").write_text(json.dumps(entries), encoding="utf-8")
-    code = lint_sources.main([str(build)])
+    code = lint_sources.main([str(build), "--all"])
     return code, capsys.readouterr().out
 
 

@@ -92,18 +92,7 @@ echo "consume: public headers need nothing else"
 # shellcheck disable=SC2046
 compile=("$compiler" -std=c++23 -fsyntax-only -x c++ $(pkg-config --cflags peal) -)
 sed 's/.*/#include <&>/' "$scratch/public" | "${compile[@]}" || fail "a public header includes what is not installed"
-# Each by itself, but for those that a source of the library includes first: `make lint` compiles each of these alone.
-begun() {
-  local source="$root/${1%.h}.cc"
-  [ -e "$source" ] && [ "$(grep -m 1 '^#include' "$source")" = "#include <$1>" ]
-}
-try_header() {
-  echo "#include <$1>" | "${@:2}" || fail "<$1> does not compile by itself"
-}
-export -f try_header fail
-while read -r header; do
-  if ! begun "$header"; then echo "$header"; fi
-done <"$scratch/public" | xargs -I {} -P "$(nproc)" bash -c 'try_header "$@"' try {} "${compile[@]}" || exit 1
+# `make lint` compiles each by itself.
 
 echo "consume: private headers are out of reach"
 private="$(cd "$root" && find peal -path "*/parts/*.h" -print -quit)"
