@@ -164,7 +164,7 @@ if(NOT PEAL_SANITIZE)
     string(REGEX REPLACE "\\.py$" "" name ${test})
     peal_script_test(${name} python ${PEAL_PYTHON} -m pytest -q -p no:cacheprovider ${test})
     # A browser gives up what it loads when a network interface comes or goes, as they do where a namespace is made.
-    file(STRINGS ${PROJECT_SOURCE_DIR}/${test} touches_interfaces REGEX "browser\\.(program|opened)|link\\.namespaces")
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${test} touches_interfaces REGEX "browser\\.(program|opened)|run\\.namespaces")
     if(touches_interfaces)
       set_tests_properties(${name} PROPERTIES RESOURCE_LOCK network_interfaces)
     endif()

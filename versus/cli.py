@@ -15,7 +15,6 @@ from versus import comparison, drum, plans, roster, terminal
 from versus.findings import findings_document
 from versus.models import model_plans, model_roster
 from versus.bars import bench
-from versus.link import link_lab, link_plan, link_words
 from versus.quick import quick_lab, quick_plan, quick_words
 from versus.run import server_host
 from versus.run.process import StartFailed
@@ -31,7 +30,6 @@ EXAMPLES = """examples:
   python3 -m versus findings                     # what the published findings need; then `document` its results
   python3 -m versus models                       # every concurrency model; --full: every situation and published load
   python3 -m versus quick --server-host box2 --server-bin /opt/peal/bin
-  python3 -m versus link --server-host box2 --link-mbit 1000
   python3 -m versus bench --only instructions,idle_memory
 """
 
@@ -64,13 +62,18 @@ def _count(text: str) -> int:
     return value
 
 
+def _add_choice(verb: argparse.ArgumentParser, known: tuple[str, ...]) -> None:
+    """The options that say what of a plan is played."""
+    verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
+    verb.add_argument("--experiments", type=_experiments_of(known), default=[], metavar="NAME,...",
+                      help=f"these alone, of {', '.join(known)}")
+
+
 def _add_plan(commands, name: str, words: str, parents: list[argparse.ArgumentParser], known: tuple[str, ...]):
     """A verb that carries out a plan."""
     verb = commands.add_parser(name, parents=parents, help=words, description=words, epilog=EXAMPLES,
                                formatter_class=argparse.RawDescriptionHelpFormatter)
-    verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
-    verb.add_argument("--experiments", type=_experiments_of(known), default=[], metavar="NAME,...",
-                      help=f"these alone, of {', '.join(known)}")
+    _add_choice(verb, known)
     verb.add_argument("--blocks", type=_count, help="how often everybody is started anew: restarts of a duel, blocks "
                                                     "of runs (default: the plan's)")
     length = verb.add_mutually_exclusive_group()
@@ -82,22 +85,13 @@ def _add_plan(commands, name: str, words: str, parents: list[argparse.ArgumentPa
     return verb
 
 
-def _add_lab(commands, name: str, words: str, parents: list[argparse.ArgumentParser], known: tuple[str, ...],
-             budget_s: float) -> argparse.ArgumentParser:
-    """A verb that plays duels on a budget."""
-    verb = commands.add_parser(name, parents=parents, help=words, description=words, epilog=EXAMPLES,
-                               formatter_class=argparse.RawDescriptionHelpFormatter)
-    verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
-    verb.add_argument("--experiments", type=_experiments_of(known), default=[], metavar="NAME,...",
-                      help=f"these alone, of {', '.join(known)}")
-    verb.add_argument("--budget", type=_positive, metavar="SECONDS",
-                      help=f"wall time for the whole (default: {budget_s:.0f})")
-    return verb
-
-
 def _add_quick(commands, parents: list[argparse.ArgumentParser]) -> None:
-    verb = _add_lab(commands, "quick", "duels in a cell or two of each experiment, together in under five minutes",
-                    parents, quick_lab.NAMES, quick_lab.BUDGET_S)
+    words = "duels in a cell or two of each experiment, together in under five minutes"
+    verb = commands.add_parser("quick", parents=parents, help=words, description=words, epilog=EXAMPLES,
+                               formatter_class=argparse.RawDescriptionHelpFormatter)
+    _add_choice(verb, quick_lab.NAMES)
+    verb.add_argument("--budget", type=_positive, metavar="SECONDS",
+                      help=f"wall time for the whole (default: {quick_lab.BUDGET_S:.0f})")
     verb.add_argument("--no-instructions", action="store_true", help="do not count user instructions")
 
 
@@ -132,25 +126,13 @@ def _elsewhere() -> argparse.ArgumentParser:
     return elsewhere
 
 
-def _add_link(commands, parents: list[argparse.ArgumentParser]) -> None:
-    verb = _add_lab(commands, "link",
-                    "who needs less CPU where the link between two machines is full; needs --server-host", parents,
-                    link_plan.NAMES, link_plan.BUDGET_S)
-    verb.add_argument("--link-mbit", type=_positive, metavar="N",
-                      help="the link's speed (default: what the interface of the route to HOST says)")
-    verb.add_argument("--connections", type=_count, metavar="N",
-                      help=f"so many (default: as many as fill the link, from {link_plan.FIRST_CONNECTIONS} on)")
-    verb.add_argument("--restarts", type=_count, default=link_plan.RESTARTS, metavar="N",
-                      help=f"how often everybody is started anew (default: {link_plan.RESTARTS})")
-
-
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python3 -m versus",
         description="Compares servers on real sockets, fairly, and writes one page.",
         epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = top.add_subparsers(dest="verb", required=True,
-                                  metavar="quick|full|findings|models|link|bench|document|list")
+                                  metavar="quick|full|findings|models|bench|document|list")
     shared = argparse.ArgumentParser(add_help=False)
     shared.add_argument("--bin", type=Path, default=Path("build/release/bin"), metavar="DIR",
                         help="where the programs were built (default: build/release/bin)")
@@ -181,7 +163,6 @@ def parser() -> argparse.ArgumentParser:
                        [shared, measured], model_plans.NAMES)
     models.add_argument("--full", action="store_true", help="every situation, variant and published load: hours")
     models.set_defaults(variants=False, **here)
-    _add_link(commands, [shared, measured, elsewhere])
     bars = commands.add_parser("bench", parents=[shared, measured],
                                help="the figures peal must reach, beside their bars",
                                description="Measures the figures peal must reach and prints each beside its bar.",
@@ -220,9 +201,6 @@ def _list(options) -> int:
                 print(f"    claim: {claim.sentence(experiment.cell(claim.cell).title, experiment.unit)}")
         if plan.drum:
             print(f"  {drum.NAME}: {drum.TITLE}; {', '.join(cell.name for cell in drum.FULL.cells)}")
-    print("\nlink:")
-    for cell in link_plan.CELLS:
-        print(f"  {cell.name}: {cell.title}; {', '.join(cell.contenders)}")
     print(f"\nbench: {', '.join(bench.names())}")
     return DONE
 
@@ -249,10 +227,6 @@ def _run(options, command: str) -> int:
         results = quick_lab.run(options, command)
         print(f"{quick_words.summary(results)}\n\n{(options.out / 'report.html').resolve()}")
         return DONE if results["cells"] or results["drum"] else FAILED
-    if options.verb == "link":
-        results = link_lab.run(options, command)
-        print(f"{link_words.summary(results)}\n\n{(options.out / 'report.html').resolve()}")
-        return DONE if results["cells"] else FAILED
     results = comparison.compare(_plan_name(options), options, command)
     print(terminal.summary(results))
     print(f"\n{(options.out / 'report.html').resolve()}")
@@ -278,7 +252,6 @@ def main(words: list[str] | None = None) -> int:
         print(f"versus: {error}", file=sys.stderr)
         return FAILED
     except KeyboardInterrupt:
-        is_short = options.verb in ("quick", "link")
-        kept = "" if is_short else "; the runs done are kept, and the same --out and --seed go on"
+        kept = "" if options.verb == "quick" else "; the runs done are kept, and the same --out and --seed go on"
         print(f"\nversus: stopped{kept}.", file=sys.stderr)
         return FAILED

@@ -12,15 +12,15 @@ from pathlib import Path
 import pytest
 
 from versus import cli
-from versus.link import link_words
-from versus.link.namespaces import CannotMake, Namespace
+from versus.run.namespaces import CannotMake, Namespace
 
 BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")).absolute()
 PEAL = str(BIN_DIR / "peal")
 SERVER = f"{PEAL} serve pingpong --engine epoll --listen {{listen}}"
-PATIENCE_S = 60
-BRIEF = ["--slice", "5ms", "--rounds", "1", "--restarts", "1", "--budget", "40s"]
-ENDLESS = ["--slice", "5ms", "--rounds", "50", "--restarts", "1000", "--budget", "1h", "--live", "on"]
+PATIENCE_S = 300  # what waits longer has hung; nothing is read off how long anything takes
+ONCE = ["--rounds", "1", "--restarts", "1", "--budget", "10m"]
+BRIEF = ["--slice", "5ms", *ONCE]
+ENDLESS = ["--slice", "5ms", "--rounds", "50", "--restarts", "1000", "--budget", "10h", "--live", "on"]
 
 
 @pytest.fixture(name="there")
@@ -100,6 +100,16 @@ def test_a_duel_across_the_network(there):
     assert not processes_in(there)
 
 
+def test_a_link_carries_no_more_than_its_speed():
+    try:
+        with Namespace(mbit=40) as there:
+            ran = duel(there, "--json", "-", "--size", "16384", "--slice", "300ms", *ONCE)
+    except CannotMake as error:
+        pytest.skip(str(error))
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["contenders"][0]["messages_per_s"] * 16384 * 8 < 40e6 * 1.1
+
+
 def test_http_across_the_network(there):
     server = f"{PEAL} serve http --engine epoll --listen {{listen}}"
     words = [PEAL, "load", "duel", "http", "--server-host", "box2", "--remote-shell", there.shell, "--server-address",
@@ -152,32 +162,12 @@ def test_the_namespace_goes_with_who_made_it():
     assert there.name not in names.split() and there.near_link not in links and not Path(there.shell).exists()
 
 
-def lab(there, folder, verb, *more):
-    words = [verb, "--bin", str(BIN_DIR), "--out", str(folder), "--seed", "3", "--only", "peal-epoll", "--server-host",
-             "box2", "--remote-shell", there.shell, *more]
-    assert cli.main(words) == cli.DONE
-    return json.loads((folder / "results.json").read_text())
-
-
-def test_a_link_that_is_full_and_one_that_is_not(tmp_path):
-    few = ["--experiments", "16KiB", "--restarts", "1", "--connections", "40", "--budget", "30"]
-    try:
-        with Namespace(mbit=40) as there:
-            full = lab(there, tmp_path / "full", "link", "--link-mbit", "40", *few)
-            idle = lab(there, tmp_path / "idle", "link", "--link-mbit", "1000", *few)
-            usual = lab(there, tmp_path / "usual", "link", *few)
-    except CannotMake as error:
-        pytest.skip(str(error))
-    row = full["cells"][0]["rows"][0]
-    assert row["full"] and row["mib_per_s"] < 40e6 / 8 / 2**20 * 1.1 and row["server_share"] < 0.5
-    assert not idle["cells"][0]["rows"][0]["full"]
-    assert "the link was not full" in link_words.summary(idle)
-    assert full["link"]["interface"] == there.near_link and full["link"]["mtu"] == 1500
-    assert usual["link"]["said_by"] == f"the interface {there.near_link}", "a veth says 10 Gbit/s of itself"
-
-
 def test_the_quick_lab_across_the_network(there, tmp_path):
-    results = lab(there, tmp_path / "quick", "quick", "--experiments", "64Bx1,drum", "--budget", "5")
+    # 64Bx1 has eight short restarts at most: the budget is only what a busy machine may take for them.
+    words = ["quick", "--bin", str(BIN_DIR), "--out", str(tmp_path), "--seed", "3", "--only", "peal-epoll",
+             "--server-host", "box2", "--remote-shell", there.shell, "--experiments", "64Bx1,drum", "--budget", "600"]
+    assert cli.main(words) == cli.DONE
+    results = json.loads((tmp_path / "results.json").read_text())
     assert [cell["name"] for cell in results["cells"]] == ["64Bx1"] and results["drum"] is None
     assert there.far in results["two_machines"] and "in another place" in results["two_machines"]
-    assert "Kernel of box2" in (tmp_path / "quick" / "report.html").read_text()
+    assert "Kernel of box2" in (tmp_path / "report.html").read_text()

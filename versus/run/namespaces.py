@@ -2,8 +2,8 @@
 """A second machine for the poor, and for tests: a network namespace of this one, at the other end of a pair of virtual
 interfaces, whose speed can be limited; and a shell that leads there, in the place of ssh.
 
-    python3 -m versus.link.namespaces --mbit 1000 -- \\
-        python3 -m versus link --server-host box2 --remote-shell {shell} --link-mbit 1000
+    python3 -m versus.run.namespaces --mbit 1000 -- \\
+        python3 -m versus quick --server-host box2 --remote-shell {shell}
 
 It takes root, `ip` and `tc` (Debian: iproute2). Whatever happens to who made it, the namespace goes.
 """
@@ -103,7 +103,7 @@ class Namespace:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python3 -m versus.link.namespaces", description=__doc__,
+    parser = argparse.ArgumentParser(prog="python3 -m versus.run.namespaces", description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mbit", type=float, help="the link's speed, each way (default: none but the CPU's)")
     parser.add_argument("command", nargs="+", help="what is run here; {shell} in it leads to the other place")
