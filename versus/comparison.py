@@ -12,7 +12,7 @@ from pathlib import Path
 
 from versus import drum, experiment_results, plans, roster, terminal, traces, variants
 from versus.findings import published_findings
-from versus.models import libio_ablation, model_findings, model_plans, model_roster
+from versus.models import model_findings, model_plans, model_roster
 from versus.run import environment, process, schedule, server_host
 from versus.duel import duel_campaign
 from versus.duel.duel_campaign import DuelCampaign
@@ -158,7 +158,6 @@ class Comparison:
                                           "server_host": self._host.name if self._host else None})
         self._progress = terminal.Progress()
         self._built: list[Contender] = []
-        self._built_models: list[Contender] = []
         self._machines_of_a_duel: dict | None = None  # as DuelCampaign.machines
 
     def _ask(self, bin_dir: Path) -> Known:
@@ -192,8 +191,7 @@ class Comparison:
     def _of(self, experiment: Experiment) -> list[Contender]:
         """Who runs in `experiment`: of its kind, and named by it, by --only, or given on the command line."""
         return [c for c in self._ready if c.kind == experiment.kind
-                and (c.name in experiment.contenders
-                     or (not experiment.contenders and getattr(c, "everywhere", True))
+                and (c.name in experiment.contenders or not experiment.contenders
                      or (experiment.name != plans.COMPILERS.name and (c.given or self._options.only)))]
 
     def _left_s(self) -> float | None:
@@ -217,26 +215,11 @@ class Comparison:
         self.left_out += absent
         return ready
 
-    def _unoptimised(self) -> list[Contender]:
-        """The -O0 rows of libio's ablation: where their program need not be built for a quick look at everything."""
-        if not any(experiment.name == model_plans.ABLATION for experiment in self._plan.experiments):
-            return []
-        rows = [c for c in self._ready if c.name in libio_ablation.ROWS]
-        if not rows or not (self._plan.name == model_plans.FULL.name or model_plans.ABLATION in
-                            self._options.experiments):
-            return []
-        as_peal = replace(rows[0], name=variants.PEAL)
-        built, absent = variants.build([as_peal], (libio_ablation.BUILD,), self._progress.say, os.cpu_count() or 1)
-        self.left_out += absent
-        return libio_ablation.unoptimised(rows, built[0].program) if built else []
-
     def _experiment(self, at: int) -> dict | None:
         experiment = self._plan.experiments[at]
         contenders = self._of(experiment)
         if experiment.name == plans.COMPILERS.name:
             contenders += self._built
-        if experiment.name == model_plans.ABLATION:
-            contenders += self._built_models
         if not contenders:
             self.left_out.append(f"{experiment.title}: no contender of its kind ({experiment.kind}) is there")
             return None
@@ -314,7 +297,6 @@ class Comparison:
         started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
         described = environment.describe(options.bin, process.Pins.of(1).words)
         self._built = self._variants()
-        self._built_models = self._unoptimised()
         self._began = time.monotonic()  # building is no part of the budget
         try:
             done = [self._experiment(at) for at in range(len(self._plan.experiments))]

@@ -21,7 +21,7 @@ MODEL_COST_NS = {"blocking_single": 3000.0, "blocking_process_per_connection": 8
                  "half_sync_unbounded_queue": 9000.0, "reactor_epoll": 4000.0,
                  "libio_accept_thread": 7000.0, "reactor_epoll_edge": 4400.0,
                  "reactor_select": 6000.0, "peal_callbacks": 4040.0}
-MODEL_OPTIONS = {"libio_accept_thread": ["--workers", "--queues", "--on-hand-over", "--connections"],
+MODEL_OPTIONS = {"libio_accept_thread": ["--workers", "--queues"],
                  "half_sync_unbounded_queue": ["--workers", "--io-threads", "--reply-by"], "reactor_epoll": ["--write"],
                  "peal_callbacks": ["--engine", "--workers"]}
 NAMES = ("raw_epoll", "raw_uring", "libevent", "asio_shared", "asio_per_thread", "libuv")
@@ -82,7 +82,7 @@ def echo_document(name: str, size: int, connections: int, rate: float, noise: fl
     """A run of a model: who serves one connection answers one, and the others wait, which is an error unless it is
     expected (`queueing`)."""
     model = name.partition("+")[0].removesuffix("-twin")
-    cost = MODEL_COST_NS.get(model, 5000.0) * noise * (1.3 if name.endswith(("+io", "-O0")) else 1.0)
+    cost = MODEL_COST_NS.get(model, 5000.0) * noise * (1.3 if name.endswith("+io") else 1.0)
     found = document(size, connections, rate, cost, 1e9 / cost / (4 if requests else 1))
     few = model == "blocking_single" and not requests and connections > 1
     found["connections"]["served"] = 1 if few else connections

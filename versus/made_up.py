@@ -9,7 +9,7 @@ from pathlib import Path
 
 from versus import comparison, drum, drum_analysis, experiment_results, fakes, plans
 from versus.findings import published_findings
-from versus.models import libio_ablation, model_findings, model_plans, model_roster
+from versus.models import model_findings, model_plans, model_roster
 from versus.run import generator, runner, schedule
 from versus.run.echo_cell import EchoCell
 from versus.experiments import CLOSED, RATE, Cell, Experiment, HttpCell, Plan
@@ -128,8 +128,6 @@ def results(folder: Path, plan: Plan = SMALL, seed: int = 7) -> dict:
         if experiment.kind == MODEL:
             contenders = [c for c in model_contenders(plan.name == model_plans.FULL.name)
                           if (c.name in experiment.contenders if experiment.contenders else c.usual)]
-            if experiment.name == model_plans.ABLATION:
-                contenders += libio_ablation.unoptimised(contenders, "build/variants/gcc-O0/bin/peal")
             twin_of = next(c for c in contenders if c.name == experiment.twin_of)
             contenders.append(replace(twin_of, name=experiment.twin_name, shown=False))
             experiment = comparison.placed(experiment, contenders)

@@ -20,12 +20,7 @@ COSTS_NS = {"raw-epoll": 3400.0, "peal-epoll": 3300.0, "peal-uring": 3200.0, "ra
             "http-beast-locked": 40000.0, "raw-tls": 8000.0, "peal-tls-epoll": 8000.0, "peal-tls-uring": 8000.0,
             "libevent-tls": 12000.0, "https-raw": 8000.0, "https-peal-epoll": 9000.0, "https-nginx": 15000.0,
             "reactor_epoll": 4000.0,
-            "reactor_epoll_edge": 4400.0, "peal_callbacks+epoll": 4040.0,
-            "libio_accept_thread": 7000.0, "libio_accept_thread+one_queue": 7700.0,
-            "libio_accept_thread+read_on_hand_over": 7700.0, "libio_accept_thread+unpooled": 7700.0,
-            "libio_accept_thread+own_queues": 8400.0, "libio_accept_thread+naive": 9200.0,
-            "libio_accept_thread+all-O0": 10500.0, "libio_accept_thread+unpooled-O0": 11500.0,
-            "libio_accept_thread+own_queues-O0": 12600.0, "libio_accept_thread+naive-O0": 14000.0}
+            "reactor_epoll_edge": 4400.0, "peal_callbacks+epoll": 4040.0}
 COLUMNS = ["restart", "round", "place", "contender", "messages", "seconds", "server_cpu_ns", "client_cpu_ns", "p50_ns",
            "p99_ns"]
 CLIENT_NS = 3000.0

@@ -10,7 +10,6 @@ import math
 from dataclasses import asdict, dataclass, replace
 
 from versus import hdr, stats
-from versus.models import libio_ablation as steps
 from versus.models import model_plans as plan
 from versus.analysis import chosen_runs
 from versus.experiments import CLOSED
@@ -24,8 +23,7 @@ SAME = (1 / LEVEL, LEVEL)
 NO_CHANGE = (1 / EQUAL, EQUAL)
 A_LITTLE = (1.0, 1.25)
 NOT_FASTER = (0.0, EQUAL)
-# What libio's author told: about twice as many pages with all he changed; one client has 0.17 of ten clients' pages.
-ABOUT_TWICE = (1.6, 2.5)
+# libio's author told: one client has 0.17 of ten clients' pages.
 HALF_AT_MOST = (0.0, 0.5)
 SPEED, CPU = "messages_per_s", "server_cpu_ns"
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
@@ -34,7 +32,6 @@ WORDS = {SPEED: "requests/s", CPU: "server CPU per request", "p50": "p50", "p95"
 PUBLISHED_PER_S = 220_000
 NOT_RUN = "its load did not run"
 TOO_SHORT = "in no block have both ten requests above it: the runs are too short"
-NOT_BUILT = f"a program built at -O0 belongs to the full plan, or to --experiments {plan.ABLATION}"
 
 SINGLE = "blocking_single"
 PER_PROCESS, PER_THREAD = "blocking_process_per_connection", "blocking_thread_per_connection"
@@ -56,7 +53,6 @@ class Rule:
     bounds: tuple[float, float]
     figure: str = SPEED
     rival_cell: str = ""
-    part: str = plan.HISTORIC
 
     @property
     def cells(self) -> tuple[str, str]:
@@ -70,32 +66,10 @@ def _alike(sentence: str, cell: str, subject: str, rival: str) -> list[Rule]:
             *(Rule(f"... {WORDS[figure]}", cell, subject, (rival,), SAME, figure) for figure in rest)]
 
 
-def _libio_rules() -> list[Rule]:
-    """What libio's author did to double his pages, each step for itself, and all; and his one client."""
-    def of_steps(sentence: str, rival: str, bounds: tuple[float, float]) -> Rule:
-        return Rule(sentence, plan.STEPS_LOAD.name, steps.LIBIO, (rival,), bounds, part=plan.ABLATION)
-
-    def of_one(sentence: str, subject: str) -> Rule:
-        return Rule(sentence, plan.ONE_CLIENT.name, subject, (subject,), HALF_AT_MOST,
-                    rival_cell=plan.TEN_CLIENTS.name)
-
-    return [
-        of_steps("libio: a queue per worker is faster than one that all share", f"{steps.LIBIO}+one_queue", MORE),
-        of_steps("libio: only registering a connection on hand-over is faster than reading it at once",
-                 f"{steps.LIBIO}+read_on_hand_over", MORE),
-        of_steps("libio: pooled connection objects carry more than new ones", f"{steps.LIBIO}+unpooled", MORE),
-        of_steps("libio: -O2 instead of -O0 is faster", steps.ALL_UNOPTIMISED, MORE),
-        of_steps("libio: together they double the requests (published: about twice; here 1.6 to 2.5 times)",
-                 steps.NAIVE_UNOPTIMISED, ABOUT_TWICE),
-        of_one("One client is slow for who hands connections over (libio published 0.17 of 10 clients' pages): "
-               "through a queue", steps.LIBIO),
-        of_one("... straight into the other's epoll", "main_sub_threads"),
-    ]
-
-
 def _rules() -> list[Rule]:
     simple, edge, reply = plan.SIMPLE_LOAD.name, plan.EDGE_LOAD.name, plan.REPLY_LOAD.name
     long, short = plan.POOL_LONG.name, plan.POOL_SHORT.name
+    one, ten = plan.ONE_CLIENT.name, plan.TEN_CLIENTS.name
     return [
         Rule("A single process is the slowest of the simple models", simple, SINGLE,
              (PER_PROCESS, PER_THREAD, *ALL_POOLS, LEADER), LESS),
@@ -148,7 +122,10 @@ def _rules() -> list[Rule]:
              ("main_sub_threads",), MORE),
         Rule("... a process pool of coroutines and a thread pool of reactors", short, "coroutine_process_pool",
              ("reactor_thread_pool",), MORE),
-        *_libio_rules(),
+        Rule("One client is slow for who hands connections over (libio published 0.17 of 10 clients' pages): "
+             "through a queue", one, "libio_accept_thread", ("libio_accept_thread",), HALF_AT_MOST, rival_cell=ten),
+        Rule("... straight into the other's epoll", one, "main_sub_threads", ("main_sub_threads",), HALF_AT_MOST,
+             rival_cell=ten),
     ]
 
 
@@ -223,8 +200,6 @@ def finding(experiment: dict | None, rule: Rule) -> Finding:
     names = [cell["name"] for cell in experiment["cells"]] if experiment else []
     if not set(rule.cells) <= set(names):
         return Finding(NUMBER, rule.sentence, NOT_HERE, NOT_RUN)
-    if set(rule.rivals) & set(steps.ROWS_UNOPTIMISED) and not _ran(experiment, rule.cell, rule.rivals):
-        return Finding(NUMBER, rule.sentence, NOT_HERE, NOT_BUILT)
     judged = [_judged(experiment, rule, rival) for rival in rule.rivals]
     verdict = _together([each for each, _ in judged])
     deciding = next(figure for each, figure in judged if each == verdict) if verdict != CONFIRMED else \
@@ -251,8 +226,8 @@ def _one_reactor(experiment: dict | None) -> Finding:
 
 def of(results: dict) -> list[dict]:
     """Every published finding of experiment 5, as plain data."""
-    parts = {each["name"]: each for each in results["experiments"]}
-    found = [finding(parts.get(rule.part), rule) for rule in RULES] + [_one_reactor(parts.get(plan.HISTORIC))]
+    loads = next((each for each in results["experiments"] if each["name"] == plan.HISTORIC), None)
+    found = [*(finding(loads, rule) for rule in RULES), _one_reactor(loads)]
     for number, each in enumerate(found):  # a row stands by itself wherever it is quoted
         if each.sentence.startswith("..."):
             found[number] = replace(each, sentence=_head(found, number) + each.sentence)

@@ -81,15 +81,6 @@ def test_one_client_is_held_against_ten():
     assert model_findings.finding(alone, rule).figure == model_findings.NOT_RUN, "a cell of the two is missing"
 
 
-def test_without_a_program_built_so_its_step_is_left_open():
-    rule = next(rule for rule in RULES if "-O2 instead of -O0" in rule.sentence)
-    found = model_findings.finding(Made({(rule.cell, rule.subject): 1000.0}).experiment, rule)
-    assert (found.verdict, found.figure) == (NOT_HERE, model_findings.NOT_BUILT)
-    part = Made(speeds_of(rule, 1.4)).experiment | {"name": model_plans.ABLATION}
-    rows = {row["sentence"]: row for row in model_findings.of({"experiments": [part]})}
-    assert rows[rule.sentence]["verdict"] == CONFIRMED, "it is looked for in its part"
-
-
 def test_latency_rules_read_the_histograms(monkeypatch):
     rule = next(rule for rule in RULES if rule.figure == "p50")
     speeds = {(rule.cell, name): 1.0 for name in (rule.subject, *rule.rivals)}
@@ -167,8 +158,8 @@ def test_a_sentence_stands_by_itself():
 
 
 def test_every_rule_is_about_rows_that_run_in_its_cell():
-    cells = {(part.name, cell.name): cell for part in model_plans.FULL.experiments for cell in part.cells}
+    cells = {cell.name: cell for cell in model_plans.FULL_HISTORIC.cells}
     for rule in RULES:
         for cell, names in zip(rule.cells, ((rule.subject,), rule.rivals)):
             for name in names:
-                assert model_roster.matching([name], cells[rule.part, cell].only), (rule.sentence, name)
+                assert model_roster.matching([name], cells[cell].only), (rule.sentence, name)

@@ -7,17 +7,16 @@ of each situation. `models` is the grid; in it nothing is claimed, its figures a
 `model_claims` is the claim about peal, one loop against one loop, by duel: in a closed loop, in the full plan at a
 fixed rate. The grid runs one after the other: a blocking model answers a connection at a time, a duel waits for all.
 `historic` are the published loads, by duel where everybody serves all connections and all fit under the limit of open
-files. `libio_ablation` is one of them by duel: its steps are a few per cent each.
+files.
 """
 
 from dataclasses import replace
 
-from versus.models import libio_ablation
 from versus.run.echo_cell import LONG, ONE, EchoCell
 from versus.experiments import Claim, Duels, Experiment, Plan
 from versus.roster import MODEL
 
-GRID, CLAIMS, HISTORIC, ABLATION = "models", "model_claims", "historic", "libio_ablation"
+GRID, CLAIMS, HISTORIC = "models", "model_claims", "historic"
 SUBJECT = "peal_callbacks+epoll"
 BAR = 1.05
 BEST = "the best hand-written epoll reactor"
@@ -138,8 +137,7 @@ POOL_LONG, POOL_SHORT = (published("pools", 4, requests, 512, 500, POOLS) for re
 SINGLE_LOAD = published("one reactor", 4, LONG, 1024, 250, ("reactor_epoll",))
 # libio's short connections: one client, ten, a hundred, of a client thread each as far as four go.
 ONE_CLIENT, TEN_CLIENTS = (EchoCell(64, clients, ONE, client_threads=min(clients, 4), label="hand-over",
-                                    only=(libio_ablation.LIBIO, "main_sub_threads")) for clients in (1, 10))
-STEPS_LOAD = published("accept thread", 4, ONE, 64, 25, (f"{libio_ablation.LIBIO}*",))
+                                    only=("libio_accept_thread", "main_sub_threads")) for clients in (1, 10))
 
 FULL_HISTORIC = replace(
     FULL_GRID,
@@ -156,20 +154,6 @@ FULL_HISTORIC = replace(
          "1,000,000 requests a second and thread, which no run here comes near: they are closed loops.",
 )
 
-FULL_ABLATION = replace(
-    FULL_HISTORIC,
-    name=ABLATION,
-    title="Experiment 5: what doubled libio's pages",
-    cells=(STEPS_LOAD,),
-    duels=Duels(restarts=30),
-    contenders=(*libio_ablation.ROWS, *libio_ablation.ROWS_UNOPTIMISED),
-    twin_of=libio_ablation.LIBIO,
-    grid=((libio_ablation.LIBIO, ("*",)),),
-    note="No claim was declared: the steps answer what libio's author published of them. -O0 rows come from a program "
-         "built so, in the full plan or where --experiments names this part.",
-)
-QUICK_ABLATION = replace(FULL_ABLATION, duels=Duels(), budget_s=40.0, run_s=None, share=0.13)
-
 # What fits into minutes: without the 4 x 8000 connections, whose opening alone takes seconds a run.
 QUICK_HISTORIC = replace(
     FULL_HISTORIC,
@@ -183,9 +167,8 @@ QUICK_HISTORIC = replace(
 )
 
 # The claims first: what a run costs beside its length is known then, and the grid's many runs fit into the budget.
-QUICK = Plan("models", "Concurrency models, quick", (QUICK_CLAIMS, QUICK_GRID, QUICK_HISTORIC, QUICK_ABLATION),
-             budget_s=810.0)
-FULL = Plan("models-full", "Concurrency models, full", (FULL_CLAIMS, FULL_GRID, FULL_HISTORIC, FULL_ABLATION))
+QUICK = Plan("models", "Concurrency models, quick", (QUICK_CLAIMS, QUICK_GRID, QUICK_HISTORIC), budget_s=770.0)
+FULL = Plan("models-full", "Concurrency models, full", (FULL_CLAIMS, FULL_GRID, FULL_HISTORIC))
 
-NAMES = (GRID, CLAIMS, HISTORIC, ABLATION)
+NAMES = (GRID, CLAIMS, HISTORIC)
 PLANS = (QUICK.name, FULL.name)

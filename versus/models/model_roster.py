@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from versus.experiments import RATE
-from versus.models import libio_ablation
 from versus.roster import MODEL, Contender
 
 LIST_LIMIT_S = 10.0
@@ -30,7 +29,6 @@ class Variant:
     words: tuple[str, ...]
     note: str = ""
     usual: bool = True  # else in the full plan alone
-    everywhere: bool = True  # else in the parts alone that name it
 
 
 PLAIN = Variant("", ())
@@ -41,6 +39,8 @@ POLLERS = (Variant("", ("--poller", "epoll"), "on epoll"), Variant("+poll", ("--
 WRITE = Variant("+epollout", ("--write", "epollout"), "waits for writability, then writes")
 WAIT = Variant("+wait", ("--wait-for-readable",), "hands a connection over once its first bytes are there")
 DYNAMIC = Variant("+dynamic", ("--dynamic-timeout",), "does not sleep after a wait that brought events")
+QUEUES = (Variant("", ("--queues", "per-worker"), "a queue for each worker"),
+          Variant("+one_queue", ("--queues", "one"), "one queue that all share"))
 BOOST = Variant("+boost", ("--contexts", "boost"), "Boost.Context instead of the C library's")
 
 
@@ -48,17 +48,6 @@ def _engines(usual: tuple[str, ...]) -> tuple[Variant, ...]:
     return tuple(Variant(f"+{name}", ("--engine", engine, "--workers", "1"), f"one loop on {engine}", name in usual)
                  for name, engine in (("epoll", "epoll"), ("uring", "io_uring"), ("poll", "poll"),
                                       ("select", "select")))
-
-
-def _libio() -> tuple[Variant, ...]:
-    """libio_accept_thread as its author left it, without one of his improvements, and without any."""
-    notes = {"": "a queue for each worker", "+one_queue": "one queue that all share",
-             "+read_on_hand_over": "reads a connection as soon as it takes it",
-             "+unpooled": "objects of connections allocated anew", "+own_queues": "its queues alone improved",
-             "+naive": "one queue, reads on hand-over, objects allocated anew"}
-    words = {step.row: step.options for step in libio_ablation.STEPS} | libio_ablation.WITHOUT
-    return tuple(Variant(suffix, words[libio_ablation.LIBIO + suffix], note, everywhere=suffix in ("", "+one_queue"))
-                 for suffix, note in notes.items())
 
 
 VARIANTS: dict[str, tuple[Variant, ...]] = {
@@ -71,7 +60,7 @@ VARIANTS: dict[str, tuple[Variant, ...]] = {
     "main_sub_threads": (PLAIN, WAIT),
     "libio_reactor": POLLERS,
     "libio_proactor": POLLERS,
-    libio_ablation.LIBIO: _libio(),
+    "libio_accept_thread": QUEUES,
     "peal_callbacks": (*_engines(("epoll", "uring")), Variant("+loops", ("--engine", "epoll"), "a loop a worker")),
     "peal_coroutines": _engines(("epoll",)),
 }
@@ -88,7 +77,6 @@ class ModelContender(Contender):
     processes: bool = False
     times_out: bool = True
     takes: tuple[str, ...] = ()
-    everywhere: bool = True  # else in the parts alone that name it
 
     def _words_in(self, cell) -> list[str]:
         words = ["--work", cell.work, "--work-kind", cell.work_kind] if cell.work else []
@@ -140,8 +128,7 @@ def _row(program: Path, model: dict, variant: Variant, everything: bool) -> Mode
     return ModelContender(
         model["name"] + variant.suffix, command, note, usual=everything or variant.usual, kind=MODEL,
         model=model["name"], historic=model["historic"], family=model["family"], serves=model["serves"],
-        processes=model["processes"], times_out=model["times_out"], takes=tuple(model["options"]),
-        everywhere=variant.everywhere)
+        processes=model["processes"], times_out=model["times_out"], takes=tuple(model["options"]))
 
 
 def rows_of(listed: list[dict], program: Path, everything: bool = False) -> list[ModelContender]:

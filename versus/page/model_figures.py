@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The plots of experiment 5. The heat map: model by situation, each field how far behind the best of its situation it
-is. The steps: what libio's author changed, one after the other, in requests/s and server CPU per request."""
+"""The plot of experiment 5: a heat map, model by situation; each field is how far behind its best that model is."""
 
 import math
 
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from versus.page import figures
 from versus.experiments import CLOSED
-from versus.models import libio_ablation
-from versus.models.libio_ablation import Point
 from versus.models.model_analysis import SPEED, Metric, behind, best_of
 
 ROW_IN = 0.215
@@ -78,42 +74,3 @@ def heat_map(experiment: dict, metric: Metric) -> str:
     axes.set_yticks(range(len(rows)), [row["contender"] for row in rows], fontsize=7.8)
     axes.tick_params(length=0)
     return figures._inline(figure, f"Heat map: {metric.words}, model by situation")
-
-
-# What the steps are drawn in: how it is called, the figure of a point, and its factor.
-PANELS = (("requests/s", "speed", 1.0), ("server CPU per request, µs", "cpu", 1e-3))
-STEPS_IN = 3.3
-
-
-def step_series(experiment: dict) -> list[tuple[str, list[Point]]]:
-    """The ways through the steps that were played: as published, and all at -O2."""
-    found = [("-O0 until the last step", libio_ablation.as_published(experiment)),
-             ("-O2 all along", libio_ablation.at_o2(experiment))]
-    return [(words, points) for words, points in found if len(points) > 1]
-
-
-def steps_plot(experiment: dict) -> str:
-    """Two panels as an <svg>: a line for each way, its points with their 95 % intervals."""
-    series = step_series(experiment)
-    if not series:
-        return ""
-    names = [*(step.words for step in libio_ablation.STEPS), libio_ablation.LAST]
-    figure = Figure(figsize=(figures.WIDTH_IN, STEPS_IN))
-    panels = figure.subplots(1, len(PANELS))
-    for axes, (label, figure_of, scale) in zip(panels, PANELS):
-        for number, (words, points) in enumerate(series):
-            pairs = [getattr(point, figure_of) for point in points]
-            at = [names.index(point.step) for point in points]
-            middle = [pair.ratio * scale for pair in pairs]
-            ends = [[(pair.ratio - pair.low) * scale if pair.known else 0.0 for pair in pairs],
-                    [(pair.high - pair.ratio) * scale if pair.known else 0.0 for pair in pairs]]
-            axes.errorbar(at, middle, yerr=ends, label=words, color=figures.SERIES[number], capsize=3, linewidth=1.6,
-                          marker=figures.MARKERS[number], markersize=5)
-        axes.set_xlim(-0.4, len(names) - 0.6)
-        axes.set_ylim(bottom=0.0)
-        axes.set_xticks(range(len(names)), names, rotation=25, ha="right", fontsize=8.5)
-        axes.grid(axis="y")
-        axes.set_axisbelow(True)
-        axes.set_ylabel(label)
-    panels[0].legend(loc="best", fontsize=8, labelcolor=figures.INK)
-    return figures._inline(figure, "What libio's author changed: requests/s and server CPU per request, step by step")

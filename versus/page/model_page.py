@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The sections of experiment 5 on the page: heat maps, who wins where, when to choose which, libio's steps, and every
-situation."""
+"""The sections of experiment 5 on the page: heat maps, who wins where, when to choose which, and every situation."""
 
 from markupsafe import Markup
 
@@ -8,7 +7,7 @@ from versus.page import model_figures, verdict
 from versus.experiments import CLOSED
 from versus.models.model_advice import advice
 from versus.models.model_analysis import METRICS, PERCENTILES, TAIL, Metric, winners
-from versus.models.model_plans import ABLATION, GRID
+from versus.models.model_plans import GRID
 from versus.page.templates import template
 
 TEMPLATE = "models.html.j2"
@@ -52,21 +51,6 @@ def _tail(row: dict, percentile: str) -> str:
     return TAIL.shown(row[f"{percentile}_us"])
 
 
-def _steps(experiment: dict) -> dict:
-    """The plot of libio's steps, and its table: a row a point, each also over the one before it."""
-    def said(pair, scale: float = 1.0, digits: int = 0) -> str:
-        if not pair.blocks:
-            return "-"
-        ends = f" ({pair.low * scale:,.{digits}f} to {pair.high * scale:,.{digits}f})" if pair.known else ""
-        return f"{pair.ratio * scale:,.{digits}f}{ends}"
-
-    rows = [{"way": words, "step": point.step, "row": point.row, "restarts": point.speed.blocks,
-             "speed": said(point.speed), "cpu": said(point.cpu, 1e-3, 2),
-             "speed_gain": verdict.span(point.speed_gain.as_dict()), "cpu_gain": verdict.span(point.cpu_gain.as_dict())}
-            for words, points in model_figures.step_series(experiment) for point in points]
-    return {"plot": Markup(model_figures.steps_plot(experiment)), "rows": rows}
-
-
 def section(experiment: dict) -> str:
     """The section's HTML, with headings from h3 on; `experiment` is one of results.json."""
     shown = {metric.key: metric.shown for metric in METRICS}
@@ -74,7 +58,6 @@ def section(experiment: dict) -> str:
     return template(TEMPLATE, tail=_tail).render(
         e=experiment, shown=shown, percentiles=list(PERCENTILES), beside=bool(experiment["pairs"]),
         models=[contender for contender in experiment["contenders"] if contender["shown"]],
-        steps=_steps(experiment) if experiment["name"] == ABLATION else None,
         heats=[_heat(experiment, metric) for metric in METRICS] if is_grid else [],
         winners=winners(experiment), metrics=[metric.words for metric in METRICS],
         advice=advice(experiment) if is_grid else [],

@@ -18,8 +18,7 @@ from versus.page.page_test import EMPTY_PLOTS, INK_OF_PLOTS, PAPER, PLOTS_WITHOU
 # The claims in one of their situations: drawing is what costs.
 PLAN = replace(model_plans.QUICK, experiments=(
     model_plans.QUICK_GRID,
-    replace(model_plans.QUICK_CLAIMS, cells=model_plans.CLAIM_CELLS[:1], claims=model_plans.QUICK_CLAIMS.claims[:1]),
-    replace(model_plans.QUICK_ABLATION, blocks=6)))
+    replace(model_plans.QUICK_CLAIMS, cells=model_plans.CLAIM_CELLS[:1], claims=model_plans.QUICK_CLAIMS.claims[:1])))
 
 
 @pytest.fixture(scope="module")
@@ -87,24 +86,6 @@ def test_a_grid_without_a_run_says_so(results):
     empty = grid(results) | {"rows": [], "runs": [], "pairs": []}
     html = model_page.section(empty)
     assert "No usable run." in html and "<svg" not in html
-
-
-def test_libios_steps_are_drawn_with_their_table(page, results):
-    ablation = results["experiments"][2]
-    assert [words for words, _ in model_figures.step_series(ablation)] == ["-O0 until the last step", "-O2 all along"]
-    labels = page.value("[...document.querySelectorAll('svg')].map(svg => svg.getAttribute('aria-label'))")
-    assert sum("step by step" in label for label in labels) == 1
-    rows = page.value("document.querySelector('#libio-steps').parentElement.textContent")
-    for words, points in model_figures.step_series(ablation):
-        for point in points:
-            assert point.row in rows and point.speed.blocks == 6
-    at_o0 = model_page.section(ablation).split('id="libio-steps"')[1]
-    assert at_o0.count("-O0 until the last step") == 6, "five rows of the table, and the plot's legend"
-
-
-def test_without_the_steps_there_is_no_plot_of_them(results):
-    html = model_page.section(results["experiments"][2] | {"runs": [], "rows": [], "pairs": []})
-    assert "No two of the steps ran." in html and "<svg" not in html
 
 
 def situation(name, **more):

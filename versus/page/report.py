@@ -147,7 +147,7 @@ def _experiment_view(experiment: dict) -> dict:
 
 def _has_own_page(experiment: dict) -> bool:
     """Whether it is a part of experiment 5 that shows every model, too many for the pages of pairs."""
-    return experiment["name"] in (model_plans.GRID, model_plans.HISTORIC, model_plans.ABLATION)
+    return experiment["name"] in (model_plans.GRID, model_plans.HISTORIC)
 
 
 def _sections(results: dict, views: list[dict]) -> list[dict]:
