@@ -1,385 +1,89 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The floor of HTTP on io_uring: raw_request.h over a ring that tells of readiness, as raw_uring.c does it: a multishot
-// accept, and a multishot poll per connection, which reports changes until it is cancelled. What is ready is received
-// at once into one warm buffer, and the answers of all requests that one receive brought are written into another.
-//
-// They are few bytes as a rule. Those the ring sends, out of a small warm slot, so that they leave in the system call
-// that waits for the next request. The kernel does not wait for room, so all of them are done when that call returns,
-// and says only which were not sent in full; those are looked at first. Many bytes are sent at once.
+// The floor of HTTP on io_uring: raw_request.h over uring_loop.h. The answers of all requests that one receive brought
+// are written into one buffer. They are few bytes as a rule, so the ring sends them.
 //
 // A connection owns memory only while half a request or an unsent answer waits. While an answer waits, reading rests.
-// One ring a thread, made on that thread.
-#include <errno.h>
-#include <liburing.h>
-#include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-
-#include "contender.h"
 #include "contender_http.h"
 #include "raw_request.h"
+#include "uring_loop.h"
 
-enum {
-  kReadBytes = 64 * 1024,
-  kReadsPerTurn = 16,
-  kOutputBytes = 64 * 1024,
-  kSmallBytes = 2 * 1024,  // up to here a system call costs more than a copy and a request
-  kSlots = 256,            // in one turn; what is more is sent at once
-  kHeldSends = 16,         // the first answer of a turn should not wait for the last
-  kSubmissions = 256,
-  kCompletions = 8 * 1024,  // the kernel's table of polls, too, grows with it, up to here
+enum { kOutputBytes = 64 * 1024 };
+
+struct client {
+  struct connection common;
+  struct kept* input;  // unanswered; NULL while there is none
 };
 
-static const uint32_t kInterest = POLLIN | POLLRDHUP;
-// With one of these a short read is no proof that the socket is empty: the end or an error stands behind it.
-static const uint32_t kMoreToRead = POLLRDHUP | POLLHUP | POLLERR;
-
-// The low bits of user_data say which request completed; the rest is the connection.
-enum operation { kAccept, kAcceptRetry, kPoll, kSmallSend, kSend, kUnwatched, kOperationMask = 7 };
-
-struct kept {
-  size_t size;
-  size_t sent;  // of answers
-  char bytes[];
-};
-
-struct connection {
-  int fd;
-  uint32_t news;           // what the poll told, until reading has used it up
-  uint64_t small_sent_in;  // the turn of its last small send
-  struct kept* input;      // unanswered; NULL while there is none
-  struct kept* unsent;     // a send of this is under way
-  uint16_t slot;
-  uint16_t slot_size;
-  bool polled;       // the kernel holds its poll
-  bool coming_back;  // in server.coming_back
-  bool ended;        // end of stream, an error, or the last answer is written: nothing more is read
-  bool closed;       // and forgotten when its poll has completed for the last time
-  struct connection* next_back;
-};
-
-struct server {
-  struct io_uring ring;
-  int listener;
-  unsigned slots_taken;
-  uint64_t turn;                   // from 1 on; 0 is none
-  bool draining;                   // completions are more than the ring holds: they are noted, and nobody is served
-  struct connection* coming_back;  // to be served in the next turn, told or not
-  char slots[kSlots][kSmallBytes];
+struct http_server {
+  struct server common;
   char in[kHttpMaxHeaderBytes + kReadBytes];  // what is kept while more is read is less than a request
   char out[kOutputBytes];
 };
 
-// A tagged submission; the prep functions of liburing leave the tag alone and set everything else.
-static struct io_uring_sqe* request(struct server* server, enum operation operation, struct connection* connection) {
-  struct io_uring_sqe* sqe = io_uring_get_sqe(&server->ring);
-  while (sqe == NULL) {
-    io_uring_submit(&server->ring);
-    sqe = io_uring_get_sqe(&server->ring);
-  }
-  io_uring_sqe_set_data64(sqe, (uintptr_t)connection | operation);
-  return sqe;
+static struct connection* new_connection(void) { return calloc(1, sizeof(struct client)); }
+
+static void delete_connection(struct connection* connection) {
+  free(((struct client*)connection)->input);
+  free(connection);
 }
 
-static void arm_accept(struct server* server) {
-  io_uring_prep_multishot_accept(request(server, kAccept, NULL), server->listener, NULL, NULL, SOCK_CLOEXEC);
-}
-
-// Tells at once of what is ready by now.
-static void arm_poll(struct server* server, struct connection* connection) {
-  io_uring_prep_poll_multishot(request(server, kPoll, connection), connection->fd, kInterest);
-  connection->polled = true;
-}
-
-static void close_fd(struct server* server, int fd) {
-  struct io_uring_sqe* sqe = request(server, kUnwatched, NULL);
-  io_uring_prep_close(sqe, fd);
-  sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-}
-
-// A poll holds the socket open, and no FIN leaves before it has ended. Its last completion may be on the way already:
-// then the cancel finds nothing.
-static void close_connection(struct server* server, struct connection* connection) {
-  if (connection->polled) {
-    struct io_uring_sqe* sqe = request(server, kUnwatched, NULL);
-    io_uring_prep_cancel64(sqe, (uintptr_t)connection | kPoll, 0);
-    sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-  }
-  close_fd(server, connection->fd);
-  connection->closed = true;
-  free(connection->input);
-  connection->input = NULL;
-  if (!connection->polled) free(connection);
-}
-
-// A connection that memory is lacking for ends.
-static struct kept* keep(struct connection* connection, const char* bytes, size_t size) {
-  struct kept* kept = malloc(sizeof *kept + size);
-  if (kept == NULL) {
-    connection->ended = true;
-    return NULL;
-  }
-  kept->size = size;
-  kept->sent = 0;
-  memcpy(kept->bytes, bytes, size);
-  return kept;
-}
-
-// Without MSG_DONTWAIT: the kernel waits for room, and the request completes when all is out.
-static void send_unsent(struct server* server, struct connection* connection) {
-  const struct kept* rest = connection->unsent;
-  io_uring_prep_send(request(server, kSend, connection), connection->fd, rest->bytes + rest->sent,
-                     rest->size - rest->sent, MSG_NOSIGNAL | MSG_WAITALL);
-}
-
-static void keep_unsent(struct server* server, struct connection* connection, const char* bytes, size_t size) {
-  connection->unsent = keep(connection, bytes, size);
-  if (connection->unsent != NULL) send_unsent(server, connection);
-}
-
-static void send_at_once(struct server* server, struct connection* connection, const char* bytes, size_t size) {
-  const ssize_t result = send(connection->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-  if (result < 0 && errno != EAGAIN && errno != EINTR) {
-    connection->ended = true;
-    return;
-  }
-  const size_t sent = result < 0 ? 0 : (size_t)result;
-  if (sent < size) keep_unsent(server, connection, bytes + sent, size - sent);
-}
-
-// With MSG_DONTWAIT it is done when the kernel has taken it; MSG_WAITALL makes less than all of it a failure.
-static void send_by_ring(struct server* server, struct connection* connection, const char* bytes, size_t size) {
-  connection->slot = (uint16_t)server->slots_taken++;
-  connection->slot_size = (uint16_t)size;
-  connection->small_sent_in = server->turn;
-  char* slot = server->slots[connection->slot];
-  memcpy(slot, bytes, size);
-  struct io_uring_sqe* sqe = request(server, kSmallSend, connection);
-  io_uring_prep_send(sqe, connection->fd, slot, size, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_WAITALL);
-  sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
-  if (server->slots_taken % kHeldSends == 0) io_uring_submit(&server->ring);
-}
-
-// Whether it is not known yet that all it was sent so far is out.
-static bool is_sending(const struct server* server, const struct connection* connection) {
-  return connection->unsent != NULL || connection->small_sent_in == server->turn;
-}
-
-// Answers what is in server->in, as far as it gets, and keeps the rest.
-static void answer_input(struct server* server, struct connection* connection, size_t size) {
+// Answers what is in http->in, as far as it gets, and keeps the rest.
+static void answer_input(struct http_server* http, struct connection* connection, size_t size) {
+  struct server* server = &http->common;
   size_t at = 0;
   while (!connection->ended && !is_sending(server, connection)) {
-    const struct raw_outcome outcome = raw_answer(server->in + at, size - at, server->out, kOutputBytes);
+    const struct raw_outcome outcome = raw_answer(http->in + at, size - at, http->out, kOutputBytes);
     if (outcome.written == 0) break;
     at += outcome.taken;
-    if (outcome.written <= kSmallBytes && server->slots_taken < kSlots) {
-      send_by_ring(server, connection, server->out, outcome.written);
-    } else {
-      send_at_once(server, connection, server->out, outcome.written);
-    }
+    send_answer(server, connection, http->out, outcome.written);
     if (outcome.ends) connection->ended = true;
   }
-  if (at < size && !connection->ended) connection->input = keep(connection, server->in + at, size - at);
+  if (at < size && !connection->ended) {
+    ((struct client*)connection)->input = keep(connection, http->in + at, size - at);
+  }
 }
 
-// Moves the kept input to the front of server->in and returns its size.
-static size_t take_kept(struct server* server, struct connection* connection) {
-  struct kept* kept = connection->input;
+// Moves the kept input to the front of http->in and returns its size.
+static size_t take_kept(struct http_server* http, struct connection* connection) {
+  struct client* client = (struct client*)connection;
+  struct kept* kept = client->input;
   if (kept == NULL) return 0;
   const size_t size = kept->size;
-  memcpy(server->in, kept->bytes, size);
-  connection->input = NULL;
+  memcpy(http->in, kept->bytes, size);
+  client->input = NULL;
   free(kept);
   return size;
 }
 
 static void read_and_answer(struct server* server, struct connection* connection) {
-  const size_t held = take_kept(server, connection);
-  const ssize_t got = recv(connection->fd, server->in + held, kReadBytes, MSG_DONTWAIT);
+  struct http_server* http = (struct http_server*)server;
+  const size_t held = take_kept(http, connection);
+  const ssize_t got = recv(connection->fd, http->in + held, kReadBytes, MSG_DONTWAIT);
   if (got > 0) {
     if (got < kReadBytes && (connection->news & kMoreToRead) == 0) connection->news = 0;
-    answer_input(server, connection, held + (size_t)got);
+    answer_input(http, connection, held + (size_t)got);
   } else if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     if (errno == EAGAIN) connection->news = 0;
-    if (held > 0) connection->input = keep(connection, server->in, held);
+    if (held > 0) ((struct client*)connection)->input = keep(connection, http->in, held);
   } else {
     connection->ended = true;
   }
 }
 
-// Whoever has news, or has ended, and must let a small send be done or others be served first.
-static void come_back(struct server* server, struct connection* connection) {
-  connection->coming_back = true;
-  connection->next_back = server->coming_back;
-  server->coming_back = connection;
-}
-
-// Reads while there is news and nothing stands in the way. May end with the connection forgotten.
-static void serve_connection(struct server* server, struct connection* connection) {
-  if (connection->coming_back) return;
-  if (server->draining) {
-    come_back(server, connection);
-    return;
-  }
-  for (int reads = 0; reads < kReadsPerTurn; ++reads) {
-    if (connection->news == 0 || connection->ended || is_sending(server, connection)) break;
-    read_and_answer(server, connection);
-  }
-  if (connection->news == 0 && !connection->ended) {
-    if (!connection->polled) arm_poll(server, connection);  // it ends by itself where the ring has no room
-  } else if (connection->ended && !is_sending(server, connection)) {
-    close_connection(server, connection);
-  } else if (connection->unsent == NULL) {
-    come_back(server, connection);
-  }
-}
-
-static void on_accept(struct server* server, const struct io_uring_cqe* cqe) {
-  if (cqe->res >= 0) {
-    struct connection* connection = calloc(1, sizeof *connection);
-    if (connection == NULL) {
-      close_fd(server, cqe->res);
-    } else {
-      connection->fd = cqe->res;
-      arm_poll(server, connection);
-    }
-  }
-  if (cqe->flags & IORING_CQE_F_MORE) return;
-  if (cqe->res == -EMFILE || cqe->res == -ENFILE || cqe->res == -ENOBUFS || cqe->res == -ENOMEM) {
-    static struct __kernel_timespec pause = {.tv_nsec = kContenderRetryMs * 1000000LL};
-    io_uring_prep_timeout(request(server, kAcceptRetry, NULL), &pause, 0, 0);
-  } else {
-    arm_accept(server);
-  }
-}
-
-static void on_poll(struct server* server, struct connection* connection, const struct io_uring_cqe* cqe) {
-  connection->polled = (cqe->flags & IORING_CQE_F_MORE) != 0;
-  if (connection->closed) {
-    if (!connection->polled) free(connection);
-    return;
-  }
-  if (cqe->res < 0) {
-    connection->ended = true;
-  } else {
-    connection->news |= (uint32_t)cqe->res;
-  }
-  serve_connection(server, connection);
-}
-
-static bool is_failure(int result) { return result < 0 && result != -EAGAIN && result != -EINTR; }
-
-// Of a small send that was not done in full.
-static void on_small_send(struct server* server, struct connection* connection, const struct io_uring_cqe* cqe) {
-  const size_t sent = cqe->res < 0 ? 0 : (size_t)cqe->res;
-  connection->small_sent_in = 0;
-  if (is_failure(cqe->res)) {
-    connection->ended = true;
-  } else {
-    keep_unsent(server, connection, server->slots[connection->slot] + sent, connection->slot_size - sent);
-  }
-  serve_connection(server, connection);
-}
-
-static void on_send(struct server* server, struct connection* connection, const struct io_uring_cqe* cqe) {
-  struct kept* rest = connection->unsent;
-  if (cqe->res > 0) rest->sent += (size_t)cqe->res;
-  if (is_failure(cqe->res)) {
-    connection->ended = true;
-  } else if (rest->sent < rest->size) {
-    send_unsent(server, connection);
-    return;
-  }
-  free(rest);
-  connection->unsent = NULL;
-  // Only a send that came short leaves whole requests behind.
-  answer_input(server, connection, take_kept(server, connection));
-  serve_connection(server, connection);
-}
-
-static enum operation operation_of(const struct io_uring_cqe* cqe) {
-  return (enum operation)(io_uring_cqe_get_data64(cqe) & kOperationMask);
-}
-
-static void dispatch(struct server* server, const struct io_uring_cqe* cqe) {
-  struct connection* connection =
-      (struct connection*)(uintptr_t)(io_uring_cqe_get_data64(cqe) & ~(uint64_t)kOperationMask);
-  switch (operation_of(cqe)) {
-    case kPoll: on_poll(server, connection, cqe); break;
-    case kSmallSend: on_small_send(server, connection, cqe); break;
-    case kSend: on_send(server, connection, cqe); break;
-    case kAccept: on_accept(server, cqe); break;
-    case kAcceptRetry: arm_accept(server); break;
-    default: break;  // a cancel or a close that found nothing to do
-  }
-}
-
-static void open_ring(struct io_uring* ring) {
-  struct io_uring_params parameters = {
-      .flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_CQSIZE,
-      .cq_entries = kCompletions,
-  };
-  errno = -io_uring_queue_init_params(kSubmissions, ring, &parameters);
-  if (errno != 0) fail("io_uring is not available here");
-  if (io_uring_register_ring_fd(ring) < 0) fail("io_uring_register_ring_fd");
-}
-
-// Returns when the kernel has all requests and something has completed or is to be served anyway.
-static void submit_and_wait(struct server* server) {
-  struct io_uring* ring = &server->ring;
-  do {
-    const int result =
-        server->coming_back != NULL ? io_uring_submit_and_get_events(ring) : io_uring_submit_and_wait(ring, 1);
-    if (result < 0 && result != -EINTR && result != -EBUSY && result != -EAGAIN) {
-      errno = -result;
-      fail("io_uring_enter");
-    }
-  } while (io_uring_sq_ready(ring) > 0);
-}
-
-// All small sends of the turn are done.
-static void begin_turn(struct server* server) {
-  ++server->turn;
-  server->slots_taken = 0;
-  struct connection* connection = server->coming_back;
-  server->coming_back = NULL;
-  while (connection != NULL) {
-    struct connection* next = connection->next_back;
-    connection->coming_back = false;
-    serve_connection(server, connection);
-    connection = next;
-  }
+// Only a send that came short leaves whole requests behind.
+static void on_all_sent(struct server* server, struct connection* connection) {
+  struct http_server* http = (struct http_server*)server;
+  answer_input(http, connection, take_kept(http, connection));
 }
 
 static void serve_thread(int listener) {
-  struct server* server = calloc(1, sizeof *server);
+  struct http_server* server = calloc(1, sizeof *server);
   if (server == NULL) fail("calloc");
-  server->listener = listener;
-  server->turn = 1;
-  open_ring(&server->ring);
-  arm_accept(server);
+  open_server(&server->common, listener);
   for (;;) {
-    struct io_uring_cqe* cqe;
-    unsigned head;
-    unsigned count = 0;
-    submit_and_wait(server);
+    submit_and_wait(&server->common);
     raw_answers_refresh();
-    io_uring_for_each_cqe(&server->ring, head, cqe) {
-      if (operation_of(cqe) == kSmallSend) dispatch(server, cqe);
-      ++count;
-    }
-    // Unless the ring had no room for all completions, a small send that is not told of by now is out.
-    server->draining = io_uring_cq_has_overflow(&server->ring);
-    if (!server->draining) begin_turn(server);
-    unsigned left = count;  // what completes from here on is for the next turn: small sends first
-    io_uring_for_each_cqe(&server->ring, head, cqe) {
-      if (left-- == 0) break;
-      if (operation_of(cqe) != kSmallSend) dispatch(server, cqe);
-    }
-    io_uring_cq_advance(&server->ring, count);
+    serve_completed(&server->common);
   }
 }
 
