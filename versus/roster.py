@@ -149,7 +149,6 @@ def built_in(bin_dir: Path) -> list[Contender]:
         http("http-beast", "Boost.Beast on asio, one io_context per thread, its locks off"),
         http("http-beast-locked", "the same with the locks on, as they are by default"),
         http("http-beast-shared", "Boost.Beast on asio, one io_context shared by all threads"),
-        http("http-poco", "POCO's HTTPServer; a thread per connection, whatever is asked"),
         http("http-go", "Go's net/http on as many processors as threads"),
         http("http-hyper", "Rust's hyper on tokio, one runtime per thread"),
         http("http-python", "Python's http.server; a thread per connection, whatever is asked"),

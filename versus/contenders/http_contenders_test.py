@@ -16,7 +16,7 @@ from contender_process import OF_PEAL, OF_TLS, PATIENCE_S, Server, command
 
 HTTPS = [name for name in OF_TLS if name.startswith("https_")]
 SERVERS = ["http_raw_epoll", "http_raw_uring", "http_nginx", "http_libevent", "http_beast", "http_beast_locked",
-           "http_beast_shared", "http_poco", "http_go", "http_hyper", "http_python",
+           "http_beast_shared", "http_go", "http_hyper", "http_python",
            *(name for name in OF_PEAL if name.startswith("http_")), *HTTPS]
 OWN_ORDER = {"http_go", "http_hyper", "https_go", "https_hyper", *OF_PEAL}  # as many bytes, in an order of their own
 # nginx's `return` does not look at the method; peal's program takes what is posted there.

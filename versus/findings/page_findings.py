@@ -8,7 +8,7 @@ from versus.findings.judging import (CPU, FAR_AHEAD, NO_VARIANTS, UNUSABLE, Find
                                      axis_of_compilers, cells_of, experiment_of, judged, known_names, ratio,
                                      throughput)
 
-LIBRARIES = ("http-libevent", "http-beast", "http-poco", "muduo", "libio")
+LIBRARIES = ("http-libevent", "http-beast", "muduo", "libio")
 NEAR = 1.15  # "near each other": within what was published of muduo and libio from 10 clients on
 PAGES = "pages/min"
 

@@ -27,7 +27,7 @@ def test_nginx_on_short_connections(rival, nginx, expected):
 
 @pytest.mark.parametrize("nginx, expected", [(1500.0, CONFIRMED), (1000.0, REFUTED)])
 def test_nginx_is_held_against_the_fastest_library(nginx, expected):
-    rows = found(short(http_nginx=nginx, http_libevent=1000.0, http_poco=300.0, http_raw_epoll=9000.0))
+    rows = found(short(http_nginx=nginx, http_libevent=1000.0, http_beast=300.0, http_raw_epoll=9000.0))
     verdict, figure = verdict_of(rows, "far ahead of the fastest of the libraries")
     assert verdict == expected and "http-nginx / http-libevent" in figure
 
