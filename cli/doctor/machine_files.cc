@@ -2,10 +2,11 @@
 #include <cli/doctor/machine_files.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+
+#include <peal/wire/parse_text.h>
 
 namespace peal::cli {
 namespace {
@@ -37,10 +38,7 @@ bool has_word(std::span<const std::string_view> words, std::string_view wanted) 
 
 std::optional<uint64_t> parse_number(std::string_view text) {
   if (text == "max" || text == "unlimited") return kUnlimited;
-  uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.begin(), text.end(), value);
-  if (error != std::errc{} || end != text.end()) return std::nullopt;
-  return value;
+  return parse_text<uint64_t>(text);
 }
 
 std::optional<std::vector<uint32_t>> parse_list(std::string_view text) {

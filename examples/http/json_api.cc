@@ -4,7 +4,6 @@
 // It holds MOST notes (1000) of 4 KiB, then it answers 507: a later try helps only once somebody has deleted one, so
 // it is no 429. Nobody is asked who they are: whoever reaches the address reads, adds and deletes. Put bearer_auth or
 // basic_auth before the routes (key_value.cc does) before you listen where others come.
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +12,7 @@
 
 #include <peal/http/server/http_json.h>
 #include <peal/http/server/http_server.h>
+#include <peal/wire/parse_text.h>
 
 namespace {
 
@@ -63,10 +63,8 @@ class Notes {
     respond_json(exchange, 201, {{"id", id}});
   }
   Map::iterator find(const HttpExchange& exchange) {
-    const std::string_view text = exchange.parameter("id");
-    uint64_t id = 0;
-    const auto read = std::from_chars(text.begin(), text.end(), id);
-    return read.ec == std::errc() && read.ptr == text.end() ? notes_.find(id) : notes_.end();
+    const auto id = peal::parse_text<uint64_t>(exchange.parameter("id"));
+    return id ? notes_.find(*id) : notes_.end();
   }
 
   const size_t most_;

@@ -3,7 +3,6 @@
 //   process_monitor PID [ADDRESS [PERIOD_MS]]
 // The charts are drawn here, so the page needs no script: the browser fetches it anew every second. /samples has the
 // same figures as text. Once the process has ended the page stays, and says so.
-#include <charconv>
 #include <deque>
 #include <iterator>
 
@@ -11,6 +10,7 @@
 
 #include <peal/http/server/http_server.h>
 #include <peal/inspect/process_facts.h>
+#include <peal/wire/parse_text.h>
 
 namespace {
 
@@ -101,11 +101,7 @@ class Monitor {
 };
 
 // 0: it is no positive number.
-int positive(const std::string& word) {
-  int number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc() && end == word.data() + word.size() && number > 0 ? number : 0;
-}
+int positive(const std::string& word) { return std::max(0, parse_text<int>(word).value_or(0)); }
 
 }  // namespace
 

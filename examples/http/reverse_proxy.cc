@@ -21,6 +21,7 @@
 #include <peal/http/server/http_server.h>
 #include <peal/net/pipe.h>
 #include <peal/net/resolver.h>
+#include <peal/wire/parse_text.h>
 
 namespace {
 
@@ -263,10 +264,7 @@ class Proxy {
 
 // `otherwise` where there is no such argument; 0 where it is no number.
 size_t number(int argc, char** argv, int index, size_t otherwise) {
-  const std::string word = examples::argument(argc, argv, index, std::to_string(otherwise));
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  return error == std::errc() && end == word.data() + word.size() ? number : 0;
+  return parse_text<size_t>(examples::argument(argc, argv, index, std::to_string(otherwise))).value_or(0);
 }
 
 }  // namespace

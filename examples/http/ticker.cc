@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A clock that a browser shows and never asks for: http://127.0.0.1:8084/ has the page, /ticks is the event stream.
 // `ticker [ADDRESS [MILLISECONDS]]`, a tick each second or so many. Or `curl -N http://127.0.0.1:8084/ticks`.
-#include <charconv>
 #include <chrono>
 #include <ctime>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include <peal/http/server/event_stream.h>
 #include <peal/http/server/http_server.h>
+#include <peal/wire/parse_text.h>
 
 namespace {
 
@@ -25,11 +25,7 @@ for (const id of ["time", "watchers", "missed"]) ticks.addEventListener(id, show
 </script>
 )";
 
-size_t number(std::string_view text) {
-  size_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
+size_t number(std::string_view text) { return peal::parse_text<size_t>(text).value_or(0); }
 
 }  // namespace
 

@@ -2,20 +2,19 @@
 // What listens on port 80 beside an https site: `to_https [ADDRESS [PORT [CHALLENGES]]]`, PORT being the site's.
 // Everything is redirected there, but for what an authority asks of who wants a certificate from it (RFC 8555 8.3):
 // the files of the folder CHALLENGES, where certbot or the like puts them.
-#include <charconv>
 
 #include <examples/shared/service.h>
 
 #include <peal/http/files/static_files.h>
 #include <peal/http/server/http_server.h>
 #include <peal/http/server/redirect_to_https.h>
+#include <peal/wire/parse_text.h>
 
 using namespace peal;
 
 int main(int argc, char** argv) {
   const std::string port_text = examples::argument(argc, argv, 2, "443");
-  uint16_t port = 0;
-  std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
+  const uint16_t port = parse_text<uint16_t>(port_text).value_or(0);
   if (port == 0) return examples::failed("the port " + port_text, std::make_error_code(std::errc::invalid_argument));
   Router router;
   if (const std::string folder = examples::argument(argc, argv, 3, ""); !folder.empty()) {

@@ -2,10 +2,11 @@
 #include <load/duel/duel_options.h>
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 
 #include <fmt/format.h>
+
+#include <peal/wire/parse_text.h>
 
 namespace peal::load {
 namespace {
@@ -20,10 +21,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::optional<double> parse_bar(std::string_view text) {
-  double bar = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bar);
-  if (error != std::errc{} || end != text.data() + text.size() || !(bar >= kLeastBar && bar <= kMostBar)) return {};
-  return bar;
+  const auto bar = parse_text<double>(text);
+  return bar && *bar >= kLeastBar && *bar <= kMostBar ? bar : std::nullopt;
 }
 
 std::optional<DuelMetric> parse_metric(std::string_view text) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <fstream>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <load/plan/load_options.h>
+#include <peal/wire/parse_text.h>
 
 namespace peal::load {
 namespace {
@@ -95,9 +95,8 @@ Parsed parse_bursts(std::string_view text, std::string_view rest) {
   const auto cut = cut_at(rest, " every ");
   if (!cut) return refuse(text, "does not say how often: burst:100 every 50ms");
   const std::string_view digits = cut->first;
-  uint64_t count = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-  if (error != std::errc{} || end != digits.data() + digits.size() || count == 0 || count > kMostBurst) {
+  const uint64_t count = parse_text<uint64_t>(digits).value_or(0);
+  if (count == 0 || count > kMostBurst) {
     return refuse(text, fmt::format("has bursts of '{}', which is no count from 1 to {}", digits, kMostBurst));
   }
   const std::optional<Duration> every = parse_period(cut->second);
@@ -111,12 +110,9 @@ Parsed parse_bursts(std::string_view text, std::string_view rest) {
 // "12.0025", exactly; nothing when it is no such number, is later than kLongest, or finer than a nanosecond.
 std::optional<Duration> parse_offset(std::string_view text) {
   const size_t point = std::min(text.find('.'), text.size());
-  const std::string_view whole = text.substr(0, point);
-  uint64_t seconds = 0;
-  const auto [end, error] = std::from_chars(whole.data(), whole.data() + whole.size(), seconds);
-  if (error != std::errc{} || end != whole.data() + whole.size()) return std::nullopt;
-  if (std::cmp_greater(seconds, kLongest / std::chrono::seconds(1))) return std::nullopt;
-  Duration offset = std::chrono::seconds(seconds);
+  const auto seconds = parse_text<uint64_t>(text.substr(0, point));
+  if (!seconds || std::cmp_greater(*seconds, kLongest / std::chrono::seconds(1))) return std::nullopt;
+  Duration offset = std::chrono::seconds(*seconds);
   if (point < text.size()) {
     const std::string_view digits = text.substr(point + 1);
     if (digits.empty() || digits.size() > 9) return std::nullopt;

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <peal/wire/parse_text.h>
+
 namespace peal::load {
 namespace {
 
@@ -71,16 +73,10 @@ Result<Spin> parse_spin(std::string_view text) {
 }
 
 std::optional<RequestRange> parse_request_range(std::string_view text) {
-  const auto parse_count = [](std::string_view digits) -> std::optional<uint64_t> {
-    uint64_t count = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
-    if (error != std::errc{} || end != digits.data() + digits.size() || count == 0) return std::nullopt;
-    return count;
-  };
   const size_t dash = text.find('-');
-  const std::optional<uint64_t> least = parse_count(text.substr(0, dash));
-  const std::optional<uint64_t> most = dash == std::string_view::npos ? least : parse_count(text.substr(dash + 1));
-  if (!least || !most || *most < *least) return std::nullopt;
+  const auto least = parse_text<uint64_t>(text.substr(0, dash));
+  const auto most = dash == std::string_view::npos ? least : parse_text<uint64_t>(text.substr(dash + 1));
+  if (!least || !most || *least == 0 || *most < *least) return std::nullopt;
   return RequestRange{*least, *most};
 }
 

@@ -2,7 +2,6 @@
 #include <load/plan/source_ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <peal/base/assert.h>
+#include <peal/wire/parse_text.h>
 
 namespace peal::load {
 namespace {
@@ -79,15 +79,14 @@ ParsedRange parse_block(std::string_view word, size_t slash) {
   if (!base) return refuse_range(word, no_address(word.substr(0, slash)));
   const std::string_view digits = word.substr(slash + 1);
   const auto width = static_cast<unsigned>(base->bytes().size()) * kByteBits;
-  unsigned prefix = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), prefix);
-  if (error != std::errc{} || end != digits.data() + digits.size() || prefix > width) {
+  const auto prefix = parse_text<unsigned>(digits);
+  if (!prefix || *prefix > width) {
     return refuse_range(word, fmt::format("has a prefix of '{}', which is no number from 0 to {}", digits, width));
   }
-  if (width - prefix > kMostHostBits)
+  if (width - *prefix > kMostHostBits)
     return refuse_range(word, fmt::format("has more than {} addresses", kMostSources));
   HostRange block{*base, *base};
-  for (unsigned bit = prefix; bit < width; ++bit) {
+  for (unsigned bit = *prefix; bit < width; ++bit) {
     const auto mask = static_cast<uint8_t>(1U << (kByteBits - 1 - bit % kByteBits));
     block.first.bytes()[bit / kByteBits] &= static_cast<uint8_t>(~mask);
     block.last.bytes()[bit / kByteBits] |= mask;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/net/host_port.h>
 
-#include <charconv>
+#include <peal/wire/parse_text.h>
 
 namespace peal {
 
@@ -10,9 +10,9 @@ Result<HostPort> HostPort::parse(std::string_view text) {
   if (colon == text.npos) return fail(Trouble::kNoPort);
   HostPort parts(std::string(text.substr(0, colon)), 0);
   if (!is_host_name(parts.host)) return fail(Trouble::kBadAddress);
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data() + colon + 1, end, parts.port);
-  if (error != std::errc{} || stop != end) return fail(Trouble::kBadPort);
+  const auto port = parse_text<uint16_t>(text.substr(colon + 1));
+  if (!port) return fail(Trouble::kBadPort);
+  parts.port = *port;
   return parts;
 }
 

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 
@@ -16,6 +15,7 @@
 
 #include <peal/base/log.h>
 #include <peal/base/socket_address.h>
+#include <peal/wire/parse_text.h>
 
 namespace peal {
 namespace {
@@ -26,13 +26,6 @@ constexpr int64_t kMostInherited = 4096;
 std::string_view variable(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? std::string_view() : std::string_view(text);
-}
-
-std::optional<int64_t> number(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 // An fd that is close-on-exec did not come through execve(2): this process has opened it since, under a number that
@@ -54,8 +47,8 @@ std::string next_name(std::string_view& names) {
 
 std::vector<InheritedSocket> take_listen_fds() {
   std::vector<InheritedSocket> sockets;
-  const int64_t count = number(variable("LISTEN_FDS")).value_or(0);
-  if (number(variable("LISTEN_PID")) == ::getpid() && count > 0 && count <= kMostInherited) {
+  const int64_t count = parse_text<int64_t>(variable("LISTEN_FDS")).value_or(0);
+  if (parse_text<int64_t>(variable("LISTEN_PID")) == ::getpid() && count > 0 && count <= kMostInherited) {
     std::string_view names = variable("LISTEN_FDNAMES");
     for (int fd = kFirstInherited; fd < kFirstInherited + static_cast<int>(count); ++fd) {
       std::string name = next_name(names);
@@ -96,9 +89,9 @@ std::string describe(const InheritedSocket& socket) {
 }
 
 ServiceManager::ServiceManager() : notify_socket_(variable("NOTIFY_SOCKET")) {
-  const int64_t microseconds = number(variable("WATCHDOG_USEC")).value_or(0);
+  const int64_t microseconds = parse_text<int64_t>(variable("WATCHDOG_USEC")).value_or(0);
   const std::string_view whose = variable("WATCHDOG_PID");
-  if (microseconds > 0 && (whose.empty() || number(whose) == ::getpid())) {
+  if (microseconds > 0 && (whose.empty() || parse_text<int64_t>(whose) == ::getpid())) {
     constexpr int64_t kMost = std::chrono::duration_cast<std::chrono::microseconds>(kLongest).count();
     watchdog_interval_ = std::chrono::microseconds(std::min(microseconds, kMost));
   }

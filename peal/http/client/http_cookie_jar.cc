@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 
 #include <fmt/format.h>
 
 #include <peal/wire/cookies/set_cookie.h>
 #include <peal/wire/http/http_field.h>
+#include <peal/wire/parse_text.h>
 
 namespace peal {
 namespace {
@@ -226,10 +226,9 @@ bool HttpCookieJar::load_line(std::string_view line, int64_t now_unix_seconds) {
   cookie.secure = parts[3] == "TRUE";
   cookie.name = parts[5];
   cookie.value = parts[6];
-  const std::string_view over = parts[4];
-  const auto [end, error] = std::from_chars(over.data(), over.data() + over.size(), cookie.over_at);
-  if (error != std::errc() || end != over.data() + over.size()) return false;
-  if (cookie.over_at == 0) cookie.over_at = kSession;
+  const auto over_at = parse_text<int64_t>(parts[4]);
+  if (!over_at) return false;
+  cookie.over_at = *over_at == 0 ? kSession : *over_at;
   const bool is_kept = cookie.over_at > now_unix_seconds && cookie.path.starts_with('/') &&
                        cookie.name.size() + cookie.value.size() <= kCookieBytesMax && domain.size() <= kMostHostBytes;
   if (!is_kept || domain.empty() || (cookie.name.empty() && cookie.value.empty())) return false;

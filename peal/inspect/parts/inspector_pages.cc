@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,6 +19,7 @@
 #include <peal/inspect/parts/snapshot_json.h>
 #include <peal/inspect/parts/snapshot_metrics.h>
 #include <peal/wire/content/accepted_types.h>
+#include <peal/wire/parse_text.h>
 
 namespace peal::detail {
 namespace {
@@ -191,16 +191,13 @@ void InspectorPages::set_log_level(HttpExchange& exchange) {
 }
 
 void InspectorPages::drain(HttpExchange& exchange) {
-  const std::string_view text = query_value(exchange, "server");
-  size_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  const std::shared_ptr<ServerLife> life = is_number ? collector_->server(number) : nullptr;
+  const auto number = parse_text<size_t>(query_value(exchange, "server"));
+  const std::shared_ptr<ServerLife> life = number ? collector_->server(*number) : nullptr;
   if (!life || !life->run([](Server&) {}))
     return answer(exchange, 404, kText, "server is the number of one that is shown\n");
   if (on_drain_) {
     // First the answer: the process may be gone soon.
-    answer(exchange, 202, kText, fmt::format("server {} drains, as its program does it\n", number));
+    answer(exchange, 202, kText, fmt::format("server {} drains, as its program does it\n", *number));
     life->run([this](Server& server) { on_drain_(server); });
     return;
   }
@@ -216,7 +213,7 @@ void InspectorPages::drain(HttpExchange& exchange) {
       PEAL_LOG_INFO("drained, as asked through the inspector: {} finished, {} cut off", report.finished, report.forced);
     });
   });
-  answer(exchange, 202, kText, fmt::format("server {} drains; what has not ended in 30 s is cut off\n", number));
+  answer(exchange, 202, kText, fmt::format("server {} drains; what has not ended in 30 s is cut off\n", *number));
 }
 
 void InspectorPages::end_connection(HttpExchange& exchange) {

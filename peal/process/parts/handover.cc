@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <peal/base/log.h>
+#include <peal/wire/parse_text.h>
 
 namespace peal::detail {
 namespace {
@@ -43,9 +43,7 @@ std::vector<int> fds_of(const char* variable) {
   const char* text = std::getenv(variable);
   for (const auto& part : std::views::split(std::string_view(text == nullptr ? "" : text), ':')) {
     const std::string_view digits(part.begin(), part.end());
-    int fd = -1;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), fd);
-    if (error == std::errc() && end == digits.data() + digits.size() && fd >= kFirst) fds.push_back(fd);
+    if (const auto fd = parse_text<int>(digits); fd && *fd >= kFirst) fds.push_back(*fd);
   }
   return fds;
 }

@@ -4,11 +4,11 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include <peal/wire/parse_text.h>
 #include <peal/wire/parts/byte_class.h>
 #include <peal/wire/parts/http_text.h>
 
@@ -23,12 +23,8 @@ bool is_visible_ascii(char byte) { return byte > ' ' && byte < '\x7f'; }
 // port = *DIGIT (RFC 3986 3.2.3); none after the colon means the scheme's own.
 Outcome parse_port(std::string_view text, HttpUrl& url) {
   if (text.empty()) return {};
-  uint32_t port = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-  if (error != std::errc() || end != text.data() + text.size() || port == 0 || port > 65535) {
-    return Unexpected(fmt::format("the port \"{}\" is not a number from 1 to 65535", text));
-  }
-  url.port = static_cast<uint16_t>(port);
+  url.port = parse_text<uint16_t>(text).value_or(0);
+  if (url.port == 0) return Unexpected(fmt::format("the port \"{}\" is not a number from 1 to 65535", text));
   return {};
 }
 

@@ -4,10 +4,10 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include <peal/base/bad_value.h>
 #include <peal/wire/base64.h>
+#include <peal/wire/parse_text.h>
 #include <peal/wire/uri/http_path.h>
 
 namespace peal::detail {
@@ -33,10 +33,8 @@ bool same_bits(std::string_view a, std::string_view b, unsigned bits) {
 }
 
 std::optional<unsigned> read_number(std::string_view text, unsigned most) {
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number > most) return std::nullopt;
-  return number;
+  const auto number = parse_text<unsigned>(text);
+  return number && *number <= most ? number : std::nullopt;
 }
 
 // RFC 7617 2: a name has no colon, and neither of the two a control.
