@@ -16,24 +16,18 @@
 #include <fmt/format.h>
 
 #include <peal/base/fd.h>
+#include <peal/base/read_whole.h>
 
 namespace peal::load {
 namespace {
 
-constexpr size_t kStatFields = 22;  // from the third, the first after the name, to the resident pages
+constexpr size_t kMostBytes = 64 << 20;  // no file of a process is as large
+constexpr size_t kStatFields = 22;       // from the third, the first after the name, to the resident pages
 
-// The whole file. Its size is not known before.
-Result<std::string> read_whole(const std::string& path) {
+Result<std::string> read_file(const std::string& path) {
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return fail(errno);
-  std::string text;
-  std::array<char, 4096> part{};
-  for (;;) {
-    const ssize_t size = ::read(file.get(), part.data(), part.size());
-    if (size < 0) return fail(errno);
-    if (size == 0) return text;
-    text.append(part.data(), static_cast<size_t>(size));
-  }
+  return read_whole(file.get(), kMostBytes);
 }
 
 std::string_view next_word(std::string_view& text) {
@@ -84,7 +78,7 @@ std::optional<Duration> cpu_time(clockid_t clock) {
 }
 
 Result<ProcessStat> read_process_stat(int pid) {
-  const Result<std::string> text = read_whole(fmt::format("/proc/{}/stat", pid));
+  const Result<std::string> text = read_file(fmt::format("/proc/{}/stat", pid));
   if (!text) {
     const bool out_of_fds = text.error() == errno_code(EMFILE) || text.error() == errno_code(ENFILE);
     if (out_of_fds) return std::unexpected(text.error());
@@ -106,7 +100,7 @@ Result<ProcessStat> read_process_stat(int pid) {
 }
 
 bool has_in_environment(int pid, std::string_view word) {
-  const Result<std::string> text = read_whole(fmt::format("/proc/{}/environ", pid));
+  const Result<std::string> text = read_file(fmt::format("/proc/{}/environ", pid));
   if (!text) return false;
   for (std::string_view left = *text; !left.empty();) {
     const size_t end = std::min(left.find('\0'), left.size());
@@ -120,7 +114,7 @@ std::unordered_map<int, ThreadStatus> read_thread_statuses(int pid) {
   std::unordered_map<int, ThreadStatus> threads;
   const std::string folder = fmt::format("/proc/{}/task", pid);
   for_each_id(folder, [&](int thread) {
-    const Result<std::string> text = read_whole(fmt::format("{}/{}/status", folder, thread));
+    const Result<std::string> text = read_file(fmt::format("{}/{}/status", folder, thread));
     if (!text) return;
     const auto ignored = number_in<uint64_t>(value_of(*text, "\nSigIgn:"), 16);
     threads[thread] = {.voluntary_switches = number_in<uint64_t>(value_of(*text, "\nvoluntary_ctxt_switches:")),
@@ -132,7 +126,7 @@ std::unordered_map<int, ThreadStatus> read_thread_statuses(int pid) {
 
 std::optional<uint64_t> read_proportional_bytes(int pid) {
   constexpr uint64_t kKibibyte = 1024;
-  const Result<std::string> text = read_whole(fmt::format("/proc/{}/smaps_rollup", pid));
+  const Result<std::string> text = read_file(fmt::format("/proc/{}/smaps_rollup", pid));
   if (text) return number_in<uint64_t>(value_of(*text, "\nPss:")) * kKibibyte;
   // A process that has ended but was not waited for has this file and no memory.
   const Result<ProcessStat> stat = read_process_stat(pid);
@@ -161,7 +155,7 @@ std::vector<int> ChildFinder::children_of(int pid) const {
   }
   const std::string folder = fmt::format("/proc/{}/task", pid);
   for_each_id(folder, [&](int thread) {
-    const Result<std::string> text = read_whole(fmt::format("{}/{}/children", folder, thread));
+    const Result<std::string> text = read_file(fmt::format("{}/{}/children", folder, thread));
     if (!text) return;
     std::string_view left = *text;
     for (std::string_view word = next_word(left); !word.empty(); word = next_word(left)) {

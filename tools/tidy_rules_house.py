@@ -73,8 +73,8 @@ THIRD_PARTIES = [
 ]
 
 # Code lines, without comments, blank lines and tests.
-LINE_BUDGET = {"peal/base": 2255, "peal/engine": 3170, "peal/loop": 1355, "peal/net": 4220, "peal/coro": 1700,
-               "peal/sync": 1200, "peal/share": 600, "peal/sim": 2650, "peal/observe": 900, "peal/tls": 2050}
+LINE_BUDGET = {"peal/base": 2275, "peal/engine": 3170, "peal/loop": 1355, "peal/net": 4220, "peal/coro": 1700,
+               "peal/sync": 1200, "peal/share": 600, "peal/sim": 2650, "peal/observe": 900, "peal/tls": 2045}
 # Files and folders in one folder that somebody looks through.
 MOST_ENTRIES = 45
 

@@ -6,27 +6,17 @@
 #include <fstream>
 #include <iterator>
 
+#include <peal/base/ascii.h>
 #include <peal/wire/parse_text.h>
 
 namespace peal::cli {
-namespace {
-
-constexpr std::string_view kWhite = " \t\n\r";
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kWhite);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kWhite) - first + 1);
-}
-
-}  // namespace
 
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   for (;;) {
     text = trimmed(text);
     if (text.empty()) return words;
-    const size_t size = std::min(text.find_first_of(kWhite), text.size());
+    const size_t size = std::min(text.find_first_of(" \t\r\n"), text.size());
     words.push_back(text.substr(0, size));
     text.remove_prefix(size);
   }

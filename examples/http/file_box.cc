@@ -15,6 +15,7 @@
 #include <peal/http/forms/multipart_form.h>
 #include <peal/http/forms/read_form.h>
 #include <peal/http/server/http_server.h>
+#include <peal/wire/content/html_text.h>
 
 namespace {
 
@@ -39,21 +40,6 @@ struct Box {
   std::deque<std::string> sessions;             // the oldest first
   std::vector<Entry> entries;
 };
-
-// What text a client sent may say in a page.
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char byte : text) {
-    switch (byte) {
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '&': safe += "&amp;"; break;
-      case '"': safe += "&quot;"; break;
-      default: safe += byte;
-    }
-  }
-  return safe;
-}
 
 // 128 bits that nobody guesses.
 std::string fresh_session() {
@@ -86,10 +72,11 @@ void show(const Box& box, HttpExchange& exchange) {
       "<form method=post action=/sign-out>{} <button>Leave</button></form>\n"
       "<form method=post action=/files enctype=multipart/form-data><input name=note placeholder=Note> "
       "<input type=file name=file multiple> <button>Put in</button></form>\n<ul>\n",
-      escaped(*name));
+      html_escaped(*name));
   for (const Entry& entry : box.entries) {
     page += fmt::format("<li><a href=\"/files/{}\" download=\"{}\">{}</a> from {}: {}\n", entry.file,
-                        escaped(entry.name), escaped(entry.name), escaped(entry.owner), escaped(entry.note));
+                        html_escaped(entry.name), html_escaped(entry.name), html_escaped(entry.owner),
+                        html_escaped(entry.note));
   }
   exchange.respond(200, kHtml, page + "</ul>\n");
 }

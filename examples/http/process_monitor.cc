@@ -10,6 +10,7 @@
 
 #include <peal/http/server/http_server.h>
 #include <peal/inspect/process_facts.h>
+#include <peal/wire/content/html_text.h>
 #include <peal/wire/parse_text.h>
 
 namespace {
@@ -57,7 +58,7 @@ class Monitor {
         "<style>:root{{color-scheme:light dark}}body{{font:15px system-ui;margin:1.5rem}}"
         "svg{{display:block;border:1px solid gray}}polyline{{fill:none;stroke:#2f81f7;stroke-width:1.5}}</style>"
         "<h1>{0} ({1}){2}</h1>",
-        escaped(name_), last_.pid, ended_ ? " has ended" : "");
+        html_escaped(name_), last_.pid, ended_ ? " has ended" : "");
     html += chart("CPU, share of one processor", &Sample::cpu_share, 1);
     html += chart("Memory in RAM, MiB", &Sample::resident_mib, 1);
     html += chart("Threads", &Sample::threads, 1);
@@ -65,18 +66,6 @@ class Monitor {
   }
 
  private:
-  static std::string escaped(std::string_view text) {
-    std::string html;
-    for (const char c : text) {
-      if (c == '&' || c == '<') {
-        html += c == '&' ? "&amp;" : "&lt;";
-      } else {
-        html += c;
-      }
-    }
-    return html;
-  }
-
   std::string chart(std::string_view title, double Sample::* figure, double least_top) const {
     constexpr double kWidth = 600;
     constexpr double kHeight = 120;

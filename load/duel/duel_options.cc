@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/ascii.h>
 #include <peal/wire/parse_text.h>
 
 namespace peal::load {
@@ -13,12 +14,6 @@ namespace {
 
 constexpr double kLeastBar = 0.001;
 constexpr double kMostBar = 1000;
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 std::optional<double> parse_bar(std::string_view text) {
   const auto bar = parse_text<double>(text);

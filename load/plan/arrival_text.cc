@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <load/plan/load_options.h>
+#include <peal/base/ascii.h>
 #include <peal/wire/parse_text.h>
 
 namespace peal::load {
@@ -19,19 +20,12 @@ namespace {
 
 using Parsed = std::expected<ArrivalPlan, std::string>;
 
-constexpr std::string_view kBlanks = " \t\r";
 constexpr size_t kLongestLine = 256;
 // Each arrival is drawn, 25 ns: a thread that drew a billion a second would do nothing else, and never end.
 constexpr double kMostPoisson = 5e6;
 
 std::unexpected<std::string> refuse(std::string_view text, std::string_view why) {
   return std::unexpected(fmt::format("--arrivals: '{}' {}", text, why));
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kBlanks);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlanks) + 1 - first);
 }
 
 // What stands before and after the one `separator`; nothing when there is none.

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <optional>
 
+#include <peal/base/ascii.h>
 #include <peal/base/bad_value.h>
 
 namespace peal {
@@ -120,8 +121,7 @@ bool is_localhost(std::string_view host) {
   if (host.size() < kLocal.size()) return false;
   const std::string_view domain = host.substr(host.size() - kLocal.size());
   const bool is_whole = host.size() == domain.size() || host[host.size() - domain.size() - 1] == '.';
-  return is_whole &&
-         std::ranges::equal(domain, kLocal, {}, [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  return is_whole && to_lower(domain) == kLocal;
 }
 
 Result<SocketAddress> SocketAddress::parse(std::string_view text) {

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/demangled.h>
 #include <peal/base/mutex.h>
 
 namespace peal {
@@ -46,13 +47,6 @@ constinit Mutex mutex;
 backtrace_state* debug_information() PEAL_REQUIRES(mutex) {
   static backtrace_state* const state = backtrace_create_state(nullptr, 0, ignore_error, nullptr);
   return state;
-}
-
-std::string demangled(const char* symbol) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(symbol, nullptr, nullptr, &status),
-                                                         &std::free);
-  return name != nullptr ? name.get() : symbol;
 }
 
 struct Place {
@@ -87,6 +81,13 @@ std::vector<Place> places_of(uintptr_t address) PEAL_REQUIRES(mutex) {
 }
 
 }  // namespace
+
+std::string demangled(const char* symbol) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(abi::__cxa_demangle(symbol, nullptr, nullptr, &status),
+                                                         &std::free);
+  return name != nullptr ? name.get() : symbol;
+}
 
 [[gnu::noinline]] void capture(RawTrace& trace, std::size_t skip) noexcept {
   trace.count = 0;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <peal/base/ascii.h>
 #include <peal/loop/on_loop.h>
 #include <peal/net/parts/address_order.h>
 #include <peal/net/parts/resolver_channel.h>
@@ -17,8 +18,7 @@ constexpr Duration kBetweenLooks = std::chrono::seconds(1);  // at resolv.conf
 
 Result<Resolver::Addresses> find_name(const NameTable& names, std::string host, uint16_t port) {
   if (host.ends_with('.')) host.pop_back();
-  std::ranges::transform(host, host.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  const auto found = names.find(host);
+  const auto found = names.find(to_lower(host));
   Resolver::Addresses addresses;
   if (found != names.end()) addresses = found->second;
   if (addresses.empty() && is_localhost(host)) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/ascii.h>
 #include <peal/wire/cookies/set_cookie.h>
 #include <peal/wire/http/http_field.h>
 #include <peal/wire/parse_text.h>
@@ -218,9 +219,7 @@ bool HttpCookieJar::load_line(std::string_view line, int64_t now_unix_seconds) {
     line = tab == line.npos ? std::string_view() : line.substr(tab + 1);
   }
   if (line.data() != nullptr) return false;
-  std::string domain(parts[0].substr(parts[0].starts_with('.') ? 1 : 0));
-  std::ranges::transform(domain, domain.begin(),
-                         [](char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; });
+  std::string domain = to_lower(parts[0].substr(parts[0].starts_with('.') ? 1 : 0));
   cookie.host_only = parts[1] != "TRUE";
   cookie.path = parts[2];
   cookie.secure = parts[3] == "TRUE";

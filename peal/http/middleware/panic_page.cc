@@ -1,45 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/middleware/panic_page.h>
 
-#include <cxxabi.h>
-
-#include <cstdlib>
 #include <exception>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <typeinfo>
 
 #include <fmt/format.h>
 
+#include <peal/base/demangled.h>
 #include <peal/base/exception.h>
 #include <peal/http/middleware/local_client.h>
+#include <peal/wire/content/html_text.h>
 #include <peal/wire/http/http_field.h>
 #include <peal/wire/http/http_status.h>
 
 namespace peal {
 namespace {
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char byte : text) {
-    switch (byte) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      default: safe += byte;
-    }
-  }
-  return safe;
-}
-
-std::string demangled(const char* name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                         &std::free);
-  return text ? text.get() : name;
-}
 
 struct Thrown {
   std::string type;
@@ -77,10 +54,10 @@ void show(HttpExchange& exchange, int status) {
       "<style>body{{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem}}"
       "pre{{background:#f4f4f4;color:#222;padding:1rem;overflow:auto}}</style>\n"
       "<h1>{0} {1}</h1>\n<p>The handler of <code>{2} {3}</code> threw <code>{4}</code>:</p>\n<pre>{5}</pre>\n",
-      status, http_reason(status), escaped(head.method_text()), escaped(head.target()), escaped(thrown.type),
-      escaped(thrown.what));
-  if (!thrown.stack.empty()) page += fmt::format("<h2>Where</h2>\n<pre>{}</pre>\n", escaped(thrown.stack));
-  page += fmt::format("<h2>The request</h2>\n<pre>{}</pre>\n", escaped(fields_of(head)));
+      status, http_reason(status), html_escaped(head.method_text()), html_escaped(head.target()),
+      html_escaped(thrown.type), html_escaped(thrown.what));
+  if (!thrown.stack.empty()) page += fmt::format("<h2>Where</h2>\n<pre>{}</pre>\n", html_escaped(thrown.stack));
+  page += fmt::format("<h2>The request</h2>\n<pre>{}</pre>\n", html_escaped(fields_of(head)));
   exchange.respond(status, "text/html; charset=utf-8", std::move(page));
 }
 

@@ -13,6 +13,5 @@ namespace peal::detail {
 // Each member of the object that is an object or an array of objects becomes a section with its name: an object a row
 // for each member, an array a row for each object.
 std::string html_tables(const nlohmann::ordered_json& object);
-std::string html_escaped(std::string_view text);
 
 }  // namespace peal::detail

@@ -2,18 +2,15 @@
 #include <peal/inspect/parts/inspector_access.h>
 
 #include <algorithm>
-#include <cctype>
 
+#include <peal/base/ascii.h>
 #include <peal/http/middleware/authentication.h>
 #include <peal/http/middleware/local_client.h>
 
 namespace peal::detail {
 namespace {
 
-bool same_name(std::string_view one, std::string_view other) {
-  return std::ranges::equal(one, other,
-                            [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
-}
+bool same_name(std::string_view one, std::string_view other) { return to_lower(one) == to_lower(other); }
 
 // "[::1]:80" -> "[::1]", "localhost:80" -> "localhost"
 std::string_view without_port(std::string_view host) {

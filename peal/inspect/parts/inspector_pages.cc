@@ -19,6 +19,7 @@
 #include <peal/inspect/parts/snapshot_json.h>
 #include <peal/inspect/parts/snapshot_metrics.h>
 #include <peal/wire/content/accepted_types.h>
+#include <peal/wire/content/html_text.h>
 #include <peal/wire/parse_text.h>
 
 namespace peal::detail {

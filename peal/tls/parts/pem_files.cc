@@ -13,6 +13,7 @@
 #include <openssl/ocsp.h>
 #include <openssl/pem.h>
 
+#include <peal/base/ascii.h>
 #include <peal/base/read_whole.h>
 #include <peal/base/result.h>
 
@@ -163,9 +164,7 @@ std::vector<std::string> hosts_of(const X509* certificate) {
 }
 
 std::string host_key(std::string_view host) {
-  std::string key(host.substr(0, host.size() - (host.ends_with('.') ? 1 : 0)));
-  std::ranges::transform(key, key.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return key;
+  return to_lower(host.substr(0, host.size() - (host.ends_with('.') ? 1 : 0)));
 }
 
 }  // namespace peal::detail

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include <peal/base/ascii.h>
 #include <peal/wire/parts/http_text.h>
 
 namespace peal {
@@ -122,7 +123,7 @@ std::string_view media_type_of(std::string_view path) {
   const std::string_view extension = path.substr(dot + 1);
   if (extension.size() > kExtensionBytes) return {};
   std::array<char, kExtensionBytes> lower;
-  std::ranges::transform(extension, lower.begin(), [](char byte) { return detail::to_lower(byte); });
+  std::ranges::transform(extension, lower.begin(), [](char byte) { return to_lower(byte); });
   const std::string_view wanted(lower.data(), extension.size());
   const auto* row = std::ranges::lower_bound(kMediaTypes, wanted, {}, &MediaTypeRow::extension);
   return row != std::end(kMediaTypes) && row->extension == wanted ? row->type : std::string_view{};

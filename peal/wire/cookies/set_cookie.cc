@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/ascii.h>
 #include <peal/base/bad_value.h>
 #include <peal/wire/content/http_date.h>
 #include <peal/wire/cookies/cookie_date.h>
@@ -22,7 +23,7 @@ constexpr detail::ByteClass kDomainBytes = detail::ByteClass().with(detail::kLet
 constexpr detail::ByteClass kForbiddenBytes = detail::ByteClass::range(0, 0x1f).without("\t").with("\x7f");
 
 bool has_prefix(std::string_view text, std::string_view lower) {
-  return detail::to_lower(text.substr(0, lower.size())) == lower;
+  return to_lower(text.substr(0, lower.size())) == lower;
 }
 
 // What is wrong with it by the rules that both sides know, or nothing.
@@ -90,7 +91,7 @@ void take_attribute(SetCookie& cookie, std::string_view name, std::string_view v
     if (const std::optional<int64_t> seconds = read_max_age(value)) cookie.max_age_seconds = seconds;
   } else if (equals_lower(name, "domain")) {
     if (value.starts_with('.')) value.remove_prefix(1);
-    cookie.domain = detail::to_lower(value);
+    cookie.domain = to_lower(value);
   } else if (equals_lower(name, "path")) {
     cookie.path = value.starts_with('/') ? value : std::string_view();
   } else if (equals_lower(name, "secure")) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <peal/base/ascii.h>
 #include <peal/base/bad_value.h>
 #include <peal/base/printable.h>
 #include <peal/wire/content/content_type.h>
@@ -185,7 +186,7 @@ void MultipartReader::read_head() {
       if (!part_.content_type.empty()) return fail_with(MultipartFault::kBadHead);
       part_.content_type = field.value;
     } else if (same_field_name(field.name, "Content-Transfer-Encoding")) {
-      const std::string encoding = detail::to_lower(field.value);
+      const std::string encoding = to_lower(field.value);
       if (encoding != "binary" && encoding != "8bit" && encoding != "7bit") return fail_with(MultipartFault::kEncoded);
     }
   }

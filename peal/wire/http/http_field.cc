@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <peal/base/ascii.h>
 #include <peal/wire/parts/byte_scan.h>
 #include <peal/wire/parts/http_text.h>
 
@@ -50,7 +51,7 @@ HttpParseError split_field_line(std::string_view line, HttpField& field) {
 
 bool same_field_name(std::string_view a, std::string_view b) {
   return std::ranges::equal(
-      a, b, {}, [](char byte) { return detail::to_lower(byte); }, [](char byte) { return detail::to_lower(byte); });
+      a, b, {}, [](char byte) { return to_lower(byte); }, [](char byte) { return to_lower(byte); });
 }
 
 }  // namespace peal

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <peal/base/ascii.h>
 #include <peal/wire/parts/http_text.h>
 
 namespace peal {
@@ -41,7 +42,7 @@ std::expected<size_t, std::string> check_fields(const std::vector<HttpRequestFie
     if (!is_value(field.value)) {
       return Unexpected(fmt::format("the value of {} has a line end or another control character in it", field.name));
     }
-    const std::string name = detail::to_lower(field.name);
+    const std::string name = to_lower(field.name);
     if (name == "content-length" || name == "transfer-encoding") {
       return Unexpected(fmt::format("{} is set from the body and cannot be given", field.name));
     }
@@ -63,7 +64,7 @@ std::expected<std::string, std::string> compose_http_request(const HttpRequest& 
 
   std::string text = fmt::format("{} {} HTTP/1.1\r\n", request.method, request.target);
   if (*hosts == 0) append_field(text, "Host", request.host);
-  const auto is_host = [](const HttpRequestField& field) { return detail::to_lower(field.name) == "host"; };
+  const auto is_host = [](const HttpRequestField& field) { return to_lower(field.name) == "host"; };
   for (const HttpRequestField& field : request.fields) {
     if (is_host(field)) append_field(text, field.name, field.value);
   }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
 #include <string_view>
 
 namespace peal::detail {
@@ -14,12 +13,6 @@ inline bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 inline bool is_control(char byte) { return static_cast<unsigned char>(byte) < 0x20 && byte != '\t'; }
 // Whether `text` is a token: at least one character, none of them a separator.
 bool is_token(std::string_view text);
-inline char to_lower(char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; }
-inline std::string to_lower(std::string_view text) {
-  std::string lower(text);
-  for (char& byte : lower) byte = to_lower(byte);
-  return lower;
-}
 inline bool is_blank(char byte) { return byte == ' ' || byte == '\t'; }
 // Without the spaces and tabs around it.
 inline std::string_view trim(std::string_view text) {

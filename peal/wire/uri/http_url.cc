@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include <peal/base/ascii.h>
 #include <peal/wire/parse_text.h>
 #include <peal/wire/parts/byte_class.h>
 #include <peal/wire/parts/http_text.h>
@@ -32,7 +33,7 @@ Outcome parse_port(std::string_view text, HttpUrl& url) {
 Outcome parse_literal(std::string_view authority, HttpUrl& url) {
   const size_t bracket = authority.find(']');
   if (bracket == std::string_view::npos) return Unexpected("the address lacks its closing bracket");
-  url.host = detail::to_lower(authority.substr(1, bracket - 1));
+  url.host = to_lower(authority.substr(1, bracket - 1));
   in6_addr address;
   if (inet_pton(AF_INET6, url.host.c_str(), &address) != 1) {
     return Unexpected(fmt::format("\"{}\" is not an IPv6 address", url.host));
@@ -45,7 +46,7 @@ Outcome parse_literal(std::string_view authority, HttpUrl& url) {
 
 // reg-name or IPv4address (RFC 3986 3.2.2): unreserved, sub-delims and percent-encoded bytes.
 bool is_host_character(char byte) {
-  const char letter = detail::to_lower(byte);
+  const char letter = to_lower(byte);
   return (letter >= 'a' && letter <= 'z') || (byte >= '0' && byte <= '9') ||
          std::string_view("-._~!$&'()*+,;=%").contains(byte);
 }
@@ -65,7 +66,7 @@ Outcome parse_authority(std::string_view authority, HttpUrl& url) {
   if (const auto* odd = std::ranges::find_if_not(host, is_host_character); odd != host.end()) {
     return Unexpected(fmt::format("the host \"{}\" has '{}' in it", host, *odd));
   }
-  url.host = detail::to_lower(host);
+  url.host = to_lower(host);
   return colon == authority.size() ? Outcome() : parse_port(authority.substr(colon + 1), url);
 }
 
@@ -74,7 +75,7 @@ bool is_absolute(std::string_view reference) {
   static constexpr detail::ByteClass kSchemeBytes = detail::ByteClass().with(detail::kLettersAndDigits).with("+-.");
   const size_t end = reference.find(':');
   if (end == std::string_view::npos || end == 0) return false;
-  const char first = detail::to_lower(reference.front());
+  const char first = to_lower(reference.front());
   return first >= 'a' && first <= 'z' &&
          std::ranges::all_of(reference.substr(0, end), [](char byte) { return kSchemeBytes.contains(byte); });
 }
@@ -143,7 +144,7 @@ std::expected<HttpUrl, std::string> HttpUrl::parse(std::string_view text) {
   }
   const size_t mark = text.find("://");
   HttpUrl url;
-  if (mark != std::string_view::npos) url.scheme = detail::to_lower(text.substr(0, mark));  // RFC 3986 3.1
+  if (mark != std::string_view::npos) url.scheme = to_lower(text.substr(0, mark));  // RFC 3986 3.1
   if (url.scheme != "http" && url.scheme != "https") return Unexpected("the URL must begin with http:// or https://");
   url.port = url.is_https() ? 443 : 80;
   std::string_view rest = text.substr(mark + 3);

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include <peal/base/read_whole.h>
 #include <peal/wire/content/entity_tag.h>
 #include <peal/wire/content/http_date.h>
 
@@ -30,15 +31,6 @@ Result<void> write_all(int fd, uint64_t at, std::string_view bytes) {
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return {};
-}
-
-// Empty: none, or one that is no note.
-std::string read_small_file(const std::string& path) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  std::string text(kMostMetaBytes, '\0');
-  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
-  text.resize(size < 0 ? 0 : static_cast<size_t>(size));
-  return text;
 }
 
 Result<void> sync_folder_of(const std::string& path) {
@@ -73,7 +65,8 @@ uint64_t HttpPartFile::find(const std::string& url) {
   validator_.clear();
   struct stat here;
   if (::fstat(fd_.get(), &here) != 0 || here.st_size <= 0) return 0;
-  const std::string text = read_small_file(meta());
+  const Fd note(::open(meta().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const std::string text = note ? read_whole(note.get(), kMostMetaBytes).value_or("") : "";
   const std::string expected = std::string(kMagic) + url + "\n";
   if (!text.starts_with(expected) || !text.ends_with('\n') || text.size() < expected.size() + 2) return 0;
   validator_ = text.substr(expected.size(), text.size() - expected.size() - 1);

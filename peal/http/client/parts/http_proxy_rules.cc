@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include <peal/base/ascii.h>
 #include <peal/base/bad_value.h>
 #include <peal/wire/base64.h>
 #include <peal/wire/parse_text.h>
@@ -14,8 +15,6 @@ namespace peal::detail {
 namespace {
 
 constexpr std::string_view kBlanks = ", \t";
-
-char to_lower(char byte) { return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte; }
 
 // The bytes of an address in the network's order; empty: it is none.
 std::string address_bytes(const std::string& text) {
@@ -63,9 +62,7 @@ std::optional<HttpProxy> HttpProxy::parse(std::string_view text) {
   constexpr std::string_view kScheme = "http://";
   HttpProxy proxy;
   if (const size_t mark = text.find("://"); mark != text.npos && mark < text.find_first_of("@/?#")) {
-    std::string scheme(text.substr(0, mark + 3));
-    std::ranges::transform(scheme, scheme.begin(), to_lower);
-    if (scheme != kScheme) return std::nullopt;
+    if (to_lower(text.substr(0, mark + 3)) != kScheme) return std::nullopt;
     text.remove_prefix(kScheme.size());
   }
   const std::string_view authority = text.substr(0, text.find_first_of("/?#"));
@@ -134,7 +131,7 @@ std::optional<HttpProxyRules::Direct> HttpProxyRules::read_direct(std::string_vi
   if (direct.is_address) return direct;
   while (direct.host.starts_with('.')) direct.host.erase(0, 1);
   while (direct.host.ends_with('.')) direct.host.pop_back();
-  std::ranges::transform(direct.host, direct.host.begin(), to_lower);
+  direct.host = to_lower(direct.host);
   return direct.host.empty() ? std::nullopt : std::optional(direct);
 }
 
