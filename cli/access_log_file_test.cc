@@ -6,18 +6,19 @@
 
 #include <gtest/gtest.h>
 
+#include <tests/support/files/room_on_disk.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/load_call.h>
-#include <tests/support/room_on_disk.h>
 
 namespace peal::cli {
 namespace {
 
 class AccessLogFileTest : public testing::Test {
  protected:
-  std::string logged() const { return folder_.text("log"); }
+  std::string logged() const { return folder_.read("log"); }
 
-  const TemporaryFolder folder_;
-  const std::shared_ptr<AccessLogFile> log_ = AccessLogFile::open(folder_.file("log")).value();
+  const test::TemporaryFolder folder_;
+  const std::shared_ptr<AccessLogFile> log_ = AccessLogFile::open(folder_.path("log")).value();
 };
 
 TEST_F(AccessLogFileTest, a_line_for_which_a_full_disk_had_half_the_room_stands_alone) {

@@ -1,48 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What `peal drum` says and answers. The rounds themselves are tested in load/.
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cli/command.h>
+#include <tests/support/files/temporary_folder.h>
+#include <tests/support/load_call.h>
 
 namespace peal::cli {
 namespace {
 
 using testing::HasSubstr;
 
-struct DrumAnswer {
-  int exit_code = -1;
-  std::string out;
-  std::string error;
-};
-
-DrumAnswer drum(std::vector<std::string> words) {
-  CLI::App app{"peal", "peal"};
-  DrumAnswer answer;
-  add_drum(app, answer.exit_code);
-  words.insert(words.begin(), "drum");
-  std::ranges::reverse(words);
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {  // as main() does
-    answer.exit_code = complain(kCalledWrongly, error.what());
-  }
-  answer.out = testing::internal::GetCapturedStdout();
-  answer.error = testing::internal::GetCapturedStderr();
-  return answer;
-}
+Answer drum(std::vector<std::string> words) { return call_command("drum", add_drum, std::move(words)); }
 
 void expect_refused(int code, std::vector<std::string> words, std::string_view sentence) {
-  const DrumAnswer answer = drum(std::move(words));
+  const Answer answer = drum(std::move(words));
   EXPECT_EQ(answer.exit_code, code);
   EXPECT_EQ(answer.out, "");
   EXPECT_THAT(answer.error, HasSubstr(sentence));
@@ -72,20 +45,19 @@ TEST(DrumCommand, figures_that_cannot_be_written_are_noticed_before_the_run) {
 }
 
 TEST(DrumCommand, a_run_reports_to_stdout_and_to_the_file) {
-  const std::filesystem::path file =
-      std::filesystem::path(testing::TempDir()) / fmt::format("drum-{}.json", ::getpid());
-  const DrumAnswer answer = drum(
-      {"-n", "20", "-a", "2", "-w", "30", "--rounds", "3", "--timeouts", "--engine", "epoll", "--json", file.string()});
+  const test::TemporaryFolder folder;
+  const std::string file = folder.path("drum.json");
+  const Answer answer =
+      drum({"-n", "20", "-a", "2", "-w", "30", "--rounds", "3", "--timeouts", "--engine", "epoll", "--json", file});
   EXPECT_EQ(answer.exit_code, kDone) << answer.error;
   EXPECT_THAT(answer.out, HasSubstr("20 socketpairs, 2 active, 30 writes, 3 rounds"));
-  const nlohmann::json json = nlohmann::json::parse(std::ifstream(file));
+  const nlohmann::json json = nlohmann::json::parse(folder.read("drum.json"));
   EXPECT_EQ(json["rounds"].size(), 3U);
   EXPECT_EQ(json["idle"], "touch");
-  std::filesystem::remove(file);
 }
 
 TEST(DrumCommand, figures_to_stdout_come_alone) {
-  const DrumAnswer answer = drum({"--pairs", "10", "--rounds", "2", "--pipes", "--timeouts", "--rearm", "--json", "-"});
+  const Answer answer = drum({"--pairs", "10", "--rounds", "2", "--pipes", "--timeouts", "--rearm", "--json", "-"});
   EXPECT_EQ(answer.exit_code, kDone) << answer.error;
   const nlohmann::json json = nlohmann::json::parse(answer.out);
   EXPECT_EQ(json["transport"], "pipe");

@@ -9,41 +9,21 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cli/command.h>
 #include <models/model_table.h>
+#include <tests/support/load_call.h>
 
 namespace peal::cli {
 namespace {
 
 using testing::HasSubstr;
 
-struct ModelAnswer {
-  int exit_code = -1;
-  std::string out;
-  std::string error;
-};
-
-ModelAnswer call_model(std::vector<std::string> words) {
-  CLI::App app{"peal", "peal"};
-  ModelAnswer answer;
-  add_model_commands(app, answer.exit_code);
-  words.insert(words.begin(), "model");
-  std::ranges::reverse(words);
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  try {
-    app.parse(words);
-  } catch (const CLI::ParseError& error) {  // as main() does
-    answer.exit_code = complain(kCalledWrongly, error.what());
-  }
-  answer.out = testing::internal::GetCapturedStdout();
-  answer.error = testing::internal::GetCapturedStderr();
-  return answer;
+Answer call_model(std::vector<std::string> words) {
+  return call_command("model", add_model_commands, std::move(words));
 }
 
 void expect_model_called_wrongly(const std::vector<std::string>& words, std::string_view sentence) {
   SCOPED_TRACE(testing::PrintToString(words));
-  const ModelAnswer answer = call_model(words);
+  const Answer answer = call_model(words);
   EXPECT_EQ(answer.exit_code, kCalledWrongly);
   EXPECT_EQ(answer.out, "");
   EXPECT_THAT(answer.error, HasSubstr(sentence));
@@ -53,7 +33,7 @@ void expect_model_called_wrongly(const std::vector<std::string>& words, std::str
 }
 
 TEST(ModelCommand, list_has_a_line_for_every_model) {
-  const ModelAnswer answer = call_model({"list"});
+  const Answer answer = call_model({"list"});
   EXPECT_EQ(answer.exit_code, kDone);
   EXPECT_EQ(answer.error, "");
   for (const models::ModelEntry& row : models::model_table()) {
@@ -64,7 +44,7 @@ TEST(ModelCommand, list_has_a_line_for_every_model) {
 }
 
 TEST(ModelCommand, list_as_json_names_the_options_each_command_has) {
-  const ModelAnswer answer = call_model({"list", "--json"});
+  const Answer answer = call_model({"list", "--json"});
   EXPECT_EQ(answer.exit_code, kDone);
   const nlohmann::json rows = nlohmann::json::parse(answer.out);
   ASSERT_EQ(rows.size(), models::model_table().size());

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/load_call.h>
 
 namespace peal::cli {
@@ -19,10 +20,10 @@ namespace {
 
 class OutputFileTest : public testing::Test {
  protected:
-  std::string text() const { return folder_.text("out"); }
+  std::string text() const { return folder_.read("out"); }
 
-  const TemporaryFolder folder_;
-  const std::string path_ = folder_.file("out");
+  const test::TemporaryFolder folder_;
+  const std::string path_ = folder_.path("out");
 };
 
 TEST_F(OutputFileTest, a_new_one_is_there_once_it_is_written) {

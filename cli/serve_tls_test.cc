@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/tls/self_signed.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/load_call.h>
 #include <tests/support/program.h>
 
@@ -26,13 +27,8 @@ class ServeTls : public testing::Test {
   // Another certificate, and its key.
   void renew() const {
     const SelfSigned made = make_self_signed({.names = {"localhost", "127.0.0.1"}}).value();
-    write("site.key", made.key_pem);
-    write("site.pem", made.chain_pem);
-  }
-  // In one step: who watches it reads no half.
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(folder.file("new")) << text;
-    std::filesystem::rename(folder.file("new"), folder.file(name));
+    folder.write("site.key", made.key_pem);
+    folder.write("site.pem", made.chain_pem);
   }
   Answer serve(const std::string& service, std::vector<std::string> words) const {
     words.insert(words.begin(), {service, "--listen", "127.0.0.1:0"});
@@ -41,8 +37,8 @@ class ServeTls : public testing::Test {
   std::vector<std::string> served(const std::string& service, std::vector<std::string> more = {}) const {
     std::vector<std::string> words{"serve",      service,
                                    "--listen",   "127.0.0.1:0",
-                                   "--tls-cert", folder.file("site.pem"),
-                                   "--tls-key",  folder.file("site.key")};
+                                   "--tls-cert", folder.path("site.pem"),
+                                   "--tls-key",  folder.path("site.key")};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -50,7 +46,7 @@ class ServeTls : public testing::Test {
   testing::AssertionResult answers(const std::string& kind, const std::string& target, const std::string& roots) const {
     Answer answer;
     for (const std::string duration : {"10ms", "1s", "20s"}) {
-      std::vector<std::string> words{kind,     target,     "--tls-ca", folder.file(roots), "--duration",
+      std::vector<std::string> words{kind,     target,     "--tls-ca", folder.path(roots), "--duration",
                                      duration, "--warmup", "10ms",     "--engine",         "epoll"};
       if (kind != "http") words.emplace_back("--tls");
       answer = call_load(std::move(words));
@@ -68,7 +64,7 @@ class ServeTls : public testing::Test {
     return true;
   }
 
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
 };
 
 TEST_F(ServeTls, every_service_in_every_shape) {
@@ -87,8 +83,8 @@ TEST_F(ServeTls, every_service_in_every_shape) {
 }
 
 TEST_F(ServeTls, words_that_make_no_sense) {
-  const std::string pem = folder.file("site.pem");
-  const std::string key = folder.file("site.key");
+  const std::string pem = folder.path("site.pem");
+  const std::string key = folder.path("site.key");
   for (const auto& [words, sentence] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{"--tls-cert", pem}, "each --tls-cert has its --tls-key, in the same order: there are 1 and 0"},
            {{"--tls-key", key}, "there are 0 and 1"},
@@ -111,17 +107,17 @@ TEST_F(ServeTls, words_that_make_no_sense) {
 }
 
 TEST_F(ServeTls, files_that_are_no_good_are_refused_at_the_start) {
-  const std::string pem = folder.file("site.pem");
-  const std::string key = folder.file("site.key");
-  write("other.key", make_self_signed({.names = {"a"}}).value().key_pem);
+  const std::string pem = folder.path("site.pem");
+  const std::string key = folder.path("site.key");
+  folder.write("other.key", make_self_signed({.names = {"a"}}).value().key_pem);
   for (const auto& [certificate, its_key, more, name] :
        std::vector<std::tuple<std::string, std::string, std::vector<std::string>, std::string>>{
-           {folder.file("none"), key, {}, folder.file("none")},
-           {pem, folder.file("other.key"), {}, folder.file("other.key")},
+           {folder.path("none"), key, {}, folder.path("none")},
+           {pem, folder.path("other.key"), {}, folder.path("other.key")},
            {key, key, {}, key},
            {pem, key, {"--tls-client-ca", key}, key},
            {pem, key, {"--tls-ocsp", pem}, pem},
-           {pem, key, {"--tls-ticket-secret", folder.file("none")}, folder.file("none")}}) {
+           {pem, key, {"--tls-ticket-secret", folder.path("none")}, folder.path("none")}}) {
     for (const std::string workers : {"0", "2"}) {
       std::vector<std::string> words{"--tls-cert", certificate, "--tls-key", its_key, "--workers", workers};
       words.insert(words.end(), more.begin(), more.end());
@@ -138,7 +134,7 @@ TEST_F(ServeTls, sighup_reads_the_files_anew_and_broken_ones_leave_those_in_use)
   for (const std::string workers : {"0", "1"}) {
     SCOPED_TRACE(workers);
     renew();
-    std::filesystem::copy_file(folder.file("site.pem"), folder.file("old.pem"),
+    std::filesystem::copy_file(folder.path("site.pem"), folder.path("old.pem"),
                                std::filesystem::copy_options::overwrite_existing);
     Program server(served("pingpong", {"--workers", workers}));
     const std::string address = server.listening().to_string();
@@ -147,9 +143,9 @@ TEST_F(ServeTls, sighup_reads_the_files_anew_and_broken_ones_leave_those_in_use)
     EXPECT_TRUE(answers("pingpong", address, "old.pem")) << "nobody has asked for it";
     server.signal(SIGHUP);
     EXPECT_TRUE(will_answer(address, "site.pem"));
-    std::filesystem::copy_file(folder.file("site.pem"), folder.file("old.pem"),
+    std::filesystem::copy_file(folder.path("site.pem"), folder.path("old.pem"),
                                std::filesystem::copy_options::overwrite_existing);
-    write("site.pem", "no certificate");
+    folder.write("site.pem", "no certificate");
     server.signal(SIGHUP);
     EXPECT_TRUE(answers("pingpong", address, "old.pem"));
     server.signal(SIGTERM);
@@ -176,7 +172,7 @@ TEST_F(ServeTls, watched_files_are_read_anew_when_they_change) {
 TEST_F(ServeTls, secrets_are_logged_where_that_is_asked_for) {
   ::unsetenv("SSLKEYLOGFILE");
   for (const std::string how : {"not", "option", "environment"}) {
-    const std::string file = folder.file(how);
+    const std::string file = folder.path(how);
     if (how == "environment") ::setenv("SSLKEYLOGFILE", file.c_str(), 1);
     Program server(served(
         "pingpong", how == "option" ? std::vector<std::string>{"--tls-key-log", file} : std::vector<std::string>()));
@@ -186,7 +182,7 @@ TEST_F(ServeTls, secrets_are_logged_where_that_is_asked_for) {
     EXPECT_EQ(server.exit_code(), kDone);
     EXPECT_EQ(std::filesystem::exists(file), how != "not") << how;
     if (how == "not") continue;
-    EXPECT_THAT(folder.text(how), HasSubstr("CLIENT_TRAFFIC_SECRET_0 "));
+    EXPECT_THAT(folder.read(how), HasSubstr("CLIENT_TRAFFIC_SECRET_0 "));
     EXPECT_THAT(server.errors(), HasSubstr("the secrets of all connections go to " + file));
   }
 }

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/load_call.h>
 
 namespace peal::cli {
@@ -21,24 +22,24 @@ class TlsCommand : public testing::Test {
  protected:
   Answer self_signed(std::vector<std::string> words) {
     words.insert(words.begin(), "self-signed");
-    words.insert(words.end(), {"--out-cert", folder.file("site.pem"), "--out-key", folder.file("site.key")});
+    words.insert(words.end(), {"--out-cert", folder.path("site.pem"), "--out-key", folder.path("site.key")});
     return call_command("tls", add_tls, std::move(words));
   }
   mode_t mode(const std::string& name) const {
     struct stat found{};
-    EXPECT_EQ(::stat(folder.file(name).c_str(), &found), 0) << name;
+    EXPECT_EQ(::stat(folder.path(name).c_str(), &found), 0) << name;
     return found.st_mode & 0777;
   }
   std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.file(""))) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path(""))) {
       names.push_back(entry.path().filename());
     }
     std::ranges::sort(names);
     return names;
   }
 
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
 };
 
 TEST_F(TlsCommand, certificate_and_key_are_written_and_told_of) {
@@ -48,11 +49,11 @@ TEST_F(TlsCommand, certificate_and_key_are_written_and_told_of) {
         self_signed({"--name", "example.org", "--name", "127.0.0.1", "--key", key, "--days", "7", "--force"});
     EXPECT_EQ(answer.exit_code, kDone) << answer.error;
     EXPECT_THAT(answer.error, IsEmpty());
-    EXPECT_THAT(answer.out, StartsWith(folder.file("site.pem") + ": a certificate for example.org, 127.0.0.1, good "));
-    EXPECT_THAT(answer.out, HasSubstr("peal serve http --tls-cert " + folder.file("site.pem")));
-    EXPECT_THAT(answer.out, HasSubstr("--tls-ca " + folder.file("site.pem") + " --tls-name example.org"));
-    EXPECT_THAT(folder.text("site.pem"), StartsWith("-----BEGIN CERTIFICATE-----\n"));
-    EXPECT_THAT(folder.text("site.key"), StartsWith("-----BEGIN PRIVATE KEY-----\n"));
+    EXPECT_THAT(answer.out, StartsWith(folder.path("site.pem") + ": a certificate for example.org, 127.0.0.1, good "));
+    EXPECT_THAT(answer.out, HasSubstr("peal serve http --tls-cert " + folder.path("site.pem")));
+    EXPECT_THAT(answer.out, HasSubstr("--tls-ca " + folder.path("site.pem") + " --tls-name example.org"));
+    EXPECT_THAT(folder.read("site.pem"), StartsWith("-----BEGIN CERTIFICATE-----\n"));
+    EXPECT_THAT(folder.read("site.key"), StartsWith("-----BEGIN PRIVATE KEY-----\n"));
     EXPECT_EQ(mode("site.key"), 0600U) << "its owner's alone";
     EXPECT_EQ(mode("site.pem"), 0644U);
     EXPECT_EQ(files(), (std::vector<std::string>{"site.key", "site.pem"})) << "nothing is left beside them";
@@ -60,11 +61,11 @@ TEST_F(TlsCommand, certificate_and_key_are_written_and_told_of) {
 }
 
 TEST_F(TlsCommand, what_is_there_is_not_written_over_unless_forced) {
-  std::ofstream(folder.file("site.key")) << "precious";
+  std::ofstream(folder.path("site.key")) << "precious";
   Answer answer = self_signed({"--name", "a"});
   EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_EQ(answer.error, "peal: " + folder.file("site.key") + " is there already: --force writes over it\n");
-  EXPECT_EQ(folder.text("site.key"), "precious");
+  EXPECT_EQ(answer.error, "peal: " + folder.path("site.key") + " is there already: --force writes over it\n");
+  EXPECT_EQ(folder.read("site.key"), "precious");
   EXPECT_EQ(files(), (std::vector<std::string>{"site.key"}));
   answer = self_signed({"--name", "a", "--force"});
   EXPECT_EQ(answer.exit_code, kDone) << answer.error;
@@ -72,7 +73,7 @@ TEST_F(TlsCommand, what_is_there_is_not_written_over_unless_forced) {
 }
 
 TEST_F(TlsCommand, dangling_link_counts_as_a_file) {
-  std::filesystem::create_symlink(folder.file("nowhere"), folder.file("site.pem"));
+  std::filesystem::create_symlink(folder.path("nowhere"), folder.path("site.pem"));
   EXPECT_EQ(self_signed({"--name", "a"}).exit_code, kFailed);
   EXPECT_EQ(files(), (std::vector<std::string>{"site.pem"})) << "no key without its certificate";
 }
@@ -89,7 +90,7 @@ TEST_F(TlsCommand, name_that_is_none_is_refused) {
 TEST_F(TlsCommand, folder_that_is_not_there) {
   const Answer answer = call_command(
       "tls", add_tls,
-      {"self-signed", "--name", "a", "--out-cert", "/nowhere/at/all/a.pem", "--out-key", folder.file("a.key")});
+      {"self-signed", "--name", "a", "--out-cert", "/nowhere/at/all/a.pem", "--out-key", folder.path("a.key")});
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_EQ(answer.error, "peal: /nowhere/at/all/a.pem cannot be written: No such file or directory\n");
   EXPECT_THAT(files(), IsEmpty()) << "a key without its certificate is of no use";
@@ -97,13 +98,13 @@ TEST_F(TlsCommand, folder_that_is_not_there) {
 
 TEST_F(TlsCommand, forced_it_replaces_both_or_none) {
   ASSERT_EQ(self_signed({"--name", "a"}).exit_code, kDone);
-  const std::string key = folder.text("site.key");
-  std::filesystem::remove(folder.file("site.pem"));
-  std::filesystem::create_directory(folder.file("site.pem"));
+  const std::string key = folder.read("site.key");
+  std::filesystem::remove(folder.path("site.pem"));
+  std::filesystem::create_directory(folder.path("site.pem"));
   const Answer answer = self_signed({"--name", "a", "--force"});
   EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_EQ(answer.error, "peal: " + folder.file("site.pem") + " cannot be written: it is a folder\n");
-  EXPECT_EQ(folder.text("site.key"), key);
+  EXPECT_EQ(answer.error, "peal: " + folder.path("site.pem") + " cannot be written: it is a folder\n");
+  EXPECT_EQ(folder.read("site.key"), key);
   EXPECT_EQ(files(), (std::vector<std::string>{"site.key", "site.pem"})) << "nothing is left beside them";
 }
 
@@ -112,14 +113,14 @@ TEST_F(TlsCommand, called_wrongly) {
   EXPECT_EQ(self_signed({"--name", "a", "--days", "0"}).exit_code, kCalledWrongly);
   EXPECT_EQ(self_signed({"--name", "a", "--key", "dsa"}).exit_code, kCalledWrongly);
   const Answer answer = call_command(
-      "tls", add_tls, {"self-signed", "--name", "a", "--out-cert", folder.file("x"), "--out-key", folder.file("x")});
+      "tls", add_tls, {"self-signed", "--name", "a", "--out-cert", folder.path("x"), "--out-key", folder.path("x")});
   EXPECT_EQ(answer.exit_code, kCalledWrongly);
   EXPECT_THAT(files(), IsEmpty());
 }
 
 TEST_F(TlsCommand, files_are_named_after_the_first_name) {
   const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(folder.file(""));
+  std::filesystem::current_path(folder.path(""));
   const Answer answer = call_command("tls", add_tls, {"self-signed", "--name", "*.example.org", "--name", "::1"});
   std::filesystem::current_path(before);
   EXPECT_EQ(answer.exit_code, kDone) << answer.error;

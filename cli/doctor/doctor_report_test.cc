@@ -2,7 +2,6 @@
 // How `peal doctor` answers, and what it makes of the machine that runs this test.
 #include <cli/doctor/doctor_report.h>
 
-#include <algorithm>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -11,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <cli/command.h>
 #include <cli/doctor/machine_files.h>
+#include <tests/support/load_call.h>
 
 namespace peal::cli {
 namespace {
@@ -21,25 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-struct DoctorAnswer {
-  int exit_code = -1;
-  std::string out;
-  std::string error;
-};
-
-DoctorAnswer doctor(std::vector<std::string> words) {
-  CLI::App app{"peal", "peal"};
-  DoctorAnswer answer;
-  add_doctor(app, answer.exit_code);
-  words.insert(words.begin(), "doctor");
-  std::ranges::reverse(words);
-  testing::internal::CaptureStdout();
-  testing::internal::CaptureStderr();
-  app.parse(words);
-  answer.out = testing::internal::GetCapturedStdout();
-  answer.error = testing::internal::GetCapturedStderr();
-  return answer;
-}
+Answer doctor(std::vector<std::string> words) { return call_command("doctor", add_doctor, std::move(words)); }
 
 void expect_at_most_100_columns(const std::string& text) {
   std::istringstream lines(text);
@@ -95,7 +76,7 @@ TEST(DoctorReport, json_says_the_same) {
 }
 
 TEST(DoctorCommand, this_machine_as_text) {
-  const DoctorAnswer answer = doctor({"--look", "10ms"});
+  const Answer answer = doctor({"--look", "10ms"});
   EXPECT_EQ(answer.exit_code, kDone);
   EXPECT_THAT(answer.error, IsEmpty());
   EXPECT_THAT(answer.out, HasSubstr("net.core.somaxconn"));
@@ -104,7 +85,7 @@ TEST(DoctorCommand, this_machine_as_text) {
 }
 
 TEST(DoctorCommand, this_machine_as_json) {
-  const DoctorAnswer answer = doctor({"--json", "--look", "10ms"});
+  const Answer answer = doctor({"--json", "--look", "10ms"});
   EXPECT_EQ(answer.exit_code, kDone);
   const auto json = nlohmann::json::parse(answer.out);
   EXPECT_GE(json["findings"].size(), 35U);
@@ -113,7 +94,7 @@ TEST(DoctorCommand, this_machine_as_json) {
 
 TEST(DoctorCommand, what_is_called_wrongly_is_said_in_one_sentence) {
   for (const std::string look : {"soon", "2m"}) {
-    const DoctorAnswer answer = doctor({"--look", look});
+    const Answer answer = doctor({"--look", look});
     EXPECT_EQ(answer.exit_code, kCalledWrongly);
     EXPECT_THAT(answer.error, HasSubstr("--look takes a time up to 1m"));
     EXPECT_THAT(answer.out, IsEmpty());

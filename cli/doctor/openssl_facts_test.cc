@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/load_call.h>
 
 namespace peal::cli {
@@ -40,13 +41,13 @@ TEST(OpensslFacts, processor_as_openssl_sees_it) {
 }
 
 TEST(OpensslFacts, roots_are_a_file_or_else_a_folder_of_hashed_names) {
-  const TemporaryFolder folder;
-  const TlsFacts facts{.roots_file = folder.file("roots.pem"), .roots_folder = folder.file("roots")};
+  const test::TemporaryFolder folder;
+  const TlsFacts facts{.roots_file = folder.path("roots.pem"), .roots_folder = folder.path("roots")};
   EXPECT_EQ(roots_there(facts), "");
   std::filesystem::create_directory(facts.roots_folder);
-  std::ofstream(folder.file("roots/README")) << "none";
+  std::ofstream(folder.path("roots/README")) << "none";
   EXPECT_EQ(roots_there(facts), "") << "no root among them";
-  std::ofstream(folder.file("roots/0a775a30.0")) << "one";
+  std::ofstream(folder.path("roots/0a775a30.0")) << "one";
   EXPECT_EQ(roots_there(facts), facts.roots_folder);
   std::ofstream{facts.roots_file};
   EXPECT_EQ(roots_there(facts), facts.roots_folder) << "the file is empty";

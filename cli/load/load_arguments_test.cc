@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <load/session/http_protocol.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/load_call.h>
 
 namespace peal::cli {
@@ -158,12 +159,12 @@ TEST(LoadArguments, files_to_read_that_are_wrong) {
   expect_called_wrongly({"compare", "a.json"}, "two files are compared");
   expect_called_wrongly({"compare", "a.json", "a.json"}, "a.json is given twice");
   expect_called_wrongly({"merge"}, "FILES is required");
-  const TemporaryFolder folder;
-  Answer answer = call_load({"merge", folder.file("none")});
+  const test::TemporaryFolder folder;
+  Answer answer = call_load({"merge", folder.path("none")});
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_THAT(answer.error, HasSubstr("none cannot be read: No such file or directory"));
-  std::ofstream(folder.file("odd")) << "{}";
-  answer = call_load({"compare", folder.file("odd"), folder.file("other")});
+  std::ofstream(folder.path("odd")) << "{}";
+  answer = call_load({"compare", folder.path("odd"), folder.path("other")});
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_THAT(answer.error, HasSubstr("odd: it is no report of peal load"));
 }

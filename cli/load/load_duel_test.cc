@@ -13,6 +13,7 @@
 #include <cli/load/duel_arguments.h>
 #include <load/scripted_http.h>
 #include <load/scripted_server.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/load_call.h>
 #include <tests/support/program.h>
 
@@ -181,27 +182,27 @@ TEST(LoadDuel, a_report_that_cannot_be_written_is_noticed_before) {
 }
 
 TEST(LoadDuel, who_fails_leaves_no_report_and_takes_none_away) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::string run = "a=/bin/false {port}";
-  EXPECT_EQ(call_duel({"--run", run, "--json", folder.file("new")}).exit_code, kFailed);
-  EXPECT_FALSE(std::filesystem::exists(folder.file("new")));
-  std::ofstream(folder.file("old")) << "old";
-  EXPECT_EQ(call_duel({"--run", run, "--json", folder.file("old")}).exit_code, kFailed);
-  EXPECT_EQ(std::filesystem::file_size(folder.file("old")), 3U);
+  EXPECT_EQ(call_duel({"--run", run, "--json", folder.path("new")}).exit_code, kFailed);
+  EXPECT_FALSE(std::filesystem::exists(folder.path("new")));
+  std::ofstream(folder.path("old")) << "old";
+  EXPECT_EQ(call_duel({"--run", run, "--json", folder.path("old")}).exit_code, kFailed);
+  EXPECT_EQ(std::filesystem::file_size(folder.path("old")), 3U);
 }
 
 TEST(LoadDuel, servers_that_run_already_as_text_and_as_json) {
   const load::ScriptedServer first;
   const load::ScriptedServer second;
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const Answer answer = call_duel(briefly({"a=" + first.address().to_string(), "b=" + second.address().to_string(),
-                                           "--json", folder.file("json"), "--claim", "rate: b/a >= 0.5"}));
+                                           "--json", folder.path("json"), "--claim", "rate: b/a >= 0.5"}));
   EXPECT_EQ(answer.exit_code, kDone) << answer.error;
   EXPECT_EQ(answer.error, "") << "no live line where stderr is no terminal";
   EXPECT_THAT(answer.out, testing::StartsWith("duel pingpong: 64 bytes, 1 connection, 1 thread, closed loop\n"));
   EXPECT_THAT(answer.out, HasSubstr("\nmessages/s, against a\n  b "));
   EXPECT_THAT(answer.out, HasSubstr("\nclaims\n  cannot tell  rate: b/a >= 0.5: "));
-  const nlohmann::json report = nlohmann::json::parse(folder.text("json"));
+  const nlohmann::json report = nlohmann::json::parse(folder.read("json"));
   EXPECT_EQ(report["tool"], "peal load duel");
   EXPECT_EQ(report["contenders"].size(), 3U);
   EXPECT_EQ(report["slices"].size(), 3U);

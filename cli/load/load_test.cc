@@ -11,6 +11,7 @@
 #include <load/queueing_server.h>
 #include <load/scripted_http.h>
 #include <load/scripted_server.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/load_call.h>
 
 namespace peal::cli {
@@ -64,7 +65,7 @@ TEST(LoadCommand, a_report_that_cannot_be_written_is_noticed_before_the_run) {
 
 TEST(LoadCommand, a_run_reports_to_stdout_and_to_the_files) {
   const load::ScriptedServer server;
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const Answer answer = pingpong({server.address().to_string(),
                                   "--connections",
                                   "2",
@@ -79,30 +80,30 @@ TEST(LoadCommand, a_run_reports_to_stdout_and_to_the_files) {
                                   "--engine",
                                   "epoll",
                                   "--json",
-                                  folder.file("json"),
+                                  folder.path("json"),
                                   "--ndjson",
-                                  folder.file("ndjson"),
+                                  folder.path("ndjson"),
                                   "--hdr",
-                                  folder.file("hdr"),
+                                  folder.path("hdr"),
                                   "--openmetrics",
-                                  folder.file("metrics")});
+                                  folder.path("metrics")});
   EXPECT_TRUE(answer.exit_code == kDone || answer.exit_code == 3) << answer.error;
   EXPECT_EQ(answer.error, "") << "no live line where stderr is no terminal";
   EXPECT_THAT(answer.out, HasSubstr("2 asked, 2 open, 2 served"));
-  const nlohmann::json report = nlohmann::json::parse(folder.text("json"));
+  const nlohmann::json report = nlohmann::json::parse(folder.read("json"));
   EXPECT_EQ(report["connections"]["open"], 2);
   EXPECT_EQ(report["arrivals"], "constant 500/s");
   EXPECT_GT(report["messages"], 0);
   ASSERT_GT(report["intervals"].size(), 1U);
-  std::istringstream lines(folder.text("ndjson"));
+  std::istringstream lines(folder.read("ndjson"));
   size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
     EXPECT_EQ(nlohmann::json::parse(line)["messages"], report["intervals"].at(count)["messages"]) << count;
   }
   EXPECT_EQ(count, report["intervals"].size());
-  const std::string log = folder.text("hdr");
+  const std::string log = folder.read("hdr");
   EXPECT_EQ(static_cast<size_t>(std::ranges::count(log, '\n')), 4 + count);
-  EXPECT_THAT(folder.text("metrics"), testing::EndsWith("# EOF\n"));
+  EXPECT_THAT(folder.read("metrics"), testing::EndsWith("# EOF\n"));
 }
 
 TEST(LoadCommand, json_on_stdout_sends_the_report_to_stderr) {
@@ -133,12 +134,12 @@ TEST(LoadCommand, a_server_that_serves_one_at_a_time) {
       "echo", server.address().to_string(), "--connections", "10", "--duration", "50ms", "--warmup", "0s", "--grace",
       "20ms"};
   EXPECT_EQ(call_load(words).exit_code, 3) << "errors nobody asked for";
-  const TemporaryFolder folder;
-  words.insert(words.end(), {"--expect-queueing", "--json", folder.file("json")});
+  const test::TemporaryFolder folder;
+  words.insert(words.end(), {"--expect-queueing", "--json", folder.path("json")});
   const Answer answer = call_load(words);
   EXPECT_EQ(answer.exit_code, kDone) << answer.out;
   EXPECT_THAT(answer.out, HasSubstr("queueing    served 1 of 10; 9 waited for their turn when the run ended\n"));
-  EXPECT_EQ(nlohmann::json::parse(folder.text("json"))["connections"]["served"], 1);
+  EXPECT_EQ(nlohmann::json::parse(folder.read("json"))["connections"]["served"], 1);
 }
 
 TEST(LoadCommand, a_server_that_serves_one_at_a_time_and_that_one_wrongly) {
@@ -186,15 +187,15 @@ TEST(LoadCommand, http_requests_are_sent_and_judged_as_asked_for) {
 
 TEST(LoadCommand, the_highest_rate_that_holds) {
   const load::ScriptedServer server;
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   // So lenient and so slow that any machine ends at a rate that was tried.
   const Answer answer = pingpong({server.address().to_string(), "--duration", "20ms", "--warmup", "0s", "--rate", "500",
-                                  "--slo", "p50=1ns", "--find-max", "--json", folder.file("json")});
+                                  "--slo", "p50=1ns", "--find-max", "--json", folder.path("json")});
   EXPECT_EQ(answer.exit_code, kFailed);
   EXPECT_THAT(answer.out, HasSubstr("trial 1"));
   EXPECT_THAT(answer.out, HasSubstr("does not hold: p50 is"));
   EXPECT_THAT(answer.out, HasSubstr("No rate down to the last one tried holds (p50=1ns holds)."));
-  const nlohmann::json report = nlohmann::json::parse(folder.text("json"));
+  const nlohmann::json report = nlohmann::json::parse(folder.read("json"));
   EXPECT_TRUE(report["rate"].is_null());
   EXPECT_GT(report["trials"].size(), 2U);
   EXPECT_EQ(report["trials"][0]["rate"], 500);

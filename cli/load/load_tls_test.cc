@@ -12,6 +12,7 @@
 #include <peal/net/server.h>
 #include <peal/tls/self_signed.h>
 #include <peal/tls/tls_server_context.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/load_call.h>
 #include <tests/support/loop_thread.h>
 
@@ -33,14 +34,14 @@ class LoadTls : public testing::Test {
   LoadTls() {
     set_log_level(LogLevel::kWarn);  // what the servers here say of handshakes would be in between
     const SelfSigned made = make_self_signed({.names = {"localhost", "127.0.0.1"}}).value();
-    std::ofstream(folder.file("site.pem")) << made.chain_pem;
-    std::ofstream(folder.file("site.key")) << made.key_pem;
+    std::ofstream(folder.path("site.pem")) << made.chain_pem;
+    std::ofstream(folder.path("site.key")) << made.key_pem;
   }
 
   ~LoadTls() override { set_log_level(before_); }
 
   std::unique_ptr<TlsServerContext> context(TlsServerOptions options = {}) const {
-    options.certificates = {{.chain_file = folder.file("site.pem"), .key_file = folder.file("site.key")}};
+    options.certificates = {{.chain_file = folder.path("site.pem"), .key_file = folder.path("site.key")}};
     return TlsServerContext::make(std::move(options)).value();
   }
   // Where an echo over `layer` listens.
@@ -53,13 +54,13 @@ class LoadTls : public testing::Test {
   }
   Answer load(std::vector<std::string> words) {
     words.insert(words.end(), {"--connections", "3", "--duration", "100ms", "--warmup", "10ms", "--engine", "epoll",
-                               "--json", folder.file("json")});
+                               "--json", folder.path("json")});
     return call_load(std::move(words));
   }
-  nlohmann::json report() const { return nlohmann::json::parse(folder.text("json")); }
-  std::string roots() const { return folder.file("site.pem"); }
+  nlohmann::json report() const { return nlohmann::json::parse(folder.read("json")); }
+  std::string roots() const { return folder.path("site.pem"); }
 
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
 
  private:
   const LogLevel before_ = log_level();
@@ -156,7 +157,7 @@ TEST_F(LoadTls, client_is_asked_for_a_certificate) {
   // TLS 1.3: the client has done its part before the server judges it (RFC 8446 4.4.2.4).
   EXPECT_NE(answer.exit_code, kDone) << answer.out;
   EXPECT_THAT(answer.out, testing::ContainsRegex("a connection broke: the peer's alert: [a-z ]+ \\(116\\)"));
-  words.insert(words.end(), {"--tls-cert", roots(), "--tls-key", folder.file("site.key")});
+  words.insert(words.end(), {"--tls-cert", roots(), "--tls-key", folder.path("site.key")});
   answer = load(words);
   EXPECT_EQ(answer.error, "");
   EXPECT_EQ(answer.exit_code, kDone) << answer.out;
@@ -171,7 +172,7 @@ TEST_F(LoadTls, duel_of_a_server_over_tls_and_one_in_the_clear) {
       call_load({"duel", "http", "a=https://" + over_tls.listen("127.0.0.1:0").value().to_string() + "/",
                  "b=http://" + in_the_clear.listen("127.0.0.1:0").value().to_string() + "/", "--tls-ca", roots(),
                  "--handshakes", "--slice", "5ms", "--rounds", "2", "--restarts", "1", "--budget", "10s", "--engine",
-                 "epoll", "--json", folder.file("json")});
+                 "epoll", "--json", folder.path("json")});
   EXPECT_EQ(answer.error, "");
   EXPECT_THAT(answer.out, HasSubstr("\na: TLS, full handshakes; TLSv1.3, TLS_"));
   EXPECT_THAT(answer.out, HasSubstr(" full and 0 resumed handshakes, p50 "));

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <load/plan/arrival_text.h>
 
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <tests/support/files/temporary_folder.h>
 
 namespace peal::load {
 namespace {
@@ -32,22 +28,9 @@ std::string trouble(std::string_view text, double rate = 0) {
 
 class ArrivalFile : public testing::Test {
  protected:
-  ~ArrivalFile() override { std::filesystem::remove_all(folder_); }
+  std::string write(std::string_view text) const { return "file:" + folder_.write("times", text); }
 
-  std::string write(std::string_view text) {
-    std::ofstream(path_, std::ios::binary) << text;
-    return "file:" + path_.string();
-  }
-  const std::filesystem::path& folder() const { return folder_; }
-
- private:
-  static std::filesystem::path make_folder() {
-    std::string name = testing::TempDir() + "peal_arrivals.XXXXXX";
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    return name;
-  }
-  std::filesystem::path folder_ = make_folder();
-  std::filesystem::path path_ = folder_ / "times";
+  const test::TemporaryFolder folder_;
 };
 
 TEST(ArrivalText, constant_and_poisson_take_the_rate) {
@@ -102,8 +85,8 @@ TEST_F(ArrivalFile, a_bad_line_is_named) {
 TEST_F(ArrivalFile, a_file_without_arrivals_or_none_at_all) {
   EXPECT_THAT(trouble(write("")), HasSubstr("no arrival"));
   EXPECT_THAT(trouble(write("# nothing\n\n")), HasSubstr("no arrival"));
-  EXPECT_THAT(trouble("file:" + (folder() / "missing").string()), HasSubstr("No such file"));
-  EXPECT_THAT(trouble("file:" + folder().string()), HasSubstr("cannot be read"));
+  EXPECT_THAT(trouble("file:" + folder_.path("missing")), HasSubstr("No such file"));
+  EXPECT_THAT(trouble("file:" + folder_.path("")), HasSubstr("cannot be read"));
   EXPECT_THAT(trouble("file:/dev/zero"), HasSubstr("more than 256 bytes"));
 }
 

@@ -3,8 +3,6 @@
 #include <load/remote/servers_there.h>
 
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -16,6 +14,7 @@
 #include <load/duel/duel_text.h>
 #include <load/session/echo_session.h>
 #include <tests/support/duel/told_agent.h>
+#include <tests/support/files/temporary_folder.h>
 
 namespace peal::load {
 namespace {
@@ -194,7 +193,8 @@ TEST(ServersThere, a_server_that_dies_there) {
 class AgentInTrouble : public testing::Test {
  protected:
   std::string fault_after(int signal) {
-    const std::string file = folder_ + "/pid";
+    const test::TemporaryFolder folder;
+    const std::string file = folder.path("pid");
     RemoteHost host = this_machine_as_box2("echo $$ > '" + file + "'; " + agent_command());
     host.answer = 2s;
     DuelOptions options = duel_of(duelist(), duelist());
@@ -205,21 +205,14 @@ class AgentInTrouble : public testing::Test {
       if (agent > 1) ::kill(agent, signal);
     });
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
  private:
-  static std::string new_folder() {
-    std::string name = testing::TempDir() + "peal-agent-XXXXXX";
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    return name;
-  }
   static int number_in(const std::string& file) {
     int number = 0;
     std::ifstream(file) >> number;
     EXPECT_GT(number, 1);
     return number;
   }
-  const std::string folder_ = new_folder();
 };
 
 TEST_F(AgentInTrouble, it_dies) {

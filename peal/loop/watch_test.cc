@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -20,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal {
@@ -217,18 +217,16 @@ TEST_P(WatchTest, watch_that_outlives_its_loop) {
 }
 
 TEST_P(WatchTest, file_that_appears_is_told_by_inotify) {
-  const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / ("watch-" + std::string(GetParam()));
-  std::filesystem::create_directory(folder);
+  const test::TemporaryFolder folder;
   Fd notices(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-  ASSERT_GE(::inotify_add_watch(notices.get(), folder.c_str(), IN_CREATE), 0);
+  ASSERT_GE(::inotify_add_watch(notices.get(), folder.path("").c_str(), IN_CREATE), 0);
   const int fd = notices.get();
   Watch watch(*loop, std::move(notices), kReads, [&](Readiness) {
     EXPECT_NE(read(fd).find("news"), std::string::npos);
     loop->stop();
   });
-  loop->post([&] { std::ofstream(folder / "news") << "x"; });
+  loop->post([&] { std::ofstream(folder.path("news")) << "x"; });
   ASSERT_TRUE(loop->run());
-  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {
@@ -53,22 +54,6 @@ class ServerTest : public test::NetTest {
 
   std::mutex mutex;
   std::map<Loop*, size_t> opened;
-};
-
-// A folder of the test's own.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "peal-server-test-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  std::string socket_address() const { return "unix:" + socket_path(); }
-  std::string socket_path() const { return path_ / "socket"; }
-
- private:
-  std::filesystem::path path_;
 };
 
 TEST_P(ServerTest, reuse_port_spreads_over_all_loops_on_one_port) {
@@ -198,26 +183,28 @@ TEST_P(ServerTest, ipv6) {
 
 TEST_P(ServerTest, unix_socket_file_lives_as_long_as_its_server) {
   for (AcceptMode mode : kModes) {
-    Folder folder;
+    const test::TemporaryFolder folder;
+    const std::string path = folder.path("socket");
     auto group = group_of(2);
     {
       Server server(*group, placing(), group_server({.accept = mode}));
-      Result<SocketAddress> address = server.listen(folder.socket_address());
+      Result<SocketAddress> address = server.listen("unix:" + path);
       ASSERT_TRUE(address) << address.error().message();
-      EXPECT_EQ(address->to_string(), folder.socket_address());
+      EXPECT_EQ(address->to_string(), "unix:" + path);
       for (int i = 0; i < 4; ++i) expect_echo(*address);
       Server second(*group, placing(), {.accept = mode});
-      EXPECT_EQ(test::error_of(second.listen(folder.socket_address())), errno_code(EADDRINUSE));
+      EXPECT_EQ(test::error_of(second.listen("unix:" + path)), errno_code(EADDRINUSE));
       expect_echo(*address);
     }
     // The listening socket closes in the loop's next turn.
-    ASSERT_TRUE(wait_until([&] { return ::access(folder.socket_path().c_str(), F_OK) != 0; }));
+    ASSERT_TRUE(wait_until([&] { return ::access(path.c_str(), F_OK) != 0; }));
   }
 }
 
 TEST_P(ServerTest, stale_socket_file_is_replaced_and_another_file_is_not) {
-  Folder folder;
-  SocketAddress address = address_of(folder.socket_address());
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("socket");
+  SocketAddress address = address_of("unix:" + path);
   {
     Fd dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(::bind(dead.get(), address.data(), address.size()), 0);
@@ -227,11 +214,11 @@ TEST_P(ServerTest, stale_socket_file_is_replaced_and_another_file_is_not) {
     ASSERT_TRUE(server.listen(address));
     expect_echo(address);
   }
-  ASSERT_TRUE(wait_until([&] { return ::access(folder.socket_path().c_str(), F_OK) != 0; }));
-  ASSERT_TRUE(std::filesystem::create_directory(folder.socket_path()));
+  ASSERT_TRUE(wait_until([&] { return ::access(path.c_str(), F_OK) != 0; }));
+  ASSERT_TRUE(std::filesystem::create_directory(path));
   Server server(loop(), placing());
   EXPECT_EQ(test::error_of(server.listen(address)), errno_code(EADDRINUSE));
-  EXPECT_TRUE(std::filesystem::is_directory(folder.socket_path()));
+  EXPECT_TRUE(std::filesystem::is_directory(path));
 }
 
 TEST_P(ServerTest, stop_listening_refuses_new_clients_and_keeps_old_ones) {

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <openssl/err.h>
 
-#include <tests/support/tls/temporary_folder.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/tls/tls_certificates.h>
 
 namespace peal {

@@ -2,7 +2,6 @@
 // What other people's tools say about peal: gdb opens a core and finds the threads' names; clang refuses code that
 // touches what a mutex guards without the mutex.
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/thread/thread.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/sanitized.h>
 
 namespace peal {
@@ -42,19 +42,6 @@ Outcome run(const std::string& command) {
 
 bool installed(const std::string& tool) { return run("command -v " + tool).exit_code == 0; }
 
-class Scratch {
- public:
-  Scratch() {
-    std::string pattern = testing::TempDir() + "/peal_outside.XXXXXX";
-    path_ = ::mkdtemp(pattern.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(path_); }
-  std::string file(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
 // What the debugger runs: two named threads, of which one aborts the process while the other waits.
 [[noreturn]] void die_with_named_threads() {
   std::latch waiting(1);
@@ -74,8 +61,8 @@ TEST(ThreadNames, are_in_a_core_dump) {
   if (std::getenv(kChild) != nullptr) die_with_named_threads();
   if (kSanitized) GTEST_SKIP() << "a sanitizer's shadow memory would be terabytes of core";
   if (!installed("gdb")) GTEST_SKIP() << "gdb is not installed";
-  const Scratch scratch;
-  const std::string core = scratch.file("core");
+  const test::TemporaryFolder scratch;
+  const std::string core = scratch.path("core");
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
   const Outcome death = run("gdb -nx -batch -ex 'set startup-with-shell off' -ex 'set environment " +
                             std::string(kChild) + " 1' -ex run -ex 'generate-core-file " + core + "' --args " +
@@ -91,6 +78,7 @@ TEST(ThreadNames, are_in_a_core_dump) {
 
 constexpr const char* kLocked = R"(
 #include <peal/base/mutex.h>
+#include <tests/support/files/temporary_folder.h>
 struct Account {
   int balance() { peal::MutexLock lock(mutex); return euros; }
   void add(int more) PEAL_REQUIRES(mutex) { euros += more; }
@@ -107,8 +95,8 @@ void wait(Account& account, peal::Condition& condition) { condition.wait(account
 )";
 
 Outcome compile_with_clang(const std::string& source) {
-  const Scratch scratch;
-  const std::string file = scratch.file("source.cc");
+  const test::TemporaryFolder scratch;
+  const std::string file = scratch.path("source.cc");
   std::ofstream(file) << source;
   return run("clang++-19 -std=c++23 -fsyntax-only -Wthread-safety -Werror -I " PEAL_SOURCE_DIR " " + file);
 }

@@ -17,6 +17,7 @@
 
 #include <peal/engine/listening_socket.h>
 #include <peal/net/datagram_socket.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {
@@ -24,14 +25,6 @@ namespace {
 
 class SocketFileOfAnother : public test::NetTest {
  protected:
-  void SetUp() override {
-    NetTest::SetUp();
-    path = testing::TempDir() + "peal-file-" + std::to_string(::getpid());
-  }
-  void TearDown() override {
-    std::filesystem::remove(path);
-    NetTest::TearDown();
-  }
   // As another process would.
   Fd replace(int type) const {
     std::filesystem::remove(path);
@@ -49,7 +42,8 @@ class SocketFileOfAnother : public test::NetTest {
     return ::connect(client.get(), there.data(), there.size()) == 0;
   }
 
-  std::string path;
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("socket");
 };
 
 TEST_P(SocketFileOfAnother, server_ends) {
@@ -91,7 +85,8 @@ TEST_P(SocketFileOfAnother, datagram_socket_ends) {
 PEAL_TEST_ON_EVERY_ENGINE(SocketFileOfAnother);
 
 TEST(StaleSocketFile, two_that_find_it_at_once_leave_one_that_serves) {
-  const std::string path = testing::TempDir() + "peal-stale-" + std::to_string(::getpid());
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("socket");
   const SocketAddress there = SocketAddress::parse("unix:" + path).value();
   for (int round = 0; round < 200; ++round) {
     {
@@ -126,14 +121,9 @@ TEST(StaleSocketFile, two_that_find_it_at_once_leave_one_that_serves) {
 class StaleSocketFileOfAnother : public testing::Test {
  protected:
   void SetUp() override {
-    path = testing::TempDir() + "peal-stale-of-another-" + std::to_string(::getpid());
     const SocketAddress there = address();
     const Fd dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     ASSERT_EQ(::bind(dead.get(), there.data(), there.size()), 0);
-  }
-  void TearDown() override {
-    std::filesystem::remove(path);
-    std::filesystem::remove(path + ".lock");
   }
   SocketAddress address() const { return SocketAddress::parse("unix:" + path).value(); }
   Fd lock(mode_t mode) const {
@@ -142,7 +132,8 @@ class StaleSocketFileOfAnother : public testing::Test {
     return fd;
   }
 
-  std::string path;
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("socket");
 };
 
 TEST_F(StaleSocketFileOfAnother, abstract_name_is_held_by_anybody) {

@@ -3,8 +3,6 @@
 // it, until a test ruins one.
 #pragma once
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <cli/doctor/doctor_rules.h>
+#include <tests/support/files/temporary_folder.h>
 
 namespace peal::cli {
 
@@ -66,14 +65,8 @@ inline const std::map<std::string, std::string> kGoodMachine = {
 class FakeMachine {
  public:
   FakeMachine() {
-    std::string name = (std::filesystem::temp_directory_path() / "peal-doctor-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    root_ = name;
     for (const auto& [path, text] : kGoodMachine) write(path, text);
   }
-  ~FakeMachine() { std::filesystem::remove_all(root_); }
-  FakeMachine(const FakeMachine&) = delete;
-  FakeMachine& operator=(const FakeMachine&) = delete;
 
   void write(const std::string& path, const std::string& text) const {
     const std::filesystem::path full(root_ + path);
@@ -103,7 +96,8 @@ class FakeMachine {
   Findings findings() const { return examine(machine()); }
 
  private:
-  std::string root_;
+  const test::TemporaryFolder folder_;
+  const std::string root_ = folder_.path("root");
 };
 
 inline Finding named(const Findings& findings, std::string_view name) {

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For tests: calls `peal load`, or another command, within this process, and a folder for what it writes.
+// For tests: calls `peal load`, or another command, within this process.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cli/command.h>
@@ -47,28 +41,5 @@ inline Answer call_command(const std::string& name, void (*add)(CLI::App&, int&)
 }
 
 inline Answer call_load(std::vector<std::string> words) { return call_command("load", add_load, std::move(words)); }
-
-class TemporaryFolder {
- public:
-  TemporaryFolder()
-      : folder_(
-            std::filesystem::path(testing::TempDir()) /
-            fmt::format("peal-load-{}-{}", ::getpid(), testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    std::filesystem::create_directories(folder_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(folder_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string file(const std::string& name) const { return folder_ / name; }
-  std::string text(const std::string& name) const {
-    std::ostringstream text;
-    text << std::ifstream(file(name)).rdbuf();
-    return std::move(text).str();
-  }
-
- private:
-  const std::filesystem::path folder_;
-};
 
 }  // namespace peal::cli

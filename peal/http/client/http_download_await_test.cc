@@ -6,8 +6,8 @@
 
 #include <peal/coro/scope.h>
 #include <peal/http/client/http_download.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/http_client_rig.h>
-#include <tests/support/tls/temporary_folder.h>
 
 namespace peal {
 namespace {

@@ -8,14 +8,13 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <vector>
 
 #include <gmock/gmock.h>
 
+#include <tests/support/files/room_on_disk.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/http_client_rig.h>
-#include <tests/support/room_on_disk.h>
-#include <tests/support/tls/temporary_folder.h>
 
 namespace peal {
 namespace {
@@ -38,10 +37,6 @@ class HttpDownloadTest : public test::HttpClientTest {
     HttpClientTest::TearDown();
   }
 
-  static std::string text_of(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(stream), {}};
-  }
   static void write(const std::string& path, std::string_view text) { std::ofstream(path, std::ios::binary) << text; }
   std::vector<std::string> files() const {
     std::vector<std::string> names;
@@ -92,13 +87,13 @@ TEST_P(HttpDownloadTest, a_file_comes_and_replaces_the_one_that_was_there) {
   const std::string body = pattern(500'000);
   HttpScript& server = serve_text(http_ok(body));
   EXPECT_EQ(outcome(server.url()), "500000 (0)");
-  EXPECT_TRUE(same_bytes(text_of(path_), body));
+  EXPECT_TRUE(same_bytes(test::read_file(path_), body));
   EXPECT_THAT(files(), ElementsAre("file"));
   EXPECT_TRUE(server.requests().at(0).has("Accept-Encoding: identity"));
   HttpDownloadOptions synced;
   synced.sync = true;
   EXPECT_EQ(outcome(serve_text(http_ok("")).url(), std::move(synced)), "0 (0)");
-  EXPECT_EQ(text_of(path_), "");
+  EXPECT_EQ(test::read_file(path_), "");
 }
 
 TEST_P(HttpDownloadTest, an_attempt_that_broke_off_is_taken_up_again) {
@@ -108,7 +103,7 @@ TEST_P(HttpDownloadTest, an_attempt_that_broke_off_is_taken_up_again) {
   EXPECT_THAT(files(), ElementsAre("file.part", "file.part.meta"));
   EXPECT_EQ(outcome(server.url()), "the server closed before its answer was complete");
   EXPECT_EQ(outcome(server.url()), "300000 (200000)");
-  EXPECT_TRUE(same_bytes(text_of(path_), body));
+  EXPECT_TRUE(same_bytes(test::read_file(path_), body));
   EXPECT_THAT(files(), ElementsAre("file"));
   EXPECT_TRUE(server.requests().at(1).has("Range: bytes=100000-"));
   EXPECT_TRUE(server.requests().at(1).has("If-Range: \"v1\""));
@@ -119,7 +114,7 @@ TEST_P(HttpDownloadTest, a_file_that_has_changed_comes_anew) {
   HttpScript& server = serve_file(body, "\"v2\"");
   leave_part(server.url(), "older bytes", "\"v1\"");
   EXPECT_EQ(outcome(server.url()), "5000 (0)");
-  EXPECT_TRUE(same_bytes(text_of(path_), body));
+  EXPECT_TRUE(same_bytes(test::read_file(path_), body));
   EXPECT_EQ(server.requests().size(), 1u);
 }
 
@@ -195,7 +190,7 @@ TEST_P(HttpDownloadTest, a_server_that_lies_about_parts_is_asked_for_the_whole_o
     });
     leave_part(server.url(), "part", "\"v1\"");
     EXPECT_EQ(outcome(server.url()), "9 (0)") << answer;
-    EXPECT_EQ(text_of(path_), "the whole");
+    EXPECT_EQ(test::read_file(path_), "the whole");
     EXPECT_EQ(server.requests().size(), 2u);
   }
 }
@@ -206,7 +201,7 @@ TEST_P(HttpDownloadTest, a_part_need_not_say_its_version_again) {
       "Content-Range: bytes 4-8/9\r\nContent-Length: 5, 5\r\n\r\nwhole");
   leave_part(server.url(), "part", "Wed, 25 Nov 2026 12:00:00 GMT");
   EXPECT_EQ(outcome(server.url()), "9 (4)");
-  EXPECT_EQ(text_of(path_), "partwhole");
+  EXPECT_EQ(test::read_file(path_), "partwhole");
 }
 
 TEST_P(HttpDownloadTest, a_part_of_another_length_than_was_said) {
@@ -217,7 +212,7 @@ TEST_P(HttpDownloadTest, a_part_of_another_length_than_was_said) {
   });
   leave_part(more.url(), "part", "\"v1\"");
   EXPECT_EQ(outcome(more.url()), make_error_code(HttpTrouble::kBadPart).message());
-  EXPECT_EQ(text_of(path_ + ".part"), "part") << "nothing of it is kept";
+  EXPECT_EQ(test::read_file(path_ + ".part"), "part") << "nothing of it is kept";
   HttpScript& less = serve([&](Connection& connection, const Request&) {
     connection.send(
         "HTTP/1.1 206 Partial\r\nETag: \"v1\"\r\nContent-Range: bytes 4-8/9\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -238,7 +233,7 @@ TEST_P(HttpDownloadTest, a_status_is_an_error_that_carries_it) {
   EXPECT_EQ(status_of_server(server_refusal(404)), 404);
   EXPECT_EQ(status_of_proxy(server_refusal(404)), 0);
   EXPECT_EQ(status_of_server(proxy_refusal(404)), 0);
-  EXPECT_EQ(text_of(path_ + ".part"), "part") << "it may come back";
+  EXPECT_EQ(test::read_file(path_ + ".part"), "part") << "it may come back";
 }
 
 TEST_P(HttpDownloadTest, redirects_are_followed_and_codings_kept_as_they_come) {
@@ -246,7 +241,7 @@ TEST_P(HttpDownloadTest, redirects_are_followed_and_codings_kept_as_they_come) {
   HttpScript& there = serve_text("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nraw!");
   HttpScript& here = serve_text("HTTP/1.1 302 There\r\nContent-Length: 0\r\nLocation: " + there.url() + "\r\n\r\n");
   EXPECT_EQ(outcome(here.url()), "4 (0)");
-  EXPECT_EQ(text_of(path_), "raw!");
+  EXPECT_EQ(test::read_file(path_), "raw!");
 }
 
 TEST_P(HttpDownloadTest, a_limit_is_held_before_and_while_it_comes) {
@@ -254,7 +249,7 @@ TEST_P(HttpDownloadTest, a_limit_is_held_before_and_while_it_comes) {
   options.limit_bytes = 8;
   const std::string too_large = make_error_code(HttpTrouble::kAnswerTooLarge).message();
   EXPECT_EQ(outcome(serve_text(http_ok("nine byte")).url(), std::move(options)), too_large);
-  EXPECT_EQ(text_of(path_ + ".part"), "");
+  EXPECT_EQ(test::read_file(path_ + ".part"), "");
   options = {};
   options.limit_bytes = 8;
   EXPECT_EQ(
@@ -328,7 +323,7 @@ TEST_P(HttpDownloadTest, a_disk_that_takes_no_more_is_an_error_and_the_part_stay
   }
   EXPECT_EQ(std::filesystem::file_size(path_ + ".part"), 100'000u);
   EXPECT_EQ(outcome(server.url()), "300000 (100000)");
-  EXPECT_TRUE(same_bytes(text_of(path_), pattern(300'000)));
+  EXPECT_TRUE(same_bytes(test::read_file(path_), pattern(300'000)));
 }
 
 TEST_P(HttpDownloadTest, what_cannot_be_begun_says_so_at_once) {

@@ -7,6 +7,7 @@
 #include <peal/base/fd.h>
 #include <peal/http/files/parts/root_folder.h>
 #include <peal/http/files/static_files.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/http_files_rig.h>
 
 namespace peal {
@@ -143,9 +144,8 @@ TEST_P(StaticFilesEscape, only_regular_files) {
 
 // Where the kernel cannot, no link is followed at all.
 TEST(RootFolder, walked_by_hand) {
-  std::string pattern = (fs::temp_directory_path() / "peal-root-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-  const fs::path folder = pattern;
+  const test::TemporaryFolder temporary;
+  const fs::path folder = temporary.path("");
   fs::create_directories(folder / "root" / "sub" / "deep");
   std::ofstream(folder / "secret") << kSecret;
   std::ofstream(folder / "root" / "sub" / "deep" / "file") << "file";
@@ -166,7 +166,6 @@ TEST(RootFolder, walked_by_hand) {
       EXPECT_FALSE(root->open_beneath(path).has_value()) << path;
     }
   }
-  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 #include <peal/http/forms/parts/multipart_text_test.h>
 #include <peal/http/server/http_server.h>
 #include <peal/net/client.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/sim_rig.h>
-#include <tests/support/tls/temporary_folder.h>
 
 namespace peal {
 namespace {

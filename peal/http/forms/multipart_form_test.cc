@@ -10,8 +10,8 @@
 #include <peal/http/forms/parts/multipart_text_test.h>
 #include <peal/http/server/http_server.h>
 #include <peal/loop/loop_group.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/http_rig.h>
-#include <tests/support/tls/temporary_folder.h>
 
 namespace peal {
 namespace {

@@ -6,22 +6,16 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
 
-#include <tests/support/tls/temporary_folder.h>
+#include <tests/support/files/temporary_folder.h>
 
 namespace peal {
 namespace {
-
-std::string content_of(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
 
 // With O_TMPFILE and without.
 class SavedFileTest : public testing::TestWithParam<bool> {
@@ -58,7 +52,7 @@ TEST_P(SavedFileTest, kept_it_has_a_name_and_one_owner) {
     path = file.keep_as("a.txt").value();
   }
   EXPECT_EQ(path, folder_ + "/a.txt");
-  EXPECT_EQ(content_of(path), "some bytes");
+  EXPECT_EQ(test::read_file(path), "some bytes");
   struct stat status{};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600U);
@@ -76,7 +70,7 @@ TEST_P(SavedFileTest, a_name_that_is_taken_is_not_taken_away) {
     EXPECT_EQ(path.size(), folder_.size() + 1 + 32);
     EXPECT_TRUE(std::filesystem::exists(path));
   }
-  EXPECT_EQ(content_of(folder_ + "/a"), "first");
+  EXPECT_EQ(test::read_file(folder_ + "/a"), "first");
   EXPECT_EQ(names(), 2U);
 }
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/tls/parts/tls_server_state.h>
-#include <tests/support/tls/temporary_folder.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/tls/tls_certificates.h>
 #include <tests/support/tls/tls_handshake.h>
 

@@ -8,7 +8,7 @@
 #include <openssl/ocsp.h>
 
 #include <peal/tls/parts/tls_client_state.h>
-#include <tests/support/tls/temporary_folder.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/tls/tls_certificates.h>
 #include <tests/support/tls/tls_handshake.h>
 

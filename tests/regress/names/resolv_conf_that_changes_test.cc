@@ -13,6 +13,7 @@
 
 #include <peal/net/resolver.h>
 #include <tests/support/dns/dns_script.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {
@@ -23,22 +24,14 @@ using testing::ElementsAre;
 
 class ResolvConfThatChanges : public test::NetTest {
  protected:
-  void SetUp() override {
-    NetTest::SetUp();
-    path = testing::TempDir() + "peal-resolv-conf-" + std::to_string(::getpid());
-  }
   void TearDown() override {
     resolver.reset();
     first.reset();
     second.reset();
-    std::filesystem::remove(path);
     NetTest::TearDown();
   }
   // As resolvconf(8) does: another file takes its place.
-  void write(const std::string& text) const {
-    std::ofstream(path + ".new") << text;
-    std::filesystem::rename(path + ".new", path);
-  }
+  void write(const std::string& text) const { folder.write("resolv.conf", text); }
   // By one name server, whatever the file says of that.
   void start(const std::string& text) {
     write(text);
@@ -74,7 +67,8 @@ class ResolvConfThatChanges : public test::NetTest {
     });
   }
 
-  std::string path;
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("resolv.conf");
   std::string to_second;
   test::Journal journal;
   std::optional<test::DnsScript> first;

@@ -6,13 +6,19 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 
 #include <gtest/gtest.h>
 
 namespace peal::test {
+
+// Empty where there is none.
+inline std::string read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
 
 class TemporaryFolder {
  public:
@@ -31,11 +37,7 @@ class TemporaryFolder {
     std::filesystem::rename(path("new"), path(name));
     return path(name);
   }
-  std::string read(std::string_view name) const {
-    std::ostringstream text;
-    text << std::ifstream(path(name), std::ios::binary).rdbuf();
-    return text.str();
-  }
+  std::string read(std::string_view name) const { return read_file(path(name)); }
   void remove(std::string_view name) const { std::filesystem::remove(path(name)); }
 
  private:
