@@ -11,7 +11,7 @@
 #include <peal/coro/resolve.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
-#include <tests/support/loop_thread.h>
+#include <tests/support/engines/task_rig.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/sealed/sealed_port.h>
 
@@ -21,26 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using test::error_of;
 
-class ConnectTest : public test::LoopEngineTest {
- protected:
-  void SetUp() override {
-    test::LoopEngineTest::SetUp();
-    if (!IsSkipped()) loop_ = test::make_loop(options()).value();
-  }
-  Loop& loop() { return *loop_; }
-  void run(Task<> task) {
-    Scope scope(loop());
-    scope.spawn(stop_after(std::move(task)));
-    ASSERT_TRUE(loop().run());
-  }
-
- private:
-  Task<> stop_after(Task<> task) {
-    co_await std::move(task);
-    loop().stop();
-  }
-  std::unique_ptr<Loop> loop_;
-};
+class ConnectTest : public test::TaskTest {};
 
 // Errnos, peal's own and the layer's: each is what it was.
 TEST_P(ConnectTest, errors_of_a_layer_survive) {

@@ -15,59 +15,32 @@
 #include <peal/coro/sleep.h>
 #include <peal/coro/this_loop.h>
 #include <peal/coro/when.h>
-#include <tests/support/loop_thread.h>
+#include <tests/support/engines/task_rig.h>
+#include <tests/support/net_rig.h>
 
 namespace peal {
 namespace {
 
 using std::chrono::hours;
 using std::chrono::milliseconds;
+using test::error_of;
 using testing::ElementsAre;
 
 const std::error_code kCancelled = errno_code(ECANCELED);
 const std::error_code kTooLate = errno_code(ETIMEDOUT);
 
-template <class T>
-std::error_code failure_of(const Result<T>& result) {
-  return result ? std::error_code{} : result.error();
-}
-
-class StrandsTest : public test::LoopEngineTest {
+class StrandsTest : public test::TaskTest {
  protected:
-  void SetUp() override {
-    test::LoopEngineTest::SetUp();
-    if (!IsSkipped()) loop_ = test::make_loop(options()).value();
-  }
-  Loop& loop() { return *loop_; }
-  // Runs the loop until `task` has ended.
-  void run(Task<> task) {
-    Scope scope(loop());
-    scope.spawn(stop_after(std::move(task)));
-    ASSERT_TRUE(loop().run());
-  }
   // Waits an hour, which only cancelling shortens.
-  Task<std::error_code> sleeper() { co_return failure_of(co_await sleep(hours(1))); }
+  Task<std::error_code> sleeper() { co_return error_of(co_await sleep(hours(1))); }
   Task<> note_sleep() { notes.push_back((co_await sleeper()).message()); }
   static Task<std::error_code> any_of(std::vector<Task<std::error_code>> race) {
     co_return (co_await when_any(std::move(race))).value;
-  }
-  Task<> note(std::string text, Duration delay = {}) {
-    co_await sleep(delay);
-    notes.push_back(text);
   }
   Task<> throws(std::string text, Duration delay = {}) {
     co_await sleep(delay);
     throw std::runtime_error(text);
   }
-
-  std::vector<std::string> notes;
-
- private:
-  Task<> stop_after(Task<> task) {
-    co_await std::move(task);
-    loop().stop();
-  }
-  std::unique_ptr<Loop> loop_;
 };
 
 TEST_P(StrandsTest, children_run_side_by_side_and_are_joined) {
@@ -119,7 +92,7 @@ TEST_P(StrandsTest, cancelling_who_joins_cancels_the_children) {
   auto nested = [&]() -> Task<> {
     Scope inner(loop());
     inner.spawn(note_sleep());
-    notes.push_back(failure_of(co_await inner.join()).message());
+    notes.push_back(error_of(co_await inner.join()).message());
   };
   auto test = [&]() -> Task<> {
     Scope scope(loop());
@@ -136,7 +109,7 @@ TEST_P(StrandsTest, a_join_that_takes_too_long_cancels) {
   auto test = [&]() -> Task<> {
     Scope scope(loop());
     scope.spawn(note_sleep());
-    EXPECT_EQ(failure_of(co_await scope.join().within(milliseconds(2))), kTooLate);
+    EXPECT_EQ(error_of(co_await scope.join().within(milliseconds(2))), kTooLate);
     EXPECT_EQ(scope.size(), 0u);
   };
   run(test());
@@ -312,9 +285,9 @@ TEST_P(StrandsOfThreadsTest, a_task_goes_on_in_another_loop_and_comes_back) {
     } catch (const std::runtime_error& error) {
       notes.emplace_back(error.what());
     }
-    EXPECT_EQ(failure_of(co_await run_on(other.loop(), where(loop())).within(hours(1))), std::error_code{});
+    EXPECT_EQ(error_of(co_await run_on(other.loop(), where(loop())).within(hours(1))), std::error_code{});
     other.finish();
-    EXPECT_EQ(failure_of(co_await run_on(other.loop(), where(loop()))), std::error_code(Trouble::kLoopStopped));
+    EXPECT_EQ(error_of(co_await run_on(other.loop(), where(loop()))), std::error_code(Trouble::kLoopStopped));
   };
   run(test());
   EXPECT_THAT(notes, ElementsAre("abroad"));
@@ -329,7 +302,7 @@ TEST_P(StrandsOfThreadsTest, cancelling_reaches_a_task_on_another_loop) {
   };
   auto test = [&]() -> Task<> {
     for (int i = 0; i < 100; ++i) {
-      EXPECT_EQ(failure_of(co_await run_on(other.loop(), away(hours(1))).within(Duration(i * 20'000))), kTooLate);
+      EXPECT_EQ(error_of(co_await run_on(other.loop(), away(hours(1))).within(Duration(i * 20'000))), kTooLate);
     }
     EXPECT_EQ(co_await run_on(other.loop(), away({})), 1);
   };
@@ -340,7 +313,7 @@ TEST_P(StrandsOfThreadsTest, the_home_loop_stops_while_its_task_is_away) {
   test::LoopThread other(options());
   auto away = [&]() -> Task<std::error_code> {
     loop().stop();
-    co_return failure_of(co_await sleep(hours(1)));
+    co_return error_of(co_await sleep(hours(1)));
   };
   auto test = [&]() -> Task<> { notes.push_back((co_await run_on(other.loop(), away())).value().message()); };
   {

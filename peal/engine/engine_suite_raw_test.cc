@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include <tests/support/engine_rig.h>
+#include <tests/support/engines/socket_pair.h>
 #include <tests/support/raw_peer.h>
 
 namespace peal {
@@ -36,10 +36,8 @@ class EngineRaw : public EngineTest {
   }
   // A stream, and the other end of its socket.
   std::pair<Fd, StreamLog*> stream_with_peer() {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
-    StreamLog& stream = rig().adopt(LooseStream(Fd(ends[1])));
-    return {Fd(ends[0]), &stream};
+    auto [peer, own] = test::socket_pair();
+    return {std::move(peer), &rig().adopt(LooseStream(std::move(own)))};
   }
   static std::string make_folder() {
     std::string folder = testing::TempDir() + "peal-suite-" + std::to_string(::getpid());

@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <tests/support/engine_rig.h>
+#include <tests/support/engines/socket_pair.h>
 
 namespace peal {
 namespace {
@@ -43,12 +45,7 @@ struct Pipe {
 
 // Two ends of a unix stream.
 struct Ends {
-  Ends() {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
-    near = Fd(ends[0]);
-    far = Fd(ends[1]);
-  }
+  Ends() { std::tie(near, far) = test::socket_pair(); }
   void fill_near() {
     const std::string bytes = pattern(64 * 1024);
     while (::send(near.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) > 0) continue;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a loop closes is closed for every thread: the number may be anybody's next.
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <thread>
 
 #include <peal/base/fd.h>
+#include <tests/support/engines/socket_pair.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal {
@@ -38,11 +37,10 @@ TEST_P(LoopFdsTest, number_of_a_closed_socket_is_free_for_other_threads) {
   Loop& loop = thread.loop();
   std::atomic<int> number = -1;
   loop.post([&] {
-    std::array<int, 2> pair{};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()), 0);
-    const Fd peer(pair[1]);
-    loop.engine().close(loop.engine().adopt(LooseStream(Fd(pair[0])), unheard));
-    number.store(pair[0], std::memory_order_relaxed);
+    auto [own, peer] = test::socket_pair();
+    const int fd = own.get();
+    loop.engine().close(loop.engine().adopt(LooseStream(std::move(own)), unheard));
+    number.store(fd, std::memory_order_relaxed);
   });
   while (number.load(std::memory_order_relaxed) < 0) std::this_thread::yield();
   const int freed = number.load(std::memory_order_relaxed);

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,10 +14,12 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
+#include <tests/support/engines/socket_pair.h>
 #include <tests/support/files/temporary_folder.h>
 #include <tests/support/loop_thread.h>
 
@@ -36,10 +37,7 @@ class WatchTest : public test::LoopEngineTest {
     LoopEngineTest::SetUp();
     if (IsSkipped()) return;
     loop = test::make_loop(options()).value();
-    std::array<int, 2> ends{};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
-    near = Fd(ends[0]);
-    far = Fd(ends[1]);
+    std::tie(near, far) = test::socket_pair();
   }
   void write(std::string_view bytes) {
     ASSERT_EQ(::write(far.get(), bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));

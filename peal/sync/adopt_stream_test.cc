@@ -8,12 +8,14 @@
 
 #include <array>
 #include <string>
+#include <tuple>
 
 #include <gmock/gmock.h>
 
 #include <peal/coro/when.h>
 #include <peal/net/server.h>
 #include <peal/sync/async_event.h>
+#include <tests/support/engines/socket_pair.h>
 #include <tests/support/engines/task_rig.h>
 #include <tests/support/net_rig.h>
 
@@ -27,10 +29,7 @@ class AdoptStream : public test::TaskTest {
   void SetUp() override {
     test::TaskTest::SetUp();
     if (IsSkipped()) return;
-    std::array<int, 2> ends{};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);  // they block, and are not close-on-exec
-    near = Fd(ends[0]);
-    far = Fd(ends[1]);
+    std::tie(near, far) = test::socket_pair(0);  // they block, and are not close-on-exec
   }
   void TearDown() override {
     near.reset();

@@ -3,19 +3,20 @@
 #include <peal/sync/async_fd.h>
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include <gmock/gmock.h>
 
 #include <peal/coro/when.h>
 #include <peal/sync/async_event.h>
 #include <peal/sync/select.h>
+#include <tests/support/engines/socket_pair.h>
 #include <tests/support/engines/task_rig.h>
 #include <tests/support/net_rig.h>
 
@@ -32,10 +33,7 @@ class AsyncFdTest : public test::TaskTest {
   void SetUp() override {
     test::TaskTest::SetUp();
     if (IsSkipped()) return;
-    std::array<int, 2> ends{};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
-    near = Fd(ends[0]);
-    far = Fd(ends[1]);
+    std::tie(near, far) = test::socket_pair();
   }
   void TearDown() override {
     near.reset();

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <tests/support/engine_rig.h>
+#include <tests/support/engines/socket_pair.h>
 
 namespace peal {
 namespace {
@@ -37,10 +38,9 @@ TEST_P(AnswerBeforeASlowCallback, leaves_at_once_when_one_was_slow_before) {
   size_t round = 0;
   std::vector<Speaker> speakers(4);
   for (Speaker& speaker : speakers) {
-    std::array<int, 2> ends{};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
-    speaker.peer = Fd(ends[1]);
-    speaker.stream = &rig.adopt(LooseStream(Fd(ends[0])));
+    auto [own, peer] = test::socket_pair();
+    speaker.peer = std::move(peer);
+    speaker.stream = &rig.adopt(LooseStream(std::move(own)));
     speaker.stream->receive();
     speaker.stream->when_received = [&] {
       if (round < kSlowRounds) be_slow();

@@ -7,6 +7,7 @@
 #include <array>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include <gmock/gmock.h>
 
@@ -14,6 +15,7 @@
 #include <peal/loop/watch.h>
 #include <peal/sync/async_fd.h>
 #include <tests/support/engine_rig.h>
+#include <tests/support/engines/socket_pair.h>
 #include <tests/support/engines/task_rig.h>
 
 namespace peal {
@@ -26,10 +28,7 @@ class FinBesideAFullSocket : public test::TaskTest {
   void SetUp() override {
     TaskTest::SetUp();
     if (IsSkipped()) return;
-    std::array<int, 2> ends{};
-    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
-    near = Fd(ends[0]);
-    far = Fd(ends[1]);
+    std::tie(near, far) = test::socket_pair();
     const std::string much = pattern(1 << 16);
     while (::send(near.get(), much.data(), much.size(), MSG_NOSIGNAL) > 0) continue;
     ASSERT_EQ(::shutdown(far.get(), SHUT_WR), 0);
@@ -106,10 +105,8 @@ TEST_P(FinBesideAFullSocket, watch_of_both_directions_hears_of_reading_alone) {
 TEST_P(FinBesideAFullSocket, stream_that_waits_for_room_does_not_send) {
   if (std::string(GetParam()) == "sim") GTEST_SKIP() << "its streams are no sockets";
   EngineRig rig{std::string(GetParam())};
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
-  const Fd peer(ends[1]);
-  StreamLog& stream = rig.adopt(LooseStream(Fd(ends[0])));
+  auto [own, peer] = test::socket_pair();
+  StreamLog& stream = rig.adopt(LooseStream(std::move(own)));
   stream.receive();
   stream.send_blocks(Buffer(pattern(3'000'000)));
   rig.settle();

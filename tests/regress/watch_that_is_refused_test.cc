@@ -6,10 +6,8 @@
 // cannot be watched hears why, the same on every engine.
 #include <fcntl.h>
 #include <sys/eventfd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +16,7 @@
 
 #include <peal/loop/watch.h>
 #include <peal/net/resolver.h>
+#include <tests/support/engines/socket_pair.h>
 #include <tests/support/loop_thread.h>
 #include <tests/support/many_fds.h>
 
@@ -76,10 +75,7 @@ class RefusedWatch : public test::LoopEngineTest {
 PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(RefusedWatch);
 
 TEST_P(RefusedWatch, several_watches_of_one_fd_all_hear) {
-  std::array<int, 2> ends{};
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
-  const Fd near(ends[0]);
-  const Fd far(ends[1]);
+  const auto [near, far] = test::socket_pair();
   int first = 0;
   int second = 0;
   int room = 0;

@@ -7,8 +7,11 @@
 
 #include <array>
 #include <string>
+#include <tuple>
 
 #include <gtest/gtest.h>
+
+#include <tests/support/engines/socket_pair.h>
 
 namespace peal::models {
 namespace {
@@ -17,12 +20,7 @@ std::string frame(const std::string& body) { return std::string{0, 0, 0, static_
 
 // Both sides of a connection that do not block: what the service is given, and the client's.
 struct SocketPair {
-  SocketPair() {
-    std::array<int, 2> ends{};
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()), 0);
-    served.reset(ends[0]);
-    client.reset(ends[1]);
-  }
+  SocketPair() { std::tie(served, client) = test::socket_pair(); }
   void ask(const std::string& bytes) const {
     EXPECT_EQ(::send(client.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
   }

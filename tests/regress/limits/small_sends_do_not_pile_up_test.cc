@@ -24,6 +24,7 @@
 #include <peal/base/memory/memory_budget.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/sanitized.h>
+#include <tests/support/stepped_loop.h>
 
 namespace peal {
 namespace {
@@ -141,29 +142,17 @@ TEST_P(SmallSendsThatWait, some_in_each_turn_while_below_the_mark) {
 
 PEAL_TEST_ON_EVERY_ENGINE(SmallSendsThatWait);
 
-class SmallSendsThatDoNotWait : public test::LoopEngineTest {
+class SmallSendsThatDoNotWait : public test::SteppedLoopTest {
  protected:
   using SendLine = bool (*)(Connection&, std::string_view);
   static constexpr size_t kDefaultLimit = ConnectionOptions().output_limit_bytes;
   static constexpr size_t kLowLimit = 256 * 1024;
 
-  void SetUp() override {
-    LoopEngineTest::SetUp();
-    if (IsSkipped()) return;
-    set_log_sink([](const LogRecord&) {});
-    fds_before_ = count_open_fds();
-    loop_ = test::make_loop(options()).value();
-    EXPECT_TRUE(loop_->begin());
-  }
   void TearDown() override {
-    if (IsSkipped()) return;
     members_.clear();
     peers_.clear();
     server_.reset();
-    loop_->end();
-    loop_.reset();
-    set_log_sink({});
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    SteppedLoopTest::TearDown();
   }
 
   // So many lines to one peer, so many of them in each turn.
@@ -176,7 +165,7 @@ class SmallSendsThatDoNotWait : public test::LoopEngineTest {
       peak.look();
     };
     while (!lines.over()) {
-      loop_->post([&] { members_[0].run(send_some); });
+      loop().post([&] { members_[0].run(send_some); });
       ASSERT_TRUE(turn());
     }
     expect_read(NumberedLines::all(kLines));
@@ -215,7 +204,7 @@ class SmallSendsThatDoNotWait : public test::LoopEngineTest {
       on_word(connection);
     };
     callbacks.on_close = [this](Connection&, CloseReason reason) { end_ = reason; };
-    server_ = std::make_unique<Server>(*loop_, std::move(callbacks),
+    server_ = std::make_unique<Server>(loop(), std::move(callbacks),
                                        ServerOptions{.connection = {.output_limit_bytes = limit_bytes}});
     const SocketAddress address = server_->listen("127.0.0.1:0").value();
     while (peers_.size() < peers) peers_.emplace_back().connect(address);
@@ -226,7 +215,7 @@ class SmallSendsThatDoNotWait : public test::LoopEngineTest {
   }
   // Then the peers read what the kernel was given.
   testing::AssertionResult turn() {
-    loop_->step();
+    loop().step();
     for (;;) {
       size_t received = 0;
       std::vector<pollfd> entries;
@@ -236,25 +225,23 @@ class SmallSendsThatDoNotWait : public test::LoopEngineTest {
         entries.push_back({.fd = peer.fd(), .events = POLLIN, .revents = 0});
       }
       if (end_) return testing::AssertionFailure() << received << " bytes were read, then: " << to_string(*end_);
-      if (received >= loop_->engine().stats().sent_bytes) return testing::AssertionSuccess();
+      if (received >= loop().engine().stats().sent_bytes) return testing::AssertionSuccess();
       if (::poll(entries.data(), entries.size(), 10'000) <= 0) return testing::AssertionFailure() << "no more comes";
     }
   }
   // By every peer, as soon as the rest is out.
   void expect_read(const std::string& wanted) {
     while (!std::ranges::all_of(peers_, [&](RawPeer& peer) { return peer.received().size() >= wanted.size(); })) {
-      loop_->post([] {});
+      loop().post([] {});
       ASSERT_TRUE(turn());
     }
     for (RawPeer& peer : peers_) EXPECT_TRUE(same_bytes(peer.received(), wanted));
   }
 
-  std::unique_ptr<Loop> loop_;
   std::unique_ptr<Server> server_;
   std::vector<ConnectionHandle> members_;
   std::deque<RawPeer> peers_;
   std::optional<CloseReason> end_;  // of any connection before the test's own end
-  size_t fds_before_ = 0;
 };
 
 TEST_P(SmallSendsThatDoNotWait, hundred_a_turn_moved) { expect_all_read(100, kDefaultLimit, send_moved); }

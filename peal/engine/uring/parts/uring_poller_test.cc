@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <tests/support/engine_rig.h>
+#include <tests/support/engines/socket_pair.h>
 #include <tests/support/raw_peer.h>
 
 namespace peal::detail {
@@ -26,13 +27,6 @@ class UringPollerTest : public testing::Test {
   EngineRig& rig() { return *rig_; }
   std::unique_ptr<EngineRig> rig_;
 };
-
-// Two ends of a unix stream, non-blocking.
-std::array<Fd, 2> make_ends() {
-  int ends[2] = {-1, -1};
-  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0) << errno;
-  return {Fd(ends[0]), Fd(ends[1])};
-}
 
 size_t read_all(int fd) {
   std::array<char, 65536> bytes;
@@ -69,7 +63,7 @@ std::string read_bytes(int fd) {
 struct Crowd {
   Crowd(EngineRig& rig, size_t count) {
     for (size_t i = 0; i < count; ++i) {
-      auto [mine, theirs] = make_ends();
+      auto [mine, theirs] = test::socket_pair();
       peers.push_back(std::move(theirs));
       streams.push_back(&rig.adopt(LooseStream(std::move(mine))));
       streams.back()->receive();
@@ -285,7 +279,7 @@ TEST_F(UringPollerTest, connections_accepted_after_stop_are_delivered_and_counte
 
 // The kernel's own wait for room to send ends at once, again and again, when the peer has sent its FIN.
 TEST_F(UringPollerTest, blocked_answer_to_a_half_closed_peer_costs_no_trips) {
-  auto [mine, theirs] = make_ends();
+  auto [mine, theirs] = test::socket_pair();
   StreamLog& server = rig().adopt(LooseStream(std::move(mine)));
   ASSERT_EQ(::shutdown(theirs.get(), SHUT_WR), 0);
   const std::string answer = pattern(3'000'000);
@@ -325,7 +319,7 @@ TEST_F(UringPollerTest, kernel_has_one_alarm_however_often_the_deadline_changes)
 }
 
 TEST_F(UringPollerTest, early_bytes_of_an_adopted_stream_come_first) {
-  auto [mine, theirs] = make_ends();
+  auto [mine, theirs] = test::socket_pair();
   ASSERT_EQ(::send(theirs.get(), "second", 6, 0), 6);
   StreamLog& server = rig().adopt(LooseStream(std::move(mine), Buffer("first, ")));
   rig().settle();
