@@ -44,8 +44,9 @@ void resize_unset(std::string& text, size_t size) {
 }  // namespace
 
 struct WebSocketDeflater::Stream {
-  Stream(int level, int window_bits, int memory_level) {
-    check_zlib(::deflateInit2(&z, level, Z_DEFLATED, -window_bits, memory_level, Z_DEFAULT_STRATEGY));
+  Stream(int level, int window_bits) {
+    constexpr int kMemoryLevel = 8;  // zlib's own
+    check_zlib(::deflateInit2(&z, level, Z_DEFLATED, -window_bits, kMemoryLevel, Z_DEFAULT_STRATEGY));
   }
   ~Stream() { ::deflateEnd(&z); }
   Stream(const Stream&) = delete;
@@ -54,13 +55,9 @@ struct WebSocketDeflater::Stream {
 };
 
 WebSocketDeflater::WebSocketDeflater(uint8_t window_bits, bool keeps_context, const WebSocketDeflateOptions& options)
-    : window_bits_(window_bits),
-      level_(options.level),
-      memory_level_(options.memory_level),
-      keeps_context_(keeps_context) {
-  if (!can(window_bits) || window_bits > 15 || level_ > 9 || memory_level_ < 1 || memory_level_ > 9) {
-    throw_bad_value("zlib cannot compress in a window of {} bits at level {} with memory level {}", window_bits, level_,
-                    memory_level_);
+    : window_bits_(window_bits), level_(options.level), keeps_context_(keeps_context) {
+  if (!can(window_bits) || window_bits > 15 || level_ > 9) {
+    throw_bad_value("zlib cannot compress in a window of {} bits at level {}", window_bits, level_);
   }
 }
 
@@ -69,7 +66,7 @@ WebSocketDeflater::~WebSocketDeflater() = default;
 std::string_view WebSocketDeflater::deflate(std::string_view message) {
   if (message.empty() || message.size() > kMostBytes) throw_bad_value("{} bytes to compress", message.size());
   if (stream_ == nullptr) {
-    stream_ = std::make_unique<Stream>(level_, window_bits_, memory_level_);
+    stream_ = std::make_unique<Stream>(level_, window_bits_);
   } else if (!keeps_context_) {
     check_zlib(::deflateReset(&stream_->z));
   }

@@ -2,7 +2,7 @@
 // The codec of permessage-deflate (RFC 7692 7.2), on zlib.
 //
 // Memory. A codec that keeps its context from message to message belongs to one connection, and holds from its first
-// message on: WebSocketDeflater 2^(window_bits + 2) + 2^(memory_level + 9) bytes, 256 KiB with 15 and 8;
+// message on: WebSocketDeflater 2^(window_bits + 2) + 2^17 bytes, 256 KiB with 15;
 // WebSocketInflater 2^window_bits + 7 KiB, 39 KiB with 15 (zlib.h);
 // and what trim() leaves. Without context takeover one codec serves all
 // connections of a thread, in turn, and a connection holds nothing.
@@ -46,7 +46,6 @@ class WebSocketDeflater {
   std::string out_;
   uint8_t window_bits_;
   uint8_t level_;
-  uint8_t memory_level_;
   bool keeps_context_;
 };
 

@@ -18,7 +18,6 @@ struct WebSocketDeflateOptions {
   bool context_takeover = false;
   uint8_t window_bits = 15;  // of what is sent here, at most; 9 to 15
   uint8_t level = 1;         // zlib's 1 to 9: the first step saves the most bytes for its time
-  uint8_t memory_level = 8;  // zlib's 1 to 9
   size_t least_bytes = 256;  // shorter messages are sent as they are: nothing would be gained. > 0
 };
 
