@@ -124,16 +124,6 @@ std::unordered_map<int, ThreadStatus> read_thread_statuses(int pid) {
   return threads;
 }
 
-std::optional<uint64_t> read_proportional_bytes(int pid) {
-  constexpr uint64_t kKibibyte = 1024;
-  const Result<std::string> text = read_file(fmt::format("/proc/{}/smaps_rollup", pid));
-  if (text) return number_in<uint64_t>(value_of(*text, "\nPss:")) * kKibibyte;
-  // A process that has ended but was not waited for has this file and no memory.
-  const Result<ProcessStat> stat = read_process_stat(pid);
-  if (stat ? !stat->alive : stat.error() == errno_code(ESRCH)) return 0;
-  return std::nullopt;
-}
-
 ChildFinder::Way ChildFinder::best_way() {
   static const bool has_files = ::access("/proc/thread-self/children", F_OK) == 0;
   return has_files ? Way::kFiles : Way::kScan;

@@ -45,10 +45,6 @@ struct ThreadStatus {
 // By thread id; those that still live.
 std::unordered_map<int, ThreadStatus> read_thread_statuses(int pid);
 
-// Its memory, of which a page that n processes share counts 1/n. The kernel walks all its pages for this. Nothing when
-// that may not be read; 0 when the process is gone.
-std::optional<uint64_t> read_proportional_bytes(int pid);
-
 // Who is whose child, at about one instant.
 class ChildFinder {
  public:

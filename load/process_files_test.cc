@@ -42,13 +42,11 @@ TEST(ProcessFiles, a_process_that_ended_is_there_until_somebody_waits_for_it) {
   siginfo_t ended{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
   EXPECT_FALSE(read_process_stat(pid).value().alive);
-  EXPECT_EQ(read_proportional_bytes(pid), 0U);
   EXPECT_TRUE(cpu_clock_of(pid));
   wait_for(pid);
   EXPECT_EQ(read_process_stat(pid).error(), errno_code(ESRCH));
   EXPECT_EQ(cpu_clock_of(pid).error(), errno_code(ESRCH));
   EXPECT_THAT(read_thread_statuses(pid), IsEmpty());
-  EXPECT_EQ(read_proportional_bytes(pid), 0U);
 }
 
 TEST(ProcessFiles, both_ways_find_the_children_of_all_threads) {

@@ -185,14 +185,4 @@ void ServerProbe::count_switches(ServerLook& look) {
   }
 }
 
-std::optional<uint64_t> ServerProbe::proportional_bytes() const {
-  uint64_t sum = 0;
-  for (const Member& member : members_) {
-    const std::optional<uint64_t> bytes = read_proportional_bytes(member.pid);
-    if (!bytes) return std::nullopt;
-    sum += *bytes;
-  }
-  return sum;
-}
-
 }  // namespace peal::load

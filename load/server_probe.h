@@ -42,7 +42,7 @@ std::optional<ProcessLook> look_at_process(int pid);
 struct ServerLook {
   TimePoint at;            // when the CPU clocks were read
   Duration cpu{};          // user and system
-  uint64_t rss_bytes = 0;  // a page that several processes share counts in each: see proportional_bytes()
+  uint64_t rss_bytes = 0;  // a page that several processes share counts in each
   // Of threads that have ended, what was seen of them: nobody but the kernel knows the rest.
   uint64_t voluntary_switches = 0;
   uint64_t involuntary_switches = 0;
@@ -59,10 +59,6 @@ class ServerProbe {
   // Opens some 2 files a thread of the server, the CPU clocks first. ESRCH: the process is gone, its descendants may go
   // on; one that has ended and was not waited for is not gone. EACCES: a process of the tree is hidden.
   Result<ServerLook> look();
-  // Of the processes the last look saw: their memory, a page that n processes share counted as 1/n in each, which for
-  // forked workers is the honest sum. The kernel walks all pages of the server for this, so not while it is measured.
-  // Nothing when that may not be read: it takes the rights of a debugger.
-  std::optional<uint64_t> proportional_bytes() const;
 
  private:
   struct Member {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <models/model_table.h>
 
-#include <algorithm>
 #include <array>
 
 #include <models/models.h>
@@ -352,12 +351,6 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const ModelEntry> model_table() { return kTable; }
-
-const ModelEntry* find_model(std::string_view name) {
-  const auto* found =
-      std::find_if(kTable.begin(), kTable.end(), [&](const ModelEntry& row) { return row.name == name; });
-  return found == kTable.end() ? nullptr : found;
-}
 
 std::string_view to_string(Family family) {
   switch (family) {

@@ -53,7 +53,5 @@ struct ModelEntry {
 };
 
 std::span<const ModelEntry> model_table();
-// Nothing by that name: null.
-const ModelEntry* find_model(std::string_view name);
 
 }  // namespace peal::models
