@@ -82,7 +82,7 @@ nlohmann::ordered_json row_json(const ModelEntry& model) {
           {"serves", serves_words(model.serves)},
           {"processes", model.processes},
           {"own_listeners", model.own_listeners},
-          {"times_out", model.times_out},
+          {"times_out", model.times_out()},
           {"options", std::move(options)}};
 }
 

@@ -37,19 +37,20 @@ std::string_view to_string(Family family);
 enum class Serves : uint8_t { kOne, kWorkers, kMany };
 
 struct ModelEntry {
-  std::string_view name;      // family first, the mechanism in words
-  std::string_view historic;  // what it was called where it was published; "" where it was not
+  std::string_view name;           // family first, the mechanism in words
+  std::string_view historic = {};  // what it was called where it was published; "" where it was not
   Family family;
   std::string_view line;  // what it is, in one line
-  Serves serves;
-  bool processes = false;         // more than one process
-  bool blocking_listener = true;  // how `listener` comes
-  bool own_listeners = false;     // every worker listens by itself (SO_REUSEPORT): needs an IP address
-  bool listens_itself = false;    // there is no `listener`: it does not take one from others
-  bool io_uring = false;          // needs it; where it cannot run, neither can the model
-  bool times_out = false;         // closes the slow ones (slow_timeout)
+  Serves serves = Serves::kMany;
+  bool processes = false;          // more than one process
+  bool blocking_listener = false;  // how `listener` comes
+  bool own_listeners = false;      // every worker listens by itself (SO_REUSEPORT): needs an IP address
+  bool listens_itself = false;     // there is no `listener`: it does not take one from others
+  bool io_uring = false;           // needs it; where it cannot run, neither can the model
   Takes takes = Takes::kNothing;
   RunModel run;
+
+  bool times_out() const { return includes(takes, Takes::kSlowTimeout); }  // closes the slow ones
 };
 
 std::span<const ModelEntry> model_table();

@@ -72,7 +72,6 @@ TEST(ModelTable, families_stand_together_and_rows_agree_with_themselves) {
     EXPECT_FALSE(seen.contains(row.family)) << row.name << " is apart from its family";
     EXPECT_NE(to_string(row.family), "");
     EXPECT_FALSE(row.line.empty());
-    EXPECT_EQ(row.times_out, includes(row.takes, Takes::kSlowTimeout)) << row.name;
     EXPECT_EQ(row.serves == Serves::kWorkers, includes(row.takes, Takes::kWorkers) && row.family == Family::kBlocking)
         << row.name;
   }

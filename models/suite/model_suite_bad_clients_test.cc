@@ -159,7 +159,7 @@ TEST_P(ModelsThatTimeOut, close_the_slow_and_keep_the_idle) {
 
 INSTANTIATE_TEST_SUITE_P(Models, ModelsThatTimeOut,
                          testing::ValuesIn(test::cases_of(model_table(),
-                                                          [](const ModelEntry& row) { return row.times_out; })),
+                                                          [](const ModelEntry& row) { return row.times_out(); })),
                          model_label);
 
 }  // namespace
