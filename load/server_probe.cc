@@ -19,17 +19,6 @@ std::unordered_map<int, const Member*> by_pid(const std::vector<Member>& members
 
 }  // namespace
 
-std::optional<ProcessLook> look_at_process(int pid) {
-  const Result<ProcessStat> stat = read_process_stat(pid);
-  if (!stat) return std::nullopt;
-  ProcessLook look{.rss_bytes = stat->resident_bytes};
-  for (const auto& [thread, status] : read_thread_statuses(pid)) {
-    look.voluntary_switches += status.voluntary_switches;
-    look.involuntary_switches += status.involuntary_switches;
-  }
-  return look;
-}
-
 Result<ServerProbe> ServerProbe::of(int pid) {
   // To the clocks pid 0 is the caller.
   if (pid <= 0) return fail(ESRCH);

@@ -17,7 +17,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -27,16 +26,6 @@
 #include <peal/base/result.h>
 
 namespace peal::load {
-
-// Of one process, without its descendants.
-struct ProcessLook {
-  uint64_t rss_bytes = 0;
-  uint64_t voluntary_switches = 0;  // of all its threads that still live
-  uint64_t involuntary_switches = 0;
-};
-
-// Nothing when the process is gone.
-std::optional<ProcessLook> look_at_process(int pid);
 
 // Sums over the tree. Of two looks of one probe the later one never shows less CPU time or fewer switches.
 struct ServerLook {

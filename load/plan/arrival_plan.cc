@@ -143,9 +143,4 @@ double ArrivalPlan::expected_count(Duration from, Duration to) const {
   return static_cast<double>(count_by(to - Duration(1)) - count_by(from - Duration(1)));
 }
 
-double ArrivalPlan::mean_rate(Duration from, Duration to) const {
-  PEAL_ASSERT(from < to, "the rate from {} ns to {} ns", from.count(), to.count());
-  return expected_count(from, to) * 1e9 / static_cast<double>((to - from).count());
-}
-
 }  // namespace peal::load

@@ -68,8 +68,6 @@ class ArrivalPlan {
   // How many arrivals of all threads are due in [from, to). Of a Poisson plan the mean of what will be drawn; of the
   // others exact: an integer, and what the threads' cursors together offer.
   double expected_count(Duration from, Duration to) const;
-  // The same, a second. `from` < `to`.
-  double mean_rate(Duration from, Duration to) const;
 
  private:
   explicit ArrivalPlan(Kind kind) : kind_(kind) {}

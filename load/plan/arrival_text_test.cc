@@ -48,9 +48,9 @@ TEST(ArrivalText, what_is_drawn_one_by_one_is_not_drawn_for_ever) {
 }
 
 TEST(ArrivalText, a_ramp_lasts_as_long_as_it_says_or_as_the_run) {
-  EXPECT_EQ(parse_arrivals("ramp:1000/s..20k/s over 30s", 0, kRun)->mean_rate(0s, 30s), 10'500);
-  EXPECT_EQ(parse_arrivals("ramp:1000..20000", 0, kRun)->mean_rate(0s, 10s), 10'500);
-  EXPECT_EQ(parse_arrivals("ramp: 0/s .. 20000/s  over  500ms ", 0, kRun)->mean_rate(0s, 500ms), 10'000);
+  EXPECT_EQ(parse_arrivals("ramp:1000/s..20k/s over 30s", 0, kRun)->expected_count(0s, 30s), 315'000);
+  EXPECT_EQ(parse_arrivals("ramp:1000..20000", 0, kRun)->expected_count(0s, 10s), 105'000);
+  EXPECT_EQ(parse_arrivals("ramp: 0/s .. 20000/s  over  500ms ", 0, kRun)->expected_count(0s, 500ms), 5000);
 }
 
 TEST(ArrivalText, steps_and_bursts) {

@@ -243,7 +243,6 @@ class ChaosTasks {
   const SocketAddress& address() const { return address_; }
   size_t connections() const { return server_->server().connections() + server_->tasks() + clients_->size(); }
   void call(const SocketAddress& address) { clients_->spawn(talk(address)); }
-  void cancel_clients() { clients_->cancel(); }
   void check_end() {
     const NetStats stats = server_->stats();
     world_.check(stats.opened == stats.closed, "the tasks' server opened and closed differently");

@@ -34,7 +34,6 @@ inline std::string soak_bytes(size_t size) {
 }
 constexpr size_t kSoakChunkBytes = 3'000;
 constexpr size_t kSoakClientQueueBytes = 8 * 1024;
-constexpr size_t kSoakBodyLimitBytes = 64 * 1024;
 
 struct SoakWorld {
   explicit SoakWorld(uint64_t seed) : world(seed, faults_for(seed)), random(seed) {
