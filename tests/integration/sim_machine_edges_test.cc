@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/base/log.h>
 #include <peal/net/client.h>
 #include <peal/net/server.h>
 #include <peal/sim/sim_loop.h>
 #include <peal/sim/sim_machine.h>
+#include <tests/support/sim_rig.h>
 
 namespace peal {
 namespace {
@@ -34,13 +34,7 @@ struct PlainService {
 
 SimMachine::Program plain_service(SimMachine& machine) { return std::make_shared<PlainService>(machine); }
 
-class SimMachineEdges : public testing::Test {
- protected:
-  void SetUp() override {
-    set_log_sink([](const LogRecord&) {});
-  }
-  void TearDown() override { set_log_sink({}); }
-};
+class SimMachineEdges : public test::SimTest {};
 
 TEST_F(SimMachineEdges, crash_in_a_handshake_leaves_the_client_with_a_half_open_connection) {
   SimWorld world(1, {.latency = milliseconds(50)});

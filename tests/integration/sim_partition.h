@@ -9,11 +9,11 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/base/log.h>
 #include <peal/net/client.h>
 #include <peal/net/server.h>
 #include <peal/sim/sim_loop.h>
 #include <peal/sim/sim_machine.h>
+#include <tests/support/sim_rig.h>
 
 namespace peal::test {
 
@@ -21,7 +21,7 @@ inline const std::string kHere = "10.0.0.1";
 inline const std::string kThere = "10.0.0.2";
 
 // One connection between two machines: of a server here, which answers only when told to, and a client there.
-class SimPartition : public testing::Test {
+class SimPartition : public SimTest {
  protected:
   struct End {
     ConnectionHandle handle;
@@ -31,11 +31,6 @@ class SimPartition : public testing::Test {
     CloseReason reason = CloseReason::kLocal;
     std::error_code error;
   };
-
-  void SetUp() override {
-    set_log_sink([](const LogRecord&) {});
-  }
-  void TearDown() override { set_log_sink({}); }
 
   static ConnectionCallbacks noting(End& end) {
     ConnectionCallbacks callbacks;

@@ -8,13 +8,13 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/base/log.h>
 #include <peal/net/client.h>
 #include <peal/net/server.h>
 #include <peal/sim/sim_loop.h>
 #include <peal/sim/sim_loop_group.h>
 #include <peal/sim/sim_machine.h>
 #include <peal/sim/simulate.h>
+#include <tests/support/sim_rig.h>
 
 namespace peal {
 namespace {
@@ -112,13 +112,7 @@ class Adder {
   Client client_;
 };
 
-class SimMachineTest : public testing::Test {
- protected:
-  void SetUp() override {
-    set_log_sink([](const LogRecord&) {});
-  }
-  void TearDown() override { set_log_sink({}); }
-};
+class SimMachineTest : public test::SimTest {};
 
 TEST_F(SimMachineTest, peers_of_a_crashed_machine_hear_nothing_until_it_is_back_and_then_a_reset) {
   SimWorld world(1);

@@ -7,13 +7,13 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/base/log.h>
 #include <peal/net/client.h>
 #include <peal/net/datagram_socket.h>
 #include <peal/net/server.h>
 #include <peal/sim/sim_loop.h>
 #include <peal/sim/sim_machine.h>
 #include <peal/sim/simulate.h>
+#include <tests/support/sim_rig.h>
 
 namespace peal {
 namespace {
@@ -21,13 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class SimShrink : public testing::Test {
- protected:
-  void SetUp() override {
-    set_log_sink([](const LogRecord&) {});
-  }
-  void TearDown() override { set_log_sink({}); }
-};
+class SimShrink : public test::SimTest {};
 
 // Asks ten times, one question after the other, anew when the connection is lost: at most `patience` times, which is
 // the mistake.

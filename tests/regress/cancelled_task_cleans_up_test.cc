@@ -13,17 +13,13 @@
 #include <peal/coro/shield.h>
 #include <peal/loop/watch.h>
 #include <peal/sync/async_queue.h>
-#include <tests/support/loop_thread.h>
+#include <tests/support/engines/task_rig.h>
 
 namespace peal {
 namespace {
 
-class CancelledTaskCleansUp : public test::LoopEngineTest {
+class CancelledTaskCleansUp : public test::TaskTest {
  protected:
-  void SetUp() override {
-    LoopEngineTest::SetUp();
-    if (!IsSkipped()) loop = test::make_loop(options()).value();
-  }
   static Task<> let_go(Watch& watch, std::string& order) {
     AsyncQueue<int> done(1);
     watch.stop([&] {
@@ -44,8 +40,6 @@ class CancelledTaskCleansUp : public test::LoopEngineTest {
     co_await shield(let_go(watch, order), std::chrono::hours(1));
     order += "ended";
   }
-
-  std::unique_ptr<Loop> loop;
 };
 PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(CancelledTaskCleansUp);
 
@@ -54,28 +48,28 @@ TEST_P(CancelledTaskCleansUp, and_waits_for_what_refers_to_its_frame) {
   std::string order;
   std::optional<Scope> scope;
   const auto lead = [&]() -> Task<> {
-    scope->spawn(listen_to(*loop, fd.get(), order));
-    loop->after(std::chrono::milliseconds(1), [&] { scope->cancel(); });
+    scope->spawn(listen_to(loop(), fd.get(), order));
+    loop().after(std::chrono::milliseconds(1), [&] { scope->cancel(); });
     static_cast<void>(co_await scope->join());
-    loop->stop();
+    loop().stop();
   };
-  Scope leads(*loop);
-  scope.emplace(*loop);
+  Scope leads(loop());
+  scope.emplace(loop());
   leads.spawn(lead());
-  ASSERT_TRUE(loop->run());
+  ASSERT_TRUE(loop().run());
   EXPECT_EQ(order, "let go, ended");
 }
 
 TEST_P(CancelledTaskCleansUp, when_its_loop_stops_too) {
   const Fd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   std::string order;
-  std::optional<Scope> scope(*loop);
-  scope->spawn(listen_to(*loop, fd.get(), order));
-  loop->after(std::chrono::milliseconds(1), [&] {
+  std::optional<Scope> scope(loop());
+  scope->spawn(listen_to(loop(), fd.get(), order));
+  loop().after(std::chrono::milliseconds(1), [&] {
     scope->cancel();
-    loop->stop();
+    loop().stop();
   });
-  ASSERT_TRUE(loop->run());
+  ASSERT_TRUE(loop().run());
   scope.reset();
   EXPECT_EQ(order, "let go, ended");
 }

@@ -10,31 +10,25 @@
 
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
-#include <tests/support/loop_thread.h>
+#include <tests/support/engines/task_rig.h>
 
 namespace peal {
 namespace {
 
 using std::chrono::hours;
 
-class DeadlineInsideADeadline : public test::LoopEngineTest {
+class DeadlineInsideADeadline : public test::TaskTest {
  protected:
-  void SetUp() override {
-    LoopEngineTest::SetUp();
-    if (!IsSkipped()) loop = test::make_loop(options()).value();
-  }
   static Task<int> sleep_long(std::error_code& error) {
     const Result<void> slept = co_await sleep(hours(1));
     error = slept ? std::error_code{} : slept.error();
     co_return 1;
   }
-
-  std::unique_ptr<Loop> loop;
 };
 PEAL_TEST_ON_EVERY_ENGINE_AND_SIM(DeadlineInsideADeadline);
 
 TEST_P(DeadlineInsideADeadline, ends_with_the_loop) {
-  std::optional<Scope> scope(*loop);
+  std::optional<Scope> scope(loop());
   std::error_code error;
   int answers = 0;
   const auto task = [&]() -> Task<> {
@@ -42,8 +36,8 @@ TEST_P(DeadlineInsideADeadline, ends_with_the_loop) {
     answers += co_await sleep_long(error).within(hours(2));
   };
   for (int i = 0; i < 3; ++i) scope->spawn(task());
-  loop->post([&] { loop->stop(); });
-  ASSERT_TRUE(loop->run());
+  loop().post([&] { loop().stop(); });
+  ASSERT_TRUE(loop().run());
   scope.reset();
   EXPECT_EQ(answers, 6);
   EXPECT_EQ(error, Trouble::kLoopStopped);
@@ -53,13 +47,13 @@ TEST_P(DeadlineInsideADeadline, closure_that_dies_with_the_loop_cancels_another)
   TimerId others[2];
   int cancelled = 0;
   std::shared_ptr<void> cancels(nullptr, [&](void*) {
-    for (const TimerId other : others) cancelled += loop->cancel(other) ? 1 : 0;
+    for (const TimerId other : others) cancelled += loop().cancel(other) ? 1 : 0;
   });
-  others[0] = loop->after(hours(1), [] {});
-  loop->after(hours(1), [kept = std::move(cancels)] {});
-  others[1] = loop->after(hours(1), [] {});
-  loop->post([&] { loop->stop(); });
-  ASSERT_TRUE(loop->run());
+  others[0] = loop().after(hours(1), [] {});
+  loop().after(hours(1), [kept = std::move(cancels)] {});
+  others[1] = loop().after(hours(1), [] {});
+  loop().post([&] { loop().stop(); });
+  ASSERT_TRUE(loop().run());
   // One of the two was dropped before.
   EXPECT_EQ(cancelled, 1);
 }
