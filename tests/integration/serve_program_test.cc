@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <peal/engine/engines.h>
 #include <tests/support/engine_rig.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/program.h>
 #include <tests/support/raw_peer.h>
 
@@ -28,10 +28,6 @@ void expect_echo(const SocketAddress& address) {
   while (peer.received().size() < bytes.size() && readable(peer.fd()) && peer.pump()) {
   }
   EXPECT_TRUE(same_bytes(peer.received(), bytes));
-}
-
-std::string temp_path(std::string_view name) {
-  return (std::filesystem::temp_directory_path() / fmt::format("peal-serve-{}-{}", ::getpid(), name)).string();
 }
 
 TEST(Serve, sends_back_what_comes_and_ends_on_sigterm) {
@@ -120,7 +116,8 @@ TEST(Serve, serves_in_every_mode_on_every_engine) {
 }
 
 TEST(Serve, unix_socket_and_ipv6) {
-  const std::string path = temp_path("socket");
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("socket");
   {
     Program program({"serve", "pingpong", "--listen", "unix:" + path, "--threads", "2"});
     SocketAddress address = program.listening();
@@ -148,7 +145,8 @@ TEST(Serve, port_taken_is_said_in_one_sentence) {
 }
 
 TEST(Serve, path_taken_is_said_as_what_it_is) {
-  const std::string path = testing::TempDir() + "peal-taken-" + std::to_string(::getpid());
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("taken");
   const auto said = [&] {
     Program program({"serve", "pingpong", "--listen", "unix:" + path});
     EXPECT_EQ(program.exit_code(), 1);

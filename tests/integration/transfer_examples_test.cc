@@ -14,6 +14,7 @@
 
 #include <peal/base/fd.h>
 #include <peal/base/socket_address.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/program.h>
 #include <tests/support/sanitized.h>
 
@@ -28,7 +29,7 @@ constexpr uint64_t kMarkEvery = 16 * kMiB - 1000;
 // Zeros but for an 8-byte mark that tells its own place, so that what is lost, doubled or moved shows.
 class SparseFile {
  public:
-  explicit SparseFile(uint64_t bytes) : path_(testing::TempDir() + fmt::format("peal_transfer_{}", ::getpid())) {
+  explicit SparseFile(uint64_t bytes) {
     std::ofstream file(path_, std::ios::binary);
     for (uint64_t at = 0; at + 8 <= bytes; at += kMarkEvery) {
       file.seekp(static_cast<std::streamoff>(at));
@@ -37,13 +38,11 @@ class SparseFile {
     file.close();
     std::filesystem::resize_file(path_, bytes);
   }
-  ~SparseFile() { std::filesystem::remove(path_); }
-  SparseFile(const SparseFile&) = delete;
-  SparseFile& operator=(const SparseFile&) = delete;
   const std::string& path() const { return path_; }
 
  private:
-  std::string path_;
+  const test::TemporaryFolder folder_;
+  const std::string path_ = folder_.path("sparse");
 };
 
 // An example that serves at a free port.

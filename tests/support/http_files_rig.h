@@ -6,7 +6,6 @@
 #include <sched.h>
 #include <time.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -25,6 +24,7 @@
 #include <peal/net/client.h>
 #include <peal/wire/http/http_response_parser.h>
 #include <tests/support/engine_rig.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/stepped_loop.h>
 
 namespace peal::test {
@@ -104,16 +104,11 @@ class HttpFilesTest : public SteppedLoopTest {
  protected:
   void SetUp() override {
     SteppedLoopTest::SetUp();
-    if (IsSkipped()) return;
-    std::string pattern = (std::filesystem::temp_directory_path() / "peal-files-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
     std::filesystem::create_directory(root());
   }
   void TearDown() override {
     server_.reset();
     SteppedLoopTest::TearDown();
-    if (!folder_.empty()) std::filesystem::remove_all(folder_);
   }
 
   // What is served; beside it is room for what must not be.
@@ -174,7 +169,8 @@ class HttpFilesTest : public SteppedLoopTest {
  private:
   std::unique_ptr<HttpServer> server_;
   SocketAddress address_;
-  std::filesystem::path folder_;
+  const TemporaryFolder temporary_;
+  const std::filesystem::path folder_ = temporary_.path("");
 };
 
 }  // namespace peal::test

@@ -2,8 +2,6 @@
 // http://unix:8080/ opened the file "8080" of the working directory. The host and the port of a URL were put together
 // as "unix:8080", which is how a unix socket is written. A page's redirect could so have a client talk to services that
 // only this machine's processes reach. The same in ws://unix:8080/, and with a proxy of that name.
-#include <unistd.h>
-
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -11,6 +9,7 @@
 #include <peal/http/websocket/websocket_client.h>
 #include <peal/net/resolver.h>
 #include <tests/support/dns/dns_script.h>
+#include <tests/support/files/temporary_folder.h>
 #include <tests/support/http_client_rig.h>
 #include <tests/support/net_rig.h>
 
@@ -22,10 +21,8 @@ class HostThatReadsAsASocket : public test::NetTest {
   void SetUp() override {
     NetTest::SetUp();
     if (IsSkipped()) return;
-    folder = testing::TempDir() + "peal-unix-" + std::to_string(::getpid());
     before = std::filesystem::current_path();
-    std::filesystem::create_directory(folder);
-    std::filesystem::current_path(folder);
+    std::filesystem::current_path(folder.path(""));
     dns.emplace();
     resolver.emplace(loop(), ResolverOptions{.servers = dns->server(), .try_timeout = std::chrono::seconds(60)});
     ask([&] {
@@ -43,7 +40,6 @@ class HostThatReadsAsASocket : public test::NetTest {
     resolver.reset();
     dns.reset();
     std::filesystem::current_path(before);
-    std::filesystem::remove_all(folder);
     NetTest::TearDown();
   }
   static test::HttpScript::Answer answer() {
@@ -73,7 +69,7 @@ class HostThatReadsAsASocket : public test::NetTest {
     return outcome;
   }
 
-  std::filesystem::path folder;
+  const test::TemporaryFolder folder;
   std::filesystem::path before;
   std::optional<test::DnsScript> dns;
   std::optional<Resolver> resolver;
