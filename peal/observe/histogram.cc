@@ -61,19 +61,6 @@ void Histogram::record_n(std::int64_t value, std::uint64_t count) {
   total_count_ += count;
 }
 
-void Histogram::record_corrected(std::int64_t value, std::int64_t expected_interval) {
-  if (expected_interval < 0) throw_bad_value("an interval of {}", expected_interval);
-  record(value);
-  if (expected_interval == 0) return;
-  for (std::int64_t missing = value - expected_interval; missing >= expected_interval;) {
-    // All that fall into one bucket go there together, or a tiny interval would cost a step for every one.
-    const std::int64_t bottom = missing > options_.highest ? options_.highest + 1 : lowest_equivalent(missing);
-    const std::int64_t count = (missing - std::max(bottom, expected_interval)) / expected_interval + 1;
-    record_n(missing, static_cast<std::uint64_t>(count));
-    missing -= count * expected_interval;
-  }
-}
-
 void Histogram::add(const Histogram& other) {
   if (options_ != other.options_) {
     throw_bad_value("{} to {} with {} digits does not add to {} to {} with {} digits", other.options_.lowest,

@@ -44,9 +44,6 @@ class Histogram {
   }
   // The same, `count` times. The total stays below 2^63.
   void record_n(std::int64_t value, std::uint64_t count);
-  // Corrects for coordinated omission: a value above `expected_interval` hid the requests that would have been sent
-  // meanwhile, so value - interval, value - 2 * interval, ... are recorded too, down to the interval. 0: no correction.
-  void record_corrected(std::int64_t value, std::int64_t expected_interval);
   // Adds the counts of a histogram made with the same options.
   void add(const Histogram& other);
   void reset();

@@ -140,37 +140,6 @@ TEST(Histogram, what_is_above_the_highest_is_clamped_and_counted) {
   EXPECT_TRUE(histogram.equivalent(histogram.max(), 10'000));
 }
 
-// The definition, one by one.
-Histogram corrected_slowly(const HistogramOptions& options, std::int64_t value, std::int64_t interval) {
-  Histogram histogram(options);
-  histogram.record(value);
-  for (std::int64_t missing = value - interval; missing >= interval; missing -= interval) histogram.record(missing);
-  return histogram;
-}
-
-TEST(Histogram, correction_records_what_a_stall_hid) {
-  const HistogramOptions options{.lowest = 1, .highest = 50'000, .significant_digits = 2};
-  for (const std::int64_t value : {0, 1, 9, 10, 11, 19, 20, 25, 1000, 49'999, 50'000, 50'001, 120'003}) {
-    for (const std::int64_t interval : {1, 7, 10, 3000, 200'000}) {
-      Histogram histogram(options);
-      histogram.record_corrected(value, interval);
-      const Histogram expected = corrected_slowly(options, value, interval);
-      ASSERT_EQ(histogram, expected) << value << " every " << interval;
-      ASSERT_EQ(histogram.clamped_count(), expected.clamped_count());
-      ASSERT_EQ(histogram.total_count(), expected.total_count());
-    }
-  }
-  Histogram uncorrected(options);
-  uncorrected.record_corrected(1000, 0);
-  EXPECT_EQ(uncorrected.total_count(), 1u);
-}
-
-TEST(Histogram, correction_of_an_hour_at_a_nanosecond_ends) {
-  Histogram histogram;
-  histogram.record_corrected(3'600'000'000'000, 1);
-  EXPECT_EQ(histogram.total_count(), 3'600'000'000'000u);
-}
-
 TEST(Histogram, adding_is_recording_both) {
   Histogram one, two, both;
   std::mt19937_64 random(3);
@@ -219,7 +188,6 @@ TEST(Histogram, values_that_it_cannot_take_are_refused_and_change_nothing) {
   Histogram histogram;
   EXPECT_THROW(Histogram({.lowest = 0}), Refused);
   EXPECT_THROW(histogram.record(-1), Refused);
-  EXPECT_THROW(histogram.record_corrected(1, -1), Refused);
   EXPECT_THROW(histogram.value_at_percentile(100.5), Refused);
   EXPECT_THROW(histogram.value_at_percentile(std::nan("")), Refused);
   EXPECT_THROW(histogram.count_at(-1), Refused);
