@@ -13,6 +13,7 @@
 #include <cli/load/load_duel.h>
 #include <cli/load/load_files.h>
 #include <cli/load/load_find_max.h>
+#include <cli/load/load_judge.h>
 #include <cli/load/load_live.h>
 #include <cli/load/load_outputs.h>
 #include <load/load_run.h>
@@ -103,6 +104,7 @@ void add_load(CLI::App& app, int& exit_code) {
   add_agent(*load, exit_code);
   add_merge(*load, exit_code);
   add_compare(*load, exit_code);
+  add_judge(*load, exit_code);
 }
 
 }  // namespace peal::cli

@@ -38,8 +38,8 @@ TEST(DuelGates, who_forgets_children_has_no_cpu_time_where_a_connection_is_a_req
   EXPECT_TRUE(judgement.figures[0].server_cpu_ns);
   EXPECT_FALSE(judgement.figures[1].server_cpu_ns || judgement.figures[1].server_share);
   EXPECT_EQ(pair_of_gated(judgement, DuelMetric::kServerCpu, 1).why, "too few restarts");
-  EXPECT_EQ(judgement.claims[0].verdict, BarVerdict::kCannotTell);
-  EXPECT_EQ(pair_of_gated(judgement, DuelMetric::kRate, 1).verdict, PairVerdict::kLess);
+  EXPECT_EQ(judgement.claims[0].verdict, RatioVerdict::kCannotTell);
+  EXPECT_EQ(pair_of_gated(judgement, DuelMetric::kRate, 1).verdict, RatioVerdict::kLess);
 }
 
 TEST(DuelGates, failures_and_latencies_beyond_the_range_are_invalid) {
@@ -88,9 +88,9 @@ TEST(DuelGates, of_figures_that_mean_nothing_nothing_is_claimed) {
   const DuelJudgement judgement = judge_duel(duel.play({1, 1.2, 1.2}));
   const std::string why = "b: 1 failures nobody asked for (reset): a connection broke";
   EXPECT_EQ(pair_of_gated(judgement, DuelMetric::kServerCpu, 1).why, why);
-  EXPECT_EQ(pair_of_gated(judgement, DuelMetric::kServerCpu, 2).verdict, PairVerdict::kMore);
+  EXPECT_EQ(pair_of_gated(judgement, DuelMetric::kServerCpu, 2).verdict, RatioVerdict::kMore);
   EXPECT_EQ(judgement.claims[0].why, why);
-  EXPECT_EQ(judgement.claims[1].verdict, BarVerdict::kMet);
+  EXPECT_EQ(judgement.claims[1].verdict, RatioVerdict::kMet);
 }
 
 TEST(DuelGates, a_rate_that_is_not_held) {
@@ -130,8 +130,8 @@ TEST(DuelGates, what_is_put_off_beyond_a_restart_forbids_a_verdict) {
               ElementsAre("INVALID b: it used 150 ms of CPU after the first restart, all being answered, beside 160 ms "
                           "that were charged to it: what it puts off for so long is in nobody's account; ask for more "
                           "--rounds"));
-  EXPECT_EQ(judgement.pairs[0].verdict, PairVerdict::kCannotTell);
-  EXPECT_EQ(judgement.pairs[1].verdict, PairVerdict::kLess);
+  EXPECT_EQ(judgement.pairs[0].verdict, RatioVerdict::kCannotTell);
+  EXPECT_EQ(judgement.pairs[1].verdict, RatioVerdict::kLess);
 }
 
 TEST(DuelGates, who_uses_cpu_while_nobody_asks_is_named) {

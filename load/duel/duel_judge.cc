@@ -152,84 +152,66 @@ DuelPair pair_of(const DuelRecord& record, DuelMetric metric, size_t subject, si
                 .why = {},
                 .of_processes = of_processes(record, subject, rival)};
   pair.estimate = RatioEstimate(pair.logs);
-  pair.adjusted_p = pair.estimate.p(1);
   return pair;
 }
 
-// Why nothing may be said of a pair though its interval would allow it: figures that do not mean what they say; a rate
-// that the generator held down, which is higher than it seems, where that could turn the verdict over. `says_more`:
-// the verdict is that the ratio is not lower, `says_less`: not higher. Empty: nothing speaks against it.
-std::string doubt(const DuelRecord& record, const DuelJudgement& judgement, DuelMetric metric, size_t subject,
-                  size_t rival, bool says_more, bool says_less) {
+// The first gate that says that the figures of one of the two do not mean what they say.
+std::string obstacle_of(const DuelJudgement& judgement, size_t subject, size_t rival) {
   for (const DuelGate& gate : judgement.gates) {
     if (gate.invalid && (gate.contender == subject || gate.contender == rival)) return gate.sentence;
-  }
-  if (metric != DuelMetric::kRate) return {};
-  for (const auto& [says, doubtful] : {std::pair(says_more, rival), std::pair(says_less, subject)}) {
-    if (!says || !judgement.figures[doubtful].bounded) continue;
-    return fmt::format("the generator was full before {} was", record.options.contenders[doubtful].name);
   }
   return {};
 }
 
-bool twin_differs(const DuelJudgement& judgement, DuelMetric metric) {
-  const auto twin = std::ranges::find(judgement.twins, metric, &DuelPair::metric);
-  return twin != judgement.twins.end() && differs_from_itself(twin->estimate);
+// What is asked of a pair, or of a claim's pair.
+template <class Pair>
+RatioQuestion question_of(const DuelRecord& record, const DuelJudgement& judgement, const Pair& pair,
+                          const RatioEstimate& estimate) {
+  const std::vector<DuelContender>& contenders = record.options.contenders;
+  const bool is_rate = pair.metric == DuelMetric::kRate;
+  RatioQuestion question{.subject = contenders[pair.subject].name,
+                         .rival = contenders[pair.rival].name,
+                         .estimate = estimate,
+                         .obstacle = obstacle_of(judgement, pair.subject, pair.rival),
+                         .subject_bounded = is_rate && judgement.figures[pair.subject].bounded,
+                         .rival_bounded = is_rate && judgement.figures[pair.rival].bounded};
+  if (const auto twin = std::ranges::find(judgement.twins, pair.metric, &DuelPair::metric);
+      twin != judgement.twins.end()) {
+    question.twin = static_cast<size_t>(twin - judgement.twins.begin());
+  }
+  return question;
 }
 
-void judge_pairs(const DuelRecord& record, DuelMetric metric, DuelJudgement& judgement) {
-  std::vector<DuelPair> pairs;
-  for (size_t i = 1; i < record.options.contenders.size(); ++i) {
-    DuelPair pair = pair_of(record, metric, i, 0);
-    if (record.options.contenders[i].twin_of) {
-      pair.verdict = judge_pair(pair.estimate, pair.adjusted_p, false);
-      pair.why = why_not_told(pair.estimate, pair.adjusted_p, false);
-      judgement.twins.push_back(std::move(pair));
-    } else {
-      pairs.push_back(std::move(pair));
-    }
+// The twins are judged each by itself, the pairs of a metric and the claims as families.
+void judge_all(const DuelRecord& record, DuelJudgement& judgement) {
+  const std::vector<DuelContender>& contenders = record.options.contenders;
+  std::vector<RatioQuestion> questions;
+  questions.reserve(judgement.twins.size() + judgement.pairs.size() + judgement.claims.size());
+  for (const DuelPair& twin : judgement.twins) {
+    questions.push_back({.subject = contenders[twin.subject].name,
+                         .rival = contenders[twin.rival].name,
+                         .estimate = twin.estimate,
+                         .family = fmt::format("twin {}", to_string(twin.metric))});
   }
-  std::vector<double> p;
-  p.reserve(pairs.size());
-  for (const DuelPair& pair : pairs) p.push_back(pair.adjusted_p);
-  const std::vector<double> adjusted = holm(p);
-  const bool differs = twin_differs(judgement, metric);
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    DuelPair& pair = pairs[i];
-    pair.adjusted_p = adjusted[i];
-    pair.verdict = judge_pair(pair.estimate, pair.adjusted_p, differs);
-    pair.why = why_not_told(pair.estimate, pair.adjusted_p, differs);
-    if (pair.verdict == PairVerdict::kCannotTell) continue;
-    pair.why = doubt(record, judgement, metric, pair.subject, pair.rival, pair.verdict != PairVerdict::kLess,
-                     pair.verdict != PairVerdict::kMore);
-    if (!pair.why.empty()) pair.verdict = PairVerdict::kCannotTell;
+  for (const DuelPair& pair : judgement.pairs) {
+    questions.push_back(question_of(record, judgement, pair, pair.estimate));
+    questions.back().family = to_string(pair.metric);
   }
-  std::ranges::move(pairs, std::back_inserter(judgement.pairs));
-}
-
-void judge_claims(const DuelRecord& record, DuelJudgement& judgement) {
-  std::vector<double> p;
-  for (const DuelClaim& claim : record.options.claims) {
-    const DuelPair pair = pair_of(record, claim.metric, claim.subject, claim.rival);
-    judgement.claims.push_back(
-        {.claim = claim, .estimate = pair.estimate, .why = {}, .of_processes = pair.of_processes});
-    p.push_back(pair.estimate.p(claim.bar.ratio));
+  for (const JudgedClaim& judged : judgement.claims) {
+    questions.push_back(question_of(record, judgement, judged.claim, judged.estimate));
+    questions.back().asked = judged.claim.bar;
+    questions.back().family = "claims";
   }
-  const std::vector<double> adjusted = holm(p);
-  for (size_t i = 0; i < judgement.claims.size(); ++i) {
-    JudgedClaim& judged = judgement.claims[i];
-    const DuelClaim& claim = judged.claim;
-    const bool differs = twin_differs(judgement, claim.metric);
-    judged.adjusted_p = adjusted[i];
-    judged.verdict = judge_bar(judged.estimate, claim.bar, judged.adjusted_p, differs);
-    judged.why = why_not_told(judged.estimate, claim.bar, judged.adjusted_p, differs);
-    if (judged.verdict == BarVerdict::kCannotTell) continue;
-    const bool at_the_bar = judged.verdict == BarVerdict::kAtTheBar;
-    const bool above = (claim.bar.side == Bar::Side::kAtLeast) == (judged.verdict == BarVerdict::kMet);
-    judged.why =
-        doubt(record, judgement, claim.metric, claim.subject, claim.rival, above || at_the_bar, !above || at_the_bar);
-    if (!judged.why.empty()) judged.verdict = BarVerdict::kCannotTell;
-  }
+  const std::vector<RatioAnswer> answers = judge_ratios(questions);
+  auto answer = answers.begin();
+  const auto take = [&answer](auto& judged) {
+    judged.adjusted_p = answer->adjusted_p;
+    judged.verdict = answer->verdict;
+    judged.why = answer++->why;
+  };
+  std::ranges::for_each(judgement.twins, take);
+  std::ranges::for_each(judgement.pairs, take);
+  std::ranges::for_each(judgement.claims, take);
 }
 
 void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>& gates) {
@@ -316,8 +298,18 @@ DuelJudgement judge_duel(const DuelRecord& record) {
     judgement.figures.push_back(figures_of(record, i));
     add_gates(record, i, judgement.gates);
   }
-  for (const DuelMetric metric : metrics_of(record.options)) judge_pairs(record, metric, judgement);
-  judge_claims(record, judgement);
+  for (const DuelMetric metric : metrics_of(record.options)) {
+    for (size_t i = 1; i < record.options.contenders.size(); ++i) {
+      const bool is_twin = record.options.contenders[i].twin_of.has_value();
+      (is_twin ? judgement.twins : judgement.pairs).push_back(pair_of(record, metric, i, 0));
+    }
+  }
+  for (const DuelClaim& claim : record.options.claims) {
+    const DuelPair pair = pair_of(record, claim.metric, claim.subject, claim.rival);
+    judgement.claims.push_back(
+        {.claim = claim, .estimate = pair.estimate, .why = {}, .of_processes = pair.of_processes});
+  }
+  judge_all(record, judgement);
   if (record.server_host) add_host_gates(*record.server_host, judgement.gates);
   if (record.interrupted) judgement.gates.push_back({false, "the duel was interrupted"});
   return judgement;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <load/duel/duel_record.h>
-#include <load/statistics/duel_verdict.h>
 #include <load/statistics/ratio_estimate.h>
+#include <load/statistics/ratio_judge.h>
 
 namespace peal::load {
 
@@ -22,7 +22,7 @@ struct DuelPair {
   std::vector<double> logs;  // a restart each; not a number where it has no value
   RatioEstimate estimate;
   double adjusted_p = 1;  // of "the ratio is 1": Holm, over the pairs of a metric
-  PairVerdict verdict = PairVerdict::kCannotTell;
+  RatioVerdict verdict = RatioVerdict::kCannotTell;
   std::string why;  // it cannot be told
   // One of the two ran already: this is about these processes, not about the programs.
   bool of_processes = false;
@@ -32,7 +32,7 @@ struct JudgedClaim {
   DuelClaim claim;
   RatioEstimate estimate;
   double adjusted_p = 1;  // of "the ratio is the bar": Holm, over the claims
-  BarVerdict verdict = BarVerdict::kCannotTell;
+  RatioVerdict verdict = RatioVerdict::kCannotTell;
   std::string why;
   bool of_processes = false;
 };

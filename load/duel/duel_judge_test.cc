@@ -132,7 +132,7 @@ TEST(DuelJudge, figures_of_nothing) {
   EXPECT_FALSE(judgement.figures[0].server_cpu_ns);
   EXPECT_EQ(judgement.figures[0].messages_per_s, 0);
   EXPECT_FALSE(judgement.figures[0].server_share);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).verdict, PairVerdict::kCannotTell);
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).verdict, RatioVerdict::kCannotTell);
   EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).why, "too few restarts");
 }
 
@@ -142,16 +142,16 @@ TEST(DuelJudge, more_less_and_level) {
   EXPECT_EQ(judgement.pairs.size(), 6U) << "three by CPU, three by rate; short slices show no latency";
   EXPECT_EQ(judgement.twins.size(), 2U);
   const DuelPair& dearer = pair_named(judgement, DuelMetric::kServerCpu, 1);
-  EXPECT_EQ(dearer.verdict, PairVerdict::kMore);
+  EXPECT_EQ(dearer.verdict, RatioVerdict::kMore);
   EXPECT_EQ(dearer.why, "");
   EXPECT_NEAR(dearer.estimate.ratio(), 1.2, 1e-3);
   EXPECT_EQ(dearer.logs.size(), 8U);
   EXPECT_FALSE(dearer.of_processes);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 2).verdict, PairVerdict::kLess);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 3).verdict, PairVerdict::kLevel);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, PairVerdict::kLess);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 2).verdict, PairVerdict::kMore);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 4).verdict, PairVerdict::kLevel) << "the twin";
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 2).verdict, RatioVerdict::kLess);
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 3).verdict, RatioVerdict::kLevel);
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, RatioVerdict::kLess);
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 2).verdict, RatioVerdict::kMore);
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 4).verdict, RatioVerdict::kLevel) << "the twin";
   EXPECT_THAT(judgement.gates, IsEmpty());
 }
 
@@ -175,13 +175,13 @@ TEST(DuelJudge, holm_counts_the_pairs_of_a_metric) {
   MadeUpDuel two(2, 8, 0.09);
   const DuelJudgement alone = judge_duel(two.play({1, 1.15}));
   const DuelPair& single = pair_named(alone, DuelMetric::kServerCpu, 1);
-  EXPECT_EQ(single.verdict, PairVerdict::kMore);
+  EXPECT_EQ(single.verdict, RatioVerdict::kMore);
   EXPECT_DOUBLE_EQ(single.adjusted_p, single.estimate.p(1));
   MadeUpDuel nine(9, 8, 0.09);
   const DuelJudgement many = judge_duel(nine.play({1, 1.15, 1.15, 1.15, 1.15, 1.15, 1.15, 1.15, 1.15}));
   const DuelPair& one_of_many = pair_named(many, DuelMetric::kServerCpu, 1);
   EXPECT_NEAR(one_of_many.adjusted_p, 8 * one_of_many.estimate.p(1), 1e-12);
-  EXPECT_EQ(one_of_many.verdict, PairVerdict::kCannotTell);
+  EXPECT_EQ(one_of_many.verdict, RatioVerdict::kCannotTell);
   EXPECT_THAT(one_of_many.why, HasSubstr("p is"));
 }
 
@@ -194,13 +194,13 @@ TEST(DuelJudge, a_twin_that_differs_from_itself_takes_every_verdict_of_its_metri
     return true;
   });
   const DuelJudgement judgement = judge_duel(record);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 2).verdict, PairVerdict::kMore) << "the twin";
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).verdict, PairVerdict::kCannotTell);
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 2).verdict, RatioVerdict::kMore) << "the twin";
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).verdict, RatioVerdict::kCannotTell);
   EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).why, "the same program differs from itself");
-  EXPECT_EQ(judgement.claims[0].verdict, BarVerdict::kCannotTell);
+  EXPECT_EQ(judgement.claims[0].verdict, RatioVerdict::kCannotTell);
   EXPECT_EQ(judgement.claims[0].why, "the same program differs from itself");
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, PairVerdict::kLess) << "its rate is like itself";
-  EXPECT_EQ(judgement.claims[1].verdict, BarVerdict::kMet);
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, RatioVerdict::kLess) << "its rate is like itself";
+  EXPECT_EQ(judgement.claims[1].verdict, RatioVerdict::kMet);
 }
 
 TEST(DuelJudge, claims_met_not_met_at_the_bar_and_not_told) {
@@ -209,15 +209,15 @@ TEST(DuelJudge, claims_met_not_met_at_the_bar_and_not_told) {
     duel.claim(text);
   }
   const DuelJudgement judgement = judge_duel(duel.play({1, 1.2, 1}));
-  std::vector<BarVerdict> verdicts;
+  std::vector<RatioVerdict> verdicts;
   for (const JudgedClaim& judged : judgement.claims) {
     verdicts.push_back(judged.verdict);
     EXPECT_EQ(judged.why, "");
     EXPECT_FALSE(judged.of_processes);
     EXPECT_EQ(judged.estimate.restarts(), 8U);
   }
-  EXPECT_THAT(verdicts, ElementsAre(BarVerdict::kMet, BarVerdict::kNotMet, BarVerdict::kMet, BarVerdict::kAtTheBar,
-                                    BarVerdict::kMet, BarVerdict::kMet));
+  EXPECT_THAT(verdicts, ElementsAre(RatioVerdict::kMet, RatioVerdict::kNotMet, RatioVerdict::kMet,
+                                    RatioVerdict::kAtTheBar, RatioVerdict::kMet, RatioVerdict::kMet));
   MadeUpDuel few(2, 3);
   few.claim("b/a <= 2");
   EXPECT_EQ(judge_duel(few.play({1, 1.2})).claims[0].why, "too few restarts");
@@ -272,7 +272,7 @@ TEST(DuelJudge, a_full_server_bounds_itself) {
     return true;
   }));
   EXPECT_FALSE(judgement.figures[0].bounded);
-  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, PairVerdict::kLess);
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 1).verdict, RatioVerdict::kLess);
 }
 
 TEST(DuelJudge, what_ran_already_is_judged_as_processes) {

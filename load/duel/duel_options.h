@@ -15,7 +15,7 @@
 
 #include <load/plan/load_options.h>
 #include <load/session/session.h>
-#include <load/statistics/duel_verdict.h>
+#include <load/statistics/ratio_judge.h>
 #include <peal/base/clock.h>
 #include <peal/base/socket_address.h>
 

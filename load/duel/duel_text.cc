@@ -28,9 +28,9 @@ std::string_view title_of(DuelMetric metric) {
 }
 
 // What "less" and "more" are called of this metric.
-std::string_view word_of(DuelMetric metric, PairVerdict verdict) {
-  const bool less = verdict == PairVerdict::kLess;
-  if (verdict != PairVerdict::kLess && verdict != PairVerdict::kMore) return to_string(verdict);
+std::string_view word_of(DuelMetric metric, RatioVerdict verdict) {
+  const bool less = verdict == RatioVerdict::kLess;
+  if (verdict != RatioVerdict::kLess && verdict != RatioVerdict::kMore) return to_string(verdict);
   switch (metric) {
     case DuelMetric::kServerCpu: return less ? "less CPU" : "more CPU";
     case DuelMetric::kRate: return less ? "slower" : "faster";
@@ -59,12 +59,6 @@ std::string cpus_text(const DuelRecord& record) {
   }
   return fmt::format("servers on CPU {}, generator on CPU {}", fmt::join(record.server_cpus, ","),
                      fmt::join(record.client_cpus, ","));
-}
-
-std::string span_text(const RatioEstimate& estimate) {
-  if (estimate.restarts() == 0) return "-";
-  if (!estimate.known()) return fmt::format("{:.3f}", estimate.ratio());
-  return fmt::format("{:.3f} ({:.3f} to {:.3f})", estimate.ratio(), estimate.low(), estimate.high());
 }
 
 // "1 round", "8 rounds".
@@ -146,7 +140,7 @@ void add_handshakes(Out out, const DuelRecord& record) {
 
 void add_pair(Out out, const DuelRecord& record, const DuelPair& pair) {
   const DuelContender& subject = record.options.contenders[pair.subject];
-  fmt::format_to(out, "  {:<{}}  {:<26}{}", subject.name, name_columns(record.options), span_text(pair.estimate),
+  fmt::format_to(out, "  {:<{}}  {:<26}{}", subject.name, name_columns(record.options), ratio_text(pair.estimate),
                  subject.twin_of ? "the same again (A/A): " : "");
   fmt::format_to(out, "{}{}\n", word_of(pair.metric, pair.verdict), pair.why.empty() ? "" : ": " + pair.why);
 }
@@ -169,7 +163,7 @@ void add_pairs(Out out, const DuelRecord& record, const DuelJudgement& judgement
 void add_claims(Out out, const DuelJudgement& judgement) {
   if (!judgement.claims.empty()) fmt::format_to(out, "\nclaims\n");
   for (const JudgedClaim& judged : judgement.claims) {
-    fmt::format_to(out, "  {:<13}{}: {}{}\n", to_string(judged.verdict), judged.claim.text, span_text(judged.estimate),
+    fmt::format_to(out, "  {:<13}{}: {}{}\n", to_string(judged.verdict), judged.claim.text, ratio_text(judged.estimate),
                    judged.why.empty() ? "" : "; " + judged.why);
   }
 }

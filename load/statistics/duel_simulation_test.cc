@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include <load/statistics/duel_verdict.h>
+#include <load/statistics/ratio_judge.h>
 #include <load/statistics/significance.h>
 #include <load/statistics/simulated_duel.h>
 
@@ -79,18 +79,18 @@ void judge(Tally& tally, const std::vector<std::vector<double>>& values, size_t 
   bool is_different = false;
   bool is_decided = false;
   for (size_t i = 1; i < pairs.size(); ++i) {
-    const PairVerdict pair = judge_pair(pairs[i], level_p[i - 1], twin_differs);
-    is_different |= pair == PairVerdict::kLess || pair == PairVerdict::kMore;
-    const BarVerdict bar = judge_bar(pairs[i], {.ratio = costs[i + 1]}, truth_p[i - 1], twin_differs);
-    is_decided |= bar == BarVerdict::kMet || bar == BarVerdict::kNotMet;
+    const RatioVerdict pair = judge_pair(pairs[i], level_p[i - 1], twin_differs);
+    is_different |= pair == RatioVerdict::kLess || pair == RatioVerdict::kMore;
+    const RatioVerdict bar = judge_bar(pairs[i], {.ratio = costs[i + 1]}, truth_p[i - 1], twin_differs);
+    is_decided |= bar == RatioVerdict::kMet || bar == RatioVerdict::kNotMet;
     tally.held += pairs[i].holds(costs[i + 1]) ? 1 : 0;
     ++tally.intervals;
   }
   const Bar at_least_the_rival{.side = Bar::Side::kAtLeast};
   tally.different += is_different ? 1 : 0;
   tally.decided += is_decided ? 1 : 0;
-  tally.found += judge_pair(pairs[2], level_p[1], twin_differs) == PairVerdict::kMore ? 1 : 0;
-  tally.bar_found += judge_bar(pairs[2], at_least_the_rival, level_p[1], twin_differs) == BarVerdict::kMet ? 1 : 0;
+  tally.found += judge_pair(pairs[2], level_p[1], twin_differs) == RatioVerdict::kMore ? 1 : 0;
+  tally.bar_found += judge_bar(pairs[2], at_least_the_rival, level_p[1], twin_differs) == RatioVerdict::kMet ? 1 : 0;
 }
 
 // Plays on until the widest pair is as narrow as asked, or the budget is over.

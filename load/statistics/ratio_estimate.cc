@@ -12,9 +12,6 @@
 namespace peal::load {
 namespace {
 
-// Logs that differ by less are equal: what remains is rounding.
-constexpr double kRounding = 1e-12;
-
 std::vector<double> finite_of(std::span<const double> values) {
   std::vector<double> finite;
   std::ranges::copy_if(values, std::back_inserter(finite), [](double value) { return std::isfinite(value); });

@@ -12,6 +12,8 @@ namespace peal::load {
 
 // With fewer, nothing is said: the t quantile would rest on a variance that is not known.
 inline constexpr size_t kFewestRestarts = 4;
+// Logs that differ by less are equal: what remains is rounding.
+inline constexpr double kRounding = 1e-12;
 
 class RatioEstimate {
  public:

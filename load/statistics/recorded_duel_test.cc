@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <load/statistics/duel_verdict.h>
+#include <load/statistics/ratio_judge.h>
 #include <load/statistics/significance.h>
 
 namespace peal::load {
@@ -79,8 +79,8 @@ void judge(const Recorded& recorded, size_t first, size_t rival, Claims& claims)
   p = holm(p);
   bool apart = false;
   for (size_t i = 0; i < pairs.size(); ++i) {
-    const PairVerdict verdict = judge_pair(pairs[i], p[i], differs);
-    apart |= verdict == PairVerdict::kLess || verdict == PairVerdict::kMore;
+    const RatioVerdict verdict = judge_pair(pairs[i], p[i], differs);
+    apart |= verdict == RatioVerdict::kLess || verdict == RatioVerdict::kMore;
   }
   ++claims.duels;
   claims.told_apart += apart ? 1 : 0;

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cli/load/load_judge.h>
+
+#include <cstdio>
+#include <expected>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <cli/output_file.h>
+#include <load/report/judge_json.h>
+
+namespace peal::cli {
+namespace {
+
+constexpr size_t kMostQuestionBytes = size_t{64} << 20;
+
+struct JudgeArguments {
+  std::string file = "-";
+  std::string json;
+};
+
+int judge(const JudgeArguments& words) {
+  OutputFile file;
+  if (const std::string why = file.open(words.json); !why.empty()) return complain(kFailed, why);
+  const std::string path = words.file == "-" ? "/dev/stdin" : words.file;
+  const std::expected<std::string, std::string> text = read_file(path, kMostQuestionBytes);
+  if (!text) return complain(kFailed, text.error());
+  const std::expected<std::vector<load::RatioQuestion>, std::string> questions = load::read_questions(*text);
+  if (!questions) return complain(kCalledWrongly, fmt::format("{} holds no ratios: {}", path, questions.error()));
+  const std::vector<load::RatioAnswer> answers = load::judge_ratios(*questions);
+  std::string sentences;
+  for (size_t i = 0; i < answers.size(); ++i) sentences += load::sentence_of((*questions)[i], answers[i]) + "\n";
+  std::FILE* place = file.is_stdout() ? stderr : stdout;
+  const bool said = say(place, sentences);
+  if (!file.write(load::answers_json(*questions, answers))) {
+    return complain(kFailed, fmt::format("the verdicts could not be written to {}", words.json));
+  }
+  return said || place == stderr ? kDone : complain(kFailed, "the verdicts could not be written to stdout");
+}
+
+}  // namespace
+
+void add_judge(CLI::App& load, int& exit_code) {
+  CLI::App* command = load.add_subcommand("judge", "Say what may be said of ratios that were measured elsewhere");
+  auto words = std::make_shared<JudgeArguments>();
+  command->add_option("FILE", words->file, "JSON with the ratios, a value a restart; -: stdin");
+  command->add_option("--json", words->json, "Write the verdicts to this file; -: to stdout, and the text to stderr");
+  command->footer(
+      "A duel judges by the same rules: docs/load.md. Ratios of one family are adjusted together (Holm).\n"
+      "Exits with 0: done, 1: it failed, 2: called wrongly, or what it read holds no ratios.\n"
+      "Example:\n"
+      "  echo '{\"ratios\": [{\"subject\": \"new\", \"rival\": \"old\", \"restarts\": [0.95, 0.96, 0.94, 0.95], "
+      "\"bar\": 1}]}' |\n"
+      "    peal load judge");
+  command->callback([words, &exit_code] { exit_code = judge(*words); });
+}
+
+}  // namespace peal::cli

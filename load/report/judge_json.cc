@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The JSON library and this file throw within it; nothing leaves read_questions().
+#include <load/report/judge_json.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <stdexcept>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace peal::load {
+namespace {
+
+constexpr std::array<std::string_view, 11> kQuestionKeys{"subject", "rival",  "restarts", "bar",  "side",   "least",
+                                                         "most",    "family", "obstacle", "twin", "bounded"};
+
+[[noreturn]] void refuse_question(const std::string& sentence) { throw std::runtime_error(sentence); }
+
+RatioEstimate restarts_of(const nlohmann::json& ratio) {
+  std::vector<double> logs;
+  for (const nlohmann::json& value : ratio.at("restarts")) {
+    logs.push_back(restart_value(value.is_null() ? 0 : value.get<double>(), 1));
+  }
+  return RatioEstimate(logs);
+}
+
+Bar bar_asked(const nlohmann::json& ratio) {
+  const std::string side = ratio.value("side", "<=");
+  if (side != "<=" && side != ">=") refuse_question(fmt::format("\"side\" is \"<=\" or \">=\", not \"{}\"", side));
+  const Bar bar{.side = side == "<=" ? Bar::Side::kAtMost : Bar::Side::kAtLeast,
+                .ratio = ratio.at("bar").get<double>()};
+  if (!(bar.ratio > 0)) refuse_question("\"bar\" is no positive number");
+  return bar;
+}
+
+RatioQuestion question_of_json(const nlohmann::json& ratio) {
+  for (const auto& [key, value] : ratio.get<nlohmann::json::object_t>()) {
+    if (std::ranges::find(kQuestionKeys, key) == kQuestionKeys.end()) {
+      refuse_question(fmt::format("\"{}\" is nothing that a ratio has", key));
+    }
+  }
+  RatioQuestion question{.subject = ratio.at("subject").get<std::string>(),
+                         .rival = ratio.at("rival").get<std::string>(),
+                         .estimate = restarts_of(ratio),
+                         .family = ratio.value("family", ""),
+                         .obstacle = ratio.value("obstacle", "")};
+  const bool has_range = ratio.contains("least") || ratio.contains("most");
+  if (ratio.contains("bar") && has_range) refuse_question("it has both a bar and a range");
+  if (ratio.contains("bar")) question.asked = bar_asked(ratio);
+  if (has_range) question.asked = Range{ratio.value("least", Range{}.least), ratio.value("most", Range{}.most)};
+  if (ratio.contains("twin")) {
+    if (!ratio["twin"].is_number_unsigned()) refuse_question("\"twin\" is no place of a ratio");
+    question.twin = ratio["twin"].get<size_t>();
+  }
+  for (const std::string& name : ratio.value("bounded", std::vector<std::string>())) {
+    if (name != "subject" && name != "rival") refuse_question("\"bounded\" lists \"subject\" or \"rival\"");
+    (name == "subject" ? question.subject_bounded : question.rival_bounded) = true;
+  }
+  return question;
+}
+
+void check_twins(std::span<const RatioQuestion> questions) {
+  for (const RatioQuestion& question : questions) {
+    if (!question.twin) continue;
+    if (*question.twin >= questions.size()) refuse_question(fmt::format("there is no ratio {}", *question.twin));
+    const RatioQuestion& twin = questions[*question.twin];
+    if (twin.twin || !std::holds_alternative<std::monostate>(twin.asked)) {
+      refuse_question(fmt::format("ratio {} is no twin: it has a bar, a range or a twin itself", *question.twin));
+    }
+  }
+}
+
+nlohmann::ordered_json finite_or_null(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
+}
+
+}  // namespace
+
+std::expected<std::vector<RatioQuestion>, std::string> read_questions(std::string_view json) {
+  try {
+    std::vector<RatioQuestion> questions;
+    const nlohmann::json whole = nlohmann::json::parse(json);
+    for (const nlohmann::json& ratio : whole.at("ratios")) questions.push_back(question_of_json(ratio));
+    check_twins(questions);
+    return questions;
+  } catch (const std::exception& error) {
+    return std::unexpected(error.what());
+  }
+}
+
+std::string answers_json(std::span<const RatioQuestion> questions, std::span<const RatioAnswer> answers) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < questions.size(); ++i) {
+    const RatioEstimate& estimate = questions[i].estimate;
+    rows.push_back({{"subject", questions[i].subject},
+                    {"rival", questions[i].rival},
+                    {"ratio", finite_or_null(estimate.ratio())},
+                    {"low", estimate.known() ? finite_or_null(estimate.low()) : nullptr},
+                    {"high", finite_or_null(estimate.high())},
+                    {"restarts", estimate.restarts()},
+                    {"p", answers[i].p},
+                    {"p_adjusted", answers[i].adjusted_p},
+                    {"verdict", to_string(answers[i].verdict)},
+                    {"why", answers[i].why},
+                    {"sentence", sentence_of(questions[i], answers[i])}});
+  }
+  return nlohmann::ordered_json{{"ratios", rows}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace peal::load
