@@ -49,7 +49,7 @@ endfunction()
 # models work.
 set(left_out_thread "*SimTest*:*/sim:*_sim")
 set(left_out_thread_base_tests "*BufferRandom*")
-set(left_out_thread_load_tests "*Arrivals*:*RecordReader*:*CompareRuns*:*ComparisonStats*:*DuelSim*:*RateSearch*")
+set(left_out_thread_load_tests "*Arrivals*:*RecordReader*:*CompareRuns*:*PercentileBounds*:*DuelSim*:*RateSearch*")
 set(left_out_thread_integration_tests "*SimSeeds*:*SimSoak*")
 set(left_out_thread_regress_tests "Sim*")
 set(left_out_address,undefined_models_tests "*ModelEnds.at_once*:*ModelEnds.with_its*:*ModelWork*")

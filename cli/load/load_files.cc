@@ -73,9 +73,6 @@ int compare(std::vector<std::string> first, std::vector<std::string> second) {
     second = {std::move(first[1])};
     first.pop_back();
   }
-  if (std::max(first.size(), second.size()) > load::kMostRuns) {
-    return complain(kCalledWrongly, fmt::format("at most {} runs a side are compared", load::kMostRuns));
-  }
   if (const std::string path = twice(first, second); !path.empty()) {
     return complain(kCalledWrongly, fmt::format("{} is given twice: a run is no second run", path));
   }
@@ -118,7 +115,7 @@ void add_compare(CLI::App& load, int& exit_code) {
   command->add_option("--against", words->second, "The other side's");
   command->footer(
       "With one run a side the intervals within them are compared, which cannot show how runs differ; from four a side "
-      "on, runs are.\n"
+      "on, runs are, each with that of the other side at its place.\n"
       "Examples:\n"
       "  peal load compare before.json after.json\n"
       "  peal load compare before-*.json --against after-*.json");

@@ -3,20 +3,25 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
-#include <numeric>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <load/report/report_text.h>
+#include <load/statistics/percentile_bounds.h>
+#include <load/statistics/significance.h>
 #include <peal/base/assert.h>
 
 namespace peal::load {
 namespace {
 
 using Side = std::vector<NamedRecord>;
+
+// Of a run that is compared by itself; successive ones resemble each other, so few parts of many are taken.
+constexpr size_t kFewestIntervals = 10;
 
 struct Percentile {
   std::string_view name;
@@ -51,6 +56,31 @@ std::vector<double> series(const RunRecord& record, Figure figure) {
   return values;
 }
 
+std::vector<double> positive_of(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !(value > 0) || !std::isfinite(value); });
+  return values;
+}
+
+// The mean logarithms of so many parts of it; no part is more than one value longer than another.
+std::vector<double> part_logs(std::span<const double> values, size_t parts) {
+  std::vector<double> logs(parts, 0.0);
+  for (size_t i = 0; i < parts; ++i) {
+    const size_t first = i * values.size() / parts;
+    const size_t last = (i + 1) * values.size() / parts;
+    for (const double value : values.subspan(first, last - first)) logs[i] += std::log(value);
+    logs[i] /= static_cast<double>(last - first);
+  }
+  return logs;
+}
+
+// second / first by part.
+RatioEstimate estimate_of(std::span<const double> first, std::span<const double> second, size_t parts) {
+  std::vector<double> logs = part_logs(second, parts);
+  const std::vector<double> firsts = part_logs(first, parts);
+  for (size_t i = 0; i < parts; ++i) logs[i] -= firsts[i];
+  return RatioEstimate(logs);
+}
+
 class Comparer {
  public:
   Comparer(const Side& first, const Side& second) : first_(first), second_(second) {}
@@ -60,10 +90,12 @@ class Comparer {
  private:
   using Row = Comparison::Row;
   bool one_each() const { return first_.size() == 1 && second_.size() == 1; }
-  bool enough_runs() const { return std::min(first_.size(), second_.size()) >= kFewestRuns; }
   // The difference of a figure that each run has one of.
   template <class Figure>
   void test_runs(Row& row, Figure figure) const;
+  // Of one that each interval of the two runs has; where it is unknown it is 0. `remark`: too few have it.
+  template <class Figure>
+  void test_intervals(Row& row, Figure figure, std::string_view remark) const;
   void add_throughput();
   void add_percentile(const Percentile& percentile);
   void add_server_cpu();
@@ -81,12 +113,26 @@ class Comparer {
 template <class Figure>
 void Comparer::test_runs(Row& row, Figure figure) const {
   if (one_each()) return;
-  if (!enough_runs()) {
-    row.remark = fmt::format("fewer than {} runs a side", kFewestRuns);
-    return;
+  const size_t runs = std::min(first_.size(), second_.size());
+  const std::vector<double> firsts = positive_of(figures(first_, figure));
+  const std::vector<double> seconds = positive_of(figures(second_, figure));
+  const size_t parts = std::min(firsts.size(), seconds.size());
+  if (parts < kFewestRestarts) {
+    row.remark = fmt::format("fewer than {} runs a side{}", kFewestRestarts, runs < kFewestRestarts ? "" : " have it");
+  } else {
+    row.difference = estimate_of(firsts, seconds, parts);
   }
-  row.difference = runs_difference(figures(first_, figure), figures(second_, figure));
-  if (!row.difference) row.remark = fmt::format("fewer than {} runs a side have it", kFewestRuns);
+}
+
+template <class Figure>
+void Comparer::test_intervals(Row& row, Figure figure, std::string_view remark) const {
+  const std::vector<double> firsts = positive_of(series(first_[0].record, figure));
+  const std::vector<double> seconds = positive_of(series(second_[0].record, figure));
+  if (std::min(firsts.size(), seconds.size()) < kFewestIntervals) {
+    row.remark = fmt::format("fewer than {} intervals {}", kFewestIntervals, remark);
+  } else {
+    row.difference = estimate_of(firsts, seconds, kFewestRestarts);
+  }
 }
 
 void Comparer::add_throughput() {
@@ -100,9 +146,7 @@ void Comparer::add_throughput() {
   if (!first_.front().record.options.closed_loop() || !second_.front().record.options.closed_loop()) {
     row.remark = "the schedule fixes it";
   } else if (one_each()) {
-    const auto of_interval = [](const Interval& interval) { return interval.messages_per_s(); };
-    row.difference = series_difference(series(first_[0].record, of_interval), series(second_[0].record, of_interval));
-    if (!row.difference) row.remark = fmt::format("fewer than {} intervals a run", kFewestSteps);
+    test_intervals(row, [](const Interval& interval) { return interval.messages_per_s(); }, "a run");
   } else {
     test_runs(row, rate);
   }
@@ -141,8 +185,7 @@ void Comparer::add_percentile(const Percentile& percentile) {
                  ? static_cast<double>(interval.*percentile.of_interval)
                  : 0.0;
     };
-    row.difference = series_difference(series(first_[0].record, of_interval), series(second_[0].record, of_interval));
-    if (!row.difference) row.remark = fmt::format("fewer than {} intervals know it", kFewestSteps);
+    test_intervals(row, of_interval, "know it");
   } else {
     test_runs(row, [&percentile](const RunRecord& record) {
       return static_cast<double>(record.outcome.total.latency.value_at_percentile(percentile.percent));
@@ -190,17 +233,17 @@ void Comparer::add_handshakes() {
 }
 
 void Comparer::decide() {
-  std::vector<double> p;
+  std::vector<RatioQuestion> questions;
   for (const Row& row : result_.rows) {
-    if (row.difference) p.push_back(row.difference->p);
+    if (row.difference) questions.push_back({.subject = "second", .rival = "first", .estimate = *row.difference});
   }
-  const std::vector<double> adjusted = holm(p);
+  const std::vector<RatioAnswer> answers = judge_ratios(questions);
   size_t at = 0;
   for (Row& row : result_.rows) {
     if (!row.difference) continue;
-    row.p_adjusted = adjusted[at++];
-    const bool is_more = row.difference->low > 1;
-    if (row.p_adjusted > kAlpha || (!is_more && row.difference->high >= 1)) continue;
+    row.answer = answers[at++];
+    const bool is_more = row.answer.verdict == RatioVerdict::kMore;
+    if (!is_more && row.answer.verdict != RatioVerdict::kLess) continue;
     row.better = is_more == row.more_is_better ? Better::kSecond : Better::kFirst;
   }
 }
@@ -209,7 +252,7 @@ std::string gains(const std::vector<Comparison::Row>& rows, Better better) {
   std::vector<std::string> found;
   for (const Comparison::Row& row : rows) {
     if (row.better != better) continue;
-    const double ratio = better == Better::kSecond ? row.difference->ratio : 1 / row.difference->ratio;
+    const double ratio = better == Better::kSecond ? row.difference->ratio() : 1 / row.difference->ratio();
     found.push_back(fmt::format("{} {:+.1f} %", row.name, 100 * (ratio - 1)));
   }
   return fmt::format("{}", fmt::join(found, ", "));
@@ -221,9 +264,13 @@ void Comparer::conclude() {
   if (result_.invalid) {
     result_.conclusion = "One cannot tell: a run that is INVALID does not mean what it says.";
   } else if (for_first.empty() && for_second.empty()) {
-    const bool tested = std::ranges::any_of(result_.rows, [](const Row& row) { return row.difference.has_value(); });
-    result_.conclusion = tested ? "One cannot tell which is better: what differs may be chance."
-                                : "One cannot tell which is better: there is too little to test.";
+    const auto is_tested = [](const Row& row) { return row.difference.has_value(); };
+    const auto is_open = [](const Row& row) { return row.difference && row.answer.verdict != RatioVerdict::kLevel; };
+    result_.conclusion =
+        std::ranges::any_of(result_.rows, is_open) ? "One cannot tell which is better: what differs may be chance."
+        : std::ranges::any_of(result_.rows, is_tested)
+            ? fmt::format("Neither is better: what was tested differs by less than {:.0f} %.", 100 * (kNarrow - 1))
+            : "One cannot tell which is better: there is too little to test.";
   } else if (for_first.empty()) {
     result_.conclusion = fmt::format("{} is better: {}.", result_.second, for_second);
   } else if (for_second.empty()) {
@@ -248,7 +295,7 @@ void Comparer::take_notes() {
     result_.notes.emplace_back(
         fmt::format("One run each tells these two runs apart; how much runs differ from one another it cannot show. "
                     "{} and more a side can: A1.json A2.json ... --against B1.json B2.json ...",
-                    kFewestRuns));
+                    kFewestRestarts));
   }
   for (std::string& difference : differences(first_.front().record, second_.front().record)) {
     result_.notes.push_back(fmt::format("They were asked for different things: {}.", difference));
@@ -273,8 +320,7 @@ Comparison Comparer::compare() {
 }  // namespace
 
 std::expected<Comparison, std::string> compare_runs(const Side& first, const Side& second) {
-  PEAL_ASSERT(!first.empty() && !second.empty() && std::max(first.size(), second.size()) <= kMostRuns,
-              "{} runs against {}", first.size(), second.size());
+  PEAL_ASSERT(!first.empty() && !second.empty(), "{} runs against {}", first.size(), second.size());
   for (const Side* side : {&first, &second}) {
     for (const NamedRecord& run : *side) {
       if (run.record.experiment != first.front().record.experiment) {
@@ -300,12 +346,11 @@ std::string comparison_text(const Comparison& comparison) {
       fmt::format_to(out, "not tested: {}\n", row.remark);
       continue;
     }
-    const Difference& difference = *row.difference;
-    const std::string_view verdict = row.better == Better::kCannotTell ? "cannot tell"
+    const std::string_view verdict = row.better == Better::kCannotTell ? to_string(row.answer.verdict)
                                      : row.better == Better::kFirst    ? "first is better"
                                                                        : "second is better";
-    fmt::format_to(out, "{:.3f} ({:.3f} to {:.3f}), p {:.2g}: {}\n", difference.ratio, difference.low, difference.high,
-                   row.p_adjusted, verdict);
+    fmt::format_to(out, "{}, p {:.2g}: {}{}\n", ratio_text(*row.difference), row.answer.adjusted_p, verdict,
+                   row.answer.why.empty() ? "" : ": " + row.answer.why);
   }
   for (const std::string& note : comparison.notes) fmt::format_to(out, "note: {}\n", note);
   fmt::format_to(out, "{}\n", comparison.conclusion);

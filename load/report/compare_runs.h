@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of two sides is better, with interval and p, or that one cannot tell. A side is one run or several.
+// Which of two sides is better, as a duel's pairs are judged (load/statistics/ratio_judge.h), or that one cannot tell.
+// A side is one run or several. Both are cut into as many parts, in the order given, and a part of one against that of
+// the other is what a restart is in a duel.
 //
-//   one run each       the series of intervals within them is compared. That tells these two runs apart, and is blind
-//   to
-//                      how much runs of the same program differ from each other: the text says so.
-//   four and more      runs are the unit. Fewer than four on either side can never reach p <= 0.05, and are only shown.
+//   one run each       four parts of the intervals within them are compared. That tells these two runs apart, and is
+//                      blind to how much runs of the same program differ from each other: the text says so.
+//   four and more      runs are the unit, as many parts as the side with fewer has runs.
 //
-// Something is better where the interval leaves out 1 and p <= 0.05 after Holm's adjustment over all that was tested.
-// What an open loop's schedule fixes, its rate, is shown and not tested.
+// All that is tested is one family. What an open loop's schedule fixes, its rate, is shown and not tested.
 #pragma once
 
 #include <expected>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <load/record/merge_runs.h>
-#include <load/statistics/comparison_stats.h>
+#include <load/statistics/ratio_judge.h>
 
 namespace peal::load {
 
@@ -28,8 +28,8 @@ struct Comparison {
     bool more_is_better = false;
     std::string first;  // their figures, as text
     std::string second;
-    std::optional<Difference> difference;  // second / first
-    double p_adjusted = 1;
+    std::optional<RatioEstimate> difference;  // second / first
+    RatioAnswer answer;
     Better better = Better::kCannotTell;
     std::string remark;  // why it was not tested
   };
@@ -41,7 +41,7 @@ struct Comparison {
   bool invalid = false;  // a run on either side is INVALID: nothing is concluded
 };
 
-// Neither side is empty or has more than kMostRuns. The error is one sentence.
+// Neither side is empty. The error is one sentence.
 std::expected<Comparison, std::string> compare_runs(const std::vector<NamedRecord>& first,
                                                     const std::vector<NamedRecord>& second);
 // Several lines, each ended.
