@@ -9,6 +9,7 @@ import statistics
 from dataclasses import replace
 
 from versus import hdr, stats
+from versus.duel import judge
 from versus.experiments import CLOSED, METRICS, RATE, Claim, Experiment, Load
 from versus.run.runner import is_lower_bound, never_saturated, usable
 
@@ -54,6 +55,7 @@ class Analysis:
         self._twin = experiment.twin_name
         self._runs: dict[tuple[str, str, str], dict[int, dict]] = {}
         self._pairs: dict[tuple[str, str, str, str], stats.Pair] = {}
+        self._apart: set[tuple[str, str]] | None = None
 
     def runs(self, cell: Load, mode: str, name: str) -> dict[int, dict]:
         key = (cell.name, mode, name)
@@ -82,11 +84,18 @@ class Analysis:
     def twin(self, cell: Load, metric: str) -> stats.Pair:
         return self.pair(cell, metric, self._twin, self._experiment.twin_of)
 
+    def _differs_from_itself(self, cell: Load, metric: str) -> bool:
+        """Whether the twin is told apart, each by itself."""
+        if self._apart is None:
+            self._apart = {(row["cell"], row["metric"]) for row in self.noise() if row["differs"]}
+        return (cell.name, metric) in self._apart
+
     def noise(self) -> list[dict]:
-        return [{"cell": cell.name, "metric": metric, "floor": noise_floor(pair), "differs": bool(stats.differs(pair)),
-                 **_of(pair)}
-                for cell in self._experiment.cells for metric in self.metrics(cell)
-                for pair in (self.twin(cell, metric),)]
+        places = [(cell, metric) for cell in self._experiment.cells for metric in self.metrics(cell)]
+        twins = [self.twin(*place) for place in places]
+        return [{"cell": cell.name, "metric": metric, "floor": noise_floor(twin),
+                 "differs": answer["verdict"] in judge.APART, **_of(twin, answer)}
+                for (cell, metric), twin, answer in zip(places, twins, each_alone(twins))]
 
     def claims(self) -> list[dict]:
         """The claims, measured or not; judge_together() has their verdicts."""
@@ -108,32 +117,30 @@ class Analysis:
         return {"sentence": claim.sentence(cell.title, self._experiment.unit) + among, "subject": claim.subject,
                 "rival": claim.rival, "cell": claim.cell, "metric": claim.metric, "bar": claim.bar,
                 "floor": noise_floor(twin), "logs": list(pair.logs), "obstacle": self._obstacle(claim, twin),
-                **_of(pair)}
+                **pair.as_dict()}
 
     def _obstacle(self, claim: Claim, twin: stats.Pair) -> str:
         """Why nothing can be said of a claim whatever its ratio is, or ""."""
         if not twin.known:
             return "there was no A/A twin"
-        if stats.differs(twin):
-            return "the same program differs from itself"
         cell = self._experiment.cell(claim.cell)
+        if self._differs_from_itself(cell, claim.metric):
+            return "the same program differs from itself"
         both = (claim.subject, claim.rival) if claim.metric == "speed" else ()
         full = [name for name in both if self._bounded(cell, name)]
         return f"the generator was full before {' and '.join(full)}" if full else ""
 
     def pairs(self) -> list[dict]:
         """Every pair shown. Nothing was claimed of them beforehand."""
+        shown = [(cell, metric, *names) for cell in self._experiment.cells for metric in self.metrics(cell)
+                 for names in self._grid() if all(self._experiment.runs_here(name, cell) for name in names)]
+        pairs = [self.pair(*each) for each in shown]
         rows = []
-        for cell in self._experiment.cells:
-            for metric in self.metrics(cell):
-                itself = bool(stats.differs(self.twin(cell, metric)))
-                for subject, rival in self._grid():
-                    if not all(self._experiment.runs_here(name, cell) for name in (subject, rival)):
-                        continue
-                    pair = self.pair(cell, metric, subject, rival)
-                    bounded = metric == "speed" and (self._bounded(cell, subject) or self._bounded(cell, rival))
-                    rows.append({"cell": cell.name, "metric": metric, "subject": subject, "rival": rival,
-                                 "bounded": bounded, "says": says(pair, metric, itself), **_of(pair)})
+        for (cell, metric, subject, rival), pair, answer in zip(shown, pairs, each_alone(pairs)):
+            bounded = metric == "speed" and (self._bounded(cell, subject) or self._bounded(cell, rival))
+            spoken = says(pair, metric, answer["verdict"], self._differs_from_itself(cell, metric))
+            rows.append({"cell": cell.name, "metric": metric, "subject": subject, "rival": rival,
+                         "bounded": bounded, "says": spoken, **_of(pair, answer)})
         return rows
 
     def _bounded(self, cell: Load, name: str) -> bool:
@@ -235,33 +242,32 @@ def curve(histogram: hdr.Histogram) -> list[list[float]]:
     return [[round(10.0**step, 4), value / 1e3] for (step, _), value in zip(kept, values)]
 
 
-def says(pair: stats.Pair, metric: str, differs_from_itself: bool = False) -> str:
+def each_alone(pairs: list[stats.Pair]) -> list[dict]:
+    """What the judge says of each by itself."""
+    return judge.ask([judge.question(pair.logs, family=str(number)) for number, pair in enumerate(pairs)])
+
+
+def says(pair: stats.Pair, metric: str, verdict: str, differs_from_itself: bool = False) -> str:
     """What a pair allows one to say, in two or three words; nothing where the same program differs from itself."""
     if not pair.known:
         return "too few runs"
     if differs_from_itself:
         return stats.CANNOT_TELL
-    found = stats.differs(pair)
-    if not found:
+    if verdict not in judge.APART:
         return stats.standing(pair) if metric == "speed" else stats.CANNOT_TELL
-    return ({"above": "faster", "below": "slower"} if metric == "speed" else
-            {"below": "less CPU", "above": "more CPU"})[found]
+    return ({judge.MORE: "faster", judge.LESS: "slower"} if metric == "speed" else
+            {judge.LESS: "less CPU", judge.MORE: "more CPU"})[verdict]
 
 
 def judge_together(claims: list[dict]) -> None:
     """Gives each of a page's claims its verdict: their p are one family."""
-    pairs = [stats.of_logs(claim["logs"]) for claim in claims]
-    adjusted = stats.holm([stats.p_against(pair, claim["bar"]) for pair, claim in zip(pairs, claims)])
-    mirrored = {stats.MET: stats.NOT_MET, stats.NOT_MET: stats.MET}
-    for claim, pair, p in zip(claims, pairs, adjusted):
-        verdict, why = stats.judged(pair, claim["bar"], p)
-        if METRICS[claim["metric"]][1] == "more":
-            verdict = mirrored.get(verdict, verdict)
-        if not pair.known:
-            verdict = stats.NOT_MEASURED
-        elif claim["obstacle"]:
-            verdict, why = stats.CANNOT_TELL, claim["obstacle"]
-        claim |= {"p_adjusted": p, "verdict": verdict, "why": why}
+    sides = {"less": "<=", "more": ">="}
+    answers = judge.ask([judge.question(claim["logs"], bar=claim["bar"], side=sides[METRICS[claim["metric"]][1]],
+                                        obstacle=claim["obstacle"]) for claim in claims])
+    for claim, answer in zip(claims, answers):
+        known = answer["restarts"] >= stats.FEWEST_BLOCKS
+        claim |= {"p_adjusted": answer["p_adjusted"], "verdict": answer["verdict"] if known else stats.NOT_MEASURED,
+                  "why": answer["why"]}
 
 
 def middle_of(figures: list[dict], key: str) -> float | None:
@@ -276,8 +282,8 @@ def _three(values) -> dict:
     return {"least": min(values), "most": max(values), "mean": statistics.mean(values)}
 
 
-def _of(pair: stats.Pair) -> dict:
-    return pair.as_dict() | {"p": pair.p}
+def _of(pair: stats.Pair, answer: dict) -> dict:
+    return pair.as_dict() | {"p": answer["p"]}
 
 
 def rate_mode_name(mode: str) -> str:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 from versus import comparison, drum, plans, roster, terminal
+from versus.duel import judge
 from versus.findings import findings_document
 from versus.models import model_plans, model_roster
 from versus.bars import bench
@@ -217,6 +218,7 @@ def _run(options, command: str) -> int:
                                              for text in roster.listed_in(file)]
     if options.verb == "list":
         return _list(options)
+    judge.need()
     if options.seed is None:
         options.seed = random.SystemRandom().randrange(1, 10**6)
     if options.out is None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from versus import lockstep, roster, stats
+from versus.duel import judge
 from versus.run import generator, process
 from versus.roster import Contender
 
@@ -168,11 +169,11 @@ def span(pair: stats.Pair, digits: int = 3) -> str:
 
 
 def at_most(pair: stats.Pair, bar: float) -> str:
-    return stats.judged_alone(pair, bar)
+    return judge.alone(pair.logs, bar=bar)
 
 
 def at_least(pair: stats.Pair, bar: float) -> str:
-    return stats.judged_alone(pair, bar, at_least=True)
+    return judge.alone(pair.logs, bar=bar, side=">=")
 
 
 def json_of(words: list[str], cpus: tuple[int, ...], limit_s: float) -> dict:

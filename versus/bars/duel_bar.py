@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from versus import stats
 from versus.bars import common
 from versus.bars.common import CannotMeasure, Context, Row
-from versus.duel import duel_runner
+from versus.duel import duel_runner, judge
 from versus.duel.duel_figures import CPU, RATE, obstacle, pair_of, twin_of
 from versus.duel.duel_runner import Duel, DuelLoad, NoDuel, Player
 
@@ -33,8 +33,12 @@ class Bar:
         return f"{self.metric}: {self.subject}/{self.rival} {self.shown}"
 
     @property
+    def side(self) -> str:
+        return ">=" if self.at_least else "<="
+
+    @property
     def shown(self) -> str:
-        return f"{'>=' if self.at_least else '<='} {self.bound:g}"
+        return f"{self.side} {self.bound:g}"
 
 
 def restarts_of(context: Context) -> int:
@@ -75,16 +79,10 @@ def _bounded(duel: Duel, bar: Bar) -> list[str]:
 
 def verdict(duel: Duel, bar: Bar) -> str:
     """What the generator held down may turn no verdict over: a bounded rival is faster than it seems."""
-    if obstacle(duel.found, bar.metric, (bar.subject, bar.rival)):
-        return stats.CANNOT_TELL
-    found = stats.judged_alone(pair_of(duel.found, bar.metric, bar.subject, bar.rival), bar.bound, bar.at_least)
-    rises = stats.NOT_MET if bar.at_least else stats.MET  # what a faster subject could turn over
-    falls = stats.MET if bar.at_least else stats.NOT_MET
     full = _bounded(duel, bar)
-    if (bar.subject in full and found in (rises, stats.AT_THE_BAR)) or (
-            bar.rival in full and found in (falls, stats.AT_THE_BAR)):
-        return stats.CANNOT_TELL
-    return found
+    bounded = [side for side in ("subject", "rival") if getattr(bar, side) in full]
+    return judge.alone(pair_of(duel.found, bar.metric, bar.subject, bar.rival).logs, bar=bar.bound, side=bar.side,
+                       bounded=bounded, obstacle=obstacle(duel.found, bar.metric, (bar.subject, bar.rival)))
 
 
 def _words(duel: Duel, bar: Bar, unit: str) -> str:

@@ -17,6 +17,7 @@ from versus import hdr, stats
 from versus.run import generator, process
 from versus.bars import common, http_load
 from versus.bars.common import CannotMeasure, Context, Row
+from versus.duel import judge
 
 RUN_S = 1.5
 INTERVAL = "100ms"
@@ -74,9 +75,10 @@ def _once(context: Context, live: str) -> generator.Measurement:
 def verdict(pair: stats.Pair, again: stats.Pair) -> str:
     """"met" is "no difference": not that there is none, but that this could not see one. What differs from itself
     (`again`) tells nothing."""
-    if not pair.known or not again.known or stats.differs(again):
+    found, itself = (judge.alone(each.logs) for each in (pair, again))
+    if not pair.known or not again.known or itself in judge.APART:
         return stats.CANNOT_TELL
-    return stats.NOT_MET if stats.differs(pair) else stats.MET
+    return stats.NOT_MET if found in judge.APART else stats.MET
 
 
 def measure(context: Context) -> list[Row]:

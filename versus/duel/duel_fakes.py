@@ -10,7 +10,8 @@ import re
 import sys
 from pathlib import Path
 
-from versus import fakes, stats
+from versus import fakes
+from versus.duel import judge
 from versus.duel.duel_figures import CPU, RATE, pair_of
 from versus.duel.duel_runner import Claim, Duel, DuelLoad
 
@@ -42,23 +43,22 @@ def _slices(names: list[str], restarts: int, rounds: int, scatter: float, seed: 
     return rows
 
 
-def _estimate(pair: stats.Pair) -> dict:
-    found = pair.as_dict()
-    return {"ratio": found["ratio"], "low": found["low"], "high": found["high"], "restarts": found["blocks"]}
-
-
 def _pair(found: dict, metric: str, subject: str, rival: str) -> dict:
-    pair = pair_of(found, metric, subject, rival)
-    spoken = {"below": "less", "above": "more", "": "level"}[stats.differs(pair)]
-    return {"metric": metric, "subject": subject, "rival": rival, "logs": list(pair.logs), **_estimate(pair),
-            "p": pair.p, "p_adjusted": pair.p, "why": "", "about": "programs", "verdict": spoken}
+    logs = pair_of(found, metric, subject, rival).logs
+    return {"metric": metric, "subject": subject, "rival": rival, "logs": list(logs), "about": "programs"}
 
 
 def _claim(found: dict, text: str) -> dict:
     metric, subject, rival, sign, bar = re.fullmatch(r"(\w+): (\S+)/(\S+) ([<>]=) (\S+)", text).groups()
-    pair = pair_of(found, metric, subject, rival)
-    return {"text": text, "metric": metric, "subject": subject, "rival": rival, "side": sign, "bar": float(bar),
-            "p": stats.p_against(pair, float(bar)), "why": "", **_estimate(pair)}
+    return {"text": text, "side": sign, "bar": float(bar), **_pair(found, metric, subject, rival)}
+
+
+def _judged(rows: list[dict]) -> list[dict]:
+    """The rows with what the judge says of each by itself."""
+    answers = judge.ask([judge.question(row["logs"], row["subject"], row["rival"], family=str(number),
+                                        bar=row.get("bar"), side=row.get("side"))
+                         for number, row in enumerate(rows)])
+    return [row | answer for row, answer in zip(rows, answers)]
 
 
 def document(names: list[str], claims: list[str] = (), restarts: int = 16, rounds: int = 4, scatter: float = 0.02,
@@ -75,9 +75,11 @@ def document(names: list[str], claims: list[str] = (), restarts: int = 16, round
          "messages_per_s": 100000.0, "server_share": 0.9, "client_share": 0.6, "rss_bytes": 8 << 20,
          "rss_by_restart": [8 << 20 | restart for restart in range(restarts)],
          "latency": {"hdr": fakes.GOLDEN}, "connect": {"hdr": fakes.GOLDEN if short else ""}} for name in names]
-    found["pairs"] = [_pair(found, metric, name, names[0]) for metric in (CPU, RATE) for name in names[1:-1]]
-    found["twins"] = [_pair(found, metric, names[-1], names[0]) for metric in (CPU, RATE)]
-    found["claims"] = [_claim(found, text) for text in claims]
+    pairs = [_pair(found, metric, name, names[0]) for metric in (CPU, RATE) for name in names[1:-1]]
+    twins = [_pair(found, metric, names[-1], names[0]) for metric in (CPU, RATE)]
+    judged = _judged([*pairs, *twins, *(_claim(found, text) for text in claims)])
+    found["pairs"], judged = judged[:len(pairs)], judged[len(pairs):]
+    found["twins"], found["claims"] = judged[:len(twins)], judged[len(twins):]
     return found
 
 

@@ -2,7 +2,7 @@
 """Each published finding of the five experiments held against a run, and the document that tells how they stand."""
 
 from versus.findings.judging import (AT_BOUND, CONFIRMED, EQUAL, FEWEST_BLOCKS, ITSELF, LEVEL, NOT_HERE, REFUTED,
-                                     VERDICTS, Finding, Side, could_turn, ratio, twin_differs, within)
+                                     VERDICTS, Finding, Side, ratio, twin_differs, within)
 
 __all__ = ["AT_BOUND", "CONFIRMED", "EQUAL", "FEWEST_BLOCKS", "ITSELF", "LEVEL", "NOT_HERE", "REFUTED", "VERDICTS",
-           "Finding", "Side", "could_turn", "ratio", "twin_differs", "within"]
+           "Finding", "Side", "ratio", "twin_differs", "within"]

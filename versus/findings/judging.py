@@ -7,16 +7,17 @@ limited says little about the server; then what a message costs the server stand
 Pure functions over the results.
 """
 
-import math
 import statistics
 from dataclasses import dataclass, replace
 
 from versus import stats
 from versus.analysis import chosen_runs, restart_logs
+from versus.duel import judge
 from versus.experiments import CLOSED
 
 CONFIRMED, REFUTED, AT_BOUND, NOT_HERE = "confirmed", "refuted", "at the bound", "not measurable here"
 VERDICTS = (CONFIRMED, REFUTED, AT_BOUND, NOT_HERE)
+SAID = {judge.WITHIN: CONFIRMED, judge.OUTSIDE: REFUTED, judge.AT_THE_BOUND: AT_BOUND}  # by the judge
 FEWEST_BLOCKS = 6  # fewer restarts than this judge no published finding
 LEVEL = 1.10  # "level": within a tenth of each other
 EQUAL = 1.05  # "equal" of two compilers
@@ -86,13 +87,14 @@ def ratio(experiment: dict | None, subject: Side, rival: Side, figure: str = SPE
     return stats.of_logs([statistics.fmean(by_block[block] for by_block in logs) for block in sorted(blocks)])
 
 
-def within(pair: stats.Pair, least: float, most: float, fewest: int = FEWEST_BLOCKS) -> str:
-    """Whether the ratio lies in [least, most]: the interval wholly in it, wholly out of it, or across its end."""
+def within(pair: stats.Pair, least: float, most: float, fewest: int = FEWEST_BLOCKS,
+           full: tuple[bool, bool] = (False, False)) -> str:
+    """Whether the ratio lies in [least, most]: the interval wholly in it, wholly out of it, or across its end. `full`:
+    whether the throughput of subject and of rival is but a lower bound; nothing is said that this could turn over."""
     if pair.blocks < fewest:
         return NOT_HERE
-    if pair.low >= least and pair.high <= most:
-        return CONFIRMED
-    return REFUTED if pair.high < least or pair.low > most else AT_BOUND
+    bounded = [side for side, is_full in zip(("subject", "rival"), full) if is_full]
+    return SAID.get(judge.alone(pair.logs, least=least, most=most, bounded=bounded), NOT_HERE)
 
 
 def said(what: str, pair: stats.Pair, missing: str, fewest: int = FEWEST_BLOCKS) -> str:
@@ -135,15 +137,6 @@ def axis_of_compilers(results: dict) -> tuple[dict | None, tuple[str, ...], str]
     return experiment, cells, experiment["cells"][0]["modes"][0] if cells else CLOSED
 
 
-def could_turn(verdict: str, pair: stats.Pair, bounds: tuple[float, float], full: tuple[bool, bool]) -> bool:
-    """Whether the verdict could be another if a side whose throughput is but a lower bound were faster: a subject makes
-    the ratio rise, a rival makes it fall."""
-    least, most = bounds
-    rises = {CONFIRMED: most < math.inf, REFUTED: pair.high < least}.get(verdict, True)
-    falls = {CONFIRMED: least > 0.0, REFUTED: pair.low > most}.get(verdict, True)
-    return (full[0] and rises) or (full[1] and falls)
-
-
 def throughput(experiment: dict | None, saying: Saying, unit: str, figure: str = SPEED) -> Finding:
     """A finding about throughputs; where the generator limited one so that the verdict could be another, about what
     a message costs the server."""
@@ -153,7 +146,7 @@ def throughput(experiment: dict | None, saying: Saying, unit: str, figure: str =
         return found
     cells = saying.sides[0].cells + saying.sides[1].cells
     full = tuple(bounded(experiment, side) for side in saying.sides)
-    if could_turn(found.verdict, pair, saying.bounds, full):
+    if within(pair, *saying.bounds, full=full) == NOT_HERE:
         names = " and ".join(side.contender for side, is_full in zip(saying.sides, full) if is_full)
         cost = ratio(experiment, *reversed(saying.sides), CPU)
         turned = " / ".join(side.contender for side in reversed(saying.sides))

@@ -9,6 +9,7 @@ import math
 
 from versus import published, stats
 from versus.analysis import noise_floor
+from versus.duel import judge
 from versus.findings.judging import (AT_BOUND, CONFIRMED, CPU, EQUAL, FEWEST_BLOCKS, HALF, LEVEL, NO_VARIANTS,
                                      NOT_HERE, REFUTED, UNUSABLE, Finding, Saying, Side, axis_of_compilers, cells_of,
                                      experiment_of, judged, known_names, ratio, said, throughput, unless_itself)
@@ -104,7 +105,7 @@ def _compilers(results: dict) -> list[Finding]:
         pair = cpu(name, base)
         verdict = NOT_HERE
         if pair.known and pair.blocks >= FEWEST_BLOCKS and floor is not None:
-            verdict = CONFIRMED if stats.differs(pair) == "below" and pair.ratio < 1.0 / floor else \
+            verdict = CONFIRMED if judge.alone(pair.logs) == judge.LESS and pair.ratio < 1.0 / floor else \
                 REFUTED if pair.low >= 1.0 / floor else AT_BOUND
         figure = said(what, pair, NO_VARIANTS)
         return Finding(3, sentence, verdict, figure + (f"; noise floor ±{(floor - 1) * 100:.1f} %"

@@ -14,7 +14,7 @@ from versus.models import model_plans as plan
 from versus.analysis import chosen_runs
 from versus.experiments import CLOSED
 from versus.findings import (AT_BOUND, CONFIRMED, EQUAL, FEWEST_BLOCKS, ITSELF, LEVEL, NOT_HERE, REFUTED, Finding,
-                             Side, could_turn, ratio, twin_differs, within)
+                             Side, ratio, twin_differs, within)
 
 NUMBER = 5
 MORE = (1.0, math.inf)
@@ -183,7 +183,7 @@ def _judged(experiment: dict, rule: Rule, rival: str) -> tuple[str, str]:
     if twin_differs(experiment, rule.cells, metric):
         return NOT_HERE, f"{figure}; but {ITSELF}"
     full = tuple(_bounded(experiment, cell, name) for cell, name in zip(rule.cells, (rule.subject, rival)))
-    if rule.figure == SPEED and could_turn(verdict, pair, rule.bounds, full):
+    if rule.figure == SPEED and within(pair, *rule.bounds, full=full) == NOT_HERE:
         names = dict.fromkeys(name for name, is_full in zip((rule.subject, rival), full) if is_full)
         return NOT_HERE, f"{figure}; but the generator's core filled first with {' and '.join(names)}"
     return verdict, figure

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The rules of the quick page, on duels that are made up."""
 
+import math
+
 import pytest
+from scipy import stats as scipy_stats
 
 from versus.duel import duel_fakes
 from versus.duel.duel_runner import Duel
@@ -52,13 +55,19 @@ def test_where_the_twin_differs_or_a_gate_speaks_nothing_is_claimed():
     assert rows["libevent"]["verdict"] == MET
 
 
+def logs_of_p(p: float, restarts: int = 16) -> list[float]:
+    """Of a ratio below 1 whose p is so much."""
+    scatter = 0.03 * math.sqrt(restarts - 1) / scipy_stats.t.isf(p / 2, restarts - 1)
+    return [-0.03 + sign * scatter for sign in (-1, 1) * (restarts // 2)]
+
+
 @pytest.mark.parametrize("p, differs", [(0.005, False), (0.001, True)])
 def test_twins_are_one_family_for_the_whole_page(p, differs):
     duels = [played(cell) for cell in CELLS]
     for duel in duels:
-        duel.found["twins"][0] |= {"p": 0.5, "verdict": "level"}
+        duel.found["twins"][0] |= {"logs": logs_of_p(0.5), "verdict": "level"}
     found = duels[1].found
-    found["twins"][0] |= {"p": p, "verdict": "less"}
+    found["twins"][0] |= {"logs": logs_of_p(p), "verdict": "less"}
     for pair in found["pairs"]:
         pair["verdict"] = CANNOT_TELL  # as the duel by itself says
     quick_judge.judge_twins(duels)
