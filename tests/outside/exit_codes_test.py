@@ -63,6 +63,8 @@ FILES = [
     ["load", "merge", "{folder}/file", "{folder}/file"],
     ["load", "compare", "{folder}/nowhere", "{folder}/file"],
     ["load", "compare", "{folder}/file", "{folder}/nowhere"],
+    *(["load", "judge", file] for file in ("{folder}/nowhere", "{folder}", "/dev/zero")),
+    ["load", "judge", "--json", "{folder}/nowhere/out"],
     ["drum", "-n", "4", "-w", "10", "--json", "{folder}/nowhere/out"],
     [*MODEL, "--listen", "unix:{folder}/nowhere/socket"],
     ["tls", "self-signed", "--name", "a", "--out-cert", "{folder}/nowhere/pem", "--out-key", "{folder}/nowhere/key"],
@@ -88,7 +90,8 @@ TAKEN = [
 
 COMMANDS = [["serve", "pingpong"], ["serve", "echo"], ["serve", "http"], ["load", "pingpong", "127.0.0.1:1"],
             ["load", "echo", "127.0.0.1:1"], ["load", "http", URL], ["load", "duel", "a=127.0.0.1:1"],
-            ["load", "agent"], ["load", "merge", "a", "b"], ["load", "compare", "a", "b"], ["drum"], MODEL,
+            ["load", "agent"], ["load", "merge", "a", "b"], ["load", "compare", "a", "b"], ["load", "judge"], ["drum"],
+            MODEL,
             ["model", "list"], ["doctor"], ["tls", "self-signed", "--name", "a"]]
 
 WRONG = [
@@ -127,6 +130,7 @@ WRONG = [
     ["load", "duel", "a=nowhere"],
     ["load", "agent", "--silence", "never"],
     ["load", "compare", "{folder}/file", "{folder}/file"],
+    ["load", "judge", "{folder}/file"],
     ["drum", "-n", "0"],
     [*MODEL, "--work", "much"],
     ["doctor", "--look", "long"],

@@ -79,7 +79,9 @@ def test_a_full_stderr_changes_nothing(address):
 def test_comparing_and_merging_onto_a_full_disk(address, tmp_path):
     for name in ("a", "b"):
         run("load", "pingpong", address, *BRIEF, "--json", tmp_path / name, stdout=subprocess.DEVNULL)
-    for words in (["merge", tmp_path / "a"], ["compare", tmp_path / "a", tmp_path / "b"]):
+    (tmp_path / "ratios").write_text('{"ratios": [{"subject": "a", "rival": "b", "restarts": [1]}]}')
+    for words in (["merge", tmp_path / "a"], ["compare", tmp_path / "a", tmp_path / "b"],
+                  ["judge", tmp_path / "ratios"]):
         code, error = to_full("stdout", "load", *words)
         assert code == FAILED and "could not be written to stdout" in error
 
