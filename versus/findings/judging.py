@@ -4,30 +4,30 @@
 It is the whole interval of a paired ratio that judges, never its middle: wholly inside what the finding says, wholly
 outside, or across its bound. Nothing is said where a program differs from itself. A throughput that the generator
 limited says little about the server; then what a message costs the server stands for it, and the figure says so.
-Pure functions over the results.
 """
 
 import statistics
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from versus import stats
-from versus.analysis import chosen_runs, restart_logs
+from versus import published, stats
+from versus.analysis import chosen_runs, noise_floor, restart_logs
 from versus.duel import judge
 from versus.experiments import CLOSED
+from versus.roster import HTTP, PINGPONG
 
 CONFIRMED, REFUTED, AT_BOUND, NOT_HERE = "confirmed", "refuted", "at the bound", "not measurable here"
 VERDICTS = (CONFIRMED, REFUTED, AT_BOUND, NOT_HERE)
+DECIDED = (CONFIRMED, REFUTED)
 SAID = {judge.WITHIN: CONFIRMED, judge.OUTSIDE: REFUTED, judge.AT_THE_BOUND: AT_BOUND}  # by the judge
 FEWEST_BLOCKS = 6  # fewer restarts than this judge no published finding
 LEVEL = 1.10  # "level": within a tenth of each other
 EQUAL = 1.05  # "equal" of two compilers
-FAR_AHEAD = 1.20
-NO_VARIANTS = "the axis of compilers belongs to the full lab (or --variants)"
 UNUSABLE = "there is no usable run of one of the two"
-HALF = 0.5
 ITSELF = "the same program differs from itself there"
 SPEED, MIB, CPU = "messages_per_s", "mib_per_s", "server_cpu_ns"
 METRIC_OF = {SPEED: "speed", MIB: "speed", CPU: "server_cpu"}
+COMPILERS = "compilers"  # the experiment whose twin's interval is the least that helps
 
 
 @dataclass(frozen=True)
@@ -47,19 +47,21 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Saying:
-    """A finding about subject / rival: its words, the two, what the ratio must lie in, and what to say where one of
-    them did not run."""
+class Rule:
+    """A finding: subject / rival of `figure` lies in `bounds`, over the loads that both played."""
 
     experiment: int
+    part: str  # the experiment of the results that plays it
     sentence: str
-    sides: tuple[Side, Side]
-    bounds: tuple[float, float]
-    missing: str
-
-    @property
-    def names(self) -> str:
-        return " / ".join(side.contender for side in self.sides)
+    subject: str
+    rivals: tuple[str, ...]  # the fastest of them is meant
+    bounds: tuple[float, float] | None  # None: server CPU that the twin's noise does not explain
+    what: str  # the figure in words; {loads}: how many it is about, {cells}: which
+    loads: Callable[[dict], list[tuple[str, str]]]  # the cells of subject and of rival in each load
+    figure: str = SPEED
+    missing: str = UNUSABLE
+    slowest: bool = False  # the slowest of the rivals is meant
+    largest: bool = False  # the load with the largest ratio is meant, not all together
 
 
 def experiment_of(results: dict, name: str) -> dict | None:
@@ -76,10 +78,12 @@ def known_names(experiment: dict | None) -> set[str]:
     return {contender["name"] for contender in (experiment or {}).get("contenders", ())}
 
 
-def ratio(experiment: dict | None, subject: Side, rival: Side, figure: str = SPEED, mode: str = CLOSED) -> stats.Pair:
+def ratio(experiment: dict | None, subject: Side, rival: Side, figure: str = SPEED) -> stats.Pair:
     """subject / rival by block: over several cells their geometric mean, of blocks that have them all."""
     if experiment is None:
         return stats.UNKNOWN
+    modes = [cell["modes"][0] for cell in experiment["cells"]] if experiment["name"] == COMPILERS else []
+    mode = modes[0] if modes else CLOSED
     logs = [restart_logs(*(chosen_runs(experiment["runs"], cell, mode, side.contender)
                            for side, cell in zip((subject, rival), cells)), figure)
             for cells in zip(subject.cells, rival.cells)]
@@ -106,11 +110,6 @@ def said(what: str, pair: stats.Pair, missing: str, fewest: int = FEWEST_BLOCKS)
     return words
 
 
-def judged(number: int, sentence: str, what: str, pair: stats.Pair, bounds: tuple[float, float],
-           missing: str) -> Finding:
-    return Finding(number, sentence, within(pair, *bounds), said(what, pair, missing))
-
-
 def bounded(experiment: dict | None, side: Side) -> bool:
     """Whether the generator's core filled first in one of these rows: the true throughput is higher."""
     return any(row["lower_bound"] for row in (experiment or {}).get("saturation", ())
@@ -123,34 +122,64 @@ def twin_differs(experiment: dict | None, cells: tuple[str, ...], metric: str) -
                if row["cell"] in cells and row["metric"] == metric)
 
 
-def unless_itself(found: Finding, experiment: dict | None, cells: tuple[str, ...], figure: str) -> Finding:
-    """`found`, of this figure in these cells; nothing where a program differs from itself there."""
-    if found.verdict in (CONFIRMED, REFUTED) and twin_differs(experiment, cells, METRIC_OF[figure]):
-        return replace(found, verdict=NOT_HERE, figure=f"{found.figure}; but {ITSELF}")
-    return found
+def held(experiment: dict | None, pair: stats.Pair, bounds: tuple[float, float], cells: tuple[str, ...], figure: str,
+         told: str) -> tuple[str, str]:
+    """The verdict and what is told; there is none where a program differs from itself in one of the cells."""
+    verdict = within(pair, *bounds)
+    if verdict in DECIDED and twin_differs(experiment, cells, METRIC_OF.get(figure, "speed")):
+        return NOT_HERE, f"{told}; but {ITSELF}"
+    return verdict, told
 
 
-def axis_of_compilers(results: dict) -> tuple[dict | None, tuple[str, ...], str]:
-    """The experiment, its cells, and the mode in which they were played."""
-    experiment = experiment_of(results, "compilers")
-    cells = tuple(cell["name"] for cell in (experiment or {}).get("cells", ()))
-    return experiment, cells, experiment["cells"][0]["modes"][0] if cells else CLOSED
+def _over(experiment: dict, rule: Rule, rival: str, loads: list[tuple[str, str]]) -> tuple[stats.Pair, Side, Side]:
+    """The ratio to one rival and its sides, over those of the loads that both played."""
+    ran = [load for load in loads
+           if ratio(experiment, Side(rule.subject, load[:1]), Side(rival, load[1:]), rule.figure).known]
+    sides = Side(rule.subject, tuple(mine for mine, _ in ran)), Side(rival, tuple(theirs for _, theirs in ran))
+    return ratio(experiment, *sides, rule.figure), *sides
 
 
-def throughput(experiment: dict | None, saying: Saying, unit: str, figure: str = SPEED) -> Finding:
-    """A finding about throughputs; where the generator limited one so that the verdict could be another, about what
-    a message costs the server."""
-    pair = ratio(experiment, *saying.sides, figure)
-    found = judged(saying.experiment, saying.sentence, f"{unit}, {saying.names}", pair, saying.bounds, saying.missing)
-    if found.verdict == NOT_HERE:
-        return found
-    cells = saying.sides[0].cells + saying.sides[1].cells
-    full = tuple(bounded(experiment, side) for side in saying.sides)
-    if within(pair, *saying.bounds, full=full) == NOT_HERE:
-        names = " and ".join(side.contender for side, is_full in zip(saying.sides, full) if is_full)
-        cost = ratio(experiment, *reversed(saying.sides), CPU)
-        turned = " / ".join(side.contender for side in reversed(saying.sides))
-        what = f"the generator's core filled first with {names}; server CPU, {turned}"
-        found = judged(saying.experiment, saying.sentence, what, cost, saying.bounds, f"{found.figure}, but {what}: -")
-        figure = CPU
-    return unless_itself(found, experiment, cells, figure)
+def _meant(experiment: dict | None, rule: Rule) -> tuple[stats.Pair, Side, Side]:
+    """The ratio that the finding speaks of, and its sides."""
+    loads = rule.loads(experiment) if experiment else []
+    choose = max if rule.slowest else min
+    found = []
+    for group in [[load] for load in loads] if rule.largest else [loads]:
+        known = [over for rival in rule.rivals if (over := _over(experiment, rule, rival, group))[0].known]
+        found += [choose(known, key=lambda over: over[0].ratio)] if known else []
+    nothing = stats.UNKNOWN, Side(rule.subject, ()), Side(rule.rivals[0], ())
+    return max(found, key=lambda over: over[0].ratio, default=nothing)
+
+
+def _missing(experiment: dict | None, rule: Rule, sides: tuple[Side, Side]) -> str:
+    """What to say where one did not run: who is not packaged says how to be added."""
+    strangers = [side.contender for side in sides if side.contender in published.RIVALS
+                 and side.contender not in known_names(experiment)]
+    return published.how_to_add(strangers[0], PINGPONG if rule.experiment == 1 else HTTP) if strangers else rule.missing
+
+
+def judged(results: dict, rule: Rule) -> Finding:
+    """How the finding stands. Where the generator limited a throughput so that the verdict could be another, what a
+    message costs the server judges."""
+    experiment = experiment_of(results, rule.part)
+    pair, *sides = _meant(experiment, rule)
+    cells, figure, bounds, remark = sides[0].cells, rule.figure, rule.bounds, ""
+    names = " / ".join(side.contender for side in sides)
+    what = f"{rule.what.format(loads=len(cells), cells=', '.join(cells))}, {names}"
+    missing = _missing(experiment, rule, sides)
+    if bounds is None:
+        twin = Side((experiment or {}).get("twin", ""), cells)
+        floor = noise_floor(ratio(experiment, twin, Side("peal-epoll", cells), CPU))
+        if floor is None:
+            return Finding(rule.experiment, rule.sentence, NOT_HERE, said(what, pair, missing))
+        bounds, remark = (0.0, 1 / floor), f"; noise floor ±{(floor - 1) * 100:.1f} %"
+    full = tuple(figure != CPU and bounded(experiment, side) for side in sides)
+    if pair.blocks >= FEWEST_BLOCKS and any(full) and within(pair, *bounds, full=full) == NOT_HERE:
+        before = said(what, pair, missing)
+        who = " and ".join(side.contender for side, is_full in zip(sides, full) if is_full)
+        sides, figure = sides[::-1], CPU
+        what = f"the generator's core filled first with {who}; server CPU, {sides[0].contender} / {sides[1].contender}"
+        pair, missing = ratio(experiment, *sides, CPU), f"{before}, but {what}: -"
+    verdict, told = held(experiment, pair, bounds, sides[0].cells + sides[1].cells, figure,
+                         said(what, pair, missing) + remark)
+    return Finding(rule.experiment, rule.sentence, verdict, told)

@@ -13,8 +13,8 @@ from versus import hdr, stats
 from versus.models import model_plans as plan
 from versus.analysis import chosen_runs
 from versus.experiments import CLOSED
-from versus.findings import (AT_BOUND, CONFIRMED, EQUAL, FEWEST_BLOCKS, ITSELF, LEVEL, NOT_HERE, REFUTED, Finding,
-                             Side, ratio, twin_differs, within)
+from versus.findings.judging import (AT_BOUND, CONFIRMED, CPU, DECIDED, EQUAL, FEWEST_BLOCKS, LEVEL, NOT_HERE, REFUTED,
+                                     SPEED, Finding, Side, held, ratio, said, within)
 
 NUMBER = 5
 MORE = (1.0, math.inf)
@@ -25,12 +25,12 @@ A_LITTLE = (1.0, 1.25)
 NOT_FASTER = (0.0, EQUAL)
 # libio's author told: one client has 0.17 of ten clients' pages.
 HALF_AT_MOST = (0.0, 0.5)
-SPEED, CPU = "messages_per_s", "server_cpu_ns"
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 WORDS = {SPEED: "requests/s", CPU: "server CPU per request", "p50": "p50", "p95": "p95", "p99": "p99",
          "p999": "p99.9"}
 PUBLISHED_PER_S = 220_000
 NOT_RUN = "its load did not run"
+NO_FIGURE = "one of the two has no such figure here"
 TOO_SHORT = "in no block have both ten requests above it: the runs are too short"
 
 SINGLE = "blocking_single"
@@ -149,44 +149,31 @@ def pair_of(experiment: dict, rule: Rule, rival: str) -> stats.Pair:
                          _percentile(experiment, rule.cells[1], rival, percent))
 
 
-def _row(experiment: dict, cell: str, name: str) -> dict | None:
-    return next((row for row in experiment["rows"] if (row["cell"], row["contender"]) == (cell, name)), None)
-
-
 def _ran(experiment: dict, cell: str, names: tuple[str, ...]) -> bool:
     return all(chosen_runs(experiment["runs"], cell, CLOSED, name) for name in names)
 
 
 def _bounded(experiment: dict, cell: str, name: str) -> bool:
-    row = _row(experiment, cell, name)
-    return row is not None and row["lower_bound"]
+    return any(row["lower_bound"] for row in experiment["rows"] if (row["cell"], row["contender"]) == (cell, name))
 
 
 def _judged(experiment: dict, rule: Rule, rival: str) -> tuple[str, str]:
     """(verdict, figure) of one rival; what a generator that filled its core could turn over is no verdict."""
-    pair = pair_of(experiment, rule, rival)
+    pair, both = pair_of(experiment, rule, rival), tuple(zip(rule.cells, (rule.subject, rival)))
     what = f"{WORDS[rule.figure]}, {rule.subject} / {rival}"
     if rule.rival_cell:
         what += f", {rule.cell} / {rule.rival_cell}"
-    if not pair.blocks and rule.figure in PERCENTILES and all(
-            _ran(experiment, cell, (name,)) for cell, name in zip(rule.cells, (rule.subject, rival))):
-        return NOT_HERE, f"{what}: {TOO_SHORT}"
     if not pair.blocks:
-        return NOT_HERE, f"{what}: one of the two has no such figure here"
-    if pair.blocks < FEWEST_BLOCKS:
-        return NOT_HERE, f"{what}: {pair.ratio:.2f} over {pair.blocks} blocks: too few, {FEWEST_BLOCKS} are needed"
-    verdict = within(pair, *rule.bounds)
-    figure = f"{what}: {pair.ratio:.2f} ({pair.low:.2f} to {pair.high:.2f}), {pair.blocks} blocks"
-    if verdict == AT_BOUND:
-        return verdict, figure
-    metric = "server_cpu" if rule.figure == CPU else "speed"
-    if twin_differs(experiment, rule.cells, metric):
-        return NOT_HERE, f"{figure}; but {ITSELF}"
-    full = tuple(_bounded(experiment, cell, name) for cell, name in zip(rule.cells, (rule.subject, rival)))
-    if rule.figure == SPEED and within(pair, *rule.bounds, full=full) == NOT_HERE:
-        names = dict.fromkeys(name for name, is_full in zip((rule.subject, rival), full) if is_full)
-        return NOT_HERE, f"{figure}; but the generator's core filled first with {' and '.join(names)}"
-    return verdict, figure
+        is_short = rule.figure in PERCENTILES and all(_ran(experiment, cell, (name,)) for cell, name in both)
+        return NOT_HERE, f"{what}: {TOO_SHORT if is_short else NO_FIGURE}"
+    few = f"{what}: {pair.ratio:.2f} over {pair.blocks} blocks: too few, {FEWEST_BLOCKS} are needed"
+    verdict, told = held(experiment, pair, rule.bounds, rule.cells, rule.figure, said(what, pair, few))
+    full = tuple(_bounded(experiment, cell, name) for cell, name in both)
+    could_turn = verdict in DECIDED and rule.figure == SPEED and any(full)
+    if could_turn and within(pair, *rule.bounds, full=full) == NOT_HERE:
+        names = dict.fromkeys(name for (_, name), is_full in zip(both, full) if is_full)
+        return NOT_HERE, f"{told}; but the generator's core filled first with {' and '.join(names)}"
+    return verdict, told
 
 
 def _together(verdicts: list[str]) -> str:
