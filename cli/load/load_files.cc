@@ -116,6 +116,7 @@ void add_compare(CLI::App& load, int& exit_code) {
   command->footer(
       "With one run a side the intervals within them are compared, which cannot show how runs differ; from four a side "
       "on, runs are, each with that of the other side at its place.\n"
+      "Exits with 0: done, 1: it failed, 2: called wrongly, 3: a run is INVALID, and nothing is concluded.\n"
       "Examples:\n"
       "  peal load compare before.json after.json\n"
       "  peal load compare before-*.json --against after-*.json");
