@@ -14,7 +14,6 @@ METRICS = {
     "server_cpu": ("server CPU per message", "less"),
     "speed": ("messages/s", "more"),
 }
-MOST_CLIENT_THREADS = 4
 HTTP_PATH = "/collect?v=1"
 # Of a duel: the shorter hide queueing, so they are for closed loops.
 SLICE_S, RATED_SLICE_S = 0.02, 0.5
@@ -205,9 +204,6 @@ class Experiment:
 
     def cell(self, name: str) -> Load:
         return next(cell for cell in self.cells if cell.name == name)
-
-    def with_blocks(self, blocks: int) -> "Experiment":
-        return replace(self, blocks=blocks)
 
     @property
     def twin_name(self) -> str:

@@ -8,12 +8,6 @@ from versus.roster import PINGPONG
 
 UNQUIET_SHARE = 0.1
 SPOKEN_CELLS = 4
-SPOKEN = {"peal-epoll": "peal on epoll", "peal-uring": "peal on io_uring", "raw-epoll": "the raw epoll loop",
-          "raw-uring": "the raw io_uring loop"}
-
-
-def name_of(contender: str) -> str:
-    return SPOKEN.get(contender, contender)
 
 
 def span(row: dict) -> str:

@@ -86,11 +86,6 @@ def between(before: HostSample, after: HostSample) -> HostDelta:
     )
 
 
-def process_cpu_s(pid: int) -> float:
-    """CPU seconds of `pid` to the nanosecond, all threads: the clock clock_getcpuclockid(3) names."""
-    return time.clock_gettime((~pid << 3) | 2)
-
-
 def descendants(pid: int) -> list[int]:
     """`pid` and every process under it now."""
     found = [pid]

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -101,13 +100,7 @@ def test_a_child_is_pinned_and_the_parent_is_not():
     assert outcome.out.strip() == str(list(one)) and os.sched_getaffinity(0) == mine
 
 
-def test_the_cpu_of_a_process_is_read_to_the_nanosecond(server):
-    began = counters.process_cpu_s(os.getpid())
-    until = time.process_time() + 0.02
-    while time.process_time() < until:
-        pass
-    assert 0.02 <= counters.process_cpu_s(os.getpid()) - began < 2.0
-    assert counters.process_cpu_s(server.pid) > 0
+def test_the_memory_of_a_process_is_read(server):
     assert counters.process_rss_bytes(server.pid) > 1 << 20
 
 

@@ -9,8 +9,7 @@ from versus.roster import HTTPS, TLS
 from versus.tls.tls_cells import FULL, RESUMED, HttpsCell, TlsCell, closed
 
 FLOOR, OURS, RING = "raw-tls", "peal-tls-epoll", "peal-tls-uring"
-HTTPS_FLOOR, HTTPS_OURS, HTTPS_RING, NGINX = "https-raw", "https-peal-epoll", "https-peal-uring", "https-nginx"
-WITH_FILES = (HTTPS_FLOOR, HTTPS_OURS, HTTPS_RING, NGINX)
+HTTPS_FLOOR, HTTPS_OURS, NGINX = "https-raw", "https-peal-epoll", "https-nginx"
 WITHOUT_FILES = ("https-beast", "https-go", "https-hyper")
 
 ECHO_CELLS = (
