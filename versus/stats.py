@@ -22,7 +22,6 @@ NOT_BEHIND = 0.97
 
 MET, NOT_MET, AT_THE_BAR, CANNOT_TELL = "met", "not met", "at the bar", "cannot tell"
 NOT_MEASURED = "not measured"
-DECIDED = (MET, NOT_MET, AT_THE_BAR)
 
 
 @dataclass(frozen=True)

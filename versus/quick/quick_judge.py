@@ -44,8 +44,8 @@ def _judge_again(found: dict) -> None:
         pair["verdict"] = answer["verdict"]
 
 
-def claims(duels: list[Duel], declared: tuple[DuelClaim, ...], named=cell_named) -> list[dict]:
-    """Each claim's verdict, p adjusted by Holm over all that were declared, measured or not. `named` finds a cell."""
+def claims(duels: list[Duel], declared: tuple[DuelClaim, ...]) -> list[dict]:
+    """Each claim's verdict, p adjusted by Holm over all that were declared, measured or not."""
     by_name = {duel.load.name: duel.found for duel in duels}
     found = [by_name[claim.cell] if _play(by_name.get(claim.cell), claim) else None for claim in declared]
     answers = judge.ask([judge.question(pair_of(duel, CPU, claim.subject, claim.rival).logs if duel else (),
@@ -56,7 +56,7 @@ def claims(duels: list[Duel], declared: tuple[DuelClaim, ...], named=cell_named)
     for claim, duel, answer in zip(declared, found, answers):
         told = (answer["verdict"], answer["why"]) if duel else (stats.NOT_MEASURED, "one of the two did not play")
         rows.append({"subject": claim.subject, "rival": claim.rival, "cell": claim.cell, "bar": claim.bar,
-                     "p_adjusted": answer["p_adjusted"], "sentence": claim.sentence(named(claim.cell)),
+                     "p_adjusted": answer["p_adjusted"], "sentence": claim.sentence(cell_named(claim.cell)),
                      "verdict": told[0], "why": told[1]} | {key: answer[key] for key in FIGURES})
     return rows
 
