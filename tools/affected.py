@@ -9,6 +9,7 @@ commit: everything is affected.
 """
 import json
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -104,6 +105,11 @@ class Affected:
         return str(Path(source).relative_to(self._root)) if Path(source).is_relative_to(self._root) else str(source)
 
 
+def object_of(command):
+    words = shlex.split(command)
+    return words[words.index("-o") + 1]
+
+
 def main(arguments):
     """Of a build folder's sources the objects to be built, one a line; "all" where all of them are."""
     build = Path(arguments[0]).resolve()
@@ -112,7 +118,7 @@ def main(arguments):
     if affected.is_all:
         print("all")
         return
-    objects = {entry["file"]: entry["output"] for entry in entries}
+    objects = {entry["file"]: object_of(entry["command"]) for entry in entries}
     for source in affected.of(objects):
         print(objects[source])
 

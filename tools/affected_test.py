@@ -3,7 +3,7 @@ import subprocess
 
 import pytest
 
-from affected import RECORD, Affected
+from affected import RECORD, Affected, object_of
 
 FILES = {
     "peal/net/a.h": "#include <peal/net/b.h>\n", "peal/net/b.h": "", "peal/net/alone.h": "",
@@ -88,3 +88,8 @@ def test_everything_is_affected(tree, spoil):
     affected = Affected(tree)
     assert affected.is_all
     assert affected.of(sources(tree)) == affected.written(sources(tree)) == sources(tree)
+
+
+def test_the_object_of_a_command():
+    assert object_of("ccache g++ -O0 -DX='a b' -o CMakeFiles/peal.dir/peal/net/a.cc.o -c /x/peal/net/a.cc") == (
+        "CMakeFiles/peal.dir/peal/net/a.cc.o")
