@@ -16,9 +16,11 @@ export PYTHONDONTWRITEBYTECODE := 1
 
 # $(call build,PRESET): configures and builds into build/PRESET. Configuring again costs a second and keeps it true.
 build = cmake --preset $(1) --log-level=WARNING >/dev/null && cmake --build --preset $(1) -j $(JOBS)
-# $(call check,PRESET): runs that build's tests, three times as many at a time as there are processors, for most of them
-# wait; the last lines say how many passed.
-check = ctest --preset $(1) -j $$((3 * $(JOBS)))
+# $(call check,PRESET,JOBS): runs that build's tests, so many at a time; the last lines say how many passed. Most tests
+# wait, so that there may be three for each processor; under a sanitizer most of their time is its own.
+check = ctest --preset $(1) -j $(2)
+most_wait = $$((3 * $(JOBS)))
+few_wait = $$(($(JOBS) + 1))
 
 .PHONY: help
 help:
@@ -35,12 +37,12 @@ run: setup-lab ## build what the quick lab starts, run it (five minutes), print 
 .PHONY: test
 test: setup ## build and run every test: C++, Python, tidy, installation
 	@$(call build,dev)
-	@$(call check,dev)
+	@$(call check,dev,$(most_wait))
 
 .PHONY: test-all
 test-all: setup ## make test with each layer on every engine (half an hour)
 	@$(call build,dev)
-	@PEAL_ALL_ENGINES=1 $(call check,dev)
+	@PEAL_ALL_ENGINES=1 $(call check,dev,$(most_wait))
 
 .PHONY: build
 build: setup-lab ## the release build, into build/release: the library, the program, the examples, the contenders
@@ -72,12 +74,12 @@ bench: build ## microbenchmarks, then the table of bars
 .PHONY: asan
 asan: setup ## the C++ tests under the address and undefined-behaviour sanitizers
 	@$(call build,asan)
-	@$(call check,asan)
+	@$(call check,asan,$(few_wait))
 
 .PHONY: tsan
 tsan: setup ## the C++ tests that have threads under the thread sanitizer
 	@$(call build,tsan)
-	@$(call check,tsan)
+	@$(call check,tsan,$(few_wait))
 
 .PHONY: fuzz
 fuzz: setup ## feed the protocol parsers broken input, FUZZ_SECONDS (60) each; what is found stays in build/fuzz/found
@@ -100,7 +102,7 @@ lint-deep: setup ## the same of every source, and the libraries linked whole (12
 cover: setup ## line coverage of the library's tests, as a table and build/cover/report/index.html
 	@$(call build,cover)
 	@find build/cover -name '*.gcda' -delete
-	@$(call check,cover) -LE 'python|house'
+	@$(call check,cover,$(most_wait)) -LE 'python|house'
 	@mkdir -p build/cover/report
 	@gcovr --root . --filter 'peal/' --filter 'load/' --exclude '.*_(test|bench)\.cc' --exclude-throw-branches \
 	    -j $(JOBS) --html-details build/cover/report/index.html --txt --print-summary build/cover
