@@ -132,18 +132,24 @@ void play_chaos(ChaosWorld& world) {
   const auto all_rest = [&] { return unrest(world).empty(); };
   const bool rests = world.run_until(all_rest, seconds(30));
   if (!rests && world.undisturbed()) world.check(false, "no rest: " + unrest(world));
-  if (!world.by_deadlines) {
-    world.run_for(milliseconds(world.is_sim() ? 2'000 : 2));
+  const auto abort_those_left = [&] {
     for (ChaosRecord& record : world.records) {
-      if (record.here() == nullptr) continue;
+      if (world.by_deadlines || record.here() == nullptr || record.aborts) continue;
       record.aborts = true;
       record.here()->handle().abort();
     }
-  }
+  };
+  if (!world.by_deadlines) world.run_for(milliseconds(world.is_sim() ? 2'000 : 2));
+  abort_those_left();
   for (const auto& client : clients) {
     if (!world.by_deadlines || client->reconnects()) client->stop();
   }
-  if (!world.run_until(all_over, seconds(120)) && world.trouble.empty()) {
+  // On a busy machine a handshake may end only now.
+  const auto all_ended = [&] {
+    abort_those_left();
+    return all_over();
+  };
+  if (!world.run_until(all_ended, seconds(90)) && world.trouble.empty()) {
     std::string left;
     for (const ChaosRecord& record : world.records) {
       if (!record.reason && !record.owner_gone && record.here() != nullptr) left += "\n  " + record.text();
