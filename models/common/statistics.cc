@@ -2,7 +2,6 @@
 #include <models/common/statistics.h>
 
 #include <array>
-#include <iterator>
 #include <new>
 #include <utility>
 
@@ -63,7 +62,7 @@ std::string Statistics::to_string() const {
                                  tally.accepted, tally.ended, tally.requests);
   for (size_t i = kShownAlways; i < kCounters.size(); ++i) {
     const uint64_t count = tally.*kCounters[i].field;
-    if (count > 0) fmt::format_to(std::back_inserter(text), "; {} {}", count, kCounters[i].words);
+    if (count > 0) text += fmt::format("; {} {}", count, kCounters[i].words);
   }
   return text;
 }

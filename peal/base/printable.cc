@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -89,7 +88,7 @@ void append_printable(std::string& to, std::string_view text, PrintableAs kind) 
     if (text.empty()) return;
     const size_t bytes = first_character(text).bytes;
     for (const char byte : text.substr(0, bytes)) {
-      fmt::format_to(std::back_inserter(to), "\\x{:02X}", static_cast<unsigned char>(byte));
+      to += fmt::format("\\x{:02X}", static_cast<unsigned char>(byte));
     }
     text.remove_prefix(bytes);
   }

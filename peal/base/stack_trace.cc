@@ -9,7 +9,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <iterator>
 #include <memory>
 #include <vector>
 
@@ -103,17 +102,16 @@ void warm_up_stack_traces() noexcept {
 std::string describe(const RawTrace& trace) {
   MutexLock lock(mutex);
   std::string text;
-  auto out = std::back_inserter(text);
   for (std::size_t frame = 0; frame < trace.count; ++frame) {
     const uintptr_t address = trace.addresses[frame];
     for (const Place& place : places_of(address)) {
-      fmt::format_to(out, "#{} ", frame);
+      text += fmt::format("#{} ", frame);
       if (place.function != nullptr) {
         text += demangled(place.function);
       } else {
-        fmt::format_to(out, "{:#x}", address);
+        text += fmt::format("{:#x}", address);
       }
-      if (place.file != nullptr) fmt::format_to(out, " at {}:{}", place.file, place.line);
+      if (place.file != nullptr) text += fmt::format(" at {}:{}", place.file, place.line);
       text += '\n';
     }
   }

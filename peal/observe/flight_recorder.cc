@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <chrono>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -54,13 +53,13 @@ std::string FlightRecorder::dump(std::optional<FlightId> id, size_t most, std::s
   std::string text;
   for (const FlightEvent& event : events) {
     const std::chrono::duration<double, std::milli> before = event.at - events.back().at;
-    fmt::format_to(std::back_inserter(text), "{:>12.3f} ms  ", before.count());
-    if (!id) fmt::format_to(std::back_inserter(text), "#{}.{:<6} ", event.id.slot, event.id.generation);
+    text += fmt::format("{:>12.3f} ms  ", before.count());
+    if (!id) text += fmt::format("#{}.{:<6} ", event.id.slot, event.id.generation);
     text += to_string(event.kind);
     if (event.kind == FlightKind::kClosing && reason != nullptr) {
       text.append(": ").append(reason(event.bytes));
     } else if (event.bytes != 0) {
-      fmt::format_to(std::back_inserter(text), " {}", event.bytes);
+      text += fmt::format(" {}", event.bytes);
     }
     text += '\n';
   }

@@ -2,7 +2,6 @@
 #include <peal/wire/metrics_text.h>
 
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -57,10 +56,9 @@ void MetricsText::family(std::string_view name, MetricType type, std::string_vie
   std::string_view suffix;
   if (!open && type == MetricType::kCounter) suffix = "_total";
   if (!open && type == MetricType::kInfo) suffix = "_info";
-  auto out = std::back_inserter(text_);
-  fmt::format_to(out, "# TYPE {}{} {}\n", name_, suffix, type_name(type, format_));
-  if (open && !unit.empty()) fmt::format_to(out, "# UNIT {} {}\n", name_, unit);
-  fmt::format_to(out, "# HELP {}{} ", name_, suffix);
+  text_ += fmt::format("# TYPE {}{} {}\n", name_, suffix, type_name(type, format_));
+  if (open && !unit.empty()) text_ += fmt::format("# UNIT {} {}\n", name_, unit);
+  text_ += fmt::format("# HELP {}{} ", name_, suffix);
   append_escaped_metric(text_, help);
   text_ += '\n';
 }
@@ -77,7 +75,7 @@ void MetricsText::sample(std::string_view suffix, double value, std::initializer
   if (std::isinf(value)) {
     text_ += value > 0 ? " +Inf\n" : " -Inf\n";
   } else {
-    fmt::format_to(std::back_inserter(text_), " {}\n", value);
+    text_ += fmt::format(" {}\n", value);
   }
 }
 

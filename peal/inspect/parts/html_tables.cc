@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
@@ -48,9 +47,8 @@ std::string bars(const Json& pairs) {
   for (const Json& pair : pairs) {
     const auto count = pair.at(1).get<double>();
     const double height = count == 0 ? 0 : std::max(1.0, count / most * kHeight);
-    fmt::format_to(std::back_inserter(text),
-                   "<rect x=\"{}\" y=\"{:.1f}\" width=\"5\" height=\"{:.1f}\"><title>to {}: {}</title></rect>", i++ * 6,
-                   kHeight - height, height, human_seconds(pair.at(0).get<double>()), count);
+    text += fmt::format("<rect x=\"{}\" y=\"{:.1f}\" width=\"5\" height=\"{:.1f}\"><title>to {}: {}</title></rect>",
+                        i++ * 6, kHeight - height, height, human_seconds(pair.at(0).get<double>()), count);
   }
   return text + "</svg>";
 }
@@ -125,8 +123,7 @@ std::string html_tables(const nlohmann::ordered_json& object) {
   std::string text;
   for (const auto& [name, value] : object.items()) {
     if (!value.is_structured()) continue;
-    fmt::format_to(std::back_inserter(text), "<section id=\"{0}\"><h2>{1}</h2><div class=\"scroll\"><table>", name,
-                   heading(name));
+    text += fmt::format("<section id=\"{0}\"><h2>{1}</h2><div class=\"scroll\"><table>", name, heading(name));
     if (value.is_array()) {
       append_rows(text, value);
     } else {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <vector>
 
 #include <fmt/chrono.h>
@@ -42,9 +41,9 @@ std::string process_threads() {
   std::string text = fmt::format("{:>8} {:<15} {:<18} {:>10} {:>10} {:>12} {:>12} {:>3}\n", "TID", "NAME", "STATE",
                                  "USER s", "SYSTEM s", "VOLUNTARY", "INVOLUNTARY", "CPU");
   for (const ThreadFacts& thread : read_thread_facts(::getpid()).value_or(std::vector<ThreadFacts>())) {
-    fmt::format_to(std::back_inserter(text), "{:>8} {:<15} {:<18} {:>10.2f} {:>10.2f} {:>12} {:>12} {:>3}\n", thread.id,
-                   thread.name, thread.state, in_seconds(thread.user_cpu), in_seconds(thread.system_cpu),
-                   thread.voluntary_switches, thread.involuntary_switches, thread.processor);
+    text += fmt::format("{:>8} {:<15} {:<18} {:>10.2f} {:>10.2f} {:>12} {:>12} {:>3}\n", thread.id, thread.name,
+                        thread.state, in_seconds(thread.user_cpu), in_seconds(thread.system_cpu),
+                        thread.voluntary_switches, thread.involuntary_switches, thread.processor);
   }
   return text;
 }
@@ -60,7 +59,7 @@ std::string opened_files() {
   }
   std::ranges::sort(files);
   std::string text = fmt::format("{} open files\n", files.size());
-  for (const auto& [number, target] : files) fmt::format_to(std::back_inserter(text), "{:>6} {}\n", number, target);
+  for (const auto& [number, target] : files) text += fmt::format("{:>6} {}\n", number, target);
   return text;
 }
 

@@ -69,15 +69,11 @@ HttpRanges::Answer HttpRanges::read(std::string_view value, uint64_t total_bytes
   return count_ > 0 ? Answer::kPartial : Answer::kUnsatisfiable;
 }
 
-HttpContentRange::HttpContentRange(const HttpByteRange& range, uint64_t total_bytes) {
-  const auto written =
-      fmt::format_to_n(text_.data(), text_.size(), "bytes {}-{}/{}", range.first, range.last(), total_bytes);
-  size_ = written.size;
+std::string http_content_range(const HttpByteRange& range, uint64_t total_bytes) {
+  return fmt::format("bytes {}-{}/{}", range.first, range.last(), total_bytes);
 }
 
-HttpContentRange::HttpContentRange(uint64_t total_bytes) {
-  size_ = fmt::format_to_n(text_.data(), text_.size(), "bytes */{}", total_bytes).size;
-}
+std::string http_content_range(uint64_t total_bytes) { return fmt::format("bytes */{}", total_bytes); }
 
 std::optional<HttpContentRangeParts> parse_http_content_range(std::string_view value) {
   constexpr std::string_view kUnit = "bytes ";

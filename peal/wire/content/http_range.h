@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace peal {
@@ -30,7 +31,7 @@ class HttpRanges {
   enum class Answer : uint8_t {
     kWhole,          // 200: there is no range to honour
     kPartial,        // 206: all(), in the order asked for, each inside the representation
-    kUnsatisfiable,  // 416, with an HttpContentRange of the total alone
+    kUnsatisfiable,  // 416, with a Content-Range of the total alone
   };
 
   // The value of a Range field for a representation of `total_bytes`. The whole is also the answer to what may be
@@ -44,20 +45,10 @@ class HttpRanges {
   size_t count_ = 0;
 };
 
-// The value of a Content-Range field, in memory of its own.
-class HttpContentRange {
- public:
-  // "bytes 42-1233/1234"
-  HttpContentRange(const HttpByteRange& range, uint64_t total_bytes);
-  // "bytes */1234", for 416.
-  explicit HttpContentRange(uint64_t total_bytes);
-
-  std::string_view text() const { return {text_.data(), size_}; }
-
- private:
-  std::array<char, 72> text_;  // "bytes ", three numbers of at most 20 digits, '-' and '/'
-  size_t size_;
-};
+// The value of a Content-Range field: "bytes 42-1233/1234".
+std::string http_content_range(const HttpByteRange& range, uint64_t total_bytes);
+// The same for 416: "bytes */1234".
+std::string http_content_range(uint64_t total_bytes);
 
 // What a Content-Range field says (RFC 9110 14.4).
 struct HttpContentRangeParts {

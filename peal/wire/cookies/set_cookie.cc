@@ -150,8 +150,7 @@ std::string compose_set_cookie(const SetCookie& cookie) {
   std::string text = fmt::format("{}={}", cookie.name, cookie.value);
   if (!cookie.path.empty()) text.append("; Path=").append(cookie.path);
   if (!cookie.domain.empty()) text.append("; Domain=").append(cookie.domain);
-  if (cookie.max_age_seconds)
-    fmt::format_to(std::back_inserter(text), "; Max-Age={}", std::max<int64_t>(*cookie.max_age_seconds, 0));
+  if (cookie.max_age_seconds) text += fmt::format("; Max-Age={}", std::max<int64_t>(*cookie.max_age_seconds, 0));
   if (cookie.expires_unix_seconds) {
     const auto date = format_http_date(*cookie.expires_unix_seconds);
     text.append("; Expires=").append(date.data(), date.size());

@@ -18,7 +18,7 @@ std::string make_boundary() {
 
 void send_one_range(HttpExchange& exchange, std::string_view media_type, const FileVariant& variant,
                     const HttpByteRange& range) {
-  exchange.set_field("Content-Range", HttpContentRange(range, variant.bytes).text());
+  exchange.set_field("Content-Range", http_content_range(range, variant.bytes));
   if (variant.content != nullptr) {
     return exchange.respond(206, media_type, std::string_view(*variant.content).substr(range.first, range.bytes));
   }
@@ -47,7 +47,7 @@ void send_ranges(HttpExchange& exchange, std::string_view media_type, const File
   uint64_t bytes = end.size();
   for (size_t at = 0; at < ranges.size(); ++at) {
     heads[at] = fmt::format("{}--{}\r\nContent-Type: {}\r\nContent-Range: {}\r\n\r\n", at == 0 ? "" : "\r\n", boundary,
-                            media_type, HttpContentRange(ranges[at], variant.bytes).text());
+                            media_type, http_content_range(ranges[at], variant.bytes));
     bytes += heads[at].size() + ranges[at].bytes;
   }
   exchange.set_content_length(bytes);

@@ -164,7 +164,7 @@ void FileService::answer_with(HttpExchange& exchange, FileCache& cache, ServedFi
     part = precondition.ranges(variant.bytes, ranges);
   }
   if (part == HttpRanges::Answer::kUnsatisfiable) {
-    exchange.set_field("Content-Range", HttpContentRange(variant.bytes).text());
+    exchange.set_field("Content-Range", http_content_range(variant.bytes));
     return exchange.respond(416);
   }
   set_fields(exchange, file, coding);
