@@ -24,7 +24,6 @@ void add_commands(CLI::App& app, int& exit_code) {
   add_serve(app, exit_code);
   add_load(app, exit_code);
   add_drum(app, exit_code);
-  add_model_commands(app, exit_code);
   add_doctor(app, exit_code);
   add_tls(app, exit_code);
   refuse_empty_texts(app);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The `peal` program: one file for each subcommand, each of which registers itself here.
+// The programs `peal` and `peal-model`: one file for each subcommand, each of which registers itself here.
 //
 // A subcommand's callback sets `exit_code`: 0 done, 1 it failed, 2 it was called wrongly; `load` adds 3, a gate failed.
 // What went wrong is said in one sentence on stderr.
@@ -28,7 +28,7 @@ void add_model_commands(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_tls(CLI::App& app, int& exit_code);
 
-// All of them, and refuse_empty_texts().
+// All of them but the models, and refuse_empty_texts().
 void add_commands(CLI::App& app, int& exit_code);
 // Each option of the command, and of those in it, that takes a text refuses an empty one: it is a variable of a script
 // that is not set, and would pass for 0, or for an option that is not given.

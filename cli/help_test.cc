@@ -26,6 +26,7 @@ TEST(Help, is_plain_text_for_every_command) {
   CLI::App app{"peal", "peal"};
   int exit_code = 0;
   add_commands(app, exit_code);
+  add_model_commands(app, exit_code);
   EXPECT_GT(expect_plain_help(app, "peal"), 40U) << "models are commands too";
 }
 

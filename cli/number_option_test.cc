@@ -57,7 +57,11 @@ CommandLine given(const CLI::Option& option, const std::string& text) {
 
 class EveryOption : public testing::Test {
  protected:
-  EveryOption() { add_commands(app_, exit_code_); }
+  EveryOption() {
+    add_commands(app_, exit_code_);
+    add_model_commands(app_, exit_code_);
+    refuse_empty_texts(*app_.get_subcommand("model"));
+  }
   template <class Visit>
   void visit(const Visit& visit) {
     for_each_option(app_, app_, {}, visit);

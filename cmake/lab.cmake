@@ -18,41 +18,52 @@ if(load_sources)
   peal_together(peal_load <nlohmann/json.hpp>)
 endif()
 
-# The concurrency models. Boost.Context changes stacks for the stackful coroutines.
+# The concurrency models. Boost.Context changes stacks for the stackful coroutines. `peal serve` speaks their frames,
+# too.
 find_package(Boost REQUIRED COMPONENTS context)
 peal_lab_sources(model_sources models)
+set(echo_frame ${PROJECT_SOURCE_DIR}/models/common/echo/echo_frame.cc)
+list(REMOVE_ITEM model_sources ${echo_frame})
+add_library(peal_echo_frame STATIC ${echo_frame})
+target_link_libraries(peal_echo_frame PUBLIC peal PRIVATE peal_flags)
 add_library(peal_models STATIC ${model_sources})
 target_include_directories(peal_models PUBLIC ${PROJECT_SOURCE_DIR})
-target_link_libraries(peal_models PUBLIC peal PRIVATE peal_flags Boost::context PkgConfig::LIBURING)
+target_link_libraries(peal_models PUBLIC peal_echo_frame peal PRIVATE peal_flags Boost::context PkgConfig::LIBURING)
 peal_unoptimized_if_sanitized(peal_models)
-peal_together_unless_measured(peal_models)
+peal_together_unless_hot(peal_models)
 
-# All of the program but its main is a library, so that cli/*_test.cc can reach it.
+# The programs `peal` and, since the models take as long to compile as the rest, `peal-model`. All of them but their
+# main() is in libraries, so that cli/*_test.cc can reach it.
 peal_lab_sources(cli_sources cli)
 set(cli_main ${PROJECT_SOURCE_DIR}/cli/main.cc)
-list(REMOVE_ITEM cli_sources ${cli_main})
-if(EXISTS ${cli_main} AND cli_sources)
-  add_library(peal_cli STATIC ${cli_sources})
-  target_include_directories(peal_cli PUBLIC ${PROJECT_SOURCE_DIR})
-  target_link_libraries(peal_cli PUBLIC peal_tls peal $<TARGET_NAME_IF_EXISTS:peal_load> peal_models CLI11::CLI11
-    nlohmann_json::nlohmann_json PRIVATE peal_flags)
-  peal_together(peal_cli <CLI/CLI.hpp> <nlohmann/json.hpp>)
-  if(PEAL_MEASURED)
-    set(served ${cli_sources})
-    list(FILTER served INCLUDE REGEX "/(echo_services|http_service)\\.cc$")
-    set_source_files_properties(${served} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
-  endif()
-  add_executable(peal_program ${cli_main})
-  set_target_properties(peal_program PROPERTIES OUTPUT_NAME peal)
-  target_link_libraries(peal_program PRIVATE peal_cli peal_flags)
-  peal_precompile(peal_program REUSE_FROM peal_cli)
-  if(PEAL_PRECOMPILE AND NOT PEAL_MEASURED)
-    # Command lines are read once: nobody waits for them, but for their compilation. Not where something is measured:
-    # of an inline function that several objects hold the linker takes one, which might be one of these.
-    target_compile_options(peal_cli PRIVATE -O0)
-    target_compile_options(peal_program PRIVATE -O0)
-  endif()
-  target_compile_definitions(peal_program PRIVATE PEAL_VERSION="${PROJECT_VERSION}")
+set(model_main ${PROJECT_SOURCE_DIR}/cli/model_main.cc)
+set(model_commands ${PROJECT_SOURCE_DIR}/cli/model.cc)
+list(REMOVE_ITEM cli_sources ${cli_main} ${model_main} ${model_commands})
+add_library(peal_cli STATIC ${cli_sources})
+target_include_directories(peal_cli PUBLIC ${PROJECT_SOURCE_DIR})
+target_link_libraries(peal_cli PUBLIC peal_load peal_echo_frame peal_tls peal CLI11::CLI11 nlohmann_json::nlohmann_json
+  PRIVATE peal_flags)
+peal_together(peal_cli <CLI/CLI.hpp> <nlohmann/json.hpp>)
+peal_hot(${PROJECT_SOURCE_DIR}/cli/echo_services.cc ${PROJECT_SOURCE_DIR}/cli/http_service.cc)
+add_library(peal_model_cli STATIC ${model_commands})
+target_link_libraries(peal_model_cli PUBLIC peal_cli peal_models PRIVATE peal_flags)
+add_executable(peal_program ${cli_main})
+set_target_properties(peal_program PROPERTIES OUTPUT_NAME peal)
+target_link_libraries(peal_program PRIVATE peal_cli peal_flags)
+add_executable(peal_model_program ${model_main})
+set_target_properties(peal_model_program PROPERTIES OUTPUT_NAME peal-model)
+target_link_libraries(peal_model_program PRIVATE peal_model_cli peal_flags)
+foreach(program peal_program peal_model_program)
+  target_compile_definitions(${program} PRIVATE PEAL_VERSION="${PROJECT_VERSION}")
+  peal_precompile(${program} REUSE_FROM peal_cli)
+endforeach()
+peal_precompile(peal_model_cli REUSE_FROM peal_cli)
+if(PEAL_PRECOMPILE AND NOT PEAL_HOT_APART)
+  # Command lines are read once: nobody waits for them, but for their compilation. Not where something is measured: of
+  # an inline function that several objects hold the linker takes one, which might be one of these.
+  foreach(target peal_cli peal_model_cli peal_program peal_model_program)
+    target_compile_options(${target} PRIVATE -O0)
+  endforeach()
 endif()
 
 # Every source under examples/ that has a main is a program of its own; what the others hold is shared.
@@ -99,9 +110,7 @@ endif()
 
 # What the quick lab starts (`make run`), the program and its contenders, and nothing else.
 add_custom_target(quick_lab)
-if(TARGET peal_program)
-  add_dependencies(quick_lab peal_program)
-endif()
+add_dependencies(quick_lab peal_program)
 if(PEAL_CONTENDERS AND EXISTS ${PROJECT_SOURCE_DIR}/versus/contenders/CMakeLists.txt)
   add_subdirectory(versus/contenders)
 endif()

@@ -24,10 +24,10 @@ if(peal_library_type STREQUAL "STATIC_LIBRARY")
       "execute_process(COMMAND \"${CMAKE_STRIP}\" --strip-debug \"${archive}\" COMMAND_ERROR_IS_FATAL ANY)")
   endforeach()
 endif()
-if(TARGET peal_program)
-  set_target_properties(peal_program PROPERTIES
+if(PEAL_LAB)
+  set_target_properties(peal_program peal_model_program PROPERTIES
     INSTALL_RPATH "$ORIGIN/$<PATH:RELATIVE_PATH,${CMAKE_INSTALL_LIBDIR},${CMAKE_INSTALL_BINDIR}>")
-  install(TARGETS peal_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS peal_program peal_model_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/peal)

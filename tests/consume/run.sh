@@ -35,7 +35,8 @@ done
 mkdir -p "$scratch/peal/sim"
 ln -s "$root" "$scratch/peal/sim/tree"  # whatever the folders above the tree are called
 PKG_CONFIG_LIBDIR="$scratch/packages" cmake -G Ninja -S "$scratch/peal/sim/tree" -B "$scratch/alone" -DPEAL_LAB=OFF \
-  -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES="$here/poor_machine.cmake" -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
+  -DPEAL_PRECOMPILE=OFF -DCMAKE_PROJECT_TOP_LEVEL_INCLUDES="$here/poor_machine.cmake" \
+  -DCMAKE_CXX_COMPILER="$compiler" >/dev/null
 if ninja -C "$scratch/alone" -t targets all | grep '\.o: ' |
   grep -vE '^CMakeFiles/(peal\.dir|peal_tls\.dir/peal/tls|peal_sim\.dir/peal/sim)/'; then
   fail "with PEAL_LAB=OFF more is built than the library, or the library is in peal_tls or peal_sim"
