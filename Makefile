@@ -53,6 +53,14 @@ install: build ## install headers, library, packages and the program under PREFI
 	@cmake --install build/release --prefix "$(PREFIX)" >build/install.log
 	@echo "installed peal under $(PREFIX)"
 
+.PHONY: install-library
+install-library: ## the same without the lab: headers, libraries and packages, built in two minutes
+	@scripts/setup library
+	@cmake -S . -B build/library -G Ninja -DPEAL_LAB=OFF >/dev/null
+	@cmake --build build/library -j $(JOBS)
+	@cmake --install build/library --prefix "$(PREFIX)" >build/install.log
+	@echo "installed peal's libraries under $(PREFIX)"
+
 ##@ What is measured
 
 .PHONY: lab

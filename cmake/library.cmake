@@ -34,6 +34,16 @@ foreach(list peal_sources sim_sources tls_sources)
 endforeach()
 list(REMOVE_ITEM peal_sources ${sim_sources} ${tls_sources})
 
+# What a request passes through on its way, and what a coroutine does.
+set(hot_sources coro/await coro/scope coro/stream
+  http/server/http_exchange http/server/parts/http1_carrier http/server/parts/http1_session
+  http/server/parts/http_carrier http/server/parts/http_core
+  wire/http/http_request_head wire/http/http_request_parser wire/http/http_response_writer
+  wire/http/parts/http_head_reader wire/parts/byte_scan)
+list(TRANSFORM hot_sources PREPEND ${PROJECT_SOURCE_DIR}/peal/)
+list(TRANSFORM hot_sources APPEND .cc)
+peal_hot(${hot_sources})
+
 # What peal/inspect shows: its page, which is compiled in, and how the library was built.
 foreach(suffix html css js)
   set(page ${PROJECT_SOURCE_DIR}/peal/inspect/page/inspector.${suffix})
@@ -48,7 +58,7 @@ list(APPEND peal_sources ${PROJECT_BINARY_DIR}/inspect/built_in.cc)
 add_library(peal ${peal_sources})
 add_library(peal::peal ALIAS peal)
 target_compile_features(peal PUBLIC cxx_std_23)
-peal_together_unless_measured(peal)
+peal_together(peal)
 target_include_directories(peal PUBLIC
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include>)
 set(PEAL_NEEDS PUBLIC Threads::Threads fmt::fmt
@@ -60,13 +70,13 @@ target_link_libraries(peal ${PEAL_NEEDS})
 add_library(peal_sim ${sim_sources})
 add_library(peal::sim ALIAS peal_sim)
 set_target_properties(peal_sim PROPERTIES EXPORT_NAME sim)
-peal_together_unless_measured(peal_sim)
+peal_together(peal_sim)
 target_link_libraries(peal_sim PUBLIC peal PRIVATE $<BUILD_INTERFACE:peal_flags>)
 
 add_library(peal_tls ${tls_sources})
 add_library(peal::tls ALIAS peal_tls)
 set_target_properties(peal_tls PROPERTIES EXPORT_NAME tls)
-peal_together_unless_measured(peal_tls)
+peal_together(peal_tls)
 target_link_libraries(peal_tls PUBLIC peal PRIVATE $<BUILD_INTERFACE:peal_flags> OpenSSL::SSL)
 
 # A program with every object of the three libraries: it does not link if a symbol is defined in none of them.

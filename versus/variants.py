@@ -52,7 +52,7 @@ def _of_peal(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:
     configure = ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "--log-level=WARNING",
                  "-DCMAKE_BUILD_TYPE=None", f"-DCMAKE_CXX_COMPILER={variant.cxx}", f"-DCMAKE_C_COMPILER={variant.cc}",
                  f"-DCMAKE_CXX_FLAGS={flags}", f"-DCMAKE_C_FLAGS={flags}", "-DPEAL_TESTS=OFF", "-DPEAL_BENCH=OFF",
-                 "-DPEAL_CONTENDERS=OFF", "-DPEAL_PRECOMPILE=ON", "-DPEAL_MEASURED=ON"]
+                 "-DPEAL_CONTENDERS=OFF"]
     return [configure, ["cmake", "--build", str(folder), "-j", str(jobs), "--target", "peal_program"]]
 
 
