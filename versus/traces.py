@@ -64,9 +64,7 @@ def counted(pid: int, work: Callable[[], object]) -> dict[str, int] | None:
         finally:
             if tracer.poll() is None:
                 tracer.send_signal(signal.SIGINT)
-            if not process.wait_for_end(tracer, ATTACH_LIMIT_S):
-                tracer.kill()
-                tracer.wait()
+            process.reap(tracer, ATTACH_LIMIT_S)
             tracer.stderr.close()
         return parse_summary(summary.read())
 

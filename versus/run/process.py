@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 START_LIMIT_S = 10.0
 STOP_LIMIT_S = 5.0
+COMPANION_LIMIT_S = 10.0
 # Below the kernel's ephemeral range, so that clients in TIME_WAIT never hold a server's port.
 FIRST_PORT, LAST_PORT = 20000, 32000
 F_SETPIPE_SZ = getattr(fcntl, "F_SETPIPE_SZ", 1031)
@@ -117,15 +118,34 @@ def line_of(child: subprocess.Popen, limit_s: float) -> str:
     return child.stdout.readline().decode().strip() if ready else ""
 
 
+def reap(child: subprocess.Popen, limit_s: float) -> bool:
+    """Waits until `child` ends, and ends it by force after the limit. Whether it ended by itself."""
+    try:
+        return wait_for_end(child, limit_s)
+    finally:
+        if child.returncode is None:
+            child.kill()
+            child.wait()
+
+
 def stop(child: subprocess.Popen) -> bool:
     """Ends `child` by SIGTERM, then by force. Whether it went at the first asking."""
     if child.poll() is None:
         child.send_signal(signal.SIGTERM)
-    if wait_for_end(child, STOP_LIMIT_S):
-        return True
-    child.kill()
-    child.wait()
-    return False
+    return reap(child, STOP_LIMIT_S)
+
+
+@contextmanager
+def companion(words: list[str], cpus: tuple[int, ...] = (), end_by: int = signal.SIGTERM) -> Iterator[subprocess.Popen]:
+    """A program that works beside the block and ends with its stdin: with the block, or when the block closes it. What
+    it prints is for line_of()."""
+    child = spawn(words, cpus, end_by, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        yield child
+    finally:
+        child.stdin.close()
+        reap(child, COMPANION_LIMIT_S)
+        child.stdout.close()
 
 
 def _accepts(host: str, port: int) -> bool:
@@ -215,12 +235,7 @@ def run(words: list[str], cpus: tuple[int, ...] = (), limit_s: float = 60.0,
             return Outcome(127, "", f"{words[0]}: {error.strerror}")
         with suppress(OSError):  # it may have ended
             resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
-        try:
-            ended = wait_for_end(child, limit_s)
-        finally:
-            if child.returncode is None:
-                child.kill()
-                child.wait()
+        ended = reap(child, limit_s)
         out.seek(0)
         complaints.seek(0)
         said = complaints.read(2000).decode(errors="replace").strip().splitlines()
