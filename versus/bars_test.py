@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from versus import fakes, stats
-from versus.bars import bench, http_generator, http_load, live_view
+from versus.bars import bench, http_generator, live_view
 from versus.bars.common import CannotMeasure, Context, Marred, at_least, at_most, middle_of, paired
 
 WRK = f"""#!{fakes.PYTHON} -ISE

@@ -50,9 +50,9 @@ class Contender:
         values |= dict(self.files)
         return [word.format(**values) for word in (*self.command, *more)]
 
-    def for_threads(self, threads: int):
+    def for_threads(self, threads: int, *more: str):
         """words() as process.serving() wants it."""
-        return lambda host, port: self.words(host, port, threads)
+        return lambda host, port: self.words(host, port, threads, more)
 
     def for_cell(self, cell):
         """The same for a run of `cell`."""

@@ -2,13 +2,12 @@
 """User instructions of awaits without a network: callgrind's count of programs that do one kind so many times, slope
 between 1000 and 11,000. What another library pays for the same stands beside it."""
 
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
+from versus.bars import common, instructions
 from versus.bars.common import CannotMeasure, Context, Row
-from versus.bars.instructions import parse_total
 
 FEW, MANY = 1000, 11_000
 PATIENCE_S = 300
@@ -32,21 +31,18 @@ def _count(program: str, what: str, times: int) -> int:
         done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
         if done.returncode != 0:
             raise CannotMeasure(f"{Path(program).name} {what} ended with {done.returncode}")
-        return parse_total(out.read_text(encoding="utf-8"))
+        return instructions.parse_total(out.read_text(encoding="utf-8"))
 
 
 def _row(context: Context, name: str, what: str) -> Row:
-    words, most = FIGURES[what]
-    barred = name == PROGRAMS[0]
-    figure, bar = f"user instructions per {words}, {name}", f"<= {most}" if barred else "-"
-    context.say(f"awaits: {name} {what}")
-    try:
+    def count() -> float:
         program = context.tool(f"contenders/{name}")
-        value = (_count(program, what, MANY) - _count(program, what, FEW)) / (MANY - FEW)
-    except (CannotMeasure, OSError, subprocess.TimeoutExpired) as error:
-        return Row(figure, bar, f"- ({error})", "not measured" if barred else "")
-    verdict = ("met" if value <= most else "not met") if barred else ""
-    return Row(figure, bar, f"{value:,.0f}", verdict, {"instructions": value})
+        return (_count(program, what, MANY) - _count(program, what, FEW)) / (MANY - FEW)
+
+    words, most = FIGURES[what]
+    context.say(f"awaits: {name} {what}")
+    return instructions.row(f"user instructions per {words}, {name}",
+                            f"<= {most}" if name == PROGRAMS[0] else common.NO_BAR, most, count)
 
 
 def pairs() -> list[tuple[str, str]]:
@@ -55,6 +51,5 @@ def pairs() -> list[tuple[str, str]]:
 
 
 def measure(context: Context) -> list[Row]:
-    if not shutil.which("valgrind"):
-        raise CannotMeasure("valgrind is not installed")
+    instructions.need_valgrind()
     return [_row(context, name, what) for name, what in pairs()]

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Server CPU per connection (connect, one message, close by RST, 16 source addresses) at a fixed rate, peal / raw."""
 
-import statistics
-
 from versus.run import process
 from versus.bars import common
 from versus.bars.common import Context, Row
@@ -45,12 +43,10 @@ def measure(context: Context) -> list[Row]:
     for subject, rival, barred in PAIRS:
         if subject not in values or rival not in values:
             continue
-        pair = common.pair_of(values, subject, rival)
-        middle = [statistics.median(values[name].values()) for name in (subject, rival)]
-        measured = f"{common.span(pair)}; {middle[0]:.2f} / {middle[1]:.2f} us at {rate:,.0f} connections/s"
-        rows.append(Row(f"server CPU per connection (connect, one message, close), {subject} / {rival}",
-                        f"<= {BAR}" if barred else "-", measured, common.at_most(pair, BAR) if barred else "",
-                        common.ratio_data(pair, values)))
+        sides = (subject, rival)
+        rows.append(common.ratio_row(
+            f"server CPU per connection (connect, one message, close), {subject} / {rival}", values, sides, BAR,
+            f"{common.medians(values, sides, 2)} us at {rate:,.0f} connections/s", barred=barred))
     others = [name for name in values if name not in NAMES]
-    rows += [Row(f"the same, {name}", "-", f"{statistics.median(values[name].values()):.2f} us", "") for name in others]
+    rows += [Row(f"the same, {name}", common.NO_BAR, f"{common.medians(values, (name,), 2)} us", "") for name in others]
     return rows

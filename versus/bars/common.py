@@ -2,8 +2,8 @@
 """What every figure shares: its context, a row of the table, paired shuffled blocks of anything."""
 
 import json
-import os
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -27,6 +27,11 @@ class CannotMeasure(RuntimeError):
 
 class Marred(CannotMeasure):
     """One run is not worth counting: it is repeated once, and then its block stays empty."""
+
+
+# What keeps a figure from being had.
+UNMEASURED = (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError, subprocess.TimeoutExpired)
+NO_BAR = "-"
 
 
 @dataclass
@@ -61,6 +66,14 @@ class Context:
         """Those that can run; of `names` alone, unless everyone was asked for."""
         return [c for c in self._ready if not names or self.everyone or c.name in names or c.given]
 
+    def of_kind(self, kind: str, names: tuple[str, ...]) -> list[Contender]:
+        """Those of `names`, which speak `kind`, that can run; everybody who speaks it where everyone was asked for.
+        Raises CannotMeasure where nobody can."""
+        ready, absent = roster.choose(self.bin_dir, self.extra, [] if self.everyone else list(names), kind)
+        if not ready:
+            raise CannotMeasure(absent[0] if absent else f"there is no contender that speaks {kind}")
+        return ready
+
     def need(self, name: str) -> Contender:
         found = next((contender for contender in self._ready if contender.name == name), None)
         if found is None:
@@ -78,12 +91,26 @@ class Context:
         print(text, file=sys.stderr, flush=True)
 
 
-def rows_or_why(figure: str, measure: Callable[[], list[Row]]) -> list[Row]:
-    """What `measure` finds, or a row that says why it could not be had: the parts of a figure stand by themselves."""
+def in_parts(parts: dict[str, Callable[[], list[Row]]]) -> list[Row]:
+    """The rows of all parts of a figure. A part that could not be had is one row that says why; the others stand."""
+    rows = []
+    for figure, measure in parts.items():
+        try:
+            rows += measure()
+        except UNMEASURED as error:
+            rows.append(Row(figure, "", f"- ({error})", stats.NOT_MEASURED))
+    return rows
+
+
+def counted(figure: str, bar: str, most: float, measure: Callable[[], tuple[float, str, dict]]) -> Row:
+    """The row of a figure that is counted and so has no interval: it is at most `most`, or it is not. `measure` gives
+    the figure, how it is shown, and the row's data. Where `bar` is NO_BAR nothing is asked of the figure."""
     try:
-        return measure()
-    except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
-        return [Row(figure, "", f"- ({error})", stats.NOT_MEASURED)]
+        value, shown, data = measure()
+    except UNMEASURED as error:
+        return Row(figure, bar, f"- ({error})", "" if bar == NO_BAR else stats.NOT_MEASURED)
+    verdict = stats.MET if value <= most else stats.NOT_MET
+    return Row(figure, bar, shown, "" if bar == NO_BAR else verdict, data)
 
 
 def run_in(path: Path, of: str) -> generator.Measurement:
@@ -112,22 +139,14 @@ def generated(words: list[str], limit_s: float, of: str) -> generator.Measuremen
 def company(words: list[str], limit_s: float, did_not_come: str, cpus=()) -> Iterator[list[int]]:
     """A program that says "ready", works until its stdin ends, and says then how much that was: for the length of the
     block, from when it is ready. Yields a list that holds the number once the block has ended. Raises CannotMeasure."""
-    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     done: list[int] = []
-    try:
-        if cpus:
-            os.sched_setaffinity(child.pid, cpus)
+    with process.companion(words, cpus) as child:
         if process.line_of(child, limit_s) != "ready":
             raise CannotMeasure(did_not_come)
         yield done
-    finally:
         child.stdin.close()
         said = process.line_of(child, limit_s)
         done.append(int(said) if said.isdigit() else 0)
-        if not process.wait_for_end(child, limit_s):
-            child.kill()
-            child.wait()
-        child.stdout.close()
 
 
 def paired(context: Context, what: str, variants: dict[str, Callable[[], Value]]) -> dict[str, dict[int, Value]]:
@@ -153,8 +172,36 @@ def paired(context: Context, what: str, variants: dict[str, Callable[[], Value]]
     return values
 
 
+def restarts(context: Context, what: str, count: int,
+             restart: Callable[[int], dict[str, float]]) -> dict[str, dict[int, float]]:
+    """What each side had, by name, in those of `count` restarts that were worth counting."""
+    values: dict[str, dict[int, float]] = {}
+    for number in range(count):
+        try:
+            for name, value in restart(number).items():
+                values.setdefault(name, {})[number] = value
+        except Marred as error:
+            context.say(f"{what}, restart {number + 1}: {error}")
+    if not values:
+        raise CannotMeasure("no restart was worth counting")
+    return values
+
+
 def pair_of(values: dict[str, dict[int, float]], subject: str, rival: str) -> stats.Pair:
     return stats.compare(values[subject], values[rival])
+
+
+def medians(values: dict[str, dict[int, float]], names: tuple[str, ...], digits: int = 0, scale: float = 1.0) -> str:
+    """The medians of `names`, as they stand beside their ratio."""
+    return " / ".join(f"{statistics.median(values[name].values()) * scale:,.{digits}f}" for name in names)
+
+
+def ratio_row(figure: str, values: dict[str, dict[int, float]], sides: tuple[str, str], most: float, shown: str,
+              digits: int = 3, barred: bool = True) -> Row:
+    """The row of a ratio, first of `sides` / second, that is to be at most `most`; `shown` stands beside the ratio."""
+    pair = pair_of(values, *sides)
+    return Row(figure, f"<= {most:g}" if barred else NO_BAR, f"{span(pair, digits)}; {shown}",
+               at_most(pair, most) if barred else "", ratio_data(pair, values))
 
 
 def middle_of(values: list[float]) -> stats.Pair:

@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 from versus import stats
 from versus.bars import common
 from versus.bars.common import CannotMeasure, Context, Row
-from versus.duel import duel_runner, judge
+from versus.duel import duel_campaign, duel_runner, judge
 from versus.duel.duel_figures import CPU, RATE, obstacle, pair_of, twin_of
 from versus.duel.duel_runner import Duel, DuelLoad, NoDuel, Player
+from versus.experiments import CLOSED, Cell, Duels
 
 # A duel's restarts follow from the blocks that were asked for (8): with as many as this each, 24.
 RESTARTS_A_BLOCK = 3
@@ -54,6 +55,18 @@ def play(context: Context, folder: str, load: DuelLoad, players: list[Player], b
                                     context.out / folder)
     except NoDuel as error:
         raise CannotMeasure(str(error)) from error
+
+
+def load_of(context: Context, name: str, cell: Cell) -> DuelLoad:
+    """The closed loop of a cell."""
+    return duel_campaign.load_of(name, cell, Duels(restarts=restarts_of(context)), CLOSED)
+
+
+def judged(context: Context, folder: str, load: DuelLoad, players: list[Player], bars: tuple[Bar, ...],
+           unit: str = "message", others: tuple[str, ...] = ()) -> list[Row]:
+    """Plays it: a row for each bar, and one for each of the `others`, beside the first player."""
+    duel = play(context, folder, load, players, bars)
+    return rows(duel, bars, unit) + beside(duel, others, players[0].name, unit)
 
 
 def middle(duel: Duel, metric: str, name: str) -> float | None:

@@ -84,8 +84,8 @@ def test_a_part_that_cannot_be_had_leaves_the_others():
     def gone():
         raise CannotMeasure("nginx is not there")
 
-    assert [row.measured for row in common.rows_or_why("x", lambda: duel_bar.rows(played(), ()))] == []
-    row, = common.rows_or_why("p99, a / b", gone)
+    assert [row.measured for row in common.in_parts({"x": lambda: duel_bar.rows(played(), ())})] == []
+    row, = common.in_parts({"p99, a / b": gone})
     assert (row.figure, row.measured, row.verdict) == ("p99, a / b", "- (nginx is not there)", "not measured")
 
 
@@ -119,7 +119,7 @@ def test_the_costs_beside_the_raw_loops(tmp_path, capsys):
 
 def test_the_web_servers_are_asked_every_load(tmp_path, monkeypatch):
     ready = {name: roster.Contender(name, (name, "--listen", "{listen}"), "") for name in http_serve.NAMES}
-    monkeypatch.setattr(http_serve, "contenders", lambda _context: ready)
+    monkeypatch.setattr(http_serve, "contenders", lambda _context, _names: ready)
     rows = http_serve.measure(context(tmp_path))
     assert len(rows) == sum(len(load.bars) for load in http_serve.LOADS) == 9
     asked = {row.data["command"] for row in rows if "one client" in row.figure}

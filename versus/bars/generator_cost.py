@@ -5,11 +5,11 @@ The two take turns of milliseconds, each against a server of its own; a restart 
 """
 
 import json
-import statistics
+from functools import partial
 from pathlib import Path
 
 from versus.bars import common, duel_bar
-from versus.bars.common import CannotMeasure, Context, Marred, Row
+from versus.bars.common import Context, Marred, Row
 from versus.experiments import CLOSED, Cell
 from versus.run import generator, process, turns
 
@@ -61,28 +61,13 @@ def _bare(text: str) -> float:
         raise Marred(f"the bare client gave no figures: {error}") from error
 
 
-def _restarts(context: Context, cell: Cell) -> dict[str, dict[int, float]]:
-    values: dict[str, dict[int, float]] = {OURS: {}, BARE: {}}
-    for number in range(duel_bar.restarts_of(context) // 2):
-        try:
-            for name, value in _restart(context, cell, number).items():
-                values[name][number] = value
-        except Marred as error:
-            context.say(f"generator cost, restart {number + 1}: {error}")
-    if not values[OURS]:
-        raise CannotMeasure("no run was worth counting")
-    return values
-
-
 def measure(context: Context) -> list[Row]:
     rows = []
     context.out.mkdir(parents=True, exist_ok=True)
     for cell in CELLS:
         context.say(f"generator cost: {cell.title}, in turns of {turns.TURN_S * 1000:.0f} ms")
-        values = _restarts(context, cell)
-        pair = common.pair_of(values, OURS, BARE)
-        middle = " / ".join(f"{statistics.median(values[name].values()) / 1e3:.3f}" for name in (OURS, BARE))
-        rows.append(Row(f"client CPU per message, peal load / bare epoll client, {cell.title}", f"<= {BAR}",
-                        f"{common.span(pair)}; {middle} us", common.at_most(pair, BAR),
-                        common.ratio_data(pair, values)))
+        values = common.restarts(context, "generator cost", duel_bar.restarts_of(context) // 2,
+                                 partial(_restart, context, cell))
+        rows.append(common.ratio_row(f"client CPU per message, peal load / bare epoll client, {cell.title}", values,
+                                     (OURS, BARE), BAR, f"{common.medians(values, (OURS, BARE), 3, 1e-3)} us"))
     return rows

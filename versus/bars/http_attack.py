@@ -11,7 +11,6 @@ itself; that of all turns of a restart together says more.
 
 import random
 import signal
-import statistics
 import subprocess
 import sys
 import time
@@ -22,7 +21,8 @@ from versus import hdr
 from versus.run import counters, process
 from versus.bars import common, http_load
 from versus.bars.common import CannotMeasure, Context, Marred, Row
-from versus.bars.http_serve import NGINX, PEAL, contenders
+from versus.bars.http_load import contenders
+from versus.bars.http_serve import NGINX, PEAL
 
 BAR, BAR_BESIDE_NGINX = 2.0, 1.0
 RATE = 2000
@@ -40,20 +40,14 @@ def attack(server: process.Server, idle: int):
     """Attackers of every kind, from the moment all of them are there. They run on the server's CPU: on the clean
     client's they would hold up whoever measures."""
     words = [sys.executable, "-m", "versus.attackers", server.target, "--idle", str(idle)]
-    attackers = process.spawn(words, process.Pins.of(1).server, end_by=signal.SIGKILL, stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    try:
+    with process.companion(words, process.Pins.of(1).server, end_by=signal.SIGKILL) as attackers:
         line = process.line_of(attackers, READY_LIMIT_S)
         if line != "ready":
             raise CannotMeasure(f"the attackers did not come up: {line or 'they said nothing'}")
-        yield attackers
-    finally:
-        attackers.send_signal(signal.SIGCONT)
-        attackers.stdin.close()
-        if not process.wait_for_end(attackers, 10.0):
-            attackers.kill()
-            attackers.wait()
-        attackers.stdout.close()
+        try:
+            yield attackers
+        finally:
+            attackers.send_signal(signal.SIGCONT)
 
 
 def _p99_us(context: Context, contender, idle: int | None) -> tuple[float, float]:
@@ -113,19 +107,10 @@ def _beside_nginx(context: Context, idle: int, figure: str) -> Row:
     restarts = RESTARTS_A_BLOCK * context.blocks
     context.say(f"attack on {PEAL} and {NGINX} in turns: {restarts} restarts")
     shuffler = random.Random(f"{context.seed}/attack")
-    values: dict[str, dict[int, float]] = {PEAL: {}, NGINX: {}}
-    for number in range(restarts):
-        try:
-            for name, p99 in _restart(context, all_of, idle, shuffler).items():
-                values[name][number] = p99
-        except Marred as error:
-            context.say(f"attack in turns, restart {number + 1}: {error}")
-    if not values[PEAL]:
-        raise CannotMeasure("no restart was worth counting")
-    pair = common.pair_of(values, PEAL, NGINX)
-    middle = " / ".join(f"{statistics.median(values[name].values()):,.0f}" for name in (PEAL, NGINX))
-    return Row(figure, f"<= {BAR_BESIDE_NGINX:g}", f"{common.span(pair, 2)}; {middle} us",
-               common.at_most(pair, BAR_BESIDE_NGINX), common.ratio_data(pair, values))
+    values = common.restarts(context, "attack in turns", restarts,
+                             lambda _number: _restart(context, all_of, idle, shuffler))
+    sides = (PEAL, NGINX)
+    return common.ratio_row(figure, values, sides, BAR_BESIDE_NGINX, f"{common.medians(values, sides)} us", digits=2)
 
 
 def _beside_peace(context: Context, name: str, idle: int) -> list[Row]:
@@ -140,25 +125,19 @@ def _beside_peace(context: Context, name: str, idle: int) -> list[Row]:
 
     values = common.paired(context, f"attack on {name}",
                            {"attacked": attacked, "alone": lambda: _p99_us(context, each, None)[0]})
-    pair = common.pair_of(values, "attacked", "alone")
-    middle = [statistics.median(values[side].values()) for side in ("attacked", "alone")]
-    ours = name == PEAL
-    most = max(memory)
+    sides, ours = ("attacked", "alone"), name == PEAL
     return [
-        Row(f"p99 of a clean client, five attacks at once / none, {name}", f"<= {BAR:g}" if ours else "-",
-            f"{common.span(pair, 2)}; {middle[0]:,.0f} / {middle[1]:,.0f} us",
-            common.at_most(pair, BAR) if ours else "", common.ratio_data(pair, values)),
-        Row(f"resident memory under the attacks ({idle:,} idle connections), {name}",
-            f"<= {MOST_MIB} MiB" if ours else "-", f"{most:.1f} MiB",
-            ("met" if most <= MOST_MIB else "not met") if ours else ""),
+        common.ratio_row(f"p99 of a clean client, five attacks at once / none, {name}", values, sides, BAR,
+                         f"{common.medians(values, sides)} us", digits=2, barred=ours),
+        common.counted(f"resident memory under the attacks ({idle:,} idle connections), {name}",
+                       f"<= {MOST_MIB} MiB" if ours else common.NO_BAR, MOST_MIB,
+                       lambda: (max(memory), f"{max(memory):.1f} MiB", {})),
     ]
 
 
 def measure(context: Context) -> list[Row]:
     idle = min(IDLE, process.raise_fd_limit() - 1000)
-    rows = []
-    for name in (PEAL, NGINX) if context.everyone else (PEAL,):
-        rows += common.rows_or_why(f"p99 of a clean client, five attacks at once / none, {name}",
-                                   partial(_beside_peace, context, name, idle))
+    parts = {f"p99 of a clean client, five attacks at once / none, {name}": partial(_beside_peace, context, name, idle)
+             for name in ((PEAL, NGINX) if context.everyone else (PEAL,))}
     beside = f"p99 of a clean client under five attacks at once, {PEAL} / {NGINX}"
-    return rows + common.rows_or_why(beside, lambda: [_beside_nginx(context, idle, beside)])
+    return common.in_parts(parts | {beside: lambda: [_beside_nginx(context, idle, beside)]})

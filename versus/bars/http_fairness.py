@@ -9,7 +9,6 @@ nginx's small requests wait beside the same downloads (--all) is the comparison.
 """
 
 import os
-import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -18,7 +17,8 @@ from versus import hdr
 from versus.run import process
 from versus.bars import common, http_load
 from versus.bars.common import Context, Marred, Row
-from versus.bars.http_serve import NGINX, PEAL, contenders
+from versus.bars.http_load import contenders
+from versus.bars.http_serve import NGINX, PEAL
 
 BAR = 3.0
 RATE = 2000
@@ -40,13 +40,10 @@ def downloading(server: process.Server):
 def p99_us(context: Context, contender, root: Path, busy: bool) -> float:
     """Of small requests, in us. Raises Marred."""
 
-    def words_for(host: str, port: int) -> list[str]:
-        return [*contender.words(host, port, 1), "--root", str(root)]
-
     def load():
         return http_load.run(context, server, RUN_S, ("--rate", f"{RATE}/s"), connections=8, path=f"/{SMALL}")
 
-    with process.serving(words_for, process.Pins.of(1).server) as server:
+    with process.serving(contender.for_threads(1, "--root", str(root)), process.Pins.of(1).server) as server:
         if busy:
             with downloading(server) as downloaded:
                 found = load()
@@ -80,11 +77,8 @@ def measure(context: Context) -> list[Row]:
             context.say(f"{what}: {context.blocks} blocks")
             values = common.paired(context, what, {"beside": lambda each=each: p99_us(context, each, root, True),
                                                    "alone": lambda each=each: p99_us(context, each, root, False)})
-            pair = common.pair_of(values, "beside", "alone")
-            middle = [statistics.median(values[side].values()) for side in ("beside", "alone")]
-            judged = name in ours
-            rows.append(Row(f"p99 of small requests, 16 large downloads beside / none, {name}",
-                            f"<= {BAR:g}" if judged else "-",
-                            f"{common.span(pair, 2)}; {middle[0]:,.0f} / {middle[1]:,.0f} us",
-                            common.at_most(pair, BAR) if judged else "", common.ratio_data(pair, values)))
+            sides = ("beside", "alone")
+            rows.append(common.ratio_row(f"p99 of small requests, 16 large downloads beside / none, {name}", values,
+                                         sides, BAR, f"{common.medians(values, sides)} us", digits=2,
+                                         barred=name in ours))
     return rows

@@ -8,7 +8,6 @@ taken out by subtraction: what a long run used more than a short one, over the r
 import re
 import resource
 import shutil
-import statistics
 from collections.abc import Callable
 
 from versus.run import process
@@ -75,9 +74,8 @@ def measure(context: Context) -> list[Row]:
         values = common.paired(context, "http_generator", variants)
     rows = []
     for name in [name for name in values if name != "wrk"]:
-        pair = common.pair_of(values, name, "wrk")
-        middle = [statistics.median(values[each].values()) * 1e6 for each in (name, "wrk")]
-        measured = f"{common.span(pair)}; {middle[0]:.2f} / {middle[1]:.2f} us; {http_load.load_average()}"
-        rows.append(Row(f"generator CPU per keep-alive GET against one nginx, {name} / wrk, {CONNECTIONS} connections",
-                        f"<= {BAR}", measured, common.at_most(pair, BAR), common.ratio_data(pair, values)))
+        sides = (name, "wrk")
+        rows.append(common.ratio_row(
+            f"generator CPU per keep-alive GET against one nginx, {name} / wrk, {CONNECTIONS} connections", values,
+            sides, BAR, f"{common.medians(values, sides, 2, 1e6)} us; {http_load.load_average()}"))
     return rows

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """User instructions per keep-alive GET with four fields: callgrind's count, slope between 1000 and 3000 requests."""
 
-import shutil
+from functools import partial
 
 from versus import lockstep, roster
-from versus.run import process
-from versus.bars import instructions
-from versus.bars.common import CannotMeasure, Context, Row
+from versus.bars import common, instructions
+from versus.bars.common import Context, Row
 from versus.roster import Contender
 
 BARS = {"http-peal-epoll": 1500, "http-peal-middleware": 1700}
@@ -26,20 +25,12 @@ def per_get(contender: Contender) -> float:
 
 
 def measure(context: Context) -> list[Row]:
-    if not shutil.which("valgrind"):
-        raise CannotMeasure("valgrind is not installed")
-    ready, _ = roster.choose(context.bin_dir, context.extra, [] if context.everyone else list(NAMES), roster.HTTP)
+    instructions.need_valgrind()
     rows = []
-    for contender in ready:
-        bar = BARS.get(contender.name)
-        figure, said = f"user instructions per keep-alive GET with four fields, {contender.name}", f"<= {bar}"
+    for contender in context.of_kind(roster.HTTP, NAMES):
         context.say(f"instructions: {contender.name}")
-        try:
-            count = per_get(contender)
-        except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
-            rows.append(Row(figure, said if bar else "-", f"- ({error})", "not measured" if bar else ""))
-            continue
-        verdict = ("met" if count <= bar else "not met") if bar else ""
-        rows.append(Row(figure, said if bar else "-", f"{count:,.0f}", verdict,
-                        {"instructions": count, "published": PUBLISHED}))
+        most = BARS.get(contender.name)
+        rows.append(instructions.row(
+            f"user instructions per keep-alive GET with four fields, {contender.name}",
+            f"<= {most}" if most else common.NO_BAR, most or 0, partial(per_get, contender), published=PUBLISHED))
     return rows

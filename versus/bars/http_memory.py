@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Resident memory per idle keep-alive connection that asked once, 5000 of them: what the server grew by, divided."""
 
-import statistics
+from functools import partial
 
 from versus import lockstep, roster
 from versus.run import counters, process
-from versus.bars.common import CannotMeasure, Context, Row
+from versus.bars import idle_memory
+from versus.bars.common import Context, Row
 from versus.roster import Contender
 
 BAR_BYTES = 500
 CONNECTIONS = 5000
-REPEATS = 3
 OURS = ("http-peal-epoll", "http-peal-uring")
 
 
@@ -27,22 +27,9 @@ def per_connection(contender: Contender) -> float:
 
 
 def measure(context: Context) -> list[Row]:
-    ready, absent = roster.choose(context.bin_dir, context.extra, [] if context.everyone else list(OURS), roster.HTTP)
-    if not ready:
-        raise CannotMeasure(absent[0])
     rows = []
-    for contender in ready:
+    for contender in context.of_kind(roster.HTTP, OURS):
         context.say(f"memory of idle HTTP connections: {contender.name}")
-        ours = contender.name in OURS
         figure = f"resident memory per idle keep-alive connection, {CONNECTIONS} of them, {contender.name}"
-        bar = f"<= {BAR_BYTES} bytes" if ours else "-"
-        try:
-            values = [per_connection(contender) for _ in range(REPEATS)]
-        except (process.StartFailed, lockstep.EchoDiffers, OSError) as error:
-            rows.append(Row(figure, bar, f"- ({error})", "not measured" if ours else ""))
-            continue
-        value = statistics.median(values)
-        verdict = ("met" if value <= BAR_BYTES else "not met") if ours else ""
-        rows.append(Row(figure, bar, f"{value:,.0f} bytes ({min(values):,.0f} to {max(values):,.0f})", verdict,
-                        {"values": values}))
+        rows.append(idle_memory.row(figure, contender.name in OURS, BAR_BYTES, partial(per_connection, contender)))
     return rows

@@ -7,12 +7,12 @@ from functools import partial
 
 from versus import roster
 from versus.bars import common, duel_bar
-from versus.bars.common import CannotMeasure, Context, Row
+from versus.bars.common import Context, Row
 from versus.bars.duel_bar import Bar
+from versus.bars.http_load import contenders
 from versus.duel.duel_figures import RATE
 from versus.duel.duel_runner import DuelLoad, Player
 from versus.experiments import HTTP_PATH
-from versus.roster import Contender
 
 PEAL, RAW, NGINX = "http-peal-epoll", "http-raw-epoll", "http-nginx"
 NAMES = (PEAL, RAW, NGINX)
@@ -46,22 +46,12 @@ LOADS = (
 )
 
 
-def contenders(context: Context, names: tuple[str, ...] = NAMES) -> dict[str, Contender]:
-    ready, absent = roster.choose(context.bin_dir, [], list(names), roster.HTTP)
-    if absent:
-        raise CannotMeasure(absent[0])
-    return {contender.name: contender for contender in ready}
-
-
 def measure(context: Context) -> list[Row]:
-    all_of = contenders(context)
-    rows: list[Row] = []
-    for load in LOADS:
+    all_of = contenders(context, NAMES)
+
+    def judged(load: Load) -> list[Row]:
         players = [Player(name, all_of[name].command + (load.ours if name == PEAL else ())) for name in NAMES]
-        rows += common.rows_or_why(load.what, partial(_load, context, load, players))
-    return rows
+        return duel_bar.judged(context, "http_serve", load.duel(duel_bar.restarts_of(context)), players, load.bars,
+                               "request")
 
-
-def _load(context: Context, load: Load, players: list[Player]) -> list[Row]:
-    duel = duel_bar.play(context, "http_serve", load.duel(duel_bar.restarts_of(context)), players, load.bars)
-    return duel_bar.rows(duel, load.bars, "request")
+    return common.in_parts({load.what: partial(judged, load) for load in LOADS})

@@ -2,14 +2,14 @@
 """A static file of 1 MiB: bytes/s of `peal serve http --root` / nginx with sendfile, one thread each, paired blocks."""
 
 import os
-import statistics
 import tempfile
 from pathlib import Path
 
 from versus.run import process
 from versus.bars import common, http_load
 from versus.bars.common import Context, Row
-from versus.bars.http_serve import NGINX, PEAL, contenders
+from versus.bars.http_load import contenders
+from versus.bars.http_serve import NGINX, PEAL
 
 BAR = 0.97
 FILE = "one-mib.bin"
@@ -19,10 +19,7 @@ RUN_S = 1.0
 
 
 def _files_per_s(context: Context, contender, root: Path) -> float:
-    def words_for(host: str, port: int) -> list[str]:
-        return [*contender.words(host, port, 1), "--root", str(root)]
-
-    with process.serving(words_for, process.Pins.of(1).server) as server:
+    with process.serving(contender.for_threads(1, "--root", str(root)), process.Pins.of(1).server) as server:
         found = http_load.run(context, server, RUN_S, connections=CONNECTIONS, path=f"/{FILE}")
     return found.messages_per_s
 
@@ -36,9 +33,9 @@ def measure(context: Context) -> list[Row]:
         variants = {name: (lambda each=each: _files_per_s(context, each, Path(folder))) for name, each in both.items()}
         values = common.paired(context, "http_static", variants)
     pair = common.pair_of(values, PEAL, NGINX)
-    middle = [statistics.median(values[name].values()) * FILE_BYTES / 2**30 for name in (PEAL, NGINX)]
     # Not behind: the median at least 0.97 and the interval not wholly below 1.
     verdict = "cannot tell" if not pair.known else "met" if pair.ratio >= BAR and pair.high >= 1 else "not met"
-    measured = f"{common.span(pair)}; {middle[0]:.2f} / {middle[1]:.2f} GiB/s, {CONNECTIONS} connections"
+    middle = common.medians(values, (PEAL, NGINX), 2, FILE_BYTES / 2**30)
+    measured = f"{common.span(pair)}; {middle} GiB/s, {CONNECTIONS} connections"
     return [Row(f"a static file of 1 MiB, bytes/s, {PEAL} / {NGINX}", f">= {BAR}, 1 within the interval", measured,
                 verdict, common.ratio_data(pair, values))]

@@ -2,24 +2,41 @@
 """Resident memory per idle connection that has spoken once, 5000 of them: what the server grew by, divided."""
 
 import statistics
-import subprocess
+from collections.abc import Callable
 
 from versus import lockstep
 from versus.run import counters, process
+from versus.bars import common
 from versus.bars.common import CannotMeasure, Context, Row
 from versus.roster import Contender
 
 BAR_BYTES = 300
 CONNECTIONS = 5000
 REPEATS = 3
-READY_LIMIT_S = 60.0
+READY_LIMIT_S = 120.0
 PUBLISHED = "libuv 282, libevent 1021, muduo 3151, asio 11262"
 
 
-def _await_ready(holder: subprocess.Popen) -> None:
-    line = process.line_of(holder, READY_LIMIT_S)
-    if line.split() != ["ready", str(CONNECTIONS)]:
-        raise CannotMeasure(f"only this became of {CONNECTIONS} connections: {line or 'nothing'}")
+def held(server: process.Server, words: list[str], connections: int) -> float:
+    """Bytes per connection by which the server grows while the program `words` holds so many. Raises CannotMeasure."""
+    before = counters.tree_rss_bytes(server.pid)
+    with process.companion(words) as holder:
+        line = process.line_of(holder, READY_LIMIT_S)
+        if line.split() != ["ready", str(connections)]:
+            raise CannotMeasure(f"only this became of {connections} connections: {line or 'nothing'}")
+        return (counters.tree_rss_bytes(server.pid) - before) / connections
+
+
+def row(figure: str, judged: bool, most_bytes: int, once: Callable[[], float], **data) -> Row:
+    """The row of the middle of a few times `once`, which is bytes per connection; it has a bar where it is `judged`."""
+
+    def measured() -> tuple[float, str, dict]:
+        values = [once() for _ in range(REPEATS)]
+        middle = statistics.median(values)
+        shown = f"{middle:,.0f} bytes ({min(values):,.0f} to {max(values):,.0f})"
+        return middle, shown, {"values": values} | data
+
+    return common.counted(figure, f"<= {most_bytes:,} bytes" if judged else common.NO_BAR, most_bytes, measured)
 
 
 def per_connection(contender: Contender, idle_program: str) -> float:
@@ -27,35 +44,16 @@ def per_connection(contender: Contender, idle_program: str) -> float:
     with process.serving(contender.for_threads(1), (), contender.given) as server:
         with lockstep.connected(server.host, server.port, 1) as connections:
             lockstep.rounds(connections, 64, 1)
-        before = counters.process_rss_bytes(server.pid)
         words = [idle_program, server.target, "--connections", str(CONNECTIONS), "--size", "64"]
-        holder = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        try:
-            _await_ready(holder)
-            return (counters.process_rss_bytes(server.pid) - before) / CONNECTIONS
-        finally:
-            holder.stdin.close()
-            if not process.wait_for_end(holder, 10.0):
-                holder.kill()
-                holder.wait()
-            holder.stdout.close()
+        return held(server, words, CONNECTIONS)
 
 
 def measure(context: Context) -> list[Row]:
     idle_program = context.tool("contenders/bare_idle")
     rows = []
-    for contender in context.contenders():
-        context.say(f"idle memory: {contender.name}")
-        ours = contender.name in ("peal-epoll", "peal-uring")
-        figure = f"resident memory per idle connection, {CONNECTIONS} of them, {contender.name}"
-        bar = f"<= {BAR_BYTES} bytes" if ours else "-"
-        try:
-            values = [per_connection(contender, idle_program) for _ in range(REPEATS)]
-        except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
-            rows.append(Row(figure, bar, f"- ({error})", "not measured" if ours else ""))
-            continue
-        value = statistics.median(values)
-        verdict = ("met" if value <= BAR_BYTES else "not met") if ours else ""
-        measured = f"{value:,.0f} bytes ({min(values):,.0f} to {max(values):,.0f})"
-        rows.append(Row(figure, bar, measured, verdict, {"values": values, "published": PUBLISHED}))
+    for each in context.contenders():
+        context.say(f"idle memory: {each.name}")
+        rows.append(row(f"resident memory per idle connection, {CONNECTIONS} of them, {each.name}",
+                        each.name in ("peal-epoll", "peal-uring"), BAR_BYTES,
+                        lambda each=each: per_connection(each, idle_program), published=PUBLISHED))
     return rows

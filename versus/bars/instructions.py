@@ -11,11 +11,12 @@ import socket
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from versus import lockstep
 from versus.run import process
-from versus.bars import stepping
+from versus.bars import common, stepping
 from versus.bars.common import CannotMeasure, Context, Row
 from versus.roster import Contender
 
@@ -73,7 +74,7 @@ def _count(contender: Contender, messages: int, exchange: Exchange) -> int:
 def _stepped(contender: Contender) -> float:
     """By stepping, which one server bears twice: whatever it did before does not count."""
     counts = []
-    with process.serving(lambda host, port: contender.words(host, port, 1), (), contender.given) as server:
+    with process.serving(contender.for_threads(1), (), contender.given) as server:
         with lockstep.connected(server.host, server.port, 1) as connections:
             _echoes(connections, STEPPED_FEW)
             for messages in (STEPPED_FEW, STEPPED_MANY):
@@ -87,43 +88,52 @@ def per_message(contender: Contender, exchange: Exchange = _echoes) -> float:
     return (_count(contender, MANY, exchange) - _count(contender, FEW, exchange)) / (MANY - FEW)
 
 
-def measure(context: Context) -> list[Row]:
+def need_valgrind() -> None:
     if not shutil.which("valgrind"):
         raise CannotMeasure("valgrind is not installed")
-    rows = []
-    plain = None
+
+
+def row(figure: str, bar: str, most: float, count: Callable[[], float], **data) -> Row:
+    """The row of a count of instructions."""
+
+    def measured() -> tuple[float, str, dict]:
+        value = count()
+        return value, f"{value:,.0f}", {"instructions": value} | data
+
+    return common.counted(figure, bar, most, measured)
+
+
+def measure(context: Context) -> list[Row]:
+    need_valgrind()
+    rows, plain = [], None
     for contender in context.contenders(NAMES):
-        bar = {"peal-epoll": BAR, "peal-uring": RING_BAR}.get(contender.name)
-        figure = f"user instructions per {SIZE}-byte echo, {contender.name}"
-        value = _row(context, contender, figure, f"<= {bar}" if bar else "-", lambda value: value, bar or 0, rows)
-        if contender.name == "peal-epoll":
-            plain = (contender, value)
-    if plain and plain[1]:
-        _variants(context, *plain, rows)
-    return rows
+        context.say(f"instructions: {contender.name}")
+        most = {"peal-epoll": BAR, "peal-uring": RING_BAR}.get(contender.name)
+        rows.append(row(f"user instructions per {SIZE}-byte echo, {contender.name}",
+                        f"<= {most}" if most else common.NO_BAR, most or 0, partial(per_message, contender),
+                        published=PUBLISHED))
+        if contender.name == "peal-epoll" and rows[-1].data:
+            plain = (contender, rows[-1].data["instructions"])
+    return rows + (_variants(context, *plain) if plain else [])
 
 
-def _variants(context: Context, contender: Contender, plain: float, rows: list[Row]) -> None:
+def _variants(context: Context, contender: Contender, plain: float) -> list[Row]:
     """What may be switched on, against the same server without it."""
-    coroutines = replace(contender, name="peal-coroutines", command=(*contender.command, "--style", "coroutines"))
-    _row(context, coroutines, "the same with a coroutine for each connection / with callbacks",
-         f"<= {COROUTINE_RATIO}", lambda value: value / plain, COROUTINE_RATIO, rows)
-    recorded = replace(contender, name="peal-recorder", command=(*contender.command, "--flight-recorder", "65536"))
-    _row(context, recorded, "the same with the flight recorder on, more than without", f"<= {RECORDER_MORE}",
-         lambda value: value - plain, RECORDER_MORE, rows)
 
+    def count(name: str, *words: str) -> tuple[float, dict]:
+        context.say(f"instructions: {name}")
+        found = per_message(replace(contender, name=name, command=(*contender.command, *words)))
+        return found, {"instructions": found, "published": PUBLISHED}
 
-def _row(context: Context, contender: Contender, figure: str, bar: str, figure_of, most: float, rows: list[Row]):
-    """Adds the row of one count; answers the count, or None."""
-    context.say(f"instructions: {contender.name}")
-    barred = bar != "-"
-    try:
-        count = per_message(contender)
-    except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
-        rows.append(Row(figure, bar, f"- ({error})", "not measured" if barred else ""))
-        return None
-    value = figure_of(count)
-    verdict = ("met" if value <= most else "not met") if barred else ""
-    shown = f"{value:,.0f}" if value == count or most == RECORDER_MORE else f"{value:.2f} ({count:,.0f})"
-    rows.append(Row(figure, bar, shown, verdict, {"instructions": count, "published": PUBLISHED}))
-    return count
+    def coroutines() -> tuple[float, str, dict]:
+        found, data = count("peal-coroutines", "--style", "coroutines")
+        return found / plain, f"{found / plain:.2f} ({found:,.0f})", data
+
+    def recorder() -> tuple[float, str, dict]:
+        found, data = count("peal-recorder", "--flight-recorder", "65536")
+        return found - plain, f"{found - plain:,.0f}", data
+
+    return [common.counted("the same with a coroutine for each connection / with callbacks", f"<= {COROUTINE_RATIO}",
+                           COROUTINE_RATIO, coroutines),
+            common.counted("the same with the flight recorder on, more than without", f"<= {RECORDER_MORE}",
+                           RECORDER_MORE, recorder)]

@@ -49,22 +49,13 @@ def terminal():
 
 
 def _once(context: Context, live: str) -> generator.Measurement:
-    pins = process.Pins.of(1)
     with http_load.web_server(context, "http-raw-epoll") as server, \
             tempfile.TemporaryDirectory(prefix="versus-live-") as folder:
         path = Path(folder) / "run.json"
-        words = [context.tool("peal"), "load", "http", http_load.url(server), "--connections",
-                 str(http_load.CONNECTIONS), "--threads", "1", "--duration", f"{round(RUN_S * 1000)}ms", "--warmup",
-                 f"{round(http_load.WARMUP_S * 1000)}ms", "--interval", INTERVAL, "--live", live,
-                 "--server-pid", str(server.pid), "--json", str(path)]
+        words = http_load.words(context, server, RUN_S, ("--interval", INTERVAL, "--live", live, "--json", str(path)))
         with terminal() as (writer, said):
-            child = process.spawn(words, pins.client, stdout=subprocess.DEVNULL, stderr=writer)
-            try:
-                ended = process.wait_for_end(child, RUN_S + 20.0)
-            finally:
-                if child.returncode is None:
-                    child.kill()
-                    child.wait()
+            child = process.spawn(words, process.Pins.of(1).client, stdout=subprocess.DEVNULL, stderr=writer)
+            ended = process.reap(child, RUN_S + 20.0)
         if not ended or child.returncode not in (generator.EXIT_DONE, generator.EXIT_GATE):
             raise CannotMeasure(f"peal load --live {live} failed with exit code {child.returncode}")
         if (live == "on") != bool(b"".join(said).strip()):

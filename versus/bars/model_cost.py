@@ -7,10 +7,8 @@ from functools import partial
 from versus.bars import common, duel_bar
 from versus.bars.common import CannotMeasure, Context, Row
 from versus.bars.duel_bar import Bar
-from versus.duel import duel_campaign
 from versus.duel.duel_figures import CPU, pair_of
 from versus.duel.duel_runner import Player
-from versus.experiments import CLOSED, Duels
 from versus.models import model_plans, model_roster
 from versus.models.model_plans import BAR, CLAIM_CELLS, HAND_WRITTEN, SUBJECT
 from versus.roster import Contender
@@ -31,17 +29,14 @@ def _contenders(context: Context) -> list[Contender]:
 def measure(context: Context) -> list[Row]:
     context.tool("peal")
     contenders = _contenders(context)
-    rows = []
-    for cell in CLAIM_CELLS:
-        rows += common.rows_or_why(f"server CPU per request, {cell.title}", partial(_cell, context, cell, contenders))
-    return rows
+    return common.in_parts({f"server CPU per request, {cell.title}": partial(_cell, context, cell, contenders)
+                            for cell in CLAIM_CELLS})
 
 
 def _cell(context: Context, cell: EchoCell, contenders: list[Contender]) -> list[Row]:
     players = [Player(c.name, tuple(c.for_cell(cell)("{host}", "{port}"))) for c in contenders]
-    load = duel_campaign.load_of("model", cell, Duels(restarts=duel_bar.restarts_of(context)), CLOSED)
     bars = tuple(Bar(SUBJECT, player.name, BAR) for player in players[1:])
-    duel = duel_bar.play(context, "model_cost", load, players, bars)
+    duel = duel_bar.play(context, "model_cost", duel_bar.load_of(context, "model", cell), players, bars)
     # The best is whom peal is dearest beside.
     known = [(bar, pair) for bar in bars if (pair := pair_of(duel.found, CPU, bar.subject, bar.rival)).blocks]
     if not known:

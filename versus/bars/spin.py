@@ -5,16 +5,11 @@ import statistics
 
 from versus.run import process
 from versus.bars import common
-from versus.bars.common import CannotMeasure, Context, Row
+from versus.bars.common import Context, Row
 
 BAR = 2.0
 RUN_S = 0.5
 RAW_GAIN = "a raw loop gains 2.9"
-
-
-def _speaks_of(program: str, verb: list[str], option: str) -> bool:
-    outcome = process.run([program, *verb, "--help"], limit_s=5.0)
-    return option in outcome.out or option in outcome.complaint
 
 
 def _round_trips(words: list[str], client: list[str]) -> float:
@@ -33,26 +28,15 @@ def measure(context: Context) -> list[Row]:
     peal = context.tool("peal")
     bare = context.tool("contenders/bare_client")
     client = [bare, "--connections", "1", "--size", "64", "--duration", str(RUN_S), "--warm-up", "0.1"]
-    if _speaks_of(bare, [], "--spin"):
-        client += ["--spin", "1"]  # else the client's own sleep hides half of the gain
     serve = [peal, "serve", "pingpong", "--listen", "{listen}", "--engine", "epoll", "--threads", "1"]
-    if not _speaks_of(peal, ["serve", "pingpong"], "--spin"):
-        raise CannotMeasure("peal serve has no --spin")
     context.say("spin: peal --spin auto / off")
-    sides = {"auto": serve + ["--spin", "auto"], "off": serve + ["--spin", "off"]}
-    raw = [context.need("raw-epoll").program, "--listen", "{listen}"]
-    sides["raw"] = raw
-    if _speaks_of(raw[0], [], "--spin"):
-        sides["raw spinning"] = raw + ["--spin", "1"]
+    sides = {"auto": serve + ["--spin", "auto"], "off": serve + ["--spin", "off"],
+             "raw": [context.need("raw-epoll").program, "--listen", "{listen}"]}
     variants = {name: (lambda words=words: _round_trips(words, client)) for name, words in sides.items()}
     values = common.paired(context, "spin", variants)
     pair = common.pair_of(values, "auto", "off")
     middle = {name: statistics.median(by_block.values()) for name, by_block in values.items()}
     measured = f"{common.span(pair, 2)}; " + ", ".join(f"{name} {value:,.0f}/s" for name, value in middle.items())
     data = common.ratio_data(pair, values) | {"published": RAW_GAIN}
-    rows = [Row("round trips/s of one connection, peal-epoll, spin auto / off", f">= {BAR}", measured,
+    return [Row("round trips/s of one connection, peal-epoll, spin auto / off", f">= {BAR}", measured,
                 common.at_least(pair, BAR), data)]
-    if "raw spinning" in values:
-        gain = common.pair_of(values, "raw spinning", "raw")
-        rows.append(Row("the same, raw-epoll", "-", common.span(gain, 2), "", common.ratio_data(gain, values)))
-    return rows

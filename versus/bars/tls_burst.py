@@ -6,7 +6,7 @@ For the CPU two bare clients take turns of milliseconds, each against a server o
 """
 
 import json
-import statistics
+from functools import partial
 
 from versus import traces
 from versus.bars import common, duel_bar, tls_common
@@ -20,11 +20,15 @@ SENDS_BAR, CPU_BAR = 1, 0.5
 BURSTS = 200
 CONNECTIONS, ROUNDS = 100, 60  # of those whose CPU is counted: some tenths of a second
 LIMIT_S = 60.0
+CPU_FIGURE = (f"server CPU per message of bursts of {BURST} records over TLS, {OURS} / {FLOOR}, "
+              f"{CONNECTIONS} connections")
 SENDS = ("write", "writev", "sendto", "sendmsg", "sendmmsg")
 
 
 def sends_per_burst(context: Context, contender: Contender, bursts: int = BURSTS) -> float:
     """The difference of two counts, so that handshakes do not count."""
+    if not traces.available():
+        raise CannotMeasure("strace is not installed")
     found = []
     for messages in (bursts // 2, bursts + bursts // 2):
         with process.serving(contender.for_threads(1), (), contender.given) as server:
@@ -37,14 +41,13 @@ def sends_per_burst(context: Context, contender: Contender, bursts: int = BURSTS
 
 
 def _sends_row(context: Context, contender: Contender) -> Row:
-    ours = contender.name == OURS
-    figure = f"sends per answered burst of {BURST} records over TLS, {contender.name}"
+    def measured() -> tuple[float, str, dict]:
+        value = sends_per_burst(context, contender)
+        return value, f"{value:.2f}", {"sends": value}
+
     context.say(f"sends per burst over TLS: {contender.name}")
-    if not traces.available():
-        raise CannotMeasure("strace is not installed")
-    value = sends_per_burst(context, contender)
-    verdict = ("met" if value <= SENDS_BAR + 0.05 else "not met") if ours else ""
-    return Row(figure, f"{SENDS_BAR}" if ours else "-", f"{value:.2f}", verdict, {"sends": value})
+    return common.counted(f"sends per answered burst of {BURST} records over TLS, {contender.name}",
+                          f"{SENDS_BAR}" if contender.name == OURS else common.NO_BAR, SENDS_BAR + 0.05, measured)
 
 
 def _restart(context: Context, both: dict[str, Contender], number: int) -> dict[str, float]:
@@ -66,36 +69,19 @@ def _restart(context: Context, both: dict[str, Contender], number: int) -> dict[
         raise Marred(f"a bare client gave no figures: {said or error}") from error
 
 
-def _cpu_row(context: Context, ours: Contender, floor: Contender) -> Row:
-    values: dict[str, dict[int, float]] = {ours.name: {}, floor.name: {}}
-    context.say(f"bursts over TLS: {ours.name} and {floor.name}, in turns of {turns.TURN_S * 1000:.0f} ms")
-    for number in range(duel_bar.restarts_of(context) // 2):
-        try:
-            for name, value in _restart(context, {ours.name: ours, floor.name: floor}, number).items():
-                values[name][number] = value
-        except Marred as error:
-            context.say(f"bursts over TLS, restart {number + 1}: {error}")
-    if not values[ours.name]:
-        raise CannotMeasure("no run was worth counting")
-    pair = common.pair_of(values, ours.name, floor.name)
-    middle = " / ".join(f"{statistics.median(values[name].values()) / 1e3:.3f}" for name in (ours.name, floor.name))
-    return Row(_CPU_FIGURE.format(ours.name, floor.name), f"<= {CPU_BAR}", f"{common.span(pair)}; {middle} us",
-               common.at_most(pair, CPU_BAR), common.ratio_data(pair, values))
-
-
-_CPU_FIGURE = f"server CPU per message of bursts of {BURST} records over TLS, {{}} / {{}}, {CONNECTIONS} connections"
+def _cpu_rows(context: Context, by_name: dict[str, Contender]) -> list[Row]:
+    missing = next((name for name in (OURS, FLOOR) if name not in by_name), None)
+    if missing:
+        raise CannotMeasure(f"{missing} is not there")
+    both = {name: by_name[name] for name in (OURS, FLOOR)}
+    context.say(f"bursts over TLS: {OURS} and {FLOOR}, in turns of {turns.TURN_S * 1000:.0f} ms")
+    values = common.restarts(context, "bursts over TLS", duel_bar.restarts_of(context) // 2,
+                             partial(_restart, context, both))
+    return [common.ratio_row(CPU_FIGURE, values, (OURS, FLOOR), CPU_BAR,
+                             f"{common.medians(values, (OURS, FLOOR), 3, 1e-3)} us")]
 
 
 def measure(context: Context) -> list[Row]:
-    ready = tls_common.contenders(context, TLS, (OURS, FLOOR))
-    rows = []
-    for contender in ready:
-        rows += common.rows_or_why(f"sends per answered burst of {BURST} records over TLS, {contender.name}",
-                                   lambda contender=contender: [_sends_row(context, contender)])
-    by_name = {contender.name: contender for contender in ready}
-    missing = next((name for name in (OURS, FLOOR) if name not in by_name), None)
-    if missing:
-        return rows + [Row(_CPU_FIGURE.format(OURS, FLOOR), f"<= {CPU_BAR}", f"- ({missing} is not there)",
-                           "not measured")]
-    return rows + common.rows_or_why(_CPU_FIGURE.format(OURS, FLOOR),
-                                     lambda: [_cpu_row(context, by_name[OURS], by_name[FLOOR])])
+    by_name = {contender.name: contender for contender in tls_common.contenders(context, TLS, (OURS, FLOOR))}
+    sends = [_sends_row(context, contender) for contender in by_name.values()]
+    return sends + common.in_parts({CPU_FIGURE: partial(_cpu_rows, context, by_name)})

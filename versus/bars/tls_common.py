@@ -5,9 +5,6 @@ Counts by callgrind are told apart from the C library's copies: with a threshold
 which callgrind would count byte by byte (GLIBC_TUNABLES).
 """
 
-import shutil
-
-from versus import roster
 from versus.bars import common, instructions
 from versus.bars.common import CannotMeasure, Context
 from versus.roster import Contender
@@ -21,9 +18,7 @@ LIMIT_S = 600.0  # for the bare client against a server under callgrind
 def contenders(context: Context, kind: str, names: tuple[str, ...]) -> list[Contender]:
     """Those of `names` that can run, in that order; everybody of the kind where everyone was asked for. Raises
     CannotMeasure."""
-    ready, absent = roster.choose(context.bin_dir, context.extra, [] if context.everyone else list(names), kind)
-    if not ready:
-        raise CannotMeasure(absent[0] if absent else f"there is no contender that speaks {kind}")
+    ready = context.of_kind(kind, names)
     try:
         files = certificate.made_in(context.out / "tls", context.bin_dir / "peal")
     except certificate.NoCertificate as error:
@@ -45,8 +40,7 @@ def drive(context: Context, program: str, server: process.Server, options: dict[
 
 def slope(context: Context, contender: Contender, program: str, few: dict[str, int], many: dict[str, int]) -> float:
     """Instructions of one more of what the two differ in: a message, or a handshake. Raises CannotMeasure."""
-    if not shutil.which("valgrind"):
-        raise CannotMeasure("valgrind is not installed")
+    instructions.need_valgrind()
     key = next(name for name in many if few[name] != many[name])
 
     def count(options: dict[str, int]) -> int:

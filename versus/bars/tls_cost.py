@@ -8,9 +8,8 @@ from functools import partial
 from versus.bars import common, duel_bar, tls_common
 from versus.bars.common import Context, Row
 from versus.bars.duel_bar import Bar
-from versus.duel import duel_campaign
 from versus.duel.duel_runner import Player
-from versus.experiments import CLOSED, Duels, Load
+from versus.experiments import Load
 from versus.roster import HTTPS, TLS
 from versus.tls import tls_plans
 from versus.tls.tls_plans import FLOOR, HTTPS_FLOOR, HTTPS_OURS, NGINX, OURS
@@ -43,14 +42,11 @@ def _cell(context: Context, asked: Asked) -> list[Row]:
     ready = tls_common.contenders(context, asked.kind, asked.players)
     fit = [each for each in ready if each.name not in asked.cell.without]
     players = [Player(each.name, tuple(each.for_cell(asked.cell)("{host}", "{port}"))) for each in fit]
-    load = duel_campaign.load_of("tls", asked.cell, Duels(restarts=duel_bar.restarts_of(context)), CLOSED)
-    duel = duel_bar.play(context, "tls_cost", load, players, asked.bars)
     others = tuple(each.name for each in fit if each.name not in asked.players)
-    return duel_bar.rows(duel, asked.bars, asked.unit) + duel_bar.beside(duel, others, asked.players[0], asked.unit)
+    return duel_bar.judged(context, "tls_cost", duel_bar.load_of(context, "tls", asked.cell), players, asked.bars,
+                           asked.unit, others)
 
 
 def measure(context: Context) -> list[Row]:
-    rows = []
-    for asked in ASKED:
-        rows += common.rows_or_why(f"server CPU over TLS, {asked.cell.title}", partial(_cell, context, asked))
-    return rows
+    return common.in_parts({f"server CPU over TLS, {asked.cell.title}": partial(_cell, context, asked)
+                            for asked in ASKED})

@@ -51,16 +51,12 @@ def _row(context: Context, contender: Contender) -> Row:
     context.say(f"{what}: {context.blocks} blocks")
     values = common.paired(context, what, {"beside": lambda: p99_us(context, contender, True),
                                            "alone": lambda: p99_us(context, contender, False)})
-    pair = common.pair_of(values, "beside", "alone")
-    middle = [common.middle_of(list(values[side].values())).ratio for side in ("beside", "alone")]
-    judged = contender.name in (OURS, RING)
-    return Row(f"p99 of echoes over TLS while {CROWD:,} others shake hands / while none does, {contender.name}",
-               f"<= {BAR:g}" if judged else "-", f"{common.span(pair, 2)}; {middle[0]:,.0f} / {middle[1]:,.0f} us",
-               common.at_most(pair, BAR) if judged else "", common.ratio_data(pair, values))
+    sides = ("beside", "alone")
+    return common.ratio_row(
+        f"p99 of echoes over TLS while {CROWD:,} others shake hands / while none does, {contender.name}", values, sides,
+        BAR, f"{common.medians(values, sides)} us", digits=2, barred=contender.name in (OURS, RING))
 
 
 def measure(context: Context) -> list[Row]:
-    rows = []
-    for each in tls_common.contenders(context, TLS, (OURS, RING, FLOOR)):
-        rows += common.rows_or_why(f"echoes beside a crowd, {each.name}", lambda each=each: [_row(context, each)])
-    return rows
+    return common.in_parts({f"echoes beside a crowd, {each.name}": lambda each=each: [_row(context, each)]
+                            for each in tls_common.contenders(context, TLS, (OURS, RING, FLOOR))})

@@ -5,11 +5,9 @@ fields on a kept connection, of a full and of a resumed handshake. Each is the d
 from dataclasses import dataclass
 from functools import partial
 
-from versus import lockstep, stats
-from versus.bars import tls_common
-from versus.bars.common import CannotMeasure, Context, Row, rows_or_why
+from versus.bars import common, instructions, tls_common
+from versus.bars.common import CannotMeasure, Context, Row
 from versus.roster import HTTPS, TLS, Contender
-from versus.run import process
 from versus.tls.tls_plans import FLOOR, HTTPS_FLOOR, HTTPS_OURS, NGINX, OURS
 
 MESSAGES, HANDSHAKES = "bare_tls_client", "bare_handshakes"
@@ -48,18 +46,15 @@ FIGURES = (
 
 
 def _row(context: Context, figure: Counted, contender: Contender) -> Row:
-    barred = contender.name == figure.names[0]
-    what, bar = f"user instructions per {figure.what} over TLS, {contender.name}", f"<= {figure.bar:,}"
-    context.say(f"instructions over TLS: {figure.what}, {contender.name}")
-    try:
+    def count() -> float:
         if "uring" in contender.name:
             raise CannotMeasure("callgrind knows no io_uring")
-        value = tls_common.slope(context, contender, figure.program, *map(figure.run, figure.counts))
-    except (CannotMeasure, process.StartFailed, lockstep.EchoDiffers, OSError) as error:
-        return Row(what, bar if barred else "-", f"- ({error})", stats.NOT_MEASURED if barred else "")
-    verdict = (stats.MET if value <= figure.bar else stats.NOT_MET) if barred else ""
-    return Row(what, bar if barred else "-", f"{value:,.0f}", verdict,
-               {"instructions": value, "published": figure.published})
+        return tls_common.slope(context, contender, figure.program, *map(figure.run, figure.counts))
+
+    context.say(f"instructions over TLS: {figure.what}, {contender.name}")
+    return instructions.row(f"user instructions per {figure.what} over TLS, {contender.name}",
+                            f"<= {figure.bar:,}" if contender.name == figure.names[0] else common.NO_BAR, figure.bar,
+                            count, published=figure.published)
 
 
 def _figure(context: Context, figure: Counted) -> list[Row]:
@@ -67,7 +62,5 @@ def _figure(context: Context, figure: Counted) -> list[Row]:
 
 
 def measure(context: Context) -> list[Row]:
-    rows = []
-    for figure in FIGURES:
-        rows += rows_or_why(f"user instructions per {figure.what} over TLS", partial(_figure, context, figure))
-    return rows
+    return common.in_parts({f"user instructions per {figure.what} over TLS": partial(_figure, context, figure)
+                            for figure in FIGURES})
