@@ -6,6 +6,7 @@ import sys
 import time
 
 from versus.page import verdict
+from versus.page.verdict import number
 from versus.run.campaign import Outline
 from versus.experiments import CLOSED
 from versus.models.model_analysis import CPU, MEMORY, SPEED, TAIL
@@ -73,8 +74,10 @@ def table(header: list[str], rows: list[list[str]], sides: str = "<") -> str:
     return "\n".join(lines)
 
 
-def _text(value: float | None, digits: int) -> str:
-    return "-" if value is None else f"{value:,.{digits}f}"
+def claims_table(claims: list[dict], digits: int = 2) -> str:
+    rows = [[claim["sentence"], verdict.span(claim, digits), ": ".join(filter(None, (claim["verdict"], claim["why"])))]
+            for claim in claims]
+    return table(["claim", "ratio (95 % interval)", "verdict"], rows, "<<<")
 
 
 def _subject_of(experiment: dict) -> str:
@@ -106,8 +109,8 @@ def _cell_table(experiment: dict, cell: dict) -> str:
         if full is not None:
             mark = "≥" if full["lower_bound"] else "~" if full["never_saturated"] else ""
             top = mark + f"{full['messages_per_s'] * scale:,.0f}"
-        rows.append([name, _text(row["server_us"], 3), _text(row["sum_us"], 3), _text(row["calls"], 2),
-                     _text(row["switches"], 3), top, _pair_beside(experiment, cell["name"], name)])
+        rows.append([name, number(row["server_us"], 3), number(row["sum_us"], 3), number(row["calls"], 2),
+                     number(row["switches"], 3), top, _pair_beside(experiment, cell["name"], name)])
     header = ["contender", f"server us/{unit}", "+ client", "calls", "switches", f"closed loop {unit}s/{per}",
               "server CPU, ratio"]
     how = f"at {cell['rate']:,.0f} {unit}s/s" if cell["rate"] else "closed loop"
@@ -120,7 +123,7 @@ def _model_table(experiment: dict, cell: dict) -> str:
                   key=lambda row: (row["served"] < row["asked"], -(row["messages_per_s"] or 0.0)))
     shown = [[row["contender"], f"{row['served']}/{row['asked']}", SPEED.shown(row["messages_per_s"]),
               TAIL.shown(row["p50_us"]), TAIL.shown(row["p99_us"]), CPU.shown(row["server_us"]),
-              _text(row["switches"], 3), MEMORY.shown(row["rss_bytes"])] for row in rows]
+              number(row["switches"], 3), MEMORY.shown(row["rss_bytes"])] for row in rows]
     header = ["model", "served", "requests", "p50", "p99", "server CPU each", "switches each", "memory"]
     return f"{cell['title']}\n" + table(header, shown)
 
@@ -134,9 +137,7 @@ def _experiment_tables(experiment: dict) -> list[str]:
                       if row["metric"] == "server_cpu" and row["floor"])
     parts.append(f"Noise floor of the A/A twin ({experiment['twin']}): {noise or 'not measured'}")
     if experiment["claims"]:
-        rows = [[claim["sentence"], verdict.span(claim), ": ".join(filter(None, (claim["verdict"], claim["why"])))]
-                for claim in experiment["claims"]]
-        parts.append(table(["claim", "ratio (95 % interval)", "verdict"], rows, "<<<"))
+        parts.append(claims_table(experiment["claims"]))
     return parts
 
 
@@ -145,8 +146,8 @@ def _drum_tables(drummed: dict) -> list[str]:
     parts = [f"== {drummed['title']}"]
     largest = max((cell["pairs"] for cell in drummed["cells"]), default=0)
     for cell in (cell for cell in drummed["cells"] if cell["pairs"] == largest):
-        rows = [[row["contender"], _text(row["total_median_us"], 1), _text(row["loop_median_us"], 1),
-                 _text(row["waits"], 1), _text(row["events_per_wait"], 1)]
+        rows = [[row["contender"], number(row["total_median_us"], 1), number(row["loop_median_us"], 1),
+                 number(row["waits"], 1), number(row["events_per_wait"], 1)]
                 for row in drummed["rows"] if row["cell"] == cell["name"]]
         parts.append(f"{cell['title']} (median round, microseconds)\n"
                      + table(["contender", "total", "loop", "waits", "events/wait"], rows))

@@ -5,7 +5,6 @@ sticks, each with its table; log x where there are rings of several sizes, bars 
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from versus.page import figures
 from versus.page.templates import template
@@ -60,16 +59,11 @@ def _names(rows: list[dict]) -> list[str]:
 
 
 def _lines(axes, shown: list[dict], names: list[str]) -> None:
-    for name in names:
-        mine = sorted((row["at"], row["value"]) for row in shown if row["contender"] == name)
-        if mine:
-            axes.plot(*zip(*mine), label=name, linewidth=1.3, markersize=3.6, **_style(name, names))
-    ticks = sorted({row["at"] for row in shown})
+    figures._curves(axes, shown, names, _style)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_locator(FixedLocator([at for at in ticks if str(at).strip("0") in {"1", "2", "5"}]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    figures._ticks(axes.xaxis, sorted({row["at"] for row in shown if str(row["at"]).strip("0") in {"1", "2", "5"}}),
+                   lambda value: f"{value:,.0f}")
     figures._plain_log_y(axes)
     axes.grid(axis="both")
 
@@ -82,10 +76,8 @@ def _bars(axes, shown: list[dict], names: list[str]) -> None:
                   alpha=0.55 if name in VARIANTS else 1.0)
         axes.annotate(f"{values[name]:,.0f}", (values[name], at), xytext=(3, 0), textcoords="offset points",
                       va="center", color=figures.MUTED, fontsize=8.5)
-    axes.set_yticks(range(len(present)), present)
-    axes.tick_params(axis="y", length=0)
+    figures._lines_named(axes, present)
     axes.margins(x=0.16)
-    axes.grid(axis="x")
 
 
 def panels(rows: list[dict], active: int) -> str:
@@ -141,12 +133,8 @@ def _commands(results: dict) -> list[str]:
     return [run["commands"][0] for _, run in sorted(found.items())]
 
 
-def _number(value: float | None, digits: int = 1) -> str:
-    return "-" if value is None else f"{value:,.{digits}f}"
-
-
 def section(results: dict) -> str:
     """The section's HTML, without a heading of its own rank above h3; `results` is what drum.run() returned."""
     flagged = [run for run in results["runs"] if run["gates"]]
-    return template(TEMPLATE, number=_number).render(
+    return template(TEMPLATE).render(
         d=results, groups=_groups(results), commands=_commands(results), parts=("total", "loop"), flagged=flagged)

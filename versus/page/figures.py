@@ -11,7 +11,7 @@ import re
 import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from versus.gates import INVALID, NOISY
 
@@ -80,6 +80,38 @@ def _axes(height_in: float, width_in: float = WIDTH_IN):
     return figure, figure.subplots()
 
 
+def _ticks(axis, places: list[float], words=lambda value: f"{value:g}") -> None:
+    """Ticks at these places alone, so called."""
+    axis.set_major_locator(FixedLocator(places))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: words(value)))
+    axis.set_minor_locator(NullLocator())
+
+
+def _lines_named(axes, names: list[str]) -> None:
+    """A line for each name, from below, with a grid behind."""
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x")
+    axes.set_axisbelow(True)
+
+
+def _ratio(axes, line: int, row: dict, colour: str, is_sure: bool, words: str) -> None:
+    """A ratio on its line: the interval, a point that is hollow where nothing is sure, and the words at the edge."""
+    if row["low"] is not None:
+        axes.plot([row["low"], row["high"]], [line, line], color=colour, linewidth=2.3, solid_capstyle="butt")
+    axes.plot([row["ratio"]], [line], marker=row.get("marker", "o"), markersize=6.5, color=colour,
+              markerfacecolor=colour if is_sure else PAPER, markeredgewidth=1.5)
+    axes.annotate(words, (1.01, line), xycoords=("axes fraction", "data"), va="center", color=MUTED)
+
+
+def _curves(axes, rows: list[dict], names: list[str], style=_style) -> None:
+    """A line through the values of each name; rows have contender, at, value."""
+    for name in names:
+        mine = sorted((row["at"], row["value"]) for row in rows if row["contender"] == name)
+        if mine:
+            axes.plot(*zip(*mine), label=name, linewidth=1.4, markersize=4.0, **style(name, names))
+
+
 def _ratio_ticks(axes, low: float, high: float) -> None:
     """Plain numbers on a log axis of ratios."""
     axes.set_xscale("log")
@@ -88,9 +120,7 @@ def _ratio_ticks(axes, low: float, high: float) -> None:
         steps = tuple(round(0.8 + 0.02 * k, 2) for k in range(0, 21))
     elif high / low < 2.2:
         steps = tuple(round(0.5 + 0.1 * k, 1) for k in range(0, 16))
-    axes.xaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    _ticks(axes.xaxis, [step for step in steps if low <= step <= high])
     axes.set_xlim(low, high)
 
 
@@ -106,18 +136,10 @@ def forest(pairs: list[dict], floor: float | None, names: list[str], label: str)
         axes.axvspan(1 / floor, floor, color=MUTED, alpha=0.18, linewidth=0)
     axes.axvline(1.0, color=MUTED, linewidth=1)
     for number, pair in enumerate(reversed(rows)):
-        colour = SERIES[place_of(pair["subject"], names)]
-        axes.plot([pair["low"], pair["high"]], [number, number], color=colour, linewidth=2.2, solid_capstyle="butt")
-        sure = pair["says"] in CAN_BE_SAID
-        axes.plot([pair["ratio"]], [number], marker="o", markersize=6.5, color=colour,
-                  markerfacecolor=colour if sure else PAPER, markeredgewidth=1.5)
-        axes.annotate(f"{pair['ratio']:.3f}", (1.01, number), xycoords=("axes fraction", "data"), va="center",
-                      color=MUTED)
-    axes.set_yticks(range(len(rows)), [f"{pair['subject']} / {pair['rival']}" for pair in reversed(rows)])
-    axes.tick_params(axis="y", length=0)
+        _ratio(axes, number, pair, SERIES[place_of(pair["subject"], names)], pair["says"] in CAN_BE_SAID,
+               f"{pair['ratio']:.3f}")
+    _lines_named(axes, [f"{pair['subject']} / {pair['rival']}" for pair in reversed(rows)])
     axes.set_ylim(-0.6, len(rows) - 0.4)
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
     _ratio_ticks(axes, min(ends) / spread, max(ends) * spread)
     axes.set_xlabel(label)
     return _inline(figure, label)
@@ -139,10 +161,7 @@ def cost_bars(rows: list[dict], names: list[str], label: str, unit: str = "messa
         axes.annotate(f"{row['server_us']:.2f}", (row["server_us"], number), xytext=(-4 if inside else 4, 0),
                       textcoords="offset points", ha="right" if inside else "left", va="center",
                       color=PAPER if inside else INK, fontsize=9)
-    axes.set_yticks(range(len(ordered)), [row["contender"] for row in ordered])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
+    _lines_named(axes, [row["contender"] for row in ordered])
     axes.set_xlabel(f"CPU per {unit}, microseconds: the server's (solid), the client's (pale)")
     return _inline(figure, label)
 
@@ -165,10 +184,7 @@ def latency(rows: list[dict], names: list[str], label: str, unit: str = "message
     axes.set_yscale("log")
     reach = max(row["curve"][-1][0] for row in rows)
     marks = {1: "0 %", 2: "50 %", 10: "90 %", 100: "99 %", 1000: "99.9 %", 10**4: "99.99 %", 10**5: "99.999 %"}
-    shown = {at: text for at, text in marks.items() if at <= reach * 1.05}
-    axes.xaxis.set_major_locator(FixedLocator(list(shown)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: shown.get(int(round(value)), "")))
-    axes.xaxis.set_minor_locator(NullLocator())
+    _ticks(axes.xaxis, [at for at in marks if at <= reach * 1.05], lambda value: marks.get(int(round(value)), ""))
     _plain_log_y(axes)
     axes.grid(axis="both")
     axes.set_xlabel(f"percentile of {unit}s")
@@ -181,10 +197,8 @@ def _plain_log_y(axes) -> None:
     low, high = axes.get_ylim()
     bases = (1, 2, 5) if high / low < 2e3 else (1,)
     steps = [base * 10.0**power for power in range(-3, 9) for base in bases]
-    axes.yaxis.set_major_locator(FixedLocator([step for step in steps if low <= step <= high]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
-    axes.yaxis.set_minor_locator(NullLocator())
+    _ticks(axes.yaxis, [step for step in steps if low <= step <= high],
+           lambda value: f"{value:,.0f}" if value >= 1 else f"{value:g}")
     axes.tick_params(axis="y", labelcolor=MUTED)
 
 
@@ -222,16 +236,11 @@ def scaling(rows: list[dict], names: list[str], along: str, unit: str, label: st
     if len({row["at"] for row in rows}) < 3:
         return ""
     figure, axes = _axes(3.2)
-    for name in names:
-        mine = sorted((row["at"], row["value"]) for row in rows if row["contender"] == name)
-        if mine:
-            axes.plot(*zip(*mine), label=name, linewidth=1.4, markersize=4.5, **_style(name, names))
+    _curves(axes, rows, names)
     ticks = sorted({row["at"] for row in rows})
     if ticks[-1] / ticks[0] > 20:
         axes.set_xscale("log")
-    axes.xaxis.set_major_locator(FixedLocator(ticks))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    _ticks(axes.xaxis, ticks, lambda value: f"{value:,.0f}")
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.grid(axis="y")

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The quick page's one picture a cell: server CPU beside the floor's, with its interval, the cheapest on top."""
 
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
-
-from versus.page.figures import MUTED, PAPER, SERIES, _axes, _inline, place_of
+from versus.page.figures import MUTED, SERIES, _axes, _inline, _lines_named, _ratio, _ticks, place_of
 
 FARTHEST = 2.2  # whose ratio lies beyond it is drawn at the edge, as an arrow, and the others have the room
 CERTAIN = ("less", "more", "level")
@@ -11,7 +9,7 @@ WIDTH_IN = 5.2
 MOST_TICKS = 6
 
 
-def _ticks(low: float, high: float) -> list[float]:
+def _round_ratios(low: float, high: float) -> list[float]:
     """Round ratios, 1 among them, as many as can be read."""
     for step in (0.02, 0.05, 0.1, 0.2, 0.5):
         first, last = round((low - 1) / step + 0.499), round((high - 1) / step - 0.499)
@@ -31,25 +29,14 @@ def costs(cell: dict, names: list[str]) -> str:
     low, high = min(0.93, *ends) / 1.01, max(1.07, *ends) * 1.01
     axes.axvline(1.0, color=MUTED, linewidth=1)
     for number, row in enumerate(reversed(rows)):
-        colour = SERIES[place_of(row["contender"], names)]
-        is_far = row["ratio"] > FARTHEST
-        if row["low"] is not None and not is_far:
-            axes.plot([row["low"], row["high"]], [number, number], color=colour, linewidth=2.4, solid_capstyle="butt")
-        sure = row["floor"] or row["says"] in CERTAIN
-        axes.plot([high / 1.01 if is_far else row["ratio"]], [number], color=colour, markersize=6.5,
-                  markeredgewidth=1.5, marker=">" if is_far else "o", markerfacecolor=colour if sure else PAPER)
         cost = "" if row["server_us"] is None else f" · {row['server_us']:.2f} µs"
-        axes.annotate(f"{row['ratio']:.2f}{cost}", (1.01, number), xycoords=("axes fraction", "data"), va="center",
-                      color=MUTED, fontsize=9)
-    axes.set_yticks(range(len(rows)), [row["contender"].removeprefix("http-") for row in reversed(rows)])
+        far = {"ratio": high / 1.01, "low": None, "marker": ">"} if row["ratio"] > FARTHEST else {}
+        _ratio(axes, number, row | far, SERIES[place_of(row["contender"], names)],
+               row["floor"] or row["says"] in CERTAIN, f"{row['ratio']:.2f}{cost}")
+    _lines_named(axes, [row["contender"].removeprefix("http-") for row in reversed(rows)])
     for label, row in zip(axes.get_yticklabels(), reversed(rows)):
         label.set_fontweight("bold" if "peal" in row["contender"] else "normal")
-    axes.tick_params(axis="y", length=0)
     axes.set_ylim(-0.6, len(rows) - 0.4)
-    axes.grid(axis="x")
-    axes.set_axisbelow(True)
     axes.set_xlim(low, high)
-    axes.xaxis.set_major_locator(FixedLocator(_ticks(low, high)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.xaxis.set_minor_locator(NullLocator())
+    _ticks(axes.xaxis, _round_ratios(low, high))
     return _inline(figure, f"server CPU per {cell['unit']} beside {cell['floor']}: {cell['title']}")

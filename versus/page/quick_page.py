@@ -14,14 +14,6 @@ TEMPLATE = "quick.html.j2"
 NOT_TOLD = "not measurable here"
 
 
-def _number(value: float | None, digits: int = 2) -> str:
-    return "-" if value is None else f"{value:,.{digits}f}"
-
-
-def _bytes(value: float | None) -> str:
-    return "-" if not value else f"{value / 2**20:,.1f} MiB"
-
-
 def _floor(cells: list[dict]) -> str:
     """What everybody is shown beside."""
     floors = list(dict.fromkeys(cell["floor"] for cell in cells))
@@ -39,7 +31,7 @@ def render(results: dict) -> str:
     tone, sentence = quick_words.headline(results["claims"])
     drummed = results["drum"]
     findings = drummed["findings"] if drummed else []
-    return template(TEMPLATE, number=_number, span=quick_words.span, bytes=_bytes).render(
+    return template(TEMPLATE, span=quick_words.span).render(
         r=results, two_machines=results.get("two_machines", ""),
         tone=tone, sentence=sentence, floor=_floor(results["cells"]),
         cells=_cells(results), twins=quick_words.twins(results["cells"]),

@@ -30,19 +30,6 @@ HISTOGRAM_WORDS = {"latency": {"pingpong": "Latency of one lap", "http": "Latenc
 SECTION_ORDER = ("pingpong", "drum", "rest", "pages", "tls", "https", "compilers", *model_plans.NAMES)
 
 
-def _bytes(value: float | None) -> str:
-    if value is None:
-        return "-"
-    for unit, size in (("MiB", 2**20), ("KiB", 2**10)):
-        if abs(value) >= size:
-            return f"{value / size:,.1f} {unit}"
-    return f"{value:,.0f} B"
-
-
-def _number(value: float | None, digits: int = 2) -> str:
-    return "-" if value is None else f"{value:,.{digits}f}"
-
-
 def _micros(value: float) -> str:
     """Microseconds to three digits or so."""
     return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
@@ -173,7 +160,7 @@ def _flagged(results: dict) -> list[dict]:
 
 def render(results: dict) -> str:
     """The page. `results` is what results.json holds."""
-    page = template(TEMPLATE, bytes=_bytes, number=_number, micros=_micros, span=verdict.span)
+    page = template(TEMPLATE, micros=_micros, span=verdict.span)
     views = [_experiment_view(experiment) for experiment in results["experiments"] if not _has_own_page(experiment)]
     claims = [claim for experiment in results["experiments"] for claim in experiment["claims"]]
     tone, sentence = verdict.headline(claims)

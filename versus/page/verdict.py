@@ -5,39 +5,40 @@ from versus.experiments import METRICS
 from versus.findings import VERDICTS
 from versus.models.model_analysis import winners
 from versus.roster import PINGPONG
+from versus.stats import AT_THE_BAR, CANNOT_TELL, MET, NOT_MEASURED, NOT_MET
 
+SPOKEN = {MET: "met", NOT_MET: "not met", AT_THE_BAR: "at the bar", CANNOT_TELL: "cannot be told",
+          NOT_MEASURED: "not measured"}
+WITHOUT_CLAIMS = "No claim was declared for what ran; the ratios and the published findings stand below."
 UNQUIET_SHARE = 0.1
 SPOKEN_CELLS = 4
 
 
-def span(row: dict) -> str:
+def number(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def span(row: dict, digits: int = 2) -> str:
     """"0.98 (0.97 to 1.01)"."""
     if row["ratio"] is None:
         return "-"
     if row["low"] is None:
-        return f"{row['ratio']:.2f} (too few runs for an interval)"
-    return f"{row['ratio']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+        return f"{row['ratio']:.{digits}f} (too few runs for an interval)"
+    return f"{row['ratio']:.{digits}f} ({row['low']:.{digits}f} to {row['high']:.{digits}f})"
 
 
-def _count(verdicts: list[str], wanted: str) -> int:
-    return sum(1 for verdict in verdicts if verdict == wanted)
-
-
-def headline(claims: list[dict]) -> tuple[str, str]:
-    """(tone, sentence) of the banner; the tone is good, bad or unsure."""
+def headline(claims: list[dict], without: str = WITHOUT_CLAIMS) -> tuple[str, str]:
+    """(tone, sentence) of the banner; the tone is good, bad or unsure. `without` is the sentence where no claim is."""
     verdicts = [claim["verdict"] for claim in claims]
     if not verdicts:
-        return "unsure", "No claim was declared for what ran; the ratios and the published findings stand below."
-    if all(verdict == "not measured" for verdict in verdicts):
+        return "unsure", without
+    if set(verdicts) == {NOT_MEASURED}:
         return "unsure", "No claim was measured: the contenders it speaks of did not run, or too seldom."
-    count = len(verdicts)
-    if _count(verdicts, "met") == count:
-        return "good", f"All {count} claims declared beforehand are met."
-    spoken = {"met": "met", "not met": "not met", "at the bar": "at the bar", "cannot tell": "cannot be told",
-              "not measured": "not measured"}
-    parts = [f"{_count(verdicts, verdict)} {words}" for verdict, words in spoken.items() if _count(verdicts, verdict)]
-    tone = "bad" if "not met" in verdicts else "good" if set(verdicts) <= {"met", "at the bar"} else "unsure"
-    return tone, f"Of {count} claims declared beforehand: {', '.join(parts)}."
+    if set(verdicts) == {MET}:
+        return "good", f"All {len(verdicts)} claims declared beforehand are met."
+    told = [f"{verdicts.count(verdict)} {words}" for verdict, words in SPOKEN.items() if verdict in verdicts]
+    tone = "bad" if NOT_MET in verdicts else "good" if set(verdicts) <= {MET, AT_THE_BAR} else "unsure"
+    return tone, f"Of {len(verdicts)} claims declared beforehand: {', '.join(told)}."
 
 
 def sentences(results: dict) -> list[str]:
@@ -46,8 +47,8 @@ def sentences(results: dict) -> list[str]:
     for experiment in results["experiments"]:
         say = _of_models if "rows" in experiment else _of_pingpong if experiment["kind"] == PINGPONG else _of_http
         lines += say(experiment)
-    counts = {verdict: _count([row["verdict"] for row in results["findings"]], verdict) for verdict in VERDICTS}
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    found = [row["verdict"] for row in results["findings"]]
+    told = ", ".join(f"{found.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in found)
     return lines + ([f"Published findings: {told}."] if told else []) + disturbance(results)
 
 

@@ -3,33 +3,19 @@
 
 from collections import Counter
 
-from versus.stats import AT_THE_BAR, CANNOT_TELL, MET, NOT_MEASURED, NOT_MET
-from versus.terminal import table
-
-SPOKEN = {MET: "met", NOT_MET: "not met", AT_THE_BAR: "at the bar", CANNOT_TELL: "cannot be told",
-          NOT_MEASURED: "not measured"}
-
-
-def span(row: dict, digits: int = 3) -> str:
-    """"0.984 (0.971 to 1.010)"."""
-    if row["ratio"] is None:
-        return "-"
-    if row["low"] is None:
-        return f"{row['ratio']:.{digits}f}"
-    return f"{row['ratio']:.{digits}f} ({row['low']:.{digits}f} to {row['high']:.{digits}f})"
+from versus.page import verdict
+from versus.stats import CANNOT_TELL
+from versus.terminal import claims_table, table
 
 
 def headline(claims: list[dict]) -> tuple[str, str]:
-    """(tone, sentence) of the whole; the tone is good, bad or unsure."""
-    verdicts = [claim["verdict"] for claim in claims]
-    if not verdicts:
-        return "unsure", "No claim was declared for what was played; what it costs stands below."
-    told = [f"{verdicts.count(verdict)} {words}" for verdict, words in SPOKEN.items() if verdict in verdicts]
-    sentence = f"Of {len(verdicts)} claims declared beforehand: {', '.join(told)}."
-    if verdicts.count(MET) == len(verdicts):
-        return "good", f"All {len(verdicts)} claims declared beforehand are met."
-    decided = all(verdict in (MET, AT_THE_BAR) for verdict in verdicts)
-    return ("bad" if NOT_MET in verdicts else "good" if decided else "unsure"), sentence
+    """(tone, sentence) of the whole."""
+    return verdict.headline(claims, "No claim was declared for what was played; what it costs stands below.")
+
+
+def span(row: dict, digits: int = 3) -> str:
+    """Duels see thousandths."""
+    return verdict.span(row, digits)
 
 
 def found(cell: dict) -> str:
@@ -79,11 +65,9 @@ def _cell_table(cell: dict) -> str:
     unit = cell["unit"]
     rows = []
     for row in cell["rows"]:
-        rate = "-" if row["messages_per_s"] is None else \
-            f"{'≥' if row['bounded'] else ''}{row['messages_per_s']:,.0f}"
+        rate = ("≥" if row["bounded"] else "") + verdict.number(row["messages_per_s"], 0)
         rows.append([row["contender"], "the floor" if row["floor"] else span(row), row["says"],
-                     "-" if row["server_us"] is None else f"{row['server_us']:.2f}",
-                     "-" if row["instructions"] is None else f"{row['instructions']:,.0f}", rate])
+                     verdict.number(row["server_us"]), verdict.number(row["instructions"], 0), rate])
     header = ["contender", "server CPU, ratio (95 %)", "", f"us/{unit}", f"instructions/{unit}", f"{unit}s/s"]
     return f"{cell['title']} ({cell['restarts']} restarts)\n" + table(header, rows, "<<<>>>")
 
@@ -92,9 +76,7 @@ def summary(results: dict) -> str:
     """The tables and the verdict, for a terminal."""
     parts = [_cell_table(cell) for cell in results["cells"]]
     if results["claims"]:
-        rows = [[claim["sentence"], span(claim), ": ".join(filter(None, (claim["verdict"], claim["why"])))]
-                for claim in results["claims"]]
-        parts.append(table(["claim", "ratio (95 % interval)", "verdict"], rows, "<<<"))
+        parts.append(claims_table(results["claims"], 3))
     if results["then_and_now"]:
         rows = [[str(row["experiment"]), row["sentence"], row["then"], span(row, 2),
                  ": ".join(filter(None, (row["verdict"], row["why"])))] for row in results["then_and_now"]]
