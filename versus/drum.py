@@ -14,10 +14,10 @@ import shutil
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from versus import gates, roster
+from versus import drum_analysis, gates, roster
 from versus.run import counters, process
 from versus.gates import Gate
 from versus.run.store import Store
@@ -219,9 +219,8 @@ def run_one(cell: DrumCell, drummer: Drummer, block: int, rounds: int) -> dict:
     delta = counters.between(before, counters.sample())
     marks += [] if skipped else gates.of_host(delta, len(os.sched_getaffinity(0)))
     pin = ["taskset", "-c", ",".join(map(str, pins))] if pins else []
-    record = {
-        "key": key_of(cell, drummer.name, block), "experiment": NAME, "cell": cell.name, "pairs": cell.pairs,
-        "active": cell.active, "writes": cell.writes, "timeouts": cell.timeouts, "block": block,
+    record = asdict(cell) | {
+        "key": key_of(cell, drummer.name, block), "experiment": NAME, "cell": cell.name, "block": block,
         "contender": drummer.name, "started": round(started, 3), "wall_s": round(delta.elapsed_s, 4),
         "status": SKIPPED if skipped else gates.status(marks), "gates": [mark.as_dict() for mark in marks],
         "commands": [shlex.join(pin + words)],
@@ -265,8 +264,6 @@ def records(plan: DrumPlan, drummers: list[Drummer], store: Store, seed: int, sa
 def run(plan: DrumPlan, bin_dir: Path, store: Store, seed: int, say=print, fd_limit: int = 0,
         others: list[Drummer] | None = None) -> dict:
     """The whole experiment, as results.json holds it; drum_figures.section() shows it. `others` play, too."""
-    from versus import drum_analysis
-
     plan = fitting(plan, fd_limit or resource.getrlimit(resource.RLIMIT_NOFILE)[1])
     drummers, absent = ready(built_in(bin_dir) + (others or []))
     say(f"{TITLE}: {len(plan.cells)} cells, {len(drummers)} contenders, up to {plan.blocks} blocks")
@@ -275,12 +272,16 @@ def run(plan: DrumPlan, bin_dir: Path, store: Store, seed: int, say=print, fd_li
               if any(cell.pairs > d.most_pairs for cell in plan.cells)]
     without = dict.fromkeys(f"{TITLE}, {record['contender']}: it does not play with idle timers (exit code {NO_TIMERS})"
                             for record in done if record["status"] == SKIPPED)
+    return results(plan, drummers, done, seed, [*plan.stopped, *absent, *beyond, *without])
+
+
+def results(plan: DrumPlan, drummers: list[Drummer], done: list[dict], seed: int, left_out: list[str]) -> dict:
+    """What these records say, as results.json holds it."""
     return {
         "title": TITLE, "seed": seed, "blocks": len({record["block"] for record in done}), "rounds": plan.rounds,
-        "cells": [{"name": cell.name, "title": cell.title, "pairs": cell.pairs, "active": cell.active,
-                   "writes": cell.writes, "timeouts": cell.timeouts} for cell in plan.cells],
+        "cells": [asdict(cell) | {"name": cell.name, "title": cell.title} for cell in plan.cells],
         "contenders": [{"name": d.name, "note": d.note, "command": shlex.join(d.command)} for d in drummers],
-        "left_out": [*plan.stopped, *absent, *beyond, *without],
+        "left_out": left_out,
         "rows": drum_analysis.rows(done),
         "pairs": drum_analysis.pairs(done),
         "findings": drum_analysis.findings(done),

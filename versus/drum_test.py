@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from versus import drum, drum_analysis, roster
+from versus import drum, drum_analysis, made_up, roster
 from versus.page import drum_figures
 from versus.drum import DrumCell, Drummer, DrumPlan
 from versus.run.store import Store
@@ -36,19 +36,10 @@ def programs(tmp_path, speeds):
     return drummers
 
 
-def made_up(speeds, cells=SMALL, blocks=8):
+def recorded(speeds, cells=SMALL):
     """The records such programs would leave, without running them."""
-    found = []
-    for block in range(blocks):
-        for cell, drummer in drum.order(DrumPlan(cells, blocks), block, [Drummer(n, (n,), "") for n in speeds], 1):
-            loop = speeds[drummer.name] * cell.pairs * (1 + cell.timeouts)
-            rounds = [{"total_ns": 2 * loop, "loop_ns": loop, "waits": 2, "events": cell.receives,
-                       "receives": cell.receives}] * 3
-            figures = drum.figures_of({"active": cell.active, "writes": cell.writes, "rounds": rounds})
-            found.append({"cell": cell.name, "pairs": cell.pairs, "active": cell.active, "writes": cell.writes,
-                          "timeouts": cell.timeouts, "block": block, "contender": drummer.name, "status": "OK",
-                          "library": "made up", "figures": figures})
-    return found
+    return made_up.drum_records(DrumPlan(cells, blocks=8, rounds=3), [Drummer(name, (name,), "") for name in speeds],
+                                lambda cell, name: speeds[name] * cell.pairs * (1 + cell.timeouts))
 
 
 def play(tmp_path, speeds, plan=DrumPlan(SMALL, blocks=4, rounds=3)):
@@ -186,7 +177,7 @@ def verdicts(found):
 
 
 def test_findings_follow_the_figures():
-    done = made_up({"peal-epoll": 10, "libev": 20, "libevent": 50})
+    done = recorded({"peal-epoll": 10, "libev": 20, "libevent": 50})
     found = verdicts(drum_analysis.findings(done))
     for part in ("total", "loop"):
         for timed in ("with idle timeouts", "without timeouts"):
@@ -196,7 +187,7 @@ def test_findings_follow_the_figures():
 
 
 def test_findings_are_refuted_by_the_opposite():
-    done = made_up({"libev": 50, "libevent": 20})
+    done = recorded({"libev": 50, "libevent": 20})
     found = verdicts(drum_analysis.findings(done))
     assert found["libev is faster than libevent: loop time, without timeouts"] == "refuted"
     assert found["libevent takes 2 to 3 times as long as libev: total time, with idle timeouts"] == "refuted"
@@ -204,9 +195,9 @@ def test_findings_are_refuted_by_the_opposite():
 
 @pytest.mark.parametrize("muduo, faster, registers", [(20, "confirmed", "refuted"), (80, "refuted", "confirmed")])
 def test_the_drums_own_article_is_held_against_muduo_or_peal_in_its_place(muduo, faster, registers):
-    """In a made-up run registering takes as long as the loop, so the two findings come out opposite."""
+    """In a made-up run registering takes half as long as the loop, so the two findings come out opposite."""
     for name, place in (("muduo", ""), ("peal-epoll", "In muduo's place, peal on epoll: ")):
-        done = made_up({name: muduo, "libevent": 40})
+        done = recorded({name: muduo, "libevent": 40})
         found = {finding["claim"]: finding for finding in drum_analysis.findings(done)}
         handles = next(f for claim, f in found.items() if claim.startswith(f"{place}muduo handles"))
         assert handles["verdict"] == faster and "Chen Shuo" in handles["source"]
@@ -224,7 +215,7 @@ def test_every_finding_has_a_source_and_a_figure_even_without_runs():
 
 
 def test_one_ring_tells_nothing_about_growth():
-    done = made_up({"libev": 20, "libevent": 50}, drum.both_ways([DrumCell(100, 10)]))
+    done = recorded({"libev": 20, "libevent": 50}, drum.both_ways([DrumCell(100, 10)]))
     growth = next(f for f in drum_analysis.findings(done) if "grows" in f["claim"])
     assert growth["verdict"] == "not measurable here" and "belong to the full lab" in growth["figure"]
 
@@ -296,7 +287,7 @@ def test_the_section_shows_four_panels_and_their_tables(tmp_path, monkeypatch, s
 
 
 def test_a_panel_and_its_table_hold_the_same():
-    rows = drum_analysis.rows(made_up({"peal-epoll": 10, "libev": 20}))
+    rows = drum_analysis.rows(recorded({"peal-epoll": 10, "libev": 20}))
     shown = drum_figures.panel_rows(rows, 10, "loop", True)
     table = drum_figures.panel_table(rows, 10, "loop", True)
     assert table["columns"] == [100, 1000]

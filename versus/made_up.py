@@ -3,11 +3,13 @@
 
 import json
 import random
+from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from versus import comparison, drum, drum_analysis, experiment_results, fakes, plans
+from versus import comparison, drum, experiment_results, fakes, plans
+from versus.drum import DrumCell, Drummer, DrumPlan
 from versus.findings import published_findings
 from versus.models import model_findings, model_plans, model_roster
 from versus.run import generator, runner, schedule
@@ -97,26 +99,32 @@ def _fill(store: Store, experiment: Experiment, names: list[str], seed: int) -> 
         store.add(_record(task, rate if task.mode == RATE else 0.0, noise, 1.7e9 + number))
 
 
+def drum_records(plan: DrumPlan, drummers: list[Drummer], loop_ns: Callable[[DrumCell, str], float],
+                 seed: int = 1) -> list[dict]:
+    """The records that drummers would leave whose loop takes so long in a cell; registering takes half as long."""
+    done = []
+    for block in range(plan.blocks):
+        for cell, drummer in drum.order(plan, block, drummers, seed):
+            loop = loop_ns(cell, drummer.name)
+            rounds = [{"total_ns": 1.5 * loop, "loop_ns": loop, "waits": 20, "events": cell.receives,
+                       "receives": cell.receives}] * plan.rounds
+            figures = drum.figures_of({"active": cell.active, "writes": cell.writes, "rounds": rounds})
+            done.append(asdict(cell) | {"cell": cell.name, "block": block, "contender": drummer.name, "status": "ok",
+                                        "gates": [], "library": "made up", "figures": figures,
+                                        "commands": ["drum -n 1000"]})
+    return done
+
+
 def drum_results(seed: int) -> dict:
     """What the drum might have found."""
     noise = random.Random(seed)
-    plan, done = drum.QUICK, []
-    drummers = [drum.Drummer(name, (f"build/release/bin/drum_{name}",), "made up") for name in DRUMMERS]
-    for block in range(plan.blocks):
-        for cell, drummer in drum.order(plan, block, drummers, seed):
-            loop = DRUMMERS[drummer.name] * cell.receives * 500 * (1 + cell.timeouts) * noise.lognormvariate(0.0, NOISE)
-            rounds = [{"total_ns": 1.5 * loop, "loop_ns": loop, "waits": 20, "events": cell.receives,
-                       "receives": cell.receives}] * 3
-            figures = drum.figures_of({"active": cell.active, "writes": cell.writes, "rounds": rounds})
-            done.append({"cell": cell.name, "pairs": cell.pairs, "active": cell.active, "writes": cell.writes,
-                         "timeouts": cell.timeouts, "block": block, "contender": drummer.name, "status": "ok",
-                         "gates": [], "library": "made up", "figures": figures, "commands": ["drum -n 1000"]})
-    return {"title": drum.TITLE, "blocks": plan.blocks, "rounds": 3, "left_out": [], "runs": done,
-            "cells": [{"name": c.name, "title": c.title, "pairs": c.pairs, "active": c.active, "writes": c.writes,
-                       "timeouts": c.timeouts} for c in plan.cells],
-            "contenders": [{"name": d.name, "note": d.note, "command": d.command[0]} for d in drummers],
-            "rows": drum_analysis.rows(done), "pairs": drum_analysis.pairs(done),
-            "findings": drum_analysis.findings(done)}
+
+    def loop_ns(cell: DrumCell, name: str) -> float:
+        return DRUMMERS[name] * cell.receives * 500 * (1 + cell.timeouts) * noise.lognormvariate(0.0, NOISE)
+
+    plan = replace(drum.QUICK, rounds=3)
+    drummers = [Drummer(name, (f"build/release/bin/drum_{name}",), "made up") for name in DRUMMERS]
+    return drum.results(plan, drummers, drum_records(plan, drummers, loop_ns, seed), seed, [])
 
 
 def results(folder: Path, plan: Plan = SMALL, seed: int = 7) -> dict:
