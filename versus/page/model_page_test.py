@@ -13,7 +13,7 @@ from versus.page import browser, model_figures, model_page, report
 from versus.experiments import Plan
 from versus.models.model_advice import advice
 from versus.models.model_analysis import CPU, MEMORY, METRICS, SPEED, TAIL, behind, best_of, winners
-from versus.page.page_test import EMPTY_PLOTS, INK_OF_PLOTS, PAPER, PLOTS_WITHOUT_TABLE, TOO_WIDE
+from versus.page.page_checks import DEAD_LINKS, EMPTY_PLOTS, PLOTS_WITHOUT_TABLE, fits, in_light_and_dark
 
 # The claims in one of their situations: drawing is what costs.
 PLAN = replace(model_plans.QUICK, experiments=(
@@ -43,20 +43,14 @@ def test_it_opens_offline_with_its_heat_maps(page):
 
 
 def test_every_link_leads_somewhere_and_it_fits(page):
-    assert page.value("[...document.querySelectorAll('a')].filter(a => !document.querySelector(a.hash)).length") == 0
-    for width in (1200, 420):
-        page.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-        assert page.value(TOO_WIDE) <= 0
+    assert page.value(DEAD_LINKS) == 0
+    assert fits(page, 1200) and fits(page, 420)
     page.ask("Emulation.clearDeviceMetricsOverride")
 
 
-def test_both_themes_are_drawn(page):
-    seen = {}
-    for name in ("light", "dark"):
-        page.theme(name)
-        seen[name] = (page.value(PAPER), page.value(INK_OF_PLOTS))
-    assert seen["light"][0] != seen["dark"][0]
-    assert not set(seen["light"][1].split(") ")) & set(seen["dark"][1].split(") "))
+def test_both_themes_are_drawn(page, tmp_path):
+    papers, (light, dark) = in_light_and_dark(page, tmp_path)
+    assert papers[0] != papers[1] and not light & dark
 
 
 def test_the_page_has_a_table_for_each_situation_and_words_for_each_row(page):

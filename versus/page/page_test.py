@@ -8,37 +8,18 @@ import pytest
 
 from versus import made_up
 from versus.page import browser, report
+from versus.page.page_checks import DEAD_LINKS, EMPTY_PLOTS, PAPER, PLOTS_WITHOUT_TABLE, fits, in_light_and_dark
 
-PNG = b"\x89PNG\r\n\x1a\n"
 # One cell of each experiment: drawing is what costs.
 PLAN = replace(made_up.SMALL, experiments=(
     replace(made_up.PINGPONG, cells=made_up.PINGPONG.cells[1:2], claims=made_up.PINGPONG.claims[:1]),
     made_up.REST,
     replace(made_up.PAGES, cells=made_up.PAGES.cells[:1], claims=made_up.PAGES.claims[:1])))
-PLOTS_WITHOUT_TABLE = """
-[...document.querySelectorAll("svg")].filter(svg => {
-  // The plot's part of the page: what follows it up to the next heading.
-  for (let next = svg.closest("figure").nextElementSibling; next; next = next.nextElementSibling) {
-    if (/^H[1-6]$/.test(next.tagName)) return true;
-    if (next.matches("table") || next.querySelector("table")) return false;
-  }
-  return true;
-}).map(svg => svg.getAttribute("aria-label"))
-"""
-EMPTY_PLOTS = """
-[...document.querySelectorAll("svg")].filter(svg => svg.getBoundingClientRect().height < 50
-  || svg.querySelectorAll("text").length < 3).map(svg => svg.getAttribute("aria-label"))
-"""
 UNFOLD = "[...document.querySelectorAll('details')].forEach(each => { each.open = true; })"
 OPEN_IN_CELLS = """
 [...document.querySelectorAll("h3.cell")].filter(each => each.nextElementSibling.textContent.startsWith("Measured"))
   .map(each => each.parentElement).map(cell => [...cell.querySelectorAll("svg, table")]
   .filter(shown => !shown.closest("details:not([open])")).map(shown => shown.tagName).join(" "))
-"""
-TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-PAPER = "getComputedStyle(document.body).backgroundColor"
-INK_OF_PLOTS = """
-[...new Set([...document.querySelectorAll("svg text")].map(text => getComputedStyle(text).fill))].join(" ")
 """
 
 
@@ -81,25 +62,18 @@ def test_every_plot_is_drawn_and_has_its_table(page):
 
 
 def test_every_link_of_the_page_leads_somewhere(page):
-    assert page.value("[...document.querySelectorAll('a')].filter(a => !document.querySelector(a.hash)).length") == 0
+    assert page.value(DEAD_LINKS) == 0
 
 
 @pytest.mark.parametrize("width", [1200, 420])
 def test_it_fits_the_window(page, width):
-    page.ask("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-    assert page.value(TOO_WIDE) <= 0
+    assert fits(page, width)
     page.ask("Emulation.clearDeviceMetricsOverride")
 
 
 def test_light_and_dark_differ_and_both_are_drawn(page, tmp_path):
-    seen = {}
-    for name in ("light", "dark"):
-        page.theme(name)
-        image = page.screenshot(tmp_path / f"{name}.png")
-        assert image.startswith(PNG) and len(image) > 20_000
-        seen[name] = (page.value(PAPER), page.value(INK_OF_PLOTS))
-    assert seen["light"][0] == "rgb(255, 255, 255)" and seen["dark"][0] == "rgb(20, 23, 29)"
-    assert not set(seen["light"][1].split(") ")) & set(seen["dark"][1].split(") "))
+    papers, (light, dark) = in_light_and_dark(page, tmp_path)
+    assert papers == ["rgb(255, 255, 255)", "rgb(20, 23, 29)"] and not light & dark
 
 
 def test_the_button_turns_the_theme_over(page):
