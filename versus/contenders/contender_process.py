@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A contender's program under test: started on a free port, spoken to, ended.
+"""A contender's program under test: started on a free port, spoken to, ended; and what its clients do in several tests.
 
 Runs against built programs: PEAL_BIN_DIR names the folder that holds contenders/. What was not built is skipped.
 """
+import contextlib
+import json
 import os
 import resource
 import signal
 import socket
+import struct
 import subprocess
 from pathlib import Path
 
@@ -15,18 +18,21 @@ import pytest
 import contender_certificate
 
 BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin")) / "contenders"
-SERVE_HTTP = ("serve", "http", "--server-name", "bench", "--say-keep-alive", "--engine")
-# The contenders that are not a program of their own: peal's (versus/roster.py).
-OF_PEAL = {"http_peal_epoll": (*SERVE_HTTP, "epoll"), "http_peal_uring": (*SERVE_HTTP, "io_uring"),
-           "https_peal_epoll": (*SERVE_HTTP, "epoll"), "https_peal_uring": (*SERVE_HTTP, "io_uring"),
-           "tls_peal_epoll": ("serve", "pingpong", "--engine", "epoll"),
-           "tls_peal_uring": ("serve", "pingpong", "--engine", "io_uring")}
+SERVE_HTTP = ("serve", "http", "--server-name", "bench", "--say-keep-alive")
+# The contenders that are not a program of their own: peal's (versus/roster.py). A client that stays holds none up.
+OF_PEAL = {f"{kind}_peal_{name}": (*serve, "--engine", engine, "--drain", "100ms")
+           for kind, serve in (("http", SERVE_HTTP), ("https", SERVE_HTTP), ("tls", ("serve", "pingpong")))
+           for name, engine in (("epoll", "epoll"), ("uring", "io_uring"))}
 # Those that speak TLS, and of whom they are: another contender, where they are no program of their own.
 OF_TLS = {"raw_tls": "raw_tls", "raw_tls_gather": "raw_tls_gather", "libevent_tls": "libevent_tls",
           "asio_tls": "asio_tls", "go_tls": "go_tls", "https_raw": "https_raw", "https_beast": "https_beast",
           "https_nginx": "http_nginx", "https_go": "http_go", "https_hyper": "http_hyper",
           **{name: "peal" for name in OF_PEAL if name.startswith(("tls_", "https_"))}}
+ECHOES_OVER_TLS = [name for name in OF_TLS if not name.startswith("https_")]
 PATIENCE_S = 30
+# What no contender that serves in the clear takes.
+WRONG_WORDS = [[], ["--listen"], ["--listen", "nonsense"], ["--listen", "127.0.0.1:0", "-x", "1"],
+               ["--listen", "127.0.0.1:0", "--threads", "0"]]
 
 
 def program(name):
@@ -77,9 +83,53 @@ class Server:
         return self.process.returncode
 
     def cpu_seconds(self):
-        return time_of(self.process.pid)
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def time_of(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+@contextlib.contextmanager
+def serving(name, **options):
+    """A server for the length of the block."""
+    running = Server(name, **options)
+    try:
+        yield running
+    finally:
+        assert running.end() == 0, "the server must outlive its clients and end well"
+
+
+def receive(stream, size):
+    received = b""
+    while len(received) < size:
+        chunk = stream.recv(size - len(received))
+        assert chunk, "the server closed too early"
+        received += chunk
+    return received
+
+
+def echo_once(stream, message):
+    stream.sendall(message)
+    assert receive(stream, len(message)) == message
+
+
+def reset(stream):
+    stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    stream.close()
+
+
+def run_client(client, *arguments):
+    """What a bare client counted."""
+    result = subprocess.run([program(client), *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S,
+                            check=False)
+    assert result.returncode == 0, result.stderr + result.stdout
+    return json.loads(result.stdout)
+
+
+def assert_holds(server, count, client, *arguments):
+    """Whether a bare client has so many connections until its input ends."""
+    with subprocess.Popen([program(client), server.address, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          text=True) as child:
+        assert child.stdout.readline() == f"ready {count}\n"
+        assert child.poll() is None
+        assert len(os.listdir(f"/proc/{server.process.pid}/fd")) >= count
+        child.communicate(timeout=PATIENCE_S)
+    assert child.returncode == 0

@@ -5,14 +5,13 @@ import re
 import signal
 import socket
 import ssl
-import struct
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from contender_process import OF_PEAL, OF_TLS, PATIENCE_S, Server, command
+from contender_process import OF_PEAL, OF_TLS, PATIENCE_S, WRONG_WORDS, Server, command, reset, serving
 
 HTTPS = [name for name in OF_TLS if name.startswith("https_")]
 SERVERS = ["http_raw_epoll", "http_raw_uring", "http_nginx", "http_libevent", "http_beast", "http_beast_locked",
@@ -27,7 +26,6 @@ LINES = [rb"Server: (bench|nginx)", b"Date: " + DATE, b"Content-Type: text/plain
          b"Connection: keep-alive"]
 ANSWER_BYTES = 154
 GET = b"GET /collect?v=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"
-RESET = struct.pack("ii", 1, 0)
 
 
 @pytest.fixture(params=SERVERS, scope="module")
@@ -38,9 +36,8 @@ def name(request):
 @pytest.fixture(scope="module")
 def server(name):
     """One process for all the tests of a contender."""
-    running = Server(name)
-    yield running
-    assert running.end() == 0, "the server must outlive its clients and end well"
+    with serving(name) as running:
+        yield running
 
 
 class Client:
@@ -246,16 +243,14 @@ def test_resets_do_not_kill_it(server, name):
     for _ in range(50):
         stream = server.connect()
         stream.sendall(GET * 100)
-        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        stream.close()
+        reset(stream)
     with Client(server) as client:
         client.send(GET)
         assert_common(client.answer(), name)
 
 
 def test_two_hundred_connections_on_two_threads(name):
-    server = Server(name, threads=2)
-    try:
+    with serving(name, threads=2) as server:
         clients = [Client(server) for _ in range(200)]
         for _ in range(2):
             for client in clients:
@@ -264,8 +259,6 @@ def test_two_hundred_connections_on_two_threads(name):
                 assert_common(client.answer(), name)
         for client in clients:
             client.stream.close()
-    finally:
-        assert server.end() == 0
 
 
 def gone(pid):
@@ -294,9 +287,7 @@ def test_a_signal_ends_it_with_zero_and_leaves_nothing(name, number, tmp_path, m
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("arguments", [[], ["--listen"], ["--listen", "nonsense"],
-                                       ["--listen", "127.0.0.1:0", "-x", "1"],
-                                       ["--listen", "127.0.0.1:0", "--threads", "0"]])
+@pytest.mark.parametrize("arguments", WRONG_WORDS)
 def test_called_wrongly_it_says_how(name, arguments):
     if not arguments and name in OF_PEAL:
         pytest.skip("it has an address of its own")

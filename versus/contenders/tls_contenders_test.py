@@ -1,39 +1,34 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every ping-pong contender over TLS is an honest one, all do the same cryptography, and the bare clients over TLS
-count what they do. Those that speak HTTP are held to the answer of everybody in http_contenders_test.py."""
+"""Every ping-pong contender over TLS keeps to its records, all do the same cryptography, and the bare clients over TLS
+count what they do. What is asked of every ping-pong contender is in contenders_test.py; those that speak HTTP are held
+to the answer of everybody in http_contenders_test.py."""
 import json
 import os
 import random
 import re
-import signal
 import socket
 import ssl
-import struct
 import subprocess
-import time
-from pathlib import Path
 
 import pytest
 
 import contender_certificate
-from contender_process import OF_PEAL, OF_TLS, PATIENCE_S, Server, command, program
+from contender_process import (ECHOES_OVER_TLS, OF_PEAL, OF_TLS, PATIENCE_S, assert_holds, command, echo_once, program,
+                               receive, reset, run_client, serving)
 
-ECHOES = [name for name in OF_TLS if not name.startswith("https_")]
 HTTPS = [name for name in OF_TLS if name.startswith("https_")]
-RESET = struct.pack("ii", 1, 0)
 RECORD = 16384
 
 
-@pytest.fixture(params=ECHOES)
+@pytest.fixture(params=ECHOES_OVER_TLS)
 def name(request):
     return request.param
 
 
 @pytest.fixture
 def server(name):
-    running = Server(name)
-    yield running
-    assert running.end() == 0, "the server must outlive its clients and end well"
+    with serving(name) as running:
+        yield running
 
 
 class Stream:
@@ -110,20 +105,6 @@ class Stream:
             return True
 
 
-def receive(stream, size):
-    received = b""
-    while len(received) < size:
-        chunk = stream.recv(size - len(received))
-        assert chunk, "the server closed too early"
-        received += chunk
-    return received
-
-
-def echo_once(stream, message):
-    stream.sendall(message)
-    assert receive(stream, len(message)) == message
-
-
 def test_a_megabyte_in_random_chunks_comes_back_then_a_true_end(server):
     data, chance, at = random.Random(1).randbytes(1 << 20), random.Random(2), 0
     with Stream(server) as stream:
@@ -162,21 +143,11 @@ def test_a_record_in_two_pieces(server):
                 assert stream.receive(size) == b"p" * size
 
 
-def test_two_hundred_connections_at_once(server):
-    streams = [server.connect() for _ in range(200)]
-    for index, stream in enumerate(streams):
-        stream.sendall(bytes([index]) * 1000)
-    for index, stream in enumerate(streams):
-        assert receive(stream, 1000) == bytes([index]) * 1000
-        stream.close()
-
-
 def test_resets_and_strangers_do_not_kill_it(server):
     for _ in range(20):
         stream = server.connect()
         stream.sendall(b"x" * 100_000)
-        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
-        stream.close()
+        reset(stream)
     for words in (b"GET / HTTP/1.1\r\nHost: a\r\n\r\n", b"\x16\x03\x01\x00\x05hello", b"\0" * 1000):
         with server.connect_plainly() as stream:
             stream.sendall(words)
@@ -185,77 +156,9 @@ def test_resets_and_strangers_do_not_kill_it(server):
             echo_once(stream, b"still here")
 
 
-def test_slow_readers_neither_starve_others_nor_grow_the_server(server):
-    slow = []
-    for _ in range(20):
-        stream = server.connect()
-        stream.settimeout(0.02)
-        try:  # until neither side's kernel buffers nor the server take any more for a while
-            while True:
-                stream.send(b"y" * RECORD)
-        except TimeoutError:
-            pass
-        slow.append(stream)
-    with server.connect() as stream:
-        for _ in range(20):
-            echo_once(stream, b"z" * RECORD)
-    status = Path(f"/proc/{server.process.pid}/status").read_text()
-    resident_kb = int(status.split("VmRSS:")[1].split()[0])
-    for stream in slow:
-        stream.close()
-    assert resident_kb < 64 * 1024
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_with_zero(name, number):
-    running = Server(name)
-    with running.connect() as stream:
-        echo_once(stream, b"before")
-        assert running.end(number) == 0
-
-
-def test_several_threads_serve_one_port(name):
-    running = Server(name, threads=2)
-    try:
-        streams = [running.connect() for _ in range(32)]
-        for stream in streams:
-            echo_once(stream, b"m" * 3000)
-        for stream in streams:
-            stream.close()
-    finally:
-        assert running.end() == 0
-
-
-def test_it_survives_running_out_of_fds_without_spinning(name):
-    running = Server(name, fd_limit=40)
-    try:
-        with running.connect() as first:
-            echo_once(first, b"served")
-            streams = [running.connect_plainly() for _ in range(60)]
-            echo_once(first, b"served while others wait")
-            before = running.cpu_seconds()
-            with pytest.raises(subprocess.TimeoutExpired):
-                running.process.wait(timeout=0.5)
-            spent, give_up = running.cpu_seconds() - before, time.monotonic() + PATIENCE_S
-            for stream in streams:
-                stream.close()
-            while True:
-                try:
-                    with running.connect() as stream:
-                        echo_once(stream, b"recovered")
-                        break
-                # A server may shed who comes before it has seen others leave, at once or in his handshake.
-                except (ConnectionError, ssl.SSLError):
-                    assert time.monotonic() < give_up
-            assert spent < 0.1
-    finally:
-        assert running.end() == 0
-
-
-@pytest.mark.parametrize("name", [*ECHOES, *HTTPS])
+@pytest.mark.parametrize("name", OF_TLS)
 def test_all_do_the_same_cryptography(name):
-    running = Server(name)
-    try:
+    with serving(name) as running:
         client = subprocess.run(
             ["openssl", "s_client", "-connect", running.address, "-tls1_3", "-ign_eof", "-CAfile",
              contender_certificate.certificate()[0], "-ciphersuites", "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"],
@@ -265,8 +168,6 @@ def test_all_do_the_same_cryptography(name):
         assert "Server Temp Key: X25519" in client.stdout and "Verify return code: 0 (ok)" in client.stdout
         assert "Peer signature type: ECDSA" in client.stdout
         assert len(re.findall("Post-Handshake New Session Ticket arrived", client.stdout)) == 1
-    finally:
-        assert running.end() == 0
 
 
 def _said_to_an_echo(running):
@@ -288,10 +189,9 @@ def _said_to_an_echo(running):
     return subprocess.CompletedProcess(words, 0, said, "")
 
 
-@pytest.mark.parametrize("name", [*ECHOES, *HTTPS])
+@pytest.mark.parametrize("name", OF_TLS)
 def test_a_session_is_resumed_and_without_it_is_not(name):
-    running = Server(name)
-    try:
+    with serving(name) as running:
         count = [program("bare_handshakes"), running.address, "--handshakes", "5"]
         for resume in ("0", "1"):
             done = subprocess.run([*count, "--resume", resume], capture_output=True, text=True, timeout=PATIENCE_S,
@@ -299,11 +199,9 @@ def test_a_session_is_resumed_and_without_it_is_not(name):
             assert done.returncode == 0, done.stderr
             found = json.loads(done.stdout)
             assert found["handshakes"] == 5 and found["resumed"] == (resume == "1")
-    finally:
-        assert running.end() == 0
 
 
-@pytest.mark.parametrize("name", [*ECHOES, *HTTPS])
+@pytest.mark.parametrize("name", OF_TLS)
 def test_a_certificate_that_is_not_there_is_named(name):
     words = [*command(name), "--listen", "127.0.0.1:0"]
     words[words.index("--tls-cert") + 1] = "/nowhere/cert.pem"
@@ -327,8 +225,7 @@ def test_a_mebibyte_is_downloaded_whole(name, tmp_path):
     tmp_path.chmod(0o755)
     body = random.Random(5).randbytes(1 << 20)
     (tmp_path / "one-mib.bin").write_bytes(body)
-    running = Server(name, more=("--root", str(tmp_path)))
-    try:
+    with serving(name, more=("--root", str(tmp_path))) as running:
         with running.connect() as stream:
             stream.sendall(b"GET /one-mib.bin HTTP/1.1\r\nHost: a\r\n\r\n" * 3)
             for _ in range(3):
@@ -339,22 +236,12 @@ def test_a_mebibyte_is_downloaded_whole(name, tmp_path):
                 assert receive(stream, len(body)) == body
             stream.sendall(b"GET /collect HTTP/1.1\r\nHost: a\r\n\r\n")
             assert receive(stream, 154).endswith(b"Hello, World!")
-    finally:
-        assert running.end() == 0
 
 
 @pytest.fixture(name="floor")
 def make_floor():
-    running = Server("raw_tls")
-    yield running
-    assert running.end() == 0
-
-
-def run_client(client, *arguments):
-    result = subprocess.run([program(client), *map(str, arguments)], capture_output=True, text=True, timeout=PATIENCE_S,
-                            check=False)
-    assert result.returncode == 0, result.stderr + result.stdout
-    return json.loads(result.stdout)
+    with serving("raw_tls") as running:
+        yield running
 
 
 @pytest.mark.parametrize("size, burst", [(64, 1), (64, 16), (RECORD, 1), (65536, 2)])
@@ -367,21 +254,13 @@ def test_the_bare_client_counts_messages(floor, size, burst):
 
 @pytest.mark.parametrize("name", HTTPS)
 def test_the_bare_client_asks_web_servers(name):
-    running = Server(name)
-    try:
+    with serving(name) as running:
         assert run_client("bare_tls_client", running.address, "--http", 1, "--burst", 4, "--messages", 10)[
             "messages"] == 40
-    finally:
-        assert running.end() == 0
 
 
 def test_the_bare_client_holds_its_connections_until_its_input_ends(floor):
-    words = [program("bare_tls_client"), floor.address, "--connections", "100", "--messages", "1", "--idle", "1"]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout.readline() == "ready 100\n"
-        assert child.poll() is None and len(os.listdir(f"/proc/{floor.process.pid}/fd")) >= 100
-        child.communicate(timeout=PATIENCE_S)
-    assert child.returncode == 0
+    assert_holds(floor, 100, "bare_tls_client", "--connections", "100", "--messages", "1", "--idle", "1")
 
 
 def test_handshakes_that_cannot_be_resumed_are_no_figure():
