@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from programs import Program, connect, read_all, read_exactly
+from programs import Program, connect, read_exactly
 
 TESTS = pathlib.Path(__file__).parents[1]
 

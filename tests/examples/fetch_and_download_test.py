@@ -2,14 +2,12 @@
 """The client on the command line: `fetch` and `download`, against servers and a proxy of Python's."""
 import contextlib
 import gzip
-import http.server
 import os
 import random
-import threading
 
 import pytest
 
-from programs import Program, joined
+from programs import Program, QuietHandler, http_server, joined
 
 CONTENT = random.Random(5).randbytes(3_000_000)
 PLAIN = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
@@ -20,26 +18,13 @@ def serving(handle):
     """A server whose every GET is handle(handler); its address and what it was asked, in order."""
     asked = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
+    class Handler(QuietHandler):
         def do_GET(self):
             asked.append((self.path, self.headers))
             handle(self)
 
-        def log_message(self, *_):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with http_server(Handler) as server:
         yield joined(server.server_address), asked
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def answer(handler, body, status=200, close_after=None, **fields):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the example programs, and other people's clients against them. Whatever a test starts is gone when it ends."""
 import contextlib
+import http.server
 import os
 import pathlib
 import select
@@ -8,6 +9,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 import pytest
@@ -109,3 +111,49 @@ def run_tool(name, *arguments, send=b""):
     """Its output; it must end by itself, well."""
     return subprocess.run([tool(name), *map(str, arguments)], input=send, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, check=True).stdout
+
+
+def curl(*arguments, send=b""):
+    """What it brings, straight from the server."""
+    return run_tool("curl", "-sS", "--noproxy", "*", *arguments, send=send)
+
+
+def status_by_curl(*arguments, send=b""):
+    return int(curl("-o", os.devnull, "-w", "%{http_code}", *arguments, send=send))
+
+
+class QuietHandler(http.server.BaseHTTPRequestHandler):
+    """HTTP/1.1, and no log."""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def http_server(handler, kind=http.server.ThreadingHTTPServer):
+    """A web server of Python's."""
+    with kind(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@contextlib.contextmanager
+def echo_once():
+    """The address of a plain server that hears one client out before it answers all of it."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        def serve():
+            peer, _ = listener.accept()
+            with peer:
+                peer.sendall(read_all(peer))
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()
+        thread.join(PATIENCE_SECONDS)
+        assert not thread.is_alive()

@@ -1,72 +1,39 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The SOCKS proxy, by curl and byte by byte."""
 import contextlib
-import http.server
 import os
 import select
 import socket
 import struct
-import threading
 
 import pytest
 
-from programs import Program, connect, joined, read_all, read_exactly, run_tool
+from programs import (Program, QuietHandler, connect, echo_once, http_server, joined, read_all, read_exactly,
+                      run_tool)
 
 BODY = bytes(range(256)) * 2000
 
 
-class Pages(http.server.BaseHTTPRequestHandler):
+class Pages(QuietHandler):
+    protocol_version = "HTTP/1.0"
+
     def do_GET(self):
         self.send_response(200)
         self.send_header("Content-Length", str(len(BODY)))
         self.end_headers()
         self.wfile.write(BODY)
 
-    def log_message(self, *_):
-        pass
-
-
-@contextlib.contextmanager
-def web_server():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
-
-
-@contextlib.contextmanager
-def echo_once():
-    """Sends back what one client says, once the client has said all of it."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(60)  # the thread ends though nobody comes
-
-        def serve():
-            peer, _ = listener.accept()
-            with peer:
-                peer.sendall(read_all(peer))
-        thread = threading.Thread(target=serve)
-        thread.start()
-        try:
-            yield listener.getsockname()[1]
-        finally:
-            thread.join()
-
 
 @pytest.mark.parametrize("option", ["--socks4", "--socks4a", "--socks5", "--socks5-hostname"])
 def test_curl_fetches_a_page_through_it(option):
-    with web_server() as port, Program("socks_proxy", "127.0.0.1:0") as proxy:
-        url = f"http://localhost:{port}/"
+    with http_server(Pages) as server, Program("socks_proxy", "127.0.0.1:0") as proxy:
+        url = f"http://localhost:{server.server_port}/"
         assert run_tool("curl", "-sS", "-4", "--noproxy", "", option, joined(proxy.address()), url) == BODY
         assert proxy.end()[0] == 0
 
 
 def test_half_close_passes_through_and_early_bytes_go_first():
-    with echo_once() as port, Program("socks_proxy", "127.0.0.1:0") as proxy, connect(proxy.address()) as peer:
+    with echo_once() as (_, port), Program("socks_proxy", "127.0.0.1:0") as proxy, connect(proxy.address()) as peer:
         request = b"\x05\x01\x00" + b"\x05\x01\x00\x01\x7f\x00\x00\x01" + struct.pack("!H", port)
         for byte in request:
             peer.sendall(bytes([byte]))
@@ -130,7 +97,7 @@ def test_a_client_that_never_says_whom_it_wants_is_hung_up_on():
 
 
 def test_one_that_is_piped_is_under_no_deadline():
-    with echo_once() as port, Program("socks_proxy", "127.0.0.1:0", "1") as proxy:
+    with echo_once() as (_, port), Program("socks_proxy", "127.0.0.1:0", "1") as proxy:
         address = proxy.address()
         with connect(address) as peer, connect(address) as silent:
             peer.sendall(b"\x05\x01\x00" + b"\x05\x01\x00\x01\x7f\x00\x00\x01" + struct.pack("!H", port))

@@ -46,6 +46,13 @@ class Proxy:
     def status(self, request=GET):
         return status(self.send(request))
 
+    def passes_on(self, upstream, request=GET):
+        """The client, and the upstream's end once it has the head of the client's request."""
+        peer = self.send(request)
+        behind = upstream.accept()
+        read_head(behind)
+        return peer, behind
+
 
 @contextlib.contextmanager
 def proxied(*words):
@@ -71,9 +78,7 @@ def status(peer):
 
 
 def expect_that_it_serves(proxy, upstream):
-    peer = proxy.send()
-    behind = upstream.accept()
-    read_head(behind)
+    peer, behind = proxy.passes_on(upstream)
     behind.sendall(ANSWER)
     assert status(peer) == 200 and read_exactly(peer, 4) == b"body"
 
@@ -90,9 +95,7 @@ def test_an_upstream_that_refuses_is_502():
     b"HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"])
 def test_an_upstream_that_makes_no_sense_is_502(said):
     with proxied() as (proxy, upstream):
-        peer = proxy.send()
-        behind = upstream.accept()
-        read_head(behind)
+        peer, behind = proxy.passes_on(upstream)
         behind.sendall(said)
         behind.close()
         assert status(peer) == 502
@@ -119,18 +122,14 @@ def test_an_upstream_that_never_answers_is_504(said):
 @pytest.mark.parametrize("codings", [b"gzip, chunked", b"chunked, gzip", b"gzip"])
 def test_a_transfer_coding_that_would_be_taken_for_the_body_is_502(codings):
     with proxied() as (proxy, upstream):
-        peer = proxy.send()
-        behind = upstream.accept()
-        read_head(behind)
+        peer, behind = proxy.passes_on(upstream)
         behind.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: " + codings + b"\r\n\r\n2\r\nxx\r\n0\r\n\r\n")
         assert status(peer) == 502
 
 
 def test_interim_answers_are_passed_on():
     with proxied() as (proxy, upstream):
-        peer = proxy.send()
-        behind = upstream.accept()
-        read_head(behind)
+        peer, behind = proxy.passes_on(upstream)
         behind.sendall(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n")
         assert status(peer) == 102  # a 100 is for who expects it
         behind.sendall(b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\nConnection: X\r\nX: 1\r\n\r\n")
@@ -144,9 +143,7 @@ def test_interim_answers_are_passed_on():
 
 def test_a_crowd_is_503_and_who_waits_is_served():
     with proxied(60_000, 1, 1) as (proxy, upstream):
-        first = proxy.send()
-        behind = upstream.accept()
-        read_head(behind)
+        first, behind = proxy.passes_on(upstream)
         waiting = [proxy.send() for _ in range(4)]
         refused = []
         while len(refused) < 3:  # one may wait, and nobody says which
@@ -164,9 +161,7 @@ def test_a_crowd_is_503_and_who_waits_is_served():
 
 def test_who_waits_for_too_long_is_503():
     with proxied(2000, 1) as (proxy, upstream):
-        slow = proxy.send()
-        behind = upstream.accept()
-        read_head(behind)
+        slow, behind = proxy.passes_on(upstream)
         behind.sendall(ANSWER[:-1])  # it has begun: no deadline for the first byte any more
         assert status(slow) == 200
         assert proxy.status() == 503
@@ -187,9 +182,7 @@ def reset(peer):
 ])
 def test_a_client_that_vanishes_ends_what_it_asked_for(request_bytes, said):
     with proxied() as (proxy, upstream):
-        peer = proxy.send(request_bytes)
-        behind = upstream.accept()
-        read_head(behind)
+        peer, behind = proxy.passes_on(upstream, request_bytes)
         behind.sendall(said)
         if said:
             assert status(peer) == 200
@@ -202,9 +195,7 @@ def test_a_client_that_vanishes_ends_what_it_asked_for(request_bytes, said):
 
 def test_a_client_that_hangs_up_while_the_upstream_is_asked():
     with proxied() as (proxy, upstream):
-        peer = proxy.send()
-        behind = upstream.accept()
-        read_head(behind)
+        peer, behind = proxy.passes_on(upstream)
         peer.close()
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # whether the proxy has noticed is open
             behind.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n" + bytes(1_000_000))
@@ -313,9 +304,8 @@ def test_connect_goes_to_the_upstream_and_becomes_a_tunnel():
 # The server answers 400 in the place of the upstream, which may still say something.
 def test_a_body_that_turns_out_to_be_nonsense():
     with proxied() as (proxy, upstream):
-        peer = proxy.send(b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n")
-        behind = upstream.accept()
-        read_head(behind)
+        begun = b"PUT / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n"
+        peer, behind = proxy.passes_on(upstream, begun)
         peer.sendall(b"nonsense\r\n")
         assert status(peer) == 400
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):

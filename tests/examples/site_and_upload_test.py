@@ -8,17 +8,9 @@ import time
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, joined, read_all, run_tool
+from programs import PATIENCE_SECONDS, Program, connect, curl, joined, read_all, status_by_curl
 
 CONTENT = random.Random(3).randbytes(5_000_000)
-
-
-def curl(*arguments, send=b""):
-    return run_tool("curl", "-sS", "--noproxy", "*", *arguments, send=send)
-
-
-def status(*arguments, send=b""):
-    return int(curl("-o", os.devnull, "-w", "%{http_code}", *arguments, send=send))
 
 
 def visible(folder):
@@ -47,19 +39,19 @@ def test_a_site_of_files(tmp_path):
         assert curl(url + "/none") == b"lost"
         assert b"Cache-Control: no-cache" in curl("-I", url + "/")
         assert b"immutable" in curl("-I", url + "/assets/app.js")
-        assert status(url + "/none") == 404
+        assert status_by_curl(url + "/none") == 404
 
 
 @pytest.mark.parametrize("mode", ["", "sync"])
 def test_uploads_arrive_whole(tmp_path, mode):
     with Program("upload", tmp_path, "127.0.0.1:0", mode) as server:
         url = "http://" + joined(server.address()) + "/files/"
-        assert status("-T", "-", url + "a.bin", send=CONTENT) == 201, "chunked, of unknown length"
+        assert status_by_curl("-T", "-", url + "a.bin", send=CONTENT) == 201, "chunked, of unknown length"
         assert (tmp_path / "a.bin").read_bytes() == CONTENT
-        assert status("-X", "POST", "--data-binary", "@-", url + "a.bin", send=CONTENT[:1000]) == 204
+        assert status_by_curl("-X", "POST", "--data-binary", "@-", url + "a.bin", send=CONTENT[:1000]) == 204
         assert (tmp_path / "a.bin").read_bytes() == CONTENT[:1000]
         assert curl(url + "a.bin") == CONTENT[:1000]
-        assert status("-T", "-", url + "empty", send=b"") == 201
+        assert status_by_curl("-T", "-", url + "empty", send=b"") == 201
         assert sorted(os.listdir(tmp_path)) == ["a.bin", "empty"], "nothing temporary is left"
 
 
@@ -69,7 +61,7 @@ def test_names_that_are_none(tmp_path):
     with Program("upload", folder, "127.0.0.1:0") as server:
         url = "http://" + joined(server.address())
         for path in ("/files/.hidden", "/files/..%2fx", "/files/%2e%2e", "/files/" + "x" * 201, "/files/../../x"):
-            assert status("--path-as-is", "-T", "-", url + path, send=b"x") in (400, 404, 405), path
+            assert status_by_curl("--path-as-is", "-T", "-", url + path, send=b"x") in (400, 404, 405), path
         assert os.listdir(folder) == [] and os.listdir(tmp_path) == ["folder"]
 
 
@@ -94,9 +86,9 @@ def test_a_large_upload_costs_no_memory(tmp_path):
 
         def most_kib():
             return int(next(line.split()[1] for line in status_file.read_text().splitlines() if "VmHWM" in line))
-        assert status("-T", "-", url, send=CONTENT[:1000]) == 201
+        assert status_by_curl("-T", "-", url, send=CONTENT[:1000]) == 201
         before = most_kib()
-        assert status("-T", "-", url, send=CONTENT * 20) == 204
+        assert status_by_curl("-T", "-", url, send=CONTENT * 20) == 204
         assert os.stat(tmp_path / "large").st_size == 20 * len(CONTENT)
         assert most_kib() - before < 8 * 1024
 

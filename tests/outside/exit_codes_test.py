@@ -3,15 +3,13 @@
 every command: 2, the command line is wrong by itself, on every machine; 1, it was understood, and what it names is
 missing, not allowed, taken or of no use. Each is one sentence on stderr."""
 import contextlib
-import os
-import pathlib
 import socket
 import subprocess
 
 import pytest
 
-PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
-PATIENCE_SECONDS = 60
+from peal_program import PATIENCE_SECONDS, PEAL
+
 FAILED, CALLED_WRONGLY = 1, 2
 
 

@@ -4,7 +4,6 @@ import contextlib
 import http.client
 import http.server
 import json
-import os
 import pathlib
 import random
 import shutil
@@ -20,17 +19,13 @@ import urllib.request
 import pytest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
-from programs import PATIENCE_SECONDS, Program, connect, joined, read_exactly  # noqa: E402
+from programs import (PATIENCE_SECONDS, Program, QuietHandler, connect, curl, http_server, joined,  # noqa: E402
+                      read_exactly, status_by_curl)
 
 LARGE = random.Random(2).randbytes(3_000_000)
 
 
-class Scripted(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
-
+class Scripted(QuietHandler):
     def answer(self, status, body=b"", **fields):
         self.send_response(status)
         for name, value in fields.items():
@@ -104,17 +99,10 @@ class Upstream(http.server.ThreadingHTTPServer):
 
 @pytest.fixture(name="upstream")
 def fixture_upstream():
-    server = Upstream(("127.0.0.1", 0), Scripted)
-    server.hurry = threading.Event()
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
+    with http_server(Scripted, Upstream) as server:
+        server.hurry = threading.Event()
         yield server
-    finally:
         server.hurry.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @contextlib.contextmanager
@@ -334,24 +322,19 @@ def test_a_proxy_in_front_of_nginx(tmp_path):
         assert proxy.ask("GET", "/large", headers={"If-None-Match": etag})[0].status == 304
 
 
-def curl(*arguments):
-    return subprocess.run(["curl", "-sS", "--noproxy", "*", *map(str, arguments)], stdout=subprocess.PIPE,
-                          timeout=PATIENCE_SECONDS, check=True).stdout.decode()
-
-
 def test_the_url_shortener_remembers_over_a_crash(upstream, tmp_path):
     file = tmp_path / "links"
     long_url = url(upstream, "/echo?a=b")
     with Program("url_shortener", "127.0.0.1:0", file) as service:
         base = f"http://{joined(service.address())}"
-        short = curl("-d", long_url, f"{base}/links").strip()
-        assert short.startswith(base) and curl("-d", long_url, f"{base}/links").strip() == short
-        assert curl("-d", "http://example.org/", f"{base}/links").strip() != short
+        short = curl("-d", long_url, f"{base}/links").decode().strip()
+        assert short.startswith(base) and curl("-d", long_url, f"{base}/links").decode().strip() == short
+        assert curl("-d", "http://example.org/", f"{base}/links").decode().strip() != short
         assert json.loads(curl("-L", short))["path"] == "/echo?a=b"
         assert json.loads(fetch(short)[1])["path"] == "/echo?a=b"
-        assert curl("-o", os.devnull, "-w", "%{http_code}", "-d", "not a url", f"{base}/links") == "400"
-        assert curl("-o", os.devnull, "-w", "%{http_code}", "-d", "x" * 2049, f"{base}/links") == "413"
-        assert curl("-o", os.devnull, "-w", "%{http_code}", f"{base}/zzz") == "404"
+        assert status_by_curl("-d", "not a url", f"{base}/links") == 400
+        assert status_by_curl("-d", "x" * 2049, f"{base}/links") == 413
+        assert status_by_curl(f"{base}/zzz") == 404
         service.process.send_signal(signal.SIGKILL)
         service.process.wait(PATIENCE_SECONDS)
     with file.open("ab") as cut:
@@ -372,7 +355,7 @@ def test_the_url_shortener_takes_no_more_links_than_it_is_told(tmp_path):
     with Program("url_shortener", "127.0.0.1:0", tmp_path / "links", 1) as service:
         base = f"http://{joined(service.address())}"
         short = curl("-d", "http://example.org/", f"{base}/links")
-        assert curl("-o", os.devnull, "-w", "%{http_code}", "-d", "http://example.com/", f"{base}/links") == "507"
+        assert status_by_curl("-d", "http://example.com/", f"{base}/links") == 507
         assert curl("-d", "http://example.org/", f"{base}/links") == short, "it is there already"
         assert (tmp_path / "links").read_text(encoding="ascii") == "http://example.org/\n"
 

@@ -2,8 +2,6 @@
 """`peal serve http` as the HTTP clients of other people see it: every way of driving it ends without one error."""
 import contextlib
 import http.client
-import os
-import pathlib
 import shutil
 import socket
 import subprocess
@@ -11,21 +9,15 @@ import time
 
 import pytest
 
-PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
-PATIENCE_SECONDS = 60
+from peal_program import PATIENCE_SECONDS, PEAL, listening
 
 
 @contextlib.contextmanager
 def serving(*words):
     """Host and port of a server that lives until it is no longer needed."""
-    with subprocess.Popen([PEAL, "serve", "http", "--listen", "127.0.0.1:0", *words], stdout=subprocess.PIPE,
-                          text=True) as server:
-        try:
-            host, _, port = server.stdout.readline().strip().removeprefix("listening on ").rpartition(":")
-            yield host, int(port)
-        finally:
-            server.terminate()
-            assert server.wait(PATIENCE_SECONDS) == 0
+    with listening(PEAL, "serve", "http", *words) as (_, address):
+        host, _, port = address.rpartition(":")
+        yield host, int(port)
 
 
 def run(*words):

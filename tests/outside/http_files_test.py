@@ -15,8 +15,8 @@ import subprocess
 
 import pytest
 
-PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
-PATIENCE_SECONDS = 60
+from peal_program import PATIENCE_SECONDS, PEAL, listening
+
 TEXT = b"".join(b"line %d of a text that packs well\n" % at for at in range(5000))
 NOISE = random.Random(1).randbytes(300_000)
 
@@ -42,12 +42,8 @@ class Site:
 
 @contextlib.contextmanager
 def served(root):
-    with subprocess.Popen([PEAL, "serve", "http", "--listen", "127.0.0.1:0", "--root", root], stdout=subprocess.PIPE,
-                          text=True) as process:
-        try:
-            yield Site(process, process.stdout.readline().strip().removeprefix("listening on "))
-        finally:
-            process.kill()
+    with listening(PEAL, "serve", "http", "--root", root) as found:
+        yield Site(*found)
 
 
 @pytest.fixture(name="site")

@@ -2,7 +2,6 @@
 """The inspector as others see it: Prometheus' own parsers read its metrics, headless Chromium looks at its page."""
 import json
 import os
-import pathlib
 import re
 import select
 import socket
@@ -16,10 +15,8 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_open_metrics
 from prometheus_client.parser import text_string_to_metric_families as read_prometheus
 
+from peal_program import PATIENCE_SECONDS, PEAL
 from versus.page import browser
-
-PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
-PATIENCE_SECONDS = 30
 
 
 class Served:

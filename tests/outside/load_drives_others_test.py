@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`peal load` against servers that other people wrote, against `peal serve`, and through scripts/fleet: every way of
 driving them ends without one error."""
-import contextlib
-import http.server
 import json
-import os
 import pathlib
 import subprocess
+import sys
 import threading
 
 import pytest
 
-BIN = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin"))
-PEAL = BIN / "peal"
+from peal_program import BIN, PATIENCE_SECONDS, PEAL, listening
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
+from programs import QuietHandler, http_server  # noqa: E402
+
 FLEET = pathlib.Path(__file__).parents[2] / "scripts/fleet"
-PATIENCE_SECONDS = 60
 BRIEF = ["--warmup", "10ms", "--connections", "4"]
 DURATIONS = ["100ms", "1s", "10s"]  # the longer ones for a machine that is too busy to let enough through
 HTTP_SERVERS = ["http_nginx", "http_libevent", "http_python"]
@@ -39,30 +39,15 @@ ECHO_WAYS = {
 }
 
 
-@contextlib.contextmanager
-def listening(*words):
-    """The address of a server, which says it and lives until it is no longer needed."""
-    if not pathlib.Path(words[0]).exists():
-        pytest.skip(f"{words[0]} was not built")
-    with subprocess.Popen([*words, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True) as server:
-        try:
-            line = server.stdout.readline()
-            assert line.startswith("listening on "), f"{words[0]} did not start: {line!r}"
-            yield line.strip().removeprefix("listening on ")
-        finally:
-            server.terminate()
-            assert server.wait(PATIENCE_SECONDS) == 0
-
-
 @pytest.fixture(name="http_address", params=HTTP_SERVERS, scope="module")
 def fixture_http_address(request):
-    with listening(BIN / "contenders" / request.param) as address:
+    with listening(BIN / "contenders" / request.param) as (_, address):
         yield address
 
 
 @pytest.fixture(name="echo_address", params=["callbacks", "coroutines"], scope="module")
 def fixture_echo_address(request):
-    with listening(PEAL, "serve", "echo", "--style", request.param) as address:
+    with listening(PEAL, "serve", "echo", "--style", request.param) as (_, address):
         yield address
 
 
@@ -105,9 +90,8 @@ def test_a_status_that_was_asked_for_is_no_error(http_address):
     load("http", f"http://{http_address}/nothing", "--expect-status", "404")
 
 
-class Counting(http.server.BaseHTTPRequestHandler):
+class Counting(QuietHandler):
     """Answers every request and counts its answers."""
-    protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
 
     def do_GET(self):
@@ -118,22 +102,13 @@ class Counting(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(b"hello")
 
-    def log_message(self, *_):
-        pass
-
 
 @pytest.mark.parametrize("words", [[], ["--pipeline", "4"], ["--requests-per-connection", "1"], ["--rate", "300/s"]],
                          ids=lambda words: " ".join(words) or "kept alive")
 def test_the_client_counts_as_many_answers_as_the_server_gave(words):
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counting) as server:
+    with http_server(Counting) as server:
         server.lock, server.answered = threading.Lock(), 0
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        try:
-            report = load("http", f"http://127.0.0.1:{server.server_port}/", *words, durations=["1s"])
-        finally:
-            server.shutdown()
-            thread.join()
+        report = load("http", f"http://127.0.0.1:{server.server_port}/", *words, durations=["1s"])
     assert report["lifetime"]["messages"] == server.answered
 
 
@@ -146,7 +121,7 @@ def test_frames_come_back_whole(echo_address, way):
 
 
 def test_a_fleet_of_the_real_program_is_merged(tmp_path):
-    with listening(PEAL, "serve", "pingpong") as address:
+    with listening(PEAL, "serve", "pingpong") as (_, address):
         run = subprocess.run([FLEET, "--out", tmp_path, "--delay", "1s", "--local-peal", PEAL, "local", "local", "--",
                               "load", "pingpong", address, *BRIEF, "--duration", "1s"],
                              capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)

@@ -3,33 +3,25 @@
 log by the lab's decoder, NDJSON by Python."""
 import csv
 import json
-import os
-import pathlib
 import subprocess
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
+from peal_program import PATIENCE_SECONDS, PEAL, listening
 from versus import hdr
 
-PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
-PATIENCE_SECONDS = 60
 
 
 @pytest.fixture(name="outputs")
 def fixture_outputs(tmp_path):
     """The folder with the outputs of one short run, and its exit code."""
-    with subprocess.Popen([PEAL, "serve", "pingpong", "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE,
-                          text=True) as server:
-        try:
-            target = server.stdout.readline().strip().removeprefix("listening on ")
-            subprocess.run([PEAL, "load", "pingpong", target, "--connections", "4", "--duration", "400ms",
-                            "--warmup", "20ms", "--interval", "50ms", "--rate", "1000/s", "--server-pid",
-                            str(server.pid), "--json", tmp_path / "json", "--ndjson", tmp_path / "ndjson",
-                            "--hdr", tmp_path / "hdr", "--openmetrics", tmp_path / "metrics"],
-                           timeout=PATIENCE_SECONDS, check=False, stdout=subprocess.DEVNULL)
-        finally:
-            server.kill()
+    with listening(PEAL, "serve", "pingpong") as (server, target):
+        subprocess.run([PEAL, "load", "pingpong", target, "--connections", "4", "--duration", "400ms", "--warmup",
+                        "20ms", "--interval", "50ms", "--rate", "1000/s", "--server-pid", str(server.pid), "--json",
+                        tmp_path / "json", "--ndjson", tmp_path / "ndjson", "--hdr", tmp_path / "hdr",
+                        "--openmetrics", tmp_path / "metrics"],
+                       timeout=PATIENCE_SECONDS, check=False, stdout=subprocess.DEVNULL)
     return tmp_path
 
 

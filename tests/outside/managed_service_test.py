@@ -12,23 +12,6 @@ from tls_parties import self_signed
 from worker_service import PATIENCE_SECONDS, PEAL, Manager, Service, ask, until
 
 
-@pytest.mark.parametrize("workers", ["0", "2"])
-def test_sockets_of_a_service_manager_are_served(workers):
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
-        fd = listening.fileno()
-        start = f'exec 3<&{fd}; LISTEN_FDS=1 LISTEN_FDNAMES=web LISTEN_PID=$$ exec "$0" "$@"'
-        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1", prefix=["bash", "-c", start],
-                     pass_fds=[fd]) as service:
-            assert service.address() == f"127.0.0.1:{port}"
-            assert ask(f"127.0.0.1:{port}") == b"hello"
-            if workers != "0":
-                assert service.replace() == f"127.0.0.1:{port}"
-                assert ask(f"127.0.0.1:{port}") == b"hello"
-            service.tell(signal.SIGTERM)
-            until(lambda: service.session() == [])
-
-
 def handed_over(sockets, names):
     """What starts a program with these as fds 3, 4, ..., as a service manager does."""
     places = " ".join(f"{3 + i}<&{each.fileno()}" for i, each in enumerate(sockets))
@@ -38,6 +21,21 @@ def handed_over(sockets, names):
 
 def address_of(each):
     return f"127.0.0.1:{each.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("workers", ["0", "2"])
+def test_sockets_of_a_service_manager_are_served(workers):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = address_of(listening)
+        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1",
+                     **handed_over([listening], "web")) as service:
+            assert service.address() == address
+            assert ask(address) == b"hello"
+            if workers != "0":
+                assert service.replace() == address
+                assert ask(address) == b"hello"
+            service.tell(signal.SIGTERM)
+            until(lambda: service.session() == [])
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
@@ -109,9 +107,8 @@ def test_a_socket_file_of_a_service_manager_stays(tmp_path):
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         listening.listen()
-        start = f'exec 3<&{listening.fileno()}; LISTEN_FDS=1 LISTEN_PID=$$ exec "$0" "$@"'
-        with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:1", prefix=["bash", "-c", start],
-                     pass_fds=[listening.fileno()]) as service:
+        with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:1",
+                     **handed_over([listening], "")) as service:
             assert service.address() == service.replace() == f"unix:{path}"
             service.tell(signal.SIGTERM)
             until(lambda: service.session() == [])

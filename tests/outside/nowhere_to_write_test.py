@@ -2,14 +2,12 @@
 """peal where its output has nowhere to go: a full disk is a sentence and an exit code, never an abort; a standard
 stream that is closed is not taken by a socket."""
 import json
-import os
-import pathlib
 import subprocess
 
 import pytest
 
-PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
-PATIENCE_SECONDS = 60
+from peal_program import PATIENCE_SECONDS, PEAL, listening
+
 BRIEF = ["--duration", "40ms", "--warmup", "0s", "--interval", "10ms"]
 FAILED, CALLED_WRONGLY = 1, 2
 HELPFUL = [[], ["serve"], ["serve", "http"], ["load"], ["load", "duel", "http"], ["load", "agent"], ["drum"], ["model"],
@@ -18,12 +16,8 @@ HELPFUL = [[], ["serve"], ["serve", "http"], ["load"], ["load", "duel", "http"],
 
 @pytest.fixture(name="address", scope="module")
 def fixture_address():
-    with subprocess.Popen([PEAL, "serve", "pingpong", "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE,
-                          text=True) as server:
-        try:
-            yield server.stdout.readline().strip().removeprefix("listening on ")
-        finally:
-            server.terminate()
+    with listening(PEAL, "serve", "pingpong") as (_, address):
+        yield address
 
 
 def run(*words, **places):

@@ -4,8 +4,6 @@ what it says of a wrong call, and how it leaves."""
 import contextlib
 import email.utils
 import http.client
-import os
-import pathlib
 import random
 import re
 import signal
@@ -14,8 +12,8 @@ import subprocess
 
 import pytest
 
-PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
-PATIENCE_SECONDS = 60
+from peal_program import PATIENCE_SECONDS, PEAL, listening
+
 PAGE = b"<!doctype html><title>a page</title>\n"
 LARGE = random.Random(4).randbytes(8_000_000)
 
@@ -23,9 +21,9 @@ every_kind = pytest.mark.parametrize("kind", ["--threads 1", "--threads 3", "--w
 
 
 class Served:
-    def __init__(self, process):
+    def __init__(self, process, address):
         self.process = process
-        host, _, port = process.stdout.readline().strip().removeprefix("listening on ").rpartition(":")
+        host, _, port = address.rpartition(":")
         self.place = (host, int(port))
 
     def client(self):
@@ -54,15 +52,8 @@ class Served:
 
 @contextlib.contextmanager
 def served(*words):
-    with subprocess.Popen([PEAL, "serve", "http", "--listen", "127.0.0.1:0", *map(str, words)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as process:
-        try:
-            yield Served(process)
-            if process.poll() is None:
-                process.terminate()
-                assert process.wait(PATIENCE_SECONDS) == 0
-        finally:
-            process.kill()
+    with listening(PEAL, "serve", "http", *words) as found:
+        yield Served(*found)
 
 
 @pytest.fixture(name="root")

@@ -13,10 +13,9 @@ import subprocess
 
 import pytest
 
-import tls_parties
+from peal_program import PEAL
 from tls_parties import PATIENCE_SECONDS, Authority, self_signed, tool, wait_until
 
-PEAL = tls_parties.PEAL.resolve()
 HELLO = b"Hello, World!"
 NGINX = PEAL.parent / "contenders" / "http_nginx"
 LOAD_DURATIONS = ["200ms", "2s", "10s"]  # the longer ones for a machine that is too busy

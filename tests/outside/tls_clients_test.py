@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from tls_parties import LARGE, PATIENCE_SECONDS, Program, echo_once, https_site, self_signed, tool
+from tls_parties import LARGE, PATIENCE_SECONDS, Program, echo_once, https_site, joined, self_signed, tool
 
 # What each prints, given the port of the site, the certificate to believe, another one, and the port of an echo server.
 SEEN = f"""\
@@ -206,7 +206,7 @@ def test_a_client_in(language, tmp_path):
     other, _ = self_signed(tmp_path, "other")
     environment = os.environ | {"GO111MODULE": "off", "GOTOOLCHAIN": "local", "GOPROXY": "off", "CGO_ENABLED": "0"}
     with https_site(tmp_path) as site, echo_once() as upstream:
-        with Program("tls_relay", upstream, site.certificate, site.key, "127.0.0.1:0") as relay:
+        with Program("tls_relay", joined(upstream), site.certificate, site.key, "127.0.0.1:0") as relay:
             done = subprocess.run([run, *words, program, str(site.port), site.certificate, other,
                                    str(relay.address()[1])], capture_output=True, text=True, check=False,
                                   timeout=4 * PATIENCE_SECONDS, env=environment)

@@ -10,11 +10,11 @@ import os
 import socket
 import ssl
 import subprocess
-import threading
 
 import pytest
 
-from tls_parties import (LARGE, PAGE, PATIENCE_SECONDS, Program, https_site, joined, self_signed, tool, wait_until)
+from tls_parties import (LARGE, PAGE, PATIENCE_SECONDS, Program, http_server, https_site, joined, self_signed, tool,
+                         wait_until)
 
 
 def free_port():
@@ -128,11 +128,5 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def test_pythons_web_server_behind_the_relay(root, tmp_path):
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=root)) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            through_the_relay(tmp_path, joined(server.server_address))
-        finally:
-            server.shutdown()
-            thread.join()
+    with http_server(functools.partial(Quiet, directory=root)) as server:
+        through_the_relay(tmp_path, joined(server.server_address))

@@ -12,13 +12,13 @@ import socket
 import ssl
 import subprocess
 import sys
-import threading
 import time
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
-from programs import PATIENCE_SECONDS, Program, joined, read_all, tool  # noqa: E402
+from peal_program import PEAL
 
-PEAL = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal"
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
+from programs import PATIENCE_SECONDS, Program, echo_once, http_server, joined, read_all, tool  # noqa: E402
+
 PAGE = b"<!doctype html><title>a page</title><h1>Hello over TLS</h1>\n"
 LARGE = random.Random(17).randbytes(8_000_000)
 GET = b"GET /page.html HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -176,18 +176,3 @@ class ByHand:
             if not chunk:
                 return plain
             plain += chunk
-
-
-@contextlib.contextmanager
-def echo_once():
-    """Where a plain server listens that hears one client out before it answers all of it."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        def serve():
-            peer, _ = listener.accept()
-            with peer:
-                peer.sendall(read_all(peer))
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield joined(listener.getsockname())
-        thread.join(PATIENCE_SECONDS)
-        assert not thread.is_alive()

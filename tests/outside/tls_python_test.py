@@ -11,7 +11,7 @@ import struct
 import pytest
 
 from tls_parties import (GET, GET_AND_CLOSE, LARGE, PAGE, PATIENCE_SECONDS, ByHand, Program, echo_once, https_site,
-                         read_all, self_signed, wait_until)
+                         joined, read_all, self_signed, wait_until)
 
 VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 
@@ -127,7 +127,7 @@ def test_half_close_through_the_relay(tmp_path):
     certificate, key = self_signed(tmp_path)
     context = ssl.create_default_context(cafile=certificate)
     context.minimum_version = ssl.TLSVersion.TLSv1_3
-    with echo_once() as upstream, Program("tls_relay", upstream, certificate, key, "127.0.0.1:0") as relay:
+    with echo_once() as upstream, Program("tls_relay", joined(upstream), certificate, key, "127.0.0.1:0") as relay:
         with ByHand(relay.address(), context) as peer:
             peer.until_done(peer.tls.do_handshake)
             for at in range(0, 200_000, 10_000):

@@ -31,7 +31,7 @@ def wait_for(page, condition):
 
 
 @pytest.fixture(name="echo_url")
-def _echo_url():
+def fixture_echo_url():
     with Program("websocket_echo", "127.0.0.1:0") as server:
         yield f"ws://{joined(server.address())}/"
         assert server.end()[0] == 0

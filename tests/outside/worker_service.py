@@ -10,8 +10,8 @@ import socket
 import subprocess
 import time
 
-PEAL = (pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")) / "peal").absolute()
-PATIENCE_SECONDS = 60
+from peal_program import PATIENCE_SECONDS, PEAL
+
 
 
 class Lines:
