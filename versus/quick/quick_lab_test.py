@@ -15,15 +15,17 @@ NAMES = (*fakes.NAMES, "http_raw_epoll", "http_nginx", "http_libevent")
 FAST = ["--no-instructions", "--seed", "3"]
 
 
+def play(folder, *words):
+    """The results of a quick lab whose files are in folder/out, its programs in folder/bin."""
+    bin_dir = fakes.make_bin(folder / "bin", NAMES)
+    assert cli.main(["quick", "--bin", str(bin_dir), "--out", str(folder / "out"), *FAST, *words]) == cli.DONE
+    return json.loads((folder / "out" / "results.json").read_text())
+
+
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     folder = tmp_path_factory.mktemp("quick")
-    bin_dir = fakes.make_bin(folder / "bin", NAMES)
-    out = folder / "out"
-    words = ["quick", "--bin", str(bin_dir), "--out", str(out), *FAST,
-             "--experiments", ",".join(cell.name for cell in CELLS)]
-    assert cli.main(words) == cli.DONE
-    return out, json.loads((out / "results.json").read_text())
+    return folder / "out", play(folder, "--experiments", ",".join(cell.name for cell in CELLS))
 
 
 def test_every_cell_was_played_and_every_claim_judged(played):
@@ -56,59 +58,45 @@ def test_the_page_and_the_terminal_say_the_same(played):
 
 
 def test_who_cannot_start_is_left_out_and_named(tmp_path):
-    bin_dir = fakes.make_bin(tmp_path / "bin", NAMES)
-    words = ["quick", "--bin", str(bin_dir), "--out", str(tmp_path / "out"), *FAST, "--experiments", "64Bx1",
-             "--contender", "broken=/bin/false {port}", "--contender", "mine=./mine {port}"]
     (tmp_path / "mine").write_text("")
-    assert cli.main(words) == cli.DONE
-    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    results = play(tmp_path, "--experiments", "64Bx1", "--contender", "broken=/bin/false {port}", "--contender",
+                   "mine=./mine {port}")
     assert any("broken: the server ended by itself" in line for line in results["left_out"])
     assert any(line.startswith("mine: ") for line in results["left_out"])
     assert "broken" not in {row["contender"] for row in results["cells"][0]["rows"]}
 
 
 def test_with_only_one_of_a_claim_it_is_not_measured(tmp_path):
-    bin_dir = fakes.make_bin(tmp_path / "bin", NAMES)
-    words = ["quick", "--bin", str(bin_dir), "--out", str(tmp_path / "out"), *FAST, "--only", "raw-epoll,libuv"]
-    assert cli.main(words) == cli.DONE
-    results = json.loads((tmp_path / "out" / "results.json").read_text())
+    results = play(tmp_path, "--only", "raw-epoll,libuv")
     assert {cell["name"] for cell in results["cells"]} == {"64Bx1", "64Bx1000", "16KiBx100"}
     assert {claim["verdict"] for claim in results["claims"]} == {"not measured"}
 
 
 def test_one_name_of_two_kinds(tmp_path):
-    bin_dir = fakes.make_bin(tmp_path / "bin", NAMES)
-    out = tmp_path / "out"
-    programs = {"64Bx1": bin_dir / "contenders" / "libuv", "keep100": bin_dir / "contenders" / "http_libevent"}
+    contenders = tmp_path / "bin" / "contenders"
+    programs = {"64Bx1": contenders / "libuv", "keep100": contenders / "http_libevent"}
     serve = "--listen {listen} --threads {threads}"
-    words = ["quick", "--bin", str(bin_dir), "--out", str(out), *FAST, "--experiments", "64Bx1,keep100",
-             "--contender", f"mine={programs['64Bx1']} {serve}",
-             "--contender", f"http:mine={programs['keep100']} {serve}"]
-    assert cli.main(words) == cli.DONE
-    results = json.loads((out / "results.json").read_text())
+    results = play(tmp_path, "--experiments", "64Bx1,keep100", "--contender", f"mine={programs['64Bx1']} {serve}",
+                   "--contender", f"http:mine={programs['keep100']} {serve}")
     for cell in results["cells"]:
         assert any(row["contender"] == "mine" for row in cell["rows"])
         assert f"mine={programs[cell['name']]}" in cell["command"]
 
 
 def test_one_name_of_three_kinds_listed_in_a_file(tmp_path):
-    bin_dir = fakes.make_bin(tmp_path / "bin", NAMES)
+    contenders = tmp_path / "bin" / "contenders"
     serve = "{} --listen {{listen}} --threads {{threads}}"
     (tmp_path / "plays").write_text("#!/bin/sh\nexit 3\n")
     (tmp_path / "plays").chmod(0o755)
-    (tmp_path / "list.txt").write_text(f"# of today\nmuduo={serve.format(bin_dir / 'contenders' / 'libuv')}\n"
-                                       f"http:muduo={serve.format(bin_dir / 'contenders' / 'http_libevent')}\n"
+    (tmp_path / "list.txt").write_text(f"# of today\nmuduo={serve.format(contenders / 'libuv')}\n"
+                                       f"http:muduo={serve.format(contenders / 'http_libevent')}\n"
                                        f"drum:muduo={tmp_path}/plays\n")
-    out = tmp_path / "out"
-    words = ["quick", "--bin", str(bin_dir), "--out", str(out), *FAST, "--experiments", "64Bx1,keep100,drum",
-             "--contenders-from", str(tmp_path / "list.txt")]
-    assert cli.main(words) == cli.DONE
-    results = json.loads((out / "results.json").read_text())
+    results = play(tmp_path, "--experiments", "64Bx1,keep100,drum", "--contenders-from", str(tmp_path / "list.txt"))
     for cell, program in (("64Bx1", "libuv"), ("keep100", "http_libevent")):
-        document = json.loads((out / f"duel-{cell}.json").read_text())
+        document = json.loads((tmp_path / "out" / f"duel-{cell}.json").read_text())
         assert any(found["name"] == "muduo" for found in document["contenders"])
         command = next(each["command"] for each in results["cells"] if each["name"] == cell)
-        assert f"muduo={bin_dir}/contenders/{program}" in command
+        assert f"muduo={contenders}/{program}" in command
     drummed = [run for run in results["drum"]["runs"] if run["contender"] == "muduo"]
     assert drummed and all(run["gates"][0]["sentence"] == "The program failed: exit code 3." for run in drummed)
 
