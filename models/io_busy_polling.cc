@@ -22,8 +22,6 @@ namespace {
 
 // After so many questions it looks at the clock, and whether it is to stop.
 constexpr unsigned kQuestionsPerLook = 256;
-// Without room for another connection nobody is accepted for so long.
-constexpr std::chrono::milliseconds kAcceptPause{10};
 
 class BusyServer {
  public:
@@ -83,7 +81,7 @@ class BusyServer {
       ++tally_.accepted;
       clients_.emplace_back(*this, std::move(next.socket));
     }
-    if (next.did == CallOutcome::kNoRoom) accept_again_ = now_ + kAcceptPause;
+    if (next.did == CallOutcome::kNoRoom) accept_again_ = now_ + kRoomPause;
   }
 
   // False: it has ended.
@@ -94,12 +92,7 @@ class BusyServer {
     client.wants = writes ? echo.on_writable() : echo.on_readable();
     if (client.wants == Wants::kClose) return false;
     const bool moved = writes ? echo.unsent_bytes() < unsent : echo.unread();
-    if (!moved) return true;
-    if (echo.in_the_middle()) {
-      slow_.came_on(client, now_);
-    } else {
-      client.unlink();
-    }
+    if (moved) slow_.follow(client, echo.in_the_middle(), [this] { return now_; });
     return true;
   }
 

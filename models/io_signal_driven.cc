@@ -23,6 +23,7 @@
 #include <models/common/coroutine/slow_list.h>
 #include <models/common/echo/echo_connection.h>
 #include <models/common/plain_sockets.h>
+#include <models/common/reactor/by_fd.h>
 #include <models/models.h>
 #include <peal/base/thread/thread.h>
 
@@ -162,11 +163,7 @@ void SignalServer::ask(int fd) {
     if (!std::exchange(client.unfinished, true)) unfinished_.push_back(fd);
     break;
   }
-  if (client.echo.in_the_middle()) {
-    slow_.came_on(client, monotonic_now());
-  } else {
-    client.unlink();
-  }
+  slow_.follow(client, client.echo.in_the_middle());
 }
 
 // Goes on by one read or write; whether there is more to do before the next signal can come.
@@ -198,8 +195,7 @@ void SignalServer::accept_all() {
       ++tally_.refused;
       continue;
     }
-    if (static_cast<size_t>(fd) >= clients_.size()) clients_.resize(static_cast<size_t>(fd) + 1);
-    clients_[static_cast<size_t>(fd)] = std::make_unique<Client>(*this, std::move(next.socket));
+    entry_of(clients_, fd) = std::make_unique<Client>(*this, std::move(next.socket));
     ask(fd);  // what came before it was announced
   }
   // No signal comes for who waits already.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <models/common/completion_ring.h>
+#include <models/common/echo/take_frames.h>
 #include <models/common/uring_clients.h>
 #include <models/common/work.h>
 #include <models/models.h>
@@ -105,7 +106,10 @@ class MultishotServer final : public UringClients<MultishotClient> {
       ++tally().requests;
       whole += next.frame_bytes();
     }
-    if (next.state == EchoFrameState::kTooLarge) end_too_large(client);
+    if (next.state == EchoFrameState::kTooLarge) {
+      ++tally().too_large;
+      receive_no_more(client);
+    }
     if (whole == 0) {
       if (!client.ended) append(client.buffer, bytes);
       return ring().give_back(bytes);
@@ -118,12 +122,7 @@ class MultishotServer final : public UringClients<MultishotClient> {
 
   // The frames that are whole in the connection's own buffer.
   void answer(MultishotClient& client) {
-    EchoFrameState state = client.buffer.take();
-    for (; state == EchoFrameState::kWhole; state = client.buffer.take()) {
-      do_work(options().work);
-      ++tally().requests;
-    }
-    if (state == EchoFrameState::kTooLarge) end_too_large(client);
+    if (take_frames(client.buffer, options().work, tally()) == EchoFrameState::kTooLarge) receive_no_more(client);
     if (client.buffer.has_answer()) send(client);
   }
 
@@ -164,8 +163,7 @@ class MultishotServer final : public UringClients<MultishotClient> {
     ring().give_back(held);
   }
 
-  void end_too_large(MultishotClient& client) {
-    ++tally().too_large;
+  static void receive_no_more(MultishotClient& client) {
     client.ended = true;
     client.aside.clear();
   }

@@ -14,9 +14,9 @@
 // wait brings the completions of many connections at once: the busier, the fewer system calls a request. One that
 // computes or sleeps holds up every other connection. There must be an io_uring: Linux 6.1, and nobody who forbids it.
 #include <models/common/completion_ring.h>
+#include <models/common/echo/take_frames.h>
 #include <models/common/plain_sockets.h>
 #include <models/common/uring_clients.h>
-#include <models/common/work.h>
 #include <models/models.h>
 
 namespace peal::models {
@@ -44,7 +44,7 @@ class ReceiveEachServer final : public UringClients<ReceivingClient> {
     const auto bytes = static_cast<size_t>(completion.result);
     if (kind == UringKind::kReceive) {
       client.buffer.filled(bytes);
-      take_frames(client);
+      client.last_answer = take_frames(client.buffer, options().work, tally()) == EchoFrameState::kTooLarge;
     } else {
       client.buffer.sent(bytes);
     }
@@ -63,17 +63,6 @@ class ReceiveEachServer final : public UringClients<ReceivingClient> {
   void receive(ReceivingClient& client) {
     ring().receive(client.socket.get(), client.buffer.room(), client.tag(UringKind::kReceive));
     client.under_way = 1;
-  }
-
-  void take_frames(ReceivingClient& client) {
-    EchoFrameState state = client.buffer.take();
-    for (; state == EchoFrameState::kWhole; state = client.buffer.take()) {
-      do_work(options().work);
-      ++tally().requests;
-    }
-    if (state != EchoFrameState::kTooLarge) return;
-    ++tally().too_large;
-    client.last_answer = true;
   }
 };
 

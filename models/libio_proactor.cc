@@ -14,9 +14,9 @@
 #include <list>
 
 #include <models/common/coroutine/slow_list.h>
+#include <models/common/echo/take_frames.h>
 #include <models/common/plain_sockets.h>
 #include <models/common/reactor/proactor.h>
-#include <models/common/work.h>
 #include <models/models.h>
 
 namespace peal::models {
@@ -70,15 +70,7 @@ class ProactiveServer::Client final : public Proactor::Initiator, public SlowNod
 
   void on_read(Moved moved) override {
     if (moved.did != CallOutcome::kDone) return server_.close(*this);
-    EchoFrameState state = buffer_.take();
-    for (; state == EchoFrameState::kWhole; state = buffer_.take()) {
-      do_work(server_.run_.options.work);
-      ++server_.tally_.requests;
-    }
-    if (state == EchoFrameState::kTooLarge) {
-      ++server_.tally_.too_large;
-      ending_ = true;
-    }
+    ending_ = take_frames(buffer_, server_.run_.options.work, server_.tally_) == EchoFrameState::kTooLarge;
     go_on();
   }
   void on_written(Moved moved) override {
@@ -96,11 +88,7 @@ class ProactiveServer::Client final : public Proactor::Initiator, public SlowNod
     } else {
       read();
     }
-    if (buffer_.has_answer() || buffer_.in_frame()) {
-      server_.slow_.came_on(*this, monotonic_now());
-    } else {
-      unlink();
-    }
+    server_.slow_.follow(*this, buffer_.has_answer() || buffer_.in_frame());
   }
 
   ProactiveServer& server_;

@@ -4,8 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <models/common/echo/take_frames.h>
 #include <models/common/plain_sockets.h>
-#include <models/common/work.h>
 
 namespace peal::models {
 
@@ -26,18 +26,11 @@ void serve_to_the_end(int socket, const ModelOptions& options, Tally& tally) {
   EchoBytes buffer(options.max_body_bytes);
   ++tally.ended;
   while (read_some(socket, buffer).did == CallOutcome::kDone) {
-    EchoFrameState state = buffer.take();
-    for (; state == EchoFrameState::kWhole; state = buffer.take()) {
-      do_work(options.work);
-      ++tally.requests;
-    }
+    const EchoFrameState last = take_frames(buffer, options.work, tally);
     while (buffer.has_answer()) {
       if (write_some(socket, buffer).did != CallOutcome::kDone) return;
     }
-    if (state == EchoFrameState::kTooLarge) {
-      ++tally.too_large;
-      return;
-    }
+    if (last == EchoFrameState::kTooLarge) return;
   }
 }
 

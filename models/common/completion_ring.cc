@@ -53,8 +53,7 @@ io_uring_sqe& CompletionRing::request(uint64_t tag) {
     PEAL_ASSERT(result >= 0 || is_passing(result), "io_uring_enter failed with {}", result);
     sqe = io_uring_get_sqe(ring_.get());
   }
-  io_uring_prep_nop(sqe);
-  sqe->user_data = tag;
+  sqe->user_data = tag;  // what prepares a request leaves it alone
   return *sqe;
 }
 
@@ -65,13 +64,10 @@ void CompletionRing::accept(int listener, Times times, uint64_t tag) {
   } else {
     io_uring_prep_multishot_accept(&sqe, listener, nullptr, nullptr, SOCK_CLOEXEC);
   }
-  sqe.user_data = tag;
 }
 
 void CompletionRing::receive(int fd, std::span<std::byte> into, uint64_t tag) {
-  io_uring_sqe& sqe = request(tag);
-  io_uring_prep_recv(&sqe, fd, into.data(), into.size(), 0);
-  sqe.user_data = tag;
+  io_uring_prep_recv(&request(tag), fd, into.data(), into.size(), 0);
 }
 
 void CompletionRing::receive_into_provided(int fd, uint64_t tag) {
@@ -79,27 +75,19 @@ void CompletionRing::receive_into_provided(int fd, uint64_t tag) {
   io_uring_prep_recv_multishot(&sqe, fd, nullptr, 0, 0);
   sqe.flags |= IOSQE_BUFFER_SELECT;
   sqe.buf_group = kGroup;
-  sqe.user_data = tag;
 }
 
 void CompletionRing::send(int fd, std::span<const std::byte> bytes, Waits waits, uint64_t tag) {
-  io_uring_sqe& sqe = request(tag);
   const int flags = waits == Waits::kYes ? MSG_NOSIGNAL : MSG_NOSIGNAL | MSG_DONTWAIT;
-  io_uring_prep_send(&sqe, fd, bytes.data(), bytes.size(), flags);
-  sqe.user_data = tag;
+  io_uring_prep_send(&request(tag), fd, bytes.data(), bytes.size(), flags);
 }
 
-void CompletionRing::wait_readable(int fd, uint64_t tag) {
-  io_uring_sqe& sqe = request(tag);
-  io_uring_prep_poll_add(&sqe, fd, POLLIN);
-  sqe.user_data = tag;
-}
+void CompletionRing::wait_readable(int fd, uint64_t tag) { io_uring_prep_poll_add(&request(tag), fd, POLLIN); }
 
 void CompletionRing::cancel(uint64_t tag) {
   io_uring_sqe& sqe = request(0);
   io_uring_prep_cancel64(&sqe, tag, 0);
   sqe.flags |= IOSQE_CQE_SKIP_SUCCESS;
-  sqe.user_data = 0;
 }
 
 Result<void> CompletionRing::provide_buffers() {

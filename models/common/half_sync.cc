@@ -119,12 +119,9 @@ IoThread::~IoThread() {
 }
 
 Result<std::unique_ptr<IoThread>> IoThread::make(ModelRun& run, HalfSyncQueue& queue) {
-  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll) return fail(errno);
-  epoll_event stop{};
-  stop.events = EPOLLIN;
-  if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, run.stop.fd(), &stop) != 0) return fail(errno);
-  std::unique_ptr<IoThread> thread(new IoThread(run, queue, std::move(epoll)));
+  Result<Fd> epoll = run.stop.make_epoll();
+  if (!epoll) return std::unexpected(epoll.error());
+  std::unique_ptr<IoThread> thread(new IoThread(run, queue, std::move(*epoll)));
   if (auto watched = thread->listener_.watch(thread.get()); !watched) return std::unexpected(watched.error());
   return thread;
 }
@@ -185,11 +182,7 @@ void IoThread::serve(HalfSyncConnection& connection) {
     connections_.erase(connection.self);
     return;
   }
-  if (connection.in_the_middle()) {
-    slow_.came_on(connection, now());
-  } else {
-    connection.unlink();
-  }
+  slow_.follow(connection, connection.in_the_middle(), [this] { return now(); });
   arm_again(connection);
 }
 

@@ -2,6 +2,7 @@
 #include <models/common/stop.h>
 
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -28,6 +29,14 @@ Result<Stop> Stop::make() {
   Fd fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!fd) return fail(errno);
   return Stop(std::move(fd));
+}
+
+Result<Fd> Stop::make_epoll() const {
+  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) return fail(errno);
+  epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
+  if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, fd_.get(), &event) != 0) return fail(errno);
+  return epoll;
 }
 
 bool Stop::asked() const {

@@ -28,6 +28,8 @@ class Stop {
   // A system call. Any thread.
   bool asked() const;
 
+  // An epoll(7) that reports it, level-triggered, with a null pointer.
+  Result<Fd> make_epoll() const;
   // The signals that end a model.
   static sigset_t signals();
 

@@ -148,12 +148,10 @@ void UringClients<Client>::close(Client& client) {
 
 template <class Client>
 void UringClients<Client>::follow_slow_timeout(Client& client, bool in_the_middle) {
-  if (in_the_middle && !client.closing) {
+  slow_.follow(client, in_the_middle && !client.closing, [this] {
     if (!now_) now_ = monotonic_now();
-    slow_.came_on(client, *now_);
-  } else {
-    client.unlink();
-  }
+    return *now_;
+  });
 }
 
 template <class Client>

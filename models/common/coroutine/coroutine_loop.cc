@@ -7,11 +7,12 @@
 
 #include <models/common/coroutine/co_condition.h>
 #include <models/common/coroutine/co_socket.h>
+#include <models/common/plain_sockets.h>
+#include <models/common/reactor/wait_time.h>
 
 namespace peal::models {
 namespace {
 
-constexpr std::chrono::milliseconds kNoRoomPause{10};
 constexpr std::chrono::milliseconds kBetweenLooks{5};
 
 }  // namespace
@@ -22,16 +23,14 @@ CoroutineLoop::CoroutineLoop(const ModelOptions& options, const Stop& stop, Fd e
       epoll_(std::move(epoll)),
       events_(options.events_per_wait),
       slow_(options.slow_timeout),
-      pauses_(kNoRoomPause) {}
+      pauses_(kRoomPause) {}
 
 CoroutineLoop::~CoroutineLoop() { PEAL_ASSERT(live_ == 0, "{} coroutines have not ended", live_); }
 
 Result<std::unique_ptr<CoroutineLoop>> CoroutineLoop::make(const ModelOptions& options, const Stop& stop) {
-  Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!epoll) return fail(errno);
-  epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
-  if (::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, stop.fd(), &event) != 0) return fail(errno);
-  return std::unique_ptr<CoroutineLoop>(new CoroutineLoop(options, stop, std::move(epoll)));
+  Result<Fd> epoll = stop.make_epoll();
+  if (!epoll) return std::unexpected(epoll.error());
+  return std::unique_ptr<CoroutineLoop>(new CoroutineLoop(options, stop, std::move(*epoll)));
 }
 
 void CoroutineLoop::begin(Waiter& coroutine) {
@@ -97,10 +96,7 @@ void CoroutineLoop::resume_late() {
 
 int CoroutineLoop::timeout_ms(bool active) const {
   if (!ready_.empty() || (active && options_.dynamic_timeout)) return 0;
-  const TimePoint next = std::min(slow_.next(), pauses_.next());
-  if (next == kNever) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - monotonic_now()).count();
-  return static_cast<int>(std::clamp<int64_t>(left, 0, INT32_MAX));
+  return wait_ms(std::min(slow_.next(), pauses_.next()));
 }
 
 void CoroutineLoop::unwind() {

@@ -4,31 +4,20 @@
 // are slow. An intrusive list; one thread.
 #pragma once
 
-#include <peal/base/assert.h>
+#include <models/common/coroutine/list_links.h>
 #include <peal/base/clock.h>
 
 namespace peal::models {
 
 // What a connection in a SlowList has; leaves the list when it is destroyed.
-class SlowNode {
+class SlowNode : public ListLinks {
  public:
   SlowNode() = default;
-  SlowNode(const SlowNode&) = delete;
-  SlowNode& operator=(const SlowNode&) = delete;
   ~SlowNode() { unlink(); }
-
-  bool linked() const { return next_ != this; }
-  void unlink() {
-    previous_->next_ = next_;
-    next_->previous_ = previous_;
-    previous_ = next_ = this;
-  }
 
  private:
   friend class SlowList;
 
-  SlowNode* previous_ = this;
-  SlowNode* next_ = this;
   TimePoint until_;
 };
 
@@ -42,24 +31,33 @@ class SlowList {
     node.unlink();
     if (timeout_ == Duration::zero()) return;
     node.until_ = now + timeout_;
-    node.previous_ = head_.previous_;
-    node.next_ = &head_;
-    head_.previous_->next_ = &node;
-    head_.previous_ = &node;
+    node.link_to_end_of(head_);
+  }
+  // `node` came on; it is minded from now on if it is in the middle of something still, and no more if it is not. The
+  // clock is asked only if it must be.
+  template <class Clock = decltype(&monotonic_now)>
+  void follow(SlowNode& node, bool in_the_middle, Clock now = &monotonic_now) {
+    if (in_the_middle && timeout_ > Duration::zero()) {
+      came_on(node, now());
+    } else {
+      node.unlink();
+    }
   }
   // When somebody will be too slow; kNever when nobody is slow.
-  TimePoint next() const { return head_.linked() ? head_.next_->until_ : kNever; }
+  TimePoint next() const { return head_.linked() ? first().until_ : kNever; }
   // Takes out one who is too slow by `now`; null when nobody is.
   SlowNode* take_late(TimePoint now) {
     if (next() > now) return nullptr;
-    SlowNode* node = head_.next_;
-    node->unlink();
-    return node;
+    SlowNode& late = first();
+    late.unlink();
+    return &late;
   }
 
  private:
+  SlowNode& first() const { return static_cast<SlowNode&>(head_.first()); }  // only SlowNodes come in
+
   const Duration timeout_;
-  SlowNode head_;
+  ListLinks head_;
 };
 
 }  // namespace peal::models

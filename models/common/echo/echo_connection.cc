@@ -3,8 +3,8 @@
 
 #include <utility>
 
+#include <models/common/echo/take_frames.h>
 #include <models/common/plain_sockets.h>
-#include <models/common/work.h>
 
 namespace peal::models {
 namespace {
@@ -29,22 +29,10 @@ Wants EchoConnection::on_readable() {
     unread_ = got.did == CallOutcome::kDone;
     if (got.did == CallOutcome::kEnd) ending_ = true;
     if (got.did != CallOutcome::kDone) break;
-    take_frames();
+    if (take_frames(buffer_, options_.work, tally_) == EchoFrameState::kTooLarge) ending_ = true;
   } while (options_.read_until_empty && !ending_ && buffer_.answer().size() < kAnswerAtOnceBytes);
   if (!buffer_.has_answer()) return ending_ ? Wants::kClose : Wants::kRead;
   return options_.write_order == WriteOrder::kFirst ? write() : Wants::kWrite;
-}
-
-void EchoConnection::take_frames() {
-  EchoFrameState state = buffer_.take();
-  for (; state == EchoFrameState::kWhole; state = buffer_.take()) {
-    do_work(options_.work);
-    ++tally_.requests;
-  }
-  if (state == EchoFrameState::kTooLarge) {
-    ++tally_.too_large;
-    ending_ = true;
-  }
 }
 
 // Once: what a socket does not take at once it will take when it says so.

@@ -39,7 +39,6 @@ class EchoConnection {
   [[nodiscard]] Fd release() { return std::move(socket_); }
 
  private:
-  void take_frames();
   Wants write();
 
   Fd socket_;

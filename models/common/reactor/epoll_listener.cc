@@ -6,11 +6,7 @@
 #include <cerrno>
 
 namespace peal::models {
-namespace {
-
-constexpr std::chrono::milliseconds kPause{10};
-
-}  // namespace
+namespace {}  // namespace
 
 Result<void> EpollListener::watch(void* data) {
   data_ = data;
@@ -25,11 +21,11 @@ Accepted EpollListener::next() {
   Accepted accepted = source_(listener_);
   if (accepted.did == CallOutcome::kNoRoom || accepted.did == CallOutcome::kEnd) {
     ::epoll_ctl(epoll_, EPOLL_CTL_DEL, listener_, nullptr);
-    if (accepted.did == CallOutcome::kNoRoom) resume_at_ = monotonic_now() + kPause;
+    if (accepted.did == CallOutcome::kNoRoom) resume_at_ = monotonic_now() + kRoomPause;
   }
   return accepted;
 }
 
-void EpollListener::resume() { resume_at_ = watch(data_) ? kNever : monotonic_now() + kPause; }
+void EpollListener::resume() { resume_at_ = watch(data_) ? kNever : monotonic_now() + kRoomPause; }
 
 }  // namespace peal::models

@@ -38,11 +38,12 @@ struct EpollReactor::Client : Watched, SlowNode {
   std::list<Client>::iterator self;
 };
 
-EpollReactor::EpollReactor(const ModelOptions& options, Statistics& statistics, Edge edge)
+EpollReactor::EpollReactor(const ModelOptions& options, Statistics& statistics, Edge edge, Fd epoll)
     : options_(options),
       statistics_(statistics),
       edge_(edge == Edge::kTriggered),
       registered_once_(edge_ && options.write_order == WriteOrder::kFirst),
+      epoll_(std::move(epoll)),
       events_(options.events_per_wait),
       slow_(options.slow_timeout) {
   PEAL_ASSERT(!edge_ || options.read_until_empty, "an edge is shown once: everything has to be read");
@@ -52,13 +53,9 @@ EpollReactor::~EpollReactor() { close_all(); }
 
 Result<std::unique_ptr<EpollReactor>> EpollReactor::make(const ModelOptions& options, const Stop& stop,
                                                          Statistics& statistics, Edge edge) {
-  std::unique_ptr<EpollReactor> reactor(new EpollReactor(options, statistics, edge));
-  reactor->epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
-  if (!reactor->epoll_) return fail(errno);
-  if (Result<void> added = reactor->watch(EPOLL_CTL_ADD, stop.fd(), EPOLLIN, nullptr); !added) {
-    return std::unexpected(added.error());
-  }
-  return reactor;
+  Result<Fd> epoll = stop.make_epoll();
+  if (!epoll) return std::unexpected(epoll.error());
+  return std::unique_ptr<EpollReactor>(new EpollReactor(options, statistics, edge, std::move(*epoll)));
 }
 
 Result<void> EpollReactor::watch(int operation, int fd, uint32_t events, Watched* watched) {
@@ -170,7 +167,7 @@ void EpollReactor::serve(Client& client, uint32_t events) {
   if (registered_once_ && wrote && next == Wants::kRead) next = client.echo.on_readable();
   if (next == Wants::kClose) return close(client);
   await(client, next);
-  follow_slow_timeout(client);
+  slow_.follow(client, client.echo.in_the_middle(), [this] { return now(); });
 }
 
 void EpollReactor::await(Client& client, Wants next) {
@@ -180,14 +177,6 @@ void EpollReactor::await(Client& client, Wants next) {
   if ((changed && !registered_once_) || look_again) {
     const Result<void> done = watch(EPOLL_CTL_MOD, client.echo.fd(), asked_for(next), &client);
     PEAL_ASSERT(done.has_value(), "epoll_ctl(MOD): {}", done.error().message());
-  }
-}
-
-void EpollReactor::follow_slow_timeout(Client& client) {
-  if (!client.echo.in_the_middle()) {
-    if (client.linked()) client.unlink();
-  } else if (options_.slow_timeout > Duration::zero()) {
-    slow_.came_on(client, now());
   }
 }
 

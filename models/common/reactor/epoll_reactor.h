@@ -59,7 +59,7 @@ class EpollReactor {
   struct Listener;
   struct Client;
 
-  EpollReactor(const ModelOptions& options, Statistics& statistics, Edge edge);
+  EpollReactor(const ModelOptions& options, Statistics& statistics, Edge edge, Fd epoll);
   Result<void> add_client(Fd socket, const Listener* from);
   Result<void> watch(int operation, int fd, uint32_t events, Watched* watched);
   void dispatch(const epoll_event& event);
@@ -69,7 +69,6 @@ class EpollReactor {
   void hand_over(Client& client);
   void serve(Client& client, uint32_t events);
   void await(Client& client, Wants next);
-  void follow_slow_timeout(Client& client);
   TimePoint next_deadline() const;
   void between_batches();
   TimePoint now();
@@ -82,7 +81,7 @@ class EpollReactor {
   Statistics& statistics_;
   const bool edge_;
   const bool registered_once_;  // for reading and writing, at the beginning
-  Fd epoll_;
+  const Fd epoll_;
   std::vector<epoll_event> events_;
   bool stopping_ = false;
   Tally tally_;

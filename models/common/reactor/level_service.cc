@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <models/common/plain_sockets.h>
+#include <models/common/reactor/by_fd.h>
 #include <peal/base/assert.h>
 
 namespace peal::models {
@@ -21,12 +22,6 @@ LevelService::~LevelService() {
   run_.statistics.add(tally_);
 }
 
-std::unique_ptr<LevelService::Client>& LevelService::client(int fd) {
-  const auto index = static_cast<size_t>(fd);
-  if (index >= clients_.size()) clients_.resize(index + 1);
-  return clients_[index];
-}
-
 void LevelService::accept(const std::function<bool(int fd)>& takes) {
   while (accept_next(takes) && run_.options.loop_accept) {
   }
@@ -40,7 +35,7 @@ bool LevelService::accept_next(const std::function<bool(int fd)>& takes) {
   ++tally_.accepted;
   const int fd = next.socket.get();
   if (takes(fd)) {
-    client(fd) = std::make_unique<Client>(std::move(next.socket), run_.options, tally_);
+    entry_of(clients_, fd) = std::make_unique<Client>(std::move(next.socket), run_.options, tally_);
   } else {
     ++tally_.refused;
   }
@@ -48,7 +43,7 @@ bool LevelService::accept_next(const std::function<bool(int fd)>& takes) {
 }
 
 Wants LevelService::serve(int fd) {
-  std::unique_ptr<Client>& client = this->client(fd);
+  std::unique_ptr<Client>& client = entry_of(clients_, fd);
   PEAL_ASSERT(client != nullptr, "fd {} is nobody's", fd);
   client->wants = client->wants == Wants::kWrite ? client->echo.on_writable() : client->echo.on_readable();
   if (client->wants == Wants::kClose) {
@@ -56,11 +51,7 @@ Wants LevelService::serve(int fd) {
     client.reset();
     return Wants::kClose;
   }
-  if (client->echo.in_the_middle()) {
-    slow_.came_on(*client, monotonic_now());
-  } else {
-    client->unlink();
-  }
+  slow_.follow(*client, client->echo.in_the_middle());
   return client->wants;
 }
 
@@ -71,7 +62,7 @@ void LevelService::close_late(const std::function<void(int fd)>& on_closed) {
     while (SlowNode* late = slow_.take_late(now)) {
       const int fd = static_cast<Client&>(*late).echo.fd();
       on_closed(fd);
-      client(fd).reset();
+      entry_of(clients_, fd).reset();
       ++tally_.timed_out;
       ++tally_.ended;
     }

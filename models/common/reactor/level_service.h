@@ -46,7 +46,6 @@ class LevelService {
   struct Client;
 
   bool accept_next(const std::function<bool(int fd)>& takes);
-  std::unique_ptr<Client>& client(int fd);
 
   ModelRun& run_;
   Tally tally_;

@@ -20,11 +20,7 @@ class PolledEcho::Client final : public PollerReactor::Handler, public SlowNode 
   // Reads or writes what can be, and minds the time.
   void go_on() {
     wants_ = wants_ == Wants::kWrite ? echo.on_writable() : echo.on_readable();
-    if (wants_ != Wants::kClose && echo.in_the_middle()) {
-      owner_.slow_.came_on(*this, monotonic_now());
-    } else {
-      unlink();
-    }
+    owner_.slow_.follow(*this, wants_ != Wants::kClose && echo.in_the_middle());
   }
   bool wants_to_close() const { return wants_ == Wants::kClose; }
   PollFor waits_for() const { return wants_ == Wants::kWrite ? PollFor::kWrite : PollFor::kRead; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <models/common/reactor/poller_reactor.h>
 
+#include <models/common/reactor/by_fd.h>
 #include <peal/base/assert.h>
 
 namespace peal::models {
@@ -12,11 +13,10 @@ Result<std::unique_ptr<PollerReactor>> PollerReactor::make(PollerKind kind, size
 }
 
 Result<void> PollerReactor::add(int fd, PollFor what, Handler& handler, Wake wake) {
-  const auto index = static_cast<size_t>(fd);
-  if (index >= handlers_.size()) handlers_.resize(index + 1);
-  PEAL_ASSERT(handlers_[index] == nullptr, "fd {} has a handler already", fd);
+  Handler*& place = entry_of(handlers_, fd);
+  PEAL_ASSERT(place == nullptr, "fd {} has a handler already", fd);
   Result<void> added = poller_->add(fd, what, wake);
-  if (added) handlers_[index] = &handler;
+  if (added) place = &handler;
   return added;
 }
 

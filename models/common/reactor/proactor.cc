@@ -3,14 +3,13 @@
 
 #include <utility>
 
+#include <models/common/reactor/by_fd.h>
 #include <peal/base/assert.h>
 
 namespace peal::models {
 
 Result<void> Proactor::attach(int fd, Initiator& initiator) {
-  const auto index = static_cast<size_t>(fd);
-  if (index >= places_.size()) places_.resize(index + 1);
-  Place& its = places_[index];
+  Place& its = entry_of(places_, fd);
   PEAL_ASSERT(its.initiator == nullptr, "fd {} is attached already", fd);
   its = {.initiator = &initiator, .asked = PollFor::kRead, .generation = its.generation + 1};
   Result<void> added = reactor_.add(fd, PollFor::kRead, *this);

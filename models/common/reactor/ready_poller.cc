@@ -7,29 +7,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <vector>
 
+#include <models/common/reactor/by_fd.h>
+#include <models/common/reactor/wait_time.h>
 #include <peal/base/assert.h>
 #include <peal/base/fd.h>
 
 namespace peal::models {
 namespace {
-
-// Rounded up, so that the deadline has passed then; -1 for never.
-int left_ms(TimePoint deadline) {
-  if (deadline == kNever) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - monotonic_now()).count();
-  return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
-}
-
-// What a table by fd has of this one; the table grows as need be.
-template <class Entry>
-Entry& entry_of(std::vector<Entry>& table, int fd) {
-  const auto index = static_cast<size_t>(fd);
-  if (index >= table.size()) table.resize(index + 1);
-  return table[index];
-}
 
 class SelectPoller final : public ReadyPoller {
  public:
@@ -50,15 +36,11 @@ class SelectPoller final : public ReadyPoller {
     while (highest_ >= 0 && !asked(highest_)) --highest_;
     return {};
   }
-  void remove(int fd) override {
-    const Result<void> done = change(fd, PollFor::kNothing);
-    PEAL_ASSERT(done.has_value(), "fd {} cannot be taken out: {}", fd, done.error().message());
-  }
   // The sets are overwritten by the answer, so they are copied for each wait; then every fd's bits are looked at.
   Result<std::span<const int>> wait(TimePoint deadline) override {
     fd_set readable = readable_;
     fd_set writable = writable_;
-    const int ms = left_ms(deadline);
+    const int ms = wait_ms(deadline);
     timeval left{.tv_sec = ms / 1000, .tv_usec = (ms % 1000) * 1000};
     ready_.clear();
     int count = ::select(highest_ + 1, &readable, &writable, nullptr, ms < 0 ? nullptr : &left);
@@ -105,7 +87,7 @@ class PollPoller final : public ReadyPoller {
   }
   Result<std::span<const int>> wait(TimePoint deadline) override {
     ready_.clear();
-    int count = ::poll(entries_.data(), entries_.size(), left_ms(deadline));
+    int count = ::poll(entries_.data(), entries_.size(), wait_ms(deadline));
     if (count < 0 && errno != EINTR) return fail(errno);
     for (size_t i = 0; i < entries_.size() && count > 0; ++i) {
       if (entries_[i].revents == 0) continue;
@@ -144,14 +126,10 @@ class EpollPoller final : public ReadyPoller {
     asked.what = what;
     return {};
   }
-  void remove(int fd) override {
-    const Result<void> done = change(fd, PollFor::kNothing);
-    PEAL_ASSERT(done.has_value(), "fd {} cannot be taken out: {}", fd, done.error().message());
-  }
   Result<std::span<const int>> wait(TimePoint deadline) override {
     ready_.clear();
     const int most = static_cast<int>(events_.size());
-    const int count = ::epoll_wait(epoll_.get(), events_.data(), most, left_ms(deadline));
+    const int count = ::epoll_wait(epoll_.get(), events_.data(), most, wait_ms(deadline));
     if (count < 0 && errno != EINTR) return fail(errno);
     for (int i = 0; i < count; ++i) ready_.push_back(events_[static_cast<size_t>(i)].data.fd);
     return ready_;
@@ -170,6 +148,11 @@ class EpollPoller final : public ReadyPoller {
 };
 
 }  // namespace
+
+void ReadyPoller::remove(int fd) {
+  const Result<void> done = change(fd, PollFor::kNothing);
+  PEAL_ASSERT(done.has_value(), "fd {} cannot be taken out: {}", fd, done.error().message());
+}
 
 Result<std::unique_ptr<ReadyPoller>> ReadyPoller::make(PollerKind kind, size_t events_per_wait) {
   if (kind == PollerKind::kSelect) return std::make_unique<SelectPoller>();

@@ -32,7 +32,7 @@ class ReadyPoller {
   // An fd that is in.
   virtual Result<void> change(int fd, PollFor what) = 0;
   // Before it is closed.
-  virtual void remove(int fd) = 0;
+  virtual void remove(int fd);
   // Waits until an fd is ready, or until the deadline. The answer is good until the next call.
   virtual Result<std::span<const int>> wait(TimePoint deadline) = 0;
 };

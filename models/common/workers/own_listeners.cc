@@ -10,20 +10,16 @@
 namespace peal::models {
 
 Result<void> run_with_own_listeners(ModelRun& run, RunModel model) {
-  std::vector<Fd> listeners;
-  listeners.push_back(std::move(run.listener));
-  while (listeners.size() < run.options.workers) {
-    Result<Fd> listener = listen_at(run.options.listen, Blocking::kNo, Shared::kYes);
-    if (!listener) return std::unexpected(listener.error());
-    listeners.push_back(std::move(*listener));
-  }
-  return run_worker_processes(run, listeners.size(), WorkerEnd::kByStop, [&](const WorkerStart& start) -> Result<void> {
+  Result<std::vector<Fd>> listeners = share_listening(std::move(run.listener), run.options.workers, Blocking::kNo);
+  if (!listeners) return std::unexpected(listeners.error());
+  const auto work = [&](const WorkerStart& start) -> Result<void> {
     Result<Stop> stop = Stop::make();
     if (!stop) return std::unexpected(stop.error());
-    ModelRun own{run.options, std::move(listeners[start.index]), *stop, run.statistics};
-    listeners.clear();
+    ModelRun own{run.options, std::move((*listeners)[start.index]), *stop, run.statistics};
+    listeners->clear();
     return model(own);
-  });
+  };
+  return run_worker_processes(run, listeners->size(), WorkerEnd::kByStop, work);
 }
 
 }  // namespace peal::models

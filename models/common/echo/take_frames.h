@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The computing half of the echo service: what came is taken frame by frame, and worked for.
+#pragma once
+
+#include <models/common/echo/echo_bytes.h>
+#include <models/common/statistics.h>
+#include <models/common/work.h>
+
+namespace peal::models {
+
+// Takes every frame that lies in the buffer whole, works for it and counts it; what stopped that: kMore, or kTooLarge,
+// which is counted too and after which nothing more can be answered.
+inline EchoFrameState take_frames(EchoBytes& buffer, const Work& work, Tally& tally) {
+  EchoFrameState state = buffer.take();
+  for (; state == EchoFrameState::kWhole; state = buffer.take()) {
+    do_work(work);
+    ++tally.requests;
+  }
+  if (state == EchoFrameState::kTooLarge) ++tally.too_large;
+  return state;
+}
+
+}  // namespace peal::models
