@@ -21,8 +21,7 @@ namespace {
 using testing::HasSubstr;
 
 void expect_echo(const SocketAddress& address) {
-  RawPeer peer(address.family());
-  peer.connect(address);
+  RawPeer peer = RawPeer::connected(address);
   std::string bytes = pattern(20'000);
   peer.send(bytes);
   while (peer.received().size() < bytes.size() && readable(peer.fd()) && peer.pump()) {
@@ -35,8 +34,7 @@ TEST(Serve, sends_back_what_comes_and_ends_on_sigterm) {
     Program program({"serve", "pingpong", "--listen", "127.0.0.1:0"});
     SocketAddress address = program.listening();
     expect_echo(address);
-    RawPeer open;
-    open.connect(address);
+    RawPeer open = RawPeer::connected(address);
     open.fin();
     program.signal(signal);
     EXPECT_EQ(program.exit_code(), 0);
@@ -49,15 +47,13 @@ TEST(Serve, sigterm_drains_and_reports) {
     SCOPED_TRACE(threads);
     Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--threads", threads, "--drain", "100ms"});
     SocketAddress address = program.listening();
-    RawPeer polite;
-    polite.connect(address);
+    RawPeer polite = RawPeer::connected(address);
     polite.send("hello");
     polite.fin();
     while (!polite.ended() && readable(polite.fd()) && polite.pump()) {
     }
     EXPECT_EQ(polite.received(), "hello");
-    RawPeer mute;  // sends no FIN in answer to the server's
-    mute.connect(address);
+    RawPeer mute = RawPeer::connected(address);  // sends no FIN in answer to the server's
     mute.send("x");
     ASSERT_TRUE(readable(mute.fd()));
     program.signal(SIGTERM);
@@ -69,8 +65,7 @@ TEST(Serve, sigterm_drains_and_reports) {
 
 TEST(Serve, second_sigterm_does_not_wait) {
   Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--drain", "1h"});
-  RawPeer mute;
-  mute.connect(program.listening());
+  RawPeer mute = RawPeer::connected(program.listening());
   mute.send("x");
   ASSERT_TRUE(readable(mute.fd()));
   program.signal(SIGTERM);
@@ -85,13 +80,11 @@ TEST(Serve, caps_and_idle_timeout) {
   Program program({"serve", "pingpong", "--listen", "127.0.0.1:0", "--max-connections", "2", "--max-per-address", "1",
                    "--idle-timeout", "200ms"});
   SocketAddress address = program.listening();
-  RawPeer first;
-  first.connect(address);
+  RawPeer first = RawPeer::connected(address);
   first.send("x");
   ASSERT_TRUE(readable(first.fd()));
   first.pump();
-  RawPeer second;
-  second.connect(address);
+  RawPeer second = RawPeer::connected(address);
   ASSERT_TRUE(readable(first.fd())) << "the older one goes";
   EXPECT_FALSE(first.pump());
   ASSERT_TRUE(readable(second.fd())) << "this one when it has been idle";

@@ -5,8 +5,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <models/common/echo/echo_frame.h>
@@ -25,14 +23,6 @@ std::string header_of(size_t body_bytes) {
 }
 
 std::string frame_of(std::string_view body) { return header_of(body.size()).append(body); }
-
-EchoPeer::EchoPeer(const SocketAddress& address, int receive_buffer_bytes) : socket_(address.family()) {
-  if (receive_buffer_bytes > 0) {
-    EXPECT_EQ(::setsockopt(socket_.fd(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes), 0)
-        << std::strerror(errno);
-  }
-  socket_.connect(address);
-}
 
 short EchoPeer::events() const {
   if (socket_.fd() < 0 || ended()) return 0;

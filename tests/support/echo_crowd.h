@@ -30,7 +30,8 @@ std::string header_of(size_t body_bytes);
 class EchoPeer {
  public:
   // Connected. `receive_buffer_bytes` bounds what the kernel takes for it; 0: as it likes.
-  explicit EchoPeer(const SocketAddress& address, int receive_buffer_bytes = 0);
+  explicit EchoPeer(const SocketAddress& address, int receive_buffer_bytes = 0)
+      : socket_(RawPeer::connected(address, receive_buffer_bytes)) {}
 
   // Sends it after what was said before, as soon as it goes.
   void say(std::string_view bytes) { to_send_ += bytes; }

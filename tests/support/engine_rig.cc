@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <tests/support/engine_rig.h>
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <random>
 
 #include <fmt/format.h>
@@ -184,7 +184,7 @@ void EngineTest::TearDown() {
   rig_.reset();
   BlockPool::here().trim(SIZE_MAX);
   EXPECT_EQ(BlockPool::here().stats().blocks_in_use, blocks_before_) << "blocks were left behind";
-  EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+  EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind; now there are" << open_fds();
 }
 
 std::vector<std::string> every_engine() {
@@ -237,16 +237,18 @@ bool has_ipv6_loopback() {
 }
 
 size_t count_open_fds() {
-  std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/fd"), ::closedir);
-  if (!folder) {
-    ADD_FAILURE() << "/proc/self/fd cannot be read";
-    return 0;
+  const std::filesystem::directory_iterator fds("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(fds), end(fds))) - 1;  // the folder's own
+}
+
+std::string open_fds() {
+  std::string text;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    text +=
+        fmt::format(" {}={}", entry.path().filename().string(), std::filesystem::read_symlink(entry, gone).string());
   }
-  size_t count = 0;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    if (entry->d_name[0] != '.') ++count;
-  }
-  return count - 1;  // the folder's own
+  return text;
 }
 
 }  // namespace peal

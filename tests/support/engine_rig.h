@@ -233,5 +233,7 @@ testing::AssertionResult same_bytes(const std::string& got, const std::string& w
 SocketAddress address_of(std::string_view text);
 bool has_ipv6_loopback();
 size_t count_open_fds();
+// What each of them is, for a test that fails.
+std::string open_fds();
 
 }  // namespace peal

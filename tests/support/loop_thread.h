@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/loop/loop.h>
+#include <tests/support/engine_rig.h>
 #include <tests/support/raw_peer.h>
 #include <tests/support/sealed/sealed_exclusions.h>
 #include <tests/support/tested_engines.h>
@@ -49,8 +50,17 @@ class LoopEngineTest : public testing::TestWithParam<std::string_view> {
     if (const std::string why = why_not_tested(GetParam()); !why.empty()) GTEST_SKIP() << why;
     RawPeer::seal_all(is_sealed(GetParam()));
     RawPeer::over_tls_all(is_over_tls(GetParam()));
+    fds_before_ = count_open_fds();
+  }
+  // For a TearDown(), when the loop is gone.
+  void expect_no_fd_left() const {
+    RawPeer::over_tls_all(false);
+    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind; now there are" << open_fds();
   }
   LoopOptions options() const { return LoopOptions{.engine = std::string(GetParam())}; }
+
+ private:
+  size_t fds_before_ = 0;
 };
 
 }  // namespace peal::test

@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <tests/support/net_rig.h>
 
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 
 #include <peal/base/log.h>
-#include <tests/support/sealed/sealed_exclusions.h>
 
 namespace peal::test {
 namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(60);
-
-// What each fd is, for a test that fails.
-std::string open_fds() {
-  std::string text;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code gone;
-    text +=
-        fmt::format(" {}={}", entry.path().filename().string(), std::filesystem::read_symlink(entry, gone).string());
-  }
-  return text;
-}
 
 struct Wait {
   std::function<bool()> done;
@@ -89,11 +74,9 @@ SharedConnectionCallbacks echoing() {
 }
 
 void NetTest::SetUp() {
-  if (const std::string why = why_not_tested(GetParam()); !why.empty()) GTEST_SKIP() << why;
-  RawPeer::seal_all(is_sealed(GetParam()));
-  RawPeer::over_tls_all(is_over_tls(GetParam()));
+  LoopEngineTest::SetUp();
+  if (IsSkipped()) return;
   set_log_sink([](const LogRecord&) {});
-  fds_before_ = count_open_fds();
   thread_.emplace(options());
   ask([] {});
 }
@@ -101,10 +84,8 @@ void NetTest::SetUp() {
 void NetTest::TearDown() {
   if (IsSkipped()) return;
   thread_.reset();
-  RawPeer::seal_all(false);
-  RawPeer::over_tls_all(false);
   set_log_sink({});
-  EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind; now there are" << open_fds();
+  expect_no_fd_left();
 }
 
 std::unique_ptr<Server> NetTest::serve(ConnectionCallbacks callbacks, const ServerOptions& options) {
@@ -115,14 +96,7 @@ std::unique_ptr<Server> NetTest::serve(ConnectionCallbacks callbacks, const Serv
   return server;
 }
 
-RawPeer NetTest::connect_peer(int receive_buffer_bytes) {
-  RawPeer peer;
-  if (receive_buffer_bytes > 0) {
-    EXPECT_EQ(::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes), 0);
-  }
-  peer.connect(address_);
-  return peer;
-}
+RawPeer NetTest::connect_peer(int receive_buffer_bytes) { return RawPeer::connected(address_, receive_buffer_bytes); }
 
 testing::AssertionResult NetTest::send_all(RawPeer& peer, std::string_view bytes) {
   return wait_until([&peer, bytes]() mutable {

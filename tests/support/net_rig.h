@@ -70,12 +70,11 @@ std::error_code error_of(const Result<Value>& result) {
 SharedConnectionCallbacks echoing();
 
 // The parameter is an engine's name. Checks that the test leaves no fd behind.
-class NetTest : public testing::TestWithParam<std::string_view> {
+class NetTest : public LoopEngineTest {
  protected:
   void SetUp() override;
   void TearDown() override;
 
-  LoopOptions options() const { return LoopOptions{.engine = std::string(GetParam())}; }
   // For a LoopGroup, which makes its engines by name: there the layer, if one is tested, is the server's option.
   LoopOptions group_options() const { return LoopOptions{.engine = std::string(below(GetParam()))}; }
   ServerOptions group_server(ServerOptions options = {}) const {
@@ -107,7 +106,6 @@ class NetTest : public testing::TestWithParam<std::string_view> {
   const SealedLayer layer_;
   std::optional<LoopThread> thread_;
   SocketAddress address_;
-  size_t fds_before_ = 0;
 };
 
 }  // namespace peal::test

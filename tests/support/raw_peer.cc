@@ -29,6 +29,16 @@ RawPeer::RawPeer(int family)
   EXPECT_TRUE(static_cast<bool>(fd_)) << std::strerror(errno);
 }
 
+RawPeer RawPeer::connected(const SocketAddress& address, int receive_buffer_bytes) {
+  RawPeer peer(address.family());
+  if (receive_buffer_bytes > 0) {
+    EXPECT_EQ(::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes), 0)
+        << std::strerror(errno);
+  }
+  peer.connect(address);
+  return peer;
+}
+
 RawPeer::~RawPeer() {
   if (tls_ && fd_) close();
 }

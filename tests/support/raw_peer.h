@@ -32,6 +32,8 @@ class RawPeer {
 
   // A socket that is not connected yet: it holds its fd from now on.
   explicit RawPeer(int family = AF_INET);
+  // Connected. `receive_buffer_bytes` bounds what the kernel takes for it; 0: as it likes.
+  static RawPeer connected(const SocketAddress& address, int receive_buffer_bytes = 0);
   ~RawPeer();
   RawPeer(RawPeer&&) noexcept;
   RawPeer& operator=(RawPeer&&) noexcept;

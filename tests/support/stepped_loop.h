@@ -9,7 +9,6 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
-#include <tests/support/engine_rig.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal::test {
@@ -20,7 +19,6 @@ class SteppedLoopTest : public LoopEngineTest {
     LoopEngineTest::SetUp();
     if (IsSkipped()) return;
     set_log_sink([](const LogRecord&) {});
-    fds_before_ = count_open_fds();
     loop_ = make_loop(options()).value();
     EXPECT_TRUE(loop_->begin());
   }
@@ -30,7 +28,7 @@ class SteppedLoopTest : public LoopEngineTest {
     if (loop_) end_loop();
     loop_.reset();
     set_log_sink({});
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    expect_no_fd_left();
   }
 
   Loop& loop() { return *loop_; }
@@ -53,7 +51,6 @@ class SteppedLoopTest : public LoopEngineTest {
 
  private:
   std::unique_ptr<Loop> loop_;
-  size_t fds_before_ = 0;
 };
 
 }  // namespace peal::test

@@ -72,7 +72,7 @@ Result<std::unique_ptr<Engine>> make_engine(std::string_view name) {
     Result<std::unique_ptr<Engine>> engine = make_engine(below(name));
     if (!engine) return engine;
     if (is_over_tls(name)) return std::make_unique<LayeredEngine>(std::move(*engine), tls_client(), tls_server());
-    return std::make_unique<SealedEngine>(std::move(*engine));
+    return std::make_unique<LayeredEngine>(std::move(*engine), SealedLayer());
   }
   if (name == "sim") return SimWorld(1).make_engine();
   return peal::make_engine(name);

@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <peal/engine/listening_socket.h>
+
 namespace peal::test {
 namespace {
 
@@ -20,13 +22,6 @@ constexpr uint16_t kTypeAaaa = 28;
 constexpr uint16_t kTypeCname = 5;
 
 std::string number(size_t value) { return {static_cast<char>(value >> 8 & 0xff), static_cast<char>(value & 0xff)}; }
-
-SocketAddress name_of(const Fd& fd) {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  EXPECT_EQ(::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &size), 0);
-  return SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&storage), size);
-}
 
 // An A or AAAA record's data; empty for an address of the other family.
 std::string record_data(const std::string& address, uint16_t type) {
@@ -63,9 +58,9 @@ DnsScript::DnsScript(const SocketAddress& address)
       tcp_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)) {
   if (::bind(tcp_.get(), address.data(), address.size()) != 0) tcp_.reset();
   if (!tcp_) return;
-  address_ = name_of(tcp_);
-  if (::bind(udp_.get(), address_.data(), address_.size()) != 0) udp_.reset();
   EXPECT_EQ(::listen(tcp_.get(), 128), 0);
+  address_ = listening_address(tcp_.get()).value();
+  if (::bind(udp_.get(), address_.data(), address_.size()) != 0) udp_.reset();
 }
 
 std::string DnsScript::server() const { return address_.to_string(); }

@@ -23,8 +23,7 @@
 
 #include <load/process_files.h>
 #include <peal/base/assert.h>
-#include <peal/base/fd.h>
-#include <peal/base/socket_address.h>
+#include <peal/engine/listening_socket.h>
 
 namespace peal::load {
 
@@ -66,13 +65,7 @@ inline Fd duelist_listener(uint16_t port = 0) {
   return listener;
 }
 
-inline SocketAddress address_of(const Fd& listener) {
-  sockaddr_storage name{};
-  socklen_t size = sizeof name;
-  const int done = ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&name), &size);
-  PEAL_ASSERT(done == 0, "no name: errno {}", errno);
-  return SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&name), size);
-}
+inline SocketAddress address_of(const Fd& listener) { return listening_address(listener.get()).value(); }
 
 class Duelist {
  public:

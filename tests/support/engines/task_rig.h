@@ -10,7 +10,6 @@
 
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
-#include <tests/support/engine_rig.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal::test {
@@ -20,13 +19,12 @@ class TaskTest : public LoopEngineTest {
   void SetUp() override {
     LoopEngineTest::SetUp();
     if (IsSkipped()) return;
-    fds_before_ = count_open_fds();
     loop_ = make_loop(options()).value();
   }
   void TearDown() override {
     if (IsSkipped()) return;
     loop_.reset();
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    expect_no_fd_left();
   }
   Loop& loop() { return *loop_; }
   // Runs the loop until `task` has ended.
@@ -63,7 +61,6 @@ class TaskTest : public LoopEngineTest {
   }
 
   std::unique_ptr<Loop> loop_;
-  size_t fds_before_ = 0;
 };
 
 }  // namespace peal::test

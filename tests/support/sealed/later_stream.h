@@ -3,8 +3,6 @@
 // sockets of the test's. Its tasks note what they are told.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -51,14 +49,7 @@ class LaterStreamTest : public NetTest {
     server_ = std::make_unique<CoServer>(loop(), std::move(serve), options);
     bound_ = server_->listen("127.0.0.1:0").value();
   }
-  RawPeer connect_peer(int receive_buffer_bytes = 0) {
-    RawPeer peer;
-    if (receive_buffer_bytes > 0) {
-      ::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
-    }
-    peer.connect(bound_);
-    return peer;
-  }
+  RawPeer connect_peer(int receive_buffer_bytes = 0) { return RawPeer::connected(bound_, receive_buffer_bytes); }
   // In the journal, behind news().
   testing::AssertionResult noted(const std::string& line) {
     return wait_until([this, line] {

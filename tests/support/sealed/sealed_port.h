@@ -4,8 +4,6 @@
 // without the mark for truncation. It has errors of its own, knows whom it is to reach, and says so in its facts as the
 // verified peer; who speaks in the clear is answered so. What runs over it unchanged will run over TLS. sealing.h says
 // what is on the wire.
-//
-// SealedEngine is an engine whose streams are a SealedPort's: tests get the layer by the engine they ask for.
 #pragma once
 
 #include <memory>
@@ -15,7 +13,6 @@
 
 #include <peal/base/slot_table.h>
 #include <peal/engine/engine.h>
-#include <tests/support/engines/forwarding_engine.h>
 #include <tests/support/sealed/sealing.h>
 
 namespace peal::test {
@@ -112,48 +109,6 @@ class SealedLayer final : public StreamLayer {
 
  private:
   SealedPort::LateEnds* const late_ends_;
-};
-
-class SealedEngine final : public ForwardingEngine {
- public:
-  explicit SealedEngine(std::unique_ptr<Engine> engine) : ForwardingEngine(std::move(engine)), port_(forwarded_to()) {}
-
-  ~SealedEngine() override { ForwardingEngine::shut(); }
-
-  using ForwardingEngine::local_address;
-  StreamId connect(const SocketAddress& address, const ConnectOptions& options, StreamEvents& events) override {
-    return port_.connect(address, options, events);
-  }
-  bool adopts_open() const override { return port_.adopts_open(); }
-  StreamId adopt_from(LooseStream loose, const std::string& host, StreamEvents& events) override {
-    return port_.adopt_from(std::move(loose), host, events);
-  }
-  void answer_in_the_clear(std::string_view text) override { port_.answer_in_the_clear(text); }
-  StreamId adopt(LooseStream loose, StreamEvents& events) override { return port_.adopt(std::move(loose), events); }
-  void detach(StreamId id) override { port_.detach(id); }
-  void receive(StreamId id, bool on) override { port_.receive(id, on); }
-  size_t send(StreamId id, Buffer&& bytes) override { return port_.send(id, std::move(bytes)); }
-  size_t send_copy(StreamId id, std::string_view bytes) override { return port_.send_copy(id, bytes); }
-  void report_sent(StreamId id) override { port_.report_sent(id); }
-  void send_file(StreamId id, FileRange range) override { port_.send_file(id, std::move(range)); }
-  bool forward(StreamId from, StreamId to) override { return port_.forward(from, to); }
-  uint64_t forwarded_bytes(StreamId from) const override { return port_.forwarded_bytes(from); }
-  size_t queued_bytes(StreamId id) const override { return port_.queued_bytes(id); }
-  size_t held_bytes(StreamId id) const override { return port_.held_bytes(id); }
-  uint64_t unsent_bytes(StreamId id) const override { return port_.unsent_bytes(id); }
-  void shutdown_send(StreamId id) override { port_.shutdown_send(id); }
-  void close(StreamId id, CloseHow how) override { port_.close(id, how); }
-  Result<SocketAddress> local_address(StreamId id) const override { return port_.local_address(id); }
-  Result<SocketAddress> peer_address(StreamId id) const override { return port_.peer_address(id); }
-  Result<void> set_option(StreamId id, SocketOption option, int value) override {
-    return port_.set_option(id, option, value);
-  }
-  Result<TcpFacts> tcp_facts(StreamId id) const override { return port_.tcp_facts(id); }
-  Result<LayerFacts> layer_facts(StreamId id) const override { return port_.layer_facts(id); }
-  const std::error_category& errors() const override { return port_.errors(); }
-
- private:
-  SealedPort port_;
 };
 
 }  // namespace peal::test

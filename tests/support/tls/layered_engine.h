@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LayeredEngine: an engine whose streams are those of ports over it: what it connects one's, what it adopts another's,
-// as the two sides of TLS. Tests get the layer by the engine they ask for.
+// as the two sides of TLS; or all of them one's. Tests get the layer by the engine they ask for.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,8 @@ class LayeredEngine final : public ForwardingEngine {
       : ForwardingEngine(std::move(engine)),
         clients_(clients.over(forwarded_to())),
         servers_(servers.over(forwarded_to())) {}
+  LayeredEngine(std::unique_ptr<Engine> engine, const StreamLayer& layer)
+      : ForwardingEngine(std::move(engine)), clients_(layer.over(forwarded_to())), servers_(clients_) {}
   ~LayeredEngine() override { ForwardingEngine::shut(); }
 
   using ForwardingEngine::local_address;
@@ -27,6 +29,10 @@ class LayeredEngine final : public ForwardingEngine {
     return clients_->connect(address, options, events);
   }
   bool adopts_open() const override { return servers_->adopts_open(); }
+  StreamId adopt_from(LooseStream loose, const std::string& host, StreamEvents& events) override {
+    return servers_->adopt_from(std::move(loose), host, events);
+  }
+  void answer_in_the_clear(std::string_view text) override { servers_->answer_in_the_clear(text); }
   StreamId adopt(LooseStream loose, StreamEvents& events) override { return servers_->adopt(std::move(loose), events); }
   void detach(StreamId id) override { port(id).detach(id); }
   void receive(StreamId id, bool on) override { port(id).receive(id, on); }
@@ -56,8 +62,8 @@ class LayeredEngine final : public ForwardingEngine {
  private:
   StreamPort& port(StreamId id) const { return id.slot >= kClientSlots ? *clients_ : *servers_; }
 
-  const std::unique_ptr<StreamPort> clients_;
-  const std::unique_ptr<StreamPort> servers_;
+  const std::shared_ptr<StreamPort> clients_;
+  const std::shared_ptr<StreamPort> servers_;
 };
 
 }  // namespace peal::test

@@ -3,8 +3,6 @@
 // say it. Nothing is sent or read but by its calls.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,11 +16,7 @@ namespace peal::test {
 class TlsPeer {
  public:
   explicit TlsPeer(const SocketAddress& address, const TlsCodec::SetUp& set_up = {}, int receive_buffer_bytes = 0)
-      : codec(false, set_up) {
-    if (receive_buffer_bytes > 0) {
-      ::setsockopt(raw.fd(), SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
-    }
-    raw.connect(address);
+      : raw(RawPeer::connected(address, receive_buffer_bytes)), codec(false, set_up) {
     codec.shake_hands();
   }
 
