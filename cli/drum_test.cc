@@ -15,11 +15,7 @@ using testing::HasSubstr;
 Answer drum(std::vector<std::string> words) { return call_command("drum", add_drum, std::move(words)); }
 
 void expect_refused(int code, std::vector<std::string> words, std::string_view sentence) {
-  const Answer answer = drum(std::move(words));
-  EXPECT_EQ(answer.exit_code, code);
-  EXPECT_EQ(answer.out, "");
-  EXPECT_THAT(answer.error, HasSubstr(sentence));
-  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+  expect_refused(drum(std::move(words)), code, sentence);
 }
 
 TEST(DrumCommand, what_is_called_wrongly_is_said_in_one_sentence) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The framed echo service in both styles, spoken to by a plain socket.
+// The framed echo service in both styles, spoken to by plain sockets.
 #include <cli/echo_services.h>
-
-#include <sys/socket.h>
 
 #include <memory>
 #include <string>
@@ -12,46 +10,10 @@
 #include <models/common/echo/echo_frame.h>
 #include <peal/loop/loop_group.h>
 #include <peal/net/server.h>
+#include <tests/support/echo_crowd.h>
 
 namespace peal::cli {
 namespace {
-
-std::string frame_of(const std::string& body) {
-  Buffer frame;
-  append_echo_frame(frame, body);
-  return frame.to_string();
-}
-
-// One client, blocking.
-class Client {
- public:
-  explicit Client(const SocketAddress& address) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    EXPECT_EQ(::connect(fd_.get(), address.data(), address.size()), 0);
-  }
-  void send(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t sent = ::send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-      ASSERT_GT(sent, 0);
-      bytes.remove_prefix(static_cast<size_t>(sent));
-    }
-  }
-  void fin() { ::shutdown(fd_.get(), SHUT_WR); }
-  // So many bytes, or fewer when the server closes before.
-  std::string receive(size_t bytes) {
-    std::string text(bytes, '\0');
-    size_t have = 0;
-    while (have < bytes) {
-      const ssize_t got = ::recv(fd_.get(), text.data() + have, bytes - have, 0);
-      if (got <= 0) break;
-      have += static_cast<size_t>(got);
-    }
-    text.resize(have);
-    return text;
-  }
-
- private:
-  const Fd fd_;
-};
 
 enum class Style : uint8_t { kCallbacks, kCoroutines };
 
@@ -69,59 +31,63 @@ class FramedEcho : public testing::TestWithParam<Style> {
     group_->stop();
     group_->join();
   }
+  testing::AssertionResult answered(EchoPeer& client) {
+    return crowd_.until([&] { return client.answered(); });
+  }
 
   std::unique_ptr<LoopGroup> group_;
   std::unique_ptr<Server> callbacks_;
   std::unique_ptr<CoServer> tasks_;
   SocketAddress address_;
+  EchoCrowd crowd_;
 };
 
 TEST_P(FramedEcho, a_frame_in_two_pieces_cut_anywhere) {
   const std::string frame = frame_of("hello");
   for (size_t cut = 0; cut <= frame.size(); ++cut) {
-    Client client(address_);
-    client.send(frame.substr(0, cut));
-    client.send(frame.substr(cut));
-    EXPECT_EQ(client.receive(frame.size()), frame) << cut;
+    EchoPeer& client = crowd_.join(address_);
+    client.say(frame.substr(0, cut));
+    ASSERT_TRUE(crowd_.until([&] { return client.unsent_bytes() == 0; }));
+    client.say(frame.substr(cut));
+    client.expect(frame);
+    EXPECT_TRUE(answered(client)) << cut;
   }
 }
 
 TEST_P(FramedEcho, many_frames_at_once_come_back_in_order) {
   std::string all;
   for (size_t size = 0; size < 600; ++size) all += frame_of(std::string(size, static_cast<char>('a' + size % 26)));
-  Client client(address_);
-  client.send(all);
-  EXPECT_EQ(client.receive(all.size()), all);
+  EchoPeer& client = crowd_.join(address_);
+  client.ask(all);
+  EXPECT_TRUE(answered(client));
 }
 
 TEST_P(FramedEcho, the_smallest_and_the_largest_body) {
-  Client client(address_);
+  EchoPeer& client = crowd_.join(address_);
   for (const size_t size : {size_t{0}, size_t{1}, size_t{kEchoBodyMaxBytes}}) {
-    const std::string frame = frame_of(std::string(size, 'x'));
-    client.send(frame);
-    EXPECT_EQ(client.receive(frame.size()), frame) << size;
+    client.ask(frame_of(std::string(size, 'x')));
+    EXPECT_TRUE(answered(client)) << size;
   }
 }
 
 TEST_P(FramedEcho, one_byte_too_many_closes_the_connection) {
-  const auto header = echo_header(kEchoBodyMaxBytes + 1);
-  Client client(address_);
-  client.send(frame_of("right"));
-  EXPECT_EQ(client.receive(9), frame_of("right"));
-  client.send({reinterpret_cast<const char*>(header.data()), header.size()});
-  EXPECT_EQ(client.receive(1), "");
+  EchoPeer& client = crowd_.join(address_);
+  client.ask(frame_of("right"));
+  EXPECT_TRUE(answered(client));
+  client.say(header_of(kEchoBodyMaxBytes + 1));
+  EXPECT_TRUE(crowd_.until([&] { return client.ended(); }));
+  EXPECT_TRUE(client.answered()) << "nothing more came";
 }
 
 TEST_P(FramedEcho, a_client_that_leaves_in_the_middle_of_a_frame_disturbs_nobody) {
-  Client stays(address_);
-  {
-    Client leaves(address_);
-    leaves.send(frame_of("gone").substr(0, 6));
-    leaves.fin();
-    EXPECT_EQ(leaves.receive(1), "");
-  }
-  stays.send(frame_of("here"));
-  EXPECT_EQ(stays.receive(8), frame_of("here"));
+  EchoPeer& stays = crowd_.join(address_);
+  EchoPeer& leaves = crowd_.join(address_);
+  leaves.say(frame_of("gone").substr(0, 6));
+  leaves.finish();
+  EXPECT_TRUE(crowd_.until([&] { return leaves.ended(); }));
+  EXPECT_EQ(leaves.heard(), "");
+  stays.ask(frame_of("here"));
+  EXPECT_TRUE(answered(stays));
 }
 
 INSTANTIATE_TEST_SUITE_P(Styles, FramedEcho, testing::Values(Style::kCallbacks, Style::kCoroutines),

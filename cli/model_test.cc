@@ -24,10 +24,7 @@ Answer call_model(std::vector<std::string> words) {
 void expect_model_called_wrongly(const std::vector<std::string>& words, std::string_view sentence) {
   SCOPED_TRACE(testing::PrintToString(words));
   const Answer answer = call_model(words);
-  EXPECT_EQ(answer.exit_code, kCalledWrongly);
-  EXPECT_EQ(answer.out, "");
-  EXPECT_THAT(answer.error, HasSubstr(sentence));
-  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+  expect_refused(answer, kCalledWrongly, sentence);
   EXPECT_TRUE(std::ranges::none_of(answer.error, [](char c) { return c >= 0 && c < ' ' && c != '\n'; }))
       << testing::PrintToString(answer.error);
 }

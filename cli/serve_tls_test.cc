@@ -97,11 +97,7 @@ TEST_F(ServeTls, words_that_make_no_sense) {
            {{"--tls-key-log", pem}, "--tls-key-log is about TLS"},
            {{"--tls-watch"}, "--tls-watch is about TLS"}}) {
     for (const char* service : {"pingpong", "http"}) {
-      const Answer answer = serve(service, words);
-      EXPECT_EQ(answer.exit_code, kCalledWrongly) << sentence;
-      EXPECT_THAT(answer.error, HasSubstr(sentence));
-      EXPECT_EQ(answer.out, "");
-      EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+      expect_refused(serve(service, words), kCalledWrongly, sentence);
     }
   }
 }

@@ -11,8 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <load/load_run.h>
-#include <load/record/gates.h>
+#include <load/brief_load.h>
 #include <load/scripted_http.h>
 #include <load/session/http_protocol.h>
 
@@ -23,22 +22,14 @@ using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
 
 LoadOptions options_for(const ScriptedHttp& server, size_t connections, Duration duration) {
-  LoadOptions options;
-  options.target = server.address();
+  LoadOptions options = brief_load(server.address(), connections);
   options.target_text = server.url();
-  options.connections = connections;
   options.duration = duration;
-  options.warm_up = 20ms;
-  options.grace = 5s;
-  options.engine = "epoll";
   return options;
 }
 
 Outcome run(const LoadOptions& options) {
-  const auto protocol = HttpProtocol::make({.url = options.target_text}, options.pipeline).value();
-  std::expected<Outcome, std::string> outcome = run_load(options, *protocol);
-  EXPECT_TRUE(outcome.has_value()) << outcome.error();
-  return std::move(*outcome);
+  return outcome_of(options, *HttpProtocol::make({.url = options.target_text}, options.pipeline).value());
 }
 
 uint64_t above(const Histogram& histogram, Duration bound) {

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <load/load_run.h>
+#include <load/brief_load.h>
 #include <load/queueing_server.h>
 #include <load/record/run_record.h>
 #include <load/scripted_server.h>
@@ -21,30 +21,15 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 LoadOptions queueing(const SocketAddress& target, size_t connections) {
-  LoadOptions options;
-  options.target = target;
-  options.target_text = target.to_string();
-  options.connections = connections;
+  LoadOptions options = brief_load(target, connections);
   options.duration = 50ms;
-  options.warm_up = 20ms;
   options.grace = 20ms;
-  options.engine = "epoll";
   options.expect_queueing = true;
   return options;
 }
 
 RunRecord recorded(const LoadOptions& options, const Protocol& protocol) {
-  std::expected<Outcome, std::string> outcome = run_load(options, protocol, {});
-  EXPECT_TRUE(outcome.has_value()) << outcome.error();
-  return make_record(std::string(protocol.name()), "", "", options, std::move(*outcome));
-}
-
-std::vector<std::string> invalid_ones(const RunRecord& record) {
-  std::vector<std::string> names;
-  for (const Gate& gate : record.gates) {
-    if (gate.verdict == Verdict::kInvalid) names.push_back(gate.name);
-  }
-  return names;
+  return make_record(std::string(protocol.name()), "", "", options, outcome_of(options, protocol));
 }
 
 std::vector<std::string> failures_of(const RunRecord& record) {
@@ -59,7 +44,7 @@ void expect_one_served(const RunRecord& record, size_t connections) {
   EXPECT_EQ(record.outcome.queued.unopened, 0U);
   EXPECT_GT(record.outcome.total.counts.messages, 0U);
   EXPECT_THAT(failures_of(record), IsEmpty());
-  EXPECT_THAT(invalid_ones(record), IsEmpty());
+  EXPECT_THAT(invalid_ones(record.gates), IsEmpty());
   EXPECT_THAT(record.skipped,
               Contains(testing::Field(&SkippedGate::sentence, HasSubstr("waits for a connection's turn"))));
 }
@@ -89,7 +74,7 @@ TEST(LoadQueueing, unless_it_is_expected_it_stays_an_error) {
   LoadOptions options = queueing(server.address(), 10);
   options.expect_queueing = false;
   const RunRecord record = recorded(options, EchoProtocol::framed(64));
-  EXPECT_THAT(invalid_ones(record), testing::IsSupersetOf({"errors", "bytes"}));
+  EXPECT_THAT(invalid_ones(record.gates), testing::IsSupersetOf({"errors", "bytes"}));
   EXPECT_EQ(record.outcome.failures.kinds.at("no_answer").count, 9U);
   EXPECT_EQ(record.outcome.queued.connections, 0U);
 }
@@ -101,7 +86,7 @@ TEST(LoadQueueing, where_everybody_is_served_nobody_has_waited) {
   const RunRecord record = recorded(options, EchoProtocol::unframed(64));
   EXPECT_EQ(record.outcome.served, 10U);
   EXPECT_EQ(record.outcome.queued.connections, 0U);
-  EXPECT_THAT(invalid_ones(record), IsEmpty());
+  EXPECT_THAT(invalid_ones(record.gates), IsEmpty());
 }
 
 // Each is served, and waits again when it is opened anew.
@@ -114,7 +99,7 @@ TEST(LoadQueueing, connections_that_end_take_turns) {
   EXPECT_GT(record.outcome.lifetime.retired, 0U);
   EXPECT_LE(record.outcome.queued.connections, 4U);
   EXPECT_THAT(failures_of(record), IsEmpty());
-  EXPECT_THAT(invalid_ones(record), IsEmpty());
+  EXPECT_THAT(invalid_ones(record.gates), IsEmpty());
 }
 
 // One answer a connection, and after some of them it accepts and answers nobody any more.
@@ -128,7 +113,7 @@ TEST(LoadQueueing, a_server_that_has_gone_silent_is_no_queue) {
   EXPECT_EQ(record.outcome.queued.connections, 0U);
   EXPECT_THAT(failures_of(record), ElementsAre("no_answer"));
   EXPECT_THAT(record.outcome.failures.kinds.at("no_answer").first, HasSubstr("nobody was being served"));
-  EXPECT_THAT(invalid_ones(record), Contains("errors"));
+  EXPECT_THAT(invalid_ones(record.gates), Contains("errors"));
 }
 
 TEST(LoadQueueing, wrong_bytes_are_an_error_all_the_same) {
@@ -139,7 +124,7 @@ TEST(LoadQueueing, wrong_bytes_are_an_error_all_the_same) {
   });
   const RunRecord record = recorded(queueing(server.address(), 5), EchoProtocol::framed(64));
   EXPECT_THAT(failures_of(record), Contains("wrong_bytes"));
-  EXPECT_THAT(invalid_ones(record), Contains("errors"));
+  EXPECT_THAT(invalid_ones(record.gates), Contains("errors"));
 }
 
 TEST(LoadQueueing, whose_turn_has_come_and_is_not_answered_is_a_failure) {
@@ -154,7 +139,7 @@ TEST(LoadQueueing, whose_turn_has_come_and_is_not_answered_is_a_failure) {
     EXPECT_THAT(failures_of(record), ElementsAre("no_answer"));
     EXPECT_EQ(record.outcome.failures.kinds.at("no_answer").count, 1U);
     EXPECT_EQ(record.outcome.queued.connections, 4U);
-    EXPECT_THAT(invalid_ones(record), testing::IsSupersetOf({"errors", "bytes"}));
+    EXPECT_THAT(invalid_ones(record.gates), testing::IsSupersetOf({"errors", "bytes"}));
   }
 }
 
@@ -169,14 +154,14 @@ TEST(LoadQueueing, who_cannot_even_connect_waits_too) {
   EXPECT_EQ(record.outcome.opened + record.outcome.queued.unopened, 100U);
   EXPECT_EQ(record.outcome.queued.connections, 99U);
   EXPECT_THAT(failures_of(record), IsEmpty());
-  EXPECT_THAT(invalid_ones(record), IsEmpty());
+  EXPECT_THAT(invalid_ones(record.gates), IsEmpty());
 }
 
 TEST(LoadQueueing, where_nobody_is_served_nothing_was_measured) {
   const QueueingServer server([](std::string_view) { return std::string(); });
   const RunRecord record = recorded(queueing(server.address(), 5), EchoProtocol::framed(64));
   EXPECT_EQ(record.outcome.served, 0U);
-  EXPECT_THAT(invalid_ones(record), ElementsAre("nothing"));
+  EXPECT_THAT(invalid_ones(record.gates), ElementsAre("nothing"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <load/record/gates.h>
+#include <load/brief_load.h>
 #include <load/report/report_text.h>
 #include <load/scripted_server.h>
 #include <load/session/echo_session.h>
@@ -25,35 +25,21 @@ namespace peal::load {
 namespace {
 
 using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
 using std::chrono_literals::operator""us;
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-LoadOptions brief(const SocketAddress& target, size_t connections, size_t size = 64) {
-  LoadOptions options;
-  options.target = target;
-  options.target_text = target.to_string();
-  options.connections = connections;
-  options.size = size;
-  options.duration = 100ms;
-  options.warm_up = 20ms;
-  options.grace = 5s;
-  options.engine = "epoll";
-  return options;
+std::expected<Outcome, std::string> run_unframed(const LoadOptions& options) {
+  return run_load(options, EchoProtocol::unframed(options.size));
 }
 
-std::expected<Outcome, std::string> run_unframed(const LoadOptions& options, OnInterval on_interval = {}) {
-  return run_load(options, EchoProtocol::unframed(options.size), std::move(on_interval));
+Outcome outcome_of_unframed(const LoadOptions& options, OnInterval on_interval = {}) {
+  return outcome_of(options, EchoProtocol::unframed(options.size), std::move(on_interval));
 }
 
 std::vector<std::string> invalid_gates(const LoadOptions& options, const Outcome& outcome) {
-  std::vector<std::string> names;
-  for (const Gate& gate : judge(options, outcome)) {
-    if (gate.verdict == Verdict::kInvalid) names.push_back(gate.name);
-  }
-  return names;
+  return invalid_ones(judge(options, outcome));
 }
 
 void expect_all_came_back(const Outcome& outcome, const LoadOptions& options) {
@@ -66,10 +52,16 @@ void expect_all_came_back(const Outcome& outcome, const LoadOptions& options) {
   EXPECT_GE(outcome.window, options.duration);
 }
 
+// A listener that hardly anybody may wait at.
+Fd short_queue() {
+  return open_listening_socket(SocketAddress::parse("127.0.0.1:0").value(), ListenOptions{.backlog = 1}).value();
+}
+
 class LoadRun : public test::LoopEngineTest {
  protected:
   LoadOptions brief_here(const SocketAddress& target, size_t connections, size_t size = 64) {
-    LoadOptions options = brief(target, connections, size);
+    LoadOptions options = brief_load(target, connections);
+    options.size = size;
     options.engine = std::string(GetParam());
     return options;
   }
@@ -79,14 +71,13 @@ TEST_P(LoadRun, closed_loop_with_every_byte_back) {
   for (const size_t size : {1, 64, 16384, 100'000}) {
     ScriptedServer server;
     const LoadOptions options = brief_here(server.address(), 10, size);
-    const std::expected<Outcome, std::string> outcome = run_unframed(options);
-    ASSERT_TRUE(outcome.has_value()) << outcome.error();
-    expect_all_came_back(*outcome, options);
-    EXPECT_EQ(outcome->engine, GetParam());
-    EXPECT_EQ(outcome->served, 10U);
-    EXPECT_GE(outcome->lifetime.bytes_sent, outcome->lifetime.messages * size);
-    EXPECT_GE(outcome->total.counts.reads, outcome->total.counts.messages * size / detail::kMostReceiveBytes);
-    EXPECT_GT(outcome->total.cpu, Duration::zero());
+    const Outcome outcome = outcome_of_unframed(options);
+    expect_all_came_back(outcome, options);
+    EXPECT_EQ(outcome.engine, GetParam());
+    EXPECT_EQ(outcome.served, 10U);
+    EXPECT_GE(outcome.lifetime.bytes_sent, outcome.lifetime.messages * size);
+    EXPECT_GE(outcome.total.counts.reads, outcome.total.counts.messages * size / detail::kMostReceiveBytes);
+    EXPECT_GT(outcome.total.cpu, Duration::zero());
   }
 }
 
@@ -94,10 +85,9 @@ TEST_P(LoadRun, several_threads_share_the_connections) {
   ScriptedServer server;
   LoadOptions options = brief_here(server.address(), 8);
   options.threads = 3;
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  expect_all_came_back(*outcome, options);
-  EXPECT_EQ(outcome->served, 8U);
+  const Outcome outcome = outcome_of_unframed(options);
+  expect_all_came_back(outcome, options);
+  EXPECT_EQ(outcome.served, 8U);
 }
 
 TEST_P(LoadRun, at_a_rate_latency_counts_from_when_a_message_was_due) {
@@ -105,18 +95,17 @@ TEST_P(LoadRun, at_a_rate_latency_counts_from_when_a_message_was_due) {
   LoadOptions options = brief_here(server.address(), 4);
   options.arrivals = ArrivalPlan::constant(1000);
   options.threads = 2;
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  expect_all_came_back(*outcome, options);
-  EXPECT_EQ(outcome->served, 4U) << "the connection that was idle longest takes the next message";
-  const Recording& total = outcome->total;
+  const Outcome outcome = outcome_of_unframed(options);
+  expect_all_came_back(outcome, options);
+  EXPECT_EQ(outcome.served, 4U) << "the connection that was idle longest takes the next message";
+  const Recording& total = outcome.total;
   EXPECT_EQ(total.service->total_count(), total.counts.messages);
   EXPECT_GT(total.send_lag->total_count(), 0U);
   EXPECT_GE(total.latency.mean(), total.service->mean());
   // The schedule alone says how many messages may have been sent until the end.
-  const double offered = 1000 * (outcome->seconds() + 60);
-  EXPECT_LE(static_cast<double>(outcome->lifetime.messages), offered);
-  EXPECT_EQ(outcome->lifetime.bytes_sent, outcome->lifetime.messages * 64);
+  const double offered = 1000 * (outcome.seconds() + 60);
+  EXPECT_LE(static_cast<double>(outcome.lifetime.messages), offered);
+  EXPECT_EQ(outcome.lifetime.bytes_sent, outcome.lifetime.messages * 64);
   EXPECT_LE(total.spin, total.span);
 }
 
@@ -124,108 +113,95 @@ PEAL_TEST_ON_EVERY_ENGINE(LoadRun);
 
 TEST(LoadRunFaults, a_changed_byte_is_found) {
   ScriptedServer server(Manner::kFlipByte, 640);
-  const LoadOptions options = brief(server.address(), 2);
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  ASSERT_TRUE(outcome->failures.kinds.contains("wrong_bytes"));
-  EXPECT_GE(outcome->failures.kinds.at("wrong_bytes").count, 2U);
-  EXPECT_EQ(outcome->failures.kinds.at("wrong_bytes").first, "byte 63 of a 64-byte message came back changed");
-  EXPECT_THAT(invalid_gates(options, *outcome), Contains("errors"));
-  EXPECT_THAT(invalid_gates(options, *outcome), Contains("bytes"));
+  const LoadOptions options = brief_load(server.address(), 2);
+  const Outcome outcome = outcome_of_unframed(options);
+  ASSERT_TRUE(outcome.failures.kinds.contains("wrong_bytes"));
+  EXPECT_GE(outcome.failures.kinds.at("wrong_bytes").count, 2U);
+  EXPECT_EQ(outcome.failures.kinds.at("wrong_bytes").first, "byte 63 of a 64-byte message came back changed");
+  EXPECT_THAT(invalid_gates(options, outcome), Contains("errors"));
+  EXPECT_THAT(invalid_gates(options, outcome), Contains("bytes"));
 }
 
 TEST(LoadRunFaults, more_bytes_than_were_sent) {
   ScriptedServer server(Manner::kSendMore);
-  const LoadOptions options = brief(server.address(), 1);
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  EXPECT_TRUE(outcome->failures.kinds.contains("too_many_bytes"));
+  const LoadOptions options = brief_load(server.address(), 1);
+  const Outcome outcome = outcome_of_unframed(options);
+  EXPECT_TRUE(outcome.failures.kinds.contains("too_many_bytes"));
 }
 
 TEST(LoadRunFaults, a_server_that_closes_half_way_is_asked_again) {
   for (const auto& [manner, kind] :
        {std::pair(Manner::kClose, "closed_by_server"), std::pair(Manner::kReset, "reset")}) {
     ScriptedServer server(manner, 640);
-    const LoadOptions options = brief(server.address(), 3);
-    const std::expected<Outcome, std::string> outcome = run_unframed(options);
-    ASSERT_TRUE(outcome.has_value()) << outcome.error();
-    ASSERT_TRUE(outcome->failures.kinds.contains(kind)) << outcome->failures.kinds.begin()->first;
-    EXPECT_GE(outcome->failures.kinds.at(kind).count, 3U);
-    EXPECT_GT(outcome->lifetime.connects, 3U);
-    EXPECT_THAT(invalid_gates(options, *outcome), Contains("errors"));
+    const LoadOptions options = brief_load(server.address(), 3);
+    const Outcome outcome = outcome_of_unframed(options);
+    ASSERT_TRUE(outcome.failures.kinds.contains(kind)) << outcome.failures.kinds.begin()->first;
+    EXPECT_GE(outcome.failures.kinds.at(kind).count, 3U);
+    EXPECT_GT(outcome.lifetime.connects, 3U);
+    EXPECT_THAT(invalid_gates(options, outcome), Contains("errors"));
   }
 }
 
 TEST(LoadRunFaults, a_server_may_close_what_it_was_never_asked_on) {
   ScriptedServer server(Manner::kKeepFirst);
-  LoadOptions options = brief(server.address(), 3);
+  LoadOptions options = brief_load(server.address(), 3);
   options.arrivals = ArrivalPlan::at({100ms});
   options.warm_up = {};
   options.duration = 600ms;
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  expect_all_came_back(*outcome, options);
-  EXPECT_GT(outcome->lifetime.idle_closes, 2U);
-  EXPECT_THAT(invalid_gates(options, *outcome), testing::IsEmpty());
+  const Outcome outcome = outcome_of_unframed(options);
+  expect_all_came_back(outcome, options);
+  EXPECT_GT(outcome.lifetime.idle_closes, 2U);
+  EXPECT_THAT(invalid_gates(options, outcome), testing::IsEmpty());
 }
 
 TEST(LoadRunFaults, a_server_that_never_answers_is_not_waited_for) {
   ScriptedServer server(Manner::kSilent);
-  LoadOptions options = brief(server.address(), 3);
+  LoadOptions options = brief_load(server.address(), 3);
   options.grace = 20ms;
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  EXPECT_FALSE(outcome->came_back);
-  EXPECT_EQ(outcome->served, 0U);
-  EXPECT_EQ(outcome->lifetime.bytes_sent, 3U * 64);
-  EXPECT_EQ(outcome->unanswered, 3U);
-  EXPECT_EQ(outcome->failures.kinds.at("no_answer").count, 3U);
-  EXPECT_THAT(invalid_gates(options, *outcome), testing::IsSupersetOf({"errors", "bytes", "nothing"}));
+  const Outcome outcome = outcome_of_unframed(options);
+  EXPECT_FALSE(outcome.came_back);
+  EXPECT_EQ(outcome.served, 0U);
+  EXPECT_EQ(outcome.lifetime.bytes_sent, 3U * 64);
+  EXPECT_EQ(outcome.unanswered, 3U);
+  EXPECT_EQ(outcome.failures.kinds.at("no_answer").count, 3U);
+  EXPECT_THAT(invalid_gates(options, outcome), testing::IsSupersetOf({"errors", "bytes", "nothing"}));
 }
 
 TEST(LoadRunFaults, at_a_rate_what_is_unsent_or_unanswered_is_counted) {
   ScriptedServer server(Manner::kSilent);
-  LoadOptions options = brief(server.address(), 3);
+  LoadOptions options = brief_load(server.address(), 3);
   options.arrivals = ArrivalPlan::constant(1000);
   options.grace = 20ms;
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  EXPECT_EQ(outcome->unanswered, 3U);
+  const Outcome outcome = outcome_of_unframed(options);
+  EXPECT_EQ(outcome.unanswered, 3U);
   // At least what was due in the measured time, but for the three that found a connection.
-  EXPECT_GE(outcome->unsent, 97U);
-  EXPECT_THAT(invalid_gates(options, *outcome), Contains("achieved"));
+  EXPECT_GE(outcome.unsent, 97U);
+  EXPECT_THAT(invalid_gates(options, outcome), Contains("achieved"));
 }
 
 TEST(LoadRunFaults, nobody_listens) {
   const SocketAddress gone = [] { return ScriptedServer().address(); }();
-  const std::expected<Outcome, std::string> outcome = run_unframed(brief(gone, 5));
+  const std::expected<Outcome, std::string> outcome = run_unframed(brief_load(gone, 5));
   ASSERT_FALSE(outcome.has_value());
   EXPECT_EQ(outcome.error(), "cannot connect to " + gone.to_string() + ": Connection refused");
 }
 
 TEST(LoadRunFaults, connections_that_do_not_open_in_time) {
   // Nobody accepts, so the kernel completes as many as the queue holds and drops the other attempts.
-  const Fd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const SocketAddress any = SocketAddress::parse("127.0.0.1:0").value();
-  ASSERT_EQ(::bind(listener.get(), any.data(), any.size()), 0);
-  ASSERT_EQ(::listen(listener.get(), 1), 0);
-  sockaddr_storage name{};
-  socklen_t size = sizeof name;
-  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&name), &size), 0);
-  LoadOptions options = brief(SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&name), size), 100);
+  const Fd listener = short_queue();
+  LoadOptions options = brief_load(listening_address(listener.get()).value(), 100);
   options.connect_timeout = 200ms;
   options.grace = 20ms;
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  EXPECT_GT(outcome->opened, 0U);
-  EXPECT_LT(outcome->opened, 100U);
-  EXPECT_EQ(outcome->failures.kinds.at("connect_timeout").count, 100 - outcome->opened);
-  EXPECT_THAT(invalid_gates(options, *outcome), Contains("connections"));
+  const Outcome outcome = outcome_of_unframed(options);
+  EXPECT_GT(outcome.opened, 0U);
+  EXPECT_LT(outcome.opened, 100U);
+  EXPECT_EQ(outcome.failures.kinds.at("connect_timeout").count, 100 - outcome.opened);
+  EXPECT_THAT(invalid_gates(options, outcome), Contains("connections"));
 }
 
 TEST(LoadRunFaults, there_is_no_such_server_process) {
   ScriptedServer server;
-  LoadOptions options = brief(server.address(), 1);
+  LoadOptions options = brief_load(server.address(), 1);
   options.server_pid = 1 << 23;
   const std::expected<Outcome, std::string> outcome = run_unframed(options);
   ASSERT_FALSE(outcome.has_value());
@@ -234,62 +210,56 @@ TEST(LoadRunFaults, there_is_no_such_server_process) {
 
 TEST(LoadRunLife, the_servers_cpu_and_memory_are_read) {
   ScriptedServer server;
-  LoadOptions options = brief(server.address(), 2);
+  LoadOptions options = brief_load(server.address(), 2);
   options.server_pid = ::getpid();
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  ASSERT_TRUE(outcome->knows_server_cpu());
-  EXPECT_GE(*outcome->server->cpu, outcome->total.cpu) << "this process is the client, too";
-  EXPECT_GT(outcome->server->rss_bytes, 1U << 20);
-  EXPECT_GT(outcome->server->voluntary_switches + outcome->server->involuntary_switches, 0U);
+  const Outcome outcome = outcome_of_unframed(options);
+  ASSERT_TRUE(outcome.knows_server_cpu());
+  EXPECT_GE(*outcome.server->cpu, outcome.total.cpu) << "this process is the client, too";
+  EXPECT_GT(outcome.server->rss_bytes, 1U << 20);
+  EXPECT_GT(outcome.server->voluntary_switches + outcome.server->involuntary_switches, 0U);
 }
 
 TEST(LoadRunLife, a_signal_ends_it_with_what_was_measured) {
   ScriptedServer server;
-  LoadOptions options = brief(server.address(), 2);
+  LoadOptions options = brief_load(server.address(), 2);
   options.duration = std::chrono::hours(1);
   options.interval = 50ms;
   int looks = 0;
-  const std::expected<Outcome, std::string> outcome =
-      run_unframed(options, [&](const Interval& interval, const Outcome& so_far) {
-        EXPECT_EQ(interval.open, 2U);
-        EXPECT_EQ(interval.in_flight, 2U);
-        EXPECT_GT(interval.p99_ns, 0);
-        EXPECT_GE(so_far.total.counts.messages, interval.counts.messages);
-        // To this thread: the server's has not blocked the signal.
-        if (++looks == 2) ::raise(SIGINT);
-      });
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  EXPECT_TRUE(outcome->interrupted);
-  EXPECT_TRUE(outcome->came_back);
-  EXPECT_GE(outcome->window, 2 * 50ms);
-  EXPECT_EQ(outcome->total.latency.total_count(), outcome->total.counts.messages);
-  EXPECT_THAT(invalid_gates(options, *outcome), Not(Contains("interrupted")));
+  const Outcome outcome = outcome_of_unframed(options, [&](const Interval& interval, const Outcome& so_far) {
+    EXPECT_EQ(interval.open, 2U);
+    EXPECT_EQ(interval.in_flight, 2U);
+    EXPECT_GT(interval.p99_ns, 0);
+    EXPECT_GE(so_far.total.counts.messages, interval.counts.messages);
+    // To this thread: the server's has not blocked the signal.
+    if (++looks == 2) ::raise(SIGINT);
+  });
+  EXPECT_TRUE(outcome.interrupted);
+  EXPECT_TRUE(outcome.came_back);
+  EXPECT_GE(outcome.window, 2 * 50ms);
+  EXPECT_EQ(outcome.total.latency.total_count(), outcome.total.counts.messages);
+  EXPECT_THAT(invalid_gates(options, outcome), Not(Contains("interrupted")));
 }
 
 TEST(LoadRunLife, connections_come_from_the_addresses_asked_for) {
   ScriptedServer server;
-  LoadOptions options = brief(server.address(), 4);
+  LoadOptions options = brief_load(server.address(), 4);
   options.sources = {SocketAddress::parse("127.0.0.2:0").value(), SocketAddress::parse("127.0.0.3:0").value()};
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  expect_all_came_back(*outcome, options);
+  const Outcome outcome = outcome_of_unframed(options);
+  expect_all_came_back(outcome, options);
 }
 
 TEST(LoadRunLife, every_interval_but_the_last_is_told) {
   ScriptedServer server;
-  LoadOptions options = brief(server.address(), 4);
+  LoadOptions options = brief_load(server.address(), 4);
   options.threads = 2;
   options.interval = 10ms;
   size_t told = 0;
-  const std::expected<Outcome, std::string> outcome =
-      run_unframed(options, [&](const Interval& interval, const Outcome& so_far) {
-        ++told;
-        EXPECT_EQ(so_far.intervals.size(), told);
-        EXPECT_EQ(so_far.intervals.back().to, interval.to);
-      });
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  EXPECT_EQ(told + 1, outcome->intervals.size());
+  const Outcome outcome = outcome_of_unframed(options, [&](const Interval& interval, const Outcome& so_far) {
+    ++told;
+    EXPECT_EQ(so_far.intervals.size(), told);
+    EXPECT_EQ(so_far.intervals.back().to, interval.to);
+  });
+  EXPECT_EQ(told + 1, outcome.intervals.size());
 }
 
 // Whether the kernel drops the SYN of whoever comes next.
@@ -321,37 +291,33 @@ void serve_one_and_let_nobody_in(int listener, const SocketAddress& address) {
 // The report of a run of short connections said "8 failed" of eight that were being opened when it ended, and "gates
 // all passed".
 TEST(LoadRunLife, a_connect_that_the_end_cuts_off_has_not_failed) {
-  const Fd listener =
-      open_listening_socket(SocketAddress::parse("127.0.0.1:0").value(), ListenOptions{.backlog = 1}).value();
+  const Fd listener = short_queue();
   const SocketAddress address = listening_address(listener.get()).value();
   std::jthread server([&] { serve_one_and_let_nobody_in(listener.get(), address); });
-  LoadOptions options = brief(address, 1);
+  LoadOptions options = brief_load(address, 1);
   options.requests_per_connection = {.least = 1, .most = 1};
   options.duration = std::chrono::hours(1);
   options.interval = 10ms;
   bool ends = false;
-  const std::expected<Outcome, std::string> outcome =
-      run_unframed(options, [&](const Interval&, const Outcome& so_far) {
-        if (so_far.lifetime.attempts == 2 && !std::exchange(ends, true)) ::raise(SIGINT);
-      });
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  EXPECT_EQ(outcome->lifetime.attempts, 2U);
-  EXPECT_EQ(outcome->lifetime.connects, 1U);
-  EXPECT_EQ(outcome->lifetime.under_way, 1U);
-  EXPECT_TRUE(outcome->failures.empty());
-  const RunRecord record = make_record("pingpong", "64 bytes", "", options, *outcome);
+  const Outcome outcome = outcome_of_unframed(options, [&](const Interval&, const Outcome& so_far) {
+    if (so_far.lifetime.attempts == 2 && !std::exchange(ends, true)) ::raise(SIGINT);
+  });
+  EXPECT_EQ(outcome.lifetime.attempts, 2U);
+  EXPECT_EQ(outcome.lifetime.connects, 1U);
+  EXPECT_EQ(outcome.lifetime.under_way, 1U);
+  EXPECT_TRUE(outcome.failures.empty());
+  const RunRecord record = make_record("pingpong", "64 bytes", "", options, outcome);
   EXPECT_THAT(report_text(record), HasSubstr("2 attempts, 1 opened, 0 failed, 1 retired, 1 under way at the end\n"));
 }
 
 TEST(LoadRunLife, a_rate_nobody_can_keep_is_shed_and_the_run_ends) {
   ScriptedServer server;
-  LoadOptions options = brief(server.address(), 2);
+  LoadOptions options = brief_load(server.address(), 2);
   options.arrivals = ArrivalPlan::constant(kMostRate);
   options.deadline = 1us;
-  const std::expected<Outcome, std::string> outcome = run_unframed(options);
-  ASSERT_TRUE(outcome.has_value()) << outcome.error();
-  EXPECT_TRUE(outcome->came_back);
-  EXPECT_GT(static_cast<double>(outcome->total.counts.shed), 0.9 * outcome->offered);
+  const Outcome outcome = outcome_of_unframed(options);
+  EXPECT_TRUE(outcome.came_back);
+  EXPECT_GT(static_cast<double>(outcome.total.counts.shed), 0.9 * outcome.offered);
 }
 
 }  // namespace

@@ -94,10 +94,7 @@ TEST(DoctorCommand, this_machine_as_json) {
 
 TEST(DoctorCommand, what_is_called_wrongly_is_said_in_one_sentence) {
   for (const std::string look : {"soon", "2m"}) {
-    const Answer answer = doctor({"--look", look});
-    EXPECT_EQ(answer.exit_code, kCalledWrongly);
-    EXPECT_THAT(answer.error, HasSubstr("--look takes a time up to 1m"));
-    EXPECT_THAT(answer.out, IsEmpty());
+    expect_refused(doctor({"--look", look}), kCalledWrongly, "--look takes a time up to 1m");
   }
 }
 

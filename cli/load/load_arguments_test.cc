@@ -13,13 +13,9 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 using std::chrono_literals::operator""s;
-using testing::HasSubstr;
 
 void expect_refused(int exit_code, std::vector<std::string> words, std::string_view sentence) {
-  const Answer answer = call_load(std::move(words));
-  EXPECT_EQ(answer.exit_code, exit_code) << sentence;
-  EXPECT_THAT(answer.error, HasSubstr(sentence));
-  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+  expect_refused(call_load(std::move(words)), exit_code, sentence);
 }
 
 void expect_called_wrongly(std::vector<std::string> words, std::string_view sentence) {
@@ -160,13 +156,9 @@ TEST(LoadArguments, files_to_read_that_are_wrong) {
   expect_called_wrongly({"compare", "a.json", "a.json"}, "a.json is given twice");
   expect_called_wrongly({"merge"}, "FILES is required");
   const test::TemporaryFolder folder;
-  Answer answer = call_load({"merge", folder.path("none")});
-  EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("none cannot be read: No such file or directory"));
+  expect_refused(kFailed, {"merge", folder.path("none")}, "none cannot be read: No such file or directory");
   std::ofstream(folder.path("odd")) << "{}";
-  answer = call_load({"compare", folder.path("odd"), folder.path("other")});
-  EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("odd: it is no report of peal load"));
+  expect_refused(kFailed, {"compare", folder.path("odd"), folder.path("other")}, "odd: it is no report of peal load");
 }
 
 TEST(LoadArguments, what_they_ask_for) {

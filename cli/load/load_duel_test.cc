@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What `peal load duel` says and answers. The duels themselves are tested in load/duel/.
-#include <cli/load/load_duel.h>
-
 #include <filesystem>
 #include <fstream>
 
@@ -32,11 +30,7 @@ Answer call_duel(std::vector<std::string> words) {
 }
 
 void expect_wrong_duel(std::vector<std::string> words, std::string_view sentence, int exit_code = kCalledWrongly) {
-  const Answer answer = call_duel(std::move(words));
-  EXPECT_EQ(answer.exit_code, exit_code) << sentence;
-  EXPECT_THAT(answer.error, HasSubstr(sentence));
-  EXPECT_EQ(answer.out, "");
-  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+  expect_refused(call_duel(std::move(words)), exit_code, sentence);
 }
 
 // Beside a program that is never started.
@@ -170,15 +164,12 @@ TEST(LoadDuel, a_program_that_is_not_there) {
 }
 
 TEST(LoadDuel, more_fds_than_the_limit_allows) {
-  const Answer answer = call_duel({"--run", kRun, "--connections", "1000000"});
-  EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("2 contenders with 1000000 connections each need "));
+  expect_wrong_duel({"--run", kRun, "--connections", "1000000"}, "2 contenders with 1000000 connections each need ",
+                    kFailed);
 }
 
 TEST(LoadDuel, a_report_that_cannot_be_written_is_noticed_before) {
-  const Answer answer = call_duel({"--run", kRun, "--json", "/nowhere/at/all"});
-  EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("/nowhere/at/all cannot be written"));
+  expect_wrong_duel({"--run", kRun, "--json", "/nowhere/at/all"}, "/nowhere/at/all cannot be written", kFailed);
 }
 
 TEST(LoadDuel, who_fails_leaves_no_report_and_takes_none_away) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/load/load_files.h>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -41,9 +39,7 @@ TEST(LoadFiles, the_same_run_twice_is_refused) {
   const test::TemporaryFolder folder;
   write_run(folder, "a", 1000);
   write_run(folder, "b", 1000);
-  const Answer answer = call_load({"merge", folder.path("a"), folder.path("b")});
-  EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("are the same run"));
+  expect_refused(call_load({"merge", folder.path("a"), folder.path("b")}), kFailed, "are the same run");
 }
 
 TEST(LoadFiles, two_runs_are_compared) {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/load/load_judge.h>
-
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -82,18 +80,13 @@ TEST(LoadJudge, what_holds_no_ratios_is_refused_in_one_line) {
         R"({"ratios": [{"bar": 1, "least": 1, )" + pair + "}]}", R"({"ratios": [{"twin": 1, )" + pair + "}]}",
         R"({"ratios": [{"twin": -1, )" + pair + "}]}", R"({"ratios": [{"twin": 0, )" + pair + "}]}",
         R"({"ratios": [{"bounded": ["a"], )" + pair + "}]}"}) {
-    const Answer answer = judged(text);
-    EXPECT_EQ(answer.exit_code, kCalledWrongly) << text;
-    EXPECT_EQ(answer.out, "");
-    EXPECT_THAT(answer.error, HasSubstr("holds no ratios: ")) << text;
-    EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+    SCOPED_TRACE(text);
+    expect_refused(judged(text), kCalledWrongly, "holds no ratios: ");
   }
 }
 
 TEST(LoadJudge, a_file_that_is_not_there) {
-  const Answer answer = call_load({"judge", "/nowhere/ratios.json"});
-  EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("/nowhere/ratios.json cannot be read"));
+  expect_refused(call_load({"judge", "/nowhere/ratios.json"}), kFailed, "/nowhere/ratios.json cannot be read");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // A run whose connections stand over a layer: the sessions are the same, and know nothing of it.
 #include <gtest/gtest.h>
 
-#include <load/load_run.h>
+#include <load/brief_load.h>
 #include <load/session/echo_session.h>
 #include <peal/engine/listening_socket.h>
 #include <peal/net/server.h>
@@ -15,13 +15,8 @@ namespace {
 class LoadOverLayer : public test::LoopEngineTest {
  protected:
   LoadOptions brief_to(const SocketAddress& target) {
-    LoadOptions options;
-    options.target = target;
-    options.connections = 8;
+    LoadOptions options = brief_load(target, 8);
     options.threads = 2;
-    options.duration = std::chrono::milliseconds(100);
-    options.warm_up = std::chrono::milliseconds(20);
-    options.grace = std::chrono::seconds(5);
     options.engine = std::string(GetParam());
     return options;
   }

@@ -29,10 +29,7 @@ Answer call_duel_there(std::vector<std::string> words) {
 }
 
 void expect_wrong_there(std::vector<std::string> words, std::string_view sentence) {
-  const Answer answer = call_duel_there(std::move(words));
-  EXPECT_EQ(answer.exit_code, kCalledWrongly) << sentence;
-  EXPECT_THAT(answer.error, HasSubstr(sentence));
-  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
+  expect_refused(call_duel_there(std::move(words)), kCalledWrongly, sentence);
 }
 
 std::vector<std::string> briefly_there(const std::string& server) {

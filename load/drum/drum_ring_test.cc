@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -13,6 +12,7 @@
 
 #include <peal/base/fd.h>
 #include <peal/engine/engines.h>
+#include <tests/support/engine_rig.h>
 
 namespace peal::load {
 namespace {
@@ -29,11 +29,6 @@ DrumOutcome drum(const DrumOptions& options) {
   const std::expected<DrumOutcome, std::string> outcome = run_drum(options);
   EXPECT_TRUE(outcome) << outcome.error();
   return outcome.value_or(DrumOutcome());
-}
-
-size_t open_fds() {
-  const auto entries = std::filesystem::directory_iterator("/proc/self/fd");
-  return static_cast<size_t>(std::distance(begin(entries), end(entries)));
 }
 
 class DrumOnEngine : public testing::TestWithParam<std::string_view> {
@@ -103,9 +98,9 @@ TEST_P(DrumOnEngine, the_engines_counters_tell_waits_and_events) {
 
 TEST_P(DrumOnEngine, no_fd_is_left_behind) {
   drum(options(1, 1, 1));
-  const size_t before = open_fds();
+  const size_t before = count_open_fds();
   drum(options(100, 10, 100));
-  EXPECT_EQ(open_fds(), before);
+  EXPECT_EQ(count_open_fds(), before);
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, DrumOnEngine, testing::Values("epoll", "poll", "select", "io_uring"),

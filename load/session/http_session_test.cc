@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <load/load_run.h>
+#include <load/brief_load.h>
 #include <load/scripted_http.h>
 #include <tests/support/loop_thread.h>
 
@@ -15,27 +15,18 @@ namespace peal::load {
 namespace {
 
 using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
 using testing::HasSubstr;
 
 LoadOptions brief(const ScriptedHttp& server, size_t connections = 4) {
-  LoadOptions options;
-  options.target = server.address();
+  LoadOptions options = brief_load(server.address(), connections);
   options.target_text = server.url();
-  options.connections = connections;
   options.duration = 60ms;
-  options.warm_up = 20ms;
-  options.grace = 5s;
-  options.engine = "epoll";
   return options;
 }
 
 Outcome run(const LoadOptions& options, HttpLoad load) {
   load.url = options.target_text;
-  const auto protocol = HttpProtocol::make(std::move(load), options.pipeline).value();
-  std::expected<Outcome, std::string> outcome = run_load(options, *protocol);
-  EXPECT_TRUE(outcome.has_value()) << outcome.error();
-  return std::move(*outcome);
+  return outcome_of(options, *HttpProtocol::make(std::move(load), options.pipeline).value());
 }
 
 void expect_clean(const Outcome& outcome) {

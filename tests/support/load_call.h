@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cli/command.h>
@@ -38,6 +40,14 @@ inline Answer call_command(const std::string& name, void (*add)(CLI::App&, int&)
   answer.out = testing::internal::GetCapturedStdout();
   answer.error = testing::internal::GetCapturedStderr();
   return answer;
+}
+
+// Nothing was done, and one sentence says why; `words` are of it.
+inline void expect_refused(const Answer& answer, int exit_code, std::string_view words) {
+  EXPECT_EQ(answer.exit_code, exit_code) << words;
+  EXPECT_EQ(answer.out, "") << words;
+  EXPECT_THAT(answer.error, testing::HasSubstr(words));
+  EXPECT_EQ(std::ranges::count(answer.error, '\n'), 1) << answer.error;
 }
 
 inline Answer call_load(std::vector<std::string> words) { return call_command("load", add_load, std::move(words)); }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// For tests: runs that are as short as runs can be, and what became of them.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <load/load_run.h>
+#include <load/record/gates.h>
+
+namespace peal::load {
+
+inline LoadOptions brief_load(const SocketAddress& target, size_t connections) {
+  LoadOptions options;
+  options.target = target;
+  options.target_text = target.to_string();
+  options.connections = connections;
+  options.duration = std::chrono::milliseconds(100);
+  options.warm_up = std::chrono::milliseconds(20);
+  options.grace = std::chrono::seconds(5);
+  options.engine = "epoll";
+  return options;
+}
+
+// Of a run that must have one: a test without it has failed.
+inline Outcome outcome_of(const LoadOptions& options, const Protocol& protocol, OnInterval on_interval = {}) {
+  std::expected<Outcome, std::string> outcome = run_load(options, protocol, std::move(on_interval));
+  if (!outcome) throw std::runtime_error(outcome.error());
+  return std::move(*outcome);
+}
+
+// The names of those that make a run INVALID.
+inline std::vector<std::string> invalid_ones(const std::vector<Gate>& gates) {
+  std::vector<std::string> names;
+  for (const Gate& gate : gates) {
+    if (gate.verdict == Verdict::kInvalid) names.push_back(gate.name);
+  }
+  return names;
+}
+
+}  // namespace peal::load
