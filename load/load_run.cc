@@ -286,13 +286,7 @@ void LoadRun::take_step(const Cut& cut) {
 void LoadRun::end_step() {
   if (measured_from_ == TimePoint{}) return;
   step_.to = loop_->engine().now() - measured_from_;
-  if (!step_latency_.empty()) {
-    step_.p50_ns = step_latency_.value_at_percentile(50);
-    step_.p90_ns = step_latency_.value_at_percentile(90);
-    step_.p99_ns = step_latency_.value_at_percentile(99);
-    step_.p999_ns = step_latency_.value_at_percentile(99.9);
-    step_.max_ns = step_latency_.max();
-  }
+  step_.take_percentiles(step_latency_);
   if (options_.interval_histograms) step_.latency = step_latency_;
   step_latency_.reset();
   outcome_.intervals.push_back(std::exchange(step_, {}));

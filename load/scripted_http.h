@@ -41,13 +41,12 @@ class ScriptedHttp final : public ScriptedListener {
   std::string url() const { return fmt::format("http://{}/", address().to_string()); }
 
  private:
-  class Peer final : public StreamEvents {
+  class Peer final : public ScriptedPeer {
    public:
     Peer(ScriptedHttp& server, size_t number, LooseStream loose)
         : server_(server), number_(number), stream_(server.engine().adopt(std::move(loose), *this)) {
       server_.engine().receive(stream_, true);
     }
-    ~Peer() = default;
     void close() { server_.engine().close(std::exchange(stream_, {})); }
 
    private:
@@ -101,11 +100,6 @@ class ScriptedHttp final : public ScriptedListener {
     void on_receive_end(std::error_code) override {
       if (stream_) server_.engine().close(std::exchange(stream_, {}));
     }
-    void on_send_failed(std::error_code) override {}
-    void on_connected(std::error_code) override {}
-    void on_sent(size_t) override {}
-    void on_closed() override {}
-    void on_detached(LooseStream) override {}
 
     ScriptedHttp& server_;
     const size_t number_;

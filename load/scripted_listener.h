@@ -46,4 +46,17 @@ class ScriptedListener : private AcceptEvents {
   std::unique_ptr<LoopGroup> group_;
 };
 
+// One of its connections, which is told what it receives and when that ends, and of nothing else.
+class ScriptedPeer : public StreamEvents {
+ protected:
+  ~ScriptedPeer() = default;
+
+ private:
+  void on_connected(std::error_code) override {}
+  void on_send_failed(std::error_code) override {}
+  void on_sent(size_t) override {}
+  void on_closed() override {}
+  void on_detached(LooseStream) override {}
+};
+
 }  // namespace peal::load

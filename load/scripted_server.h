@@ -25,13 +25,12 @@ class ScriptedServer final : public ScriptedListener {
   ~ScriptedServer() { end(); }
 
  private:
-  class Peer final : public StreamEvents {
+  class Peer final : public ScriptedPeer {
    public:
     Peer(ScriptedServer& server, LooseStream loose)
         : server_(server), stream_(server.engine().adopt(std::move(loose), *this)) {
       server_.engine().receive(stream_, true);
     }
-    ~Peer() = default;
     void close() { server_.engine().close(stream_); }
 
    private:
@@ -55,12 +54,7 @@ class ScriptedServer final : public ScriptedListener {
         case Manner::kSilent: break;
       }
     }
-    void on_connected(std::error_code) override {}
     void on_receive_end(std::error_code) override { server_.engine().close(stream_); }
-    void on_send_failed(std::error_code) override {}
-    void on_sent(size_t) override {}
-    void on_closed() override {}
-    void on_detached(LooseStream) override {}
 
     ScriptedServer& server_;
     StreamId stream_;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,10 +13,6 @@ namespace {
 
 constexpr Verdict kInvalid = Verdict::kInvalid;
 constexpr Verdict kNoisy = Verdict::kNoisy;
-
-auto is_verdict(Verdict verdict) {
-  return [verdict](const Gate& gate) { return gate.verdict == verdict; };
-}
 
 double milliseconds(double ns) { return ns / 1e6; }
 
@@ -161,10 +157,8 @@ std::vector<Gate> judge(const LoadOptions& options, const Outcome& outcome) {
                      fmt::format("Interrupted after {:.3g} of {:.3g} s.", outcome.seconds(),
                                  std::chrono::duration<double>(options.duration).count())});
   }
-  std::vector<Gate> sorted;
-  std::ranges::copy_if(found, std::back_inserter(sorted), is_verdict(kInvalid));
-  std::ranges::copy_if(found, std::back_inserter(sorted), is_verdict(kNoisy));
-  return sorted;
+  put_gravest_first(found);
+  return found;
 }
 
 std::vector<SkippedGate> skipped_gates(const LoadOptions& options, const Outcome& outcome) {
@@ -179,6 +173,12 @@ std::vector<SkippedGate> skipped_gates(const LoadOptions& options, const Outcome
   return skipped;
 }
 
-bool is_invalid(const std::vector<Gate>& gates) { return std::ranges::any_of(gates, is_verdict(kInvalid)); }
+void put_gravest_first(std::vector<Gate>& gates) {
+  std::ranges::stable_sort(gates, std::ranges::greater(), &Gate::verdict);
+}
+
+bool is_invalid(const std::vector<Gate>& gates) {
+  return std::ranges::find(gates, kInvalid, &Gate::verdict) != gates.end();
+}
 
 }  // namespace peal::load

@@ -18,7 +18,7 @@
 
 namespace peal::load {
 
-enum class Verdict : uint8_t { kNoisy, kInvalid };
+enum class Verdict : uint8_t { kNoisy, kInvalid };  // the graver, the greater
 std::string_view to_string(Verdict verdict);
 
 struct Gate {
@@ -43,6 +43,7 @@ inline constexpr Duration kSendLagP99 = std::chrono::milliseconds(2);
 // Those that failed, gravest first.
 std::vector<Gate> judge(const LoadOptions& options, const Outcome& outcome);
 std::vector<SkippedGate> skipped_gates(const LoadOptions& options, const Outcome& outcome);
+void put_gravest_first(std::vector<Gate>& gates);
 bool is_invalid(const std::vector<Gate>& gates);
 
 }  // namespace peal::load

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <set>
 #include <span>
@@ -41,28 +40,11 @@ void add_options(LoadOptions& into, const LoadOptions& other) {
   if (other.spin.mode != Spin::Mode::kOff) into.spin = other.spin;
 }
 
-void add_histogram(std::optional<Histogram>& into, const std::optional<Histogram>& other) {
-  if (!other) return;
-  if (into) return into->add(*other);
-  into = other;
-}
-
-void add_recording(Recording& into, const Recording& other) {
-  into.counts.add(other.counts);
-  into.span += other.span;
-  into.cpu += other.cpu;
-  into.spin += other.spin;
-  into.latency.add(other.latency);
-  add_histogram(into.service, other.service);
-  add_histogram(into.send_lag, other.send_lag);
-  add_histogram(into.first_byte, other.first_byte);
-}
-
 // All but the server, the series and the window.
 void add_outcome(Outcome& into, const Outcome& other) {
   if (!into.engine.contains(other.engine)) into.engine += "+" + other.engine;
   into.began = std::min(into.began, other.began);
-  add_recording(into.total, other.total);
+  into.total.add(other.total);
   into.lifetime.add(other.lifetime);
   into.connect.add(other.connect);
   if (into.handshakes && other.handshakes) into.handshakes->add(*other.handshakes);
@@ -112,14 +94,7 @@ std::optional<ServerUse> server_of(const std::vector<NamedRecord>& runs) {
 
 void take_percentiles(Interval& interval) {
   interval.percentiles_known = interval.latency.has_value();
-  const auto at = [&interval](double percent) {
-    return interval.latency ? interval.latency->value_at_percentile(percent) : 0;
-  };
-  interval.p50_ns = at(50);
-  interval.p90_ns = at(90);
-  interval.p99_ns = at(99);
-  interval.p999_ns = at(99.9);
-  interval.max_ns = at(100);
+  interval.take_percentiles(interval.latency.value_or(Histogram(kLatencyRange)));
 }
 
 void add_interval(Interval& into, const Interval& other) {
@@ -169,15 +144,6 @@ void add_verdicts(RunRecord& into, const NamedRecord& run, std::set<std::string>
   for (const SkippedGate& gate : run.record.skipped) {
     if (skipped.insert(gate.sentence).second) into.skipped.push_back(gate);
   }
-}
-
-void gravest_first(std::vector<Gate>& gates) {
-  std::vector<Gate> sorted;
-  for (const Verdict verdict : {Verdict::kInvalid, Verdict::kNoisy}) {
-    std::ranges::copy_if(gates, std::back_inserter(sorted),
-                         [verdict](const Gate& gate) { return gate.verdict == verdict; });
-  }
-  gates = std::move(sorted);
 }
 
 // The names of files are not unique: what tells a run is when it began and what it counted.
@@ -239,7 +205,7 @@ std::expected<RunRecord, std::string> merge_runs(const std::vector<NamedRecord>&
     sum.gates.push_back({"overlap", Verdict::kNoisy,
                          fmt::format("The runs were measured together for only {:.0f} % of the time.", 100 * share)});
   }
-  gravest_first(sum.gates);
+  put_gravest_first(sum.gates);
   return sum;
 }
 

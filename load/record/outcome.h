@@ -41,10 +41,30 @@ struct Interval {
   std::optional<Histogram> latency;  // LoadOptions::interval_histograms
   bool percentiles_known = true;     // no: of several runs, added up without their histograms
 
+  // Those of `times`.
+  void take_percentiles(const Histogram& times);
   double messages_per_s() const {
     return to > from ? static_cast<double>(counts.messages) * 1e9 / static_cast<double>((to - from).count()) : 0;
   }
 };
+
+// Their names in JSON, in its order.
+struct IntervalPercentile {
+  const char* name;
+  double percent;
+  int64_t Interval::* value;
+};
+inline constexpr IntervalPercentile kIntervalPercentiles[] = {{"p50", 50, &Interval::p50_ns},
+                                                              {"p90", 90, &Interval::p90_ns},
+                                                              {"p99", 99, &Interval::p99_ns},
+                                                              {"p999", 99.9, &Interval::p999_ns},
+                                                              {"max", 100, &Interval::max_ns}};
+
+inline void Interval::take_percentiles(const Histogram& times) {
+  for (const IntervalPercentile& each : kIntervalPercentiles) {
+    this->*each.value = times.value_at_percentile(each.percent);
+  }
+}
 
 struct Outcome {
   explicit Outcome(const RecordingParts& parts) : total(parts) {

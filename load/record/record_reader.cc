@@ -85,18 +85,11 @@ std::optional<Histogram> histogram_or_none(const Json& json, const char* key) {
 }
 
 Counts counts_of(const Json& json) {
-  return {.messages = count_of(json, "messages"),
-          .wrong = count_of(json, "wrong"),
-          .reads = count_of(json, "reads"),
-          .bytes_received = count_of(json, "bytes_received"),
-          .bytes_sent = count_of(json, "bytes_sent"),
-          .late_for_want = count_of(json, "late_for_want"),
-          .shed = count_of(json, "shed"),
-          .attempts = count_of(json, "attempts"),
-          .connects = count_of(json, "connects"),
-          .under_way = json.contains("under_way") ? count_of(json, "under_way") : 0,  // records of 0.1 have none
-          .retired = count_of(json, "retired"),
-          .idle_closes = json.contains("idle_closes") ? count_of(json, "idle_closes") : 0};  // nor this
+  Counts counts;
+  for (const CountName& each : kCountNames) {
+    if (each.in_all || json.contains(each.name)) counts.*each.count = count_of(json, each.name);
+  }
+  return counts;
 }
 
 LoadOptions options_of(const Json& json) {
@@ -161,11 +154,7 @@ Interval interval_of(const Json& json) {
   interval.open = count_of(json, "open");
   interval.percentiles_known = json.contains("p50");
   if (interval.percentiles_known) {
-    interval.p50_ns = whole_of(json, "p50");
-    interval.p90_ns = whole_of(json, "p90");
-    interval.p99_ns = whole_of(json, "p99");
-    interval.p999_ns = whole_of(json, "p999");
-    interval.max_ns = whole_of(json, "max");
+    for (const IntervalPercentile& each : kIntervalPercentiles) interval.*each.value = whole_of(json, each.name);
   }
   if (json.contains("hdr")) interval.latency = decoded(json.at("hdr").get<std::string>());
   return interval;

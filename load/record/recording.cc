@@ -3,8 +3,6 @@
 
 #include <numeric>
 
-#include <peal/base/assert.h>
-
 namespace peal::load {
 
 void Failures::add(const std::string& kind, const std::string& sentence, uint64_t count) {
@@ -14,11 +12,7 @@ void Failures::add(const std::string& kind, const std::string& sentence, uint64_
 }
 
 void Failures::add(const Failures& other) {
-  for (const auto& [kind, entry] : other.kinds) {
-    Kind& mine = kinds[kind];
-    if (mine.count == 0) mine.first = entry.first;
-    mine.count += entry.count;
-  }
+  for (const auto& [kind, entry] : other.kinds) add(kind, entry.first, entry.count);
 }
 
 uint64_t Failures::count() const {
@@ -46,19 +40,18 @@ void Queued::add(const Queued& other) {
 }
 
 void Counts::add(const Counts& other) {
-  messages += other.messages;
-  wrong += other.wrong;
-  reads += other.reads;
-  bytes_received += other.bytes_received;
-  bytes_sent += other.bytes_sent;
-  late_for_want += other.late_for_want;
-  shed += other.shed;
-  attempts += other.attempts;
-  connects += other.connects;
-  under_way += other.under_way;
-  retired += other.retired;
-  idle_closes += other.idle_closes;
+  for (const CountName& each : kCountNames) this->*each.count += other.*each.count;
 }
+
+namespace {
+
+void add_part(std::optional<Histogram>& into, const std::optional<Histogram>& other) {
+  if (!other) return;
+  if (into) return into->add(*other);
+  into = other;
+}
+
+}  // namespace
 
 Recording::Recording(const RecordingParts& parts) {
   if (parts.open_loop) {
@@ -70,21 +63,15 @@ Recording::Recording(const RecordingParts& parts) {
 }
 
 void Recording::add(const Recording& other) {
-  PEAL_ASSERT(service.has_value() == other.service.has_value() &&
-                  first_byte.has_value() == other.first_byte.has_value() &&
-                  handshake.has_value() == other.handshake.has_value(),
-              "recordings of {} and {} messages with different parts", counts.messages, other.counts.messages);
   counts.add(other.counts);
   span += other.span;
   cpu += other.cpu;
   spin += other.spin;
   latency.add(other.latency);
   connect.add(other.connect);
-  if (first_byte) first_byte->add(*other.first_byte);
-  if (handshake) handshake->add(*other.handshake);
-  if (!service) return;
-  service->add(*other.service);
-  send_lag->add(*other.send_lag);
+  for (const auto part : {&Recording::service, &Recording::send_lag, &Recording::first_byte, &Recording::handshake}) {
+    add_part(this->*part, other.*part);
+  }
 }
 
 }  // namespace peal::load

@@ -71,6 +71,25 @@ struct Counts {
   void add(const Counts& other);
 };
 
+// Their names in JSON, in its order.
+struct CountName {
+  const char* name;
+  uint64_t Counts::* count;
+  bool in_all = true;  // no: records of 0.1 have none
+};
+inline constexpr CountName kCountNames[] = {{"messages", &Counts::messages},
+                                            {"wrong", &Counts::wrong},
+                                            {"reads", &Counts::reads},
+                                            {"bytes_received", &Counts::bytes_received},
+                                            {"bytes_sent", &Counts::bytes_sent},
+                                            {"late_for_want", &Counts::late_for_want},
+                                            {"shed", &Counts::shed},
+                                            {"attempts", &Counts::attempts},
+                                            {"connects", &Counts::connects},
+                                            {"under_way", &Counts::under_way, false},
+                                            {"retired", &Counts::retired},
+                                            {"idle_closes", &Counts::idle_closes, false}};
+
 // Which histograms a recording has.
 struct RecordingParts {
   bool open_loop = false;
@@ -80,7 +99,8 @@ struct RecordingParts {
 
 struct Recording {
   explicit Recording(const RecordingParts& parts);
-  // Of the span that follows, or of another thread: everything is summed, `span` too.
+  // Of the span that follows, or of another thread: everything is summed, `span` too. A histogram that only one of the
+  // two has is the sum.
   void add(const Recording& other);
 
   Counts counts;

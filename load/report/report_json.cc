@@ -32,18 +32,9 @@ OrderedJson histogram_json(const std::optional<Histogram>& histogram) {
 }
 
 OrderedJson counts_json(const Counts& counts) {
-  return {{"messages", counts.messages},
-          {"wrong", counts.wrong},
-          {"reads", counts.reads},
-          {"bytes_received", counts.bytes_received},
-          {"bytes_sent", counts.bytes_sent},
-          {"late_for_want", counts.late_for_want},
-          {"shed", counts.shed},
-          {"attempts", counts.attempts},
-          {"connects", counts.connects},
-          {"under_way", counts.under_way},
-          {"retired", counts.retired},
-          {"idle_closes", counts.idle_closes}};
+  OrderedJson json;
+  for (const CountName& each : kCountNames) json[each.name] = counts.*each.count;
+  return json;
 }
 
 double seconds_since_epoch(std::chrono::system_clock::time_point time) {
@@ -135,11 +126,7 @@ OrderedJson interval_json(const Interval& interval) {
                {"in_flight", interval.in_flight},
                {"open", interval.open}});
   if (interval.percentiles_known) {
-    json.update({{"p50", interval.p50_ns},
-                 {"p90", interval.p90_ns},
-                 {"p99", interval.p99_ns},
-                 {"p999", interval.p999_ns},
-                 {"max", interval.max_ns}});
+    for (const IntervalPercentile& each : kIntervalPercentiles) json[each.name] = interval.*each.value;
   }
   if (interval.latency) json["hdr"] = encode_histogram(*interval.latency);
   return json;
