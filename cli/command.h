@@ -28,6 +28,13 @@ void add_model_commands(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_tls(CLI::App& app, int& exit_code);
 
+// Those of `load`.
+void add_duel(CLI::App& load, int& exit_code);
+void add_agent(CLI::App& load, int& exit_code);
+void add_merge(CLI::App& load, int& exit_code);
+void add_compare(CLI::App& load, int& exit_code);
+void add_judge(CLI::App& load, int& exit_code);
+
 // All of them but the models, and refuse_empty_texts().
 void add_commands(CLI::App& app, int& exit_code);
 // Each option of the command, and of those in it, that takes a text refuses an empty one: it is a variable of a script
@@ -36,6 +43,8 @@ void refuse_empty_texts(CLI::App& command);
 
 // Writes the text out, whole and at once. False: the disk is full, or nobody reads any more.
 bool say(std::FILE* place, std::string_view text);
+// Writes all of it to the fd. False: errno.
+bool write_whole(int fd, std::string_view text);
 // Prints "peal: <sentence>" to stderr, as one line whatever it quotes (printable()), and returns `code`.
 int complain(int code, std::string_view sentence);
 // Why a command is not carried out. kCalledWrongly: the command line is wrong by itself, on every machine (an option

@@ -10,7 +10,7 @@
 #include <fmt/core.h>
 
 #include <cli/number_option.h>
-#include <load/plan/load_options.h>
+#include <cli/time_option.h>
 #include <peal/http/files/static_files.h>
 #include <peal/http/middleware/cors.h>
 #include <peal/http/middleware/rate_limiter.h>
@@ -116,17 +116,15 @@ std::expected<HttpService, CommandTrouble> read_http_service(const HttpArguments
   service.options.handshake_timeout = server.connection.handshake_timeout;
   service.options.max_connections = server.max_connections;
   service.options.max_connections_per_address = server.max_connections_per_address;
-  const std::optional<Duration> head = load::parse_duration(words.head_timeout);
-  if (!head) return wrong(fmt::format("--head-timeout takes a time such as 15s, not '{}'", words.head_timeout));
-  const std::optional<Duration> idle = load::parse_duration(words.idle_timeout);
-  if (!idle && words.idle_timeout != "off") {
-    return wrong(fmt::format("--idle-timeout takes off or a time such as 60s, not '{}'", words.idle_timeout));
+  constexpr TimeOption kHead{.name = "--head-timeout", .takes = "a time such as 15s"};
+  constexpr TimeOption kIdle{.name = "--idle-timeout", .takes = "a time such as 60s", .or_off = true};
+  for (std::string trouble : {kHead.read(words.head_timeout, service.options.head_timeout),
+                              kIdle.read(words.idle_timeout, service.options.idle_timeout)}) {
+    if (!trouble.empty()) return wrong(std::move(trouble));
   }
   if (!is_sendable({"Server", words.server_name})) {
     return wrong(fmt::format("--server-name takes what a field may hold, no controls, not '{}'", words.server_name));
   }
-  service.options.head_timeout = *head;
-  service.options.idle_timeout = idle.value_or(Duration::zero());
   service.options.limits.body_bytes = words.body_limit_bytes;
   service.options.max_requests_per_connection = words.requests_per_connection;
   service.options.pooled = !words.unpooled;

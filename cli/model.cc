@@ -11,7 +11,7 @@
 #include <cli/choice.h>
 #include <cli/command.h>
 #include <cli/number_option.h>
-#include <load/plan/load_options.h>
+#include <cli/time_option.h>
 #include <models/run_model.h>
 
 namespace peal::cli {
@@ -111,17 +111,12 @@ std::string read_words(ModelArguments& words) {
   const std::optional<size_t> most = load::parse_size(words.max_frame);
   if (!most) return fmt::format("--max-frame takes a size such as 64KiB, at most 16MiB, not '{}'", words.max_frame);
   options.max_body_bytes = static_cast<uint32_t>(*most);
-  const std::optional<Duration> work = load::parse_duration(words.work);
-  if ((!work && words.work != "off") || work > kLongestWork) {
-    return fmt::format("--work takes off or a time up to 500ms such as 50us, not '{}'", words.work);
-  }
-  options.work.time = work.value_or(Duration::zero());
-  const std::optional<Duration> slow = load::parse_duration(words.slow_timeout);
-  if ((!slow && words.slow_timeout != "off") || slow == Duration::zero()) {
-    return fmt::format("--slow-timeout takes off or a time such as 10s, not '{}'", words.slow_timeout);
-  }
-  options.slow_timeout = slow.value_or(Duration::zero());
-  return {};
+  constexpr TimeOption kWork{
+      .name = "--work", .takes = "a time up to 500ms such as 50us", .or_off = true, .most = kLongestWork};
+  constexpr TimeOption kSlow{
+      .name = "--slow-timeout", .takes = "a time such as 10s", .or_off = true, .least = kAnyTime};
+  std::string trouble = kWork.read(words.work, options.work.time);
+  return trouble.empty() ? kSlow.read(words.slow_timeout, options.slow_timeout) : trouble;
 }
 
 int check_and_run(const ModelEntry& model, ModelArguments& words) {

@@ -42,13 +42,13 @@ bool OutputFile::write(std::string_view text) {
     if (::ftruncate(file_.get(), 0) != 0) return false;
   }
   is_written_ = true;
-  while (!text.empty()) {
-    const ssize_t count = ::write(file_.get(), text.data(), text.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(count));
-  }
-  return true;
+  return write_whole(file_.get(), text);
+}
+
+std::string OutputFile::report(std::string_view what, std::string_view text, std::string_view json) {
+  const bool said = say(report_place(), text);
+  if (!write(json)) return fmt::format("{} could not be written to {}", what, path_);
+  return said || is_stdout() ? std::string() : fmt::format("{} could not be written to stdout", what);
 }
 
 }  // namespace peal::cli

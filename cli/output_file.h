@@ -3,6 +3,7 @@
 // written is known before a long run, and whoever reads a FIFO waits until the figures come.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -26,6 +27,11 @@ class OutputFile {
   // The first text replaces what a file had, others are appended. Waits for whoever reads a pipe. False: it could not
   // be written. True where nothing is wanted.
   bool write(std::string_view text);
+  // Where the report in words goes: stdout, or stderr where the file is stdout.
+  std::FILE* report_place() const { return is_stdout() ? stderr : stdout; }
+  // Says the report there, and writes it as JSON too. What could not be written, as one sentence about `what`; empty:
+  // nothing, or just stderr.
+  std::string report(std::string_view what, std::string_view text, std::string_view json);
 
  private:
   std::string path_;

@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include <cli/choice.h>
 #include <cli/command.h>
 #include <cli/echo_services.h>
 #include <cli/http_service.h>
@@ -19,7 +20,7 @@
 #include <cli/serve_inspection.h>
 #include <cli/serve_listen.h>
 #include <cli/serve_tls.h>
-#include <load/plan/load_options.h>
+#include <cli/time_option.h>
 #include <peal/base/memory/memory_budget.h>
 #include <peal/inspect/inspector.h>
 #include <peal/loop/loop_group.h>
@@ -35,7 +36,7 @@ struct ServeOptions {
   std::string spin = "off";
   size_t threads = 1;
   size_t workers = 0;
-  std::string accept = "reuseport";
+  AcceptMode accept = AcceptMode::kReusePort;
   std::string drain = "5s";
   std::string idle_timeout = "off";
   size_t max_connections = 0;
@@ -70,11 +71,6 @@ constexpr size_t kMostWorkerProcesses = 1024;
 constexpr size_t kMostFds = 0x7fff'ffff;  // an fd is an int
 constexpr uint64_t kMostMemoryBytes = uint64_t{1} << 50;
 constexpr size_t kMostRecorded = size_t{1} << 24;  // as many as a flight recorder holds
-
-AcceptMode accept_mode(const std::string& name) {
-  if (name == "round-robin") return AcceptMode::kRoundRobin;
-  return name == "least-loaded" ? AcceptMode::kLeastLoaded : AcceptMode::kReusePort;
-}
 
 // One service in the two styles it is written in; without either, HTTP.
 struct Service {
@@ -155,7 +151,7 @@ class Stopper {
 };
 
 ServerOptions server_options(const ServeOptions& options, const Limits& limits, const StreamLayer* layer) {
-  return {.accept = accept_mode(options.accept),
+  return {.accept = options.accept,
           .connection = {.idle_timeout = limits.idle_timeout, .layer = layer},
           .max_connections = options.max_connections,
           .max_connections_per_address = options.max_per_address};
@@ -265,6 +261,22 @@ int serve_by_workers(const ServeOptions& options, Duration drain_time, TlsServer
   return master.run(work);
 }
 
+// What cannot be read, as one sentence; empty: nothing.
+std::string read_limits(const ServeOptions& options, Limits& limits) {
+  const Result<Spin> spin = load::parse_spin(options.spin);
+  if (!spin) return fmt::format("--spin takes off, auto or a bound such as 50us, not '{}'", options.spin);
+  limits.spin = *spin;
+  constexpr TimeOption kDrain{.name = "--drain", .takes = "a time such as 5s or 500ms"};
+  constexpr TimeOption kIdle{.name = "--idle-timeout", .takes = "a time such as 60s", .or_off = true};
+  constexpr TimeOption kStalls{.name = "--stalls", .takes = "a time such as 50ms", .or_off = true, .least = kAnyTime};
+  for (std::string trouble :
+       {kDrain.read(options.drain, limits.drain), kIdle.read(options.idle_timeout, limits.idle_timeout),
+        kStalls.read(options.stalls, limits.stalls)}) {
+    if (!trouble.empty()) return trouble;
+  }
+  return {};
+}
+
 std::string inspect_trouble(const ServeOptions& options) {
   if (options.inspect.empty()) return {};
   const Result<SocketAddress> page = SocketAddress::parse(options.inspect);
@@ -281,25 +293,10 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
   if (options.workers == 0) opened.sockets = take_listen_fds();
   Result<SocketAddress> address = SocketAddress::parse(options.listen);
   if (!address) return complain(kCalledWrongly, address_trouble(options.listen, address.error()));
-  Result<Spin> spin = load::parse_spin(options.spin);
-  if (!spin) {
-    return complain(kCalledWrongly,
-                    fmt::format("--spin takes off, auto or a bound such as 50us, not '{}'", options.spin));
+  Limits limits;
+  for (const std::string& trouble : {read_limits(options, limits), inspect_trouble(options)}) {
+    if (!trouble.empty()) return complain(kCalledWrongly, trouble);
   }
-  std::optional<Duration> drain = load::parse_duration(options.drain);
-  if (!drain) {
-    return complain(kCalledWrongly, fmt::format("--drain takes a time such as 5s or 500ms, not '{}'", options.drain));
-  }
-  std::optional<Duration> idle_timeout = load::parse_duration(options.idle_timeout);
-  if (!idle_timeout && options.idle_timeout != "off") {
-    return complain(kCalledWrongly,
-                    fmt::format("--idle-timeout takes off or a time such as 60s, not '{}'", options.idle_timeout));
-  }
-  std::optional<Duration> stalls = load::parse_duration(options.stalls);
-  if ((!stalls && options.stalls != "off") || stalls == Duration::zero()) {
-    return complain(kCalledWrongly, fmt::format("--stalls takes off or a time such as 50ms, not '{}'", options.stalls));
-  }
-  if (const std::string trouble = inspect_trouble(options); !trouble.empty()) return complain(kCalledWrongly, trouble);
   if (service.callbacks == nullptr) {  // here too, so that not every worker says it
     if (const auto http = read_http_service(options.http, {}, nullptr); !http) return complain(http.error());
     auto log = open_access_log(options.http);
@@ -312,10 +309,6 @@ int check_and_serve(const Service& service, const ServeOptions& options) {
   if (service.callbacks == nullptr) applications = {"http/1.1", "http/1.0"};
   const auto tls = make_server_tls(options.tls, applications);
   if (!tls) return complain(tls.error());
-  const Limits limits{.spin = *spin,
-                      .drain = *drain,
-                      .idle_timeout = idle_timeout.value_or(Duration::zero()),
-                      .stalls = stalls.value_or(Duration::zero())};
   if (options.workers == 0) return serve(service, options, *address, limits, tls->get(), opened, nullptr);
   return serve_by_workers(options, limits.drain, tls->get(), opened, [&](Worker& worker) {
     return serve(service, options, *address, limits, tls->get(), opened, &worker);
@@ -339,9 +332,11 @@ void add_service(CLI::App& serve, const Service& service, const char* name, cons
   add_number(*command, "--threads", options->threads, size_t{1}, kMostThreads, "Loops, each on a thread of its own");
   add_number(*command, "--workers", options->workers, size_t{0}, kMostWorkerProcesses,
              "Processes that serve, each so, under a master; 0: this one alone");
-  command->add_option("--accept", options->accept, "Who accepts: reuseport, round-robin or least-loaded")
-      ->capture_default_str()
-      ->check(CLI::IsMember({"reuseport", "round-robin", "least-loaded"}));
+  add_choice(*command, "--accept", options->accept,
+             {{"reuseport", AcceptMode::kReusePort},
+              {"round-robin", AcceptMode::kRoundRobin},
+              {"least-loaded", AcceptMode::kLeastLoaded}},
+             "Who accepts: reuseport, round-robin or least-loaded");
   command->add_option("--spin", options->spin, "Look for events before sleeping: off, auto or a bound such as 50us")
       ->capture_default_str();
   command->add_option("--drain", options->drain, "How long SIGTERM waits for clients to end; a second one does not")

@@ -55,16 +55,6 @@ Written written_or_why(const std::string& path, bool done) {
   return std::unexpected(fmt::format("{} cannot be written: {}", path, errno_code(errno).message()));
 }
 
-bool write_out(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
-
 // A file that stands beside its place until it is put there.
 class NewFile {
  public:
@@ -81,7 +71,7 @@ class NewFile {
     if (!file) return written_or_why(path_, false);
     beside_ = std::move(beside);
     return written_or_why(path_,
-                          write_out(file.get(), text) && ::fchmod(file.get(), mode) == 0 && ::fsync(file.get()) == 0);
+                          write_whole(file.get(), text) && ::fchmod(file.get(), mode) == 0 && ::fsync(file.get()) == 0);
   }
   // At once, and over what is there only where that may be.
   Written put(bool force) {

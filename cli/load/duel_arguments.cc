@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,7 @@
 
 #include <cli/load/remote_arguments.h>
 #include <cli/number_option.h>
+#include <cli/time_option.h>
 #include <load/duel/server_process.h>
 #include <peal/base/assert.h>
 
@@ -90,13 +92,9 @@ CommandTrouble read_pids(const DuelArguments& words, std::vector<load::DuelConte
     if (found == contenders.end() || found->restarts()) {
       return fmt::format("--pid: '{}' is none of the servers that run already", named->name);
     }
-    int pid = 0;
-    const char* const last = named->value.data() + named->value.size();
-    const auto [end, error] = std::from_chars(named->value.data(), last, pid);
-    if (error != std::errc{} || end != last || pid <= 0) {
-      return fmt::format("--pid takes the number of a process, not '{}'", named->value);
-    }
-    found->pid = pid;
+    const std::optional<int> pid = read_number(named->value, 1, INT_MAX);
+    if (!pid) return fmt::format("--pid takes the number of a process, not '{}'", named->value);
+    found->pid = *pid;
   }
   return {};
 }
@@ -104,9 +102,9 @@ CommandTrouble read_pids(const DuelArguments& words, std::vector<load::DuelConte
 CommandTrouble read_shape(const DuelArguments& words, load::DuelOptions& options) {
   const bool long_slices = !options.load.closed_loop();
   const std::string slice = !words.slice.empty() ? words.slice : long_slices ? "500ms" : "20ms";
-  const std::optional<Duration> time = load::parse_duration(slice);
-  if (!time) return fmt::format("--slice takes a time such as 20ms, not '{}'", slice);
-  options.slice = *time;
+  constexpr TimeOption kSlice{.name = "--slice", .takes = "a time such as 20ms"};
+  constexpr TimeOption kBudget{.name = "--budget", .takes = "a time such as 60s"};
+  if (std::string trouble = kSlice.read(slice, options.slice); !trouble.empty()) return trouble;
   options.rounds = words.rounds.value_or(options.shows_latency() ? 3 : 8);
   if (words.restarts == 0) return fmt::format("a duel has 1 to {} restarts", load::kMostRestarts);
   options.restarts = words.restarts.value_or(0);
@@ -115,10 +113,7 @@ CommandTrouble read_shape(const DuelArguments& words, load::DuelOptions& options
   const std::optional<double> precision = parse_share(words.precision);
   if (!precision) return fmt::format("--precision takes a share such as 2%, not '{}'", words.precision);
   options.precision = *precision;
-  const std::optional<Duration> budget = load::parse_duration(words.budget);
-  if (!budget) return fmt::format("--budget takes a time such as 60s, not '{}'", words.budget);
-  options.budget = *budget;
-  return {};
+  return kBudget.read(words.budget, options.budget);
 }
 
 CommandTrouble read_claims(const DuelArguments& words, load::DuelOptions& options) {

@@ -8,12 +8,8 @@
 #include <fmt/format.h>
 
 #include <cli/command.h>
-#include <cli/load/load_agent.h>
 #include <cli/load/load_arguments.h>
-#include <cli/load/load_duel.h>
-#include <cli/load/load_files.h>
 #include <cli/load/load_find_max.h>
-#include <cli/load/load_judge.h>
 #include <cli/load/load_live.h>
 #include <cli/load/load_outputs.h>
 #include <load/load_run.h>

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/load/load_agent.h>
-
+// `peal load agent`: starts servers for a duel that another machine plays.
 #include <unistd.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 
-#include <fmt/format.h>
-
-#include <load/plan/load_options.h>
+#include <cli/command.h>
+#include <cli/time_option.h>
 #include <load/remote/agent.h>
 
 namespace peal::cli {
@@ -29,12 +26,13 @@ void add_agent(CLI::App& load, int& exit_code) {
       "  peal load duel --server-host box2 --run 'a=/opt/a --listen {listen}' --run 'b=/opt/b --listen {listen}'\n"
       "  echo '{\"do\": \"clocks\"}' | peal load agent");
   command->callback([silence, &exit_code] {
-    const std::optional<Duration> time = load::parse_duration(*silence);
-    if (!time || *time <= Duration::zero()) {
-      exit_code = complain(kCalledWrongly, fmt::format("--silence takes a time such as 10m, not '{}'", *silence));
+    Duration time{};
+    const TimeOption option{.name = "--silence", .takes = "a time such as 10m", .least = kAnyTime};
+    if (const std::string trouble = option.read(*silence, time); !trouble.empty()) {
+      exit_code = complain(kCalledWrongly, trouble);
       return;
     }
-    const std::expected<void, std::string> done = load::run_agent(STDIN_FILENO, STDOUT_FILENO, *time);
+    const std::expected<void, std::string> done = load::run_agent(STDIN_FILENO, STDOUT_FILENO, time);
     exit_code = done ? kDone : complain(kFailed, done.error());
   });
 }

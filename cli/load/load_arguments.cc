@@ -3,11 +3,13 @@
 
 #include <charconv>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <cli/load/load_target.h>
+#include <cli/time_option.h>
 #include <load/plan/arrival_text.h>
 #include <load/plan/source_ranges.h>
 #include <load/session/echo_session.h>
@@ -24,24 +26,19 @@ bool take(const std::optional<Value>& parsed, Place& into) {
 }
 
 CommandTrouble read_times(const LoadArguments& words, load::LoadOptions& options) {
-  const auto bad = [](std::string_view option, std::string_view text) {
-    return fmt::format("{} takes a time such as 10s, 500ms or 2m, not '{}'", option, text);
+  const std::tuple<std::string_view, const std::string*, Duration*> times[] = {
+      {"--duration", &words.duration, &options.duration},
+      {"--warmup", &words.warm_up, &options.warm_up},
+      {"--interval", &words.interval, &options.interval},
+      {"--connect-timeout", &words.connect_timeout, &options.connect_timeout},
+      {"--grace", &words.grace, &options.grace},
+      {"--deadline", &words.deadline, words.deadline.empty() ? nullptr : &options.deadline.emplace()},
+      {"--timeout", &words.timeout, words.timeout.empty() ? nullptr : &options.timeout.emplace()},
   };
-  const std::pair<std::string_view, std::pair<const std::string*, Duration*>> times[] = {
-      {"--duration", {&words.duration, &options.duration}},
-      {"--warmup", {&words.warm_up, &options.warm_up}},
-      {"--interval", {&words.interval, &options.interval}},
-      {"--connect-timeout", {&words.connect_timeout, &options.connect_timeout}},
-      {"--grace", {&words.grace, &options.grace}},
-  };
-  for (const auto& [option, place] : times) {
-    if (!take(load::parse_duration(*place.first), *place.second)) return bad(option, *place.first);
-  }
-  if (!words.deadline.empty() && !take(load::parse_duration(words.deadline), options.deadline)) {
-    return bad("--deadline", words.deadline);
-  }
-  if (!words.timeout.empty() && !take(load::parse_duration(words.timeout), options.timeout)) {
-    return bad("--timeout", words.timeout);
+  for (const auto& [name, text, place] : times) {
+    if (place == nullptr) continue;
+    const TimeOption option{.name = name, .takes = "a time such as 10s, 500ms or 2m"};
+    if (std::string trouble = option.read(*text, *place); !trouble.empty()) return trouble;
   }
   if (words.start_at == 0) return {};
   const std::chrono::duration<double> since_epoch(words.start_at);
@@ -105,11 +102,10 @@ CommandTrouble read_connections(const LoadArguments& words, load::LoadOptions& o
     return fmt::format("--connect-rate takes connections a second, such as 500/s, not '{}'", words.connect_rate);
   }
   if (!words.ramp.empty()) {
-    const std::optional<Duration> ramp = load::parse_duration(words.ramp);
-    if (!ramp || *ramp <= Duration::zero()) {
-      return fmt::format("--ramp takes a time such as 10s, not '{}'", words.ramp);
-    }
-    options.connect_rate = static_cast<double>(words.connections) / std::chrono::duration<double>(*ramp).count();
+    constexpr TimeOption kRamp{.name = "--ramp", .takes = "a time such as 10s", .least = kAnyTime};
+    Duration ramp{};
+    if (std::string trouble = kRamp.read(words.ramp, ramp); !trouble.empty()) return trouble;
+    options.connect_rate = static_cast<double>(words.connections) / std::chrono::duration<double>(ramp).count();
   }
   if (words.sources.empty()) return {};
   std::expected<std::vector<SocketAddress>, std::string> sources = load::parse_source_ranges(words.sources);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/load/load_duel.h>
-
+// `peal load duel`.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -67,13 +66,9 @@ int check_and_play(Experiment experiment, const DuelArguments& words) {
     return complain(kFailed, "not a single message came back" + first_failure(*record));
   }
   const load::DuelJudgement judgement = load::judge_duel(*record);
-  std::FILE* const place = json.is_stdout() ? stderr : stdout;
-  if (!say(place, load::duel_text(*record, judgement)) && place == stdout) {
-    return complain(kFailed, "the report could not be written to stdout");
-  }
-  if (json.is_wanted() && !json.write(load::duel_json(*record, judgement))) {
-    return complain(kFailed, fmt::format("the report could not be written to {}", words.load.json));
-  }
+  const std::string trouble =
+      json.report("the report", load::duel_text(*record, judgement), load::duel_json(*record, judgement));
+  if (!trouble.empty()) return complain(kFailed, trouble);
   return std::ranges::any_of(judgement.gates, &load::DuelGate::invalid) ? kGateFailed : kDone;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/load/load_files.h>
-
+// `peal load merge` and `peal load compare`: what is made of the JSON of several runs.
 #include <cstdio>
 #include <expected>
 #include <memory>
@@ -10,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <cli/command.h>
 #include <cli/output_file.h>
 #include <load/record/merge_runs.h>
 #include <load/record/record_reader.h>
@@ -45,12 +45,8 @@ int merge(const std::vector<std::string>& paths, const std::string& json) {
   if (!records) return complain(kFailed, records.error());
   const std::expected<load::RunRecord, std::string> sum = load::merge_runs(*records);
   if (!sum) return complain(kFailed, sum.error());
-  std::FILE* place = file.is_stdout() ? stderr : stdout;
-  const bool said = say(place, load::report_text(*sum));
-  if (file.is_wanted() && !file.write(load::report_json(*sum))) {
-    return complain(kFailed, fmt::format("the report could not be written to {}", json));
-  }
-  if (!said && place == stdout) return complain(kFailed, "the report could not be written to stdout");
+  const std::string trouble = file.report("the report", load::report_text(*sum), load::report_json(*sum));
+  if (!trouble.empty()) return complain(kFailed, trouble);
   return load::is_invalid(sum->gates) ? kGateFailed : kDone;
 }
 

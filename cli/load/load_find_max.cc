@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cli/load/load_find_max.h>
 
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -23,11 +22,7 @@ using Json = nlohmann::ordered_json;
 class MaxFinder {
  public:
   MaxFinder(LoadJob& job, const LoadArguments& words, OutputFile& file)
-      : job_(job),
-        words_(words),
-        file_(file),
-        place_(file.is_stdout() ? stderr : stdout),
-        search_({.start = job.rate}) {}
+      : job_(job), words_(words), file_(file), search_({.start = job.rate}) {}
 
   int find();
 
@@ -41,7 +36,6 @@ class MaxFinder {
   LoadJob& job_;
   const LoadArguments& words_;
   OutputFile& file_;
-  std::FILE* place_;
   load::RateSearch search_;
   Json trials_ = Json::array();
   bool interrupted_ = false;
@@ -65,9 +59,10 @@ void MaxFinder::tell(double rate, const std::string& why_not, const load::RunRec
   const auto time = [&latency](double percent) {
     return load::human_time(static_cast<double>(latency.value_at_percentile(percent)));
   };
-  say(place_, fmt::format("trial {:<3}{:>14}/s  achieved {:>14}/s  p50 {:>8}  p99 {:>8}  {}\n", search_.trials() + 1,
-                          load::human_rate(rate), load::human_rate(record.outcome.messages_per_s()), time(50), time(99),
-                          why_not.empty() ? "holds" : "does not hold: " + why_not));
+  say(file_.report_place(),
+      fmt::format("trial {:<3}{:>14}/s  achieved {:>14}/s  p50 {:>8}  p99 {:>8}  {}\n", search_.trials() + 1,
+                  load::human_rate(rate), load::human_rate(record.outcome.messages_per_s()), time(50), time(99),
+                  why_not.empty() ? "holds" : "does not hold: " + why_not));
   trials_.push_back({{"rate", rate},
                      {"held", why_not.empty()},
                      {"why_not", why_not},
@@ -89,23 +84,19 @@ std::string MaxFinder::answer() const {
 
 int MaxFinder::finish() {
   const std::string sentence = answer();
-  const bool said = say(place_, sentence + "\n");
-  if (file_.is_wanted()) {
-    Json json{{"schema", 1},
-              {"tool", "peal load --find-max"},
-              {"experiment", job_.protocol->name()},
-              {"target", job_.options.target_text},
-              {"objectives", words_.slos},
-              {"rate", nullptr},
-              {"confirmed", search_.confirmed()},
-              {"sentence", sentence}};
-    if (search_.answer()) json["rate"] = *search_.answer();
-    json["trials"] = std::move(trials_);
-    if (!file_.write(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n")) {
-      return complain(kFailed, fmt::format("the report could not be written to {}", words_.json));
-    }
-  }
-  if (!said && place_ == stdout) return complain(kFailed, "the answer could not be written to stdout");
+  Json json{{"schema", 1},
+            {"tool", "peal load --find-max"},
+            {"experiment", job_.protocol->name()},
+            {"target", job_.options.target_text},
+            {"objectives", words_.slos},
+            {"rate", nullptr},
+            {"confirmed", search_.confirmed()},
+            {"sentence", sentence}};
+  if (search_.answer()) json["rate"] = *search_.answer();
+  json["trials"] = std::move(trials_);
+  const std::string trouble =
+      file_.report("the answer", sentence + "\n", json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  if (!trouble.empty()) return complain(kFailed, trouble);
   return search_.confirmed() ? kDone : kFailed;
 }
 

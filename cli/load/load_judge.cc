@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cli/load/load_judge.h>
-
-#include <cstdio>
+// `peal load judge`: what may be said of ratios that somebody measured. The judge of a duel says it.
 #include <expected>
 #include <memory>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <cli/command.h>
 #include <cli/output_file.h>
 #include <load/report/judge_json.h>
 
@@ -33,12 +32,8 @@ int judge(const JudgeArguments& words) {
   const std::vector<load::RatioAnswer> answers = load::judge_ratios(*questions);
   std::string sentences;
   for (size_t i = 0; i < answers.size(); ++i) sentences += load::sentence_of((*questions)[i], answers[i]) + "\n";
-  std::FILE* place = file.is_stdout() ? stderr : stdout;
-  const bool said = say(place, sentences);
-  if (!file.write(load::answers_json(*questions, answers))) {
-    return complain(kFailed, fmt::format("the verdicts could not be written to {}", words.json));
-  }
-  return said || place == stderr ? kDone : complain(kFailed, "the verdicts could not be written to stdout");
+  const std::string trouble = file.report("the verdicts", sentences, load::answers_json(*questions, answers));
+  return trouble.empty() ? kDone : complain(kFailed, trouble);
 }
 
 }  // namespace

@@ -14,6 +14,10 @@ void add_shape(CLI::App& command, LoadArguments& words) {
   add_number(command, "--connections", words.connections, "Connections, over all threads");
   add_number(command, "--threads", words.threads, "Threads, each with a loop of its own");
   add_number(command, "--pipeline", words.pipeline, "Messages in flight on a connection");
+  command.add_option("--rate", words.rate,
+                     "Messages a second over all connections, sent when they are due whatever the server does; "
+                     "without it each connection sends again as soon as its answer is back");
+  command.add_option("--timeout", words.timeout, "What is not answered by then fails, with its connection");
 }
 
 void add_times(CLI::App& command, LoadArguments& words) {
@@ -23,16 +27,6 @@ void add_times(CLI::App& command, LoadArguments& words) {
   command.add_option("--interval", words.interval, "Of the series of figures within the run")->capture_default_str();
   add_number(command, "--start-at", words.start_at, 1.0, kLatestSecond,
              "Send nothing before so many seconds since 1970: generators on several hosts begin together");
-}
-
-void add_rate(CLI::App& command, LoadArguments& words) {
-  command.add_option("--rate", words.rate,
-                     "Messages a second over all connections, sent when they are due whatever the server does; "
-                     "without it each connection sends again as soon as its answer is back");
-}
-
-void add_timeout(CLI::App& command, LoadArguments& words) {
-  command.add_option("--timeout", words.timeout, "What is not answered by then fails, with its connection");
 }
 
 void add_schedule(CLI::App& command, LoadArguments& words) {
@@ -75,11 +69,6 @@ void add_engine(CLI::App& command, LoadArguments& words) {
       ->capture_default_str();
 }
 
-void add_server_pid(CLI::App& command, LoadArguments& words) {
-  add_number(command, "--server-pid", words.server_pid, 1, INT_MAX,
-             "Process whose CPU, memory and context switches are read, with its descendants");
-}
-
 void add_outputs(CLI::App& command, LoadArguments& words) {
   command.add_option("--json", words.json, "Write the figures to this file; -: to stdout, and the report to stderr");
   command.add_option("--ndjson", words.ndjson, "Write a line of JSON for each interval as it ends; -: to stdout");
@@ -110,8 +99,6 @@ void add_shared_options(CLI::App& command, Experiment experiment, LoadArguments&
     command.add_option("--size", words.size, "Bytes of a message")->capture_default_str();
   }
   add_shape(command, words);
-  add_rate(command, words);
-  add_timeout(command, words);
   add_life(command, words);
   add_engine(command, words);
 }
@@ -127,7 +114,8 @@ void add_load_options(CLI::App& command, Experiment experiment, LoadArguments& w
   add_times(command, words);
   add_schedule(command, words);
   add_connecting(command, words);
-  add_server_pid(command, words);
+  add_number(command, "--server-pid", words.server_pid, 1, INT_MAX,
+             "Process whose CPU, memory and context switches are read, with its descendants");
   add_outputs(command, words);
 }
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An option that takes a time, such as 500ms, and refuses any other text.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include <load/plan/load_options.h>
+
+namespace peal::cli {
+
+struct TimeOption {
+  std::string_view name;
+  std::string_view takes;  // "a time such as 5s"
+  bool or_off = false;     // the word stands for 0
+  Duration least = Duration::zero();
+  Duration most = Duration::max();
+
+  // What stands in `text`. What is wrong with it, as one sentence; empty: nothing.
+  std::string read(const std::string& text, Duration& place) const {
+    const bool is_off = or_off && text == "off";
+    const auto time = is_off ? Duration::zero() : load::parse_duration(text);
+    if (!is_off && (!time || *time < least || *time > most)) {
+      return fmt::format("{} takes {}{}, not '{}'", name, or_off ? "off or " : "", takes, text);
+    }
+    place = *time;
+    return {};
+  }
+};
+
+// The least time that is one.
+inline constexpr Duration kAnyTime{1};
+
+}  // namespace peal::cli
