@@ -13,7 +13,8 @@
 #include <cli/command.h>
 #include <cli/doctor/doctor_report.h>
 #include <cli/doctor/doctor_rules.h>
-#include <load/plan/load_options.h>
+#include <cli/time_option.h>
+#include <load/report/report_text.h>
 
 namespace peal::cli {
 namespace {
@@ -23,16 +24,16 @@ struct DoctorArguments {
   bool json = false;
 };
 
-constexpr Duration kLongestLook = std::chrono::minutes(1);
-
 int look_and_tell(const DoctorArguments& words) {
-  const std::optional<Duration> look = load::parse_duration(words.look);
-  if (!look || *look > kLongestLook) {
-    return complain(kCalledWrongly, fmt::format("--look takes a time up to 1m, such as 500ms, not '{}'", words.look));
+  constexpr TimeOption kLook{
+      .name = "--look", .takes = "a time up to 1m, such as 500ms", .most = std::chrono::minutes(1)};
+  Duration look{};
+  if (const std::string trouble = kLook.read(words.look, look); !trouble.empty()) {
+    return complain(kCalledWrongly, trouble);
   }
   Machine machine{.files = MachineFiles("")};
   machine.before = machine.files.cpu_times();
-  std::this_thread::sleep_for(*look);
+  std::this_thread::sleep_for(look);
   machine.after = machine.files.cpu_times();
   machine.probes = probe_kernel();
   machine.tls = tls_facts();
@@ -45,29 +46,40 @@ int look_and_tell(const DoctorArguments& words) {
 
 Findings findings_of(std::span<const Rule> rules, std::string_view group, const Machine& machine) {
   Findings all;
-  for (const Rule rule : rules) {
-    all.push_back(rule(machine));
-    all.back().group = group;
+  for (const Rule& rule : rules) {
+    const std::optional<uint64_t> number = rule.judge == nullptr ? machine.files.number(rule.file) : std::nullopt;
+    Judged found = rule.judge != nullptr ? rule.judge(machine)
+                   : number              ? rule.judge_number(*number)
+                                         : not_readable(rule.file);
+    if (found.health == Health::kOk) found.mend.clear();
+    all.push_back({.group = std::string(group),
+                   .name = std::string(rule.name),
+                   .value = std::move(found.value),
+                   .what = std::string(rule.what),
+                   .here = std::move(found.here),
+                   .health = found.health,
+                   .mend = std::move(found.mend)});
   }
   return all;
 }
 
-Finding not_readable(Finding found, std::string_view path) {
-  found.value = "?";
-  found.health = Health::kUnknown;
-  found.here = fmt::format("Not readable here: {}.", path);
-  found.mend.clear();
-  return found;
+Judged not_readable(std::string_view path) {
+  return {.value = "?", .here = fmt::format("Not readable here: {}.", path), .health = Health::kUnknown};
+}
+
+Health rated(uint64_t number, uint64_t enough, uint64_t too_little) {
+  if (number >= enough) return Health::kOk;
+  return number < too_little ? Health::kBad : Health::kLimits;
+}
+
+std::optional<std::vector<uint32_t>> usable_cpus(const MachineFiles& files) {
+  const std::optional<std::string> line = files.line_after(kStatusFile, "Cpus_allowed_list:");
+  return line ? parse_list(*line) : std::nullopt;
 }
 
 std::string raw(uint64_t number) { return number == kUnlimited ? "unlimited" : std::to_string(number); }
 
-std::string grouped(uint64_t number) {
-  std::string digits = raw(number);
-  if (number == kUnlimited) return digits;
-  for (size_t place = digits.size(); place > 3; place -= 3) digits.insert(place - 3, 1, ',');
-  return digits;
-}
+std::string grouped(uint64_t number) { return number == kUnlimited ? raw(number) : load::human_count(number); }
 
 Findings examine(const Machine& machine) {
   Findings all;

@@ -15,6 +15,7 @@ constexpr uint64_t kFdsBeside = 200;
 constexpr uint64_t kFdsOfLargestRun = 20'000 + kFdsBeside;
 constexpr uint64_t kComfortable = 1 << 20;
 constexpr std::string_view kLimits = "/proc/self/limits";
+constexpr std::string_view kProcessCeiling = "/proc/sys/fs/nr_open";
 
 struct OpenFiles {
   uint64_t soft;
@@ -33,74 +34,67 @@ std::optional<OpenFiles> open_files(const MachineFiles& files) {
 
 uint64_t without_own(uint64_t fds) { return fds - std::min(fds, kFdsBeside); }
 
-Finding hard_limit(const Machine& machine) {
-  Finding found{.name = "open files, hard (ulimit -Hn)", .what = "Most fds a process may ask for."};
+Judged hard_limit(const Machine& machine) {
   const std::optional<OpenFiles> limit = open_files(machine.files);
-  if (!limit) return not_readable(std::move(found), kLimits);
-  found.value = raw(limit->hard);
-  if (limit->hard == kUnlimited) {
-    found.here = "Memory ends before fds do.";
-    return found;
-  }
+  if (!limit) return not_readable(kLimits);
+  if (limit->hard == kUnlimited) return {.value = raw(limit->hard), .here = "Memory ends before fds do."};
   const uint64_t free = without_own(limit->hard);
-  found.here = fmt::format("At most {} connections a process, or {} socketpairs (peal drum -n).", grouped(free),
-                           grouped(free / 2));
-  if (limit->hard >= kComfortable) return found;
-  found.health = limit->hard < kFdsOfLargestRun ? Health::kBad : Health::kLimits;
-  if (found.health == Health::kBad) found.here += " The lab's largest runs, of 10,000 pairs, stop before their end.";
-  const uint64_t most = machine.files.number("/proc/sys/fs/nr_open").value_or(kComfortable);
-  found.mend = fmt::format("sudo prlimit --pid $$ --nofile={}", std::max(limit->hard, std::min(most, kComfortable)));
-  return found;
+  const Health health = rated(limit->hard, kComfortable, kFdsOfLargestRun);
+  const uint64_t most = machine.files.number(kProcessCeiling).value_or(kComfortable);
+  return {
+      .value = raw(limit->hard),
+      .here = fmt::format(
+          "At most {} connections a process, or {} socketpairs (peal drum -n).{}", grouped(free), grouped(free / 2),
+          health == Health::kBad ? " The lab's largest runs, of 10,000 pairs, stop before their end." : ""),
+      .health = health,
+      .mend = fmt::format("sudo prlimit --pid $$ --nofile={}", std::max(limit->hard, std::min(most, kComfortable)))};
 }
 
-Finding soft_limit(const Machine& machine) {
-  Finding found{.name = "open files, soft (ulimit -Sn)", .what = "Most fds a process has without asking."};
+Judged soft_limit(const Machine& machine) {
   const std::optional<OpenFiles> limit = open_files(machine.files);
-  if (!limit) return not_readable(std::move(found), kLimits);
-  found.value = raw(limit->soft);
+  if (!limit) return not_readable(kLimits);
   if (limit->soft >= std::min(limit->hard, kFdsOfLargestRun)) {
-    found.here = "Limits nothing that the hard limit does not.";
-    return found;
+    return {.value = raw(limit->soft), .here = "Limits nothing that the hard limit does not."};
   }
-  found.health = Health::kLimits;
-  found.here = fmt::format("peal raises it to the hard limit by itself; another server started here keeps to {} fds.",
-                           grouped(limit->soft));
-  found.mend = limit->hard == kUnlimited ? "ulimit -Sn unlimited" : fmt::format("ulimit -Sn {}", limit->hard);
-  return found;
+  return {
+      .value = raw(limit->soft),
+      .here = fmt::format("peal raises it to the hard limit by itself; another server started here keeps to {} fds.",
+                          grouped(limit->soft)),
+      .health = Health::kLimits,
+      .mend = fmt::format("ulimit -Sn {}", raw(limit->hard))};
 }
 
-Finding process_ceiling(const Machine& machine) {
-  constexpr std::string_view kPath = "/proc/sys/fs/nr_open";
-  Finding found{.name = "fs.nr_open", .what = "Ceiling of the hard limit, for root too."};
-  const auto most = machine.files.number(kPath);
-  if (!most) return not_readable(std::move(found), kPath);
-  found.value = raw(*most);
-  found.here = fmt::format("No process can hold more than {} connections.", grouped(without_own(*most)));
-  if (*most >= kComfortable) return found;
-  found.health = *most < kFdsOfLargestRun ? Health::kBad : Health::kLimits;
-  found.mend = fmt::format("sudo sysctl -w fs.nr_open={}", kComfortable);
-  return found;
+Judged process_ceiling(uint64_t most) {
+  return {.value = raw(most),
+          .here = fmt::format("No process can hold more than {} connections.", grouped(without_own(most))),
+          .health = rated(most, kComfortable, kFdsOfLargestRun),
+          .mend = fmt::format("sudo sysctl -w fs.nr_open={}", kComfortable)};
 }
 
-Finding system_ceiling(const Machine& machine) {
+Judged system_ceiling(const Machine& machine) {
   constexpr std::string_view kPath = "/proc/sys/fs/file-max";
   constexpr std::string_view kUsedPath = "/proc/sys/fs/file-nr";
-  Finding found{.name = "fs.file-max", .what = "Most open files of all processes together."};
   const auto most = machine.files.number(kPath);
-  if (!most) return not_readable(std::move(found), kPath);
+  if (!most) return not_readable(kPath);
   const auto used = machine.files.number(kUsedPath);
-  if (!used) return not_readable(std::move(found), kUsedPath);
-  found.value = raw(*most);
+  if (!used) return not_readable(kUsedPath);
   const uint64_t free = *most - std::min(*most, *used);
-  found.here =
-      fmt::format("{} in use; {} connections with both ends here are left.", grouped(*used), grouped(free / 2));
-  if (free >= 10 * kFdsOfLargestRun) return found;
-  found.health = free < 2 * kFdsOfLargestRun ? Health::kBad : Health::kLimits;
-  found.mend = fmt::format("sudo sysctl -w fs.file-max={}", *used + 10 * kComfortable);
-  return found;
+  return {
+      .value = raw(*most),
+      .here = fmt::format("{} in use; {} connections with both ends here are left.", grouped(*used), grouped(free / 2)),
+      .health = rated(free, 10 * kFdsOfLargestRun, 2 * kFdsOfLargestRun),
+      .mend = fmt::format("sudo sysctl -w fs.file-max={}", *used + 10 * kComfortable)};
 }
 
-constexpr Rule kDescriptorRules[] = {hard_limit, soft_limit, process_ceiling, system_ceiling};
+constexpr Rule kDescriptorRules[] = {
+    {"open files, hard (ulimit -Hn)", "Most fds a process may ask for.", hard_limit},
+    {"open files, soft (ulimit -Sn)", "Most fds a process has without asking.", soft_limit},
+    {.name = "fs.nr_open",
+     .what = "Ceiling of the hard limit, for root too.",
+     .file = kProcessCeiling,
+     .judge_number = process_ceiling},
+    {"fs.file-max", "Most open files of all processes together.", system_ceiling},
+};
 
 }  // namespace
 

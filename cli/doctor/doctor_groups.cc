@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the control group grants: CPU time and memory.
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,99 +12,87 @@ namespace {
 constexpr std::string_view kGroups = "/proc/self/cgroup";
 constexpr std::string_view kMemory = "/proc/meminfo";
 // What the kernel holds for both ends of an idle connection on loopback: sockets, inodes, files. About.
-constexpr double kKernelBytesPerPair = 8192;
-constexpr double kMebibyte = 1 << 20;
+constexpr uint64_t kKernelBytesPerPair = 8192;
+constexpr uint64_t kMebibyte = 1 << 20;
+constexpr uint64_t kEnoughBytes = 1024 * kMebibyte;
+constexpr uint64_t kTooFewBytes = 256 * kMebibyte;
 
-std::string grouped_bytes(double bytes) {
-  return bytes < 1024 * kMebibyte ? fmt::format("{:.0f} MiB", bytes / kMebibyte)
-                                  : fmt::format("{:.1f} GiB", bytes / 1024 / kMebibyte);
+std::string grouped_bytes(uint64_t bytes) {
+  const double mebibytes = static_cast<double>(bytes) / static_cast<double>(kMebibyte);
+  return mebibytes < 1024 ? fmt::format("{:.0f} MiB", mebibytes) : fmt::format("{:.1f} GiB", mebibytes / 1024);
 }
 
-std::optional<size_t> cpus_usable(const MachineFiles& files) {
-  const std::optional<std::string> line = files.line_after("/proc/self/status", "Cpus_allowed_list:");
-  const auto cpus = line ? parse_list(*line) : std::nullopt;
-  return cpus ? std::optional(cpus->size()) : std::nullopt;
+std::string room_for(uint64_t bytes) {
+  return fmt::format("Room for about {} idle connections with both ends here", grouped(bytes / kKernelBytesPerPair));
 }
 
-Finding cpu_time(const Machine& machine) {
-  Finding found{.name = "cgroup CPU quota", .what = "CPU time the group may use before it is held back."};
+std::string lift(const GroupLimit& limit) {
+  return fmt::format("echo {} | sudo tee {}", limit.is_v2 ? "max" : "-1", limit.path);
+}
+
+Judged cpu_time(const Machine& machine) {
   const std::optional<GroupLimit> quota = machine.files.cpu_quota();
-  if (!quota) return not_readable(std::move(found), kGroups);
-  if (std::isinf(quota->value)) {
-    found.value = "none";
-    found.here = "Limits nothing.";
-    return found;
-  }
-  found.value = fmt::format("{:.2f} CPUs", quota->value);
-  const double usable = static_cast<double>(cpus_usable(machine.files).value_or(1));
-  if (quota->value >= usable) {
-    found.here = "Limits nothing: it grants all the CPUs that this process may use.";
-    return found;
+  if (!quota) return not_readable(kGroups);
+  if (std::isinf(quota->value)) return {.value = "none", .here = "Limits nothing."};
+  const std::string value = fmt::format("{:.2f} CPUs", quota->value);
+  const auto usable = usable_cpus(machine.files);
+  if (quota->value >= (usable ? static_cast<double>(usable->size()) : 1)) {
+    return {.value = value, .here = "Limits nothing: it grants all the CPUs that this process may use."};
   }
   const std::string folder = quota->path.substr(0, quota->path.find_last_of('/'));
   const auto held_back = machine.files.line_after(folder + "/cpu.stat", "nr_throttled");
-  found.health = quota->value < 1 ? Health::kBad : Health::kLimits;
-  found.here = fmt::format("Busier than that, server and generator both stand still for up to 100 ms{}.",
-                           held_back ? fmt::format(" ({} times so far)", *held_back) : "");
-  found.mend = quota->is_v2 ? fmt::format("echo max | sudo tee {}", quota->path)
-                            : fmt::format("echo -1 | sudo tee {}", quota->path);
-  return found;
+  return {.value = value,
+          .here = fmt::format("Busier than that, server and generator both stand still for up to 100 ms{}.",
+                              held_back ? fmt::format(" ({} times so far)", *held_back) : ""),
+          .health = quota->value < 1 ? Health::kBad : Health::kLimits,
+          .mend = lift(*quota)};
 }
 
-Finding memory(const Machine& machine) {
-  Finding found{.name = "cgroup memory limit", .what = "Memory of the group, the kernel's share for sockets included."};
+Judged memory(const Machine& machine) {
   const std::optional<GroupLimit> limit = machine.files.memory_limit();
-  if (!limit) return not_readable(std::move(found), kGroups);
-  if (std::isinf(limit->value)) {
-    found.value = "none";
-    found.here = "Limits nothing beyond what the machine has.";
-    return found;
-  }
-  found.value = grouped_bytes(limit->value);
-  found.here = fmt::format("Room for about {} idle connections with both ends here, before any of them holds data.",
-                           grouped(static_cast<uint64_t>(limit->value / kKernelBytesPerPair)));
-  if (limit->value >= 1024 * kMebibyte) return found;
-  found.health = limit->value < 256 * kMebibyte ? Health::kBad : Health::kLimits;
-  found.mend = limit->is_v2 ? fmt::format("echo max | sudo tee {}", limit->path)
-                            : fmt::format("echo -1 | sudo tee {}", limit->path);
-  return found;
+  if (!limit) return not_readable(kGroups);
+  if (std::isinf(limit->value)) return {.value = "none", .here = "Limits nothing beyond what the machine has."};
+  const auto bytes = static_cast<uint64_t>(limit->value);
+  return {.value = grouped_bytes(bytes),
+          .here = fmt::format("{}, before any of them holds data.", room_for(bytes)),
+          .health = rated(bytes, kEnoughBytes, kTooFewBytes),
+          .mend = lift(*limit)};
 }
 
-Finding available_memory(const Machine& machine) {
-  Finding found{.name = "memory available", .what = "What programs can have without swapping."};
+Judged available_memory(const Machine& machine) {
   const std::optional<std::string> line = machine.files.line_after(kMemory, "MemAvailable:");
   const auto words = words_of(line ? *line : std::string_view());
   const auto kibibytes = words.empty() ? std::nullopt : parse_number(words.front());
-  if (!kibibytes) return not_readable(std::move(found), kMemory);
-  const double bytes = 1024 * static_cast<double>(*kibibytes);
-  found.value = grouped_bytes(bytes);
-  found.here = fmt::format("Room for about {} idle connections with both ends here.",
-                           grouped(static_cast<uint64_t>(bytes / kKernelBytesPerPair)));
-  if (bytes >= 1024 * kMebibyte) return found;
-  found.health = bytes < 256 * kMebibyte ? Health::kBad : Health::kLimits;
-  found.mend = "ps aux --sort=-rss | head -n 10    # shows who holds it";
-  return found;
+  if (!kibibytes) return not_readable(kMemory);
+  const uint64_t bytes = 1024 * *kibibytes;
+  return {.value = grouped_bytes(bytes),
+          .here = room_for(bytes) + '.',
+          .health = rated(bytes, kEnoughBytes, kTooFewBytes),
+          .mend = "ps aux --sort=-rss | head -n 10    # shows who holds it"};
 }
 
-Finding huge_pages(const Machine& machine) {
+Judged huge_pages(const Machine& machine) {
   constexpr std::string_view kPath = "/sys/kernel/mm/transparent_hugepage/enabled";
-  Finding found{.name = "transparent huge pages", .what = "Whether memory comes in pages of 2 MiB unasked."};
   const std::optional<std::string> all = machine.files.text(kPath);
   const size_t open = all ? all->find('[') : std::string::npos;
   const size_t close = all ? all->find(']') : std::string::npos;
-  if (open == std::string::npos || close == std::string::npos || close < open) {
-    return not_readable(std::move(found), kPath);
+  if (open == std::string::npos || close == std::string::npos || close < open) return not_readable(kPath);
+  const std::string value = all->substr(open + 1, close - open - 1);
+  if (value != "always") {
+    return {.value = value, .here = "Limits nothing: bytes a connection are what the program asked for."};
   }
-  found.value = all->substr(open + 1, close - open - 1);
-  found.here = "Limits nothing: bytes a connection are what the program asked for.";
-  if (found.value != "always") return found;
-  found.health = Health::kLimits;
-  found.here = "Memory grows in steps of 2 MiB: bytes a connection (RSS) come out too high for every contender.";
-  found.mend = fmt::format("echo madvise | sudo tee {}", kPath);
-  return found;
+  return {.value = value,
+          .here = "Memory grows in steps of 2 MiB: bytes a connection (RSS) come out too high for every contender.",
+          .health = Health::kLimits,
+          .mend = fmt::format("echo madvise | sudo tee {}", kPath)};
 }
 
-constexpr Rule kGroupRules[] = {cpu_time, memory, available_memory, huge_pages};
+constexpr Rule kGroupRules[] = {
+    {"cgroup CPU quota", "CPU time the group may use before it is held back.", cpu_time},
+    {"cgroup memory limit", "Memory of the group, the kernel's share for sockets included.", memory},
+    {"memory available", "What programs can have without swapping.", available_memory},
+    {"transparent huge pages", "Whether memory comes in pages of 2 MiB unasked.", huge_pages},
+};
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <cli/doctor/finding.h>
 #include <cli/doctor/kernel_probes.h>
@@ -36,11 +37,32 @@ Findings examine_tls(const Machine& machine);
 // All of them, in the order they are shown.
 Findings examine(const Machine& machine);
 
-// For the rules.
-using Rule = Finding (*)(const Machine& machine);
+// For the rules: what one says of this machine; the fields are those of a Finding.
+struct Judged {
+  std::string value = {};
+  std::string here = {};
+  Health health = Health::kOk;
+  std::string mend = {};  // may be named where all is well, too: then it is not shown
+};
+
+// One thing to look at: its name, what it is, and what judges it here.
+struct Rule {
+  std::string_view name;
+  std::string_view what;
+  Judged (*judge)(const Machine& machine) = nullptr;
+  // Instead of `judge`, where all depends on the one number in a file.
+  std::string_view file = {};
+  Judged (*judge_number)(uint64_t number) = nullptr;
+};
 // What each of them finds, in their order, under the heading `group`.
 Findings findings_of(std::span<const Rule> rules, std::string_view group, const Machine& machine);
-Finding not_readable(Finding found, std::string_view path);
+
+Judged not_readable(std::string_view path);
+// Of something there should be much of: ok from `enough` on, bad below `too_little`, a limit between them.
+Health rated(uint64_t number, uint64_t enough, uint64_t too_little = 0);
+inline constexpr std::string_view kStatusFile = "/proc/self/status";
+// The CPUs that this process may use, as that file says.
+std::optional<std::vector<uint32_t>> usable_cpus(const MachineFiles& files);
 // Digits in threes: 1,048,576; "unlimited" for kUnlimited.
 std::string grouped(uint64_t number);
 std::string raw(uint64_t number);

@@ -12,7 +12,6 @@ namespace {
 constexpr uint64_t kBacklog = 4096;        // what peal's listeners ask for
 constexpr uint64_t kTimeWaitSeconds = 60;  // fixed in the kernel
 constexpr std::string_view kRangePath = "/proc/sys/net/ipv4/ip_local_port_range";
-constexpr std::string_view kLoopbackPath = "/sys/class/net/lo/mtu";
 
 struct PortRange {
   uint64_t first;
@@ -35,179 +34,152 @@ std::optional<PortRange> port_range(const MachineFiles& files) {
   return range;
 }
 
-Finding ports(const Machine& machine) {
-  Finding found{.name = "net.ipv4.ip_local_port_range", .what = "Ports that connections of this machine come from."};
+Judged ports(const Machine& machine) {
   const std::optional<PortRange> range = port_range(machine.files);
-  if (!range) return not_readable(std::move(found), kRangePath);
-  found.value = fmt::format("{} {}", range->first, range->last);
-  found.here = fmt::format("{} connections a source address to one target. More: peal load --source-addresses.",
-                           grouped(range->usable));
-  if (range->usable >= 50'000) return found;
-  found.health = range->usable < 10'000 ? Health::kBad : Health::kLimits;
-  found.mend = "sudo sysctl -w net.ipv4.ip_local_port_range='1024 65535'";
-  return found;
+  if (!range) return not_readable(kRangePath);
+  return {.value = fmt::format("{} {}", range->first, range->last),
+          .here = fmt::format("{} connections a source address to one target. More: peal load --source-addresses.",
+                              grouped(range->usable)),
+          .health = rated(range->usable, 50'000, 10'000),
+          .mend = "sudo sysctl -w net.ipv4.ip_local_port_range='1024 65535'"};
 }
 
-Finding time_wait_reuse(const Machine& machine) {
+Judged time_wait_reuse(const Machine& machine) {
   constexpr std::string_view kPath = "/proc/sys/net/ipv4/tcp_tw_reuse";
-  Finding found{.name = "net.ipv4.tcp_tw_reuse", .what = "Whether a port in TIME_WAIT may be connected from again."};
   const auto mode = machine.files.number(kPath);
-  if (!mode) return not_readable(std::move(found), kPath);
+  if (!mode) return not_readable(kPath);
   const std::optional<PortRange> range = port_range(machine.files);
-  if (!range) return not_readable(std::move(found), kRangePath);
-  found.value = raw(*mode);
-  const std::string rate = grouped(range->usable / kTimeWaitSeconds);
+  if (!range) return not_readable(kRangePath);
   if (*mode == 1) {
-    found.here = fmt::format("After a second; up to {} short connections/s to one target.", grouped(range->usable));
-    return found;
+    return {.value = raw(*mode),
+            .here = fmt::format("After a second; up to {} short connections/s to one target.", grouped(range->usable))};
   }
-  found.here = fmt::format(
-      "{} after 60 s: above {}/s a target, short connections that the client closes first run "
-      "out of ports.",
-      *mode == 2 ? "On loopback after a second; to other hosts" : "Only", rate);
-  if (*mode == 2) return found;
-  found.health = Health::kLimits;
-  found.mend = "sudo sysctl -w net.ipv4.tcp_tw_reuse=1";
-  return found;
+  return {.value = raw(*mode),
+          .here = fmt::format("{} after 60 s: above {}/s a target, short connections that the client closes first run "
+                              "out of ports.",
+                              *mode == 2 ? "On loopback after a second; to other hosts" : "Only",
+                              grouped(range->usable / kTimeWaitSeconds)),
+          .health = *mode == 2 ? Health::kOk : Health::kLimits,
+          .mend = "sudo sysctl -w net.ipv4.tcp_tw_reuse=1"};
 }
 
-Finding fin_timeout(const Machine& machine) {
-  constexpr std::string_view kPath = "/proc/sys/net/ipv4/tcp_fin_timeout";
-  Finding found{.name = "net.ipv4.tcp_fin_timeout",
-                .what = "Seconds in FIN_WAIT_2 for a peer that does not close. TIME_WAIT is 60 s whatever this says."};
-  const auto seconds = machine.files.number(kPath);
-  if (!seconds) return not_readable(std::move(found), kPath);
-  found.value = raw(*seconds);
-  found.here = fmt::format("A closed connection whose peer stays holds its port for {} s.", *seconds);
-  if (*seconds <= 60) return found;
-  found.health = Health::kLimits;
-  found.mend = "sudo sysctl -w net.ipv4.tcp_fin_timeout=60";
-  return found;
+Judged fin_timeout(uint64_t seconds) {
+  return {.value = raw(seconds),
+          .here = fmt::format("A closed connection whose peer stays holds its port for {} s.", seconds),
+          .health = seconds <= 60 ? Health::kOk : Health::kLimits,
+          .mend = "sudo sysctl -w net.ipv4.tcp_fin_timeout=60"};
 }
 
-Finding time_wait_buckets(const Machine& machine) {
+Judged time_wait_buckets(const Machine& machine) {
   constexpr std::string_view kPath = "/proc/sys/net/ipv4/tcp_max_tw_buckets";
-  Finding found{.name = "net.ipv4.tcp_max_tw_buckets", .what = "Most sockets in TIME_WAIT at once."};
   const auto most = machine.files.number(kPath);
-  if (!most) return not_readable(std::move(found), kPath);
+  if (!most) return not_readable(kPath);
   const std::optional<PortRange> range = port_range(machine.files);
-  if (!range) return not_readable(std::move(found), kRangePath);
-  found.value = raw(*most);
-  found.here = fmt::format("Beyond {} closed connections are forgotten at once: a late segment may meet a new one.",
-                           grouped(*most));
-  if (*most >= range->usable) return found;
-  found.health = Health::kLimits;
-  found.mend = "sudo sysctl -w net.ipv4.tcp_max_tw_buckets=262144";
-  return found;
+  if (!range) return not_readable(kRangePath);
+  return {.value = raw(*most),
+          .here = fmt::format("Beyond {} closed connections are forgotten at once: a late segment may meet a new one.",
+                              grouped(*most)),
+          .health = rated(*most, range->usable),
+          .mend = "sudo sysctl -w net.ipv4.tcp_max_tw_buckets=262144"};
 }
 
-Finding time_wait_now(const Machine& machine) {
+Judged time_wait_now(const Machine& machine) {
   constexpr std::string_view kPath = "/proc/net/sockstat";
-  Finding found{.name = "sockets in TIME_WAIT", .what = "What earlier runs left behind."};
   const std::optional<std::string> line = machine.files.line_after(kPath, "TCP:");
-  if (!line) return not_readable(std::move(found), kPath);
+  if (!line) return not_readable(kPath);
   const std::optional<PortRange> range = port_range(machine.files);
-  if (!range) return not_readable(std::move(found), kRangePath);
+  if (!range) return not_readable(kRangePath);
   const auto words = words_of(*line);
   const auto key = std::ranges::find(words, "tw");
   const auto count = key == words.end() || key + 1 == words.end() ? std::nullopt : parse_number(*(key + 1));
-  if (!count) return not_readable(std::move(found), kPath);
-  found.value = raw(*count);
-  found.here = fmt::format("They may hold {} of the {} ports to a target.", grouped(std::min(*count, range->usable)),
-                           grouped(range->usable));
-  if (*count * 2 < range->usable) return found;
-  found.health = Health::kLimits;
-  found.mend = fmt::format("sleep {}", kTimeWaitSeconds);
-  return found;
+  if (!count) return not_readable(kPath);
+  return {.value = raw(*count),
+          .here = fmt::format("They may hold {} of the {} ports to a target.", grouped(std::min(*count, range->usable)),
+                              grouped(range->usable)),
+          .health = *count * 2 < range->usable ? Health::kOk : Health::kLimits,
+          .mend = fmt::format("sleep {}", kTimeWaitSeconds)};
 }
 
-Finding accept_queue(const Machine& machine) {
-  constexpr std::string_view kPath = "/proc/sys/net/core/somaxconn";
-  Finding found{.name = "net.core.somaxconn", .what = "Longest queue of connections that wait to be accepted."};
-  const auto most = machine.files.number(kPath);
-  if (!most) return not_readable(std::move(found), kPath);
-  found.value = raw(*most);
-  found.here = fmt::format("A listener queues {}; of a larger burst of connects the rest comes a second or more late.",
-                           grouped(std::min(*most, kBacklog)));
-  if (*most >= kBacklog) return found;
-  found.health = *most <= 128 ? Health::kBad : Health::kLimits;
-  found.mend = fmt::format("sudo sysctl -w net.core.somaxconn={}", kBacklog);
-  return found;
+Judged accept_queue(uint64_t most) {
+  return {
+      .value = raw(most),
+      .here = fmt::format("A listener queues {}; of a larger burst of connects the rest comes a second or more late.",
+                          grouped(std::min(most, kBacklog))),
+      .health = rated(most, kBacklog, 129),
+      .mend = fmt::format("sudo sysctl -w net.core.somaxconn={}", kBacklog)};
 }
 
-Finding handshake_queue(const Machine& machine) {
+Judged handshake_queue(const Machine& machine) {
   constexpr std::string_view kPath = "/proc/sys/net/ipv4/tcp_max_syn_backlog";
   constexpr std::string_view kCookiesPath = "/proc/sys/net/ipv4/tcp_syncookies";
-  Finding found{.name = "net.ipv4.tcp_max_syn_backlog",
-                .what = "Handshakes a listener remembers while it has no cookies."};
   const auto most = machine.files.number(kPath);
-  if (!most) return not_readable(std::move(found), kPath);
+  if (!most) return not_readable(kPath);
   const auto cookies = machine.files.number(kCookiesPath);
-  if (!cookies) return not_readable(std::move(found), kCookiesPath);
-  found.value = raw(*most);
+  if (!cookies) return not_readable(kCookiesPath);
   if (*cookies != 0) {
-    found.here = "Limits nothing: with tcp_syncookies on, handshakes beyond it are answered too.";
-    return found;
+    return {.value = raw(*most),
+            .here = "Limits nothing: with tcp_syncookies on, handshakes beyond it are answered too."};
   }
-  found.here = fmt::format("tcp_syncookies is off: beyond about {} unfinished handshakes new ones are dropped.",
-                           grouped(*most * 3 / 4));
-  if (*most >= kBacklog) return found;
-  found.health = Health::kLimits;
-  found.mend = fmt::format("sudo sysctl -w net.ipv4.tcp_max_syn_backlog={}", kBacklog);
-  return found;
+  return {.value = raw(*most),
+          .here = fmt::format("tcp_syncookies is off: beyond about {} unfinished handshakes new ones are dropped.",
+                              grouped(*most * 3 / 4)),
+          .health = rated(*most, kBacklog),
+          .mend = fmt::format("sudo sysctl -w net.ipv4.tcp_max_syn_backlog={}", kBacklog)};
 }
 
-Finding packet_queue(const Machine& machine) {
-  constexpr std::string_view kPath = "/proc/sys/net/core/netdev_max_backlog";
-  Finding found{.name = "net.core.netdev_max_backlog", .what = "Packets a CPU queues; loopback passes through here."};
-  const auto most = machine.files.number(kPath);
-  if (!most) return not_readable(std::move(found), kPath);
-  found.value = raw(*most);
-  found.here =
-      fmt::format("More than {} packets at once to one CPU are dropped and sent again after 200 ms.", grouped(*most));
-  if (*most >= 1000) return found;
-  found.health = Health::kLimits;
-  found.mend = "sudo sysctl -w net.core.netdev_max_backlog=10000";
-  return found;
+Judged packet_queue(uint64_t most) {
+  return {.value = raw(most),
+          .here = fmt::format("More than {} packets at once to one CPU are dropped and sent again after 200 ms.",
+                              grouped(most)),
+          .health = rated(most, 1000),
+          .mend = "sudo sysctl -w net.core.netdev_max_backlog=10000"};
 }
 
-Finding connection_tracking(const Machine& machine) {
+Judged connection_tracking(const Machine& machine) {
   constexpr std::string_view kPath = "/proc/sys/net/netfilter/nf_conntrack_max";
-  Finding found{.name = "net.netfilter.nf_conntrack_max", .what = "Connections the firewall keeps in its table."};
-  if (!machine.files.exists("/proc/sys/net/core")) return not_readable(std::move(found), kPath);
+  if (!machine.files.exists("/proc/sys/net/core")) return not_readable(kPath);
   const auto most = machine.files.number(kPath);
-  if (!most) {
-    found.value = "not loaded";
-    found.here = "Limits nothing: connections are not tracked.";
-    return found;
-  }
-  found.value = raw(*most);
-  found.here =
-      fmt::format("Beyond {} connections, closed ones included for minutes, packets are dropped.", grouped(*most));
-  if (*most >= 262'144) return found;
-  found.health = Health::kLimits;
-  found.mend = "sudo sysctl -w net.netfilter.nf_conntrack_max=1048576";
-  return found;
+  if (!most) return {.value = "not loaded", .here = "Limits nothing: connections are not tracked."};
+  return {.value = raw(*most),
+          .here = fmt::format("Beyond {} connections, closed ones included for minutes, packets are dropped.",
+                              grouped(*most)),
+          .health = rated(*most, 262'144),
+          .mend = "sudo sysctl -w net.netfilter.nf_conntrack_max=1048576"};
 }
 
-Finding loopback_mtu(const Machine& machine) {
-  Finding found{.name = "MTU of lo", .what = "Largest packet on loopback."};
-  const auto bytes = machine.files.number(kLoopbackPath);
-  if (!bytes) return not_readable(std::move(found), kLoopbackPath);
-  found.value = raw(*bytes);
-  if (*bytes >= 65536) {
-    found.here = "A message of 64 KiB is one packet.";
-    return found;
-  }
-  found.health = Health::kLimits;
-  found.here = fmt::format("A message of 64 KiB is {} packets: figures do not compare with the published ones.",
-                           (65536 + *bytes - 1) / std::max<uint64_t>(*bytes, 1));
-  found.mend = "sudo ip link set dev lo mtu 65536";
-  return found;
+Judged loopback_mtu(uint64_t bytes) {
+  if (bytes >= 65536) return {.value = raw(bytes), .here = "A message of 64 KiB is one packet."};
+  return {.value = raw(bytes),
+          .here = fmt::format("A message of 64 KiB is {} packets: figures do not compare with the published ones.",
+                              (65536 + bytes - 1) / std::max<uint64_t>(bytes, 1)),
+          .health = Health::kLimits,
+          .mend = "sudo ip link set dev lo mtu 65536"};
 }
 
-constexpr Rule kSocketRules[] = {ports,        time_wait_reuse, fin_timeout,  time_wait_buckets,   time_wait_now,
-                                 accept_queue, handshake_queue, packet_queue, connection_tracking, loopback_mtu};
+constexpr Rule kSocketRules[] = {
+    {"net.ipv4.ip_local_port_range", "Ports that connections of this machine come from.", ports},
+    {"net.ipv4.tcp_tw_reuse", "Whether a port in TIME_WAIT may be connected from again.", time_wait_reuse},
+    {.name = "net.ipv4.tcp_fin_timeout",
+     .what = "Seconds in FIN_WAIT_2 for a peer that does not close. TIME_WAIT is 60 s whatever this says.",
+     .file = "/proc/sys/net/ipv4/tcp_fin_timeout",
+     .judge_number = fin_timeout},
+    {"net.ipv4.tcp_max_tw_buckets", "Most sockets in TIME_WAIT at once.", time_wait_buckets},
+    {"sockets in TIME_WAIT", "What earlier runs left behind.", time_wait_now},
+    {.name = "net.core.somaxconn",
+     .what = "Longest queue of connections that wait to be accepted.",
+     .file = "/proc/sys/net/core/somaxconn",
+     .judge_number = accept_queue},
+    {"net.ipv4.tcp_max_syn_backlog", "Handshakes a listener remembers while it has no cookies.", handshake_queue},
+    {.name = "net.core.netdev_max_backlog",
+     .what = "Packets a CPU queues; loopback passes through here.",
+     .file = "/proc/sys/net/core/netdev_max_backlog",
+     .judge_number = packet_queue},
+    {"net.netfilter.nf_conntrack_max", "Connections the firewall keeps in its table.", connection_tracking},
+    {.name = "MTU of lo",
+     .what = "Largest packet on loopback.",
+     .file = "/sys/class/net/lo/mtu",
+     .judge_number = loopback_mtu},
+};
 
 }  // namespace
 

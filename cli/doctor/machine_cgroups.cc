@@ -2,10 +2,11 @@
 // The part of MachineFiles that knows control groups. /proc/self/cgroup names this process's group in each hierarchy:
 // `0::/a/b` for v2, `4:memory:/a/b` for v1. A limit of any group above holds too. In a container the path may be that
 // of the host while only its own end is mounted: then the mount's top is the group.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <sstream>
+
+#include <fmt/format.h>
 
 #include <cli/doctor/machine_files.h>
 
@@ -19,12 +20,7 @@ constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr uint64_t kLeastUnlimited = uint64_t{1} << 60;
 
 bool names_controller(std::string_view controllers, std::string_view wanted) {
-  while (!controllers.empty()) {
-    const size_t comma = std::min(controllers.find(','), controllers.size());
-    if (controllers.substr(0, comma) == wanted) return true;
-    controllers.remove_prefix(std::min(comma + 1, controllers.size()));
-  }
-  return false;
+  return fmt::format(",{},", controllers).contains(fmt::format(",{},", wanted));
 }
 
 }  // namespace
