@@ -96,7 +96,7 @@ int list_models(bool as_json) {
     models::Family family = models::model_table().front().family;
     for (const ModelEntry& model : models::model_table()) {
       if (std::exchange(family, model.family) != model.family) text += '\n';
-      fmt::format_to(std::back_inserter(text), "{:36} {:38} {}\n", model.name, model.historic, model.line);
+      text += fmt::format("{:36} {:38} {}\n", model.name, model.historic, model.line);
     }
   }
   return say(stdout, text) ? kDone : complain(kFailed, "the list could not be written to stdout");

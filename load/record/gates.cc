@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -174,7 +174,13 @@ std::vector<SkippedGate> skipped_gates(const LoadOptions& options, const Outcome
 }
 
 void put_gravest_first(std::vector<Gate>& gates) {
-  std::ranges::stable_sort(gates, std::ranges::greater(), &Gate::verdict);
+  // By hand: of std::stable_sort() clang warns where libstdc++ is precompiled.
+  std::vector<Gate> sorted;
+  for (const Verdict verdict : {kInvalid, kNoisy}) {
+    std::ranges::copy_if(gates, std::back_inserter(sorted),
+                         [verdict](const Gate& gate) { return gate.verdict == verdict; });
+  }
+  gates = std::move(sorted);
 }
 
 bool is_invalid(const std::vector<Gate>& gates) {

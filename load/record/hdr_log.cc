@@ -3,7 +3,6 @@
 
 #include <array>
 #include <ctime>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -33,9 +32,8 @@ std::string hdr_log(const RunRecord& record) {
       std::chrono::duration<double>(outcome.began.time_since_epoch()).count(), date_of(outcome.began));
   for (const Interval& interval : outcome.intervals) {
     if (!interval.latency) continue;
-    fmt::format_to(std::back_inserter(text), "{:.3f},{:.3f},{:.3f},{}\n", in_seconds(interval.from),
-                   in_seconds(interval.to - interval.from), static_cast<double>(interval.latency->max()) / 1e6,
-                   encode_histogram(*interval.latency));
+    text += fmt::format("{:.3f},{:.3f},{:.3f},{}\n", in_seconds(interval.from), in_seconds(interval.to - interval.from),
+                        static_cast<double>(interval.latency->max()) / 1e6, encode_histogram(*interval.latency));
   }
   return text;
 }

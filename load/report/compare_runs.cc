@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <set>
 #include <utility>
 
@@ -339,21 +338,20 @@ std::expected<Comparison, std::string> compare_runs(const Side& first, const Sid
 std::string comparison_text(const Comparison& comparison) {
   std::string text = fmt::format("first: {}\nsecond: {}\n{:<15} {:>34} {:>34}  second / first\n", comparison.first,
                                  comparison.second, "", "first", "second");
-  auto out = std::back_inserter(text);
   for (const Comparison::Row& row : comparison.rows) {
-    fmt::format_to(out, "{:<15} {:>34} {:>34}  ", row.name, row.first, row.second);
+    text += fmt::format("{:<15} {:>34} {:>34}  ", row.name, row.first, row.second);
     if (!row.difference) {
-      fmt::format_to(out, "not tested: {}\n", row.remark);
+      text += fmt::format("not tested: {}\n", row.remark);
       continue;
     }
     const std::string_view verdict = row.better == Better::kCannotTell ? to_string(row.answer.verdict)
                                      : row.better == Better::kFirst    ? "first is better"
                                                                        : "second is better";
-    fmt::format_to(out, "{}, p {:.2g}: {}{}\n", ratio_text(*row.difference), row.answer.adjusted_p, verdict,
-                   row.answer.why.empty() ? "" : ": " + row.answer.why);
+    text += fmt::format("{}, p {:.2g}: {}{}\n", ratio_text(*row.difference), row.answer.adjusted_p, verdict,
+                        row.answer.why.empty() ? "" : ": " + row.answer.why);
   }
-  for (const std::string& note : comparison.notes) fmt::format_to(out, "note: {}\n", note);
-  fmt::format_to(out, "{}\n", comparison.conclusion);
+  for (const std::string& note : comparison.notes) text += fmt::format("note: {}\n", note);
+  text += fmt::format("{}\n", comparison.conclusion);
   return text;
 }
 

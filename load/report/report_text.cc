@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -12,8 +11,6 @@
 
 namespace peal::load {
 namespace {
-
-using Out = std::back_insert_iterator<std::string>;
 
 constexpr std::array<std::pair<std::string_view, double>, 6> kColumns{
     {{"p50", 50}, {"p90", 90}, {"p95", 95}, {"p99", 99}, {"p99.9", 99.9}, {"p99.99", 99.99}}};
@@ -32,21 +29,21 @@ std::string percentile_text_of(const Histogram& times, double percent) {
   return is_known(times, percent) ? text : fmt::format("({})", text);
 }
 
-void add_times(Out out, std::string_view name, const Histogram& times) {
+void add_times(std::string& out, std::string_view name, const Histogram& times) {
   if (times.empty()) return;
-  fmt::format_to(out, "{:<12}", name);
-  for (const auto& [label, percent] : kColumns) fmt::format_to(out, "{:>11}", percentile_text_of(times, percent));
-  fmt::format_to(out, "{:>11}\n", human_time(static_cast<double>(times.max())));
+  out += fmt::format("{:<12}", name);
+  for (const auto& [label, percent] : kColumns) out += fmt::format("{:>11}", percentile_text_of(times, percent));
+  out += fmt::format("{:>11}\n", human_time(static_cast<double>(times.max())));
 }
 
-void add_table(Out out, const Outcome& outcome) {
+void add_table(std::string& out, const Outcome& outcome) {
   const Recording& total = outcome.total;
   if (total.latency.empty()) {
-    fmt::format_to(out, "{:<12}no message came back\n", "latency");
+    out += fmt::format("{:<12}no message came back\n", "latency");
   } else {
-    fmt::format_to(out, "{:<12}", "");
-    for (const auto& [label, percent] : kColumns) fmt::format_to(out, "{:>11}", label);
-    fmt::format_to(out, "{:>11}\n", "max");
+    out += fmt::format("{:<12}", "");
+    for (const auto& [label, percent] : kColumns) out += fmt::format("{:>11}", label);
+    out += fmt::format("{:>11}\n", "max");
     add_times(out, "latency", total.latency);
     if (total.service) add_times(out, "service", *total.service);
     if (total.first_byte) add_times(out, "first byte", *total.first_byte);
@@ -56,96 +53,95 @@ void add_table(Out out, const Outcome& outcome) {
   if (outcome.handshakes) add_times(out, "handshake", outcome.handshakes->times);
 }
 
-void add_heading(Out out, const RunRecord& record) {
+void add_heading(std::string& out, const RunRecord& record) {
   const LoadOptions& options = record.options;
-  fmt::format_to(out, "{} {}: {}, {}", record.experiment, options.target_text, record.request,
-                 some(options.threads, "thread"));
-  if (options.pipeline > 1) fmt::format_to(out, ", {} in flight a connection", options.pipeline);
+  out += fmt::format("{} {}: {}, {}", record.experiment, options.target_text, record.request,
+                     some(options.threads, "thread"));
+  if (options.pipeline > 1) out += fmt::format(", {} in flight a connection", options.pipeline);
   if (const RequestRange& range = options.requests_per_connection; !range.endless()) {
-    fmt::format_to(out, ", {} a connection",
-                   range.least == range.most ? some(range.least, "request")
-                                             : fmt::format("{} to {} requests", range.least, range.most));
+    out += fmt::format(", {} a connection", range.least == range.most
+                                                ? some(range.least, "request")
+                                                : fmt::format("{} to {} requests", range.least, range.most));
   }
-  if (!options.layer_text.empty()) fmt::format_to(out, ", {}", options.layer_text);
-  fmt::format_to(out, ", {}, engine {}\n", options.closed_loop() ? "closed loop" : record.schedule,
-                 record.outcome.engine);
-  if (!record.merged.empty()) fmt::format_to(out, "{:<12}{}\n", "added up", fmt::join(record.merged, ", "));
+  if (!options.layer_text.empty()) out += fmt::format(", {}", options.layer_text);
+  out +=
+      fmt::format(", {}, engine {}\n", options.closed_loop() ? "closed loop" : record.schedule, record.outcome.engine);
+  if (!record.merged.empty()) out += fmt::format("{:<12}{}\n", "added up", fmt::join(record.merged, ", "));
 }
 
-void add_handshakes(Out out, const Handshakes& handshakes) {
-  fmt::format_to(out, "{:<12}{} done: {} full, {} resumed; {} failed{}\n", "handshakes", human_count(handshakes.done()),
-                 human_count(handshakes.full()), human_count(handshakes.resumed), human_count(handshakes.failed),
-                 handshakes.agreed.empty() ? "" : "; " + handshakes.agreed);
+void add_handshakes(std::string& out, const Handshakes& handshakes) {
+  out += fmt::format("{:<12}{} done: {} full, {} resumed; {} failed{}\n", "handshakes", human_count(handshakes.done()),
+                     human_count(handshakes.full()), human_count(handshakes.resumed), human_count(handshakes.failed),
+                     handshakes.agreed.empty() ? "" : "; " + handshakes.agreed);
 }
 
-void add_work(Out out, const RunRecord& record) {
+void add_work(std::string& out, const RunRecord& record) {
   const LoadOptions& options = record.options;
   const Outcome& outcome = record.outcome;
   const Counts& all = outcome.lifetime;
   const Queued& queued = outcome.queued;
   const uint64_t not_failed = std::min(all.attempts, all.connects + all.under_way + queued.unopened);
-  fmt::format_to(out, "{:<12}{} asked, {} open, {} served; {}, {} opened, {} failed, {} retired", "connections",
-                 human_count(options.connections), human_count(outcome.opened), human_count(outcome.served),
-                 some(all.attempts, "attempt"), human_count(all.connects), human_count(all.attempts - not_failed),
-                 human_count(all.retired));
-  if (all.under_way > 0) fmt::format_to(out, ", {} under way at the end", human_count(all.under_way));
-  *out++ = '\n';
+  out += fmt::format("{:<12}{} asked, {} open, {} served; {}, {} opened, {} failed, {} retired", "connections",
+                     human_count(options.connections), human_count(outcome.opened), human_count(outcome.served),
+                     some(all.attempts, "attempt"), human_count(all.connects), human_count(all.attempts - not_failed),
+                     human_count(all.retired));
+  if (all.under_way > 0) out += fmt::format(", {} under way at the end", human_count(all.under_way));
+  out += '\n';
   if (all.idle_closes > 0) {
-    fmt::format_to(out, "{:<12}the server closed {} on which nothing was asked: opened again, no failure\n",
-                   "idle closes", some(all.idle_closes, "connection"));
+    out += fmt::format("{:<12}the server closed {} on which nothing was asked: opened again, no failure\n",
+                       "idle closes", some(all.idle_closes, "connection"));
   }
   if (outcome.handshakes) add_handshakes(out, *outcome.handshakes);
   if (options.expect_queueing) {
-    fmt::format_to(out, "{:<12}served {} of {}; {} waited for their turn when the run ended", "queueing",
-                   human_count(outcome.served), human_count(options.connections), human_count(queued.connections));
-    if (queued.unopened > 0) fmt::format_to(out, ", {} of them not even open", human_count(queued.unopened));
-    *out++ = '\n';
+    out += fmt::format("{:<12}served {} of {}; {} waited for their turn when the run ended", "queueing",
+                       human_count(outcome.served), human_count(options.connections), human_count(queued.connections));
+    if (queued.unopened > 0) out += fmt::format(", {} of them not even open", human_count(queued.unopened));
+    out += '\n';
   }
   if (options.idle_connections > 0) {
-    fmt::format_to(out, "{:<12}{} asked, {} open at the end\n", "idle", human_count(options.idle_connections),
-                   human_count(outcome.idle_open));
+    out += fmt::format("{:<12}{} asked, {} open at the end\n", "idle", human_count(options.idle_connections),
+                       human_count(outcome.idle_open));
   }
-  fmt::format_to(out, "{:<12}{} in {:.3f} s: {}/s, {:.2f} MiB/s", "messages",
-                 human_count(outcome.total.counts.messages), outcome.seconds(), human_rate(outcome.messages_per_s()),
-                 outcome.mib_per_s());
-  if (all.wrong > 0) fmt::format_to(out, "; {} wrong", human_count(all.wrong));
-  *out++ = '\n';
+  out += fmt::format("{:<12}{} in {:.3f} s: {}/s, {:.2f} MiB/s", "messages", human_count(outcome.total.counts.messages),
+                     outcome.seconds(), human_rate(outcome.messages_per_s()), outcome.mib_per_s());
+  if (all.wrong > 0) out += fmt::format("; {} wrong", human_count(all.wrong));
+  out += '\n';
   if (options.closed_loop()) return;
-  fmt::format_to(out, "{:<12}{}/s offered; {} shed; at the end {} due but unsent, {} sent but unanswered\n", "schedule",
-                 human_rate(record.offered_rate()), human_count(outcome.total.counts.shed), human_count(outcome.unsent),
-                 human_count(outcome.unanswered));
+  out += fmt::format("{:<12}{}/s offered; {} shed; at the end {} due but unsent, {} sent but unanswered\n", "schedule",
+                     human_rate(record.offered_rate()), human_count(outcome.total.counts.shed),
+                     human_count(outcome.unsent), human_count(outcome.unanswered));
 }
 
-void add_client(Out out, const LoadOptions& options, const Outcome& outcome) {
-  fmt::format_to(out, "{:<12}{} CPU a message, {:.0f} % of {}", "client", human_time(outcome.client_ns_per_message()),
-                 100 * outcome.client_share(options), options.threads == 1 ? "a core" : "its cores");
+void add_client(std::string& out, const LoadOptions& options, const Outcome& outcome) {
+  out += fmt::format("{:<12}{} CPU a message, {:.0f} % of {}", "client", human_time(outcome.client_ns_per_message()),
+                     100 * outcome.client_share(options), options.threads == 1 ? "a core" : "its cores");
   if (outcome.total.spin > Duration::zero()) {
-    fmt::format_to(out, " (and {} of spinning, to send in time)",
-                   human_time(static_cast<double>(outcome.total.spin.count())));
+    out += fmt::format(" (and {} of spinning, to send in time)",
+                       human_time(static_cast<double>(outcome.total.spin.count())));
   }
-  *out++ = '\n';
+  out += '\n';
 }
 
-void add_server(Out out, const LoadOptions& options, const Outcome& outcome) {
+void add_server(std::string& out, const LoadOptions& options, const Outcome& outcome) {
   if (!outcome.server) return;
   const ServerUse& server = *outcome.server;
   const uint64_t messages = outcome.total.counts.messages;
   const std::string cpu = server.cpu ? human_time(outcome.server_ns_per_message()) : "unknown";
-  fmt::format_to(out,
-                 "{:<12}{} CPU a message, {:.0f} % of a core, {:.1f} MiB resident, {:.3g} + {:.3g} context "
-                 "switches a message, {}\n",
-                 "server", cpu, 100 * outcome.server_share(options) * static_cast<double>(options.threads),
-                 static_cast<double>(server.rss_bytes) / (1 << 20), fraction(server.voluntary_switches, messages),
-                 fraction(server.involuntary_switches, messages),
-                 server.processes == 1 ? "1 process" : fmt::format("{} processes", server.processes));
+  out += fmt::format(
+      "{:<12}{} CPU a message, {:.0f} % of a core, {:.1f} MiB resident, {:.3g} + {:.3g} context "
+      "switches a message, {}\n",
+      "server", cpu, 100 * outcome.server_share(options) * static_cast<double>(options.threads),
+      static_cast<double>(server.rss_bytes) / (1 << 20), fraction(server.voluntary_switches, messages),
+      fraction(server.involuntary_switches, messages),
+      server.processes == 1 ? "1 process" : fmt::format("{} processes", server.processes));
   if (server.forgets_children) {
-    fmt::format_to(out, "{:<12}it ignores SIGCHLD: what its children used that ended meanwhile is not in its figures\n",
-                   "");
+    out += fmt::format("{:<12}it ignores SIGCHLD: what its children used that ended meanwhile is not in its figures\n",
+                       "");
   }
 }
 
 // Failures to connect are a share of the attempts, others of the messages that were answered or failed.
-void add_failures(Out out, const Outcome& outcome) {
+void add_failures(std::string& out, const Outcome& outcome) {
   const Counts& all = outcome.lifetime;
   uint64_t failed_messages = 0;
   const auto of_connecting = [](const std::string& kind) {
@@ -155,9 +151,9 @@ void add_failures(Out out, const Outcome& outcome) {
   for (const auto& [kind, failure] : outcome.failures.kinds) {
     const uint64_t whole = of_connecting(kind) ? all.attempts : all.messages + failed_messages;
     const double percent = 100 * fraction(failure.count, whole);
-    fmt::format_to(out, "{:<12}{} {} ({} % of the {}): {}\n", "failed", human_count(failure.count), kind,
-                   percent < 99 ? fmt::format("{:.2g}", percent) : fmt::format("{:.0f}", percent),
-                   of_connecting(kind) ? "attempts to connect" : "messages", failure.first);
+    out += fmt::format("{:<12}{} {} ({} % of the {}): {}\n", "failed", human_count(failure.count), kind,
+                       percent < 99 ? fmt::format("{:.2g}", percent) : fmt::format("{:.0f}", percent),
+                       of_connecting(kind) ? "attempts to connect" : "messages", failure.first);
   }
 }
 
@@ -170,18 +166,17 @@ bool is_known(const Histogram& times, double percent) {
 }
 
 std::string report_text(const RunRecord& record) {
-  std::string text;
-  Out out(text);
+  std::string out;
   add_heading(out, record);
   add_work(out, record);
   add_table(out, record.outcome);
   add_client(out, record.options, record.outcome);
   add_server(out, record.options, record.outcome);
   add_failures(out, record.outcome);
-  for (const SkippedGate& gate : record.skipped) fmt::format_to(out, "{:<12}{}\n", "not judged", gate.sentence);
-  for (const Gate& gate : record.gates) fmt::format_to(out, "{:<12}{}\n", to_string(gate.verdict), gate.sentence);
-  if (record.gates.empty()) fmt::format_to(out, "{:<12}all passed\n", "gates");
-  return text;
+  for (const SkippedGate& gate : record.skipped) out += fmt::format("{:<12}{}\n", "not judged", gate.sentence);
+  for (const Gate& gate : record.gates) out += fmt::format("{:<12}{}\n", to_string(gate.verdict), gate.sentence);
+  if (record.gates.empty()) out += fmt::format("{:<12}all passed\n", "gates");
+  return out;
 }
 
 std::string human_rate(double rate) { return human_count(static_cast<uint64_t>(std::llround(rate))); }

@@ -3,7 +3,6 @@
 #include <tests/support/histogram_text.h>
 
 #include <cmath>
-#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -28,7 +27,6 @@ std::string percentile_text(const Histogram& histogram, const PercentileTextOpti
   const auto scaled = [&](auto value) { return static_cast<double>(value) / options.unit; };
   std::string text =
       fmt::format("{:>12} {:>14} {:>10} {:>14}\n\n", "Value", "Percentile", "TotalCount", "1/(1-Percentile)");
-  const auto out = std::back_inserter(text);
   double percent = 0;
   histogram.for_each_recorded([&](const Histogram::Bucket& bucket) {
     const double value = scaled(bucket.highest);
@@ -37,19 +35,19 @@ std::string percentile_text(const Histogram& histogram, const PercentileTextOpti
         100.0 * static_cast<double>(bucket.count_to_here) / static_cast<double>(histogram.total_count());
     // The last bucket has one line for the percentile that it is the first to reach, and one for 100 %.
     for (bool more = true; more && percent < 100 && reached >= percent;) {
-      fmt::format_to(out, "{:12.{}f} {:2.12f} {:10} {:14.2f}\n", value, digits, percent / 100, bucket.count_to_here,
-                     1 / (1 - percent / 100));
+      text += fmt::format("{:12.{}f} {:2.12f} {:10} {:14.2f}\n", value, digits, percent / 100, bucket.count_to_here,
+                          1 / (1 - percent / 100));
       const double before = std::exchange(percent, next_percent(percent, options.ticks_per_half_distance));
       more = !last && percent > before;  // near 100 %, a step becomes too small for a double
     }
-    if (last) fmt::format_to(out, "{:12.{}f} {:2.12f} {:10}\n", value, digits, 1.0, bucket.count_to_here);
+    if (last) text += fmt::format("{:12.{}f} {:2.12f} {:10}\n", value, digits, 1.0, bucket.count_to_here);
   });
-  fmt::format_to(out, "#[Mean    = {:12.{}f}, StdDeviation   = {:12.{}f}]\n", scaled(histogram.mean()), digits,
-                 scaled(histogram.standard_deviation()), digits);
-  fmt::format_to(out, "#[Max     = {:12.{}f}, TotalCount     = {:12.{}f}]\n", scaled(histogram.max()), digits,
-                 static_cast<double>(histogram.total_count()), digits);
-  fmt::format_to(out, "#[Buckets = {:12}, SubBuckets     = {:12}]\n", histogram.bucket_count(),
-                 histogram.sub_bucket_count());
+  text += fmt::format("#[Mean    = {:12.{}f}, StdDeviation   = {:12.{}f}]\n", scaled(histogram.mean()), digits,
+                      scaled(histogram.standard_deviation()), digits);
+  text += fmt::format("#[Max     = {:12.{}f}, TotalCount     = {:12.{}f}]\n", scaled(histogram.max()), digits,
+                      static_cast<double>(histogram.total_count()), digits);
+  text += fmt::format("#[Buckets = {:12}, SubBuckets     = {:12}]\n", histogram.bucket_count(),
+                      histogram.sub_bucket_count());
   return text;
 }
 

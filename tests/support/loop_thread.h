@@ -54,6 +54,7 @@ class LoopEngineTest : public testing::TestWithParam<std::string_view> {
   }
   // For a TearDown(), when the loop is gone.
   void expect_no_fd_left() const {
+    RawPeer::seal_all(false);
     RawPeer::over_tls_all(false);
     EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind; now there are" << open_fds();
   }
