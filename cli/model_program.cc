@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <string>
@@ -21,9 +22,8 @@ int execute_beside(const char* program, std::vector<std::string> words) {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
   const std::string path = (self.parent_path() / program).string();
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
+  std::vector<char*> pointers(words.size() + 1);  // the last one ends them
+  std::ranges::transform(words, pointers.begin(), [](std::string& word) { return word.data(); });
   if (!error) {
     ::execv(path.c_str(), pointers.data());
     error = errno_code(errno);

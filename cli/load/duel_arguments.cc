@@ -94,7 +94,7 @@ CommandTrouble read_pids(const DuelArguments& words, std::vector<load::DuelConte
     }
     const std::optional<int> pid = read_number(named->value, 1, INT_MAX);
     if (!pid) return fmt::format("--pid takes the number of a process, not '{}'", named->value);
-    found->pid = *pid;
+    found->pid = pid;
   }
   return {};
 }
