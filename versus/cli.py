@@ -63,6 +63,11 @@ def _count(text: str) -> int:
     return value
 
 
+def _add_verb(commands, name: str, words: str, parents: list[argparse.ArgumentParser], description: str = ""):
+    return commands.add_parser(name, parents=parents, help=words, description=description or words, epilog=EXAMPLES,
+                               formatter_class=argparse.RawDescriptionHelpFormatter)
+
+
 def _add_choice(verb: argparse.ArgumentParser, known: tuple[str, ...]) -> None:
     """The options that say what of a plan is played."""
     verb.add_argument("--only", type=_names, default=[], metavar="NAME,...", help="these contenders alone")
@@ -72,8 +77,7 @@ def _add_choice(verb: argparse.ArgumentParser, known: tuple[str, ...]) -> None:
 
 def _add_plan(commands, name: str, words: str, parents: list[argparse.ArgumentParser], known: tuple[str, ...]):
     """A verb that carries out a plan."""
-    verb = commands.add_parser(name, parents=parents, help=words, description=words, epilog=EXAMPLES,
-                               formatter_class=argparse.RawDescriptionHelpFormatter)
+    verb = _add_verb(commands, name, words, parents)
     _add_choice(verb, known)
     verb.add_argument("--blocks", type=_count, help="how often everybody is started anew: restarts of a duel, blocks "
                                                     "of runs (default: the plan's)")
@@ -87,9 +91,8 @@ def _add_plan(commands, name: str, words: str, parents: list[argparse.ArgumentPa
 
 
 def _add_quick(commands, parents: list[argparse.ArgumentParser]) -> None:
-    words = "duels in a cell or two of each experiment, together in under five minutes"
-    verb = commands.add_parser("quick", parents=parents, help=words, description=words, epilog=EXAMPLES,
-                               formatter_class=argparse.RawDescriptionHelpFormatter)
+    verb = _add_verb(commands, "quick", "duels in a cell or two of each experiment, together in under five minutes",
+                     parents)
     _add_choice(verb, quick_lab.NAMES)
     verb.add_argument("--budget", type=_positive, metavar="SECONDS",
                       help=f"wall time for the whole (default: {quick_lab.BUDGET_S:.0f})")
@@ -164,10 +167,8 @@ def parser() -> argparse.ArgumentParser:
                        [shared, measured], model_plans.NAMES)
     models.add_argument("--full", action="store_true", help="every situation, variant and published load: hours")
     models.set_defaults(variants=False, **here)
-    bars = commands.add_parser("bench", parents=[shared, measured],
-                               help="the figures peal must reach, beside their bars",
-                               description="Measures the figures peal must reach and prints each beside its bar.",
-                               epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
+    bars = _add_verb(commands, "bench", "the figures peal must reach, beside their bars", [shared, measured],
+                     "Measures the figures peal must reach and prints each beside its bar.")
     bars.add_argument("--only", type=_names, default=[], metavar="FIGURE,...", help=f"of {', '.join(bench.names())}")
     bars.add_argument("--all", action="store_true",
                       help="the peers too, where a figure is usually peal's and the floor's")
@@ -244,10 +245,7 @@ def main(words: list[str] | None = None) -> int:
         signal.signal(number, signal.default_int_handler)
     try:
         return _run(options, command)
-    except (roster.BadContender, bench.UnknownFigure, BadHost) as error:
-        print(f"versus: {error}", file=sys.stderr)
-        return CALLED_WRONGLY
-    except StoreError as error:
+    except (roster.BadContender, bench.UnknownFigure, BadHost, StoreError) as error:
         print(f"versus: {error}", file=sys.stderr)
         return CALLED_WRONGLY
     except (comparison.CannotCompare, findings_document.BadResults, StartFailed, Unreachable, OSError) as error:

@@ -7,7 +7,10 @@ Percentiles of several runs come from their merged histogram, never from average
 import base64
 import struct
 import zlib
+from bisect import bisect_left
+from collections import Counter
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 COMPRESSED_COOKIE = 0x1C849304
 PLAIN_COOKIE = 0x1C849303
@@ -23,12 +26,11 @@ class BadHistogram(ValueError):
 class Histogram:
     """Counts by value; a value stands for its bucket by the highest value the bucket holds."""
 
-    counts: dict[int, int] = field(default_factory=dict)
-    significant_digits: int = 3
+    counts: Counter[int] = field(default_factory=Counter)
 
     @property
     def total(self) -> int:
-        return sum(self.counts.values())
+        return self.counts.total()
 
     @property
     def mean(self) -> float:
@@ -39,23 +41,17 @@ class Histogram:
         return max(self.counts, default=0)
 
     def add(self, other: "Histogram") -> None:
-        for value, count in other.counts.items():
-            self.counts[value] = self.counts.get(value, 0) + count
+        self.counts.update(other.counts)
 
     def percentiles(self, wanted: list[float]) -> list[int]:
-        """The value at each percentile of `wanted` (0..100, ascending); 0 where nothing was recorded."""
+        """The value at each percentile of `wanted` (0..100); 0 where nothing was recorded."""
         total = self.total
         if total == 0:
             return [0] * len(wanted)
-        ranked = sorted(self.counts.items())
-        answer, seen, at = [], 0, -1
-        for percentile in wanted:
-            rank = max(1, -(-int(round(percentile * total * 1000)) // 100000))
-            while seen < min(rank, total):
-                at += 1
-                seen += ranked[at][1]
-            answer.append(ranked[at][0])
-        return answer
+        values = sorted(self.counts)
+        seen = list(accumulate(self.counts[value] for value in values))
+        ranks = (max(1, -(-int(round(percentile * total * 1000)) // 100000)) for percentile in wanted)
+        return [values[bisect_left(seen, min(rank, total))] for rank in ranks]
 
     def known(self, percentile: float) -> bool:
         """Whether enough samples lie above `percentile` for it to mean something."""
@@ -110,7 +106,7 @@ def decode(text: str) -> Histogram:
     # As the format has it: enough sub-buckets to tell 2 * 10^digits single units apart.
     half_magnitude = max((2 * 10**digits - 1).bit_length(), 1) - 1
     unit_magnitude = lowest.bit_length() - 1
-    histogram = Histogram(significant_digits=digits)
+    histogram = Histogram()
     index = 0
     for word in _zigzag_words(body[40 : 40 + size]):
         if word < 0:

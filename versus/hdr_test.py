@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Decoding against strings and percentiles made with the public hdrhistogram package."""
 
+from collections import Counter
+
 import pytest
 
 from versus import hdr
@@ -33,7 +35,7 @@ def test_merging_adds_the_counts_and_moves_the_percentiles():
 
 
 def test_a_percentile_needs_ten_samples_above():
-    histogram = hdr.Histogram({5: 9990, 7: 10})
+    histogram = hdr.Histogram(Counter({5: 9990, 7: 10}))
     assert histogram.known(99.9) and not histogram.known(99.99)
     assert histogram.percentiles([99.9, 99.91]) == [5, 7]
 
