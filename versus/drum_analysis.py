@@ -5,6 +5,7 @@ them. Pure functions over records; the rules are fixed here, beforehand.
 
 import math
 import statistics
+from itertools import product
 
 from versus import published, stats
 from versus.findings import judging
@@ -12,6 +13,8 @@ from versus.gates import INVALID
 
 PARTS = ("total", "loop")
 SUBJECT = "peal-epoll"
+BOTH = ("libevent", "libev")
+MORE = (1.0, math.inf)
 SIMILAR = 1.25  # "similar growth": within a quarter of each other
 # Where each published claim stands.
 LEHMANN = "M. Lehmann on the libevent-users list, 2008-05-07, of libev 3.31 and libevent 1.4.3"
@@ -84,71 +87,60 @@ def _quotient(over: dict[int, float], under: dict[int, float]) -> dict[int, floa
 
 class _Ring:
     """The records of the fewest sticks, where the loop itself weighs most, and the smallest and largest ring with so
-    many that both libraries played."""
+    many that both libraries played. All ratios are of libevent / libev."""
 
     def __init__(self, records: list[dict]):
         self._records = records
         played = [{(r["active"], r["pairs"], r["timeouts"]) for r in records if usable(r) and r["contender"] == name}
-                  for name in ("libevent", "libev")]
+                  for name in BOTH]
         common = sorted(played[0] & played[1])
         self.active = common[0][0] if common else 0
         sizes = sorted({pairs_ for active, pairs_, _ in common if active == self.active})
         self.least, self.most = (sizes[0], sizes[-1]) if sizes else (0, 0)
+        self.where = f"{self.most:,} pairs, {self.active:,} active"
 
-    def values(self, name: str, part: str, timeouts: bool, pairs_: int) -> dict[int, float]:
+    def _values(self, name: str, part: str, timeouts: bool, pairs_: int) -> dict[int, float]:
         return by_block(self._records, name, part, active=self.active, pairs=pairs_, timeouts=timeouts)
 
     def ratio(self, part: str, timeouts: bool) -> stats.Pair:
-        return stats.compare(self.values("libevent", part, timeouts, self.most),
-                             self.values("libev", part, timeouts, self.most))
+        """In the largest ring."""
+        return stats.compare(*(self._values(name, part, timeouts, self.most) for name in BOTH))
 
-    @property
-    def where(self) -> str:
-        return f"{self.most:,} pairs, {self.active:,} active"
+    def growth(self) -> stats.Pair:
+        """Of the whole with idle timeouts, from the smallest ring to the largest."""
+        if self.least == self.most:
+            return stats.UNKNOWN
+        return stats.compare(*(_quotient(self._values(name, "total", True, self.most),
+                                         self._values(name, "total", True, self.least)) for name in BOTH))
+
+    def slowing(self) -> stats.Pair:
+        """Of the loop by idle timeouts."""
+        return stats.compare(*(_quotient(self._values(name, "loop", True, self.most),
+                                         self._values(name, "loop", False, self.most)) for name in BOTH))
 
 
 def findings(records: list[dict]) -> list[dict]:
     """Each published finding as {sentence, claim, source, verdict, figure}, at the largest ring that was played."""
     ring = _Ring(records)
     found = []
-    for part in PARTS:
-        for timeouts in (False, True):
-            timed = "with idle timeouts" if timeouts else "without timeouts"
-            what = f"{part}, libevent / libev, {ring.where}, {timed}"
-            pair = ring.ratio(part, timeouts)
-            found.append(_finding(f"libev is faster than libevent: {part} time, {timed}", README, what, pair,
-                                  (1.0, math.inf)))
-            found.append(_finding(f"libevent takes 2 to 3 times as long as libev: {part} time, {timed}", LEHMANN,
-                                  what, pair, (2.0, 3.0)))
-    return [*found, _growth(ring), _enlisting(ring), _timers(ring), *_muduo(records)]
-
-
-def _growth(ring: _Ring) -> dict:
-    sentence = "libevent's time grows with the ring as libev's does"
-    missing = "rings of several sizes belong to the full lab"
-    pair = stats.UNKNOWN
-    if ring.least < ring.most:
-        grown = {name: _quotient(ring.values(name, "total", True, ring.most),
-                                 ring.values(name, "total", True, ring.least)) for name in ("libevent", "libev")}
-        pair = stats.compare(grown["libevent"], grown["libev"])
-    what = f"growth of total from {ring.least:,} to {ring.most:,} pairs, libevent / libev"
-    return _finding(sentence, LEHMANN, what, pair, (1 / SIMILAR, SIMILAR), missing)
-
-
-def _enlisting(ring: _Ring) -> dict:
-    pair = stats.compare(ring.values("libevent", "enlist", False, ring.most),
-                         ring.values("libev", "enlist", False, ring.most))
-    return _finding("Stopping and starting watchers between two turns costs libev fewer epoll_ctl calls than libevent, "
-                    "so registering anew is cheaper", DIFFERENCES,
-                    f"registering anew, libevent / libev, {ring.where}, without timeouts", pair, (1.0, math.inf))
-
-
-def _timers(ring: _Ring) -> dict:
-    dearer = {name: _quotient(ring.values(name, "loop", True, ring.most), ring.values(name, "loop", False, ring.most))
-              for name in ("libevent", "libev")}
-    pair = stats.compare(dearer["libevent"], dearer["libev"])
-    return _finding("libev's timers are the more efficient: idle timeouts slow libevent's loop down more", DIFFERENCES,
-                    f"slowing of the loop by timeouts, libevent / libev, {ring.where}", pair, (1.0, math.inf))
+    for part, timeouts in product(PARTS, (False, True)):
+        timed = "with idle timeouts" if timeouts else "without timeouts"
+        what, pair = f"{part}, libevent / libev, {ring.where}, {timed}", ring.ratio(part, timeouts)
+        found += [_finding(f"libev is faster than libevent: {part} time, {timed}", README, what, pair, MORE),
+                  _finding(f"libevent takes 2 to 3 times as long as libev: {part} time, {timed}", LEHMANN, what, pair,
+                           (2.0, 3.0))]
+    return [
+        *found,
+        _finding("libevent's time grows with the ring as libev's does", LEHMANN,
+                 f"growth of total from {ring.least:,} to {ring.most:,} pairs, libevent / libev", ring.growth(),
+                 (1 / SIMILAR, SIMILAR), "rings of several sizes belong to the full lab"),
+        _finding("Stopping and starting watchers between two turns costs libev fewer epoll_ctl calls than libevent, so "
+                 "registering anew is cheaper", DIFFERENCES,
+                 f"registering anew, libevent / libev, {ring.where}, without timeouts", ring.ratio("enlist", False),
+                 MORE),
+        _finding("libev's timers are the more efficient: idle timeouts slow libevent's loop down more", DIFFERENCES,
+                 f"slowing of the loop by timeouts, libevent / libev, {ring.where}", ring.slowing(), MORE),
+        *_muduo(records)]
 
 
 def _both(records: list[dict], part: str, names: tuple[str, str]) -> tuple[stats.Pair, int]:
@@ -170,7 +162,7 @@ def _muduo(records: list[dict]) -> list[dict]:
     sayings = (("libevent registers its events faster than muduo (published: by 20 % on a server, level on a laptop)",
                 "enlist", "registering anew", ("libevent", "muduo"), (0.0, 1.0)),
                ("muduo handles events faster than libevent (published: by 20 % on a server, 40 % on a laptop)",
-                "loop", "loop", ("libevent", "muduo"), (1.0, math.inf)))
+                "loop", "loop", ("libevent", "muduo"), MORE))
     found = []
     for sentence, part, what, names, bounds in sayings:
         for subject in ("muduo", SUBJECT):
