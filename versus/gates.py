@@ -102,6 +102,11 @@ def of_queueing(found: list[Gate], run: Measurement, at_once: int, asked: int) -
     return found
 
 
+def full_before(names: list[str]) -> str:
+    """Why a throughput decides nothing where the generator's core filled before that of these; "" where none is."""
+    return f"the generator was full before {' and '.join(names)}" if names else ""
+
+
 def status(found: list[Gate]) -> str:
     verdicts = {gate.verdict for gate in found}
     if UNSERVED in verdicts:

@@ -10,6 +10,7 @@ from versus.duel import duel_campaign, duel_runner, judge
 from versus.duel.duel_figures import CPU, RATE, obstacle, pair_of, twin_of
 from versus.duel.duel_runner import Duel, DuelLoad, NoDuel, Player
 from versus.experiments import CLOSED, Cell, Duels
+from versus.gates import full_before
 
 # A duel's restarts follow from the blocks that were asked for (8): with as many as this each, 24.
 RESTARTS_A_BLOCK = 3
@@ -69,19 +70,14 @@ def judged(context: Context, folder: str, load: DuelLoad, players: list[Player],
     return rows(duel, bars, unit) + beside(duel, others, players[0].name, unit)
 
 
-def middle(duel: Duel, metric: str, name: str) -> float | None:
-    """Microseconds of server CPU, or messages a second."""
-    contender = next((each for each in duel.found["contenders"] if each["name"] == name), None)
-    if contender is None:
-        return None
-    if metric == RATE:
-        return contender["messages_per_s"]
-    return None if contender["server_cpu_ns"] is None else contender["server_cpu_ns"] / 1e3
-
-
 def _figure(duel: Duel, metric: str, name: str) -> str:
-    value = middle(duel, metric, name)
-    return "-" if value is None else f"{value:,.3f}" if value < 100 else f"{value:,.0f}"
+    """Microseconds of server CPU, or messages a second."""
+    contender = next((each for each in duel.found["contenders"] if each["name"] == name), {})
+    key, scale = ("messages_per_s", 1.0) if metric == RATE else ("server_cpu_ns", 1e-3)
+    if contender.get(key) is None:
+        return "-"
+    value = contender[key] * scale
+    return f"{value:,.3f}" if value < 100 else f"{value:,.0f}"
 
 
 def _bounded(duel: Duel, bar: Bar) -> list[str]:
@@ -109,10 +105,8 @@ def row(duel: Duel, bar: Bar, unit: str = "message", beside: tuple[str, ...] = (
     others = "".join(f"; {name} {_figure(duel, bar.metric, name)}" for name in beside)
     twin = twin_of(duel.found, bar.metric)
     again = f"; A/A {twin['ratio']:.3f}" if twin and twin["ratio"] is not None else ""
-    full = _bounded(duel, bar)
-    told = f"; the generator was full before {' and '.join(full)}" if full else ""
-    why = obstacle(duel.found, bar.metric, (bar.subject, bar.rival))
-    told += f"; {why}" if why else ""
+    whys = full_before(_bounded(duel, bar)), obstacle(duel.found, bar.metric, (bar.subject, bar.rival))
+    told = "".join(f"; {why}" for why in whys if why)
     measured = f"{common.span(pair)}; {figures} {UNITS[bar.metric]}{others}{again}{told}"
     return Row(_words(duel, bar, unit), bar.shown, measured, verdict(duel, bar),
                pair.as_dict() | {"logs": list(pair.logs), "command": duel.command})

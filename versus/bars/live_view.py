@@ -76,13 +76,11 @@ def measure(context: Context) -> list[Row]:
     context.say(f"live view: {context.blocks} blocks of on, off and off again")
     runs = common.paired(context, "live_view", {name: (lambda live=live: _once(context, live)) for name, live in
                                                 (("on", "on"), ("off", "off"), ("off again", "off"))})
-    values = {metric: {name: {block: of(found) for block, found in by_block.items()}
-                       for name, by_block in runs.items()} for metric, of in METRICS.items()}
-    pairs = {metric: common.pair_of(values[metric], "on", "off") for metric in METRICS}
     rows = []
-    for metric, pair in pairs.items():
-        again = common.pair_of(values[metric], "off again", "off")
+    for metric, of in METRICS.items():
+        values = {name: {block: of(found) for block, found in by_block.items()} for name, by_block in runs.items()}
+        pair, again = common.pair_of(values, "on", "off"), common.pair_of(values, "off again", "off")
         measured = f"{common.span(pair)}; A/A {common.span(again)}; {http_load.load_average()}"
-        rows.append(Row(f"{metric}, live view on / off", "no difference", measured,
-                        verdict(pair, again), common.ratio_data(pair, values[metric])))
+        rows.append(Row(f"{metric}, live view on / off", "no difference", measured, verdict(pair, again),
+                        common.ratio_data(pair, values)))
     return rows

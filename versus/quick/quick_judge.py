@@ -12,6 +12,7 @@ from versus.duel import judge
 from versus.duel.duel_figures import CPU, RATE, obstacle, pair_of
 from versus.duel.duel_runner import Duel
 from versus.findings import published_findings
+from versus.gates import full_before
 from versus.models import model_findings
 from versus.quick.quick_plan import PUBLISHED, DuelClaim, Published, cell_named
 
@@ -71,8 +72,7 @@ def _bounded(duel: dict, name: str) -> bool:
 
 def _question(past: Published, duel: dict) -> dict:
     full = [name for name in (past.subject, past.rival) if past.metric == RATE and _bounded(duel, name)]
-    why = obstacle(duel, past.metric, (past.subject, past.rival)) or \
-        (f"the generator was full before {' and '.join(full)}" if full else "")
+    why = obstacle(duel, past.metric, (past.subject, past.rival)) or full_before(full)
     return judge.question(pair_of(duel, past.metric, past.subject, past.rival).logs, past.subject, past.rival,
                           least=past.least, most=past.most, obstacle=why)
 

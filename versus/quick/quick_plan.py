@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from versus.duel.duel_figures import CPU, RATE
 from versus.duel.duel_runner import DuelLoad
 from versus.experiments import many
+from versus.findings.judging import LEVEL
 from versus.roster import HTTP, PINGPONG
 
 HTTP_PATH = "/collect?v=1"
@@ -131,8 +132,8 @@ PUBLISHED = (
               RATE, 1.15, stands_for="muduo"),
     Published(1, "muduo moves up to 70 % more than libevent at 16 KiB", "1.7", "peal-epoll", "libevent", "16KiBx100",
               RATE, 1.7, stands_for="muduo"),
-    Published(3, "nginx and libevent are level", "1.01", "http-nginx", "http-libevent", "keep100", RATE, 1 / 1.05,
-              1.05),
+    Published(3, "nginx and libevent are level", "1.01", "http-nginx", "http-libevent", "keep100", RATE, 1 / LEVEL,
+              LEVEL),
     Published(4, "with a connection per request nginx serves more pages than a library (here libevent's)",
               "1.4 to 1.6", "http-nginx", "http-libevent", "short100", RATE, 1.4),
 )
