@@ -5,7 +5,7 @@ The rules are fixed here: level is within 5 % of the best, far behind is half as
 shortest. A model about which the cells say nothing in its favour is told so.
 """
 
-from versus.models.model_analysis import CPU, LEVEL, MEMORY, SPEED, TAIL, Metric, behind, best_of, serves_all
+from versus.models.model_analysis import CPU, LEVEL, MEMORY, SPEED, TAIL, Metric, Situations, serves_all
 
 FAR_BEHIND = 1.5
 LONG_TAIL = 5.0
@@ -18,30 +18,7 @@ BLAME = ((SPEED, FAR_BEHIND, "Fewer requests"), (CPU, FAR_BEHIND, "More server C
 SHARED = " (a page that its processes share counts in each)"
 
 
-class _Situations:
-    """The rows of a grid by situation, and the best of each."""
-
-    def __init__(self, experiment: dict):
-        self.cells = experiment["cells"]
-        self._rows = {(row["cell"], row["contender"]): row for row in experiment["rows"]}
-        self._best = {(cell["name"], metric.key): best_of([row for row in experiment["rows"]
-                                                           if row["cell"] == cell["name"]], metric)
-                      for cell in self.cells for metric in (SPEED, CPU, TAIL, MEMORY)}
-
-    def row(self, cell: dict, name: str) -> dict | None:
-        return self._rows.get((cell["name"], name))
-
-    def best(self, cell: dict, metric: Metric) -> dict | None:
-        return self._best[cell["name"], metric.key]
-
-    def times(self, name: str, metric: Metric) -> list[tuple[float, dict]]:
-        """How many times worse than the best it is, by situation, nearest first."""
-        found = [(times, cell) for cell in self.cells if (row := self.row(cell, name))
-                 and (times := behind(row, self.best(cell, metric), metric)) is not None]
-        return sorted(found, key=lambda entry: entry[0])
-
-
-def _figure(at: _Situations, cell: dict, name: str, metric: Metric) -> str:
+def _figure(at: Situations, cell: dict, name: str, metric: Metric) -> str:
     return metric.shown(at.row(cell, name)[metric.key])
 
 
@@ -50,13 +27,13 @@ def _listed(entries: list[str]) -> str:
     return "; ".join(entries[:SPOKEN]) + (f"; and {more} more" if more > 0 else "")
 
 
-def _against(at: _Situations, cell: dict, name: str, metric: Metric, times: float) -> str:
+def _against(at: Situations, cell: dict, name: str, metric: Metric, times: float) -> str:
     best = at.best(cell, metric)
     return (f"{cell['title']}: {times:.1f} times worse, {_figure(at, cell, name, metric)} against "
             f"{metric.shown(best[metric.key])} of {best['contender']}")
 
 
-def reasons_for(at: _Situations, name: str) -> list[str]:
+def reasons_for(at: Situations, name: str) -> list[str]:
     found = []
     for metric, words in PRAISE:
         level = [f"{cell['title']} ({_figure(at, cell, name, metric)})" for times, cell in at.times(name, metric)
@@ -75,13 +52,13 @@ def reasons_for(at: _Situations, name: str) -> list[str]:
     return found or ["No situation here speaks for it: in none did it serve all connections."]
 
 
-def _few_served(at: _Situations, name: str) -> list[str]:
+def _few_served(at: Situations, name: str) -> list[str]:
     few = [f"{row['served']} of {row['asked']} ({cell['title']})" for cell in at.cells
            if (row := at.row(cell, name)) and not serves_all(row)]
     return [f"Connections beyond what it serves at a time wait for ever: served {_listed(few)}."] if few else []
 
 
-def reasons_against(at: _Situations, name: str, contender: dict) -> list[str]:
+def reasons_against(at: Situations, name: str, contender: dict) -> list[str]:
     found = _few_served(at, name)
     for metric, bound, words in BLAME:
         far = [_against(at, cell, name, metric, times) for times, cell in reversed(at.times(name, metric))
@@ -100,7 +77,7 @@ def reasons_against(at: _Situations, name: str, contender: dict) -> list[str]:
 
 def advice(experiment: dict) -> list[dict]:
     """Of every model that ran, and each of its variants: the sentences for it and against it."""
-    at = _Situations(experiment)
+    at = Situations(experiment)
     ran = {row["contender"] for row in experiment["rows"]}
     return [{"contender": contender["name"], "for": reasons_for(at, contender["name"]),
              "against": reasons_against(at, contender["name"], contender)}

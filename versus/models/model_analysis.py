@@ -114,14 +114,37 @@ def behind(row: dict, best: dict | None, metric: Metric) -> float | None:
     return ratio if metric.less else 1.0 / ratio
 
 
+class Situations:
+    """The rows of a grid by situation, and the best of each."""
+
+    def __init__(self, experiment: dict):
+        self.cells = experiment["cells"]
+        self._rows = {(row["cell"], row["contender"]): row for row in experiment["rows"]}
+        self._best = {(cell["name"], metric.key): best_of([row for row in experiment["rows"]
+                                                           if row["cell"] == cell["name"]], metric)
+                      for cell in self.cells for metric in METRICS}
+
+    def row(self, cell: dict, name: str) -> dict | None:
+        return self._rows.get((cell["name"], name))
+
+    def best(self, cell: dict, metric: Metric) -> dict | None:
+        return self._best[cell["name"], metric.key]
+
+    def times(self, name: str, metric: Metric) -> list[tuple[float, dict]]:
+        """How many times worse than the best it is, by situation, nearest first."""
+        found = [(times, cell) for cell in self.cells if (row := self.row(cell, name))
+                 and (times := behind(row, self.best(cell, metric), metric)) is not None]
+        return sorted(found, key=lambda entry: entry[0])
+
+
 def winners(experiment: dict) -> list[dict]:
     """Of each situation and metric the best, and who is level with it."""
-    found = []
-    for cell in experiment["cells"]:
+    found, at = [], Situations(experiment)
+    for cell in at.cells:
         here = [row for row in experiment["rows"] if row["cell"] == cell["name"]]
         entries = []
         for metric in METRICS:
-            best = best_of(here, metric)
+            best = at.best(cell, metric)
             level = [row["contender"] for row in here if row is not best
                      and (times := behind(row, best, metric)) is not None and times <= LEVEL]
             entries.append({"metric": metric.words, "best": best["contender"] if best else "",

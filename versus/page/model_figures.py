@@ -7,7 +7,7 @@ from matplotlib.patches import Rectangle
 
 from versus.page import figures
 from versus.experiments import CLOSED
-from versus.models.model_analysis import SPEED, Metric, behind, best_of
+from versus.models.model_analysis import SPEED, Metric, Situations, behind
 
 ROW_IN = 0.215
 HEAD_IN = 1.5
@@ -22,12 +22,9 @@ def cells_of(experiment: dict, metric: Metric) -> list[dict]:
 
 def heat_rows(experiment: dict, metric: Metric) -> list[dict]:
     """A row a model: per situation {text, times}; times is None where nothing can be compared."""
-    by_place = {(row["cell"], row["contender"]): row for row in experiment["rows"]}
-    best = {cell["name"]: best_of([row for row in experiment["rows"] if row["cell"] == cell["name"]], metric)
-            for cell in cells_of(experiment, metric)}
-    found = []
+    found, at = [], Situations(experiment)
     for name in (contender["name"] for contender in experiment["contenders"] if contender["shown"]):
-        fields = [_field(by_place.get((cell["name"], name)), best[cell["name"]], metric, name in cell["unfit"])
+        fields = [_field(at.row(cell, name), at.best(cell, metric), metric, name in cell["unfit"])
                   for cell in cells_of(experiment, metric)]
         if any(field["text"] for field in fields):
             found.append({"contender": name, "fields": fields})
