@@ -2,7 +2,6 @@
 """Bad clients, against a listener that writes down what they say."""
 
 import socket
-import subprocess
 import sys
 
 import pytest
@@ -71,15 +70,10 @@ def test_there_are_as_many_of_every_kind(listener):
 def test_the_program_says_when_all_are_there_and_ends_with_its_stdin(listener):
     host, port = listener.getsockname()
     words = [sys.executable, "-m", "versus.attackers", f"{host}:{port}", "--idle", "3"]
-    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    try:
+    with process.companion(words) as child:
         assert process.line_of(child, 20.0) == "ready"
         peers = [listener.accept()[0] for _ in range(4 * attackers.EACH + 3)]
         child.stdin.close()
         assert process.wait_for_end(child, 10.0) and child.returncode == 0
         for peer in peers:
             peer.close()
-    finally:
-        child.kill()
-        child.wait()
-        child.stdout.close()

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The bars of the HTTP generator, on made-up runs: what is charged, what is refused, and what a verdict needs."""
 
-import json
 import os
 from types import SimpleNamespace
 
 import pytest
 
-from versus import fakes, stats
-from versus.bars import bench, http_generator, live_view
+from versus import fakes, made_up, stats
+from versus.bars import http_generator, live_view
 from versus.bars.common import CannotMeasure, Context, Marred, at_least, at_most, middle_of, paired
 
 WRK = f"""#!{fakes.PYTHON} -ISE
@@ -53,9 +52,7 @@ def test_wrk_is_read_and_its_errors_count():
 
 
 def test_a_child_that_ended_is_charged_what_it_used(tmp_path):
-    wrk = tmp_path / "wrk"
-    wrk.write_text(WRK, encoding="utf-8")
-    wrk.chmod(0o755)
+    wrk = fakes.write_program(tmp_path / "wrk", WRK)
     server = SimpleNamespace(target="127.0.0.1:1")
     per_request = http_generator.marginal(lambda seconds: http_generator._wrk(str(wrk), server, seconds))
     assert 100e-6 < per_request < 400e-6  # it burns 200; its own start varies
@@ -107,11 +104,7 @@ def test_blocks_may_hold_whole_runs(tmp_path):
 @pytest.mark.parametrize("figure", ["http_rate", "send_lag"])
 def test_a_figure_ends_up_in_the_table_and_in_its_file(figure, tmp_path, capsys):
     fakes.make_bin(tmp_path / "bin", ("http_raw_epoll",))
-    options = SimpleNamespace(only=[figure], out=tmp_path / "out", bin=tmp_path / "bin", seed=1, blocks=4, all=False,
-                              contender=[])
-    assert bench.run(options, "a command") == 0
-    rows = json.loads((tmp_path / "out" / "bench.json").read_text(encoding="utf-8"))["rows"]
-    verdicts = {row["figure"].split(",")[1].strip(): row["verdict"] for row in rows}
+    verdicts = {row["figure"].split(",")[1].strip(): row["verdict"] for row in made_up.bench_rows(tmp_path, figure)}
     # 4000 ns a request make 250,000/s: enough one by one, too little pipelined. The fake's lag is a microsecond.
     assert verdicts == {"http_rate": {"keep-alive": "met", "pipelined by 16": "not met"},
                         "send_lag": {"000/s": "met"}}[figure]

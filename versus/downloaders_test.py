@@ -2,7 +2,6 @@
 """Clients that download, against a listener that counts what they ask for and answers as it is told."""
 
 import socket
-import subprocess
 import sys
 
 import pytest
@@ -56,8 +55,7 @@ def test_a_server_that_ends_is_no_download(listener):
 def test_the_program_says_when_all_have_had_some_and_how_much_came_then(listener):
     host, port = listener.getsockname()
     words = [sys.executable, "-m", "versus.downloaders", f"{host}:{port}", "/large", str(FILE_BYTES), "--clients", "2"]
-    child = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    try:
+    with process.companion(words) as child:
         peers = [listener.accept()[0] for _ in range(2)]
         for peer in peers:
             requests_of(peer, downloaders.AHEAD)
@@ -71,7 +69,3 @@ def test_the_program_says_when_all_have_had_some_and_how_much_came_then(listener
         assert process.wait_for_end(child, 10.0) and child.returncode == 0
         for peer in peers:
             peer.close()
-    finally:
-        child.kill()
-        child.wait()
-        child.stdout.close()

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from versus import drum, drum_analysis, made_up, roster
+from versus import drum, drum_analysis, fakes, made_up, roster
 from versus.page import drum_figures
 from versus.drum import DrumCell, Drummer, DrumPlan
 from versus.run.store import Store
@@ -29,9 +29,7 @@ SMALL = drum.both_ways([DrumCell(100, 10), DrumCell(1000, 10)])
 def programs(tmp_path, speeds):
     drummers = []
     for name, nanoseconds in speeds.items():
-        path = tmp_path / name
-        path.write_text(PROGRAM % nanoseconds, encoding="utf-8")
-        path.chmod(0o755)
+        path = fakes.write_program(tmp_path / name, PROGRAM % nanoseconds)
         drummers.append(Drummer(name, (str(path),), "a fake"))
     return drummers
 
@@ -121,9 +119,7 @@ def test_a_round_that_lost_a_byte_is_no_figure():
     ("echo '{}'", "What the program printed cannot be used"),
 ])
 def test_a_program_that_fails_leaves_an_invalid_record(tmp_path, body, why):
-    path = tmp_path / "broken"
-    path.write_text(f"#!/bin/sh\n{body}\n", encoding="utf-8")
-    path.chmod(0o755)
+    path = fakes.write_program(tmp_path / "broken", f"#!/bin/sh\n{body}\n")
     record = drum.run_one(SMALL[0], Drummer("broken", (str(path),), ""), 0, 3)
     assert record["status"] == "INVALID" and record["gates"][0]["sentence"].startswith(why)
     assert "figures" not in record and not drum_analysis.usable(record)
@@ -248,9 +244,8 @@ def test_a_drummer_that_cannot_be_is_refused(tmp_path, texts, why):
 
 def test_who_cannot_play_with_idle_timers_is_left_out_there(tmp_path, monkeypatch):
     able, = programs(tmp_path, {"able": 30})
-    path = tmp_path / "untimed"
-    path.write_text(f'#!/bin/sh\ncase "$*" in *--timeouts*) exit 77 ;; esac\nexec {able.command[0]} "$@"\n')
-    path.chmod(0o755)
+    path = fakes.write_program(tmp_path / "untimed", "#!/bin/sh\ncase \"$*\" in *--timeouts*) exit 77 ;; esac\n"
+                                                     f'exec {able.command[0]} "$@"\n')
     mine = drum.given(tmp_path, [f"drum:mine={path}"])
     found = results_of(tmp_path, monkeypatch, DrumPlan(SMALL, blocks=2, rounds=3), mine)
     assert {row["timeouts"] for row in found["rows"] if row["contender"] == "mine"} == {False}

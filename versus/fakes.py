@@ -60,12 +60,17 @@ while True:
 """
 
 
+def write_program(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
 def make_bin(folder: Path, names: tuple[str, ...] = NAMES) -> Path:
     """A folder of programs as `make build` would leave it."""
     (folder / "contenders").mkdir(parents=True)
     for path in [folder / "peal", *(folder / "contenders" / name for name in names)]:
-        path.write_text(SERVER, encoding="utf-8")
-        path.chmod(0o755)
+        write_program(path, SERVER)
     return folder
 
 

@@ -4,13 +4,14 @@
 import json
 import random
 from collections.abc import Callable
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
+from unittest import mock
 
-from versus import comparison, drum, experiment_results, fakes, plans
+from versus import cli, comparison, drum, experiment_results, fakes, plans
 from versus.drum import DrumCell, Drummer, DrumPlan
 from versus.findings import published_findings
+from versus.page import figures
 from versus.models import model_findings, model_plans, model_roster
 from versus.run import generator, runner, schedule
 from versus.run.echo_cell import EchoCell
@@ -42,15 +43,33 @@ COSTS_NS = {"raw-epoll": 3800.0, "raw-uring": 3700.0, "libevent": 6400.0, "asio-
 NOISE = 0.02
 
 
-@contextmanager
+def instead(plan: Plan):
+    """The plan of that name is this one for the length of a block."""
+    return mock.patch.dict(plans.BY_NAME, {plan.name: plan})
+
+
 def small():
-    """`versus full` is SMALL for the length of the block."""
-    kept = plans.BY_NAME[SMALL.name]
-    plans.BY_NAME[SMALL.name] = SMALL
-    try:
-        yield
-    finally:
-        plans.BY_NAME[SMALL.name] = kept
+    return instead(SMALL)
+
+
+def undrawn():
+    """The pages of reports have no pictures for the length of a block: drawing is what costs."""
+    return mock.patch.object(figures, "_inline", lambda *_: "")
+
+
+def played(folder: Path, *words: str, out: str = "out") -> dict:
+    """The results of a lab that ends well, with the programs in folder/bin; its files are in folder/`out`."""
+    with undrawn():
+        assert cli.main([*words, "--bin", str(folder / "bin"), "--out", str(folder / out)]) == cli.DONE
+    return json.loads((folder / out / "results.json").read_text())
+
+
+def bench_rows(folder: Path, figure: str) -> list[dict]:
+    """The rows of a figure of the bench, with the programs in folder/bin."""
+    words = ["bench", "--only", figure, "--bin", str(folder / "bin"), "--out", str(folder / "out"), "--seed", "1",
+             "--blocks", "4"]
+    assert cli.main(words) == cli.DONE
+    return json.loads((folder / "out" / "bench.json").read_text())["rows"]
 
 
 def _contender(name: str) -> Contender:

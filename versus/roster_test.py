@@ -8,7 +8,7 @@ import pytest
 
 from versus.quick import quick_plan
 from versus import roster
-from versus.fakes import make_bin
+from versus.fakes import make_bin, write_program
 
 OURS = ("peal-epoll", "peal-uring", "http-peal-epoll", "http-peal-uring", "http-peal-epoll-unpooled", "peal-tls-epoll",
         "peal-tls-uring", "https-peal-epoll", "https-peal-uring")
@@ -87,8 +87,7 @@ def test_a_launcher_without_its_program_cannot_run(tmp_path, monkeypatch):
     monkeypatch.setattr(roster, "SYSTEM_FOLDERS", "")
     monkeypatch.setenv("PATH", str(folder))
     assert roster.choose(folder, [], ["http-nginx"]) == ([], ["http-nginx: nginx is not installed"])
-    (folder / "nginx").write_text("")
-    (folder / "nginx").chmod(0o755)
+    write_program(folder / "nginx", "")
     assert [contender.name for contender in roster.choose(folder, [], ["http-nginx"])[0]] == ["http-nginx"]
 
 

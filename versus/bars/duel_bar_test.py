@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bars by duel: their rows on made-up duels; and the whole way with programs that only pretend."""
 
-import json
 import os
 import random
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from versus import fakes, roster
-from versus.bars import bench, common, duel_bar, generator_cost, http_attack, http_serve
+from versus import fakes, made_up, roster
+from versus.bars import common, duel_bar, generator_cost, http_attack, http_serve
 from versus.bars.common import CannotMeasure, Context, Marred
 from versus.bars.duel_bar import Bar
 from versus.duel import duel_fakes
@@ -109,10 +107,7 @@ def test_who_cannot_play_makes_no_figure(tmp_path):
 
 def test_the_costs_beside_the_raw_loops(tmp_path, capsys):
     fakes.make_bin(tmp_path / "bin", ("raw_epoll", "raw_uring"))
-    options = SimpleNamespace(only=["cost_ratio"], out=tmp_path / "out", bin=tmp_path / "bin", seed=1, blocks=4,
-                              all=False, contender=[])
-    assert bench.run(options, "a command") == 0
-    rows = json.loads((tmp_path / "out" / "bench.json").read_text(encoding="utf-8"))["rows"]
+    rows = made_up.bench_rows(tmp_path, "cost_ratio")
     assert len(rows) == 8 and {row["verdict"] for row in rows} == {"met"}
     assert "a duel: 64 B, 1,000 connections; raw-epoll, peal-epoll, peal-uring, raw-uring" in capsys.readouterr().err
 

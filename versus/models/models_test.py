@@ -13,14 +13,16 @@ import pytest
 from versus import cli, comparison, fakes, gates, made_up, stats, terminal
 from versus.models import model_plans, model_roster
 from versus.run import counters, generator
-from versus.bars import bench, model_cost
+from versus.bars import model_cost
+from versus.findings.judging import experiment_of
 from versus.run.echo_cell import EchoCell
 from versus.experiments import CLOSED, RATE, check
 
 PLANS = (model_plans.QUICK, model_plans.FULL)
 RAN = ("blocking_single", "blocking_process_per_connection", "reactor_epoll", "reactor_epoll_edge",
        "peal_callbacks+epoll", "peal_callbacks+uring")
-SHORT = ["--blocks", "2", "--run-seconds", "0.01"]
+WORDS = ("models", "--seed", "5", "--blocks", "2", "--run-seconds", "0.01", "--only", ",".join(RAN), "--experiments",
+         f"{model_plans.GRID},{model_plans.CLAIMS}")
 
 
 def rows(everything=True):
@@ -153,17 +155,12 @@ def test_a_server_whose_acceptor_ignores_its_children_is_known():
 def campaign(tmp_path_factory):
     """A quick comparison of a few rows; what it left."""
     folder = tmp_path_factory.mktemp("models")
-    bin_dir = fakes.make_bin(folder / "bin", ())
-    out = folder / "out"
-    only = ",".join(RAN)
-    words = ["models", "--bin", str(bin_dir), "--out", str(out), "--seed", "5", *SHORT, "--only", only,
-             "--experiments", f"{model_plans.GRID},{model_plans.CLAIMS}"]
-    assert cli.main(words) == cli.DONE
-    return words, out, json.loads((out / "results.json").read_text())
+    fakes.make_bin(folder / "bin", ())
+    return folder, made_up.played(folder, *WORDS)
 
 
 def part(campaign, name):
-    return next(experiment for experiment in campaign[2]["experiments"] if experiment["name"] == name)
+    return experiment_of(campaign[1], name)
 
 
 def test_only_those_named_ran_and_the_twin(campaign):
@@ -173,8 +170,8 @@ def test_only_those_named_ran_and_the_twin(campaign):
 
 def test_an_engine_that_cannot_run_is_reported(campaign):
     assert any(line.startswith("peal_callbacks+uring: The server did not start") and "forbidden" in line
-               for line in campaign[2]["left_out"])
-    text = (campaign[1] / "report.html").read_text()
+               for line in campaign[1]["left_out"])
+    text = (campaign[0] / "out" / "report.html").read_text()
     assert "peal_callbacks+uring" in text
     assert all(row["contender"] != "peal_callbacks+uring" for row in part(campaign, model_plans.GRID)["rows"])
 
@@ -185,7 +182,7 @@ def test_a_blocking_model_is_said_to_have_served_one(campaign):
     assert (found["64Bx100"]["served"], found["64Bx100"]["asked"]) == (1, 100)
     assert found["64Bx100-short"]["served"] == 100
     assert all(run["status"] != gates.INVALID for run in grid["runs"] if run["contender"] == "blocking_single")
-    assert "1 of 100" in (campaign[1] / "report.html").read_text()
+    assert "1 of 100" in (campaign[0] / "out" / "report.html").read_text()
     told = {run["contender"]: run["commands"][1] for run in grid["runs"]
             if run["cell"] == "64Bx100" and len(run["commands"]) == 2}
     assert "--expect-queueing" in told["blocking_single"] and "--expect-queueing" not in told["reactor_epoll"]
@@ -206,19 +203,18 @@ def test_the_claim_is_about_the_best_of_the_rivals(campaign):
 
 
 def test_the_summary_shows_every_situation(campaign):
-    text = terminal.summary(campaign[2])
+    text = terminal.summary(campaign[1])
     assert "1/100" in text and "100/100" in text and "Verdict: " in text
     assert all(cell.title in text for cell in model_plans.QUICK_GRID.cells)
 
 
-def test_it_goes_on_where_it_stopped(campaign, tmp_path):
-    words, out, _ = campaign
+def test_it_goes_on_where_it_stopped(campaign):
+    out, cut = campaign[0] / "out", campaign[0] / "cut"
     lines = (out / "runs.ndjson").read_text().splitlines(keepends=True)
-    cut = tmp_path / "cut"
     cut.mkdir()
     (cut / "campaign.json").write_text((out / "campaign.json").read_text())
     (cut / "runs.ndjson").write_text("".join(lines[:-3]))
-    assert cli.main([str(cut) if word == str(out) else word for word in words]) == cli.DONE
+    made_up.played(campaign[0], *WORDS, out="cut")
     again = (cut / "runs.ndjson").read_text().splitlines(keepends=True)
     assert again[: len(lines) - 3] == lines[:-3] and len(again) == len(lines)
 
@@ -237,18 +233,14 @@ def test_exit_codes(words, code, capsys, tmp_path):
 
 
 def test_a_program_without_models_has_none_to_run(tmp_path):
-    (tmp_path / "peal").write_text("#!/bin/sh\nexit 2\n")
-    (tmp_path / "peal").chmod(0o755)
-    assert model_roster.listed_by(tmp_path / "peal") == []
+    program = fakes.write_program(tmp_path / "peal", "#!/bin/sh\nexit 2\n")
+    assert model_roster.listed_by(program) == []
     assert cli.main(["models", "--bin", str(tmp_path), "--out", str(tmp_path / "out")]) == cli.FAILED
 
 
 def test_the_bar_is_in_the_table(tmp_path, monkeypatch):
     monkeypatch.setattr(model_cost, "CLAIM_CELLS", model_plans.CLAIM_CELLS[:1])
-    bin_dir = fakes.make_bin(tmp_path / "bin", ())
-    options = cli.parser().parse_args(["bench", "--only", "model_cost", "--bin", str(bin_dir), "--out",
-                                       str(tmp_path / "out"), "--seed", "1", "--blocks", "4"])
-    assert bench.run(options, "a command") == 0
-    found = json.loads((tmp_path / "out" / "bench.json").read_text())["rows"]
+    fakes.make_bin(tmp_path / "bin", ())
+    found = made_up.bench_rows(tmp_path, "model_cost")
     assert [row["bar"] for row in found] == ["<= 1.05"]
     assert all("reactor_epoll" in row["figure"] and row["verdict"] != "not measured" for row in found)

@@ -126,7 +126,16 @@ class Page:
 
     def value(self, script: str):
         """What a piece of JavaScript gives."""
-        answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True)
+        return self._evaluated(script)
+
+    def until(self, script: str):
+        """Waits until a piece of JavaScript gives what is true; what that is."""
+        wait = f"new Promise(done => {{ const look = () => {{ const value = {script}; " \
+               "if (value) done(value); else setTimeout(look, 10); }; look(); })"
+        return self._evaluated(wait, awaitPromise=True)
+
+    def _evaluated(self, script: str, **more):
+        answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True, **more)
         if "exceptionDetails" in answer:
             raise BrowserFailed(f"{script}: {answer['exceptionDetails']['text']}.")
         return answer["result"].get("value")

@@ -8,8 +8,9 @@ import subprocess
 
 import pytest
 
-from versus import cli, fakes, lockstep, made_up, roster, traces, variants
+from versus import fakes, lockstep, made_up, roster, traces, variants
 from versus.duel import duel_fakes
+from versus.findings.judging import experiment_of
 from versus.run import counters, generator, process
 from versus.experiments import CLOSED, HttpCell
 
@@ -21,19 +22,13 @@ def campaign(tmp_path_factory):
     folder = tmp_path_factory.mktemp("web")
     bin_dir = fakes.make_bin(folder / "bin", fakes.HTTP_NAMES)
     mine = f"http:mine={bin_dir}/contenders/http_libevent --listen {{listen}}"
-    words = ["full", "--bin", str(bin_dir), "--out", str(folder / "out"), "--seed", "3", "--blocks", "6",
-             "--budget", "40", "--experiments", "rest,pages", "--contender", mine, "--only", ONLY]
     with made_up.small():
-        assert cli.main(words) == cli.DONE
-    return folder / "out", json.loads((folder / "out" / "results.json").read_text())
-
-
-def named(results, name):
-    return next(experiment for experiment in results["experiments"] if experiment["name"] == name)
+        return folder / "out", made_up.played(folder, "full", "--seed", "3", "--blocks", "6", "--budget", "40",
+                                              "--experiments", "rest,pages", "--contender", mine, "--only", ONLY)
 
 
 def test_both_experiments_ran_their_kind_of_contender_and_the_twin(campaign):
-    rest, pages = named(campaign[1], "rest"), named(campaign[1], "pages")
+    rest, pages = experiment_of(campaign[1], "rest"), experiment_of(campaign[1], "pages")
     names = {"http-peal-epoll", "http-raw-epoll", "http-libevent", "http-beast-locked", "mine", "http-peal-epoll-twin"}
     for experiment in (rest, pages):
         assert {contender["name"] for contender in experiment["contenders"]} == names
@@ -44,11 +39,11 @@ def test_both_experiments_ran_their_kind_of_contender_and_the_twin(campaign):
 
 def test_a_fixed_rate_is_half_of_the_slowest(campaign):
     slowest = 1e9 / duel_fakes.COSTS_NS["http-beast-locked"]
-    assert named(campaign[1], "rest")["cells"][0]["rate"] == pytest.approx(slowest / 2, rel=0.06)
+    assert experiment_of(campaign[1], "rest")["cells"][0]["rate"] == pytest.approx(slowest / 2, rel=0.06)
 
 
 def test_a_connection_per_request_is_asked_for_and_its_connects_are_shown(campaign):
-    pages = named(campaign[1], "pages")
+    pages = experiment_of(campaign[1], "pages")
     short = next(run for run in pages["runs"] if run["cell"] == "short100")
     words = shlex.split(short["commands"][0])
     assert words[2:4] == ["duel", "http"] and "--requests-per-connection" in words
@@ -90,9 +85,7 @@ ANSWERER = fakes.SERVER.replace(
 
 @pytest.mark.parametrize("status, fine", [("200", True), ("500", False)])
 def test_requests_are_counted_where_they_are_answered(tmp_path, status, fine):
-    server = tmp_path / "server"
-    server.write_text(ANSWERER.replace("STATUS", status))
-    server.chmod(0o755)
+    server = fakes.write_program(tmp_path / "server", ANSWERER.replace("STATUS", status))
     with process.serving(lambda host, port: [str(server), "--listen", f"{host}:{port}"]) as running:
         with lockstep.connected(running.host, running.port, 1) as connections:
             if fine:
@@ -161,7 +154,7 @@ def test_asios_variants_are_built_from_the_contenders_own_files(tmp_path):
         assert server.child.poll() is None
 
 
-def test_a_variant_that_cannot_be_built_is_left_out_and_named(tmp_path, monkeypatch):
+def test_a_variant_that_cannot_be_built_is_left_out_and_experiment_of(tmp_path, monkeypatch):
     monkeypatch.setattr(variants.shutil, "which", lambda name: name)
     wanted = ("peal-epoll-gcc-O3", "peal-epoll-clang-O3")
     ready, absent = variants.build(models_of(tmp_path), wanted, lambda text: None, 2, tmp_path, Builds("clang++"))

@@ -6,20 +6,17 @@ import re
 
 import pytest
 
-from versus import cli, fakes
+from versus import cli, fakes, made_up
 from versus.page import quick_page
 from versus.quick import quick_words
 from versus.quick.quick_plan import CELLS, CLAIMS
 
 NAMES = (*fakes.NAMES, "http_raw_epoll", "http_nginx", "http_libevent")
-FAST = ["--no-instructions", "--seed", "3"]
 
 
 def play(folder, *words):
-    """The results of a quick lab whose files are in folder/out, its programs in folder/bin."""
-    bin_dir = fakes.make_bin(folder / "bin", NAMES)
-    assert cli.main(["quick", "--bin", str(bin_dir), "--out", str(folder / "out"), *FAST, *words]) == cli.DONE
-    return json.loads((folder / "out" / "results.json").read_text())
+    fakes.make_bin(folder / "bin", NAMES)
+    return made_up.played(folder, "quick", "--no-instructions", "--seed", "3", *words)
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +83,7 @@ def test_one_name_of_two_kinds(tmp_path):
 def test_one_name_of_three_kinds_listed_in_a_file(tmp_path):
     contenders = tmp_path / "bin" / "contenders"
     serve = "{} --listen {{listen}} --threads {{threads}}"
-    (tmp_path / "plays").write_text("#!/bin/sh\nexit 3\n")
-    (tmp_path / "plays").chmod(0o755)
+    fakes.write_program(tmp_path / "plays", "#!/bin/sh\nexit 3\n")
     (tmp_path / "list.txt").write_text(f"# of today\nmuduo={serve.format(contenders / 'libuv')}\n"
                                        f"http:muduo={serve.format(contenders / 'http_libevent')}\n"
                                        f"drum:muduo={tmp_path}/plays\n")

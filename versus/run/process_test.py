@@ -54,9 +54,8 @@ def test_lockstep_counts_and_checks(server):
 
 
 def test_a_server_that_answers_otherwise_is_noticed(tmp_path):
-    liar = tmp_path / "liar"
-    liar.write_text(fakes.SERVER.replace("peer.sendall(data)", "peer.sendall(b'x' * len(data))"))
-    liar.chmod(0o755)
+    liar = fakes.write_program(tmp_path / "liar",
+                               fakes.SERVER.replace("peer.sendall(data)", "peer.sendall(b'x' * len(data))"))
     with process.serving(lambda host, port: [str(liar), "--listen", f"{host}:{port}"]) as running:
         with lockstep.connected(running.host, running.port, 1) as connections:
             with pytest.raises(lockstep.EchoDiffers):
@@ -64,9 +63,8 @@ def test_a_server_that_answers_otherwise_is_noticed(tmp_path):
 
 
 def test_a_silent_server_is_found_by_knocking(tmp_path):
-    silent = tmp_path / "silent"
-    silent.write_text(fakes.SERVER.replace('print("listening', '0 and print("listening'))
-    silent.chmod(0o755)
+    silent = fakes.write_program(tmp_path / "silent",
+                                 fakes.SERVER.replace('print("listening', '0 and print("listening'))
     with process.serving(lambda host, port: [str(silent), "--listen", f"{host}:{port}"], knock=True) as running:
         assert running.child.poll() is None
 

@@ -68,8 +68,7 @@ def test_what_is_refused_leaves_no_folder(tmp_path, monkeypatch, capsys, words):
 
 
 def test_a_shell_there_says_which_programs_it_has_and_what_it_is(tmp_path):
-    (tmp_path / "it's here").write_text("#!/bin/sh\n")
-    (tmp_path / "it's here").chmod(0o755)
+    fakes.write_program(tmp_path / "it's here", "#!/bin/sh\n")
     host = ServerHost("box2", tmp_path, shell=LOCAL)
     known = host.known(["/bin/sh", str(tmp_path / "it's here"), str(tmp_path / "not here"), "sh", "no-such-program"])
     assert known.programs == {"/bin/sh", str(tmp_path / "it's here"), "sh"}
@@ -122,10 +121,9 @@ def there(bin_dir):
 
 
 def test_the_quick_lab_says_that_its_servers_were_elsewhere(tmp_path, bin_dir):
-    out, here = tmp_path / "out", fakes.make_bin(tmp_path / "here", ())
-    words = ["quick", "--bin", str(here), "--out", str(out), "--seed", "3", *there(bin_dir)]
-    assert cli.main(words) == cli.DONE
-    results, page = json.loads((out / "results.json").read_text()), (out / "report.html").read_text()
+    fakes.make_bin(tmp_path / "here" / "bin", ())
+    results = made_up.played(tmp_path / "here", "quick", "--seed", "3", *there(bin_dir))
+    page = (tmp_path / "here" / "out" / "report.html").read_text()
     assert [cell["name"] for cell in results["cells"]] == [cell.name for cell in CELLS]
     assert results["drum"] is None
     assert any(line.startswith("user instructions") for line in results["left_out"])
@@ -138,21 +136,20 @@ def test_the_quick_lab_says_that_its_servers_were_elsewhere(tmp_path, bin_dir):
 
 def test_who_is_not_on_that_machine_is_left_out_and_named(tmp_path, bin_dir):
     (bin_dir / "contenders" / "libevent").unlink()
-    out, here = tmp_path / "out", fakes.make_bin(tmp_path / "here", NAMES)
-    words = ["quick", "--bin", str(here), "--out", str(out), "--seed", "3", "--experiments", "64Bx1", *there(bin_dir)]
-    assert cli.main(words) == cli.DONE
-    results = json.loads((out / "results.json").read_text())
+    fakes.make_bin(tmp_path / "here" / "bin", NAMES)
+    results = made_up.played(tmp_path / "here", "quick", "--seed", "3", "--experiments", "64Bx1", *there(bin_dir))
     assert f"libevent: {bin_dir}/contenders/libevent is not there" in results["left_out"]
     assert "libevent" not in {row["contender"] for row in results["cells"][0]["rows"]}
 
 
 def test_the_full_lab_plays_what_is_played_by_duel_and_names_the_rest(tmp_path, bin_dir):
-    out, here = tmp_path / "out", fakes.make_bin(tmp_path / "here", ())
-    words = ["full", "--bin", str(here), "--out", str(out), "--seed", "3", "--blocks", "4", "--variants",
-             "--experiments", "pingpong,drum", "--only", "raw-epoll,libevent,peal-epoll", *there(bin_dir)]
+    here, out = tmp_path / "here", tmp_path / "here" / "out"
+    fakes.make_bin(here / "bin", ())
+    words = ["full", "--seed", "3", "--blocks", "4", "--variants", "--experiments", "pingpong,drum", "--only",
+             "raw-epoll,libevent,peal-epoll"]
     with made_up.small():
-        assert cli.main(words) == cli.DONE
-    results, page = json.loads((out / "results.json").read_text()), (out / "report.html").read_text()
+        results = made_up.played(here, *words, *there(bin_dir))
+    page = (out / "report.html").read_text()
     assert [experiment["name"] for experiment in results["experiments"]] == ["pingpong"]
     found = results["experiments"][0]
     assert all("rounds" in run["figures"] for run in found["runs"] if "figures" in run), "nothing but duels"
@@ -163,10 +160,9 @@ def test_the_full_lab_plays_what_is_played_by_duel_and_names_the_rest(tmp_path, 
     assert results["two_machines"] in page and "Kernel of box2" in page
     assert "server there, on CPU 0; client here, on CPU 1" in page
     with made_up.small():
-        assert cli.main(words) == cli.DONE, "what is kept is told again"
-    assert json.loads((out / "results.json").read_text())["two_machines"] == results["two_machines"]
-    with made_up.small():
-        assert cli.main([word for word in words if word not in there(bin_dir)]) == cli.CALLED_WRONGLY
+        again = made_up.played(here, *words, *there(bin_dir))
+        assert again["two_machines"] == results["two_machines"], "what is kept is told again"
+        assert cli.main([*words, "--bin", str(here / "bin"), "--out", str(out)]) == cli.CALLED_WRONGLY
 
 
 def test_a_cell_that_takes_runs_is_left_out(tmp_path, bin_dir, monkeypatch):

@@ -6,15 +6,12 @@ import subprocess
 
 import pytest
 
-from versus import roster
+from versus import fakes, roster
 from versus.tls import certificate
 
 
 def made_by(folder, script):
-    program = folder / "peal"
-    program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
-    program.chmod(0o755)
-    return program
+    return fakes.write_program(folder / "peal", f"#!/bin/sh\n{script}\n")
 
 
 def test_the_program_makes_it_where_it_can(tmp_path):

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Experiment 6: what generator and servers are told, and the whole way with programs that only pretend."""
 
-import json
 import os
 import shlex
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from versus import cli, comparison, fakes, plans, roster, traces
+from versus import comparison, fakes, made_up, plans, roster, traces
 from versus.duel import duel_campaign
 from versus.experiments import CLOSED, Duels, Plan
 from versus.run import generator
@@ -73,25 +71,14 @@ def test_another_machine_has_no_certificate_of_ours(tmp_path):
     assert "Experiment 6: TLS, ping-pong: its certificate is made here" in left
 
 
-@contextmanager
-def only_tls():
-    kept = plans.BY_NAME["full"]
-    plans.BY_NAME["full"] = Plan("full", "The lab, full", tls_plans.EXPERIMENTS)
-    try:
-        yield
-    finally:
-        plans.BY_NAME["full"] = kept
-
-
 @pytest.fixture(scope="module")
 def played(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tls")
     bin_dir = fakes.make_bin(folder / "bin", PROGRAMS)
     mine = f"tls:mine={bin_dir}/contenders/raw_tls --listen {{listen}} --pem {{cert}}"
-    with only_tls():
-        assert cli.main(["full", "--bin", str(bin_dir), "--out", str(folder / "out"), "--seed", "3", "--blocks", "6",
-                         "--no-calls", "--experiments", "tls,https", "--contender", mine]) == cli.DONE
-    return folder / "out", json.loads((folder / "out" / "results.json").read_text())
+    with made_up.instead(Plan("full", "The lab, full", tls_plans.EXPERIMENTS)):
+        return folder / "out", made_up.played(folder, "full", "--seed", "3", "--blocks", "6", "--no-calls",
+                                              "--experiments", "tls,https", "--contender", mine)
 
 
 def test_both_experiments_are_played_by_duel(played):
