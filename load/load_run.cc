@@ -127,15 +127,12 @@ LoadRun::Trouble LoadRun::make_lanes() {
   if (!group) return fmt::format("the generator's threads cannot start: {}", group.error().message());
   group_ = std::move(*group);
   outcome_.engine = (*group_)[0].engine().name();
-  const auto share = [this](size_t all, size_t lane) {
-    return all / options_.threads + (lane < all % options_.threads ? 1 : 0);
-  };
   size_t first = 0;
   for (size_t i = 0; i < options_.threads; ++i) {
     const Lane::Setup setup{.number = i,
                             .first_connection = first,
-                            .connections = share(options_.connections, i),
-                            .idle_connections = share(options_.idle_connections, i),
+                            .connections = share_of(options_.connections, i, options_.threads),
+                            .idle_connections = share_of(options_.idle_connections, i, options_.threads),
                             .server = i == 0 && probe_ ? &*probe_ : nullptr};
     lanes_.push_back(std::make_unique<Lane>(setup, options_, protocol_, (*group_)[i], *this, loop_->mailbox()));
     first += setup.connections + setup.idle_connections;

@@ -99,6 +99,15 @@ CommandTrouble read_pids(const DuelArguments& words, std::vector<load::DuelConte
   return {};
 }
 
+CommandTrouble read_queueing(const DuelArguments& words, std::vector<load::DuelContender>& contenders) {
+  for (const std::string& name : words.queueing) {
+    const auto found = std::ranges::find(contenders, name, &load::DuelContender::name);
+    if (found == contenders.end()) return fmt::format("--expect-queueing: nobody is named '{}'", name);
+    found->expect_queueing = true;
+  }
+  return {};
+}
+
 CommandTrouble read_shape(const DuelArguments& words, load::DuelOptions& options) {
   const bool long_slices = !options.load.closed_loop();
   const std::string slice = !words.slice.empty() ? words.slice : long_slices ? "500ms" : "20ms";
@@ -108,6 +117,7 @@ CommandTrouble read_shape(const DuelArguments& words, load::DuelOptions& options
   options.rounds = words.rounds.value_or(options.shows_latency() ? 3 : 8);
   if (words.restarts == 0) return fmt::format("a duel has 1 to {} restarts", load::kMostRestarts);
   options.restarts = words.restarts.value_or(0);
+  options.in_turn = words.in_turn;
   options.server_threads = words.server_threads;
   options.pin = words.pin == "auto";
   const std::optional<double> precision = parse_share(words.precision);
@@ -190,8 +200,8 @@ std::expected<DuelJob, CommandTrouble> read_duel(Experiment experiment, const Du
   job.options.load = std::move(load->options);
   job.schedule = load->schedule.empty() ? "closed loop" : load->schedule;
   std::vector<load::DuelContender> contenders;
-  for (CommandTrouble trouble :
-       {read_runs(words, contenders), read_targets(experiment, words, contenders), read_pids(words, contenders)}) {
+  for (CommandTrouble trouble : {read_runs(words, contenders), read_targets(experiment, words, contenders),
+                                 read_pids(words, contenders), read_queueing(words, contenders)}) {
     if (!trouble.empty()) return std::unexpected(std::move(trouble));
   }
   if (contenders.empty()) return std::unexpected(std::string("nobody plays: give --run NAME=COMMAND or NAME=TARGET"));
@@ -241,6 +251,17 @@ void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& w
     command.add_option("--path", words.path, "Of the requests to servers that are started")->capture_default_str();
   add_shared_options(command, experiment, words.load);
   add_load_tls_options(command, http ? TlsAsked::kByUrlOrStart : TlsAsked::kByOption, words.load.tls);
+  add_number(command, "--idle-connections", words.load.idle_connections,
+             "Of each, held open beside the others, and silent");
+  command.add_flag(
+      "--in-turn", words.in_turn,
+      "Each plays all rounds of a restart before the next is started: the connections of one are open at a "
+      "time, and the machine's noise does not fall on all alike");
+  command
+      .add_option("--expect-queueing", words.queueing,
+                  "NAME of a contender that answers some connections at a time: those whose turn did not come are no "
+                  "failures; with --in-turn, several times")
+      ->allow_extra_args(false);
   command.add_option("--slice", words.slice, "How long one plays before the next (default: 20ms; with --rate 500ms)");
   add_number(command, "--rounds", words.rounds, "Slices of each in a restart (default: 8, of 500ms and more 3)");
   command.add_option("--precision", words.precision, "Ends when every ratio is known within +- so much")

@@ -23,6 +23,8 @@ struct DuelArguments {
   std::vector<std::string> runs;     // NAME=COMMAND
   std::vector<std::string> pids;     // NAME=PID
   std::vector<std::string> claims;
+  std::vector<std::string> queueing;  // NAME
+  bool in_turn = false;
   std::string path = "/";
   std::string slice;
   std::optional<size_t> rounds;

@@ -20,11 +20,13 @@ namespace {
 
 constexpr std::string_view kExperiments[] = {"pingpong", "echo", "http"};
 
-// Each contender's connections are open all the time.
+// In turn one contender's connections are open at a time, else everybody's all the time.
 size_t fds_needed(const load::DuelOptions& options) {
   load::LoadOptions all = options.load;
-  all.connections *= options.contenders.size();
-  return load::fds_needed(all) + 4 * options.contenders.size();
+  const size_t at_once = options.in_turn ? 1 : options.contenders.size();
+  all.connections *= at_once;
+  all.idle_connections *= at_once;
+  return load::fds_needed(all) + 4 * at_once;
 }
 
 std::string first_failure(const load::DuelRecord& record) {
@@ -51,8 +53,9 @@ int check_and_play(Experiment experiment, const DuelArguments& words) {
   }
   if (const size_t limit = raise_fd_limit(), needed = fds_needed(job->options); needed > limit) {
     return complain(kFailed, fmt::format("{} contenders with {} connections each need {} open fds and this process may "
-                                         "have {}: ask for fewer",
-                                         job->options.contenders.size(), job->options.load.connections, needed, limit));
+                                         "have {}: ask for fewer{}",
+                                         job->options.contenders.size(), job->options.load.connections, needed, limit,
+                                         job->options.in_turn ? "" : ", or give --in-turn"));
   }
   OutputFile json;
   if (const std::string why = json.open(words.load.json); !why.empty()) return complain(kFailed, why);

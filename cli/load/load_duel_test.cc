@@ -133,6 +133,16 @@ TEST(LoadDuel, a_shape_that_is_none) {
   }
 }
 
+TEST(LoadDuel, who_serves_few_at_a_time) {
+  expect_wrong_beside({"--in-turn", "--expect-queueing", "b"}, "--expect-queueing: nobody is named 'b'");
+  expect_wrong_beside({"--expect-queueing", "a"}, "would be served while others play: give --in-turn");
+  const DuelArguments words{.runs = {kRun}, .queueing = {"a"}, .in_turn = true};
+  const std::expected<DuelJob, CommandTrouble> job = read_duel(Experiment::kPingPong, words);
+  ASSERT_TRUE(job.has_value()) << job.error().sentence;
+  EXPECT_TRUE(job->options.contenders[0].expect_queueing);
+  EXPECT_TRUE(job->options.contenders[1].expect_queueing) << "its twin does too";
+}
+
 TEST(LoadDuel, a_load_that_is_none) {
   expect_wrong_beside({"--size", "0"}, "--size takes 1 to 16777216 bytes");
   expect_wrong_beside({"--threads", "2"}, "2 threads cannot share 1 connection");
@@ -164,8 +174,10 @@ TEST(LoadDuel, a_program_that_is_not_there) {
 }
 
 TEST(LoadDuel, more_fds_than_the_limit_allows) {
-  expect_wrong_duel({"--run", kRun, "--connections", "1000000"}, "2 contenders with 1000000 connections each need ",
-                    kFailed);
+  const Answer answer = call_duel({"--run", kRun, "--connections", "1000000"});
+  EXPECT_EQ(answer.exit_code, kFailed);
+  EXPECT_THAT(answer.error, HasSubstr("2 contenders with 1000000 connections each need "));
+  EXPECT_THAT(answer.error, HasSubstr("ask for fewer, or give --in-turn"));
 }
 
 TEST(LoadDuel, a_report_that_cannot_be_written_is_noticed_before) {
@@ -198,6 +210,15 @@ TEST(LoadDuel, servers_that_run_already_as_text_and_as_json) {
   EXPECT_EQ(report["contenders"].size(), 3U);
   EXPECT_EQ(report["slices"].size(), 3U);
   EXPECT_EQ(report["contenders"][1]["target"], second.address().to_string());
+}
+
+TEST(LoadDuel, one_at_a_time_with_idle_connections_beside) {
+  const load::ScriptedServer first;
+  const load::ScriptedServer second;
+  const Answer answer = call_duel(briefly({"a=" + first.address().to_string(), "b=" + second.address().to_string(),
+                                           "--in-turn", "--idle-connections", "3"}));
+  EXPECT_EQ(answer.exit_code, kDone) << answer.error;
+  EXPECT_THAT(answer.out, HasSubstr("3 idle ones beside, closed loop\none contender at a time; "));
 }
 
 TEST(LoadDuel, framed_echo_and_http) {

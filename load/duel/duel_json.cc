@@ -41,10 +41,12 @@ DuelJson asked(const DuelRecord& record) {
           {"request", record.request},
           {"schedule", record.schedule},
           {"connections", options.load.connections},
+          {"idle_connections", options.load.idle_connections},
           {"threads", options.load.threads},
           {"server_threads", options.server_threads},
           {"pipeline", options.load.pipeline},
           {"engine", record.engine},
+          {"in_turn", options.in_turn},
           {"slice_s", seconds_of(options.slice)},
           {"rounds", options.rounds},
           {"precision", options.precision},
@@ -91,10 +93,16 @@ DuelJson contender_json(const DuelRecord& record, const DuelJudgement& judgement
   json["messages"] = side.counts.messages;
   json["rss_bytes"] = side.rss_bytes;
   json["rss_by_restart"] = side.rss_by_restart;
+  json["rss_start_by_restart"] = side.rss_start_by_restart;
+  json["served_by_restart"] = side.served_by_restart;
   for (const DuelPercentiles& latency : side.latency_by_restart) {
     json["p50_by_restart"].push_back(latency.p50_ns);
     json["p99_by_restart"].push_back(latency.p99_ns);
+    if (record.options.in_turn) json["hdr_by_restart"].push_back(latency.hdr);
   }
+  json["fault"] = side.fault;
+  json["mean_read_bytes"] =
+      side.counts.reads > 0 ? DuelJson(side.counts.bytes_received / side.counts.reads) : DuelJson(nullptr);
   json["processes"] = side.processes;
   json["latency"] = times_json(side.latency);
   json["connect"] = times_json(side.connect);
@@ -155,12 +163,14 @@ DuelJson claim_json(const DuelRecord& record, const JudgedClaim& judged) {
   return json;
 }
 
-// [restart, round, place, contender, messages, seconds, server CPU ns or null, generator CPU ns, p50 ns, p99 ns]
+// [restart, round, place, contender, messages, seconds, server CPU ns or null, generator CPU ns, p50 ns, p99 ns, the
+// server's context switches or null]
 DuelJson slice_json(const SliceRecord& slice, const DuelFigures& figures) {
   const bool knows_cpu = slice.server_cpu && figures.server_cpu_ns;
   return DuelJson::array({slice.restart, slice.round, slice.place, slice.contender, slice.messages, slice.seconds(),
                           knows_cpu ? DuelJson(slice.server_cpu->count()) : DuelJson(nullptr),
-                          (slice.client_cpu - slice.spin).count(), slice.p50_ns, slice.p99_ns});
+                          (slice.client_cpu - slice.spin).count(), slice.p50_ns, slice.p99_ns,
+                          knows_cpu && slice.server_switches ? DuelJson(*slice.server_switches) : DuelJson(nullptr)});
 }
 
 }  // namespace
@@ -178,8 +188,8 @@ std::string duel_json(const DuelRecord& record, const DuelJudgement& judgement) 
   for (const DuelGate& gate : judgement.gates) {
     json["gates"].push_back({{"verdict", gate.invalid ? "INVALID" : "NOISY"}, {"sentence", gate.sentence}});
   }
-  json["slice_columns"] = {"restart", "round",         "place",         "contender", "messages",
-                           "seconds", "server_cpu_ns", "client_cpu_ns", "p50_ns",    "p99_ns"};
+  json["slice_columns"] = {"restart",       "round",         "place",  "contender", "messages",       "seconds",
+                           "server_cpu_ns", "client_cpu_ns", "p50_ns", "p99_ns",    "server_switches"};
   json["slices"] = DuelJson::array();
   for (const SliceRecord& slice : record.slices)
     json["slices"].push_back(slice_json(slice, judgement.figures[slice.contender]));

@@ -22,7 +22,11 @@ TEST(DuelJson, what_was_asked_for) {
   duel.record().server_cpus = {0, 1};
   duel.record().client_cpus = {2};
   duel.record().elapsed = 1500ms;
+  duel.options().load.idle_connections = 990;
+  duel.options().in_turn = true;
   const json report = json_of(duel.play({1, 1.2}));
+  EXPECT_EQ(report["idle_connections"], 990);
+  EXPECT_EQ(report["in_turn"], true);
   EXPECT_EQ(report["schema"], 1);
   EXPECT_EQ(report["tool"], "peal load duel");
   EXPECT_EQ(report["experiment"], "pingpong");
@@ -53,9 +57,12 @@ TEST(DuelJson, every_contender) {
   DuelSideRecord& side = duel.record().sides[1];
   side.latency.record(1000);
   side.connect.record(70'000);
-  side.counts.messages = 5;
+  side.counts = {.messages = 5, .reads = 2, .bytes_received = 129};
   side.rss_bytes = 1 << 20;
   side.rss_by_restart = {1000, 1 << 20};
+  side.rss_start_by_restart = {500, 600};
+  side.served_by_restart = {3, 4};
+  side.fault = "it ended";
   side.processes = 3;
   side.failures.add("reset", "a connection broke \xff", 2);
   const json report = json_of(duel.play({1, 1.2}));
@@ -76,8 +83,14 @@ TEST(DuelJson, every_contender) {
   EXPECT_EQ(process["target"], "127.0.0.1:80");
   EXPECT_EQ(process["pid"], 4711);
   EXPECT_EQ(process["messages"], 5);
+  EXPECT_EQ(process["mean_read_bytes"], 64);
+  EXPECT_TRUE(program["mean_read_bytes"].is_null());
   EXPECT_EQ(process["rss_bytes"], 1 << 20);
   EXPECT_EQ(process["rss_by_restart"], json({1000, 1 << 20}));
+  EXPECT_EQ(process["rss_start_by_restart"], json({500, 600}));
+  EXPECT_EQ(process["served_by_restart"], json({3, 4}));
+  EXPECT_EQ(process["fault"], "it ended");
+  EXPECT_EQ(program["fault"], "");
   EXPECT_EQ(process["processes"], 3);
   EXPECT_EQ(process["latency"]["count"], 1);
   EXPECT_EQ(process["latency"]["max"], side.latency.max());
@@ -87,6 +100,15 @@ TEST(DuelJson, every_contender) {
   EXPECT_EQ(process["failures"]["reset"]["count"], 2);
   EXPECT_EQ(process["failures"]["reset"]["first"], "a connection broke \xef\xbf\xbd");
   EXPECT_EQ(report["contenders"][2]["twin_of"], "a");
+}
+
+TEST(DuelJson, in_turn_the_latencies_of_each_restart_are_told_whole) {
+  MadeUpDuel duel(1, 2);
+  duel.play({});
+  EXPECT_FALSE(json_of(duel.record())["contenders"][0].contains("hdr_by_restart"));
+  duel.options().in_turn = true;
+  duel.record().sides[0].latency_by_restart[1].hdr = "HISTF";
+  EXPECT_EQ(json_of(duel.record())["contenders"][0]["hdr_by_restart"], json({"", "HISTF"}));
 }
 
 TEST(DuelJson, every_pair_and_its_restarts) {
@@ -152,12 +174,14 @@ TEST(DuelJson, every_slice_in_the_order_played) {
   const DuelRecord& record = duel.play({1, 1.2}, [](SliceRecord& slice) {
     if (slice.contender == 1) slice.server_cpu.reset();
     slice.spin = 1ms;
+    slice.server_switches = 12;
     return true;
   });
   const json report = json_of(record);
   const std::vector<std::string> columns = report["slice_columns"];
-  EXPECT_EQ(columns, (std::vector<std::string>{"restart", "round", "place", "contender", "messages", "seconds",
-                                               "server_cpu_ns", "client_cpu_ns", "p50_ns", "p99_ns"}));
+  EXPECT_EQ(columns,
+            (std::vector<std::string>{"restart", "round", "place", "contender", "messages", "seconds", "server_cpu_ns",
+                                      "client_cpu_ns", "p50_ns", "p99_ns", "server_switches"}));
   ASSERT_EQ(report["slices"].size(), record.slices.size());
   for (size_t i = 0; i < record.slices.size(); ++i) {
     const SliceRecord& slice = record.slices[i];
@@ -173,6 +197,7 @@ TEST(DuelJson, every_slice_in_the_order_played) {
     EXPECT_EQ(row[7], 7'000'000) << "without spinning";
     EXPECT_EQ(row[8], slice.p50_ns);
     EXPECT_EQ(row[9], slice.p99_ns);
+    EXPECT_EQ(row[10], slice.server_cpu ? json(12) : json(nullptr));
   }
 }
 

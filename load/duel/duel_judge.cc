@@ -220,6 +220,7 @@ void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>
   const auto add = [&](bool invalid, const std::string& what) {
     gates.push_back({invalid, fmt::format("{}: {}", name, what), contender});
   };
+  if (!side.fault.empty()) add(true, "it was left out; " + side.fault);
   for (const auto& [kind, failure] : side.failures.kinds) {
     add(true, fmt::format("{} failures nobody asked for ({}): {}", failure.count, kind, failure.first));
   }

@@ -33,6 +33,16 @@ std::optional<size_t> find(const std::vector<DuelContender>& contenders, std::st
   return static_cast<size_t>(found - contenders.begin());
 }
 
+std::string queueing_trouble(const DuelOptions& options) {
+  const auto queued = std::ranges::find(options.contenders, true, &DuelContender::expect_queueing);
+  if (queued == options.contenders.end()) return {};
+  if (!options.in_turn) {
+    return fmt::format("what waits for {} to serve it would be served while others play: give --in-turn", queued->name);
+  }
+  if (!options.load.closed_loop()) return fmt::format("{} serves few at a time: it holds no --rate", queued->name);
+  return {};
+}
+
 std::string claim_trouble(const DuelOptions& options, const DuelClaim& claim) {
   for (const size_t side : {claim.subject, claim.rival}) {
     const DuelContender& contender = options.contenders[side];
@@ -132,7 +142,7 @@ std::string duel_trouble(const DuelOptions& options) {
   if (options.server_threads == 0 || options.server_threads > kMostThreads) {
     return fmt::format("a server has 1 to {} threads", kMostThreads);
   }
-  if (options.load.idle_connections > 0) return "a duel has no idle connections beside the others";
+  if (std::string trouble = queueing_trouble(options); !trouble.empty()) return trouble;
   for (const DuelClaim& claim : options.claims) {
     if (std::string trouble = claim_trouble(options, claim); !trouble.empty()) return trouble;
   }

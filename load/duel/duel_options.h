@@ -31,6 +31,8 @@ struct DuelContender {
   SocketAddress target;
   std::optional<int> pid;              // whose CPU time is read, its descendants' too. None: it is not known
   std::optional<size_t> twin_of = {};  // the same contender once more: the A/A pair
+  // It serves fewer connections at a time than there are: as LoadOptions has it. In turn alone.
+  bool expect_queueing = false;
   // As LoadOptions has them: what its connections run over, a layer of its own, which outlives the duel.
   const StreamLayer* layer = nullptr;
   std::string host = {};
@@ -78,6 +80,9 @@ struct DuelOptions {
   LoadOptions load;  // what each contender is given; the target is its own. `load.seed` is the orders' too
   std::vector<DuelContender> contenders;  // the twin among them: with_twin()
   std::vector<DuelClaim> claims;
+  // Each plays all rounds of a restart by itself, and its connections are open then alone; else all take turns slice by
+  // slice.
+  bool in_turn = false;
   Duration slice = std::chrono::milliseconds(20);  // how long one plays before the next
   size_t rounds = 8;                               // that count in each restart; one more goes before
   size_t restarts = 0;                             // 0: as many as `precision` takes
@@ -99,7 +104,7 @@ struct DuelOptions {
 };
 
 inline constexpr Duration kShortestSlice = std::chrono::milliseconds(5);
-inline constexpr size_t kMostContenders = 32;
+inline constexpr size_t kMostContenders = 128;
 inline constexpr size_t kMostDuelRounds = 1000;
 inline constexpr size_t kMostRestarts = 1000;
 

@@ -159,9 +159,9 @@ TEST(DuelOptions, what_makes_sense) {
 
 TEST(DuelOptions, too_few_too_many_or_two_of_a_name) {
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.contenders.resize(1); }),
-            "a duel takes 2 to 32 contenders, its twin among them, not 1");
-  EXPECT_EQ(trouble_of([](DuelOptions& options) { options.contenders.resize(33); }),
-            "a duel takes 2 to 32 contenders, its twin among them, not 33");
+            "a duel takes 2 to 128 contenders, its twin among them, not 1");
+  EXPECT_EQ(trouble_of([](DuelOptions& options) { options.contenders.resize(129); }),
+            "a duel takes 2 to 128 contenders, its twin among them, not 129");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.contenders[1].name = "old-twin"; }),
             "there are two contenders named 'old-twin'");
 }
@@ -178,9 +178,18 @@ TEST(DuelOptions, a_shape_that_is_none) {
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.restarts = 1001; }), "a duel has 1 to 1000 restarts");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.server_threads = 0; }), "a server has 1 to 256 threads");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.server_threads = 257; }), "a server has 1 to 256 threads");
-  EXPECT_EQ(trouble_of([](DuelOptions& options) { options.load.idle_connections = 1; }),
-            "a duel has no idle connections beside the others");
   EXPECT_EQ(trouble_of([](DuelOptions& options) { options.load.pipeline = 0; }), "--pipeline is 1 to 10000, not 0");
+}
+
+TEST(DuelOptions, who_serves_few_at_a_time_plays_alone_and_holds_no_rate) {
+  DuelOptions options = sensible();
+  options.contenders[1].expect_queueing = true;
+  EXPECT_EQ(duel_trouble(options), "what waits for new to serve it would be served while others play: give --in-turn");
+  options.in_turn = true;
+  EXPECT_EQ(duel_trouble(options), "");
+  options.load.arrivals = ArrivalPlan::constant(1000);
+  options.slice = 500ms;
+  EXPECT_EQ(duel_trouble(options), "new serves few at a time: it holds no --rate");
 }
 
 TEST(DuelOptions, sources_reach_where_servers_are_started) {

@@ -26,9 +26,10 @@ struct SliceRecord {
   Duration span{};       // from its begin until every answer was back
   // From its begin to that of the contender's next: what a server puts off is charged to what caused it.
   std::optional<Duration> server_cpu;
-  Duration client_cpu{};  // of the generator's threads, spinning included
-  Duration spin{};        // of that, spinning
-  int64_t p50_ns = 0;     // of the latency; 0: no message came back
+  std::optional<uint64_t> server_switches = {};  // of its threads, in the same time
+  Duration client_cpu{};                         // of the generator's threads, spinning included
+  Duration spin{};                               // of that, spinning
+  int64_t p50_ns = 0;                            // of the latency; 0: no message came back
   int64_t p99_ns = 0;
 
   double seconds() const { return std::chrono::duration<double>(span).count(); }
@@ -38,6 +39,7 @@ struct SliceRecord {
 struct DuelPercentiles {
   int64_t p50_ns = 0;
   int64_t p99_ns = 0;
+  std::string hdr = {};  // all of it, as encode_histogram() writes it
 };
 
 // What one contender's slices add up to.
@@ -47,8 +49,12 @@ struct DuelSideRecord {
   std::optional<Handshakes> handshakes;  // where there is a layer
   Counts counts;
   Failures failures;
-  uint64_t rss_bytes = 0;  // the most seen; 0: not known
+  uint64_t rss_bytes = 0;        // the most seen; 0: not known
+  uint64_t rss_start_bytes = 0;  // before the first connection
   std::vector<uint64_t> rss_by_restart;
+  std::vector<uint64_t> rss_start_by_restart;
+  size_t served = 0;  // connections on which a message came back
+  std::vector<size_t> served_by_restart;
   std::vector<DuelPercentiles> latency_by_restart;
   // At the end of each restart, all messages answered and what was put off done.
   Duration idle_cpu{};
@@ -57,6 +63,7 @@ struct DuelSideRecord {
   Duration late_cpu{};
   Duration charged_cpu{};
   size_t processes = 0;
+  std::string fault;              // why it was left out, in turn; empty: it plays
   bool has_orphans = false;       // processes that their parents left to themselves: their CPU time is nobody's
   bool forgets_children = false;  // what its ended children used is not in its CPU time
 };

@@ -2,351 +2,64 @@
 #include <load/duel/duel_restart.h>
 
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <numeric>
 #include <optional>
 #include <utility>
-
-#include <fmt/format.h>
+#include <vector>
 
 #include <load/duel/duel_side.h>
-#include <load/duel/server_process.h>
-#include <load/report/report_text.h>
-#include <load/server_probe.h>
 #include <peal/base/assert.h>
 
 namespace peal::load {
 namespace {
 
-using Trouble = std::optional<std::string>;
-
-// What a server puts off at the end of its last slice has so long to happen, at most.
-constexpr Duration kLongestSettling = std::chrono::milliseconds(50);
-// In so many looks is told apart what a server uses all the time from what it has put off.
-constexpr size_t kLateLooks = 20;
-constexpr int kBudgetPerLate = 20;  // at most this part of the budget
-
-std::string waited(Duration time) { return human_time(static_cast<double>(time.count())); }
-
-// One server's CPU time, charged to the slice that was begun last.
-struct CpuAccount {
-  std::optional<ServerProbe> probe;  // of one that runs already; what the crew has started the crew looks at
-  ServerLook before{};
-  std::optional<size_t> slice = {};
-};
-
-class Restart {
- public:
-  Restart(DuelLoop& loop, const DuelProtocol& protocol, std::unique_ptr<ServerCrew> crew, std::mt19937_64& random,
-          DuelRecord& record);
-  ~Restart();
-  Restart(const Restart&) = delete;
-  Restart& operator=(const Restart&) = delete;
-
-  Trouble play(const OnRound& on_round);
-
- private:
-  Trouble start_servers();
-  Trouble start_generator();
-  Trouble connect();
-  Trouble play_rounds(const OnRound& on_round);
-  Trouble play_slice(size_t contender, size_t place);
-  // Reads the contender's CPU time; what it has grown by belongs to the slice before.
-  Trouble charge(size_t contender, std::optional<size_t> next_slice);
-  Trouble charge_idle(size_t contender);
-  Trouble settle_accounts();
-  Trouble wait_for_the_late();
-  std::expected<ServerLook, std::string> look_at(size_t contender, CpuAccount& account);
-  void leave();
-  void keep();
-  Trouble find_running();
-  Trouble who_ended() { return told(crew_->who_ended()); }
-  Trouble told(const ServerCrew::Trouble& trouble) const;
-  // With the first failure of the contender, if there was one. Ends what plays.
-  std::string with_reason(size_t contender, std::string_view what);
-  // As the user knows it: the twin is the same program.
-  const std::string& name(size_t contender) const {
-    return options_.contenders[options_.contenders[contender].twin_of.value_or(contender)].name;
+std::vector<size_t> shuffled_players(const DuelRecord& record, std::mt19937_64& random) {
+  std::vector<size_t> players;
+  for (size_t i = 0; i < record.sides.size(); ++i) {
+    if (record.sides[i].fault.empty()) players.push_back(i);
   }
-  bool stopped() const { return loop_.stopped(); }
-
-  DuelLoop& loop_;
-  const DuelProtocol& protocol_;
-  const std::unique_ptr<ServerCrew> crew_;
-  std::mt19937_64& random_;
-  DuelRecord& record_;
-  const DuelOptions& options_;
-  std::vector<SliceRecord> slices_;  // the warm-up's among them
-  std::vector<DuelSideRecord> totals_;
-  // A contender each; none: its CPU time is not known. Those of one process share one.
-  std::vector<std::shared_ptr<CpuAccount>> accounts_;
-  // Who comes first: anew for the start, and for each round.
-  std::vector<size_t> order_;
-  // The loops of the group end before the sides.
-  std::vector<std::unique_ptr<DuelSide>> sides_;
-  std::unique_ptr<LoopGroup> group_;
-};
-
-Restart::Restart(DuelLoop& loop, const DuelProtocol& protocol, std::unique_ptr<ServerCrew> crew,
-                 std::mt19937_64& random, DuelRecord& record)
-    : loop_(loop),
-      protocol_(protocol),
-      crew_(std::move(crew)),
-      random_(random),
-      record_(record),
-      options_(record.options),
-      totals_(options_.contenders.size()),
-      accounts_(options_.contenders.size()),
-      order_(options_.contenders.size()) {
-  std::iota(order_.begin(), order_.end(), 0);
-  std::ranges::shuffle(order_, random_);
+  std::ranges::shuffle(players, random);
+  return players;
 }
 
-Restart::~Restart() {
-  leave();
-  crew_->end(options_.patience.end);
+// Those who have connections open at the same time.
+std::vector<std::vector<size_t>> bouts_of(const std::vector<size_t>& players, bool in_turn) {
+  if (!in_turn) return {players};
+  std::vector<std::vector<size_t>> alone;
+  alone.reserve(players.size());
+  for (const size_t player : players) alone.push_back({player});
+  return alone;
 }
 
-Trouble Restart::play(const OnRound& on_round) {
-  using Step = Trouble (Restart::*)();
-  for (const Step step : {&Restart::start_servers, &Restart::start_generator, &Restart::connect}) {
-    if (Trouble trouble = (this->*step)(); trouble || stopped()) return trouble;
+void keep(PlayedRestart& played, DuelRecord& record) {
+  for (size_t i = 0; i < record.sides.size(); ++i) {
+    if (record.sides[i].fault.empty()) add_restart(played.totals[i], record.sides[i]);
   }
-  Trouble trouble = play_rounds(on_round);
-  if (!trouble && !stopped()) trouble = settle_accounts();
-  for (const size_t place : crew_->who_left_orphans()) totals_[place].has_orphans = true;
-  leave();
-  if (!trouble && !stopped()) keep();
-  return trouble;
-}
-
-Trouble Restart::told(const ServerCrew::Trouble& trouble) const {
-  if (!trouble) return std::nullopt;
-  return trouble->place ? fmt::format("{}: {}", name(*trouble->place), trouble->sentence) : trouble->sentence;
-}
-
-Trouble Restart::start_servers() {
-  for (const size_t i : order_) {
-    const DuelContender& contender = options_.contenders[i];
-    if (!contender.restarts()) continue;
-    if (Trouble trouble = told(crew_->start(i, contender.command))) return trouble;
-  }
-  return told(crew_->await_listening(options_.patience.start));
-}
-
-// The processes that run already, and an account for everybody whose CPU time can be read.
-Trouble Restart::find_running() {
-  std::map<int, std::shared_ptr<CpuAccount>> by_process;
-  for (size_t i = 0; i < accounts_.size(); ++i) {
-    if (crew_->has(i)) accounts_[i] = std::make_shared<CpuAccount>();
-    const std::optional<int> pid = options_.contenders[i].pid;
-    if (crew_->has(i) || !pid) continue;
-    if (const std::string_view why = why_no_server(*pid); !why.empty()) {
-      return fmt::format("{}: process {} is {}, and no server", name(i), *pid, why);
-    }
-    std::shared_ptr<CpuAccount>& account = by_process[*pid];
-    if (!account) {
-      Result<ServerProbe> probe = ServerProbe::of(*pid);
-      if (!probe) return fmt::format("{}: there is no process {} whose CPU time could be read", name(i), *pid);
-      account = std::make_shared<CpuAccount>(std::move(*probe));
-    }
-    accounts_[i] = account;
-  }
-  return std::nullopt;
-}
-
-Trouble Restart::start_generator() {
-  if (Trouble trouble = find_running()) return trouble;
-  const LoadOptions& load = options_.load;
-  Result<std::unique_ptr<LoopGroup>> group =
-      LoopGroup::start(load.threads, {.engine = load.engine, .spin = load.spin}, "load");
-  if (!group) return fmt::format("the generator's threads cannot start: {}", group.error().message());
-  group_ = std::move(*group);
-  record_.engine = (*group_)[0].engine().name();
-  // Nobody has the generator's first memory in every restart: where its own lies moves what a server costs, too.
-  sides_.resize(options_.contenders.size());
-  for (const size_t i : order_) {
-    const DuelContender& contender = options_.contenders[i];
-    LoadOptions mine = load;
-    mine.target = crew_->has(i) ? crew_->address(i) : contender.target;
-    mine.target_text = crew_->has(i) ? mine.target.to_string() : contender.target_text;
-    mine.layer = contender.layer;
-    mine.host = contender.host;
-    std::unique_ptr<Protocol> spoken = protocol_(contender, crew_->has(i) ? mine.target_text : std::string());
-    sides_[i] = std::make_unique<DuelSide>(mine, std::move(spoken), *group_, loop_.loop());
-  }
-  return std::nullopt;
-}
-
-// All side by side, each with few under way: whose connections the kernel makes first gets other memory for them than
-// who comes last, and a thousand of them cost 5 % more.
-Trouble Restart::connect() {
-  for (const size_t i : order_) sides_[i]->connect();
-  const auto all_settled = [this] { return std::ranges::all_of(sides_, [](auto& side) { return side->settled(); }); };
-  loop_.until(loop_.now() + options_.load.connect_timeout, all_settled);
-  if (stopped()) return std::nullopt;
-  for (size_t i = 0; i < sides_.size(); ++i) {
-    if (!sides_[i]->settled() || sides_[i]->is_lost()) {
-      return with_reason(i, "not every connection could be opened");
-    }
-  }
-  return std::nullopt;
-}
-
-Trouble Restart::play_rounds(const OnRound& on_round) {
-  for (size_t round = 0; round <= options_.rounds; ++round) {
-    // The first has warmed what the others measure: nothing of it counts.
-    if (round == 1) totals_ = std::vector<DuelSideRecord>(totals_.size());
-    std::ranges::shuffle(order_, random_);
-    for (size_t place = 0; place < order_.size(); ++place) {
-      if (Trouble trouble = play_slice(order_[place], place)) return trouble;
-      if (stopped()) return std::nullopt;
-      slices_.back().restart = record_.restarts;
-      slices_.back().round = round;
-    }
-    if (on_round) on_round(round);
-  }
-  return std::nullopt;
-}
-
-Trouble Restart::play_slice(size_t contender, size_t place) {
-  DuelSide& side = *sides_[contender];
-  if (Trouble trouble = charge(contender, slices_.size())) return trouble;
-  const TimePoint start = loop_.now();
-  side.play(start);
-  loop_.pass(options_.slice);
-  side.pause();
-  if (!loop_.until(loop_.now() + options_.patience.answer, [&] { return side.quiet(); })) {
-    if (stopped()) return std::nullopt;
-    if (Trouble trouble = who_ended()) return trouble;
-    return with_reason(
-        contender, fmt::format("not every message was answered {} after its slice", waited(options_.patience.answer)));
-  }
-  if (Trouble trouble = who_ended()) return trouble;
-  if (side.is_lost()) return with_reason(contender, "every connection is lost");
-  slices_.push_back(side.take(totals_[contender]));
-  slices_.back().place = place;
-  slices_.back().contender = contender;
-  return std::nullopt;
-}
-
-std::expected<ServerLook, std::string> Restart::look_at(size_t contender, CpuAccount& account) {
-  if (!account.probe) {
-    const std::expected<ServerLook, ServerFault> look = crew_->look(contender);
-    if (!look) return std::unexpected(*told(look.error()));
-    return *look;
-  }
-  const Result<ServerLook> look = account.probe->look();
-  if (look) return *look;
-  if (Trouble trouble = who_ended()) return std::unexpected(std::move(*trouble));
-  return std::unexpected(fmt::format("{}: its process {} is gone", name(contender), account.probe->pid()));
-}
-
-Trouble Restart::charge(size_t contender, std::optional<size_t> next_slice) {
-  CpuAccount* const account = accounts_[contender].get();
-  if (account == nullptr) return std::nullopt;
-  const auto look = look_at(contender, *account);
-  if (!look) return look.error();
-  if (account->slice) slices_[*account->slice].server_cpu = look->cpu - account->before.cpu;
-  account->before = *look;
-  account->slice = next_slice;
-  DuelSideRecord& totals = totals_[contender];
-  totals.rss_bytes = std::max(totals.rss_bytes, look->rss_bytes);
-  totals.processes = look->processes;
-  totals.forgets_children |= look->forgets_children;
-  return std::nullopt;
-}
-
-Trouble Restart::charge_idle(size_t contender) {
-  CpuAccount* const account = accounts_[contender].get();
-  if (account == nullptr) return std::nullopt;
-  const auto look = look_at(contender, *account);
-  if (!look) return look.error();
-  totals_[contender].idle_cpu += look->cpu - account->before.cpu;
-  totals_[contender].idle_time += look->at - account->before.at;
-  account->before = *look;
-  return std::nullopt;
-}
-
-// Once for what the last slices put off, and once more for what is used without a reason.
-Trouble Restart::settle_accounts() {
-  const Duration pause = std::min(options_.slice, kLongestSettling);
-  loop_.pass(pause);
-  for (size_t i = 0; i < sides_.size(); ++i) {
-    if (Trouble trouble = charge(i, std::nullopt)) return trouble;
-  }
-  if (record_.restarts == 0) return wait_for_the_late();
-  loop_.pass(pause);
-  for (size_t i = 0; i < sides_.size(); ++i) {
-    if (Trouble trouble = charge_idle(i)) return trouble;
-  }
-  return std::nullopt;
-}
-
-// In the first restart alone, and for longer: what a server has put off until now is in nobody's account.
-Trouble Restart::wait_for_the_late() {
-  std::vector<std::vector<Duration>> used(sides_.size());
-  for (size_t looks = 0; looks < kLateLooks && !stopped(); ++looks) {
-    loop_.pass(std::min(options_.patience.late, options_.budget / kBudgetPerLate) / kLateLooks);
-    for (size_t i = 0; i < sides_.size(); ++i) {
-      const Duration before = totals_[i].idle_cpu;
-      if (Trouble trouble = charge_idle(i)) return trouble;
-      used[i].push_back(totals_[i].idle_cpu - before);
-    }
-  }
-  for (size_t i = 0; i < sides_.size() && !stopped(); ++i) {
-    std::ranges::sort(used[i]);
-    const Duration steady = used[i][used[i].size() / 2];
-    for (const Duration cpu : used[i]) totals_[i].late_cpu += std::max(cpu - steady, Duration::zero());
-    for (const SliceRecord& slice : slices_) {
-      if (slice.contender == i) totals_[i].charged_cpu += slice.server_cpu.value_or(Duration::zero());
-    }
-  }
-  return std::nullopt;
-}
-
-void Restart::leave() {
-  if (!group_) return;
-  for (const std::unique_ptr<DuelSide>& side : sides_) side->leave();
-  group_->stop();
-  group_->join();
-  // What the lanes have reported refers to them: it is heard while they live.
-  bool heard = false;
-  loop_.loop().post([&heard] { heard = true; });
-  while (!heard) loop_.loop().step();
-}
-
-std::string Restart::with_reason(size_t contender, std::string_view what) {
-  leave();
-  sides_[contender]->collect(totals_[contender]);
-  const Failures& failures = totals_[contender].failures;
-  return fmt::format("{}: {}{}", name(contender), what,
-                     failures.empty() ? "" : ": " + failures.kinds.begin()->second.first);
-}
-
-void Restart::keep() {
-  for (size_t i = 0; i < sides_.size(); ++i) {
-    sides_[i]->collect(totals_[i]);
-    add_restart(totals_[i], record_.sides[i]);
-  }
-  for (SliceRecord& slice : slices_) {
-    if (slice.round == 0) continue;
+  for (SliceRecord& slice : played.slices) {
+    if (slice.round == 0 || !record.sides[slice.contender].fault.empty()) continue;
     --slice.round;
-    record_.slices.push_back(slice);
+    record.slices.push_back(slice);
   }
-  ++record_.restarts;
+  ++record.restarts;
 }
 
 }  // namespace
 
-std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol,
-                                              std::unique_ptr<ServerCrew> crew, std::mt19937_64& random,
-                                              DuelRecord& record, const OnRound& on_round) {
-  PEAL_ASSERT(record.sides.size() == record.options.contenders.size(), "{} sides of {} contenders", record.sides.size(),
-              record.options.contenders.size());
-  Restart restart(loop, protocol, std::move(crew), random, record);
-  if (Trouble trouble = restart.play(on_round)) return std::unexpected(std::move(*trouble));
+std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol, const CrewMaker& crew,
+                                              std::mt19937_64& random, DuelRecord& record, const OnRound& on_round) {
+  const DuelOptions& options = record.options;
+  PEAL_ASSERT(record.sides.size() == options.contenders.size(), "{} sides of {} contenders", record.sides.size(),
+              options.contenders.size());
+  PlayedRestart played{.slices = {}, .totals = std::vector<DuelSideRecord>(record.sides.size())};
+  const std::vector<size_t> players = shuffled_players(record, random);
+  size_t left_out = 0;
+  for (const std::vector<size_t>& bout : bouts_of(players, options.in_turn)) {
+    std::optional<std::string> trouble = play_bout(loop, protocol, crew(), bout, random, record, played, on_round);
+    if (loop.stopped()) return {};
+    if (!trouble) continue;
+    if (!options.in_turn || ++left_out == players.size()) return std::unexpected(std::move(*trouble));
+    record.sides[bout.front()].fault = std::move(*trouble);
+  }
+  keep(played, record);
   return {};
 }
 

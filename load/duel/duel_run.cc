@@ -40,8 +40,9 @@ std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, cons
   while (record.restarts < wanted && (record.restarts == 0 || elapsed() + longest <= options.budget)) {
     const Duration before = elapsed();
     (*loop)->end_at(began + options.budget + (record.restarts == 0 ? options.patience.first : Duration::zero()));
-    const auto played =
-        play_restart(**loop, protocol, (*place)->crew(options, pins), random, record, [&](size_t rounds) {
+    const auto played = play_restart(
+        **loop, protocol, [&] { return (*place)->crew(options, pins); }, random, record,
+        [&](size_t rounds) {
           if (on_progress) on_progress({record, rounds, wanted, elapsed()});
         });
     if (!played) return std::unexpected(played.error());

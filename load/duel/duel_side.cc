@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <load/record/histogram_codec.h>
 #include <peal/base/assert.h>
 
 namespace peal::load {
@@ -29,18 +30,16 @@ DuelSide::DuelSide(const LoadOptions& options, std::unique_ptr<Protocol> protoco
       parts_(recording_parts(options_, *protocol_)),
       slice_(parts_) {
   if (options_.layer != nullptr) resumed_before_ = options_.layer->stats().resumed;
-  const size_t threads = group_.size();
   size_t first = 0;
-  for (size_t i = 0; i < threads; ++i) {
-    const Lane::Setup setup{
-        .number = i,
-        .first_connection = first,
-        .connections = options_.connections / threads + (i < options_.connections % threads ? 1 : 0),
-        .idle_connections = 0,
-        .server = nullptr,
-        .in_slices = true};
+  for (size_t i = 0; i < group_.size(); ++i) {
+    const Lane::Setup setup{.number = i,
+                            .first_connection = first,
+                            .connections = share_of(options_.connections, i, group_.size()),
+                            .idle_connections = share_of(options_.idle_connections, i, group_.size()),
+                            .server = nullptr,
+                            .in_slices = true};
     lanes_.push_back(std::make_unique<Lane>(setup, options_, *protocol_, group_[i], *this, duel.mailbox()));
-    first += setup.connections;
+    first += setup.connections + setup.idle_connections;
   }
 }
 
@@ -53,6 +52,14 @@ void DuelSide::tell_all(Command command) {
 
 void DuelSide::connect() {
   tell_all([](Lane& lane) { lane.connect_all(); });
+}
+
+void DuelSide::give_up_connecting() {
+  tell_all([](Lane& lane) { lane.give_up_connecting(); });
+}
+
+void DuelSide::rest() {
+  tell_all([](Lane& lane) { lane.rest(); });
 }
 
 void DuelSide::play(TimePoint start) {
@@ -104,6 +111,7 @@ void DuelSide::leave() {
 void DuelSide::collect(DuelSideRecord& all) {
   for (const std::unique_ptr<Lane>& lane : lanes_) {
     all.failures.add(lane->failures());
+    all.served += lane->served();
     if (options_.layer != nullptr) {
       add_handshakes({.failed = lane->handshakes_failed(), .agreed = lane->agreed()}, all);
     }
@@ -113,12 +121,15 @@ void DuelSide::collect(DuelSideRecord& all) {
 void add_restart(const DuelSideRecord& restart, DuelSideRecord& all) {
   all.latency.add(restart.latency);
   all.latency_by_restart.push_back(percentiles_of(restart.latency));
+  all.latency_by_restart.back().hdr = encode_histogram(restart.latency);
   all.connect.add(restart.connect);
   all.counts.add(restart.counts);
   all.failures.add(restart.failures);
   if (restart.handshakes) add_handshakes(*restart.handshakes, all);
   all.rss_bytes = std::max(all.rss_bytes, restart.rss_bytes);
   all.rss_by_restart.push_back(restart.rss_bytes);
+  all.rss_start_by_restart.push_back(restart.rss_start_bytes);
+  all.served_by_restart.push_back(restart.served);
   all.idle_cpu += restart.idle_cpu;
   all.idle_time += restart.idle_time;
   all.late_cpu += restart.late_cpu;

@@ -21,12 +21,17 @@ class DuelSide final : public LaneReports {
   // Opens the connections. settled(): all are open or have failed.
   void connect();
   bool settled() const { return settled_ == lanes_.size(); }
+  // What is not open by now is not waited for.
+  void give_up_connecting();
   // A slice: play() ... pause() ... quiet(): every answer is back.
   void play(TimePoint start);
+  // Where queueing is expected it is the cut alone: answers go on coming until rest().
   void pause();
   bool quiet() const { return cuts_left_ == 0; }
   // Of the slice before quiet(); what it measured has gone into `all`.
   SliceRecord take(DuelSideRecord& all);
+  // After the last slice: nothing is sent any more.
+  void rest();
   // No connection is left, and none will be tried.
   bool is_lost() const { return lost_lanes_ == lanes_.size(); }
   // Resets what is open. Then the group is stopped, and collect() takes the rest.

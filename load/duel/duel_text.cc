@@ -85,9 +85,13 @@ void add_heading(Out out, const DuelRecord& record) {
         range.least == range.most ? fmt::format("{}", range.least) : fmt::format("{} to {}", range.least, range.most),
         range.most == 1 ? "" : "s");
   }
+  if (options.load.idle_connections > 0) {
+    fmt::format_to(out, ", {} idle ones beside", human_count(options.load.idle_connections));
+  }
   fmt::format_to(out, ", {}\n", record.schedule);
-  fmt::format_to(out, "slices of {}, {} a restart; {} in {}\n", human_time(static_cast<double>(options.slice.count())),
-                 counted(options.rounds, "round"), counted(record.restarts, "restart"), seconds_text(record.elapsed));
+  fmt::format_to(out, "{}slices of {}, {} a restart; {} in {}\n", options.in_turn ? "one contender at a time; " : "",
+                 human_time(static_cast<double>(options.slice.count())), counted(options.rounds, "round"),
+                 counted(record.restarts, "restart"), seconds_text(record.elapsed));
   fmt::format_to(out, "{}; engine {}; seed {}\n\n", cpus_text(record), record.engine, options.load.seed);
 }
 

@@ -54,6 +54,15 @@ ratios with their 95 % interval over 8 restarts
 )");
 }
 
+TEST(DuelText, who_plays_alone_and_who_is_silent_beside) {
+  MadeUpDuel duel(1);
+  duel.options().in_turn = true;
+  duel.options().load.idle_connections = 990;
+  const std::string text = text_of(duel.play({}));
+  EXPECT_THAT(text,
+              HasSubstr("1 thread, 990 idle ones beside, closed loop\none contender at a time; slices of 20.0 ms"));
+}
+
 TEST(DuelText, long_slices_show_latency_in_words_of_its_own) {
   MadeUpDuel duel(3);
   duel.options().slice = 500ms;

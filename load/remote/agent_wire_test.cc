@@ -118,8 +118,8 @@ TEST(AgentWire, a_request_that_is_none_is_told_in_a_sentence) {
   EXPECT_EQ(trouble_of("{}"), "\"do\" is not a text");
   EXPECT_THAT(trouble_of(R"({"do": "dance"})"), HasSubstr("nothing to do called 'dance'; there are crew, start"));
   EXPECT_EQ(trouble_of(R"({"do": "look"})"), "look: \"place\" is not a number");
-  EXPECT_EQ(trouble_of(R"({"do": "look", "place": -1})"), "look: \"place\" is not from 0 to 31");
-  EXPECT_EQ(trouble_of(R"({"do": "look", "place": 18446744073709551615})"), "look: \"place\" is not from 0 to 31");
+  EXPECT_EQ(trouble_of(R"({"do": "look", "place": -1})"), "look: \"place\" is not from 0 to 127");
+  EXPECT_EQ(trouble_of(R"({"do": "look", "place": 18446744073709551615})"), "look: \"place\" is not from 0 to 127");
   EXPECT_EQ(trouble_of(R"({"do": "look", "place": 1.5})"), "look: \"place\" is not a number");
   EXPECT_EQ(trouble_of(R"({"do": "end", "patience": 9000000000000})"),
             "end: \"patience\" is not from 0 to 3600000000000");
@@ -153,8 +153,8 @@ TEST(AgentWire, an_answer_that_is_none_is_told_in_a_sentence) {
   EXPECT_THAT(trouble_of_answer(R"({"ok": 1})", AgentTask::kEnd), HasSubstr("neither ok nor fault nor error"));
   EXPECT_THAT(trouble_of_answer(R"({"ok": {}})", AgentTask::kLook), HasSubstr("\"at\" is not a number"));
   EXPECT_THAT(trouble_of_answer(R"({"ok": {"address": "nowhere"}})", AgentTask::kStart), HasSubstr("\"address\""));
-  EXPECT_THAT(trouble_of_answer(R"({"ok": {"places": [32]}})", AgentTask::kOrphans), HasSubstr("\"places\""));
-  EXPECT_THAT(trouble_of_answer(R"({"fault": {"place": 99, "sentence": ""}})", AgentTask::kEnd),
+  EXPECT_THAT(trouble_of_answer(R"({"ok": {"places": [128]}})", AgentTask::kOrphans), HasSubstr("\"places\""));
+  EXPECT_THAT(trouble_of_answer(R"({"fault": {"place": 199, "sentence": ""}})", AgentTask::kEnd),
               HasSubstr("\"place\""));
   EXPECT_THAT(trouble_of_answer(R"({"fault": {"place": 0}})", AgentTask::kEnd), HasSubstr("\"sentence\""));
   EXPECT_THAT(trouble_of_answer(R"({"error": null})", AgentTask::kEnd), HasSubstr("\"error\""));

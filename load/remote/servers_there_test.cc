@@ -54,6 +54,15 @@ std::string fault_of(const DuelOptions& options, const RemoteHost& host, const O
 
 std::string fault_of(const RemoteHost& host) { return fault_of(duel_of(duelist(), duelist()), host); }
 
+TEST(ServersThere, one_contender_at_a_time) {
+  DuelOptions options = duel_of(duelist(), duelist());
+  options.in_turn = true;
+  const auto record = played(options, this_machine_as_box2());
+  ASSERT_TRUE(record.has_value()) << record.error();
+  EXPECT_EQ(record->slices.size(), 8u);
+  for (const SliceRecord& slice : record->slices) EXPECT_TRUE(slice.server_cpu && slice.server_switches);
+}
+
 TEST(ServersThere, a_duel_is_played_and_each_server_is_charged_for_its_own) {
   const auto record = played(duel_of(duelist({.burn = 200us}), duelist()), this_machine_as_box2());
   ASSERT_TRUE(record.has_value()) << record.error();

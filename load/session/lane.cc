@@ -19,6 +19,8 @@ RecordingParts recording_parts(const LoadOptions& options, const Protocol& proto
           .handshake = options.layer != nullptr};
 }
 
+size_t share_of(size_t all, size_t lane, size_t lanes) { return all / lanes + (lane < all % lanes ? 1 : 0); }
+
 Lane::Lane(const Setup& setup, const LoadOptions& options, const Protocol& protocol, Loop& loop, LaneReports& reports,
            std::shared_ptr<Mailbox> run)
     : setup_(setup),
@@ -121,12 +123,14 @@ void Lane::cut(CutKind kind, std::unique_ptr<Recording> fresh) {
 }
 
 void Lane::play(TimePoint start) {
+  if (circulates_) return;
   span_begin_ = engine_.now();
   cpu_begin_ = cpu_time(CLOCK_THREAD_CPUTIME_ID).value_or(Duration::zero());
   begin(start);
 }
 
 void Lane::pause(std::unique_ptr<Recording> fresh) {
+  if (options_.expect_queueing) return cut(CutKind::kSlice, std::move(fresh));
   circulates_ = false;
   if (pacer_) {
     const TimePoint now = engine_.now();

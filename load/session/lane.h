@@ -61,6 +61,9 @@ class LaneReports {
   ~LaneReports() = default;
 };
 
+// Of `all` connections, those of this lane.
+size_t share_of(size_t all, size_t lane, size_t lanes);
+
 // What a lane with these options measures.
 RecordingParts recording_parts(const LoadOptions& options, const Protocol& protocol);
 
@@ -91,8 +94,10 @@ class Lane {
   void give_up_waiting();
 
   // Instead of begin() and cut(), again and again: a slice begins; it ends, and once all is back its cut is reported.
+  // With LoadOptions::expect_queueing it would never all be back: one slice goes over into the next, until rest().
   void play(TimePoint start);
   void pause(std::unique_ptr<Recording> fresh);
+  void rest() { circulates_ = false; }
   // Resets every connection; nothing is opened any more.
   void leave_all();
 

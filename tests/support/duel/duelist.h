@@ -40,8 +40,9 @@ enum class DuelistWork : uint8_t {
 struct DuelistManners {
   Duration burn{};  // CPU time a read
   DuelistWork work = DuelistWork::kHere;
-  size_t dies_after = 0;  // reads; 0: lives
-  bool chatters = false;  // more than a pipe holds, before it listens, and some a read
+  size_t dies_after = 0;    // reads; 0: lives
+  bool chatters = false;    // more than a pipe holds, before it listens, and some a read
+  bool serves_one = false;  // takes no connection while it has another
 };
 
 inline constexpr Duration kMostOwed = std::chrono::milliseconds(10);
@@ -76,6 +77,7 @@ class Duelist {
       worker_ = std::jthread([] { burn_of_thread(Duration::max() / 2); });
     }
     while (true) {
+      fds_[0].events = manners_.serves_one && fds_.size() > 1 ? 0 : POLLIN;
       const int patience_ms = manners_.work == DuelistWork::kAtLast ? 300 : 3;
       const int count = ::poll(fds_.data(), fds_.size(), owed_ > Duration::zero() ? patience_ms : -1);
       while (manners_.work == DuelistWork::kChild && ::waitpid(-1, nullptr, WNOHANG) > 0) {
@@ -179,7 +181,8 @@ inline std::vector<std::string> duelist(const DuelistManners& manners = {}) {
           std::to_string(manners.burn.count()),
           std::to_string(static_cast<int>(manners.work)),
           std::to_string(manners.dies_after),
-          manners.chatters ? "1" : "0"};
+          manners.chatters ? "1" : "0",
+          manners.serves_one ? "1" : "0"};
 }
 
 // Where this process was started with such words, it serves and does not return.
@@ -188,11 +191,12 @@ inline void serve_if_told() {
   std::vector<std::string> words;
   for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
   const auto told = std::ranges::find(words, "--duelist");
-  if (words.end() - told < 6) return;
+  if (words.end() - told < 7) return;
   const DuelistManners manners{.burn = Duration(std::stoll(told[2])),
                                .work = static_cast<DuelistWork>(std::stoi(told[3])),
                                .dies_after = std::stoul(told[4]),
-                               .chatters = told[5] == "1"};
+                               .chatters = told[5] == "1",
+                               .serves_one = told[6] == "1"};
   if (manners.chatters) Duelist::chatter(1000);
   const Fd listener = duelist_listener(static_cast<uint16_t>(std::stoi(told[1])));
   std::printf("listening on %s\n", told[1].c_str());

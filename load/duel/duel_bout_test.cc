@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Duels in which one contender plays at a time, against servers of the test's own.
+#include <load/duel/duel_bout.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <load/duel/duel_judge.h>
+#include <load/duel/duel_run.h>
+#include <load/session/echo_session.h>
+#include <tests/support/duel/duelist.h>
+
+namespace peal::load {
+namespace {
+
+using std::chrono_literals::operator""ms;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+DuelContender program(const std::string& name, std::vector<std::string> command) {
+  return {.name = name, .command = std::move(command), .target_text = {}, .target = {}, .pid = {}};
+}
+
+DuelOptions in_turn(std::vector<DuelContender> contenders) {
+  DuelOptions options;
+  options.contenders = std::move(contenders);
+  options.in_turn = true;
+  options.load.engine = "epoll";
+  options.slice = 10ms;
+  options.rounds = 2;
+  options.restarts = 2;
+  options.patience.late = 40ms;
+  return options;
+}
+
+std::expected<DuelRecord, std::string> play(const DuelOptions& options) {
+  const DuelProtocol pingpong = [size = options.load.size](const DuelContender&, std::string_view) {
+    return std::make_unique<EchoProtocol>(EchoProtocol::unframed(size));
+  };
+  return run_duel(options, pingpong);
+}
+
+DuelRecord played(const DuelOptions& options) {
+  std::expected<DuelRecord, std::string> record = play(options);
+  EXPECT_TRUE(record.has_value()) << record.error();
+  return record.value_or(
+      DuelRecord{.options = options, .sides = std::vector<DuelSideRecord>(options.contenders.size())});
+}
+
+// Messages of a contender in all its slices.
+uint64_t messages_of(const DuelRecord& record, size_t contender) {
+  uint64_t messages = 0;
+  for (const SliceRecord& slice : record.slices) messages += slice.contender == contender ? slice.messages : 0;
+  return messages;
+}
+
+TEST(DuelBout, one_contender_plays_all_its_rounds_before_the_next_begins) {
+  const DuelRecord record = played(in_turn(with_twin({program("a", duelist()), program("b", duelist({.burn = 1ms}))})));
+  EXPECT_EQ(record.restarts, 2U);
+  ASSERT_EQ(record.slices.size(), 2U * 3 * 2);
+  for (size_t at = 0; at < record.slices.size(); at += 2) {
+    EXPECT_EQ(record.slices[at].contender, record.slices[at + 1].contender);
+    EXPECT_EQ(record.slices[at].restart, at / 6);
+    EXPECT_EQ(record.slices[at].round, 0U);
+    EXPECT_EQ(record.slices[at + 1].round, 1U);
+    EXPECT_TRUE(record.slices[at].server_switches);
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    const DuelSideRecord& side = record.sides[i];
+    EXPECT_EQ(side.counts.messages, messages_of(record, i)) << "the warm-up's are not among them";
+    EXPECT_EQ(side.latency_by_restart.size(), 2U);
+    EXPECT_FALSE(side.latency_by_restart[1].hdr.empty());
+    EXPECT_THAT(side.rss_start_by_restart, Each(testing::Gt(1U << 20)));
+    EXPECT_THAT(side.served_by_restart, ElementsAre(1U, 1U));
+  }
+  EXPECT_THAT(restart_logs(record, DuelMetric::kServerCpu, 1, 0), Each(testing::Gt(0.0)));
+}
+
+TEST(DuelBout, connections_that_wait_for_their_turn_are_no_failures) {
+  DuelOptions options = in_turn({program("one", duelist({.serves_one = true})), program("all", duelist())});
+  options.contenders[0].expect_queueing = true;
+  options.load.connections = 3;
+  const DuelRecord record = played(options);
+  EXPECT_THAT(record.sides[0].served_by_restart, ElementsAre(1U, 1U));
+  EXPECT_THAT(record.sides[1].served_by_restart, ElementsAre(3U, 3U));
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(record.sides[i].failures.empty()) << record.sides[i].failures.kinds.begin()->second.first;
+    EXPECT_GT(messages_of(record, i), 0U);
+  }
+  for (const SliceRecord& slice : record.slices) EXPECT_GE(slice.span, options.slice) << "a slice ends when it should";
+}
+
+TEST(DuelBout, who_serves_few_and_is_not_expected_to_is_at_fault) {
+  DuelOptions options = in_turn({program("one", duelist({.serves_one = true})), program("all", duelist())});
+  options.load.connections = 3;
+  options.patience.answer = 50ms;
+  const DuelRecord record = played(options);
+  EXPECT_THAT(record.sides[0].fault, HasSubstr("one: not every message was answered"));
+  EXPECT_EQ(messages_of(record, 0), 0U);
+}
+
+TEST(DuelBout, who_cannot_play_is_left_out_and_the_others_go_on) {
+  const DuelRecord record =
+      played(in_turn({program("a", duelist()), program("gone", {"/bin/false", "{port}"}), program("c", duelist())}));
+  EXPECT_EQ(record.restarts, 2U);
+  EXPECT_EQ(record.sides[1].fault, "gone: the server ended by itself: exit code 1");
+  EXPECT_EQ(record.slices.size(), 2U * 2 * 2);
+  const DuelJudgement judgement = judge_duel(record);
+  ASSERT_EQ(judgement.gates.size(), 1U);
+  EXPECT_TRUE(judgement.gates[0].invalid);
+  EXPECT_EQ(judgement.gates[0].sentence, "gone: it was left out; gone: the server ended by itself: exit code 1");
+}
+
+TEST(DuelBout, where_nobody_can_play_there_is_no_duel) {
+  const auto record = play(in_turn({program("a", {"/bin/false", "{port}"}), program("b", {"/bin/false", "{port}"})}));
+  ASSERT_FALSE(record.has_value());
+  EXPECT_THAT(record.error(), HasSubstr("the server ended by itself: exit code 1"));
+}
+
+TEST(DuelBout, idle_connections_are_held_and_say_nothing) {
+  DuelOptions options = in_turn({program("a", duelist()), program("b", duelist())});
+  options.load.connections = 2;
+  options.load.idle_connections = 5;
+  for (const bool one_at_a_time : {true, false}) {
+    options.in_turn = one_at_a_time;
+    const DuelRecord record = played(options);
+    for (const DuelSideRecord& side : record.sides) {
+      EXPECT_TRUE(side.failures.empty());
+      EXPECT_THAT(side.served_by_restart, ElementsAre(2U, 2U));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace peal::load
