@@ -55,6 +55,10 @@ class Bout {
   Trouble connect();
   Trouble play_rounds(const OnRound& on_round);
   Trouble play_slice(size_t contender, size_t place);
+  Trouble await_answers(size_t contender);
+  Trouble rest();
+  // In turn nobody waits for a closed loop to fall silent: a slice goes over into the next, as the messages of a run.
+  bool goes_on() const { return options_.in_turn && options_.load.closed_loop(); }
   // Reads the contender's CPU time; what it has grown by belongs to the slice before.
   Trouble charge(size_t contender, std::optional<size_t> next_slice);
   Trouble charge_idle(size_t contender);
@@ -115,6 +119,7 @@ Trouble Bout::play(const OnRound& on_round) {
     if (Trouble trouble = (this->*step)(); trouble || stopped()) return trouble;
   }
   Trouble trouble = play_rounds(on_round);
+  if (!trouble && !stopped()) trouble = rest();
   if (!trouble && !stopped()) trouble = settle_accounts();
   for (const size_t place : crew_->who_left_orphans()) totals_[place].has_orphans = true;
   leave();
@@ -239,18 +244,41 @@ Trouble Bout::play_slice(size_t contender, size_t place) {
   const TimePoint start = loop_.now();
   side.play(start);
   loop_.pass(options_.slice);
-  side.pause();
-  if (!loop_.until(loop_.now() + options_.patience.answer, [&] { return side.quiet(); })) {
-    if (stopped()) return std::nullopt;
-    if (Trouble trouble = who_ended()) return trouble;
-    return with_reason(
-        contender, fmt::format("not every message was answered {} after its slice", waited(options_.patience.answer)));
+  if (goes_on()) {
+    side.cut();
+  } else {
+    side.pause();
   }
-  if (Trouble trouble = who_ended()) return trouble;
-  if (side.is_lost()) return with_reason(contender, "every connection is lost");
+  if (Trouble trouble = await_answers(contender); trouble || !side.quiet()) return trouble;
   slices_.push_back(side.take(totals_[contender]));
   slices_.back().place = place;
   slices_.back().contender = contender;
+  return std::nullopt;
+}
+
+// Until its slice has ended; when the duel was stopped meanwhile, it may not have.
+Trouble Bout::await_answers(size_t contender) {
+  const DuelSide& side = *sides_[contender];
+  const bool quiet = loop_.until(loop_.now() + options_.patience.answer, [&] { return side.quiet(); });
+  if (!quiet && stopped()) return std::nullopt;
+  if (Trouble trouble = who_ended()) return trouble;
+  if (!quiet) {
+    return with_reason(
+        contender, fmt::format("not every message was answered {} after its slice", waited(options_.patience.answer)));
+  }
+  if (side.is_lost()) return with_reason(contender, "every connection is lost");
+  return std::nullopt;
+}
+
+// After the last slice of who went on: what is answered from here on is charged to nobody.
+Trouble Bout::rest() {
+  if (!goes_on()) return std::nullopt;
+  for (const size_t i : order_) {
+    if (Trouble trouble = charge(i, std::nullopt)) return trouble;
+    sides_[i]->pause();
+    if (options_.contenders[i].expect_queueing) continue;  // what waits for its turn is never answered
+    if (Trouble trouble = await_answers(i)) return trouble;
+  }
   return std::nullopt;
 }
 
@@ -298,7 +326,6 @@ Trouble Bout::charge_idle(size_t contender) {
 
 // Once for what the last slices put off, and once more for what is used without a reason.
 Trouble Bout::settle_accounts() {
-  for (const size_t i : order_) sides_[i]->rest();
   const Duration pause = std::min(options_.slice, kLongestSettling);
   loop_.pass(pause);
   for (const size_t i : order_) {

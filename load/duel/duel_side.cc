@@ -58,21 +58,27 @@ void DuelSide::give_up_connecting() {
   tell_all([](Lane& lane) { lane.give_up_connecting(); });
 }
 
-void DuelSide::rest() {
-  tell_all([](Lane& lane) { lane.rest(); });
-}
-
 void DuelSide::play(TimePoint start) {
   tell_all([start](Lane& lane) { lane.play(start); });
 }
 
-void DuelSide::pause() {
+template <class Command>
+void DuelSide::end_slice(Command command) {
   PEAL_ASSERT(cuts_left_ == 0, "{} lanes have not ended the slice before", cuts_left_);
   cuts_left_ = lanes_.size();
   for (size_t i = 0; i < lanes_.size(); ++i) {
     auto fresh = std::make_unique<Recording>(parts_);
-    group_[i].post([lane = lanes_[i].get(), fresh = std::move(fresh)]() mutable { lane->pause(std::move(fresh)); });
+    group_[i].post(
+        [lane = lanes_[i].get(), command, fresh = std::move(fresh)]() mutable { command(*lane, std::move(fresh)); });
   }
+}
+
+void DuelSide::pause() {
+  end_slice([](Lane& lane, std::unique_ptr<Recording> fresh) { lane.pause(std::move(fresh)); });
+}
+
+void DuelSide::cut() {
+  end_slice([](Lane& lane, std::unique_ptr<Recording> fresh) { lane.cut(CutKind::kSlice, std::move(fresh)); });
 }
 
 void DuelSide::on_cut(size_t, Cut cut) {

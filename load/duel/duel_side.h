@@ -23,15 +23,14 @@ class DuelSide final : public LaneReports {
   bool settled() const { return settled_ == lanes_.size(); }
   // What is not open by now is not waited for.
   void give_up_connecting();
-  // A slice: play() ... pause() ... quiet(): every answer is back.
+  // A slice: play() ... pause() ... quiet(): every answer is back. Or cut() ... quiet(): messages go on circulating,
+  // and what is answered from then on belongs to the next slice.
   void play(TimePoint start);
-  // Where queueing is expected it is the cut alone: answers go on coming until rest().
   void pause();
+  void cut();
   bool quiet() const { return cuts_left_ == 0; }
   // Of the slice before quiet(); what it measured has gone into `all`.
   SliceRecord take(DuelSideRecord& all);
-  // After the last slice: nothing is sent any more.
-  void rest();
   // No connection is left, and none will be tried.
   bool is_lost() const { return lost_lanes_ == lanes_.size(); }
   // Resets what is open. Then the group is stopped, and collect() takes the rest.
@@ -41,6 +40,8 @@ class DuelSide final : public LaneReports {
  private:
   template <class Command>
   void tell_all(Command command);
+  template <class Command>
+  void end_slice(Command command);
   void on_settled(size_t) override { ++settled_; }
   void on_cut(size_t lane, Cut cut) override;
   void on_quiet(size_t) override {}

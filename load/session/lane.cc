@@ -130,7 +130,6 @@ void Lane::play(TimePoint start) {
 }
 
 void Lane::pause(std::unique_ptr<Recording> fresh) {
-  if (options_.expect_queueing) return cut(CutKind::kSlice, std::move(fresh));
   circulates_ = false;
   if (pacer_) {
     const TimePoint now = engine_.now();

@@ -94,10 +94,9 @@ class Lane {
   void give_up_waiting();
 
   // Instead of begin() and cut(), again and again: a slice begins; it ends, and once all is back its cut is reported.
-  // With LoadOptions::expect_queueing it would never all be back: one slice goes over into the next, until rest().
+  // A slice that cut() has ended goes over into the next.
   void play(TimePoint start);
   void pause(std::unique_ptr<Recording> fresh);
-  void rest() { circulates_ = false; }
   // Resets every connection; nothing is opened any more.
   void leave_all();
 
