@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """From records to results: pairs, claims, costs, latencies. Pure: no files, no clock.
 
-A block is a restart of everybody: in a duel it has many rounds, whose figures are of all together; a run has one.
+A block is a restart of everybody, whose figures are of all its rounds together.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import replace
 from versus import hdr, stats
 from versus.duel import judge
 from versus.experiments import CLOSED, METRICS, RATE, Claim, Experiment, Load
-from versus.run.runner import is_lower_bound, never_saturated, usable
+from versus.gates import is_lower_bound, never_saturated, usable
 
 PERCENTILES = [50.0, 90.0, 99.0, 99.9, 99.99]
 FIGURE_OF = {"server_cpu": "server_cpu_ns", "speed": "messages_per_s"}
@@ -20,7 +20,7 @@ HISTOGRAMS = {"latency": "latency_hdr", "connect": "connect_hdr"}
 
 
 def chosen_runs(records: list[dict], cell: str, mode: str, contender: str) -> dict[int, dict]:
-    """The usable run of each block: the first attempt, or the repeat of an INVALID one."""
+    """The usable record of each block."""
     chosen: dict[int, dict] = {}
     for record in records:
         if (record.get("cell"), record.get("mode"), record.get("contender")) != (cell, mode, contender):

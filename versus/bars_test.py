@@ -105,7 +105,7 @@ def test_blocks_may_hold_whole_runs(tmp_path):
 def test_a_figure_ends_up_in_the_table_and_in_its_file(figure, tmp_path, capsys):
     fakes.make_bin(tmp_path / "bin", ("http_raw_epoll",))
     verdicts = {row["figure"].split(",")[1].strip(): row["verdict"] for row in made_up.bench_rows(tmp_path, figure)}
-    # 4000 ns a request make 250,000/s: enough one by one, too little pipelined. The fake's lag is a microsecond.
+    # 250,000/s: enough one by one, too little pipelined. The fake's lag is a microsecond.
     assert verdicts == {"http_rate": {"keep-alive": "met", "pipelined by 16": "not met"},
                         "send_lag": {"000/s": "met"}}[figure]
     assert figure.split("_")[0] in capsys.readouterr().err

@@ -79,13 +79,11 @@ def _add_plan(commands, name: str, words: str, parents: list[argparse.ArgumentPa
     """A verb that carries out a plan."""
     verb = _add_verb(commands, name, words, parents)
     _add_choice(verb, known)
-    verb.add_argument("--blocks", type=_count, help="how often everybody is started anew: restarts of a duel, blocks "
-                                                    "of runs (default: the plan's)")
+    verb.add_argument("--blocks", type=_count, help="how often everybody is started anew (default: the plan's)")
     length = verb.add_mutually_exclusive_group()
-    length.add_argument("--budget", type=_positive, metavar="SECONDS",
-                        help="wall time for the whole; sets the run's length")
+    length.add_argument("--budget", type=_positive, metavar="SECONDS", help="wall time for the whole")
     length.add_argument("--run-seconds", type=_positive, metavar="SECONDS",
-                        help="what each plays of a restart, or the measured length of a run")
+                        help="how long each plays in a restart")
     verb.add_argument("--no-calls", action="store_true", help="do not count system calls")
     return verb
 
@@ -197,7 +195,7 @@ def _list(options) -> int:
     for plan in plans.BY_NAME.values():
         print(f"\n{plan.name}:")
         for experiment in plan.experiments:
-            print(f"  {experiment.name}: {experiment.title}; {experiment.blocks} blocks; "
+            print(f"  {experiment.name}: {experiment.title}; at most {experiment.duels.restarts} restarts; "
                   f"{', '.join(cell.name for cell in experiment.cells)}")
             for claim in experiment.claims:
                 print(f"    claim: {claim.sentence(experiment.cell(claim.cell).title, experiment.unit)}")

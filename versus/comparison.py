@@ -14,12 +14,9 @@ from versus import drum, experiment_results, plans, roster, terminal, traces, va
 from versus.findings import published_findings
 from versus.models import model_findings, model_plans, model_roster
 from versus.run import environment, process, schedule, server_host
-from versus.duel import duel_campaign
 from versus.duel.duel_campaign import DuelCampaign
-from versus.run.campaign import Campaign
 from versus.experiments import Experiment, Load, Plan
 from versus.roster import MODEL, PINGPONG, TLS_KINDS, Contender
-from versus.run.runner import Runner
 from versus.run.server_host import Known, ServerHost
 from versus.run.store import Store
 from versus.tls import certificate
@@ -34,19 +31,19 @@ class CannotCompare(RuntimeError):
     """Nothing can be compared: one sentence why."""
 
 
-def _count_calls(experiment: Experiment, contenders: list[Contender], progress) -> dict[str, dict[str, dict]]:
+def _count_calls(experiment: Experiment, contenders: list[Contender]) -> dict[str, dict[str, dict]]:
     """System calls per message by cell and contender, as far as the time goes."""
     until = time.monotonic() + (experiment.budget_s or math.inf) * CALLS_SHARE
     if not experiment.trace_calls or not traces.available():
         return {}
-    progress.say("counting system calls (strace, outside the measured blocks)")
+    terminal.say("counting system calls (strace, outside the duels)")
     calls: dict[str, dict[str, dict]] = {}
     for cell in experiment.cells:
         if cell.threads > 1 and experiment.kind == PINGPONG:
             continue
         for contender in (contender for contender in contenders if contender.shown):
             if time.monotonic() >= until:
-                progress.say("no time left to count the other system calls")
+                terminal.say("no time left to count the other system calls")
                 return calls
             if not experiment.runs_here(contender.name, cell):
                 continue
@@ -73,13 +70,11 @@ def shaped(plan: Plan, options, fd_limit: int) -> tuple[Plan, list[str]]:
     for experiment in plan.experiments:
         fitted, unfit = schedule.fitting(experiment, fd_limit)
         left += unfit
-        fitted = replace(fitted, blocks=options.blocks or fitted.blocks,
-                         trace_calls=fitted.trace_calls and not options.no_calls,
-                         duels=fitted.duels and fitted.duels.shaped(options.blocks, options.run_seconds))
+        fitted = replace(fitted, trace_calls=fitted.trace_calls and not options.no_calls,
+                         duels=fitted.duels.shaped(options.blocks, options.run_seconds))
         if options.run_seconds:
-            as_asked = tuple(replace(cell, least_run_s=0.0) if getattr(cell, "least_run_s", 0.0) else cell
-                             for cell in fitted.cells)
-            fitted = replace(fitted, cells=as_asked, budget_s=None, run_s=options.run_seconds)
+            as_asked = tuple(replace(cell, least_turn_s=0.0) if cell.least_turn_s else cell for cell in fitted.cells)
+            fitted = replace(fitted, cells=as_asked, budget_s=None)
         if fitted.cells:
             kept.append(fitted)
     budget = None if options.run_seconds else options.budget or plan.budget_s
@@ -99,22 +94,10 @@ def elsewhere(plan: Plan, host: ServerHost | None) -> tuple[Plan, list[str]]:
     return replace(plan, experiments=kept, drum=None, variants=False), left
 
 
-def with_twin(experiment: Experiment, contenders: list[Contender], out: Path,
-              host: ServerHost | None = None) -> list[Contender]:
-    """The contenders and the A/A twin: one of them, its program copied under `out`, so that only the path differs. On
-    another machine, where there are duels alone, it is the same program once more, which the duel starts itself."""
-    original = next((c for c in contenders if c.name == experiment.twin_of), None)
-    if original is None:
-        return contenders
-    if host:
-        return contenders + [replace(original, name=experiment.twin_name, note="the same program once more (A/A)",
-                                     shown=False)]
-    folder = out / "twin"
-    folder.mkdir(parents=True, exist_ok=True)
-    copy = folder / Path(original.program).name
-    shutil.copy2(original.program, copy)
-    return contenders + [replace(original, name=experiment.twin_name, command=(str(copy), *original.command[1:]),
-                                 note="the same program at a second path (A/A)", shown=False)]
+def with_twin(experiment: Experiment, contenders: list[Contender]) -> list[Contender]:
+    """The contenders and the A/A twin: one of them once more, which the duel starts itself."""
+    return contenders + [replace(c, name=experiment.twin_name, note="the same program once more (A/A)", shown=False)
+                         for c in contenders if c.name == experiment.twin_of]
 
 
 def _built(*programs: Path | str) -> dict[str, list[int]]:
@@ -156,7 +139,6 @@ class Comparison:
                                           "contenders": self._commands(),
                                           "programs": _built(self._program, *self._started()),
                                           "server_host": self._host.name if self._host else None})
-        self._progress = terminal.Progress()
         self._built: list[Contender] = []
         self._machines_of_a_duel: dict | None = None  # as DuelCampaign.machines
 
@@ -205,13 +187,13 @@ class Comparison:
             return experiment
         after = sum(other.share for other in self._plan.experiments[at + 1 :])
         after += self._plan.drum_share if self._plan.drum else 0.0
-        return replace(experiment, budget_s=max(1.0, schedule.share_of(left, experiment.share, after)), run_s=None)
+        return replace(experiment, budget_s=max(1.0, schedule.share_of(left, experiment.share, after)))
 
     def _variants(self) -> list[Contender]:
         if not self._plan.variants:
             return []
         wanted = next(each.contenders for each in self._plan.experiments if each.name == plans.COMPILERS.name)
-        ready, absent = variants.build(self._ready, wanted, self._progress.say, os.cpu_count() or 1)
+        ready, absent = variants.build(self._ready, wanted, terminal.say, os.cpu_count() or 1)
         self.left_out += absent
         return ready
 
@@ -229,71 +211,32 @@ class Comparison:
             except certificate.NoCertificate as error:
                 self.left_out.append(f"{experiment.title}: {error}")
                 return None
-        contenders = with_twin(experiment, contenders, self._options.out, self._host)
+        contenders = with_twin(experiment, contenders)
         experiment = self._on_budget(placed(experiment, contenders), at)
-        if self._host:
-            experiment = self._duels_alone(experiment, contenders)
-        if not experiment.cells:
-            return None
-        played = self._play(experiment, contenders)
-        calls = _count_calls(experiment, played, self._progress)
-        where = self._machines_of_a_duel
+        campaign = DuelCampaign(experiment, contenders, self._program, self._options.out / "duels", self._store,
+                                self._options.seed, terminal.say, self._host)
+        campaign.run()
+        self.left_out += campaign.left_out
+        played = campaign.contenders
+        calls = _count_calls(experiment, played)
+        where = self._machines_of_a_duel = campaign.machines or self._machines_of_a_duel
         placement = server_host.placement(where) if where else ""
         return experiment_results.of(experiment, played, self._store, calls, placement)
-
-    def _by_duel(self, experiment: Experiment, contenders: list[Contender]) -> tuple[Load, ...]:
-        limit = process.raise_fd_limit()
-        return tuple(cell for cell in experiment.cells if experiment.duels and duel_campaign.fits(
-            cell, [c for c in contenders if c.shown and experiment.runs_here(c.name, cell)], limit))
-
-    def _duels_alone(self, experiment: Experiment, contenders: list[Contender]) -> Experiment:
-        """With the cells that are played by duel; the others are left out and named."""
-        kept = self._by_duel(experiment, contenders)
-        self.left_out += [f"{cell.title}: it takes runs one after the other, whose server is on this machine"
-                          for cell in experiment.cells if cell not in kept]
-        names = {cell.name for cell in kept}
-        return replace(experiment, cells=kept, claims=tuple(c for c in experiment.claims if c.cell in names))
-
-    def _play(self, experiment: Experiment, contenders: list[Contender]) -> list[Contender]:
-        """By duel where that can be, else in runs. Who played."""
-        by_duel = self._by_duel(experiment, contenders)
-        by_run = tuple(cell for cell in experiment.cells if cell not in by_duel)
-
-        def part(cells: tuple[Load, ...]) -> Experiment:
-            """So many of its cells, and as large a part of its time."""
-            budget_s = experiment.budget_s and experiment.budget_s * len(cells) / len(experiment.cells)
-            return replace(experiment, cells=cells, budget_s=budget_s)
-
-        campaigns = []
-        if by_duel:
-            campaigns.append(DuelCampaign(part(by_duel), contenders, self._program,
-                                          self._options.out / "duels", self._store, self._options.seed,
-                                          self._progress, self._host))
-        if by_run:
-            campaigns.append(Campaign(part(by_run), contenders,
-                                      Runner(self._program, self._options.out), self._store, self._options.seed,
-                                      self._progress))
-        for campaign in campaigns:
-            campaign.run()
-            self.left_out += campaign.left_out
-            self._machines_of_a_duel = getattr(campaign, "machines", None) or self._machines_of_a_duel
-        names = {contender.name for campaign in campaigns for contender in campaign.contenders}
-        return [contender for contender in contenders if contender.name in names]
 
     def _drum(self) -> dict:
         """Experiment 2, whose programs play by themselves; its own module has its cells and its findings."""
         left = self._left_s()
         plan = replace(self._plan.drum, blocks=self._options.blocks or self._plan.drum.blocks,
                        budget_s=None if left is None else max(1.0, left))
-        return drum.run(plan, self._options.bin, self._store, self._options.seed, self._progress.say,
+        return drum.run(plan, self._options.bin, self._store, self._options.seed, terminal.say,
                         others=self._drummers)
 
     def run(self, command: str) -> dict:
         """The results of everything, as results.json holds them."""
         options = self._options
-        self._progress.say(f"seed {options.seed}; runs are kept in {options.out}/runs.ndjson")
+        terminal.say(f"seed {options.seed}; runs are kept in {options.out}/runs.ndjson")
         for line in self.left_out:
-            self._progress.say(f"left out: {line}")
+            terminal.say(f"left out: {line}")
         started = time.strftime("%Y-%m-%d %H:%M:%S %Z")
         described = environment.describe(options.bin, process.Pins.of(1).words)
         self._built = self._variants()
@@ -302,7 +245,6 @@ class Comparison:
             done = [self._experiment(at) for at in range(len(self._plan.experiments))]
             drummed = self._drum() if self._plan.drum else None
         finally:
-            self._progress.end()
             self._store.close()
         experiment_results.judged([experiment for experiment in done if experiment])
         described, machines = server_host.machines(self._host, self._known, described, self._machines_of_a_duel)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What results.json says of one experiment, from the records of its runs and duels."""
+"""What results.json says of one experiment, from the records of its duels."""
 
 import shlex
 
@@ -12,7 +12,7 @@ from versus.run.store import Store
 
 
 def _commands(records: list[dict]) -> list[dict]:
-    """The command lines of the first measured run of each contender in each cell."""
+    """The command lines of each contender's first duel in each cell."""
     seen: dict[tuple[str, str], dict] = {}
     for record in records:
         if record.get("commands") and record["block"] >= 0:
@@ -27,7 +27,6 @@ def of(experiment: Experiment, contenders: list[Contender], store: Store, calls:
     which CPUs had what, where that is not this machine's to say."""
     records = [record for record in store.records if record.get("experiment") == experiment.name]
     analysed = analysis.Analysis(experiment, [contender.name for contender in contenders], records)
-    length = store.get(f"length/{experiment.name}") or {"duration_s": 0.0, "warmup_s": experiment.warmup_s}
 
     def rate(cell) -> float:
         found = store.get(f"rate/{experiment.name}/{cell.name}") if RATE in cell.modes else None
@@ -44,7 +43,7 @@ def of(experiment: Experiment, contenders: list[Contender], store: Store, calls:
     found = {
         "name": experiment.name, "title": experiment.title, "kind": experiment.kind, "unit": experiment.unit,
         "note": experiment.note, "classic": experiment.classic, "twin": experiment.twin_name,
-        "twin_of": experiment.twin_of, "how": how_played(experiment, records, length), "cells": cells,
+        "twin_of": experiment.twin_of, "how": how_played(experiment, records), "cells": cells,
         "contenders": [c.facts() | {"name": c.name, "note": c.note, "command": shlex.join(c.command), "shown": c.shown}
                        for c in contenders],
         "claims": analysed.claims(),
@@ -60,22 +59,21 @@ def of(experiment: Experiment, contenders: list[Contender], store: Store, calls:
     return found | ({"rows": model_analysis.rows(found)} if experiment.kind == MODEL else {})
 
 
-def how_played(experiment: Experiment, records: list[dict], length: dict) -> str:
+def how_played(experiment: Experiment, records: list[dict]) -> str:
     """How the figures were had, in a sentence or two."""
-    told = []
+    duels = experiment.duels
     measured = [record for record in records if "figures" in record and record["block"] >= 0]
-    by_duel = {record["cell"] for record in measured if "rounds" in record["figures"]}
-    if by_duel and (duels := experiment.duels):
+    alone = {record["cell"]: record["figures"]["turn_s"] for record in measured if record["figures"]["turn_s"]}
+    told = []
+    if any(record["cell"] not in alone for record in measured):
         told.append(f"By duel: at most {duels.restarts} restarts of {duels.rounds} rounds; at a fixed rate "
                     f"{duels.rated_restarts} of {duels.rated_rounds}, with "
                     f"slices of {duels.rated_slice_s * 1000:.0f} ms.")
-    by_run = [cell.title for cell in experiment.cells if cell.name in {record["cell"] for record in measured} - by_duel]
-    if by_run:
-        where = f" ({'; '.join(by_run)})" if by_duel else ""
-        told.append(f"In runs one after the other{where}: {experiment.blocks} blocks; {length['warmup_s'] * 1000:.0f} "
-                    f"ms of warm-up discarded, then {length['duration_s'] * 1000:.0f} ms measured in each.")
-    told += [f"At least {cell.least_run_s * 1000:.0f} ms, for its percentiles, in “{cell.title}”."
-             for cell in experiment.cells if getattr(cell, "least_run_s", 0.0) > length["duration_s"]]
+    if alone:
+        titles = "; ".join(f"{cell.title}: {alone[cell.name] * 1000:.0f} ms" for cell in experiment.cells
+                           if cell.name in alone)
+        told.append(f"One contender at a time, in {duels.turns} restarts, where not all connections fit beside each "
+                    f"other, or not everybody serves all. So long each played in a restart: {titles}.")
     return " ".join(told)
 
 

@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 
 from versus.roster import PINGPONG
 
-# What a run of a cell does: "closed" sends as fast as answers come back, "rate" sends at a fixed rate.
+# How a cell is played: "closed" sends as fast as answers come back, "rate" sends at a fixed rate.
 CLOSED = "closed"
 RATE = "rate"
 # The two figures a pair is compared by: which is better, and how it is called.
@@ -34,7 +34,9 @@ class Load:
     """What the cells of all kinds share."""
 
     over_tls = False
-    least_slice_s = 0.0  # of a duel: a slice shall have many rounds of all connections
+    least_slice_s = 0.0  # a slice shall have many rounds of all connections
+    least_turn_s = 0.0  # a contender that plays by itself plays so long in a restart, whatever the budget leaves
+    idle = 0  # silent connections beside the others
     counts_calls = True  # whether its system calls can be counted, a message at a time
 
     def facts(self) -> dict:
@@ -154,8 +156,9 @@ HTTP_GRID = (("http-peal-epoll", ("*",)), ("http-peal-uring", ("http-raw-uring",
 
 @dataclass(frozen=True)
 class Duels:
-    """How long a cell is played by duel: how often all are started anew, and the rounds of each such restart, in a
-    closed loop and at a fixed rate, whose slices are longer."""
+    """How long a cell is played: how often all are started anew, and the rounds of each such restart, in a closed loop
+    and at a fixed rate, whose slices are longer. `turns` and `turn_s`: the restarts where each contender plays by
+    itself, and how long it plays in each (duel/duel_campaign.py); a budget shortens that."""
 
     restarts: int = 20
     rounds: int = 8
@@ -163,34 +166,30 @@ class Duels:
     rated_restarts: int = 10
     rated_rounds: int = 2
     rated_slice_s: float = RATED_SLICE_S
+    turns: int = 8
+    turn_s: float = 2.0
 
     def shaped(self, restarts: int | None, run_s: float | None) -> "Duels":
         """With as many restarts, and as many rounds as `run_s` has slices of a contender; of more than a duel may have
         the slices are longer."""
-        found = self if not restarts else replace(self, restarts=restarts, rated_restarts=restarts)
+        found = self if not restarts else replace(self, restarts=restarts, rated_restarts=restarts, turns=restarts)
         if not run_s:
             return found
         rounds, rated_rounds = (min(MOST_ROUNDS, max(1, round(run_s / each))) for each in (SLICE_S, RATED_SLICE_S))
         return replace(found, rounds=rounds, slice_s=max(SLICE_S, run_s / rounds), rated_rounds=rated_rounds,
-                       rated_slice_s=max(RATED_SLICE_S, run_s / rated_rounds))
+                       rated_slice_s=max(RATED_SLICE_S, run_s / rated_rounds), turn_s=run_s)
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A set of cells, the claims about them, and how often and how long each run is. With `duels` a cell is played by
-    duel where that can be (duel/duel_campaign.py); else, and without, in runs one after the other, block by block."""
+    """A set of cells, the claims about them, and how often and how long each is played."""
 
     name: str
     title: str
     cells: tuple[Load, ...]
     claims: tuple[Claim, ...]
-    blocks: int  # of runs
-    warmup_s: float
-    # Either a budget for the whole thing, from which the length of a run follows, or the length of a run.
-    budget_s: float | None = None
-    run_s: float | None = None
-    calibration_rounds: int = 2
-    calibration_s: float = 0.25
+    duels: Duels = Duels()
+    budget_s: float | None = None  # for the whole thing; None: it takes as long as it takes
     trace_calls: bool = True
     kind: str = PINGPONG
     unit: str = "message"
@@ -200,14 +199,13 @@ class Experiment:
     twin_of: str = "peal-epoll"
     classic: str = ""  # which of the published tables it reproduces
     note: str = ""  # a sentence for the page
-    duels: Duels | None = None
 
     def cell(self, name: str) -> Load:
         return next(cell for cell in self.cells if cell.name == name)
 
     @property
     def twin_name(self) -> str:
-        """The A/A twin: `twin_of`'s program at a second path."""
+        """The A/A twin: `twin_of`'s program once more."""
         return f"{self.twin_of}-twin"
 
     def runs_here(self, name: str, cell: Load) -> bool:
@@ -245,4 +243,3 @@ def check(experiment: Experiment) -> None:
     assert len(names) == len(experiment.cells), experiment.name
     assert all(claim.cell in names for claim in experiment.claims), experiment.name
     assert experiment.claims or experiment.note, experiment.name
-    assert (experiment.budget_s is None) != (experiment.run_s is None), experiment.name

@@ -8,39 +8,36 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from unittest import mock
 
-from versus import cli, comparison, drum, experiment_results, fakes, plans
+from versus import cli, comparison, drum, experiment_results, fakes, plans, roster
 from versus.drum import DrumCell, Drummer, DrumPlan
+from versus.duel import duel_campaign, duel_fakes
+from versus.duel.duel_records import Played, records_of
+from versus.duel.duel_runner import Duel
 from versus.findings import published_findings
 from versus.page import figures
 from versus.models import model_findings, model_plans, model_roster
-from versus.run import generator, runner, schedule
-from versus.run.echo_cell import EchoCell
-from versus.experiments import CLOSED, RATE, Cell, Experiment, HttpCell, Plan
-from versus.gates import Gate
-from versus.roster import MODEL, PINGPONG, Contender
+from versus.experiments import CLOSED, RATE, Cell, Experiment, HttpCell, Load, Plan
+from versus.roster import MODEL, Contender
 from versus.run.store import Store
 
 # A cell or three of each experiment of the full lab, and less time.
 PINGPONG = replace(plans.FULL_PINGPONG, cells=(Cell(64, 1, modes=(CLOSED,)), Cell(64, 1000), Cell(16384, 100)),
-                   warmup_s=0.12, run_s=None, budget_s=170.0, calibration_s=0.25, share=0.56, classic="",
+                   budget_s=170.0, share=0.56, classic="",
                    contenders=("raw-epoll", "raw-uring", "libevent", "asio-per-thread", "libuv", "peal-epoll",
                                "peal-uring"))
 REST = replace(plans.FULL_REST, cells=(HttpCell(100, modes=(RATE, CLOSED)),), claims=plans.http_costs("keep100"),
-               blocks=7, warmup_s=0.12, run_s=None, budget_s=42.0, calibration_s=0.25, share=0.16, trace_calls=False,
-               classic="",
+               budget_s=42.0, share=0.16, trace_calls=False, classic="",
                contenders=("http-peal-epoll", "http-raw-epoll", "http-nginx", "http-libevent"))
 PAGES = replace(REST, name="pages", title=plans.FULL_PAGES.title, cells=(HttpCell(100, short=True), HttpCell(100)),
-                claims=plans.http_speeds("short100", "keep100"), share=0.17, unit="page", calibration_rounds=1,
+                claims=plans.http_speeds("short100", "keep100"), share=0.17, unit="page",
                 contenders=(*REST.contenders, "http-peal-epoll-unpooled"))
 SMALL = Plan("full", "The lab, full", (PINGPONG, REST, PAGES), budget_s=292.0, drum=drum.FULL, drum_share=0.11)
 
 DRUMMERS = {"peal-epoll": 2.0, "peal-uring": 2.1, "raw-epoll": 1.9, "libevent": 3.0, "libev": 2.2}
 
-COSTS_NS = {"raw-epoll": 3800.0, "raw-uring": 3700.0, "libevent": 6400.0, "asio-per-thread": 5000.0, "libuv": 7100.0,
-            "peal-epoll": 3850.0, "peal-uring": 3750.0, "http-raw-epoll": 4000.0, "http-peal-epoll": 4100.0,
-            "http-peal-uring": 4050.0, "http-peal-epoll-unpooled": 4300.0, "http-nginx": 9000.0,
-            "http-libevent": 12000.0, "http-beast": 20000.0}
 NOISE = 0.02
+RATES = {roster.PINGPONG: 20000.0, roster.HTTP: 10000.0, MODEL: 10000.0}
+FD_LIMIT, RESTARTS = 20_000, 8
 
 
 def instead(plan: Plan):
@@ -81,41 +78,34 @@ def model_contenders(everything: bool = False) -> list[Contender]:
     return model_roster.rows_of(fakes.listed_models(), Path("build/release/bin/peal"), everything)
 
 
-def _record(task: schedule.Task, rate: float, noise: random.Random, started: float) -> dict:
-    """A run that never was; one in fifty is NOISY, one in a hundred INVALID."""
-    cost = COSTS_NS.get(task.contender.removesuffix("-twin"), 9000.0) * noise.lognormvariate(0.0, NOISE)
-    short = getattr(task.cell, "short", False)
-    if isinstance(task.cell, EchoCell):
-        document = fakes.echo_document(task.contender, task.cell.size, task.cell.connections, rate,
-                                       noise.lognormvariate(0.0, NOISE), task.cell.requests)
-    else:
-        document = fakes.document(task.cell.size, task.cell.connections, rate, cost, 0.9e9 / cost / (3 if short else 1))
-        document["connect_ns"] = {"hdr": fakes.GOLDEN if short else ""}
-    figures = runner.figures(generator.parse(json.dumps(document), task.cell.threads))
-    luck = noise.random()
-    gates = []
-    if luck < 0.03:
-        verdict = "INVALID" if luck < 0.01 else "NOISY"
-        gates = [Gate("steal", verdict, "The hypervisor took 3.1 % of the CPU time away.").as_dict()]
-    return {"key": task.key, "experiment": task.experiment, "cell": task.cell.name, "mode": task.mode,
-            "block": task.block, "contender": task.contender, "attempt": task.attempt, "started": started,
-            "wall_s": 0.9, "duration_s": 0.6, "warmup_s": 0.1, "rate": rate, "steal_s": 0.0, "foreign_s": 0.0,
-            "status": gates[0]["verdict"] if gates else "ok", "gates": gates,
-            "commands": ["server --listen 127.0.0.1:1", "peal load --json run.json"],
-            "figures": figures | {"rss_start_bytes": 3 << 20}}
+def _records(experiment: Experiment, cell: Load, mode: str, contenders: list[Contender], first_block: int,
+             seed: int) -> list[dict]:
+    """Of a duel that never was; a gate marks who stands second."""
+    here = sorted((c for c in contenders if c.shown and experiment.runs_here(c.name, cell)),
+                  key=lambda contender: contender.name != experiment.twin_of)
+    if not here:
+        return []
+    rate = RATES[experiment.kind] if mode == RATE else 0.0
+    played = Played(experiment.name, cell, mode, rate, first_block, 1.7e9, tuple(here))
+    load = duel_campaign.load_of(experiment.name, cell, experiment.duels, mode, rate)
+    if not duel_campaign.fit_together(cell, played.contenders, FD_LIMIT):
+        load = duel_campaign.in_turn(load, cell, played.contenders, mode, experiment.duels.turns, 0.6)
+    names = [contender.name for contender in here]
+    found = duel_fakes.document(names, restarts=min(load.restarts, RESTARTS), rounds=load.rounds, seed=seed,
+                                short=getattr(cell, "short", False), queueing=load.queueing,
+                                connections=cell.connections)
+    found["gates"] = [{"verdict": "NOISY", "sentence": f"{name}: it uses 12 % of a core while nobody asks for anything"}
+                      for name in names[1:2]]
+    return records_of(Duel(load, "peal load duel --json duel.json", found), played)
 
 
-def _fill(store: Store, experiment: Experiment, names: list[str], seed: int) -> None:
-    noise = random.Random(seed)
-    rate = 20000.0 if experiment.kind == PINGPONG else 10000.0
+def _fill(store: Store, experiment: Experiment, contenders: list[Contender], seed: int) -> None:
     for cell in experiment.cells:
-        store.add({"key": f"rate/{experiment.name}/{cell.name}", "rate": rate})
-    store.add({"key": f"length/{experiment.name}", "duration_s": 0.6, "warmup_s": 0.1})
-    tasks = schedule.calibration_tasks(experiment, 1, [n for n in names if n != experiment.twin_name], seed)
-    for block in range(experiment.blocks):
-        tasks += schedule.block_tasks(experiment, block, names, seed)
-    for number, task in enumerate(tasks):
-        store.add(_record(task, rate if task.mode == RATE else 0.0, noise, 1.7e9 + number))
+        store.add({"key": f"rate/{experiment.name}/{cell.name}", "rate": RATES[experiment.kind]})
+        if CLOSED not in cell.modes:
+            store.add_all(_records(experiment, cell.closed(), CLOSED, contenders, -1, seed))
+        for mode in cell.modes:
+            store.add_all(_records(experiment, cell, mode, contenders, 0, seed))
 
 
 def drum_records(plan: DrumPlan, drummers: list[Drummer], loop_ns: Callable[[DrumCell, str], float],
@@ -151,7 +141,6 @@ def results(folder: Path, plan: Plan = SMALL, seed: int = 7) -> dict:
     store = Store(folder, {"seed": seed})
     done = []
     for experiment in plan.experiments:
-        experiment = replace(experiment, budget_s=None, run_s=0.6)
         if experiment.kind == MODEL:
             contenders = [c for c in model_contenders(plan.name == model_plans.FULL.name)
                           if (c.name in experiment.contenders if experiment.contenders else c.usual)]
@@ -159,9 +148,9 @@ def results(folder: Path, plan: Plan = SMALL, seed: int = 7) -> dict:
             contenders.append(replace(twin_of, name=experiment.twin_name, shown=False))
             experiment = comparison.placed(experiment, contenders)
         else:
-            contenders = [_contender(name) for name in experiment.contenders or COSTS_NS]
+            contenders = [_contender(name) for name in experiment.contenders or duel_fakes.COSTS_NS]
             contenders.append(replace(_contender(experiment.twin_name), shown=False))
-        _fill(store, experiment, [contender.name for contender in contenders], seed)
+        _fill(store, experiment, contenders, seed)
         calls = {cell.name: {c.name: {"epoll_wait": 0.1, "recvfrom": 1.0, "sendto": 1.0} for c in contenders}
                  for cell in experiment.cells if CLOSED not in cell.modes}
         done.append(experiment_results.of(experiment, contenders, store, calls))

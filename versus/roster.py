@@ -22,8 +22,6 @@ TLS, HTTPS = "tls", "https"  # as the first two, over TLS
 TLS_KINDS = (TLS, HTTPS)
 KINDS = (PINGPONG, HTTP, MODEL, DRUM, *TLS_KINDS)
 SYSTEM_FOLDERS = ":/usr/sbin:/usr/local/sbin"  # where servers live, and no user's PATH leads
-TWIN = "peal-epoll-twin"
-TWIN_OF = "peal-epoll"
 
 
 class BadContender(ValueError):
@@ -223,17 +221,6 @@ def listed_in(path: Path) -> list[str]:
         except BadContender as error:
             raise BadContender(f"{path}: {error}") from error
     return found
-
-
-def twin(contenders: list[Contender], folder: Path) -> Contender | None:
-    """The A/A twin: peal-epoll's program copied to a second path, so that only the path differs."""
-    original = next((c for c in contenders if c.name == TWIN_OF), None)
-    if original is None:
-        return None
-    copy = folder / Path(original.program).name
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copy2(original.program, copy)
-    return Contender(TWIN, (str(copy), *original.command[1:]), "the same program at a second path (A/A)", shown=False)
 
 
 def choose(bin_dir: Path, extra: list[str], only: list[str], kind: str = "",

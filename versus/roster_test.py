@@ -113,12 +113,3 @@ def test_only_those_asked_for_run_and_a_stranger_is_refused(tmp_path):
         roster.choose(folder, [], ["nobody"])
     with pytest.raises(roster.BadContender, match="two contenders"):
         roster.choose(folder, ["libuv=/bin/cat {port}"], [])
-
-
-def test_the_twin_is_the_same_program_at_another_path(tmp_path):
-    ready, _ = roster.choose(make_bin(tmp_path / "bin"), [], [])
-    twin = roster.twin(ready, tmp_path / "twin")
-    original = next(contender for contender in ready if contender.name == roster.TWIN_OF)
-    assert twin.program != original.program and twin.command[1:] == original.command[1:]
-    assert open(twin.program, "rb").read() == open(original.program, "rb").read()
-    assert roster.twin([c for c in ready if c is not original], tmp_path / "none") is None

@@ -1,66 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the terminal shows: progress while it runs (a live line on a tty, sparse lines otherwise), tables at the end."""
+"""What the terminal shows: a line for each duel while it runs, tables at the end."""
 
-import shutil
 import sys
-import time
 
 from versus.page import verdict
 from versus.page.verdict import number
-from versus.run.campaign import Outline
-from versus.experiments import CLOSED
 from versus.models.model_analysis import CPU, MEMORY, SPEED, TAIL
 from versus.roster import MODEL, PINGPONG
 
-SPARSE_EVERY_S = 30.0
 
-
-class Progress:
-    """Progress of a campaign on `stream`. The live line is redrawn between runs, never during one."""
-
-    def __init__(self, stream=sys.stderr):
-        self._stream = stream
-        self._live = stream.isatty()
-        self._done = self._total = 0
-        self._began = self._last = time.monotonic()
-        self._blocks = 0
-
-    def begin(self, outline: Outline) -> None:
-        self._total, self._done = outline.runs, 0
-        self._blocks = outline.experiment.blocks
-        self._began = self._last = time.monotonic()
-        self.say(f"{outline.experiment.title}: {len(outline.experiment.cells)} cells, {outline.contenders} contenders "
-                 f"(the A/A twin among them), {outline.runs} runs")
-
-    def say(self, text: str) -> None:
-        print(("\r\x1b[K" if self._live else "") + text, file=self._stream, flush=True)
-
-    def ran(self, record: dict) -> None:
-        self._done += 1
-        where = f"block {record['block'] + 1}/{self._blocks}" if record["block"] >= 0 else "calibration"
-        count = f"[{self._done}/{max(self._total, self._done)}]"
-        text = f"{count} {where} {record['cell']} {record['contender']}: {_brief(record)}"
-        now = time.monotonic()
-        if self._live:
-            left = (now - self._began) / self._done * max(0, self._total - self._done)
-            line = f"{text}  {int(left) // 60}:{int(left) % 60:02d} left"[: shutil.get_terminal_size().columns - 1]
-            print("\r\x1b[K" + line, end="", file=self._stream, flush=True)
-        elif now - self._last >= SPARSE_EVERY_S or record["status"] == "INVALID":
-            self._last = now
-            print(text, file=self._stream, flush=True)
-
-    def end(self) -> None:
-        if self._live:
-            print("\r\x1b[K", end="", file=self._stream, flush=True)
-
-
-def _brief(record: dict) -> str:
-    if "figures" not in record or record["status"] == "INVALID":
-        return f"{record['status']}. " + record["gates"][0]["sentence"]
-    figures = record["figures"]
-    if record["mode"] == CLOSED:
-        return f"{figures['messages_per_s']:,.0f}/s"
-    return f"{figures['server_cpu_ns'] / 1e3:.2f} us of server CPU each"
+def say(text: str) -> None:
+    """Tells what is going on."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def table(header: list[str], rows: list[list[str]], sides: str = "<") -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from versus.bars import common, duel_bar
 from versus.bars.common import Context, Marred, Row
-from versus.experiments import CLOSED, Cell
+from versus.experiments import Cell
 from versus.run import generator, process, turns
 
 BAR = 1.2
@@ -19,6 +19,12 @@ RUN_S, WARMUP_S = 1.2, 0.4
 LIMIT_S = 30.0
 CELLS = (Cell(64, 100), Cell(64, 1000))
 OURS, BARE = "peal load", "bare client"
+
+
+def _our_words(context: Context, cell: Cell, server: process.Server, path: Path) -> list[str]:
+    return [context.tool("peal"), "load", "pingpong", server.target, "--connections", str(cell.connections), "--size",
+            str(cell.size), "--duration", f"{RUN_S}s", "--warmup", f"{WARMUP_S}s", "--server-pid", str(server.pid),
+            "--json", str(path)]
 
 
 def _bare_words(context: Context, cell: Cell, server: process.Server) -> list[str]:
@@ -34,9 +40,7 @@ def _restart(context: Context, cell: Cell, number: int) -> dict[str, float]:
     path.unlink(missing_ok=True)
     with process.serving(raw, pins.server) as one, process.serving(raw, pins.server) as other:
         servers = (one, other) if number % 2 else (other, one)
-        words = {OURS: generator.command(context.tool("peal"), servers[0].target, cell, CLOSED, RUN_S, WARMUP_S,
-                                         servers[0].pid, path),
-                 BARE: _bare_words(context, cell, servers[1])}
+        words = {OURS: _our_words(context, cell, servers[0], path), BARE: _bare_words(context, cell, servers[1])}
         found = turns.take_turns(words, pins.client, f"{context.seed}/{cell.name}/{number}", LIMIT_S)
     for name, outcome in found.items():
         if outcome.code not in (generator.EXIT_DONE, generator.EXIT_GATE):

@@ -1,44 +1,54 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""An experiment by duels: one for each cell and mode, its rate found first. Resumable duel by duel."""
+"""An experiment by duels: one for each cell and mode, its rate found first. Resumable duel by duel.
+
+Where all contenders' connections fit beside each other, and everybody serves all of them, the contenders take turns
+slice by slice. Elsewhere each plays by itself in every restart, one after the other: in turn.
+"""
 
 import math
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from versus import gates
 from versus.duel import duel_runner
 from versus.duel.duel_records import Played, records_of
 from versus.duel.duel_runner import DuelLoad, NoDuel, Player
-from versus.experiments import CLOSED, RATE, Duels, Experiment, HttpCell, Load
+from versus.experiments import CLOSED, RATE, RATED_SLICE_S, Duels, Experiment, HttpCell, Load
 from versus.roster import HTTP, Contender
-from versus.run import schedule
+from versus.run import process, schedule
 from versus.run.echo_cell import EchoCell
-from versus.run.generator import BELIEVES
-from versus.run.runner import usable
 from versus.run.server_host import ServerHost
 from versus.run.store import Store
 
+# The certificate signs itself, and who would check it is the client, whose CPU is not compared.
+BELIEVES = "--tls-insecure"
 # Files the generator needs beside its connections.
 SPARE_FDS = 128
+# More servers than these, waiting for their slices, would disturb each other.
+MOST_SIDE_BY_SIDE = 32
 # With very many connections the end of a slice, waiting for every answer, takes longer.
 MANY, LONG_SLICE_S = 1000, 0.03
 CALIBRATION_RESTARTS = 2
 # Who could not play so often is not asked again: each try costs the others a start.
 MOST_FAILURES = 2
 START_S = 10.0  # what starting and connecting may take in a restart where there is no budget
+# In turn: the rounds after the one that warms a server, and what a budget makes of a turn at least and at most.
+TURN_ROUNDS = 4
+SHORTEST_TURN_S, LONGEST_TURN_S = 0.15, 3.0
 
 
-def fits(cell: Load, players: list[Contender], fd_limit: int) -> bool:
-    """Whether a duel can be played there: all are connected at once and serve all they are asked for, and none has idle
-    clients beside."""
-    return bool(players) and not getattr(cell, "idle", 0) and \
-        (len(players) + 1) * cell.connections + SPARE_FDS <= fd_limit and \
+def fit_together(cell: Load, players: tuple[Contender, ...], fd_limit: int) -> bool:
+    """Whether all can play slice by slice: they serve all connections, and those of all are open at once."""
+    return len(players) < MOST_SIDE_BY_SIDE and \
+        (len(players) + 1) * (cell.connections + cell.idle) + SPARE_FDS <= fd_limit and \
         all(player.serves_at_once(cell) >= cell.connections for player in players)
 
 
 def load_of(experiment: str, cell: Load, duels: Duels, mode: str, rate: float = 0.0) -> DuelLoad:
-    """What `peal load duel` is told."""
+    """What `peal load duel` is told where all play slice by slice."""
     words = ["--connections", str(cell.connections), "--threads", str(cell.generator_threads)]
     if isinstance(cell, EchoCell):
         kind, more = "echo", cell.generator_words()
@@ -57,6 +67,16 @@ def load_of(experiment: str, cell: Load, duels: Duels, mode: str, rate: float = 
     return DuelLoad(name, title, kind, tuple(words), round(slice_s * 1000), duels.rounds, duels.restarts, cell.threads)
 
 
+def in_turn(load: DuelLoad, cell: Load, players: tuple[Contender, ...], mode: str, turns: int,
+            turn_s: float) -> DuelLoad:
+    """The same where each of them plays by itself, for `turn_s` in each of so many restarts."""
+    rounds = TURN_ROUNDS if mode == CLOSED else max(1, round(turn_s / RATED_SLICE_S))
+    slice_s = turn_s / rounds if mode == CLOSED else max(RATED_SLICE_S, turn_s / rounds)
+    queueing = tuple(c.name for c in players if c.serves_at_once(cell) < cell.connections)
+    return replace(load, slice_ms=math.ceil(slice_s * 1000), rounds=rounds, restarts=turns, in_turn=True,
+                   queueing=queueing)
+
+
 def machines_of(found: dict) -> dict | None:
     """Of a duel's JSON what server_host.py speaks of; None: this machine alone."""
     if not found.get("server_host"):
@@ -65,21 +85,22 @@ def machines_of(found: dict) -> dict | None:
 
 
 class DuelCampaign:
-    """Plays one experiment, as Campaign runs it. The twin is the duel's own. `progress` has say(text)."""
+    """Plays one experiment. The twin is the duel's own. `say` is told what is going on."""
 
     def __init__(self, experiment: Experiment, contenders: list[Contender], program: Path, folder: Path, store: Store,
-                 seed: int, progress, host: ServerHost | None = None):
+                 seed: int, say: Callable[[str], None], host: ServerHost | None = None):
+        self._contenders = contenders
         # Who is twinned stands first.
         self._everybody = sorted((c for c in contenders if c.name != experiment.twin_name),
                                  key=lambda contender: contender.name != experiment.twin_of)
-        self._twin = [contender for contender in contenders if contender.name == experiment.twin_name]
         self._experiment = experiment
         self._program = str(program)
         self._folder = folder
         self._store = store
         self._seed = seed
-        self._progress = progress
+        self._say = say
         self._host = host
+        self._fd_limit = process.raise_fd_limit()
         self.machines: dict | None = None  # where a duel was played, if not here alone: machines_of()
         self._began = time.monotonic()
         self._plays_left = sum(1 for cell in experiment.cells for _ in cell.modes)
@@ -88,11 +109,11 @@ class DuelCampaign:
 
     @property
     def contenders(self) -> list[Contender]:
-        """Those that played."""
-        played = {record["contender"] for record in self._records()}
-        return [c for c in self._everybody if c.name in played] + self._twin
+        """Those that played, and the twin."""
+        played = {record["contender"] for record in self._records()} | {self._experiment.twin_name}
+        return [contender for contender in self._contenders if contender.name in played]
 
-    def time_left_s(self) -> float:
+    def _time_left_s(self) -> float:
         budget = self._experiment.budget_s
         return math.inf if budget is None else self._began + budget - time.monotonic()
 
@@ -100,15 +121,16 @@ class DuelCampaign:
         return [record for record in self._store.records if record.get("experiment") == self._experiment.name]
 
     def run(self) -> None:
-        """Every cell, in a closed loop first: what is reached there fixes the rate."""
-        for cell in self._experiment.cells:
+        """Every cell, in a closed loop first: what is reached there fixes the rate. The cells that take their time
+        whatever the budget leaves come last: the others have their shares."""
+        for cell in sorted(self._experiment.cells, key=lambda cell: cell.least_turn_s):
             if CLOSED in cell.modes:
                 self._play(Played(self._experiment.name, cell, CLOSED), self._experiment.duels)
             if RATE in cell.modes:
                 rate = self._rate_of(cell)
                 if rate:
-                    self._progress.say(f"{cell.name}: fixed rate {rate:,.0f} {self._experiment.unit}s/s, half of the "
-                                       "slowest contender's saturation")
+                    self._say(f"{cell.name}: fixed rate {rate:,.0f} {self._experiment.unit}s/s, half of the "
+                              "slowest contender's saturation")
                     self._play(Played(self._experiment.name, cell, RATE, rate), self._experiment.duels)
 
     def _rate_of(self, cell: Load) -> float:
@@ -117,11 +139,11 @@ class DuelCampaign:
         if kept:
             return kept["rate"]
         if CLOSED not in cell.modes:
-            short = replace(self._experiment.duels, restarts=CALIBRATION_RESTARTS)
+            short = replace(self._experiment.duels, restarts=CALIBRATION_RESTARTS, turns=CALIBRATION_RESTARTS)
             self._play(Played(self._experiment.name, cell.closed(), CLOSED, first_block=-1), short)
         reached: dict[str, list[float]] = {}
         for record in self._records():
-            if record["cell"] == cell.name and record["mode"] == CLOSED and usable(record):
+            if record["cell"] == cell.name and record["mode"] == CLOSED and gates.usable(record):
                 reached.setdefault(record["contender"], []).append(record["figures"]["messages_per_s"])
         if not reached:
             return 0.0
@@ -129,12 +151,26 @@ class DuelCampaign:
         self._store.add({"key": key, "rate": rate})
         return rate
 
+    def _share_s(self) -> float:
+        """What the budget has for the next duel; without one, for ever."""
+        return max(1.0, self._time_left_s() / max(1, self._plays_left))
+
     def _budget_s(self, load: DuelLoad, players: int, is_calibration: bool) -> float:
         most = load.restarts * (2 * load.least_s(players) + START_S)
-        left = self.time_left_s()
-        if math.isinf(left) or is_calibration:
-            return most
-        return min(most, max(1.0, left / max(1, self._plays_left)))
+        return most if load.in_turn or is_calibration else min(most, self._share_s())
+
+    def _turn_s(self, cell: Load, duels: Duels, players: int) -> float:
+        """How long a contender plays in its turn: as planned, or less where the budget leaves less for all turns."""
+        each_s = self._share_s() / duels.turns / (players + 1) - duel_runner.TURN_START_S
+        left_s = min(LONGEST_TURN_S, max(SHORTEST_TURN_S, each_s * TURN_ROUNDS / (TURN_ROUNDS + 1)))
+        return max(duels.turn_s if math.isinf(each_s) else left_s, cell.least_turn_s)
+
+    def _load(self, played: Played, duels: Duels) -> DuelLoad:
+        load = load_of(played.experiment, played.cell, duels, played.mode, played.rate)
+        if fit_together(played.cell, played.contenders, self._fd_limit):
+            return load
+        turn_s = self._turn_s(played.cell, duels, len(played.contenders))
+        return in_turn(load, played.cell, played.contenders, played.mode, duels.turns, turn_s)
 
     def _play(self, played: Played, duels: Duels) -> None:
         """One duel into the store, if it is not there from before a restart."""
@@ -144,14 +180,16 @@ class DuelCampaign:
             self.machines = kept.get("machines") or self.machines
             self._plays_left -= played.first_block >= 0
             return
-        here = [c for c in self._everybody if self._experiment.runs_here(c.name, cell)
-                and self._failures[c.name] < MOST_FAILURES]
-        players = [Player(c.name, tuple(c.for_cell(cell)("{host}", "{port}"))) for c in here]
-        load = load_of(played.experiment, cell, duels, played.mode, played.rate)
+        played = replace(played, contenders=tuple(c for c in self._everybody if self._experiment.runs_here(c.name, cell)
+                                                  and self._failures[c.name] < MOST_FAILURES))
+        players = [Player(c.name, tuple(c.for_cell(cell)("{host}", "{port}"))) for c in played.contenders]
+        if not players:
+            return
+        load = self._load(played, duels)
         budget_s = self._budget_s(load, len(players), played.first_block < 0)
         self._plays_left -= played.first_block >= 0
-        how = "at the rate" if played.mode == RATE else "closed loop"
-        self._progress.say(f"{cell.title}, {how}: {len(players)} contenders and the A/A twin, at most {budget_s:.0f} s")
+        how = ("at the rate" if played.mode == RATE else "closed loop") + (", in turn" if load.in_turn else "")
+        self._say(f"{cell.title}, {how}: {len(players)} contenders and the A/A twin, at most {budget_s:.0f} s")
         played = replace(played, began=time.time())
         try:
             duel = duel_runner.play_all(self._program, load, players, [], budget_s, self._seed, self._folder,
@@ -160,10 +198,13 @@ class DuelCampaign:
             self.left_out.append(f"{cell.title}, {how}: {error}")
             return
         self.machines = machines_of(duel.found)
+        self._note_failures(duel)
+        self._store.add_all([*records_of(duel, played), {"key": key, "command": duel.command,
+                                                         "machines": self.machines}])
+        self._say(f"  {duel.found['restarts']} restarts in {duel.found['elapsed_s']:.0f} s")
+
+    def _note_failures(self, duel: duel_runner.Duel) -> None:
         self.left_out += duel.left_out
         self._failures.update(duel.blamed)
         self.left_out += [f"{name}: {MOST_FAILURES} times it could not play, and was not asked again"
                           for name in duel.blamed if self._failures[name] == MOST_FAILURES]
-        self._store.add_all([*records_of(duel, played), {"key": key, "command": duel.command,
-                                                                "machines": self.machines}])
-        self._progress.say(f"  {duel.found['restarts']} restarts in {duel.found['elapsed_s']:.0f} s")

@@ -10,32 +10,31 @@ from types import SimpleNamespace
 import pytest
 
 from versus import comparison, experiment_results, fakes, roster
-from versus.duel import duel_campaign, duel_fakes, duel_figures, duel_records
+from versus.duel import duel_campaign, duel_fakes, duel_figures, duel_records, duel_runner
 from versus.duel.duel_campaign import DuelCampaign
 from versus.duel.duel_figures import CPU
 from versus.duel.duel_records import Played
 from versus.experiments import CLOSED, RATE, Cell, Claim, Duels, Experiment, HttpCell
+from versus.gates import never_saturated
 from versus.run.counters import HostDelta
 from versus.run.echo_cell import EchoCell
-from versus.run.runner import never_saturated
 from versus.run.store import Store
 
 DUELS = Duels(restarts=6, rounds=3, rated_restarts=5, rated_rounds=2)
 NAMES = ["raw-epoll", "libevent", "peal-epoll"]
 
 
-class Silent:
-    def say(self, text):
-        pass
+def say_nothing(text):
+    pass
 
 
 def experiment(*cells, **more):
-    return Experiment("pingpong", "Experiment 1", cells, more.pop("claims", ()), 4, 0.1, run_s=0.1, duels=DUELS, **more)
+    return Experiment("pingpong", "Experiment 1", cells, more.pop("claims", ()), duels=DUELS, **more)
 
 
 def campaign(folder, bin_dir, planned, store, names=NAMES, given=()):
-    contenders = comparison.with_twin(planned, roster.choose(bin_dir, list(given), list(names))[0], folder)
-    return DuelCampaign(planned, contenders, bin_dir / "peal", folder / "duels", store, 3, Silent())
+    contenders = comparison.with_twin(planned, roster.choose(bin_dir, list(given), list(names))[0])
+    return DuelCampaign(planned, contenders, bin_dir / "peal", folder / "duels", store, 3, say_nothing)
 
 
 @pytest.fixture(name="bin_dir")
@@ -61,15 +60,113 @@ def test_what_the_generator_is_told():
     assert load.kind == "echo" and told.endswith("--size 4096 --requests-per-connection 40")
 
 
-def test_what_is_no_duel_is_played_in_runs():
-    def players(count, **more):
-        return [SimpleNamespace(serves_at_once=lambda cell: more.get("serves", cell.connections))] * count
+def players(count, serves=None):
+    return tuple(SimpleNamespace(name=f"c{number}", serves_at_once=lambda cell: serves or cell.connections)
+                 for number in range(count))
 
-    assert duel_campaign.fits(Cell(64, 1000), players(14), 20_000)
-    assert not duel_campaign.fits(Cell(64, 10_000), players(2), 20_000)
-    assert not duel_campaign.fits(EchoCell(64, 10, idle=990), players(2), 20_000)
-    assert not duel_campaign.fits(EchoCell(64, 10), players(2, serves=1), 20_000), "who serves one answers one"
-    assert not duel_campaign.fits(Cell(64, 10), [], 20_000)
+
+def test_what_does_not_fit_together_is_played_in_turn():
+    assert duel_campaign.fit_together(Cell(64, 1000), players(14), 20_000)
+    assert not duel_campaign.fit_together(Cell(64, 10_000), players(2), 20_000)
+    assert duel_campaign.fit_together(EchoCell(64, 10, idle=990), players(14), 20_000)
+    assert not duel_campaign.fit_together(EchoCell(64, 10, idle=9990), players(2), 20_000)
+    assert not duel_campaign.fit_together(EchoCell(64, 10), players(2, serves=1), 20_000), "who serves one answers one"
+    assert not duel_campaign.fit_together(Cell(64, 10), players(32), 20_000), "they are many"
+
+
+def test_the_shape_of_a_duel_in_turn():
+    def shape(cell, mode, turn_s, serves=None):
+        load = duel_campaign.load_of("e", cell, DUELS, mode, 100.0)
+        return duel_campaign.in_turn(load, cell, players(2, serves), mode, 7, turn_s)
+
+    load = shape(Cell(64, 10), CLOSED, 2.0)
+    assert (load.rounds, load.slice_ms, load.restarts, load.in_turn, load.queueing) == (4, 500, 7, True, ())
+    assert load.least_s(2) == 3 * (5 * 0.5 + duel_runner.TURN_START_S)
+    load = shape(Cell(64, 10), RATE, 2.0)
+    assert (load.rounds, load.slice_ms) == (4, 500)
+    load = shape(Cell(64, 10), RATE, 0.1)
+    assert (load.rounds, load.slice_ms) == (1, 500), "shorter ones hide queueing"
+    assert shape(EchoCell(64, 10), CLOSED, 0.4, serves=1).queueing == ("c0", "c1")
+
+
+def test_the_generator_is_told_what_to_expect_of_whom(tmp_path):
+    load = replace(duel_campaign.load_of("e", EchoCell(64, 100), DUELS, CLOSED), in_turn=True, queueing=("a", "gone"))
+    both = [duel_runner.Player(name, (name, "{listen}")) for name in ("a", "b")]
+    words = duel_runner.command("peal", load, both, [], 5.0, 1, tmp_path / "x")
+    assert "--in-turn" in words and words.count("--expect-queueing") == 1
+    assert words[words.index("--expect-queueing") + 1] == "a"
+    words = duel_runner.command("peal", duel_campaign.load_of("e", EchoCell(64, 100, idle=9), DUELS, CLOSED), both, [],
+                                5.0, 1, tmp_path / "x")
+    assert "--in-turn" not in words and words[words.index("--idle-connections") + 1] == "9"
+
+
+def in_turn(folder, bin_dir, planned, monkeypatch, names=NAMES, given=()):
+    """What is played, and told, where no two contenders' connections fit beside each other."""
+    monkeypatch.setattr(duel_campaign.process, "raise_fd_limit", lambda: 300)
+    store = Store(folder / "out", {})
+    played = campaign(folder, bin_dir, planned, store, names, given)
+    played.run()
+    store.close()
+    return played, [record for record in store.records if "contender" in record]
+
+
+def test_a_cell_whose_connections_do_not_fit_is_played_in_turn(tmp_path, bin_dir, monkeypatch):
+    planned = experiment(Cell(64, 100, modes=(CLOSED,)))
+    planned = replace(planned, duels=replace(DUELS, turns=5, turn_s=0.4))
+    played, records = in_turn(tmp_path, bin_dir, planned, monkeypatch)
+    assert {record["block"] for record in records} == set(range(5)) and not played.left_out
+    assert {record["figures"]["turn_s"] for record in records} == {0.4}
+    assert all(record["figures"]["latency_hdr"] for record in records), "each restart has its own"
+    mine = next(record for record in records if record["contender"] == "libevent")
+    assert "--in-turn" in mine["commands"][0]
+    assert mine["commands"][0].count("--run") == 1 and "libevent=" in mine["commands"][0], "what plays it alone"
+    found = experiment_results.of(planned, played.contenders, Store(tmp_path / "out", {}), {})
+    assert "One contender at a time, in 5 restarts" in found["how"] and "64 B, 100 connections: 400 ms" in found["how"]
+    row = next(row for row in found["costs"] if row["contender"] == "libevent")
+    assert row["switches"] == pytest.approx(0.5, rel=0.01) and row["rss_per_connection_bytes"] == pytest.approx(
+        (5 << 20) / 100, rel=0.01)
+
+
+def test_a_budget_shortens_the_turns_and_not_their_number(tmp_path, bin_dir, monkeypatch):
+    duels = replace(DUELS, turns=5, turn_s=2.0)
+    planned = replace(experiment(Cell(64, 100, modes=(CLOSED,)), budget_s=20.0), duels=duels)
+    _, records = in_turn(tmp_path, bin_dir, planned, monkeypatch)
+    assert {record["block"] for record in records} == set(range(5))
+    # 20 s for 5 restarts of 3 contenders and the twin: 1 s each, of which 0.25 s go to its start, the rest to 5 rounds.
+    assert records[0]["figures"]["turn_s"] == pytest.approx(0.6, rel=0.02)
+    long = planned.cells[0]
+    assert DuelCampaign(planned, [], bin_dir / "peal", tmp_path, Store(tmp_path / "none", {}), 1, say_nothing)._turn_s(
+        SimpleNamespace(least_turn_s=1.5, name=long.name), duels, 3) == 1.5, "as long as its percentiles need"
+
+
+def test_who_cannot_play_in_turn_does_not_end_the_duel(tmp_path, bin_dir, monkeypatch):
+    planned = experiment(*(Cell(64, connections, modes=(CLOSED,)) for connections in (100, 101, 102)))
+    played, records = in_turn(tmp_path, bin_dir, planned, monkeypatch, [*NAMES, "broken"],
+                              ["broken=/bin/false {port}"])
+    why = "broken: the server ended by itself: exit code 1"
+    assert played.left_out == [f"64 B, 100 connections: {why}", f"64 B, 101 connections: {why}",
+                               "broken: 2 times it could not play, and was not asked again"]
+    assert {record["contender"] for record in records} == {*NAMES, "peal-epoll-twin"}
+
+
+def test_who_serves_few_is_said_to_and_who_answered_nobody_has_no_figures():
+    cell = EchoCell(64, 100)
+    load = replace(duel_campaign.load_of("e", cell, DUELS, CLOSED), in_turn=True, queueing=("one",))
+    duel = duel_fakes.duel(load, ("one", "all"), restarts=3, queueing=("one",), connections=100)
+    at = duel.found["slice_columns"].index
+    for row in duel.found["slices"]:
+        if (row[at("restart")], row[at("contender")]) == (1, 0):
+            row[at("messages")] = 0
+    contenders = tuple(SimpleNamespace(name=name, parallel=lambda cell: 1,
+                                       serves_at_once=lambda cell, serves=serves: serves)
+                       for name, serves in (("one", 1), ("all", 100)))
+    records = {(record["contender"], record["block"]): record
+               for record in duel_records.records_of(duel, Played("e", cell, CLOSED, contenders=contenders))}
+    assert records["one", 0]["figures"]["served"] == 1 and records["all", 0]["figures"]["served"] == 100
+    nobody = records["one", 1]
+    assert nobody["status"] == "UNSERVED" and "figures" not in nobody
+    assert nobody["gates"][0]["sentence"].startswith("It serves 1 of 100 connections at a time")
+    assert records["one", 2]["status"] == "ok"
 
 
 def test_the_length_follows_the_options():
@@ -88,7 +185,7 @@ def test_everybody_plays_in_every_restart_of_every_cell(tmp_path, bin_dir):
     played = campaign(tmp_path, bin_dir, experiment(*cells), store)
     played.run()
     store.close()
-    assert [c.name for c in played.contenders] == ["peal-epoll", "raw-epoll", "libevent", "peal-epoll-twin"]
+    assert [c.name for c in played.contenders] == ["raw-epoll", "libevent", "peal-epoll", "peal-epoll-twin"]
     seen = [(r["cell"], r["mode"], r["contender"]) for r in store.records if r.get("block", -1) >= 0]
     for cell, mode, restarts in (("64Bx10", CLOSED, 6), ("64Bx10", RATE, 5), ("64Bx100", RATE, 5)):
         for name in [*NAMES, "peal-epoll-twin"]:
@@ -192,12 +289,18 @@ def test_a_gate_is_told_once_and_one_that_voids_leaves_no_figures():
     duel = duel_fakes.duel(load, ("raw-epoll", "libevent", "libuv"), restarts=3)
     duel.found["gates"] = [{"verdict": "INVALID", "sentence": "libuv: 3 failures nobody asked for"}]
     duel.found["contenders"][1]["bounded"] = True
+    for row in duel.found["slices"]:
+        row[duel.found["slice_columns"].index("server_cpu_ns")] //= 2  # the server's thread was not full
     records = duel_records.records_of(duel, Played("pingpong", Cell(64, 10), CLOSED))
     voided = [record for record in records if record["contender"] == "libuv"]
     assert len(voided) == 1 and voided[0]["status"] == "INVALID" and "figures" not in voided[0]
     bounded = [record for record in records if record["contender"] == "libevent"]
     assert [record["status"] for record in bounded] == ["NOISY", "ok", "ok"]
     assert bounded[0]["gates"][0]["name"] == "generator"
+    for row in duel.found["slices"]:
+        row[duel.found["slice_columns"].index("server_cpu_ns")] *= 2
+    records = duel_records.records_of(duel, Played("pingpong", Cell(64, 10), CLOSED))
+    assert not any(record["gates"] for record in records if record["contender"] == "libevent"), "its thread was full"
 
 
 def test_a_claim_is_judged_on_the_rounds_that_both_played(tmp_path, bin_dir):
@@ -211,4 +314,4 @@ def test_a_claim_is_judged_on_the_rounds_that_both_played(tmp_path, bin_dir):
     assert claim["verdict"] == "met" and claim["ratio"] == pytest.approx(3300 / 5000, rel=0.05) and claim["blocks"] == 6
     assert "By duel: at most 6 restarts of 3 rounds" in found["how"]
     row = next(row for row in found["costs"] if row["contender"] == "libevent")
-    assert row["switches"] is None and row["rss_per_connection_bytes"] is None
+    assert row["switches"] == pytest.approx(0.5, rel=0.01) and row["rss_per_connection_bytes"] is None

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A duel's slices as the records of a lab's runs: one for each contender and restart, so that a duel and runs one after
-the other are told, drawn and judged alike. Pure: no files, no clock.
-"""
+"""A duel's slices as the records of a lab's runs: one for each contender and restart. Pure: no files, no clock."""
 
 import os
+import statistics
 from dataclasses import dataclass
 
 from versus import gates
@@ -11,6 +10,7 @@ from versus.duel.duel_figures import columns, gates_of
 from versus.duel.duel_runner import Duel
 from versus.experiments import CLOSED, Load
 from versus.gates import Gate
+from versus.roster import Contender
 
 MIB = 2**20
 DISTURBED = ("steal", "foreign_load")  # what the host says of a minute, as it does of a second
@@ -18,7 +18,7 @@ DISTURBED = ("steal", "foreign_load")  # what the host says of a minute, as it d
 
 @dataclass(frozen=True)
 class Played:
-    """What a duel was played for."""
+    """What a duel was played for, and by whom."""
 
     experiment: str
     cell: Load
@@ -26,9 +26,24 @@ class Played:
     rate: float = 0.0
     first_block: int = 0  # below 0: a calibration's
     began: float = 0.0  # seconds since 1970
+    contenders: tuple[Contender, ...] = ()
 
     def key(self, block: int, name: str) -> str:
         return f"{self.experiment}/{self.cell.name}/{self.mode}/{block}/{name}/0"
+
+    def _of(self, name: str) -> Contender | None:
+        """A twin is what it copies."""
+        return next((c for c in self.contenders if c.name == name.removesuffix("-twin")), None)
+
+    def parallel(self, name: str) -> int:
+        """How many threads of it can compute at a time."""
+        contender = self._of(name)
+        return contender.parallel(self.cell) if contender else self.cell.threads
+
+    def at_once(self, name: str) -> int:
+        """How many connections it serves at a time."""
+        contender = self._of(name)
+        return contender.serves_at_once(self.cell) if contender else self.cell.connections
 
 
 @dataclass
@@ -39,6 +54,7 @@ class _Sum:
     seconds: float = 0.0
     server_cpu_ns: float = 0.0
     client_cpu_ns: float = 0.0
+    switches: float | None = 0.0
 
 
 def _rounds(duel: Duel, restart: int, contender: int) -> list[list]:
@@ -55,6 +71,8 @@ def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, rest
         total.seconds += row[at["seconds"]]
         total.server_cpu_ns += row[at["server_cpu_ns"]] or 0
         total.client_cpu_ns += row[at["client_cpu_ns"]]
+        counted = row[at["server_switches"]]
+        total.switches = None if None in (counted, total.switches) else total.switches + counted
     per, cell = max(1, total.messages), played.cell
     cores = len(os.sched_getaffinity(0))
     at_most = 10**6 if duel.found["server_cpus"] else cores  # without CPUs of their own all share what there is
@@ -65,33 +83,50 @@ def _figures(duel: Duel, played: Played, rows: list[list], contender: dict, rest
     speed = total.messages / max(total.seconds, 1e-9)
     return {
         "messages": total.messages, "messages_per_s": speed, "mib_per_s": speed * cell.size / MIB,
-        "mean_read_bytes": None, "offered_rate": played.rate, "connections": cell.connections,
-        "served": cell.connections, "failed": 0,
+        "mean_read_bytes": contender["mean_read_bytes"], "offered_rate": played.rate, "connections": cell.connections,
+        "served": contender["served_by_restart"][restart] if played.at_once(contender["name"]) < cell.connections
+                  else cell.connections,
+        "failed": 0,
         "server_cpu_ns": total.server_cpu_ns / per, "client_cpu_ns": total.client_cpu_ns / per,
-        "server_share": total.server_cpu_ns / busy_ns / min(cell.threads, at_most),
+        "server_share": total.server_cpu_ns / busy_ns / min(played.parallel(contender["name"]), at_most),
         "client_share": total.client_cpu_ns / busy_ns / min(cell.generator_threads, at_most),
         "machine_share": on_machine_ns / busy_ns / cores,
         "server_percent": 100 * total.server_cpu_ns / busy_ns,
         "foreign_share": duel.host.foreign_share if duel.host and not duel.is_apart else 0.0,
-        "server_rss_bytes": contender["rss_by_restart"][restart], "rss_start_bytes": None, "switches": None,
-        # Of all restarts together, so it stands once.
-        "latency_hdr": contender["latency"]["hdr"] if restart == 0 else "",
+        "server_rss_bytes": contender["rss_by_restart"][restart],
+        "rss_start_bytes": contender["rss_start_by_restart"][restart],
+        "switches": None if total.switches is None else total.switches / per,
+        # In turn each restart has its own; else it is of all restarts together, so it stands once.
+        "latency_hdr": contender["hdr_by_restart"][restart] if duel.load.in_turn
+                       else contender["latency"]["hdr"] if restart == 0 else "",
         "connect_hdr": contender.get("connect", {}).get("hdr", "") if restart == 0 else "",
         "rounds": duel.found["rounds"],
+        "turn_s": duel.load.rounds * duel.load.slice_ms / 1e3 if duel.load.in_turn else 0.0,  # by itself; 0: it did not
     }
 
 
-def _gates(duel: Duel, mode: str, contender: dict) -> list[Gate]:
+def _is_bounded(contender: dict, figures: list[dict]) -> bool:
+    """Whether the generator was full before the server was, which may have fewer threads than there are CPUs for it."""
+    return contender["bounded"] and \
+        statistics.median(each["server_share"] for each in figures) < gates.FULL_CORE
+
+
+def _gates(duel: Duel, contender: dict) -> list[Gate]:
     found = [Gate("duel", gate["verdict"], gate["sentence"]) for gate in gates_of(duel.found, contender["name"])]
     if duel.server_host:
         found += [Gate("server_host", gate["verdict"], gate["sentence"])
                   for gate in gates_of(duel.found, duel.server_host["name"])]
     host = gates.of_host(duel.host, len(os.sched_getaffinity(0))) if duel.host else []
-    found += [gate for gate in host if gate.name in DISTURBED]
-    if contender["bounded"]:
-        sentence = "The generator's core filled before the server's: the throughput is a lower bound."
-        found.append(Gate("generator", gates.NOISY if mode == CLOSED else gates.INVALID, sentence))
-    return found
+    return found + [gate for gate in host if gate.name in DISTURBED]
+
+
+def _unserved(played: Played, name: str) -> Gate:
+    """Of who was asked, and answered nobody: by its nature, or for no reason that is known."""
+    at_once, asked = played.at_once(name), played.cell.connections
+    if at_once < asked:
+        return Gate("unserved", gates.UNSERVED, f"It serves {at_once} of {asked} connections at a time, and of those "
+                    "nobody was answered.")
+    return Gate("nothing", gates.INVALID, "Not one message came back.")
 
 
 def _record(duel: Duel, played: Played, block: int, contender: dict, found: list[Gate]) -> dict:
@@ -99,23 +134,33 @@ def _record(duel: Duel, played: Played, block: int, contender: dict, found: list
     return {"key": played.key(block, contender["name"]), "experiment": played.experiment, "cell": played.cell.name,
             "mode": played.mode, "block": block, "contender": contender["name"], "attempt": 0, "rate": played.rate,
             "started": round(started, 3),
-            "status": gates.status(found), "gates": [gate.as_dict() for gate in found], "commands": [duel.command]}
+            "status": gates.status(found), "gates": [gate.as_dict() for gate in found],
+            "commands": [duel.alone.get(contender["name"].removesuffix("-twin"), duel.command)]}
 
 
 def records_of(duel: Duel, played: Played) -> list[dict]:
     """The records. A gate speaks of the whole duel and stands in the contender's first; an INVALID one has no
-    others."""
+    others. Who was left out has none."""
     records = []
     for number, contender in enumerate(duel.found["contenders"]):
-        found = _gates(duel, played.mode, contender)
+        if contender["fault"]:
+            continue
+        found = _gates(duel, contender)
+        rows = [_rounds(duel, restart, number) for restart in range(duel.found["restarts"])]
+        figures = {} if gates.status(found) == gates.INVALID else {
+            restart: _figures(duel, played, some, contender, restart) for restart, some in enumerate(rows) if some}
+        if figures and _is_bounded(contender, list(figures.values())):
+            sentence = "The generator's core filled before the server's: the throughput is a lower bound."
+            found.append(Gate("generator", gates.NOISY if played.mode == CLOSED else gates.INVALID, sentence))
         if gates.status(found) == gates.INVALID:
             records.append(_record(duel, played, played.first_block, contender, found))
             continue
-        for restart in range(duel.found["restarts"]):
-            rows = _rounds(duel, restart, number)
-            if not rows:
-                continue
+        for restart, each in figures.items():
             block = played.first_block - restart if played.first_block < 0 else restart
-            record = _record(duel, played, block, contender, found if restart == 0 else [])
-            records.append(record | {"figures": _figures(duel, played, rows, contender, restart)})
+            mine = found if restart == 0 else []
+            if each["messages"]:
+                records.append(_record(duel, played, block, contender, mine) | {"figures": each})
+            else:
+                unserved = _unserved(played, contender["name"])
+                records.append(_record(duel, played, block, contender, [*mine, unserved]))
     return records

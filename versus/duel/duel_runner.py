@@ -14,6 +14,7 @@ from versus.run.server_host import ServerHost
 
 EXIT_DONE, EXIT_GATE = 0, 3
 SPARE_S = 60.0  # beyond its budget, for a restart that takes long
+TURN_START_S = 0.25  # what starting, connecting and ending a server takes when it plays by itself
 
 
 class NoDuel(RuntimeError):
@@ -57,10 +58,13 @@ class DuelLoad:
     rounds: int = 8
     restarts: int = 24  # at most; the budget may allow fewer
     server_threads: int = 1
+    in_turn: bool = False  # each plays by itself
+    queueing: tuple[str, ...] = ()  # those that serve fewer connections at a time than there are
 
     def least_s(self, players: int) -> float:
-        """What one restart takes, the twin and a warming round among it, the servers' starts not."""
-        return (players + 1) * (self.rounds + 1) * self.slice_ms / 1e3
+        """What one restart takes, the twin and a warming round among it; the servers' starts where they are in turn."""
+        each_s = (self.rounds + 1) * self.slice_ms / 1e3 + (TURN_START_S if self.in_turn else 0.0)
+        return (players + 1) * each_s
 
 
 @dataclass
@@ -73,6 +77,7 @@ class Duel:
     host: HostDelta | None = None  # what happened on this machine meanwhile
     left_out: list[str] = field(default_factory=list)
     blamed: list[str] = field(default_factory=list)  # whom those lines are about
+    alone: dict[str, str] = field(default_factory=dict)  # in turn: what plays this contender against its twin
 
     @property
     def server_host(self) -> dict | None:
@@ -98,6 +103,9 @@ def command(program: str, load: DuelLoad, players: list[Player], claims: list[Cl
         words += ["--claim", claim.words]
     words += [*load.words, "--slice", f"{load.slice_ms}ms", "--rounds", str(load.rounds)]
     words += ["--server-threads", str(load.server_threads)] if load.server_threads > 1 else []
+    words += ["--in-turn"] if load.in_turn else []
+    for player in players:
+        words += ["--expect-queueing", player.name] if player.name in load.queueing else []
     return words + ["--restarts", str(load.restarts), "--budget", f"{budget_s:.1f}s", "--seed", str(seed),
                     "--json", str(json_path)]
 
@@ -117,7 +125,10 @@ def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim
     json_path.unlink(missing_ok=True)
     names = {player.name for player in players}
     claims = [claim for claim in claims if {claim.subject, claim.rival} <= names]
-    words = command(program, load, players, claims, budget_s, seed, json_path, host)
+    def words_for(some: list[Player]) -> list[str]:
+        return command(program, load, some, claims, budget_s, seed, json_path, host)
+
+    words = words_for(players)
     before = counters.sample()
     outcome = process.run(words, limit_s=budget_s + SPARE_S)
     happened = counters.between(before, counters.sample())
@@ -125,7 +136,8 @@ def play(program: str, load: DuelLoad, players: list[Player], claims: list[Claim
         why = outcome.complaint or ("it did not end in time" if outcome.code is None else f"exit code {outcome.code}")
         raise NoDuel(why.removeprefix("peal: "), _blamed(why, players))
     try:
-        return Duel(load, shlex.join(words), json.loads(json_path.read_text(encoding="utf-8")), happened)
+        alone = {player.name: shlex.join(words_for([player])) for player in players} if load.in_turn else {}
+        return Duel(load, shlex.join(words), json.loads(json_path.read_text(encoding="utf-8")), happened, alone=alone)
     except (OSError, ValueError) as error:
         raise NoDuel(f"{json_path} cannot be read: {error}") from error
 
@@ -137,7 +149,9 @@ def play_all(program: str, load: DuelLoad, players: list[Player], claims: list[C
     while playing:
         try:
             duel = play(program, load, playing, claims, budget_s, seed, folder, host)
-            duel.left_out, duel.blamed = left_out, blamed
+            faults = {c["name"]: c["fault"] for c in duel.found["contenders"] if c.get("fault")}
+            duel.left_out = left_out + [f"{load.title}: {fault}" for fault in faults.values()]
+            duel.blamed = blamed + list(faults)
             return duel
         except NoDuel as error:
             if not error.contender:

@@ -4,10 +4,9 @@ anything is measured.
 
 Everywhere a server that has several workers gets as many, and the generator is one thread; which CPUs they have is said
 of each situation. `models` is the grid; in it nothing is claimed, its figures are what "when to choose it" rests on.
-`model_claims` is the claim about peal, one loop against one loop, by duel: in a closed loop, in the full plan at a
-fixed rate. The grid runs one after the other: a blocking model answers a connection at a time, a duel waits for all.
-`historic` are the published loads, by duel where everybody serves all connections and all fit under the limit of open
-files.
+`model_claims` is the claim about peal, one loop against one loop: in a closed loop, in the full plan at a fixed rate.
+`historic` are the published loads. In the grid, and in the published load of the simple models, each plays by itself:
+the models are many, and a blocking one leaves connections waiting.
 """
 
 from dataclasses import replace
@@ -38,8 +37,7 @@ QUICK_GRID = Experiment(
     title="Experiment 5: concurrency models",
     cells=(FEW, MANY, SHORT, SLEEPING, MOSTLY_IDLE),
     claims=(),
-    blocks=3,
-    warmup_s=0.05,
+    duels=Duels(turns=3),
     budget_s=240.0,
     share=0.73,
     trace_calls=False,
@@ -73,8 +71,6 @@ QUICK_CLAIMS = replace(
     title="Experiment 5: peal against the hand-written reactors",
     cells=CLAIM_CELLS,
     claims=claims_of(CLAIM_CELLS, HAND_WRITTEN),
-    blocks=9,
-    warmup_s=0.1,
     share=0.27,
     duels=Duels(),
     contenders=(SUBJECT, *HAND_WRITTEN),
@@ -86,11 +82,8 @@ FULL_CELLS = tuple(EchoCell(size, connections) for size in (64, 4096) for connec
 FULL_GRID = replace(
     QUICK_GRID,
     cells=FULL_CELLS + tuple(cell.at_a_rate() for cell in (FEW, MANY, SHORT)),
-    blocks=6,
-    warmup_s=0.1,
+    duels=Duels(turns=6, turn_s=0.4),
     budget_s=None,
-    run_s=0.4,
-    calibration_rounds=1,
 )
 
 FULL_CLAIM_CELLS = tuple(rated(one_loop(cell)) for cell in FULL_CELLS)
@@ -98,10 +91,7 @@ FULL_CLAIMS = replace(
     QUICK_CLAIMS,
     cells=FULL_CLAIM_CELLS,
     claims=claims_of(FULL_CLAIM_CELLS, ALL_HAND_WRITTEN),
-    blocks=13,
-    warmup_s=0.15,
     budget_s=None,
-    run_s=0.7,
     contenders=(SUBJECT, "peal_coroutines+epoll", *ALL_HAND_WRITTEN),
 )
 
@@ -120,9 +110,9 @@ def published(label: str, threads: int, requests: int, size: int, clients: int, 
 
 
 # threads, requests a connection, body, clients a thread. What the tool called its rate limit was never reached.
-# A p99.9 needs 10,000 requests of each run, and the slowest of the simple models answers some ten thousand a second.
+# A p99.9 needs 10,000 requests of each restart: the slowest of the simple models answers some ten thousand a second.
 TAILS_S = 1.5
-SIMPLE_LOAD = published("simple models", 1, 40, 1024, 64, SIMPLE, least_run_s=TAILS_S)
+SIMPLE_LOAD = published("simple models", 1, 40, 1024, 64, SIMPLE, least_turn_s=TAILS_S)
 SELECT_LOAD = published("pollers where select fits", 1, 40, 256, 480, POLLERS)
 POLLER_LOAD = published("pollers", 1, 40, 256, 2000, POLLERS)
 MOST_LOAD = published("pollers, many", 4, LONG, 512, 8000, POLLERS)
@@ -145,28 +135,21 @@ FULL_HISTORIC = replace(
     title="Experiment 5: the published loads",
     cells=(SIMPLE_LOAD, SELECT_LOAD, POLLER_LOAD, MOST_LOAD, EDGE_LOAD, WRITE_LOAD, REPLY_LOAD, *WAIT_LOADS,
            DYNAMIC_LOAD, POOL_LONG, POOL_SHORT, SINGLE_LOAD, ONE_CLIENT, TEN_CLIENTS),
-    blocks=8,
-    warmup_s=0.3,
-    run_s=1.0,
     grid=(),
-    duels=Duels(),
+    duels=Duels(turn_s=1.0),
     note="The published runs lasted 30 or 60 s (--run-seconds 60 does the same) and were limited to 200,000 or "
          "1,000,000 requests a second and thread, which no run here comes near: they are closed loops.",
 )
 
-# What fits into minutes: without the 4 x 8000 connections, whose opening alone takes seconds a run.
+# What fits into minutes: without the 4 x 8000 connections, whose opening alone takes seconds.
 QUICK_HISTORIC = replace(
     FULL_HISTORIC,
     cells=tuple(cell for cell in FULL_HISTORIC.cells if cell is not MOST_LOAD),
-    blocks=6,
-    duels=Duels(restarts=12),
-    warmup_s=0.1,
+    duels=Duels(restarts=12, turns=6),
     budget_s=440.0,
-    run_s=None,
     share=1.4,
 )
 
-# The claims first: what a run costs beside its length is known then, and the grid's many runs fit into the budget.
 QUICK = Plan("models", "Concurrency models, quick", (QUICK_CLAIMS, QUICK_GRID, QUICK_HISTORIC), budget_s=770.0)
 FULL = Plan("models-full", "Concurrency models, full", (FULL_CLAIMS, FULL_GRID, FULL_HISTORIC))
 

@@ -178,7 +178,7 @@ def test_every_sentence_names_a_figure(results):
 
 
 def test_the_published_loads_have_tables_without_a_heat_map(tmp_path):
-    historic = replace(model_plans.FULL_HISTORIC, cells=(model_plans.WRITE_LOAD, model_plans.REPLY_LOAD), blocks=6)
+    historic = replace(model_plans.FULL_HISTORIC, cells=(model_plans.WRITE_LOAD, model_plans.REPLY_LOAD))
     plan = Plan(model_plans.FULL.name, "t", (historic,), drum=False)
     made_results = made_up.results(tmp_path / "store", plan)
     html = model_page.section(made_results["experiments"][0])

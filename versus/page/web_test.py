@@ -9,10 +9,10 @@ import subprocess
 import pytest
 
 from versus import fakes, lockstep, made_up, roster, traces, variants
-from versus.duel import duel_fakes
+from versus.duel import duel_campaign, duel_fakes
 from versus.findings.judging import experiment_of
 from versus.run import counters, generator, process
-from versus.experiments import CLOSED, HttpCell
+from versus.experiments import CLOSED, Duels, HttpCell
 
 ONLY = "http-peal-epoll,http-raw-epoll,http-libevent,http-beast-locked,mine"
 
@@ -66,17 +66,18 @@ def test_the_page_has_both_sections_and_the_published_rows(campaign):
 
 
 def test_the_command_line_of_a_cell():
-    cell = HttpCell(1000, 4, short=True, client_threads=2)
-    words = generator.command("peal", "127.0.0.1:80", cell, CLOSED, 1.0, 0.5, 7, "out.json")
-    assert words[:4] == ["peal", "load", "http", "http://127.0.0.1:80/collect?v=1"] and "--size" not in words
+    load = duel_campaign.load_of("pages", HttpCell(1000, 4, short=True, client_threads=2), Duels(), CLOSED)
+    words = list(load.words)
+    assert load.kind == "http" and words[words.index("--path") + 1] == "/collect?v=1" and "--size" not in words
     assert words[words.index("--threads") + 1] == "2" and words[words.index("--requests-per-connection") + 1] == "1"
 
 
-def test_shares_are_of_what_each_side_may_have():
-    text = json.dumps(fakes.document(cost_ns=20000.0) | {"threads": 4})  # 40,000/s at 20 us: 0.8 of a core
-    assert generator.parse(text, server_threads=8).server_share == pytest.approx(0.1)
-    assert generator.parse(text, server_threads=1).server_percent == pytest.approx(80.0)
-    assert generator.parse(text, server_threads=1).client_share == pytest.approx(0.009)
+def test_shares_are_of_the_generators_threads():
+    # 40,000 messages in a second, at 20 us of the server's CPU and 0.9 us of the generator's.
+    found = generator.parse(json.dumps({"seconds": 1.0, "messages": 40000, "threads": 4, "server": {"cpu_ns": 8e8},
+                                        "client": {"cpu_ns": 3.6e7, "spin_ns": 0}}))
+    assert found.server_share == pytest.approx(0.2) and found.client_share == pytest.approx(0.009)
+    assert found.messages_per_s == 40000
 
 
 ANSWERER = fakes.SERVER.replace(

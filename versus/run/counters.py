@@ -3,7 +3,6 @@
 
 import os
 import resource
-import signal
 import time
 from dataclasses import dataclass
 
@@ -101,20 +100,6 @@ def descendants(pid: int) -> list[int]:
             except OSError:
                 continue
     return found
-
-
-def forgets_children(pid: int) -> bool:
-    """Whether `pid` or a process under it ignores SIGCHLD: the kernel forgets what its children used when they end."""
-    return any(_ignores_children(each) for each in descendants(pid))
-
-
-def _ignores_children(pid: int) -> bool:
-    try:
-        with open(f"/proc/{pid}/status", encoding="ascii") as file:
-            ignored = next((line.split()[1] for line in file if line.startswith("SigIgn:")), "0")
-    except OSError:
-        return False
-    return bool(int(ignored, 16) >> (signal.SIGCHLD - 1) & 1)
 
 
 def tree_rss_bytes(pid: int) -> int:

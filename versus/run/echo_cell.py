@@ -33,7 +33,7 @@ class EchoCell(Load):
     requests: int = LONG
     work: str = ""  # what a request costs besides: a time
     work_kind: str = "cpu"  # or "sleep": it holds its thread
-    idle: int = 0  # silent connections beside the others
+    idle: int = 0
     modes: tuple[str, ...] = (CLOSED,)
     rated: bool = False  # a situation of its own beside the closed loop, whose name says so
     pool: int = 0  # workers of a model that has several; 0: server_threads()
@@ -43,7 +43,7 @@ class EchoCell(Load):
     without: tuple[str, ...] = ()
     label: str = ""  # what a published load was called by
     asked: int = 0  # connections of the published load, where fewer fit
-    least_run_s: float = 0.0  # a run of it lasts at least so long, whatever the budget leaves
+    least_turn_s: float = 0.0
 
     @property
     def short(self) -> bool:

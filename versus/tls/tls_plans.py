@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Experiment 6, TLS, as data: ping-pong of records, and HTTPS. All by duel, in closed loops.
+"""Experiment 6, TLS, as data: ping-pong of records, and HTTPS, in closed loops.
 
 Of the ping-pong servers OpenSSL on a bare epoll loop is the floor, of the web servers nginx is whom one would take.
 """
 
-from versus.experiments import Claim, Duels, Experiment
+from versus.experiments import Claim, Experiment
 from versus.roster import HTTPS, TLS
 from versus.tls.tls_cells import FULL, RESUMED, HttpsCell, TlsCell, closed
 
@@ -27,13 +27,9 @@ ECHO = Experiment(
     title="Experiment 6: TLS, ping-pong",
     cells=ECHO_CELLS,
     claims=tuple(Claim(OURS, FLOOR, cell.name, bar=1.05) for cell in ECHO_CELLS),
-    blocks=8,
-    warmup_s=0.3,
-    run_s=2.0,
     kind=TLS,
     grid=((OURS, ("*",)), ("*", (FLOOR,))),
     twin_of=OURS,
-    duels=Duels(),
     note="TLS 1.3; the servers take the cipher that the client names first, X25519, one certificate (ECDSA P-256), and "
          "send one ticket.",
 )
@@ -44,14 +40,10 @@ WEB = Experiment(
     cells=HTTPS_CELLS,
     claims=(Claim(HTTPS_OURS, NGINX, "keep100", bar=0.75), Claim(HTTPS_OURS, NGINX, "full8"),
             Claim(HTTPS_OURS, NGINX, "resumed8"), Claim(HTTPS_OURS, HTTPS_FLOOR, DOWNLOAD.name, bar=1.05)),
-    blocks=8,
-    warmup_s=0.3,
-    run_s=2.0,
     kind=HTTPS,
     unit="request",
     grid=((HTTPS_OURS, ("*",)), ("*", (HTTPS_FLOOR, NGINX))),
     twin_of=HTTPS_OURS,
-    duels=Duels(),
     note="As above. A handshake per request: the connection is opened for it, and closed by the client.",
 )
 

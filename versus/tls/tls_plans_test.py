@@ -10,7 +10,6 @@ import pytest
 from versus import comparison, fakes, made_up, plans, roster, traces
 from versus.duel import duel_campaign
 from versus.experiments import CLOSED, Duels, Plan
-from versus.run import generator
 from versus.run.server_host import ServerHost
 from versus.tls import certificate, tls_plans
 from versus.tls.tls_cells import FULL, RESUMED, HttpsCell, TlsCell
@@ -40,13 +39,6 @@ def test_a_slice_is_long_where_a_round_is():
 
     assert (slice_ms(TlsCell(64, 100)), slice_ms(TlsCell(64, 1000)), slice_ms(HttpsCell(100))) == (20, 100, 20)
     assert slice_ms(HttpsCell(8, handshakes=RESUMED)) == slice_ms(tls_plans.DOWNLOAD) == 100
-
-
-def test_what_it_is_told_in_a_run():
-    words = generator.command("peal", "h:1", HttpsCell(4, downloads=True), CLOSED, 1.0, 0.1, 7, Path("x"))
-    assert words[2:4] == ["http", "https://h:1/one-mib.bin"] and "--tls-insecure" in words and "--tls" not in words
-    words = generator.command("peal", "h:1", TlsCell(64, 4), CLOSED, 1.0, 0.1, 7, Path("x"))
-    assert words[2:4] == ["pingpong", "h:1"] and "--tls" in words
 
 
 def test_who_is_to_send_files_is_told_which(tmp_path):
