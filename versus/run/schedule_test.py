@@ -8,7 +8,7 @@ import pytest
 
 from versus import comparison, experiments, made_up, plans
 from versus.run import schedule
-from versus.experiments import CLOSED, RATE, Cell, HttpCell
+from versus.experiments import CLOSED, Cell
 
 PINGPONG = made_up.PINGPONG
 EVERY_EXPERIMENT = [experiment for plan in plans.BY_NAME.values() for experiment in plan.experiments]

@@ -3,8 +3,6 @@
 programs that only pretend; the shell is real, and leads nowhere."""
 
 import argparse
-import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
