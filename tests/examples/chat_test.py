@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from programs import Program, connect, joined, read_exactly
+from programs import Program, connect, joined, read_exactly, run_program
 
 SERVERS = ["chat_server", "chat_server_locked", "chat_server_snapshot", "chat_server_thread_local"]
 
@@ -54,10 +54,9 @@ def test_a_length_beyond_all_sense_is_hung_up_on(server):
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_load_of_chatter(server):
     with Program(server, "127.0.0.1:0") as room:
-        with Program("chat_load", joined(room.address()), 20, 50) as load:
-            code, printed, errors = load.wait()
-            assert (code, errors) == (0, "")
-            assert printed.startswith("20 clients, 50 messages to everybody: median ")
+        code, printed, errors = run_program("chat_load", joined(room.address()), 20, 50)
+        assert (code, errors) == (0, "")
+        assert printed.startswith("20 clients, 50 messages to everybody: median ")
 
 
 def test_the_client_talks_and_listens():

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from programs import Program, connect, read_exactly
+from programs import Program, connect, read_exactly, run_program
 
 TESTS = pathlib.Path(__file__).parents[1]
 
@@ -24,9 +24,8 @@ def test_an_echo_server_sends_back_what_comes(name):
 
 @pytest.mark.parametrize("name", ["echo", "echo_coroutine"])
 def test_an_echo_server_that_cannot_listen_says_so(name):
-    with Program(name, "nowhere") as server:
-        code, printed, errors = server.wait()
-        assert (code, printed) == (1, "") and re.fullmatch(r"cannot listen on nowhere: .+\n", errors)
+    code, printed, errors = run_program(name, "nowhere")
+    assert (code, printed) == (1, "") and re.fullmatch(r"cannot listen on nowhere: .+\n", errors)
 
 
 def test_two_hundred_simulated_worlds_and_one_of_them_by_its_seed():
@@ -39,27 +38,22 @@ def test_two_hundred_simulated_worlds_and_one_of_them_by_its_seed():
 
 
 def test_simulated_machines_whose_office_forgets_only_what_it_did_not_sync():
-    with Program("simulated_machines") as office:
-        code, printed, _ = office.wait()
-        assert (code, printed) == (0, "seeds 1 to 60: no failure\n")
-    with Program("simulated_machines", "forgetful") as office:
-        code, printed, _ = office.wait()
-        assert code == 1 and re.match(r"seed \d+ fails: ticket \d+ was given twice\n  Of \d+ faults 1 is ", printed)
-        assert "of last on 10.0.0.1 at 00:01.000000\n" in printed
+    code, printed, _ = run_program("simulated_machines")
+    assert (code, printed) == (0, "seeds 1 to 60: no failure\n")
+    code, printed, _ = run_program("simulated_machines", "forgetful")
+    assert code == 1 and re.match(r"seed \d+ fails: ticket \d+ was given twice\n  Of \d+ faults 1 is ", printed)
+    assert "of last on 10.0.0.1 at 00:01.000000\n" in printed
 
 
 def test_what_threads_share_and_hand_over():
-    with Program("thread_locks") as program:
-        assert program.wait() == (0, "3 visitors, paid\n", "")
-    with Program("thread_queues") as program:
-        code, printed, _ = program.wait()
-        assert code == 0 and re.fullmatch(r"130 bytes\n500500: 1000 tasks, \d+ by the submitter, 0 threw\n", printed)
+    assert run_program("thread_locks") == (0, "3 visitors, paid\n", "")
+    code, printed, _ = run_program("thread_queues")
+    assert code == 0 and re.fullmatch(r"130 bytes\n500500: 1000 tasks, \d+ by the submitter, 0 threw\n", printed)
 
 
 def test_threads_with_names():
-    with Program("thread_objects") as program:
-        code, printed, _ = program.wait()
-        assert code == 0 and re.fullmatch(r"echo is port 7; main's own\nclerk, thread \d+\n", printed)
+    code, printed, _ = run_program("thread_objects")
+    assert code == 0 and re.fullmatch(r"echo is port 7; main's own\nclerk, thread \d+\n", printed)
 
 
 def test_what_several_loops_share():
@@ -70,8 +64,7 @@ def test_what_several_loops_share():
 
 def test_trouble_in_a_thread_is_logged_with_its_stack(tmp_path):
     log = tmp_path / "log"
-    with Program("thread_trouble", log) as program:
-        assert program.wait() == (0, "", "")
+    assert run_program("thread_trouble", log) == (0, "", "")
     text = log.read_text()
     assert "2 arguments" in text and "the vault stays shut\n" in text and "open_the_vault" in text
 

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from programs import Program, QuietHandler, http_server, joined
+from programs import QuietHandler, http_server, joined, run_program
 
 CONTENT = random.Random(5).randbytes(3_000_000)
 PLAIN = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
@@ -38,8 +38,7 @@ def answer(handler, body, status=200, close_after=None, **fields):
 
 
 def run(*arguments, **environment):
-    with Program(*arguments, env={**PLAIN, **environment}) as program:
-        return program.wait()
+    return run_program(*arguments, env={**PLAIN, **environment})
 
 
 def test_an_answer_that_is_compressed_is_printed_plain():

@@ -2,7 +2,7 @@
 """What happens in a folder is printed, in order, until the folder itself is gone."""
 import os
 
-from programs import Program
+from programs import Program, run_program
 
 
 def test_files_come_and_go(tmp_path):
@@ -50,5 +50,4 @@ def test_the_folder_goes(tmp_path):
 def test_no_folder(tmp_path):
     (tmp_path / "file").touch()
     for wrong, why in [(tmp_path / "none", "No such file or directory"), (tmp_path / "file", "Not a directory")]:
-        with Program("follow_folder", wrong) as program:
-            assert program.wait() == (1, "", f"{wrong}: {why}\n")
+        assert run_program("follow_folder", wrong) == (1, "", f"{wrong}: {why}\n")

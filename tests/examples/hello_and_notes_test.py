@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, joined, read_all
+from programs import PATIENCE_SECONDS, Program, connect, joined, read_all, run_program
 
 
 AS_JSON = {"Content-Type": "application/json"}
@@ -73,9 +73,8 @@ def test_an_address_that_cannot_be_had(name):
     with Program(name, "127.0.0.1:0") as first:
         taken = joined(first.address())
         for address, words in [(taken, "Address already in use"), ("nowhere", "")]:
-            with Program(name, address) as second:
-                code, printed, errors = second.wait()
-                assert (code, printed) == (1, "") and errors.count("\n") == 1 and words in errors
+            code, printed, errors = run_program(name, address)
+            assert (code, printed) == (1, "") and errors.count("\n") == 1 and words in errors
 
 
 def test_notes_are_added_read_and_deleted():

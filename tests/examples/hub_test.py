@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Publish/subscribe: the programs, and the protocol by hand."""
-from programs import Program, connect, joined, read_exactly
+from programs import Program, connect, joined, read_exactly, run_program
 
 
 def test_what_is_published_reaches_subscribers_and_is_retained_for_later_ones():
@@ -9,8 +9,7 @@ def test_what_is_published_reaches_subscribers_and_is_retained_for_later_ones():
         with Program("sub", joined(address), "weather", "news") as early:
             with connect(address) as peer:  # so that the first publication comes after the subscription
                 peer.sendall(b"sub weather\r\n")
-                with Program("pub", joined(address), "weather", "sunny") as publisher:
-                    assert publisher.wait()[0] == 0
+                assert run_program("pub", joined(address), "weather", "sunny")[0] == 0
                 assert read_exactly(peer, 20) == b"pub weather\r\nsunny\r\n"
             assert early.line() == "weather: sunny"
             with Program("sub", joined(address), "weather") as late:
@@ -39,6 +38,5 @@ def test_nonsense_is_hung_up_on_and_others_are_served():
 
 
 def test_a_publisher_without_a_hub_fails():
-    with Program("pub", "127.0.0.1:1", "topic", "content") as publisher:
-        code, _, errors = publisher.wait()
-        assert code == 1 and "cannot connect" in errors
+    code, _, errors = run_program("pub", "127.0.0.1:1", "topic", "content")
+    assert code == 1 and "cannot connect" in errors

@@ -6,7 +6,7 @@ import pathlib
 import select
 import signal
 
-from programs import PATIENCE_SECONDS, Program, connect
+from programs import PATIENCE_SECONDS, Program, connect, run_program
 
 
 def answer(peer):
@@ -50,9 +50,8 @@ def test_lines_come_back_from_workers_of_the_newest_generation(tmp_path):
 
 
 def test_a_file_that_says_nothing_is_an_error(tmp_path):
-    with Program("preforked", "127.0.0.1:0", tmp_path / "missing") as service:
-        code, printed, error = service.wait()
-        assert code == 1 and printed == "" and "missing" in error
+    code, printed, error = run_program("preforked", "127.0.0.1:0", tmp_path / "missing")
+    assert code == 1 and printed == "" and "missing" in error
 
 
 def post(address, body):
@@ -125,6 +124,5 @@ def test_a_grandchild_that_holds_the_output_keeps_nothing_from_ending(tmp_path):
 
 
 def test_a_program_that_is_not_there_cannot_be_kept_running():
-    with Program("keep_running", "no-such-program-of-peal") as keeper:
-        code, printed, error = keeper.wait()
-        assert (code, printed) == (0, "") and "cannot start no-such-program-of-peal" in error
+    code, printed, error = run_program("keep_running", "no-such-program-of-peal")
+    assert (code, printed) == (0, "") and "cannot start no-such-program-of-peal" in error

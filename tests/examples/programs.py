@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 EXAMPLES = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")).resolve() / "examples"
 
 
@@ -28,13 +28,38 @@ def open_files(pid):
     return names
 
 
+class Lines:
+    """What comes out of a pipe, by line."""
+
+    def __init__(self, pipe):
+        self._pipe = pipe
+        self.rest = b""
+        self.seen = []
+
+    def next(self):
+        give_up = time.monotonic() + PATIENCE_SECONDS
+        while b"\n" not in self.rest:
+            ready, _, _ = select.select([self._pipe], [], [], max(give_up - time.monotonic(), 0))
+            data = os.read(self._pipe.fileno(), 65536) if ready else b""
+            assert data, f"no line, but {self.rest!r} after {self.seen}"
+            self.rest += data
+        line, self.rest = self.rest.split(b"\n", 1)
+        self.seen.append(line.decode())
+        return self.seen[-1]
+
+    def until(self, part):
+        while part not in (line := self.next()):
+            pass
+        return line
+
+
 class Program:
     """An example, its output in pipes."""
 
     def __init__(self, name, *arguments, **options):
         self.process = subprocess.Popen([EXAMPLES / name, *map(str, arguments)], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
-        self._pending = b""
+        self._lines = Lines(self.process.stdout)
 
     def __enter__(self):
         return self
@@ -46,18 +71,10 @@ class Program:
 
     def line(self):
         """The next line it prints, without its end; fails when none comes."""
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while b"\n" not in self._pending:
-            left = give_up - time.monotonic()
-            ready, _, _ = select.select([self.process.stdout], [], [], max(left, 0))
-            data = os.read(self.process.stdout.fileno(), 65536) if ready else b""
-            assert data, f"no line from {self.process.args[0]}, but {self._pending!r}"
-            self._pending += data
-        text, self._pending = self._pending.split(b"\n", 1)
-        return text.decode()
+        return self._lines.next()
 
     def has_output(self):
-        return bool(self._pending) or bool(select.select([self.process.stdout], [], [], 0)[0])
+        return bool(self._lines.rest) or bool(select.select([self.process.stdout], [], [], 0)[0])
 
     def address(self):
         """Of its "listening on" line: host and port."""
@@ -71,7 +88,13 @@ class Program:
 
     def wait(self):
         out, err = self.process.communicate(timeout=PATIENCE_SECONDS)
-        return self.process.returncode, (self._pending + out).decode(), err.decode()
+        return self.process.returncode, (self._lines.rest + out).decode(), err.decode()
+
+
+def run_program(name, *arguments, **options):
+    """An example that ends by itself: its exit code, what it printed, what it said."""
+    with Program(name, *arguments, **options) as program:
+        return program.wait()
 
 
 def joined(address):
@@ -97,6 +120,16 @@ def read_exactly(peer, size):
         assert chunk, f"the end after {len(data)} of {size} bytes"
         data += chunk
     return data
+
+
+def read_head(peer):
+    """An HTTP head, and not a byte of what is behind it."""
+    head = b""
+    while not head.endswith(b"\r\n\r\n"):
+        byte = peer.recv(1)
+        assert byte, head
+        head += byte
+    return head
 
 
 def tool(name):

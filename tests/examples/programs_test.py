@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from programs import EXAMPLES, PATIENCE_SECONDS, Program, connect, joined, read_all, run_tool
+from programs import EXAMPLES, PATIENCE_SECONDS, Program, connect, joined, read_all, run_program, run_tool
 
 
 @pytest.mark.parametrize("name, printed", [
@@ -16,17 +16,15 @@ from programs import EXAMPLES, PATIENCE_SECONDS, Program, connect, joined, read_
     ("timer_member", "3\n2\n1\n0\n"),
 ])
 def test_timer_tutorials(name, printed):
-    with Program(name) as program:
-        assert program.wait() == (0, printed, "")
+    assert run_program(name) == (0, printed, "")
 
 
 def test_timers_of_two_threads_count_together():
-    with Program("timer_threads") as program:
-        code, printed, _ = program.wait()
-        lines = printed.splitlines()
-        assert code == 0
-        assert [line.split()[0] for line in lines] == [str(number) for number in range(1, 11)]
-        assert {line.split()[-1] for line in lines} == {"0", "1"}
+    code, printed, _ = run_program("timer_threads")
+    lines = printed.splitlines()
+    assert code == 0
+    assert [line.split()[0] for line in lines] == [str(number) for number in range(1, 11)]
+    assert {line.split()[-1] for line in lines} == {"0", "1"}
 
 
 def test_finger_grows_step_by_step():
@@ -67,10 +65,9 @@ def test_finger_users_can_be_changed_while_it_serves():
 def test_throughput_is_printed_on_both_ends(mode, threads):
     with Program("throughput_server", mode, "127.0.0.1:0", threads) as server:
         address = joined(server.address())
-        with Program("throughput_client", mode, address, 4096, 1.5) as client:
-            code, printed, errors = client.wait()
-            assert (code, errors) == (0, "")
-            assert float(printed.split()[0]) > 0 and printed.endswith(" MiB/s\n")
+        code, printed, errors = run_program("throughput_client", mode, address, 4096, 1.5)
+        assert (code, errors) == (0, "")
+        assert float(printed.split()[0]) > 0 and printed.endswith(" MiB/s\n")
         assert "MiB/s" in server.line()
         assert server.end()[0] == 0
 
@@ -98,30 +95,27 @@ def test_uptime_tells_of_each_loss_and_return():
 
 def test_the_clocks_of_one_machine_agree():
     with Program("clock_server", "127.0.0.1:0") as server:
-        with Program("clock_client", joined(server.address()), 3) as client:
-            code, printed, _ = client.wait()
-            assert code == 0
-            for line in printed.splitlines():
-                words = line.split()  # round trip R us, clock ahead by O us
-                assert abs(int(words[7])) <= int(words[2])
-            assert len(printed.splitlines()) == 3
+        code, printed, _ = run_program("clock_client", joined(server.address()), 3)
+        assert code == 0
+        for line in printed.splitlines():
+            words = line.split()  # round trip R us, clock ahead by O us
+            assert abs(int(words[7])) <= int(words[2])
+        assert len(printed.splitlines()) == 3
 
 
 def test_the_clocks_agree_over_udp_too():
     with Program("udp_clock_server", "127.0.0.1:0") as server:
-        with Program("udp_clock_client", joined(server.address()), 3) as client:
-            code, printed, _ = client.wait()
-            assert code == 0 and len(printed.splitlines()) == 3
-            for words in map(str.split, printed.splitlines()):
-                assert abs(int(words[7])) <= int(words[2])
+        code, printed, _ = run_program("udp_clock_client", joined(server.address()), 3)
+        assert code == 0 and len(printed.splitlines()) == 3
+        for words in map(str.split, printed.splitlines()):
+            assert abs(int(words[7])) <= int(words[2])
 
 
 def test_a_udp_server_that_is_not_there_is_noticed():
     with Program("udp_clock_server", "127.0.0.1:0") as server:
         address = joined(server.address())
-    with Program("udp_clock_client", address) as client:
-        code, _, errors = client.wait()
-        assert code == 1 and "Connection refused" in errors or "not sent" in errors
+    code, _, errors = run_program("udp_clock_client", address)
+    assert code == 1 and "Connection refused" in errors or "not sent" in errors
 
 
 def test_the_idle_kicker_hangs_up_on_the_silent_only():

@@ -9,7 +9,7 @@ import struct
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, joined, read_exactly
+from programs import PATIENCE_SECONDS, Program, connect, joined, read_exactly, read_head, run_program
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -62,15 +62,6 @@ def proxied(*words):
         yield Proxy(stack, program), upstream
         code, _, errors = program.end()
         assert (code, errors) == (0, "")
-
-
-def read_head(peer):
-    head = b""
-    while not head.endswith(b"\r\n\r\n"):
-        byte = peer.recv(1)
-        assert byte, head
-        head += byte
-    return head
 
 
 def status(peer):
@@ -315,6 +306,5 @@ def test_a_body_that_turns_out_to_be_nonsense():
 
 @pytest.mark.parametrize("words", [["0"], ["x"], ["100", "0"], ["100", "1", "-1"]])
 def test_what_is_no_number(words):
-    with Program("reverse_proxy", "127.0.0.1:9", "127.0.0.1:0", *words) as program:
-        code, printed, errors = program.wait()
-        assert (code, printed) == (1, "") and "Invalid argument" in errors
+    code, printed, errors = run_program("reverse_proxy", "127.0.0.1:9", "127.0.0.1:0", *words)
+    assert (code, printed) == (1, "") and "Invalid argument" in errors

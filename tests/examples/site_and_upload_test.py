@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, curl, joined, read_all, status_by_curl
+from programs import PATIENCE_SECONDS, Program, connect, curl, joined, read_all, run_program, status_by_curl
 
 CONTENT = random.Random(3).randbytes(5_000_000)
 
@@ -111,5 +111,4 @@ def test_the_plain_port_beside_an_https_site(tmp_path):
         assert server.end() == (0, "", "")
     with Program("to_https", "127.0.0.1:0") as server:
         assert place(server.address(), "/") == "308 https://example.org/"
-    with Program("to_https", "127.0.0.1:0", "none") as server:
-        assert server.wait() == (1, "", "the port none: Invalid argument\n")
+    assert run_program("to_https", "127.0.0.1:0", "none") == (1, "", "the port none: Invalid argument\n")

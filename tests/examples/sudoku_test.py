@@ -2,7 +2,7 @@
 """The sudoku service in its five thread models."""
 import pytest
 
-from programs import Program, connect, joined, read_all
+from programs import Program, connect, joined, read_all, run_program
 
 SERVERS = ["sudoku_one_loop", "sudoku_loops", "sudoku_pool", "sudoku_loops_and_pool", "sudoku_bounded"]
 PUZZLE = "000000010400000000020000000000050407008000300001090000300400200050100000000806000"
@@ -40,10 +40,9 @@ def test_nonsense_gets_its_answer_and_the_end(server, nonsense):
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_load_of_puzzles(server):
     with Program(server, "127.0.0.1:0") as service:
-        with Program("sudoku_load", joined(service.address()), 4, 5, 0.5) as load:
-            code, printed, errors = load.wait()
-            assert (code, errors) == (0, "")
-            assert "requests/s, 0 too busy" in printed
+        code, printed, errors = run_program("sudoku_load", joined(service.address()), 4, 5, 0.5)
+        assert (code, errors) == (0, "")
+        assert "requests/s, 0 too busy" in printed
 
 
 def test_a_full_queue_answers_at_once():

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, joined
+from programs import PATIENCE_SECONDS, Program, connect, joined, run_program
 from versus.page import browser
 
 
@@ -36,23 +36,16 @@ def test_the_clock_ticks_until_its_reader_leaves():
 
 @pytest.mark.parametrize("words", [("127.0.0.1:0", "0"), ("127.0.0.1:0", "never")])
 def test_a_wrong_call(words):
-    with Program("ticker", *words) as program:
-        code, printed, errors = program.wait()
-        assert (code, printed) == (2, "") and errors.startswith("usage: ")
+    code, printed, errors = run_program("ticker", *words)
+    assert (code, printed) == (2, "") and errors.startswith("usage: ")
 
 
 @pytest.mark.skipif(browser.program() is None, reason="chromium is not installed")
 def test_a_browser_shows_it():
     with Program("ticker", "127.0.0.1:0", 5) as program, browser.opened() as page:
         page.visit(f"http://{joined(program.address())}/")
-        until(page, "/^\\d\\d:\\d\\d:\\d\\d$/.test(document.getElementById('time').textContent)")
-        until(page, "document.getElementById('watchers').textContent === '1'")
+        page.until("/^\\d\\d:\\d\\d:\\d\\d$/.test(document.getElementById('time').textContent)")
+        page.until("document.getElementById('watchers').textContent === '1'")
         page.ask("Runtime.evaluate", expression="document.getElementById('time').textContent = 'gone'")
-        until(page, "document.getElementById('time').textContent !== 'gone'")
+        page.until("document.getElementById('time').textContent !== 'gone'")
         assert program.end()[0] == 0
-
-
-def until(page, condition):
-    """Until a piece of JavaScript is true."""
-    script = f"new Promise(done => {{ const look = () => ({condition}) ? done() : setTimeout(look, 10); look(); }})"
-    page.ask("Runtime.evaluate", expression=script, awaitPromise=True)

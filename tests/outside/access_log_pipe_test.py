@@ -15,7 +15,8 @@ import subprocess
 
 import pytest
 
-from worker_service import PATIENCE_SECONDS, PEAL, Service, until
+from peal_program import wait_until
+from worker_service import PATIENCE_SECONDS, PEAL, Service
 
 KINDS = ["--threads 1", "--threads 2", "--workers 2"]
 LINE = re.compile(r'127\.0\.0\.1 - - \[[^]]+\] "GET (/\S*) HTTP/1\.1" (?:200 13|404 \d+) .*')
@@ -92,7 +93,7 @@ def test_a_reader_gets_every_line_and_no_end_before_the_server_ends(fifo, kind):
             assert not reader.lines() and not reader.ended
             assert [ask(address, f"/?{i}") for i in range(5)] == [200] * 5
             seen = []
-            until(lambda: len(seen.extend(reader.next_lines()) or seen) == 5)
+            wait_until(lambda: len(seen.extend(reader.next_lines()) or seen) == 5)
             assert not reader.ended
         reader.lines()
         assert reader.ended
@@ -118,7 +119,7 @@ def test_a_reader_that_leaves_ends_nothing_and_another_may_come(fifo, kind, numb
         assert ask(address) == 200
         with Reader(fifo) as reader:
             seen = []
-            until(lambda: ask(address, "/?after") == 200 and "/?after" in str(seen.extend(reader.lines()) or seen))
+            wait_until(lambda: ask(address, "/?after") == 200 and "/?after" in str(seen.extend(reader.lines()) or seen))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -140,7 +141,7 @@ def test_a_line_that_no_pipe_takes_at_once_is_cut(fifo):
         for path in ("/" + "x" * 6000, "/?next"):
             assert ask(address, path) in (200, 404)
         seen = []
-        until(lambda: len(seen.extend(reader.next_lines()) or seen) == 2)
+        wait_until(lambda: len(seen.extend(reader.next_lines()) or seen) == 2)
     assert len(seen[0]) == 4095 and seen[0].endswith("xxx")
     assert LINE.fullmatch(seen[1])[1] == "/?next"
 

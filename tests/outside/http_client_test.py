@@ -10,7 +10,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
@@ -18,9 +17,8 @@ import urllib.request
 
 import pytest
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
-from programs import (PATIENCE_SECONDS, Program, QuietHandler, connect, curl, http_server, joined,  # noqa: E402
-                      read_exactly, status_by_curl)
+from programs import (PATIENCE_SECONDS, Program, QuietHandler, connect, curl, http_server, joined, read_exactly,
+                      status_by_curl)
 
 LARGE = random.Random(2).randbytes(3_000_000)
 

@@ -15,7 +15,7 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_open_metrics
 from prometheus_client.parser import text_string_to_metric_families as read_prometheus
 
-from peal_program import PATIENCE_SECONDS, PEAL
+from peal_program import PATIENCE_SECONDS, PEAL, wait_until
 from versus.page import browser
 
 
@@ -72,22 +72,6 @@ def echoed(client, data=b"hello"):
     assert client.recv(len(data), socket.MSG_WAITALL) == data
 
 
-def until_true(ask):
-    """Asks again and again until the answer is true."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not ask():
-        assert time.monotonic() < deadline, "it was never true"
-
-
-def until(page, script):
-    """Waits, in the browser, until the script's value is true; what it is."""
-    wait = f"new Promise(done => {{ const look = () => {{ const value = {script};" \
-           "if (value) done(value); else setTimeout(look, 20); }; look(); })"
-    answer = page.ask("Runtime.evaluate", expression=wait, awaitPromise=True, returnByValue=True)
-    assert "exceptionDetails" not in answer, answer
-    return answer["result"]["value"]
-
-
 def test_both_formats_are_read_by_prometheus_and_tell_the_same():
     with serving("--threads", "2") as served, served.client() as client:
         echoed(client)
@@ -116,16 +100,16 @@ def test_both_formats_are_read_by_prometheus_and_tell_the_same():
 def test_the_page_shows_a_live_connection_asks_nobody_else_and_ends_it_when_told(tmp_path):
     with serving("--threads", "2", "--flight-recorder", "256", "--stalls", "1s") as served, browser.opened() as page:
         page.visit(served.url("/"))
-        until(page, "document.getElementById('status').textContent.startsWith('Live')")
+        page.until("document.getElementById('status').textContent.startsWith('Live')")
         with served.client() as client:
             echoed(client)
             port = client.getsockname()[1]
             rows = "[...document.querySelectorAll('#connections tbody tr')]"
             row = f"{rows}.find(r => r.textContent.includes(':{port}'))"
-            until(page, f"Boolean({row})")
+            page.until(f"Boolean({row})")
             assert page.value("document.querySelectorAll('#loops tbody tr').length") == 3
             assert page.value("document.querySelectorAll('#loops svg.bars').length") == 3
-            until(page, "document.querySelectorAll('.tile polyline').length >= 5")
+            page.until("document.querySelectorAll('.tile polyline').length >= 5")
             connection = page.value(f"({row}).querySelector('a').href")
             light = page.screenshot(tmp_path / "light.png", whole=True)
             page.theme("dark")
@@ -133,11 +117,11 @@ def test_the_page_shows_a_live_connection_asks_nobody_else_and_ends_it_when_told
             page.value(f"[...({row}).querySelectorAll('button')].find(b => b.textContent === 'kill').click()")
             with pytest.raises(ConnectionResetError):
                 client.recv(1)
-        until(page, f"!({row})")
-        assert "asked to end" in until(page, "document.getElementById('outcome').textContent")
+        page.until(f"!({row})")
+        assert "asked to end" in page.until("document.getElementById('outcome').textContent")
 
         page.visit(connection)
-        until(page, "document.getElementById('status').textContent.startsWith('Live')")
+        page.until("document.getElementById('status').textContent.startsWith('Live')")
         assert "closed" in page.value("document.getElementById('flight').textContent")
         assert page.value("document.documentElement.scrollWidth <= window.innerWidth"), "it fits the window"
         origin = served.url("/")
@@ -148,15 +132,15 @@ def test_the_page_shows_a_live_connection_asks_nobody_else_and_ends_it_when_told
 def test_the_log_level_and_a_drain_from_the_page():
     with serving() as served, browser.opened() as page:
         page.visit(served.url("/loops"))
-        until(page, "document.getElementById('level').value === 'info'")
+        page.until("document.getElementById('level').value === 'info'")
         page.visit(served.url("/"))
-        until(page, "document.querySelectorAll('#servers button').length === 1")
+        page.until("document.querySelectorAll('#servers button').length === 1")
         assert page.value("document.getElementById('level').value") == "info"
         page.value("level.value = 'error'; level.dispatchEvent(new Event('change'))")
-        until(page, "document.getElementById('outcome').textContent.includes('the log level is error')")
+        page.until("document.getElementById('outcome').textContent.includes('the log level is error')")
         assert json.loads(served.get("/json")[1])["log"]["level"] == "error"
         page.value("document.querySelector('#servers button').click()")
-        until(page, "document.getElementById('outcome').textContent.includes('drains')")
+        page.until("document.getElementById('outcome').textContent.includes('drains')")
         with pytest.raises(ConnectionRefusedError):
             while True:
                 served.client().close()
@@ -180,9 +164,9 @@ def test_without_scripts_it_is_a_table_of_that_moment():
 def test_a_page_whose_server_is_gone_says_so():
     with serving() as served, browser.opened() as page:
         page.visit(served.url("/"))
-        until(page, "document.getElementById('status').textContent.startsWith('Live')")
+        page.until("document.getElementById('status').textContent.startsWith('Live')")
         served.process.kill()
-        until(page, "document.getElementById('status').className === 'lost'")
+        page.until("document.getElementById('status').className === 'lost'")
 
 
 def test_a_stalled_loop_is_shown_while_it_stalls_and_what_held_it_afterwards():
@@ -199,10 +183,10 @@ def test_a_stalled_loop_is_shown_while_it_stalls_and_what_held_it_afterwards():
             assert shown()["loops"][0]["state"] == "answers"
             with served.client() as client:
                 client.sendall(b"GET /stall HTTP/1.1\r\nHost: x\r\n\r\n")
-                until_true(lambda: shown()["loops"][0]["state"] == "STALLED")
+                wait_until(lambda: shown()["loops"][0]["state"] == "STALLED")
                 assert client.recv(12) == b"HTTP/1.1 200"
-            until_true(lambda: shown()["loops"][0]["state"] == "answers")
-            until_true(lambda: shown()["stalls"])
+            wait_until(lambda: shown()["loops"][0]["state"] == "answers")
+            wait_until(lambda: shown()["stalls"])
             stall, = shown()["stalls"]
             assert "inspected.cc" in stall["stack"] and stall["lasting_seconds"] > 0.1
         finally:

@@ -4,15 +4,12 @@ driving them ends without one error."""
 import json
 import pathlib
 import subprocess
-import sys
 import threading
 
 import pytest
 
 from peal_program import BIN, PATIENCE_SECONDS, PEAL, listening
-
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
-from programs import QuietHandler, http_server  # noqa: E402
+from programs import QuietHandler, http_server
 
 FLEET = pathlib.Path(__file__).parents[2] / "scripts/fleet"
 BRIEF = ["--warmup", "10ms", "--connections", "4"]

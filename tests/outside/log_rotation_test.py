@@ -11,8 +11,9 @@ import threading
 
 import pytest
 
+from peal_program import wait_until
 from tls_parties import self_signed
-from worker_service import PATIENCE_SECONDS, Manager, Service, until
+from worker_service import PATIENCE_SECONDS, Manager, Service
 
 LINE = re.compile(r'127\.0\.0\.1 - - \[[^]]+\] "GET (/collect\?\S+) HTTP/1\.1" 200 13 .*')
 ROTATIONS = 3
@@ -67,14 +68,14 @@ def test_a_log_that_is_rotated_under_load_loses_no_line(tmp_path, kind, number):
     with Service("http", "--listen", "127.0.0.1:0", "--access-log", log, *kind.split()) as service:
         with Crowd(service.address()) as crowd:
             for rotation in range(ROTATIONS):
-                until(lambda: log.exists() and log.stat().st_size > 0)
+                wait_until(lambda: log.exists() and log.stat().st_size > 0)
                 log.rename(tmp_path / f"access.log.{rotation}")
                 service.tell(number)
                 if number == signal.SIGHUP and kind == "--workers 2":
                     service.log.until("reloaded: ")
-            until(lambda: log.exists() and log.stat().st_size > 0)
+            wait_until(lambda: log.exists() and log.stat().st_size > 0)
         service.tell(signal.SIGTERM)
-        until(lambda: service.session() == [])
+        wait_until(lambda: service.session() == [])
         assert service.process.wait(PATIENCE_SECONDS) == 0
     assert crowd.failed == []
     seen = [LINE.fullmatch(line) for line in lines_of(tmp_path)]
@@ -91,7 +92,7 @@ def test_a_log_that_cannot_be_reopened_goes_on_in_the_old_file(tmp_path):
         service.tell(signal.SIGUSR1)
         service.log.until("cannot be reopened, and the old file stays in use: No such file or directory")
         with Crowd(address) as crowd:
-            until(lambda: crowd.answered)
+            wait_until(lambda: crowd.answered)
         service.tell(signal.SIGTERM)
         assert service.process.wait(PATIENCE_SECONDS) == 0
     assert len(lines_of(tmp_path / "moved")) == len(crowd.answered) > 0

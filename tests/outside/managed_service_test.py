@@ -8,8 +8,9 @@ import time
 
 import pytest
 
+from peal_program import wait_until
 from tls_parties import self_signed
-from worker_service import PATIENCE_SECONDS, PEAL, Manager, Service, ask, until
+from worker_service import PATIENCE_SECONDS, PEAL, Manager, Service, ask
 
 
 def handed_over(sockets, names):
@@ -35,7 +36,7 @@ def test_sockets_of_a_service_manager_are_served(workers):
                 assert service.replace() == address
                 assert ask(address) == b"hello"
             service.tell(signal.SIGTERM)
-            until(lambda: service.session() == [])
+            wait_until(lambda: service.session() == [])
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
@@ -111,7 +112,7 @@ def test_a_socket_file_of_a_service_manager_stays(tmp_path):
                      **handed_over([listening], "")) as service:
             assert service.address() == service.replace() == f"unix:{path}"
             service.tell(signal.SIGTERM)
-            until(lambda: service.session() == [])
+            wait_until(lambda: service.session() == [])
         assert path.exists()
 
 
@@ -136,7 +137,7 @@ def test_a_service_manager_hears_what_the_service_does(tmp_path, workers):
                 manager.until("WATCHDOG=1")
             service.tell(signal.SIGTERM)
             manager.until("STOPPING=1")
-            until(lambda: service.session() == [])
+            wait_until(lambda: service.session() == [])
 
 
 def test_a_reload_while_a_successor_starts_is_refused_and_the_manager_told(tmp_path):

@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import subprocess
+import time
 
 import pytest
 
@@ -27,3 +28,11 @@ def listening(*words):
             assert process.wait(PATIENCE_SECONDS) == 0
         finally:
             process.kill()
+
+
+def wait_until(happened, what="what was waited for"):
+    """There is nothing to wait on: looks again and again."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not happened():
+        assert time.monotonic() < give_up, f"never: {what}"
+        os.sched_yield()

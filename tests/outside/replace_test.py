@@ -10,7 +10,9 @@ import threading
 
 import pytest
 
-from worker_service import PATIENCE_SECONDS, PEAL, Lines, Service, ask_at, until
+from peal_program import wait_until
+from programs import Lines
+from worker_service import PATIENCE_SECONDS, PEAL, Service, ask_at
 
 CONNECTIONS = 8
 
@@ -98,7 +100,7 @@ def test_replacing_the_program_under_load_loses_nothing(tmp_path, kind, engine):
         expect_nothing_lost(report)
         assert service.process.wait(PATIENCE_SECONDS) == 0
         service.tell(signal.SIGTERM)
-        until(lambda: service.session() == [])
+        wait_until(lambda: service.session() == [])
 
 
 def test_a_killed_worker_loses_what_it_had_in_flight_and_nothing_else(tmp_path):
@@ -107,7 +109,7 @@ def test_a_killed_worker_loses_what_it_had_in_flight_and_nothing_else(tmp_path):
             victim = service.workers()[0]
             os.kill(victim, signal.SIGKILL)
             service.log.until(f"(process {victim}) was ended by SIGKILL; the next starts in 0 ms")
-            until(lambda: len(service.workers()) == 2 and victim not in service.workers())
+            wait_until(lambda: len(service.workers()) == 2 and victim not in service.workers())
             service.reload()  # and everything still works
         lost = sum(report["errors"].values())
         # Each connection had one message in flight. Nobody was refused: they would be more, and of another kind.
@@ -139,7 +141,7 @@ def test_a_killed_master_leaves_nobody():
         service.address()
         assert len(service.workers()) == 2
         service.tell(signal.SIGKILL)
-        until(lambda: service.session() == [])
+        wait_until(lambda: service.session() == [])
 
 
 def test_a_port_that_is_taken_is_said_in_one_sentence():
@@ -166,5 +168,5 @@ def test_a_unix_socket_is_handed_over_with_its_file(tmp_path):
         service.log.until("not replaced: the old one goes on")
         assert ask_at(path) == b"hello"
         service.tell(signal.SIGTERM)
-        until(lambda: service.session() == [])
+        wait_until(lambda: service.session() == [])
     assert not path.exists()

@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 from peal_program import PATIENCE_SECONDS, PEAL, listening
+from programs import read_head
 
 PAGE = b"<!doctype html><title>a page</title>\n"
 LARGE = random.Random(4).randbytes(8_000_000)
@@ -222,15 +223,6 @@ def test_a_file_that_cannot_be_used_is_said_in_one_sentence(tmp_path, kind, word
     (tmp_path / "file").touch()
     code, said = call("--listen", "127.0.0.1:0", *words.format(tmp_path).split(), *kind.split())
     assert code == 1 and sentence.format(tmp_path) in said
-
-
-def read_head(peer):
-    head = b""
-    while not head.endswith(b"\r\n\r\n"):
-        byte = peer.recv(1)
-        assert byte, head
-        head += byte
-    return head
 
 
 def test_sigterm_lets_requests_under_way_end(root):

@@ -13,8 +13,8 @@ import subprocess
 
 import pytest
 
-from peal_program import PEAL
-from tls_parties import PATIENCE_SECONDS, Authority, self_signed, tool, wait_until
+from peal_program import PEAL, wait_until
+from tls_parties import PATIENCE_SECONDS, Authority, self_signed, tool
 
 HELLO = b"Hello, World!"
 NGINX = PEAL.parent / "contenders" / "http_nginx"

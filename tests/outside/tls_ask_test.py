@@ -15,7 +15,8 @@ import time
 
 import pytest
 
-from tls_parties import PATIENCE_SECONDS, Authority, Program, expired, self_signed, tool, wait_until
+from peal_program import wait_until
+from tls_parties import PATIENCE_SECONDS, Authority, Program, expired, run_program, self_signed, tool
 
 QUESTION = b"who am I?"
 
@@ -32,9 +33,8 @@ def fixture_reader(authority):
 
 def ask(authority, reader, place):
     """Exit code, answer, the sentence after what was logged."""
-    with Program("mutual_tls", "ask", authority.certificate, *reader, place) as client:
-        code, out, errors = client.wait()
-        return code, out, errors.splitlines()[-1] if errors else ""
+    code, out, errors = run_program("mutual_tls", "ask", authority.certificate, *reader, place)
+    return code, out, errors.splitlines()[-1] if errors else ""
 
 
 @contextlib.contextmanager

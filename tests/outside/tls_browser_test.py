@@ -30,12 +30,6 @@ def believing(certificate):
     return browser.opened(f"--ignore-certificate-errors-spki-list={key_of(certificate)}")
 
 
-def wait_for(page, condition):
-    """Until a piece of JavaScript is true."""
-    script = f"new Promise(done => {{ const look = () => ({condition}) ? done() : setTimeout(look, 10); look(); }})"
-    page.ask("Runtime.evaluate", expression=script, awaitPromise=True)
-
-
 @with_a_browser
 def test_a_page_and_a_large_file(tmp_path):
     with https_site(tmp_path) as site, believing(site.certificate) as page:
@@ -51,7 +45,7 @@ def test_a_page_and_a_large_file(tmp_path):
             look();
             </script>""", encoding="utf-8")
         page.visit(site.url)
-        wait_for(page, "document.title !== 'wait'")
+        page.until("document.title !== 'wait'")
         assert page.value("document.title") == hashlib.sha256(LARGE).hexdigest()
         assert page.value("isSecureContext && location.protocol") == "https:"
         assert page.value("performance.getEntriesByType('navigation')[0].nextHopProtocol") == "http/1.1"
@@ -103,7 +97,7 @@ def test_the_chat_by_wss(room):
     shown = "[...document.querySelectorAll('#said li')].map(line => line.textContent)"
     with believing(certificate) as page:
         page.visit(f"https://{place}/")
-        wait_for(page, "document.getElementById('state').textContent === 'connected, compressed'")
+        page.until("document.getElementById('state').textContent === 'connected, compressed'")
         assert page.value("socket.url") == f"wss://{place}/chat"
 
         async def play():
@@ -113,7 +107,7 @@ def test_the_chat_by_wss(room):
                               document.getElementById('form').requestSubmit()""")
                 assert await peer.recv() == "somebody: hi \u20ac"
                 await peer.send("peer: " + "ring " * 200)
-                wait_for(page, f"{shown}.length === 4")
+                page.until(f"{shown}.length === 4")
         run(play())
         assert page.value(shown)[1:4] == ["* 2 here", "somebody: hi \u20ac", "peer: " + "ring " * 200]
         assert not page.complaints

@@ -13,8 +13,8 @@ import subprocess
 
 import pytest
 
-from tls_parties import (LARGE, PAGE, PATIENCE_SECONDS, Program, http_server, https_site, joined, self_signed, tool,
-                         wait_until)
+from peal_program import wait_until
+from tls_parties import (LARGE, PAGE, PATIENCE_SECONDS, Program, http_server, https_site, joined, self_signed, tool)
 
 
 def free_port():

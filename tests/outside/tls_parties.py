@@ -6,18 +6,14 @@ Certificates come from `peal tls self-signed`, or from an authority of openssl's
 """
 import contextlib
 import os
-import pathlib
 import random
 import socket
 import ssl
 import subprocess
-import sys
 import time
 
 from peal_program import PEAL
-
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
-from programs import PATIENCE_SECONDS, Program, echo_once, http_server, joined, read_all, tool  # noqa: E402
+from programs import PATIENCE_SECONDS, Program, echo_once, http_server, joined, read_all, run_program, tool
 
 PAGE = b"<!doctype html><title>a page</title><h1>Hello over TLS</h1>\n"
 LARGE = random.Random(17).randbytes(8_000_000)
@@ -107,14 +103,6 @@ def https_site(folder, kind="ecdsa"):
         yield site
         code, _, errors = site.program.end()
         assert code == 0, errors
-
-
-def wait_until(condition, what):
-    """Another process is to come to it by itself."""
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        assert time.monotonic() < give_up, f"never: {what}"
-        os.sched_yield()
 
 
 def s_client(place, *words, send=b""):

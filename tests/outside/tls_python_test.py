@@ -10,8 +10,9 @@ import struct
 
 import pytest
 
+from peal_program import wait_until
 from tls_parties import (GET, GET_AND_CLOSE, LARGE, PAGE, PATIENCE_SECONDS, ByHand, Program, echo_once, https_site,
-                         joined, read_all, self_signed, wait_until)
+                         joined, read_all, run_program, self_signed)
 
 VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 
@@ -246,6 +247,5 @@ def test_a_certificate_that_is_no_good_is_refused_at_the_start(tmp_path):
     certificate, key = self_signed(tmp_path)
     _, other = self_signed(tmp_path, "other")
     for pair in ((certificate, other), (tmp_path / "missing.pem", key), (key, key)):
-        with Program("https_site", tmp_path, *pair, "127.0.0.1:0") as site:
-            code, out, errors = site.wait()
-            assert (code, out) == (1, "") and str(tmp_path) in errors
+        code, out, errors = run_program("https_site", tmp_path, *pair, "127.0.0.1:0")
+        assert (code, out) == (1, "") and str(tmp_path) in errors

@@ -9,7 +9,7 @@ import ssl
 import pytest
 
 from smtp_parties import DOTS, READER, SENDER, hear_line, running
-from tls_parties import PATIENCE_SECONDS, Authority, Program, read_all, self_signed
+from tls_parties import PATIENCE_SECONDS, Authority, Program, read_all, run_program, self_signed
 
 
 @pytest.fixture(name="receiver")
@@ -59,9 +59,8 @@ def test_the_sender_wants_the_name_that_it_was_told(tmp_path):
 
 @pytest.mark.parametrize("reader", ["a@b>\r\nRCPT TO:<c@d", "\N{SNOWMAN}@example.org", "a b@example.org"])
 def test_what_is_no_address_is_not_sent(reader):
-    with Program("smtp_sender", "localhost:25", SENDER, reader) as sender:
-        code, out, errors = sender.wait()
-        assert (code, out) == (2, "") and errors.startswith("usage: ")
+    code, out, errors = run_program("smtp_sender", "localhost:25", SENDER, reader)
+    assert (code, out) == (2, "") and errors.startswith("usage: ")
 
 
 @pytest.fixture(name="authority", scope="module")

@@ -9,8 +9,9 @@ import subprocess
 
 import pytest
 
+from peal_program import wait_until
 from smtp_parties import DOTS, READER, SENDER, hear, running
-from tls_parties import PATIENCE_SECONDS, Program, joined, read_all, s_client, self_signed, tool, wait_until
+from tls_parties import PATIENCE_SECONDS, joined, read_all, run_program, s_client, self_signed, tool
 
 # All of a mail after EHLO, each line without waiting for the answer to the one before.
 MAIL = (f"MAIL FROM:<{SENDER}>\r\nRCPT TO:<{READER}>\r\nDATA\r\nSubject: hello\r\n\r\nover TLS\r\n.\r\n").encode()
@@ -186,6 +187,5 @@ def test_clients_that_leave_at_any_moment_leave_nothing(receiver):
     (["{own}", "{own}"], 1, "{own}")])
 def test_a_receiver_that_cannot_begin_says_why(tmp_path, words, code, why):
     own, _ = self_signed(tmp_path)
-    with Program("smtp_receiver", *(word.format(own=own) for word in words)) as program:
-        ended, out, errors = program.wait()
-        assert (ended, out) == (code, "") and why.format(own=own) in errors
+    ended, out, errors = run_program("smtp_receiver", *(word.format(own=own) for word in words))
+    assert (ended, out) == (code, "") and why.format(own=own) in errors

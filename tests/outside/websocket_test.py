@@ -4,17 +4,13 @@ compression and in fragments; and the chat room's page in Chromium."""
 import asyncio
 import http
 import os
-import pathlib
 import random
-import sys
 
 import pytest
 import websockets
 
+from programs import PATIENCE_SECONDS, Program, joined
 from versus.page import browser
-
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "examples"))
-from programs import PATIENCE_SECONDS, Program, joined  # noqa: E402
 
 TEXT = "ding dong, ring a peal \u20ac \U0001f514 " * 200
 
@@ -22,12 +18,6 @@ TEXT = "ding dong, ring a peal \u20ac \U0001f514 " * 200
 def run(play):
     """A coroutine with an end to its patience."""
     return asyncio.run(asyncio.wait_for(play, PATIENCE_SECONDS))
-
-
-def wait_for(page, condition):
-    """Until a piece of JavaScript is true."""
-    script = f"new Promise(done => {{ const look = () => ({condition}) ? done() : setTimeout(look, 10); look(); }})"
-    page.ask("Runtime.evaluate", expression=script, awaitPromise=True)
 
 
 @pytest.fixture(name="echo_url")
@@ -167,7 +157,7 @@ def test_the_page_in_a_browser():
         address = joined(room.address())
         page.visit(f"http://{address}/")
         shown = "[...document.querySelectorAll('#said li')].map(line => line.textContent)"
-        wait_for(page, "document.getElementById('state').textContent === 'connected, compressed'")
+        page.until("document.getElementById('state').textContent === 'connected, compressed'")
 
         async def play():
             async with websockets.connect(f"ws://{address}/chat") as peer:
@@ -176,7 +166,7 @@ def test_the_page_in_a_browser():
                               document.getElementById('form').requestSubmit()""")
                 assert await peer.recv() == "somebody: hi <b>all</b> \u20ac"
                 await peer.send("peer: " + TEXT[:600])
-                wait_for(page, f"{shown}.length === 4")
+                page.until(f"{shown}.length === 4")
         run(play())
         assert page.value(shown)[1:4] == ["* 2 here", "somebody: hi <b>all</b> \u20ac", "peer: " + TEXT[:600]]
         assert not page.complaints

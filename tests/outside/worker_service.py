@@ -4,39 +4,12 @@ service manager that would hear of it."""
 import contextlib
 import os
 import pathlib
-import select
 import signal
 import socket
 import subprocess
-import time
 
-from peal_program import PATIENCE_SECONDS, PEAL
-
-
-
-class Lines:
-    """What comes out of a pipe, by line."""
-
-    def __init__(self, pipe):
-        self._pipe = pipe
-        self._rest = b""
-        self.seen = []
-
-    def next(self):
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while b"\n" not in self._rest:
-            ready, _, _ = select.select([self._pipe], [], [], max(give_up - time.monotonic(), 0))
-            data = os.read(self._pipe.fileno(), 65536) if ready else b""
-            assert data, f"no line, but {self._rest!r} after {self.seen}"
-            self._rest += data
-        line, self._rest = self._rest.split(b"\n", 1)
-        self.seen.append(line.decode())
-        return self.seen[-1]
-
-    def until(self, part):
-        while part not in (line := self.next()):
-            pass
-        return line
+from peal_program import PATIENCE_SECONDS, PEAL, wait_until
+from programs import Lines
 
 
 class Service:
@@ -53,7 +26,7 @@ class Service:
         return self
 
     def __exit__(self, *_):
-        until(self._killed)
+        wait_until(self._killed)
         self.process.wait(PATIENCE_SECONDS)
         self.process.stdout.close()
         self.process.stderr.close()
@@ -98,16 +71,8 @@ class Service:
         self.master = int(self.log.until(" is to replace this one").split("process ")[1].split()[0])
         address = self.address()
         self.log.until("replaced by process")
-        until(lambda: old not in self.session())
+        wait_until(lambda: old not in self.session())
         return address
-
-
-def until(happened):
-    """There is nothing to wait on: looks again and again."""
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not happened():
-        assert time.monotonic() < give_up
-        os.sched_yield()
 
 
 def ask(address, words=b"hello"):
