@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import select
 import socket
 import subprocess
 import time
@@ -16,14 +15,15 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as read_prometheus
 
 from peal_program import PATIENCE_SECONDS, PEAL, wait_until
+from programs import Lines
 from versus.page import browser
 
 
 class Served:
     """A server with its inspector: the addresses of both, as (host, port)."""
 
-    def __init__(self, process, address, page):
-        self.process, self.address, self.page = process, address, page
+    def __init__(self, process, address, page, log=None):
+        self.process, self.address, self.page, self.log = process, address, page, log
 
     def url(self, path):
         return f"http://{self.page[0]}:{self.page[1]}{path}"
@@ -42,27 +42,16 @@ def parted(text):
     return host, int(port)
 
 
-def line_with(stream, words):
-    """The first line that has them; what came before is dropped."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    seen = b""
-    while words.encode() not in seen or not seen.endswith(b"\n"):
-        ready, _, _ = select.select([stream], [], [], max(0.0, deadline - time.monotonic()))
-        piece = os.read(stream.fileno(), 1) if ready else b""
-        assert piece, f"no line with {words!r}, but {seen!r}"
-        seen += piece
-    return seen.decode().splitlines()[-1]
-
-
 @contextmanager
 def serving(*words, page="127.0.0.1:0", environment=None):
     command = [PEAL, "serve", "pingpong", "--listen", "127.0.0.1:0", "--inspect", page, *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           env=os.environ | (environment or {})) as process:
         try:
-            inspected = parted(line_with(process.stderr, "the inspector listens on ").rpartition(" ")[2])
-            address = parted(line_with(process.stdout, "listening on ").rpartition(" ")[2])
-            yield Served(process, address, inspected)
+            log = Lines(process.stderr)
+            inspected = parted(log.until("the inspector listens on ").rpartition(" ")[2])
+            address = parted(Lines(process.stdout).until("listening on ").rpartition(" ")[2])
+            yield Served(process, address, inspected, log)
         finally:
             process.kill()
 
@@ -171,10 +160,11 @@ def test_a_page_whose_server_is_gone_says_so():
 
 def test_a_stalled_loop_is_shown_while_it_stalls_and_what_held_it_afterwards():
     command = [PEAL.parent / "examples" / "inspected", "127.0.0.1:0", "127.0.0.1:0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         try:
-            address = parted(line_with(process.stdout, "listening on ").rpartition(" ")[2])
-            page = parted(line_with(process.stdout, "the page is at ").rpartition("/")[0].rpartition("/")[2])
+            printed = Lines(process.stdout)
+            address = parted(printed.until("listening on ").rpartition(" ")[2])
+            page = parted(printed.until("the page is at ").rpartition("/")[0].rpartition("/")[2])
             served = Served(process, address, page)
 
             def shown():
@@ -247,7 +237,7 @@ def test_a_worker_that_is_drained_is_succeeded_while_its_clients_end():
         with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
             assert answer.status == 202
         assert client.recv(1) == b"", "it was asked to end"
-        served.page = parted(line_with(served.process.stderr, "the inspector listens on ").rpartition(" ")[2])
+        served.page = parted(served.log.until("the inspector listens on ").rpartition(" ")[2])
         with served.client() as other:
             echoed(other)
             assert json.loads(served.get("/json")[1])["process"]["pid"] != first

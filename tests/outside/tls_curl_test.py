@@ -6,16 +6,10 @@ import subprocess
 
 import pytest
 
-from tls_parties import LARGE, PAGE, PATIENCE_SECONDS, https_site, self_signed, tool
+from tls_parties import LARGE, PAGE, PATIENCE_SECONDS, self_signed, tool
 
 NOT_ACCEPTED = 60  # what curl exits with when it does not believe the certificate
 NO_HANDSHAKE = 35
-
-
-@pytest.fixture(name="site", scope="module")
-def fixture_site(tmp_path_factory):
-    with https_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
 
 
 def run(*words):

@@ -15,12 +15,6 @@ from tls_parties import (GET, GET_AND_CLOSE, LARGE, PAGE, PATIENCE_SECONDS, Auth
 VERSIONS = ["-tls1_2", "-tls1_3"]
 
 
-@pytest.fixture(name="site", scope="module")
-def fixture_site(tmp_path_factory):
-    with https_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
-
-
 def ask(site, *words):
     """The page asked for on a verified connection that the server then ends."""
     text = s_client(site.place, "-servername", "localhost", "-CAfile", site.certificate, "-verify_return_error",

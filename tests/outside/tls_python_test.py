@@ -17,12 +17,6 @@ from tls_parties import (GET, GET_AND_CLOSE, LARGE, PAGE, PATIENCE_SECONDS, ByHa
 VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 
 
-@pytest.fixture(name="site", scope="module")
-def fixture_site(tmp_path_factory):
-    with https_site(tmp_path_factory.mktemp("site")) as site:
-        yield site
-
-
 @pytest.fixture(name="version", params=VERSIONS, ids=["1.2", "1.3"])
 def fixture_version(request):
     return {"minimum_version": request.param, "maximum_version": request.param}
