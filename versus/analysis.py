@@ -11,7 +11,7 @@ from dataclasses import replace
 from versus import hdr, stats
 from versus.duel import judge
 from versus.experiments import CLOSED, METRICS, RATE, Claim, Experiment, Load
-from versus.gates import is_lower_bound, never_saturated, usable
+from versus.gates import full_before, is_lower_bound, never_saturated, usable
 
 PERCENTILES = [50.0, 90.0, 99.0, 99.9, 99.99]
 FIGURE_OF = {"server_cpu": "server_cpu_ns", "speed": "messages_per_s"}
@@ -128,7 +128,7 @@ class Analysis:
             return "the same program differs from itself"
         both = (claim.subject, claim.rival) if claim.metric == "speed" else ()
         full = [name for name in both if self._bounded(cell, name)]
-        return f"the generator was full before {' and '.join(full)}" if full else ""
+        return full_before(full)
 
     def pairs(self) -> list[dict]:
         """Every pair shown. Nothing was claimed of them beforehand."""
