@@ -44,7 +44,7 @@ class TlsTickets : public testing::TestWithParam<int> {
   static inline std::chrono::sys_seconds now;
 
   const test::TestAuthority root_{"root"};
-  const SelfSigned made_ = root_.issue({.ends = hours(240)});
+  const SelfSigned made_ = root_.issue({.begins = -hours(2), .ends = hours(240)});  // `now` may be an hour behind
   const TlsCertificate site_{.chain_pem = made_.chain_pem, .key_pem = made_.key_pem};
 };
 
