@@ -7,8 +7,8 @@
 
 #include <load/duel/duel_judge.h>
 #include <load/duel/duel_run.h>
-#include <load/session/echo_session.h>
 #include <tests/support/duel/duelist.h>
+#include <tests/support/duel/played_duel.h>
 
 namespace peal::load {
 namespace {
@@ -17,10 +17,6 @@ using std::chrono_literals::operator""ms;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
-
-DuelContender program(const std::string& name, std::vector<std::string> command) {
-  return {.name = name, .command = std::move(command), .target_text = {}, .target = {}, .pid = {}};
-}
 
 DuelOptions in_turn(std::vector<DuelContender> contenders) {
   DuelOptions options;
@@ -32,20 +28,6 @@ DuelOptions in_turn(std::vector<DuelContender> contenders) {
   options.restarts = 2;
   options.patience.late = 40ms;
   return options;
-}
-
-std::expected<DuelRecord, std::string> play(const DuelOptions& options) {
-  const DuelProtocol pingpong = [size = options.load.size](const DuelContender&, std::string_view) {
-    return std::make_unique<EchoProtocol>(EchoProtocol::unframed(size));
-  };
-  return run_duel(options, pingpong);
-}
-
-DuelRecord played(const DuelOptions& options) {
-  std::expected<DuelRecord, std::string> record = play(options);
-  EXPECT_TRUE(record.has_value()) << record.error();
-  return record.value_or(
-      DuelRecord{.options = options, .sides = std::vector<DuelSideRecord>(options.contenders.size())});
 }
 
 // Messages of a contender in all its slices.

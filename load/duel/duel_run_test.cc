@@ -13,10 +13,10 @@
 #include <load/forked_server.h>
 #include <load/scripted_http.h>
 #include <load/scripted_server.h>
-#include <load/session/echo_session.h>
 #include <load/session/http_protocol.h>
 #include <peal/engine/turn_budget.h>
 #include <tests/support/duel/duelist.h>
+#include <tests/support/duel/played_duel.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal::load {
@@ -31,10 +31,7 @@ using testing::HasSubstr;
 // Not a test: the program of the other tests' servers.
 TEST(Duelist, serves_if_told_where) { serve_if_told(); }
 
-DuelContender program(const std::string& name, std::vector<std::string> command) {
-  return {.name = name, .command = std::move(command), .target_text = {}, .target = {}, .pid = {}};
-}
-
+using load::program;
 DuelContender program(const std::string& name, const DuelistManners& manners) {
   return program(name, duelist(manners));
 }
@@ -53,20 +50,6 @@ DuelOptions short_duel(std::vector<DuelContender> contenders) {
   options.budget = 60s;
   options.patience.late = 40ms;
   return options;
-}
-
-std::expected<DuelRecord, std::string> play(const DuelOptions& options, const OnDuelProgress& on_progress = {}) {
-  const DuelProtocol pingpong = [size = options.load.size](const DuelContender&, std::string_view) {
-    return std::make_unique<EchoProtocol>(EchoProtocol::unframed(size));
-  };
-  return run_duel(options, pingpong, on_progress);
-}
-
-DuelRecord played(const DuelOptions& options, const OnDuelProgress& on_progress = {}) {
-  std::expected<DuelRecord, std::string> record = play(options, on_progress);
-  EXPECT_TRUE(record.has_value()) << record.error();
-  return record.value_or(
-      DuelRecord{.options = options, .sides = std::vector<DuelSideRecord>(options.contenders.size())});
 }
 
 std::string trouble_in(const DuelOptions& options) {
