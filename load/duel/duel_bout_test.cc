@@ -19,12 +19,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 DuelOptions in_turn(std::vector<DuelContender> contenders) {
-  DuelOptions options;
-  options.contenders = std::move(contenders);
+  DuelOptions options = brief_duel(std::move(contenders));
   options.in_turn = true;
-  options.load.engine = "epoll";
   options.slice = 10ms;
-  options.rounds = 2;
   options.restarts = 2;
   options.patience.late = 40ms;
   return options;

@@ -16,8 +16,8 @@
 #include <load/forked_server.h>
 #include <load/process_files.h>
 #include <load/scripted_server.h>
-#include <load/session/echo_session.h>
 #include <tests/support/duel/duelist.h>
+#include <tests/support/duel/played_duel.h>
 
 namespace peal::load {
 namespace {
@@ -30,37 +30,14 @@ using testing::StartsWith;
 // "b" is the one that is at fault; "a" echoes.
 DuelOptions duel_with(DuelContender faulty) {
   faulty.name = "b";
-  DuelOptions options;
-  options.contenders = {{.name = "a", .command = duelist(), .target_text = {}, .target = {}, .pid = {}},
-                        std::move(faulty)};
-  options.load.engine = "epoll";
-  options.slice = std::chrono::milliseconds(5);
-  options.rounds = 2;
-  options.restarts = 1;
-  options.patience.late = 20ms;
-  return options;
+  return brief_duel({program("a", duelist()), std::move(faulty)});
 }
 
-DuelOptions duel_with(std::vector<std::string> command) {
-  return duel_with({.name = {}, .command = std::move(command), .target_text = {}, .target = {}, .pid = {}});
-}
+DuelOptions duel_with(std::vector<std::string> command) { return duel_with(program("b", std::move(command))); }
 
 DuelOptions duel_with(const ScriptedServer& server) {
   return duel_with(
       {.name = {}, .command = {}, .target_text = server.address().to_string(), .target = server.address(), .pid = {}});
-}
-
-std::expected<DuelRecord, std::string> outcome_of(const DuelOptions& options, const OnDuelProgress& on_progress = {}) {
-  const DuelProtocol pingpong = [size = options.load.size](const DuelContender&, std::string_view) {
-    return std::make_unique<EchoProtocol>(EchoProtocol::unframed(size));
-  };
-  return run_duel(options, pingpong, on_progress);
-}
-
-std::string fault_of(const DuelOptions& options) {
-  const std::expected<DuelRecord, std::string> record = outcome_of(options);
-  EXPECT_FALSE(record.has_value());
-  return record ? std::string() : record.error();
 }
 
 TEST(DuelFaults, a_program_that_cannot_be_run) {
@@ -119,7 +96,7 @@ TEST(DuelFaults, wrong_bytes_from_the_beginning) {
 
 TEST(DuelFaults, wrong_bytes_now_and_then_are_a_gate) {
   const ScriptedServer server(Manner::kFlipByte, 640);
-  const std::expected<DuelRecord, std::string> record = outcome_of(duel_with(server));
+  const std::expected<DuelRecord, std::string> record = play(duel_with(server));
   ASSERT_TRUE(record.has_value()) << record.error();
   EXPECT_TRUE(record->sides[0].failures.empty());
   EXPECT_TRUE(record->sides[1].failures.kinds.contains("wrong_bytes"));
@@ -133,7 +110,7 @@ TEST(DuelFaults, a_process_that_a_server_leaves_to_itself_is_nobodys_and_does_no
   std::vector<std::string> command{"/bin/sh", "-c", "(setsid sleep 600 >/dev/null 2>&1 &); exec \"$@\"", "sh"};
   std::ranges::copy(duelist(), std::back_inserter(command));
   const std::vector<int> before = ChildFinder().children_of(::getpid());
-  const auto record = outcome_of(duel_with(command));
+  const auto record = play(duel_with(command));
   ASSERT_TRUE(record.has_value()) << record.error();
   EXPECT_TRUE(record->sides[1].has_orphans);
   const DuelJudgement judgement = judge_duel(*record);
@@ -157,7 +134,7 @@ TEST(DuelFaults, who_comes_of_no_server_lives_on) {
     may_end.await();
   });
   const auto stranger = static_cast<int>(told.await());
-  const auto record = outcome_of(duel_with(duelist()), [&](const DuelProgress& progress) {
+  const auto record = play(duel_with(duelist()), [&](const DuelProgress& progress) {
     if (progress.rounds > 0) return;
     may_end.tell();
     ::waitpid(parent, nullptr, 0);
@@ -187,14 +164,14 @@ TEST(DuelFaults, a_process_that_is_no_server) {
 
 TEST(DuelFaults, beside_a_server_that_runs_already_nobody_is_pinned) {
   const ScriptedServer server;
-  const auto record = outcome_of(duel_with(server));
+  const auto record = play(duel_with(server));
   ASSERT_TRUE(record.has_value()) << record.error();
   EXPECT_TRUE(record->server_cpus.empty());
   EXPECT_TRUE(record->client_cpus.empty());
 }
 
 TEST(DuelFaults, a_server_that_prints_more_than_a_pipe_holds) {
-  const std::expected<DuelRecord, std::string> record = outcome_of(duel_with(duelist({.chatters = true})));
+  const std::expected<DuelRecord, std::string> record = play(duel_with(duelist({.chatters = true})));
   ASSERT_TRUE(record.has_value()) << record.error();
   EXPECT_TRUE(record->sides[1].failures.empty());
   EXPECT_GT(record->sides[1].counts.messages, 0U);
@@ -203,7 +180,7 @@ TEST(DuelFaults, a_server_that_prints_more_than_a_pipe_holds) {
 TEST(DuelFaults, a_server_that_closes_what_it_prints_to) {
   std::vector<std::string> command{"/bin/sh", "-c", "exec >&- 2>&-; exec \"$@\"", "sh"};
   for (std::string& word : duelist()) command.push_back(word);
-  const std::expected<DuelRecord, std::string> record = outcome_of(duel_with(command));
+  const std::expected<DuelRecord, std::string> record = play(duel_with(command));
   ASSERT_TRUE(record.has_value()) << record.error();
   EXPECT_GT(record->sides[1].counts.messages, 0U);
 }
@@ -212,7 +189,7 @@ TEST(DuelFaults, a_server_that_closes_what_it_prints_to) {
 class EndlessDuel {
  public:
   explicit EndlessDuel(const std::vector<std::string>& command)
-      : duel_((::prctl(PR_SET_CHILD_SUBREAPER, 1), [this, &command] { play(command); })) {}
+      : duel_((::prctl(PR_SET_CHILD_SUBREAPER, 1), [this, &command] { play_it(command); })) {}
   ~EndlessDuel() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
 
   // Once its servers play.
@@ -224,12 +201,12 @@ class EndlessDuel {
   int64_t outcome() { return outcome_.await(); }
 
  private:
-  void play(const std::vector<std::string>& command) {
+  void play_it(const std::vector<std::string>& command) {
     DuelOptions options = duel_with(command);
     options.restarts = kMostRestarts;
     options.budget = std::chrono::hours(1);
     bool told = false;
-    const auto record = outcome_of(options, [&](const DuelProgress& progress) {
+    const auto record = play(options, [&](const DuelProgress& progress) {
       if (progress.record.restarts == 1 && !std::exchange(told, true)) playing_.tell();
     });
     outcome_.tell(record && record->interrupted);

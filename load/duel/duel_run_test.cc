@@ -41,21 +41,9 @@ DuelContender process(const std::string& name, const SocketAddress& target, std:
 }
 
 DuelOptions short_duel(std::vector<DuelContender> contenders) {
-  DuelOptions options;
-  options.contenders = std::move(contenders);
-  options.load.engine = "epoll";
-  options.slice = 5ms;
-  options.rounds = 2;
-  options.restarts = 1;
-  options.budget = 60s;
+  DuelOptions options = brief_duel(std::move(contenders));
   options.patience.late = 40ms;
   return options;
-}
-
-std::string trouble_in(const DuelOptions& options) {
-  const std::expected<DuelRecord, std::string> record = play(options);
-  EXPECT_FALSE(record.has_value());
-  return record ? std::string() : record.error();
 }
 
 // All its slices were played, and nothing was lost.
@@ -188,7 +176,7 @@ TEST(DuelRun, servers_that_run_already_with_and_without_a_pid) {
 
 TEST(DuelRun, a_process_that_is_not_there) {
   const Fd listener = duelist_listener();
-  EXPECT_EQ(trouble_in(short_duel(with_twin({process("a", address_of(listener), 1 << 23)}))),
+  EXPECT_EQ(fault_of(short_duel(with_twin({process("a", address_of(listener), 1 << 23)}))),
             "a: there is no process 8388608 whose CPU time could be read");
 }
 
@@ -326,7 +314,7 @@ TEST(DuelRunEnds, a_first_restart_that_does_not_come_to_its_end_has_one) {
   options.budget = 200ms;
   options.patience.first = 200ms;
   options.patience.answer = std::chrono::hours(1);
-  EXPECT_EQ(trouble_in(options),
+  EXPECT_EQ(fault_of(options),
             "the budget of 200 ms was over before the first restart was: ask for more, or for fewer connections");
 }
 

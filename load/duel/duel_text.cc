@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -14,8 +13,6 @@
 
 namespace peal::load {
 namespace {
-
-using Out = std::back_insert_iterator<std::string>;
 
 std::string_view title_of(DuelMetric metric) {
   switch (metric) {
@@ -73,90 +70,91 @@ size_t name_columns(const DuelOptions& options) {
   return columns;
 }
 
-void add_heading(Out out, const DuelRecord& record) {
+void add_heading(std::string& out, const DuelRecord& record) {
   const DuelOptions& options = record.options;
-  fmt::format_to(out, "duel {}: {}, {} connection{}, {} thread{}", record.experiment, record.request,
-                 human_count(options.load.connections), options.load.connections == 1 ? "" : "s", options.load.threads,
-                 options.load.threads == 1 ? "" : "s");
-  if (options.load.pipeline > 1) fmt::format_to(out, ", {} in flight a connection", options.load.pipeline);
+  out += fmt::format("duel {}: {}, {} connection{}, {} thread{}", record.experiment, record.request,
+                     human_count(options.load.connections), options.load.connections == 1 ? "" : "s",
+                     options.load.threads, options.load.threads == 1 ? "" : "s");
+  if (options.load.pipeline > 1) out += fmt::format(", {} in flight a connection", options.load.pipeline);
   if (const RequestRange& range = options.load.requests_per_connection; !range.endless()) {
-    fmt::format_to(
-        out, ", {} request{} a connection",
+    out += fmt::format(
+        ", {} request{} a connection",
         range.least == range.most ? fmt::format("{}", range.least) : fmt::format("{} to {}", range.least, range.most),
         range.most == 1 ? "" : "s");
   }
   if (options.load.idle_connections > 0) {
-    fmt::format_to(out, ", {} idle ones beside", human_count(options.load.idle_connections));
+    out += fmt::format(", {} idle ones beside", human_count(options.load.idle_connections));
   }
-  fmt::format_to(out, ", {}\n", record.schedule);
-  fmt::format_to(out, "{}slices of {}, {} a restart; {} in {}\n", options.in_turn ? "one contender at a time; " : "",
-                 human_time(static_cast<double>(options.slice.count())), counted(options.rounds, "round"),
-                 counted(record.restarts, "restart"), seconds_text(record.elapsed));
-  fmt::format_to(out, "{}; engine {}; seed {}\n\n", cpus_text(record), record.engine, options.load.seed);
+  out += fmt::format(", {}\n", record.schedule);
+  out += fmt::format("{}slices of {}, {} a restart; {} in {}\n", options.in_turn ? "one contender at a time; " : "",
+                     human_time(static_cast<double>(options.slice.count())), counted(options.rounds, "round"),
+                     counted(record.restarts, "restart"), seconds_text(record.elapsed));
+  out += fmt::format("{}; engine {}; seed {}\n\n", cpus_text(record), record.engine, options.load.seed);
 }
 
-void add_figures(Out out, const DuelRecord& record, const DuelJudgement& judgement) {
+void add_figures(std::string& out, const DuelRecord& record, const DuelJudgement& judgement) {
   const DuelOptions& options = record.options;
   const size_t width = name_columns(options);
-  fmt::format_to(out, "{:<{}}{:>15}{:>15}{:>15}", "", width, "server CPU", "generator CPU", "messages/s");
-  if (options.shows_latency()) fmt::format_to(out, "{:>11}{:>11}{:>11}", "p50", "p99", "p99.9");
-  fmt::format_to(out, "\n");
+  out += fmt::format("{:<{}}{:>15}{:>15}{:>15}", "", width, "server CPU", "generator CPU", "messages/s");
+  if (options.shows_latency()) out += fmt::format("{:>11}{:>11}{:>11}", "p50", "p99", "p99.9");
+  out += '\n';
   for (size_t i = 0; i < options.contenders.size(); ++i) {
     const DuelFigures& figures = judgement.figures[i];
-    fmt::format_to(out, "{:<{}}{:>15}{:>15}{:>15}", options.contenders[i].name, width,
-                   figures.server_cpu_ns ? human_time(*figures.server_cpu_ns) : "-", human_time(figures.client_cpu_ns),
-                   (figures.bounded ? ">= " : "") + human_rate(figures.messages_per_s));
+    out +=
+        fmt::format("{:<{}}{:>15}{:>15}{:>15}", options.contenders[i].name, width,
+                    figures.server_cpu_ns ? human_time(*figures.server_cpu_ns) : "-", human_time(figures.client_cpu_ns),
+                    (figures.bounded ? ">= " : "") + human_rate(figures.messages_per_s));
     if (options.shows_latency()) {
       for (const double percent : {50.0, 99.0, 99.9}) {
         const Histogram& latency = record.sides[i].latency;
         const std::string text =
             latency.empty() ? "-" : human_time(static_cast<double>(latency.value_at_percentile(percent)));
-        fmt::format_to(out, "{:>11}", latency.empty() || is_known(latency, percent) ? text : "(" + text + ")");
+        out += fmt::format("{:>11}", latency.empty() || is_known(latency, percent) ? text : "(" + text + ")");
       }
     }
-    fmt::format_to(out, "\n");
+    out += '\n';
   }
-  fmt::format_to(out, "CPU per message; medians over the restarts\n");
+  out += "CPU per message; medians over the restarts\n";
   if (std::ranges::any_of(judgement.figures, &DuelFigures::bounded)) {
-    fmt::format_to(out, ">= : the generator was full before the server was\n");
+    out += ">= : the generator was full before the server was\n";
   }
 }
 
 // A line for each whose connections run over a layer: what it agreed on, and how long its handshakes took.
-void add_handshakes(Out out, const DuelRecord& record) {
+void add_handshakes(std::string& out, const DuelRecord& record) {
   bool begun = false;
   for (size_t i = 0; i < record.sides.size(); ++i) {
     const DuelContender& contender = record.options.contenders[i];
     const std::optional<Handshakes>& handshakes = record.sides[i].handshakes;
     if (contender.layer_text.empty() || !handshakes) continue;
-    fmt::format_to(out, "{}{}: {}", std::exchange(begun, true) ? "" : "\n", contender.name, contender.layer_text);
-    if (!handshakes->agreed.empty()) fmt::format_to(out, "; {}", handshakes->agreed);
+    out += fmt::format("{}{}: {}", std::exchange(begun, true) ? "" : "\n", contender.name, contender.layer_text);
+    if (!handshakes->agreed.empty()) out += fmt::format("; {}", handshakes->agreed);
     if (handshakes->done() > 0) {
       const auto time = [&handshakes](double percent) {
         return human_time(static_cast<double>(handshakes->times.value_at_percentile(percent)));
       };
-      fmt::format_to(out, "; {} full and {} resumed handshakes, p50 {}, p99 {}", human_count(handshakes->full()),
-                     human_count(handshakes->resumed), time(50), time(99));
+      out += fmt::format("; {} full and {} resumed handshakes, p50 {}, p99 {}", human_count(handshakes->full()),
+                         human_count(handshakes->resumed), time(50), time(99));
     }
-    fmt::format_to(out, "\n");
+    out += '\n';
   }
 }
 
-void add_pair(Out out, const DuelRecord& record, const DuelPair& pair) {
+void add_pair(std::string& out, const DuelRecord& record, const DuelPair& pair) {
   const DuelContender& subject = record.options.contenders[pair.subject];
-  fmt::format_to(out, "  {:<{}}  {:<26}{}", subject.name, name_columns(record.options), ratio_text(pair.estimate),
-                 subject.twin_of ? "the same again (A/A): " : "");
-  fmt::format_to(out, "{}{}\n", word_of(pair.metric, pair.verdict), pair.why.empty() ? "" : ": " + pair.why);
+  out += fmt::format("  {:<{}}  {:<26}{}", subject.name, name_columns(record.options), ratio_text(pair.estimate),
+                     subject.twin_of ? "the same again (A/A): " : "");
+  out += fmt::format("{}{}\n", word_of(pair.metric, pair.verdict), pair.why.empty() ? "" : ": " + pair.why);
 }
 
-void add_pairs(Out out, const DuelRecord& record, const DuelJudgement& judgement) {
+void add_pairs(std::string& out, const DuelRecord& record, const DuelJudgement& judgement) {
   for (const DuelMetric metric : kDuelMetrics) {
     bool begun = false;
     for (const std::vector<DuelPair>& pairs : {std::cref(judgement.pairs), std::cref(judgement.twins)}) {
       for (const DuelPair& pair : pairs) {
         if (pair.metric != metric) continue;
         if (!std::exchange(begun, true)) {
-          fmt::format_to(out, "\n{}, against {}\n", title_of(metric), record.options.contenders.front().name);
+          out += fmt::format("\n{}, against {}\n", title_of(metric), record.options.contenders.front().name);
         }
         add_pair(out, record, pair);
       }
@@ -164,34 +162,33 @@ void add_pairs(Out out, const DuelRecord& record, const DuelJudgement& judgement
   }
 }
 
-void add_claims(Out out, const DuelJudgement& judgement) {
-  if (!judgement.claims.empty()) fmt::format_to(out, "\nclaims\n");
+void add_claims(std::string& out, const DuelJudgement& judgement) {
+  if (!judgement.claims.empty()) out += "\nclaims\n";
   for (const JudgedClaim& judged : judgement.claims) {
-    fmt::format_to(out, "  {:<13}{}: {}{}\n", to_string(judged.verdict), judged.claim.text, ratio_text(judged.estimate),
-                   judged.why.empty() ? "" : "; " + judged.why);
+    out += fmt::format("  {:<13}{}: {}{}\n", to_string(judged.verdict), judged.claim.text, ratio_text(judged.estimate),
+                       judged.why.empty() ? "" : "; " + judged.why);
   }
 }
 
 }  // namespace
 
 std::string duel_text(const DuelRecord& record, const DuelJudgement& judgement) {
-  std::string text;
-  const Out out(text);
+  std::string out;
   add_heading(out, record);
   add_figures(out, record, judgement);
   add_handshakes(out, record);
   add_pairs(out, record, judgement);
   add_claims(out, judgement);
-  fmt::format_to(out, "\nratios with their 95 % interval over {}\n", counted(record.restarts, "restart"));
+  out += fmt::format("\nratios with their 95 % interval over {}\n", counted(record.restarts, "restart"));
   if (!record.options.restart_all()) {
-    fmt::format_to(out,
-                   "servers that run already were not started anew: what is said of them is about these processes, "
-                   "not about their programs\n");
+    out +=
+        "servers that run already were not started anew: what is said of them is about these processes, "
+        "not about their programs\n";
   }
   for (const DuelGate& gate : judgement.gates) {
-    fmt::format_to(out, "{} {}\n", gate.invalid ? "INVALID" : "NOISY", gate.sentence);
+    out += fmt::format("{} {}\n", gate.invalid ? "INVALID" : "NOISY", gate.sentence);
   }
-  return text;
+  return out;
 }
 
 std::string duel_line(const DuelProgress& progress, size_t columns) {

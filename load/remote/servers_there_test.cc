@@ -10,9 +10,8 @@
 
 #include <load/duel/duel_json.h>
 #include <load/duel/duel_judge.h>
-#include <load/duel/duel_run.h>
 #include <load/duel/duel_text.h>
-#include <load/session/echo_session.h>
+#include <tests/support/duel/played_duel.h>
 #include <tests/support/duel/told_agent.h>
 #include <tests/support/files/temporary_folder.h>
 
@@ -27,44 +26,32 @@ using testing::MatchesRegex;
 using testing::StartsWith;
 
 DuelOptions duel_of(std::vector<std::string> first, std::vector<std::string> second) {
-  DuelOptions options;
-  options.contenders = {{.name = "a", .command = std::move(first), .target_text = {}, .target = {}, .pid = {}},
-                        {.name = "b", .command = std::move(second), .target_text = {}, .target = {}, .pid = {}}};
-  options.load.engine = "epoll";
-  options.slice = 5ms;
-  options.rounds = 2;
+  DuelOptions options = brief_duel({program("a", std::move(first)), program("b", std::move(second))});
   options.restarts = 2;
-  options.patience.late = 20ms;
   return options;
 }
 
-std::expected<DuelRecord, std::string> played(const DuelOptions& options, const RemoteHost& host,
-                                              const OnDuelProgress& on_progress = {}) {
-  const DuelProtocol pingpong = [size = options.load.size](const DuelContender&, std::string_view) {
-    return std::make_unique<EchoProtocol>(EchoProtocol::unframed(size));
-  };
-  return run_duel(options, pingpong, on_progress, place_there(host));
+std::expected<DuelRecord, std::string> played_there(const DuelOptions& options, const RemoteHost& host) {
+  return play(options, {}, place_there(host));
 }
 
-std::string fault_of(const DuelOptions& options, const RemoteHost& host, const OnDuelProgress& on_progress = {}) {
-  const std::expected<DuelRecord, std::string> record = played(options, host, on_progress);
-  EXPECT_FALSE(record.has_value());
-  return record ? std::string() : record.error();
+std::string fault_there(const DuelOptions& options, const RemoteHost& host, const OnDuelProgress& on_progress = {}) {
+  return fault_of(options, on_progress, place_there(host));
 }
 
-std::string fault_of(const RemoteHost& host) { return fault_of(duel_of(duelist(), duelist()), host); }
+std::string fault_there(const RemoteHost& host) { return fault_there(duel_of(duelist(), duelist()), host); }
 
 TEST(ServersThere, one_contender_at_a_time) {
   DuelOptions options = duel_of(duelist(), duelist());
   options.in_turn = true;
-  const auto record = played(options, this_machine_as_box2());
+  const auto record = played_there(options, this_machine_as_box2());
   ASSERT_TRUE(record.has_value()) << record.error();
   EXPECT_EQ(record->slices.size(), 8u);
   for (const SliceRecord& slice : record->slices) EXPECT_TRUE(slice.server_cpu && slice.server_switches);
 }
 
 TEST(ServersThere, a_duel_is_played_and_each_server_is_charged_for_its_own) {
-  const auto record = played(duel_of(duelist({.burn = 200us}), duelist()), this_machine_as_box2());
+  const auto record = played_there(duel_of(duelist({.burn = 200us}), duelist()), this_machine_as_box2());
   ASSERT_TRUE(record.has_value()) << record.error();
   EXPECT_EQ(record->restarts, 2u);
   ASSERT_EQ(record->slices.size(), 8u);
@@ -80,7 +67,7 @@ TEST(ServersThere, a_duel_is_played_and_each_server_is_charged_for_its_own) {
 }
 
 TEST(ServersThere, the_report_says_where_the_servers_were) {
-  const auto record = played(duel_of(duelist(), duelist()), this_machine_as_box2());
+  const auto record = played_there(duel_of(duelist(), duelist()), this_machine_as_box2());
   ASSERT_TRUE(record.has_value()) << record.error();
   ASSERT_TRUE(record->server_host.has_value());
   EXPECT_TRUE(record->server_host->is_here);
@@ -94,7 +81,7 @@ TEST(ServersThere, the_report_says_where_the_servers_were) {
 
 TEST(ServersThere, the_servers_are_gone_when_the_duel_is_over) {
   std::vector<SocketAddress> addresses;
-  const auto record = played(duel_of(duelist(), duelist()), this_machine_as_box2());
+  const auto record = played_there(duel_of(duelist(), duelist()), this_machine_as_box2());
   ASSERT_TRUE(record.has_value()) << record.error();
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left: neither the shell nor the agent";
 }
@@ -122,57 +109,58 @@ TEST(ServersThere, a_host_that_is_not_reached) {
   host.shell = {"/bin/sh", "-c",
                 "echo banner >&2; echo 'ssh: connect to host box2 port 22: Connection refused' >&2; exit 255"};
   EXPECT_EQ(
-      fault_of(host),
+      fault_there(host),
       "box2: no agent could be started there: exit code 255 (ssh: connect to host box2 port 22: Connection refused)");
 }
 
 TEST(ServersThere, a_shell_that_is_not_there) {
   RemoteHost host = this_machine_as_box2();
   host.shell = {"/nowhere/ssh"};
-  EXPECT_EQ(fault_of(host), "box2: /nowhere/ssh cannot be run: No such file or directory");
+  EXPECT_EQ(fault_there(host), "box2: /nowhere/ssh cannot be run: No such file or directory");
 }
 
 TEST(ServersThere, an_agent_that_is_not_there) {
-  EXPECT_THAT(fault_of(this_machine_as_box2("/nowhere/peal load agent")),
+  EXPECT_THAT(fault_there(this_machine_as_box2("/nowhere/peal load agent")),
               MatchesRegex("box2: no agent could be started there: exit code 127 \\(.*/nowhere/peal.*not found\\)"));
 }
 
 TEST(ServersThere, a_program_that_is_no_agent) {
-  EXPECT_EQ(fault_of(this_machine_as_box2("echo what do you want; exit 3")),
+  EXPECT_EQ(fault_there(this_machine_as_box2("echo what do you want; exit 3")),
             "box2: no agent could be started there: exit code 3 (what do you want)");
 }
 
 TEST(ServersThere, a_shell_that_waits_for_a_password) {
   RemoteHost host = this_machine_as_box2("read password");
   host.until_it_speaks = 50ms;
-  EXPECT_EQ(fault_of(host), "box2: no agent has spoken within 50.0 ms");
+  EXPECT_EQ(fault_there(host), "box2: no agent has spoken within 50.0 ms");
 }
 
 TEST(ServersThere, it_has_no_terminal_to_ask_on) {
-  EXPECT_THAT(fault_of(this_machine_as_box2("read password < /dev/stdin; echo got $password >&2")),
+  EXPECT_THAT(fault_there(this_machine_as_box2("read password < /dev/stdin; echo got $password >&2")),
               StartsWith("box2: no agent"))
       << "and its stdin is the duel's";
 }
 
 TEST(ServersThere, an_agent_of_another_version) {
-  EXPECT_EQ(fault_of(this_machine_as_box2("echo '{\"agent\": \"peal-agent/0\", \"machine\": {}}'; exec cat")),
+  EXPECT_EQ(fault_there(this_machine_as_box2("echo '{\"agent\": \"peal-agent/0\", \"machine\": {}}'; exec cat")),
             "box2: the agent there speaks peal-agent/0, and this program peal-agent/1: install the same one there");
 }
 
 TEST(ServersThere, what_a_login_script_says_first_is_passed_over) {
-  const auto record = played(duel_of(duelist(), duelist()), this_machine_as_box2("echo Welcome; " + agent_command()));
+  const auto record =
+      played_there(duel_of(duelist(), duelist()), this_machine_as_box2("echo Welcome; " + agent_command()));
   EXPECT_TRUE(record.has_value()) << record.error();
 }
 
 TEST(ServersThere, an_agent_that_answers_nonsense) {
   const std::string greeting = greeting_line(facts_of_this_machine());
-  EXPECT_EQ(fault_of(this_machine_as_box2("echo '" + greeting + "'; read line; echo hello; exec cat")),
+  EXPECT_EQ(fault_there(this_machine_as_box2("echo '" + greeting + "'; read line; echo hello; exec cat")),
             "box2: 'hello' is no answer: it is not an object of JSON");
 }
 
 TEST(ServersThere, an_agent_that_answers_something_else) {
   const std::string greeting = greeting_line(facts_of_this_machine());
-  EXPECT_THAT(fault_of(this_machine_as_box2("echo '" + greeting + "'; read line; echo '{\"ok\": {}}'; exec cat")),
+  EXPECT_THAT(fault_there(this_machine_as_box2("echo '" + greeting + "'; read line; echo '{\"ok\": {}}'; exec cat")),
               HasSubstr("is no answer: \"at\" is not a number"));
 }
 
@@ -181,20 +169,20 @@ TEST(ServersThere, an_agent_that_says_where_nobody_can_be_reached) {
   facts.address = "somewhere";
   RemoteHost host = this_machine_as_box2("echo '" + greeting_line(facts) + "'; exec cat");
   host.address = {};
-  EXPECT_THAT(fault_of(host), HasSubstr("no IP address: say where with --server-address"));
+  EXPECT_THAT(fault_there(host), HasSubstr("no IP address: say where with --server-address"));
   facts.address = "127.0.0.1";
   facts.boot = "that of another machine";
   host.agent = "echo '" + greeting_line(facts) + "'; exec cat";
-  EXPECT_THAT(fault_of(host), HasSubstr("servers that listen at 127.0.0.1 there are not reached from here"));
+  EXPECT_THAT(fault_there(host), HasSubstr("servers that listen at 127.0.0.1 there are not reached from here"));
 }
 
 TEST(ServersThere, a_server_that_cannot_be_started_there) {
-  EXPECT_EQ(fault_of(duel_of(duelist(), {"/nowhere/at/all", "{port}"}), this_machine_as_box2()),
+  EXPECT_EQ(fault_there(duel_of(duelist(), {"/nowhere/at/all", "{port}"}), this_machine_as_box2()),
             "b: /nowhere/at/all cannot be run: No such file or directory");
 }
 
 TEST(ServersThere, a_server_that_dies_there) {
-  EXPECT_EQ(fault_of(duel_of(duelist(), duelist({.dies_after = 10})), this_machine_as_box2()),
+  EXPECT_EQ(fault_there(duel_of(duelist(), duelist({.dies_after = 10})), this_machine_as_box2()),
             "b: the server ended by itself: exit code 7 (that was the last one)");
 }
 
@@ -209,7 +197,7 @@ class AgentInTrouble : public testing::Test {
     DuelOptions options = duel_of(duelist(), duelist());
     options.restarts = 1;
     options.rounds = kMostDuelRounds;
-    return fault_of(options, host, [&](const DuelProgress& progress) {
+    return fault_there(options, host, [&](const DuelProgress& progress) {
       const int agent = progress.rounds == 2 ? number_in(file) : 0;
       if (agent > 1) ::kill(agent, signal);
     });
@@ -243,7 +231,7 @@ TEST(ServersThere, servers_that_run_already_need_no_agent_s_crew) {
   options.contenders[1].target_text = address_of(listener).to_string();
   const int server = ::fork();
   if (server == 0) serve_as({}, listener);
-  const auto record = played(options, this_machine_as_box2());
+  const auto record = played_there(options, this_machine_as_box2());
   ::kill(server, SIGKILL);
   ::waitpid(server, nullptr, 0);
   ASSERT_TRUE(record.has_value()) << record.error();
