@@ -78,13 +78,6 @@ function(peal_hot)
   endif()
 endfunction()
 
-# peal_together_unless_hot(NAME) compiles a target together where nothing is measured.
-function(peal_together_unless_hot name)
-  if(NOT PEAL_HOT_APART)
-    peal_together(${name})
-  endif()
-endfunction()
-
 # peal_unoptimized_if_sanitized(NAME): a sanitizer makes compilation take twice as long where it optimizes, and what is
 # not the library itself is tested as well without.
 function(peal_unoptimized_if_sanitized name)

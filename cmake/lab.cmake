@@ -30,7 +30,9 @@ add_library(peal_models STATIC ${model_sources})
 target_include_directories(peal_models PUBLIC ${PROJECT_SOURCE_DIR})
 target_link_libraries(peal_models PUBLIC peal_echo_frame peal PRIVATE peal_flags Boost::context PkgConfig::LIBURING)
 peal_unoptimized_if_sanitized(peal_models)
-peal_together_unless_hot(peal_models)
+if(NOT PEAL_HOT_APART)  # all of them are measured
+  peal_together(peal_models)
+endif()
 
 # The programs `peal` and, since the models take as long to compile as the rest, `peal-model`. All of them but their
 # main() is in libraries, so that cli/*_test.cc can reach it.
