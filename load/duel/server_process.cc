@@ -33,17 +33,24 @@ constexpr size_t kKeptBytes = 4096;
 constexpr std::string_view kListening = "listening on";
 constexpr std::string_view kMark = "PEAL_DUEL_SERVER=";
 
-// Sets the port of `address`. errno where that cannot be, EADDRINUSE: all are taken.
-int find_free_port(SocketAddress& address) {
+// Sets the port of `address` to one that nobody listens on. While `claim` is open no other harness on this machine
+// takes that port: whoever has a port has the unix socket of its name, too (own_port() in versus/run/process.py). errno
+// where that cannot be, EADDRINUSE: all are taken.
+int take_free_port(SocketAddress& address, Fd& claim) {
   static uint16_t next = static_cast<uint16_t>(::getpid() * 7 % kPorts);
   const int on = 1;
   for (uint16_t tries = 0; tries < kPorts; ++tries) {
     address.set_port(static_cast<uint16_t>(kFirstPort + next));
     next = static_cast<uint16_t>((next + 1) % kPorts);
+    const auto name = SocketAddress::parse(fmt::format("unix:@peal-versus-port-{}", address.port())).value();
+    claim = Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const Fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket) return errno;
+    if (!claim || !socket) return errno;
     static_cast<void>(::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
-    if (::bind(socket.get(), address.data(), address.size()) == 0) return 0;
+    if (::bind(claim.get(), name.data(), name.size()) == 0 &&
+        ::bind(socket.get(), address.data(), address.size()) == 0) {
+      return 0;
+    }
     if (errno != EADDRINUSE) return errno;
   }
   return EADDRINUSE;
@@ -130,7 +137,8 @@ std::expected<std::unique_ptr<ServerProcess>, std::string> ServerProcess::start(
   PEAL_ASSERT(!words.empty() && tells_where(words), "a command of {} words", words.size());
   PEAL_ASSERT(host.is_ip(), "servers listen at an IP address, not at '{}'", host.to_string());
   SocketAddress address = host;
-  if (const int error = find_free_port(address); error != 0) {
+  Fd port_claim;
+  if (const int error = take_free_port(address, port_claim); error != 0) {
     return std::unexpected(error == EADDRINUSE
                                ? std::string("there is no free port from 20000 to 31999")
                                : fmt::format("nobody can listen at {} here: {}", host_of(host), std::strerror(error)));
@@ -140,14 +148,17 @@ std::expected<std::unique_ptr<ServerProcess>, std::string> ServerProcess::start(
       spawn({.words = filled(words, address, threads), .mark = mark, .cpus = cpus});
   if (!child) return std::unexpected(child.error());
   return std::unique_ptr<ServerProcess>(new ServerProcess(loop, child->pid, std::move(mark), address,
-                                                          std::move(child->output), std::move(child->complaints)));
+                                                          std::move(port_claim), std::move(child->output),
+                                                          std::move(child->complaints)));
 }
 
-ServerProcess::ServerProcess(Loop& loop, int pid, std::string mark, SocketAddress address, Fd output, Fd complaints)
+ServerProcess::ServerProcess(Loop& loop, int pid, std::string mark, SocketAddress address, Fd port_claim, Fd output,
+                             Fd complaints)
     : pid_(pid),
       mark_(std::move(mark)),
       guard_(pid),
       address_(address),
+      port_claim_(std::move(port_claim)),
       output_(loop, std::move(output)),
       complaints_(loop, std::move(complaints)) {}
 

@@ -87,12 +87,13 @@ class ServerProcess {
   void ask_to_end();
 
  private:
-  ServerProcess(Loop& loop, int pid, std::string mark, SocketAddress address, Fd output, Fd complaints);
+  ServerProcess(Loop& loop, int pid, std::string mark, SocketAddress address, Fd port_claim, Fd output, Fd complaints);
 
   int pid_;
   std::string mark_;  // the word in its environment
   GroupGuard guard_;
   SocketAddress address_;
+  Fd port_claim_;  // keeps other harnesses from its port
   KeptOutput output_;
   KeptOutput complaints_;
   std::optional<TimePoint> accepted_at_;

@@ -111,6 +111,33 @@ TEST_F(ServerProcessTest, a_port_on_which_somebody_listens_is_passed_over) {
   for (const Fd& listener : listeners) EXPECT_NE(server->address(), address_of(listener));
 }
 
+// Two duels side by side found the same port free, and the server that was started later had none.
+TEST_F(ServerProcessTest, a_port_that_another_harness_has_taken_is_passed_over) {
+  const auto before = script("exit 0");
+  std::vector<Fd> claims;
+  for (uint16_t port = before->address().port() + 1; port < std::min(before->address().port() + 4, 32'000); ++port) {
+    Fd claim(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const SocketAddress name = SocketAddress::parse(fmt::format("unix:@peal-versus-port-{}", port)).value();
+    if (::bind(claim.get(), name.data(), name.size()) == 0) claims.push_back(std::move(claim));
+  }
+  const auto server = script("exit 0");
+  EXPECT_TRUE(server->address().port() < before->address().port() ||
+              server->address().port() > before->address().port() + 3);
+}
+
+TEST_F(ServerProcessTest, its_port_is_taken_until_it_is_gone) {
+  auto server = script("exit 0");
+  const SocketAddress name =
+      SocketAddress::parse(fmt::format("unix:@peal-versus-port-{}", server->address().port())).value();
+  const auto is_free = [&name] {
+    const Fd claim(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return ::bind(claim.get(), name.data(), name.size()) == 0;
+  };
+  EXPECT_FALSE(is_free());
+  server.reset();
+  EXPECT_TRUE(is_free());
+}
+
 TEST_F(ServerProcessTest, a_program_that_is_not_there) {
   const auto server = ServerProcess::start(loop_->loop(), {"/nowhere/at/all", "{port}"}, 1, {});
   ASSERT_FALSE(server.has_value());
