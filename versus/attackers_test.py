@@ -74,6 +74,7 @@ def test_the_program_says_when_all_are_there_and_ends_with_its_stdin(listener):
         assert process.line_of(child, 20.0) == "ready"
         peers = [listener.accept()[0] for _ in range(4 * attackers.EACH + 3)]
         child.stdin.close()
-        assert process.wait_for_end(child, 10.0) and child.returncode == 0
+        # A SCHED_IDLE process ends late on a busy machine: the bound is for a program that never ends.
+        assert process.wait_for_end(child, 100.0) and child.returncode == 0
         for peer in peers:
             peer.close()
