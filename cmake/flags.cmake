@@ -17,6 +17,9 @@ endif()
 # for two neighbouring counters (g++ 12 makes five instructions out of two).
 add_compile_options(-fno-plt -fno-tree-slp-vectorize)
 
+# g++ spends a tenth of a compilation on collecting garbage, unless it may keep 400 MB: it takes 0.9 GB then, not 0.7.
+add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=400000>)
+
 add_library(peal_flags INTERFACE)
 set(unity_quiet -Wno-subobject-linkage -Wno-array-bounds -Wno-stringop-overflow)
 target_compile_options(peal_flags INTERFACE

@@ -85,14 +85,12 @@ function(peal_test_folder name folder)
   if(TARGET peal_test_support)
     target_link_libraries(${name} PRIVATE peal_test_support)
   endif()
-  # Optimising a test, or telling a debugger of more than its lines, costs half its compilation and finds nothing more.
-  # Coroutines that await each other without end need their tail calls; of stack traces libbacktrace finds no lines in
-  # what clang writes with -g1.
+  # Optimising a test costs half its compilation and finds nothing more. Coroutines that await each other without end
+  # need their tail calls, which g++ makes where it optimizes. Of stack traces libbacktrace finds no lines in what clang
+  # writes with -g1.
   if(PEAL_PRECOMPILE)
-    if(name STREQUAL "base_tests")
+    if(name STREQUAL "base_tests" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
       target_compile_options(${name} PRIVATE -g)
-    else()
-      target_compile_options(${name} PRIVATE -g1)
     endif()
     if(NOT name MATCHES "^(coro|sync|share)_tests$" OR CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
       target_compile_options(${name} PRIVATE -O0)
