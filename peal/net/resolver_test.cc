@@ -138,10 +138,7 @@ TEST_P(ResolverTest, cancelled_lookup_is_never_answered) {
   dns->hold();
   const ResolveId slow = start("slow.test").value();
   ASSERT_TRUE(start("other.test"));
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return dns->questions() == 4;
-  }));
+  ASSERT_TRUE(asked(4));
   EXPECT_TRUE(ask([&] { return resolver->cancel(slow); }));
   EXPECT_FALSE(ask([&] { return resolver->cancel(slow); }));
   ask([&] { dns->release(); });
@@ -156,10 +153,7 @@ TEST_P(ResolverTest, cancel_at_any_time_around_the_answers_arrival) {
   for (size_t round = 1; round <= 30; ++round) {
     dns->hold();
     const ResolveId id = start("four.test").value();
-    ASSERT_TRUE(wait_until([&] {
-      dns->pump();
-      return dns->questions() == 2 * round;
-    }));
+    ASSERT_TRUE(asked(2 * round));
     ask([&] { dns->release(); });
     for (size_t turns = round % 6; turns > 0; --turns) ask([] {});
     if (!ask([&] { return resolver->cancel(id); })) ++lines;
@@ -194,10 +188,7 @@ TEST_P(ResolverTest, most_pending_counts_detached_ones_and_gives_them_back_with_
   });
   const ResolveId first = start("mute.test").value();
   const ResolveId second = start("mute.test").value();
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return dns->questions() == 4;
-  }));
+  ASSERT_TRUE(asked(4));
   EXPECT_EQ(test::error_of(start("mute.test")), make_error_code(Trouble::kTooManyLookups));
   ask([&] { resolver->cancel(first); });
   EXPECT_EQ(test::error_of(start("mute.test")), make_error_code(Trouble::kTooManyLookups));
@@ -210,10 +201,7 @@ TEST_P(ResolverTest, dies_with_lookups_pending_and_answers_on_their_way) {
   dns->entries["slow.test"] = {.addresses = {"192.0.2.7"}};
   dns->hold();
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(start("slow.test"));
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return dns->questions() == 6;
-  }));
+  ASSERT_TRUE(asked(6));
   ask([&] {
     dns->release();  // in the sockets' buffers before they close
     resolver.reset();
@@ -248,10 +236,7 @@ TEST_P(ResolverTest, dies_inside_an_answer) {
 TEST_P(ResolverTest, outlives_its_loop_with_lookups_pending) {
   dns->entries["mute.test"] = {.mute = true};
   ASSERT_TRUE(start("mute.test"));
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return dns->questions() == 2;
-  }));
+  ASSERT_TRUE(asked(2));
   end_loop();
   EXPECT_EQ(test::error_of(resolver->resolve("late.test", 1, {}, noting("late"))),
             make_error_code(Trouble::kLoopStopped));
@@ -263,10 +248,7 @@ TEST_P(ResolverTest, outlives_its_loop_with_lookups_pending) {
 TEST_P(ResolverTest, answer_that_throws_is_survived) {
   dns->entries["four.test"] = {.addresses = {"192.0.2.7"}};
   ask([&] { EXPECT_TRUE(resolver->resolve("four.test", 1, {}, [](auto) { throw std::runtime_error("not this"); })); });
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return loop().stats().exceptions == 1;
-  }));
+  ASSERT_TRUE(answer_until([&] { return loop().stats().exceptions == 1; }));
   EXPECT_EQ(look_up("four.test"), "192.0.2.7:80");
 }
 

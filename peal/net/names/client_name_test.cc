@@ -5,9 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <peal/net/client.h>
-#include <peal/net/resolver.h>
-#include <tests/support/dns/dns_script.h>
-#include <tests/support/net_rig.h>
+#include <tests/support/dns/resolver_rig.h>
 #include <tests/support/sealed/sealed_port.h>
 
 namespace peal {
@@ -15,23 +13,17 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using test::Journal;
 using testing::ElementsAre;
 
-class ClientNameTest : public test::NetTest {
+class ClientNameTest : public test::ResolverTest {
  protected:
   void SetUp() override {
-    NetTest::SetUp();
-    if (IsSkipped()) return;
-    dns.emplace();
-    resolver.emplace(loop(), ResolverOptions{.servers = dns->server(), .try_timeout = seconds(30)});
-    server = serve(test::echoing());
+    ResolverTest::SetUp();
+    if (!IsSkipped()) server = serve(test::echoing());
   }
   void TearDown() override {
     server.reset();
-    resolver.reset();
-    dns.reset();
-    NetTest::TearDown();
+    ResolverTest::TearDown();
   }
 
   ClientOptions by_script() {
@@ -55,10 +47,7 @@ class ClientNameTest : public test::NetTest {
     };
   }
   testing::AssertionResult told(std::string_view line) {
-    return wait_until([this, line] {
-      dns->pump();
-      return journal.count(line) > 0;
-    });
+    return answer_until([this, line] { return journal.count(line) > 0; });
   }
   // A listener at the server's port of another loopback address that answers nobody: its backlog is full.
   void stop_up(const std::string& host) {
@@ -76,9 +65,6 @@ class ClientNameTest : public test::NetTest {
     fills_the_backlog_.reset();
   }
 
-  Journal journal;
-  std::optional<test::DnsScript> dns;
-  std::optional<Resolver> resolver;
   std::unique_ptr<Server> server;
 
  private:
@@ -250,10 +236,7 @@ TEST_P(ClientNameTest, dies_in_the_middle_of_a_race) {
   std::optional<Client> client;
   client.emplace(loop(), noting(), by_script(), failing());
   ASSERT_TRUE(client->connect(at_port("slow.test")));
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return resolver->stats().answered == 1;
-  }));
+  ASSERT_TRUE(answer_until([&] { return resolver->stats().answered == 1; }));
   client.reset();
   open_up();
   EXPECT_TRUE(journal.lines().empty());

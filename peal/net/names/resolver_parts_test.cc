@@ -128,10 +128,7 @@ TEST_P(ResolverPartsTest, ends_inside_its_first_part) {
   in_between = [&] { EXPECT_TRUE(resolver->cancel(id)); };
   dns->hold();
   id = in_parts("both.test");
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return dns->questions() == 2;
-  }));
+  ASSERT_TRUE(asked(2));
   ask([&] { dns->release(); });
   ASSERT_TRUE(told());
   EXPECT_EQ(stats().cancelled, 1u);

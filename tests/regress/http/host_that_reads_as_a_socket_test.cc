@@ -7,24 +7,20 @@
 #include <gmock/gmock.h>
 
 #include <peal/http/websocket/websocket_client.h>
-#include <peal/net/resolver.h>
-#include <tests/support/dns/dns_script.h>
+#include <tests/support/dns/resolver_rig.h>
 #include <tests/support/files/temporary_folder.h>
 #include <tests/support/http_client_rig.h>
-#include <tests/support/net_rig.h>
 
 namespace peal {
 namespace {
 
-class HostThatReadsAsASocket : public test::NetTest {
+class HostThatReadsAsASocket : public test::ResolverTest {
  protected:
   void SetUp() override {
-    NetTest::SetUp();
+    ResolverTest::SetUp();
     if (IsSkipped()) return;
     before = std::filesystem::current_path();
     std::filesystem::current_path(folder.path(""));
-    dns.emplace();
-    resolver.emplace(loop(), ResolverOptions{.servers = dns->server(), .try_timeout = std::chrono::seconds(60)});
     ask([&] {
       local.emplace(loop(), answer(), "unix:8080");
       page.emplace(loop(), [](Connection& connection, const test::HttpScript::Request&) {
@@ -37,10 +33,8 @@ class HostThatReadsAsASocket : public test::NetTest {
       local.reset();
       page.reset();
     });
-    resolver.reset();
-    dns.reset();
     std::filesystem::current_path(before);
-    NetTest::TearDown();
+    ResolverTest::TearDown();
   }
   static test::HttpScript::Answer answer() {
     return [](Connection& connection, const test::HttpScript::Request&) { connection.send(test::http_ok("local")); };
@@ -61,18 +55,13 @@ class HostThatReadsAsASocket : public test::NetTest {
       });
       EXPECT_TRUE(begun);
     });
-    EXPECT_TRUE(wait_until([&] {
-      dns->pump();
-      return !outcome.empty();
-    }));
+    EXPECT_TRUE(answer_until([&] { return !outcome.empty(); }));
     ask([&] { client.reset(); });
     return outcome;
   }
 
   const test::TemporaryFolder folder;
   std::filesystem::path before;
-  std::optional<test::DnsScript> dns;
-  std::optional<Resolver> resolver;
   std::optional<test::HttpScript> local;
   std::optional<test::HttpScript> page;
 };
@@ -104,10 +93,7 @@ TEST_P(HostThatReadsAsASocket, of_a_websocket) {
   std::optional<WebSocketClient> client;
   client.emplace(loop(), WebSocketCallbacks{}, options, [&](const WebSocketFailure& failure) { why = failure.why; });
   ASSERT_TRUE(client->connect("ws://unix:8080/"));
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return !why.empty();
-  }));
+  ASSERT_TRUE(answer_until([&] { return !why.empty(); }));
   EXPECT_EQ(why, kNoSuchHost);
   client.reset();
   EXPECT_EQ(local->opened(), 0u);

@@ -34,12 +34,6 @@ class BurstOfLookups : public test::ResolverTest {
       }
     });
   }
-  testing::AssertionResult asked(size_t questions) {
-    return wait_until([this, questions] {
-      dns->pump();
-      return dns->questions() >= questions;
-    });
-  }
   void turn(int times) {
     for (int i = 0; i < times; ++i) ask([&] { dns->pump(); });
   }

@@ -5,9 +5,7 @@
 // ms after A. The same the other way round; and what comes late joins the race that is under way.
 #include <gmock/gmock.h>
 
-#include <peal/net/resolver.h>
-#include <tests/support/dns/dns_script.h>
-#include <tests/support/net_rig.h>
+#include <tests/support/dns/resolver_rig.h>
 
 namespace peal {
 namespace {
@@ -16,12 +14,11 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
 
-class HalfOfANamesAddresses : public test::NetTest {
+class HalfOfANamesAddresses : public test::ResolverTest {
  protected:
   void SetUp() override {
-    NetTest::SetUp();
+    ResolverTest::SetUp();
     if (IsSkipped()) return;
-    dns.emplace();
     resolver.emplace(loop(), ResolverOptions{.servers = dns->server(), .try_timeout = seconds(60)});
     server = serve(test::echoing());
     const std::string six = "[::1]:" + std::to_string(address().port());
@@ -30,9 +27,7 @@ class HalfOfANamesAddresses : public test::NetTest {
   void TearDown() override {
     client.reset();
     server.reset();
-    resolver.reset();
-    dns.reset();
-    NetTest::TearDown();
+    ResolverTest::TearDown();
   }
   void connect(const std::string& name, Duration timeout = seconds(60)) {
     ConnectionCallbacks callbacks;
@@ -47,22 +42,7 @@ class HalfOfANamesAddresses : public test::NetTest {
                    [this](std::error_code error, Duration) { journal.add(error.message()); });
     ASSERT_TRUE(client->connect(name + ":" + std::to_string(address().port())));
   }
-  testing::AssertionResult told() {
-    return wait_until([this] {
-      dns->pump();
-      return !journal.lines().empty();
-    });
-  }
-  testing::AssertionResult asked(size_t questions) {
-    return wait_until([this, questions] {
-      dns->pump();
-      return dns->questions() >= questions;
-    });
-  }
 
-  test::Journal journal;
-  std::optional<test::DnsScript> dns;
-  std::optional<Resolver> resolver;
   std::unique_ptr<Server> server;
   std::optional<Client> client;
   bool has_ipv6 = false;
@@ -109,10 +89,7 @@ TEST_P(HalfOfANamesAddresses, name_server_refuses_one_of_the_questions) {
     dns->entries["half.test"] = {.addresses = {"127.0.0.1"}};
     dns->entries["half.test AAAA"] = {.rcode = rcode};
     connect("half.test");
-    ASSERT_TRUE(wait_until([&] {
-      dns->pump();
-      return journal.lines().size() >= count;
-    })) << rcode;
+    ASSERT_TRUE(told(count)) << rcode;
     EXPECT_EQ(journal.count("open by IPv4"), count++);
   }
 }

@@ -20,10 +20,7 @@ class TruncatedAnswerOfAnother : public test::ResolverTest {
     dns->entries["victim.test"] = {.addresses = {"192.0.2.7"}, .late = true};
     dns->entries["long.test"] = {.addresses = {"192.0.2.8"}, .truncated = true};
     ASSERT_TRUE(start("victim.test"));
-    ASSERT_TRUE(wait_until([&] {
-      dns->pump();
-      return dns->questions() == 2;
-    }));
+    ASSERT_TRUE(asked(2));
     ASSERT_TRUE(start("long.test"));
     ASSERT_TRUE(told());
     EXPECT_THAT(journal.lines(), ElementsAre("long.test: " + sentence(Trouble::kNameServerFailed)));
@@ -88,18 +85,11 @@ TEST_P(TruncatedAnswerOfAnother, many_whose_tcp_hangs_make_room_for_those_that_w
   ask([&] {
     for (const auto& [name, entry] : dns->entries) EXPECT_TRUE(resolver->resolve(name, 80, {}, noting("hangs")));
   });
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return dns->questions() == 2 * kHanging;
-  }));
+  ASSERT_TRUE(asked(2 * kHanging));
   dns->entries["long.test"] = {.addresses = {"192.0.2.8"}, .truncated = true};
   ASSERT_TRUE(start("long.test"));
   const std::string answer = "long.test: 192.0.2.8:80";
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    const std::vector<std::string> lines = journal.lines();
-    return std::ranges::find(lines, answer) != lines.end();
-  }));
+  ASSERT_TRUE(answer_until([&] { return journal.count(answer) > 0; }));
   const std::string given_up = "hangs: " + sentence(Trouble::kNoAnswer);
   EXPECT_THAT(journal.lines(), testing::Each(testing::AnyOf(answer, given_up)));
   EXPECT_LT(journal.lines().size(), size_t{kHanging}) << "no more were given up than had to be";
@@ -111,10 +101,7 @@ TEST_P(TruncatedAnswerOfAnother, cancelled_while_it_is_asked_over_tcp) {
   dns->hold();
   const ResolveId id = start("long.test").value();
   ASSERT_TRUE(start("other.test"));
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return dns->questions() == 4;
-  }));
+  ASSERT_TRUE(asked(4));
   ask([&] { dns->release(); });  // nobody answers TCP before told()
   for (int turns = 0; turns < 5; ++turns) ask([] {});
   EXPECT_TRUE(ask([&] { return resolver->cancel(id); }));
@@ -127,10 +114,7 @@ TEST_P(TruncatedAnswerOfAnother, dies_while_it_is_asked_over_tcp) {
   ask([&] {
     for (const auto& [name, entry] : dns->entries) EXPECT_TRUE(resolver->resolve(name + ".", 80, {}, noting(name)));
   });
-  ASSERT_TRUE(wait_until([&] {
-    dns->pump();
-    return dns->questions() == 80;
-  }));
+  ASSERT_TRUE(asked(80));
   for (int turns = 0; turns < 5; ++turns) ask([] {});
   resolver.reset();
   EXPECT_LE(journal.lines().size(), 40u);

@@ -2,8 +2,10 @@
 // For tests of a Resolver: one that asks a name server of the test's own, and a journal of its answers.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <peal/net/resolver.h>
 #include <tests/support/dns/dns_script.h>
@@ -38,11 +40,19 @@ class ResolverTest : public NetTest {
   Result<ResolveId> start(const std::string& name, Duration timeout = std::chrono::seconds(30)) {
     return ask([&] { return resolver->resolve(name, 80, {.timeout = timeout}, noting(name)); });
   }
-  testing::AssertionResult told(size_t lines = 1) {
-    return wait_until([this, lines] {
+  // As wait_until(); the name server answers meanwhile.
+  testing::AssertionResult answer_until(std::function<bool()> done) {
+    return wait_until([this, done = std::move(done)] {
       dns->pump();
-      return journal.lines().size() >= lines;
+      return done();
     });
+  }
+  testing::AssertionResult told(size_t lines = 1) {
+    return answer_until([this, lines] { return journal.lines().size() >= lines; });
+  }
+  // So many questions have come.
+  testing::AssertionResult asked(size_t questions) {
+    return answer_until([this, questions] { return dns->questions() == questions; });
   }
   // What `name` resolves to.
   std::string look_up(const std::string& name, Duration timeout = std::chrono::seconds(30)) {
