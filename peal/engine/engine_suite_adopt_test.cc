@@ -38,8 +38,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, EngineAdopt, testing::ValuesIn(engines_with_fd
 TEST_P(EngineAdopt, clients_that_came_before_the_adoption_are_accepted) {
   Fd socket = open();
   const SocketAddress address = listening_address(socket.get()).value();
-  std::deque<RawPeer> peers(5);
-  for (RawPeer& peer : peers) peer.connect(address);
+  std::vector<RawPeer> peers = RawPeer::connected_many(address, 5);
   AcceptLog& acceptor = rig().adopt_listener(std::move(socket));
   EXPECT_EQ(acceptor.address, address);
   accepts(acceptor, 5);
@@ -55,11 +54,9 @@ TEST_P(EngineAdopt, a_shared_socket_yields_all_its_clients_one_a_turn) {
     Fd socket = open();
     const SocketAddress address = listening_address(socket.get()).value();
     AcceptLog& acceptor = rig().adopt_listener(std::move(socket), {.socket = {}, .shared = shared});
-    std::deque<RawPeer> peers(8);
-    for (RawPeer& peer : peers) peer.connect(address);
+    std::vector<RawPeer> peers = RawPeer::connected_many(address, 8);
     accepts(acceptor, peers.size());
-    std::deque<RawPeer> more(8);
-    for (RawPeer& peer : more) peer.connect(address);
+    std::vector<RawPeer> more = RawPeer::connected_many(address, 8);
     accepts(acceptor, peers.size() + more.size());
     stop(acceptor);
   }
@@ -108,8 +105,7 @@ TEST_P(EngineAdopt, socket_file_stays_where_it_was) {
   // One that never accepted, too.
   rig().engine().stop(rig().engine().adopt_listener(copy_of(master), {}).value());
   EXPECT_TRUE(std::filesystem::exists(path));
-  RawPeer peer(AF_UNIX);
-  peer.connect(SocketAddress::parse("unix:" + path).value());
+  RawPeer peer = RawPeer::connected(SocketAddress::parse("unix:" + path).value());
   accepts(rig().adopt_listener(copy_of(master)), 1);
   close_listening_socket(std::move(master), file);
   EXPECT_FALSE(std::filesystem::exists(path));
@@ -124,8 +120,7 @@ TEST_P(EngineAdopt, socket_that_blocked_is_made_fit) {
   AcceptLog& acceptor = rig().adopt_listener(std::move(socket), {.socket = {.keep_alive = true}});
   EXPECT_NE(::fcntl(fd, F_GETFL) & O_NONBLOCK, 0);
   EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
-  RawPeer peer;
-  peer.connect(address);
+  RawPeer peer = RawPeer::connected(address);
   accepts(acceptor, 1);
   const Fd accepted = std::move(acceptor.accepted.front()).take_fd();
   for (const auto& [level, name] : {std::pair{SOL_SOCKET, SO_KEEPALIVE}, {IPPROTO_TCP, TCP_NODELAY}}) {

@@ -87,8 +87,7 @@ TEST_P(EngineRaw, turn_that_does_not_wait_takes_all_that_is_due) {
 
 TEST_P(EngineRaw, everything_came_before_the_adoption) {
   AcceptLog& acceptor = rig().listen();
-  RawPeer peer;
-  peer.connect(acceptor.address);
+  RawPeer peer = RawPeer::connected(acceptor.address);
   peer.send("question");
   peer.fin();
   StreamLog& server = accept_one(acceptor);
@@ -104,11 +103,9 @@ TEST_P(EngineRaw, everything_came_before_the_adoption) {
 
 TEST_P(EngineRaw, peer_reset_before_it_was_accepted) {
   AcceptLog& acceptor = rig().listen();
-  RawPeer rude;
-  rude.connect(acceptor.address);
+  RawPeer rude = RawPeer::connected(acceptor.address);
   rude.reset();
-  RawPeer polite;
-  polite.connect(acceptor.address);
+  RawPeer polite = RawPeer::connected(acceptor.address);
   polite.send("hello");
   // The rude one may be reported (and then ends by error) or not; the polite one must be.
   StreamLog* answered = nullptr;
@@ -124,8 +121,7 @@ TEST_P(EngineRaw, peer_reset_before_it_was_accepted) {
 
 TEST_P(EngineRaw, peer_resets_after_data_that_was_not_asked_for_yet) {
   AcceptLog& acceptor = rig().listen();
-  RawPeer peer;
-  peer.connect(acceptor.address);
+  RawPeer peer = RawPeer::connected(acceptor.address);
   StreamLog& server = accept_one(acceptor);
   const std::string bytes = pattern(100'000);
   size_t sent = peer.try_send(bytes);
@@ -147,8 +143,7 @@ TEST_P(EngineRaw, peer_resets_after_data_that_was_not_asked_for_yet) {
 
 TEST_P(EngineRaw, trickle_of_single_bytes) {
   AcceptLog& acceptor = rig().listen();
-  RawPeer peer;
-  peer.connect(acceptor.address);
+  RawPeer peer = RawPeer::connected(acceptor.address);
   StreamLog& server = accept_one(acceptor);
   server.receive();
   for (size_t i = 0; i < 300; ++i) {
@@ -190,8 +185,7 @@ TEST_P(EngineRaw, server_speaks_before_the_engine_has_seen_the_connection) {
 
 TEST_P(EngineRaw, firehose_on_another_thread_starves_nobody) {
   AcceptLog& acceptor = rig().listen();
-  RawPeer hose;
-  hose.connect(acceptor.address);
+  RawPeer hose = RawPeer::connected(acceptor.address);
   StreamLog& flooded = accept_one(acceptor);
   auto [client, server] = rig().pair();
   std::atomic<bool> over = false;
@@ -221,8 +215,7 @@ TEST_P(EngineRaw, firehose_on_another_thread_starves_nobody) {
 
 TEST_P(EngineRaw, urgent_byte_disturbs_nothing) {
   AcceptLog& acceptor = rig().listen();
-  RawPeer peer;
-  peer.connect(acceptor.address);
+  RawPeer peer = RawPeer::connected(acceptor.address);
   StreamLog& server = accept_one(acceptor);
   server.receive();
   peer.send("before ");
@@ -313,8 +306,7 @@ TEST_P(EngineRaw, socket_file_of_a_killed_server_is_taken_over) {
   ASSERT_EQ(::bind(dead.get(), address.data(), address.size()), 0);
   dead.reset();
   AcceptLog& acceptor = rig().listen(address);
-  RawPeer peer(AF_UNIX);
-  peer.connect(address);
+  RawPeer peer = RawPeer::connected(address);
   accept_one(acceptor);
   acceptor.stop();
   ASSERT_TRUE(rig().run_until([&] { return acceptor.stopped; }));

@@ -118,8 +118,7 @@ TEST_P(ClientTest, connect_that_is_never_answered_times_out) {
   socklen_t size = sizeof storage;
   ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&storage), &size), 0);
   SocketAddress full = SocketAddress::from_kernel(reinterpret_cast<sockaddr*>(&storage), size);
-  RawPeer fills_the_backlog;
-  fills_the_backlog.connect(full);
+  RawPeer fills_the_backlog = RawPeer::connected(full);
   ClientOptions options = quick(2);
   options.connect_timeout = milliseconds(30);
   Client client(loop(), journal.callbacks(), options, failing());

@@ -170,8 +170,7 @@ TEST_P(ConnectionHandleTest, refused_post_is_counted_as_lost) {
   ConnectionHandle handle;
   Server own(small.loop(), {.on_open = [&](Connection& connection) { handle = connection.handle(); }});
   SocketAddress bound = own.listen("127.0.0.1:0").value();
-  RawPeer peer;
-  peer.connect(bound);
+  RawPeer peer = RawPeer::connected(bound);
   ASSERT_TRUE(test::wait_until(small.loop(), [&] { return static_cast<bool>(handle); }));
   // The loop stands still inside this task while its mailbox fills.
   std::promise<void> entered;

@@ -80,11 +80,9 @@ TEST_P(ServerInherited, what_does_not_listen_is_an_error) {
 TEST_P(ServerInherited, clients_stay_until_they_are_done_while_the_successor_takes_the_new_ones) {
   auto old = std::make_unique<Server>(loop(), test::echoing());
   ASSERT_TRUE(old->listen(copy()));
-  RawPeer before;
-  before.connect(address_);
+  RawPeer before = RawPeer::connected(address_);
   expect_echo(before, "one");
-  std::deque<RawPeer> waiting(5);
-  for (RawPeer& peer : waiting) peer.connect(address_);
+  std::vector<RawPeer> waiting = RawPeer::connected_many(address_, 5);
   Server fresh(loop(), test::echoing());
   ASSERT_TRUE(fresh.listen(copy()));
   auto report = wait_for_clients(*old, kLongDrain);
@@ -111,8 +109,7 @@ TEST_P(ServerInherited, clients_whose_protocol_can_tell_them_are_told) {
   };
   Server server(loop(), std::move(callbacks));
   ASSERT_TRUE(server.listen(copy()));
-  RawPeer peer;
-  peer.connect(address_);
+  RawPeer peer = RawPeer::connected(address_);
   expect_echo(peer, "hello");
   auto report = wait_for_clients(server, kLongDrain);
   ASSERT_TRUE(wait_until([&] {
@@ -126,8 +123,7 @@ TEST_P(ServerInherited, clients_whose_protocol_can_tell_them_are_told) {
 TEST_P(ServerInherited, clients_that_are_waited_for_in_vain_are_cut_off) {
   Server server(loop(), test::echoing());
   ASSERT_TRUE(server.listen(copy()));
-  RawPeer peer;
-  peer.connect(address_);
+  RawPeer peer = RawPeer::connected(address_);
   expect_echo(peer, "hello");
   auto report = wait_for_clients(server, kSoonDrain);
   ASSERT_TRUE(wait_until([&] { return ready(report); }));
@@ -137,8 +133,7 @@ TEST_P(ServerInherited, clients_that_are_waited_for_in_vain_are_cut_off) {
 TEST_P(ServerInherited, who_waits_for_clients_may_still_be_told_to_ask_them) {
   Server server(loop(), test::echoing());
   ASSERT_TRUE(server.listen(copy()));
-  RawPeer peer;
-  peer.connect(address_);
+  RawPeer peer = RawPeer::connected(address_);
   expect_echo(peer, "hello");
   auto waiting = wait_for_clients(server, kLongDrain);
   ask([] {});

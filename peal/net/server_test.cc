@@ -62,8 +62,7 @@ TEST_P(ServerTest, reuse_port_spreads_over_all_loops_on_one_port) {
   SocketAddress address = server.listen("127.0.0.1:0").value();
   EXPECT_NE(address.port(), 0);
   // The kernel hashes ports: 100 clients miss one of three loops once in 10^17 times.
-  std::vector<RawPeer> peers(100);
-  for (RawPeer& peer : peers) peer.connect(address);
+  std::vector<RawPeer> peers = RawPeer::connected_many(address, 100);
   ASSERT_TRUE(opens(100));
   for (size_t i = 0; i < 3; ++i) EXPECT_GT(opened_on((*group)[i]), 0u) << i;
   EXPECT_EQ(server.connections(), 100u);
@@ -74,8 +73,7 @@ TEST_P(ServerTest, round_robin_is_exactly_even) {
   auto group = group_of(3);
   Server server(*group, placing(), group_server({.accept = AcceptMode::kRoundRobin}));
   SocketAddress address = server.listen("127.0.0.1:0").value();
-  std::vector<RawPeer> peers(30);
-  for (RawPeer& peer : peers) peer.connect(address);
+  std::vector<RawPeer> peers = RawPeer::connected_many(address, 30);
   ASSERT_TRUE(opens(30));
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(opened_on((*group)[i]), 10u) << i;
 }
@@ -84,16 +82,14 @@ TEST_P(ServerTest, least_loaded_fills_the_idle_loop_first) {
   auto group = group_of(2);
   Server server(*group, placing(), group_server({.accept = AcceptMode::kLeastLoaded}));
   SocketAddress address = server.listen("127.0.0.1:0").value();
-  std::vector<RawPeer> peers(8);
-  for (RawPeer& peer : peers) peer.connect(address);
+  std::vector<RawPeer> peers = RawPeer::connected_many(address, 8);
   ASSERT_TRUE(opens(8));
   EXPECT_EQ(opened_on((*group)[0]), 4u);
   EXPECT_EQ(opened_on((*group)[1]), 4u);
   // Empty the first loop; the next four belong there. Who sits where is known by the order of accepting.
   for (size_t i = 0; i < peers.size(); i += 2) peers[i].close();
   ASSERT_TRUE(wait_until([&] { return server.connections() == 4; }));
-  std::vector<RawPeer> more(4);
-  for (RawPeer& peer : more) peer.connect(address);
+  std::vector<RawPeer> more = RawPeer::connected_many(address, 4);
   ASSERT_TRUE(opens(12));
   EXPECT_EQ(opened_on((*group)[0]), 8u);
   EXPECT_EQ(opened_on((*group)[1]), 4u);
@@ -226,8 +222,7 @@ TEST_P(ServerTest, stop_listening_refuses_new_clients_and_keeps_old_ones) {
     auto group = group_of(2);
     Server server(*group, placing(), group_server({.accept = mode}));
     SocketAddress address = server.listen("127.0.0.1:0").value();
-    RawPeer old;
-    old.connect(address);
+    RawPeer old = RawPeer::connected(address);
     ASSERT_TRUE(wait_until([&] { return server.connections() == 1; }));
     server.stop_listening();
     ASSERT_TRUE(wait_until([&] {
@@ -257,8 +252,7 @@ TEST_P(ServerTest, shared_bytes_go_to_many_connections_on_several_loops) {
   };
   Server server(*group, std::move(callbacks), group_server({.accept = AcceptMode::kRoundRobin}));
   SocketAddress address = server.listen("127.0.0.1:0").value();
-  std::vector<RawPeer> peers(kPeers);
-  for (RawPeer& peer : peers) peer.connect(address);
+  std::vector<RawPeer> peers = RawPeer::connected_many(address, kPeers);
   ASSERT_TRUE(opens(kPeers));
   std::string news = pattern(300'000);
   std::weak_ptr<const std::string> alive;

@@ -95,8 +95,7 @@ struct OneConnection {
 TEST_P(RefusedSend, ends_the_connection) {
   OneConnection one;
   Server server(small(), one.callbacks());
-  RawPeer peer;
-  peer.connect(server.listen("127.0.0.1:0").value());
+  RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
   const ConnectionHandle handle = one.opened.get_future().get();
   size_t refused = 0;
   for (size_t number = 0; refused < 1000; ++number) refused += handle.send(fmt::format("{}\n", number)) ? 0 : 1;
@@ -111,8 +110,7 @@ TEST_P(RefusedSend, is_none_of_close_and_abort) {
   for (const bool closes : {true, false}) {
     OneConnection one;
     Server server(small(), one.callbacks());
-    RawPeer peer;
-    peer.connect(server.listen("127.0.0.1:0").value());
+    RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
     const ConnectionHandle handle = one.opened.get_future().get();
     {
       const Standstill standstill(small());
@@ -137,8 +135,7 @@ TEST_P(RefusedSend, of_a_websocket_ends_it) {
   Router router;
   router.get("/", WebSocketEndpoint(std::move(callbacks)));
   HttpServer server(small(), std::move(router));
-  RawPeer peer;
-  peer.connect(server.listen("127.0.0.1:0").value());
+  RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
   peer.send(
       "GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
@@ -159,8 +156,7 @@ TEST_P(RefusedSend, of_an_answer_lets_no_client_wait) {
   Router router;
   router.get("/", [&](HttpExchange& exchange) { asked.set_value(exchange.handle()); });
   HttpServer server(small(), std::move(router));
-  RawPeer peer;
-  peer.connect(server.listen("127.0.0.1:0").value());
+  RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
   peer.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   const HttpExchangeHandle handle = asked.get_future().get();
   {
@@ -178,8 +174,7 @@ TEST_P(RefusedSend, of_an_answer_lets_no_client_wait) {
 TEST_P(RefusedSend, above_the_hard_mark) {
   OneConnection one;
   Server server(small(), one.callbacks());
-  RawPeer peer;
-  peer.connect(server.listen("127.0.0.1:0").value());
+  RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
   const ConnectionHandle handle = one.opened.get_future().get();
   const MemoryMarks marks = MemoryBudget::marks();
   {
@@ -199,8 +194,7 @@ TEST_P(RefusedSend, does_not_meet_a_bounded_sender) {
   constexpr size_t kMost = 100'000;
   OneConnection one;
   Server server(small(), one.callbacks());
-  RawPeer peer;
-  peer.connect(server.listen("127.0.0.1:0").value());
+  RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
   std::atomic<size_t> most_seen = 0;
   std::jthread worker([&, sender = BoundedSender(one.opened.get_future().get(), kMost)]() mutable {
     for (size_t number = 0; sender.send(fmt::format("{}\n", number)); ++number) {

@@ -46,8 +46,7 @@ TEST_P(CallbacksAfterTheirOwnersEnd, while_the_loop_is_ending) {
     SocketAddress there = server->listen("127.0.0.1:0").value();
     auto client = std::make_unique<Client>(thread.loop(), by_client.callbacks());
     ASSERT_TRUE(client->connect(there));
-    std::vector<RawPeer> peers(200);
-    for (RawPeer& peer : peers) peer.connect(there);
+    std::vector<RawPeer> peers = RawPeer::connected_many(there, 200);
     ASSERT_TRUE(test::wait_until(thread.loop(), [&] { return *by_server.calls == 201 && *by_client.calls == 1; }));
     thread.loop().stop();
     while (thread.loop().mailbox()->open()) std::this_thread::yield();

@@ -3,7 +3,6 @@
 // good at that moment, for backpressure, never came to the end: on_writable did not come either and no deadline was
 // left, so connection, coroutine and fd stayed for ever, at the wish of a remote client. Whoever waits to write is told
 // at once, and a connection that is not read any more ends.
-#include <sys/socket.h>
 
 #include <atomic>
 #include <deque>
@@ -32,13 +31,6 @@ class FailedOutput : public test::NetTest {
     }));
     ask([&] { peer.reset(); });
   }
-  RawPeer peer_of(const SocketAddress& target) {
-    RawPeer peer;
-    const int little = 16'384;
-    EXPECT_EQ(::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
-    peer.connect(target);
-    return peer;
-  }
 };
 
 // What became of the coroutines of a server.
@@ -66,7 +58,7 @@ TEST_P(FailedOutput, ends_an_echo_coroutine) {
   CoServer server(loop(), [&](Stream stream) { return counted_echo(tasks, std::move(stream)); });
   const SocketAddress target = server.listen("127.0.0.1:0").value();
   for (int round = 1; round <= 5; ++round) {
-    RawPeer peer = peer_of(target);
+    RawPeer peer = RawPeer::connected(target, 16'384);
     size_t received = 0;
     ASSERT_NO_FATAL_FAILURE(flood_and_reset(peer, std::string(100'000, 'x'), [&] {
       for (const ConnectionsView& view : server.server().views()) {
@@ -103,7 +95,7 @@ TEST_P(FailedOutput, ends_a_handler_that_waits_to_write) {
   const SocketAddress target = server.listen("127.0.0.1:0").value();
   const std::string request = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
   for (int round = 1; round <= 5; ++round) {
-    RawPeer peer = peer_of(target);
+    RawPeer peer = RawPeer::connected(target, 16'384);
     peer.send(round % 2 == 0 ? request : request + request);
     uint64_t sent = 0;
     ASSERT_NO_FATAL_FAILURE(flood_and_reset(peer, "", [&] {

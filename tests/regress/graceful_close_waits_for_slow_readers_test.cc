@@ -3,7 +3,6 @@
 // seconds without the peer's FIN ended in a reset, and that destroyed what a slow reader had not fetched yet: of 3 MB
 // with `Connection: close` 2.1 MB arrived. Whatever ends a connection in order, a peer that goes on reading gets
 // everything, and the end after it; the write window bounds how slowly, linger_timeout how long it may keep its FIN.
-#include <sys/socket.h>
 
 #include <functional>
 #include <memory>
@@ -120,10 +119,7 @@ class GracefulCloseWaits : public test::NetTest {
  protected:
   // Asks, and then reads nothing.
   RawPeer asking_peer(const Answering& answering) {
-    RawPeer peer;
-    const int little = 16'384;
-    EXPECT_EQ(::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little), 0);
-    peer.connect(answering.address);
+    RawPeer peer = RawPeer::connected(answering.address, 16'384);
     peer.send(answering.request);
     return peer;
   }

@@ -23,8 +23,7 @@ class ResetInTheMidstOfSendfile : public test::NetTest {
  protected:
   // Half-closes, reads some, and resets while the rest is under way.
   void visit(const SocketAddress& address, size_t bytes) {
-    RawPeer peer;
-    peer.connect(address);
+    RawPeer peer = RawPeer::connected(address);
     peer.send("go");
     peer.fin();
     while (peer.received().size() < bytes && ready(peer.fd(), POLLIN)) peer.pump();

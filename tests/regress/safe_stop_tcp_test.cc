@@ -108,8 +108,7 @@ TEST_P(SafeStopTcp, loop_stopped_by_each_callback) {
                              },
                          .on_close = [&](Connection&, CloseReason) { stop_in("close"); }});
     SocketAddress bound = server.listen("127.0.0.1:0").value();
-    RawPeer peer;
-    peer.connect(bound);
+    RawPeer peer = RawPeer::connected(bound);
     peer.send("?");
     peer.fin();
     EXPECT_TRUE(own->run());

@@ -47,8 +47,7 @@ TEST_P(SharedListenerShutDown, who_is_connected_stays_and_it_comes_back) {
   const Fd other = open_listening_socket(EngineRig::loopback(), {}).value();
   AcceptLog& acceptor = rig().adopt_listener(copy_of(other), {.socket = {}, .shared = true});
   AcceptLog& beside = rig().listen();
-  RawPeer peer;
-  peer.connect(acceptor.address);
+  RawPeer peer = RawPeer::connected(acceptor.address);
   ASSERT_TRUE(rig().run_until([&] { return acceptor.accept_count == 1; }));
   StreamLog& server = rig().adopt(std::move(acceptor.accepted.front()));
   server.receive();
@@ -58,16 +57,14 @@ TEST_P(SharedListenerShutDown, who_is_connected_stays_and_it_comes_back) {
   const uint64_t waits = rig().stats().waits;
   peer.send("still here");
   ASSERT_TRUE(rig().run_until([&] { return server.received == "still here"; }));
-  RawPeer neighbour;
-  neighbour.connect(beside.address);
+  RawPeer neighbour = RawPeer::connected(beside.address);
   ASSERT_TRUE(rig().run_until([&] { return beside.accept_count == 1; }));
   fails(1);
   EXPECT_LE(rig().stats().waits - waits, 20U) << "a listener that hears nobody spins";
   EXPECT_EQ(complaints_, 1);
 
   ASSERT_EQ(::listen(other.get(), 16), 0);
-  RawPeer late;
-  late.connect(listening_address(other.get()).value());
+  RawPeer late = RawPeer::connected(listening_address(other.get()).value());
   ASSERT_TRUE(rig().run_until([&] { return acceptor.accept_count == 2; }));
 }
 

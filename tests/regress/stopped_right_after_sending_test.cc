@@ -76,9 +76,7 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
     EXPECT_TRUE(hears(peer, wanted));
   }
   RawPeer& ask(std::string_view request = "?") {
-    RawPeer& peer = peers_.emplace_back();
-    EXPECT_EQ(::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &kRoomBytes, sizeof kRoomBytes), 0);
-    peer.connect(address_);
+    RawPeer& peer = peers_.emplace_back(RawPeer::connected(address_, kRoomBytes));
     peer.send(request);
     return peer;
   }

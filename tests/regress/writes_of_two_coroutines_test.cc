@@ -43,8 +43,7 @@ TEST_P(TwoWritersTest, writes_of_two_coroutines_never_interleave) {
   auto server = std::make_unique<CoServer>(loop(), serve, options);
   const Result<SocketAddress> address = server->listen("127.0.0.1:0");
   ASSERT_TRUE(address);
-  RawPeer peer;
-  peer.connect(*address);
+  RawPeer peer = RawPeer::connected(*address);
   ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
   const std::string& got = peer.received();
   ASSERT_EQ(got.size(), 2 * kWriterMessages * kWriterMessageBytes);

@@ -47,11 +47,8 @@ class HttpTest : public NetTest {
   HttpServer& server() { return *server_; }
   void end_server() { server_.reset(); }
   const SocketAddress& address() const { return address_; }
-  RawPeer peer() {
-    RawPeer peer;
-    peer.connect(address_);
-    return peer;
-  }
+  // A socket of the test's, connected to it. `receive_buffer_bytes` bounds what the kernel takes for it.
+  RawPeer peer(int receive_buffer_bytes = 0) { return RawPeer::connected(address_, receive_buffer_bytes); }
   // Waits until the peer has received `what` (so many times).
   testing::AssertionResult hears(RawPeer& peer, std::string_view what, size_t times = 1) {
     auto heard = wait_until([&] {

@@ -38,6 +38,11 @@ RawPeer RawPeer::connected(const SocketAddress& address, int receive_buffer_byte
   peer.connect(address);
   return peer;
 }
+std::vector<RawPeer> RawPeer::connected_many(const SocketAddress& address, size_t count) {
+  std::vector<RawPeer> peers(count);
+  for (RawPeer& peer : peers) peer.connect(address);
+  return peers;
+}
 
 RawPeer::~RawPeer() {
   if (tls_ && fd_) close();

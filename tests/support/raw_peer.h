@@ -34,6 +34,7 @@ class RawPeer {
   explicit RawPeer(int family = AF_INET);
   // Connected. `receive_buffer_bytes` bounds what the kernel takes for it; 0: as it likes.
   static RawPeer connected(const SocketAddress& address, int receive_buffer_bytes = 0);
+  static std::vector<RawPeer> connected_many(const SocketAddress& address, size_t count);
   ~RawPeer();
   RawPeer(RawPeer&&) noexcept;
   RawPeer& operator=(RawPeer&&) noexcept;

@@ -125,8 +125,7 @@ TEST_P(StaticFilesChange, out_of_descriptors_is_503_and_not_the_end) {
   serve_files({.cached_files = 0});
   HttpAnswer answer;
   {
-    RawPeer peer;
-    peer.connect(address());
+    RawPeer peer = RawPeer::connected(address());
     EXPECT_TRUE(run_until([&] { return server().connections() == 1; }));
     FdExhaustion famine;
     famine.fill();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/server/event_stream.h>
 
-#include <sys/socket.h>
 
 #include <atomic>
 #include <thread>
@@ -138,10 +137,7 @@ TEST_P(EventStreamTest, a_drain_does_not_wait_for_it) {
 
 TEST_P(EventStreamTest, who_reads_too_slowly_is_cut_off) {
   serve_channel({.most_queued_bytes = 256 * 1024});
-  RawPeer one;
-  const int few = 16 * 1024;
-  ASSERT_EQ(::setsockopt(one.fd(), SOL_SOCKET, SO_RCVBUF, &few, sizeof few), 0);
-  one.connect(address());
+  RawPeer one = peer(16 * 1024);
   one.send(kGetEvents);
   EXPECT_TRUE(wait_until([&] { return channel.size() == 1; }));
   const EventText event({.data = std::string(100'000, 'x')});
@@ -156,10 +152,7 @@ TEST_P(EventStreamTest, or_misses_what_there_is_no_room_for) {
     slow = EventStream(exchange, {.most_queued_bytes = 256 * 1024, .drops = true});
   });
   serve(std::move(router));
-  RawPeer one;
-  const int few = 16 * 1024;
-  ASSERT_EQ(::setsockopt(one.fd(), SOL_SOCKET, SO_RCVBUF, &few, sizeof few), 0);
-  one.connect(address());
+  RawPeer one = peer(16 * 1024);
   one.send(kGetEvents);
   const EventText event({.data = std::string(100'000, 'x')});
   EXPECT_TRUE(wait_until([&] {

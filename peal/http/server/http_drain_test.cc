@@ -2,7 +2,6 @@
 // What a server that drains does with requests that stand behind an answer which the client has not read yet
 // (RFC 9112 9.6).
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <gmock/gmock.h>
@@ -32,10 +31,7 @@ class HttpDrainTest : public test::HttpTest {
   }
   // Has sent this, and read nothing; the first answer is under way.
   RawPeer asker(std::string_view requests) {
-    RawPeer one;
-    const int few = 16 * 1024;
-    EXPECT_EQ(::setsockopt(one.fd(), SOL_SOCKET, SO_RCVBUF, &few, sizeof few), 0);
-    one.connect(address());
+    RawPeer one = peer(16 * 1024);
     one.send(requests);
     EXPECT_TRUE(wait_until([&] { return large_ == 1; }));
     return one;

@@ -265,10 +265,7 @@ TEST_P(HttpServerTest, stream_waits_for_a_client_that_reads_slowly) {
     more(exchange);
   });
   serve(std::move(router));
-  RawPeer slow;
-  const int few = 64 * 1024;
-  setsockopt(slow.fd(), SOL_SOCKET, SO_RCVBUF, &few, sizeof few);
-  slow.connect(address());
+  RawPeer slow = peer(64 * 1024);
   slow.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   ASSERT_TRUE(wait_until([&] { return waits > 0; }));
   EXPECT_LT(ask([&] { return written; }), kPieces);

@@ -304,8 +304,7 @@ TEST_P(ConnectionLayerTest, timers_set_by_what_is_told_before_a_wait_are_not_sle
                                                                    },
                                                                .on_writable = set_timer},
                                            over);
-    RawPeer peer;
-    peer.connect(server->listen("127.0.0.1:0").value());
+    RawPeer peer = RawPeer::connected(server->listen("127.0.0.1:0").value());
     std::string hello(test::kSealHello);
     test::seal("held back", hello);
     if (sealed) peer.send(hello);

@@ -317,8 +317,7 @@ TEST_P(HandshakeTest, peer_is_remembered_that_resets_right_behind_it) {
 TEST_P(HandshakeTest, server_and_loop_may_end_meanwhile) {
   for (const bool loop_first : {false, true}) {
     auto server = serve_over_layer({.connection = {.handshake_timeout = kNotInThisTest}});
-    std::deque<RawPeer> peers(4);
-    for (RawPeer& peer : peers) peer.connect(address());
+    std::vector<RawPeer> peers = RawPeer::connected_many(address(), 4);
     ASSERT_TRUE(has_connections(*server, 4));
     if (loop_first) end_loop();
     server.reset();

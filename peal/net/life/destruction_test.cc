@@ -64,8 +64,7 @@ TEST_P(DestructionTest, server_inside_each_of_its_callbacks) {
     SocketAddress address = listen(*server);
     RawPeer bystander;
     if (where != "open") bystander.connect(address);
-    RawPeer peer;
-    peer.connect(address);
+    RawPeer peer = RawPeer::connected(address);
     peer.try_send("hello");
     if (where == "peer end" || where == "close") peer.fin();
     ASSERT_TRUE(wait_until([&] { return gone.load(); }));
@@ -112,8 +111,7 @@ TEST_P(DestructionTest, server_before_its_connections) {
   Owned owned;
   auto server = std::make_unique<Server>(loop(), owned.callbacks());
   SocketAddress address = listen(*server);
-  std::vector<RawPeer> peers(20);
-  for (RawPeer& peer : peers) peer.connect(address);
+  std::vector<RawPeer> peers = RawPeer::connected_many(address, 20);
   for (RawPeer& peer : peers) peer.send("hello");
   ASSERT_TRUE(wait_until([&] { return *owned.calls >= 30; }));
   server.reset();
@@ -129,8 +127,7 @@ TEST_P(DestructionTest, server_while_clients_are_connecting_and_talking) {
     auto mode = static_cast<AcceptMode>(round % 3);
     auto server = std::make_unique<Server>(*group, owned.callbacks(), group_server({.accept = mode}));
     SocketAddress address = listen(*server);
-    std::vector<RawPeer> peers(20);
-    for (RawPeer& peer : peers) peer.connect(address);
+    std::vector<RawPeer> peers = RawPeer::connected_many(address, 20);
     for (RawPeer& peer : peers) peer.try_send("hello");
     server.reset();
     owned.gone = true;
@@ -207,8 +204,7 @@ TEST_P(DestructionTest, group_before_its_server) {
   auto group = LoopGroup::start(2, group_options()).value();
   Server server(*group, journal.callbacks(), group_server({.accept = AcceptMode::kRoundRobin}));
   SocketAddress address = listen(server);
-  std::vector<RawPeer> peers(10);
-  for (RawPeer& peer : peers) peer.connect(address);
+  std::vector<RawPeer> peers = RawPeer::connected_many(address, 10);
   ASSERT_TRUE(wait_until([&] { return journal.count("open") == 10; }));
   group.reset();
   EXPECT_EQ(journal.count("close: the loop stopped"), 10u);

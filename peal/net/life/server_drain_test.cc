@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draining: what is under way is finished, the rest is cut off, and the report tells which was which.
-#include <deque>
 #include <future>
 #include <thread>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -52,8 +52,7 @@ TEST_P(ServerDrainTest, server_without_connections_is_done_at_once) {
 
 TEST_P(ServerDrainTest, idle_connections_end_gracefully_and_nobody_new_comes_in) {
   auto server = serve(journal.callbacks());
-  std::deque<RawPeer> peers(5);
-  for (RawPeer& peer : peers) peer.connect(address());
+  std::vector<RawPeer> peers = RawPeer::connected_many(address(), 5);
   ASSERT_TRUE(wait_until([&] { return journal.count("open") == 5; }));
   auto report = drain(*server, kLong);
   ASSERT_TRUE(wait_until([&] {
@@ -137,8 +136,7 @@ TEST_P(ServerDrainTest, several_loops_and_several_threads_drain_at_once) {
   auto group = LoopGroup::start(3, group_options()).value();
   Server server(*group, journal.callbacks(), group_server());
   SocketAddress bound = server.listen("127.0.0.1:0").value();
-  std::deque<RawPeer> peers(30);
-  for (RawPeer& peer : peers) peer.connect(bound);
+  std::vector<RawPeer> peers = RawPeer::connected_many(bound, 30);
   ASSERT_TRUE(wait_until([&] { return journal.count("open") == 30; }));
   for (RawPeer& peer : peers) peer.fin();
   std::vector<std::future<DrainReport>> reports;

@@ -137,8 +137,7 @@ TEST_P(ServerCapsTest, storm_on_several_loops_never_exceeds_the_cap) {
         {.on_open = [&](Connection&) { storm.enter(); }, .on_close = [&](Connection&, CloseReason) { --storm.now; }},
         caps);
     SocketAddress bound = server.listen("127.0.0.1:0").value();
-    std::deque<RawPeer> peers(150);
-    for (RawPeer& peer : peers) peer.connect(bound);
+    std::vector<RawPeer> peers = RawPeer::connected_many(bound, 150);
     auto all_served = [&] {
       NetStats stats = server.stats();
       return stats.opened + stats.refused == peers.size();

@@ -23,8 +23,7 @@ TEST_P(AccessLogOutlivesTheLoop, its_lines_are_written_all_the_same) {
     server.emplace(loop(), std::move(router),
                    HttpServerOptions{.access_log = [&lines](std::string_view more) { lines += more; }});
   });
-  RawPeer peer;
-  peer.connect(server->listen("127.0.0.1:0").value());
+  RawPeer peer = RawPeer::connected(server->listen("127.0.0.1:0").value());
   peer.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(wait_until([&] { return peer.pump() && peer.received().starts_with("HTTP/1.1 200 "); }));
   destroy_loop();

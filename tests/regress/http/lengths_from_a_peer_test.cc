@@ -18,8 +18,7 @@ class LengthsFromAPeer : public test::NetTest {
     server_ = std::make_unique<CoServer>(loop(), std::move(serve));
     const Result<SocketAddress> bound = server_->listen("127.0.0.1:0");
     EXPECT_TRUE(bound);
-    RawPeer peer;
-    peer.connect(bound.value());
+    RawPeer peer = RawPeer::connected(bound.value());
     return peer;
   }
   void TearDown() override {
