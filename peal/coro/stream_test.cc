@@ -22,7 +22,6 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using test::error_of;
-using test::Journal;
 using testing::ElementsAre;
 using testing::StartsWith;
 
@@ -55,7 +54,6 @@ class StreamTest : public test::NetTest {
   static std::string text(const Result<void>& done) { return done ? "done" : "error: " + done.error().message(); }
   static std::string text(int error) { return "error: " + errno_code(error).message(); }
 
-  Journal journal;
   std::unique_ptr<CoServer> server_;
 };
 

@@ -13,7 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
-using test::Journal;
 using testing::ElementsAre;
 
 class ClientTest : public test::NetTest {
@@ -44,16 +43,11 @@ class ClientTest : public test::NetTest {
   }
   // Turns `refused_address()` into a listener.
   void listen_there() { EXPECT_EQ(::listen(holder_->fd(), 16), 0); }
-  testing::AssertionResult told(std::string_view line, size_t times = 1) {
-    return wait_until([this, line, times] { return journal.count(line) == times; });
-  }
 
   void TearDown() override {
     holder_.reset();
     NetTest::TearDown();
   }
-
-  Journal journal;
 
  private:
   std::optional<RawPeer> holder_;
@@ -74,7 +68,7 @@ TEST_P(ClientTest, talks_to_a_server) {
   };
   Client client(loop(), std::move(callbacks));
   ASSERT_TRUE(client.connect(address()));
-  ASSERT_TRUE(told("close: closed here"));
+  ASSERT_TRUE(noted("close: closed here"));
   EXPECT_THAT(journal.lines(), ElementsAre("hello", "close: closed here"));
   EXPECT_EQ(client.stats().opened, 1u);
   EXPECT_EQ(client.stats().closed, 1u);
@@ -83,7 +77,7 @@ TEST_P(ClientTest, talks_to_a_server) {
 TEST_P(ClientTest, refused_once_is_told_and_not_retried) {
   Client client(loop(), journal.callbacks(), {}, failing());
   ASSERT_TRUE(client.connect(refused_address()));
-  ASSERT_TRUE(told(kRefused + ", no retry"));
+  ASSERT_TRUE(noted(kRefused + ", no retry"));
   EXPECT_THAT(journal.lines(), ElementsAre(kRefused + ", no retry"));
   EXPECT_EQ(client.stats().connect_failed, 1u);
   EXPECT_EQ(client.stats().opened, 0u);
@@ -94,7 +88,7 @@ TEST_P(ClientTest, retries_until_the_attempts_are_used_up_and_may_start_again) {
   SocketAddress nobody = refused_address();
   for (size_t round = 1; round <= 2; ++round) {
     ASSERT_TRUE(client.connect(nobody));
-    ASSERT_TRUE(told(kRefused + ", no retry", round));
+    ASSERT_TRUE(noted(kRefused + ", no retry", round));
     EXPECT_EQ(journal.count(kRefused + ", retry"), 2 * round);
   }
   EXPECT_EQ(client.stats().connect_failed, 6u);
@@ -105,7 +99,7 @@ TEST_P(ClientTest, retries_until_somebody_listens) {
   ASSERT_TRUE(client.connect(refused_address()));
   ASSERT_TRUE(wait_until([&] { return journal.count(kRefused + ", retry") >= 5; }));
   listen_there();
-  ASSERT_TRUE(told("open"));
+  ASSERT_TRUE(noted("open"));
 }
 
 TEST_P(ClientTest, connect_that_is_never_answered_times_out) {
@@ -123,7 +117,7 @@ TEST_P(ClientTest, connect_that_is_never_answered_times_out) {
   options.connect_timeout = milliseconds(30);
   Client client(loop(), journal.callbacks(), options, failing());
   ASSERT_TRUE(client.connect(full));
-  ASSERT_TRUE(told(errno_code(ETIMEDOUT).message() + ", no retry"));
+  ASSERT_TRUE(noted(errno_code(ETIMEDOUT).message() + ", no retry"));
   EXPECT_THAT(journal.lines(),
               ElementsAre(errno_code(ETIMEDOUT).message() + ", retry", errno_code(ETIMEDOUT).message() + ", no retry"));
 }
@@ -141,7 +135,7 @@ TEST_P(ClientTest, text_that_is_no_address) {
 TEST_P(ClientTest, unix_path_that_is_not_there) {
   Client client(loop(), journal.callbacks(), {}, failing());
   ASSERT_TRUE(client.connect("unix:/nowhere/at/all/socket"));
-  ASSERT_TRUE(told(errno_code(ENOENT).message() + ", no retry"));
+  ASSERT_TRUE(noted(errno_code(ENOENT).message() + ", no retry"));
 }
 
 TEST_P(ClientTest, second_start_is_refused_until_stopped) {
@@ -149,13 +143,13 @@ TEST_P(ClientTest, second_start_is_refused_until_stopped) {
   Client client(loop(), journal.callbacks());
   ASSERT_TRUE(client.connect(address()));
   EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY));
-  ASSERT_TRUE(told("open"));
+  ASSERT_TRUE(noted("open"));
   EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY));
   client.stop();
   EXPECT_TRUE(client.connect(address()));
   EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY));
-  ASSERT_TRUE(told("open", 2));
-  ASSERT_TRUE(told("close: closed here"));
+  ASSERT_TRUE(noted("open", 2));
+  ASSERT_TRUE(noted("close: closed here"));
   EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY)) << "the old one's end counts not";
 }
 
@@ -170,9 +164,9 @@ TEST_P(ClientTest, closed_connection_lets_start_again) {
   Client client(loop(), std::move(callbacks), quick(1, true));
   for (size_t round = 1; round <= 2; ++round) {
     ASSERT_TRUE(client.connect(address()));
-    ASSERT_TRUE(told("open", round));
+    ASSERT_TRUE(noted("open", round));
     ask([&] { handle.close(); });
-    ASSERT_TRUE(told("close: closed here", round));
+    ASSERT_TRUE(noted("close: closed here", round));
   }
   ask([&] { handle = {}; });
 }
@@ -200,12 +194,12 @@ TEST_P(ClientTest, lost_server_is_found_again) {
   const SocketAddress there = address();
   Client client(loop(), journal.callbacks(), quick(0, true), failing());
   ASSERT_TRUE(client.connect(there));
-  ASSERT_TRUE(told("open"));
+  ASSERT_TRUE(noted("open"));
   server.reset();
   ASSERT_TRUE(wait_until([&] { return journal.count(kRefused + ", retry") >= 2; }));
   Server again(loop(), test::echoing());
   ASSERT_TRUE(again.listen(there));
-  ASSERT_TRUE(told("open", 2));
+  ASSERT_TRUE(noted("open", 2));
 }
 
 TEST_P(ClientTest, no_reconnect_after_an_own_close_that_the_peer_met_with_a_reset) {
@@ -243,7 +237,7 @@ TEST_P(ClientTest, stop_between_attempts) {
   Client client(loop(), journal.callbacks(), {.retry = {.attempts = 0, .first_delay = milliseconds(50)}},
                 [&](std::error_code, Duration) { journal.add("failed"); });
   ASSERT_TRUE(client.connect(nobody));
-  ASSERT_TRUE(told("failed"));
+  ASSERT_TRUE(noted("failed"));
   client.stop();
   ASSERT_TRUE(wait_until([turns = 0]() mutable { return ++turns == 80; }));
   EXPECT_EQ(journal.lines().size(), 1u);
@@ -270,7 +264,7 @@ TEST_P(ClientTest, from_a_source_address) {
   };
   Client client(loop(), std::move(callbacks), {.connect = {.source = address_of("127.0.0.9:0")}});
   ASSERT_TRUE(client.connect(address()));
-  ASSERT_TRUE(told("127.0.0.9:"));
+  ASSERT_TRUE(noted("127.0.0.9:"));
 }
 
 TEST_P(ClientTest, connect_after_the_loops_end_is_an_error) {
@@ -286,7 +280,7 @@ TEST_P(ClientTest, loop_that_ends_while_it_reconnects_tells_nothing_strange) {
   auto server = serve(test::echoing());
   Client client(loop(), journal.callbacks(), quick(0, true), failing());
   ASSERT_TRUE(client.connect(address()));
-  ASSERT_TRUE(told("open"));
+  ASSERT_TRUE(noted("open"));
   end_loop();
   EXPECT_EQ(journal.lines().size(), 2u);
   EXPECT_EQ(journal.lines().back(), "close: the loop stopped");

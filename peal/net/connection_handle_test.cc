@@ -11,7 +11,6 @@
 namespace peal {
 namespace {
 
-using test::Journal;
 using testing::ElementsAre;
 
 class ConnectionHandleTest : public test::NetTest {
@@ -34,7 +33,6 @@ class ConnectionHandleTest : public test::NetTest {
     NetTest::TearDown();
   }
 
-  Journal journal;
   ConnectionHandle opened;
   std::unique_ptr<Server> server;
 };
@@ -56,7 +54,7 @@ TEST_P(ConnectionHandleTest, calls_of_one_thread_arrive_in_order_closing_last) {
   }
   handle.close();
   handle.send("after the end");
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   EXPECT_TRUE(same_bytes(peer.received(), wanted));
   peer.close();
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 1; }));
@@ -77,7 +75,7 @@ TEST_P(ConnectionHandleTest, ten_thousand_sends_of_four_threads_keep_each_thread
     }
   }
   handle.close();
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   constexpr size_t kLine = sizeof("0:00000");
   ASSERT_EQ(peer.received().size(), kThreads * kEach * kLine);
   std::vector<size_t> next(kThreads, 0);
@@ -141,7 +139,7 @@ TEST_P(ConnectionHandleTest, handle_outlives_its_server) {
   handle.send("x");
   handle.run([](Connection&) { ADD_FAILURE(); });
   handle.close();
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   EXPECT_EQ(peer.received(), "");
   EXPECT_TRUE(journal.lines().empty());
 }

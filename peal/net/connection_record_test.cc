@@ -42,7 +42,7 @@ TEST_P(ConnectionRecordTest, life_of_a_connection_is_recorded_and_a_good_end_is_
   auto server = serve(test::echoing());
   RawPeer peer = connect_peer();
   peer.send("hello");
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received() == "hello"; }));
+  ASSERT_TRUE(hears_all(peer, "hello"));
   peer.fin();
   ASSERT_TRUE(wait_until([&] { return !peer.pump() && server->connections() == 0; }));
   EXPECT_THAT(kinds(), ElementsAre(FlightKind::kOpened, FlightKind::kReceived, FlightKind::kSent,
@@ -60,7 +60,7 @@ TEST_P(ConnectionRecordTest, reset_is_told_with_the_last_events_and_both_address
   auto server = serve(std::move(callbacks));
   RawPeer peer = connect_peer();
   peer.send("hello");
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received() == "hello"; }));
+  ASSERT_TRUE(hears_all(peer, "hello"));
   peer.reset();
   ASSERT_TRUE(wait_until([&] { return server->connections() == 0; }));
   ASSERT_EQ(logged().size(), 1u);

@@ -29,8 +29,6 @@ class ConnectionTest : public test::NetTest {
   void settle() {
     for (int turn = 0; turn < 3; ++turn) ask([] {});
   }
-
-  Journal journal;
 };
 
 TEST_P(ConnectionTest, bytes_come_back_from_an_echo) {
@@ -48,7 +46,7 @@ TEST_P(ConnectionTest, open_message_and_close_come_in_order_and_once) {
   auto server = serve(journal.callbacks());
   RawPeer peer = connect_peer();
   peer.send("hello");
-  ASSERT_TRUE(wait_until([&] { return journal.count("message 5") == 1; }));
+  ASSERT_TRUE(noted("message 5"));
   peer.fin();
   ASSERT_TRUE(closed());
   settle();
@@ -91,7 +89,7 @@ TEST_P(ConnectionTest, closed_when_sent_ends_without_the_peers_fin) {
   RawPeer peer = connect_peer();
   peer.send("last words");
   ASSERT_TRUE(closed());
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   EXPECT_EQ(peer.received(), "last words");
   EXPECT_EQ(peer.error(), 0);
   settle();
@@ -104,7 +102,7 @@ TEST_P(ConnectionTest, abort_resets) {
   auto server = serve(std::move(callbacks));
   RawPeer peer = connect_peer();
   peer.send("die");
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   EXPECT_EQ(peer.error(), ECONNRESET);
   ASSERT_TRUE(closed());
   settle();
@@ -121,7 +119,7 @@ TEST_P(ConnectionTest, reset_by_the_peer) {
   auto server = serve(std::move(callbacks));
   RawPeer peer = connect_peer();
   peer.send("x");
-  ASSERT_TRUE(wait_until([&] { return journal.count("message 1") == 1; }));
+  ASSERT_TRUE(noted("message 1"));
   peer.reset();
   ASSERT_TRUE(closed());
   settle();
@@ -179,7 +177,7 @@ TEST_P(ConnectionTest, loop_that_ends_tells_every_connection) {
   auto server = serve(journal.callbacks());
   RawPeer one = connect_peer();
   RawPeer two = connect_peer();
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 2; }));
+  ASSERT_TRUE(noted("open", 2));
   end_loop();
   EXPECT_THAT(journal.lines(), ElementsAre("open", "open", "close: the loop stopped", "close: the loop stopped"));
 }

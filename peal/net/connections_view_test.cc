@@ -27,7 +27,7 @@ TEST_P(ConnectionsViewTest, facts_of_a_connection_that_echoed) {
   const ConnectionsView view = server->views().at(0);
   RawPeer peer = connect_peer();
   peer.send("hello");
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received() == "hello"; }));
+  ASSERT_TRUE(hears_all(peer, "hello"));
   const auto facts = list(view);
   ASSERT_THAT(facts, SizeIs(1));
   EXPECT_EQ(facts[0].state, "open");
@@ -80,11 +80,10 @@ TEST_P(ConnectionsViewTest, of_many_those_with_most_queued_come_first) {
 }
 
 TEST_P(ConnectionsViewTest, one_is_aborted_and_another_drained) {
-  test::Journal journal;
   auto server = serve(journal.callbacks());
   RawPeer first = connect_peer();
   RawPeer second = connect_peer();
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 2; }));
+  ASSERT_TRUE(noted("open", 2));
   const ConnectionsView view = server->views().at(0);
   const auto facts = list(view);
   EXPECT_TRUE(ask([&] { return view.end(facts[0].slot, facts[0].generation, EndHow::kAbort); }));
@@ -104,7 +103,7 @@ TEST_P(ConnectionsViewTest, flight_recorder_is_read_after_the_end_too) {
   auto server = serve(test::echoing());
   RawPeer peer = connect_peer();
   peer.send("hello");
-  ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received() == "hello"; }));
+  ASSERT_TRUE(hears_all(peer, "hello"));
   const ConnectionsView view = server->views().at(0);
   const ConnectionFacts facts = list(view).at(0);
   peer.fin();
@@ -123,7 +122,7 @@ TEST_P(ConnectionsViewTest, view_outlives_its_server_and_shows_nothing) {
   RawPeer peer = connect_peer();
   ASSERT_TRUE(wait_until([&] { return server->connections() == 1; }));
   server.reset();
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   EXPECT_THAT(list(view), IsEmpty());
   EXPECT_EQ(view.count(), 0u);
 }

@@ -10,7 +10,6 @@
 namespace peal {
 namespace {
 
-using test::Journal;
 using testing::ElementsAre;
 
 class DatagramSocketTest : public test::NetTest {
@@ -31,11 +30,6 @@ class DatagramSocketTest : public test::NetTest {
     EXPECT_TRUE(opened) << test::error_of(opened).message();
     return opened.value_or(SocketAddress());
   }
-  testing::AssertionResult told(std::string_view line) {
-    return wait_until([this, line] { return journal.count(line) > 0; });
-  }
-
-  Journal journal;
 };
 
 TEST_P(DatagramSocketTest, is_answered_by_another) {
@@ -50,7 +44,7 @@ TEST_P(DatagramSocketTest, is_answered_by_another) {
     EXPECT_TRUE(client.send_to(there, ""));
     EXPECT_TRUE(client.send_to(there, std::string(9000, 'x')));
   });
-  ASSERT_TRUE(told("got " + std::string(9000, 'x')));
+  ASSERT_TRUE(noted("got " + std::string(9000, 'x')));
   EXPECT_THAT(journal.lines(), ElementsAre("got one", "got ", "got " + std::string(9000, 'x')));
   const DatagramStats stats = ask([&] { return client.stats(); });
   EXPECT_EQ(stats.sent, 3u);
@@ -99,7 +93,7 @@ TEST_P(DatagramSocketTest, port_that_nobody_has_is_told) {
   open(socket);
   ask([&] { gone.close(); });
   ask([&] { EXPECT_TRUE(socket.send_to(nobody, "anybody?")); });
-  ASSERT_TRUE(told("Connection refused"));
+  ASSERT_TRUE(noted("Connection refused"));
   EXPECT_EQ(ask([&] { return socket.stats().errors; }), 1u);
 }
 
@@ -115,7 +109,7 @@ TEST_P(DatagramSocketTest, dies_inside_its_callback) {
   ask([&] {
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(sender.send_to(there, "end"));
   });
-  ASSERT_TRUE(told("gone"));
+  ASSERT_TRUE(noted("gone"));
   ASSERT_TRUE(wait_until([turns = 0]() mutable { return ++turns == 10; }));
   EXPECT_EQ(journal.lines().size(), 1u);
 }
@@ -131,7 +125,7 @@ TEST_P(DatagramSocketTest, closed_inside_its_callback_hears_nothing_more) {
   ask([&] {
     for (int i = 0; i < 5; ++i) EXPECT_TRUE(sender.send_to(there, "end"));
   });
-  ASSERT_TRUE(told("closed"));
+  ASSERT_TRUE(noted("closed"));
   ASSERT_TRUE(wait_until([turns = 0]() mutable { return ++turns == 10; }));
   EXPECT_EQ(journal.lines().size(), 1u);
 }
@@ -146,7 +140,7 @@ TEST_P(DatagramSocketTest, callback_that_throws_is_survived) {
   ask([&] {
     for (const char* text : {"a", "b", "c"}) EXPECT_TRUE(socket.send_to(here, text));
   });
-  ASSERT_TRUE(told("c"));
+  ASSERT_TRUE(noted("c"));
   EXPECT_EQ(ask([&] { return socket.stats().exceptions; }), 2u);
 }
 

@@ -13,7 +13,6 @@
 namespace peal {
 namespace {
 
-using test::Journal;
 using testing::ElementsAre;
 
 // A server that pipes each second connection to the one before it.
@@ -27,7 +26,7 @@ class PipeTest : public test::NetTest {
     a.reset();
     b.reset();
     first_ = second_ = {};
-    journal.emplace();
+    journal.clear();
   }
   [[nodiscard]] std::unique_ptr<Server> serve_pipes(bool splice, ConnectionCallbacks callbacks = {},
                                                     const ServerOptions& options = {}) {
@@ -37,20 +36,20 @@ class PipeTest : public test::NetTest {
       first_.run([&](Connection& first) { join(first, connection, splice); });
     };
     callbacks.on_close = [this](Connection& connection, CloseReason reason) {
-      journal->add(fmt::format("close: {}, {} in, {} out", to_string(reason), connection.received_bytes(),
-                               connection.sent_bytes()));
+      journal.add(fmt::format("close: {}, {} in, {} out", to_string(reason), connection.received_bytes(),
+                              connection.sent_bytes()));
     };
     return serve(std::move(callbacks), options);
   }
   void join(Connection& first, Connection& second, bool splice) {
     Result<void> joined = pipe(first, second, {.splice = splice}, [this](PipeReport report) {
-      journal->add(fmt::format("done: {} and {}", report.a_to_b_bytes, report.b_to_a_bytes));
+      journal.add(fmt::format("done: {} and {}", report.a_to_b_bytes, report.b_to_a_bytes));
     });
-    journal->add(joined ? "joined" : joined.error().message());
+    journal.add(joined ? "joined" : joined.error().message());
   }
-  bool joined() const { return journal->count("joined") == 1; }
+  bool joined() const { return journal.count("joined") == 1; }
   bool done() const {
-    return std::ranges::any_of(journal->lines(), [](auto& line) { return line.starts_with("done"); });
+    return std::ranges::any_of(journal.lines(), [](auto& line) { return line.starts_with("done"); });
   }
   // Both peers, connected in this order and joined.
   void connect_both() {
@@ -72,7 +71,6 @@ class PipeTest : public test::NetTest {
     return all ? same_bytes(peer.received(), std::string(bytes)) : all;
   }
 
-  std::optional<Journal> journal{std::in_place};
   bool join_at_once = true;
   std::optional<RawPeer> a;
   std::optional<RawPeer> b;
@@ -96,9 +94,9 @@ TEST_P(PipeTest, what_each_side_sends_reaches_the_other_and_both_ends_are_counte
     b->fin();
     ASSERT_TRUE(wait_until([&] { return a->pump(), a->ended() && done(); }));
     EXPECT_EQ(a->error(), 0);
-    EXPECT_EQ(journal->count("close: closed by the peer, 6 in, 12 out"), 1u);
-    EXPECT_EQ(journal->count("close: closed by the peer, 12 in, 6 out"), 1u);
-    EXPECT_EQ(journal->lines().back(), "done: 6 and 12");
+    EXPECT_EQ(journal.count("close: closed by the peer, 6 in, 12 out"), 1u);
+    EXPECT_EQ(journal.count("close: closed by the peer, 12 in, 6 out"), 1u);
+    EXPECT_EQ(journal.lines().back(), "done: 6 and 12");
   });
 }
 
@@ -131,7 +129,7 @@ TEST_P(PipeTest, slow_reader_holds_up_the_sender_and_memory_stays_bounded) {
     a->fin();
     b->fin();
     ASSERT_TRUE(wait_until([&] { return done(); }));
-    EXPECT_EQ(journal->lines().back(), fmt::format("done: {} and 0", bytes.size()));
+    EXPECT_EQ(journal.lines().back(), fmt::format("done: {} and 0", bytes.size()));
   });
 }
 
@@ -161,8 +159,8 @@ TEST_P(PipeTest, reset_of_one_side_resets_the_other) {
     ASSERT_TRUE(wait_until([&] { return b->pump(), b->ended() || b->error() != 0; }));
     EXPECT_EQ(b->error(), ECONNRESET);
     ASSERT_TRUE(wait_until([&] { return done(); }));
-    EXPECT_EQ(journal->count("close: reset by the peer, 0 in, 0 out"), 1u);
-    EXPECT_EQ(journal->count("close: the other end of its pipe ended, 0 in, 0 out"), 1u);
+    EXPECT_EQ(journal.count("close: reset by the peer, 0 in, 0 out"), 1u);
+    EXPECT_EQ(journal.count("close: the other end of its pipe ended, 0 in, 0 out"), 1u);
   });
 }
 
@@ -174,8 +172,8 @@ TEST_P(PipeTest, side_that_is_paused_ends_when_its_peer_resets) {
     ask([this] { first_.run([](Connection& first) { first.pause(); }); });
     a->reset();
     ASSERT_TRUE(wait_until([&] { return done(); }));
-    EXPECT_EQ(journal->count("close: reset by the peer, 0 in, 0 out"), 1u);
-    EXPECT_EQ(journal->count("close: the other end of its pipe ended, 0 in, 0 out"), 1u);
+    EXPECT_EQ(journal.count("close: reset by the peer, 0 in, 0 out"), 1u);
+    EXPECT_EQ(journal.count("close: the other end of its pipe ended, 0 in, 0 out"), 1u);
   });
 }
 
@@ -190,21 +188,21 @@ TEST_P(PipeTest, close_of_one_side_ends_the_other_gracefully) {
   a->close();
   b->close();
   ASSERT_TRUE(wait_until([&] { return done(); }));
-  EXPECT_EQ(journal->count("close: closed here, 10 in, 0 out"), 1u);
-  EXPECT_EQ(journal->count("close: the other end of its pipe ended, 0 in, 10 out"), 1u);
+  EXPECT_EQ(journal.count("close: closed here, 10 in, 0 out"), 1u);
+  EXPECT_EQ(journal.count("close: the other end of its pipe ended, 0 in, 10 out"), 1u);
 }
 
 TEST_P(PipeTest, kept_input_goes_first) {
   auto server = serve_pipes(
-      true, {.on_message = [this](Connection&, Buffer& input) { journal->add(fmt::format("kept {}", input.size())); }});
+      true, {.on_message = [this](Connection&, Buffer& input) { journal.add(fmt::format("kept {}", input.size())); }});
   a.emplace(connect_peer());
   a->send("kept ");
-  ASSERT_TRUE(wait_until([this] { return journal->count("kept 5") == 1; }));
+  ASSERT_TRUE(noted("kept 5"));
   b.emplace(connect_peer());
   ASSERT_TRUE(wait_until([this] { return joined(); }));
   a->send("and fresh");
   EXPECT_TRUE(arrives(*b, "kept and fresh"));
-  EXPECT_THAT(journal->lines(), ElementsAre("kept 5", "joined"));
+  EXPECT_THAT(journal.lines(), ElementsAre("kept 5", "joined"));
 }
 
 TEST_P(PipeTest, joined_inside_on_message_with_input_left) {
@@ -227,8 +225,8 @@ TEST_P(PipeTest, side_that_is_ending_is_refused) {
   ASSERT_TRUE(wait_until([this] { return bool(first_); }));
   ask([this] { first_.run([](Connection& first) { first.close(); }); });
   b.emplace(connect_peer());
-  ASSERT_TRUE(wait_until([this] { return journal->lines().size() == 1; }));
-  EXPECT_EQ(journal->lines().front(), errno_code(ENOTCONN).message());
+  ASSERT_TRUE(wait_until([this] { return journal.lines().size() == 1; }));
+  EXPECT_EQ(journal.lines().front(), errno_code(ENOTCONN).message());
 }
 
 TEST_P(PipeTest, server_is_destroyed_and_nobody_is_told) {
@@ -236,7 +234,7 @@ TEST_P(PipeTest, server_is_destroyed_and_nobody_is_told) {
   connect_both();
   server.reset();
   ASSERT_TRUE(wait_until([&] { return a->pump(), b->pump(), a->ended() && b->ended(); }));
-  EXPECT_THAT(journal->lines(), ElementsAre("joined"));
+  EXPECT_THAT(journal.lines(), ElementsAre("joined"));
 }
 
 TEST_P(PipeTest, loop_ends_under_it) {

@@ -49,7 +49,7 @@ class ServerTest : public test::NetTest {
     RawPeer peer(address.family());
     peer.connect(address);
     peer.send("hello");
-    ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received() == "hello"; })) << address.to_string();
+    ASSERT_TRUE(hears_all(peer, "hello")) << address.to_string();
   }
 
   std::mutex mutex;
@@ -230,7 +230,7 @@ TEST_P(ServerTest, stop_listening_refuses_new_clients_and_keeps_old_ones) {
       return ::connect(late.get(), address.data(), address.size()) != 0 && errno == ECONNREFUSED;
     }));
     old.send("still there?");
-    ASSERT_TRUE(wait_until([&] { return old.pump(), old.received() == "still there?"; }));
+    ASSERT_TRUE(hears_all(old, "still there?"));
     // The port is free, and this server may have it again.
     ASSERT_TRUE(wait_until([&] { return server.connections() == 1; }));
     EXPECT_TRUE(server.listen(address));

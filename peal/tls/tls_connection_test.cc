@@ -43,8 +43,6 @@ class TlsConnectionTest : public test::NetTest {
   testing::AssertionResult gets(TlsPeer& peer, size_t bytes) {
     return wait_until([&peer, bytes] { return peer.pump(), peer.codec.plain().size() >= bytes; });
   }
-
-  test::Journal journal;
 };
 
 TEST_P(TlsConnectionTest, fin_without_close_notify_is_truncation) {

@@ -71,7 +71,6 @@ class TlsStartLayerTest : public test::NetTest {
     return peer;
   }
 
-  test::Journal journal;
   std::error_code error;
   bool secured = false;
 };

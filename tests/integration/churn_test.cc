@@ -27,7 +27,7 @@ class ChurnTest : public test::NetTest {
     peer.send("hello");
     if (number % 4 == 0) return peer.reset();
     if (number % 4 == 1) peer.fin();
-    ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.received() == "hello"; })) << number;
+    ASSERT_TRUE(hears_all(peer, "hello")) << number;
     if (number % 4 == 2) peer.reset();
   }
 };
@@ -104,11 +104,11 @@ TEST_P(ChurnTest, server_out_of_fds_sheds_recovers_and_serves_the_others) {
   for (RawPeer& peer : late) peer.connect(address());
   ASSERT_TRUE(wait_until([&] { return loop().engine().stats().accepts_failed > 0; }));
   old.send("still served?");
-  ASSERT_TRUE(wait_until([&] { return old.pump(), old.received() == "still served?"; }));
+  ASSERT_TRUE(hears_all(old, "still served?"));
   famine.end();
   RawPeer next = connect_peer();
   next.send("hello");
-  ASSERT_TRUE(wait_until([&] { return next.pump(), next.received() == "hello"; }));
+  ASSERT_TRUE(hears_all(next, "hello"));
   next.close();
   for (RawPeer& peer : late) peer.close();
   old.close();

@@ -19,9 +19,9 @@ PEAL_TEST_ON_EVERY_ENGINE(DrainWaitsForItsPipes);
 
 TEST_P(DrainWaitsForItsPipes, report_comes_after_the_end_of_each_pipe_it_cut_off) {
   for (const bool splice : {true, false}) {
+    journal.clear();
     std::unique_ptr<Server> behind = serve(test::echoing());
     const SocketAddress target = address();
-    test::Journal journal;
     std::vector<std::unique_ptr<Client>> upstreams;
     int piped = 0;
     auto on_open = [&](Connection& client) {

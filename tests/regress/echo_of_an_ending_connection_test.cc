@@ -48,7 +48,7 @@ TEST_P(EchoOfAnEndingConnection, of_a_callback_that_closes_first_is_dropped) {
   }});
   RawPeer peer = connect_peer();
   peer.send("hello");
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   EXPECT_TRUE(empty);
   EXPECT_EQ(peer.received(), "");
 }

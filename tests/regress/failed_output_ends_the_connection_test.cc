@@ -108,7 +108,6 @@ TEST_P(FailedOutput, ends_a_handler_that_waits_to_write) {
 }
 
 TEST_P(FailedOutput, is_told_to_who_waits_and_ends_who_pauses_then) {
-  test::Journal journal;
   bool pauses = false;
   ConnectionCallbacks callbacks = journal.callbacks();
   // Output that follows a question stops receiving.

@@ -137,7 +137,7 @@ TEST_P(GracefulCloseWaits, for_who_reads_late) {
       Answering answering = ask([&] { return make(loop(), answer); });
       RawPeer peer = asking_peer(answering);
       ASSERT_NO_FATAL_FAILURE(wait_for(kSilence));
-      ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+      ASSERT_TRUE(ends(peer));
       EXPECT_EQ(peer.error(), 0) << answering.request;
       EXPECT_NE(peer.received().find(answer), std::string::npos)
           << peer.received().size() << " bytes of an answer of " << size << " to " << answering.request;
@@ -150,7 +150,6 @@ TEST_P(GracefulCloseWaits, for_who_reads_late) {
 // Then it is the linger timeout that counts; it resets nobody, for the peer may still be reading.
 TEST_P(GracefulCloseWaits, for_no_fin_of_who_has_everything) {
   const std::string answer = "short";
-  test::Journal journal;
   ConnectionCallbacks callbacks = journal.callbacks();
   callbacks.on_open = [](Connection& connection) {
     connection.send("short");
@@ -160,7 +159,7 @@ TEST_P(GracefulCloseWaits, for_no_fin_of_who_has_everything) {
   RawPeer peer = connect_peer();
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 1; }));
   EXPECT_EQ(journal.lines().front(), "close: the peer did not end in time");
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   EXPECT_EQ(peer.error(), 0);
   EXPECT_EQ(peer.received(), answer);
 }
@@ -175,7 +174,7 @@ TEST_P(GracefulCloseWaits, reading_what_a_talkative_peer_still_sends) {
     ASSERT_TRUE(send_all(peer, chatter));
     ASSERT_NO_FATAL_FAILURE(wait_for(milliseconds(1)));
   }
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   EXPECT_EQ(peer.error(), 0);
   EXPECT_EQ(peer.received().size(), answer.size());
   peer.close();

@@ -19,7 +19,6 @@ class RestartedClient : public test::NetTest {
   void some_turns() {
     ASSERT_TRUE(wait_until([turns = 0]() mutable { return ++turns == 30; }));
   }
-  test::Journal journal;
 };
 
 TEST_P(RestartedClient, whose_old_connection_lingers_still_reconnects) {
@@ -34,10 +33,10 @@ TEST_P(RestartedClient, whose_old_connection_lingers_still_reconnects) {
   ASSERT_TRUE(client.connect(address()));
   ASSERT_TRUE(wait_until([&] { return at_server.size() == 2 && journal.count("open") == 2; }));
   ask([&] { at_server[0].close(); });
-  ASSERT_TRUE(wait_until([&] { return journal.count("close: closed here") == 1; }));
+  ASSERT_TRUE(noted("close: closed here"));
   EXPECT_EQ(test::error_of(client.connect(address())), errno_code(EALREADY));
   ask([&] { at_server[1].abort(); });
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 3; }));
+  ASSERT_TRUE(noted("open", 3));
   ask([&] { at_server.clear(); });
 }
 
@@ -52,7 +51,7 @@ TEST_P(RestartedClient, whose_old_attempt_is_cancelled_has_one_connection) {
     }
     ASSERT_TRUE(client.connect(address()));
   });
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 1; }));
+  ASSERT_TRUE(noted("open"));
   some_turns();
   EXPECT_EQ(journal.lines(), std::vector<std::string>{"open"});
   EXPECT_EQ(server->connections(), 1u);

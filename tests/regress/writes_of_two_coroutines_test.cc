@@ -44,7 +44,7 @@ TEST_P(TwoWritersTest, writes_of_two_coroutines_never_interleave) {
   const Result<SocketAddress> address = server->listen("127.0.0.1:0");
   ASSERT_TRUE(address);
   RawPeer peer = RawPeer::connected(*address);
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   const std::string& got = peer.received();
   ASSERT_EQ(got.size(), 2 * kWriterMessages * kWriterMessageBytes);
   for (size_t at = 0; at < got.size(); at += kWriterMessageBytes) {

@@ -59,7 +59,7 @@ class HttpTest : public NetTest {
   }
   // Waits until the server has ended the connection, and returns all that came.
   std::string all_of(RawPeer& peer) {
-    EXPECT_TRUE(wait_until([&] { return !peer.pump(); })) << peer.received();
+    EXPECT_TRUE(ends(peer)) << peer.received();
     return undated(peer.received());
   }
   // What the server answers to `request` before it closes, which the request must bring about.

@@ -48,6 +48,11 @@ void Journal::add(std::string line) {
   lines_.push_back(std::move(line));
 }
 
+void Journal::clear() {
+  const std::lock_guard lock(mutex_);
+  lines_.clear();
+}
+
 std::vector<std::string> Journal::lines() const {
   const std::lock_guard lock(mutex_);
   return lines_;
@@ -106,6 +111,18 @@ testing::AssertionResult NetTest::send_all(RawPeer& peer, std::string_view bytes
     }
     return bytes.empty();
   });
+}
+
+testing::AssertionResult NetTest::ends(RawPeer& peer) {
+  return wait_until([&peer] { return !peer.pump(); });
+}
+
+testing::AssertionResult NetTest::hears_all(RawPeer& peer, std::string_view text) {
+  return wait_until([&peer, text] { return peer.pump(), peer.received() == text; });
+}
+
+testing::AssertionResult NetTest::noted(std::string_view line, size_t times) {
+  return wait_until([this, line, times] { return journal.count(line) == times; });
 }
 
 }  // namespace peal::test

@@ -50,6 +50,7 @@ testing::AssertionResult wait_until(Loop& loop, std::function<bool()> done);
 class Journal {
  public:
   void add(std::string line);
+  void clear();
   std::vector<std::string> lines() const;
   size_t count(std::string_view line) const;
   // Callbacks that write "open", "message <bytes>" (once for each call, consuming all), "close: <reason>".
@@ -101,6 +102,14 @@ class NetTest : public LoopEngineTest {
   RawPeer connect_peer(int receive_buffer_bytes = 0);
   // Sends all of it, pumping; for what does not fit the kernel's buffers.
   testing::AssertionResult send_all(RawPeer& peer, std::string_view bytes);
+  // Reads until its connection ends.
+  testing::AssertionResult ends(RawPeer& peer);
+  // Reads until it has received this, and nothing else.
+  testing::AssertionResult hears_all(RawPeer& peer, std::string_view text);
+  // Waits for this line in the journal, so many times.
+  testing::AssertionResult noted(std::string_view line, size_t times = 1);
+
+  Journal journal;  // of what the test's callbacks are told
 
  private:
   const SealedLayer layer_;

@@ -66,7 +66,7 @@ class HttpAnsweredInstead : public test::HttpTest {
     RawPeer one = peer();
     one.send("POST " + std::string(path) + " HTTP/1.1\r\nHost: a\r\n" + std::string(rest));
     if (fin) one.fin();
-    EXPECT_TRUE(wait_until([&] { return !one.pump(); }));
+    EXPECT_TRUE(ends(one));
     EXPECT_TRUE(wait_until([&] { return told_ == before + 1; })) << path << one.received();
     RawPeer next = peer();
     next.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -113,7 +113,7 @@ TEST_P(HttpAnsweredInstead, empty_lines_of_one_connection_are_not_counted_for_th
     lines.send("\r\n\r\n");
     ask([] {});
     lines.fin();
-    EXPECT_TRUE(wait_until([&] { return !lines.pump(); }));
+    EXPECT_TRUE(ends(lines));
     RawPeer next = peer();
     next.send("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_TRUE(hears(next, "plain"));

@@ -42,7 +42,7 @@ class HttpDrainTest : public test::HttpTest {
     idle.send(kGetSmall);
     EXPECT_TRUE(hears(idle, "small"));
     server().drain(kPatientDrain, [this](const DrainReport& done) { report_.set_value(done); });
-    EXPECT_TRUE(wait_until([&] { return !idle.pump(); }));
+    EXPECT_TRUE(ends(idle));
     idle.close();
   }
   // Of the drain, whose server is gone afterwards.
@@ -55,7 +55,7 @@ class HttpDrainTest : public test::HttpTest {
   }
   // What came behind the file.
   std::string behind(RawPeer& one) {
-    EXPECT_TRUE(wait_until([&] { return !one.pump(); }));
+    EXPECT_TRUE(ends(one));
     const size_t head = one.received().find("\r\n\r\n") + 4;
     EXPECT_FALSE(one.received().substr(0, head).contains("Connection: close"));
     EXPECT_GE(one.received().size(), head + kLargeBytes);

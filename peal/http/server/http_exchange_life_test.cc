@@ -173,7 +173,7 @@ TEST_P(HttpExchangeLifeTest, drain_completes_what_is_under_way_and_closes_what_i
   ASSERT_TRUE(wait_until([&] { return waiting_.size() == 1 && server().connections() == 2; }));
   std::promise<DrainReport> report;
   server().drain(kLong, [&](const DrainReport& done) { report.set_value(done); });
-  ASSERT_TRUE(wait_until([&] { return !idle.pump(); }));
+  ASSERT_TRUE(ends(idle));
   idle.close();
   waiting_[0].respond(200, "", "last");
   const std::string answer = all_of(busy);

@@ -174,7 +174,7 @@ TEST_P(HttpSecureTest, several_loops_serve_over_one_layer_and_drain) {
     for (RawPeer& each : peers) EXPECT_TRUE(hears(each, "\r\n\r\nsecure"));
     auto draining = std::async(std::launch::async, [&] { return server.drain_and_wait(std::chrono::seconds(20)); });
     for (RawPeer& each : peers) {
-      EXPECT_TRUE(wait_until([&] { return !each.pump(); }));
+      EXPECT_TRUE(ends(each));
       EXPECT_FALSE(each.cut_short());
       each.close();
     }

@@ -69,7 +69,7 @@ TEST_P(HttpServerTest, who_says_that_it_asks_no_more_is_not_waited_for) {
   RawPeer getter = peer();
   getter.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   ASSERT_TRUE(wait_until([&] { return server().stats().requests == 1 && server().connections() == 0; }));
-  ASSERT_TRUE(wait_until([&] { return !getter.pump(); }));
+  ASSERT_TRUE(ends(getter));
   EXPECT_EQ(getter.error(), 0);
   EXPECT_THAT(getter.received(), EndsWith("world!"));
   // Bytes may follow a body that should not: the answer would be lost with a reset.
@@ -239,7 +239,7 @@ TEST_P(HttpServerTest, stream_of_known_length_says_it_and_one_cut_short_ends_the
               testing::AllOf(HasSubstr("Content-Length: 6\r\n"), EndsWith("\r\n\r\nonetwo")));
   RawPeer one = peer();
   one.send("GET /one HTTP/1.1\r\nHost: a\r\n\r\n");
-  ASSERT_TRUE(wait_until([&] { return !one.pump(); }));
+  ASSERT_TRUE(ends(one));
   EXPECT_EQ(log.count("an answer of 6 bytes ended after 3"), 1u);
   set_log_sink({});
 }
@@ -307,7 +307,7 @@ TEST_P(HttpServerTest, exception_is_answered_500_before_the_answer_and_ends_the_
   EXPECT_THAT(one.received(), Not(HasSubstr("X-Half")));
   RawPeer other = peer();
   other.send("GET /after HTTP/1.1\r\nHost: a\r\n\r\n");
-  ASSERT_TRUE(wait_until([&] { return !other.pump(); }));
+  ASSERT_TRUE(ends(other));
   EXPECT_EQ(server().stats().exceptions, 2u);
   EXPECT_EQ(log.count("the handler of GET /before threw: on purpose (0 more like it)"), 1u);
   set_log_sink({});

@@ -30,12 +30,8 @@ class HandshakeTest : public test::NetTest {
   testing::AssertionResult opens(size_t count) {
     return wait_until([this, count] { return journal.count("open") == count; });
   }
-  testing::AssertionResult ends(RawPeer& peer) {
-    return wait_until([&peer] { return !peer.pump(); });
-  }
 
   const test::SealedLayer layer;
-  test::Journal journal;
 };
 
 TEST_P(HandshakeTest, opens_when_it_is_done) {
@@ -49,7 +45,7 @@ TEST_P(HandshakeTest, opens_when_it_is_done) {
   std::string sealed;
   test::seal("hello", sealed);
   peer.send(sealed);
-  ASSERT_TRUE(wait_until([&] { return journal.count("message 5") == 1; }));
+  ASSERT_TRUE(noted("message 5"));
   EXPECT_EQ(server->stats().opened, 1u);
   EXPECT_EQ(server->stats().handshakes_failed, 0u);
 }
@@ -60,7 +56,7 @@ TEST_P(HandshakeTest, what_follows_it_at_once_is_not_lost) {
   std::string all(test::kSealHello);
   test::seal("hello", all);
   peer.send(all + std::string(test::kEndMark));
-  ASSERT_TRUE(wait_until([&] { return journal.count("close: closed by the peer") == 1; }));
+  ASSERT_TRUE(noted("close: closed by the peer"));
   EXPECT_EQ(journal.lines(), (std::vector<std::string>{"open", "message 5", "close: closed by the peer"}));
 }
 
@@ -84,7 +80,7 @@ TEST_P(HandshakeTest, done_in_time_its_deadline_is_over) {
   ask([&] { loop().after(milliseconds(40), [&] { over = true; }); });
   ASSERT_TRUE(wait_until([&] { return over; }));
   peer.send(sealed);
-  ASSERT_TRUE(wait_until([&] { return journal.count("message 4") == 1; }));
+  ASSERT_TRUE(noted("message 4"));
   EXPECT_EQ(server->stats().handshakes_failed, 0u);
 }
 

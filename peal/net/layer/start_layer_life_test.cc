@@ -60,19 +60,12 @@ class StartLayerLifeTest : public test::NetTest {
     options.connection = connection;
     return serve(std::move(callbacks), options);
   }
-  testing::AssertionResult told(const std::string& line) {
-    return wait_until([this, line] { return journal.count(line) > 0; });
-  }
-  testing::AssertionResult hears(RawPeer& peer, std::string_view text) {
-    return wait_until([&peer, text] { return peer.pump(), peer.received() == text; });
-  }
   // So many times has the loop's clock moved on by a millisecond.
   void let_pass(int milliseconds_of_it) {
     ASSERT_TRUE(wait_until([left = milliseconds_of_it]() mutable { return --left < 0; }));
   }
 
   const test::SealedLayer layer;
-  test::Journal journal;
   ConnectionHandle handle;
   bool secured = false;
 };
@@ -81,11 +74,11 @@ class StartLayerLifeTest : public test::NetTest {
 TEST_P(StartLayerLifeTest, its_other_deadlines_wait_for_the_layer) {
   auto server = serve_later(starting(), {.idle_timeout = milliseconds(5)});
   RawPeer peer = connect_peer();
-  ASSERT_TRUE(hears(peer, kHello));
+  ASSERT_TRUE(hears_all(peer, kHello));
   let_pass(20);
   EXPECT_THAT(journal.lines(), IsEmpty());
   peer.send(kHello);
-  ASSERT_TRUE(told("idle for too long"));
+  ASSERT_TRUE(noted("idle for too long"));
   EXPECT_THAT(journal.lines(), ElementsAre("secured", "idle for too long"));
 }
 
@@ -98,11 +91,11 @@ TEST_P(StartLayerLifeTest, peer_that_is_to_send_something_need_not_before_the_la
   };
   auto server = serve_later(std::move(callbacks), {.min_read_bytes = 1, .read_window = milliseconds(5)});
   RawPeer peer = connect_peer();
-  ASSERT_TRUE(hears(peer, kHello));
+  ASSERT_TRUE(hears_all(peer, kHello));
   let_pass(20);
   EXPECT_THAT(journal.lines(), IsEmpty());
   peer.send(kHello);
-  ASSERT_TRUE(told("the peer sent too slowly"));
+  ASSERT_TRUE(noted("the peer sent too slowly"));
   EXPECT_THAT(journal.lines(), ElementsAre("secured", "the peer sent too slowly"));
 }
 
@@ -115,7 +108,7 @@ TEST_P(StartLayerLifeTest, peer_that_does_not_read_is_cut_off_over_the_layer) {
   auto server = serve_later(std::move(callbacks), {.write_window = milliseconds(5)});
   RawPeer peer = connect_peer(4096);
   peer.send(kHello);
-  ASSERT_TRUE(told("the peer read too slowly"));
+  ASSERT_TRUE(noted("the peer read too slowly"));
 }
 
 TEST_P(StartLayerLifeTest, context_and_peer_stay) {
@@ -141,9 +134,9 @@ TEST_P(StartLayerLifeTest, context_and_peer_stay) {
   auto server = serve_later(std::move(callbacks), {.remember_peer = true});
   for (const bool fails : {false, true}) {
     RawPeer peer = connect_peer();
-    ASSERT_TRUE(hears(peer, kHello));
+    ASSERT_TRUE(hears_all(peer, kHello));
     peer.send(fails ? "evil" : kHello);
-    ASSERT_TRUE(fails || told("secured"));
+    ASSERT_TRUE(fails || noted("secured"));
     peer.reset();
     ASSERT_TRUE(wait_until([&] { return journal.count("closed") == (fails ? 2u : 1u); }));
     EXPECT_EQ(at_the_end, before);
@@ -165,7 +158,7 @@ TEST_P(StartLayerLifeTest, files_leave_in_the_clear_and_count_as_sent) {
   };
   auto server = serve_later(std::move(callbacks));
   RawPeer peer = connect_peer();
-  ASSERT_TRUE(hears(peer, "file:" + bytes + kHello));
+  ASSERT_TRUE(hears_all(peer, "file:" + bytes + kHello));
   SealedPeer sealed(std::move(peer));
   sealed.clear_bytes = bytes.size() + 5;
   ASSERT_TRUE(wait_until([&] { return sealed.records() == std::vector<std::string>{"sealed"}; }));
@@ -184,7 +177,7 @@ TEST_P(StartLayerLifeTest, input_for_the_layer_is_shown_as_kept) {
   auto server = serve_later(std::move(callbacks));
   RawPeer peer = connect_peer(4096);
   peer.send("1234");
-  ASSERT_TRUE(told("starts"));
+  ASSERT_TRUE(noted("starts"));
   const std::vector<ConnectionFacts> all = ask([&] { return server->views().front().list(2); });
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].state, "handshaking");
@@ -197,9 +190,9 @@ TEST_P(StartLayerLifeTest, flight_recorder_hears_of_it) {
   ask([&] { loop().enable_flight_recorder(64); });
   auto server = serve_later(starting());
   SealedPeer peer(connect_peer());
-  ASSERT_TRUE(told("secured"));
+  ASSERT_TRUE(noted("secured"));
   peer.send("hello");
-  ASSERT_TRUE(told("sealed hello"));
+  ASSERT_TRUE(noted("sealed hello"));
   std::vector<FlightKind> kinds;
   ask([&] {
     for (const FlightEvent& event : loop().flight_recorder()->last({}, 64)) kinds.push_back(event.kind);
@@ -220,7 +213,7 @@ TEST_P(StartLayerLifeTest, refused_it_takes_nothing) {
   auto server = serve_later(std::move(callbacks));
   RawPeer peer = connect_peer();
   peer.send("one");
-  ASSERT_TRUE(told("clear one"));
+  ASSERT_TRUE(noted("clear one"));
   EXPECT_TRUE(ask([&] { return handle.run([](Connection& connection) { EXPECT_TRUE(connection.is_open()); }); }));
 }
 
@@ -239,9 +232,9 @@ TEST_P(StartLayerLifeTest, from_a_message_that_is_shown_again) {
   std::string all = "start\n" + kHello;
   test::seal("two", all);
   peer.send(all);
-  ASSERT_TRUE(told("clear"));
+  ASSERT_TRUE(noted("clear"));
   ask([&] { handle.run([](Connection& connection) { connection.resume(); }); });
-  ASSERT_TRUE(told("sealed two"));
+  ASSERT_TRUE(noted("sealed two"));
   EXPECT_THAT(journal.lines(), ElementsAre("clear", "clear", "secured", "sealed two"));
 }
 
@@ -257,10 +250,10 @@ TEST_P(StartLayerLifeTest, from_on_writable_and_from_the_peers_end) {
   };
   auto server = serve_later(std::move(callbacks));
   RawPeer peer = connect_peer();
-  ASSERT_TRUE(hears(peer, "go\n" + kHello));
+  ASSERT_TRUE(hears_all(peer, "go\n" + kHello));
   SealedPeer sealed(std::move(peer));
   sealed.send("two");
-  ASSERT_TRUE(told("sealed two"));
+  ASSERT_TRUE(noted("sealed two"));
   EXPECT_THAT(journal.lines(), ElementsAre("writable", "secured", "sealed two"));
   secured = false;
   ConnectionCallbacks at_its_end = noting();
@@ -268,17 +261,17 @@ TEST_P(StartLayerLifeTest, from_on_writable_and_from_the_peers_end) {
   auto other = serve_later(std::move(at_its_end));
   RawPeer ends = connect_peer();
   ends.fin();
-  ASSERT_TRUE(told("the peer ended without saying so"));
+  ASSERT_TRUE(noted("the peer ended without saying so"));
   EXPECT_EQ(other->stats().handshakes_failed, 1u);
 }
 
 TEST_P(StartLayerLifeTest, is_not_piped_and_takes_nothing_from_other_threads_meanwhile) {
   auto server = serve_later(starting());
   RawPeer first = connect_peer();
-  ASSERT_TRUE(hears(first, kHello));
+  ASSERT_TRUE(hears_all(first, kHello));
   const ConnectionHandle waits = ask([&] { return handle; });
   RawPeer second = connect_peer();
-  ASSERT_TRUE(hears(second, kHello));
+  ASSERT_TRUE(hears_all(second, kHello));
   ask([&] {
     waits.run([&](Connection& a) {
       handle.run([&](Connection& b) { EXPECT_EQ(test::error_of(pipe(a, b, {}, {})), errno_code(ENOTCONN)); });
@@ -294,7 +287,7 @@ TEST_P(StartLayerLifeTest, is_not_piped_and_takes_nothing_from_other_threads_mea
   EXPECT_TRUE(wait_until([&] { return sender.ended(); }));
   SealedPeer sealed(std::move(first));
   sealed.send("one");
-  ASSERT_TRUE(told("sealed one"));
+  ASSERT_TRUE(noted("sealed one"));
   EXPECT_TRUE(waits.send("taken"));
   ASSERT_TRUE(wait_until([&] { return sealed.records() == std::vector<std::string>{"taken"}; }));
 }
@@ -309,7 +302,7 @@ TEST_P(StartLayerLifeTest, loop_may_end_while_output_waits) {
   };
   auto server = serve_later(std::move(callbacks));
   RawPeer peer = connect_peer(4096);
-  ASSERT_TRUE(told("waits"));
+  ASSERT_TRUE(noted("waits"));
   ask([] {});
   end_loop();
   EXPECT_THAT(journal.lines(), ElementsAre("waits", "the loop stopped"));

@@ -73,14 +73,8 @@ class StartLayerTest : public test::NetTest {
     options.connection.layer_later = true;
     return serve(std::move(callbacks), options);
   }
-  testing::AssertionResult told(const std::string& line) {
-    return wait_until([this, line] { return journal.count(line) == 1; });
-  }
   testing::AssertionResult hears(RawPeer& peer, std::string_view text) {
     return wait_until([&peer, text] { return peer.pump(), peer.received().starts_with(text); });
-  }
-  testing::AssertionResult ends(RawPeer& peer) {
-    return wait_until([&peer] { return !peer.pump(); });
   }
   // In the clear it has said "start" and heard so far; from now on it seals.
   SealedPeer sealing(RawPeer peer, std::string_view heard) {
@@ -96,7 +90,6 @@ class StartLayerTest : public test::NetTest {
   }
 
   const test::SealedLayer layer;
-  test::Journal journal;
   ConnectionHandle handle;
   std::error_code error;
   bool secured = false;
@@ -115,12 +108,12 @@ TEST_P(StartLayerTest, what_was_sent_before_leaves_in_the_clear_and_the_rest_sea
   const std::string clear = "heard one\ngo\n";
   ASSERT_TRUE(hears(peer, clear));
   SealedPeer sealed = sealing(std::move(peer), clear);
-  ASSERT_TRUE(told("secured"));
+  ASSERT_TRUE(noted("secured"));
   sealed.send("two\n");
   ASSERT_TRUE(wait_until([&] { return sealed.records() == std::vector<std::string>{"heard two\n"}; }));
   sealed.raw.send(test::kEndMark);
   sealed.raw.fin();
-  ASSERT_TRUE(told("closed by the peer"));
+  ASSERT_TRUE(noted("closed by the peer"));
   EXPECT_THAT(journal.lines(), ElementsAre("open", "clear one", "secured", "sealed two", "closed by the peer"));
   EXPECT_EQ(server->stats().opened, 1u);
   EXPECT_EQ(server->stats().closed, 1u);
@@ -152,7 +145,7 @@ TEST_P(StartLayerTest, plaintext_injected_later_ends_it_too) {
   RawPeer peer = starting(connect_peer());
   peer.send("evil\n");
   EXPECT_TRUE(ends(peer));
-  ASSERT_TRUE(told("the socket failed"));
+  ASSERT_TRUE(noted("the socket failed"));
   EXPECT_THAT(journal.lines(), ElementsAre("open", "the socket failed"));
 }
 
@@ -161,7 +154,7 @@ TEST_P(StartLayerTest, what_the_layer_said_with_the_line_is_not_lost) {
   auto server = serve_later(talking());
   RawPeer peer = connect_peer();
   peer.send("start\n" + std::string(test::kSealHello) + sealed_text("two\n"));
-  ASSERT_TRUE(told("sealed two"));
+  ASSERT_TRUE(noted("sealed two"));
   EXPECT_THAT(journal.lines(), ElementsAre("open", "secured", "sealed two"));
 }
 
@@ -179,9 +172,9 @@ TEST_P(StartLayerTest, what_was_kept_and_what_was_taken_goes_to_the_layer_in_ord
   RawPeer peer = connect_peer();
   const std::string all = std::string(test::kSealHello) + sealed_text("two\n");
   peer.send(all);
-  ASSERT_TRUE(told(fmt::format("keeps {}", all.size() - 1)));
+  ASSERT_TRUE(noted(fmt::format("keeps {}", all.size() - 1)));
   ask([&] { handle.run([&](Connection& connection) { EXPECT_TRUE(connection.start_layer({}, Buffer(taken))); }); });
-  ASSERT_TRUE(told("sealed two"));
+  ASSERT_TRUE(noted("sealed two"));
 }
 
 TEST_P(StartLayerTest, inside_on_open) {
@@ -193,7 +186,7 @@ TEST_P(StartLayerTest, inside_on_open) {
   auto server = serve_later(std::move(callbacks));
   SealedPeer peer(connect_peer());
   peer.send("two\n");
-  ASSERT_TRUE(told("sealed two"));
+  ASSERT_TRUE(noted("sealed two"));
   EXPECT_THAT(journal.lines(), ElementsAre("open", "secured", "sealed two"));
 }
 
@@ -208,7 +201,7 @@ TEST_P(StartLayerTest, ends_a_pause) {
   peer.send("two\n");
   ASSERT_TRUE(wait_until([&] { return static_cast<bool>(handle); }));
   ask([&] { handle.run([](Connection& connection) { EXPECT_TRUE(connection.start_layer()); }); });
-  ASSERT_TRUE(told("sealed two"));
+  ASSERT_TRUE(noted("sealed two"));
 }
 
 // Behind the queue: the layer begins when the peer has read, and who waited to send is told so, once it may.
@@ -243,7 +236,7 @@ TEST_P(StartLayerTest, has_its_deadline_in_all_it_does) {
   auto server = serve_later(talking(), soon);
   RawPeer silent = starting(connect_peer());
   EXPECT_TRUE(ends(silent));
-  ASSERT_TRUE(told("the socket failed"));
+  ASSERT_TRUE(noted("the socket failed"));
   EXPECT_EQ(error, errno_code(ETIMEDOUT));
   EXPECT_EQ(server->stats().handshakes_failed, 1u);
   ConnectionCallbacks callbacks = talking();
@@ -253,7 +246,7 @@ TEST_P(StartLayerTest, has_its_deadline_in_all_it_does) {
   };
   auto other = serve_later(std::move(callbacks), soon);
   RawPeer reads_nothing = connect_peer(4096);
-  ASSERT_TRUE(wait_until([&] { return journal.count("the socket failed") == 2; }));
+  ASSERT_TRUE(noted("the socket failed", 2));
   EXPECT_EQ(other->stats().handshakes_failed, 1u);
 }
 
@@ -262,11 +255,11 @@ TEST_P(StartLayerTest, peer_that_leaves_meanwhile_ends_it_once) {
   RawPeer leaves = starting(connect_peer());
   leaves.fin();
   EXPECT_TRUE(ends(leaves));
-  ASSERT_TRUE(told("the peer ended without saying so"));
+  ASSERT_TRUE(noted("the peer ended without saying so"));
   EXPECT_EQ(error, make_error_code(Trouble::kTruncated));
   RawPeer resets = starting(connect_peer());
   resets.reset();
-  ASSERT_TRUE(told("reset by the peer"));
+  ASSERT_TRUE(noted("reset by the peer"));
   EXPECT_EQ(error, errno_code(ECONNRESET));
   EXPECT_EQ(server->stats().handshakes_failed, 2u);
   // Before the output is out, and in the same turn as the line.
@@ -278,9 +271,9 @@ TEST_P(StartLayerTest, peer_that_leaves_meanwhile_ends_it_once) {
   };
   auto other = serve_later(std::move(callbacks));
   RawPeer never_reads = connect_peer(4096);
-  ASSERT_TRUE(told("waits"));
+  ASSERT_TRUE(noted("waits"));
   never_reads.reset();
-  ASSERT_TRUE(wait_until([&] { return journal.count("reset by the peer") == 2; }));
+  ASSERT_TRUE(noted("reset by the peer", 2));
   EXPECT_EQ(other->stats().closed, 1u);
   EXPECT_FALSE(secured);
 }
@@ -357,7 +350,7 @@ TEST_P(StartLayerTest, exception_of_on_secured_closes) {
   callbacks.on_secured = [](Connection&) { throw std::runtime_error("no"); };
   auto server = serve_later(std::move(callbacks));
   SealedPeer sealed = sealing(starting(connect_peer()), "go\n");
-  EXPECT_TRUE(told("a callback threw"));
+  EXPECT_TRUE(noted("a callback threw"));
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(StartLayerTest);

@@ -11,20 +11,15 @@
 namespace peal {
 namespace {
 
-using test::Journal;
 using testing::ElementsAre;
 
 class ConnectionEndTest : public test::NetTest {
  protected:
-  testing::AssertionResult reads_all(RawPeer& peer) {
-    return wait_until([&] { return !peer.pump(); });
-  }
   void expect_all_of(const std::string& answer, RawPeer& peer) {
-    ASSERT_TRUE(reads_all(peer));
+    ASSERT_TRUE(ends(peer));
     EXPECT_EQ(peer.error(), 0);
     EXPECT_TRUE(same_bytes(peer.received(), answer));
   }
-  Journal journal;
 };
 
 TEST_P(ConnectionEndTest, client_that_half_closes_before_reading_gets_every_byte) {
@@ -60,7 +55,7 @@ TEST_P(ConnectionEndTest, answer_after_the_peers_end_when_somebody_waits_for_it)
   RawPeer peer = connect_peer();
   peer.send("request");
   peer.fin();
-  ASSERT_TRUE(reads_all(peer));
+  ASSERT_TRUE(ends(peer));
   EXPECT_EQ(peer.received(), "answer to request");
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 3; }));
   EXPECT_THAT(journal.lines(), ElementsAre("open", "peer end", "close: closed here"));
@@ -96,7 +91,7 @@ TEST_P(ConnectionEndTest, close_with_output_queued_and_input_unread_delivers_eve
   RawPeer peer = connect_peer(16'384);
   // More than the server will look at: an end by close(2) with this unread would be a reset.
   ASSERT_GT(peer.try_send(std::string(2'000'000, 'x')), 100'000u);
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 1; }));
+  ASSERT_TRUE(noted("open"));
   ASSERT_NO_FATAL_FAILURE(expect_all_of(answer, peer));
   peer.close();
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 2; }));
@@ -139,7 +134,7 @@ TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown) {
   auto server = serve(std::move(callbacks));
   RawPeer peer = connect_peer(16'384);
   peer.send("question");
-  ASSERT_TRUE(wait_until([&] { return journal.count("message 8") == 1; }));
+  ASSERT_TRUE(noted("message 8"));
   peer.send("last words");
   peer.reset();
   ASSERT_TRUE(wait_until([&] { return journal.lines().size() == 5; }));
@@ -156,10 +151,10 @@ TEST_P(ConnectionEndTest, what_a_peer_sent_before_its_reset_is_shown_by_who_read
   };
   auto server = serve(std::move(callbacks));
   RawPeer peer = connect_peer(16'384);
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 1; }));
+  ASSERT_TRUE(noted("open"));
   peer.send("last words");
   peer.reset();
-  ASSERT_TRUE(wait_until([&] { return journal.count("close: reset by the peer") == 1; }));
+  ASSERT_TRUE(noted("close: reset by the peer"));
   EXPECT_EQ(journal.count("message 10"), 1U);
 }
 

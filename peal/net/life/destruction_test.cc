@@ -10,8 +10,6 @@
 namespace peal {
 namespace {
 
-using test::Journal;
-
 class DestructionTest : public test::NetTest {
  protected:
   // A connection's callbacks that touch what dies with their owner.
@@ -34,9 +32,6 @@ class DestructionTest : public test::NetTest {
     }
   };
   SocketAddress listen(Server& server) { return server.listen("127.0.0.1:0").value(); }
-  testing::AssertionResult ends(RawPeer& peer) {
-    return wait_until([&] { return !peer.pump(); });
-  }
 };
 
 TEST_P(DestructionTest, server_inside_each_of_its_callbacks) {
@@ -167,7 +162,6 @@ TEST_P(DestructionTest, loop_that_never_ran_before_server_and_client) {
 }
 
 TEST_P(DestructionTest, loop_before_server_and_client_that_were_talking) {
-  Journal journal;
   auto thread = std::make_unique<test::LoopThread>(options());
   test::ask(thread->loop(), [] {});
   Server server(thread->loop(), test::echoing());
@@ -200,19 +194,17 @@ TEST_P(DestructionTest, client_while_connecting) {
 }
 
 TEST_P(DestructionTest, group_before_its_server) {
-  Journal journal;
   auto group = LoopGroup::start(2, group_options()).value();
   Server server(*group, journal.callbacks(), group_server({.accept = AcceptMode::kRoundRobin}));
   SocketAddress address = listen(server);
   std::vector<RawPeer> peers = RawPeer::connected_many(address, 10);
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 10; }));
+  ASSERT_TRUE(noted("open", 10));
   group.reset();
   EXPECT_EQ(journal.count("close: the loop stopped"), 10u);
   EXPECT_EQ(server.stats().closed, 10u);
 }
 
 TEST_P(DestructionTest, one_loop_of_a_group_ends_before_the_others) {
-  Journal journal;
   auto group = LoopGroup::start(2, group_options()).value();
   Server server(*group, journal.callbacks(), group_server({.accept = AcceptMode::kRoundRobin}));
   SocketAddress address = listen(server);

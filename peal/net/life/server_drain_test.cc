@@ -12,8 +12,6 @@
 namespace peal {
 namespace {
 
-using test::Journal;
-
 constexpr Duration kLong = std::chrono::seconds(10);
 constexpr Duration kSoon = std::chrono::milliseconds(50);
 
@@ -39,7 +37,6 @@ class ServerDrainTest : public test::NetTest {
     };
     return callbacks;
   }
-  Journal journal;
 };
 
 TEST_P(ServerDrainTest, server_without_connections_is_done_at_once) {
@@ -53,7 +50,7 @@ TEST_P(ServerDrainTest, server_without_connections_is_done_at_once) {
 TEST_P(ServerDrainTest, idle_connections_end_gracefully_and_nobody_new_comes_in) {
   auto server = serve(journal.callbacks());
   std::vector<RawPeer> peers = RawPeer::connected_many(address(), 5);
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 5; }));
+  ASSERT_TRUE(noted("open", 5));
   auto report = drain(*server, kLong);
   ASSERT_TRUE(wait_until([&] {
     for (RawPeer& peer : peers) {
@@ -74,7 +71,7 @@ TEST_P(ServerDrainTest, message_that_is_half_here_is_still_answered) {
   auto server = serve(lines());
   RawPeer peer = connect_peer();
   peer.send("what is ");
-  ASSERT_TRUE(wait_until([&] { return journal.count("half") == 1; }));
+  ASSERT_TRUE(noted("half"));
   auto report = drain(*server, kLong);
   // Other things happen meanwhile, but it is not cut off.
   ask([] {});
@@ -97,11 +94,11 @@ TEST_P(ServerDrainTest, on_drain_decides_when_a_connection_is_done) {
   };
   auto server = serve(std::move(callbacks));
   RawPeer peer = connect_peer();
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 1; }));
+  ASSERT_TRUE(noted("open"));
   auto report = drain(*server, kLong);
-  ASSERT_TRUE(wait_until([&] { return journal.count("drain") == 1; }));
+  ASSERT_TRUE(noted("drain"));
   peer.send("more");
-  ASSERT_TRUE(wait_until([&] { return journal.count("message 4") == 1; }));
+  ASSERT_TRUE(noted("message 4"));
   EXPECT_FALSE(ready(report));
   handle.send("bye");
   handle.close();
@@ -137,7 +134,7 @@ TEST_P(ServerDrainTest, several_loops_and_several_threads_drain_at_once) {
   Server server(*group, journal.callbacks(), group_server());
   SocketAddress bound = server.listen("127.0.0.1:0").value();
   std::vector<RawPeer> peers = RawPeer::connected_many(bound, 30);
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 30; }));
+  ASSERT_TRUE(noted("open", 30));
   for (RawPeer& peer : peers) peer.fin();
   std::vector<std::future<DrainReport>> reports;
   for (int i = 0; i < 4; ++i) {
@@ -154,7 +151,7 @@ TEST_P(ServerDrainTest, several_loops_and_several_threads_drain_at_once) {
 TEST_P(ServerDrainTest, loop_that_stops_meanwhile_ends_the_drain) {
   auto server = serve(journal.callbacks());
   RawPeer peer = connect_peer();
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 1; }));
+  ASSERT_TRUE(noted("open"));
   auto report = drain(*server, kLong);
   ASSERT_TRUE(wait_until([&] { return peer.pump(), peer.ended(); }));
   end_loop();
@@ -168,7 +165,7 @@ TEST_P(ServerDrainTest, server_destroyed_meanwhile_or_by_the_report) {
   std::atomic<int> told = 0;
   auto server = serve(journal.callbacks());
   RawPeer peer = connect_peer();
-  ASSERT_TRUE(wait_until([&] { return journal.count("open") == 1; }));
+  ASSERT_TRUE(noted("open"));
   server->drain(kLong, [&](const DrainReport&) { ++told; });
   server.reset();
   ask([] {});

@@ -10,7 +10,6 @@
 namespace peal {
 namespace {
 
-using test::Journal;
 using testing::ElementsAre;
 
 class ConnectionFlowTest : public test::NetTest {
@@ -33,8 +32,6 @@ class ConnectionFlowTest : public test::NetTest {
   uint64_t bytes_in_use() {
     return ask([] { return BlockPool::here().stats().bytes_in_use; });
   }
-
-  Journal journal;
 };
 
 TEST_P(ConnectionFlowTest, frames_split_at_every_byte) {
@@ -80,7 +77,7 @@ TEST_P(ConnectionFlowTest, small_remainder_does_not_pin_a_large_block) {
     peers.push_back(connect_peer());
     peers.back().send(frame("whole") + '\x40' + "part");
   }
-  ASSERT_TRUE(wait_until([&] { return journal.count("frame whole") == 50; }));
+  ASSERT_TRUE(noted("frame whole", 50));
   EXPECT_LE(bytes_in_use(), before + 50 * kSmallBlockBytes);
 }
 
@@ -211,7 +208,7 @@ TEST_P(ConnectionFlowTest, paused_connection_receives_nothing_until_resumed) {
     connection.resume();
     connection.resume();
   });
-  ASSERT_TRUE(wait_until([&] { return journal.count("message 5") == 1; }));
+  ASSERT_TRUE(noted("message 5"));
   ask([&] { handle = {}; });
 }
 
@@ -228,7 +225,7 @@ TEST_P(ConnectionFlowTest, input_left_at_a_pause_is_shown_again_after_resume) {
   RawPeer peer = connect_peer();
   peer.send("abc");
   for (std::string_view next : {"a", "b", "c"}) {
-    ASSERT_TRUE(wait_until([&] { return journal.count(next) == 1; })) << next;
+    ASSERT_TRUE(noted(next)) << next;
     handle.run([](Connection& connection) { connection.resume(); });
   }
   EXPECT_THAT(journal.lines(), ElementsAre("open", "a", "b", "c"));

@@ -12,8 +12,6 @@
 namespace peal {
 namespace {
 
-using test::Journal;
-
 // Open connections as their callbacks tell, and the most at any time.
 struct Census {
   std::atomic<int> now = 0;
@@ -61,12 +59,8 @@ class ServerCapsTest : public test::NetTest {
     peer.try_send("hello\n");
     return wait_until([&] { return peer.pump(), peer.received().size() == before + 6; });
   }
-  testing::AssertionResult ends(RawPeer& peer) {
-    return wait_until([&] { return !peer.pump(); });
-  }
 
   Census census;
-  Journal journal;
 };
 
 TEST_P(ServerCapsTest, oldest_idle_connection_goes_first) {

@@ -51,7 +51,7 @@ TEST_P(LengthsFromAPeer, message_of_no_bytes_is_empty) {
   })) << peer.received();
   peer.send("0");
   peer.fin();
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   EXPECT_EQ(peer.received(), "<abc><><d><><>");
 }
 
@@ -63,7 +63,7 @@ TEST_P(LengthsFromAPeer, delimiter_that_is_empty_is_an_error) {
     (void)co_await stream.write(answer);
   });
   peer.send("text");
-  ASSERT_TRUE(wait_until([&] { return !peer.pump(); }));
+  ASSERT_TRUE(ends(peer));
   EXPECT_EQ(peer.received(), errno_code(EINVAL).message());
 }
 

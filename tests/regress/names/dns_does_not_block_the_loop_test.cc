@@ -51,7 +51,6 @@ TEST_P(Dns, client_that_waits_for_a_name_can_be_stopped_and_destroyed) {
   test::DnsScript dns;
   dns.entries["mute.test"] = {.mute = true};
   Resolver resolver(loop(), {.servers = dns.server(), .try_timeout = seconds(60)});
-  test::Journal journal;
   auto client = std::make_unique<Client>(loop(), journal.callbacks(),
                                          ClientOptions{.connect_timeout = seconds(60), .resolver = &resolver},
                                          [&](std::error_code, Duration) { journal.add("failed"); });

@@ -70,7 +70,6 @@ class ResolvConfThatChanges : public test::NetTest {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("resolv.conf");
   std::string to_second;
-  test::Journal journal;
   std::optional<test::DnsScript> first;
   std::optional<test::DnsScript> second;
   std::optional<Resolver> resolver;

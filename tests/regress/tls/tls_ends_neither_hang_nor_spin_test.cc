@@ -40,8 +40,6 @@ class TlsEnds : public test::NetTest {
     while (!over) std::this_thread::yield();
     return ask(waits) - before;
   }
-
-  test::Journal journal;
 };
 
 TEST_P(TlsEnds, peer_that_never_answers_close_notify_is_not_waited_for_without_end) {
@@ -85,7 +83,7 @@ TEST_P(TlsEnds, nothing_spins_on_half_a_record) {
   EXPECT_LT(waits_meanwhile(), 100u);
   EXPECT_EQ(journal.lines().size(), 1u);
   peer.raw.send(std::string_view(wire).substr(wire.size() / 2));
-  ASSERT_TRUE(wait_until([&] { return journal.count("message 12") == 1; }));
+  ASSERT_TRUE(noted("message 12"));
 }
 
 TEST_P(TlsEnds, nothing_spins_on_half_a_handshake) {

@@ -66,7 +66,6 @@ class ResolverTest : public NetTest {
     return ask([&] { return resolver->stats(); });
   }
 
-  Journal journal;
   std::optional<DnsScript> dns;
   std::optional<Resolver> resolver;
 };

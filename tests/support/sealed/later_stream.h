@@ -67,9 +67,6 @@ class LaterStreamTest : public NetTest {
       return all == text;
     });
   }
-  testing::AssertionResult ends(RawPeer& peer) {
-    return wait_until([&peer] { return !peer.pump(); });
-  }
   // What was noted since the last call.
   std::vector<std::string> news() {
     std::vector<std::string> lines = journal.lines();
@@ -105,7 +102,6 @@ class LaterStreamTest : public NetTest {
   Task<> note_start(Stream& stream) { journal.add("start " + told(co_await stream.start_layer())); }
 
   const SealedLayer layer;
-  Journal journal;
 
  private:
   size_t told_lines_ = 0;
