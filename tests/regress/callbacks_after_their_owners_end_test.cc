@@ -5,41 +5,24 @@
 //   - the mailbox was full for somebody else's sake;
 //   - a client that had been started, and destroyed before its loop ran: its first task found it gone and connected.
 // Now the end of an owner cannot be refused by a full mailbox, and waits until an ending loop has been left.
-#include <atomic>
+#include <optional>
 #include <thread>
 
 #include <gmock/gmock.h>
 
+#include <tests/support/engines/dying_owners.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {
 namespace {
 
-class CallbacksAfterTheirOwnersEnd : public test::NetTest {
- protected:
-  // Callbacks that touch what dies with their owner: the sanitizers see what the flag misses.
-  struct Owned {
-    std::unique_ptr<std::atomic<int>> calls = std::make_unique<std::atomic<int>>(0);
-    std::atomic<bool> gone = false;
-    ConnectionCallbacks callbacks() {
-      return {.on_open = [this](Connection&) { touch(); }, .on_close = [this](Connection&, CloseReason) { touch(); }};
-    }
-    void touch() {
-      EXPECT_FALSE(gone) << "a callback began after its owner's end";
-      if (calls) ++*calls;
-    }
-    void end() {
-      gone = true;
-      calls.reset();
-    }
-  };
-};
+class CallbacksAfterTheirOwnersEnd : public test::NetTest {};
 
 TEST_P(CallbacksAfterTheirOwnersEnd, while_the_loop_is_ending) {
   // Many connections make the end long.
   for (int round = 0; round < 10; ++round) {
-    Owned by_server;
-    Owned by_client;
+    test::OwnedCalls by_server;
+    test::OwnedCalls by_client;
     test::LoopThread thread(options());
     test::ask(thread.loop(), [] {});
     auto server = std::make_unique<Server>(thread.loop(), by_server.callbacks());
@@ -60,7 +43,7 @@ TEST_P(CallbacksAfterTheirOwnersEnd, while_the_loop_is_ending) {
 TEST_P(CallbacksAfterTheirOwnersEnd, while_the_mailbox_is_full) {
   test::LoopThread small({.engine = std::string(GetParam()), .post_limit = 1});
   test::ask(small.loop(), [] {});
-  Owned owned;
+  test::OwnedCalls owned;
   auto server = std::make_unique<Server>(small.loop(), owned.callbacks());
   SocketAddress there = server->listen("127.0.0.1:0").value();
   auto client = std::make_unique<Client>(small.loop(), owned.callbacks());
@@ -86,7 +69,7 @@ TEST_P(CallbacksAfterTheirOwnersEnd, while_the_mailbox_is_full) {
 TEST_P(CallbacksAfterTheirOwnersEnd, of_a_client_that_was_started_before_its_loop_ran) {
   auto server = serve(test::echoing());
   auto idle = test::make_loop(options()).value();
-  Owned owned;
+  test::OwnedCalls owned;
   {
     Client client(*idle, owned.callbacks());
     ASSERT_TRUE(client.connect(address()));

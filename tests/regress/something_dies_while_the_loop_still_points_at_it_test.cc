@@ -4,6 +4,7 @@
 // there is, in every combination of ends; what goes wrong is found by the sanitizers.
 #include <gmock/gmock.h>
 
+#include <tests/support/engines/dying_owners.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {
@@ -13,23 +14,8 @@ constexpr std::string_view kCallbackNames[] = {"open", "message", "writable", "p
 
 class SomethingDies : public test::NetTest {
  protected:
-  // Callbacks that call `act` in each place, and do there what makes the next one come.
-  static ConnectionCallbacks calling(std::function<void(std::string_view, Connection&)> act) {
-    return {.on_open = [act](Connection& connection) { act("open", connection); },
-            .on_message =
-                [act](Connection& connection, Buffer& input) {
-                  connection.send(std::string(600'000, 'x'));
-                  act("message", connection);
-                  input.clear();
-                },
-            .on_writable = [act](Connection& connection) { act("writable", connection); },
-            .on_peer_end =
-                [act](Connection& connection) {
-                  act("peer end", connection);
-                  connection.close();
-                },
-            .on_drain = [act](Connection& connection) { act("drain", connection); },
-            .on_close = [act](Connection& connection, CloseReason) { act("close", connection); }};
+  static ConnectionCallbacks calling(const test::ActInCallback& act) {
+    return test::acting(act, [](Connection& connection) { connection.send(std::string(600'000, 'x')); });
   }
   // Watched, so that deadlines, caps and the recorder point at the connection too.
   static ServerOptions watched() {
@@ -102,33 +88,14 @@ TEST_P(SomethingDies, client_in_each_callback) {
   }
 }
 
-// A session object as users write it: a handle, a timer that uses it, and its own end in any callback.
 TEST_P(SomethingDies, owner_of_a_handle_and_a_timer_in_each_callback) {
-  struct Session {
-    Session(Connection& connection, std::atomic<int>& alive_count)
-        : handle(connection.handle()), loop(connection.loop()), alive(alive_count) {
-      ++alive;
-      timer = loop.every(std::chrono::milliseconds(1), [this] { ++ticks; });
-    }
-    ~Session() {
-      loop.cancel(timer);
-      handle.send("late");
-      handle.close();
-      --alive;
-    }
-    ConnectionHandle handle;
-    Loop& loop;
-    std::atomic<int>& alive;
-    TimerId timer;
-    int ticks = 0;
-  };
   for (std::string_view where : kCallbackNames) {
     SCOPED_TRACE(where);
     std::atomic<int> alive = 0;
     std::atomic<bool> dead = false;
-    std::unique_ptr<Session> session;
+    std::unique_ptr<test::TickingSession> session;
     auto server = serve(calling([&](std::string_view here, Connection& connection) {
-                          if (here == "open") session = std::make_unique<Session>(connection, alive);
+                          if (here == "open") session = std::make_unique<test::TickingSession>(connection, alive);
                           if (here != where) return;
                           session.reset();
                           dead = true;

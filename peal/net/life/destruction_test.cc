@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <tests/support/engines/dying_owners.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {
@@ -12,25 +13,6 @@ namespace {
 
 class DestructionTest : public test::NetTest {
  protected:
-  // A connection's callbacks that touch what dies with their owner.
-  struct Owned {
-    std::unique_ptr<std::atomic<int>> calls = std::make_unique<std::atomic<int>>(0);
-    std::atomic<bool> gone = false;
-    SharedConnectionCallbacks callbacks() {
-      return {.on_open = [this](Connection&) { touch(); },
-              .on_message =
-                  [this](Connection& connection, Buffer& input) {
-                    touch();
-                    connection.send(std::move(input));
-                  },
-              .on_writable = [this](Connection&) { touch(); },
-              .on_close = [this](Connection&, CloseReason) { touch(); }};
-    }
-    void touch() {
-      EXPECT_FALSE(gone) << "a callback began after its owner's end";
-      ++*calls;
-    }
-  };
   SocketAddress listen(Server& server) { return server.listen("127.0.0.1:0").value(); }
 };
 
@@ -103,21 +85,20 @@ TEST_P(DestructionTest, client_inside_each_of_its_callbacks) {
 }
 
 TEST_P(DestructionTest, server_before_its_connections) {
-  Owned owned;
+  test::OwnedCalls owned;
   auto server = std::make_unique<Server>(loop(), owned.callbacks());
   SocketAddress address = listen(*server);
   std::vector<RawPeer> peers = RawPeer::connected_many(address, 20);
   for (RawPeer& peer : peers) peer.send("hello");
   ASSERT_TRUE(wait_until([&] { return *owned.calls >= 30; }));
   server.reset();
-  owned.gone = true;
-  owned.calls.reset();
+  owned.end();
   for (RawPeer& peer : peers) EXPECT_TRUE(ends(peer));
 }
 
 TEST_P(DestructionTest, server_while_clients_are_connecting_and_talking) {
   for (int round = 0; round < 20; ++round) {
-    Owned owned;
+    test::OwnedCalls owned;
     auto group = LoopGroup::start(2, group_options()).value();
     auto mode = static_cast<AcceptMode>(round % 3);
     auto server = std::make_unique<Server>(*group, owned.callbacks(), group_server({.accept = mode}));
@@ -125,7 +106,7 @@ TEST_P(DestructionTest, server_while_clients_are_connecting_and_talking) {
     std::vector<RawPeer> peers = RawPeer::connected_many(address, 20);
     for (RawPeer& peer : peers) peer.try_send("hello");
     server.reset();
-    owned.gone = true;
+    owned.end();
     for (RawPeer& peer : peers) EXPECT_TRUE(ends(peer));
   }
 }
@@ -181,14 +162,13 @@ TEST_P(DestructionTest, loop_before_server_and_client_that_were_talking) {
 TEST_P(DestructionTest, client_while_connecting) {
   auto server = serve(test::echoing());
   for (int round = 0; round < 50; ++round) {
-    Owned owned;
+    test::OwnedCalls owned;
     {
       Client client(loop(), owned.callbacks(), {.retry = {.attempts = 0, .reconnect = true}});
       ASSERT_TRUE(client.connect(address()));
       if (round % 2 == 1) ask([] {});
     }
-    owned.gone = true;
-    owned.calls.reset();
+    owned.end();
   }
   ASSERT_TRUE(wait_until([&] { return loop().engine().stats().accepts > 0; }));
 }

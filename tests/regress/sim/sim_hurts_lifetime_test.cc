@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <tests/support/engines/dying_owners.h>
 #include <tests/support/sim_rig.h>
 
 namespace peal {
@@ -22,25 +23,10 @@ constexpr uint64_t kSeeds = 300;
 
 class SimSomethingDies : public test::SimTest {
  protected:
-  using Act = std::function<void(std::string_view, Connection&)>;
-
-  // Calls `act` in each place, and does there what makes the next one come.
-  static ConnectionCallbacks calling(const Act& act) {
-    return {.on_open = [act](Connection& connection) { act("open", connection); },
-            .on_message =
-                [act](Connection& connection, Buffer& input) {
-                  if (connection.sent_bytes() < kAnswer) connection.send(std::string(kAnswer, 'x'));
-                  act("message", connection);
-                  input.clear();
-                },
-            .on_writable = [act](Connection& connection) { act("writable", connection); },
-            .on_peer_end =
-                [act](Connection& connection) {
-                  act("peer end", connection);
-                  connection.close();
-                },
-            .on_drain = [act](Connection& connection) { act("drain", connection); },
-            .on_close = [act](Connection& connection, CloseReason) { act("close", connection); }};
+  static ConnectionCallbacks calling(const test::ActInCallback& act) {
+    return test::acting(act, [](Connection& connection) {
+      if (connection.sent_bytes() < kAnswer) connection.send(std::string(kAnswer, 'x'));
+    });
   }
   static ConnectionOptions watched() {
     return {.high_water_bytes = 16 * 1024,
@@ -140,34 +126,15 @@ TEST_F(SimSomethingDies, client_in_each_callback) {
   });
 }
 
-// A session object as users write it: a handle, a timer that uses it, and its own end in any callback.
 TEST_F(SimSomethingDies, owner_of_a_handle_and_a_timer_in_each_callback) {
-  struct Session {
-    Session(Connection& connection, Loop& its_loop, int& alive_count)
-        : handle(connection.handle()), loop(its_loop), alive(alive_count) {
-      ++alive;
-      timer = loop.every(milliseconds(1), [this] { ++ticks; });
-    }
-    ~Session() {
-      loop.cancel(timer);
-      handle.send("late");
-      handle.close();
-      --alive;
-    }
-    ConnectionHandle handle;
-    Loop& loop;
-    int& alive;
-    TimerId timer;
-    int ticks = 0;
-  };
   on_seeds(kSeeds, SimOptions::hostile(), [&](test::SimPair& pair) {
     const std::string_view where = place_of(pair);
-    int alive = 0;
+    std::atomic<int> alive = 0;
     bool dead = false;
-    std::unique_ptr<Session> session;
+    std::unique_ptr<test::TickingSession> session;
     Server server(*pair.here, calling([&](std::string_view here, Connection& connection) {
       if (here == "open" && !session && !dead) {
-        session = std::make_unique<Session>(connection, *pair.here, alive);
+        session = std::make_unique<test::TickingSession>(connection, alive);
       }
       if (here != where || !session) return;
       session.reset();
