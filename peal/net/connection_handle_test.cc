@@ -170,16 +170,10 @@ TEST_P(ConnectionHandleTest, refused_post_is_counted_as_lost) {
   SocketAddress bound = own.listen("127.0.0.1:0").value();
   RawPeer peer = RawPeer::connected(bound);
   ASSERT_TRUE(test::wait_until(small.loop(), [&] { return static_cast<bool>(handle); }));
-  // The loop stands still inside this task while its mailbox fills.
-  std::promise<void> entered;
-  std::promise<void> leave;
-  ASSERT_TRUE(small.loop().post([&] {
-    entered.set_value();
-    leave.get_future().wait();
-  }));
-  entered.get_future().wait();
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(handle.run([](Connection& connection) { connection.send("x"); }), i < 4);
-  leave.set_value();
+  {
+    const test::Standstill standstill(small.loop());
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(handle.run([](Connection& connection) { connection.send("x"); }), i < 4);
+  }
   ASSERT_TRUE(test::wait_until(small.loop(), [&] { return peer.pump(), peer.received().size() == 4; }));
   EXPECT_EQ(own.stats().lost_calls, 6u);
 }

@@ -26,31 +26,6 @@
 namespace peal {
 namespace {
 
-// While it lives the loop stands still, and its mailbox can be filled.
-class Standstill {
- public:
-  explicit Standstill(Loop& loop) {
-    std::promise<void> entered;
-    std::future<void> is_entered = entered.get_future();
-    EXPECT_TRUE(loop.post([entered = std::move(entered), left = leave_.get_future()]() mutable {
-      entered.set_value();
-      left.wait();
-    }));
-    is_entered.wait();
-  }
-  ~Standstill() { leave_.set_value(); }
-  Standstill(const Standstill&) = delete;
-  Standstill& operator=(const Standstill&) = delete;
-
- private:
-  std::promise<void> leave_;
-};
-
-void fill_mailbox(Loop& loop) {
-  while (loop.post([] {})) {
-  }
-}
-
 // A loop whose mailbox is soon full.
 class RefusedSend : public test::NetTest {
  protected:
@@ -80,48 +55,46 @@ std::optional<size_t> count_lines(std::string_view text) {
   return count;
 }
 
-// What a server's only connection was opened and ended as.
+// A server's only connection, from both its ends.
 struct OneConnection {
+  explicit OneConnection(Loop& loop)
+      : server(loop, {.on_open = [this](Connection& connection) { opened.set_value(connection.handle()); },
+                      .on_close = [this](Connection&, CloseReason reason) { ended.set_value(reason); }}),
+        peer(RawPeer::connected(server.listen("127.0.0.1:0").value())),
+        handle(opened.get_future().get()) {}
+
   std::promise<ConnectionHandle> opened;
   std::promise<CloseReason> ended;
-
-  ConnectionCallbacks callbacks() {
-    return {.on_open = [this](Connection& connection) { opened.set_value(connection.handle()); },
-            .on_close = [this](Connection&, CloseReason reason) { ended.set_value(reason); }};
-  }
+  Server server;
+  RawPeer peer;
+  const ConnectionHandle handle;
 };
 
 // The loop works on while a thread sends as fast as it can: only some are refused.
 TEST_P(RefusedSend, ends_the_connection) {
-  OneConnection one;
-  Server server(small(), one.callbacks());
-  RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
-  const ConnectionHandle handle = one.opened.get_future().get();
+  OneConnection one(small());
   size_t refused = 0;
-  for (size_t number = 0; refused < 1000; ++number) refused += handle.send(fmt::format("{}\n", number)) ? 0 : 1;
-  read_all(peer);
+  for (size_t number = 0; refused < 1000; ++number) refused += one.handle.send(fmt::format("{}\n", number)) ? 0 : 1;
+  read_all(one.peer);
   EXPECT_EQ(one.ended.get_future().get(), CloseReason::kSendRefused);
-  EXPECT_EQ(peer.error(), ECONNRESET);
-  EXPECT_TRUE(count_lines(peer.received())) << peer.received();
-  EXPECT_EQ(server.stats().lost_calls, refused);
+  EXPECT_EQ(one.peer.error(), ECONNRESET);
+  EXPECT_TRUE(count_lines(one.peer.received())) << one.peer.received();
+  EXPECT_EQ(one.server.stats().lost_calls, refused);
 }
 
 TEST_P(RefusedSend, is_none_of_close_and_abort) {
   for (const bool closes : {true, false}) {
-    OneConnection one;
-    Server server(small(), one.callbacks());
-    RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
-    const ConnectionHandle handle = one.opened.get_future().get();
+    OneConnection one(small());
     {
-      const Standstill standstill(small());
-      EXPECT_TRUE(handle.send("before"));
-      fill_mailbox(small());
-      for (int i = 0; i < 10; ++i) EXPECT_TRUE(closes ? handle.close() : handle.abort());
+      const test::Standstill standstill(small());
+      EXPECT_TRUE(one.handle.send("before"));
+      test::fill_mailbox(small());
+      for (int i = 0; i < 10; ++i) EXPECT_TRUE(closes ? one.handle.close() : one.handle.abort());
     }
-    read_all(peer);
-    EXPECT_EQ(peer.error(), closes ? 0 : ECONNRESET);
-    EXPECT_EQ(peer.received(), closes ? "before" : peer.received());
-    peer.close();
+    read_all(one.peer);
+    EXPECT_EQ(one.peer.error(), closes ? 0 : ECONNRESET);
+    EXPECT_EQ(one.peer.received(), closes ? "before" : one.peer.received());
+    one.peer.close();
     EXPECT_EQ(one.ended.get_future().get(), closes ? CloseReason::kLocal : CloseReason::kAborted);
   }
 }
@@ -141,8 +114,8 @@ TEST_P(RefusedSend, of_a_websocket_ends_it) {
       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n");
   const WebSocketHandle handle = opened.get_future().get();
   {
-    const Standstill standstill(small());
-    fill_mailbox(small());
+    const test::Standstill standstill(small());
+    test::fill_mailbox(small());
     EXPECT_FALSE(handle.send_text("lost"));
   }
   handle.send_text("after");
@@ -160,8 +133,8 @@ TEST_P(RefusedSend, of_an_answer_lets_no_client_wait) {
   peer.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   const HttpExchangeHandle handle = asked.get_future().get();
   {
-    const Standstill standstill(small());
-    fill_mailbox(small());
+    const test::Standstill standstill(small());
+    test::fill_mailbox(small());
     EXPECT_FALSE(handle.respond(200, "text/plain", "lost"));
   }
   read_all(peer);
@@ -172,42 +145,37 @@ TEST_P(RefusedSend, of_an_answer_lets_no_client_wait) {
 // A loop that does not run takes tasks up to their number, whatever they carry: above the hard mark of the process what
 // is sent from elsewhere is refused, too.
 TEST_P(RefusedSend, above_the_hard_mark) {
-  OneConnection one;
-  Server server(small(), one.callbacks());
-  RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
-  const ConnectionHandle handle = one.opened.get_future().get();
+  OneConnection one(small());
   const MemoryMarks marks = MemoryBudget::marks();
   {
-    const Standstill standstill(small());
-    EXPECT_TRUE(handle.send("taken"));
+    const test::Standstill standstill(small());
+    EXPECT_TRUE(one.handle.send("taken"));
     MemoryBudget::set({.soft_bytes = 1, .hard_bytes = 2});
-    EXPECT_FALSE(handle.send("refused"));
+    EXPECT_FALSE(one.handle.send("refused"));
     MemoryBudget::set(marks);
-    handle.send("too late");
+    one.handle.send("too late");
   }
   EXPECT_EQ(one.ended.get_future().get(), CloseReason::kSendRefused);
-  read_all(peer);
-  EXPECT_EQ(peer.error(), ECONNRESET);
+  read_all(one.peer);
+  EXPECT_EQ(one.peer.error(), ECONNRESET);
 }
 
 TEST_P(RefusedSend, does_not_meet_a_bounded_sender) {
   constexpr size_t kMost = 100'000;
-  OneConnection one;
-  Server server(small(), one.callbacks());
-  RawPeer peer = RawPeer::connected(server.listen("127.0.0.1:0").value());
+  OneConnection one(small());
   std::atomic<size_t> most_seen = 0;
-  std::jthread worker([&, sender = BoundedSender(one.opened.get_future().get(), kMost)]() mutable {
+  std::jthread worker([&, sender = BoundedSender(one.handle, kMost)]() mutable {
     for (size_t number = 0; sender.send(fmt::format("{}\n", number)); ++number) {
       most_seen = std::max(most_seen.load(), sender.bytes_on_their_way());
     }
     EXPECT_TRUE(sender.ended());
     EXPECT_FALSE(sender.try_send("more"));
   });
-  while (peer.received().size() < 3'000'000) ASSERT_TRUE(peer.pump());
-  EXPECT_TRUE(count_lines(peer.received()));
+  while (one.peer.received().size() < 3'000'000) ASSERT_TRUE(one.peer.pump());
+  EXPECT_TRUE(count_lines(one.peer.received()));
   // It fills up for who does not read, waits, and hears of the end.
   ASSERT_TRUE(wait_until([&] { return most_seen > kMost / 2; }));
-  peer.reset();
+  one.peer.reset();
   worker.join();
   EXPECT_EQ(one.ended.get_future().get(), CloseReason::kReset);
   EXPECT_LE(most_seen, kMost);

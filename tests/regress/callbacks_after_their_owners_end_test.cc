@@ -49,17 +49,9 @@ TEST_P(CallbacksAfterTheirOwnersEnd, while_the_mailbox_is_full) {
   auto client = std::make_unique<Client>(small.loop(), owned.callbacks());
   ASSERT_TRUE(client->connect(there));
   ASSERT_TRUE(test::wait_until(small.loop(), [&] { return *owned.calls == 2; }));
-  // The loop stands still inside a task while somebody fills its mailbox.
-  std::promise<void> entered;
-  std::promise<void> leave;
-  ASSERT_TRUE(small.loop().post([&] {
-    entered.set_value();
-    leave.get_future().wait();
-  }));
-  entered.get_future().wait();
-  while (small.loop().post([] {})) {
-  }
-  std::jthread later([&] { leave.set_value(); });
+  std::optional<test::Standstill> standstill(small.loop());
+  test::fill_mailbox(small.loop());
+  std::jthread later([&] { standstill.reset(); });
   client.reset();
   server.reset();
   owned.end();

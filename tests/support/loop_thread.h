@@ -2,10 +2,12 @@
 // For tests that run loops on real engines: a loop on a thread of its own, and suites that run on every engine.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -38,6 +40,31 @@ class LoopThread {
   std::unique_ptr<Loop> loop_;
   std::jthread thread_;
 };
+
+// While it lives the loop stands still, and its mailbox can be filled.
+class Standstill {
+ public:
+  explicit Standstill(Loop& loop) {
+    std::promise<void> entered;
+    std::future<void> is_entered = entered.get_future();
+    EXPECT_TRUE(loop.post([entered = std::move(entered), left = leave_.get_future()]() mutable {
+      entered.set_value();
+      left.wait();
+    }));
+    is_entered.wait();
+  }
+  ~Standstill() { leave_.set_value(); }
+  Standstill(const Standstill&) = delete;
+  Standstill& operator=(const Standstill&) = delete;
+
+ private:
+  std::promise<void> leave_;
+};
+
+inline void fill_mailbox(Loop& loop) {
+  while (loop.post([] {})) {
+  }
+}
 
 // The parameter is an engine's name; one that this machine forbids is skipped, with the reason.
 class LoopEngineTest : public testing::TestWithParam<std::string_view> {
