@@ -39,7 +39,6 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
     LoopEngineTest::SetUp();
     if (IsSkipped()) return;
     set_log_sink([](const LogRecord&) {});
-    fds_before_ = count_open_fds();
     loop_ = test::make_loop(options()).value();
   }
   void TearDown() override {
@@ -49,7 +48,7 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
     server_.reset();
     loop_.reset();
     set_log_sink({});
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    expect_no_fd_left();
   }
 
   Loop& loop() { return *loop_; }
@@ -87,6 +86,13 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
     run();
     EXPECT_TRUE(hears(peer, wanted));
   }
+  // What `answer` does, and then the loop is stopped.
+  auto then_stop(auto answer) {
+    return [this, answer = std::move(answer)](auto& to) {
+      answer(to);
+      loop().stop();
+    };
+  }
   // So many are answered; the last answer is followed by stop().
   void expect_all_heard(size_t peers, const std::string& answer) {
     size_t asked = 0;
@@ -119,29 +125,19 @@ class StoppedRightAfterSending : public test::LoopEngineTest {
   std::unique_ptr<HttpServer> http_;
   SocketAddress address_;
   std::deque<RawPeer> peers_;
-  size_t fds_before_ = 0;
 };
 
 TEST_P(StoppedRightAfterSending, few_bytes_copied) {
-  expect_heard("hello", [&](Connection& connection) {
-    connection.send("hello");
-    loop().stop();
-  });
+  expect_heard("hello", then_stop([&](Connection& connection) { connection.send("hello"); }));
 }
 
 TEST_P(StoppedRightAfterSending, few_bytes_moved) {
-  expect_heard("hello", [&](Connection& connection) {
-    connection.send(Buffer("hello"));
-    loop().stop();
-  });
+  expect_heard("hello", then_stop([&](Connection& connection) { connection.send(Buffer("hello")); }));
 }
 
 TEST_P(StoppedRightAfterSending, few_bytes_shared) {
   const SharedBytes shared = share_bytes("hello");
-  expect_heard("hello", [&](Connection& connection) {
-    connection.send(shared);
-    loop().stop();
-  });
+  expect_heard("hello", then_stop([&](Connection& connection) { connection.send(shared); }));
 }
 
 TEST_P(StoppedRightAfterSending, loop_stopped_before_the_answer_is_sent) {
@@ -153,18 +149,12 @@ TEST_P(StoppedRightAfterSending, loop_stopped_before_the_answer_is_sent) {
 
 TEST_P(StoppedRightAfterSending, several_blocks_copied) {
   const std::string answer = pattern(kSeveralBlocks);
-  expect_heard(answer, [&](Connection& connection) {
-    connection.send(answer);
-    loop().stop();
-  });
+  expect_heard(answer, then_stop([&](Connection& connection) { connection.send(answer); }));
 }
 
 TEST_P(StoppedRightAfterSending, several_blocks_moved) {
   const std::string answer = pattern(kSeveralBlocks);
-  expect_heard(answer, [&](Connection& connection) {
-    connection.send(Buffer(answer));
-    loop().stop();
-  });
+  expect_heard(answer, then_stop([&](Connection& connection) { connection.send(Buffer(answer)); }));
 }
 
 // More parts than go out in one call.
@@ -321,22 +311,13 @@ TEST_P(StoppedRightAfterSending, request_of_a_client_that_has_just_connected) {
 }
 
 TEST_P(StoppedRightAfterSending, http_answer) {
-  expect_got(
-      [&](HttpExchange& exchange) {
-        exchange.respond(200, "text/plain", "hello");
-        loop().stop();
-      },
-      http_ok("hello"));
+  expect_got(then_stop([&](HttpExchange& exchange) { exchange.respond(200, "text/plain", "hello"); }),
+             http_ok("hello"));
 }
 
 TEST_P(StoppedRightAfterSending, http_answer_of_several_blocks) {
   const std::string body = pattern(kSeveralBlocks);
-  expect_got(
-      [&](HttpExchange& exchange) {
-        exchange.respond(200, "text/plain", body);
-        loop().stop();
-      },
-      http_ok(body));
+  expect_got(then_stop([&](HttpExchange& exchange) { exchange.respond(200, "text/plain", body); }), http_ok(body));
 }
 
 TEST_P(StoppedRightAfterSending, http_answers_to_pipelined_requests) {
@@ -362,12 +343,8 @@ TEST_P(StoppedRightAfterSending, http_answer_of_a_posted_task) {
 
 TEST_P(StoppedRightAfterSending, http_file) {
   const std::string body = pattern(5000);
-  expect_got(
-      [&](HttpExchange& exchange) {
-        exchange.respond_file(200, "text/plain", test::file_of(body));
-        loop().stop();
-      },
-      http_ok(body));
+  expect_got(then_stop([&](HttpExchange& exchange) { exchange.respond_file(200, "text/plain", test::file_of(body)); }),
+             http_ok(body));
 }
 
 PEAL_TEST_ON_EVERY_ENGINE(StoppedRightAfterSending);

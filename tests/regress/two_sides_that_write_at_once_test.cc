@@ -130,8 +130,7 @@ TEST_P(TwoSidesWrite, coroutine_that_writes_in_one_task_and_reads_in_another) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(engine, TwoSidesWrite, testing::ValuesIn(test::kernel_engines()),
-                         [](const auto& tested) { return std::string(tested.param); });
+PEAL_TEST_ON_EVERY_ENGINE(TwoSidesWrite);
 
 class SimTwoSidesWrite : public test::SimTest {};
 

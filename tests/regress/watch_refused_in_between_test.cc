@@ -16,9 +16,8 @@
 #include <peal/loop/loop.h>
 #include <peal/net/resolver.h>
 #include <tests/support/dns/dns_script.h>
-#include <tests/support/engine_rig.h>
 #include <tests/support/engines/refusing_engine.h>
-#include <tests/support/tested_engines.h>
+#include <tests/support/loop_thread.h>
 
 namespace peal {
 namespace {
@@ -26,26 +25,22 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-class RefusedInBetween : public testing::TestWithParam<std::string_view> {
+class RefusedInBetween : public test::LoopEngineTest {
  protected:
   void SetUp() override {
-    if (const std::string why = test::why_unsupported(GetParam()); !why.empty()) GTEST_SKIP() << why;
-    fds_before_ = count_open_fds();
+    LoopEngineTest::SetUp();
+    if (IsSkipped()) return;
     loop = std::make_unique<Loop>(std::make_unique<test::RefusingEngine>(test::make_engine(GetParam()).value(),
                                                                          [this](int fd) { return refusal(fd); }),
                                   LoopOptions{});
   }
   void TearDown() override {
     loop.reset();
-    if (IsSkipped()) return;
-    EXPECT_EQ(count_open_fds(), fds_before_) << "fds were left behind";
+    if (!IsSkipped()) expect_no_fd_left();
   }
 
   std::function<std::error_code(int)> refusal = [](int) { return std::error_code(); };
   std::unique_ptr<Loop> loop;
-
- private:
-  size_t fds_before_ = 0;
 };
 
 // Names a TCP socket, whatever its number; 0: it is none.
@@ -108,8 +103,7 @@ TEST_P(RefusedInBetween, signals) {
   EXPECT_EQ(heard, "12");
 }
 
-INSTANTIATE_TEST_SUITE_P(engine, RefusedInBetween, testing::ValuesIn(test::kernel_engines()),
-                         [](const auto& tested) { return std::string(tested.param); });
+PEAL_TEST_ON_EVERY_ENGINE(RefusedInBetween);
 
 }  // namespace
 }  // namespace peal

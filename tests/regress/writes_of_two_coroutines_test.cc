@@ -53,8 +53,7 @@ TEST_P(TwoWritersTest, writes_of_two_coroutines_never_interleave) {
   EXPECT_EQ(std::ranges::count(got, 'a'), std::ranges::count(got, 'b'));
 }
 
-INSTANTIATE_TEST_SUITE_P(engine, TwoWritersTest, testing::ValuesIn(test::kernel_engines()),
-                         [](const auto& tested) { return std::string(tested.param); });
+PEAL_TEST_ON_EVERY_ENGINE(TwoWritersTest);
 
 }  // namespace
 }  // namespace peal
