@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <peal/http/server/http_server.h>
@@ -67,6 +68,16 @@ class HttpTest : public NetTest {
     RawPeer one = peer();
     one.send(request);
     return all_of(one);
+  }
+  // The same of a request without a body. `fields`: whole lines.
+  std::string answer_to(std::string_view method, std::string_view target, std::string_view fields = {}) {
+    return answer_to(fmt::format("{} {} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{}\r\n", method, target, fields));
+  }
+  // What comes with 200; of any other answer its status.
+  std::string body_of(std::string_view method, std::string_view target) {
+    const std::string answer = answer_to(method, target);
+    if (!answer.starts_with("HTTP/1.1 200 ")) return answer.substr(9, 3);
+    return answer.substr(answer.find("\r\n\r\n") + 4);
   }
 
  private:

@@ -35,7 +35,7 @@ class MiddlewareTest : public test::HttpTest {
     serve(std::move(router));
   }
   std::string answer(std::string_view fields, std::string_view method = "GET") {
-    return answer_to(fmt::format("{} / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{}\r\n", method, fields));
+    return answer_to(method, "/", fields);
   }
 };
 

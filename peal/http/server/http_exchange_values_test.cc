@@ -20,8 +20,7 @@ class HttpExchangeValuesTest : public test::HttpTest {
   // Serves one request, to `handler`.
   std::string answer_of(HttpHandler handler, std::string_view target, std::string_view fields = {}) {
     serve(Router(std::move(handler)));
-    std::string answer =
-        answer_to(fmt::format("GET {} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{}\r\n", target, fields));
+    std::string answer = answer_to("GET", target, fields);
     end_server();
     return answer;
   }

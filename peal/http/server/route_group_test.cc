@@ -64,14 +64,6 @@ class RouteGroupTest : public test::HttpTest {
       });
     };
   }
-  std::string answer(std::string_view method, std::string_view target) {
-    return answer_to(fmt::format("{} {} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", method, target));
-  }
-  std::string body_of(std::string_view method, std::string_view target) {
-    const std::string answer = this->answer(method, target);
-    if (!answer.starts_with("HTTP/1.1 200 ")) return answer.substr(9, 3);
-    return answer.substr(answer.find("\r\n\r\n") + 4);
-  }
 };
 
 TEST_P(RouteGroupTest, middleware_stands_outermost_first_whenever_it_and_the_routes_were_added) {
@@ -173,7 +165,7 @@ TEST_P(RouteGroupTest, coroutine_sees_the_status_and_goes_on_after_the_answer) {
   EXPECT_EQ(body_of("GET", "/now"), "now");
   EXPECT_EQ(body_of("GET", "/task"), "task");
   EXPECT_EQ(body_of("GET", "/later"), "later");
-  EXPECT_THAT(answer("GET", "/stream"), HasSubstr("stream"));
+  EXPECT_THAT(answer_to("GET", "/stream"), HasSubstr("stream"));
   EXPECT_EQ(body_of("GET", "/forgets"), "500");
   EXPECT_EQ(body_of("GET", "/nobody"), "404");
   EXPECT_TRUE(wait_until([&] { return statuses.size() == 6; }));
@@ -241,11 +233,11 @@ TEST_P(RouteGroupTest, answers_of_the_router_itself_go_through_middleware_too) {
   closed.get("/", answering("never"));
   serve(std::move(router));
   EXPECT_THAT(
-      answer("DELETE", "/api/items"),
+      answer_to("DELETE", "/api/items"),
       testing::AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("X-All: 1\r\nX-Api: 1\r\nAllow: GET, HEAD, OPTIONS")));
-  EXPECT_THAT(answer("OPTIONS", "/api/items"),
+  EXPECT_THAT(answer_to("OPTIONS", "/api/items"),
               testing::AllOf(StartsWith("HTTP/1.1 204 "), HasSubstr("X-All: 1\r\nX-Api: 1\r\nAllow: ")));
-  const std::string unknown = answer("GET", "/api/nothing");
+  const std::string unknown = answer_to("GET", "/api/nothing");
   EXPECT_THAT(unknown, testing::AllOf(StartsWith("HTTP/1.1 404 "), HasSubstr("X-All: 1\r\n")));
   EXPECT_THAT(unknown, testing::Not(HasSubstr("X-Api")));
   EXPECT_EQ(body_of("POST", "/closed/"), "401");
@@ -260,11 +252,11 @@ TEST_P(RouteGroupTest, path_is_known_under_another_method_also_beside_a_rest_for
   router.get("/{path*}", answering("page"));
   router.any("/{path*}", answering("any"));
   serve(std::move(router));
-  EXPECT_THAT(answer("DELETE", "/api/items"),
+  EXPECT_THAT(answer_to("DELETE", "/api/items"),
               testing::AllOf(StartsWith("HTTP/1.1 405 "), HasSubstr("Allow: GET, HEAD, OPTIONS\r\n")));
-  EXPECT_THAT(answer("OPTIONS", "/api/items"),
+  EXPECT_THAT(answer_to("OPTIONS", "/api/items"),
               testing::AllOf(StartsWith("HTTP/1.1 204 "), HasSubstr("Allow: GET, HEAD, OPTIONS\r\n")));
-  EXPECT_THAT(answer("PUT", "/api/items/7"), StartsWith("HTTP/1.1 405 "));
+  EXPECT_THAT(answer_to("PUT", "/api/items/7"), StartsWith("HTTP/1.1 405 "));
   EXPECT_EQ(body_of("PUT", "/api/items/seven"), "any");
   EXPECT_EQ(body_of("GET", "/login"), "page");
   EXPECT_EQ(body_of("DELETE", "/elsewhere"), "any");

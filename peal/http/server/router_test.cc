@@ -21,12 +21,6 @@ class RouterTest : public test::HttpTest {
       exchange.respond(200, "", text);
     };
   }
-  std::string body_of(std::string_view method, std::string_view target) {
-    const std::string answer =
-        answer_to(fmt::format("{} {} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", method, target));
-    if (!answer.starts_with("HTTP/1.1 200 ")) return answer.substr(9, 3);
-    return answer.substr(answer.find("\r\n\r\n") + 4);
-  }
 };
 
 TEST_P(RouterTest, the_most_literal_pattern_wins_whatever_the_order_they_were_added_in) {
