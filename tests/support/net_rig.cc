@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <peal/base/log.h>
+#include <peal/base/memory/memory_budget.h>
 
 namespace peal::test {
 namespace {
@@ -90,6 +91,7 @@ void NetTest::TearDown() {
   if (IsSkipped()) return;
   thread_.reset();
   set_log_sink({});
+  MemoryBudget::set(MemoryBudget::default_marks());
   expect_no_fd_left();
 }
 

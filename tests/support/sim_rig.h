@@ -14,6 +14,7 @@
 
 #include <peal/base/log.h>
 #include <peal/base/memory/block_pool.h>
+#include <peal/base/memory/memory_budget.h>
 #include <peal/net/client.h>
 #include <peal/net/server.h>
 #include <peal/sim/sim_loop.h>
@@ -52,7 +53,10 @@ class SimTest : public testing::Test {
   void SetUp() override {
     set_log_sink([](const LogRecord&) {});
   }
-  void TearDown() override { set_log_sink({}); }
+  void TearDown() override {
+    set_log_sink({});
+    MemoryBudget::set(MemoryBudget::default_marks());
+  }
 
   // Each world ends with as many blocks in use as it began with.
   void on_seeds(uint64_t count, const SimOptions& options, const std::function<void(SimPair&)>& play) {

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <peal/base/log.h>
+#include <peal/base/memory/memory_budget.h>
 #include <tests/support/loop_thread.h>
 
 namespace peal::test {
@@ -28,6 +29,7 @@ class SteppedLoopTest : public LoopEngineTest {
     if (loop_) end_loop();
     loop_.reset();
     set_log_sink({});
+    MemoryBudget::set(MemoryBudget::default_marks());
     expect_no_fd_left();
   }
 

@@ -30,7 +30,6 @@ constexpr Duration kLongWait = std::chrono::seconds(50);
 class GatheredBodiesCountForTheirConnection : public test::SteppedLoopTest {
  protected:
   void TearDown() override {
-    MemoryBudget::set(MemoryBudget::default_marks());
     large_.reset();
     small_.reset();
     newcomer_.reset();

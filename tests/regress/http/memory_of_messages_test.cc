@@ -18,10 +18,6 @@ constexpr size_t kMessageBytes = 4 * 1024 * 1024;
 
 class MemoryOfMessages : public test::WebSocketTest {
  protected:
-  void TearDown() override {
-    WebSocketTest::TearDown();
-    MemoryBudget::set(MemoryBudget::default_marks());
-  }
   static size_t uncounted() { return test::allocated_bytes() - MemoryBudget::held_bytes(); }
   // Which no codec makes smaller.
   static std::string noise() {

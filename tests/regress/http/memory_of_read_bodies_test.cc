@@ -26,10 +26,6 @@ constexpr size_t kAllBodies = kBodyBytes * kClients;
 
 class MemoryOfReadBodies : public test::HttpTest {
  protected:
-  void TearDown() override {
-    HttpTest::TearDown();
-    MemoryBudget::set(MemoryBudget::default_marks());
-  }
   // What nobody counts: neither the budget nor, since all clients have gone, a connection.
   static size_t uncounted() { return test::allocated_bytes() - MemoryBudget::held_bytes(); }
 
@@ -148,13 +144,7 @@ TEST_P(MemoryOfReadBodies, leaves_little_to_what_is_used_again) {
 
 PEAL_TEST_ON_EVERY_PORT(MemoryOfReadBodies);
 
-class MemoryOfFetchedBodies : public test::SimTest {
- protected:
-  void TearDown() override {
-    MemoryBudget::set(MemoryBudget::default_marks());
-    SimTest::TearDown();
-  }
-};
+class MemoryOfFetchedBodies : public test::SimTest {};
 
 // The client's side of it.
 TEST_F(MemoryOfFetchedBodies, is_counted_and_refused_above_the_hard_mark) {

@@ -23,10 +23,6 @@ constexpr size_t kMebibyte = 1024 * 1024;
 
 class CoroutineInput : public test::SimTest {
  protected:
-  void TearDown() override {
-    MemoryBudget::set(MemoryBudget::default_marks());
-    SimTest::TearDown();
-  }
   // A coroutine server and one client, which `sends` as soon as it is connected.
   struct Line {
     Line(test::SimPair& its_pair, CoServer::Serve serve, const ServerOptions& options, std::string sends)
@@ -119,7 +115,6 @@ TEST_F(CoroutineInput, is_ended_when_the_process_holds_too_much) {
     EXPECT_TRUE(pair.run_until([&] { return ended > 0; }));
     EXPECT_GT(server.stats().memory_closes, 0U);
   });
-  MemoryBudget::set(MemoryBudget::default_marks());
 }
 
 // Ending such a connection frees what nobody has read, though the task still has the stream.

@@ -73,10 +73,6 @@ struct SlowPeersServer {
 
 class SimHalfRecords : public test::SimTest {
  protected:
-  void TearDown() override {
-    MemoryBudget::set(MemoryBudget::default_marks());
-    SimTest::TearDown();
-  }
   static constexpr ConnectionOptions kFiveHundredASecond{.min_read_bytes = 500, .read_window = seconds(1)};
 };
 

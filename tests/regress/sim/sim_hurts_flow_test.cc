@@ -106,10 +106,6 @@ class SimMemoryUnderAttack : public test::SimTest {
     marks_ = {.soft_bytes = held + 8 * kMebibyte, .hard_bytes = held + 16 * kMebibyte};
     MemoryBudget::set(marks_);
   }
-  void TearDown() override {
-    MemoryBudget::set(MemoryBudget::default_marks());
-    test::SimTest::TearDown();
-  }
 
   // Asks for more whenever there is room, and reads nothing until it is told to. Below net: what is paused or closed in
   // the process for its memory shall be the server's.
