@@ -71,6 +71,20 @@ struct SlowPeersServer {
   SocketAddress address;
 };
 
+// A peer that has shaken hands; of what it says from now on so much leaves as the test wants.
+struct HalvingPeer : SimTlsPeer {
+  HalvingPeer(test::SimPair& pair, const SocketAddress& address) : SimTlsPeer(pair, address) {
+    EXPECT_TRUE(is_open());
+    holds_back();
+  }
+  void say_record() { say(std::string(kHalvedBytes, 'x')); }
+  void send_rest() { send(unsent.size()); }
+  void send_half_a_record() {
+    say_record();
+    send(kHalvedBytes / 2);
+  }
+};
+
 class SimHalfRecords : public test::SimTest {
  protected:
   static constexpr ConnectionOptions kFiveHundredASecond{.min_read_bytes = 500, .read_window = seconds(1)};
@@ -80,10 +94,8 @@ TEST_F(SimHalfRecords, slow_records_are_judged_by_what_arrives) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, kFiveHundredASecond);
     if (pair.seed % 2 == 1) service.message_bytes = 3 * kHalvedBytes;
-    SimTlsPeer peer(pair, service.address);
-    ASSERT_TRUE(peer.is_open());
-    peer.holds_back();
-    for (int i = 0; i < 3; ++i) peer.say(std::string(kHalvedBytes, 'x'));
+    HalvingPeer peer(pair, service.address);
+    for (int i = 0; i < 3; ++i) peer.say_record();
     peer.drip(200);
     EXPECT_TRUE(pair.run_until([&] { return service.heard == 3 * kHalvedBytes; }, seconds(1)));
     pair.run_for(minutes(1));
@@ -94,18 +106,15 @@ TEST_F(SimHalfRecords, slow_records_are_judged_by_what_arrives) {
 TEST_F(SimHalfRecords, one_that_stands_still_is_cut_off_and_silence_between_two_is_not) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, kFiveHundredASecond);
-    SimTlsPeer peer(pair, service.address);
-    ASSERT_TRUE(peer.is_open());
-    peer.holds_back();
+    HalvingPeer peer(pair, service.address);
     pair.run_for(minutes(1));
-    peer.say(std::string(kHalvedBytes, 'x'));
-    peer.send(peer.unsent.size());
+    peer.say_record();
+    peer.send_rest();
     pair.run_for(minutes(1));
     ASSERT_FALSE(service.reason);
     EXPECT_EQ(service.heard, kHalvedBytes);
     const TimePoint began = pair.world.now();
-    peer.say(std::string(kHalvedBytes, 'x'));
-    peer.send(kHalvedBytes / 2);
+    peer.send_half_a_record();
     ASSERT_TRUE(pair.run_until([&] { return service.reason.has_value(); }));
     EXPECT_EQ(service.reason, CloseReason::kReadTooSlow);
     EXPECT_LT(service.ended_at, began + seconds(3)) << "the window in which the half came, and the next";
@@ -131,11 +140,8 @@ TEST_F(SimHalfRecords, one_that_came_while_a_coroutine_did_not_read_is_judged_wh
           reason = stream.close_reason();
         },
         options);
-    SimTlsPeer peer(pair, pair.listen(server));
-    ASSERT_TRUE(peer.is_open());
-    peer.holds_back();
-    peer.say(std::string(kHalvedBytes, 'x'));
-    peer.send(kHalvedBytes / 2);
+    HalvingPeer peer(pair, pair.listen(server));
+    peer.send_half_a_record();
     ASSERT_TRUE(pair.run_until([&] { return reason.has_value(); }));
     EXPECT_EQ(reason, CloseReason::kReadTooSlow);
     EXPECT_GE(ended_at, reads_from + seconds(1));
@@ -146,11 +152,8 @@ TEST_F(SimHalfRecords, one_that_came_while_a_coroutine_did_not_read_is_judged_wh
 TEST_F(SimHalfRecords, one_that_is_under_way_is_waited_for_by_a_drain) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair);
-    SimTlsPeer peer(pair, service.address);
-    ASSERT_TRUE(peer.is_open());
-    peer.holds_back();
-    peer.say(std::string(kHalvedBytes, 'x'));
-    peer.send(kHalvedBytes / 2);
+    HalvingPeer peer(pair, service.address);
+    peer.send_half_a_record();
     pair.run_for(seconds(1));
     bool drained = false;
     service.server->drain(minutes(10), [&](const DrainReport& report) {
@@ -159,7 +162,7 @@ TEST_F(SimHalfRecords, one_that_is_under_way_is_waited_for_by_a_drain) {
     });
     pair.run_for(minutes(1));
     EXPECT_FALSE(drained);
-    peer.send(peer.unsent.size());
+    peer.send_rest();
     EXPECT_TRUE(pair.run_until([&] { return drained; }));
     EXPECT_EQ(service.heard, kHalvedBytes);
   });
@@ -168,16 +171,13 @@ TEST_F(SimHalfRecords, one_that_is_under_way_is_waited_for_by_a_drain) {
 TEST_F(SimHalfRecords, one_that_is_under_way_is_no_reason_to_evict_its_connection) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, {}, 1);
-    SimTlsPeer peer(pair, service.address);
-    ASSERT_TRUE(peer.is_open());
-    peer.holds_back();
-    peer.say(std::string(kHalvedBytes, 'x'));
-    peer.send(kHalvedBytes / 2);
+    HalvingPeer peer(pair, service.address);
+    peer.send_half_a_record();
     pair.run_for(seconds(1));
     const SimTlsPeer refused(pair, service.address);
     pair.run_for(seconds(1));
     EXPECT_EQ(service.stats().evicted, 0U);
-    peer.send(peer.unsent.size());
+    peer.send_rest();
     EXPECT_TRUE(pair.run_until([&] { return service.heard == kHalvedBytes; }));
     const SimTlsPeer admitted(pair, service.address);
     EXPECT_TRUE(pair.run_until([&] { return service.stats().evicted == 1; })) << "with the whole record it is idle";
@@ -187,10 +187,8 @@ TEST_F(SimHalfRecords, one_that_is_under_way_is_no_reason_to_evict_its_connectio
 TEST_F(SimHalfRecords, one_that_drips_too_slowly_is_cut_off) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, kFiveHundredASecond);
-    SimTlsPeer peer(pair, service.address);
-    ASSERT_TRUE(peer.is_open());
-    peer.holds_back();
-    peer.say(std::string(kHalvedBytes, 'x'));
+    HalvingPeer peer(pair, service.address);
+    peer.say_record();
     peer.drip(10);
     EXPECT_EQ(service.reason, CloseReason::kReadTooSlow);
   });
@@ -200,15 +198,13 @@ TEST_F(SimHalfRecords, one_that_drips_too_slowly_is_cut_off) {
 TEST_F(SimHalfRecords, one_that_becomes_whole_without_a_message_is_over) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, kFiveHundredASecond);
-    SimTlsPeer peer(pair, service.address);
-    ASSERT_TRUE(peer.is_open());
-    peer.holds_back();
+    HalvingPeer peer(pair, service.address);
     EXPECT_EQ(SSL_key_update(peer.codec.ssl(), SSL_KEY_UPDATE_NOT_REQUESTED), 1);
     EXPECT_EQ(SSL_do_handshake(peer.codec.ssl()), 1);
     peer.take_wire();
     peer.send(10);
     pair.run_for(milliseconds(500));
-    peer.send(peer.unsent.size());
+    peer.send_rest();
     pair.run_for(minutes(1));
     EXPECT_FALSE(service.reason);
   });
@@ -240,10 +236,8 @@ TEST_F(SimHalfRecords, so_it_is_in_a_handshake) {
 TEST_F(SimHalfRecords, arriving_is_a_sign_of_life) {
   on_seeds(5, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair, {.idle_timeout = seconds(5)});
-    SimTlsPeer peer(pair, service.address);
-    ASSERT_TRUE(peer.is_open());
-    peer.holds_back();
-    peer.say(std::string(kHalvedBytes, 'x'));
+    HalvingPeer peer(pair, service.address);
+    peer.say_record();
     peer.drip(100);
     EXPECT_TRUE(pair.run_until([&] { return service.heard == kHalvedBytes; }, seconds(1)));
     ASSERT_TRUE(pair.run_until([&] { return service.reason.has_value(); }, seconds(12)));
@@ -256,15 +250,10 @@ TEST_F(SimHalfRecords, memory_of_a_crowd_is_counted_and_bounded) {
   constexpr size_t kHalvingPeers = 100;
   on_seeds(1, rough(), [](test::SimPair& pair) {
     SlowPeersServer service(pair);
-    std::deque<SimTlsPeer> peers;
-    for (size_t i = 0; i < kHalvingPeers; ++i) {
-      SimTlsPeer& peer = peers.emplace_back(pair, service.address);
-      ASSERT_TRUE(peer.is_open());
-      peer.holds_back();
-      peer.say(std::string(kHalvedBytes, 'x'));
-    }
+    std::deque<HalvingPeer> peers;
+    for (size_t i = 0; i < kHalvingPeers; ++i) peers.emplace_back(pair, service.address).say_record();
     const auto send_half = [&] {
-      for (SimTlsPeer& peer : peers) peer.send(kHalvedBytes / 2);
+      for (HalvingPeer& peer : peers) peer.send(kHalvedBytes / 2);
       pair.run_for(seconds(1));
     };
     const uint64_t counted_before = MemoryBudget::held_bytes();
@@ -277,9 +266,9 @@ TEST_F(SimHalfRecords, memory_of_a_crowd_is_counted_and_bounded) {
     EXPECT_LE(allocated, counted + kHalvingPeers * (kHalvedBytes / 2 + 2 * 1024));
     EXPECT_EQ(service.stats().memory_closes, 0u);
     // A second half lets all go; a third is more than the budget has room for.
-    for (SimTlsPeer& peer : peers) {
-      peer.send(peer.unsent.size());
-      peer.say(std::string(kHalvedBytes, 'x'));
+    for (HalvingPeer& peer : peers) {
+      peer.send_rest();
+      peer.say_record();
     }
     pair.run_for(seconds(1));
     EXPECT_EQ(service.heard, kHalvingPeers * kHalvedBytes);
@@ -340,20 +329,18 @@ TEST_F(SimHalfRecords, body_in_slow_records_is_fast_enough) {
     });
     HttpServer server(*pair.here, std::move(router),
                       {.layer = context.get(), .body_window = seconds(5), .min_body_bytes = 4096});
-    SimTlsPeer peer(pair, pair.listen(server));
-    ASSERT_TRUE(peer.is_open());
+    HalvingPeer peer(pair, pair.listen(server));
     peer.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 32000\r\n\r\n");
-    peer.send(peer.unsent.size());
-    for (int i = 0; i < 2; ++i) peer.say(std::string(kHalvedBytes, 'x'));
+    peer.send_rest();
+    for (int i = 0; i < 2; ++i) peer.say_record();
     peer.drip(150);
     EXPECT_TRUE(pair.run_until([&] { return peer.codec.plain().ends_with("32000"); }, seconds(5)))
         << peer.codec.plain();
     EXPECT_EQ(server.stats().body_timeouts, 0u);
     // One that stands still is none.
     peer.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 32000\r\n\r\n");
-    peer.send(peer.unsent.size());
-    peer.say(std::string(kHalvedBytes, 'x'));
-    peer.send(kHalvedBytes / 2);
+    peer.send_rest();
+    peer.send_half_a_record();
     ASSERT_TRUE(pair.run_until([&] { return peer.closed; }, seconds(30)));
     EXPECT_EQ(server.stats().body_timeouts, 1u);
   });
