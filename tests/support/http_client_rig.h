@@ -22,6 +22,7 @@ namespace peal::test {
 class HttpClientTest : public SteppedLoopTest {
  protected:
   using Answer = std::optional<Result<HttpResponse>>;
+  using Request = HttpScript::Request;
 
   void TearDown() override {
     client_.reset();

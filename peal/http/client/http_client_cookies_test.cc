@@ -9,7 +9,6 @@ namespace {
 
 using test::http_ok;
 using test::HttpScript;
-using Request = HttpScript::Request;
 
 class HttpClientCookiesTest : public test::HttpClientTest {
  protected:

@@ -13,7 +13,6 @@ namespace {
 
 using test::http_ok;
 using test::HttpScript;
-using Request = HttpScript::Request;
 
 // How far a request had come.
 enum class Moment : uint8_t { kQueued, kConnecting, kAsked, kHead, kBody, kUploading, kExpecting, kTunnel };

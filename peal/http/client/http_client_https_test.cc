@@ -14,7 +14,6 @@ namespace {
 using test::http_ok;
 using test::HttpScript;
 using testing::ElementsAre;
-using Request = HttpScript::Request;
 
 std::string redirect_to(const std::string& place, int status = 307) {
   return fmt::format("HTTP/1.1 {} Elsewhere\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", status, place);

@@ -12,7 +12,6 @@ using std::chrono::milliseconds;
 using test::http_ok;
 using test::HttpScript;
 using testing::ElementsAre;
-using Request = HttpScript::Request;
 
 class HttpClientPoolTest : public test::HttpClientTest {
  protected:

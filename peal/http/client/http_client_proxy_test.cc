@@ -16,7 +16,6 @@ using test::http_ok;
 using test::HttpScript;
 using test::TestProxy;
 using testing::ElementsAre;
-using Request = HttpScript::Request;
 
 class HttpClientProxyTest : public test::HttpClientTest {
  protected:

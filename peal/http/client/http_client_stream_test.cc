@@ -14,7 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 using test::http_ok;
 using test::HttpScript;
-using Request = HttpScript::Request;
 
 class HttpClientStreamTest : public test::HttpClientTest {
  protected:

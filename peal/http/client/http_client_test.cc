@@ -13,7 +13,6 @@ namespace {
 
 using test::http_ok;
 using test::HttpScript;
-using Request = HttpScript::Request;
 using std::string_literals::operator""s;
 
 class HttpClientTest : public test::HttpClientTest {};

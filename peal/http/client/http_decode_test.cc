@@ -13,7 +13,6 @@ namespace {
 using test::http_ok;
 using test::HttpScript;
 using testing::ElementsAre;
-using Request = HttpScript::Request;
 
 class HttpDecodeTest : public test::HttpClientTest {
  protected:

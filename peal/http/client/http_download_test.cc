@@ -22,7 +22,6 @@ namespace {
 using test::http_ok;
 using test::HttpScript;
 using testing::ElementsAre;
-using Request = HttpScript::Request;
 
 class HttpDownloadTest : public test::HttpClientTest {
  protected:

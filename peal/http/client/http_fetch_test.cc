@@ -14,7 +14,6 @@ using std::chrono::milliseconds;
 using test::http_ok;
 using test::HttpScript;
 using testing::ElementsAre;
-using Request = HttpScript::Request;
 
 class HttpFetchTest : public test::HttpClientTest {
  protected:

@@ -14,7 +14,6 @@ using std::chrono::seconds;
 using test::http_ok;
 using test::HttpScript;
 using testing::ElementsAre;
-using Request = HttpScript::Request;
 
 std::string unavailable(std::string_view fields = {}, int status = 503) {
   return fmt::format("HTTP/1.1 {} Later\r\n{}Content-Length: 5\r\n\r\nlater", status, fields);
