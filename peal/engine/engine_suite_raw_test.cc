@@ -34,6 +34,13 @@ class EngineRaw : public EngineTest {
     acceptor.accepted.pop_front();
     return server;
   }
+  // A peer, and the stream that was accepted from it.
+  std::pair<RawPeer, StreamLog&> connected_peer() {
+    AcceptLog& acceptor = rig().listen();
+    RawPeer peer = RawPeer::connected(acceptor.address);
+    StreamLog& server = accept_one(acceptor);
+    return {std::move(peer), server};
+  }
   // A stream, and the other end of its socket.
   std::pair<Fd, StreamLog*> stream_with_peer() {
     auto [peer, own] = test::socket_pair();
@@ -120,9 +127,7 @@ TEST_P(EngineRaw, peer_reset_before_it_was_accepted) {
 }
 
 TEST_P(EngineRaw, peer_resets_after_data_that_was_not_asked_for_yet) {
-  AcceptLog& acceptor = rig().listen();
-  RawPeer peer = RawPeer::connected(acceptor.address);
-  StreamLog& server = accept_one(acceptor);
+  auto [peer, server] = connected_peer();
   const std::string bytes = pattern(100'000);
   size_t sent = peer.try_send(bytes);
   ASSERT_GT(sent, 0U);
@@ -142,9 +147,7 @@ TEST_P(EngineRaw, peer_resets_after_data_that_was_not_asked_for_yet) {
 }
 
 TEST_P(EngineRaw, trickle_of_single_bytes) {
-  AcceptLog& acceptor = rig().listen();
-  RawPeer peer = RawPeer::connected(acceptor.address);
-  StreamLog& server = accept_one(acceptor);
+  auto [peer, server] = connected_peer();
   server.receive();
   for (size_t i = 0; i < 300; ++i) {
     peer.send(i % 2 == 0 ? "a" : "b");
@@ -184,9 +187,7 @@ TEST_P(EngineRaw, server_speaks_before_the_engine_has_seen_the_connection) {
 }
 
 TEST_P(EngineRaw, firehose_on_another_thread_starves_nobody) {
-  AcceptLog& acceptor = rig().listen();
-  RawPeer hose = RawPeer::connected(acceptor.address);
-  StreamLog& flooded = accept_one(acceptor);
+  auto [hose, flooded] = connected_peer();
   auto [client, server] = rig().pair();
   std::atomic<bool> over = false;
   std::thread pump([&] {
@@ -214,9 +215,7 @@ TEST_P(EngineRaw, firehose_on_another_thread_starves_nobody) {
 }
 
 TEST_P(EngineRaw, urgent_byte_disturbs_nothing) {
-  AcceptLog& acceptor = rig().listen();
-  RawPeer peer = RawPeer::connected(acceptor.address);
-  StreamLog& server = accept_one(acceptor);
+  auto [peer, server] = connected_peer();
   server.receive();
   peer.send("before ");
   ASSERT_TRUE(rig().run_until([&] { return server.received == "before "; }));
@@ -232,13 +231,8 @@ TEST_P(EngineRaw, urgent_byte_disturbs_nothing) {
 }
 
 TEST_P(EngineRaw, half_closed_peer_does_not_spin_the_engine) {
-  AcceptLog& acceptor = rig().listen();
-  RawPeer read_not;
-  RawPeer ended;
-  read_not.connect(acceptor.address);
-  StreamLog& deaf = accept_one(acceptor);
-  ended.connect(acceptor.address);
-  StreamLog& server = accept_one(acceptor);
+  auto [read_not, deaf] = connected_peer();
+  auto [ended, server] = connected_peer();
   server.receive();
   read_not.send("never read");
   read_not.fin();

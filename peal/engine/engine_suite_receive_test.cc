@@ -7,7 +7,19 @@
 namespace peal {
 namespace {
 
-class EngineReceive : public EngineTest {};
+class EngineReceive : public EngineTest {
+ protected:
+  // The peer sent this and then reset; nothing of it was received yet.
+  StreamLog& whose_peer_resets_after(std::string_view words) {
+    auto [client, server] = rig().pair();
+    client.send(words);
+    EXPECT_TRUE(rig().run_beside([&] { return client.queued() == 0; }));
+    client.close(CloseHow::kReset);
+    EXPECT_TRUE(rig().run_until([&] { return client.closed; }));
+    rig().settle();
+    return server;
+  }
+};
 INSTANTIATE_TEST_SUITE_P(Engines, EngineReceive, testing::ValuesIn(every_engine()), engine_label);
 INSTANTIATE_TEST_SUITE_P(Sealed, EngineReceive, testing::ValuesIn(sealed(every_engine())), engine_label);
 INSTANTIATE_TEST_SUITE_P(Tls, EngineReceive, testing::ValuesIn(over_tls(every_engine())), engine_label);
@@ -176,12 +188,7 @@ TEST_P(EngineReceive, peer_resets) {
 }
 
 TEST_P(EngineReceive, data_sent_before_a_reset_is_still_delivered) {
-  auto [client, server] = rig().pair();
-  client.send("last words");
-  ASSERT_TRUE(rig().run_beside([&] { return client.queued() == 0; }));
-  client.close(CloseHow::kReset);
-  ASSERT_TRUE(rig().run_until([&] { return client.closed; }));
-  rig().settle();
+  StreamLog& server = whose_peer_resets_after("last words");
   server.receive();
   ASSERT_TRUE(rig().run_until([&] { return server.ended; }));
   EXPECT_EQ(server.received, "last words");
@@ -189,12 +196,7 @@ TEST_P(EngineReceive, data_sent_before_a_reset_is_still_delivered) {
 }
 
 TEST_P(EngineReceive, send_to_a_peer_that_reset_fails_once_and_raises_no_signal) {
-  auto [client, server] = rig().pair();
-  client.send("last words");
-  ASSERT_TRUE(rig().run_beside([&] { return client.queued() == 0; }));
-  client.close(CloseHow::kReset);
-  ASSERT_TRUE(rig().run_until([&] { return client.closed; }));
-  rig().settle();
+  StreamLog& server = whose_peer_resets_after("last words");
   server.send("are you there?");
   ASSERT_TRUE(rig().run_until([&] { return server.send_failures > 0; }));
   EXPECT_TRUE(server.send_error == std::errc::broken_pipe || server.send_error == std::errc::connection_reset)
