@@ -38,10 +38,7 @@ class SimPartition : public SimTest {
       end.handle = connection.handle();
       end.open = true;
     };
-    callbacks.on_message = [&end](Connection&, Buffer& input) {
-      end.received += input.to_string();
-      input.clear();
-    };
+    callbacks.on_message = hearing(end.received);
     callbacks.on_close = [&end](Connection& connection, CloseReason reason) {
       end.closed = true;
       end.reason = reason;

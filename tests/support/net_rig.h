@@ -18,6 +18,7 @@
 #include <peal/net/client.h>
 #include <peal/net/server.h>
 #include <tests/support/engine_rig.h>
+#include <tests/support/engines/hearing.h>
 #include <tests/support/loop_thread.h>
 #include <tests/support/raw_peer.h>
 #include <tests/support/sealed/sealed_port.h>

@@ -19,6 +19,7 @@
 #include <peal/net/server.h>
 #include <peal/sim/sim_loop.h>
 #include <peal/sim/sim_world.h>
+#include <tests/support/engines/hearing.h>
 #include <tests/support/sim_faults.h>
 
 namespace peal::test {

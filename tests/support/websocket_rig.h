@@ -19,6 +19,7 @@
 #include <peal/http/websocket/websocket_endpoint.h>
 #include <peal/net/client.h>
 #include <tests/support/engine_rig.h>
+#include <tests/support/engines/hearing.h>
 #include <tests/support/stepped_loop.h>
 #include <tests/support/websocket_frames.h>
 
@@ -30,11 +31,7 @@ class BytePeer {
   BytePeer(Loop& loop, const SocketAddress& address, const ConnectionOptions& options = {})
       : client_(loop,
                 {.on_open = [this](Connection& connection) { handle_ = connection.handle(); },
-                 .on_message =
-                     [this](Connection&, Buffer& input) {
-                       received += input.view();
-                       input.clear();
-                     },
+                 .on_message = hearing(received),
                  .on_close =
                      [this](Connection&, CloseReason reason) {
                        ended = true;

@@ -127,11 +127,7 @@ TEST_F(RateLimitSimTest, is_429_with_the_time_to_wait_by_address_or_by_key) {
     }
     std::string got;
     Client client(*pair.there, {.on_open = [&](Connection& connection) { connection.send(requests); },
-                                .on_message =
-                                    [&](Connection&, Buffer& input) {
-                                      got += input.to_string();
-                                      input.clear();
-                                    }});
+                                .on_message = test::hearing(got)});
     EXPECT_TRUE(client.connect(pair.listen(server)));
     ASSERT_TRUE(pair.run_until([&] { return got.ends_with("keyed") && got.find("free") != std::string::npos; }));
     pair.world.run_for(seconds(1));

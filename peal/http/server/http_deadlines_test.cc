@@ -24,11 +24,7 @@ struct SimClient {
                             handle = connection.handle();
                             if (!first.empty()) connection.send(first);
                           },
-                      .on_message =
-                          [this](Connection&, Buffer& input) {
-                            heard += input.view();
-                            input.clear();
-                          },
+                      .on_message = test::hearing(heard),
                       .on_close = [this](Connection&, CloseReason) { closed = true; }}) {
     EXPECT_TRUE(client.connect(target));
   }

@@ -41,10 +41,7 @@ TEST_P(ConnectionEndTest, client_that_half_closes_before_reading_gets_every_byte
 TEST_P(ConnectionEndTest, answer_after_the_peers_end_when_somebody_waits_for_it) {
   auto callbacks = journal.callbacks();
   std::string request;
-  callbacks.on_message = [&](Connection&, Buffer& input) {
-    request += input.to_string();
-    input.clear();
-  };
+  callbacks.on_message = test::hearing(request);
   callbacks.on_peer_end = [&](Connection& connection) {
     journal.add("peer end");
     EXPECT_TRUE(connection.is_open());

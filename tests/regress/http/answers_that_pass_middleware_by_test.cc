@@ -75,11 +75,7 @@ class AnswersThatPassMiddlewareBy : public test::SimTest {
           {.answer_timeout = seconds(5), .access_log = [this](std::string_view lines) { seen_.logged += lines; }});
       bool closed = false;
       Client client(*pair.there, {.on_open = [&](Connection& connection) { connection.send(text); },
-                                  .on_message =
-                                      [this](Connection&, Buffer& input) {
-                                        seen_.heard += input.view();
-                                        input.clear();
-                                      },
+                                  .on_message = test::hearing(seen_.heard),
                                   .on_close = [&](Connection&, CloseReason) { closed = true; }});
       ASSERT_TRUE(client.connect(pair.listen(server)));
       ASSERT_TRUE(pair.run_until([&] { return closed; })) << seen_.heard;

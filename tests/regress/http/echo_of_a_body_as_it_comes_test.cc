@@ -14,6 +14,7 @@
 #include <peal/http/client/http_client.h>
 #include <peal/http/server/http_server.h>
 #include <tests/support/engine_rig.h>
+#include <tests/support/engines/hearing.h>
 #include <tests/support/stepped_loop.h>
 
 namespace peal {
@@ -165,11 +166,7 @@ class SlowAsker {
   SlowAsker(Loop& loop, const SocketAddress& address, const SocketOptions& socket = kSmall)
       : client_(loop,
                 {.on_open = [this](Connection& connection) { handle_ = connection.handle(); },
-                 .on_message =
-                     [this](Connection&, Buffer& input) {
-                       received += input.view();
-                       input.clear();
-                     }},
+                 .on_message = test::hearing(received)},
                 {.connect = {.socket = socket}}) {
     EXPECT_TRUE(client_.connect(address));
   }

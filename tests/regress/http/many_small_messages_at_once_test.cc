@@ -30,10 +30,7 @@ class ManySmallMessages : public test::SimTest {
     std::string heard;
     ConnectionCallbacks callbacks;
     callbacks.on_open = [&](Connection& connection) { connection.send(all); };
-    callbacks.on_message = [&](Connection&, Buffer& input) {
-      heard += input.to_string();
-      input.clear();
-    };
+    callbacks.on_message = test::hearing(heard);
     Client client(*pair.there, std::move(callbacks));
     const uint64_t before = BlockPool::here().stats().allocations;
     EXPECT_TRUE(client.connect(server));

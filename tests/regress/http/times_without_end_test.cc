@@ -80,11 +80,7 @@ TEST_F(TimesWithoutEnd, of_an_http_server) {
     std::string heard;
     ConnectionHandle handle;
     Client client(*pair.there, {.on_open = [&](Connection& connection) { handle = connection.handle(); },
-                                .on_message =
-                                    [&](Connection&, Buffer& input) {
-                                      heard += input.to_string();
-                                      input.clear();
-                                    }});
+                                .on_message = test::hearing(heard)});
     ASSERT_TRUE(client.connect(pair.listen(server)));
     for (const std::string_view part : {"POST / HTTP/1.1\r\n", "Host: a\r\nContent-Length: 3\r\n\r\n", "a", "bc",
                                         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n"}) {

@@ -33,11 +33,7 @@ class CoroutineInput : public test::SimTest {
                                      there = connection.handle();
                                      connection.send(sends);
                                    },
-                               .on_message =
-                                   [this](Connection&, Buffer& input) {
-                                     heard += input.to_string();
-                                     input.clear();
-                                   },
+                               .on_message = test::hearing(heard),
                                .on_close = [this](Connection&, CloseReason why) { ended = why; }}) {
       address = pair.listen(server);
       EXPECT_TRUE(client.connect(address));

@@ -247,12 +247,7 @@ TEST_F(SimTwoWriters, writes_of_two_coroutines_never_interleave) {
     std::string got;
     bool over = false;
     Client client(*pair.there,
-                  {.on_message =
-                       [&](Connection&, Buffer& input) {
-                         got += input.view();
-                         input.clear();
-                       },
-                   .on_close = [&](Connection&, CloseReason) { over = true; }},
+                  {.on_message = test::hearing(got), .on_close = [&](Connection&, CloseReason) { over = true; }},
                   {.connection = {.idle_timeout = seconds(10)}}, [&](std::error_code, Duration) { over = true; });
     ASSERT_TRUE(client.connect(pair.listen(server)));
     EXPECT_TRUE(pair.run_until([&] { return over && server.server().connections() == 0; }));

@@ -25,11 +25,7 @@ class SimStoppedRightAfterSending : public test::SimTest {
       std::string heard;
       bool ended = false;
       Client client(*pair.there, {.on_open = [](Connection& connection) { connection.send("?"); },
-                                  .on_message =
-                                      [&](Connection&, Buffer& input) {
-                                        heard += input.to_string();
-                                        input.clear();
-                                      },
+                                  .on_message = test::hearing(heard),
                                   .on_close =
                                       [&](Connection&, CloseReason reason) {
                                         EXPECT_EQ(reason, CloseReason::kPeerClosed);
@@ -61,12 +57,8 @@ TEST_F(SimStoppedRightAfterSending, whatever_there_is_room_for) {
     }});
     std::string heard;
     bool ended = false;
-    Client client(*pair.there, {.on_message =
-                                    [&](Connection&, Buffer& input) {
-                                      heard += input.to_string();
-                                      input.clear();
-                                    },
-                                .on_close = [&](Connection&, CloseReason) { ended = true; }});
+    Client client(*pair.there,
+                  {.on_message = test::hearing(heard), .on_close = [&](Connection&, CloseReason) { ended = true; }});
     ASSERT_TRUE(client.connect(pair.listen(server)));
     EXPECT_TRUE(pair.run_until([&] { return ended; }));
     EXPECT_TRUE(same_bytes(heard, answer));

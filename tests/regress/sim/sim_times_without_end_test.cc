@@ -72,10 +72,7 @@ TEST_F(SimTimesWithoutEnd, of_what_nobody_acknowledges) {
   on_seeds(3, {}, [](test::SimPair& pair) {
     pair.world.options().give_up = kEver;
     std::string heard;
-    Server server(*pair.here, {.on_message = [&](Connection&, Buffer& input) {
-      heard += input.to_string();
-      input.clear();
-    }});
+    Server server(*pair.here, {.on_message = test::hearing(heard)});
     ConnectionHandle handle;
     Client client(*pair.there, {.on_open = [&](Connection& connection) { handle = connection.handle(); }});
     ASSERT_TRUE(client.connect(pair.listen(server)));
