@@ -21,16 +21,16 @@ constexpr std::string_view kFirst = "first";  // who hears it pauses
 class PausedReset : public test::NetTest {
  protected:
   void serve_pausing(Duration linger, bool keeps = false) {
-    ConnectionCallbacks callbacks = journal_.callbacks();
+    ConnectionCallbacks callbacks = journal.callbacks();
     callbacks.on_message = [this, keeps](Connection& connection, Buffer& input) {
-      journal_.add("message " + std::to_string(input.size()));
+      journal.add("message " + std::to_string(input.size()));
       const bool pauses = input.size() == kFirst.size() && !paused_;
       if (!pauses || !keeps) input.clear();
       if (!pauses) return;
       connection.pause();
       paused_ = connection.handle();
     };
-    callbacks.on_peer_end = [this](Connection&) { journal_.add("end"); };
+    callbacks.on_peer_end = [this](Connection&) { journal.add("end"); };
     ServerOptions options;
     options.connection.linger_timeout = linger;
     server_ = serve(std::move(callbacks), options);
@@ -44,26 +44,25 @@ class PausedReset : public test::NetTest {
   RawPeer paused_peer() {
     RawPeer peer = connect_peer();
     peer.send(kFirst);
-    EXPECT_TRUE(wait_until([&] { return journal_.count("message 5") == 1; }));
+    EXPECT_TRUE(noted("message 5"));
     return peer;
   }
   // The loop has heard of all that was done before.
   void let_it_hear() {
     RawPeer knocking = connect_peer();
     knocking.send("knock knock");
-    ASSERT_TRUE(wait_until([&] { return journal_.count("message 11") == 1; }));
+    ASSERT_TRUE(noted("message 11"));
     knocking.close();
-    ASSERT_TRUE(wait_until([&] { return journal_.count("end") == 1; }));
+    ASSERT_TRUE(noted("end"));
   }
   // Of the paused one.
   std::vector<std::string> story() const {
-    std::vector<std::string> lines = journal_.lines();
+    std::vector<std::string> lines = journal.lines();
     std::erase_if(lines,
                   [](const std::string& line) { return line == "open" || line == "message 11" || line == "end"; });
     return lines;
   }
 
-  test::Journal journal_;
   std::unique_ptr<Server> server_;
   ConnectionHandle paused_;
 };
@@ -84,7 +83,7 @@ TEST_P(PausedReset, leaves_time_for_what_came_before_it) {
   let_it_hear();
   EXPECT_THAT(story(), ElementsAre("message 5"));
   EXPECT_TRUE(paused_.run([](Connection& connection) { connection.resume(); }));
-  ASSERT_TRUE(wait_until([&] { return journal_.count("close: reset by the peer") == 1; }));
+  ASSERT_TRUE(noted("close: reset by the peer"));
   EXPECT_THAT(story(), ElementsAre("message 5", "message 6", "close: reset by the peer"));
 }
 
@@ -95,7 +94,7 @@ TEST_P(PausedReset, leaves_time_for_what_is_kept) {
   let_it_hear();
   EXPECT_THAT(story(), ElementsAre("message 5"));
   EXPECT_TRUE(paused_.run([](Connection& connection) { connection.resume(); }));
-  ASSERT_TRUE(wait_until([&] { return journal_.count("close: reset by the peer") == 1; }));
+  ASSERT_TRUE(noted("close: reset by the peer"));
   EXPECT_THAT(story(), ElementsAre("message 5", "message 5", "close: reset by the peer"));
 }
 
@@ -117,7 +116,7 @@ TEST_P(PausedReset, ends_it_though_its_output_is_asked_about) {
   peer.reset();
   let_it_hear();
   paused_.run([](Connection& connection) { connection.report_drained(); });
-  ASSERT_TRUE(wait_until([&] { return journal_.count("close: reset by the peer") == 1; }));
+  ASSERT_TRUE(noted("close: reset by the peer"));
   EXPECT_THAT(story(), ElementsAre("message 5", "close: reset by the peer"));
 }
 
@@ -128,7 +127,7 @@ TEST_P(PausedReset, ends_who_has_sent_fin) {
   RawPeer peer = connect_peer();
   peer.send("all I have");
   peer.fin();
-  ASSERT_TRUE(wait_until([&] { return journal_.count("end") == 1; }));
+  ASSERT_TRUE(noted("end"));
   peer.reset();
   ASSERT_TRUE(wait_until([&] { return server_->connections() == 0; }));
   EXPECT_THAT(story(), ElementsAre("message 10", "close: reset by the peer"));

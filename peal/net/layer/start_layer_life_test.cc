@@ -64,6 +64,18 @@ class StartLayerLifeTest : public test::NetTest {
   void let_pass(int milliseconds_of_it) {
     ASSERT_TRUE(wait_until([left = milliseconds_of_it]() mutable { return --left < 0; }));
   }
+  // A deadline of a few milliseconds, which ends the connection with this reason once the layer is there.
+  void expect_to_wait_for_the_layer(ConnectionCallbacks callbacks, ConnectionOptions deadline,
+                                    std::string_view reason) {
+    auto server = serve_later(std::move(callbacks), deadline);
+    RawPeer peer = connect_peer();
+    ASSERT_TRUE(hears_all(peer, kHello));
+    let_pass(20);
+    EXPECT_THAT(journal.lines(), IsEmpty());
+    peer.send(kHello);
+    ASSERT_TRUE(noted(reason));
+    EXPECT_THAT(journal.lines(), ElementsAre("secured", reason));
+  }
 
   const test::SealedLayer layer;
   ConnectionHandle handle;
@@ -72,14 +84,7 @@ class StartLayerLifeTest : public test::NetTest {
 
 // Until the layer is there handshake_timeout is the only one; then all of them count from there.
 TEST_P(StartLayerLifeTest, its_other_deadlines_wait_for_the_layer) {
-  auto server = serve_later(starting(), {.idle_timeout = milliseconds(5)});
-  RawPeer peer = connect_peer();
-  ASSERT_TRUE(hears_all(peer, kHello));
-  let_pass(20);
-  EXPECT_THAT(journal.lines(), IsEmpty());
-  peer.send(kHello);
-  ASSERT_TRUE(noted("idle for too long"));
-  EXPECT_THAT(journal.lines(), ElementsAre("secured", "idle for too long"));
+  expect_to_wait_for_the_layer(starting(), {.idle_timeout = milliseconds(5)}, "idle for too long");
 }
 
 TEST_P(StartLayerLifeTest, peer_that_is_to_send_something_need_not_before_the_layer_is_there) {
@@ -89,14 +94,8 @@ TEST_P(StartLayerLifeTest, peer_that_is_to_send_something_need_not_before_the_la
     connection.expect_input(true);
     EXPECT_TRUE(connection.start_layer());
   };
-  auto server = serve_later(std::move(callbacks), {.min_read_bytes = 1, .read_window = milliseconds(5)});
-  RawPeer peer = connect_peer();
-  ASSERT_TRUE(hears_all(peer, kHello));
-  let_pass(20);
-  EXPECT_THAT(journal.lines(), IsEmpty());
-  peer.send(kHello);
-  ASSERT_TRUE(noted("the peer sent too slowly"));
-  EXPECT_THAT(journal.lines(), ElementsAre("secured", "the peer sent too slowly"));
+  expect_to_wait_for_the_layer(std::move(callbacks), {.min_read_bytes = 1, .read_window = milliseconds(5)},
+                               "the peer sent too slowly");
 }
 
 TEST_P(StartLayerLifeTest, peer_that_does_not_read_is_cut_off_over_the_layer) {
