@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The behaviour suite, receiving: what arrives, when it is asked for, and how it ends. Both sides are engine streams.
-#include <algorithm>
 
 #include <tests/support/engine_rig.h>
 

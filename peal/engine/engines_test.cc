@@ -8,7 +8,6 @@
 
 #include <cerrno>
 #include <functional>
-#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>

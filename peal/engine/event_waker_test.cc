@@ -3,7 +3,6 @@
 
 #include <poll.h>
 
-#include <memory>
 #include <thread>
 
 #include <gtest/gtest.h>

@@ -9,8 +9,6 @@
 #include <filesystem>
 #include <map>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/files/temporary_folder.h>
 #include <tests/support/net_rig.h>
 

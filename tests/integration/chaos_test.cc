@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -24,7 +23,6 @@
 #include <peal/base/memory/block_pool.h>
 #include <tests/integration/chaos_tasks.h>
 #include <tests/support/engine_rig.h>
-#include <tests/support/loop_thread.h>
 #include <tests/support/sanitized.h>
 
 namespace peal {

@@ -2,8 +2,6 @@
 // A server that has served many connections, or has run out of fds, is as it was before.
 #include <algorithm>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/net_rig.h>
 
 namespace peal {

@@ -3,7 +3,6 @@
 // piece, WebSocket messages in both directions at once.
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include <peal/coro/scope.h>

@@ -2,8 +2,6 @@
 // Links of their own and ways that are cut: who hears what, and when, as tcp(7) and RFC 9293 have it.
 #include <tests/integration/sim_partition.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <string>
 #include <utility>
 #include <vector>

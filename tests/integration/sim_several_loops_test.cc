@@ -14,7 +14,6 @@
 #include <peal/base/log.h>
 #include <peal/coro/co_server.h>
 #include <peal/http/client/http_client.h>
-#include <peal/http/server/http_server.h>
 #include <peal/loop/on_loop.h>
 #include <peal/net/client.h>
 #include <peal/net/server.h>

@@ -2,7 +2,6 @@
 // The examples that send a file, and the relay, as programs: a large file arrives whole at a client that sends FIN
 // first and reads in small pieces, and the sender's memory does not grow with it.
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <charconv>
 #include <future>
-#include <memory>
 #include <optional>
 #include <string>
 #include <thread>

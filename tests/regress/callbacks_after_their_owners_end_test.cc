@@ -8,8 +8,6 @@
 #include <optional>
 #include <thread>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/engines/dying_owners.h>
 #include <tests/support/net_rig.h>
 

@@ -6,7 +6,6 @@
 // tests/outside/compile_errors_test.py sees what compilers say.
 #include <atomic>
 #include <string>
-#include <utility>
 
 #include <gtest/gtest.h>
 

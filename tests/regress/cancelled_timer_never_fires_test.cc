@@ -4,8 +4,6 @@
 // the timer is never called, or it answers false.
 #include <random>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/net_rig.h>
 
 namespace peal {

@@ -4,9 +4,6 @@
 // ever. Now what answers something is no callback: this file compiles only while all of them are refused, and
 // tests/outside/compile_errors_test.py sees what compilers say of each.
 #include <chrono>
-#include <concepts>
-#include <string>
-#include <utility>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,6 @@
 // the connections at the other end of their pipes. The report came before the pipes had ended: who then destroyed what
 // their callbacks use, or ended the loop, did so too early.
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>

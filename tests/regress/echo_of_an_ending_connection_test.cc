@@ -5,8 +5,6 @@
 #include <numeric>
 #include <vector>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/net_rig.h>
 #include <tests/support/sim_rig.h>
 

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <deque>
-#include <memory>
 #include <string>
 
 #include <gmock/gmock.h>

@@ -5,7 +5,6 @@
 //
 // A generation whose lower half is 0 is not given out.
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <functional>
 

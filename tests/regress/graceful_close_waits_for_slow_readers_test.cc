@@ -4,13 +4,9 @@
 // with `Connection: close` 2.1 MB arrived. Whatever ends a connection in order, a peer that goes on reading gets
 // everything, and the end after it; the write window bounds how slowly, linger_timeout how long it may keep its FIN.
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
-
-#include <gmock/gmock.h>
 
 #include <peal/coro/co_server.h>
 #include <peal/http/server/http_server.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A client sends its request, then FIN, then reads a 60 MB answer. Libraries that take the FIN for the end of the
 // connection cut the answer off (measured elsewhere: 3.9 MB arrived). Here it arrives whole, however it was sent.
-#include <gmock/gmock.h>
 
 #include <tests/support/net_rig.h>
 

@@ -4,8 +4,6 @@
 // whose owner is gone now drops its callbacks with its last connection.
 #include <atomic>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/net_rig.h>
 
 namespace peal {

@@ -3,7 +3,6 @@
 // while stop() still has to find the mailbox in it, to wake who does not sleep. A posted task that ends the loop does
 // the same to post(). The thread sanitizer sees the race every time, the others sometimes.
 #include <functional>
-#include <memory>
 #include <thread>
 
 #include <gtest/gtest.h>

@@ -4,8 +4,6 @@
 // answer came when the loop was gone, and nobody looked again. So the task was never resumed and its frame never
 // destroyed, and who waited for the last task (CoServer::stop(), stop_and_wait()) did so for ever. The same held for
 // run_on(). Now the end of the loop waits for what uses the task's frame, and resumes it.
-#include <atomic>
-#include <memory>
 #include <optional>
 #include <semaphore>
 #include <string>

@@ -3,7 +3,6 @@
 // one's: an open one's end made the client give up (no reconnect any more, and a third start allowed beside the
 // second), and a cancelled attempt's ECANCELED disarmed the new attempt's deadline, was told to the user as a failure
 // and began one attempt more, so that the client had two connections. What is told now names its connection.
-#include <gmock/gmock.h>
 
 #include <tests/support/net_rig.h>
 

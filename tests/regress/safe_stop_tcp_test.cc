@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <deque>
-#include <future>
 #include <latch>
 #include <thread>
 

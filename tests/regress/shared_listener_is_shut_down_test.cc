@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <string>
-#include <vector>
 
 #include <peal/base/log.h>
 #include <peal/engine/listening_socket.h>

@@ -5,8 +5,6 @@
 #include <optional>
 #include <string>
 
-#include <gmock/gmock.h>
-
 #include <peal/net/bounded_sender.h>
 #include <tests/support/net_rig.h>
 

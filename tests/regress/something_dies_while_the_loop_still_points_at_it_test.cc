@@ -2,7 +2,6 @@
 // The first theme in every tracker: an object dies in a callback while the loop, a timer or a thread still points at
 // it. Here the server, the client, or the object that owns a handle and a timer is destroyed inside every callback
 // there is, in every combination of ends; what goes wrong is found by the sanitizers.
-#include <gmock/gmock.h>
 
 #include <tests/support/engines/dying_owners.h>
 #include <tests/support/net_rig.h>

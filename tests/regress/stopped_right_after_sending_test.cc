@@ -16,8 +16,6 @@
 #include <string_view>
 #include <vector>
 
-#include <gmock/gmock.h>
-
 #include <peal/base/log.h>
 #include <peal/engine/listening_socket.h>
 #include <peal/net/client.h>

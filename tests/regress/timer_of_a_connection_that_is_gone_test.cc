@@ -4,7 +4,6 @@
 // then closed, the forgotten timer fired into the closing connection and wiped the id of its linger timer; nobody could
 // cancel that any more, so it fired seconds later, into whichever connection had been given the same slot, and reset
 // it.
-#include <gmock/gmock.h>
 
 #include <tests/support/net_rig.h>
 

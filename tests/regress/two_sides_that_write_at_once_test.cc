@@ -7,7 +7,6 @@
 // (httpx#30, rust-yamux#104 tell the same story.)
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <optional>
 #include <string>
 

@@ -3,8 +3,6 @@
 // the loop ends. Nothing is called afterwards, and nothing is left behind.
 #include <stdexcept>
 
-#include <gmock/gmock.h>
-
 #include <peal/http/client/http_client.h>
 #include <tests/support/http_client_rig.h>
 

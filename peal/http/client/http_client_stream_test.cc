@@ -2,8 +2,6 @@
 // The client as coroutines use it.
 #include <peal/http/client/http_client_stream.h>
 
-#include <gmock/gmock.h>
-
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
 #include <tests/support/http_client_rig.h>

@@ -4,8 +4,6 @@
 
 #include <unistd.h>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/http_client_rig.h>
 
 namespace peal {

@@ -2,7 +2,6 @@
 // Downloads to a file: whole, taken up again, and what servers and disks may do wrong meanwhile.
 #include <peal/http/client/http_download.h>
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a fetch that is paused still hears, and what comes before the end of a tunnel.
-#include <gmock/gmock.h>
 
 #include <peal/http/client/http_client.h>
 #include <tests/support/http_client_rig.h>

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <peal/base/memory/block_pool.h>
-#include <peal/http/files/static_files.h>
 #include <tests/support/http_files_rig.h>
 #include <tests/support/raw_peer.h>
 

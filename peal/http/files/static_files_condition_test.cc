@@ -2,7 +2,6 @@
 // Conditions and ranges, asked over a connection.
 #include <string>
 
-#include <peal/http/files/static_files.h>
 #include <tests/support/http_files_rig.h>
 
 namespace peal {

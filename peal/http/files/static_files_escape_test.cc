@@ -6,7 +6,6 @@
 
 #include <peal/base/fd.h>
 #include <peal/http/files/parts/root_folder.h>
-#include <peal/http/files/static_files.h>
 #include <tests/support/files/temporary_folder.h>
 #include <tests/support/http_files_rig.h>
 

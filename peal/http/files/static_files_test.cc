@@ -2,8 +2,6 @@
 // What an answer with a file says and holds.
 #include <peal/http/files/static_files.h>
 
-#include <sys/stat.h>
-
 #include <random>
 
 #include <tests/support/http_files_rig.h>

@@ -8,7 +8,6 @@
 #include <gmock/gmock.h>
 
 #include <peal/http/forms/parts/multipart_text_test.h>
-#include <peal/http/server/http_server.h>
 #include <peal/loop/loop_group.h>
 #include <tests/support/files/temporary_folder.h>
 #include <tests/support/http_rig.h>

@@ -2,10 +2,8 @@
 #include <peal/http/forms/saved_file.h>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -6,8 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include <gmock/gmock.h>
-
 #include <peal/http/server/http_server.h>
 #include <peal/loop/loop_group.h>
 #include <tests/support/sim_rig.h>

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bodies of requests that something else than HTTP/1.1 carries: who takes them, how much, and what is said for it.
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <gmock/gmock.h>
 
-#include <peal/coro/sleep.h>
 #include <peal/http/server/parts/memory_carrier_test.h>
 
 namespace peal {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Handles of exchanges of which one connection carries several: each reaches its own.
-#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>

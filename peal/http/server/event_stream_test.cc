@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/http/server/event_stream.h>
 
-
 #include <atomic>
 #include <thread>
 

@@ -4,8 +4,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/http_rig.h>
 
 namespace peal {

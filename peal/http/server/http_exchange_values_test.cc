@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <peal/coro/sleep.h>
-#include <peal/http/server/http_server.h>
 #include <tests/support/http_rig.h>
 
 namespace peal {

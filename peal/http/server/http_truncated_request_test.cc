@@ -2,7 +2,6 @@
 // A request over a layer that ends without its mark before the request does: it is none.
 #include <sys/socket.h>
 
-#include <peal/http/server/http_server.h>
 #include <tests/support/http_rig.h>
 #include <tests/support/tested_engines.h>
 

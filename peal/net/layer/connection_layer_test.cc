@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connections over a layer that their server or client was given, beside others that have none: what they send leaves
 // sealed in one piece, whoever sends it from where, their ends are true, and pipes join both kinds.
-#include <sys/socket.h>
 
 #include <string>
 

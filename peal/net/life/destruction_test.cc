@@ -3,8 +3,6 @@
 // sanitizers; each also checks that no callback begins once its owner is gone.
 #include <atomic>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/engines/dying_owners.h>
 #include <tests/support/net_rig.h>
 

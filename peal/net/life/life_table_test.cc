@@ -3,7 +3,6 @@
 // state it leads to. Before a connection is open nobody has a Connection& to call (handshake_test.cc has what peers and
 // time do then); what may follow which state is asserted in every test by Connection::enter().
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draining: what is under way is finished, the rest is cut off, and the report tells which was which.
 #include <future>
-#include <thread>
 #include <vector>
 
-#include <gmock/gmock.h>
-
-#include <peal/base/log.h>
 #include <tests/support/net_rig.h>
 
 namespace peal {

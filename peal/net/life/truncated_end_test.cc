@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A FIN that the layer's end mark did not come before: the peer may have sent all, or somebody has cut the stream off.
-#include <sys/socket.h>
 
 #include <string>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Deadlines that a peer keeps by acting often enough: in virtual time, for on a busy machine nobody is on time.
-#include <string>
 
 #include <tests/support/sim_rig.h>
 

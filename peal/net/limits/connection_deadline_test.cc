@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Deadlines of a connection: idle, reading too slowly, writing too slowly. The times are lower bounds only; what a peer
 // must do in time is played in connection_deadline_sim_test.cc.
-#include <gmock/gmock.h>
 
 #include <tests/support/net_rig.h>
 

@@ -5,8 +5,6 @@
 #include <atomic>
 #include <deque>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/net_rig.h>
 
 namespace peal {

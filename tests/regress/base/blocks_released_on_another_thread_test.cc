@@ -6,8 +6,6 @@
 #include <thread>
 #include <vector>
 
-#include <gmock/gmock.h>
-
 #include <peal/base/memory/memory_budget.h>
 #include <tests/support/net_rig.h>
 

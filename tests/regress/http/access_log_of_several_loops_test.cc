@@ -2,7 +2,6 @@
 // Each loop of an HTTP server gathered the lines of its own answers and wrote them once a second: in the log of several
 // loops what had happened first stood behind what had happened last. Now there is one list of lines.
 #include <array>
-#include <mutex>
 #include <string>
 
 #include <gtest/gtest.h>

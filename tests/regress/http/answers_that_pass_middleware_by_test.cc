@@ -3,7 +3,6 @@
 // no CORS fields, so a browser showed its page a CORS error; no request id, no metric, no line of the program's log. By
 // chunks the same body was answered through middleware. Once the head of a request is read, whatever the server answers
 // goes through the chain of its route, or of the router where it has none. docs/http.md has the table.
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -5,8 +5,6 @@
 #include <memory>
 #include <string>
 
-#include <gmock/gmock.h>
-
 #include <peal/http/server/http_server.h>
 #include <tests/support/sim_rig.h>
 

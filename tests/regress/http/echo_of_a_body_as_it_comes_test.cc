@@ -3,7 +3,6 @@
 // 20 s the client heard that "the server closed before its answer was complete". The server read nothing of a body that
 // its handler waited for while the answer was above the high-water mark, and the client read nothing of an answer while
 // its body was. Whoever asks to read is given input, whatever waits to be sent; requests behind it wait all the same.
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>

@@ -2,7 +2,6 @@
 // Middleware that wrote an access log behind `co_await next.run(exchange)` asked for the client's address there:
 // "the connection of an exchange is gone", said of a connection that lived. 198 of 200 lines were missing. Whoever is
 // answered may send the next request at once, so an exchange let go of its connection with its answer.
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>

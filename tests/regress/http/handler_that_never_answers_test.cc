@@ -2,7 +2,6 @@
 // A handler that never answered, because a coroutine in a callback's place had compiled and never ran, because what it
 // had asked was lost, or because it was a coroutine that waited for somebody who had gone, left its request hanging for
 // ever: no deadline was the handler's. Now it has answer_timeout, then the client hears 503.
-#include <functional>
 #include <string>
 
 #include <gmock/gmock.h>

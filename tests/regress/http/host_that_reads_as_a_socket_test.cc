@@ -4,8 +4,6 @@
 // only this machine's processes reach. The same in ws://unix:8080/, and with a proxy of that name.
 #include <filesystem>
 
-#include <gmock/gmock.h>
-
 #include <peal/http/websocket/websocket_client.h>
 #include <tests/support/dns/resolver_rig.h>
 #include <tests/support/files/temporary_folder.h>

@@ -5,8 +5,6 @@
 #include <optional>
 #include <string>
 
-#include <gmock/gmock.h>
-
 #include <peal/http/client/http_client.h>
 #include <tests/support/http_script.h>
 #include <tests/support/sim_rig.h>

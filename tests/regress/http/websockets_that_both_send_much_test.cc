@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two ends of a WebSocket that each sent 40 MiB, and heeded send() and on_writable: both stood still and ended with
 // 1006 after 40 to 45 s. Each side read nothing while more than its high-water mark waited to be sent.
-#include <map>
 #include <memory>
 #include <string>
-
-#include <gmock/gmock.h>
 
 #include <peal/coro/scope.h>
 #include <peal/http/websocket/websocket_stream.h>

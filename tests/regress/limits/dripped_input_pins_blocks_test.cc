@@ -2,7 +2,6 @@
 // A peer that sends an endless message one byte at a time. What a callback leaves is kept; beyond a small block's size
 // each further byte came in a block of 20 KiB of its own, and the chain kept them all: 10 KB of input pinned 200 MB,
 // far below the input limit, which counts bytes. Little input is now copied behind what is kept.
-#include <gmock/gmock.h>
 
 #include <tests/support/net_rig.h>
 

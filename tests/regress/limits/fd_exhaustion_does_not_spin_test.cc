@@ -6,8 +6,6 @@
 
 #include <deque>
 
-#include <gmock/gmock.h>
-
 #include <peal/base/log.h>
 #include <tests/support/net_rig.h>
 

@@ -4,12 +4,9 @@
 // blocks, wherever they come from, and the limit counts what is held.
 #include <cstring>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <gmock/gmock.h>
 
 #include <tests/support/file_of.h>
 #include <tests/support/net_rig.h>

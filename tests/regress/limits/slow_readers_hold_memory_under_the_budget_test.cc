@@ -4,8 +4,6 @@
 // budget holds whatever they do, and who reads on gets all of his answer.
 #include <algorithm>
 
-#include <gmock/gmock.h>
-
 #include <peal/base/memory/memory_budget.h>
 #include <tests/support/net_rig.h>
 

@@ -3,11 +3,9 @@
 // in another network, a VPN, DHCP) a client that lived long asked the dead ones for ever, and a new process found all.
 // glibc reads the file again since 2.26. Here a lookup that begins after the change goes by the new file, those that
 // are under way are ended by the servers they asked, and a file that is missing for a moment changes nothing.
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include <gmock/gmock.h>
 

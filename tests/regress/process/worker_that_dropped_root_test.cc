@@ -7,8 +7,6 @@
 #include <grp.h>
 #include <unistd.h>
 
-#include <deque>
-
 #include <gtest/gtest.h>
 
 #include <tests/support/master_rig.h>

@@ -2,7 +2,6 @@
 // On the simulator: an object dies in a callback while the loop, a timer or another loop's connection still points at
 // it (something_dies_while_the_loop_still_points_at_it_test.cc, for the other engines). Seeds decide what else happens.
 #include <array>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>

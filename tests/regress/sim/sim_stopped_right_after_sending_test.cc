@@ -4,8 +4,6 @@
 #include <functional>
 #include <string>
 
-#include <gmock/gmock.h>
-
 #include <tests/support/engine_rig.h>
 #include <tests/support/file_of.h>
 #include <tests/support/sim_rig.h>

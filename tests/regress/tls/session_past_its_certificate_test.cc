@@ -3,7 +3,6 @@
 // it had been given the time before, and on day 30 it was still served with the subject of its certificate, though a
 // full handshake would have refused it: nothing is verified when a session is resumed, and each resumption in TLS 1.3
 // brings the next ticket (RFC 8446 4.6.1). A session without a client's certificate never ended either.
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <optional>
 
-#include <gmock/gmock.h>
 #include <openssl/ssl.h>
 
 #include <tests/support/file_of.h>
