@@ -2,9 +2,8 @@
 #include <load/report/compare_runs.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <set>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -22,41 +21,34 @@ using Side = std::vector<NamedRecord>;
 // Of a run that is compared by itself; successive ones resemble each other, so few parts of many are taken.
 constexpr size_t kFewestIntervals = 10;
 
-struct Percentile {
-  std::string_view name;
-  double percent;
-  int64_t Interval::* of_interval;
+// One thing that is compared. A value of 0 or less: the run, or the interval, does not know it.
+struct Figure {
+  std::string name;
+  std::function<double(const RunRecord&)> of_run;
+  std::function<double(const Interval&)> of_interval = {};  // none: only whole runs have it
+  std::string_view too_few = {};                            // what too few intervals do, or belong to
+  std::string untested = {};                                // why it is shown and not tested; empty: it is tested
+  bool more_is_better = false;
+  double latency_percent = 0;  // of a percentile of the latency: a single run shows how well it knows that
 };
-
-constexpr std::array<Percentile, 4> kPercentiles{{{"latency p50", 50, &Interval::p50_ns},
-                                                  {"latency p90", 90, &Interval::p90_ns},
-                                                  {"latency p99", 99, &Interval::p99_ns},
-                                                  {"latency p99.9", 99.9, &Interval::p999_ns}}};
 
 std::string side_name(const Side& side) {
   return side.size() == 1 ? side.front().name : fmt::format("{} and {} more", side.front().name, side.size() - 1);
 }
 
-template <class Figure>
-std::vector<double> figures(const Side& side, Figure figure) {
+std::vector<double> values_of_runs(const Side& side, const Figure& figure) {
   std::vector<double> values;
   values.reserve(side.size());
-  for (const NamedRecord& run : side) values.push_back(figure(run.record));
+  for (const NamedRecord& run : side) values.push_back(figure.of_run(run.record));
   return values;
 }
 
 // Of whole intervals: the last one may be a splinter.
-template <class Figure>
-std::vector<double> series(const RunRecord& record, Figure figure) {
+std::vector<double> values_of_intervals(const RunRecord& record, const Figure& figure) {
   std::vector<double> values;
   for (const Interval& interval : record.outcome.intervals) {
-    if ((interval.to - interval.from) * 2 >= record.options.interval) values.push_back(figure(interval));
+    if ((interval.to - interval.from) * 2 >= record.options.interval) values.push_back(figure.of_interval(interval));
   }
-  return values;
-}
-
-std::vector<double> positive_of(std::vector<double> values) {
-  std::erase_if(values, [](double value) { return !(value > 0) || !std::isfinite(value); });
   return values;
 }
 
@@ -80,165 +72,113 @@ RatioEstimate estimate_of(std::span<const double> first, std::span<const double>
   return RatioEstimate(logs);
 }
 
-class Comparer {
- public:
-  Comparer(const Side& first, const Side& second) : first_(first), second_(second) {}
+bool one_each(const Side& first, const Side& second) { return first.size() == 1 && second.size() == 1; }
 
-  Comparison compare();
-
- private:
-  using Row = Comparison::Row;
-  bool one_each() const { return first_.size() == 1 && second_.size() == 1; }
-  // The difference of a figure that each run has one of.
-  template <class Figure>
-  void test_runs(Row& row, Figure figure) const;
-  // Of one that each interval of the two runs has; where it is unknown it is 0. `remark`: too few have it.
-  template <class Figure>
-  void test_intervals(Row& row, Figure figure, std::string_view remark) const;
-  void add_throughput();
-  void add_percentile(const Percentile& percentile);
-  void add_server_cpu();
-  void add_handshakes();
-  void decide();
-  void conclude();
-  void note_gates(const Side& side);
-  void take_notes();
-
-  const Side& first_;
-  const Side& second_;
-  Comparison result_;
-};
-
-template <class Figure>
-void Comparer::test_runs(Row& row, Figure figure) const {
-  if (one_each()) return;
-  const size_t runs = std::min(first_.size(), second_.size());
-  const std::vector<double> firsts = positive_of(figures(first_, figure));
-  const std::vector<double> seconds = positive_of(figures(second_, figure));
-  const size_t parts = std::min(firsts.size(), seconds.size());
-  if (parts < kFewestRestarts) {
-    row.remark = fmt::format("fewer than {} runs a side{}", kFewestRestarts, runs < kFewestRestarts ? "" : " have it");
-  } else {
-    row.difference = estimate_of(firsts, seconds, parts);
-  }
+std::string text_of(const Side& side, const Figure& figure) {
+  const double middle = median_of(values_of_runs(side, figure));
+  if (figure.more_is_better) return human_rate(middle);
+  if (side.size() > 1 || figure.latency_percent == 0) return human_time(middle);
+  const auto [low, high] = percentile_bounds(side.front().record.outcome.total.latency, figure.latency_percent);
+  return fmt::format("{} [{}, {}]", human_time(middle), human_time(static_cast<double>(low)),
+                     human_time(static_cast<double>(high)));
 }
 
-template <class Figure>
-void Comparer::test_intervals(Row& row, Figure figure, std::string_view remark) const {
-  const std::vector<double> firsts = positive_of(series(first_[0].record, figure));
-  const std::vector<double> seconds = positive_of(series(second_[0].record, figure));
-  if (std::min(firsts.size(), seconds.size()) < kFewestIntervals) {
-    row.remark = fmt::format("fewer than {} intervals {}", kFewestIntervals, remark);
-  } else {
-    row.difference = estimate_of(firsts, seconds, kFewestRestarts);
+Comparison::Row row_of(const Figure& figure, const Side& first, const Side& second) {
+  Comparison::Row row{.name = figure.name,
+                      .more_is_better = figure.more_is_better,
+                      .first = text_of(first, figure),
+                      .second = text_of(second, figure),
+                      .difference = std::nullopt,
+                      .remark = figure.untested};
+  if (!row.remark.empty()) return row;
+  const bool of_intervals = one_each(first, second);
+  if (of_intervals && !figure.of_interval) {
+    row.remark = "one figure a run";
+    return row;
   }
-}
-
-void Comparer::add_throughput() {
-  const auto rate = [](const RunRecord& record) { return record.outcome.messages_per_s(); };
-  Row row{.name = "messages/s",
-          .more_is_better = true,
-          .first = human_rate(median_of(figures(first_, rate))),
-          .second = human_rate(median_of(figures(second_, rate))),
-          .difference = std::nullopt,
-          .remark = {}};
-  if (!first_.front().record.options.closed_loop() || !second_.front().record.options.closed_loop()) {
-    row.remark = "the schedule fixes it";
-  } else if (one_each()) {
-    test_intervals(row, [](const Interval& interval) { return interval.messages_per_s(); }, "a run");
-  } else {
-    test_runs(row, rate);
-  }
-  result_.rows.push_back(std::move(row));
-}
-
-// One run: with the bounds its histogram gives.
-std::string percentile_figure(const Side& side, double percent) {
-  if (side.size() == 1) {
-    const Histogram& latency = side.front().record.outcome.total.latency;
-    const auto [low, high] = percentile_bounds(latency, percent);
-    return fmt::format("{} [{}, {}]", human_time(static_cast<double>(latency.value_at_percentile(percent))),
-                       human_time(static_cast<double>(low)), human_time(static_cast<double>(high)));
-  }
-  return human_time(median_of(figures(side, [percent](const RunRecord& record) {
-    return static_cast<double>(record.outcome.total.latency.value_at_percentile(percent));
-  })));
-}
-
-void Comparer::add_percentile(const Percentile& percentile) {
-  Row row{.name = std::string(percentile.name),
-          .first = percentile_figure(first_, percentile.percent),
-          .second = percentile_figure(second_, percentile.percent),
-          .difference = std::nullopt,
-          .remark = {}};
-  const auto known = [&percentile](const NamedRecord& run) {
-    return is_known(run.record.outcome.total.latency, percentile.percent);
+  const auto known_values = [&](const Side& side) {
+    std::vector<double> values =
+        of_intervals ? values_of_intervals(side.front().record, figure) : values_of_runs(side, figure);
+    std::erase_if(values, [](double value) { return !(value > 0) || !std::isfinite(value); });
+    return values;
   };
-  if (!std::ranges::all_of(first_, known) || !std::ranges::all_of(second_, known)) {
-    row.remark = fmt::format("fewer than {} samples above it", kSamplesAbove);
-  } else if (one_each()) {
-    // An interval with too few samples above the percentile has no such percentile.
-    const auto of_interval = [&percentile](const Interval& interval) {
-      const double above = static_cast<double>(interval.counts.messages) * (100 - percentile.percent) / 100;
-      return interval.percentiles_known && above + 1e-6 >= static_cast<double>(kSamplesAbove)
-                 ? static_cast<double>(interval.*percentile.of_interval)
-                 : 0.0;
-    };
-    test_intervals(row, of_interval, "know it");
+  const std::vector<double> firsts = known_values(first);
+  const std::vector<double> seconds = known_values(second);
+  const size_t known = std::min(firsts.size(), seconds.size());
+  if (known >= (of_intervals ? kFewestIntervals : kFewestRestarts)) {
+    row.difference = estimate_of(firsts, seconds, of_intervals ? kFewestRestarts : known);
+  } else if (of_intervals) {
+    row.remark = fmt::format("fewer than {} intervals {}", kFewestIntervals, figure.too_few);
   } else {
-    test_runs(row, [&percentile](const RunRecord& record) {
-      return static_cast<double>(record.outcome.total.latency.value_at_percentile(percentile.percent));
-    });
+    const bool has_runs = std::min(first.size(), second.size()) >= kFewestRestarts;
+    row.remark = fmt::format("fewer than {} runs a side{}", kFewestRestarts, has_runs ? " have it" : "");
   }
-  result_.rows.push_back(std::move(row));
+  return row;
 }
 
-void Comparer::add_server_cpu() {
-  const auto known = [](const NamedRecord& run) { return run.record.outcome.knows_server_cpu(); };
-  if (!std::ranges::all_of(first_, known) || !std::ranges::all_of(second_, known)) return;
-  const auto cost = [](const RunRecord& record) { return record.outcome.server_ns_per_message(); };
-  Row row{.name = "server CPU/msg",
-          .first = human_time(median_of(figures(first_, cost))),
-          .second = human_time(median_of(figures(second_, cost))),
-          .difference = std::nullopt,
-          .remark = one_each() ? "one figure a run" : ""};
-  test_runs(row, cost);
-  result_.rows.push_back(std::move(row));
+// Of a run's times that `times_of` says; one of them is known where enough samples lie above it.
+template <class TimesOf>
+Figure percentile_figure(std::string name, double percent, const std::vector<const RunRecord*>& runs,
+                         TimesOf times_of) {
+  const auto knows = [&](const RunRecord* run) { return is_known(times_of(*run), percent); };
+  return {
+      .name = std::move(name),
+      .of_run = [percent, times_of](
+                    const RunRecord& run) { return static_cast<double>(times_of(run).value_at_percentile(percent)); },
+      .untested = std::ranges::all_of(runs, knows) ? std::string()
+                                                   : fmt::format("fewer than {} samples above it", kSamplesAbove)};
 }
 
-// A figure of the whole run: its intervals do not have it.
-void Comparer::add_handshakes() {
-  const auto known = [](const NamedRecord& run) { return run.record.outcome.handshakes.has_value(); };
-  if (!std::ranges::all_of(first_, known) || !std::ranges::all_of(second_, known)) return;
-  for (const auto& [name, percent] : {std::pair("handshake p50", 50.0), std::pair("handshake p99", 99.0)}) {
-    const auto enough = [percent](const NamedRecord& run) {
-      return is_known(run.record.outcome.handshakes->times, percent);
-    };
-    const auto time = [percent](const RunRecord& record) {
-      return static_cast<double>(record.outcome.handshakes->times.value_at_percentile(percent));
-    };
-    Row row{.name = name,
-            .first = human_time(median_of(figures(first_, time))),
-            .second = human_time(median_of(figures(second_, time))),
-            .difference = std::nullopt,
-            .remark = one_each() ? "one figure a run" : ""};
-    if (!std::ranges::all_of(first_, enough) || !std::ranges::all_of(second_, enough)) {
-      row.remark = fmt::format("fewer than {} samples above it", kSamplesAbove);
-    } else {
-      test_runs(row, time);
+// An interval with too few samples above the percentile has no such percentile.
+double percentile_of_interval(const Interval& interval, const IntervalPercentile& percentile) {
+  const double above = static_cast<double>(interval.counts.messages) * (100 - percentile.percent) / 100;
+  const bool knows_it = interval.percentiles_known && above + 1e-6 >= static_cast<double>(kSamplesAbove);
+  return knows_it ? static_cast<double>(interval.*percentile.value) : 0;
+}
+
+// What all of these runs have, in the order it is shown.
+std::vector<Figure> figures_of(const std::vector<const RunRecord*>& runs) {
+  const auto all = [&runs](auto has) {
+    return std::ranges::all_of(runs, [&](const RunRecord* run) { return has(*run); });
+  };
+  std::vector<Figure> figures{
+      {.name = "messages/s",
+       .of_run = [](const RunRecord& run) { return run.outcome.messages_per_s(); },
+       .of_interval = [](const Interval& interval) { return interval.messages_per_s(); },
+       .too_few = "a run",
+       .untested = all([](const RunRecord& run) { return run.options.closed_loop(); }) ? "" : "the schedule fixes it",
+       .more_is_better = true}};
+  for (const IntervalPercentile& each : kIntervalPercentiles) {
+    if (each.percent == 100) continue;  // the slowest message of a run says little of the next run's
+    figures.push_back(
+        percentile_figure(fmt::format("latency p{:g}", each.percent), each.percent, runs,
+                          [](const RunRecord& run) -> const Histogram& { return run.outcome.total.latency; }));
+    figures.back().of_interval = [each](const Interval& interval) { return percentile_of_interval(interval, each); };
+    figures.back().too_few = "know it";
+    figures.back().latency_percent = each.percent;
+  }
+  if (all([](const RunRecord& run) { return run.outcome.handshakes.has_value(); })) {
+    for (const double percent : {50.0, 99.0}) {
+      figures.push_back(
+          percentile_figure(fmt::format("handshake p{:g}", percent), percent, runs,
+                            [](const RunRecord& run) -> const Histogram& { return run.outcome.handshakes->times; }));
     }
-    result_.rows.push_back(std::move(row));
   }
+  if (all([](const RunRecord& run) { return run.outcome.knows_server_cpu(); })) {
+    figures.push_back(
+        {.name = "server CPU/msg", .of_run = [](const RunRecord& run) { return run.outcome.server_ns_per_message(); }});
+  }
+  return figures;
 }
 
-void Comparer::decide() {
+void decide(std::vector<Comparison::Row>& rows) {
   std::vector<RatioQuestion> questions;
-  for (const Row& row : result_.rows) {
+  for (const Comparison::Row& row : rows) {
     if (row.difference) questions.push_back({.subject = "second", .rival = "first", .estimate = *row.difference});
   }
   const std::vector<RatioAnswer> answers = judge_ratios(questions);
   size_t at = 0;
-  for (Row& row : result_.rows) {
+  for (Comparison::Row& row : rows) {
     if (!row.difference) continue;
     row.answer = answers[at++];
     const bool is_more = row.answer.verdict == RatioVerdict::kMore;
@@ -257,71 +197,57 @@ std::string gains(const std::vector<Comparison::Row>& rows, Better better) {
   return fmt::format("{}", fmt::join(found, ", "));
 }
 
-void Comparer::conclude() {
-  const std::string for_first = gains(result_.rows, Better::kFirst);
-  const std::string for_second = gains(result_.rows, Better::kSecond);
-  if (result_.invalid) {
-    result_.conclusion = "One cannot tell: a run that is INVALID does not mean what it says.";
-  } else if (for_first.empty() && for_second.empty()) {
-    const auto is_tested = [](const Row& row) { return row.difference.has_value(); };
-    const auto is_open = [](const Row& row) { return row.difference && row.answer.verdict != RatioVerdict::kLevel; };
-    result_.conclusion =
-        std::ranges::any_of(result_.rows, is_open) ? "One cannot tell which is better: what differs may be chance."
-        : std::ranges::any_of(result_.rows, is_tested)
-            ? fmt::format("Neither is better: what was tested differs by less than {:.0f} %.", 100 * (kNarrow - 1))
-            : "One cannot tell which is better: there is too little to test.";
-  } else if (for_first.empty()) {
-    result_.conclusion = fmt::format("{} is better: {}.", result_.second, for_second);
-  } else if (for_second.empty()) {
-    result_.conclusion = fmt::format("{} is better: {}.", result_.first, for_first);
-  } else {
-    result_.conclusion = fmt::format("Neither is better throughout: {} ({}), {} ({}).", result_.first, for_first,
-                                     result_.second, for_second);
+std::string conclusion_of(const Comparison& comparison) {
+  if (comparison.invalid) return "One cannot tell: a run that is INVALID does not mean what it says.";
+  const std::string for_first = gains(comparison.rows, Better::kFirst);
+  const std::string for_second = gains(comparison.rows, Better::kSecond);
+  if (!for_first.empty() && !for_second.empty()) {
+    return fmt::format("Neither is better throughout: {} ({}), {} ({}).", comparison.first, for_first,
+                       comparison.second, for_second);
   }
+  if (!for_second.empty()) return fmt::format("{} is better: {}.", comparison.second, for_second);
+  if (!for_first.empty()) return fmt::format("{} is better: {}.", comparison.first, for_first);
+  const auto is_tested = [](const Comparison::Row& row) { return row.difference.has_value(); };
+  const auto is_open = [&](const Comparison::Row& row) {
+    return is_tested(row) && row.answer.verdict != RatioVerdict::kLevel;
+  };
+  if (std::ranges::any_of(comparison.rows, is_open)) {
+    return "One cannot tell which is better: what differs may be chance.";
+  }
+  if (std::ranges::none_of(comparison.rows, is_tested)) {
+    return "One cannot tell which is better: there is too little to test.";
+  }
+  return fmt::format("Neither is better: what was tested differs by less than {:.0f} %.", 100 * (kNarrow - 1));
 }
 
-void Comparer::note_gates(const Side& side) {
-  for (const NamedRecord& run : side) {
-    for (const Gate& gate : run.record.gates) {
-      result_.notes.push_back(fmt::format("{} is {}: {}", run.name, to_string(gate.verdict), gate.sentence));
-      result_.invalid = result_.invalid || gate.verdict == Verdict::kInvalid;
-    }
-  }
-}
-
-void Comparer::take_notes() {
-  if (one_each()) {
-    result_.notes.emplace_back(
+void take_notes(const Side& first, const Side& second, Comparison& comparison) {
+  if (one_each(first, second)) {
+    comparison.notes.emplace_back(
         fmt::format("One run each tells these two runs apart; how much runs differ from one another it cannot show. "
                     "{} and more a side can: A1.json A2.json ... --against B1.json B2.json ...",
                     kFewestRestarts));
   }
-  for (std::string& difference : differences(first_.front().record, second_.front().record)) {
-    result_.notes.push_back(fmt::format("They were asked for different things: {}.", difference));
+  for (const std::string& difference : differences(first.front().record, second.front().record)) {
+    comparison.notes.push_back(fmt::format("They were asked for different things: {}.", difference));
   }
-  note_gates(first_);
-  note_gates(second_);
-}
-
-Comparison Comparer::compare() {
-  result_.first = side_name(first_);
-  result_.second = side_name(second_);
-  add_throughput();
-  for (const Percentile& percentile : kPercentiles) add_percentile(percentile);
-  add_handshakes();
-  add_server_cpu();
-  take_notes();
-  decide();
-  conclude();
-  return std::move(result_);
+  for (const Side* side : {&first, &second}) {
+    for (const NamedRecord& run : *side) {
+      for (const Gate& gate : run.record.gates) {
+        comparison.notes.push_back(fmt::format("{} is {}: {}", run.name, to_string(gate.verdict), gate.sentence));
+        comparison.invalid = comparison.invalid || gate.verdict == Verdict::kInvalid;
+      }
+    }
+  }
 }
 
 }  // namespace
 
 std::expected<Comparison, std::string> compare_runs(const Side& first, const Side& second) {
   PEAL_ASSERT(!first.empty() && !second.empty(), "{} runs against {}", first.size(), second.size());
+  std::vector<const RunRecord*> runs;
   for (const Side* side : {&first, &second}) {
     for (const NamedRecord& run : *side) {
+      runs.push_back(&run.record);
       if (run.record.experiment != first.front().record.experiment) {
         return std::unexpected(fmt::format("{} is a run of {}, {} one of {}: they cannot be compared", run.name,
                                            run.record.experiment, first.front().name, first.front().record.experiment));
@@ -332,7 +258,12 @@ std::expected<Comparison, std::string> compare_runs(const Side& first, const Sid
       }
     }
   }
-  return Comparer(first, second).compare();
+  Comparison comparison{.first = side_name(first), .second = side_name(second)};
+  for (const Figure& figure : figures_of(runs)) comparison.rows.push_back(row_of(figure, first, second));
+  take_notes(first, second, comparison);
+  decide(comparison.rows);
+  comparison.conclusion = conclusion_of(comparison);
+  return comparison;
 }
 
 std::string comparison_text(const Comparison& comparison) {
