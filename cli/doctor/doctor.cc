@@ -42,15 +42,20 @@ int look_and_tell(const DoctorArguments& words) {
   return say(stdout, text) ? kDone : complain(kFailed, "what was found could not be written");
 }
 
+Judged judged(const Rule& rule, const Machine& machine) {
+  try {
+    return rule.judge(machine);
+  } catch (const NotReadable& path) {
+    return {.value = "?", .here = fmt::format("Not readable here: {}.", path.what()), .health = Health::kUnknown};
+  }
+}
+
 }  // namespace
 
 Findings findings_of(std::span<const Rule> rules, std::string_view group, const Machine& machine) {
   Findings all;
   for (const Rule& rule : rules) {
-    const std::optional<uint64_t> number = rule.judge == nullptr ? machine.files.number(rule.file) : std::nullopt;
-    Judged found = rule.judge != nullptr ? rule.judge(machine)
-                   : number              ? rule.judge_number(*number)
-                                         : not_readable(rule.file);
+    Judged found = judged(rule, machine);
     if (found.health == Health::kOk) found.mend.clear();
     all.push_back({.group = std::string(group),
                    .name = std::string(rule.name),
@@ -63,8 +68,8 @@ Findings findings_of(std::span<const Rule> rules, std::string_view group, const 
   return all;
 }
 
-Judged not_readable(std::string_view path) {
-  return {.value = "?", .here = fmt::format("Not readable here: {}.", path), .health = Health::kUnknown};
+uint64_t needed_number(const Machine& machine, std::string_view path) {
+  return needed(machine.files.number(path), path);
 }
 
 Health rated(uint64_t number, uint64_t enough, uint64_t too_little) {

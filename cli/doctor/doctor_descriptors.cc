@@ -22,49 +22,44 @@ struct OpenFiles {
   uint64_t hard;
 };
 
-std::optional<OpenFiles> open_files(const MachineFiles& files) {
-  const std::optional<std::string> line = files.line_after(kLimits, "Max open files");
-  if (!line) return std::nullopt;
-  const auto words = words_of(*line);
-  if (words.size() < 2) return std::nullopt;
-  const auto soft = parse_number(words[0]);
-  const auto hard = parse_number(words[1]);
-  return soft && hard ? std::optional(OpenFiles{*soft, *hard}) : std::nullopt;
+OpenFiles open_files(const Machine& machine) {
+  const std::string line = needed(machine.files.line_after(kLimits, "Max open files"), kLimits);
+  const auto words = words_of(line);
+  if (words.size() < 2) throw NotReadable(kLimits);
+  return {.soft = needed(parse_number(words[0]), kLimits), .hard = needed(parse_number(words[1]), kLimits)};
 }
 
 uint64_t without_own(uint64_t fds) { return fds - std::min(fds, kFdsBeside); }
 
 Judged hard_limit(const Machine& machine) {
-  const std::optional<OpenFiles> limit = open_files(machine.files);
-  if (!limit) return not_readable(kLimits);
-  if (limit->hard == kUnlimited) return {.value = raw(limit->hard), .here = "Memory ends before fds do."};
-  const uint64_t free = without_own(limit->hard);
-  const Health health = rated(limit->hard, kComfortable, kFdsOfLargestRun);
+  const uint64_t limit = open_files(machine).hard;
+  if (limit == kUnlimited) return {.value = raw(limit), .here = "Memory ends before fds do."};
+  const uint64_t free = without_own(limit);
+  const Health health = rated(limit, kComfortable, kFdsOfLargestRun);
   const uint64_t most = machine.files.number(kProcessCeiling).value_or(kComfortable);
-  return {
-      .value = raw(limit->hard),
-      .here = fmt::format(
-          "At most {} connections a process, or {} socketpairs (peal drum -n).{}", grouped(free), grouped(free / 2),
-          health == Health::kBad ? " The lab's largest runs, of 10,000 pairs, stop before their end." : ""),
-      .health = health,
-      .mend = fmt::format("sudo prlimit --pid $$ --nofile={}", std::max(limit->hard, std::min(most, kComfortable)))};
+  return {.value = raw(limit),
+          .here = fmt::format(
+              "At most {} connections a process, or {} socketpairs (peal drum -n).{}", grouped(free), grouped(free / 2),
+              health == Health::kBad ? " The lab's largest runs, of 10,000 pairs, stop before their end." : ""),
+          .health = health,
+          .mend = fmt::format("sudo prlimit --pid $$ --nofile={}", std::max(limit, std::min(most, kComfortable)))};
 }
 
 Judged soft_limit(const Machine& machine) {
-  const std::optional<OpenFiles> limit = open_files(machine.files);
-  if (!limit) return not_readable(kLimits);
-  if (limit->soft >= std::min(limit->hard, kFdsOfLargestRun)) {
-    return {.value = raw(limit->soft), .here = "Limits nothing that the hard limit does not."};
+  const OpenFiles limit = open_files(machine);
+  if (limit.soft >= std::min(limit.hard, kFdsOfLargestRun)) {
+    return {.value = raw(limit.soft), .here = "Limits nothing that the hard limit does not."};
   }
   return {
-      .value = raw(limit->soft),
+      .value = raw(limit.soft),
       .here = fmt::format("peal raises it to the hard limit by itself; another server started here keeps to {} fds.",
-                          grouped(limit->soft)),
+                          grouped(limit.soft)),
       .health = Health::kLimits,
-      .mend = fmt::format("ulimit -Sn {}", raw(limit->hard))};
+      .mend = fmt::format("ulimit -Sn {}", raw(limit.hard))};
 }
 
-Judged process_ceiling(uint64_t most) {
+Judged process_ceiling(const Machine& machine) {
+  const uint64_t most = needed_number(machine, kProcessCeiling);
   return {.value = raw(most),
           .here = fmt::format("No process can hold more than {} connections.", grouped(without_own(most))),
           .health = rated(most, kComfortable, kFdsOfLargestRun),
@@ -72,27 +67,20 @@ Judged process_ceiling(uint64_t most) {
 }
 
 Judged system_ceiling(const Machine& machine) {
-  constexpr std::string_view kPath = "/proc/sys/fs/file-max";
-  constexpr std::string_view kUsedPath = "/proc/sys/fs/file-nr";
-  const auto most = machine.files.number(kPath);
-  if (!most) return not_readable(kPath);
-  const auto used = machine.files.number(kUsedPath);
-  if (!used) return not_readable(kUsedPath);
-  const uint64_t free = *most - std::min(*most, *used);
+  const uint64_t most = needed_number(machine, "/proc/sys/fs/file-max");
+  const uint64_t used = needed_number(machine, "/proc/sys/fs/file-nr");
+  const uint64_t free = most - std::min(most, used);
   return {
-      .value = raw(*most),
-      .here = fmt::format("{} in use; {} connections with both ends here are left.", grouped(*used), grouped(free / 2)),
+      .value = raw(most),
+      .here = fmt::format("{} in use; {} connections with both ends here are left.", grouped(used), grouped(free / 2)),
       .health = rated(free, 10 * kFdsOfLargestRun, 2 * kFdsOfLargestRun),
-      .mend = fmt::format("sudo sysctl -w fs.file-max={}", *used + 10 * kComfortable)};
+      .mend = fmt::format("sudo sysctl -w fs.file-max={}", used + 10 * kComfortable)};
 }
 
 constexpr Rule kDescriptorRules[] = {
     {"open files, hard (ulimit -Hn)", "Most fds a process may ask for.", hard_limit},
     {"open files, soft (ulimit -Sn)", "Most fds a process has without asking.", soft_limit},
-    {.name = "fs.nr_open",
-     .what = "Ceiling of the hard limit, for root too.",
-     .file = kProcessCeiling,
-     .judge_number = process_ceiling},
+    {"fs.nr_open", "Ceiling of the hard limit, for root too.", process_ceiling},
     {"fs.file-max", "Most open files of all processes together.", system_ceiling},
 };
 

@@ -31,40 +31,37 @@ std::string lift(const GroupLimit& limit) {
 }
 
 Judged cpu_time(const Machine& machine) {
-  const std::optional<GroupLimit> quota = machine.files.cpu_quota();
-  if (!quota) return not_readable(kGroups);
-  if (std::isinf(quota->value)) return {.value = "none", .here = "Limits nothing."};
-  const std::string value = fmt::format("{:.2f} CPUs", quota->value);
+  const GroupLimit quota = needed(machine.files.cpu_quota(), kGroups);
+  if (std::isinf(quota.value)) return {.value = "none", .here = "Limits nothing."};
+  const std::string value = fmt::format("{:.2f} CPUs", quota.value);
   const auto usable = usable_cpus(machine.files);
-  if (quota->value >= (usable ? static_cast<double>(usable->size()) : 1)) {
+  if (quota.value >= (usable ? static_cast<double>(usable->size()) : 1)) {
     return {.value = value, .here = "Limits nothing: it grants all the CPUs that this process may use."};
   }
-  const std::string folder = quota->path.substr(0, quota->path.find_last_of('/'));
+  const std::string folder = quota.path.substr(0, quota.path.find_last_of('/'));
   const auto held_back = machine.files.line_after(folder + "/cpu.stat", "nr_throttled");
   return {.value = value,
           .here = fmt::format("Busier than that, server and generator both stand still for up to 100 ms{}.",
                               held_back ? fmt::format(" ({} times so far)", *held_back) : ""),
-          .health = quota->value < 1 ? Health::kBad : Health::kLimits,
-          .mend = lift(*quota)};
+          .health = quota.value < 1 ? Health::kBad : Health::kLimits,
+          .mend = lift(quota)};
 }
 
 Judged memory(const Machine& machine) {
-  const std::optional<GroupLimit> limit = machine.files.memory_limit();
-  if (!limit) return not_readable(kGroups);
-  if (std::isinf(limit->value)) return {.value = "none", .here = "Limits nothing beyond what the machine has."};
-  const auto bytes = static_cast<uint64_t>(limit->value);
+  const GroupLimit limit = needed(machine.files.memory_limit(), kGroups);
+  if (std::isinf(limit.value)) return {.value = "none", .here = "Limits nothing beyond what the machine has."};
+  const auto bytes = static_cast<uint64_t>(limit.value);
   return {.value = grouped_bytes(bytes),
           .here = fmt::format("{}, before any of them holds data.", room_for(bytes)),
           .health = rated(bytes, kEnoughBytes, kTooFewBytes),
-          .mend = lift(*limit)};
+          .mend = lift(limit)};
 }
 
 Judged available_memory(const Machine& machine) {
-  const std::optional<std::string> line = machine.files.line_after(kMemory, "MemAvailable:");
-  const auto words = words_of(line ? *line : std::string_view());
-  const auto kibibytes = words.empty() ? std::nullopt : parse_number(words.front());
-  if (!kibibytes) return not_readable(kMemory);
-  const uint64_t bytes = 1024 * *kibibytes;
+  const std::string line = needed(machine.files.line_after(kMemory, "MemAvailable:"), kMemory);
+  const auto words = words_of(line);
+  if (words.empty()) throw NotReadable(kMemory);
+  const uint64_t bytes = 1024 * needed(parse_number(words.front()), kMemory);
   return {.value = grouped_bytes(bytes),
           .here = room_for(bytes) + '.',
           .health = rated(bytes, kEnoughBytes, kTooFewBytes),
@@ -73,11 +70,11 @@ Judged available_memory(const Machine& machine) {
 
 Judged huge_pages(const Machine& machine) {
   constexpr std::string_view kPath = "/sys/kernel/mm/transparent_hugepage/enabled";
-  const std::optional<std::string> all = machine.files.text(kPath);
-  const size_t open = all ? all->find('[') : std::string::npos;
-  const size_t close = all ? all->find(']') : std::string::npos;
-  if (open == std::string::npos || close == std::string::npos || close < open) return not_readable(kPath);
-  const std::string value = all->substr(open + 1, close - open - 1);
+  const std::string all = needed(machine.files.text(kPath), kPath);
+  const size_t open = all.find('[');
+  const size_t close = all.find(']');
+  if (open == std::string::npos || close == std::string::npos || close < open) throw NotReadable(kPath);
+  const std::string value = all.substr(open + 1, close - open - 1);
   if (value != "always") {
     return {.value = value, .here = "Limits nothing: bytes a connection are what the program asked for."};
   }

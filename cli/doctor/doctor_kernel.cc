@@ -42,23 +42,23 @@ Judged clock_source(const Machine& machine) {
   constexpr std::array<std::string_view, 4> kFast = {"tsc", "kvm-clock", "hyperv_clocksource_tsc_page",
                                                      "arch_sys_counter"};
   const std::string path = fmt::format("{}/current_clocksource", kFolder);
-  const auto name = machine.files.text(path);
-  if (!name) return not_readable(path);
-  if (has_word(kFast, *name)) {
-    return {.value = *name, .here = "Limits nothing: the clock is read in some 25 ns, without a system call."};
+  const std::string name = needed(machine.files.text(path), path);
+  if (has_word(kFast, name)) {
+    return {.value = name, .here = "Limits nothing: the clock is read in some 25 ns, without a system call."};
   }
   const std::string others = machine.files.text(fmt::format("{}/available_clocksource", kFolder)).value_or("");
   const auto words = words_of(others);
   const auto better = std::ranges::find_if(kFast, [&](std::string_view fast) { return has_word(words, fast); });
   return {
-      .value = *name,
+      .value = name,
       .here = "Each look at the clock is a system call of up to a microsecond; loops and time stamps pay it per event.",
       .health = Health::kBad,
       .mend = better != kFast.end() ? fmt::format("echo {} | sudo tee {}", *better, path)
                                     : "boot with clocksource=tsc tsc=reliable, if the CPU's is steady"};
 }
 
-Judged timer_slack(uint64_t ns) {
+Judged timer_slack(const Machine& machine) {
+  const uint64_t ns = needed_number(machine, "/proc/self/timerslack_ns");
   constexpr uint64_t kUsual = 50'000;
   return {
       .value = raw(ns),
@@ -70,12 +70,11 @@ Judged timer_slack(uint64_t ns) {
 }
 
 Judged release(const Machine& machine) {
-  const std::optional<Version> version = running_version(machine);
-  if (!version) return not_readable(kReleasePath);
+  const Version version = needed(running_version(machine), kReleasePath);
   Judged found{.value = machine.files.text(kReleasePath).value_or(""), .mend = std::string(kNewerKernel)};
-  if (*version >= kUringNeeds) {
+  if (version >= kUringNeeds) {
     found.here = "Limits nothing: new enough for every engine.";
-  } else if (*version >= kPwait2Needs) {
+  } else if (version >= kPwait2Needs) {
     found.health = Health::kLimits;
     found.here = "The io_uring engine needs 6.1; --engine auto takes epoll.";
   } else {
@@ -135,16 +134,14 @@ Judged ipv6(const Machine& machine) {
 
 Judged counting(const Machine& machine) {
   constexpr std::string_view kPath = "/proc/sys/kernel/perf_event_paranoid";
-  const auto text = machine.files.text(kPath);
-  if (!text) return not_readable(kPath);
-  const auto level = text->starts_with('-') ? std::optional<uint64_t>(0) : parse_number(*text);
-  if (!level) return not_readable(kPath);
-  if (*level <= 1) {
-    return {.value = *text, .here = "Limits nothing: instructions of server and kernel can be counted."};
+  const std::string text = needed(machine.files.text(kPath), kPath);
+  const uint64_t level = text.starts_with('-') ? 0 : needed(parse_number(text), kPath);
+  if (level <= 1) {
+    return {.value = text, .here = "Limits nothing: instructions of server and kernel can be counted."};
   }
-  return {.value = *text,
-          .here = *level == 2 ? "Without root, only what runs outside the kernel can be counted."
-                              : "Without root, nothing can be counted: only valgrind counts instructions.",
+  return {.value = text,
+          .here = level == 2 ? "Without root, only what runs outside the kernel can be counted."
+                             : "Without root, nothing can be counted: only valgrind counts instructions.",
           .health = Health::kLimits,
           .mend = "sudo sysctl -w kernel.perf_event_paranoid=1"};
 }
@@ -152,7 +149,7 @@ Judged counting(const Machine& machine) {
 Judged hardware_counters(const Machine& machine) {
   constexpr std::string_view kFolder = "/sys/bus/event_source/devices";
   const auto names = machine.files.names(kFolder);
-  if (names.empty()) return not_readable(kFolder);
+  if (names.empty()) throw NotReadable(kFolder);
   const bool visible = std::ranges::any_of(
       names, [](const std::string& name) { return name.starts_with("cpu") || name.starts_with("armv8"); });
   if (visible) {
@@ -166,10 +163,7 @@ Judged hardware_counters(const Machine& machine) {
 
 constexpr Rule kClockRules[] = {
     {"clocksource", "What the time is read from.", clock_source},
-    {.name = "timer slack",
-     .what = "Nanoseconds by which the kernel may be late to wake this process.",
-     .file = "/proc/self/timerslack_ns",
-     .judge_number = timer_slack},
+    {"timer slack", "Nanoseconds by which the kernel may be late to wake this process.", timer_slack},
 };
 constexpr Rule kKernelRules[] = {
     {"kernel", "Its version.", release},

@@ -30,12 +30,12 @@ std::set<std::string> texts_of_cpus(const MachineFiles& files, std::string_view 
   return texts;
 }
 
-// What the CPUs did between the two looks; nothing where that cannot be told.
-std::optional<CpuTimes> done_meanwhile(const Machine& machine) {
+// What the CPUs did between the two looks.
+CpuTimes done_meanwhile(const Machine& machine) {
   const std::optional<CpuTimes>& before = machine.before;
   const std::optional<CpuTimes>& after = machine.after;
-  if (!before || !after || after->total() <= before->total()) return std::nullopt;
-  return CpuTimes{
+  if (!before || !after || after->total() <= before->total()) throw NotReadable(kStat);
+  return {
       .busy = after->busy - before->busy, .idle = after->idle - before->idle, .stolen = after->stolen - before->stolen};
 }
 
@@ -44,32 +44,29 @@ double share_of(uint64_t part, const CpuTimes& all) {
 }
 
 Judged usable(const Machine& machine) {
-  const auto cpus = usable_cpus(machine.files);
-  if (!cpus) return not_readable(kStatusFile);
-  const auto online = online_cpus(machine.files);
-  if (!online || online->empty()) return not_readable(kOnline);
-  Judged found{.value = fmt::format("{} of {}", cpus->size(), online->size()),
-               .here = fmt::format("{} loops at most, half of them the server's when the generator runs here too.",
-                                   cpus->size()),
-               .health = rated(cpus->size(), online->size()),
-               .mend = fmt::format("taskset -pc {}-{} $$", online->front(), online->back())};
-  if (cpus->size() >= 2) return found;
+  const size_t cpus = needed(usable_cpus(machine.files), kStatusFile).size();
+  const std::vector<uint32_t> online = needed(online_cpus(machine.files), kOnline);
+  if (online.empty()) throw NotReadable(kOnline);
+  Judged found{
+      .value = fmt::format("{} of {}", cpus, online.size()),
+      .here = fmt::format("{} loops at most, half of them the server's when the generator runs here too.", cpus),
+      .health = rated(cpus, online.size()),
+      .mend = fmt::format("taskset -pc {}-{} $$", online.front(), online.back())};
+  if (cpus >= 2) return found;
   found.health = Health::kBad;
   found.here = "Server and generator take turns on one CPU: figures show the scheduler, not the server.";
-  if (online->size() <= cpus->size()) found.mend = "none here: a machine with two or more CPUs";
+  if (online.size() <= cpus) found.mend = "none here: a machine with two or more CPUs";
   return found;
 }
 
 Judged siblings(const Machine& machine) {
   const std::string control = fmt::format("{}/smt/active", kCpus);
-  const auto active = machine.files.number(control);
-  if (!active) return not_readable(control);
-  if (*active == 0) {
+  if (needed_number(machine, control) == 0) {
     return {.value = "off", .here = "Every CPU is a core of its own, as far as this machine shows."};
   }
   constexpr std::string_view kFile = "topology/thread_siblings_list";
   const std::set<std::string> cores = texts_of_cpus(machine.files, kFile);
-  if (cores.empty()) return not_readable(cpu_file(0, kFile));
+  if (cores.empty()) throw NotReadable(cpu_file(0, kFile));
   return {.value = fmt::format("on, {} cores", cores.size()),
           .here = fmt::format("CPUs {} are one core: a generator there slows its sibling's server.", *cores.begin()),
           .health = Health::kLimits,
@@ -79,7 +76,7 @@ Judged siblings(const Machine& machine) {
 Judged governor(const Machine& machine) {
   constexpr std::string_view kFile = "cpufreq/scaling_governor";
   const std::set<std::string> names = texts_of_cpus(machine.files, kFile);
-  if (names.empty()) return not_readable(cpu_file(0, kFile));
+  if (names.empty()) throw NotReadable(cpu_file(0, kFile));
   const std::string value = fmt::format("{}", fmt::join(names, ", "));
   if (value == "performance") return {.value = value, .here = "Limits nothing: the clock does not wait for load."};
   return {.value = value,
@@ -93,7 +90,7 @@ Judged turbo(const Machine& machine) {
   const std::string other = fmt::format("{}/cpufreq/boost", kCpus);
   const auto no_turbo = machine.files.number(intel);
   const auto boost = machine.files.number(other);
-  if (!no_turbo && !boost) return not_readable(other);
+  if (!no_turbo && !boost) throw NotReadable(other);
   const bool on = no_turbo ? *no_turbo == 0 : *boost != 0;
   if (!on) return {.value = "off", .here = "Limits nothing: runs one after another have the same clock."};
   return {.value = "on",
@@ -114,7 +111,7 @@ Judged frequency(const Machine& machine) {
     now = std::min(now.value_or(*current), *current);
     most = std::max(most, *highest);
   }
-  if (!now) return not_readable(cpu_file(0, kNow));
+  if (!now) throw NotReadable(cpu_file(0, kNow));
   const auto gigahertz = [](uint64_t kilohertz) { return static_cast<double>(kilohertz) / 1e6; };
   const bool fast = *now * 10 >= most * 8;
   return {.value = fmt::format("{:.2f} of {:.2f} GHz", gigahertz(*now), gigahertz(most)),
@@ -125,7 +122,7 @@ Judged frequency(const Machine& machine) {
 }
 
 Judged stolen_since_boot(const Machine& machine) {
-  if (!machine.before || machine.before->total() == 0) return not_readable(kStat);
+  if (!machine.before || machine.before->total() == 0) throw NotReadable(kStat);
   const double share = share_of(machine.before->stolen, *machine.before);
   return {.value = fmt::format("{:.2f} %", 100 * share),
           .here = fmt::format("Runs with more than {:.0f} % are marked NOISY.", 100 * kStealGate),
@@ -143,31 +140,27 @@ Judged rated_now(std::string value, double now, double most, double bad) {
 }
 
 Judged stolen_now(const Machine& machine) {
-  const std::optional<CpuTimes> done = done_meanwhile(machine);
-  if (!done) return not_readable(kStat);
-  const double share = share_of(done->stolen, *done);
+  const CpuTimes done = done_meanwhile(machine);
+  const double share = share_of(done.stolen, done);
   Judged found = rated_now(fmt::format("{:.2f} %", 100 * share), share, kStealGate, 10 * kStealGate);
   found.mend = "none here: wait, or a host with CPUs of its own";
   return found;
 }
 
 Judged others_now(const Machine& machine) {
-  const auto online = online_cpus(machine.files);
-  if (!online) return not_readable(kOnline);
-  const std::optional<CpuTimes> done = done_meanwhile(machine);
-  if (!done) return not_readable(kStat);
-  const auto all = static_cast<double>(online->size());
-  const double cores = share_of(done->busy, *done) * all;
-  Judged found = rated_now(fmt::format("{:.2f} of {} cores", cores, online->size()), cores, kBusyGate, all / 2);
+  const size_t online = needed(online_cpus(machine.files), kOnline).size();
+  const CpuTimes done = done_meanwhile(machine);
+  const auto all = static_cast<double>(online);
+  const double cores = share_of(done.busy, done) * all;
+  Judged found = rated_now(fmt::format("{:.2f} of {} cores", cores, online), cores, kBusyGate, all / 2);
   found.mend = "top -b -n 1 | head -n 15    # shows who; end it, or wait";
   return found;
 }
 
 Judged hypervisor(const Machine& machine) {
   constexpr std::string_view kPath = "/proc/cpuinfo";
-  const std::optional<std::string> flags = machine.files.line_after(kPath, "flags");
-  if (!flags) return not_readable(kPath);
-  if (!has_word(words_of(*flags), "hypervisor")) return {.value = "no", .here = "Limits nothing."};
+  const std::string flags = needed(machine.files.line_after(kPath, "flags"), kPath);
+  if (!has_word(words_of(flags), "hypervisor")) return {.value = "no", .here = "Limits nothing."};
   return {
       .value = "yes",
       .here = "A sleeping CPU wakes some 50 us later than bare metal would: latency with few connections shows that.",

@@ -6,8 +6,10 @@
 
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <cli/doctor/finding.h>
@@ -49,15 +51,24 @@ struct Judged {
 struct Rule {
   std::string_view name;
   std::string_view what;
-  Judged (*judge)(const Machine& machine) = nullptr;
-  // Instead of `judge`, where all depends on the one number in a file.
-  std::string_view file = {};
-  Judged (*judge_number)(uint64_t number) = nullptr;
+  Judged (*judge)(const Machine& machine);
 };
 // What each of them finds, in their order, under the heading `group`.
 Findings findings_of(std::span<const Rule> rules, std::string_view group, const Machine& machine);
 
-Judged not_readable(std::string_view path);
+// Ends a rule that cannot read what it needs, the file or folder `path`: its finding says so.
+class NotReadable : public std::runtime_error {
+ public:
+  explicit NotReadable(std::string_view path) : runtime_error(std::string(path)) {}
+};
+// What a rule needs, read from `path`. Throws NotReadable where there is none.
+template <class Value>
+Value needed(std::optional<Value> value, std::string_view path) {
+  if (!value) throw NotReadable(path);
+  return std::move(*value);
+}
+// The number that stands in that file.
+uint64_t needed_number(const Machine& machine, std::string_view path);
 // Of something there should be much of: ok from `enough` on, bad below `too_little`, a limit between them.
 Health rated(uint64_t number, uint64_t enough, uint64_t too_little = 0);
 inline constexpr std::string_view kStatusFile = "/proc/self/status";

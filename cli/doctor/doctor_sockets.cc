@@ -19,51 +19,48 @@ struct PortRange {
   uint64_t usable;  // without the reserved ones
 };
 
-std::optional<PortRange> port_range(const MachineFiles& files) {
-  const std::optional<std::string> all = files.text(kRangePath);
-  if (!all) return std::nullopt;
-  const auto words = words_of(*all);
-  if (words.size() != 2) return std::nullopt;
-  const auto first = parse_number(words[0]);
-  const auto last = parse_number(words[1]);
-  if (!first || !last || *last < *first || *last > 65535) return std::nullopt;
-  PortRange range{.first = *first, .last = *last, .usable = *last - *first + 1};
-  const auto reserved = files.list("/proc/sys/net/ipv4/ip_local_reserved_ports").value_or(std::vector<uint32_t>());
+PortRange port_range(const Machine& machine) {
+  const std::string all = needed(machine.files.text(kRangePath), kRangePath);
+  const auto words = words_of(all);
+  if (words.size() != 2) throw NotReadable(kRangePath);
+  const uint64_t first = needed(parse_number(words[0]), kRangePath);
+  const uint64_t last = needed(parse_number(words[1]), kRangePath);
+  if (last < first || last > 65535) throw NotReadable(kRangePath);
+  PortRange range{.first = first, .last = last, .usable = last - first + 1};
+  const auto reserved =
+      machine.files.list("/proc/sys/net/ipv4/ip_local_reserved_ports").value_or(std::vector<uint32_t>());
   range.usable -= static_cast<uint64_t>(
       std::ranges::count_if(reserved, [&](uint32_t port) { return port >= range.first && port <= range.last; }));
   return range;
 }
 
 Judged ports(const Machine& machine) {
-  const std::optional<PortRange> range = port_range(machine.files);
-  if (!range) return not_readable(kRangePath);
-  return {.value = fmt::format("{} {}", range->first, range->last),
+  const PortRange range = port_range(machine);
+  return {.value = fmt::format("{} {}", range.first, range.last),
           .here = fmt::format("{} connections a source address to one target. More: peal load --source-addresses.",
-                              grouped(range->usable)),
-          .health = rated(range->usable, 50'000, 10'000),
+                              grouped(range.usable)),
+          .health = rated(range.usable, 50'000, 10'000),
           .mend = "sudo sysctl -w net.ipv4.ip_local_port_range='1024 65535'"};
 }
 
 Judged time_wait_reuse(const Machine& machine) {
-  constexpr std::string_view kPath = "/proc/sys/net/ipv4/tcp_tw_reuse";
-  const auto mode = machine.files.number(kPath);
-  if (!mode) return not_readable(kPath);
-  const std::optional<PortRange> range = port_range(machine.files);
-  if (!range) return not_readable(kRangePath);
-  if (*mode == 1) {
-    return {.value = raw(*mode),
-            .here = fmt::format("After a second; up to {} short connections/s to one target.", grouped(range->usable))};
+  const uint64_t mode = needed_number(machine, "/proc/sys/net/ipv4/tcp_tw_reuse");
+  const PortRange range = port_range(machine);
+  if (mode == 1) {
+    return {.value = raw(mode),
+            .here = fmt::format("After a second; up to {} short connections/s to one target.", grouped(range.usable))};
   }
-  return {.value = raw(*mode),
+  return {.value = raw(mode),
           .here = fmt::format("{} after 60 s: above {}/s a target, short connections that the client closes first run "
                               "out of ports.",
-                              *mode == 2 ? "On loopback after a second; to other hosts" : "Only",
-                              grouped(range->usable / kTimeWaitSeconds)),
-          .health = *mode == 2 ? Health::kOk : Health::kLimits,
+                              mode == 2 ? "On loopback after a second; to other hosts" : "Only",
+                              grouped(range.usable / kTimeWaitSeconds)),
+          .health = mode == 2 ? Health::kOk : Health::kLimits,
           .mend = "sudo sysctl -w net.ipv4.tcp_tw_reuse=1"};
 }
 
-Judged fin_timeout(uint64_t seconds) {
+Judged fin_timeout(const Machine& machine) {
+  const uint64_t seconds = needed_number(machine, "/proc/sys/net/ipv4/tcp_fin_timeout");
   return {.value = raw(seconds),
           .here = fmt::format("A closed connection whose peer stays holds its port for {} s.", seconds),
           .health = seconds <= 60 ? Health::kOk : Health::kLimits,
@@ -71,36 +68,31 @@ Judged fin_timeout(uint64_t seconds) {
 }
 
 Judged time_wait_buckets(const Machine& machine) {
-  constexpr std::string_view kPath = "/proc/sys/net/ipv4/tcp_max_tw_buckets";
-  const auto most = machine.files.number(kPath);
-  if (!most) return not_readable(kPath);
-  const std::optional<PortRange> range = port_range(machine.files);
-  if (!range) return not_readable(kRangePath);
-  return {.value = raw(*most),
+  const uint64_t most = needed_number(machine, "/proc/sys/net/ipv4/tcp_max_tw_buckets");
+  return {.value = raw(most),
           .here = fmt::format("Beyond {} closed connections are forgotten at once: a late segment may meet a new one.",
-                              grouped(*most)),
-          .health = rated(*most, range->usable),
+                              grouped(most)),
+          .health = rated(most, port_range(machine).usable),
           .mend = "sudo sysctl -w net.ipv4.tcp_max_tw_buckets=262144"};
 }
 
 Judged time_wait_now(const Machine& machine) {
   constexpr std::string_view kPath = "/proc/net/sockstat";
-  const std::optional<std::string> line = machine.files.line_after(kPath, "TCP:");
-  if (!line) return not_readable(kPath);
-  const std::optional<PortRange> range = port_range(machine.files);
-  if (!range) return not_readable(kRangePath);
-  const auto words = words_of(*line);
+  const std::string line = needed(machine.files.line_after(kPath, "TCP:"), kPath);
+  const PortRange range = port_range(machine);
+  const auto words = words_of(line);
   const auto key = std::ranges::find(words, "tw");
-  const auto count = key == words.end() || key + 1 == words.end() ? std::nullopt : parse_number(*(key + 1));
-  if (!count) return not_readable(kPath);
-  return {.value = raw(*count),
-          .here = fmt::format("They may hold {} of the {} ports to a target.", grouped(std::min(*count, range->usable)),
-                              grouped(range->usable)),
-          .health = *count * 2 < range->usable ? Health::kOk : Health::kLimits,
+  if (key == words.end() || key + 1 == words.end()) throw NotReadable(kPath);
+  const uint64_t count = needed(parse_number(*(key + 1)), kPath);
+  return {.value = raw(count),
+          .here = fmt::format("They may hold {} of the {} ports to a target.", grouped(std::min(count, range.usable)),
+                              grouped(range.usable)),
+          .health = count * 2 < range.usable ? Health::kOk : Health::kLimits,
           .mend = fmt::format("sleep {}", kTimeWaitSeconds)};
 }
 
-Judged accept_queue(uint64_t most) {
+Judged accept_queue(const Machine& machine) {
+  const uint64_t most = needed_number(machine, "/proc/sys/net/core/somaxconn");
   return {
       .value = raw(most),
       .here = fmt::format("A listener queues {}; of a larger burst of connects the rest comes a second or more late.",
@@ -110,24 +102,20 @@ Judged accept_queue(uint64_t most) {
 }
 
 Judged handshake_queue(const Machine& machine) {
-  constexpr std::string_view kPath = "/proc/sys/net/ipv4/tcp_max_syn_backlog";
-  constexpr std::string_view kCookiesPath = "/proc/sys/net/ipv4/tcp_syncookies";
-  const auto most = machine.files.number(kPath);
-  if (!most) return not_readable(kPath);
-  const auto cookies = machine.files.number(kCookiesPath);
-  if (!cookies) return not_readable(kCookiesPath);
-  if (*cookies != 0) {
-    return {.value = raw(*most),
+  const uint64_t most = needed_number(machine, "/proc/sys/net/ipv4/tcp_max_syn_backlog");
+  if (needed_number(machine, "/proc/sys/net/ipv4/tcp_syncookies") != 0) {
+    return {.value = raw(most),
             .here = "Limits nothing: with tcp_syncookies on, handshakes beyond it are answered too."};
   }
-  return {.value = raw(*most),
+  return {.value = raw(most),
           .here = fmt::format("tcp_syncookies is off: beyond about {} unfinished handshakes new ones are dropped.",
-                              grouped(*most * 3 / 4)),
-          .health = rated(*most, kBacklog),
+                              grouped(most * 3 / 4)),
+          .health = rated(most, kBacklog),
           .mend = fmt::format("sudo sysctl -w net.ipv4.tcp_max_syn_backlog={}", kBacklog)};
 }
 
-Judged packet_queue(uint64_t most) {
+Judged packet_queue(const Machine& machine) {
+  const uint64_t most = needed_number(machine, "/proc/sys/net/core/netdev_max_backlog");
   return {.value = raw(most),
           .here = fmt::format("More than {} packets at once to one CPU are dropped and sent again after 200 ms.",
                               grouped(most)),
@@ -137,7 +125,7 @@ Judged packet_queue(uint64_t most) {
 
 Judged connection_tracking(const Machine& machine) {
   constexpr std::string_view kPath = "/proc/sys/net/netfilter/nf_conntrack_max";
-  if (!machine.files.exists("/proc/sys/net/core")) return not_readable(kPath);
+  if (!machine.files.exists("/proc/sys/net/core")) throw NotReadable(kPath);
   const auto most = machine.files.number(kPath);
   if (!most) return {.value = "not loaded", .here = "Limits nothing: connections are not tracked."};
   return {.value = raw(*most),
@@ -147,7 +135,8 @@ Judged connection_tracking(const Machine& machine) {
           .mend = "sudo sysctl -w net.netfilter.nf_conntrack_max=1048576"};
 }
 
-Judged loopback_mtu(uint64_t bytes) {
+Judged loopback_mtu(const Machine& machine) {
+  const uint64_t bytes = needed_number(machine, "/sys/class/net/lo/mtu");
   if (bytes >= 65536) return {.value = raw(bytes), .here = "A message of 64 KiB is one packet."};
   return {.value = raw(bytes),
           .here = fmt::format("A message of 64 KiB is {} packets: figures do not compare with the published ones.",
@@ -159,26 +148,15 @@ Judged loopback_mtu(uint64_t bytes) {
 constexpr Rule kSocketRules[] = {
     {"net.ipv4.ip_local_port_range", "Ports that connections of this machine come from.", ports},
     {"net.ipv4.tcp_tw_reuse", "Whether a port in TIME_WAIT may be connected from again.", time_wait_reuse},
-    {.name = "net.ipv4.tcp_fin_timeout",
-     .what = "Seconds in FIN_WAIT_2 for a peer that does not close. TIME_WAIT is 60 s whatever this says.",
-     .file = "/proc/sys/net/ipv4/tcp_fin_timeout",
-     .judge_number = fin_timeout},
+    {"net.ipv4.tcp_fin_timeout",
+     "Seconds in FIN_WAIT_2 for a peer that does not close. TIME_WAIT is 60 s whatever this says.", fin_timeout},
     {"net.ipv4.tcp_max_tw_buckets", "Most sockets in TIME_WAIT at once.", time_wait_buckets},
     {"sockets in TIME_WAIT", "What earlier runs left behind.", time_wait_now},
-    {.name = "net.core.somaxconn",
-     .what = "Longest queue of connections that wait to be accepted.",
-     .file = "/proc/sys/net/core/somaxconn",
-     .judge_number = accept_queue},
+    {"net.core.somaxconn", "Longest queue of connections that wait to be accepted.", accept_queue},
     {"net.ipv4.tcp_max_syn_backlog", "Handshakes a listener remembers while it has no cookies.", handshake_queue},
-    {.name = "net.core.netdev_max_backlog",
-     .what = "Packets a CPU queues; loopback passes through here.",
-     .file = "/proc/sys/net/core/netdev_max_backlog",
-     .judge_number = packet_queue},
+    {"net.core.netdev_max_backlog", "Packets a CPU queues; loopback passes through here.", packet_queue},
     {"net.netfilter.nf_conntrack_max", "Connections the firewall keeps in its table.", connection_tracking},
-    {.name = "MTU of lo",
-     .what = "Largest packet on loopback.",
-     .file = "/sys/class/net/lo/mtu",
-     .judge_number = loopback_mtu},
+    {"MTU of lo", "Largest packet on loopback.", loopback_mtu},
 };
 
 }  // namespace
