@@ -5,7 +5,6 @@
 #include <array>
 #include <limits>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,7 +12,6 @@
 
 #include <load/duel/duel_options.h>
 #include <load/duel/server_process.h>
-#include <peal/base/assert.h>
 
 namespace peal::load {
 namespace {
@@ -24,82 +22,177 @@ constexpr std::array<std::string_view, 8> kTasks = {"crew", "start",   "await", 
                                                     "look", "orphans", "end",   "clocks"};
 constexpr size_t kSentenceBytes = 500;  // that an agent may say
 constexpr int kMostCpu = 1023;          // of a cpu_set_t
+constexpr uint64_t kMostAmount = std::numeric_limits<int64_t>::max();
 
 // What is no UTF-8 in it is made so: a server may complain in any bytes.
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-// The beginning of a line, fit for a sentence.
-// Reads the members of one object; after the first that is not there, or not what it must be, none counts.
+// Reads or writes the members of one object, so that they are listed once for both ways. After the first that is not
+// there, or not what it must be, none that was read counts.
 class Members {
  public:
-  explicit Members(const Json& object) : object_(object) {}
+  Members() = default;  // writes
+  explicit Members(const Json& object) : object_(object), reads_(true) {}
 
-  int64_t number(const char* name, int64_t least, int64_t most) {
-    const Json* const found = member(name, "a number", &Json::is_number_integer);
-    if (found == nullptr) return least;
-    // Beyond int64_t a number wraps; those that are unsigned and too large are told apart.
-    const bool fits = !found->is_number_unsigned() ||
-                      found->get<uint64_t>() <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-    const int64_t value = fits ? found->get<int64_t>() : -1;
-    if (fits && value >= least && value <= most) return value;
+  void member(const char* name, uint64_t& value, uint64_t least = 0, uint64_t most = kMostAmount) {
+    if (is_written(name, value)) return;
+    const Json* const found = find(name, "a number", &Json::is_number_integer);
+    if (found == nullptr) return;
+    if (found->is_number_unsigned()) value = found->get<uint64_t>();
+    if (found->is_number_unsigned() && value >= least && value <= most) return;
     fail(fmt::format("\"{}\" is not from {} to {}", name, least, most));
-    return least;
   }
-  size_t count(const char* name, size_t least, size_t most) {
-    return static_cast<size_t>(number(name, static_cast<int64_t>(least), static_cast<int64_t>(most)));
+  void member(const char* name, bool& value) {
+    if (is_written(name, value)) return;
+    if (const Json* const found = find(name, "true or false", &Json::is_boolean)) value = found->get<bool>();
   }
-  uint64_t amount(const char* name) {
-    return static_cast<uint64_t>(number(name, 0, std::numeric_limits<int64_t>::max()));
+  void member(const char* name, std::string& value) {
+    if (is_written(name, value)) return;
+    if (const Json* const found = find(name, "a text", &Json::is_string)) value = found->get<std::string>();
   }
-  Duration time(const char* name, Duration most = Duration::max()) { return Duration(number(name, 0, most.count())); }
-  bool flag(const char* name) {
-    const Json* const found = member(name, "true or false", &Json::is_boolean);
-    return found != nullptr && found->get<bool>();
-  }
-  std::string text(const char* name) {
-    const Json* const found = member(name, "a text", &Json::is_string);
-    return found != nullptr ? found->get<std::string>() : std::string();
-  }
-  std::vector<std::string> texts(const char* name) {
-    std::vector<std::string> values;
-    for (const Json& each : list(name, "texts", [](const Json& one) { return one.is_string(); }))
-      values.push_back(each.get<std::string>());
-    return values;
+  void member(const char* name, std::vector<std::string>& values) {
+    list(name, "texts", values, [](const Json& one) { return one.is_string(); });
   }
   template <class Number>
-  std::vector<Number> numbers(const char* name, Number most) {
-    std::vector<Number> values;
-    const auto fits = [most](const Json& one) {
+  void member(const char* name, std::vector<Number>& values, Number most) {
+    list(name, "numbers", values, [most](const Json& one) {
       return one.is_number_unsigned() && one.get<uint64_t>() <= static_cast<uint64_t>(most);
-    };
-    for (const Json& each : list(name, "numbers", fits)) values.push_back(each.get<Number>());
-    return values;
+    });
   }
+  void member(const char* name, Duration& value, Duration most = Duration::max()) {
+    auto ns = static_cast<uint64_t>(value.count());
+    member(name, ns, 0, static_cast<uint64_t>(most.count()));
+    value = Duration(static_cast<int64_t>(ns));
+  }
+  void member(const char* name, TimePoint& value) {
+    Duration since_epoch = value.time_since_epoch();
+    member(name, since_epoch);
+    value = TimePoint(since_epoch);
+  }
+  // For a person: what was read is shortened.
+  void sentence(const char* name, std::string& value) {
+    member(name, value);
+    if (reads_) value = shown(value, kSentenceBytes);
+  }
+  void place_or_none(const char* name, std::optional<size_t>& value) {
+    if (is_written(name, value ? Json(*value) : Json(nullptr))) return;
+    const auto found = object_.find(name);
+    if (found == object_.end() || !found->is_null()) member(name, value.emplace(), 0, kMostContenders - 1);
+  }
+  // Of which `text_of` makes the text that is written, and `parse` what it was.
+  template <class TextOf, class Parse>
+  void address(const char* name, const char* what, SocketAddress& value, TextOf text_of, Parse parse) {
+    std::string text = reads_ ? std::string() : text_of(value);
+    member(name, text);
+    if (!reads_) return;
+    value = parse(text);
+    if (!value.is_ip()) fail(fmt::format("\"{}\" is not {}", name, what));
+  }
+  const Json& object() const { return object_; }
   const std::string& trouble() const { return trouble_; }
 
  private:
+  template <class Value>
+  bool is_written(const char* name, const Value& value) {
+    if (!reads_) object_[name] = value;
+    return !reads_;
+  }
   void fail(std::string why) {
     if (trouble_.empty()) trouble_ = std::move(why);
   }
-  const Json* member(const char* name, const char* what, bool (Json::*is)() const noexcept) {
+  const Json* find(const char* name, const char* what, bool (Json::*is)() const noexcept) {
     const auto found = object_.find(name);
     if (found != object_.end() && ((*found).*is)()) return &*found;
     fail(fmt::format("\"{}\" is not {}", name, what));
     return nullptr;
   }
-  template <class Fits>
-  Json::array_t list(const char* name, const char* what, Fits fits) {
+  template <class Value, class Fits>
+  void list(const char* name, const char* what, std::vector<Value>& values, Fits fits) {
+    if (is_written(name, values)) return;
     const auto found = object_.find(name);
     if (found != object_.end() && found->is_array() && std::ranges::all_of(*found, fits)) {
-      return found->get<Json::array_t>();
+      values = found->get<std::vector<Value>>();
+    } else {
+      fail(fmt::format("\"{}\" is not a list of {}", name, what));
     }
-    fail(fmt::format("\"{}\" is not a list of {}", name, what));
-    return {};
   }
 
-  const Json& object_;
+  Json object_ = Json::object();
+  bool reads_ = false;
   std::string trouble_;
 };
+
+void list_members(Members& members, MachineFacts& machine) {
+  members.member("address", machine.address);
+  members.member("cpus", machine.cpus, kMostCpu);
+  members.sentence("kernel", machine.kernel);
+  members.sentence("processor", machine.processor);
+  members.member("boot", machine.boot);
+}
+
+void list_members(Members& members, AgentRequest& request) {
+  switch (request.task) {
+    case AgentTask::kCrew:
+      members.member("places", request.places, 1, kMostContenders);
+      members.member("threads", request.threads, 1, kMostThreads);
+      members.member("cpus", request.cpus, kMostCpu);
+      members.address("host", "an IP address", request.host, host_of, ip_address);
+      return;
+    case AgentTask::kStart:
+      members.member("place", request.place, 0, kMostContenders - 1);
+      members.member("words", request.words);
+      return;
+    case AgentTask::kLook: members.member("place", request.place, 0, kMostContenders - 1); return;
+    case AgentTask::kAwait:
+    case AgentTask::kEnd: members.member("patience", request.patience, kLongestPatience); return;
+    case AgentTask::kEnded:
+    case AgentTask::kOrphans:
+    case AgentTask::kClocks: return;
+  }
+}
+
+void list_members(Members& members, ServerLook& look) {
+  members.member("at", look.at);
+  members.member("cpu", look.cpu);
+  members.member("rss_bytes", look.rss_bytes);
+  members.member("voluntary_switches", look.voluntary_switches);
+  members.member("involuntary_switches", look.involuntary_switches);
+  members.member("processes", look.processes);
+  members.member("forgets_children", look.forgets_children);
+}
+
+void list_members(Members& members, MachineClocks& clocks) {
+  members.member("at", clocks.at);
+  members.member("busy", clocks.busy);
+  members.member("stolen", clocks.stolen);
+  members.member("own", clocks.own);
+}
+
+void list_members(Members& members, AgentStarted& started) {
+  const auto text_of = [](const SocketAddress& address) { return address.to_string(); };
+  const auto parse = [](std::string_view text) { return SocketAddress::parse(text).value_or(SocketAddress()); };
+  members.address("address", "that of a server", started.address, text_of, parse);
+}
+
+void list_members(Members& members, AgentOrphans& orphans) {
+  members.member("places", orphans.places, kMostContenders - 1);
+}
+
+void list_members(Members& members, ServerFault& fault) {
+  members.place_or_none("place", fault.place);
+  members.sentence("sentence", fault.sentence);
+}
+
+void list_members(Members& members, AgentRefusal& refusal) { members.sentence("error", refusal.sentence); }
+
+void list_members(Members&, AgentDone&) {}
+
+template <class Said>
+Json json_of(Said said) {
+  Members members;
+  list_members(members, said);
+  return members.object();
+}
 
 // An object, or nothing.
 std::optional<Json> parse_object(std::string_view line) {
@@ -108,31 +201,8 @@ std::optional<Json> parse_object(std::string_view line) {
   return json;
 }
 
-void read_request(Members& members, AgentRequest& request) {
-  constexpr size_t kLastPlace = kMostContenders - 1;
-  switch (request.task) {
-    case AgentTask::kCrew:
-      request.places = members.count("places", 1, kMostContenders);
-      request.threads = members.count("threads", 1, kMostThreads);
-      request.cpus = members.numbers<int>("cpus", kMostCpu);
-      request.host = ip_address(members.text("host"));
-      return;
-    case AgentTask::kStart:
-      request.place = members.count("place", 0, kLastPlace);
-      request.words = members.texts("words");
-      return;
-    case AgentTask::kLook: request.place = members.count("place", 0, kLastPlace); return;
-    case AgentTask::kAwait:
-    case AgentTask::kEnd: request.patience = members.time("patience", kLongestPatience); return;
-    case AgentTask::kEnded:
-    case AgentTask::kOrphans:
-    case AgentTask::kClocks: return;
-  }
-}
-
 // What the members alone do not show.
 std::string request_trouble(const AgentRequest& request) {
-  if (request.task == AgentTask::kCrew && !request.host.is_ip()) return "\"host\" is not an IP address";
   if (request.task != AgentTask::kStart) return {};
   if (!tells_where(request.words)) return "\"words\" hold neither {listen} nor {port}";
   const auto is_cut = [](const std::string& word) { return word.contains('\0'); };
@@ -142,47 +212,13 @@ std::string request_trouble(const AgentRequest& request) {
   return {};
 }
 
-Json json_of(const ServerLook& look) {
-  return {{"at", look.at.time_since_epoch().count()},
-          {"cpu", look.cpu.count()},
-          {"rss_bytes", look.rss_bytes},
-          {"voluntary_switches", look.voluntary_switches},
-          {"involuntary_switches", look.involuntary_switches},
-          {"processes", look.processes},
-          {"forgets_children", look.forgets_children}};
-}
-
-Json json_of(const MachineClocks& clocks) {
-  return {{"at", clocks.at.time_since_epoch().count()},
-          {"busy", clocks.busy.count()},
-          {"stolen", clocks.stolen.count()},
-          {"own", clocks.own.count()}};
-}
-
-Json json_of(const AgentStarted& started) { return {{"address", started.address.to_string()}}; }
-Json json_of(const AgentOrphans& orphans) { return {{"places", orphans.places}}; }
-Json json_of(const AgentDone&) { return Json::object(); }
-
-AgentAnswer read_done(Members& members, AgentTask task) {
+// The answer, still empty, that says `task` was done.
+AgentAnswer empty_answer(AgentTask task) {
   switch (task) {
-    case AgentTask::kStart: {
-      const Result<SocketAddress> address = SocketAddress::parse(members.text("address"));
-      return AgentStarted{address.value_or(SocketAddress())};
-    }
-    case AgentTask::kLook:
-      return ServerLook{.at = TimePoint(members.time("at")),
-                        .cpu = members.time("cpu"),
-                        .rss_bytes = members.amount("rss_bytes"),
-                        .voluntary_switches = members.amount("voluntary_switches"),
-                        .involuntary_switches = members.amount("involuntary_switches"),
-                        .processes = members.amount("processes"),
-                        .forgets_children = members.flag("forgets_children")};
-    case AgentTask::kOrphans: return AgentOrphans{members.numbers<size_t>("places", kMostContenders - 1)};
-    case AgentTask::kClocks:
-      return MachineClocks{.at = TimePoint(members.time("at")),
-                           .busy = members.time("busy"),
-                           .stolen = members.time("stolen"),
-                           .own = members.time("own")};
+    case AgentTask::kStart: return AgentStarted{};
+    case AgentTask::kLook: return ServerLook{};
+    case AgentTask::kOrphans: return AgentOrphans{};
+    case AgentTask::kClocks: return MachineClocks{};
     case AgentTask::kCrew:
     case AgentTask::kAwait:
     case AgentTask::kEnded:
@@ -209,13 +245,7 @@ SocketAddress ip_address(std::string_view text) {
 }
 
 std::string greeting_line(const MachineFacts& machine) {
-  return dumped({{"agent", kAgentVersion},
-                 {"machine",
-                  {{"address", machine.address},
-                   {"cpus", machine.cpus},
-                   {"kernel", machine.kernel},
-                   {"processor", machine.processor},
-                   {"boot", machine.boot}}}});
+  return dumped({{"agent", kAgentVersion}, {"machine", json_of(machine)}});
 }
 
 std::string shown(std::string_view line, size_t most) {
@@ -237,35 +267,14 @@ std::optional<AgentGreeting> parse_greeting(std::string_view line) {
     return greeting;
   }
   Members members(*machine);
-  greeting.machine = {.address = members.text("address"),
-                      .cpus = members.numbers<int>("cpus", kMostCpu),
-                      .kernel = shown(members.text("kernel"), kSentenceBytes),
-                      .processor = shown(members.text("processor"), kSentenceBytes),
-                      .boot = members.text("boot")};
+  list_members(members, greeting.machine);
   greeting.trouble = members.trouble();
   return greeting;
 }
 
 std::string request_line(const AgentRequest& request) {
-  Json json{{"do", kTasks[static_cast<size_t>(request.task)]}};
-  switch (request.task) {
-    case AgentTask::kCrew:
-      json["places"] = request.places;
-      json["threads"] = request.threads;
-      json["cpus"] = request.cpus;
-      json["host"] = host_of(request.host);
-      break;
-    case AgentTask::kStart:
-      json["place"] = request.place;
-      json["words"] = request.words;
-      break;
-    case AgentTask::kLook: json["place"] = request.place; break;
-    case AgentTask::kAwait:
-    case AgentTask::kEnd: json["patience"] = request.patience.count(); break;
-    case AgentTask::kEnded:
-    case AgentTask::kOrphans:
-    case AgentTask::kClocks: break;
-  }
+  Json json = json_of(request);
+  json["do"] = kTasks[static_cast<size_t>(request.task)];
   return dumped(json);
 }
 
@@ -273,7 +282,8 @@ std::expected<AgentRequest, std::string> parse_request(std::string_view line) {
   const std::optional<Json> json = parse_object(line);
   if (!json) return std::unexpected(fmt::format("'{}' is not an object of JSON", shown(line)));
   Members members(*json);
-  const std::string task = members.text("do");
+  std::string task;
+  members.member("do", task);
   const auto found = std::ranges::find(kTasks, std::string_view(task));
   if (!members.trouble().empty()) return std::unexpected(members.trouble());
   if (found == kTasks.end()) {
@@ -281,29 +291,16 @@ std::expected<AgentRequest, std::string> parse_request(std::string_view line) {
         fmt::format("there is nothing to do called '{}'; there are {}", shown(task), fmt::join(kTasks, ", ")));
   }
   AgentRequest request{.task = static_cast<AgentTask>(found - kTasks.begin())};
-  read_request(members, request);
+  list_members(members, request);
   const std::string trouble = members.trouble().empty() ? request_trouble(request) : members.trouble();
   if (!trouble.empty()) return std::unexpected(fmt::format("{}: {}", task, trouble));
   return request;
 }
 
 std::string answer_line(const AgentAnswer& answer) {
-  if (const auto* refusal = std::get_if<AgentRefusal>(&answer)) return dumped({{"error", refusal->sentence}});
-  if (const auto* fault = std::get_if<ServerFault>(&answer)) {
-    return dumped(
-        {{"fault", {{"place", fault->place ? Json(*fault->place) : Json(nullptr)}, {"sentence", fault->sentence}}}});
-  }
-  return std::visit(
-      [](const auto& done) -> std::string {
-        using Done = std::decay_t<decltype(done)>;
-        if constexpr (std::is_same_v<Done, ServerFault> || std::is_same_v<Done, AgentRefusal>) {
-          PEAL_ASSERT(false, "said already");
-          return {};
-        } else {
-          return dumped({{"ok", json_of(done)}});
-        }
-      },
-      answer);
+  Json json = std::visit([](const auto& said) { return json_of(said); }, answer);
+  if (std::holds_alternative<AgentRefusal>(answer)) return dumped(json);
+  return dumped({{std::holds_alternative<ServerFault>(answer) ? "fault" : "ok", std::move(json)}});
 }
 
 std::expected<AgentAnswer, std::string> parse_answer(std::string_view line, AgentTask task) {
@@ -312,29 +309,14 @@ std::expected<AgentAnswer, std::string> parse_answer(std::string_view line, Agen
   };
   const std::optional<Json> json = parse_object(line);
   if (!json) return no_answer("it is not an object of JSON");
-  if (json->contains("error")) {
-    Members members(*json);
-    AgentRefusal refusal{shown(members.text("error"), kSentenceBytes)};
-    if (!members.trouble().empty()) return no_answer(members.trouble());
-    return refusal;
-  }
+  const bool is_refusal = json->contains("error");
   const bool is_fault = json->contains("fault");
-  const auto inside = json->find(is_fault ? "fault" : "ok");
-  if (inside == json->end() || !inside->is_object()) return no_answer("it holds neither ok nor fault nor error");
-  Members members(*inside);
-  AgentAnswer answer;
-  if (is_fault) {
-    ServerFault fault{.place = std::nullopt, .sentence = shown(members.text("sentence"), kSentenceBytes)};
-    const auto place = inside->find("place");
-    if (place == inside->end() || !place->is_null()) fault.place = members.count("place", 0, kMostContenders - 1);
-    answer = std::move(fault);
-  } else {
-    answer = read_done(members, task);
-  }
+  const Json inside = is_refusal ? *json : json->value(is_fault ? "fault" : "ok", Json());
+  if (!inside.is_object()) return no_answer("it holds neither ok nor fault nor error");
+  AgentAnswer answer = is_refusal ? AgentRefusal{} : is_fault ? ServerFault{} : empty_answer(task);
+  Members members(inside);
+  std::visit([&members](auto& said) { list_members(members, said); }, answer);
   if (!members.trouble().empty()) return no_answer(members.trouble());
-  if (const auto* started = std::get_if<AgentStarted>(&answer); started && !started->address.is_ip()) {
-    return no_answer("\"address\" is not that of a server");
-  }
   return answer;
 }
 
