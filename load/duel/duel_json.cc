@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -131,35 +132,24 @@ DuelJson estimate_json(const RatioEstimate& estimate) {
 
 DuelJson pair_json(const DuelRecord& record, const DuelPair& pair) {
   const std::vector<DuelContender>& contenders = record.options.contenders;
-  DuelJson json{{"metric", to_string(pair.metric)},
-                {"subject", contenders[pair.subject].name},
-                {"rival", contenders[pair.rival].name}};
+  DuelJson json = DuelJson::object();
+  if (pair.claim) json["text"] = pair.claim->text;
+  json["metric"] = to_string(pair.metric);
+  json["subject"] = contenders[pair.subject].name;
+  json["rival"] = contenders[pair.rival].name;
+  if (pair.claim) {
+    json["side"] = pair.claim->bar.side == Bar::Side::kAtMost ? "<=" : ">=";
+    json["bar"] = pair.claim->bar.ratio;
+  }
   json.update(estimate_json(pair.estimate));
-  json["p"] = number(pair.estimate.p(1));
+  json["p"] = number(pair.estimate.p(pair.claim ? pair.claim->bar.ratio : 1));
   json["p_adjusted"] = number(pair.adjusted_p);
   json["verdict"] = to_string(pair.verdict);
   json["why"] = pair.why;
   json["about"] = pair.of_processes ? "processes" : "programs";
+  if (pair.claim) return json;
   json["logs"] = DuelJson::array();
   for (const double log : pair.logs) json["logs"].push_back(number(log));
-  return json;
-}
-
-DuelJson claim_json(const DuelRecord& record, const JudgedClaim& judged) {
-  const std::vector<DuelContender>& contenders = record.options.contenders;
-  const DuelClaim& claim = judged.claim;
-  DuelJson json{{"text", claim.text},
-                {"metric", to_string(claim.metric)},
-                {"subject", contenders[claim.subject].name},
-                {"rival", contenders[claim.rival].name},
-                {"side", claim.bar.side == Bar::Side::kAtMost ? "<=" : ">="},
-                {"bar", claim.bar.ratio}};
-  json.update(estimate_json(judged.estimate));
-  json["p"] = number(judged.estimate.p(claim.bar.ratio));
-  json["p_adjusted"] = number(judged.adjusted_p);
-  json["verdict"] = to_string(judged.verdict);
-  json["why"] = judged.why;
-  json["about"] = judged.of_processes ? "processes" : "programs";
   return json;
 }
 
@@ -178,12 +168,11 @@ DuelJson slice_json(const SliceRecord& slice, const DuelFigures& figures) {
 std::string duel_json(const DuelRecord& record, const DuelJudgement& judgement) {
   DuelJson json = asked(record);
   for (size_t i = 0; i < record.sides.size(); ++i) json["contenders"].push_back(contender_json(record, judgement, i));
-  json["pairs"] = DuelJson::array();
-  for (const DuelPair& pair : judgement.pairs) json["pairs"].push_back(pair_json(record, pair));
-  json["twins"] = DuelJson::array();
-  for (const DuelPair& pair : judgement.twins) json["twins"].push_back(pair_json(record, pair));
-  json["claims"] = DuelJson::array();
-  for (const JudgedClaim& judged : judgement.claims) json["claims"].push_back(claim_json(record, judged));
+  for (const auto& [name, pairs] :
+       {std::pair("pairs", &judgement.pairs), {"twins", &judgement.twins}, {"claims", &judgement.claims}}) {
+    json[name] = DuelJson::array();
+    for (const DuelPair& pair : *pairs) json[name].push_back(pair_json(record, pair));
+  }
   json["gates"] = DuelJson::array();
   for (const DuelGate& gate : judgement.gates) {
     json["gates"].push_back({{"verdict", gate.invalid ? "INVALID" : "NOISY"}, {"sentence", gate.sentence}});

@@ -163,15 +163,14 @@ std::string obstacle_of(const DuelJudgement& judgement, size_t subject, size_t r
   return {};
 }
 
-// What is asked of a pair, or of a claim's pair.
-template <class Pair>
-RatioQuestion question_of(const DuelRecord& record, const DuelJudgement& judgement, const Pair& pair,
-                          const RatioEstimate& estimate) {
+// What is asked of a pair that is no twin.
+RatioQuestion question_of(const DuelRecord& record, const DuelJudgement& judgement, const DuelPair& pair) {
   const std::vector<DuelContender>& contenders = record.options.contenders;
   const bool is_rate = pair.metric == DuelMetric::kRate;
   RatioQuestion question{.subject = contenders[pair.subject].name,
                          .rival = contenders[pair.rival].name,
-                         .estimate = estimate,
+                         .estimate = pair.estimate,
+                         .family = std::string(pair.claim ? "claims" : to_string(pair.metric)),
                          .obstacle = obstacle_of(judgement, pair.subject, pair.rival),
                          .subject_bounded = is_rate && judgement.figures[pair.subject].bounded,
                          .rival_bounded = is_rate && judgement.figures[pair.rival].bounded};
@@ -179,6 +178,7 @@ RatioQuestion question_of(const DuelRecord& record, const DuelJudgement& judgeme
       twin != judgement.twins.end()) {
     question.twin = static_cast<size_t>(twin - judgement.twins.begin());
   }
+  if (pair.claim) question.asked = pair.claim->bar;
   return question;
 }
 
@@ -193,25 +193,18 @@ void judge_all(const DuelRecord& record, DuelJudgement& judgement) {
                          .estimate = twin.estimate,
                          .family = fmt::format("twin {}", to_string(twin.metric))});
   }
-  for (const DuelPair& pair : judgement.pairs) {
-    questions.push_back(question_of(record, judgement, pair, pair.estimate));
-    questions.back().family = to_string(pair.metric);
-  }
-  for (const JudgedClaim& judged : judgement.claims) {
-    questions.push_back(question_of(record, judgement, judged.claim, judged.estimate));
-    questions.back().asked = judged.claim.bar;
-    questions.back().family = "claims";
+  for (const std::vector<DuelPair>* pairs : {&judgement.pairs, &judgement.claims}) {
+    for (const DuelPair& pair : *pairs) questions.push_back(question_of(record, judgement, pair));
   }
   const std::vector<RatioAnswer> answers = judge_ratios(questions);
   auto answer = answers.begin();
-  const auto take = [&answer](auto& judged) {
-    judged.adjusted_p = answer->adjusted_p;
-    judged.verdict = answer->verdict;
-    judged.why = answer++->why;
-  };
-  std::ranges::for_each(judgement.twins, take);
-  std::ranges::for_each(judgement.pairs, take);
-  std::ranges::for_each(judgement.claims, take);
+  for (std::vector<DuelPair>* pairs : {&judgement.twins, &judgement.pairs, &judgement.claims}) {
+    for (DuelPair& pair : *pairs) {
+      pair.adjusted_p = answer->adjusted_p;
+      pair.verdict = answer->verdict;
+      pair.why = answer++->why;
+    }
+  }
 }
 
 void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>& gates) {
@@ -306,9 +299,8 @@ DuelJudgement judge_duel(const DuelRecord& record) {
     }
   }
   for (const DuelClaim& claim : record.options.claims) {
-    const DuelPair pair = pair_of(record, claim.metric, claim.subject, claim.rival);
-    judgement.claims.push_back(
-        {.claim = claim, .estimate = pair.estimate, .why = {}, .of_processes = pair.of_processes});
+    judgement.claims.push_back(pair_of(record, claim.metric, claim.subject, claim.rival));
+    judgement.claims.back().claim = claim;
   }
   judge_all(record, judgement);
   if (record.server_host) add_host_gates(*record.server_host, judgement.gates);

@@ -14,27 +14,19 @@
 
 namespace peal::load {
 
-// subject / rival by one metric.
+// subject / rival by one metric, and what was claimed of it, if anything was.
 struct DuelPair {
   DuelMetric metric;
   size_t subject;
   size_t rival;
   std::vector<double> logs;  // a restart each; not a number where it has no value
   RatioEstimate estimate;
-  double adjusted_p = 1;  // of "the ratio is 1": Holm, over the pairs of a metric
+  double adjusted_p = 1;  // of "the ratio is 1", or the claim's bar: Holm, over the pairs of a metric, or the claims
   RatioVerdict verdict = RatioVerdict::kCannotTell;
   std::string why;  // it cannot be told
   // One of the two ran already: this is about these processes, not about the programs.
   bool of_processes = false;
-};
-
-struct JudgedClaim {
-  DuelClaim claim;
-  RatioEstimate estimate;
-  double adjusted_p = 1;  // of "the ratio is the bar": Holm, over the claims
-  RatioVerdict verdict = RatioVerdict::kCannotTell;
-  std::string why;
-  bool of_processes = false;
+  std::optional<DuelClaim> claim = {};
 };
 
 // One contender's figures: medians over the restarts, of all rounds of each together.
@@ -57,7 +49,7 @@ struct DuelJudgement {
   std::vector<DuelFigures> figures;  // a contender each
   std::vector<DuelPair> twins;       // the same program against itself, by each metric
   std::vector<DuelPair> pairs;       // everybody against the first, by each metric
-  std::vector<JudgedClaim> claims;
+  std::vector<DuelPair> claims;
   std::vector<DuelGate> gates;
 };
 

@@ -210,7 +210,7 @@ TEST(DuelJudge, claims_met_not_met_at_the_bar_and_not_told) {
   }
   const DuelJudgement judgement = judge_duel(duel.play({1, 1.2, 1}));
   std::vector<RatioVerdict> verdicts;
-  for (const JudgedClaim& judged : judgement.claims) {
+  for (const DuelPair& judged : judgement.claims) {
     verdicts.push_back(judged.verdict);
     EXPECT_EQ(judged.why, "");
     EXPECT_FALSE(judged.of_processes);
@@ -227,7 +227,7 @@ TEST(DuelJudge, claims_are_a_family_of_their_own) {
   MadeUpDuel duel(2, 8, 0.09);
   for (int i = 0; i < 4; ++i) duel.claim("b/a <= 1.3");
   const DuelJudgement judgement = judge_duel(duel.play({1, 1.15}));
-  for (const JudgedClaim& judged : judgement.claims) {
+  for (const DuelPair& judged : judgement.claims) {
     EXPECT_NEAR(judged.adjusted_p, std::min(1.0, 4 * judged.estimate.p(1.3)), 1e-12);
   }
 }

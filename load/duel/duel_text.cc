@@ -164,9 +164,9 @@ void add_pairs(std::string& out, const DuelRecord& record, const DuelJudgement& 
 
 void add_claims(std::string& out, const DuelJudgement& judgement) {
   if (!judgement.claims.empty()) out += "\nclaims\n";
-  for (const JudgedClaim& judged : judgement.claims) {
-    out += fmt::format("  {:<13}{}: {}{}\n", to_string(judged.verdict), judged.claim.text, ratio_text(judged.estimate),
-                       judged.why.empty() ? "" : "; " + judged.why);
+  for (const DuelPair& pair : judgement.claims) {
+    out += fmt::format("  {:<13}{}: {}{}\n", to_string(pair.verdict), pair.claim->text, ratio_text(pair.estimate),
+                       pair.why.empty() ? "" : "; " + pair.why);
   }
 }
 
