@@ -28,8 +28,6 @@ constexpr int kBudgetPerLate = 20;  // at most this part of the budget
 
 uint64_t switches_of(const ServerLook& look) { return look.voluntary_switches + look.involuntary_switches; }
 
-std::string waited(Duration time) { return human_time(static_cast<double>(time.count())); }
-
 // One server's CPU time, charged to the slice that was begun last.
 struct CpuAccount {
   std::optional<ServerProbe> probe;  // of one that runs already; what the crew has started the crew looks at
@@ -263,8 +261,8 @@ Trouble Bout::await_answers(size_t contender) {
   if (!quiet && stopped()) return std::nullopt;
   if (Trouble trouble = who_ended()) return trouble;
   if (!quiet) {
-    return with_reason(
-        contender, fmt::format("not every message was answered {} after its slice", waited(options_.patience.answer)));
+    return with_reason(contender, fmt::format("not every message was answered {} after its slice",
+                                              human_time(options_.patience.answer)));
   }
   if (side.is_lost()) return with_reason(contender, "every connection is lost");
   return std::nullopt;

@@ -233,8 +233,7 @@ void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>
       side.late_cpu >= kLeastLateCpu && share > kMostLateCpu) {
     add(true, fmt::format("it used {} of CPU after the first restart, all being answered, beside {} that were charged "
                           "to it: what it puts off for so long is in nobody's account; ask for more --rounds",
-                          human_time(static_cast<double>(side.late_cpu.count())),
-                          human_time(static_cast<double>(side.charged_cpu.count()))));
+                          human_time(side.late_cpu), human_time(side.charged_cpu)));
   }
   if (const double idle = idle_share(side); idle > kMostIdleCpu) {
     add(false, fmt::format("it uses {:.0f} % of a core while nobody asks for anything: it is charged for that, and the "

@@ -62,7 +62,7 @@ std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, cons
   if (record.interrupted) return std::unexpected(std::string("interrupted before the first restart was over"));
   return std::unexpected(
       fmt::format("the budget of {} was over before the first restart was: ask for more, or for fewer connections",
-                  human_time(static_cast<double>(options.budget.count()))));
+                  human_time(options.budget)));
 }
 
 }  // namespace peal::load

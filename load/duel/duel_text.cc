@@ -58,11 +58,6 @@ std::string cpus_text(const DuelRecord& record) {
                      fmt::join(record.client_cpus, ","));
 }
 
-// "1 round", "8 rounds".
-std::string counted(size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
-
 // The longest name, so that columns stand under each other.
 size_t name_columns(const DuelOptions& options) {
   size_t columns = 0;
@@ -72,23 +67,16 @@ size_t name_columns(const DuelOptions& options) {
 
 void add_heading(std::string& out, const DuelRecord& record) {
   const DuelOptions& options = record.options;
-  out += fmt::format("duel {}: {}, {} connection{}, {} thread{}", record.experiment, record.request,
-                     human_count(options.load.connections), options.load.connections == 1 ? "" : "s",
-                     options.load.threads, options.load.threads == 1 ? "" : "s");
-  if (options.load.pipeline > 1) out += fmt::format(", {} in flight a connection", options.load.pipeline);
-  if (const RequestRange& range = options.load.requests_per_connection; !range.endless()) {
-    out += fmt::format(
-        ", {} request{} a connection",
-        range.least == range.most ? fmt::format("{}", range.least) : fmt::format("{} to {}", range.least, range.most),
-        range.most == 1 ? "" : "s");
-  }
+  out += fmt::format("duel {}: {}, {}, {}{}", record.experiment, record.request,
+                     counted(options.load.connections, "connection"), counted(options.load.threads, "thread"),
+                     use_of_connections(options.load));
   if (options.load.idle_connections > 0) {
     out += fmt::format(", {} idle ones beside", human_count(options.load.idle_connections));
   }
   out += fmt::format(", {}\n", record.schedule);
   out += fmt::format("{}slices of {}, {} a restart; {} in {}\n", options.in_turn ? "one contender at a time; " : "",
-                     human_time(static_cast<double>(options.slice.count())), counted(options.rounds, "round"),
-                     counted(record.restarts, "restart"), seconds_text(record.elapsed));
+                     human_time(options.slice), counted(options.rounds, "round"), counted(record.restarts, "restart"),
+                     seconds_text(record.elapsed));
   out += fmt::format("{}; engine {}; seed {}\n\n", cpus_text(record), record.engine, options.load.seed);
 }
 
@@ -107,9 +95,7 @@ void add_figures(std::string& out, const DuelRecord& record, const DuelJudgement
     if (options.shows_latency()) {
       for (const double percent : {50.0, 99.0, 99.9}) {
         const Histogram& latency = record.sides[i].latency;
-        const std::string text =
-            latency.empty() ? "-" : human_time(static_cast<double>(latency.value_at_percentile(percent)));
-        out += fmt::format("{:>11}", latency.empty() || is_known(latency, percent) ? text : "(" + text + ")");
+        out += fmt::format("{:>11}", latency.empty() ? "-" : shown_percentile(latency, percent));
       }
     }
     out += '\n';

@@ -34,8 +34,7 @@ ServerCrew::Trouble ServersHere::await_listening(Duration patience) {
   if (loop_.stopped()) return std::nullopt;
   for (size_t i = 0; i < servers_.size(); ++i) {
     if (!servers_[i] || servers_[i]->listens(loop_.now())) continue;
-    return ServerFault{i, fmt::format("it does not listen where it was told to after {}",
-                                      human_time(static_cast<double>(patience.count())))};
+    return ServerFault{i, fmt::format("it does not listen where it was told to after {}", human_time(patience))};
   }
   return find_clocks();
 }

@@ -170,8 +170,8 @@ std::expected<void, std::string> run_agent(int input, int output, Duration silen
     const auto is_asked = [&requests] { return requests.has_line() || requests.is_over(); };
     if (!(*loop)->until((*loop)->now() + silence, is_asked)) {
       if ((*loop)->stopped()) break;
-      return std::unexpected(fmt::format("nobody has asked for anything for {}: whatever ran is ended",
-                                         human_time(static_cast<double>(silence.count()))));
+      return std::unexpected(
+          fmt::format("nobody has asked for anything for {}: whatever ran is ended", human_time(silence)));
     }
     const std::optional<SplitLine> line = requests.next();
     if (!line) break;

@@ -24,8 +24,6 @@ constexpr Duration kForItsStatus = std::chrono::seconds(1);
 // An agent gives its servers 5 s.
 constexpr Duration kForItsEnd = std::chrono::seconds(8);
 
-std::string waited_for(Duration time) { return human_time(static_cast<double>(time.count())); }
-
 constexpr size_t kMostSaid = 500;  // of what a shell has said, for a report
 
 // A shell and ssh say their reason last.
@@ -138,7 +136,7 @@ std::expected<void, std::string> AgentLink::await_greeting() {
     return {};
   }
   if (!why.empty()) return std::unexpected(fmt::format("no agent could be started there: {}", why));
-  return std::unexpected(fmt::format("no agent has spoken within {}", waited_for(host_.until_it_speaks)));
+  return std::unexpected(fmt::format("no agent has spoken within {}", human_time(host_.until_it_speaks)));
 }
 
 ServerFault AgentLink::broken(std::string why) {
@@ -162,7 +160,7 @@ std::expected<AgentAnswer, ServerFault> AgentLink::ask(const AgentRequest& reque
   if (!said && !why.empty())
     return std::unexpected(broken(fmt::format("the agent, or the way to it, is gone: {}", why)));
   if (!said) {
-    return std::unexpected(broken(fmt::format("the agent has not answered within {}", waited_for(patience))));
+    return std::unexpected(broken(fmt::format("the agent has not answered within {}", human_time(patience))));
   }
   std::expected<AgentAnswer, std::string> answer = parse_answer(*said, request.task);
   if (!answer) return std::unexpected(broken(answer.error()));

@@ -19,20 +19,10 @@ double fraction(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-// "1 thread", "2 threads".
-std::string some(uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", human_count(count), noun, count == 1 ? "" : "s");
-}
-
-std::string percentile_text_of(const Histogram& times, double percent) {
-  const std::string text = human_time(static_cast<double>(times.value_at_percentile(percent)));
-  return is_known(times, percent) ? text : fmt::format("({})", text);
-}
-
 void add_times(std::string& out, std::string_view name, const Histogram& times) {
   if (times.empty()) return;
   out += fmt::format("{:<12}", name);
-  for (const auto& [label, percent] : kColumns) out += fmt::format("{:>11}", percentile_text_of(times, percent));
+  for (const auto& [label, percent] : kColumns) out += fmt::format("{:>11}", shown_percentile(times, percent));
   out += fmt::format("{:>11}\n", human_time(static_cast<double>(times.max())));
 }
 
@@ -56,13 +46,8 @@ void add_table(std::string& out, const Outcome& outcome) {
 void add_heading(std::string& out, const RunRecord& record) {
   const LoadOptions& options = record.options;
   out += fmt::format("{} {}: {}, {}", record.experiment, options.target_text, record.request,
-                     some(options.threads, "thread"));
-  if (options.pipeline > 1) out += fmt::format(", {} in flight a connection", options.pipeline);
-  if (const RequestRange& range = options.requests_per_connection; !range.endless()) {
-    out += fmt::format(", {} a connection", range.least == range.most
-                                                ? some(range.least, "request")
-                                                : fmt::format("{} to {} requests", range.least, range.most));
-  }
+                     counted(options.threads, "thread"));
+  out += use_of_connections(options);
   if (!options.layer_text.empty()) out += fmt::format(", {}", options.layer_text);
   out +=
       fmt::format(", {}, engine {}\n", options.closed_loop() ? "closed loop" : record.schedule, record.outcome.engine);
@@ -83,13 +68,13 @@ void add_work(std::string& out, const RunRecord& record) {
   const uint64_t not_failed = std::min(all.attempts, all.connects + all.under_way + queued.unopened);
   out += fmt::format("{:<12}{} asked, {} open, {} served; {}, {} opened, {} failed, {} retired", "connections",
                      human_count(options.connections), human_count(outcome.opened), human_count(outcome.served),
-                     some(all.attempts, "attempt"), human_count(all.connects), human_count(all.attempts - not_failed),
-                     human_count(all.retired));
+                     counted(all.attempts, "attempt"), human_count(all.connects),
+                     human_count(all.attempts - not_failed), human_count(all.retired));
   if (all.under_way > 0) out += fmt::format(", {} under way at the end", human_count(all.under_way));
   out += '\n';
   if (all.idle_closes > 0) {
     out += fmt::format("{:<12}the server closed {} on which nothing was asked: opened again, no failure\n",
-                       "idle closes", some(all.idle_closes, "connection"));
+                       "idle closes", counted(all.idle_closes, "connection"));
   }
   if (outcome.handshakes) add_handshakes(out, *outcome.handshakes);
   if (options.expect_queueing) {
@@ -116,8 +101,7 @@ void add_client(std::string& out, const LoadOptions& options, const Outcome& out
   out += fmt::format("{:<12}{} CPU a message, {:.0f} % of {}", "client", human_time(outcome.client_ns_per_message()),
                      100 * outcome.client_share(options), options.threads == 1 ? "a core" : "its cores");
   if (outcome.total.spin > Duration::zero()) {
-    out += fmt::format(" (and {} of spinning, to send in time)",
-                       human_time(static_cast<double>(outcome.total.spin.count())));
+    out += fmt::format(" (and {} of spinning, to send in time)", human_time(outcome.total.spin));
   }
   out += '\n';
 }
@@ -200,6 +184,26 @@ std::string human_count(uint64_t count) {
   for (size_t i = 0; i < digits.size(); ++i) {
     if (i > 0 && (digits.size() - i) % 3 == 0) text += ',';
     text += digits[i];
+  }
+  return text;
+}
+
+std::string counted(uint64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", human_count(count), noun, count == 1 ? "" : "s");
+}
+
+std::string shown_percentile(const Histogram& times, double percent) {
+  const std::string text = human_time(static_cast<double>(times.value_at_percentile(percent)));
+  return is_known(times, percent) ? text : fmt::format("({})", text);
+}
+
+std::string use_of_connections(const LoadOptions& options) {
+  std::string text;
+  if (options.pipeline > 1) text += fmt::format(", {} in flight a connection", options.pipeline);
+  if (const RequestRange& range = options.requests_per_connection; !range.endless()) {
+    text += fmt::format(", {} a connection", range.least == range.most
+                                                 ? counted(range.least, "request")
+                                                 : fmt::format("{} to {} requests", range.least, range.most));
   }
   return text;
 }
