@@ -5,7 +5,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -41,16 +40,6 @@ void refuse_empty_texts(CLI::App& command) {
 bool say(std::FILE* place, std::string_view text) {
   const bool written = std::fwrite(text.data(), 1, text.size(), place) == text.size();
   return std::fflush(place) == 0 && written;
-}
-
-bool write_whole(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
 }
 
 int complain(int code, std::string_view sentence) {

@@ -43,8 +43,6 @@ void refuse_empty_texts(CLI::App& command);
 
 // Writes the text out, whole and at once. False: the disk is full, or nobody reads any more.
 bool say(std::FILE* place, std::string_view text);
-// Writes all of it to the fd. False: errno.
-bool write_whole(int fd, std::string_view text);
 // Prints "peal: <sentence>" to stderr, as one line whatever it quotes (printable()), and returns `code`.
 int complain(int code, std::string_view sentence);
 // Why a command is not carried out. kCalledWrongly: the command line is wrong by itself, on every machine (an option

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <load/report/report_text.h>
+#include <peal/base/fd.h>
 #include <peal/loop/watch.h>
 
 namespace peal::load {
@@ -62,17 +63,6 @@ class Requests {
   std::string trouble_;
   Watch watch_;
 };
-
-bool write_line(int output, std::string line) {
-  line += '\n';
-  for (std::string_view left = line; !left.empty();) {
-    const ssize_t size = ::write(output, left.data(), left.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) return false;
-    left.remove_prefix(static_cast<size_t>(size));
-  }
-  return true;
-}
 
 // While it lives, who writes to somebody who has gone is told so, and does not end.
 class NoBrokenPipes {
@@ -165,7 +155,7 @@ std::expected<void, std::string> run_agent(int input, int output, Duration silen
   const NoBrokenPipes no_broken_pipes;
   Requests requests(**loop, input);
   Agent agent(**loop);
-  bool is_heard = write_line(output, greeting_line(facts_of_this_machine()));
+  bool is_heard = write_whole(output, greeting_line(facts_of_this_machine()) + "\n");
   while (is_heard && !is_hung_up && !(*loop)->interrupted()) {
     const auto is_asked = [&requests] { return requests.has_line() || requests.is_over(); };
     if (!(*loop)->until((*loop)->now() + silence, is_asked)) {
@@ -175,7 +165,7 @@ std::expected<void, std::string> run_agent(int input, int output, Duration silen
     }
     const std::optional<SplitLine> line = requests.next();
     if (!line) break;
-    is_heard = write_line(output, agent.answer(*line));
+    is_heard = write_whole(output, agent.answer(*line) + "\n");
   }
   if (requests.trouble().empty()) return {};
   return std::unexpected(

@@ -2,6 +2,7 @@
 // Fd owns one file descriptor: moved, never copied, closed once.
 #pragma once
 
+#include <string_view>
 #include <utility>
 
 namespace peal {
@@ -29,5 +30,9 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// Writes all of `bytes`, in as many calls as it takes; the calling thread waits. False: errno says why the rest is not
+// written.
+bool write_whole(int fd, std::string_view bytes);
 
 }  // namespace peal

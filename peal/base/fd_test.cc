@@ -5,6 +5,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -89,6 +91,19 @@ TEST(FdDeath, being_given_what_it_owns_asserts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   Fd fd(new_fd());
   EXPECT_DEATH(fd.reset(fd.get()), "already owned here");
+}
+
+TEST(WriteWhole, all_is_written_or_errno_says_why_not) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  const Fd reader(ends[0]);
+  const Fd writer(ends[1]);
+  EXPECT_TRUE(write_whole(writer.get(), "hello"));
+  std::array<char, 8> bytes{};
+  EXPECT_EQ(::read(reader.get(), bytes.data(), bytes.size()), 5);
+  EXPECT_STREQ(bytes.data(), "hello");
+  EXPECT_FALSE(write_whole(reader.get(), "hello"));
+  EXPECT_EQ(errno, EBADF);
 }
 
 }  // namespace

@@ -34,20 +34,9 @@ static_assert(static_cast<int>(LogLevel::kOff) == static_cast<int>(spdlog::level
 // True while this thread is inside the log, whose mutex it then holds.
 constinit thread_local bool inside_log = false;
 
-// False: errno says why the rest is not written.
-bool write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
-}
-
 // A line that not even stderr takes is lost.
 void print_to_stderr(LogLevel level, std::string_view text) {
-  write_all(STDERR_FILENO, fmt::format("{} {}\n", to_string(level), text));
+  write_whole(STDERR_FILENO, fmt::format("{} {}\n", to_string(level), text));
 }
 
 // A file of its own, or stderr.
@@ -61,7 +50,7 @@ class FdSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex
     own.thread_id = static_cast<size_t>(current_thread_id());  // spdlog keeps the parent's in a process that was forked
     spdlog::memory_buf_t line;
     formatter_->format(own, line);
-    if (!write_all(file_ ? file_.get() : STDERR_FILENO, {line.data(), line.size()}) && file_)
+    if (!write_whole(file_ ? file_.get() : STDERR_FILENO, {line.data(), line.size()}) && file_)
       throw std::system_error(errno_code(errno));
   }
   void flush_() override {}
