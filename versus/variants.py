@@ -2,7 +2,7 @@
 """peal, and the asio contender, built with other compilers, optimisation levels and standards, each a contender.
 
 The release build of peal is g++ -O2; a variant of it differs in the compiler, the level, and nothing else. Those of
-asio are a file or two, compiled by themselves, all by the same words but for what they are called after. A variant is
+asio are a few files, compiled by themselves, all by the same words but for what they are called after. A variant is
 built into build/variants/NAME when a comparison asks for it; the folder is kept, so that the next time is quick.
 """
 
@@ -62,8 +62,8 @@ def _of_asio(variant: Variant, folder: Path) -> list[list[str]]:
     return [["mkdir", "-p", str(program.parent)],
             [variant.cc, *flags, "-c", str(common / "contender.c"), "-o", str(folder / "contender.o")],
             [variant.cxx, variant.standard, *flags, "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED",
-             str(CONTENDERS / "asio" / "asio_echo.cc"), str(CONTENDERS / "asio" / "asio_per_thread.cc"),
-             str(folder / "contender.o"), "-o", str(program), "-lpthread"]]
+             str(CONTENDERS / "asio" / "asio_echo.cc"), str(folder / "contender.o"), "-o", str(program),
+             "-lpthread"]]
 
 
 def commands(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:
