@@ -4,13 +4,11 @@
 #include <string.h>
 
 #include <event2/buffer.h>
-#include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
-#include <event2/listener.h>
 
-#include "contender.h"
 #include "contender_http.h"
+#include "contender_libevent.h"
 
 static void on_request(struct evhttp_request* request, void* context) {
   (void)context;
@@ -32,25 +30,8 @@ static void on_request(struct evhttp_request* request, void* context) {
   evhttp_send_reply(request, HTTP_OK, NULL, NULL);
 }
 
-static void on_retry(evutil_socket_t fd, short what, void* listener) {
-  (void)fd, (void)what;
-  evconnlistener_enable(listener);
-}
-
-// Out of fds: without a pause the listener would spin.
-static void on_accept_error(struct evconnlistener* listener, void* context) {
-  (void)context;
-  const struct timeval pause = {.tv_usec = kContenderRetryMs * 1000};
-  evconnlistener_disable(listener);
-  event_base_once(evconnlistener_get_base(listener), -1, EV_TIMEOUT, on_retry, listener, &pause);
-}
-
 static void serve_thread(int listener_fd) {
-  struct event_config* config = event_config_new();
-  event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-  event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
-  struct event_base* base = event_base_new_with_config(config);
-  if (base == NULL) fail("event_base_new_with_config");
+  struct event_base* base = new_base();
   struct evhttp* http = evhttp_new(base);
   struct evhttp_bound_socket* bound = http == NULL ? NULL : evhttp_accept_socket_with_handle(http, listener_fd);
   if (bound == NULL) fail("evhttp_accept_socket_with_handle");

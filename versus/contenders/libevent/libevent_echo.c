@@ -5,14 +5,10 @@
 // straight to the socket and only what does not fit becomes output, as a user who has profiled it would do. With
 // OVER_TLS the bufferevent is OpenSSL's; its read-ahead is off then, as libevent asks SSL_pending() alone for more,
 // which does not tell of records that were read and not yet decrypted.
-#include <sys/time.h>
-
 #include <event2/buffer.h>
 #include <event2/bufferevent.h>
-#include <event2/event.h>
-#include <event2/listener.h>
 
-#include "contender.h"
+#include "contender_libevent.h"
 
 #if OVER_TLS
 #include <event2/bufferevent_ssl.h>
@@ -100,24 +96,8 @@ static void on_accept(struct evconnlistener* listener, evutil_socket_t fd, struc
   bufferevent_enable(stream, EV_READ | EV_WRITE);
 }
 
-static void on_retry(evutil_socket_t fd, short what, void* listener) {
-  (void)fd, (void)what;
-  evconnlistener_enable(listener);
-}
-
-// Out of fds: without a pause the listener would spin.
-static void on_accept_error(struct evconnlistener* listener, void* context) {
-  const struct timeval pause = {.tv_usec = kContenderRetryMs * 1000};
-  evconnlistener_disable(listener);
-  event_base_once(context, -1, EV_TIMEOUT, on_retry, listener, &pause);
-}
-
 static void serve_thread(int listener_fd) {
-  struct event_config* config = event_config_new();
-  event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
-  event_config_set_flag(config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST);
-  struct event_base* base = event_base_new_with_config(config);
-  if (base == NULL) fail("event_base_new_with_config");
+  struct event_base* base = new_base();
   struct evconnlistener* listener = evconnlistener_new(base, on_accept, base, LEV_OPT_CLOSE_ON_EXEC, 0, listener_fd);
   if (listener == NULL) fail("evconnlistener_new");
   evconnlistener_set_error_cb(listener, on_accept_error);
