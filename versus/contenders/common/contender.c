@@ -108,6 +108,19 @@ void announce(int listener) {
   fflush(stdout);
 }
 
+bool accept_all(int listener, start_connection start, void* context) {
+  for (;;) {
+    const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd >= 0) {
+      start(context, fd);
+    } else if (errno == EAGAIN) {
+      return true;
+    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+      return false;
+    }
+  }
+}
+
 struct worker {
   serve_listener serve_one;
   int listener;

@@ -5,6 +5,7 @@
 // main() has ignored SIGPIPE, raised the fd limit to its ceiling and made SIGTERM and SIGINT end the process with 0.
 #pragma once
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -39,6 +40,11 @@ int serve_on_each_thread(const struct contender_options* options, serve_listener
 // A non-blocking socket, bound and listening with a backlog of kContenderBacklog. TCP_NODELAY is set here: Linux hands
 // it on to every accepted socket, which spares each contender a system call per connection. Failure ends the process.
 int open_listener(const struct sockaddr_in* address, int share_port);
+
+// Accepts until nobody waits: `start` gets each non-blocking socket, and `context`. False when fds or memory ran out
+// with connections still waiting: no edge of epoll will tell of those, and whoever waits for a level would spin.
+typedef void (*start_connection)(void* context, int fd);
+bool accept_all(int listener, start_connection start, void* context);
 
 // Prints the one line that says where `listener` listens.
 void announce(int listener);

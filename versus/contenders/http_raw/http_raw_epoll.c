@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "contender.h"
@@ -157,19 +156,9 @@ static void serve_stream(const struct loop* loop, int fd, uint32_t events) {
   rearm(loop, fd, kReading);
 }
 
-// False when fds or memory ran out with connections still waiting: no edge will tell of those.
-static bool accept_all(const struct loop* loop, int listener) {
-  for (;;) {
-    const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0) {
-      struct epoll_event event = {.events = kReading, .data.fd = fd};
-      if (epoll_ctl(loop->poller, EPOLL_CTL_ADD, fd, &event) != 0) close(fd);
-    } else if (errno == EAGAIN) {
-      return true;
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      return false;
-    }
-  }
+static void start_stream(void* loop, int fd) {
+  struct epoll_event event = {.events = kReading, .data.fd = fd};
+  if (epoll_ctl(((const struct loop*)loop)->poller, EPOLL_CTL_ADD, fd, &event) != 0) close(fd);
 }
 
 static void serve_thread(int listener) {
@@ -187,12 +176,12 @@ static void serve_thread(int listener) {
     raw_answers_refresh();
     for (int i = 0; i < count; ++i) {
       if (events[i].data.fd == listener) {
-        accepted_all = accept_all(&loop, listener);
+        accepted_all = accept_all(listener, start_stream, (void*)&loop);
       } else {
         serve_stream(&loop, events[i].data.fd, events[i].events);
       }
     }
-    if (!accepted_all) accepted_all = accept_all(&loop, listener);
+    if (!accepted_all) accepted_all = accept_all(listener, start_stream, (void*)&loop);
   }
 }
 

@@ -7,7 +7,6 @@
 #include <ev.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "contender.h"
@@ -85,7 +84,7 @@ static void on_readable(struct ev_loop* loop, ev_io* watcher, int events) {
   keep_unsent(loop, connection, acceptor->buffer + done, (size_t)got - done);
 }
 
-static void start_connection(struct ev_loop* loop, int fd) {
+static void start_stream(void* loop, int fd) {
   struct connection* connection = calloc(1, sizeof *connection);
   if (connection == NULL) {
     close(fd);
@@ -101,20 +100,11 @@ static void start_connection(struct ev_loop* loop, int fd) {
 static void on_acceptable(struct ev_loop* loop, ev_io* watcher, int events) {
   (void)events;
   struct acceptor* acceptor = ev_userdata(loop);
-  for (;;) {
-    const int fd = accept4(watcher->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0) {
-      start_connection(loop, fd);
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      // Out of fds: without a pause the watcher would spin.
-      ev_io_stop(loop, watcher);
-      ev_timer_set(&acceptor->pause, (double)kContenderRetryMs / 1000., 0.);
-      ev_timer_start(loop, &acceptor->pause);
-      return;
-    } else if (errno == EAGAIN) {
-      return;
-    }
-  }
+  if (accept_all(watcher->fd, start_stream, loop)) return;
+  // Out of fds: without a pause the watcher would spin.
+  ev_io_stop(loop, watcher);
+  ev_timer_set(&acceptor->pause, (double)kContenderRetryMs / 1000., 0.);
+  ev_timer_start(loop, &acceptor->pause);
 }
 
 static void on_pause_over(struct ev_loop* loop, ev_timer* watcher, int events) {

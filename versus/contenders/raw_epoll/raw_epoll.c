@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "contender.h"
@@ -99,19 +98,9 @@ static void serve_stream(int poller, int fd, uint32_t events, char* buffer) {
   rearm(poller, fd, kReading);
 }
 
-// False when fds or memory ran out with connections still waiting: no edge will tell of those.
-static bool accept_all(int poller, int listener) {
-  for (;;) {
-    const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0) {
-      struct epoll_event event = {.events = kReading, .data.fd = fd};
-      if (epoll_ctl(poller, EPOLL_CTL_ADD, fd, &event) != 0) close(fd);
-    } else if (errno == EAGAIN) {
-      return true;
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      return false;
-    }
-  }
+static void start_stream(void* poller, int fd) {
+  struct epoll_event event = {.events = kReading, .data.fd = fd};
+  if (epoll_ctl((int)(intptr_t)poller, EPOLL_CTL_ADD, fd, &event) != 0) close(fd);
 }
 
 static void serve_thread(int listener) {
@@ -125,12 +114,12 @@ static void serve_thread(int listener) {
     const int count = epoll_wait(poller, events, kEventsPerWait, accepted_all ? -1 : kContenderRetryMs);
     for (int i = 0; i < count; ++i) {
       if (events[i].data.fd == listener) {
-        accepted_all = accept_all(poller, listener);
+        accepted_all = accept_all(listener, start_stream, (void*)(intptr_t)poller);
       } else {
         serve_stream(poller, events[i].data.fd, events[i].events, buffer);
       }
     }
-    if (!accepted_all) accepted_all = accept_all(poller, listener);
+    if (!accepted_all) accepted_all = accept_all(listener, start_stream, (void*)(intptr_t)poller);
   }
 }
 

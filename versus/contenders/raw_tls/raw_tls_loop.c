@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <openssl/err.h>
@@ -166,28 +165,15 @@ static void serve_stream(const struct raw_tls_loop* loop, struct raw_tls_stream*
   read_stream(loop, stream);
 }
 
-static void open_stream(const struct raw_tls_loop* loop, int fd) {
+static void open_stream(void* loop, int fd) {
   struct raw_tls_stream* stream = calloc(1, sizeof *stream);
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = stream};
   if (stream == NULL) fail("calloc");
   stream->ssl = SSL_new(tls_context);
   if (stream->ssl == NULL || SSL_set_fd(stream->ssl, fd) != 1) fail("SSL_new");
   SSL_set_accept_state(stream->ssl);
-  if (epoll_ctl(loop->poller, EPOLL_CTL_ADD, fd, &event) != 0) close_stream(stream, false);
-}
-
-// False when fds or memory ran out with connections still waiting: no edge will tell of those.
-static bool accept_all(const struct raw_tls_loop* loop, int listener) {
-  for (;;) {
-    const int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (fd >= 0) {
-      open_stream(loop, fd);
-    } else if (errno == EAGAIN) {
-      return true;
-    } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-      return false;
-    }
-  }
+  if (epoll_ctl(((const struct raw_tls_loop*)loop)->poller, EPOLL_CTL_ADD, fd, &event) != 0)
+    close_stream(stream, false);
 }
 
 static void serve_thread(int listener) {
@@ -205,12 +191,12 @@ static void serve_thread(int listener) {
     raw_tls_turn();
     for (int i = 0; i < count; ++i) {
       if (events[i].data.ptr == NULL) {
-        accepted_all = accept_all(&loop, listener);
+        accepted_all = accept_all(listener, open_stream, (void*)&loop);
       } else {
         serve_stream(&loop, events[i].data.ptr);
       }
     }
-    if (!accepted_all) accepted_all = accept_all(&loop, listener);
+    if (!accepted_all) accepted_all = accept_all(listener, open_stream, (void*)&loop);
   }
 }
 
