@@ -58,12 +58,12 @@ def _of_peal(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:
 
 def _of_asio(variant: Variant, folder: Path) -> list[list[str]]:
     common, program = CONTENDERS / "common", program_of(variant, folder)
-    flags = [variant.level, "-g1", f"-I{common}", "-D_GNU_SOURCE"]
+    flags, parts = [variant.level, "-g1", f"-I{common}", "-D_GNU_SOURCE"], ("contender", "contender_program")
     return [["mkdir", "-p", str(program.parent)],
-            [variant.cc, *flags, "-c", str(common / "contender.c"), "-o", str(folder / "contender.o")],
+            *([variant.cc, *flags, "-c", str(common / f"{name}.c"), "-o", str(folder / f"{name}.o")] for name in parts),
             [variant.cxx, variant.standard, *flags, "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED",
-             str(CONTENDERS / "asio" / "asio_echo.cc"), str(folder / "contender.o"), "-o", str(program),
-             "-lpthread"]]
+             str(CONTENDERS / "asio" / "asio_echo.cc"), *(str(folder / f"{name}.o") for name in parts), "-o",
+             str(program), "-lpthread"]]
 
 
 def commands(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:

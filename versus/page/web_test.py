@@ -139,7 +139,7 @@ def test_variants_differ_in_compiler_level_and_standard_alone(tmp_path, monkeypa
     assert [contender.name for contender in ready] == list(wanted) and not absent
     assert ready[3].program == f"{tmp_path}/peal-epoll-clang-O3/bin/peal"
     assert ready[3].command[1:] == next(m for m in models if m.name == "peal-epoll").command[1:]
-    assert len(builds.asked) == 4 * 2 + 3 * 3 and "-DCMAKE_CXX_FLAGS=-O3 -g1" in builds.asked[6]
+    assert len(builds.asked) == 4 * 2 + 3 * 4 and "-DCMAKE_CXX_FLAGS=-O3 -g1" in builds.asked[6]
     gcc, cxx14 = (next(words for words in builds.asked if words[-2].endswith(f"/bin/{name}"))
                   for name in ("asio-gcc-O2", "asio-gcc-O2-cxx14"))
     assert [(a, b) for a, b in zip(gcc, cxx14) if a != b and "asio-gcc-O2" not in a] == [("-std=c++23", "-std=c++14")]

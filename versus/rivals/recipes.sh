@@ -23,7 +23,7 @@ compile() {
 
 # What every driver of ours is linked with.
 compile_common() {
-  local sources=("$contenders/common/contender.c" "$contenders/common/contender_http.c" "$drivers/common/rival.c")
+  local sources=("$contenders"/common/contender{,_http,_program}.c "$drivers/common/rival.c")
   compile common cc "${optimise[@]}" -D_GNU_SOURCE -pthread "${own_headers[@]}" -- "${sources[@]}"
 }
 
@@ -39,7 +39,8 @@ build_muduo() {
   local driver=(g++ "${optimise[@]}" -std=c++17 -march=native -rdynamic -pthread "-I$source" "${own_headers[@]}")
   compile muduo "${cxx[@]}" -- "${library[@]}" &&
     compile_common &&
-    compile drum cc "${optimise[@]}" -D_GNU_SOURCE "${own_headers[@]}" -- "$contenders/drum/drum_main.c" &&
+    compile drum cc "${optimise[@]}" -D_GNU_SOURCE "${own_headers[@]}" -- \
+      "$contenders/drum/drum_main.c" "$contenders/common/contender_program.c" &&
     "${cxx[@]}" "$source/examples/pingpong/server.cc" "$work"/muduo/*.o -o "$bin/muduo_pingpong" &&
     "${driver[@]}" "$drivers/muduo/muduo_http.cc" "$work"/muduo/*.o "$work"/common/*.o -o "$bin/muduo_http" &&
     "${driver[@]}" "$drivers/muduo/muduo_drum.cc" "$work"/muduo/*.o "$work"/drum/*.o -o "$bin/muduo_drum"

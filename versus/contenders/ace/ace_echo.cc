@@ -4,8 +4,6 @@
 // ACE_TP_Reactor, rests on select() and ends at 1024 sockets. Tuned: write first; a queue and an interest in
 // writability only while a write came short, and reading rests meanwhile; one warm read buffer per thread.
 // What cannot be changed: this reactor hands out one event at a time and registers the socket anew after each.
-#include <sys/resource.h>
-
 #include <cerrno>
 #include <span>
 #include <string>
@@ -114,10 +112,8 @@ class AceAcceptor final : public ACE_Event_Handler {
 };
 
 void serve_thread(int listener) {
-  struct rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) fail("getrlimit");
   // It restarts waits that a signal interrupts; without a notification pipe, as no other thread calls it.
-  ACE_Dev_Poll_Reactor implementation(files.rlim_cur, true, nullptr, nullptr, 1, nullptr, 0);
+  ACE_Dev_Poll_Reactor implementation(raise_fd_limit(), true, nullptr, nullptr, 1, nullptr, 0);
   ACE_Reactor reactor(&implementation);
   AceAcceptor acceptor(&reactor, listener);
   if (reactor.register_handler(&acceptor, ACE_Event_Handler::ACCEPT_MASK) != 0) fail("register_handler");

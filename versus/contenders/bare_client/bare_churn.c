@@ -55,7 +55,7 @@ static void start(struct churn* churn) {
   churn->free_slots = slot->next_free;
   *slot = (struct slot){.fd = fd, .unread = churn->size};
   struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data.ptr = slot};
-  if (epoll_ctl(churn->poller, EPOLL_CTL_ADD, fd, &event) != 0) die("epoll_ctl");
+  if (epoll_ctl(churn->poller, EPOLL_CTL_ADD, fd, &event) != 0) fail("epoll_ctl");
 }
 
 static void advance(struct churn* churn, struct slot* slot, uint32_t events) {
@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
   churn.poller = epoll_create1(EPOLL_CLOEXEC);
   struct slot* memory = calloc(slots, sizeof *memory);
   errno = EINVAL;
-  if (churn.bytes == NULL || memory == NULL || slots == 0 || churn.size == 0) die("sizes");
+  if (churn.bytes == NULL || memory == NULL || slots == 0 || churn.size == 0) fail("sizes");
   fill_pattern(churn.bytes, churn.size);
   for (unsigned i = 0; i < slots; ++i) {
     memory[i].next_free = churn.free_slots;

@@ -134,10 +134,10 @@ static void connect_all(struct client* client, const struct sockaddr_in* target)
   for (uint32_t i = 0; i < client->connections; ++i) {
     struct stream* stream = &client->streams[i];
     stream->fd = open_stream(target, (int)i, 0);
-    if (stream->fd < 0) die("connect");
+    if (stream->fd < 0) fail("connect");
     fcntl(stream->fd, F_SETFL, O_NONBLOCK);
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = stream};
-    if (epoll_ctl(client->poller, EPOLL_CTL_ADD, stream->fd, &event) != 0) die("epoll_ctl");
+    if (epoll_ctl(client->poller, EPOLL_CTL_ADD, stream->fd, &event) != 0) fail("epoll_ctl");
     if (client->rate > 0) {
       put_idle(client, stream);
     } else {
@@ -155,14 +155,13 @@ int main(int argc, char** argv) {
                                         {"--warm-up", &warm_up},         {"--server-pid", &server_pid}};
   const struct sockaddr_in target = parse_command_line(argc, argv, options, sizeof options / sizeof *options);
   struct client client = {.connections = (uint32_t)connections, .size = (uint32_t)size, .rate = rate};
-  client.streams = calloc(client.connections, sizeof *client.streams);
-  client.idle = calloc(client.connections, sizeof(struct stream*));
-  client.pattern = malloc((size_t)client.size * 2);
+  client.streams = allocate(client.connections, sizeof *client.streams);
+  client.idle = allocate(client.connections, sizeof(struct stream*));
+  client.pattern = allocate(client.size, 2);
   client.poller = epoll_create1(EPOLL_CLOEXEC);
-  char* buffer = malloc(kReadBytes);
+  char* buffer = allocate(1, kReadBytes);
   errno = EINVAL;
-  if (!client.streams || !client.idle || !client.pattern || !buffer) die("memory");
-  if (client.connections == 0 || client.size == 0) die("sizes");
+  if (client.connections == 0 || client.size == 0) fail("sizes");
   fill_pattern(client.pattern, client.size);
   fill_pattern(client.pattern + client.size, client.size);
   const struct sigaction on_alarm = {.sa_handler = end_phase};

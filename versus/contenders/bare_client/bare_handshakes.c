@@ -29,9 +29,9 @@ static void shake_hands(SSL_CTX* context, const struct sockaddr_in* target, int 
   char nothing;
   setsockopt(stream.fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   errno = EPROTO;
-  if (must_resume && !SSL_session_reused(stream.ssl)) die("the server did not resume the session");
+  if (must_resume && !SSL_session_reused(stream.ssl)) fail("the server did not resume the session");
   // Without SSL_MODE_AUTO_RETRY this returns when a ticket was read.
-  if (SSL_read(stream.ssl, &nothing, 1) > 0 || newest == before) die("no ticket came");
+  if (SSL_read(stream.ssl, &nothing, 1) > 0 || newest == before) fail("no ticket came");
   bare_tls_close(&stream);
   SSL_SESSION_free(offered);
 }

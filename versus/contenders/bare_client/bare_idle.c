@@ -10,8 +10,8 @@
 #include "bare_tools.h"
 
 static void speak_once(int fd, const char* message, char* answer, size_t size) {
-  if (send(fd, message, size, MSG_NOSIGNAL) != (ssize_t)size) die("send");
-  if (recv(fd, answer, size, MSG_WAITALL) != (ssize_t)size) die("recv");
+  if (send(fd, message, size, MSG_NOSIGNAL) != (ssize_t)size) fail("send");
+  if (recv(fd, answer, size, MSG_WAITALL) != (ssize_t)size) fail("recv");
 }
 
 int main(int argc, char** argv) {
@@ -22,17 +22,14 @@ int main(int argc, char** argv) {
   char* message = malloc(message_size);
   char* answer = malloc(message_size);
   errno = EINVAL;
-  if (message == NULL || answer == NULL || message_size == 0) die("sizes");
+  if (message == NULL || answer == NULL || message_size == 0) fail("sizes");
   fill_pattern(message, message_size);
   int opened = 0;
   for (; opened < (int)connections; ++opened) {
     const int fd = open_stream(&target, opened, 0);
-    if (fd < 0) die("connect");
+    if (fd < 0) fail("connect");
     speak_once(fd, message, answer, message_size);
   }
-  printf("ready %d\n", opened);
-  fflush(stdout);
-  char ignored[256];
-  while (read(STDIN_FILENO, ignored, sizeof ignored) > 0) continue;
+  hold_until_input_ends(opened);
   return 0;
 }

@@ -30,7 +30,7 @@ SSL_CTX* bare_tls_context(void) {
 
 struct bare_tls bare_tls_open(SSL_CTX* context, const struct sockaddr_in* target, int source, SSL_SESSION* session) {
   struct bare_tls stream = {.fd = open_stream(target, source, 0)};
-  if (stream.fd < 0) die("connect");
+  if (stream.fd < 0) fail("connect");
   stream.ssl = SSL_new(context);
   if (stream.ssl == NULL || SSL_set_fd(stream.ssl, stream.fd) != 1) bare_tls_die("TLS");
   if (session != NULL && SSL_set_session(stream.ssl, session) != 1) bare_tls_die("the session");
@@ -63,7 +63,7 @@ void bare_tls_send(struct bare_tls* stream, const char* bytes, size_t size, int 
   const long left = BIO_get_mem_data(stream->out, &records);
   for (long done = 0; done < left;) {
     const ssize_t sent = send(stream->fd, records + done, (size_t)(left - done), MSG_NOSIGNAL);
-    if (sent < 0 && errno != EINTR) die("send");
+    if (sent < 0 && errno != EINTR) fail("send");
     done += sent > 0 ? sent : 0;
   }
   BIO_reset(stream->out);

@@ -30,7 +30,7 @@ static void await_echoes(const struct job* job, struct bare_tls* stream) {
   for (int i = 0; i < (int)job->burst; ++i) {
     if (memcmp(job->answers + (size_t)i * size, job->message, size) != 0) {
       errno = EBADMSG;
-      die("the echo");
+      fail("the echo");
     }
   }
 }
@@ -40,14 +40,14 @@ static size_t answer_end(const char* bytes, size_t size) {
   const char* head_end = memmem(bytes, size, "\r\n\r\n", 4);
   if (head_end == NULL) return 0;
   errno = EBADMSG;
-  if (size < 12 || memcmp(bytes + 8, " 200", 4) != 0) die("the answer");
+  if (size < 12 || memcmp(bytes + 8, " 200", 4) != 0) fail("the answer");
   for (const char* line = bytes; line < head_end; line = (const char*)memchr(line, '\n', size) + 1) {
     if (strncasecmp(line, "content-length:", 15) == 0) {
       const size_t end = (size_t)(head_end - bytes) + 4 + strtoul(line + 15, NULL, 10);
       return end <= size ? end : 0;
     }
   }
-  die("the answer's length");
+  fail("the answer's length");
 }
 
 static void await_answers(const struct job* job, struct bare_tls* stream) {
@@ -74,13 +74,6 @@ static void exchange(const struct job* job, struct bare_tls* streams) {
   }
 }
 
-static void hold(const struct job* job) {
-  char ignored[256];
-  printf("ready %.0f\n", job->connections);
-  fflush(stdout);
-  while (read(STDIN_FILENO, ignored, sizeof ignored) > 0) continue;
-}
-
 int main(int argc, char** argv) {
   struct job job = {.connections = 1, .size = 64, .burst = 1, .messages = 1000};
   const struct bare_option options[] = {
@@ -93,7 +86,7 @@ int main(int argc, char** argv) {
   job.answers = malloc(kMostAnswerBytes + (size_t)job.size * (size_t)job.burst);
   struct bare_tls* streams = calloc((size_t)job.connections + 1, sizeof *streams);
   errno = EINVAL;
-  if (pattern == NULL || job.answers == NULL || streams == NULL || job.size < 1 || job.burst < 1) die("sizes");
+  if (pattern == NULL || job.answers == NULL || streams == NULL || job.size < 1 || job.burst < 1) fail("sizes");
   fill_pattern(pattern, (size_t)job.size);
   job.message = job.http > 0 ? kRequest : pattern;
   SSL_CTX* context = bare_tls_context();
@@ -107,7 +100,7 @@ int main(int argc, char** argv) {
   const double server_spent = job.server_pid > 0 ? (double)(cpu_ns((int)job.server_pid) - server_cpu) : 0;
   const double own_spent = (double)(cpu_ns(0) - own_cpu), seconds = (double)(now_ns() - start) * 1e-9;
   if (job.idle > 0) {
-    hold(&job);
+    hold_until_input_ends((int)job.connections);
     return 0;
   }
   for (int i = 0; i < (int)job.connections; ++i) bare_tls_close(&streams[i]);

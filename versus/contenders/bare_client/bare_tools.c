@@ -9,15 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
-
-void die(const char* what) {
-  fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
-  exit(1);
-}
 
 static void usage(const struct bare_option* options, size_t count) {
   fprintf(stderr, "usage: %s IPV4:PORT", program_invocation_short_name);
@@ -57,11 +51,7 @@ struct sockaddr_in parse_command_line(int argc, char** argv, const struct bare_o
   }
   if (target.sin_family != AF_INET) usage(options, count);
   signal(SIGPIPE, SIG_IGN);
-  struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
+  raise_fd_limit();
   return target;
 }
 
@@ -91,9 +81,16 @@ void fill_pattern(char* bytes, size_t size) {
   for (size_t i = 0; i < size; ++i) bytes[i] = (char)(i % kPatternPeriod);
 }
 
+void hold_until_input_ends(int connections) {
+  char ignored[256];
+  printf("ready %d\n", connections);
+  fflush(stdout);
+  while (read(STDIN_FILENO, ignored, sizeof ignored) > 0) continue;
+}
+
 static uint64_t read_clock(clockid_t clock) {
   struct timespec time;
-  if (clock_gettime(clock, &time) != 0) die("clock_gettime");
+  if (clock_gettime(clock, &time) != 0) fail("clock_gettime");
   return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
@@ -102,6 +99,6 @@ uint64_t now_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 uint64_t cpu_ns(int pid) {
   clockid_t clock;
   errno = clock_getcpuclockid(pid, &clock);
-  if (errno != 0) die("the server's CPU clock");
+  if (errno != 0) fail("the server's CPU clock");
   return read_clock(clock);
 }

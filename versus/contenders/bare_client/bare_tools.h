@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "contender_program.h"
+
 enum { kSourceAddresses = 16, kReadBytes = 64 * 1024, kPatternPeriod = 128 };
 
 // A number given as `--name VALUE`; what the pointer holds beforehand is the default.
@@ -24,8 +26,9 @@ int open_stream(const struct sockaddr_in* target, int source, int flags);
 // Byte i is i mod 128.
 void fill_pattern(char* bytes, size_t size);
 
+// Prints "ready N" and returns when standard input ends.
+void hold_until_input_ends(int connections);
+
 uint64_t now_ns(void);
 // CPU time of a process, all threads; 0 stands for this one.
 uint64_t cpu_ns(int pid);
-
-void die(const char* what) __attribute__((noreturn));

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,11 +18,6 @@ enum { kMaxThreads = 256 };
 
 // Of who takes none; a contender's own list takes its place when they are linked.
 struct contender_word contender_words[] __attribute__((weak)) = {{.name = NULL}};
-
-void fail(const char* what) {
-  fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
-  exit(1);
-}
 
 static void usage(void) {
   fprintf(stderr, "usage: %s --listen IPV4:PORT [--threads N]", program_invocation_short_name);
@@ -164,10 +158,6 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
   sigaction(SIGTERM, &ends, NULL);
   sigaction(SIGINT, &ends, NULL);
-  struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
+  raise_fd_limit();
   return serve(&options);
 }

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "contender_program.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,9 +50,6 @@ bool accept_all(int listener, start_connection start, void* context);
 
 // Prints the one line that says where `listener` listens.
 void announce(int listener);
-
-// Prints "name: what: the error of errno" and ends the process with 1.
-void fail(const char* what) __attribute__((noreturn));
 
 enum { kContenderBacklog = 4096, kContenderRetryMs = 100 };
 

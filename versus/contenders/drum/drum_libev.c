@@ -38,8 +38,8 @@ static void on_byte(struct ev_loop* its_loop, ev_io* io, int what) {
 void register_all(int again) {
   if (loop == NULL) {
     loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV);
-    if (loop == NULL) drum_fail("ev_loop_new");
-    drummers = drum_alloc((size_t)drum.pairs, sizeof *drummers);
+    if (loop == NULL) fail("ev_loop_new");
+    drummers = allocate((size_t)drum.pairs, sizeof *drummers);
   }
   for (int i = 0; i < drum.pairs; ++i) {
     struct drummer* drummer = &drummers[i];

@@ -37,8 +37,8 @@ static void make_base(void) {
   event_config_require_features(config, EV_FEATURE_O1);
   base = event_base_new_with_config(config);
   event_config_free(config);
-  if (base == NULL) drum_fail("event_base_new_with_config");
-  watchers = drum_alloc((size_t)drum.pairs, sizeof *watchers);
+  if (base == NULL) fail("event_base_new_with_config");
+  watchers = allocate((size_t)drum.pairs, sizeof *watchers);
 }
 
 void register_all(int again) {
@@ -48,11 +48,11 @@ void register_all(int again) {
     const struct timeval idle = {.tv_sec = idle_ms / 1000, .tv_usec = idle_ms % 1000 * 1000};
     if (again) event_del(&watchers[i]);
     event_assign(&watchers[i], base, drum.receiving[i], EV_READ | EV_PERSIST, on_event, (void*)(intptr_t)i);
-    if (event_add(&watchers[i], drum.timeouts ? &idle : NULL) != 0) drum_fail("event_add");
+    if (event_add(&watchers[i], drum.timeouts ? &idle : NULL) != 0) fail("event_add");
   }
   event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
 }
 
 void pass_around(void) {
-  if (event_base_dispatch(base) != 0) drum_fail("event_base_dispatch");
+  if (event_base_dispatch(base) != 0) fail("event_base_dispatch");
 }

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -40,17 +39,6 @@ int epoll_wait(int epoll, struct epoll_event* ready, int room, int timeout_ms) {
   return (int)count;
 }
 
-void drum_fail(const char* what) {
-  fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
-  exit(1);
-}
-
-void* drum_alloc(size_t count, size_t bytes) {
-  void* memory = calloc(count, bytes);
-  if (memory == NULL) drum_fail("calloc");
-  return memory;
-}
-
 int drum_idle_ms(int i) { return 10000 + (int)((int64_t)i * kIdleStep % 1001); }
 
 void drum_idle(int i) {
@@ -65,14 +53,14 @@ static int64_t now_ns(void) {
 }
 
 static void send_byte(int i) {
-  if (write(drum.sending[i], "e", 1) != 1) drum_fail("write");
+  if (write(drum.sending[i], "e", 1) != 1) fail("write");
 }
 
 int drum_byte(int i) {
   char byte;
   const ssize_t got = read(drum.receiving[i], &byte, 1);
   if (got < 0 && errno == EAGAIN) return 0;
-  if (got != 1) drum_fail("read");
+  if (got != 1) fail("read");
   ++receives;
   if (writes_left > 0) {
     --writes_left;
@@ -138,23 +126,19 @@ static void read_options(int argc, char** argv) {
 }
 
 static void open_pairs(void) {
-  struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) drum_fail("getrlimit");
-  files.rlim_cur = files.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &files);
-  const long most = ((long)files.rlim_cur - kFdsBeside) / 2;
+  const long limit = (long)raise_fd_limit(), most = (limit - kFdsBeside) / 2;
   if (drum.pairs > most) {
     fprintf(stderr, "%s: this process may open %ld fds: at most %ld pairs, not %d\n", program_invocation_short_name,
-            (long)files.rlim_cur, most, drum.pairs);
+            limit, most, drum.pairs);
     exit(1);
   }
-  drum.receiving = drum_alloc((size_t)drum.pairs, sizeof *drum.receiving);
-  drum.sending = drum_alloc((size_t)drum.pairs, sizeof *drum.sending);
+  drum.receiving = allocate((size_t)drum.pairs, sizeof *drum.receiving);
+  drum.sending = allocate((size_t)drum.pairs, sizeof *drum.sending);
   for (int i = 0; i < drum.pairs; ++i) {
     int fds[2];
     if (drum.pipes ? pipe2(fds, O_NONBLOCK | O_CLOEXEC)
                    : socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds)) {
-      drum_fail("opening a pair");
+      fail("opening a pair");
     }
     drum.receiving[i] = fds[0];
     drum.sending[i] = fds[1];
@@ -179,7 +163,7 @@ int main(int argc, char** argv) {
   read_options(argc, argv);
   signal(SIGPIPE, SIG_IGN);
   open_pairs();
-  struct round* rounds = drum_alloc((size_t)drum.rounds, sizeof *rounds);
+  struct round* rounds = allocate((size_t)drum.rounds, sizeof *rounds);
   for (int i = 0; i < drum.rounds; ++i) rounds[i] = one_round(i > 0);
   print_json(rounds);
   free(rounds);

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "contender_program.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -41,10 +43,6 @@ int drum_byte(int i);
 void drum_idle(int i);
 // From 10 to 11 s, the same for the same watcher in every round, and in every contender.
 int drum_idle_ms(int i);
-// malloc() of `count` zeroed things, or the end of the process.
-void* drum_alloc(size_t count, size_t bytes);
-// Prints "name: what: the error of errno" and ends the process with 1.
-void drum_fail(const char* what) __attribute__((noreturn));
 
 #ifdef __cplusplus
 }

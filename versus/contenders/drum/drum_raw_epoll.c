@@ -26,15 +26,15 @@ static int64_t now_ms(void) {
 void register_all(int again) {
   if (epoll < 0) {
     epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (epoll < 0) drum_fail("epoll_create1");
-    if (drum.timeouts) deadlines_ms = drum_alloc((size_t)drum.pairs, sizeof *deadlines_ms);
+    if (epoll < 0) fail("epoll_create1");
+    if (drum.timeouts) deadlines_ms = allocate((size_t)drum.pairs, sizeof *deadlines_ms);
   }
   const int64_t now = drum.timeouts ? now_ms() : 0;
   next_sweep_ms = now + kSweepMs;
   for (int i = 0; i < drum.pairs; ++i) {
     struct epoll_event event = {.events = EPOLLIN, .data = {.u32 = (uint32_t)i}};
-    if (again && epoll_ctl(epoll, EPOLL_CTL_DEL, drum.receiving[i], NULL) != 0) drum_fail("EPOLL_CTL_DEL");
-    if (epoll_ctl(epoll, EPOLL_CTL_ADD, drum.receiving[i], &event) != 0) drum_fail("EPOLL_CTL_ADD");
+    if (again && epoll_ctl(epoll, EPOLL_CTL_DEL, drum.receiving[i], NULL) != 0) fail("EPOLL_CTL_DEL");
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, drum.receiving[i], &event) != 0) fail("EPOLL_CTL_ADD");
     if (drum.timeouts) deadlines_ms[i] = now + drum_idle_ms(i);
   }
 }
@@ -54,7 +54,7 @@ void pass_around(void) {
   int done = 0;
   while (!done) {
     const int count = epoll_wait(epoll, ready, kEventsPerWait, drum.timeouts ? kSweepMs : -1);
-    if (count < 0 && errno != EINTR) drum_fail("epoll_wait");
+    if (count < 0 && errno != EINTR) fail("epoll_wait");
     const int64_t now = drum.timeouts ? now_ms() : 0;
     for (int e = 0; e < count; ++e) {
       const int i = (int)ready[e].data.u32;

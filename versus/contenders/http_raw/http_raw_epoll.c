@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "contender.h"
@@ -186,9 +185,6 @@ static void serve_thread(int listener) {
 }
 
 int serve(const struct contender_options* options) {
-  struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) fail("getrlimit");
-  kept_of = calloc(files.rlim_cur, sizeof *kept_of);
-  if (kept_of == NULL) fail("calloc");
+  kept_of = allocate(raise_fd_limit(), sizeof *kept_of);
   return serve_on_each_thread(options, serve_thread);
 }

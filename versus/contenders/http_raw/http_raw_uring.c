@@ -77,8 +77,7 @@ static void on_all_sent(struct server* server, struct connection* connection) {
 }
 
 static void serve_thread(int listener) {
-  struct http_server* server = calloc(1, sizeof *server);
-  if (server == NULL) fail("calloc");
+  struct http_server* server = allocate(1, sizeof *server);
   open_server(&server->common, listener);
   for (;;) {
     submit_and_wait(&server->common);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "contender.h"
@@ -124,9 +123,6 @@ static void serve_thread(int listener) {
 }
 
 int serve(const struct contender_options* options) {
-  struct rlimit files;
-  if (getrlimit(RLIMIT_NOFILE, &files) != 0) fail("getrlimit");
-  unsent_of = calloc(files.rlim_cur, sizeof *unsent_of);
-  if (unsent_of == NULL) fail("calloc");
+  unsent_of = allocate(raise_fd_limit(), sizeof *unsent_of);
   return serve_on_each_thread(options, serve_thread);
 }

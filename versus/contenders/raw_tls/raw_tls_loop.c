@@ -166,9 +166,8 @@ static void serve_stream(const struct raw_tls_loop* loop, struct raw_tls_stream*
 }
 
 static void open_stream(void* loop, int fd) {
-  struct raw_tls_stream* stream = calloc(1, sizeof *stream);
+  struct raw_tls_stream* stream = allocate(1, sizeof *stream);
   struct epoll_event event = {.events = EPOLLIN, .data.ptr = stream};
-  if (stream == NULL) fail("calloc");
   stream->ssl = SSL_new(tls_context);
   if (stream->ssl == NULL || SSL_set_fd(stream->ssl, fd) != 1) fail("SSL_new");
   SSL_set_accept_state(stream->ssl);

@@ -30,8 +30,7 @@ static void on_all_sent(struct server* server, struct connection* connection) {
 }
 
 static void serve_thread(int listener) {
-  struct echo_server* server = calloc(1, sizeof *server);
-  if (server == NULL) fail("calloc");
+  struct echo_server* server = allocate(1, sizeof *server);
   open_server(&server->common, listener);
   for (;;) {
     submit_and_wait(&server->common);
