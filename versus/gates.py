@@ -16,8 +16,6 @@ UNSERVED = "UNSERVED"  # not a single answer, from a server that could not give 
 FULL_CORE = 0.85
 STEAL_SHARE = 0.01
 FOREIGN_SHARE = 0.10
-# A handful of retransmits in a million segments is the loopback's own; more is loss.
-RETRANSMITS_ALLOWED = 3
 
 
 @dataclass(frozen=True)
@@ -33,11 +31,6 @@ class Gate:
 def of_host(delta: HostDelta, cores: int) -> list[Gate]:
     """What the host's counters say about the time the run took."""
     found = []
-    if delta.listen_overflows or delta.listen_drops:
-        count = max(delta.listen_overflows, delta.listen_drops)
-        found.append(Gate("listen_drops", NOISY, f"The listener's queue overflowed {count} times while connecting."))
-    if delta.retransmits > RETRANSMITS_ALLOWED:
-        found.append(Gate("retransmits", NOISY, f"{delta.retransmits} segments were sent again."))
     if delta.steal_s > STEAL_SHARE * delta.elapsed_s * cores:
         share = delta.steal_s / (delta.elapsed_s * cores)
         found.append(Gate("steal", NOISY, f"The hypervisor took {share:.1%} of the CPU time away."))

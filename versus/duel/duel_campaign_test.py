@@ -37,6 +37,15 @@ def campaign(folder, bin_dir, planned, store, names=NAMES, given=()):
     return DuelCampaign(planned, contenders, bin_dir / "peal", folder / "duels", store, 3, say_nothing)
 
 
+def played_into(folder, bin_dir, planned, names=NAMES, given=()):
+    """The campaign once it is over, and its store."""
+    store = Store(folder / "out", {})
+    played = campaign(folder, bin_dir, planned, store, names, given)
+    played.run()
+    store.close()
+    return played, store
+
+
 @pytest.fixture(name="bin_dir")
 def make_bin(tmp_path):
     return fakes.make_bin(tmp_path / "bin")
@@ -103,10 +112,7 @@ def test_the_generator_is_told_what_to_expect_of_whom(tmp_path):
 def in_turn(folder, bin_dir, planned, monkeypatch, names=NAMES, given=()):
     """What is played, and told, where no two contenders' connections fit beside each other."""
     monkeypatch.setattr(duel_campaign.process, "raise_fd_limit", lambda: 300)
-    store = Store(folder / "out", {})
-    played = campaign(folder, bin_dir, planned, store, names, given)
-    played.run()
-    store.close()
+    played, store = played_into(folder, bin_dir, planned, names, given)
     return played, [record for record in store.records if "contender" in record]
 
 
@@ -181,10 +187,7 @@ def test_the_length_follows_the_options():
 
 def test_everybody_plays_in_every_restart_of_every_cell(tmp_path, bin_dir):
     cells = Cell(64, 10, modes=(CLOSED, RATE)), Cell(64, 100, modes=(RATE,))
-    store = Store(tmp_path / "out", {})
-    played = campaign(tmp_path, bin_dir, experiment(*cells), store)
-    played.run()
-    store.close()
+    played, store = played_into(tmp_path, bin_dir, experiment(*cells))
     assert [c.name for c in played.contenders] == ["raw-epoll", "libevent", "peal-epoll", "peal-epoll-twin"]
     seen = [(r["cell"], r["mode"], r["contender"]) for r in store.records if r.get("block", -1) >= 0]
     for cell, mode, restarts in (("64Bx10", CLOSED, 6), ("64Bx10", RATE, 5), ("64Bx100", RATE, 5)):
@@ -198,10 +201,7 @@ def test_everybody_plays_in_every_restart_of_every_cell(tmp_path, bin_dir):
 
 def test_who_cannot_play_is_not_asked_for_ever(tmp_path, bin_dir):
     planned = experiment(*(Cell(64, connections, modes=(CLOSED,)) for connections in (1, 10, 100)))
-    store = Store(tmp_path / "out", {})
-    played = campaign(tmp_path, bin_dir, planned, store, [*NAMES, "broken"], ["broken=/bin/false {port}"])
-    played.run()
-    store.close()
+    played, store = played_into(tmp_path, bin_dir, planned, [*NAMES, "broken"], ["broken=/bin/false {port}"])
     why = "broken: the server ended by itself: exit code 1"
     assert played.left_out == [f"64 B, 1 connection: {why}", f"64 B, 10 connections: {why}",
                                "broken: 2 times it could not play, and was not asked again"]
@@ -210,16 +210,12 @@ def test_who_cannot_play_is_not_asked_for_ever(tmp_path, bin_dir):
 
 def test_it_goes_on_where_it_was_stopped(tmp_path, bin_dir):
     planned = experiment(Cell(64, 10, modes=(CLOSED,)), Cell(64, 100, modes=(CLOSED,)))
-    store = Store(tmp_path / "out", {})
-    campaign(tmp_path, bin_dir, planned, store).run()
-    store.close()
+    played_into(tmp_path, bin_dir, planned)
     path = tmp_path / "out" / "runs.ndjson"
     lines = path.read_text().splitlines(keepends=True)
     assert len(lines) == 2  # a line a duel
     path.write_text(lines[0] + lines[1][:200])
-    again = Store(tmp_path / "out", {})
-    campaign(tmp_path, bin_dir, planned, again).run()
-    again.close()
+    played_into(tmp_path, bin_dir, planned)
     kept = path.read_text().splitlines(keepends=True)
     assert kept[0] == lines[0]
     assert [[r["key"] for r in json.loads(line)] for line in kept] == [[r["key"] for r in json.loads(line)]
@@ -276,7 +272,7 @@ def test_what_others_used_of_the_machine_is_told_and_fills_it():
             row[duel.found["slice_columns"].index(column)] //= 4
     cores = len(os.sched_getaffinity(0))
     played = Played("pingpong", Cell(64, 10), CLOSED)
-    calm, busy = (replace(duel, host=HostDelta(10.0, 0.0, 10.0 * share * cores, 0, 0, 9)) for share in (0.0, 0.9))
+    calm, busy = (replace(duel, host=HostDelta(10.0, 0.0, 10.0 * share * cores)) for share in (0.0, 0.9))
     records = duel_records.records_of(calm, played)
     assert all(never_saturated(record) and not record["gates"] for record in records)
     records = duel_records.records_of(busy, played)
@@ -305,10 +301,7 @@ def test_a_gate_is_told_once_and_one_that_voids_leaves_no_figures():
 
 def test_a_claim_is_judged_on_the_rounds_that_both_played(tmp_path, bin_dir):
     planned = experiment(Cell(64, 10, modes=(CLOSED,)), claims=(Claim("peal-epoll", "libevent", "64Bx10", bar=0.9),))
-    store = Store(tmp_path / "out", {})
-    played = campaign(tmp_path, bin_dir, planned, store)
-    played.run()
-    store.close()
+    played, store = played_into(tmp_path, bin_dir, planned)
     found = experiment_results.judged([experiment_results.of(planned, played.contenders, store, {})])[0]
     claim = found["claims"][0]
     assert claim["verdict"] == "met" and claim["ratio"] == pytest.approx(3300 / 5000, rel=0.05) and claim["blocks"] == 6

@@ -13,7 +13,6 @@ from versus.gates import Gate
 from versus.roster import Contender
 
 MIB = 2**20
-DISTURBED = ("steal", "foreign_load")  # what the host says of a minute, as it does of a second
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def _gates(duel: Duel, contender: dict) -> list[Gate]:
         found += [Gate("server_host", gate["verdict"], gate["sentence"])
                   for gate in gates_of(duel.found, duel.server_host["name"])]
     host = gates.of_host(duel.host, len(os.sched_getaffinity(0))) if duel.host else []
-    return found + [gate for gate in host if gate.name in DISTURBED]
+    return found + host
 
 
 def _unserved(played: Played, name: str) -> Gate:

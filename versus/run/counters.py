@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel counts about the host and about one process: CPU, steal, listen drops, retransmits, memory."""
+"""What the kernel counts about the host and about one process: CPU, steal, memory."""
 
 import os
 import resource
@@ -18,9 +18,6 @@ class HostSample:
     busy_s: float
     steal_s: float
     own_s: float
-    listen_overflows: int
-    listen_drops: int
-    retransmits: int
 
 
 @dataclass(frozen=True)
@@ -30,26 +27,11 @@ class HostDelta:
     elapsed_s: float
     steal_s: float
     foreign_s: float
-    listen_overflows: int
-    listen_drops: int
-    retransmits: int
 
     @property
     def foreign_share(self) -> float:
         """Of all CPUs: what others had, and what the hypervisor took."""
         return (self.foreign_s + self.steal_s) / max(self.elapsed_s, 1e-9) / len(os.sched_getaffinity(0))
-
-
-def _pairs(path: str, group: str) -> dict[str, int]:
-    """The counters of one group of /proc/net/netstat or snmp: a line of names, then a line of values."""
-    try:
-        with open(path, encoding="ascii") as file:
-            lines = [line.split() for line in file if line.startswith(group + ":")]
-    except OSError:
-        return {}
-    if len(lines) < 2:
-        return {}
-    return {name: int(value) for name, value in zip(lines[0][1:], lines[1][1:])}
 
 
 def sample() -> HostSample:
@@ -60,16 +42,11 @@ def sample() -> HostSample:
         usage.ru_utime + usage.ru_stime
         for usage in (resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN))
     )
-    extended = _pairs("/proc/net/netstat", "TcpExt")
-    tcp = _pairs("/proc/net/snmp", "Tcp")
     return HostSample(
         at_s=time.monotonic(),
         busy_s=(user + nice + system + irq + softirq) / TICKS_PER_SECOND,
         steal_s=steal / TICKS_PER_SECOND,
         own_s=own,
-        listen_overflows=extended.get("ListenOverflows", 0),
-        listen_drops=extended.get("ListenDrops", 0),
-        retransmits=tcp.get("RetransSegs", 0),
     )
 
 
@@ -79,9 +56,6 @@ def between(before: HostSample, after: HostSample) -> HostDelta:
         elapsed_s=after.at_s - before.at_s,
         steal_s=after.steal_s - before.steal_s,
         foreign_s=max(0.0, (after.busy_s - before.busy_s) - (after.own_s - before.own_s)),
-        listen_overflows=after.listen_overflows - before.listen_overflows,
-        listen_drops=after.listen_drops - before.listen_drops,
-        retransmits=after.retransmits - before.retransmits,
     )
 
 
