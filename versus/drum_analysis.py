@@ -9,7 +9,7 @@ from itertools import product
 
 from versus import published, stats
 from versus.findings import judging
-from versus.gates import INVALID
+from versus.gates import usable
 
 PARTS = ("total", "loop")
 SUBJECT = "peal-epoll"
@@ -21,10 +21,6 @@ LEHMANN = "M. Lehmann on the libevent-users list, 2008-05-07, of libev 3.31 and 
 README = "libev's README, which refers to libev.schmorp.de/bench.html"
 DIFFERENCES = "libev's README on libevent 1.3e"
 MUDUO = "Chen Shuo's article on the drum, of muduo 0.1.2 and libevent 2.0.6"
-
-
-def usable(record: dict) -> bool:
-    return record["status"] != INVALID and "figures" in record
 
 
 def rows(records: list[dict]) -> list[dict]:

@@ -40,9 +40,9 @@ def recorded(speeds, cells=SMALL):
                                 lambda cell, name: speeds[name] * cell.pairs * (1 + cell.timeouts))
 
 
-def play(tmp_path, speeds, plan=DrumPlan(SMALL, blocks=4, rounds=3)):
+def play(tmp_path, drummers, plan=DrumPlan(SMALL, blocks=4, rounds=3), say=lambda text: None):
     store = Store(tmp_path / "out", {"seed": 1})
-    done = list(drum.records(plan, programs(tmp_path, speeds), store, 1, say=lambda text: None))
+    done = list(drum.records(plan, drummers, store, 1, say))
     store.close()
     return done
 
@@ -87,11 +87,9 @@ def test_a_contender_plays_only_where_it_can():
 
 def test_who_has_not_ended_in_time_is_not_asked_again(tmp_path, monkeypatch):
     monkeypatch.setattr(drum, "RUN_LIMIT_S", 0.1)
-    store = Store(tmp_path / "out", {"seed": 1})
     stuck = Drummer("stuck", ("/bin/sleep", "infinity"), "")
     monkeypatch.setattr(Drummer, "words", lambda self, cell, rounds: list(self.command))
-    done = list(drum.records(DrumPlan(SMALL, blocks=2), [stuck], store, 1, lambda text: None))
-    store.close()
+    done = play(tmp_path, [stuck], DrumPlan(SMALL, blocks=2))
     assert len(done) == 1 and "did not end" in done[0]["gates"][0]["sentence"]
 
 
@@ -127,7 +125,7 @@ def test_a_program_that_fails_leaves_an_invalid_record(tmp_path, body, why):
 
 
 def test_records_name_the_command_and_keep_every_round(tmp_path):
-    done = play(tmp_path, {"peal-epoll": 10})
+    done = play(tmp_path, programs(tmp_path, {"peal-epoll": 10}))
     assert len(done) == 4 * len(SMALL)
     record = next(each for each in done if each["timeouts"])
     assert record["commands"][0].endswith("-w 100 --rounds 3 --timeouts --json -")
@@ -141,9 +139,7 @@ def test_what_was_cut_off_goes_on_where_it_stopped(tmp_path):
     campaign = drum.records(plan, drummers, store, 1)
     first = [next(campaign)["key"] for _ in range(5)]
     store.close()
-    again = Store(tmp_path / "out", {"seed": 1})
-    done = [record["key"] for record in drum.records(plan, drummers, again, 1)]
-    again.close()
+    done = [record["key"] for record in play(tmp_path, drummers, plan)]
     assert done[:5] == first and len(set(done)) == len(done) == 4 * 2 * len(SMALL)
     lines = (tmp_path / "out" / "runs.ndjson").read_text().splitlines()
     assert len(lines) == len(done), "what was done before is not done again"
@@ -151,16 +147,14 @@ def test_what_was_cut_off_goes_on_where_it_stopped(tmp_path):
 
 def test_a_budget_that_is_used_up_leaves_whole_blocks_out(tmp_path):
     said = []
-    store = Store(tmp_path / "out", {"seed": 1})
     plan = DrumPlan(SMALL, blocks=8, rounds=3, budget_s=0.0)
-    done = list(drum.records(plan, programs(tmp_path, {"libev": 20}), store, 1, said.append))
-    store.close()
+    done = play(tmp_path, programs(tmp_path, {"libev": 20}), plan, said.append)
     assert {record["block"] for record in done} == {0}
     assert said == ["Experiment 2: drum passing: the time is up after 1 of 8 blocks"]
 
 
 def test_rows_hold_the_medians_over_the_blocks(tmp_path):
-    rows = drum_analysis.rows(play(tmp_path, {"peal-epoll": 10, "libev": 20}))
+    rows = drum_analysis.rows(play(tmp_path, programs(tmp_path, {"peal-epoll": 10, "libev": 20})))
     assert len(rows) == len(SMALL) * 2
     row = next(r for r in rows if r["contender"] == "libev" and r["pairs"] == 1000 and r["timeouts"])
     assert row["loop_median_us"] == 40 and row["loop_mean_us"] == 40 and row["loop_first_us"] == 10**6

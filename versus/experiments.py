@@ -30,6 +30,11 @@ def many(count: int) -> str:
     return "1 connection" if count == 1 else f"{count:,} connections"
 
 
+def size_words(size: int, gap: str = "") -> str:
+    """"64B", "16KiB"; with the gap between number and unit."""
+    return f"{size // 1024}{gap}KiB" if size >= 1024 and size % 1024 == 0 else f"{size}{gap}B"
+
+
 class Load:
     """What the cells of all kinds share."""
 
@@ -84,13 +89,12 @@ class Cell(Load):
 
     @property
     def name(self) -> str:
-        size = f"{self.size // 1024}KiB" if self.size >= 1024 and self.size % 1024 == 0 else f"{self.size}B"
-        return f"{size}x{self.connections}" + (f"x{self.threads}t" if self.threads > 1 else "")
+        return f"{size_words(self.size)}x{self.connections}" + (f"x{self.threads}t" if self.threads > 1 else "")
 
     @property
     def title(self) -> str:
-        size = f"{self.size // 1024} KiB" if self.size >= 1024 and self.size % 1024 == 0 else f"{self.size} B"
-        return f"{size}, {many(self.connections)}" + (f", {self.threads} threads" if self.threads > 1 else "")
+        return f"{size_words(self.size, ' ')}, {many(self.connections)}" + (
+            f", {self.threads} threads" if self.threads > 1 else "")
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import NamedTuple, Protocol
 from versus.roster import Contender
 from versus.run import counters, process
 from versus.run.counters import HostDelta
+from versus.run.generator import EXIT_DONE, EXIT_GATE
 from versus.run.server_host import ServerHost
 
-EXIT_DONE, EXIT_GATE = 0, 3
 SPARE_S = 60.0  # beyond its budget, for a restart that takes long
 TURN_START_S = 0.25  # what starting, connecting and ending a server takes when it plays by itself
 

@@ -15,6 +15,7 @@ from versus.analysis import chosen_runs
 from versus.experiments import CLOSED
 from versus.findings.judging import (AT_BOUND, CONFIRMED, CPU, DECIDED, EQUAL, FEWEST_BLOCKS, LEVEL, NOT_HERE, REFUTED,
                                      SPEED, Finding, Side, held, ratio, said, within)
+from versus.models.model_analysis import PERCENTILES
 
 NUMBER = 5
 MORE = (1.0, math.inf)
@@ -25,7 +26,6 @@ A_LITTLE = (1.0, 1.25)
 NOT_FASTER = (0.0, EQUAL)
 # libio's author told: one client has 0.17 of ten clients' pages.
 HALF_AT_MOST = (0.0, 0.5)
-PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 WORDS = {SPEED: "requests/s", CPU: "server CPU per request", "p50": "p50", "p95": "p95", "p99": "p99",
          "p999": "p99.9"}
 PUBLISHED_PER_S = 220_000

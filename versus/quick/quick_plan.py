@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 
 from versus.duel.duel_figures import CPU, RATE
 from versus.duel.duel_runner import DuelLoad
-from versus.experiments import many
+from versus.experiments import HTTP_PATH, many, size_words
 from versus.findings.judging import LEVEL
 from versus.roster import HTTP, PINGPONG
 
-HTTP_PATH = "/collect?v=1"
 PINGPONG_NAMES = ("raw-epoll", "peal-epoll", "peal-uring", "raw-uring", "libevent", "asio-per-thread", "libuv")
 HTTP_NAMES = ("http-raw-epoll", "http-peal-epoll", "http-nginx", "http-libevent")
 
@@ -47,9 +46,8 @@ class DuelCell:
 
 
 def _pingpong(size: int, connections: int, **more) -> DuelCell:
-    shown, short = (f"{size // 1024} KiB", f"{size // 1024}KiB") if size >= 1024 else (f"{size} B", f"{size}B")
-    return DuelCell(f"{short}x{connections}", f"{shown}, {many(connections)}", 1, PINGPONG, connections, PINGPONG_NAMES,
-                    size=size, **more)
+    return DuelCell(f"{size_words(size)}x{connections}", f"{size_words(size, ' ')}, {many(connections)}", 1, PINGPONG,
+                    connections, PINGPONG_NAMES, size=size, **more)
 
 
 # Rounds with a thousand connections scatter three times as far as those with a hundred, and longer slices have fewer of

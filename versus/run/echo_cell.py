@@ -4,7 +4,7 @@
 import os
 from dataclasses import dataclass, replace
 
-from versus.experiments import CLOSED, RATE, Load, many
+from versus.experiments import CLOSED, RATE, Load, many, size_words
 
 LONG, ONE = 0, 1  # requests a connection
 # Files a process needs beside its connections.
@@ -18,10 +18,6 @@ def server_threads() -> int:
     """How many workers a model that has several gets: a CPU is left to the generator; never fewer than two, or a pool
     would be none."""
     return max(2, len(os.sched_getaffinity(0)) - 1)
-
-
-def _size(size: int, gap: str = "") -> str:
-    return f"{size // 1024}{gap}KiB" if size >= 1024 and size % 1024 == 0 else f"{size}{gap}B"
 
 
 @dataclass(frozen=True)
@@ -55,7 +51,7 @@ class EchoCell(Load):
 
     @property
     def name(self) -> str:
-        parts = [f"{_size(self.size)}x{self.asked or self.connections}"]
+        parts = [f"{size_words(self.size)}x{self.asked or self.connections}"]
         parts += ["short"] if self.requests == ONE else [f"{self.requests}each"] if self.requests else []
         parts += [f"{self.work_kind}{self.work}"] if self.work else []
         parts += [f"idle{self.idle}"] if self.idle else []
@@ -65,7 +61,7 @@ class EchoCell(Load):
 
     @property
     def title(self) -> str:
-        parts = [many(self.connections), _size(self.size, " ")]
+        parts = [many(self.connections), size_words(self.size, " ")]
         parts += ["a connection per request"] if self.requests == ONE else \
             [f"{self.requests} requests a connection"] if self.requests else []
         if self.work:
