@@ -65,8 +65,7 @@ def test_the_client_talks_and_listens():
         with connect(address) as peer, Program("chat_client", joined(address)) as client:
             peer.sendall(message(b"anybody here?"))
             read_message(peer)
-            client.process.stdin.write(b"I am\n")
-            client.process.stdin.flush()
+            client.type(b"I am\n")
             assert read_message(peer) == b"I am"
             code, printed, _ = client.wait()
             assert code == 0 and "I am\n" in printed

@@ -12,7 +12,7 @@ def test_checksums_of_the_files_named(tmp_path):
         path.write_bytes(content)
     missing = tmp_path / "missing"
     with Program("checksums") as program:
-        program.process.stdin.write("".join(f"{path}\n" for path in [*contents, missing]).encode())
+        program.type("".join(f"{path}\n" for path in [*contents, missing]).encode())
         code, printed, _ = program.wait()
     assert code == 0
     wanted = {f"{zlib.adler32(content):08x} {path}" for path, content in contents.items()}
@@ -23,8 +23,7 @@ def test_checksums_ends_on_an_interrupt(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"x")
     with Program("checksums") as program:
-        program.process.stdin.write(f"{path}\n".encode())
-        program.process.stdin.flush()
+        program.type(f"{path}\n".encode())
         assert program.line() == f"{zlib.adler32(b'x'):08x} {path}"
         program.process.send_signal(signal.SIGINT)
         assert program.process.wait(30) == 0
@@ -34,8 +33,7 @@ def test_checksums_ends_on_an_interrupt_with_more_names_than_it_queues(tmp_path)
     path = tmp_path / "file"
     path.write_bytes(b"x" * 1_000_000)
     with Program("checksums") as program:
-        program.process.stdin.write(f"{path}\n".encode() * 500)
-        program.process.stdin.flush()
+        program.type(f"{path}\n".encode() * 500)
         assert program.line().endswith(f" {path}")
         program.process.send_signal(signal.SIGINT)
         assert program.process.wait(60) == 0

@@ -27,16 +27,6 @@ def serving(handle):
         yield joined(server.server_address), asked
 
 
-def answer(handler, body, status=200, close_after=None, **fields):
-    handler.send_response(status)
-    for name, value in fields.items():
-        handler.send_header(name.replace("_", "-"), value)
-    handler.send_header("Content-Length", str(len(body)))
-    handler.end_headers()
-    handler.wfile.write(body[:close_after])
-    handler.close_connection = close_after is not None
-
-
 def run(*arguments, **environment):
     return run_program(*arguments, env={**PLAIN, **environment})
 
@@ -44,9 +34,9 @@ def run(*arguments, **environment):
 def test_an_answer_that_is_compressed_is_printed_plain():
     def handle(handler):
         if "gzip" in handler.headers.get("Accept-Encoding", ""):
-            answer(handler, gzip.compress(b"hello\n"), Content_Encoding="gzip")
+            handler.answer(200, gzip.compress(b"hello\n"), Content_Encoding="gzip")
         else:
-            answer(handler, b"plain\n")
+            handler.answer(200, b"plain\n")
 
     with serving(handle) as (address, asked):
         assert run("fetch", f"http://{address}/") == (0, "plain\n", "")
@@ -56,7 +46,7 @@ def test_an_answer_that_is_compressed_is_printed_plain():
 
 def test_a_server_that_is_busy_is_asked_again():
     def handle(handler):
-        answer(handler, b"busy" if len(asked) < 3 else b"ready", status=503 if len(asked) < 3 else 200)
+        handler.answer(*((503, b"busy") if len(asked) < 3 else (200, b"ready")))
 
     with serving(handle) as (address, asked):
         assert run("fetch", f"http://{address}/") == (0, "busy", "")
@@ -67,7 +57,7 @@ def test_a_server_that_is_busy_is_asked_again():
 
 def test_cookies_are_kept_from_one_run_to_the_next(tmp_path):
     file = tmp_path / "cookies"
-    with serving(lambda handler: answer(handler, b"", Set_Cookie="id=7; Max-Age=1000")) as (address, asked):
+    with serving(lambda handler: handler.answer(200, Set_Cookie="id=7; Max-Age=1000")) as (address, asked):
         for _ in range(2):
             assert run("fetch", "--cookies", file, f"http://{address}/")[0] == 0
         assert [headers.get("Cookie") for _, headers in asked] == [None, "id=7"]
@@ -76,7 +66,7 @@ def test_cookies_are_kept_from_one_run_to_the_next(tmp_path):
 
 @pytest.mark.parametrize("environment", [False, True])
 def test_by_a_proxy(environment):
-    with serving(lambda handler: answer(handler, b"by proxy")) as (address, asked):
+    with serving(lambda handler: handler.answer(200, b"by proxy")) as (address, asked):
         proxy = f"http://me:secret@{address}"
         if environment:
             done = run("fetch", "http://nowhere.test/x", http_proxy=proxy)
@@ -103,7 +93,7 @@ def test_a_download_goes_on_where_it_broke_off(tmp_path):
         if first:
             fields["Content_Range"] = f"bytes {first}-{len(CONTENT) - 1}/{len(CONTENT)}"
         last = len(asked) == 4
-        answer(handler, CONTENT[first:], status=206 if first else 200, close_after=None if last else 700_000, **fields)
+        handler.answer(206 if first else 200, CONTENT[first:], None if last else 700_000, **fields)
 
     file = tmp_path / "file"
     with serving(handle) as (address, asked):
@@ -119,7 +109,7 @@ def test_a_download_goes_on_where_it_broke_off(tmp_path):
 
 
 def test_a_download_that_cannot_be(tmp_path):
-    with serving(lambda handler: answer(handler, b"no", status=404)) as (address, asked):
+    with serving(lambda handler: handler.answer(404, b"no")) as (address, asked):
         code, _, error = run("download", "-r", "5", f"http://{address}/", tmp_path / "file")
         assert code == 1 and "the server answers 404" in error
         assert len(asked) == 1

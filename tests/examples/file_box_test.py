@@ -6,11 +6,11 @@ import random
 import re
 import resource
 import stat
-import time
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, curl, joined, open_files, read_all, status_by_curl
+from programs import (PATIENCE_SECONDS, Program, connect, curl, joined, open_files, read_all, status_by_curl,
+                      wait_until)
 
 CONTENT = random.Random(5).randbytes(3_000_000)
 
@@ -31,12 +31,16 @@ class Box:
         """Those of its folder that it has open."""
         return [name for name in open_files(self.program.process.pid) if name.startswith(f"{self.folder}/")]
 
+    def wait_until(self, done):
+        """Asking it for something in between, so that it has its turns."""
+        wait_until(lambda: status_by_curl(self.url + "/") == 200 and done())
+
     @contextlib.contextmanager
     def begun_upload(self):
         """A client that has sent a third of a file, which the program has opened."""
         with connect(self.address) as peer:
             peer.sendall(upload_head(self.url, self.jar, 1_000_000) + bytes(300_000))
-            wait_until(self.open_files, self.url)
+            self.wait_until(self.open_files)
             yield
 
 
@@ -103,19 +107,11 @@ def upload_head(url, jar, length):
             "filename=a\r\n\r\n").encode()
 
 
-def wait_until(done, url):
-    """Asking the server for something in between, so that it has its turns."""
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not done():
-        assert time.monotonic() < give_up
-        assert status_by_curl(url + "/") == 200
-
-
 def test_who_gives_up_leaves_nothing(tmp_path):
     with file_box(tmp_path) as box:
         with box.begun_upload():
             pass
-        wait_until(lambda: not box.open_files(), box.url)
+        box.wait_until(lambda: not box.open_files())
         assert os.listdir(box.folder) == []
         with connect(box.address) as peer:
             peer.sendall(upload_head(box.url, box.jar, 1 << 40))

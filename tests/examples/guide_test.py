@@ -12,6 +12,7 @@ A page is written for people: it names fixed ports, and several terminals. So:
 - `...` in an expected line is any text, as a line of its own any number of lines.
 Whatever a page has started is gone when it has been played.
 """
+import contextlib
 import os
 import pathlib
 import re
@@ -181,17 +182,17 @@ def test_a_page_prints_what_it_shows(page, tmp_path):
             player.play(*block)
 
 
+def expected_to_fail(wrong, **more):
+    return pytest.raises(AssertionError, **more) if wrong else contextlib.nullcontext()
+
+
 def test_a_page_that_is_wrong_is_found(tmp_path):
     page = "```console\n$ echo one; echo two\none\n...\n$ echo three 1>&2\nthree\n```\n"
     for wrong, right in [("", ""), ("$ echo one; echo two\none\n...", "$ echo one; echo two\none\n"),
                          ("\nthree\n", "\nfour\n"), ("$ echo three", "$ echo four")]:
         (block,) = blocks(page.replace(wrong, right))
-        with Player(tmp_path) as player:
-            if wrong:
-                with pytest.raises(AssertionError, match="expected"):
-                    player.play(*block)
-            else:
-                player.play(*block)
+        with Player(tmp_path) as player, expected_to_fail(wrong, match="expected"):
+            player.play(*block)
 
 
 def test_a_server_that_says_something_else_is_found(tmp_path):
@@ -200,11 +201,6 @@ def test_a_server_that_says_something_else_is_found(tmp_path):
             "<!-- then: server -->\n```console\n^C\n```\n")
     for wrong, right in [("", ""), ("listening on", "listens on"), ("\nhello\n", "\nhi\n")]:
         found = blocks(page.replace(wrong, right) if wrong else page)
-        with Player(tmp_path) as player:
-            if wrong:
-                with pytest.raises(AssertionError):
-                    for block in found:
-                        player.play(*block)
-            else:
-                for block in found:
-                    player.play(*block)
+        with Player(tmp_path) as player, expected_to_fail(wrong):
+            for block in found:
+                player.play(*block)

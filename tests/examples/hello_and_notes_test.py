@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, joined, read_all, run_program
+from programs import PATIENCE_SECONDS, Program, answered, connect, joined, read_all, run_program
 
 
 AS_JSON = {"Content-Type": "application/json"}
@@ -23,9 +23,7 @@ class Service:
         self._client.close()
 
     def ask(self, method, path, body=None, **fields):
-        self._client.request(method, path, body, fields)
-        answer = self._client.getresponse()
-        return answer, answer.read()
+        return answered(self._client, method, path, body, fields)
 
     def ask_json(self, method, path, body=None):
         """The status, and what the answer's body means; None where there is none."""

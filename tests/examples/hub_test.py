@@ -15,7 +15,7 @@ def test_what_is_published_reaches_subscribers_and_is_retained_for_later_ones():
             with Program("sub", joined(address), "weather") as late:
                 assert late.line() == "weather: sunny"
             with Program("pub", joined(address), "news", "-") as publisher:
-                publisher.process.stdin.write(b"one\ntwo\n")
+                publisher.type(b"one\ntwo\n")
                 assert publisher.wait()[0] == 0
             assert [early.line(), early.line()] == ["news: one", "news: two"]
         assert hub.end()[0] == 0

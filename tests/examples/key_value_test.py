@@ -2,7 +2,7 @@
 """The store of texts under keys: asked with and without its token, by a page of another origin, and too often."""
 import http.client
 
-from programs import PATIENCE_SECONDS, Program
+from programs import PATIENCE_SECONDS, Program, answered
 
 
 def test_key_value():
@@ -12,9 +12,7 @@ def test_key_value():
         def ask(method, path, body=None, token="a token", **fields):
             if token is not None:
                 fields["Authorization"] = f"Bearer {token}"
-            client.request(method, path, body, fields)
-            answer = client.getresponse()
-            return answer, answer.read()
+            return answered(client, method, path, body, fields)
 
         def status(*words, **fields):
             return ask(*words, **fields)[0].status

@@ -2,10 +2,9 @@
 """The process monitor watches a process that works, and sees it end."""
 import subprocess
 import sys
-import time
 import urllib.request
 
-from programs import EXAMPLES, PATIENCE_SECONDS, Program, joined
+from programs import EXAMPLES, PATIENCE_SECONDS, Program, joined, wait_until
 
 BUSY = "import sys\ndata = bytearray(64 << 20)\nprint('ready', flush=True)\nwhile True: pass"
 
@@ -13,14 +12,6 @@ BUSY = "import sys\ndata = bytearray(64 << 20)\nprint('ready', flush=True)\nwhil
 def fetched(address, path):
     with urllib.request.urlopen(f"http://{joined(address)}{path}", timeout=PATIENCE_SECONDS) as answer:
         return answer.read().decode()
-
-
-def until(done):
-    """Asks until the answer pleases; fails when it never does."""
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not (answer := done()):
-        assert time.monotonic() < give_up, "it did not come"
-    return answer
 
 
 def test_cpu_memory_and_threads_of_a_process_and_its_end():
@@ -35,7 +26,7 @@ def test_cpu_memory_and_threads_of_a_process_and_its_end():
                             for line in fetched(address, "/samples").splitlines()[1:]]
                     return rows if sum(row[0] for row in rows) > 0.2 else None
 
-                rows = until(worked)
+                rows = wait_until(worked)
                 assert all(row[0] < 5 for row in rows)
                 assert rows[-1][1] > 64
                 assert rows[-1][2] == 1
@@ -43,7 +34,7 @@ def test_cpu_memory_and_threads_of_a_process_and_its_end():
                 assert f"({busy.pid})" in page and page.count("<polyline") == 3 and "has ended" not in page
                 busy.kill()
                 busy.wait()
-                until(lambda: "has ended" in fetched(address, "/"))
+                wait_until(lambda: "has ended" in fetched(address, "/"))
                 assert monitor.end()[0] == 0
         finally:
             busy.kill()

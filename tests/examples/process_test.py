@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The programs of docs/processes.md: workers of a master, and programs that are started."""
-import http.client
 import os
 import pathlib
 import select
 import signal
 
-from programs import PATIENCE_SECONDS, Program, connect, run_program
+from programs import PATIENCE_SECONDS, Program, ask, connect, run_program
 
 
 def answer(peer):
@@ -55,11 +54,7 @@ def test_a_file_that_says_nothing_is_an_error(tmp_path):
 
 
 def post(address, body):
-    client = http.client.HTTPConnection(*address, timeout=PATIENCE_SECONDS)
-    client.request("POST", "/", body)
-    answer = client.getresponse()
-    text = answer.read()
-    client.close()
+    answer, text = ask(address, "POST", "/", body)
     return answer.status, text
 
 
@@ -90,7 +85,7 @@ def test_a_client_that_goes_away_takes_its_program_along(tmp_path):
         assert service.end()[0] == 0
 
 
-def test_a_program_is_kept_running_and_stopped(tmp_path):
+def test_a_program_is_kept_running_and_stopped():
     script = "echo hello; echo trouble >&2; exec sleep 1000"
     with Program("keep_running", "sh", "-c", script) as keeper:
         pid, text = keeper.line().split(": ")

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the example programs, and other people's clients against them. Whatever a test starts is gone when it ends."""
+import concurrent.futures
 import contextlib
+import http.client
 import http.server
 import os
 import pathlib
+import re
 import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import threading
 import time
@@ -26,6 +30,21 @@ def open_files(pid):
         with contextlib.suppress(FileNotFoundError):
             names.append(os.readlink(f"/proc/{pid}/fd/{fd}"))
     return names
+
+
+def peak_kib(pid):
+    """The most memory that process has had."""
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)[1])
+
+
+def wait_until(happened, what="what was waited for"):
+    """There is nothing to wait on: looks again and again. What it saw at last."""
+    give_up = time.monotonic() + PATIENCE_SECONDS
+    while not (seen := happened()):
+        assert time.monotonic() < give_up, f"never: {what}"
+        os.sched_yield()
+    return seen
 
 
 class Lines:
@@ -69,6 +88,11 @@ class Program:
             self.process.kill()
         self.process.communicate()
 
+    def type(self, data):
+        """As somebody at its keyboard would."""
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
     def line(self):
         """The next line it prints, without its end; fails when none comes."""
         return self._lines.next()
@@ -78,8 +102,7 @@ class Program:
 
     def address(self):
         """Of its "listening on" line: host and port."""
-        words = self.line().removeprefix("listening on ").rpartition(":")
-        return words[0], int(words[2])
+        return parted(self.line().removeprefix("listening on "))
 
     def end(self):
         """Asks it to end as Ctrl-C would; its exit code and what it still printed."""
@@ -101,6 +124,17 @@ def joined(address):
     return f"{address[0]}:{address[1]}"
 
 
+def parted(place):
+    """Host and port of HOST:PORT."""
+    host, _, port = place.rpartition(":")
+    return host, int(port)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
 def connect(address):
     return socket.create_connection(address, timeout=PATIENCE_SECONDS)
 
@@ -111,6 +145,12 @@ def read_all(peer):
     while chunk := peer.recv(65536):
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def reset(peer):
+    """Ends at once, by RST."""
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.close()
 
 
 def read_exactly(peer, size):
@@ -130,6 +170,19 @@ def read_head(peer):
         assert byte, head
         head += byte
     return head
+
+
+def answered(client, method, path, body=None, fields={}, **more):
+    """A client's next answer, and its body."""
+    client.request(method, path, body, fields, **more)
+    answer = client.getresponse()
+    return answer, answer.read()
+
+
+def ask(address, method, path, *words, **more):
+    """The same on a connection of its own, in the clear."""
+    with contextlib.closing(http.client.HTTPConnection(*address, timeout=PATIENCE_SECONDS)) as client:
+        return answered(client, method, path, *words, **more)
 
 
 def tool(name):
@@ -162,6 +215,17 @@ class QuietHandler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+    def answer(self, status, body=b"", most=None, **fields):
+        """Of the body, `most` bytes; then the end, too soon."""
+        self.send_response(status)
+        for name, value in fields.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body[:most])
+        self.close_connection |= most is not None
+
 
 @contextlib.contextmanager
 def http_server(handler, kind=http.server.ThreadingHTTPServer):
@@ -177,16 +241,21 @@ def http_server(handler, kind=http.server.ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
+def one_client(play):
+    """The address of a server that accepts one client and gives it to `play`, whose failure is the test's."""
+    def serve():
+        peer, _ = listener.accept()
+        with peer:
+            peer.settimeout(PATIENCE_SECONDS)
+            play(peer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener, concurrent.futures.ThreadPoolExecutor(1) as pool:
+        listener.settimeout(PATIENCE_SECONDS)
+        played = pool.submit(serve)
+        yield listener.getsockname()
+        played.result(PATIENCE_SECONDS)
+
+
 def echo_once():
     """The address of a plain server that hears one client out before it answers all of it."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        def serve():
-            peer, _ = listener.accept()
-            with peer:
-                peer.sendall(read_all(peer))
-
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield listener.getsockname()
-        thread.join(PATIENCE_SECONDS)
-        assert not thread.is_alive()
+    return one_client(lambda peer: peer.sendall(read_all(peer)))

@@ -93,21 +93,12 @@ def test_uptime_tells_of_each_loss_and_return():
             assert client.end()[0] == 0
 
 
-def test_the_clocks_of_one_machine_agree():
-    with Program("clock_server", "127.0.0.1:0") as server:
-        code, printed, _ = run_program("clock_client", joined(server.address()), 3)
-        assert code == 0
-        for line in printed.splitlines():
-            words = line.split()  # round trip R us, clock ahead by O us
-            assert abs(int(words[7])) <= int(words[2])
-        assert len(printed.splitlines()) == 3
-
-
-def test_the_clocks_agree_over_udp_too():
-    with Program("udp_clock_server", "127.0.0.1:0") as server:
-        code, printed, _ = run_program("udp_clock_client", joined(server.address()), 3)
+@pytest.mark.parametrize("server, client", [("clock_server", "clock_client"), ("udp_clock_server", "udp_clock_client")])
+def test_the_clocks_of_one_machine_agree(server, client):
+    with Program(server, "127.0.0.1:0") as clock:
+        code, printed, _ = run_program(client, joined(clock.address()), 3)
         assert code == 0 and len(printed.splitlines()) == 3
-        for words in map(str.split, printed.splitlines()):
+        for words in map(str.split, printed.splitlines()):  # round trip R us, clock ahead by O us
             assert abs(int(words[7])) <= int(words[2])
 
 

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 
-from programs import (Program, QuietHandler, connect, echo_once, http_server, joined, read_all, read_exactly,
+from programs import (Program, QuietHandler, connect, echo_once, free_port, http_server, joined, read_all, read_exactly,
                       run_tool)
 
 BODY = bytes(range(256)) * 2000
@@ -18,10 +18,7 @@ class Pages(QuietHandler):
     protocol_version = "HTTP/1.0"
 
     def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(BODY)))
-        self.end_headers()
-        self.wfile.write(BODY)
+        self.answer(200, BODY)
 
 
 @pytest.mark.parametrize("option", ["--socks4", "--socks4a", "--socks5", "--socks5-hostname"])
@@ -45,15 +42,10 @@ def test_half_close_passes_through_and_early_bytes_go_first():
         assert read_all(peer) == b"early and late"
 
 
-def closed_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 def test_what_cannot_be_connected_is_refused_in_each_protocols_words():
     with Program("socks_proxy", "127.0.0.1:0") as proxy:
         address = proxy.address()
-        port = struct.pack("!H", closed_port())
+        port = struct.pack("!H", free_port())
         with connect(address) as peer:
             peer.sendall(b"\x04\x01" + port + b"\x7f\x00\x00\x01user\x00")
             assert read_all(peer) == b"\x00\x5b" + bytes(6)

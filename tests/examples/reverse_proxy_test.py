@@ -5,11 +5,10 @@ import concurrent.futures
 import contextlib
 import select
 import socket
-import struct
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, joined, read_exactly, read_head, run_program
+from programs import PATIENCE_SECONDS, Program, connect, joined, read_exactly, read_head, reset, run_program
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody"
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
@@ -158,11 +157,6 @@ def test_who_waits_for_too_long_is_503():
         assert proxy.status() == 503
         behind.sendall(ANSWER[-1:])
         assert read_exactly(slow, 4) == b"body"
-
-
-def reset(peer):
-    peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    peer.close()
 
 
 @pytest.mark.parametrize("request_bytes, said", [

@@ -5,15 +5,14 @@ import re
 import socket
 import time
 
-from programs import PATIENCE_SECONDS, Program
+from programs import PATIENCE_SECONDS, Program, answered
 
 KEYS = 200
 
 
 def ask(client, method, path, body=None):
-    client.request(method, path, body)
-    answer = client.getresponse()
-    return answer.status, answer.read()
+    answer, text = answered(client, method, path, body)
+    return answer.status, text
 
 
 def connect(address):

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The static site and the uploads, by curl and by clients that give up."""
-import http.client
 import os
-import pathlib
 import random
-import time
 
 import pytest
 
-from programs import PATIENCE_SECONDS, Program, connect, curl, joined, read_all, run_program, status_by_curl
+from programs import (Program, ask, connect, curl, joined, peak_kib, read_all, run_program, status_by_curl,
+                      wait_until)
 
 CONTENT = random.Random(3).randbytes(5_000_000)
 
@@ -19,13 +17,7 @@ def visible(folder):
 
 def wait_for(address, done):
     """Until `done`, asking the server for something in between, so that it has its turns."""
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    client = http.client.HTTPConnection(*address, timeout=PATIENCE_SECONDS)
-    while not done():
-        assert time.monotonic() < give_up
-        client.request("GET", "/files/none")
-        assert client.getresponse().read()
-    client.close()
+    wait_until(lambda: ask(address, "GET", "/files/none")[1] and done())
 
 
 def test_a_site_of_files(tmp_path):
@@ -82,15 +74,11 @@ def test_who_gives_up_leaves_nothing(tmp_path):
 def test_a_large_upload_costs_no_memory(tmp_path):
     with Program("upload", tmp_path, "127.0.0.1:0") as server:
         url = "http://" + joined(server.address()) + "/files/large"
-        status_file = pathlib.Path(f"/proc/{server.process.pid}/status")
-
-        def most_kib():
-            return int(next(line.split()[1] for line in status_file.read_text().splitlines() if "VmHWM" in line))
         assert status_by_curl("-T", "-", url, send=CONTENT[:1000]) == 201
-        before = most_kib()
+        before = peak_kib(server.process.pid)
         assert status_by_curl("-T", "-", url, send=CONTENT * 20) == 204
         assert os.stat(tmp_path / "large").st_size == 20 * len(CONTENT)
-        assert most_kib() - before < 8 * 1024
+        assert peak_kib(server.process.pid) - before < 8 * 1024
 
 
 def test_the_plain_port_beside_an_https_site(tmp_path):

@@ -6,29 +6,24 @@ before the second time. A reader that left ended the server by SIGPIPE, and a SI
 ever: two SIGTERMs did not end it."""
 import contextlib
 import fcntl
-import http.client
 import os
 import re
 import select
 import signal
-import subprocess
 
 import pytest
 
-from peal_program import wait_until
-from worker_service import PATIENCE_SECONDS, PEAL, Service
+import programs
+from peal_program import peal
+from programs import PATIENCE_SECONDS, wait_until
+from worker_service import Service
 
 KINDS = ["--threads 1", "--threads 2", "--workers 2"]
 LINE = re.compile(r'127\.0\.0\.1 - - \[[^]]+\] "GET (/\S*) HTTP/1\.1" (?:200 13|404 \d+) .*')
 
 
 def ask(address, path="/"):
-    host, _, port = address.rpartition(":")
-    with contextlib.closing(http.client.HTTPConnection(host, int(port), timeout=PATIENCE_SECONDS)) as client:
-        client.request("GET", path)
-        answer = client.getresponse()
-        answer.read()
-        return answer.status
+    return programs.ask(programs.parted(address), "GET", path)[0].status
 
 
 class Reader:
@@ -73,14 +68,12 @@ def serving(log, kind):
     """A service, which ends at SIGTERM as it should."""
     with Service("http", "--listen", "127.0.0.1:0", "--access-log", log, *kind.split()) as service:
         yield service
-        service.tell(signal.SIGTERM)
-        assert service.process.wait(PATIENCE_SECONDS) == 0
+        assert service.ends_well()
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fifo_that_nobody_reads_is_refused_at_once(fifo, kind):
-    done = subprocess.run([PEAL, "serve", "http", "--listen", "127.0.0.1:0", "--access-log", fifo, *kind.split()],
-                          capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    done = peal("serve", "http", "--listen", "127.0.0.1:0", "--access-log", fifo, *kind.split())
     assert done.returncode == 1
     assert done.stderr == f"peal: --access-log {fifo}: it is a FIFO that nobody reads, or a socket\n"
 
@@ -157,8 +150,7 @@ def test_a_reader_of_stdout_or_stderr_that_leaves_ends_no_server(kind):
         assert ask(address, "/?dropped") == 200
         service.tell(signal.SIGUSR1)
         assert [ask(address) for _ in range(4)] == [200] * 4
-        service.tell(signal.SIGTERM)
-        assert service.process.wait(PATIENCE_SECONDS) == 0
+        assert service.ends_well()
 
 
 def test_a_full_disk_is_said():

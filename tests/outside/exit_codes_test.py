@@ -4,11 +4,10 @@ every command: 2, the command line is wrong by itself, on every machine; 1, it w
 missing, not allowed, taken or of no use. Each is one sentence on stderr."""
 import contextlib
 import socket
-import subprocess
 
 import pytest
 
-from peal_program import PATIENCE_SECONDS, PEAL
+from peal_program import peal
 
 FAILED, CALLED_WRONGLY = 1, 2
 
@@ -23,8 +22,7 @@ def a_folder(tmp_path):
 def call(words, folder, **more):
     """The exit code, after a look at the one sentence."""
     words = [word.format(folder=folder, **more) for word in words]
-    done = subprocess.run([PEAL, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                          timeout=PATIENCE_SECONDS)
+    done = peal(*words)
     assert done.stderr.startswith("peal: ") and done.stderr.count("\n") == 1, (words, done.stderr)
     return done.returncode
 

@@ -99,18 +99,6 @@ def test_called_wrongly_there_is_called_wrongly_here(fakes):
     assert fakes.run("alice", *LOAD, alice=2)[0] == 2
 
 
-def test_an_answer_that_is_no_report(fakes):
-    code, _, error = fakes.run("alice", "bob", *LOAD, bob="garbage")
-    assert code == 1
-    assert "bob: its report is no JSON" in error
-
-
-def test_a_program_that_is_not_there(fakes):
-    code, _, error = fakes.run("alice=/nowhere/peal", *LOAD)
-    assert code == 1
-    assert "alice: exit code 127: " in error
-
-
 def test_a_clock_that_is_off(fakes):
     code, _, error = fakes.run("alice", "skewed", *LOAD)
     assert code == 1
@@ -123,10 +111,16 @@ def test_a_clock_that_may_be_off(fakes):
     assert fakes.run("skewed", "--clock-limit", "1m", *LOAD)[0] == 0
 
 
-def test_a_clock_that_cannot_be_read_finely(fakes):
-    code, _, error = fakes.run("clockless", *LOAD)
+@pytest.mark.parametrize("words, does, sentence", [
+    (["alice", "bob"], {"bob": "garbage"}, "bob: its report is no JSON"),
+    (["alice=/nowhere/peal"], {}, "alice: exit code 127: "),
+    (["clockless"], {}, "clockless: its `date +%s.%N` says"),
+    (["alice", "--limit", "1s"], {"alice": "hang"}, "alice: ended after --limit"),
+])
+def test_one_that_is_of_no_use_is_a_failure(fakes, words, does, sentence):
+    code, _, error = fakes.run(*words, *LOAD, **does)
     assert code == 1
-    assert "clockless: its `date +%s.%N` says" in error
+    assert sentence in error
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -150,12 +144,6 @@ def test_a_fleet_that_is_killed_leaves_nothing_running(fakes):
     ended, _, _ = select.select([gone], [], [], PATIENCE_SECONDS)
     assert ended, "the generator outlived its fleet"
     os.close(gone)
-
-
-def test_one_that_outlives_the_limit(fakes):
-    code, _, error = fakes.run("alice", "--limit", "1s", *LOAD, alice="hang")
-    assert code == 1
-    assert "alice: ended after --limit" in error
 
 
 @pytest.mark.parametrize("words, sentence", [

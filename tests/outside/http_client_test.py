@@ -4,35 +4,23 @@ import contextlib
 import http.client
 import http.server
 import json
-import pathlib
 import random
-import shutil
 import signal
 import socket
-import subprocess
 import threading
-import time
 import urllib.error
 import urllib.request
 
 import pytest
 
-from programs import (PATIENCE_SECONDS, Program, QuietHandler, connect, curl, http_server, joined, read_exactly,
-                      status_by_curl)
+from nginx_party import nginx
+from programs import (PATIENCE_SECONDS, Program, QuietHandler, ask, connect, curl, http_server, joined, peak_kib,
+                      read_exactly, read_head, status_by_curl)
 
 LARGE = random.Random(2).randbytes(3_000_000)
 
 
 class Scripted(QuietHandler):
-    def answer(self, status, body=b"", **fields):
-        self.send_response(status)
-        for name, value in fields.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-
     def body(self):
         if self.headers.get("Transfer-Encoding") == "chunked":
             parts = []
@@ -104,41 +92,19 @@ def fixture_upstream():
 
 
 @contextlib.contextmanager
-def nginx(tmp_path):
+def serving_nginx(tmp_path):
     """nginx, serving and redirecting; its address."""
-    if not shutil.which("nginx"):
-        pytest.skip("nginx is not installed")
-    (tmp_path / "root").mkdir()
-    (tmp_path / "root" / "large").write_bytes(LARGE)
-    (tmp_path / "root" / "lines.txt").write_bytes(b"a line that packs well\n" * 10_000)
-    config = tmp_path / "nginx.conf"
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "large").write_bytes(LARGE)
+    (root / "lines.txt").write_bytes(b"a line that packs well\n" * 10_000)
     place = tmp_path / "nginx.sock"
-    paths = "".join(f"{name}_temp_path {tmp_path}/{name};" for name in
-                    ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"])
-    config.write_text(f"""daemon off; master_process off; pid {tmp_path}/nginx.pid; error_log stderr;
-        events {{}}
-        http {{ access_log off; {paths} root {tmp_path}/root; default_type text/plain;
+    with nginx(tmp_path, place, f"""root {root}; default_type text/plain;
           gzip on; gzip_proxied any; gzip_types text/plain;
           server {{ listen unix:{place};
             location /to/ {{ return 301 /lines.txt; }}
-            location /none {{ return 204; }} }} }}""")
-    with subprocess.Popen(["nginx", "-p", tmp_path, "-c", config], stderr=subprocess.DEVNULL) as process:
-        try:
-            give_up = time.monotonic() + PATIENCE_SECONDS
-            while True:
-                with socket.socket(socket.AF_UNIX) as probe:
-                    if probe.connect_ex(str(place)) == 0:
-                        break
-                assert time.monotonic() < give_up and process.poll() is None
-                select_nothing()
-            yield f"unix:{place}"
-        finally:
-            process.terminate()
-
-
-def select_nothing():
-    """Lets others run."""
-    threading.Event().wait(0.01)
+            location /none {{ return 204; }} }}"""):
+        yield f"unix:{place}"
 
 
 def fetch(*arguments, text=None):
@@ -207,11 +173,7 @@ class Proxied:
         self.address = address
 
     def ask(self, method, path, body=None, headers={}, chunked=False):
-        peer = http.client.HTTPConnection(*self.address, timeout=PATIENCE_SECONDS)
-        with contextlib.closing(peer):
-            peer.request(method, path, body, headers, encode_chunked=chunked)
-            answer = peer.getresponse()
-            return answer, answer.read()
+        return ask(self.address, method, path, body, headers, encode_chunked=chunked)
 
 
 @contextlib.contextmanager
@@ -263,9 +225,7 @@ def test_a_proxy_holds_little_of_what_nobody_reads(upstream):
             peer.sendall(b"GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
         for peer in peers:
             assert peer.recv(15, socket.MSG_WAITALL) == b"HTTP/1.1 200 OK"
-        status = pathlib.Path(f"/proc/{program.process.pid}/status").read_text()
-        peak = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
-        assert peak < 60_000, "kB; the answers are 60 MB"
+        assert peak_kib(program.process.pid) < 60_000, "kB; the answers are 60 MB"
         for peer in peers:
             peer.close()
 
@@ -274,11 +234,8 @@ def test_a_proxy_answers_for_an_upstream_that_does_not(upstream):
     with proxied("127.0.0.1:1") as proxy:
         assert proxy.ask("GET", "/")[0].status == 502
     with proxied(joined(upstream.server_address)) as proxy:
-        peer = http.client.HTTPConnection(*proxy.address, timeout=PATIENCE_SECONDS)
-        peer.request("GET", "/broken")
         with pytest.raises((http.client.IncompleteRead, ConnectionResetError)):
-            peer.getresponse().read()
-        peer.close()
+            proxy.ask("GET", "/broken")
         assert proxy.ask("GET", "/echo")[0].status == 200
     with socket.create_server(("127.0.0.1", 0)) as nonsense:
         with proxied(joined(nonsense.getsockname())) as proxy:
@@ -295,9 +252,7 @@ def test_a_proxy_answers_for_an_upstream_that_does_not(upstream):
 def test_a_proxy_carries_another_protocol(upstream):
     with proxied(joined(upstream.server_address)) as proxy, connect(proxy.address) as peer:
         peer.sendall(b"GET /upgrade HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: shout\r\n\r\n")
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            head += read_exactly(peer, 1)
+        head = read_head(peer)
         assert head.startswith(b"HTTP/1.1 101 ") and b"\r\nUpgrade: shout\r\n" in head
         for word in [b"hello\n", b"once more\n"]:
             peer.sendall(word)
@@ -307,7 +262,7 @@ def test_a_proxy_carries_another_protocol(upstream):
 
 
 def test_a_proxy_in_front_of_nginx(tmp_path):
-    with nginx(tmp_path) as upstream, proxied(upstream) as proxy:
+    with serving_nginx(tmp_path) as upstream, proxied(upstream) as proxy:
         assert proxy.ask("GET", "/large")[1] == LARGE
         answer, body = proxy.ask("GET", "/large", headers={"Range": "bytes=5-9"})
         assert (answer.status, body) == (206, LARGE[5:10])

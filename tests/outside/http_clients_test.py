@@ -2,29 +2,26 @@
 """`peal serve http` as the HTTP clients of other people see it: every way of driving it ends without one error."""
 import contextlib
 import http.client
-import shutil
-import socket
 import subprocess
-import time
 
 import pytest
 
-from peal_program import PATIENCE_SECONDS, PEAL, listening
+from nginx_party import nginx
+from peal_program import PEAL, listening
+from programs import PATIENCE_SECONDS, answered, ask, free_port, parted, tool
 
 
 @contextlib.contextmanager
 def serving(*words):
     """Host and port of a server that lives until it is no longer needed."""
     with listening(PEAL, "serve", "http", *words) as (_, address):
-        host, _, port = address.rpartition(":")
-        yield host, int(port)
+        yield parted(address)
 
 
 def run(*words):
     """What a tool printed, which must be there and succeed."""
-    if not shutil.which(words[0]):
-        pytest.skip(f"{words[0]} is not installed")
-    done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    done = subprocess.run([tool(words[0]), *words[1:]], capture_output=True, text=True, timeout=PATIENCE_SECONDS,
+                          check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -71,49 +68,23 @@ def test_http_client_of_python_keeps_its_connection():
         client.connect()
         own = client.sock.getsockname()
         for body in [None, b"some", iter([b"chunk", b"ed"]), None]:
-            client.request("POST" if body else "GET", "/collect?v=1", body=body, encode_chunked=bool(body),
-                           headers={"Transfer-Encoding": "chunked"} if body and not isinstance(body, bytes) else {})
-            answer = client.getresponse()
-            assert (answer.status, answer.read()) == (200, b"Hello, World!")
+            fields = {"Transfer-Encoding": "chunked"} if body and not isinstance(body, bytes) else {}
+            answer, text = answered(client, "POST" if body else "GET", "/collect?v=1", body, fields,
+                                    encode_chunked=bool(body))
+            assert (answer.status, text) == (200, b"Hello, World!")
             assert client.sock.getsockname() == own
         client.close()
 
 
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
 def test_nginx_as_a_proxy_in_front(tmp_path):
-    if not shutil.which("nginx"):
-        pytest.skip("nginx is not installed")
-    with serving() as (host, port):
-        front = free_port()
-        config = tmp_path / "nginx.conf"
-        config.write_text(f"""
-            daemon off; pid {tmp_path}/pid; error_log {tmp_path}/error.log; worker_processes 1;
-            events {{ worker_connections 64; }}
-            http {{
-              access_log off; client_body_temp_path {tmp_path}/body; proxy_temp_path {tmp_path}/proxy;
-              fastcgi_temp_path {tmp_path}/f; uwsgi_temp_path {tmp_path}/u; scgi_temp_path {tmp_path}/s;
+    front = free_port()
+    with serving() as (host, port), nginx(tmp_path, front, f"""
               upstream peal {{ server {host}:{port}; keepalive 4; }}
               server {{
                 listen 127.0.0.1:{front};
                 location / {{ proxy_pass http://peal; proxy_http_version 1.1; proxy_set_header Connection ""; }}
-              }}
-            }}""", encoding="utf-8")
-        with subprocess.Popen(["nginx", "-c", config, "-p", tmp_path], stderr=subprocess.DEVNULL) as nginx:
-            try:
-                give_up = time.monotonic() + PATIENCE_SECONDS
-                while socket.socket().connect_ex(("127.0.0.1", front)) != 0:
-                    assert time.monotonic() < give_up and nginx.poll() is None, "nginx did not start"
-                for body in [None, b"x" * 5000]:
-                    for _ in range(20):
-                        client = http.client.HTTPConnection("127.0.0.1", front, timeout=PATIENCE_SECONDS)
-                        client.request("POST" if body else "GET", "/collect", body=body)
-                        answer = client.getresponse()
-                        assert (answer.status, answer.read()) == (200, b"Hello, World!")
-                        client.close()
-            finally:
-                nginx.terminate()
-                nginx.wait(PATIENCE_SECONDS)
+              }}"""):
+        for body in [None, b"x" * 5000]:
+            for _ in range(20):
+                answer, text = ask(("127.0.0.1", front), "POST" if body else "GET", "/collect", body)
+                assert (answer.status, text) == (200, b"Hello, World!")

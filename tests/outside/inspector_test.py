@@ -14,8 +14,8 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as read_open_metrics
 from prometheus_client.parser import text_string_to_metric_families as read_prometheus
 
-from peal_program import PATIENCE_SECONDS, PEAL, wait_until
-from programs import Lines
+from peal_program import PEAL, peal
+from programs import PATIENCE_SECONDS, Lines, connect, joined, parted, wait_until
 from versus.page import browser
 
 
@@ -26,7 +26,7 @@ class Served:
         self.process, self.address, self.page, self.log = process, address, page, log
 
     def url(self, path):
-        return f"http://{self.page[0]}:{self.page[1]}{path}"
+        return f"http://{joined(self.page)}{path}"
 
     def get(self, path, **fields):
         request = urllib.request.Request(self.url(path), headers=fields)
@@ -34,12 +34,7 @@ class Served:
             return answer.headers, answer.read().decode()
 
     def client(self):
-        return socket.create_connection(self.address, timeout=PATIENCE_SECONDS)
-
-
-def parted(text):
-    host, _, port = text.strip().rpartition(":")
-    return host, int(port)
+        return connect(self.address)
 
 
 @contextmanager
@@ -69,8 +64,7 @@ def test_both_formats_are_read_by_prometheus_and_tell_the_same():
         families = {family.name: family for family in read_open_metrics(text)}
         connections = families["peal_server_connections"].samples
         assert sum(sample.value for sample in connections) == 1
-        host, port = served.address
-        assert {sample.labels["name"] for sample in connections} == {f"{host}:{port}"}
+        assert {sample.labels["name"] for sample in connections} == {joined(served.address)}
         turns = families["peal_loop_turn_seconds"]
         assert turns.type == "histogram" and turns.unit == "seconds"
         assert len({sample.labels["loop"] for sample in turns.samples}) == 3
@@ -218,13 +212,12 @@ def test_who_comes_from_elsewhere_needs_a_token():
 
 def test_what_cannot_be_shown_there_is_said_in_one_sentence():
     with serving() as served:
-        taken = f"{served.page[0]}:{served.page[1]}"
+        taken = joined(served.page)
         for words, code, sentence in (
                 (["--inspect", "nowhere"], 2, "--inspect 'nowhere': the port is missing"),
                 (["--inspect", taken, "--workers", "2"], 2, "--inspect of several workers takes port 0"),
                 (["--inspect", taken], 1, "is taken: another program listens there")):
-            told = subprocess.run([PEAL, "serve", "pingpong", "--listen", "127.0.0.1:0", *words], capture_output=True,
-                                  text=True, timeout=PATIENCE_SECONDS, check=False)
+            told = peal("serve", "pingpong", "--listen", "127.0.0.1:0", *words)
             assert told.returncode == code and re.search(sentence, told.stderr), told
 
 

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from peal_program import BIN, PATIENCE_SECONDS, PEAL, listening
+from peal_program import BIN, PATIENCE_SECONDS, PEAL, listening, peal
 from programs import QuietHandler, http_server
 
 FLEET = pathlib.Path(__file__).parents[2] / "scripts/fleet"
@@ -55,8 +55,7 @@ def some(report):
 def load(*words, enough=some, durations=tuple(DURATIONS)):
     """The report of a run that had no error and no gate against it but those of a busy machine."""
     for duration in durations:
-        run = subprocess.run([PEAL, "load", *words, *BRIEF, "--duration", duration, "--json", "-"],
-                             capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+        run = peal("load", *words, *BRIEF, "--duration", duration, "--json", "-")
         assert run.stdout, run.stderr
         report = json.loads(run.stdout)
         if enough(report):
@@ -94,10 +93,7 @@ class Counting(QuietHandler):
     def do_GET(self):
         with self.server.lock:
             self.server.answered += 1
-        self.send_response(200)
-        self.send_header("Content-Length", "5")
-        self.end_headers()
-        self.wfile.write(b"hello")
+        self.answer(200, b"hello")
 
 
 @pytest.mark.parametrize("words", [[], ["--pipeline", "4"], ["--requests-per-connection", "1"], ["--rate", "300/s"]],

@@ -3,25 +3,21 @@
 log by the lab's decoder, NDJSON by Python."""
 import csv
 import json
-import subprocess
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from peal_program import PATIENCE_SECONDS, PEAL, listening
+from peal_program import PEAL, listening, peal
 from versus import hdr
-
 
 
 @pytest.fixture(name="outputs")
 def fixture_outputs(tmp_path):
     """The folder with the outputs of one short run, and its exit code."""
     with listening(PEAL, "serve", "pingpong") as (server, target):
-        subprocess.run([PEAL, "load", "pingpong", target, "--connections", "4", "--duration", "400ms", "--warmup",
-                        "20ms", "--interval", "50ms", "--rate", "1000/s", "--server-pid", str(server.pid), "--json",
-                        tmp_path / "json", "--ndjson", tmp_path / "ndjson", "--hdr", tmp_path / "hdr",
-                        "--openmetrics", tmp_path / "metrics"],
-                       timeout=PATIENCE_SECONDS, check=False, stdout=subprocess.DEVNULL)
+        peal("load", "pingpong", target, "--connections", "4", "--duration", "400ms", "--warmup", "20ms", "--interval",
+             "50ms", "--rate", "1000/s", "--server-pid", server.pid, "--json", tmp_path / "json", "--ndjson",
+             tmp_path / "ndjson", "--hdr", tmp_path / "hdr", "--openmetrics", tmp_path / "metrics")
     return tmp_path
 
 

@@ -11,9 +11,9 @@ import threading
 
 import pytest
 
-from peal_program import wait_until
+from programs import PATIENCE_SECONDS, answered, ask, parted, wait_until
 from tls_parties import self_signed
-from worker_service import PATIENCE_SECONDS, Manager, Service
+from worker_service import Manager, Service
 
 LINE = re.compile(r'127\.0\.0\.1 - - \[[^]]+\] "GET (/collect\?\S+) HTTP/1\.1" 200 13 .*')
 ROTATIONS = 3
@@ -23,8 +23,7 @@ class Crowd:
     """Clients that ask, each on a connection of its own a request, until they are told to stop."""
 
     def __init__(self, address):
-        host, _, self._port = address.rpartition(":")
-        self._host = host
+        self._address = parted(address)
         self.answered, self.failed = [], []
         self._stop = threading.Event()
         self._threads = [threading.Thread(target=self._ask, args=[name]) for name in "abc"]
@@ -44,17 +43,11 @@ class Crowd:
         while not self._stop.is_set():
             path = f"/collect?{name}{number}"
             number += 1
-            client = http.client.HTTPConnection(self._host, int(self._port), timeout=PATIENCE_SECONDS)
             try:
-                client.request("GET", path)
-                answer = client.getresponse()
-                assert answer.status == 200
-                answer.read()
+                assert ask(self._address, "GET", path)[0].status == 200
                 self.answered.append(path)
             except OSError as error:
                 self.failed.append((path, error))
-            finally:
-                client.close()
 
 
 def lines_of(folder):
@@ -74,8 +67,7 @@ def test_a_log_that_is_rotated_under_load_loses_no_line(tmp_path, kind, number):
                 if number == signal.SIGHUP and kind == "--workers 2":
                     service.log.until("reloaded: ")
             wait_until(lambda: log.exists() and log.stat().st_size > 0)
-        service.tell(signal.SIGTERM)
-        wait_until(lambda: service.session() == [])
+        service.end()
         assert service.process.wait(PATIENCE_SECONDS) == 0
     assert crowd.failed == []
     seen = [LINE.fullmatch(line) for line in lines_of(tmp_path)]
@@ -93,8 +85,7 @@ def test_a_log_that_cannot_be_reopened_goes_on_in_the_old_file(tmp_path):
         service.log.until("cannot be reopened, and the old file stays in use: No such file or directory")
         with Crowd(address) as crowd:
             wait_until(lambda: crowd.answered)
-        service.tell(signal.SIGTERM)
-        assert service.process.wait(PATIENCE_SECONDS) == 0
+        assert service.ends_well()
     assert len(lines_of(tmp_path / "moved")) == len(crowd.answered) > 0
 
 
@@ -107,8 +98,7 @@ def test_a_hangup_of_a_process_with_nothing_to_reload_is_told_and_ends_nothing(t
             served.tell(signal.SIGUSR1)
             served.tell(signal.SIGHUP)
             manager.until("RELOADING=1", "READY=1")
-            served.tell(signal.SIGTERM)
-            assert served.process.wait(PATIENCE_SECONDS) == 0
+            assert served.ends_well()
 
 
 @pytest.mark.parametrize("kind", ["--threads 1", "--workers 1"])
@@ -118,16 +108,14 @@ def test_a_reload_that_fails_has_reopened_the_log(tmp_path, kind):
     log = tmp_path / "access.log"
     with Service("http", "--listen", "127.0.0.1:0", "--access-log", log, "--tls-cert", certificate, "--tls-key", key,
                  *kind.split()) as service:
-        host, _, port = service.address().rpartition(":")
+        address = parted(service.address())
         log.rename(tmp_path / "access.log.0")
         certificate.write_text("no certificate\n")
         service.tell(signal.SIGHUP)
         service.log.until("the access log ")
-        client = http.client.HTTPSConnection(host, int(port), timeout=PATIENCE_SECONDS, context=context)
-        client.request("GET", "/")
-        assert client.getresponse().read() == b"Hello, World!"
+        client = http.client.HTTPSConnection(*address, timeout=PATIENCE_SECONDS, context=context)
+        assert answered(client, "GET", "/")[1] == b"Hello, World!"
         client.close()
-        service.tell(signal.SIGTERM)
-        assert service.process.wait(PATIENCE_SECONDS) == 0
+        assert service.ends_well()
     assert log.read_text().count("\n") == 1
     assert (tmp_path / "access.log.0").read_text() == ""

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from peal_program import wait_until
+from programs import PATIENCE_SECONDS, connect, joined, parted, wait_until
 from tls_parties import self_signed
-from worker_service import PATIENCE_SECONDS, PEAL, Manager, Service, ask
+from worker_service import PEAL, Manager, Service, ask
 
 
 def handed_over(sockets, names):
@@ -21,30 +21,31 @@ def handed_over(sockets, names):
 
 
 def address_of(each):
-    return f"127.0.0.1:{each.getsockname()[1]}"
+    return joined(each.getsockname())
+
+
+def serving(workers, sockets, names):
+    return Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1", **handed_over(sockets, names))
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_sockets_of_a_service_manager_are_served(workers):
     with socket.create_server(("127.0.0.1", 0)) as listening:
         address = address_of(listening)
-        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1",
-                     **handed_over([listening], "web")) as service:
+        with serving(workers, [listening], "web") as service:
             assert service.address() == address
             assert ask(address) == b"hello"
             if workers != "0":
                 assert service.replace() == address
                 assert ask(address) == b"hello"
-            service.tell(signal.SIGTERM)
-            wait_until(lambda: service.session() == [])
+            service.end()
 
 
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_all_addresses_of_a_service_manager_are_served_and_said(workers):
     with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
         addresses = [address_of(one), address_of(other)]
-        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1",
-                     **handed_over([one, other], "web:web")) as service:
+        with serving(workers, [one, other], "web:web") as service:
             for ask_after in [service.address, *([service.replace] if workers != "0" else [])]:
                 assert [ask_after(), service.address()] == addresses
                 assert [ask(address) for address in addresses] == [b"hello", b"hello"]
@@ -53,8 +54,7 @@ def test_all_addresses_of_a_service_manager_are_served_and_said(workers):
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_a_socket_named_peal_is_served_and_no_other(workers):
     with socket.create_server(("127.0.0.1", 0)) as other, socket.create_server(("127.0.0.1", 0)) as named:
-        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1",
-                     **handed_over([other, named], "other:peal")) as service:
+        with serving(workers, [other, named], "other:peal") as service:
             assert service.address() == address_of(named)
             service.log.until(f"nobody wants fd 3 (other), a stream socket at {address_of(other)}")
             assert ask(address_of(named)) == b"hello"
@@ -66,8 +66,7 @@ def test_a_datagram_socket_is_refused_by_its_own_name(workers, place):
     with socket.create_server(("127.0.0.1", 0)) as web, socket.socket(type=socket.SOCK_DGRAM) as dns:
         dns.bind(("127.0.0.1", 0))
         sockets = [dns, web] if place == 3 else [web, dns]
-        with Service("pingpong", "--workers", workers, "--listen", "127.0.0.1:1",
-                     **handed_over(sockets, "dns:web" if place == 3 else "web:dns")) as service:
+        with serving(workers, sockets, "dns:web" if place == 3 else "web:dns") as service:
             said = service.log.until("takes no connections")
             assert said.startswith(f"peal: fd {place} (dns), a datagram socket at {address_of(dns)} takes no ")
             assert service.process.wait(PATIENCE_SECONDS) == 1
@@ -86,8 +85,7 @@ def test_a_socket_that_is_promised_and_not_open_is_left_out(kind, names):
             name = names.partition(":")[2] or "unknown"
             service.log.until(f"LISTEN_FDS promises fd 4 ({name}), which is not open")
             assert ask(address_of(web)) == b"hello"
-            service.tell(signal.SIGTERM)
-            assert service.process.wait(PATIENCE_SECONDS) == 0
+            assert service.ends_well()
 
 
 @pytest.mark.parametrize("kind", ["--threads 1", "--threads 2", "--workers 2"])
@@ -99,8 +97,7 @@ def test_where_no_promised_socket_is_open_the_address_is_listened_on(tmp_path, k
                  prefix=["bash", "-c", start]) as service:
         service.log.until("LISTEN_FDS promises fd 3 (unknown), which is not open")
         assert service.address().startswith("127.0.0.1:")
-        service.tell(signal.SIGTERM)
-        assert service.process.wait(PATIENCE_SECONDS) == 0
+        assert service.ends_well()
 
 
 def test_a_socket_file_of_a_service_manager_stays(tmp_path):
@@ -108,11 +105,9 @@ def test_a_socket_file_of_a_service_manager_stays(tmp_path):
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(path))
         listening.listen()
-        with Service("pingpong", "--workers", "2", "--listen", "127.0.0.1:1",
-                     **handed_over([listening], "")) as service:
+        with serving("2", [listening], "") as service:
             assert service.address() == service.replace() == f"unix:{path}"
-            service.tell(signal.SIGTERM)
-            wait_until(lambda: service.session() == [])
+            service.end()
         assert path.exists()
 
 
@@ -177,8 +172,8 @@ def test_a_reload_and_a_replacement_asked_for_at_once_are_both_done():
 
 def test_the_first_sigterm_to_a_master_that_was_replaced_drains():
     with Service("pingpong", "--workers", "1", "--listen", "127.0.0.1:0", "--drain", "1h") as service:
-        host, _, port = service.address().rpartition(":")
-        with socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) as client:
+        address = service.address()
+        with connect(parted(address)) as client:
             client.sendall(b"hello")
             assert client.recv(5, socket.MSG_WAITALL) == b"hello"
             service.tell(signal.SIGUSR2)
@@ -187,4 +182,4 @@ def test_the_first_sigterm_to_a_master_that_was_replaced_drains():
             assert client.recv(1) == b"", "it was asked to end"
         service.log.until("drained: 1 finished")
         assert service.process.wait(PATIENCE_SECONDS) == 0
-        assert ask(f"{host}:{port}") == b"hello"
+        assert ask(address) == b"hello"

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from peal_program import PATIENCE_SECONDS, PEAL, listening
+from peal_program import PATIENCE_SECONDS, PEAL, listening, peal
 
 BRIEF = ["--duration", "40ms", "--warmup", "0s", "--interval", "10ms"]
 FAILED, CALLED_WRONGLY = 1, 2
@@ -20,16 +20,11 @@ def fixture_address():
         yield address
 
 
-def run(*words, **places):
-    return subprocess.run([PEAL, *words], stdin=subprocess.DEVNULL, text=True, timeout=PATIENCE_SECONDS, check=False,
-                          **places)
-
-
 def to_full(place, *words):
     """The exit code, and what stood on the other stream."""
     other = "stderr" if place == "stdout" else "stdout"
     with open("/dev/full", "w", encoding="ascii") as full:
-        done = run(*words, **{place: full, other: subprocess.PIPE})
+        done = peal(*words, capture_output=False, **{place: full, other: subprocess.PIPE})
     return done.returncode, getattr(done, other)
 
 
@@ -42,7 +37,7 @@ def test_a_load_that_cannot_say_its_figures_failed(address, words):
 
 @pytest.mark.parametrize("output", ["--json", "--ndjson", "--hdr", "--openmetrics"])
 def test_a_full_disk_is_named(address, output):
-    done = run("load", "pingpong", address, *BRIEF, output, "/dev/full", capture_output=True)
+    done = peal("load", "pingpong", address, *BRIEF, output, "/dev/full")
     assert done.returncode == FAILED and "could not be written to /dev/full" in done.stderr
 
 
@@ -59,7 +54,7 @@ def test_the_others_fail_too(words):
 # `peal --help >/dev/full` exited with 0.
 @pytest.mark.parametrize("command", HELPFUL, ids=" ".join)
 def test_help_is_of_the_command_and_done(command):
-    done = run(*command, "--help", capture_output=True)
+    done = peal(*command, "--help")
     assert done.returncode == 0 and done.stderr == "" and " ".join(["Usage: peal", *command]) in done.stdout
 
 
@@ -72,7 +67,7 @@ def test_a_full_stderr_changes_nothing(address):
 
 def test_comparing_and_merging_onto_a_full_disk(address, tmp_path):
     for name in ("a", "b"):
-        run("load", "pingpong", address, *BRIEF, "--json", tmp_path / name, stdout=subprocess.DEVNULL)
+        peal("load", "pingpong", address, *BRIEF, "--json", tmp_path / name)
     (tmp_path / "ratios").write_text('{"ratios": [{"subject": "a", "rival": "b", "restarts": [1]}]}')
     for words in (["merge", tmp_path / "a"], ["compare", tmp_path / "a", tmp_path / "b"],
                   ["judge", tmp_path / "ratios"]):

@@ -4,13 +4,13 @@ import contextlib
 import os
 import pathlib
 import subprocess
-import time
 
 import pytest
 
+from programs import PATIENCE_SECONDS
+
 BIN = pathlib.Path(os.environ.get("PEAL_BIN_DIR", "build/dev/bin")).absolute()
 PEAL = BIN / "peal"
-PATIENCE_SECONDS = 60
 
 
 @contextlib.contextmanager
@@ -30,9 +30,7 @@ def listening(*words):
             process.kill()
 
 
-def wait_until(happened, what="what was waited for"):
-    """There is nothing to wait on: looks again and again."""
-    give_up = time.monotonic() + PATIENCE_SECONDS
-    while not happened():
-        assert time.monotonic() < give_up, f"never: {what}"
-        os.sched_yield()
+def peal(*words, **options):
+    """The finished program: its exit code and what it said on either stream."""
+    usual = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": PATIENCE_SECONDS}
+    return subprocess.run([PEAL, *map(str, words)], check=False, **usual | options)

@@ -10,9 +10,9 @@ import threading
 
 import pytest
 
-from peal_program import wait_until
-from programs import Lines
-from worker_service import PATIENCE_SECONDS, PEAL, Service, ask_at
+from peal_program import peal
+from programs import PATIENCE_SECONDS, Lines, wait_until
+from worker_service import PEAL, Service, ask_at
 
 CONNECTIONS = 8
 
@@ -65,8 +65,7 @@ def expect_nothing_lost(report):
 
 
 def runs_io_uring():
-    return subprocess.run([PEAL, "drum", "-n", "2", "-a", "1", "-w", "1", "--engine", "io_uring"],
-                          capture_output=True, timeout=PATIENCE_SECONDS).returncode == 0
+    return peal("drum", "-n", "2", "-a", "1", "-w", "1", "--engine", "io_uring").returncode == 0
 
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
@@ -84,8 +83,7 @@ def test_reloading_under_load_loses_nothing(tmp_path, kind, engine):
                 service.reload()
                 assert len(service.workers()) == 2 and not set(before) & set(service.workers())
         expect_nothing_lost(report)
-        service.tell(signal.SIGTERM)
-        assert service.process.wait(PATIENCE_SECONDS) == 0
+        assert service.ends_well()
 
 
 @every_kind
@@ -99,8 +97,7 @@ def test_replacing_the_program_under_load_loses_nothing(tmp_path, kind, engine):
                 assert len(service.workers()) == 2
         expect_nothing_lost(report)
         assert service.process.wait(PATIENCE_SECONDS) == 0
-        service.tell(signal.SIGTERM)
-        wait_until(lambda: service.session() == [])
+        service.end()
 
 
 def test_a_killed_worker_loses_what_it_had_in_flight_and_nothing_else(tmp_path):
@@ -147,8 +144,7 @@ def test_a_killed_master_leaves_nobody():
 def test_a_port_that_is_taken_is_said_in_one_sentence():
     with serve() as service:
         address = service.address()
-        done = subprocess.run([PEAL, "serve", "pingpong", "--workers", "2", "--listen", address], capture_output=True,
-                              text=True, timeout=PATIENCE_SECONDS, check=False)
+        done = peal("serve", "pingpong", "--workers", "2", "--listen", address)
         assert done.returncode == 1 and done.stdout == "" and f"{address} is taken" in done.stderr
 
 
@@ -167,6 +163,5 @@ def test_a_unix_socket_is_handed_over_with_its_file(tmp_path):
         service.tell(signal.SIGUSR2)
         service.log.until("not replaced: the old one goes on")
         assert ask_at(path) == b"hello"
-        service.tell(signal.SIGTERM)
-        wait_until(lambda: service.session() == [])
+        service.end()
     assert not path.exists()

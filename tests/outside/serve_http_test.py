@@ -7,13 +7,11 @@ import http.client
 import random
 import re
 import signal
-import socket
-import subprocess
 
 import pytest
 
-from peal_program import PATIENCE_SECONDS, PEAL, listening
-from programs import read_head
+from peal_program import PATIENCE_SECONDS, PEAL, listening, peal
+from programs import ask, connect, joined, parted, read_all, read_head
 
 PAGE = b"<!doctype html><title>a page</title>\n"
 LARGE = random.Random(4).randbytes(8_000_000)
@@ -24,24 +22,20 @@ every_kind = pytest.mark.parametrize("kind", ["--threads 1", "--threads 3", "--w
 class Served:
     def __init__(self, process, address):
         self.process = process
-        host, _, port = address.rpartition(":")
-        self.place = (host, int(port))
+        self.place = parted(address)
 
     def client(self):
         return contextlib.closing(http.client.HTTPConnection(*self.place, timeout=PATIENCE_SECONDS))
 
     def ask(self, method, path, body=None, **fields):
         """One request on a connection of its own: the answer and its body."""
-        with self.client() as client:
-            client.request(method, path, body, {name.replace("_", "-"): value for name, value in fields.items()})
-            answer = client.getresponse()
-            return answer, answer.read()
+        return ask(self.place, method, path, body, {name.replace("_", "-"): value for name, value in fields.items()})
 
     def raw(self, request):
         """What comes until the end."""
-        with socket.create_connection(self.place, timeout=PATIENCE_SECONDS) as peer:
+        with connect(self.place) as peer:
             peer.sendall(request)
-            return b"".join(iter(lambda: peer.recv(65536), b""))
+            return read_all(peer)
 
     def end(self):
         """By SIGTERM: what it says of it."""
@@ -170,8 +164,7 @@ def test_the_access_log_has_a_line_for_each_request(tmp_path, kind):
 
 def call(*words):
     """Runs it to its end: the exit code and the sentence it ended with."""
-    done = subprocess.run([PEAL, "serve", "http", *map(str, words)], capture_output=True, text=True,
-                          timeout=PATIENCE_SECONDS, check=False)
+    done = peal("serve", "http", *words)
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1 and done.stderr.startswith("peal: "), done.stderr
     return done.returncode, done.stderr
@@ -180,7 +173,7 @@ def call(*words):
 @every_kind
 def test_a_taken_port_is_said_in_one_sentence(kind):
     with served() as server:
-        place = f"{server.place[0]}:{server.place[1]}"
+        place = joined(server.place)
         code, sentence = call("--listen", place, *kind.split())
         assert code == 1 and f"{place} is taken: another program listens there" in sentence
         assert server.ask("GET", "/")[0].status == 200
@@ -227,8 +220,7 @@ def test_a_file_that_cannot_be_used_is_said_in_one_sentence(tmp_path, kind, word
 
 def test_sigterm_lets_requests_under_way_end(root):
     with served("--root", root, "--drain", "60s") as server, contextlib.ExitStack() as stack:
-        idle, download = (stack.enter_context(socket.create_connection(server.place, timeout=PATIENCE_SECONDS))
-                          for _ in range(2))
+        idle, download = (stack.enter_context(connect(server.place)) for _ in range(2))
         idle.sendall(b"HEAD /page.html HTTP/1.1\r\nHost: h\r\n\r\n")
         assert read_head(idle).startswith(b"HTTP/1.1 200 ")
         download.sendall(b"GET /large.bin HTTP/1.1\r\nHost: h\r\n\r\n")
@@ -237,8 +229,8 @@ def test_sigterm_lets_requests_under_way_end(root):
         assert idle.recv(1) == b"", "who waits for nothing is let go"
         idle.close()
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(server.place, timeout=PATIENCE_SECONDS)
-        assert b"".join(iter(lambda: download.recv(65536), b"")) == LARGE
+            connect(server.place)
+        assert read_all(download) == LARGE
         download.close()
         out, err = server.process.communicate(timeout=PATIENCE_SECONDS)
         assert (server.process.returncode, err) == (0, "")
@@ -247,16 +239,16 @@ def test_sigterm_lets_requests_under_way_end(root):
 
 def test_sigterm_lets_an_upload_end():
     with served("--drain", "60s") as server:
-        with socket.create_connection(server.place, timeout=PATIENCE_SECONDS) as upload:
+        with connect(server.place) as upload:
             upload.sendall(b"POST /collect HTTP/1.1\r\nHost: h\r\nContent-Length: 6\r\n\r\nabc")
             assert server.ask("GET", "/")[0].status == 200, "who came first was read first"
             server.process.send_signal(signal.SIGTERM)
             with pytest.raises(ConnectionRefusedError):
                 while True:
                     with contextlib.suppress(ConnectionResetError):  # it waited in the queue of who was listening
-                        socket.create_connection(server.place, timeout=PATIENCE_SECONDS).close()
+                        connect(server.place).close()
             upload.sendall(b"def")
-            answer = b"".join(iter(lambda: upload.recv(65536), b""))
+            answer = read_all(upload)
             assert answer.startswith(b"HTTP/1.1 200 ") and answer.endswith(b"\r\n\r\nHello, World!")
         assert server.process.wait(PATIENCE_SECONDS) == 0
 
@@ -271,4 +263,4 @@ def test_sigterm_ends_it_whoever_serves(kind):
             assert client.sock.recv(1) == b""
         assert server.process.wait(PATIENCE_SECONDS) == 0
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(server.place, timeout=PATIENCE_SECONDS)
+            connect(server.place)

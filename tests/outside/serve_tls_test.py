@@ -6,15 +6,15 @@ import json
 import os
 import re
 import signal
-import socket
 import ssl
 import stat
 import subprocess
 
 import pytest
 
-from peal_program import PEAL, wait_until
-from tls_parties import PATIENCE_SECONDS, Authority, self_signed, tool
+from peal_program import PEAL, peal
+from programs import PATIENCE_SECONDS, connect, read_exactly, tool, wait_until
+from tls_parties import Authority, self_signed
 
 HELLO = b"Hello, World!"
 NGINX = PEAL.parent / "contenders" / "http_nginx"
@@ -113,8 +113,7 @@ def test_what_self_signed_writes_is_what_openssl_reads(tmp_path, kind, algorithm
 
 
 def test_the_lines_that_self_signed_prints_can_be_called(tmp_path):
-    done = subprocess.run([PEAL, "tls", "self-signed", "--name", "localhost"], cwd=tmp_path, capture_output=True,
-                          text=True, timeout=PATIENCE_SECONDS, check=True)
+    done = peal("tls", "self-signed", "--name", "localhost", cwd=tmp_path)
     said = dict(line.split(": peal ", 1) for line in done.stdout.splitlines() if ": peal " in line)
     assert sorted(said) == ["drive that", "serve with it"]
     serve = said["serve with it"].replace("127.0.0.1:8443", "127.0.0.1:0").split()
@@ -123,8 +122,7 @@ def test_the_lines_that_self_signed_prints_can_be_called(tmp_path):
             place = process.stdout.readline().strip().removeprefix("listening on ")
             words = said["drive that"].replace("127.0.0.1:8443", place).split()
             for duration in LOAD_DURATIONS:
-                driven = subprocess.run([PEAL, *words, "--duration", duration, "--warmup", "10ms"], cwd=tmp_path,
-                                        capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+                driven = peal(*words, "--duration", duration, "--warmup", "10ms", cwd=tmp_path)
                 if "Not one message came back" not in driven.stdout:
                     break
             assert (driven.returncode, driven.stderr) == (0, "") and "1 full, 0 resumed" in driven.stdout
@@ -160,13 +158,10 @@ def test_what_is_sent_to_pingpong_and_echo_comes_back(tmp_path):
     context = ssl.create_default_context(cafile=certificate)
     for service, sent in (("pingpong", b"any bytes"), ("echo", b"\0\0\0\5hello")):
         with serving(service, certificate, key, "--style", "coroutines") as server:
-            with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS) as plain:
+            with connect(("127.0.0.1", server.port)) as plain:
                 with context.wrap_socket(plain, server_hostname="localhost") as peer:
                     peer.sendall(sent)
-                    got = b""
-                    while len(got) < len(sent):
-                        got += peer.recv(100)
-                    assert got == sent
+                    assert read_exactly(peer, len(sent)) == sent
             load(service, server.place, "--tls", "--tls-ca", certificate, "--size", "100KiB")
 
 
@@ -208,7 +203,7 @@ def test_a_reload_at_sighup(tmp_path, workers):
         first = shown(server)
         assert "Reused" not in s_client(server, "-tls1_2", "-sess_out", session)
         trusted = ssl.create_default_context(cafile=certificate)
-        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_SECONDS) as plain:
+        with connect(("127.0.0.1", server.port)) as plain:
             with trusted.wrap_socket(plain, server_hostname="localhost") as peer:
                 self_signed(tmp_path)
                 assert shown(server) == first, "nobody has asked"

@@ -5,7 +5,8 @@ import re
 import smtplib
 import ssl
 
-from tls_parties import PATIENCE_SECONDS, ByHand, Program, self_signed
+from programs import PATIENCE_SECONDS, Program
+from tls_parties import ByHand, self_signed
 
 SENDER, READER = "sender@example.org", "reader@example.org"
 DOTS = "Subject: dots\r\n\r\n.\r\n..\r\n.one\r\n...three\r\nends with one.\r\n"

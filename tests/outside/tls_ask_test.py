@@ -3,20 +3,16 @@
 with which sentence the others are refused, and what an end without its mark is taken for."""
 import contextlib
 import fcntl
-import os
-import select
 import socket
 import ssl
 import subprocess
 import sys
 import termios
-import threading
-import time
 
 import pytest
 
-from peal_program import wait_until
-from tls_parties import PATIENCE_SECONDS, Authority, Program, expired, run_program, self_signed, tool
+from programs import Program, one_client, read_all, run_program, tool, wait_until
+from tls_parties import Authority, expired, read_until, self_signed, server_context
 
 QUESTION = b"who am I?"
 
@@ -43,27 +39,10 @@ def s_server(pair, *words):
     command = [tool("openssl"), "s_server", "-accept", "127.0.0.1:0", "-cert", pair[0], "-key", pair[1], *words]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
         try:
-            text = until(process, b"ACCEPT ", b"\n")
+            text = read_until(process.stdout, b"ACCEPT ", b"\n")
             yield int(text.partition(b"ACCEPT ")[2].split(b"\n")[0].rpartition(b":")[2]), process
         finally:
             process.kill()
-
-
-def until(process, *words):
-    """What it prints until the words have come, in their order."""
-    text, give_up = b"", time.monotonic() + PATIENCE_SECONDS
-    while True:
-        at = 0
-        for word in words:
-            at = text.find(word, at) + 1
-            if at == 0:
-                break
-        else:
-            return text
-        ready, _, _ = select.select([process.stdout], [], [], max(give_up - time.monotonic(), 0))
-        chunk = os.read(process.stdout.fileno(), 65536) if ready else b""
-        assert chunk, f"no {words} in {text}"
-        text += chunk
 
 
 @pytest.mark.parametrize("version", ["-tls1_2", "-tls1_3"])
@@ -72,7 +51,7 @@ def test_s_server_is_believed(authority, reader, version, client_auth):
     words = [version, "-CAfile", authority.certificate, *client_auth]
     with s_server(authority.signs("service"), *words) as (port, process):
         with Program("mutual_tls", "ask", authority.certificate, *reader, f"localhost:{port}") as client:
-            heard = until(process, QUESTION)
+            heard = read_until(process.stdout, QUESTION)
             process.stdin.write(b"somebody\n")
             process.stdin.flush()
             assert client.wait() == (0, "somebody\n", "")
@@ -95,35 +74,28 @@ def unread(pipe):
 def test_s_server_whose_keys_change(authority, reader):
     with s_server(authority.signs("service"), "-tls1_3", "-msg") as (port, process):
         with Program("mutual_tls", "ask", authority.certificate, *reader, f"localhost:{port}") as client:
-            until(process, QUESTION)
+            read_until(process.stdout, QUESTION)
             process.stdin.write(b"K\n")
             process.stdin.flush()
             wait_until(lambda: unread(process.stdin) == 0, "the command is taken")
             process.stdin.write(b"new keys\n")
             process.stdin.flush()
             assert client.wait() == (0, "new keys\n", "")
-        assert b">>> TLS 1.3, Handshake [length 0005], KeyUpdate" in until(process, b"KeyUpdate")
+        assert b">>> TLS 1.3, Handshake [length 0005], KeyUpdate" in read_until(process.stdout, b"KeyUpdate")
 
 
 @contextlib.contextmanager
 def python_server(pair, play):
     """Its port. One client is accepted, shaken hands with and given to `play`, which gets the secure socket."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*pair)
+    context = server_context(pair)
 
-    def serve():
-        plain, _ = listener.accept()
-        plain.settimeout(PATIENCE_SECONDS)
-        with plain, contextlib.suppress(ssl.SSLError, ConnectionError):
+    def serve(plain):
+        with contextlib.suppress(ssl.SSLError, ConnectionError):
             with context.wrap_socket(plain, server_side=True) as secure:
                 play(secure)
 
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        yield listener.getsockname()[1]
-        thread.join(PATIENCE_SECONDS)
-        assert not thread.is_alive()
+    with one_client(serve) as (_, port):
+        yield port
 
 
 def answers(secure):
@@ -189,18 +161,12 @@ def test_a_marked_end_before_the_answer_is_no_truncation(authority, reader):
     (b"\x15\x03\x03\0\2\2\x74", "the peer's alert: certificate required (116)"),
     (b"", "the peer ended without saying so: what it sent may be cut short")])
 def test_a_server_that_does_not_shake_hands(authority, reader, says, why):
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        def serve():
-            peer, _ = listener.accept()
-            with peer, contextlib.suppress(ConnectionError):
-                peer.settimeout(PATIENCE_SECONDS)
-                peer.recv(65536)
-                peer.sendall(says)
-                peer.shutdown(socket.SHUT_WR)
-                while peer.recv(65536):
-                    pass
-        thread = threading.Thread(target=serve, daemon=True)
-        thread.start()
-        assert ask(authority, reader, f"localhost:{listener.getsockname()[1]}") == (1, "", why)
-        thread.join(PATIENCE_SECONDS)
-        assert not thread.is_alive()
+    def serve(peer):
+        with contextlib.suppress(ConnectionError):
+            peer.recv(65536)
+            peer.sendall(says)
+            peer.shutdown(socket.SHUT_WR)
+            read_all(peer)
+
+    with one_client(serve) as (_, port):
+        assert ask(authority, reader, f"localhost:{port}") == (1, "", why)

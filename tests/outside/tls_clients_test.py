@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from tls_parties import LARGE, PATIENCE_SECONDS, Program, echo_once, https_site, joined, self_signed, tool
+from programs import PATIENCE_SECONDS, Program, echo_once, joined, tool
+from tls_parties import LARGE, https_site, self_signed
 
 # What each prints, given the port of the site, the certificate to believe, another one, and the port of an echo server.
 SEEN = f"""\

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """curl against the https site: its options of TLS, and HTTP as it is over TLS."""
-import base64
 import hashlib
 import subprocess
 
 import pytest
 
-from tls_parties import LARGE, PAGE, PATIENCE_SECONDS, self_signed, tool
+from programs import PATIENCE_SECONDS, tool
+from tls_parties import LARGE, PAGE, key_digest, self_signed
 
 NOT_ACCEPTED = 60  # what curl exits with when it does not believe the certificate
 NO_HANDSHAKE = 35
@@ -46,12 +46,7 @@ def test_the_name_is_verified(site):
 
 
 def test_a_pinned_key(site):
-    pem = subprocess.run([tool("openssl"), "x509", "-in", site.certificate, "-noout", "-pubkey"], check=True,
-                         capture_output=True).stdout
-    key = subprocess.run([tool("openssl"), "pkey", "-pubin", "-outform", "DER"], input=pem, check=True,
-                         capture_output=True).stdout
-    digest = base64.b64encode(hashlib.sha256(key).digest()).decode()
-    assert fetch(site, "--pinnedpubkey", f"sha256//{digest}") == PAGE
+    assert fetch(site, "--pinnedpubkey", f"sha256//{key_digest(site.certificate)}") == PAGE
     other = "A" * 43 + "="
     assert run("--cacert", site.certificate, "--pinnedpubkey", f"sha256//{other}", site.url)[0] == 90
 

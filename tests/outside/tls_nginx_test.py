@@ -6,53 +6,13 @@ import functools
 import hashlib
 import http.client
 import http.server
-import os
-import socket
 import ssl
-import subprocess
 
 import pytest
 
-from peal_program import wait_until
-from tls_parties import (LARGE, PAGE, PATIENCE_SECONDS, Program, http_server, https_site, joined, self_signed, tool)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
-
-
-@contextlib.contextmanager
-def nginx(folder, port, server):
-    """It listens on the port by the words of the server's block."""
-    config = folder / "nginx.conf"
-    user = "user root;" if os.geteuid() == 0 else ""  # or its workers could not enter the folder
-    config.write_text(f"""
-        daemon off; pid {folder}/pid; error_log {folder}/error.log; worker_processes 1; {user}
-        events {{ worker_connections 64; }}
-        http {{
-          access_log off; client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; sendfile on;
-          fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;
-          {server}
-        }}""", encoding="utf-8")
-    command = [tool("nginx"), "-c", config, "-p", folder, "-e", folder / "error.log"]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        try:
-            def answers():
-                assert process.poll() is None, (folder / "error.log").read_text(encoding="utf-8")
-                with socket.socket() as probe:
-                    return probe.connect_ex(("127.0.0.1", port)) == 0
-            wait_until(answers, "nginx listens")
-            yield folder / "error.log"
-        finally:
-            process.terminate()
-            process.wait(PATIENCE_SECONDS)
-
-
-def get(client, path):
-    client.request("GET", path)
-    answer = client.getresponse()
-    return answer.status, answer.read()
+from nginx_party import nginx
+from programs import PATIENCE_SECONDS, Program, QuietHandler, answered, ask, free_port, http_server, joined
+from tls_parties import LARGE, PAGE, https_site, self_signed
 
 
 def in_front(site, port, name):
@@ -74,19 +34,18 @@ def test_in_front_of_the_site(tmp_path):
     with https_site(tmp_path) as site, nginx(tmp_path, port, in_front(site, port, "localhost")) as errors:
         for _ in range(20):
             with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)) as client:
-                assert get(client, "/page.html") == (200, PAGE)
-                assert get(client, "/nowhere")[0] == 404
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)) as client:
-            status, body = get(client, "/large.bin")
-            assert (status, hashlib.sha256(body).digest()) == (200, hashlib.sha256(LARGE).digest())
+                answer, body = answered(client, "GET", "/page.html")
+                assert (answer.status, body) == (200, PAGE)
+                assert answered(client, "GET", "/nowhere")[0].status == 404
+        answer, body = ask(("127.0.0.1", port), "GET", "/large.bin")
+        assert (answer.status, hashlib.sha256(body).digest()) == (200, hashlib.sha256(LARGE).digest())
         assert errors.read_text(encoding="utf-8") == ""
 
 
 def test_in_front_of_a_site_of_another_name(tmp_path):
     port = free_port()
     with https_site(tmp_path) as site, nginx(tmp_path, port, in_front(site, port, "elsewhere.example")) as errors:
-        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)) as client:
-            assert get(client, "/page.html")[0] == 502
+        assert ask(("127.0.0.1", port), "GET", "/page.html")[0].status == 502
         assert "does not match" in errors.read_text(encoding="utf-8")
 
 
@@ -108,8 +67,9 @@ def through_the_relay(folder, upstream):
         for _ in range(5):
             with contextlib.closing(http.client.HTTPSConnection("localhost", port, timeout=PATIENCE_SECONDS,
                                                                 context=context)) as client:
-                assert get(client, "/page.html") == (200, PAGE)
-                assert get(client, "/large.bin") == (200, LARGE)
+                for path, content in (("/page.html", PAGE), ("/large.bin", LARGE)):
+                    answer, body = answered(client, "GET", path)
+                    assert (answer.status, body) == (200, content)
         assert relay.end()[0] == 0
 
 
@@ -120,13 +80,10 @@ def test_behind_the_relay(root, tmp_path):
         assert errors.read_text(encoding="utf-8") == ""
 
 
-class Quiet(http.server.SimpleHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_):
-        pass
+class Files(QuietHandler, http.server.SimpleHTTPRequestHandler):
+    """Those of a folder."""
 
 
 def test_pythons_web_server_behind_the_relay(root, tmp_path):
-    with http_server(functools.partial(Quiet, directory=root)) as server:
+    with http_server(functools.partial(Files, directory=root)) as server:
         through_the_relay(tmp_path, joined(server.server_address))

@@ -2,15 +2,12 @@
 """`openssl s_client` against our servers: versions, ciphers, names, sessions, ends, and what has to be refused."""
 import contextlib
 import hashlib
-import os
-import select
 import subprocess
-import time
 
 import pytest
 
-from tls_parties import (GET, GET_AND_CLOSE, LARGE, PAGE, PATIENCE_SECONDS, Authority, Program, https_site, joined,
-                         s_client, tool)
+from programs import PATIENCE_SECONDS, Program, joined, tool
+from tls_parties import GET, GET_AND_CLOSE, LARGE, PAGE, Authority, https_site, read_until, s_client
 
 VERSIONS = ["-tls1_2", "-tls1_3"]
 
@@ -37,13 +34,9 @@ class Dialogue:
 
     def until(self, words, times=1):
         """Reads on until the words were printed so often."""
-        give_up = time.monotonic() + PATIENCE_SECONDS
-        while self.text.count(words) < times:
-            out = self.process.stdout
-            ready, _, _ = select.select([out], [], [], max(give_up - time.monotonic(), 0))
-            chunk = os.read(out.fileno(), 65536) if ready else b""
-            assert chunk, f"no {words!r} in {self.text}"
-            self.text += chunk.decode(errors="replace")
+        missing = times - self.text.count(words)
+        if missing > 0:
+            self.text += read_until(self.process.stdout, *[words.encode()] * missing).decode(errors="replace")
 
 
 @contextlib.contextmanager

@@ -4,16 +4,20 @@ speaks TLS by hand.
 
 Certificates come from `peal tls self-signed`, or from an authority of openssl's that lives as long as its folder.
 """
+import base64
 import contextlib
+import hashlib
 import os
 import random
+import re
+import select
 import socket
 import ssl
 import subprocess
 import time
 
 from peal_program import PEAL
-from programs import PATIENCE_SECONDS, Program, echo_once, http_server, joined, read_all, run_program, tool
+from programs import PATIENCE_SECONDS, Program, connect, joined, run_tool, tool
 
 PAGE = b"<!doctype html><title>a page</title><h1>Hello over TLS</h1>\n"
 LARGE = random.Random(17).randbytes(8_000_000)
@@ -68,6 +72,45 @@ class Authority:
         return certificate, key
 
 
+def key_digest(certificate):
+    """The SHA-256 of its public key (SubjectPublicKeyInfo) in base64."""
+    pem = run_tool("openssl", "x509", "-in", certificate, "-noout", "-pubkey")
+    der = run_tool("openssl", "pkey", "-pubin", "-outform", "DER", send=pem)
+    return base64.b64encode(hashlib.sha256(der).digest()).decode()
+
+
+def believed(certificate):
+    """Chromium's option that makes this certificate, and no other, good."""
+    return f"--ignore-certificate-errors-spki-list={key_digest(certificate)}"
+
+
+def server_context(pair):
+    """Python's, with a certificate and its key."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*pair)
+    return context
+
+
+def hello_of(context):
+    """What a client says first."""
+    out = ssl.MemoryBIO()
+    with contextlib.suppress(ssl.SSLWantReadError):
+        context.wrap_bio(ssl.MemoryBIO(), out, server_hostname="localhost").do_handshake()
+    return out.read()
+
+
+def read_until(pipe, *words):
+    """What comes out of a pipe until the words have come, in their order."""
+    text, give_up = b"", time.monotonic() + PATIENCE_SECONDS
+    wanted = re.compile(b".*".join(map(re.escape, words)), re.DOTALL)
+    while not wanted.search(text):
+        ready, _, _ = select.select([pipe], [], [], max(give_up - time.monotonic(), 0))
+        chunk = os.read(pipe.fileno(), 65536) if ready else b""
+        assert chunk, f"no {words} in {text}"
+        text += chunk
+    return text
+
+
 class HttpsSite:
     """`https_site` over a folder with PAGE and LARGE; `certificate` and `key` may be written over."""
 
@@ -116,7 +159,7 @@ class ByHand:
     """TLS over a plain socket, so that a test decides what leaves, when, and how it ends."""
 
     def __init__(self, address, context, host="localhost", step=65536, session=None):
-        self.socket = socket.create_connection(address, timeout=PATIENCE_SECONDS)
+        self.socket = connect(address)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._step = step
         self._in, self._out = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -129,10 +172,23 @@ class ByHand:
     def __exit__(self, *_):
         self.socket.close()
 
+    def records(self, *messages):
+        """What each message is encrypted to, which is not sent."""
+        for message in messages:
+            self.tls.write(message)
+        return self._out.read()
+
     def flush(self):
         cipher = self._out.read()
         for at in range(0, len(cipher), self._step):
             self.socket.sendall(cipher[at:at + self._step])
+
+    def send(self, plain):
+        self.tls.write(plain)
+        self.flush()
+
+    def shake_hands(self):
+        self.until_done(self.tls.do_handshake)
 
     def until_done(self, call, *arguments):
         """What the call gives, once it needs nothing more from the peer."""

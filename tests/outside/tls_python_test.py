@@ -6,13 +6,11 @@ import hashlib
 import signal
 import socket
 import ssl
-import struct
 
 import pytest
 
-from peal_program import wait_until
-from tls_parties import (GET, GET_AND_CLOSE, LARGE, PAGE, PATIENCE_SECONDS, ByHand, Program, echo_once, https_site,
-                         joined, read_all, run_program, self_signed)
+from programs import PATIENCE_SECONDS, Program, connect, echo_once, joined, read_all, reset, run_program, wait_until
+from tls_parties import GET, GET_AND_CLOSE, LARGE, PAGE, ByHand, hello_of, https_site, self_signed
 
 VERSIONS = [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3]
 
@@ -24,24 +22,19 @@ def fixture_version(request):
 
 @contextlib.contextmanager
 def opened(site, context, host="localhost", **options):
-    with socket.create_connection(site.address, timeout=PATIENCE_SECONDS) as plain:
+    with connect(site.address) as plain:
         with context.wrap_socket(plain, server_hostname=host, suppress_ragged_eofs=False, **options) as secure:
             yield secure
 
 
-def read_page(secure):
-    """An answer that leaves the connection open."""
+def ask_page(secure):
+    """Of an answer that leaves the connection open."""
+    secure.sendall(GET)
     got = b""
     while not got.endswith(PAGE):
         chunk = secure.recv(65536)
         assert chunk, got
         got += chunk
-
-
-def reset(plain):
-    """Ends at once, by RST."""
-    plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    plain.close()
 
 
 def test_a_verified_connection(site, version):
@@ -58,8 +51,7 @@ def test_an_address_is_a_name_too_and_a_wrong_one_is_refused(site, host):
         if host == "elsewhere.example":
             stack.enter_context(pytest.raises(ssl.SSLCertVerificationError, match="Hostname mismatch"))
         with opened(site, site.context(), host) as secure:
-            secure.sendall(GET)
-            read_page(secure)
+            ask_page(secure)
 
 
 def test_who_believes_others_refuses(site):
@@ -71,22 +63,19 @@ def test_who_believes_others_refuses(site):
 def test_a_session_goes_on(site, version):
     context = site.context(**version)
     with opened(site, context) as secure:
-        secure.sendall(GET)
-        read_page(secure)
+        ask_page(secure)
         session = secure.session
         assert not secure.session_reused
     for _ in range(2):
         with opened(site, context, session=session) as secure:
-            secure.sendall(GET)
-            read_page(secure)
+            ask_page(secure)
             assert secure.session_reused
 
 
 def test_unwrap_leaves_a_plain_socket(site, version):
     """The client ends first: the server answers with its own mark, and then with the end."""
     with opened(site, site.context(**version)) as secure:
-        secure.sendall(GET)
-        read_page(secure)
+        ask_page(secure)
         with secure.unwrap() as plain:
             plain.settimeout(PATIENCE_SECONDS)
             assert plain.recv(100) == b""
@@ -95,10 +84,9 @@ def test_unwrap_leaves_a_plain_socket(site, version):
 @pytest.mark.parametrize("step", [1, 2, 7, 100])
 def test_records_in_tiny_pieces(site, version, step):
     with ByHand(site.address, site.context(**version), step=step) as peer:
-        peer.until_done(peer.tls.do_handshake)
+        peer.shake_hands()
         for _ in range(3):
-            peer.tls.write(GET)
-            peer.flush()
+            peer.send(GET)
             got = b""
             while not got.endswith(PAGE):
                 got += peer.until_done(peer.tls.read, 65536)
@@ -124,10 +112,9 @@ def test_half_close_through_the_relay(tmp_path):
     context.minimum_version = ssl.TLSVersion.TLSv1_3
     with echo_once() as upstream, Program("tls_relay", joined(upstream), certificate, key, "127.0.0.1:0") as relay:
         with ByHand(relay.address(), context) as peer:
-            peer.until_done(peer.tls.do_handshake)
+            peer.shake_hands()
             for at in range(0, 200_000, 10_000):
-                peer.tls.write(LARGE[at:at + 10_000])
-                peer.flush()
+                peer.send(LARGE[at:at + 10_000])
             with pytest.raises(ssl.SSLWantReadError):
                 peer.tls.unwrap()
             peer.flush()
@@ -138,35 +125,28 @@ def test_half_close_through_the_relay(tmp_path):
 def test_an_end_without_the_mark_ends_only_itself(site, version):
     with opened(site, site.context(**version)) as other:
         with ByHand(site.address, site.context(**version)) as peer:
-            peer.until_done(peer.tls.do_handshake)
-            peer.tls.write(GET[:20])
-            peer.flush()
+            peer.shake_hands()
+            peer.send(GET[:20])
             peer.socket.shutdown(socket.SHUT_WR)
             while not peer.ended:
                 peer.take()
-        other.sendall(GET)
-        read_page(other)
+        ask_page(other)
 
 
 def test_clients_that_vanish_at_any_moment_leave_nothing(site):
     with opened(site, site.context()) as secure:
-        secure.sendall(GET)
-        read_page(secure)
+        ask_page(secure)
     baseline = site.open_files() - 1  # the connection above may still be there
-    hello = ssl.MemoryBIO()
-    with contextlib.suppress(ssl.SSLWantReadError):
-        site.context().wrap_bio(ssl.MemoryBIO(), hello, server_hostname="localhost").do_handshake()
-    first = hello.read()
+    first = hello_of(site.context())
     for size in (0, 1, 4, 5, 6, 50, len(first) - 1, len(first)):
-        plain = socket.create_connection(site.address)
+        plain = connect(site.address)
         plain.sendall(first[:size])
         (reset if size % 2 else socket.socket.close)(plain)
     for stage in ("after the handshake", "within a request", "within a download"):
         with ByHand(site.address, site.context()) as peer:
-            peer.until_done(peer.tls.do_handshake)
+            peer.shake_hands()
             if stage != "after the handshake":
-                peer.tls.write(GET[:15] if stage == "within a request" else GET.replace(b"page.html", b"large.bin"))
-                peer.flush()
+                peer.send(GET[:15] if stage == "within a request" else GET.replace(b"page.html", b"large.bin"))
             if stage == "within a download":
                 peer.take()
             reset(peer.socket)
@@ -179,15 +159,14 @@ def test_clients_that_vanish_at_any_moment_leave_nothing(site):
 @pytest.mark.parametrize("noise", [b"\0" * 100, b"\x16\x03\x01\xff\xff" + b"x" * 100, b"\x16\x03\x01\0\0" * 100,
                                    b"\x15\x03\x01\0\2\2\x28", b"\x80\x2e\1\0\2" + b"\0" * 50, b"\r\n" * 50])
 def test_what_is_no_tls_ends_by_itself(site, noise):
-    with socket.create_connection(site.address, timeout=PATIENCE_SECONDS) as plain:
+    with connect(site.address) as plain:
         plain.sendall(noise)
         plain.shutdown(socket.SHUT_WR)
         with contextlib.suppress(ConnectionResetError):
             while plain.recv(65536):
                 pass
     with opened(site, site.context()) as secure:
-        secure.sendall(GET)
-        read_page(secure)
+        ask_page(secure)
 
 
 def error_line(site):
@@ -203,21 +182,18 @@ def test_reload_by_sighup(tmp_path):
     with https_site(tmp_path) as site, contextlib.ExitStack() as stack:
         before = site.context()
         old = stack.enter_context(opened(site, before))
-        old.sendall(GET)
-        read_page(old)
+        ask_page(old)
 
         self_signed(tmp_path)
         site.program.process.send_signal(signal.SIGHUP)
         assert error_line(site) == "the certificate was read anew\n"
         after = site.context()
         with opened(site, after) as new:
-            new.sendall(GET)
-            read_page(new)
+            ask_page(new)
         with pytest.raises(ssl.SSLCertVerificationError):
             with opened(site, before):
                 pass
-        old.sendall(GET)
-        read_page(old)
+        ask_page(old)
         with opened(site, before, session=old.session) as again:
             assert again.session_reused, "sessions outlive a reload"
 
@@ -228,8 +204,7 @@ def test_reload_by_sighup(tmp_path):
             said = error_line(site)
             assert str(tmp_path) in said and "anew" not in said, said
             with opened(site, after) as new:
-                new.sendall(GET)
-                read_page(new)
+                ask_page(new)
         site.certificate.unlink()
         site.program.process.send_signal(signal.SIGHUP)
         assert str(site.certificate) in error_line(site)

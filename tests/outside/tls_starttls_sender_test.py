@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`smtp_sender`, which begins in the clear and goes on over TLS, with servers made by hand, honest and not, and with
 `smtp_receiver`."""
-import concurrent.futures
 import contextlib
 import socket
 import ssl
 
 import pytest
 
+from programs import Program, one_client, read_all, run_program
 from smtp_parties import DOTS, READER, SENDER, hear_line, running
-from tls_parties import PATIENCE_SECONDS, Authority, Program, read_all, run_program, self_signed
+from tls_parties import Authority, self_signed, server_context
 
 
 @pytest.fixture(name="receiver")
@@ -22,7 +22,7 @@ def send(server, roots=None, text=DOTS):
     """Exit code, output, sentence of the sender."""
     words = [server, SENDER, READER] + ([roots] if roots else [])
     with Program("smtp_sender", *words) as sender:
-        sender.process.stdin.write(text.encode())
+        sender.type(text.encode())
         code, out, errors = sender.wait()
         return code, out, errors.splitlines()[-1] if errors else ""
 
@@ -68,22 +68,6 @@ def fixture_authority(tmp_path_factory):
     return Authority(tmp_path_factory.mktemp("authority"))
 
 
-@contextlib.contextmanager
-def server_by_hand(play):
-    """Its port. One client is accepted and given to `play`, whose failure is the test's."""
-    def serve():
-        peer, _ = listener.accept()
-        with peer:
-            peer.settimeout(PATIENCE_SECONDS)
-            play(peer)
-
-    with socket.create_server(("127.0.0.1", 0)) as listener, concurrent.futures.ThreadPoolExecutor(1) as pool:
-        listener.settimeout(PATIENCE_SECONDS)
-        played = pool.submit(serve)
-        yield listener.getsockname()[1]
-        played.result(PATIENCE_SECONDS)
-
-
 def greet(peer, *offers):
     """Up to the answer to EHLO."""
     peer.sendall(b"220-mail.example.org\r\n220 ESMTP\r\n")
@@ -98,8 +82,7 @@ def listen(peer, offers):
 
 def over_tls(pair, then=lambda secure: None, go=b"220 ready\r\n"):
     """An honest server up to EHLO over TLS."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*pair)
+    context = server_context(pair)
 
     def play(peer):
         greet(peer, "starttls")
@@ -127,7 +110,7 @@ def test_the_sender_and_a_server_by_hand(authority):
         secure.sendall(b"221 bye\r\n")
         secure.unwrap()
 
-    with server_by_hand(over_tls(authority.signs("mail"), then)) as port:
+    with one_client(over_tls(authority.signs("mail"), then)) as (_, port):
         assert send(f"localhost:{port}", authority.certificate) == (0, "250-taken\r\n250 as number 7\r\n", "")
     stuffed = DOTS.replace("\r\n.", "\r\n..")
     assert heard == [f"MAIL FROM:<{SENDER}>", f"RCPT TO:<{READER}>", "DATA", stuffed + ".\r\n"]
@@ -141,7 +124,7 @@ def test_without_starttls_nothing_is_sent(authority, offers):
         assert hear_line(peer) == "QUIT"
         peer.sendall(b"221 bye\r\n")
         assert read_all(peer) == b""
-    with server_by_hand(play) as port:
+    with one_client(play) as (_, port):
         assert send(f"localhost:{port}", authority.certificate) == (
             1, "", "the server does not offer STARTTLS: nothing is sent")
 
@@ -155,7 +138,7 @@ def test_a_certificate_of_somebody_else(authority, tmp_path, names, of, why):
     def then(peer):
         with pytest.raises(ssl.SSLError, match="alert"):
             over_tls(pair)(peer)
-    with server_by_hand(then) as port:
+    with one_client(then) as (_, port):
         code, out, sentence = send(f"localhost:{port}", authority.certificate)
         assert (code, out) == (1, "") and sentence.startswith(f"no TLS: the peer's certificate is not accepted: {why}")
 
@@ -179,7 +162,7 @@ def test_answers_injected_behind_the_go_ahead_are_not_believed(authority, inject
             while chunk := peer.recv(65536):
                 rest += chunk
         only_records_of_tls(rest)
-    with server_by_hand(play) as port:
+    with one_client(play) as (_, port):
         code, out, sentence = send(f"localhost:{port}", authority.certificate)
         assert (code, out) == (1, "")
         assert sentence in ("no TLS: the peer does not speak TLS",
@@ -194,7 +177,7 @@ def test_the_honest_server_behind_who_injected_gets_nothing(authority):
     def play(peer):
         with pytest.raises((ssl.SSLError, ConnectionError)):
             over_tls(authority.signs("mail"), goes_on, go=b"220 ready\r\n250 mail.example.org\r\n")(peer)
-    with server_by_hand(play) as port:
+    with one_client(play) as (_, port):
         assert send(f"localhost:{port}", authority.certificate) == (1, "", "no TLS: the peer does not speak TLS")
 
 
@@ -219,5 +202,5 @@ def test_a_server_that_will_not(authority):
             (over_tls(pair, no_reader), DOTS, "the server says: 550 unknown reader"),
             (over_tls(pair, lambda secure: listen(secure, [])), "\N{SNOWMAN}\n", "the server takes nothing but ASCII"),
             (lambda peer: None, DOTS, "the server ended without an answer")]:
-        with server_by_hand(play) as port:
+        with one_client(play) as (_, port):
             assert send(f"localhost:{port}", authority.certificate, text) == (1, "", why)

@@ -3,15 +3,14 @@
 and peers made by hand what no mail is made of."""
 import concurrent.futures
 import contextlib
-import os
 import ssl
 import subprocess
 
 import pytest
 
-from peal_program import wait_until
+from programs import PATIENCE_SECONDS, joined, open_files, read_all, run_program, tool, wait_until
 from smtp_parties import DOTS, READER, SENDER, hear, running
-from tls_parties import PATIENCE_SECONDS, joined, read_all, run_program, s_client, self_signed, tool
+from tls_parties import hello_of, s_client, self_signed
 
 # All of a mail after EHLO, each line without waiting for the answer to the one before.
 MAIL = (f"MAIL FROM:<{SENDER}>\r\nRCPT TO:<{READER}>\r\nDATA\r\nSubject: hello\r\n\r\nover TLS\r\n.\r\n").encode()
@@ -114,10 +113,9 @@ def test_lines_have_a_bound_and_one_sort_of_end(receiver, line, in_data):
     with receiver.by_hand() as peer:
         peer.socket.sendall(EHLO + START)
         assert (hear(peer.socket)[:4], hear(peer.socket)[:4]) == ("250 ", "220 ")
-        peer.until_done(peer.tls.do_handshake)
+        peer.shake_hands()
         mail = EHLO + MAIL.partition(b"Subject")[0]
-        peer.tls.write((mail if in_data else b"") + line + b"\r\n.\r\n")
-        peer.flush()
+        peer.send((mail if in_data else b"") + line + b"\r\n.\r\n")
         said = peer.read_to_the_mark()
         assert said.endswith(b"500 a line has at most 1000 bytes, and CR LF at its end alone\r\n"), said
         assert b"250 taken" not in said
@@ -143,10 +141,7 @@ def ended_after_the_go_ahead(peer):
 def test_what_is_pipelined_behind_starttls_is_never_done(receiver, injected, at_once):
     """CVE-2011-0411: a client's TLS begins behind a command that somebody else put there."""
     with receiver.by_hand() as peer:
-        out = ssl.MemoryBIO()
-        with contextlib.suppress(ssl.SSLWantReadError):
-            receiver.context().wrap_bio(ssl.MemoryBIO(), out, server_hostname="localhost").do_handshake()
-        hello = out.read()
+        hello = hello_of(receiver.context())
         pieces = [EHLO + START + injected + hello] if at_once else [EHLO + START[:4], START[4:] + injected, hello]
         with contextlib.suppress(ConnectionError):
             for piece in pieces:
@@ -164,22 +159,21 @@ def test_a_hello_that_does_not_wait_for_the_go_ahead_is_good(receiver):
             peer.tls.do_handshake()
         peer.flush()
         assert (hear(peer.socket)[:4], hear(peer.socket)[:4]) == ("250 ", "220 ")
-        peer.until_done(peer.tls.do_handshake)
-        peer.tls.write(EHLO + MAIL + b"QUIT\r\n")
-        peer.flush()
+        peer.shake_hands()
+        peer.send(EHLO + MAIL + b"QUIT\r\n")
         assert peer.read_to_the_mark().endswith(b"\r\n250 taken\r\n221 good-bye\r\n")
     receiver.takes("Subject: hello\r\n\r\nover TLS\r\n")
 
 
 def test_clients_that_leave_at_any_moment_leave_nothing(receiver):
-    folder = f"/proc/{receiver.program.process.pid}/fd"
+    pid = receiver.program.process.pid
     with receiver.client() as mail:
         assert mail.noop()[0] == 250
-        before = len(os.listdir(folder)) - 1  # without this one
+        before = len(open_files(pid)) - 1  # without this one
     for said in (b"", EHLO, EHLO + START, EHLO + START + b"\x16\x03\x01"):
         with receiver.by_hand() as peer:
             peer.socket.sendall(said)
-    wait_until(lambda: len(os.listdir(folder)) == before, "its descriptors are closed")
+    wait_until(lambda: len(open_files(pid)) == before, "its descriptors are closed")
 
 
 @pytest.mark.parametrize("words, code, why", [

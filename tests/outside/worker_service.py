@@ -8,8 +8,8 @@ import signal
 import socket
 import subprocess
 
-from peal_program import PATIENCE_SECONDS, PEAL, wait_until
-from programs import Lines
+from peal_program import PEAL
+from programs import PATIENCE_SECONDS, Lines, connect, parted, wait_until
 
 
 class Service:
@@ -36,6 +36,16 @@ class Service:
 
     def tell(self, number):
         os.kill(self.master, number)
+
+    def ends_well(self):
+        """Whether the process that was started does, by SIGTERM to the master."""
+        self.tell(signal.SIGTERM)
+        return self.process.wait(PATIENCE_SECONDS) == 0
+
+    def end(self):
+        """By SIGTERM; nobody is left."""
+        self.tell(signal.SIGTERM)
+        wait_until(lambda: self.session() == [])
 
     def session(self):
         """Its processes that live."""
@@ -76,8 +86,7 @@ class Service:
 
 
 def ask(address, words=b"hello"):
-    host, _, port = address.rpartition(":")
-    with socket.create_connection((host, int(port)), timeout=PATIENCE_SECONDS) as peer:
+    with connect(parted(address)) as peer:
         peer.sendall(words)
         return peer.recv(len(words), socket.MSG_WAITALL)
 
