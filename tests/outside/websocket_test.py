@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Other people's WebSocket: Python's `websockets` as a client of our server and as the server of our client, with
-compression and in fragments; and the chat room's page in Chromium."""
+compression and in fragments; and the chat room, with its page in Chromium, plain and over TLS."""
 import asyncio
 import http
 import os
 import random
+import ssl
 
 import pytest
 import websockets
 
 from programs import PATIENCE_SECONDS, Program, joined
+from tls_parties import believed, self_signed
 from versus.page import browser
 
 TEXT = "ding dong, ring a peal \u20ac \U0001f514 " * 200
@@ -108,8 +110,7 @@ def test_our_client_talks_to_their_server(compression):
             port = server.sockets[0].getsockname()[1]
             loop = asyncio.get_running_loop()
             with Program("websocket_talk", f"ws://127.0.0.1:{port}/") as client:
-                client.process.stdin.write(f"hello\n{TEXT}\n".encode())
-                client.process.stdin.flush()
+                client.type(f"hello\n{TEXT}\n".encode())
                 printed = [await loop.run_in_executor(None, client.line) for _ in range(5)]
                 assert client.process.wait(PATIENCE_SECONDS) == 0
         assert printed == ["welcome", TEXT[:700], "2000 bytes", "100000 bytes", "closed: 4000 that was all"]
@@ -131,36 +132,50 @@ def test_our_client_says_why_it_was_refused():
     run(play())
 
 
-def test_the_room_is_one_for_all_who_are_in_it():
-    async def play(url):
-        async with websockets.connect(url) as one, websockets.connect(url) as two:
+@pytest.fixture(name="room", params=[False, True], ids=["ws", "wss"])
+def fixture_room(request, tmp_path):
+    """A chat room: its scheme with its place, what `websockets` needs to come in, and a browser's own option."""
+    certificate, key = self_signed(tmp_path) if request.param else (None, None)
+    words = ("auto", "-", certificate, key) if request.param else ()
+    with Program("websocket_chat", "127.0.0.1:0", *words) as room:
+        place, known = joined(room.address()), {}
+        if request.param:
+            known["ssl"] = ssl.create_default_context(cafile=certificate)
+        yield f"{'s' if request.param else ''}://{place}", known, [believed(certificate)] if request.param else []
+        assert room.end()[0] == 0
+
+
+def test_the_room_is_one_for_all_who_are_in_it(room):
+    place, known, _ = room
+
+    async def play():
+        chat = f"ws{place}/chat"
+        async with websockets.connect(chat, **known) as one, websockets.connect(chat, **known) as two:
             assert [await one.recv(), await one.recv(), await two.recv()] == ["* 1 here", "* 2 here", "* 2 here"]
-            long_text = "one: " + TEXT[:1000]
-            for text in ("one: hello", long_text):
+            for text in ("one: hello", "one: " + TEXT[:1000], "x" * 4000):
                 await one.send(text)
-                assert await one.recv() == text
-                assert await two.recv() == text
-            await two.close()
+                assert [await one.recv(), await two.recv()] == [text, text]
+            await two.close(1000, "done")
+            assert two.close_code == 1000
             assert await one.recv() == "* 1 here"
             await one.send("x" * 5000)
             with pytest.raises(websockets.ConnectionClosedError):
                 await one.recv()
             assert one.close_code == 1009
-    with Program("websocket_chat", "127.0.0.1:0") as room:
-        run(play(f"ws://{joined(room.address())}/chat"))
-        assert room.end()[0] == 0
+    run(play())
 
 
 @pytest.mark.skipif(browser.program() is None, reason="chromium is not installed")
-def test_the_page_in_a_browser():
-    with Program("websocket_chat", "127.0.0.1:0") as room, browser.opened() as page:
-        address = joined(room.address())
-        page.visit(f"http://{address}/")
-        shown = "[...document.querySelectorAll('#said li')].map(line => line.textContent)"
+def test_the_page_in_a_browser(room):
+    place, known, options = room
+    shown = "[...document.querySelectorAll('#said li')].map(line => line.textContent)"
+    with browser.opened(*options) as page:
+        page.visit(f"http{place}/")
         page.until("document.getElementById('state').textContent === 'connected, compressed'")
+        assert page.value("socket.url") == f"ws{place}/chat"
 
         async def play():
-            async with websockets.connect(f"ws://{address}/chat") as peer:
+            async with websockets.connect(f"ws{place}/chat", **known) as peer:
                 assert await peer.recv() == "* 2 here"
                 page.value("""document.getElementById('text').value = 'hi <b>all</b> \\u20ac';
                               document.getElementById('form').requestSubmit()""")
