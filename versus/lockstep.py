@@ -18,7 +18,8 @@ def block_of(size: int) -> bytes:
     return bytes(i % 128 for i in range(size))
 
 
-def _receive(connection: socket.socket, size: int) -> bytes:
+def receive(connection: socket.socket, size: int) -> bytes:
+    """Exactly so many bytes."""
     pieces, left = [], size
     while left:
         piece = connection.recv(left)
@@ -62,7 +63,7 @@ def rounds(connections: list[socket.socket], size: int, count: int) -> int:
         for connection in connections:
             connection.sendall(block)
         for connection in connections:
-            if _receive(connection, size) != block:
+            if receive(connection, size) != block:
                 raise EchoDiffers("the bytes echoed differ from the bytes sent")
     return count * len(connections)
 
@@ -80,7 +81,7 @@ def _answer(connection: socket.socket) -> None:
     length = next((int(line[15:]) for line in lines if line.startswith(b"content-length:")), None)
     if length is None or b" 200" not in lines[0]:
         raise EchoDiffers("the server did not answer 200 with a length")
-    _receive(connection, length - len(body))
+    receive(connection, length - len(body))
 
 
 def requests(connections: list[socket.socket], count: int, request: bytes = REQUEST) -> int:

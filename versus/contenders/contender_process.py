@@ -9,13 +9,17 @@ import os
 import resource
 import signal
 import socket
-import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import contender_certificate
+from versus.lockstep import receive
+
+# Where the tests of other people's programs have their clients.
+sys.path += [str(Path(__file__).parents[2] / "tests" / folder) for folder in ("outside", "examples")]
 
 BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin")) / "contenders"
 SERVE_HTTP = ("serve", "http", "--server-name", "bench", "--say-keep-alive")
@@ -97,23 +101,9 @@ def serving(name, **options):
         assert running.end() == 0, "the server must outlive its clients and end well"
 
 
-def receive(stream, size):
-    received = b""
-    while len(received) < size:
-        chunk = stream.recv(size - len(received))
-        assert chunk, "the server closed too early"
-        received += chunk
-    return received
-
-
 def echo_once(stream, message):
     stream.sendall(message)
     assert receive(stream, len(message)) == message
-
-
-def reset(stream):
-    stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    stream.close()
 
 
 def run_client(client, *arguments):

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from contender_process import (ECHOES_OVER_TLS, PATIENCE_S, WRONG_WORDS, Server, assert_holds, echo_once, program,
-                               receive, reset, run_client, serving)
+                               run_client, serving)
+from programs import reset  # where contender_process says
+from versus.lockstep import receive
 
 SERVERS = ["raw_epoll", "raw_uring", "libevent", "libevent_write_first", "asio_shared", "asio_per_thread", "libuv",
            "libev", "ace", "poco"]

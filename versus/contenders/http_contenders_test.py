@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from contender_process import OF_PEAL, OF_TLS, PATIENCE_S, WRONG_WORDS, Server, command, reset, serving
+from contender_process import OF_PEAL, OF_TLS, PATIENCE_S, WRONG_WORDS, Server, command, serving
+from programs import reset  # where contender_process says
 
 HTTPS = [name for name in OF_TLS if name.startswith("https_")]
 SERVERS = ["http_raw_epoll", "http_raw_uring", "http_nginx", "http_libevent", "http_beast", "http_beast_locked",
@@ -97,6 +98,11 @@ def assert_common(answer, name):
         assert re.fullmatch(pattern, line), line
 
 
+def assert_answered(client, name):
+    client.send(GET)
+    assert_common(client.answer(), name)
+
+
 @pytest.mark.parametrize("target", [b"/", b"/collect", b"/collect?v=1", b"/?x"])
 def test_the_answer_is_everybodys(server, name, target):
     with Client(server) as client:
@@ -107,8 +113,7 @@ def test_the_answer_is_everybodys(server, name, target):
 def test_a_connection_stays_for_the_next_request(server, name):
     with Client(server) as client:
         for _ in range(3):
-            client.send(GET)
-            assert_common(client.answer(), name)
+            assert_answered(client, name)
 
 
 def test_the_answer_is_everybodys_when_the_second_has_changed_too(server, name):
@@ -190,8 +195,7 @@ def test_head_has_no_body(server, name):
             client.send(b"HEAD /collect?v=1 HTTP/1.1\r\nHost: a\r\n\r\n")
             _, status, headers, _ = client.answer(has_body=False)
             assert status == 200 and headers[b"content-length"] == b"13"
-        client.send(GET)
-        assert_common(client.answer(), name)
+        assert_answered(client, name)
 
 
 def test_another_path_is_not_found(server, name):
@@ -220,8 +224,7 @@ def test_a_huge_header_is_refused_and_harms_nobody(server, name, header_bytes):
         if client.more():
             assert 400 <= client.answer()[1] < 500
     with Client(server) as client:
-        client.send(GET)
-        assert_common(client.answer(), name)
+        assert_answered(client, name)
 
 
 def test_garbage_is_refused_and_harms_nobody(server, name):
@@ -235,8 +238,7 @@ def test_garbage_is_refused_and_harms_nobody(server, name):
                 pass
             assert b" 200 " not in client.rest
     with Client(server) as client:
-        client.send(GET)
-        assert_common(client.answer(), name)
+        assert_answered(client, name)
 
 
 def test_resets_do_not_kill_it(server, name):
@@ -245,8 +247,7 @@ def test_resets_do_not_kill_it(server, name):
         stream.sendall(GET * 100)
         reset(stream)
     with Client(server) as client:
-        client.send(GET)
-        assert_common(client.answer(), name)
+        assert_answered(client, name)
 
 
 def test_two_hundred_connections_on_two_threads(name):
@@ -279,8 +280,7 @@ def test_a_signal_ends_it_with_zero_and_leaves_nothing(name, number, tmp_path, m
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     server = Server(name, threads=2)
     with Client(server) as client:
-        client.send(GET)
-        assert_common(client.answer(), name)
+        assert_answered(client, name)
         children = children_of(server.process.pid)
         assert server.end(number) == 0
     assert all(gone(child) for child in children)

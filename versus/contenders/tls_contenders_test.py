@@ -14,7 +14,10 @@ import pytest
 
 import contender_certificate
 from contender_process import (ECHOES_OVER_TLS, OF_PEAL, OF_TLS, PATIENCE_S, assert_holds, command, echo_once, program,
-                               receive, reset, run_client, serving)
+                               run_client, serving)
+from versus.lockstep import receive
+from programs import reset  # where contender_process says
+from tls_parties import ByHand
 
 HTTPS = [name for name in OF_TLS if name.startswith("https_")]
 RECORD = 16384
@@ -31,78 +34,39 @@ def server(name):
         yield running
 
 
-class Stream:
+class Stream(ByHand):
     """A client that may read late, cut records, and see how it ends: Python's sockets over TLS hide that."""
 
     def __init__(self, server):
-        self._socket = server.connect_plainly()
-        self._from, self._to = ssl.MemoryBIO(), ssl.MemoryBIO()
-        self._tls = contender_certificate.context().wrap_bio(self._from, self._to, server_hostname="localhost")
-        self._until(self._tls.do_handshake)
+        super().__init__(("127.0.0.1", server.port), contender_certificate.context())
+        self.shake_hands()
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._socket.close()
-
-    def _flush(self):
-        if data := self._to.read():
-            self._socket.sendall(data)
-
-    def _until(self, step):
-        while True:
-            try:
-                found = step()
-                self._flush()
-                return found
-            except ssl.SSLWantReadError:
-                self._flush()
-                data = self._socket.recv(1 << 16)
-                if data:
-                    self._from.write(data)
-                else:
-                    self._from.write_eof()
-
-    def send(self, data):
+    def send(self, plain):
         """Also while nobody reads what comes back: what arrives meanwhile is kept."""
-        self._tls.write(data)
-        left = memoryview(self._to.read())
-        self._socket.setblocking(False)
+        left = memoryview(self.records(plain))
+        self.socket.setblocking(False)
         while left:
             try:
-                left = left[self._socket.send(left):]
+                left = left[self.socket.send(left):]
             except BlockingIOError:
-                self._socket.settimeout(PATIENCE_S)
-                self._from.write(self._socket.recv(1 << 20))
-                self._socket.setblocking(False)
-        self._socket.settimeout(PATIENCE_S)
+                self.socket.settimeout(PATIENCE_S)
+                self.take()
+                self.socket.setblocking(False)
+        self.socket.settimeout(PATIENCE_S)
 
     def receive(self, size):
         received = b""
         while len(received) < size:
-            received += self._until(lambda: self._tls.read(1 << 16))
+            received += self.until_done(self.tls.read, 1 << 16)
         return received
-
-    def records(self, *messages):
-        """What each message is encrypted to, for send_as_it_is()."""
-        for message in messages:
-            self._tls.write(message)
-        return self._to.read()
-
-    def send_as_it_is(self, data):
-        self._socket.sendall(data)
 
     def says_goodbye(self):
         """Whether the server answers our end with its own, not with an end without a word."""
         try:
-            self._tls.unwrap()
+            self.tls.unwrap()
         except ssl.SSLWantReadError:
-            self._flush()
-        try:
-            return self._until(lambda: self._tls.read(1)) is None
-        except ssl.SSLZeroReturnError:
-            return True
+            self.flush()
+        return self.read_to_the_mark() == b""
 
 
 def test_a_megabyte_in_random_chunks_comes_back_then_a_true_end(server):
@@ -128,7 +92,7 @@ def test_a_client_that_reads_late_gets_all(server):
 def test_sixteen_records_in_one_segment_come_back_in_order(server):
     messages = [bytes([number]) * 64 for number in range(16)]
     with Stream(server) as stream:
-        stream.send_as_it_is(stream.records(*messages))
+        stream.socket.sendall(stream.records(*messages))
         assert stream.receive(16 * 64) == b"".join(messages)
 
 
@@ -137,9 +101,9 @@ def test_a_record_in_two_pieces(server):
         for size in (1, 100, RECORD):
             for cut in (1, 5, size // 2 + 6, -1):
                 record = stream.records(b"p" * size)
-                stream.send_as_it_is(record[:cut])
+                stream.socket.sendall(record[:cut])
                 os.sched_yield()
-                stream.send_as_it_is(record[cut:])
+                stream.socket.sendall(record[cut:])
                 assert stream.receive(size) == b"p" * size
 
 
@@ -159,21 +123,23 @@ def test_resets_and_strangers_do_not_kill_it(server):
 @pytest.mark.parametrize("name", OF_TLS)
 def test_all_do_the_same_cryptography(name):
     with serving(name) as running:
-        client = subprocess.run(
-            ["openssl", "s_client", "-connect", running.address, "-tls1_3", "-ign_eof", "-CAfile",
-             contender_certificate.certificate()[0], "-ciphersuites", "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"],
-            input="GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", capture_output=True, text=True, check=False,
-            timeout=PATIENCE_S) if name in HTTPS else _said_to_an_echo(running)
-        assert "Cipher is TLS_AES_128_GCM_SHA256" in client.stdout
-        assert "Server Temp Key: X25519" in client.stdout and "Verify return code: 0 (ok)" in client.stdout
-        assert "Peer signature type: ECDSA" in client.stdout
-        assert len(re.findall("Post-Handshake New Session Ticket arrived", client.stdout)) == 1
+        words = ["openssl", "s_client", "-connect", running.address, "-tls1_3", "-CAfile",
+                 contender_certificate.certificate()[0], "-ciphersuites",
+                 "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"]
+        said = _said_to_a_web_server(words) if name in HTTPS else _said_to_an_echo(words)
+        assert "Cipher is TLS_AES_128_GCM_SHA256" in said
+        assert "Server Temp Key: X25519" in said and "Verify return code: 0 (ok)" in said
+        assert "Peer signature type: ECDSA" in said
+        assert len(re.findall("Post-Handshake New Session Ticket arrived", said)) == 1
 
 
-def _said_to_an_echo(running):
+def _said_to_a_web_server(words):
+    return subprocess.run([*words, "-ign_eof"], input="GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+                          capture_output=True, text=True, check=False, timeout=PATIENCE_S).stdout
+
+
+def _said_to_an_echo(words):
     """What s_client says; with -quiet off a line "Q" ends it, once the echo is back and with it the ticket."""
-    words = ["openssl", "s_client", "-connect", running.address, "-tls1_3", "-CAfile",
-             contender_certificate.certificate()[0], "-ciphersuites", "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384"]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True) as child:
         child.stdin.write("an echo\n")
@@ -185,8 +151,7 @@ def _said_to_an_echo(running):
             said += line
         child.stdin.write("Q\n")
         child.stdin.close()
-        said += child.stdout.read()
-    return subprocess.CompletedProcess(words, 0, said, "")
+        return said + child.stdout.read()
 
 
 @pytest.mark.parametrize("name", OF_TLS)

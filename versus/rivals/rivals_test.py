@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from versus import roster
+from versus.lockstep import receive
 from versus.run import process
 
 LIST = Path(os.environ.get("PEAL_RIVALS", "build/rivals/contenders.txt"))
@@ -44,15 +45,6 @@ def serving(contender, threads):
 
 def connect(server):
     return socket.create_connection((server.host, server.port), timeout=PATIENCE_S)
-
-
-def receive(stream, size):
-    received = b""
-    while len(received) < size:
-        chunk = stream.recv(size - len(received))
-        assert chunk, f"the server closed after {received!r}"
-        received += chunk
-    return received
 
 
 def answer(stream, data=GET):
