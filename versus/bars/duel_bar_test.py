@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bars by duel: their rows on made-up duels; and the whole way with programs that only pretend."""
 
-import os
 import random
-from pathlib import Path
 
 import pytest
 
@@ -11,11 +9,11 @@ from versus import fakes, made_up, roster
 from versus.bars import common, duel_bar, generator_cost, http_attack, http_serve
 from versus.bars.common import CannotMeasure, Context, Marred
 from versus.bars.duel_bar import Bar
+from versus.built_programs import built
 from versus.duel import duel_fakes
 from versus.duel.duel_figures import RATE
 from versus.duel.duel_runner import DuelLoad, Player
 
-BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
 LOAD = DuelLoad("x", "64 B, 100 connections", "pingpong", ())
 BARE = f"""#!{fakes.PYTHON} -ISE
 print('{{"client_cpu_ns_per_message": 1000.0}}')
@@ -130,15 +128,14 @@ def test_the_generator_and_the_bare_client_take_turns(tmp_path):
 
 
 def test_an_attack_in_turns_compares_clean_clients(tmp_path, monkeypatch):
-    if not (BIN_DIR / "peal").exists():
-        pytest.skip("the program is not built")
+    peal = built("peal")
     monkeypatch.setattr(http_attack, "TURN_S", 0.2)
     monkeypatch.setattr(http_attack, "ROUNDS", 2)
     monkeypatch.setattr(http_attack, "RATE", 200)
     monkeypatch.setattr(http_attack, "LEAST_SHARE", 0.0)  # a busy machine holds up the client
-    command = (str(BIN_DIR / "peal"), "serve", "http", "--listen", "{listen}")
+    command = (str(peal), "serve", "http", "--listen", "{listen}")
     both = {name: roster.Contender(name, command, "") for name in (http_attack.PEAL, http_attack.NGINX)}
-    here = Context(BIN_DIR, tmp_path, 1, 1, False, [])
+    here = Context(peal.parent, tmp_path, 1, 1, False, [])
     p99s = http_attack._restart(here, both, 20, random.Random(1))
     assert set(p99s) == set(both) and min(p99s.values()) > 0
     monkeypatch.setattr(http_attack, "LEAST_SHARE", 2.0)

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The figures over TLS: on the real bare loop where it was built, and on made-up counts."""
 
-import os
 import shutil
-from pathlib import Path
 
 import pytest
 
 from versus import fakes, traces
 from versus.bars import bench, tls_burst, tls_common, tls_cost, tls_instructions, tls_memory
 from versus.bars.common import CannotMeasure, Context
+from versus.built_programs import bars_of
 from versus.roster import TLS
 from versus.tls.tls_plans import FLOOR, OURS
 
-BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
 NAMES = ("raw_tls", "https_raw", "http_nginx", "bare_tls_client", "bare_handshakes")
 BARE = f"""#!{fakes.PYTHON} -ISE
 import sys
@@ -33,13 +31,7 @@ def pretended(tmp_path, blocks=2) -> Context:
 @pytest.fixture(name="built")
 def make_built(tmp_path) -> Context:
     """The bare loop alone, as it was built."""
-    for name in ("raw_tls", "raw_tls_gather", "bare_tls_client", "bare_handshakes"):
-        path = BIN_DIR / "contenders" / name
-        if not path.exists():
-            pytest.skip(f"{path} was not built")
-        (tmp_path / "bin" / "contenders").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "bin" / "contenders" / name).symlink_to(path.resolve())
-    return Context(tmp_path / "bin", tmp_path / "out", 1, 4, False, [])
+    return bars_of(tmp_path, 4, "raw_tls", "raw_tls_gather", "bare_tls_client", "bare_handshakes")
 
 
 def floor_of(context: Context, name: str = FLOOR):

@@ -1,31 +1,23 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The crowd that shakes hands: on the real bare loop where it was built, and the figure on made-up times."""
 
-import os
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from versus import fakes
 from versus.bars import bench, tls_common, tls_crowd
 from versus.bars.common import CannotMeasure, Context, Marred
+from versus.built_programs import bars_of
 from versus.roster import TLS
 from versus.run import process
 from versus.tls.tls_plans import FLOOR, OURS, RING
-
-BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
 
 
 @pytest.fixture(name="built")
 def make_built(tmp_path) -> Context:
     """The bare loop alone, as it was built."""
-    program = BIN_DIR / "contenders" / "raw_tls"
-    if not program.exists():
-        pytest.skip(f"{program} was not built")
-    (tmp_path / "bin" / "contenders").mkdir(parents=True)
-    (tmp_path / "bin" / "contenders" / "raw_tls").symlink_to(program.resolve())
-    return Context(tmp_path / "bin", tmp_path / "out", 1, 2, False, [])
+    return bars_of(tmp_path, 2, "raw_tls")
 
 
 @pytest.fixture(name="pretended")

@@ -16,12 +16,12 @@ from pathlib import Path
 import pytest
 
 import contender_certificate
+from versus.built_programs import built
 from versus.lockstep import receive
 
 # Where the tests of other people's programs have their clients.
 sys.path += [str(Path(__file__).parents[2] / "tests" / folder) for folder in ("outside", "examples")]
 
-BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin")) / "contenders"
 SERVE_HTTP = ("serve", "http", "--server-name", "bench", "--say-keep-alive")
 # The contenders that are not a program of their own: peal's (versus/roster.py). A client that stays holds none up.
 OF_PEAL = {f"{kind}_peal_{name}": (*serve, "--engine", engine, "--drain", "100ms")
@@ -40,10 +40,7 @@ WRONG_WORDS = [[], ["--listen"], ["--listen", "nonsense"], ["--listen", "127.0.0
 
 
 def program(name):
-    path = BIN_DIR.parent / "peal" if name in OF_PEAL else BIN_DIR / OF_TLS.get(name, name)
-    if not path.exists():
-        pytest.skip(f"{path} was not built")
-    return str(path)
+    return str(built("peal" if name in OF_PEAL else f"contenders/{OF_TLS.get(name, name)}"))
 
 
 def command(name):

@@ -2,18 +2,15 @@
 """What a duel's JSON says; and that what is worked out here is what the program says."""
 
 import json
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
+from versus.built_programs import built
 from versus.duel import duel_fakes, duel_figures, duel_runner
 from versus.duel.duel_figures import CPU, RATE
 from versus.duel.duel_runner import DuelLoad, Player
 from versus.quick.quick_plan import CLAIMS, cell_named
-
-BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
 
 
 def test_the_ratio_is_that_of_the_costs():
@@ -70,11 +67,10 @@ def test_who_is_to_blame_is_left_out_and_the_others_play(tmp_path):
 
 def test_it_reads_what_the_program_writes_and_finds_the_same(tmp_path):
     """A short duel of the real program: the ratios worked out here from its slices are its own."""
-    if not (BIN_DIR / "peal").exists():
-        pytest.skip("the program is not built")
+    peal = built("peal")
     out = tmp_path / "duel.json"
-    command = f"{BIN_DIR}/peal serve pingpong --listen {{listen}}"
-    words = [str(BIN_DIR / "peal"), "load", "duel", "--run", f"a={command}", "--run", f"b={command} --engine poll",
+    command = f"{peal} serve pingpong --listen {{listen}}"
+    words = [str(peal), "load", "duel", "--run", f"a={command}", "--run", f"b={command} --engine poll",
              "--connections", "4", "--slice", "5ms", "--rounds", "3", "--restarts", "5", "--budget", "60s",
              "--claim", "cpu: b/a <= 1.05", "--json", str(out)]
     subprocess.run(words, check=True, capture_output=True, timeout=120)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from versus import fakes, lockstep, roster, traces
+from versus.built_programs import BIN_DIR
 from versus.run import counters, process
 from versus.bars import http_instructions, instructions
 from versus.bars.common import CannotMeasure
 
-BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
 SUMMARY = """% time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------
  60.00    0.001234           1      2000        12 recvfrom

@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Experiment 6: what generator and servers are told, and the whole way with programs that only pretend."""
 
-import os
 import shlex
 from pathlib import Path
 
 import pytest
 
 from versus import comparison, fakes, made_up, plans, roster, traces
+from versus.built_programs import BIN_DIR
 from versus.duel import duel_campaign
 from versus.experiments import CLOSED, Duels, Plan
 from versus.run.server_host import ServerHost
 from versus.tls import certificate, tls_plans
 from versus.tls.tls_cells import FULL, RESUMED, HttpsCell, TlsCell
 
-BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
 PROGRAMS = ("raw_tls", "libevent_tls", "https_raw", "http_nginx", "https_beast")
 
 

@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Both programs do each kind of await and end by themselves. What was not built is skipped."""
-import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
 from versus.bars import awaits, bench
-
-BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
+from versus.built_programs import built
 
 
 @pytest.mark.parametrize(("name", "what"), awaits.pairs())
 def test_ends_by_itself(name, what):
-    path = BIN_DIR / "contenders" / name
-    if not path.exists():
-        pytest.skip(f"{path} was not built")
+    path = built(f"contenders/{name}")
     assert subprocess.run([path, what, "100"], timeout=60, check=False).returncode == 0
     assert subprocess.run([path], timeout=60, check=False, stderr=subprocess.DEVNULL).returncode == 2
 

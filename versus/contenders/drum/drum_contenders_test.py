@@ -6,14 +6,13 @@ skipped.
 """
 
 import json
-import os
 import resource
 import subprocess
-from pathlib import Path
 
 import pytest
 
-BIN_DIR = Path(os.environ.get("PEAL_BIN_DIR", "build/release/bin"))
+from versus.built_programs import built
+
 PEAL = {f"peal-{engine}": ["peal", "drum", "--engine", engine] for engine in ("epoll", "poll", "select", "io_uring")}
 OTHERS = {name: [f"contenders/{name}"]
           for name in ("drum_raw_epoll", "drum_libevent", "drum_libevent_changelist", "drum_libev")}
@@ -26,9 +25,7 @@ PATIENCE_S = 60
 def drum(request):
     """Plays with the words given; the finished process."""
     program, *words = DRUMS[request.param]
-    path = BIN_DIR / program
-    if not path.exists():
-        pytest.skip(f"{path} was not built")
+    path = built(program)
 
     def play(*more, fd_limit=None):
         def limit_fds():
