@@ -66,32 +66,24 @@ class DateReader {
   bool fits_ = true;
 };
 
-// "Sun, 06 Nov 1994 08:49:37 GMT"
-bool read_fixdate(std::string_view text, DateParts& parts) {
-  DateReader reader(text);
-  reader.name(kDayNames, 3);
-  reader.skip(", ");
-  parts.day = reader.number(2);
-  reader.skip(" ");
-  parts.month = reader.name(kMonthNames) + 1;
-  reader.skip(" ");
-  parts.year = static_cast<int>(reader.number(4));
-  reader.skip(" ");
-  reader.time_of_day(parts);
-  reader.skip(" GMT");
-  return reader.at_end();
-}
+// How many letters a day's name has, what stands between day, month and year, and how many digits the year has.
+struct DateForm {
+  size_t day_letters = 0;
+  std::string_view between;
+  size_t year_digits = 0;
+};
+constexpr DateForm kFixdate{3, " ", 4};                          // "Sun, 06 Nov 1994 08:49:37 GMT"
+constexpr DateForm kRfc850Date{std::string_view::npos, "-", 2};  // "Sunday, 06-Nov-94 08:49:37 GMT"
 
-// "Sunday, 06-Nov-94 08:49:37 GMT"; the year is left at its two digits.
-bool read_rfc850_date(std::string_view text, DateParts& parts) {
+bool read_date(std::string_view text, const DateForm& form, DateParts& parts) {
   DateReader reader(text);
-  reader.name(kDayNames);
+  reader.name(kDayNames, form.day_letters);
   reader.skip(", ");
   parts.day = reader.number(2);
-  reader.skip("-");
+  reader.skip(form.between);
   parts.month = reader.name(kMonthNames) + 1;
-  reader.skip("-");
-  parts.year = static_cast<int>(reader.number(2));
+  reader.skip(form.between);
+  parts.year = static_cast<int>(reader.number(form.year_digits));
   reader.skip(" ");
   reader.time_of_day(parts);
   reader.skip(" GMT");
@@ -164,8 +156,8 @@ std::array<char, kHttpDateBytes> format_http_date(int64_t unix_seconds) {
 
 std::optional<int64_t> parse_http_date(std::string_view text, int64_t now_unix_seconds) {
   DateParts parts;
-  if (read_fixdate(text, parts) || read_asctime_date(text, parts)) return seconds_of(parts);
-  if (read_rfc850_date(text, parts)) return seconds_of_short_year(parts, now_unix_seconds);
+  if (read_date(text, kFixdate, parts) || read_asctime_date(text, parts)) return seconds_of(parts);
+  if (read_date(text, kRfc850Date, parts)) return seconds_of_short_year(parts, now_unix_seconds);
   return std::nullopt;
 }
 
