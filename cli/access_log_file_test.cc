@@ -8,7 +8,6 @@
 
 #include <tests/support/files/room_on_disk.h>
 #include <tests/support/files/temporary_folder.h>
-#include <tests/support/load_call.h>
 
 namespace peal::cli {
 namespace {

@@ -13,7 +13,6 @@
 #include <gtest/gtest.h>
 
 #include <tests/support/files/temporary_folder.h>
-#include <tests/support/load_call.h>
 
 namespace peal::cli {
 namespace {

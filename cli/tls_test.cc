@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What `peal tls self-signed` writes, and what it will not write over. That others can use it: tests/outside/.
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 

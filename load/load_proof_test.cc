@@ -8,7 +8,6 @@
 #include <memory>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <load/brief_load.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <models/model_table.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <set>

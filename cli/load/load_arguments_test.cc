@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cli/load/load_arguments.h>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <load/session/http_protocol.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What `peal load` says and answers. The runs themselves are tested in load/.
-#include <filesystem>
-#include <fstream>
-#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,9 +2,7 @@
 #include <load/drum/drum_ring.h>
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <set>
 
 #include <gmock/gmock.h>

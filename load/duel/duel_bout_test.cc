@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <load/duel/duel_judge.h>
-#include <load/duel/duel_run.h>
 #include <tests/support/duel/duelist.h>
 #include <tests/support/duel/played_duel.h>
 

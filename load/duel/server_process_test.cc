@@ -14,7 +14,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <load/duel/cpu_pins.h>
 #include <load/duel/duel_loop.h>
 #include <tests/support/duel/duelist.h>
 

@@ -2,7 +2,6 @@
 // What the public Python package `hdrhistogram` makes of the same records (tools/make_goldens.py wrote it down).
 #include <zlib.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <load/remote/agent.h>
 
-#include <fcntl.h>
 #include <sys/wait.h>
 
 #include <csignal>

@@ -14,7 +14,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <peal/base/assert.h>
 #include <peal/base/log_limiter.h>
 
 namespace peal {

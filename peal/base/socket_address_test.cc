@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/base/socket_address.h>
 
-#include <arpa/inet.h>
 #include <net/if.h>
 #include <unistd.h>
 

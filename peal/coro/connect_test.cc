@@ -6,11 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include <gmock/gmock.h>
-
 #include <peal/coro/resolve.h>
 #include <peal/coro/scope.h>
-#include <peal/coro/sleep.h>
 #include <tests/support/engines/task_rig.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/sealed/sealed_port.h>

@@ -10,7 +10,6 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/base/log.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
 #include <peal/sim/sim_loop.h>

@@ -3,8 +3,6 @@
 // bytes and with TLS.
 #include <string>
 
-#include <gmock/gmock.h>
-
 #include <peal/base/log.h>
 #include <peal/coro/co_server.h>
 #include <peal/coro/connect.h>

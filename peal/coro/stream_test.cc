@@ -10,7 +10,6 @@
 #include <gmock/gmock.h>
 
 #include <peal/coro/co_server.h>
-#include <peal/coro/run_on.h>
 #include <peal/coro/scope.h>
 #include <peal/coro/sleep.h>
 #include <peal/coro/when.h>

@@ -15,7 +15,6 @@
 #include <peal/tls/tls_server_context.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/program.h>
-#include <tests/support/sealed/sealed_peer.h>
 #include <tests/support/tls/tls_certificates.h>
 
 namespace peal {

@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include <peal/engine/engines.h>
 #include <peal/loop/loop.h>
 #include <tests/support/loop_thread.h>
 

@@ -3,7 +3,6 @@
 #include <peal/loop/watch.h>
 
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Signals that meet: a worker that is told to leave by somebody else than its master, and what comes while something is
 // under way.
-#include <array>
 #include <csignal>
 #include <deque>
 

@@ -3,15 +3,11 @@
 #include <peal/process/run_process.h>
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <string>
-#include <string_view>
-
-#include <gmock/gmock.h>
 
 #include <tests/support/engines/process_rig.h>
 

@@ -11,7 +11,6 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <map>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

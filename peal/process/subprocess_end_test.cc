@@ -8,11 +8,8 @@
 #include <cerrno>
 #include <csignal>
 #include <optional>
-#include <string>
 #include <tuple>
 #include <vector>
-
-#include <gmock/gmock.h>
 
 #include <peal/coro/when.h>
 #include <peal/process/subprocess.h>

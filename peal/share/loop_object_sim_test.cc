@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include <peal/coro/scope.h>
-#include <peal/coro/sleep.h>
 #include <peal/share/loop_object.h>
 #include <peal/share/remote_task.h>
 #include <tests/support/sim_rig.h>

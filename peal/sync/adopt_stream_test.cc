@@ -10,8 +10,6 @@
 #include <string>
 #include <tuple>
 
-#include <gmock/gmock.h>
-
 #include <peal/coro/when.h>
 #include <peal/net/server.h>
 #include <peal/sync/async_event.h>

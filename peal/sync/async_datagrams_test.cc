@@ -3,8 +3,6 @@
 
 #include <string>
 
-#include <gmock/gmock.h>
-
 #include <peal/coro/when.h>
 #include <peal/sync/select.h>
 #include <tests/support/engines/task_rig.h>

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
 #include <semaphore>
 #include <stdexcept>
 #include <string>

@@ -10,7 +10,6 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/coro/when.h>
 #include <tests/support/engines/task_rig.h>
 #include <tests/support/net_rig.h>
 

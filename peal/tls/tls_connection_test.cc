@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <openssl/err.h>
 
-#include <peal/tls/tls_server_context.h>
 #include <tests/support/net_rig.h>
 #include <tests/support/tls/tls_layers.h>
 #include <tests/support/tls/tls_peer.h>

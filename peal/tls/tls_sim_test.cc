@@ -2,7 +2,6 @@
 // TLS in a simulated network: its cipher bytes cut, delayed and lost wherever the seed says, its secrets and its clock
 // the world's, so that a seed replays.
 #include <optional>
-#include <random>
 #include <string>
 
 #include <peal/tls/tls_client_context.h>

@@ -2,7 +2,6 @@
 #include <models/common/coroutine/slow_list.h>
 
 #include <chrono>
-#include <memory>
 #include <optional>
 
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 #include <peal/base/thread/thread_pool.h>
 
 #include <latch>
-#include <set>
 #include <stdexcept>
 #include <thread>
 

@@ -2,14 +2,11 @@
 // Signals as events of a loop, on every engine: real signals, sent to this process.
 #include <peal/loop/parts/signal_watch.h>
 
-#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
-#include <functional>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>

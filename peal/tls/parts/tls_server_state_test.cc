@@ -5,7 +5,6 @@
 #include <thread>
 
 #include <gtest/gtest.h>
-#include <openssl/ocsp.h>
 
 #include <peal/tls/parts/tls_client_state.h>
 #include <tests/support/files/temporary_folder.h>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All values of a field, and the elements of lists.
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>

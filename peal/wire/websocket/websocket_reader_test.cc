@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <peal/wire/websocket/websocket_reader.h>
 
-#include <optional>
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include <tests/support/guarded_bytes.h>
 #include <tests/support/websocket_frames.h>
 
 namespace peal {
