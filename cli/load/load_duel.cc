@@ -75,6 +75,11 @@ int check_and_play(Experiment experiment, const DuelArguments& words) {
   return std::ranges::any_of(judgement.gates, &load::DuelGate::invalid) ? kGateFailed : kDone;
 }
 
+// Those of the command itself; what stands behind the experiment's name is not among them.
+bool has_options(const CLI::App& command) {
+  return std::ranges::any_of(command.get_options(), [](const CLI::Option* option) { return option->count() > 0; });
+}
+
 }  // namespace
 
 void add_duel(CLI::App& load, int& exit_code) {
@@ -97,7 +102,12 @@ void add_duel(CLI::App& load, int& exit_code) {
                                              "The contenders speak this protocol");
     auto words = std::make_shared<DuelArguments>();
     add_duel_options(*command, experiment, *words);
-    command->callback([words, experiment, &exit_code] { exit_code = check_and_play(experiment, *words); });
+    command->callback([duel, command, words, experiment, &exit_code] {
+      exit_code =
+          has_options(*duel)
+              ? complain(kCalledWrongly, fmt::format("options of a duel stand after the word {}", command->get_name()))
+              : check_and_play(experiment, *words);
+    });
   }
   auto words = std::make_shared<DuelArguments>();
   add_duel_options(*duel, Experiment::kPingPong, *words);

@@ -53,6 +53,13 @@ TEST(LoadDuel, nobody_plays) {
   expect_wrong_duel({"http"}, "nobody plays");
 }
 
+TEST(LoadDuel, options_before_the_experiment_are_nobodys) {
+  for (const char* experiment : {"pingpong", "echo", "http"}) {
+    expect_wrong_duel({"--run", kRun, experiment}, std::string("options of a duel stand after the word ") + experiment);
+    expect_wrong_duel({"--in-turn", experiment, "--run", kRun}, "options of a duel stand after the word");
+  }
+}
+
 TEST(LoadDuel, a_command_that_is_none) {
   expect_wrong_duel({"--run", "server"},
                     "--run takes NAME=COMMAND, the name of letters, digits, '-', '_', '.' and '+',"

@@ -10,6 +10,7 @@
 #include <cli/command.h>
 #include <cli/output_file.h>
 #include <load/report/judge_json.h>
+#include <peal/base/printable.h>
 
 namespace peal::cli {
 namespace {
@@ -31,7 +32,9 @@ int judge(const JudgeArguments& words) {
   if (!questions) return complain(kCalledWrongly, fmt::format("{} holds no ratios: {}", path, questions.error()));
   const std::vector<load::RatioAnswer> answers = load::judge_ratios(*questions);
   std::string sentences;
-  for (size_t i = 0; i < answers.size(); ++i) sentences += load::sentence_of((*questions)[i], answers[i]) + "\n";
+  for (size_t i = 0; i < answers.size(); ++i) {
+    sentences += printable(load::sentence_of((*questions)[i], answers[i])) + "\n";
+  }
   const std::string trouble = file.report("the verdicts", sentences, load::answers_json(*questions, answers));
   return trouble.empty() ? kDone : complain(kFailed, trouble);
 }

@@ -54,6 +54,14 @@ TEST(LoadJudge, without_json_the_sentences_are_all) {
             "a / b: 1.000 (1.000 to 1.000) over 4 restarts, p 1: level\n");
 }
 
+TEST(LoadJudge, a_name_is_a_part_of_one_line) {
+  const test::TemporaryFolder folder;
+  std::ofstream(folder.path("ratios")) << R"({"ratios": [
+      {"subject": "a\n\u001b[31m", "rival": "b", "restarts": [1, 1, 1, 1]}]})";
+  EXPECT_EQ(call_load({"judge", folder.path("ratios")}).out,
+            "a\\x0A\\x1B[31m / b: 1.000 (1.000 to 1.000) over 4 restarts, p 1: level\n");
+}
+
 TEST(LoadJudge, a_restart_without_a_ratio_has_no_value) {
   const nlohmann::json rows = rows_of(judged(R"({"ratios": [
       {"subject": "a", "rival": "b", "restarts": [2, 0, null, -1, 2, 2]},
@@ -69,17 +77,33 @@ TEST(LoadJudge, a_restart_without_a_ratio_has_no_value) {
 
 TEST(LoadJudge, what_holds_no_ratios_is_refused_in_one_line) {
   const std::string pair = R"("subject": "a", "rival": "b", "restarts": [1])";
-  for (const std::string& text :
-       {std::string(), std::string("garbage"), std::string(100'000, '['), std::string("[]"), std::string("{}"),
-        std::string(R"({"ratios": 5})"), std::string(R"({"ratios": [5]})"),
-        std::string(R"({"ratios": [{"subject": "a", "rival": "b"}]})"),
-        std::string(R"({"ratios": [{"subject": "a", "rival": "b", "restarts": ["1"]}]})"),
-        std::string(R"({"ratios": [{"subject": "a", "rival": "b", "restarts": [NaN]}]})"),
-        R"({"ratios": [{"bars": 1, )" + pair + "}]}", R"({"ratios": [{"bar": 0, )" + pair + "}]}",
-        R"({"ratios": [{"bar": 1, "side": "<", )" + pair + "}]}",
-        R"({"ratios": [{"bar": 1, "least": 1, )" + pair + "}]}", R"({"ratios": [{"twin": 1, )" + pair + "}]}",
-        R"({"ratios": [{"twin": -1, )" + pair + "}]}", R"({"ratios": [{"twin": 0, )" + pair + "}]}",
-        R"({"ratios": [{"bounded": ["a"], )" + pair + "}]}"}) {
+  for (const std::string& text : {std::string(),
+                                  std::string("garbage"),
+                                  std::string(100'000, '['),
+                                  std::string("[]"),
+                                  std::string("{}"),
+                                  std::string(R"({"ratios": 5})"),
+                                  std::string(R"({"ratios": null})"),
+                                  std::string(R"({"ratios": {}})"),
+                                  std::string(R"({"ratios": [{"subject": "a", "rival": "b", "restarts": null}]})"),
+                                  std::string(R"({"ratios": [{"subject": "a", "rival": "b", "restarts": 1}]})"),
+                                  std::string(R"({"ratios": [{"subject": "a", "rival": "b", "restarts": {"x": 1}}]})"),
+                                  std::string(R"({"ratios": [5]})"),
+                                  std::string(R"({"ratios": [{"subject": "a", "rival": "b"}]})"),
+                                  std::string(R"({"ratios": [{"subject": "a", "rival": "b", "restarts": ["1"]}]})"),
+                                  std::string(R"({"ratios": [{"subject": "a", "rival": "b", "restarts": [NaN]}]})"),
+                                  R"({"ratios": [{"bars": 1, )" + pair + "}]}",
+                                  R"({"ratios": [{"bar": 0, )" + pair + "}]}",
+                                  R"({"ratios": [{"bar": 1, "side": "<", )" + pair + "}]}",
+                                  R"({"ratios": [{"side": "<=", )" + pair + "}]}",
+                                  R"({"ratios": [{"least": 3, "most": 1, )" + pair + "}]}",
+                                  R"({"ratios": [{"least": -1, )" + pair + "}]}",
+                                  R"({"ratios": [{"most": -1, )" + pair + "}]}",
+                                  R"({"ratios": [{"bar": 1, "least": 1, )" + pair + "}]}",
+                                  R"({"ratios": [{"twin": 1, )" + pair + "}]}",
+                                  R"({"ratios": [{"twin": -1, )" + pair + "}]}",
+                                  R"({"ratios": [{"twin": 0, )" + pair + "}]}",
+                                  R"({"ratios": [{"bounded": ["a"], )" + pair + "}]}"}) {
     SCOPED_TRACE(text);
     expect_refused(judged(text), kCalledWrongly, "holds no ratios: ");
   }

@@ -135,6 +135,8 @@ Trouble Bout::start_servers() {
   for (const size_t i : order_) {
     const DuelContender& contender = options_.contenders[i];
     if (!contender.restarts()) continue;
+    loop_.look();
+    if (stopped()) return std::nullopt;
     if (Trouble trouble = told(crew_->start(i, contender.command))) return trouble;
   }
   return told(crew_->await_listening(options_.patience.start));
@@ -212,6 +214,7 @@ Trouble Bout::connect() {
   if (stopped()) return std::nullopt;
   for (const size_t i : order_) {
     if (!sides_[i]->settled() || sides_[i]->is_lost()) {
+      if (Trouble trouble = who_ended()) return trouble;
       return with_reason(i, "not every connection could be opened");
     }
   }

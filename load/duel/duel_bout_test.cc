@@ -8,6 +8,7 @@
 #include <load/duel/duel_judge.h>
 #include <tests/support/duel/duelist.h>
 #include <tests/support/duel/played_duel.h>
+#include <tests/support/files/temporary_folder.h>
 
 namespace peal::load {
 namespace {
@@ -96,6 +97,23 @@ TEST(DuelBout, where_nobody_can_play_there_is_no_duel) {
   const auto record = play(in_turn({program("a", {"/bin/false", "{port}"}), program("b", {"/bin/false", "{port}"})}));
   ASSERT_FALSE(record.has_value());
   EXPECT_THAT(record.error(), HasSubstr("the server ended by itself: exit code 1"));
+}
+
+TEST(DuelBout, what_was_played_before_nobody_could_is_kept) {
+  const test::TemporaryFolder folder;
+  const auto serves_once = [&](const std::string& name) {
+    std::vector<std::string> command{"/bin/sh", "-c", "mkdir \"$0\" && exec \"$@\"", folder.path(name)};
+    for (std::string& word : duelist()) command.push_back(word);
+    return program(name, command);
+  };
+  DuelOptions options = in_turn({serves_once("a"), serves_once("b")});
+  options.restarts = 4;
+  const DuelRecord record = played(options);
+  EXPECT_EQ(record.restarts, 1U);
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_GT(messages_of(record, i), 0U);
+    EXPECT_THAT(record.sides[i].fault, HasSubstr("the server ended by itself: exit code 1"));
+  }
 }
 
 TEST(DuelBout, idle_connections_are_held_and_say_nothing) {

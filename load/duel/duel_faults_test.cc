@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <filesystem>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -18,6 +20,7 @@
 #include <load/scripted_server.h>
 #include <tests/support/duel/duelist.h>
 #include <tests/support/duel/played_duel.h>
+#include <tests/support/files/temporary_folder.h>
 
 namespace peal::load {
 namespace {
@@ -226,6 +229,17 @@ TEST(DuelEnds, interrupted_it_leaves_no_server_behind) {
     EXPECT_EQ(::waitpid(-1, nullptr, 0), -1) << "what it started and did not wait for would be the test's by now";
     EXPECT_EQ(errno, ECHILD);
   }
+}
+
+TEST(DuelEnds, interrupted_it_starts_no_server_any_more) {
+  const test::TemporaryFolder folder;
+  const PlaceMaker interrupted = [](DuelLoop& loop, const DuelOptions& options) {
+    ::raise(SIGINT);
+    return place_here(loop, options);
+  };
+  EXPECT_EQ(fault_of(duel_with({"/bin/mkdir", folder.path("started"), "{listen}"}), {}, interrupted),
+            "interrupted before the first restart was over");
+  EXPECT_FALSE(std::filesystem::exists(folder.path("started")));
 }
 
 TEST(DuelEnds, killed_it_takes_its_servers_along) {

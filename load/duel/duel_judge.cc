@@ -155,10 +155,15 @@ DuelPair pair_of(const DuelRecord& record, DuelMetric metric, size_t subject, si
   return pair;
 }
 
-// The first gate that says that the figures of one of the two do not mean what they say.
-std::string obstacle_of(const DuelJudgement& judgement, size_t subject, size_t rival) {
+// The first gate that says that the figures of one of the two do not mean what they say, or that those of the twin do
+// not: then nobody knows whether a program differs from itself.
+std::string obstacle_of(const DuelRecord& record, const DuelJudgement& judgement, size_t subject, size_t rival) {
   for (const DuelGate& gate : judgement.gates) {
-    if (gate.invalid && (gate.contender == subject || gate.contender == rival)) return gate.sentence;
+    if (!gate.invalid || !gate.contender) continue;
+    const size_t contender = *gate.contender;
+    if (contender == subject || contender == rival || record.options.contenders[contender].twin_of) {
+      return gate.sentence;
+    }
   }
   return {};
 }
@@ -171,7 +176,7 @@ RatioQuestion question_of(const DuelRecord& record, const DuelJudgement& judgeme
                          .rival = contenders[pair.rival].name,
                          .estimate = pair.estimate,
                          .family = std::string(pair.claim ? "claims" : to_string(pair.metric)),
-                         .obstacle = obstacle_of(judgement, pair.subject, pair.rival),
+                         .obstacle = obstacle_of(record, judgement, pair.subject, pair.rival),
                          .subject_bounded = is_rate && judgement.figures[pair.subject].bounded,
                          .rival_bounded = is_rate && judgement.figures[pair.rival].bounded};
   if (const auto twin = std::ranges::find(judgement.twins, pair.metric, &DuelPair::metric);
@@ -207,13 +212,23 @@ void judge_all(const DuelRecord& record, DuelJudgement& judgement) {
   }
 }
 
+bool is_mute(const DuelRecord& record, size_t contender) {
+  return std::ranges::none_of(record.slices, [contender](const SliceRecord& slice) {
+    return slice.contender == contender && slice.messages > 0;
+  });
+}
+
 void add_gates(const DuelRecord& record, size_t contender, std::vector<DuelGate>& gates) {
   const DuelSideRecord& side = record.sides[contender];
   const std::string& name = record.options.contenders[contender].name;
   const auto add = [&](bool invalid, const std::string& what) {
     gates.push_back({invalid, fmt::format("{}: {}", name, what), contender});
   };
-  if (!side.fault.empty()) add(true, "it was left out; " + side.fault);
+  if (!side.fault.empty()) {
+    add(true, "it was left out; " + side.fault);
+  } else if (is_mute(record, contender)) {
+    add(true, "not a single message came back");
+  }
   for (const auto& [kind, failure] : side.failures.kinds) {
     add(true, fmt::format("{} failures nobody asked for ({}): {}", failure.count, kind, failure.first));
   }

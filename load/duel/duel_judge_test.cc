@@ -203,6 +203,28 @@ TEST(DuelJudge, a_twin_that_differs_from_itself_takes_every_verdict_of_its_metri
   EXPECT_EQ(judgement.claims[1].verdict, RatioVerdict::kMet);
 }
 
+TEST(DuelJudge, nobody_is_judged_whose_twin_cannot_be) {
+  MadeUpDuel duel(2);
+  duel.claim("b/a <= 1.3");
+  duel.record().sides[2].fault = "a: it ended";
+  const DuelJudgement judgement = judge_duel(duel.play({1, 1.2}));
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).verdict, RatioVerdict::kCannotTell);
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kServerCpu, 1).why, "a-twin: it was left out; a: it ended");
+  EXPECT_EQ(judgement.claims[0].verdict, RatioVerdict::kCannotTell);
+}
+
+TEST(DuelJudge, who_answers_nothing_fails_a_gate) {
+  MadeUpDuel duel(3);
+  const DuelJudgement judgement = judge_duel(duel.play({1, 1.2, 1.2}, [](SliceRecord& slice) {
+    if (slice.contender == 1) slice.messages = 0;
+    return true;
+  }));
+  ASSERT_EQ(judgement.gates.size(), 1U);
+  EXPECT_TRUE(judgement.gates[0].invalid);
+  EXPECT_EQ(judgement.gates[0].sentence, "b: not a single message came back");
+  EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 2).verdict, RatioVerdict::kLess) << "c is judged all the same";
+}
+
 TEST(DuelJudge, claims_met_not_met_at_the_bar_and_not_told) {
   MadeUpDuel duel(3);
   for (const char* text : {"b/a <= 1.25", "b/a <= 1.1", "b/a >= 1.1", "b/a <= 1.2", "b/c <= 1.3", "a/b <= 0.9"}) {

@@ -39,6 +39,11 @@ class DuelLoop {
     loop_->cancel(look);
     return is_done;
   }
+  // Hears of signals, and of whatever else is there already, without waiting.
+  void look() {
+    loop_->post([] {});
+    loop_->step();
+  }
   void pass(Duration time) {
     until(now() + time, [] { return false; });
   }

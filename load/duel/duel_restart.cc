@@ -56,9 +56,12 @@ std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol
     std::optional<std::string> trouble = play_bout(loop, protocol, crew(), bout, random, record, played, on_round);
     if (loop.stopped()) return {};
     if (!trouble) continue;
-    if (!options.in_turn || ++left_out == players.size()) return std::unexpected(std::move(*trouble));
+    if (!options.in_turn || (++left_out == players.size() && record.restarts == 0)) {
+      return std::unexpected(std::move(*trouble));
+    }
     record.sides[bout.front()].fault = std::move(*trouble);
   }
+  if (left_out == players.size()) return {};
   keep(played, record);
   return {};
 }

@@ -46,7 +46,9 @@ std::expected<DuelRecord, std::string> run_duel(const DuelOptions& options, cons
           if (on_progress) on_progress({record, rounds, wanted, elapsed()});
         });
     if (!played) return std::unexpected(played.error());
-    if ((*loop)->stopped()) break;
+    const bool somebody_plays =
+        std::ranges::any_of(record.sides, [](const DuelSideRecord& side) { return side.fault.empty(); });
+    if ((*loop)->stopped() || !somebody_plays) break;
     longest = std::max(longest, elapsed() - before);
     if (options.restarts > 0 || record.restarts != kPilotRestarts) continue;
     wanted = restarts_wanted(record);

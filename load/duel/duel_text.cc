@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <load/report/report_text.h>
+#include <peal/base/printable.h>
 
 namespace peal::load {
 namespace {
@@ -172,7 +173,7 @@ std::string duel_text(const DuelRecord& record, const DuelJudgement& judgement) 
         "not about their programs\n";
   }
   for (const DuelGate& gate : judgement.gates) {
-    out += fmt::format("{} {}\n", gate.invalid ? "INVALID" : "NOISY", gate.sentence);
+    out += fmt::format("{} {}\n", gate.invalid ? "INVALID" : "NOISY", printable(gate.sentence));
   }
   return out;
 }

@@ -18,9 +18,15 @@ constexpr std::array<std::string_view, 11> kQuestionKeys{"subject", "rival",  "r
 
 [[noreturn]] void refuse_question(const std::string& sentence) { throw std::runtime_error(sentence); }
 
+const nlohmann::json& list_of(const nlohmann::json& whole, const char* name) {
+  const nlohmann::json& list = whole.at(name);
+  if (!list.is_array()) refuse_question(fmt::format("\"{}\" is no list", name));
+  return list;
+}
+
 RatioEstimate restarts_of(const nlohmann::json& ratio) {
   std::vector<double> logs;
-  for (const nlohmann::json& value : ratio.at("restarts")) {
+  for (const nlohmann::json& value : list_of(ratio, "restarts")) {
     logs.push_back(restart_value(value.is_null() ? 0 : value.get<double>(), 1));
   }
   return RatioEstimate(logs);
@@ -33,6 +39,12 @@ Bar bar_asked(const nlohmann::json& ratio) {
                 .ratio = ratio.at("bar").get<double>()};
   if (!(bar.ratio > 0)) refuse_question("\"bar\" is no positive number");
   return bar;
+}
+
+Range range_asked(const nlohmann::json& ratio) {
+  const Range range{.least = ratio.value("least", Range{}.least), .most = ratio.value("most", Range{}.most)};
+  if (!(range.least >= 0 && range.least <= range.most)) refuse_question("\"least\" to \"most\" is no range of ratios");
+  return range;
 }
 
 RatioQuestion question_of_json(const nlohmann::json& ratio) {
@@ -49,7 +61,8 @@ RatioQuestion question_of_json(const nlohmann::json& ratio) {
   const bool has_range = ratio.contains("least") || ratio.contains("most");
   if (ratio.contains("bar") && has_range) refuse_question("it has both a bar and a range");
   if (ratio.contains("bar")) question.asked = bar_asked(ratio);
-  if (has_range) question.asked = Range{ratio.value("least", Range{}.least), ratio.value("most", Range{}.most)};
+  if (ratio.contains("side") && !ratio.contains("bar")) refuse_question("it has a side and no bar");
+  if (has_range) question.asked = range_asked(ratio);
   if (ratio.contains("twin")) {
     if (!ratio["twin"].is_number_unsigned()) refuse_question("\"twin\" is no place of a ratio");
     question.twin = ratio["twin"].get<size_t>();
@@ -82,7 +95,7 @@ std::expected<std::vector<RatioQuestion>, std::string> read_questions(std::strin
   try {
     std::vector<RatioQuestion> questions;
     const nlohmann::json whole = nlohmann::json::parse(json);
-    for (const nlohmann::json& ratio : whole.at("ratios")) questions.push_back(question_of_json(ratio));
+    for (const nlohmann::json& ratio : list_of(whole, "ratios")) questions.push_back(question_of_json(ratio));
     check_twins(questions);
     return questions;
   } catch (const std::exception& error) {
