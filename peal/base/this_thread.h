@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calling thread: its name, the kernel's id of it, the CPU it runs on. A core dump, which lacks the kernel's names,
 // tells them too:
-//   gdb -batch -ex "thread apply all print 'peal::detail::thread_name'" PROGRAM CORE
+//   gdb -batch -ex "thread apply all print (char[16])'peal::detail::thread_name'" PROGRAM CORE
 #pragma once
 
 #include <sys/types.h>

@@ -72,7 +72,7 @@ TEST(ThreadNames, are_in_a_core_dump) {
   }
   ASSERT_THAT(death.output, AllOf(HasSubstr("SIGABRT"), HasSubstr("Saved corefile")));
   const Outcome seen =
-      run("gdb -nx -batch -ex \"thread apply all print 'peal::detail::thread_name'\" " + program + " " + core);
+      run("gdb -nx -batch -ex \"thread apply all print (char[16])'peal::detail::thread_name'\" " + program + " " + core);
   EXPECT_THAT(seen.output, AllOf(HasSubstr("= \"aborts-7"), HasSubstr("= \"waits-for-ever")));
 }
 
