@@ -155,15 +155,14 @@ DuelPair pair_of(const DuelRecord& record, DuelMetric metric, size_t subject, si
   return pair;
 }
 
-// The first gate that says that the figures of one of the two do not mean what they say, or that those of the twin do
-// not: then nobody knows whether a program differs from itself.
+// The first gate that says that the figures of one of the two do not mean what they say, or that the twin was left out:
+// then nobody knows whether a program differs from itself.
 std::string obstacle_of(const DuelRecord& record, const DuelJudgement& judgement, size_t subject, size_t rival) {
   for (const DuelGate& gate : judgement.gates) {
     if (!gate.invalid || !gate.contender) continue;
     const size_t contender = *gate.contender;
-    if (contender == subject || contender == rival || record.options.contenders[contender].twin_of) {
-      return gate.sentence;
-    }
+    const bool is_lost_twin = record.options.contenders[contender].twin_of && !record.sides[contender].fault.empty();
+    if (contender == subject || contender == rival || is_lost_twin) return gate.sentence;
   }
   return {};
 }

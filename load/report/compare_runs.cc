@@ -118,11 +118,11 @@ Comparison::Row row_of(const Figure& figure, const Side& first, const Side& seco
 
 // Of a run's times that `times_of` says; one of them is known where enough samples lie above it.
 template <class TimesOf>
-Figure percentile_figure(std::string name, double percent, const std::vector<const RunRecord*>& runs,
+Figure percentile_figure(const std::string& name, double percent, const std::vector<const RunRecord*>& runs,
                          TimesOf times_of) {
   const auto knows = [&](const RunRecord* run) { return is_known(times_of(*run), percent); };
   return {
-      .name = std::move(name),
+      .name = name,
       .of_run = [percent, times_of](
                     const RunRecord& run) { return static_cast<double>(times_of(run).value_at_percentile(percent)); },
       .untested = std::ranges::all_of(runs, knows) ? std::string()
