@@ -96,7 +96,7 @@ fuzz: setup ## feed the protocol parsers broken input, FUZZ_SECONDS (60) each; w
 	@echo "fuzz: clean"
 
 .PHONY: lint
-lint: setup ## formatting, tools/tidy.py, clang-tidy, missing includes: of what changed since the last lint-deep
+lint: setup ## formatting, tools/tidy.py; clang-tidy and includes of what changed since the last lint-deep
 	@cmake --preset lint --log-level=WARNING >/dev/null
 	@$(call build,dev) --target peal peal_sim peal_tls
 	@scripts/lint build/lint $(JOBS)

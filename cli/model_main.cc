@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `peal-model`, which `peal model` becomes: 71 models that a build of the other commands need not wait for.
+// `peal-model`, which `peal model` executes: a program of its own, so that a build of `peal` need not wait for it.
 #include <cli/command.h>
 #include <cli/run_program.h>
 

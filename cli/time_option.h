@@ -18,7 +18,7 @@ struct TimeOption {
   Duration least = Duration::zero();
   Duration most = Duration::max();
 
-  // What stands in `text`. What is wrong with it, as one sentence; empty: nothing.
+  // Parses `text` into `place`. Returns what is wrong with the text, as one sentence; empty: nothing.
   std::string read(const std::string& text, Duration& place) const {
     const bool is_off = or_off && text == "off";
     const auto time = is_off ? Duration::zero() : load::parse_duration(text);

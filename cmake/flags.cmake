@@ -25,8 +25,8 @@ set(unity_quiet -Wno-subobject-linkage -Wno-array-bounds -Wno-stringop-overflow)
 target_compile_options(peal_flags INTERFACE
   -Wall -Wextra -Wpedantic $<$<BOOL:${PEAL_WERROR}>:-Werror> -Wconversion -Wno-sign-conversion
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>
-  # Of sources that are compiled together one's constant may be another one's parameter. g++ takes all but the first
-  # for headers, where types without linkage do harm, and it warns of std::string's own copies.
+  # In a unity build a parameter may have the name of another source's constant: no -Wshadow. g++ takes all sources but
+  # the first for headers and warns of their internal types, and it warns of copies inside std::string: both are off.
   $<IF:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>,$<$<COMPILE_LANG_AND_ID:CXX,GNU>:${unity_quiet}>,-Wshadow>
   # What peal/base/thread_annotations.h says about locks; g++ has no such check.
   $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>

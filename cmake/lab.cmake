@@ -61,8 +61,8 @@ foreach(program peal_program peal_model_program)
 endforeach()
 peal_precompile(peal_model_cli REUSE_FROM peal_cli)
 if(PEAL_PRECOMPILE AND NOT PEAL_HOT_APART)
-  # Command lines are read once: nobody waits for them, but for their compilation. Not where something is measured: of
-  # an inline function that several objects hold the linker takes one, which might be one of these.
+  # The command line is parsed once, so -O0 costs nothing there and saves compile time. Builds that are measured do not
+  # do this: the linker may take the -O0 copy of an inline function for the whole program.
   foreach(target peal_cli peal_model_cli peal_program peal_model_program)
     target_compile_options(${target} PRIVATE -O0)
   endforeach()

@@ -88,7 +88,7 @@ if(PEAL_LINK_WHOLE)
   target_link_libraries(peal_whole PRIVATE peal_sim peal_tls)
 endif()
 
-# And each public header that no source includes first, by itself.
+# Compiles each public header by itself, unless its own source includes it first and so shows what is missing.
 if(PEAL_LINK_WHOLE)
   file(GLOB_RECURSE headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/peal/*.h)
   list(FILTER headers EXCLUDE REGEX "/parts/")

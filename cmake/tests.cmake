@@ -18,7 +18,7 @@ if(support_sources)
   peal_together(peal_test_support <gmock/gmock.h> <gtest/gtest.h>)
 endif()
 
-# What most tests from peal/net on read; it takes two thirds of what the rest of their headers do.
+# Headers that most tests of peal/net and of the folders above it include; precompiled, they save most of the reading.
 set(wide_headers ${PROJECT_SOURCE_DIR}/peal/coro/co_server.h ${PROJECT_SOURCE_DIR}/peal/http/client/http_client.h
   ${PROJECT_SOURCE_DIR}/peal/http/server/http_server.h ${PROJECT_SOURCE_DIR}/tests/support/net_rig.h
   ${PROJECT_SOURCE_DIR}/tests/support/sim_rig.h)
@@ -44,9 +44,9 @@ function(peal_precompile_test name)
   endif()
 endfunction()
 
-# What one thread does in them, and the loop's tests do on several, the thread sanitizer need not see again: whole
-# programs (wire, engine, sim, cli), and what one thread simulates or calculates; nor the address sanitizer how long the
-# models work.
+# Tests that a sanitizer leaves out. The thread sanitizer finds nothing in tests of a single thread: peal_test_folder()
+# leaves out whole programs (wire, engine, sim, cli), these filters what simulates or calculates in other programs. The
+# address sanitizer need not repeat how long the models work.
 set(left_out_thread "*SimTest*:*/sim:*_sim")
 set(left_out_thread_load_tests "*Arrivals*:*DuelSim*")
 set(left_out_thread_integration_tests "*SimSeeds*:*SimSoak*")

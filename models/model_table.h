@@ -43,7 +43,7 @@ struct ModelEntry {
   std::string_view line;  // what it is, in one line
   Serves serves = Serves::kMany;
   bool processes = false;          // more than one process
-  bool blocking_listener = false;  // how `listener` comes
+  bool blocking_listener = false;  // `listener` is a blocking socket
   bool own_listeners = false;      // every worker listens by itself (SO_REUSEPORT): needs an IP address
   bool listens_itself = false;     // there is no `listener`: it does not take one from others
   bool io_uring = false;           // needs it; where it cannot run, neither can the model

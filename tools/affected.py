@@ -88,8 +88,8 @@ class Affected:
         return [source for source in sources if not self._includes.of(self._name(source)).isdisjoint(self._changed)]
 
     def written(self, sources):
-        """Those that show every line that was changed: what changed itself, and for a header that changed its own
-        source, or else the first that includes it."""
+        """Sources in which each changed line is seen once: the changed sources and, for each changed header, the
+        source of the same name, or else the first source that includes the header."""
         if self.is_all:
             return list(sources)
         names = {self._name(source): source for source in sources}

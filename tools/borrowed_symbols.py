@@ -39,8 +39,8 @@ def symbols(files: list[str]) -> tuple[dict[str, set[str]], set[str], set[str]]:
 
 
 def borrowed(libraries: list[str], objects: list[str] | None = None) -> list[tuple[str, str]]:
-    """(object, symbol) for each symbol that is wanted where it is not defined, and defined only weakly elsewhere; or,
-    one of peal's, nowhere, where the libraries' compiler inlined it."""
+    """(object, symbol) for each symbol that an object needs and only a weak definition in another object provides. A
+    symbol of peal's that nothing defines counts too: the compiler of the libraries inlined it."""
     wanted, weak, strong = symbols(objects or libraries)
     if objects:
         _, weak_there, strong_there = symbols(libraries)

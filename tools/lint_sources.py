@@ -7,8 +7,8 @@ what the compiler says meanwhile, and read again, in further groups. A clean ver
 under the hash of the source, of every header of the repository and of the rules, so that only what changed is looked at
 again.
 
-Read are the sources that affected.py names, and names are judged (a third of the time) in those that show what was
-written since. With --all every source is read for everything.
+clang-tidy reads the sources that affected.py names. It checks identifiers, a third of its time, only in the sources
+that show every changed line (Affected.written()). With --all it reads every source with every check.
 
 lint_sources.py BUILD_FOLDER [--jobs N] [--all] [SOURCE ...]
 """

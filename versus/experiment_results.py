@@ -72,8 +72,8 @@ def how_played(experiment: Experiment, records: list[dict]) -> str:
     if alone:
         titles = "; ".join(f"{cell.title}: {alone[cell.name] * 1000:.0f} ms" for cell in experiment.cells
                            if cell.name in alone)
-        told.append(f"One contender at a time, in {duels.turns} restarts, where not all connections fit beside each "
-                    f"other, or not everybody serves all. So long each played in a restart: {titles}.")
+        told.append(f"One contender at a time, in {duels.turns} restarts, where they cannot all play side by side. "
+                    f"Each contender played this long in a restart: {titles}.")
     return " ".join(told)
 
 

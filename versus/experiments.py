@@ -40,7 +40,7 @@ class Load:
 
     over_tls = False
     least_slice_s = 0.0  # a slice shall have many rounds of all connections
-    least_turn_s = 0.0  # a contender that plays by itself plays so long in a restart, whatever the budget leaves
+    least_turn_s = 0.0  # a contender that plays by itself plays at least this long in a restart, whatever the budget
     idle = 0  # silent connections beside the others
     counts_calls = True  # whether its system calls can be counted, a message at a time
 
@@ -160,9 +160,9 @@ HTTP_GRID = (("http-peal-epoll", ("*",)), ("http-peal-uring", ("http-raw-uring",
 
 @dataclass(frozen=True)
 class Duels:
-    """How long a cell is played: how often all are started anew, and the rounds of each such restart, in a closed loop
-    and at a fixed rate, whose slices are longer. `turns` and `turn_s`: the restarts where each contender plays by
-    itself, and how long it plays in each (duel/duel_campaign.py); a budget shortens that."""
+    """How long a cell is played: the restarts, and the rounds in each, in a closed loop and at a fixed rate, whose
+    slices are longer. Where each contender plays by itself, there are `turns` restarts, and it plays `turn_s` seconds
+    in each. A budget replaces `turn_s` by a share of the budget (duel/duel_campaign.py)."""
 
     restarts: int = 20
     rounds: int = 8

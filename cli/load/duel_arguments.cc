@@ -259,8 +259,8 @@ void add_duel_options(CLI::App& command, Experiment experiment, DuelArguments& w
       "time, and the machine's noise does not fall on all alike");
   command
       .add_option("--expect-queueing", words.queueing,
-                  "NAME of a contender that answers some connections at a time: those whose turn did not come are no "
-                  "failures; with --in-turn, several times")
+                  "NAME of a contender that serves only a few connections at a time: unserved ones are no failures; "
+                  "needs --in-turn; may be given several times")
       ->allow_extra_args(false);
   command.add_option("--slice", words.slice, "How long one plays before the next (default: 20ms; with --rate 500ms)");
   add_number(command, "--rounds", words.rounds, "Slices of each in a restart (default: 8, of 500ms and more 3)");

@@ -52,10 +52,11 @@ int check_and_play(Experiment experiment, const DuelArguments& words) {
     return complain(trouble);
   }
   if (const size_t limit = raise_fd_limit(), needed = fds_needed(job->options); needed > limit) {
-    return complain(kFailed, fmt::format("{} contenders with {} connections each need {} open fds and this process may "
-                                         "have {}: ask for fewer{}",
-                                         job->options.contenders.size(), job->options.load.connections, needed, limit,
-                                         job->options.in_turn ? "" : ", or give --in-turn"));
+    return complain(
+        kFailed, fmt::format("contenders at a time: {}, connections of each: {}: that takes {} open fds, "
+                             "and this process may have {}: ask for fewer{}",
+                             job->options.in_turn ? 1 : job->options.contenders.size(), job->options.load.connections,
+                             needed, limit, job->options.in_turn ? "" : ", or give --in-turn"));
   }
   OutputFile json;
   if (const std::string why = json.open(words.load.json); !why.empty()) return complain(kFailed, why);

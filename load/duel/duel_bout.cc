@@ -20,9 +20,9 @@ namespace {
 
 using Trouble = std::optional<std::string>;
 
-// What a server puts off at the end of its last slice has so long to happen, at most.
+// The longest wait for work that a server puts off after its last slice, and for contenders that stop connecting.
 constexpr Duration kLongestSettling = std::chrono::milliseconds(50);
-// In so many looks is told apart what a server uses all the time from what it has put off.
+// The wait for late work is cut into this many looks, which tell constant use of CPU from work that was put off.
 constexpr size_t kLateLooks = 20;
 constexpr int kBudgetPerLate = 20;  // at most this part of the budget
 

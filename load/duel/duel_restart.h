@@ -15,9 +15,9 @@ namespace peal::load {
 
 using CrewMaker = std::function<std::unique_ptr<ServerCrew>()>;
 
-// Adds the slices and what they sum up to to `record`. The error is one sentence. In turn a contender that cannot play
-// is left out from then on (DuelSideRecord::fault); it is an error when nobody is left. Stopped (DuelLoop::stopped), it
-// adds nothing.
+// Adds the slices and their totals to `record`. The error is one sentence. In turn, a contender that cannot play is
+// left out from then on (DuelSideRecord::fault). If nobody is left, the first restart is an error, and a later one
+// adds nothing. If the duel was stopped (DuelLoop::stopped), nothing is added.
 std::expected<void, std::string> play_restart(DuelLoop& loop, const DuelProtocol& protocol, const CrewMaker& crew,
                                               std::mt19937_64& random, DuelRecord& record, const OnRound& on_round);
 

@@ -99,8 +99,8 @@ struct RecordingParts {
 
 struct Recording {
   explicit Recording(const RecordingParts& parts);
-  // Of the span that follows, or of another thread: everything is summed, `span` too. A histogram that only one of the
-  // two has is the sum.
+  // Adds a recording of the next time span, or of another thread. Everything is summed, `span` too. If only one of
+  // the two has a histogram, that is the sum.
   void add(const Recording& other);
 
   Counts counts;

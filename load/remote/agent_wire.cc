@@ -27,8 +27,8 @@ constexpr uint64_t kMostAmount = std::numeric_limits<int64_t>::max();
 // What is no UTF-8 in it is made so: a server may complain in any bytes.
 std::string dumped(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-// Reads or writes the members of one object, so that they are listed once for both ways. After the first that is not
-// there, or not what it must be, none that was read counts.
+// Reads or writes the members of one object, so that they are listed once for both ways. When a member is missing or
+// malformed, trouble() says so, and the values read must not be used.
 class Members {
  public:
   Members() = default;  // writes
@@ -79,7 +79,7 @@ class Members {
     const auto found = object_.find(name);
     if (found == object_.end() || !found->is_null()) member(name, value.emplace(), 0, kMostContenders - 1);
   }
-  // Of which `text_of` makes the text that is written, and `parse` what it was.
+  // An address as text: `text_of` makes the text that is written, `parse` the address from the text that is read.
   template <class TextOf, class Parse>
   void address(const char* name, const char* what, SocketAddress& value, TextOf text_of, Parse parse) {
     std::string text = reads_ ? std::string() : text_of(value);

@@ -71,8 +71,8 @@ TEST(ThreadNames, are_in_a_core_dump) {
     if (death.output.find(forbidden) != std::string::npos) GTEST_SKIP() << "ptrace is forbidden here: " << forbidden;
   }
   ASSERT_THAT(death.output, AllOf(HasSubstr("SIGABRT"), HasSubstr("Saved corefile")));
-  const Outcome seen =
-      run("gdb -nx -batch -ex \"thread apply all print (char[16])'peal::detail::thread_name'\" " + program + " " + core);
+  const Outcome seen = run("gdb -nx -batch -ex \"thread apply all print (char[16])'peal::detail::thread_name'\" " +
+                           program + " " + core);
   EXPECT_THAT(seen.output, AllOf(HasSubstr("= \"aborts-7"), HasSubstr("= \"waits-for-ever")));
 }
 

@@ -10,8 +10,8 @@ from programs import PATIENCE_SECONDS, tool, wait_until
 
 @contextlib.contextmanager
 def nginx(folder, place, http):
-    """By the words of its block `http`, once it accepts at `place`: a port of 127.0.0.1, or the path of a socket. The
-    log of its errors."""
+    """Runs nginx, with `http` as the text of its http block, while the `with` block lasts; `place` is a port of
+    127.0.0.1, or the path of a socket. Yields the path of its error log once it accepts."""
     config, log = folder / "nginx.conf", folder / "error.log"
     user = "user root;" if os.geteuid() == 0 else ""  # or its workers could not enter the folder
     config.write_text(f"""

@@ -112,7 +112,7 @@ def run_client(client, *arguments):
 
 
 def assert_holds(server, count, client, *arguments):
-    """Whether a bare client has so many connections until its input ends."""
+    """Asserts that a bare client holds `count` connections until its input ends."""
     with subprocess.Popen([program(client), server.address, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                           text=True) as child:
         assert child.stdout.readline() == f"ready {count}\n"

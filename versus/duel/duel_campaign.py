@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """An experiment by duels: one for each cell and mode, its rate found first. Resumable duel by duel.
 
-Where all contenders' connections fit beside each other, and everybody serves all of them, the contenders take turns
-slice by slice. Elsewhere each plays by itself in every restart, one after the other: in turn.
+Where all contenders can play side by side (fit_together()), they take turns slice by slice. Elsewhere each contender
+plays all its rounds of a restart by itself, one contender after the other: in turn.
 """
 
 import math
@@ -41,7 +41,7 @@ SHORTEST_TURN_S, LONGEST_TURN_S = 0.15, 3.0
 
 
 def fit_together(cell: Load, players: tuple[Contender, ...], fd_limit: int) -> bool:
-    """Whether all can play slice by slice: they serve all connections, and those of all are open at once."""
+    """Whether all can play slice by slice: 31 at most, whose connections fit together, and who serve all of theirs."""
     return len(players) < MOST_SIDE_BY_SIDE and \
         (len(players) + 1) * (cell.connections + cell.idle) + SPARE_FDS <= fd_limit and \
         all(player.serves_at_once(cell) >= cell.connections for player in players)
@@ -160,7 +160,7 @@ class DuelCampaign:
         return most if load.in_turn or is_calibration else min(most, self._share_s())
 
     def _turn_s(self, cell: Load, duels: Duels, players: int) -> float:
-        """How long a contender plays in its turn: as planned, or less where the budget leaves less for all turns."""
+        """Seconds of a turn: duels.turn_s, or its share of a budget (0.15 to 3 s); at least cell.least_turn_s."""
         each_s = self._share_s() / duels.turns / (players + 1) - duel_runner.TURN_START_S
         left_s = min(LONGEST_TURN_S, max(SHORTEST_TURN_S, each_s * TURN_ROUNDS / (TURN_ROUNDS + 1)))
         return max(duels.turn_s if math.isinf(each_s) else left_s, cell.least_turn_s)

@@ -120,7 +120,7 @@ def _gates(duel: Duel, contender: dict) -> list[Gate]:
 
 
 def _unserved(played: Played, name: str) -> Gate:
-    """Of who was asked, and answered nobody: by its nature, or for no reason that is known."""
+    """The gate of a contender that answered nobody: UNSERVED if it serves few at a time, else INVALID."""
     at_once, asked = played.at_once(name), played.cell.connections
     if at_once < asked:
         return Gate("unserved", gates.UNSERVED, f"It serves {at_once} of {asked} connections at a time, and of those "

@@ -17,11 +17,11 @@ PROGRAM = Path(os.environ.get("PEAL_BIN_DIR") or Path(__file__).parents[2] / "bu
 
 
 class NoJudge(OSError):
-    """There is nobody to ask: one sentence why."""
+    """The program that judges is missing or failed; the message says why in one sentence."""
 
 
 def need() -> None:
-    """Raises NoJudge before anything is measured."""
+    """Raises NoJudge if the program is missing. To be called before anything is measured."""
     if not os.access(PROGRAM, os.X_OK):
         raise NoJudge(f"{PROGRAM}, which judges the ratios, is not there: run `make build`, or name the folder of a "
                       "built peal with PEAL_BIN_DIR")

@@ -159,8 +159,8 @@ def _missing(experiment: dict | None, rule: Rule, sides: tuple[Side, Side]) -> s
 
 
 def judged(results: dict, rule: Rule) -> Finding:
-    """How the finding stands. Where the generator limited a throughput so that the verdict could be another, what a
-    message costs the server judges."""
+    """How the finding stands. If the generator limited a throughput and that could change the verdict, server CPU per
+    message is judged instead."""
     experiment = experiment_of(results, rule.part)
     pair, *sides = _meant(experiment, rule)
     cells, figure, bounds, remark = sides[0].cells, rule.figure, rule.bounds, ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The findings of experiments 1 to 4 as one table, in the order of the page. Those of experiment 2 come from the drum
-itself, those of experiment 5 from the models: models/model_findings.py."""
+"""The findings of experiments 1, 3 and 4 as one table, in the order of the page; of() puts those of the drum,
+experiment 2, between them. Those of experiment 5 are in models/model_findings.py."""
 
 import math
 from dataclasses import asdict
@@ -72,7 +72,7 @@ def _requests(sentence: str, subject: str, rivals: tuple[str, ...], bounds: tupl
 
 
 def _lock(which: str, name: str):
-    """What the lock costs is what the same server costs without it."""
+    """Judges the lock by the server CPU of the same server with locks / without."""
     return partial(traced_findings.lock, rule=Rule(
         3, "rest", f"asio is slow for a mutex around epoll: {which}", name, (UNLOCKED,), (LOCK_COST, math.inf),
         "server CPU per request, with locks / without", _in_rest, CPU, "its load on 8 threads belongs to the full lab"))

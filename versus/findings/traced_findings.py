@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The findings that no ratio decides: what system calls, counted by strace, and shares of the CPU say.
+"""The findings that need more than a ratio: system calls, counted by strace, or shares of the CPU.
 
 The published asio of experiment 3 ran a loop per thread whose locks were on, as they are by default: http-beast-locked
 stands for it, http-beast is the same without the locks, http-beast-shared one loop for all threads.

@@ -125,7 +125,7 @@ DYNAMIC_LOAD = published("dynamic timeout", 4, LONG, 4096, 1000, ("coroutine_sta
                          options=(("--events", "2048"),))
 POOL_LONG, POOL_SHORT = (published("pools", 4, requests, 512, 500, POOLS) for requests in (LONG, ONE))
 SINGLE_LOAD = published("one reactor", 4, LONG, 1024, 250, ("reactor_epoll",))
-# libio's short connections: one client, ten, a hundred, of a client thread each as far as four go.
+# libio's short connections: one client, and ten, with a client thread for each up to four.
 ONE_CLIENT, TEN_CLIENTS = (EchoCell(64, clients, ONE, client_threads=min(clients, 4), label="hand-over",
                                     only=("libio_accept_thread", "main_sub_threads")) for clients in (1, 10))
 

@@ -33,8 +33,8 @@ class SlowList {
     node.until_ = now + timeout_;
     node.link_to_end_of(head_);
   }
-  // `node` came on; it is minded from now on if it is in the middle of something still, and no more if it is not. The
-  // clock is asked only if it must be.
+  // `node` made progress. In the middle of a request its timeout starts again; otherwise it leaves the list. Reads the
+  // clock only in the first case.
   template <class Clock = decltype(&monotonic_now)>
   void follow(SlowNode& node, bool in_the_middle, Clock now = &monotonic_now) {
     if (in_the_middle && timeout_ > Duration::zero()) {

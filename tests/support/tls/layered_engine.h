@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LayeredEngine: an engine whose streams are those of ports over it: what it connects one's, what it adopts another's,
-// as the two sides of TLS; or all of them one's. Tests get the layer by the engine they ask for.
+// LayeredEngine: an engine whose streams run over layers. Streams it connects use the layer `clients`, those it adopts
+// the layer `servers`, as the two sides of TLS; with one layer all use that. The engine's name chooses the layer.
 #pragma once
 
 #include <memory>

@@ -43,8 +43,8 @@ int serve_on_each_thread(const struct contender_options* options, serve_listener
 // it on to every accepted socket, which spares each contender a system call per connection. Failure ends the process.
 int open_listener(const struct sockaddr_in* address, int share_port);
 
-// Accepts until nobody waits: `start` gets each non-blocking socket, and `context`. False when fds or memory ran out
-// with connections still waiting: no edge of epoll will tell of those, and whoever waits for a level would spin.
+// Accepts until nobody waits: `start` gets each non-blocking socket, and `context`. False: fds or memory ran out while
+// connections wait. The caller must retry after a pause: epoll reports no new edge for them, and a level would spin.
 typedef void (*start_connection)(void* context, int fd);
 bool accept_all(int listener, start_connection start, void* context);
 

@@ -69,8 +69,8 @@ struct server {
   char slots[kSlots][kSmallBytes];
 };
 
-// What each program does of its own. new_connection() returns zeroed memory that begins with a struct connection, or
-// NULL. read_and_answer() receives once; it sets `news` or `ended` when there is no more to read.
+// Each program implements these. new_connection() returns zeroed memory that begins with a struct connection, or NULL.
+// read_and_answer() receives once. When there is no more to read, it clears `news` or sets `ended`.
 static struct connection* new_connection(void);
 static void delete_connection(struct connection* connection);
 static void read_and_answer(struct server* server, struct connection* connection);
@@ -338,7 +338,7 @@ static void serve_completed(struct server* server) {
     if (operation_of(cqe) == kSmallSend) dispatch(server, cqe);
     ++count;
   }
-  // Unless the ring had no room for all completions, a small send that is not told of by now is out.
+  // A small send without a completion by now was sent in full, unless the ring had no room for all completions.
   server->draining = io_uring_cq_has_overflow(&server->ring);
   if (!server->draining) begin_turn(server);
   unsigned left = count;  // what completes from here on is for the next turn: small sends first
