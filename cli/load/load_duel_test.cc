@@ -183,7 +183,7 @@ TEST(LoadDuel, a_program_that_is_not_there) {
 TEST(LoadDuel, more_fds_than_the_limit_allows) {
   const Answer answer = call_duel({"--run", kRun, "--connections", "1000000"});
   EXPECT_EQ(answer.exit_code, kFailed);
-  EXPECT_THAT(answer.error, HasSubstr("2 contenders with 1000000 connections each need "));
+  EXPECT_THAT(answer.error, HasSubstr("contenders at a time: 2, connections of each: 1000000: that takes "));
   EXPECT_THAT(answer.error, HasSubstr("ask for fewer, or give --in-turn"));
 }
 
