@@ -61,8 +61,8 @@ def _of_asio(variant: Variant, folder: Path) -> list[list[str]]:
     flags, parts = [variant.level, "-g1", f"-I{common}", "-D_GNU_SOURCE"], ("contender", "contender_program")
     return [["mkdir", "-p", str(program.parent)],
             *([variant.cc, *flags, "-c", str(common / f"{name}.c"), "-o", str(folder / f"{name}.o")] for name in parts),
-            [variant.cxx, variant.standard, *flags, "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED",
-             str(CONTENDERS / "asio" / "asio_echo.cc"), *(str(folder / f"{name}.o") for name in parts), "-o",
+            [variant.cxx, variant.standard, *flags, "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED", "-DONE_LOOP=0",
+             "-DLOCKED=0", str(CONTENDERS / "asio" / "asio_echo.cc"), str(common / "asio_loops.cc"), *(str(folder / f"{name}.o") for name in parts), "-o",
              str(program), "-lpthread"]]
 
 

@@ -4,8 +4,8 @@
 // and asio recycles the memory of its operations by itself. A session lives while a handler of it is pending.
 //
 // Every thread has an io_context and a listener on the shared port. Nothing of that io_context is ever touched by
-// another thread, so its locks are off, unless it is LOCKED as it is by default. With ONE_LOOP all threads run one
-// io_context: handlers of a connection run on whichever thread is free.
+// another thread, so its locks are off, unless kLocked asks for them. With kOneLoop all threads run one io_context:
+// handlers of a connection run on whichever thread is free.
 #pragma once
 #include <chrono>
 #include <memory>
@@ -23,13 +23,19 @@
 namespace net = boost::asio;
 using ErrorCode = boost::system::error_code;
 constexpr int kLocksOff = BOOST_ASIO_CONCURRENCY_HINT_UNSAFE;
+constexpr int kLocksOn = BOOST_ASIO_CONCURRENCY_HINT_DEFAULT;
 #else
 #include <asio.hpp>
 
 namespace net = asio;
 using ErrorCode = asio::error_code;
 constexpr int kLocksOff = ASIO_CONCURRENCY_HINT_UNSAFE;
+constexpr int kLocksOn = ASIO_CONCURRENCY_HINT_DEFAULT;
 #endif
+
+// Of each program: asio_loops.cc.
+extern const bool kOneLoop;
+extern const bool kLocked;
 
 using Executor = net::io_context::executor_type;
 using Socket = net::basic_stream_socket<net::ip::tcp, Executor>;
@@ -136,11 +142,7 @@ class SessionAcceptor {
 
 template <class Session>
 void serve_thread(int listener) {
-#if LOCKED
-  net::io_context io;
-#else
-  net::io_context io(kLocksOff);
-#endif
+  net::io_context io(kLocked ? kLocksOn : kLocksOff);
   SessionAcceptor<Session> acceptor(io, listener);
   acceptor.accept_next();
   io.run();
@@ -150,17 +152,15 @@ void serve_thread(int listener) {
 // The whole of serve().
 template <class Session>
 int serve_sessions(const contender_options* options) {
-#if ONE_LOOP
+  if (!kOneLoop) return serve_on_each_thread(options, serve_thread<Session>);
   net::io_context io(options->threads);
   const int listener = open_listener(&options->address, 0);
   SessionAcceptor<Session> acceptor(io, listener);
   acceptor.accept_next();
   announce(listener);
-  std::vector<std::jthread> threads;
+  std::vector<std::thread> threads;
   for (int i = 1; i < options->threads; ++i) threads.emplace_back([&io] { io.run(); });
   io.run();
+  for (std::thread& thread : threads) thread.join();
   return 1;
-#else
-  return serve_on_each_thread(options, serve_thread<Session>);
-#endif
 }
