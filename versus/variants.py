@@ -62,8 +62,8 @@ def _of_asio(variant: Variant, folder: Path) -> list[list[str]]:
     return [["mkdir", "-p", str(program.parent)],
             *([variant.cc, *flags, "-c", str(common / f"{name}.c"), "-o", str(folder / f"{name}.o")] for name in parts),
             [variant.cxx, variant.standard, *flags, "-DASIO_STANDALONE", "-DASIO_NO_DEPRECATED", "-DONE_LOOP=0",
-             "-DLOCKED=0", str(CONTENDERS / "asio" / "asio_echo.cc"), str(common / "asio_loops.cc"), *(str(folder / f"{name}.o") for name in parts), "-o",
-             str(program), "-lpthread"]]
+             "-DLOCKED=0", str(CONTENDERS / "asio" / "asio_echo.cc"), str(common / "asio_loops.cc"),
+             *(str(folder / f"{name}.o") for name in parts), "-o", str(program), "-lpthread"]]
 
 
 def commands(variant: Variant, folder: Path, jobs: int) -> list[list[str]]:
