@@ -173,9 +173,10 @@ std::string duel_text(const DuelRecord& record, const DuelJudgement& judgement) 
         "not about their programs\n";
   }
   for (const DuelGate& gate : judgement.gates) {
-    out += fmt::format("{} {}\n", gate.invalid ? "INVALID" : "NOISY", printable(gate.sentence));
+    out += fmt::format("{} {}\n", gate.invalid ? "INVALID" : "NOISY", gate.sentence);
   }
-  return out;
+  // What a server said stands in gates, and in why a pair is not judged.
+  return printable(out, PrintableAs::kLines);
 }
 
 std::string duel_line(const DuelProgress& progress, size_t columns) {

@@ -146,6 +146,16 @@ TEST(DuelText, gates_stand_at_the_end) {
                                 "NOISY the duel was interrupted\n"));
 }
 
+TEST(DuelText, what_a_server_said_does_not_drive_the_terminal) {
+  MadeUpDuel duel(2);
+  duel.claim("b/a <= 1.3");
+  duel.record().sides[1].fault = "b: the server ended by itself: exit code 3 (\033[31m\007)";
+  const std::string text = text_of(duel.play({1, 1.2}));
+  EXPECT_EQ(text.find('\033'), std::string::npos);
+  EXPECT_THAT(text, HasSubstr("; b: it was left out; b: the server ended by itself: exit code 3 (\\x1B[31m\\x07)\n"));
+  EXPECT_THAT(text, testing::EndsWith("exit code 3 (\\x1B[31m\\x07)\n"));
+}
+
 TEST(DuelText, a_line_while_it_runs) {
   MadeUpDuel duel(3, 4);
   const auto line = [&duel](size_t columns) {
