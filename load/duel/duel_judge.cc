@@ -155,14 +155,10 @@ DuelPair pair_of(const DuelRecord& record, DuelMetric metric, size_t subject, si
   return pair;
 }
 
-// The first gate that says that the figures of one of the two do not mean what they say, or that the twin was left out:
-// then nobody knows whether a program differs from itself.
-std::string obstacle_of(const DuelRecord& record, const DuelJudgement& judgement, size_t subject, size_t rival) {
+// The first gate that says that the figures of one of the two do not mean what they say.
+std::string obstacle_of(const DuelJudgement& judgement, size_t subject, size_t rival) {
   for (const DuelGate& gate : judgement.gates) {
-    if (!gate.invalid || !gate.contender) continue;
-    const size_t contender = *gate.contender;
-    const bool is_lost_twin = record.options.contenders[contender].twin_of && !record.sides[contender].fault.empty();
-    if (contender == subject || contender == rival || is_lost_twin) return gate.sentence;
+    if (gate.invalid && (gate.contender == subject || gate.contender == rival)) return gate.sentence;
   }
   return {};
 }
@@ -175,7 +171,7 @@ RatioQuestion question_of(const DuelRecord& record, const DuelJudgement& judgeme
                          .rival = contenders[pair.rival].name,
                          .estimate = pair.estimate,
                          .family = std::string(pair.claim ? "claims" : to_string(pair.metric)),
-                         .obstacle = obstacle_of(record, judgement, pair.subject, pair.rival),
+                         .obstacle = obstacle_of(judgement, pair.subject, pair.rival),
                          .subject_bounded = is_rate && judgement.figures[pair.subject].bounded,
                          .rival_bounded = is_rate && judgement.figures[pair.rival].bounded};
   if (const auto twin = std::ranges::find(judgement.twins, pair.metric, &DuelPair::metric);

@@ -162,9 +162,11 @@ std::vector<RatioAnswer> judge_ratios(std::span<const RatioQuestion> questions) 
   };
   for (size_t i = 0; i < questions.size(); ++i) {
     RatioAnswer& answer = answers[i];
-    judge_figures(questions[i], questions[i].twin && is_told_apart(*questions[i].twin), answer);
+    const std::optional<size_t> twin = questions[i].twin;
+    judge_figures(questions[i], twin && is_told_apart(*twin), answer);
     if (answer.verdict == RatioVerdict::kCannotTell) continue;
-    answer.why = doubt(questions[i], answer.verdict);
+    answer.why = twin && !questions[*twin].estimate.known() ? "too few restarts of the same program against itself"
+                                                            : doubt(questions[i], answer.verdict);
     if (!answer.why.empty()) answer.verdict = RatioVerdict::kCannotTell;
   }
   return answers;

@@ -74,7 +74,8 @@ struct RatioQuestion {
   std::variant<std::monostate, Bar, Range> asked = {};
   // Those of one name are adjusted together. A range has no p, and counts in no family.
   std::string family = {};
-  // Which of the questions is about the same program under two names. It has no twin itself.
+  // Which of the questions is about the same program under two names. It has no twin itself. Where it is told apart, or
+  // has too few restarts to be, nothing may be said.
   std::optional<size_t> twin = {};
   // Why nothing may be said whatever the ratio is; empty: nothing speaks against it.
   std::string obstacle = {};

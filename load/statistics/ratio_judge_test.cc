@@ -204,6 +204,11 @@ TEST(RatioJudge, a_twin_that_differs_and_an_obstacle_forbid_a_verdict) {
   EXPECT_EQ(judge_ratios(questions)[2].verdict, RatioVerdict::kCannotTell);
   questions[0].estimate = about(1.0, 0.01);
   EXPECT_EQ(judge_ratios(questions)[1].verdict, RatioVerdict::kMore);
+  for (const RatioEstimate& unknown : {RatioEstimate({}), RatioEstimate(std::vector<double>{0, 0, 0})}) {
+    questions[0].estimate = unknown;
+    EXPECT_EQ(judge_ratios(questions)[1].verdict, RatioVerdict::kCannotTell);
+    EXPECT_EQ(judge_ratios(questions)[1].why, "too few restarts of the same program against itself");
+  }
 }
 
 TEST(RatioJudge, a_rate_held_down_takes_the_verdicts_it_could_turn_over) {
