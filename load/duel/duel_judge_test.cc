@@ -225,6 +225,11 @@ TEST(DuelJudge, who_answers_nothing_fails_a_gate) {
   EXPECT_TRUE(judgement.gates[0].invalid);
   EXPECT_EQ(judgement.gates[0].sentence, "b: not a single message came back");
   EXPECT_EQ(pair_named(judgement, DuelMetric::kRate, 2).verdict, RatioVerdict::kLess) << "c is judged all the same";
+  duel.options().contenders[1].expect_queueing = true;
+  const std::vector<DuelGate> gates = judge_duel(duel.record()).gates;
+  ASSERT_EQ(gates.size(), 1U);
+  EXPECT_FALSE(gates[0].invalid) << "idle connections may hold all that it serves";
+  EXPECT_EQ(gates[0].sentence, "b: not a single message came back");
 }
 
 TEST(DuelJudge, claims_met_not_met_at_the_bar_and_not_told) {

@@ -173,6 +173,11 @@ def test_who_serves_few_is_said_to_and_who_answered_nobody_has_no_figures():
     assert nobody["status"] == "UNSERVED" and "figures" not in nobody
     assert nobody["gates"][0]["sentence"].startswith("It serves 1 of 100 connections at a time")
     assert records["one", 2]["status"] == "ok"
+    for row in duel.found["slices"]:
+        row[at("messages")] *= row[at("contender")]
+    duel.found["gates"] = [{"verdict": "NOISY", "sentence": "one: not a single message came back"}]
+    records = duel_records.records_of(duel, Played("e", cell, CLOSED, contenders=contenders))
+    assert [record["status"] for record in records if record["contender"] == "one"] == ["UNSERVED"] * 3
 
 
 def test_the_length_follows_the_options():
