@@ -63,12 +63,35 @@ class HttpClientTest : public SteppedLoopTest {
     }
     return std::move(*answer);
   }
-  // What that fails with; none, and a failed test, when it does not.
+  // The answer to it; an empty one, and a failed test, when it fails.
+  HttpResponse answer_of(HttpClientRequest request) {
+    const std::string asked = request.method + " " + request.url;
+    Result<HttpResponse> answer = fetch(std::move(request));
+    EXPECT_TRUE(answer.has_value()) << asked << ": " << answer.error().message();
+    return answer ? std::move(*answer) : HttpResponse();
+  }
+  // What it fails with; no error, and a failed test, when there is an answer.
   std::error_code error_of_fetch(HttpClientRequest request) {
     const Result<HttpResponse> answer = fetch(std::move(request));
     EXPECT_FALSE(answer.has_value()) << answer->status();
     return answer ? std::error_code() : answer.error();
   }
+
+  // Begins a request whose end is kept in `fetched`; fetch_ends() waits for it.
+  HttpFetchId begin_fetch(HttpClientRequest request, HttpFetchCallbacks callbacks) {
+    fetched.reset();
+    callbacks.on_done = [this, told = std::move(callbacks.on_done)](const Result<void>& how) mutable {
+      fetched = how;
+      if (told) told(how);
+    };
+    const Result<HttpFetchId> id = client().start(std::move(request), std::move(callbacks));
+    EXPECT_TRUE(id.has_value()) << id.error().message();
+    return id.value_or(HttpFetchId::kNone);
+  }
+  testing::AssertionResult fetch_ends() {
+    return run_until([this] { return fetched.has_value(); });
+  }
+  std::optional<Result<void>> fetched;
 
  private:
   std::vector<std::unique_ptr<HttpScript>> servers_;

@@ -149,16 +149,13 @@ TEST_P(HttpClientEndTest, the_next_request_is_begun_inside_the_end_of_the_one_be
 TEST_P(HttpClientEndTest, a_callback_that_throws_ends_its_connection) {
   HttpScript& its_server = serve_text(http_ok("x"));
   for (const std::string_view where : {"head", "body"}) {
-    std::optional<Result<void>> done;
     const auto throw_at = [&](std::string_view here) {
       if (here == where) throw std::runtime_error("no");
     };
-    ASSERT_TRUE(client().start(HttpClientRequest(its_server.url()),
-                               {.on_head = [&](HttpFetch&, const auto&) { throw_at("head"); },
-                                .on_body = [&](HttpFetch&, auto) { throw_at("body"); },
-                                .on_done = [&](const Result<void>& how) { done = how; }}));
-    ASSERT_TRUE(run_until([&] { return done.has_value(); })) << where;
-    EXPECT_EQ(done->error(), errno_code(ECONNABORTED));
+    begin_fetch(HttpClientRequest(its_server.url()), {.on_head = [&](HttpFetch&, const auto&) { throw_at("head"); },
+                                                      .on_body = [&](HttpFetch&, auto) { throw_at("body"); }});
+    ASSERT_TRUE(fetch_ends()) << where;
+    EXPECT_EQ(fetched->error(), errno_code(ECONNABORTED));
     EXPECT_EQ(client().stats().connections, 0u);
   }
   bool thrown = false;

@@ -59,14 +59,11 @@ TEST_P(HttpClientHttpsTest, a_request_and_its_answer_on_a_connection_that_is_kep
   HttpScript& server = serve_secure([](Connection& connection, const Request& request) {
     connection.send(http_ok(request.body.empty() ? "hello" : request.body));
   });
-  const auto first = fetch(HttpClientRequest(https(server, "/a?b")));
-  ASSERT_TRUE(first) << first.error().message();
-  EXPECT_EQ(first->body, "hello");
-  EXPECT_EQ(first->url, https(server, "/a?b"));
+  const HttpResponse first = answer_of(HttpClientRequest(https(server, "/a?b")));
+  EXPECT_EQ(first.body, "hello");
+  EXPECT_EQ(first.url, https(server, "/a?b"));
   const std::string large(300'000, 'x');
-  const auto second = fetch(HttpClientRequest("PUT", https(server), large));
-  ASSERT_TRUE(second) << second.error().message();
-  EXPECT_EQ(second->body, large);
+  EXPECT_EQ(answer_of(HttpClientRequest("PUT", https(server), large)).body, large);
   EXPECT_THAT(server.asked(), ElementsAre("GET /a?b", "PUT /"));
   EXPECT_TRUE(server.requests().at(0).has("Host: " + server.address().to_string()));
   EXPECT_EQ(server.opened(), 1u);
@@ -124,16 +121,11 @@ TEST_P(HttpClientHttpsTest, the_layer_is_told_the_host_of_the_url_whatever_the_w
     HttpClientRequest request(item.url);
     if (item.url != https(server)) request.connect_to = server.address().to_string();
     std::optional<Result<LayerFacts>> at_head;
-    std::optional<Result<LayerFacts>> before;
-    std::optional<Result<void>> done;
-    const auto id = client().start(
-        request, {.on_head = [&](HttpFetch& fetch, const HttpResponseHead&) { at_head = fetch.layer_facts(); },
-                  .on_done = [&](const Result<void>& how) { done = how; }});
-    ASSERT_TRUE(id);
-    before = client().find(*id)->layer_facts();
-    EXPECT_EQ(before->error(), errno_code(ENOTCONN));
-    ASSERT_TRUE(run_until([&] { return done.has_value(); }));
-    ASSERT_TRUE(*done) << done->error().message();
+    const HttpFetchId id = begin_fetch(
+        request, {.on_head = [&](HttpFetch& fetch, const HttpResponseHead&) { at_head = fetch.layer_facts(); }});
+    EXPECT_EQ(client().find(id)->layer_facts().error(), errno_code(ENOTCONN));
+    ASSERT_TRUE(fetch_ends());
+    ASSERT_TRUE(*fetched) << fetched->error().message();
     ASSERT_TRUE(at_head && *at_head) << item.url;
     EXPECT_EQ((*at_head)->peer, item.host);
     EXPECT_EQ((*at_head)->protocol, "sealed");
@@ -163,13 +155,12 @@ TEST_P(HttpClientHttpsTest, redirects_to_https_are_followed_and_leave_credential
   HttpScript& there = serve_secure_text(http_ok("there"));
   HttpScript& here =
       serve([&](Connection& connection, const Request&) { connection.send(redirect_to(https(there, "/y"))); });
-  const auto answer = fetch(HttpClientRequest("PUT", here.url("/x"), "body")
-                                .add("Authorization", "Basic c2VjcmV0")
-                                .add("Cookie", "id=1")
-                                .add("Referer", "http://example.org/")
-                                .add("X-Own", "1"));
-  ASSERT_TRUE(answer) << answer.error().message();
-  EXPECT_EQ(answer->url, https(there, "/y"));
+  const HttpResponse answer = answer_of(HttpClientRequest("PUT", here.url("/x"), "body")
+                                            .add("Authorization", "Basic c2VjcmV0")
+                                            .add("Cookie", "id=1")
+                                            .add("Referer", "http://example.org/")
+                                            .add("X-Own", "1"));
+  EXPECT_EQ(answer.url, https(there, "/y"));
   const Request& second = there.requests().at(0);
   EXPECT_EQ(second.what(), "PUT /y");
   EXPECT_EQ(second.body, "body");
@@ -190,9 +181,7 @@ TEST_P(HttpClientHttpsTest, redirects_from_https_to_http_leave_the_referer_behin
         .add("referer", https(here, "/secret"))
         .add("X-Own", "1");
   };
-  const auto answer = fetch(request());
-  ASSERT_TRUE(answer) << answer.error().message();
-  EXPECT_EQ(answer->url, there.url("/y"));
+  EXPECT_EQ(answer_of(request()).url, there.url("/y"));
   EXPECT_EQ(there.requests().at(0).head,
             "GET /y HTTP/1.1\r\nHost: " + there.address().to_string() + "\r\nX-Own: 1\r\n\r\n");
   drop_client();
@@ -219,9 +208,7 @@ TEST_P(HttpClientHttpsTest, a_body_that_ends_with_the_connection_is_complete_onl
   test::seal("HTTP/1.1 200 OK\r\n\r\npart", sealed);
   {
     const auto server = serve_raw(sealed + std::string(test::kEndMark));
-    const auto answer = fetch(HttpClientRequest(raw_url_));
-    ASSERT_TRUE(answer) << answer.error().message();
-    EXPECT_EQ(answer->body, "part");
+    EXPECT_EQ(answer_of(HttpClientRequest(raw_url_)).body, "part");
   }
   const auto server = serve_raw(sealed);
   EXPECT_EQ(error_of_fetch(HttpClientRequest(raw_url_)), Trouble::kTruncated);
@@ -249,18 +236,14 @@ TEST_P(HttpClientHttpsTest, a_tunnel_through_a_server_over_the_layer) {
   request.target = "example.org:25";
   request.may_upgrade = true;
   std::string heard;
-  std::optional<Result<void>> done;
-  const auto id =
-      client().start(request, {.on_head = [](HttpFetch& fetch, const HttpResponseHead&) { fetch.write("second"); },
-                               .on_body =
-                                   [&](HttpFetch& fetch, std::string_view bytes) {
-                                     heard += bytes;
-                                     if (heard == "first second") fetch.end_body();
-                                   },
-                               .on_done = [&](const Result<void>& how) { done = how; }});
-  ASSERT_TRUE(id);
-  ASSERT_TRUE(run_until([&] { return done.has_value(); })) << heard;
-  EXPECT_TRUE(*done) << done->error().message();
+  begin_fetch(request, {.on_head = [](HttpFetch& fetch, const HttpResponseHead&) { fetch.write("second"); },
+                        .on_body =
+                            [&](HttpFetch& fetch, std::string_view bytes) {
+                              heard += bytes;
+                              if (heard == "first second") fetch.end_body();
+                            }});
+  ASSERT_TRUE(fetch_ends()) << heard;
+  EXPECT_TRUE(*fetched) << fetched->error().message();
   EXPECT_EQ(heard, "first second");
 }
 

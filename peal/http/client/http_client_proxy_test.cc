@@ -78,12 +78,10 @@ TEST_P(HttpClientProxyTest, https_goes_through_a_tunnel_to_the_server_that_is_me
   client_options.proxies.https = proxy().url("me:secret@");
   std::optional<Result<LayerFacts>> facts;
   for (int times = 0; times < 2; ++times) {
-    std::optional<Result<void>> done;
-    ASSERT_TRUE(client().start(HttpClientRequest(https(server, "/x")).add("Proxy-Authorization", "Own"),
-                               {.on_head = [&](HttpFetch& fetch, const auto&) { facts = fetch.layer_facts(); },
-                                .on_done = [&](const Result<void>& how) { done = how; }}));
-    ASSERT_TRUE(run_until([&] { return done.has_value(); }));
-    ASSERT_TRUE(*done) << done->error().message();
+    begin_fetch(HttpClientRequest(https(server, "/x")).add("Proxy-Authorization", "Own"),
+                {.on_head = [&](HttpFetch& fetch, const auto&) { facts = fetch.layer_facts(); }});
+    ASSERT_TRUE(fetch_ends());
+    ASSERT_TRUE(*fetched) << fetched->error().message();
   }
   EXPECT_EQ((*facts)->peer, "127.0.0.1");
   const std::string where = server.address().to_string();
@@ -98,11 +96,9 @@ TEST_P(HttpClientProxyTest, the_layer_is_told_the_host_of_the_url) {
   HttpScript& server = serve_secure(http_ok("sealed"));
   proxy().to = server.address().to_string();
   std::string peer;
-  std::optional<Result<void>> done;
-  ASSERT_TRUE(client().start(HttpClientRequest("https://Example.test/"),
-                             {.on_head = [&](HttpFetch& fetch, const auto&) { peer = fetch.layer_facts()->peer; },
-                              .on_done = [&](const Result<void>& how) { done = how; }}));
-  ASSERT_TRUE(run_until([&] { return done.has_value(); }));
+  begin_fetch(HttpClientRequest("https://Example.test/"),
+              {.on_head = [&](HttpFetch& fetch, const auto&) { peer = fetch.layer_facts()->peer; }});
+  ASSERT_TRUE(fetch_ends());
   EXPECT_EQ(peer, "example.test");
   EXPECT_TRUE(proxy().heads.at(0).starts_with("CONNECT example.test:443 HTTP/1.1\r\nHost: example.test:443\r\n"));
 }
@@ -161,9 +157,7 @@ TEST_P(HttpClientProxyTest, redirects_find_their_own_way) {
   HttpScript& by =
       serve_text("HTTP/1.1 302 There\r\nContent-Length: 0\r\nLocation: " + https(secure, "/y") + "\r\n\r\n");
   client_options.proxies = {.http = "me:secret@" + by.address().to_string(), .https = proxy().url()};
-  const auto answer = fetch(HttpClientRequest("http://a.test/x").add("Proxy-Authorization", "Own"));
-  ASSERT_TRUE(answer) << answer.error().message();
-  EXPECT_EQ(answer->body, "sealed");
+  EXPECT_EQ(answer_of(HttpClientRequest("http://a.test/x").add("Proxy-Authorization", "Own")).body, "sealed");
   EXPECT_FALSE(proxy().heads.at(0).contains("Authorization")) << "another proxy";
   EXPECT_EQ(secure.requests().at(0).what(), "GET /y");
   EXPECT_FALSE(secure.requests().at(0).head.contains("Authorization"));
@@ -178,12 +172,11 @@ TEST_P(HttpClientProxyTest, what_may_change_the_protocol_goes_through_a_tunnel_t
   HttpClientRequest request(server->url("/ws"));
   request.may_upgrade = true;
   std::string got;
-  const auto id = client().start(request, {.on_head = [](HttpFetch& fetch, const auto&) { fetch.write("hello"); },
-                                           .on_body = [&](HttpFetch&, auto bytes) { got += bytes; }});
-  ASSERT_TRUE(id);
+  const HttpFetchId id = begin_fetch(request, {.on_head = [](HttpFetch& fetch, const auto&) { fetch.write("hello"); },
+                                               .on_body = [&](HttpFetch&, auto bytes) { got += bytes; }});
   ASSERT_TRUE(run_until([&] { return got == "re:hello"; }));
   EXPECT_EQ(server->requests().at(0).what(), "GET /ws");
-  client().cancel(*id);
+  client().cancel(id);
   proxy().refused = "HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 101 Early\r\n\r\n";
   EXPECT_EQ(error_of_fetch(request), errno_code(EPROTO)) << "an answer before the question";
 }
@@ -217,9 +210,7 @@ TEST_P(HttpClientProxyTest, tls_inside_the_tunnel_with_the_server_that_is_meant)
                              "127.0.0.1:0", options);
   proxy().to = server.address().to_string();
   for (const char* url : {"https://localhost/", "https://127.0.0.1:444/", "https://localhost/again"}) {
-    const auto answer = fetch(HttpClientRequest(url));
-    ASSERT_TRUE(answer) << answer.error().message();
-    EXPECT_EQ(answer->body, "over TLS");
+    EXPECT_EQ(answer_of(HttpClientRequest(url)).body, "over TLS");
   }
   EXPECT_EQ(proxy().heads.size(), 2u);
   EXPECT_TRUE(error_of_fetch(HttpClientRequest("https://wrong.test/"))) << "it cannot prove to be that";

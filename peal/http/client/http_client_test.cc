@@ -17,13 +17,12 @@ class HttpClientTest : public test::HttpClientTest {};
 
 TEST_P(HttpClientTest, a_get_is_sent_and_its_answer_given) {
   HttpScript& server = serve_text("HTTP/1.1 404 Not Here\r\nX-A: 1\r\nx-a: 2\r\nContent-Length: 5\r\n\r\nsorry");
-  const auto answer = fetch(HttpClientRequest(server.url("/a?b#c")).add("Accept", "*/*"));
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status(), 404);
-  EXPECT_EQ(answer->head.reason(), "Not Here");
-  EXPECT_EQ(answer->find("X-a"), "1");
-  EXPECT_EQ(answer->body, "sorry");
-  EXPECT_EQ(answer->url, server.url("/a?b"));
+  const HttpResponse answer = answer_of(HttpClientRequest(server.url("/a?b#c")).add("Accept", "*/*"));
+  EXPECT_EQ(answer.status(), 404);
+  EXPECT_EQ(answer.head.reason(), "Not Here");
+  EXPECT_EQ(answer.find("X-a"), "1");
+  EXPECT_EQ(answer.body, "sorry");
+  EXPECT_EQ(answer.url, server.url("/a?b"));
   EXPECT_EQ(server.requests().at(0).head,
             "GET /a?b HTTP/1.1\r\nHost: " + server.address().to_string() + "\r\nAccept: */*\r\n\r\n");
   EXPECT_EQ(client().stats().answered, 1u);
@@ -68,9 +67,7 @@ TEST_P(HttpClientTest, a_chunked_answer_in_pieces_of_one_byte) {
     (*drip)(0);
   });
   for (int round = 0; round < 2; ++round) {
-    const auto answer = fetch(HttpClientRequest(server.url()));
-    ASSERT_TRUE(answer) << answer.error().message();
-    EXPECT_EQ(answer->body, "abc0123456789");
+    EXPECT_EQ(answer_of(HttpClientRequest(server.url())).body, "abc0123456789");
   }
   EXPECT_EQ(server.opened(), 1u);
 }
@@ -80,20 +77,17 @@ TEST_P(HttpClientTest, an_answer_without_a_length_ends_with_the_connection) {
     connection.send("HTTP/1.1 200 OK\r\n\r\nuntil the end");
     connection.close();
   });
-  const auto answer = fetch(HttpClientRequest(server.url()));
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->body, "until the end");
+  EXPECT_EQ(answer_of(HttpClientRequest(server.url())).body, "until the end");
 }
 
 TEST_P(HttpClientTest, interim_answers_are_passed_over) {
   HttpScript& server = serve_text(
       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
       "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
-  const auto answer = fetch(HttpClientRequest(server.url()));
-  ASSERT_TRUE(answer) << answer.error().message();
-  EXPECT_EQ(answer->status(), 200);
-  EXPECT_FALSE(answer->find("Link"));
-  EXPECT_EQ(answer->body, "ok");
+  const HttpResponse answer = answer_of(HttpClientRequest(server.url()));
+  EXPECT_EQ(answer.status(), 200);
+  EXPECT_FALSE(answer.find("Link"));
+  EXPECT_EQ(answer.body, "ok");
 }
 
 TEST_P(HttpClientTest, what_is_no_http_is_an_error_and_ends_the_connection) {
@@ -217,16 +211,13 @@ TEST_P(HttpClientTest, a_server_behind_a_unix_socket) {
       serve([](Connection& connection, const Request&) { connection.send(http_ok("local")); }, "unix:" + path);
   HttpClientRequest request("http://service/x");
   request.connect_to = "unix:" + path;
-  const auto answer = fetch(request);
-  ASSERT_TRUE(answer) << answer.error().message();
-  EXPECT_EQ(answer->body, "local");
+  EXPECT_EQ(answer_of(request).body, "local");
   EXPECT_TRUE(server.requests().at(0).has("Host: service"));
 }
 
 TEST_P(HttpClientTest, a_name_is_looked_up) {
   HttpScript& server = serve_text(http_ok("named"));
-  const auto answer = fetch(HttpClientRequest("http://localhost:" + std::to_string(server.address().port()) + "/"));
-  ASSERT_TRUE(answer) << answer.error().message();
+  answer_of(HttpClientRequest("http://localhost:" + std::to_string(server.address().port()) + "/"));
   EXPECT_TRUE(server.requests().at(0).has("Host: localhost:" + std::to_string(server.address().port())));
 }
 

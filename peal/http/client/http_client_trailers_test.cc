@@ -68,11 +68,10 @@ TEST_P(HttpClientTrailersTest, those_of_an_answer_come_between_its_body_and_its_
 
 TEST_P(HttpClientTrailersTest, a_collected_answer_has_them_apart_from_its_head) {
   HttpScript& server = serve_text(std::string(kWithTrailers));
-  const auto answer = fetch(HttpClientRequest(server.url()));
-  ASSERT_TRUE(answer) << answer.error().message();
-  EXPECT_EQ(answer->body, "body");
-  EXPECT_FALSE(answer->find("X-Sum"));
-  std::string_view lines = answer->trailers;
+  const HttpResponse answer = answer_of(HttpClientRequest(server.url()));
+  EXPECT_EQ(answer.body, "body");
+  EXPECT_FALSE(answer.find("X-Sum"));
+  std::string_view lines = answer.trailers;
   std::vector<std::string> seen;
   for (HttpField field; next_http_field(lines, field);) seen.push_back(fmt::format("{}={}", field.name, field.value));
   EXPECT_THAT(seen, ElementsAre("X-Sum=17", "X-Took=3 ms"));
@@ -116,12 +115,11 @@ TEST_P(HttpClientTrailersTest, those_of_a_request_follow_its_last_chunk) {
   for (const bool connected : {false, true}) {
     listener.heard.clear();
     notes.clear();
-    const auto id = client().start(streamed_post(server.url()).add("Trailer", "X-Sum"), noting());
-    ASSERT_TRUE(id);
+    const HttpFetchId id = begin_fetch(streamed_post(server.url()).add("Trailer", "X-Sum"), noting());
     if (connected) settle();
-    client().find(*id)->write("body");
-    EXPECT_TRUE(client().find(*id)->end_body(trailers));
-    EXPECT_FALSE(client().find(*id)->end_body(trailers)) << "it has ended";
+    client().find(id)->write("body");
+    EXPECT_TRUE(client().find(id)->end_body(trailers));
+    EXPECT_FALSE(client().find(id)->end_body(trailers)) << "it has ended";
     ASSERT_TRUE(wait_for("done"));
     EXPECT_TRUE(listener.heard.contains("\r\nTrailer: X-Sum\r\n"));
     EXPECT_EQ(listener.end(), "0\r\nX-Sum: 17\r\nX-Empty: \r\n\r\n");
@@ -132,9 +130,8 @@ TEST_P(HttpClientTrailersTest, those_of_a_request_follow_its_last_chunk) {
 TEST_P(HttpClientTrailersTest, what_may_not_trail_changes_nothing) {
   HttpScript& server = serve(nullptr);
   ChunkedListener listener(server);
-  const auto id = client().start(streamed_post(server.url()), noting());
-  ASSERT_TRUE(id);
-  HttpFetch& fetch = *client().find(*id);
+  const HttpFetchId id = begin_fetch(streamed_post(server.url()), noting());
+  HttpFetch& fetch = *client().find(id);
   const HttpField bad[] = {
       {"Content-Length", "4"}, {"Host", "h"}, {"Authorization", "x"}, {"Trailer", "x"}, {"two words", "x"},
       {"X", "a\r\nb: c"},      {"", "x"}};
@@ -153,16 +150,14 @@ TEST_P(HttpClientTrailersTest, only_chunks_can_have_them) {
   const HttpField trailer[] = {{"X-Sum", "17"}};
   HttpClientRequest measured = streamed_post(server.url());
   measured.streamed_bytes = 4;
-  const auto id = client().start(std::move(measured), noting());
-  ASSERT_TRUE(id);
-  EXPECT_FALSE(client().find(*id)->end_body(trailer));
-  client().find(*id)->write("body");
-  client().find(*id)->end_body();
+  const HttpFetchId id = begin_fetch(std::move(measured), noting());
+  EXPECT_FALSE(client().find(id)->end_body(trailer));
+  client().find(id)->write("body");
+  client().find(id)->end_body();
   ASSERT_TRUE(wait_for("done"));
   EXPECT_EQ(server.requests().at(0).body, "body");
-  const auto whole = client().start(HttpClientRequest("PUT", server.url(), "body"), noting());
-  ASSERT_TRUE(whole);
-  EXPECT_FALSE(client().find(*whole)->end_body(trailer));
+  const HttpFetchId whole = begin_fetch(HttpClientRequest("PUT", server.url(), "body"), noting());
+  EXPECT_FALSE(client().find(whole)->end_body(trailer));
   notes.clear();
   ASSERT_TRUE(wait_for("done"));
 }

@@ -39,10 +39,9 @@ TEST_P(HttpDecodeTest, what_is_in_gzip_or_zstd_is_asked_for_and_unpacked) {
   for (const ContentCoding coding : {ContentCoding::kGzip, ContentCoding::kZstd}) {
     HttpScript& server = serve_text(answer(coded(body, coding), to_string(coding)));
     for (int times = 0; times < 2; ++times) {
-      const auto response = fetch(HttpClientRequest(server.url()));
-      ASSERT_TRUE(response) << response.error().message();
-      EXPECT_TRUE(same_bytes(response->body, body));
-      EXPECT_EQ(response->head.text(), "HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\n\r\n");
+      const HttpResponse response = answer_of(HttpClientRequest(server.url()));
+      EXPECT_TRUE(same_bytes(response.body, body));
+      EXPECT_EQ(response.head.text(), "HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\n\r\n");
     }
     EXPECT_TRUE(server.requests().at(0).has("Accept-Encoding: zstd, gzip"));
     EXPECT_EQ(server.opened(), 1u) << "the connection is kept";
@@ -53,9 +52,8 @@ TEST_P(HttpDecodeTest, off_nothing_is_asked_for_and_nothing_touched) {
   client_options.decode = false;
   const std::string text = answer(coded("body"), "gzip");
   HttpScript& server = serve_text(text);
-  const auto plain = fetch(HttpClientRequest(server.url()));
-  ASSERT_TRUE(plain);
-  EXPECT_EQ(plain->head.text() + plain->body, text);
+  const HttpResponse plain = answer_of(HttpClientRequest(server.url()));
+  EXPECT_EQ(plain.head.text() + plain.body, text);
   EXPECT_FALSE(server.requests().at(0).head.contains("Accept-Encoding"));
   HttpClientRequest asking(server.url());
   asking.decode = true;
@@ -76,9 +74,8 @@ TEST_P(HttpDecodeTest, what_has_no_whole_body_or_another_coding_is_as_it_came) {
   for (const auto& [coding, status] : {std::pair("br", "200 OK"), std::pair("gzip, zstd", "200 OK"),
                                        std::pair("identity", "200 OK"), std::pair("gzip", "206 Partial Content")}) {
     const std::string text = answer(body, coding, status);
-    const auto response = fetch(HttpClientRequest(serve_text(text).url()));
-    ASSERT_TRUE(response) << coding;
-    EXPECT_EQ(response->head.text() + response->body, text) << coding;
+    const HttpResponse response = answer_of(HttpClientRequest(serve_text(text).url()));
+    EXPECT_EQ(response.head.text() + response.body, text) << coding;
   }
   const std::string twice = "HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\n\r\n" + body;
   HttpScript& server = serve([&](Connection& connection, const Request&) {
@@ -139,21 +136,19 @@ TEST_P(HttpDecodeTest, each_piece_is_shown_when_it_comes_and_trailers_behind) {
   };
   std::string got;
   std::string trailers;
-  std::optional<Result<void>> done;
   bool head = false;
-  ASSERT_TRUE(client().start(HttpClientRequest(server.url()),
-                             {.on_head = [&](HttpFetch&, const HttpResponseHead&) { head = true; },
-                              .on_body = [&](HttpFetch&, std::string_view bytes) { got += bytes; },
-                              .on_trailers = [&](HttpFetch&, std::string_view lines) { trailers = lines; },
-                              .on_done = [&](const Result<void>& how) { done = how; }}));
+  begin_fetch(HttpClientRequest(server.url()),
+              {.on_head = [&](HttpFetch&, const HttpResponseHead&) { head = true; },
+               .on_body = [&](HttpFetch&, std::string_view bytes) { got += bytes; },
+               .on_trailers = [&](HttpFetch&, std::string_view lines) { trailers = lines; }});
   ASSERT_TRUE(run_until([&] { return head; }));
   say("first ", ContentEncoder::Then::kFlush);
   ASSERT_TRUE(run_until([&] { return got == "first "; }));
   say("second", ContentEncoder::Then::kEnd);
   ASSERT_TRUE(run_until([&] { return got == "first second"; }));
   handle.send("0\r\nSum: 7\r\n\r\n");
-  ASSERT_TRUE(run_until([&] { return done.has_value(); }));
-  EXPECT_TRUE(*done);
+  ASSERT_TRUE(fetch_ends());
+  EXPECT_TRUE(*fetched);
   EXPECT_EQ(trailers, "Sum: 7\r\n");
 }
 
@@ -164,30 +159,25 @@ TEST_P(HttpDecodeTest, who_pauses_is_shown_nothing_though_the_answer_has_all_com
   size_t got = 0;
   size_t pieces = 0;
   std::string order;
-  std::optional<Result<void>> done;
-  const auto id = client().start(HttpClientRequest(server.url()), {.on_body =
-                                                                       [&](HttpFetch& fetch, std::string_view bytes) {
-                                                                         EXPECT_LE(bytes.size(), 16u * 1024);
-                                                                         got += bytes.size();
-                                                                         ++pieces;
-                                                                         fetch.pause();
-                                                                       },
-                                                                   .on_done =
-                                                                       [&](const Result<void>& how) {
-                                                                         order += "done";
-                                                                         done = how;
-                                                                       }});
-  ASSERT_TRUE(id);
+  const HttpFetchId id =
+      begin_fetch(HttpClientRequest(server.url()), {.on_body =
+                                                        [&](HttpFetch& fetch, std::string_view bytes) {
+                                                          EXPECT_LE(bytes.size(), 16u * 1024);
+                                                          got += bytes.size();
+                                                          ++pieces;
+                                                          fetch.pause();
+                                                        },
+                                                    .on_done = [&](const Result<void>&) { order += "done"; }});
   ASSERT_TRUE(run_until([&] { return client().stats().idle == 1; })) << "the connection is free for others";
   EXPECT_EQ(pieces, 1u);
   EXPECT_EQ(fetch(HttpClientRequest(server.url()))->body.size(), body.size()) << "and carries them";
-  for (size_t seen = 1; !done; ++seen) {
+  for (size_t seen = 1; !fetched; ++seen) {
     ASSERT_EQ(pieces, seen);
-    HttpFetch* const its = client().find(*id);
+    HttpFetch* const its = client().find(id);
     ASSERT_NE(its, nullptr);
     EXPECT_TRUE(its->write("dropped") || true);
     its->resume();
-    ASSERT_TRUE(run_until([&] { return pieces > seen || done; }));
+    ASSERT_TRUE(run_until([&] { return pieces > seen || fetched; }));
   }
   EXPECT_EQ(got, body.size());
   EXPECT_EQ(order, "done");
@@ -223,17 +213,16 @@ TEST_P(HttpDecodeTest, cancelled_while_there_is_more_to_show) {
   HttpScript& server = serve_text(answer(coded(std::string(4 << 20, 'x')), "gzip"));
   size_t pieces = 0;
   for (const bool resumes : {false, true}) {
-    const auto id =
-        client().start(HttpClientRequest(server.url()), {.on_body =
-                                                             [&](HttpFetch& fetch, std::string_view) {
-                                                               ++pieces;
-                                                               fetch.pause();
-                                                             },
-                                                         .on_done = [](const Result<void>&) { ADD_FAILURE(); }});
-    ASSERT_TRUE(id);
+    const HttpFetchId id =
+        begin_fetch(HttpClientRequest(server.url()), {.on_body =
+                                                          [&](HttpFetch& fetch, std::string_view) {
+                                                            ++pieces;
+                                                            fetch.pause();
+                                                          },
+                                                      .on_done = [](const Result<void>&) { ADD_FAILURE(); }});
     ASSERT_TRUE(run_until([&] { return client().stats().idle == 1; }));
-    if (resumes) client().find(*id)->resume();
-    EXPECT_TRUE(client().cancel(*id));
+    if (resumes) client().find(id)->resume();
+    EXPECT_TRUE(client().cancel(id));
   }
   ASSERT_TRUE(run_until([&] { return true; }));
   const auto id = client().start(HttpClientRequest(server.url()), {.on_body = [&](HttpFetch& fetch, std::string_view) {

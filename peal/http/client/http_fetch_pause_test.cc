@@ -14,20 +14,15 @@ using test::HttpScript;
 class HttpFetchPauseTest : public test::HttpClientTest {
  protected:
   HttpFetch& begin(HttpClientRequest request) {
-    const auto id =
-        client().start(std::move(request), {.on_head =
-                                                [this](HttpFetch& fetch, const HttpResponseHead& head) {
-                                                  status = head.status();
-                                                  if (on_head) on_head(fetch);
-                                                },
-                                            .on_body = [this](HttpFetch&, std::string_view bytes) { body += bytes; },
-                                            .on_done =
-                                                [this](const Result<void>& how) {
-                                                  done = how;
-                                                  at_end = body;
-                                                }});
-    EXPECT_TRUE(id);
-    return *client().find(*id);
+    const HttpFetchId id =
+        begin_fetch(std::move(request), {.on_head =
+                                             [this](HttpFetch& fetch, const HttpResponseHead& head) {
+                                               status = head.status();
+                                               if (on_head) on_head(fetch);
+                                             },
+                                         .on_body = [this](HttpFetch&, std::string_view bytes) { body += bytes; },
+                                         .on_done = [this](const Result<void>&) { at_end = body; }});
+    return *client().find(id);
   }
   static HttpClientRequest upgrading(const std::string& url) {
     HttpClientRequest request(url);
@@ -46,7 +41,6 @@ class HttpFetchPauseTest : public test::HttpClientTest {
   std::string body;
   std::string at_end;
   std::function<void(HttpFetch&)> on_head;
-  std::optional<Result<void>> done;
 };
 
 TEST_P(HttpFetchPauseTest, paused_before_its_head_came) {
@@ -54,7 +48,6 @@ TEST_P(HttpFetchPauseTest, paused_before_its_head_came) {
   for (const bool connected : {false, true}) {
     status = 0;
     body.clear();
-    done.reset();
     HttpFetch& fetch = begin(HttpClientRequest(server.url()));
     fetch.pause();
     if (connected) {
@@ -63,10 +56,10 @@ TEST_P(HttpFetchPauseTest, paused_before_its_head_came) {
     ASSERT_TRUE(run_until([&] { return status == 200; }));
     settle();
     EXPECT_EQ(body, "");
-    EXPECT_FALSE(done);
+    EXPECT_FALSE(fetched);
     fetch.resume();
-    ASSERT_TRUE(run_until([&] { return done.has_value(); }));
-    EXPECT_TRUE(*done);
+    ASSERT_TRUE(fetch_ends());
+    EXPECT_TRUE(*fetched);
     EXPECT_EQ(body, "body");
   }
   EXPECT_EQ(server.opened(), 1u);
@@ -83,15 +76,15 @@ TEST_P(HttpFetchPauseTest, paused_while_it_is_redirected) {
   settle();
   EXPECT_EQ(body, "");
   fetch.resume();
-  ASSERT_TRUE(run_until([&] { return done.has_value(); }));
+  ASSERT_TRUE(fetch_ends());
   EXPECT_EQ(body, "there");
 }
 
 TEST_P(HttpFetchPauseTest, an_answer_without_a_body_ends_paused) {
   HttpScript& server = serve_text("HTTP/1.1 204 No Content\r\n\r\n");
   begin(HttpClientRequest(server.url())).pause();
-  ASSERT_TRUE(run_until([&] { return done.has_value(); }));
-  EXPECT_TRUE(*done);
+  ASSERT_TRUE(fetch_ends());
+  EXPECT_TRUE(*fetched);
   ASSERT_TRUE(fetch(HttpClientRequest(server.url()))) << "the connection is not paused any more";
   EXPECT_EQ(server.opened(), 1u);
 }
@@ -100,10 +93,9 @@ TEST_P(HttpFetchPauseTest, what_a_tunnel_brought_comes_before_its_end) {
   for (const size_t size : {1, 4000, 300'000}) {
     HttpScript& server = serve_brief_tunnel(pattern(size));
     body.clear();
-    done.reset();
     begin(upgrading(server.url()));
-    ASSERT_TRUE(run_until([&] { return done.has_value(); })) << size;
-    EXPECT_TRUE(*done);
+    ASSERT_TRUE(fetch_ends()) << size;
+    EXPECT_TRUE(*fetched);
     EXPECT_TRUE(same_bytes(at_end, pattern(size)));
     EXPECT_TRUE(same_bytes(body, pattern(size)));
   }
@@ -114,7 +106,6 @@ TEST_P(HttpFetchPauseTest, what_a_tunnel_brought_waits_for_who_pauses) {
     HttpScript& server = serve_brief_tunnel("last words");
     status = 0;
     body.clear();
-    done.reset();
     on_head = [&](HttpFetch& fetch) {
       if (!early) fetch.pause();
     };
@@ -123,10 +114,10 @@ TEST_P(HttpFetchPauseTest, what_a_tunnel_brought_waits_for_who_pauses) {
     ASSERT_TRUE(run_until([&] { return status == 101; }));
     settle();
     EXPECT_EQ(body, "");
-    EXPECT_FALSE(done) << "the end waits, too";
+    EXPECT_FALSE(fetched) << "the end waits, too";
     fetch.resume();
-    ASSERT_TRUE(run_until([&] { return done.has_value(); }));
-    EXPECT_TRUE(*done);
+    ASSERT_TRUE(fetch_ends());
+    EXPECT_TRUE(*fetched);
     EXPECT_EQ(at_end, "last words");
   }
 }

@@ -19,17 +19,15 @@ class HttpFetchTest : public test::HttpClientTest {
  protected:
   // Begins it, its events written down.
   HttpFetchId start(HttpClientRequest request) {
-    const auto id = client().start(
+    return begin_fetch(
         std::move(request),
         {.on_head = [this](HttpFetch&, const HttpResponseHead& its_head) { head = its_head; },
-         .on_body = [this](HttpFetch&, std::string_view bytes) { body += bytes; },
-         .on_writable = [this](HttpFetch& fetch) { on_writable ? on_writable(fetch) : void(++writable); },
-         .on_done = [this](const Result<void>& how) { done = how; }});
-    EXPECT_TRUE(id) << id.error().message();
-    return id.value_or(HttpFetchId::kNone);
-  }
-  testing::AssertionResult wait_for_end() {
-    return run_until([this] { return done.has_value(); });
+         .on_body =
+             [this](HttpFetch& fetch, std::string_view bytes) {
+               body += bytes;
+               if (pausing) fetch.pause();
+             },
+         .on_writable = [this](HttpFetch& fetch) { on_writable ? on_writable(fetch) : void(++writable); }});
   }
   static HttpClientRequest streamed(const std::string& url, std::optional<uint64_t> bytes = {}) {
     HttpClientRequest request("PUT", url);
@@ -40,15 +38,14 @@ class HttpFetchTest : public test::HttpClientTest {
 
   HttpResponseHead head;
   std::string body;
+  bool pausing = false;  // after each piece of the body
   int writable = 0;
   std::function<void(HttpFetch&)> on_writable;
-  std::optional<Result<void>> done;
 };
 
 TEST_P(HttpFetchTest, a_streamed_body_goes_in_chunks_or_with_its_length) {
   HttpScript& server = serve_text(http_ok("x"));
   for (const bool has_length : {false, true}) {
-    done.reset();
     const HttpFetchId id = start(streamed(server.url(), has_length ? std::optional<uint64_t>(8) : std::nullopt));
     HttpFetch& fetch = *client().find(id);
     fetch.write("abcd");
@@ -59,8 +56,8 @@ TEST_P(HttpFetchTest, a_streamed_body_goes_in_chunks_or_with_its_length) {
     fetch.end_body();
     fetch.end_body();
     EXPECT_TRUE(fetch.write("too late, and dropped"));
-    ASSERT_TRUE(wait_for_end());
-    EXPECT_TRUE(*done);
+    ASSERT_TRUE(fetch_ends());
+    EXPECT_TRUE(*fetched);
     const Request& request = server.requests().back();
     EXPECT_EQ(request.has("Content-Length: 8"), has_length);
     EXPECT_EQ(request.has("Transfer-Encoding: chunked"), !has_length);
@@ -72,7 +69,7 @@ TEST_P(HttpFetchTest, a_streamed_body_goes_in_chunks_or_with_its_length) {
 TEST_P(HttpFetchTest, an_empty_streamed_body) {
   HttpScript& server = serve_text(http_ok("x"));
   client().find(start(streamed(server.url())))->end_body();
-  ASSERT_TRUE(wait_for_end());
+  ASSERT_TRUE(fetch_ends());
   EXPECT_EQ(server.requests().at(0).body, "0\r\n\r\n");
 }
 
@@ -82,14 +79,13 @@ class HttpFetchLengthTest : public HttpFetchTest {
   void is_given_up(const std::function<void(HttpFetch&)>& go_on) {
     HttpScript& server = serve_text(http_ok("x"));
     for (const bool connected : {false, true}) {
-      done.reset();
       const HttpFetchId id = start(streamed(server.url(), 8));
       client().find(id)->write("abcd");
       if (connected) settle();
       go_on(*client().find(id));
-      EXPECT_FALSE(done) << "not inside the call";
-      ASSERT_TRUE(wait_for_end());
-      EXPECT_EQ(done->error(), HttpTrouble::kBadRequest);
+      EXPECT_FALSE(fetched) << "not inside the call";
+      ASSERT_TRUE(fetch_ends());
+      EXPECT_EQ(fetched->error(), HttpTrouble::kBadRequest);
       ASSERT_TRUE(run_until([&] { return server.open() == 0 && client().stats().connections == 0; }));
     }
   }
@@ -108,8 +104,8 @@ TEST_P(HttpFetchTest, a_body_where_none_is_streamed_is_given_up) {
   HttpScript& server = serve_text(http_ok("x"));
   const HttpFetchId id = start(HttpClientRequest(server.url()));
   EXPECT_FALSE(client().find(id)->write("abcd"));
-  ASSERT_TRUE(wait_for_end());
-  EXPECT_EQ(done->error(), HttpTrouble::kBadRequest);
+  ASSERT_TRUE(fetch_ends());
+  EXPECT_EQ(fetched->error(), HttpTrouble::kBadRequest);
 }
 
 TEST_P(HttpFetchTest, uploading_waits_for_a_server_that_does_not_read) {
@@ -136,8 +132,8 @@ TEST_P(HttpFetchTest, uploading_waits_for_a_server_that_does_not_read) {
   EXPECT_LT(held, kMost) << "no more than the kernel and the high-water mark take";
   enough = true;
   server.each([](Connection& connection) { connection.resume(); });
-  ASSERT_TRUE(wait_for_end());
-  EXPECT_TRUE(*done);
+  ASSERT_TRUE(fetch_ends());
+  EXPECT_TRUE(*fetched);
   EXPECT_EQ(written, held);
   EXPECT_GT(server.requests().at(0).body.size(), kPiece * held);
 }
@@ -146,8 +142,7 @@ TEST_P(HttpFetchTest, a_large_whole_body_goes_as_it_is_taken) {
   client_options.client.connection.output_limit_bytes = 1 << 20;
   HttpScript& server = serve_text(http_ok("x"));
   const std::string large = pattern(5 << 20);
-  const auto answer = fetch(HttpClientRequest("PUT", server.url(), large));
-  ASSERT_TRUE(answer) << answer.error().message();
+  answer_of(HttpClientRequest("PUT", server.url(), large));
   EXPECT_TRUE(same_bytes(server.requests().at(0).body, large));
 }
 
@@ -157,39 +152,32 @@ TEST_P(HttpFetchTest, more_is_written_than_may_be_kept) {
   HttpScript& server = serve(nullptr);
   server.on_bytes = [](Connection& connection, Buffer&) { connection.pause(); };
   for (const bool connected : {false, true}) {
-    done.reset();
     const HttpFetchId id = start(streamed(server.url()));
     if (connected) settle();
     for (int i = 0; i < 300 && client().find(id) != nullptr; ++i) client().find(id)->write(std::string(100000, 'x'));
-    ASSERT_TRUE(wait_for_end());
-    EXPECT_EQ(done->error(), HttpTrouble::kUploadTooFarBehind) << connected;
+    ASSERT_TRUE(fetch_ends());
+    EXPECT_EQ(fetched->error(), HttpTrouble::kUploadTooFarBehind) << connected;
   }
 }
 
 TEST_P(HttpFetchTest, an_answer_that_is_not_read_stays_with_the_server) {
   const std::string large = pattern(3 << 20);
   HttpScript& server = serve_text(http_ok(large));
-  const auto id =
-      client().start(HttpClientRequest(server.url()), {.on_body =
-                                                           [&](HttpFetch& fetch, std::string_view bytes) {
-                                                             body += bytes;
-                                                             fetch.pause();
-                                                           },
-                                                       .on_done = [&](const Result<void>& how) { done = how; }});
-  ASSERT_TRUE(id);
+  pausing = true;
+  const HttpFetchId id = start(HttpClientRequest(server.url()));
   size_t pauses = 0;
-  for (; !done; ++pauses) {
+  for (; !fetched; ++pauses) {
     const size_t before = body.size();
-    ASSERT_TRUE(run_until([&] { return done || body.size() > before; }));
+    ASSERT_TRUE(run_until([&] { return fetched || body.size() > before; }));
     if (pauses < 3) {
       const size_t after = body.size();
       run_for(milliseconds(5));
       EXPECT_EQ(body.size(), after) << "nothing comes meanwhile";
     }
-    if (HttpFetch* fetch = client().find(*id)) fetch->resume();
+    if (HttpFetch* fetch = client().find(id)) fetch->resume();
   }
   EXPECT_GT(pauses, 20u);
-  EXPECT_TRUE(*done);
+  EXPECT_TRUE(*fetched);
   EXPECT_TRUE(same_bytes(body, large));
   ASSERT_TRUE(fetch(HttpClientRequest(server.url()))) << "paused when it ended";
   EXPECT_EQ(server.opened(), 1u);
@@ -198,19 +186,14 @@ TEST_P(HttpFetchTest, an_answer_that_is_not_read_stays_with_the_server) {
 TEST_P(HttpFetchTest, chunks_that_arrive_together_are_given_one_by_one_to_who_pauses) {
   HttpScript& server =
       serve_text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n1\r\nc\r\n0\r\n\r\n");
-  const auto id =
-      client().start(HttpClientRequest(server.url()), {.on_body =
-                                                           [&](HttpFetch& fetch, std::string_view bytes) {
-                                                             body += bytes;
-                                                             fetch.pause();
-                                                           },
-                                                       .on_done = [&](const Result<void>& how) { done = how; }});
+  pausing = true;
+  const HttpFetchId id = start(HttpClientRequest(server.url()));
   for (const char* so_far : {"a", "ab", "abc"}) {
     ASSERT_TRUE(run_until([&] { return body.size() == std::string_view(so_far).size(); }));
     EXPECT_EQ(body, so_far);
-    if (HttpFetch* fetch = client().find(*id)) fetch->resume();
+    if (HttpFetch* fetch = client().find(id)) fetch->resume();
   }
-  ASSERT_TRUE(wait_for_end());
+  ASSERT_TRUE(fetch_ends());
 }
 
 // RFC 9110 10.1.1.
@@ -224,8 +207,7 @@ TEST_P(HttpFetchTest, a_body_waits_until_the_server_wants_it) {
   };
   HttpClientRequest request("PUT", server.url(), "body");
   request.expects_continue = true;
-  const auto answer = fetch(request);
-  ASSERT_TRUE(answer) << answer.error().message();
+  answer_of(request);
   EXPECT_TRUE(told);
   EXPECT_EQ(server.requests().at(0).body, "body");
   request = streamed(server.url());
@@ -233,7 +215,7 @@ TEST_P(HttpFetchTest, a_body_waits_until_the_server_wants_it) {
   const HttpFetchId id = start(request);
   EXPECT_FALSE(client().find(id)->write("streamed"));
   client().find(id)->end_body();
-  ASSERT_TRUE(wait_for_end());
+  ASSERT_TRUE(fetch_ends());
   EXPECT_EQ(server.requests().at(1).body, "8\r\nstreamed\r\n0\r\n\r\n");
   EXPECT_EQ(server.opened(), 1u);
 }
@@ -254,9 +236,7 @@ TEST_P(HttpFetchTest, a_server_that_refuses_gets_no_body_and_its_connection_is_n
   };
   HttpClientRequest request("PUT", server.url(), "body");
   request.expects_continue = true;
-  const auto answer = fetch(request);
-  ASSERT_TRUE(answer) << answer.error().message();
-  EXPECT_EQ(answer->status(), 413);
+  EXPECT_EQ(answer_of(request).status(), 413);
   EXPECT_EQ(client().stats().connections, 0u);
   settle();
   EXPECT_TRUE(server.requests().empty());
@@ -269,9 +249,7 @@ TEST_P(HttpFetchTest, a_server_that_does_not_know_expect_is_asked_without) {
   };
   HttpClientRequest request("POST", server.url(), "body");
   request.expects_continue = true;
-  const auto answer = fetch(request);
-  ASSERT_TRUE(answer) << answer.error().message();
-  EXPECT_EQ(answer->status(), 200);
+  EXPECT_EQ(answer_of(request).status(), 200);
   EXPECT_EQ(server.requests().at(0).body, "body");
 }
 
@@ -280,8 +258,8 @@ TEST_P(HttpFetchTest, an_answer_before_the_end_of_the_request) {
   server.on_head = [](Connection& connection, std::string_view) { connection.send(http_ok("early")); };
   const HttpFetchId id = start(streamed(server.url()));
   client().find(id)->write("begun");
-  ASSERT_TRUE(wait_for_end());
-  EXPECT_TRUE(*done);
+  ASSERT_TRUE(fetch_ends());
+  EXPECT_TRUE(*fetched);
   EXPECT_EQ(body, "early");
   EXPECT_EQ(client().find(id), nullptr);
   EXPECT_EQ(client().stats().connections, 0u) << "half a request is in it";
@@ -293,8 +271,8 @@ TEST_P(HttpFetchTest, what_was_streamed_is_not_repeated) {
   server.on_head = [](Connection& connection, std::string_view) { connection.abort(); };
   const HttpFetchId id = start(streamed(server.url()));
   client().find(id)->write("gone");
-  ASSERT_TRUE(wait_for_end());
-  EXPECT_EQ(done->error(), HttpTrouble::kClosedEarly);
+  ASSERT_TRUE(fetch_ends());
+  EXPECT_EQ(fetched->error(), HttpTrouble::kClosedEarly);
   EXPECT_EQ(client().stats().repeated, 0u);
 }
 
@@ -313,8 +291,8 @@ TEST_P(HttpFetchTest, another_protocol_takes_over) {
   EXPECT_TRUE(client().find(id)->write("hello"));
   ASSERT_TRUE(run_until([&] { return body == "first,re:hello"; }));
   server.each([](Connection& connection) { connection.close(); });
-  ASSERT_TRUE(wait_for_end());
-  EXPECT_TRUE(*done);
+  ASSERT_TRUE(fetch_ends());
+  EXPECT_TRUE(*fetched);
   EXPECT_EQ(client().stats().connections, 0u);
 }
 
@@ -331,7 +309,7 @@ TEST_P(HttpFetchTest, a_tunnel_is_ended_from_here) {
   server.on_bytes = [&](Connection&, Buffer& input) { heard += input.to_string(); };
   client().find(id)->write("last words");
   client().find(id)->end_body();
-  ASSERT_TRUE(wait_for_end());
+  ASSERT_TRUE(fetch_ends());
   EXPECT_EQ(heard, "last words");
 }
 
@@ -350,15 +328,13 @@ TEST_P(HttpFetchTest, a_tunnel_is_piped) {
   ASSERT_TRUE(run_until([&] { return far != nullptr; }));
   HttpClientRequest request(server->url());
   request.may_upgrade = true;
-  const auto id = client().start(
-      request, {.on_head = [&](HttpFetch& fetch, const HttpResponseHead&) { EXPECT_TRUE(pipe(*fetch.tunnel(), *far)); },
-                .on_body = [&](HttpFetch&, std::string_view bytes) { body += bytes; },
-                .on_done = [&](const Result<void>& how) { done = how; }});
-  ASSERT_TRUE(id);
+  begin_fetch(request,
+              {.on_head = [&](HttpFetch& fetch, const HttpResponseHead&) { EXPECT_TRUE(pipe(*fetch.tunnel(), *far)); },
+               .on_body = [&](HttpFetch&, std::string_view bytes) { body += bytes; }});
   ASSERT_TRUE(run_until([&] { return heard == "far:near"; })) << heard;
   server->each([](Connection& connection) { connection.close(); });
-  ASSERT_TRUE(wait_for_end());
-  EXPECT_TRUE(*done);
+  ASSERT_TRUE(fetch_ends());
+  EXPECT_TRUE(*fetched);
   EXPECT_EQ(body, "");
 }
 

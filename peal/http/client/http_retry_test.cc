@@ -82,11 +82,10 @@ TEST_P(HttpRetryTest, a_body_that_is_streamed_is_sent_once) {
   request.streamed = true;
   request.repeats = HttpRepeats::kAlways;
   int status = 0;
-  std::optional<Result<void>> done;
-  const auto id = client().start(request, {.on_head = [&](HttpFetch&, const auto& head) { status = head.status(); },
-                                           .on_done = [&](const Result<void>& how) { done = how; }});
-  client().find(*id)->end_body();
-  ASSERT_TRUE(run_until([&] { return done.has_value(); }));
+  const HttpFetchId id =
+      begin_fetch(request, {.on_head = [&](HttpFetch&, const auto& head) { status = head.status(); }});
+  client().find(id)->end_body();
+  ASSERT_TRUE(fetch_ends());
   EXPECT_EQ(status, 503);
 }
 
@@ -121,13 +120,10 @@ TEST_P(HttpRetryTest, an_answer_that_breaks_off_begins_anew_where_it_is_collecte
   // What has been shown cannot be taken back.
   HttpScript& server = serve_halves();
   std::string got;
-  std::optional<Result<void>> done;
-  ASSERT_TRUE(
-      client().start(HttpClientRequest(server.url()), {.on_body = [&](HttpFetch&, auto bytes) { got += bytes; },
-                                                       .on_done = [&](const Result<void>& how) { done = how; }}));
-  ASSERT_TRUE(run_until([&] { return done.has_value(); }));
+  begin_fetch(HttpClientRequest(server.url()), {.on_body = [&](HttpFetch&, auto bytes) { got += bytes; }});
+  ASSERT_TRUE(fetch_ends());
   EXPECT_EQ(got, "half");
-  EXPECT_EQ(done->error(), HttpTrouble::kClosedEarly);
+  EXPECT_EQ(fetched->error(), HttpTrouble::kClosedEarly);
 }
 
 TEST_P(HttpRetryTest, what_is_malformed_or_refused_is_not_asked_again) {
@@ -150,14 +146,13 @@ TEST_P(HttpRetryTest, an_attempt_has_a_time_of_its_own) {
   EXPECT_EQ(silent.requests().size(), 3u);
   EXPECT_EQ(client().stats().connections, 1u);
   // Of an answer that is shown as it comes, until its head.
-  std::optional<Result<void>> done;
   HttpScript& slow = serve([this](Connection& connection, const Request&) {
     connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n");
     loop().after(milliseconds(50), [handle = connection.handle()] { handle.send("x"); });
   });
-  ASSERT_TRUE(client().start(HttpClientRequest(slow.url()), {.on_done = [&](const Result<void>& how) { done = how; }}));
-  ASSERT_TRUE(run_until([&] { return done.has_value(); }));
-  EXPECT_TRUE(*done);
+  begin_fetch(HttpClientRequest(slow.url()), {});
+  ASSERT_TRUE(fetch_ends());
+  EXPECT_TRUE(*fetched);
 }
 
 TEST_P(HttpRetryTest, redirects_are_kept_and_the_last_place_is_asked_again) {

@@ -78,12 +78,11 @@ TEST_P(HttpRedirectTest, credentials_stay_with_their_origin) {
       const std::string place = same ? here->url("/y") : there.url("/y");
       connection.send(request.what() == "GET /x" ? redirect_to(307, place) : http_ok("there"));
     });
-    const auto answer = fetch(HttpClientRequest(here->url("/x"))
-                                  .add("authorization", "Basic c2VjcmV0")
-                                  .add("Cookie", "id=1")
-                                  .add("Host", "example.org")
-                                  .add("X-Own", "1"));
-    ASSERT_TRUE(answer) << answer.error().message();
+    answer_of(HttpClientRequest(here->url("/x"))
+                  .add("authorization", "Basic c2VjcmV0")
+                  .add("Cookie", "id=1")
+                  .add("Host", "example.org")
+                  .add("X-Own", "1"));
     const Request& second = same ? here->requests().at(1) : there.requests().at(0);
     EXPECT_EQ(second.has("authorization: Basic c2VjcmV0"), same);
     EXPECT_EQ(second.has("Cookie: id=1"), same);
@@ -132,10 +131,9 @@ TEST_P(HttpRedirectTest, as_many_as_allowed) {
   EXPECT_EQ(client().stats().redirects, 20u);
   HttpClientRequest none(server->url("/1"));
   none.most_redirects = 0;
-  const auto answer = fetch(none);
-  ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status(), 302);
-  EXPECT_EQ(answer->body, "moved");
+  const HttpResponse answer = answer_of(none);
+  EXPECT_EQ(answer.status(), 302);
+  EXPECT_EQ(answer.body, "moved");
 }
 
 TEST_P(HttpRedirectTest, places_nobody_is_led_to) {
@@ -158,9 +156,7 @@ TEST_P(HttpRedirectTest, statuses_that_lead_nowhere_are_answers) {
                            "HTTP/1.1 300 Multiple Choices\r\nLocation: /y\r\nContent-Length: 1\r\n\r\nx",
                            "HTTP/1.1 305 Use Proxy\r\nLocation: /y\r\nContent-Length: 1\r\n\r\nx"}) {
     HttpScript& server = serve_text(text);
-    const auto answer = fetch(HttpClientRequest(server.url("/x")));
-    ASSERT_TRUE(answer);
-    EXPECT_EQ(answer->body, "x");
+    EXPECT_EQ(answer_of(HttpClientRequest(server.url("/x"))).body, "x");
   }
 }
 
@@ -169,9 +165,7 @@ TEST_P(HttpRedirectTest, the_body_of_a_redirect_is_dropped_and_a_long_one_not_wa
     if (request.what() == "GET /y") return void(connection.send(http_ok("there")));
     connection.send("HTTP/1.1 302 Found\r\nLocation: /y\r\nContent-Length: 10000000\r\n\r\n" + std::string(80000, 'x'));
   });
-  const auto answer = fetch(HttpClientRequest(server.url("/x")));
-  ASSERT_TRUE(answer) << answer.error().message();
-  EXPECT_EQ(answer->body, "there");
+  EXPECT_EQ(answer_of(HttpClientRequest(server.url("/x"))).body, "there");
   EXPECT_EQ(server.opened(), 2u);
 }
 
@@ -180,8 +174,7 @@ TEST_P(HttpRedirectTest, a_dead_connection_is_met_on_the_way_too) {
     if (request.what() == "GET /x") return void(connection.send(redirect_to(302, "/y")));
     request.number == 1 ? void(connection.send(http_ok("there"))) : connection.abort();
   });
-  const auto answer = fetch(HttpClientRequest(server.url("/x")));
-  ASSERT_TRUE(answer) << answer.error().message();
+  answer_of(HttpClientRequest(server.url("/x")));
   EXPECT_THAT(server.asked(), ElementsAre("GET /x", "GET /y", "GET /y"));
 }
 
@@ -193,14 +186,12 @@ TEST_P(HttpRedirectTest, a_streamed_body_does_not_travel) {
     HttpClientRequest request("POST", server.url("/x"));
     request.streamed = true;
     std::string body;
-    std::optional<Result<void>> done;
-    const auto id = client().start(request, {.on_body = [&](HttpFetch&, std::string_view bytes) { body += bytes; },
-                                             .on_done = [&](const Result<void>& how) { done = how; }});
-    ASSERT_TRUE(id);
-    client().find(*id)->write("streamed");
-    client().find(*id)->end_body();
-    ASSERT_TRUE(run_until([&] { return done.has_value(); }));
-    EXPECT_TRUE(*done);
+    const HttpFetchId id =
+        begin_fetch(request, {.on_body = [&](HttpFetch&, std::string_view bytes) { body += bytes; }});
+    client().find(id)->write("streamed");
+    client().find(id)->end_body();
+    ASSERT_TRUE(fetch_ends());
+    EXPECT_TRUE(*fetched);
     EXPECT_EQ(body, status == 303 ? "there" : "moved") << "307 would need the body again";
   }
 }
