@@ -44,9 +44,9 @@ class HttpClientTest : public SteppedLoopTest {
     return *servers_.emplace_back(std::make_unique<HttpScript>(loop(), std::move(answer), address, options));
   }
   // Answers each request so.
-  HttpScript& serve_text(std::string text) {
-    return serve(
-        [text = std::move(text)](Connection& connection, const HttpScript::Request&) { connection.send(text); });
+  HttpScript& serve_text(std::string text, const ServerOptions& options = {}) {
+    return serve([text = std::move(text)](Connection& connection, const Request&) { connection.send(text); },
+                 "127.0.0.1:0", options);
   }
 
   // Asks, and waits for the answer.

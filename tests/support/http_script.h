@@ -36,6 +36,8 @@ class HttpScript {
 
   // "http://127.0.0.1:port" and this.
   std::string url(std::string_view target = "/") const;
+  // The same with "https://": of a server over a layer.
+  std::string secure_url(std::string_view target = "/") const { return "https" + url(target).substr(4); }
   const SocketAddress& address() const { return address_; }
   // Instead of taking requests apart: whatever comes, nothing of it kept.
   std::function<void(Connection&, Buffer&)> on_bytes;

@@ -26,16 +26,10 @@ class HttpClientHttpsTest : public test::HttpClientTest {
     client_options.layer = &layer_;
   }
   HttpScript& serve_secure(HttpScript::Answer answer) {
-    ServerOptions options;
-    options.connection.layer = &layer_;
-    return serve(std::move(answer), "127.0.0.1:0", options);
+    return serve(std::move(answer), "127.0.0.1:0", {.connection = {.layer = &layer_}});
   }
   HttpScript& serve_secure_text(std::string text) {
-    return serve_secure([text = std::move(text)](Connection& connection, const Request&) { connection.send(text); });
-  }
-  // Of a server over the layer.
-  static std::string https(const HttpScript& server, std::string_view target = "/") {
-    return "https" + server.url(target).substr(4);
+    return serve_text(std::move(text), {.connection = {.layer = &layer_}});
   }
   // A server that says this, whatever it hears, and then ends: what is below the layer, byte for byte.
   std::unique_ptr<Server> serve_raw(std::string bytes) {
@@ -59,11 +53,11 @@ TEST_P(HttpClientHttpsTest, a_request_and_its_answer_on_a_connection_that_is_kep
   HttpScript& server = serve_secure([](Connection& connection, const Request& request) {
     connection.send(http_ok(request.body.empty() ? "hello" : request.body));
   });
-  const HttpResponse first = answer_of(HttpClientRequest(https(server, "/a?b")));
+  const HttpResponse first = answer_of(HttpClientRequest(server.secure_url("/a?b")));
   EXPECT_EQ(first.body, "hello");
-  EXPECT_EQ(first.url, https(server, "/a?b"));
+  EXPECT_EQ(first.url, server.secure_url("/a?b"));
   const std::string large(300'000, 'x');
-  EXPECT_EQ(answer_of(HttpClientRequest("PUT", https(server), large)).body, large);
+  EXPECT_EQ(answer_of(HttpClientRequest("PUT", server.secure_url(), large)).body, large);
   EXPECT_THAT(server.asked(), ElementsAre("GET /a?b", "PUT /"));
   EXPECT_TRUE(server.requests().at(0).has("Host: " + server.address().to_string()));
   EXPECT_EQ(server.opened(), 1u);
@@ -78,13 +72,13 @@ TEST_P(HttpClientHttpsTest, what_is_meant_for_the_layer_and_what_is_not_never_sh
     ++asked;
     connection.send(http_ok("plain"));
   };
-  ASSERT_TRUE(fetch(HttpClientRequest(https(secure))));
+  ASSERT_TRUE(fetch(HttpClientRequest(secure.secure_url())));
   ASSERT_TRUE(fetch(HttpClientRequest(plain.url())));
   ASSERT_EQ(client().stats().idle, 2u);
   // In the clear to who expects the layer, and over it to who does not know it: neither is heard, though a connection
   // to that host and port is free.
   EXPECT_TRUE(error_of_fetch(HttpClientRequest(secure.url())));
-  EXPECT_TRUE(error_of_fetch(HttpClientRequest(https(plain))));
+  EXPECT_TRUE(error_of_fetch(HttpClientRequest(plain.secure_url())));
   EXPECT_EQ(client().stats().idle, 2u);
   EXPECT_EQ(secure.requests().size(), 1u);
   EXPECT_EQ(asked, 1u);
@@ -112,14 +106,14 @@ TEST_P(HttpClientHttpsTest, the_layer_is_told_the_host_of_the_url_whatever_the_w
   const struct {
     std::string url, host;
   } cases[] = {
-      {https(server), "127.0.0.1"},
+      {server.secure_url(), "127.0.0.1"},
       {"https://Example.ORG/", "example.org"},
       {"https://example.org:8443/", "example.org"},
       {"https://[::1]:8443/", "::1"},
   };
   for (const auto& item : cases) {
     HttpClientRequest request(item.url);
-    if (item.url != https(server)) request.connect_to = server.address().to_string();
+    if (item.url != server.secure_url()) request.connect_to = server.address().to_string();
     std::optional<Result<LayerFacts>> at_head;
     const HttpFetchId id = begin_fetch(
         request, {.on_head = [&](HttpFetch& fetch, const HttpResponseHead&) { at_head = fetch.layer_facts(); }});
@@ -141,26 +135,26 @@ TEST_P(HttpClientHttpsTest, what_the_handshake_fails_with_is_the_layers_own) {
 TEST_P(HttpClientHttpsTest, without_a_layer_https_is_refused_with_a_sentence) {
   client_options.layer = nullptr;
   HttpScript& server = serve_secure_text(http_ok("sealed"));
-  const std::error_code error = error_of_fetch(HttpClientRequest(https(server)));
+  const std::error_code error = error_of_fetch(HttpClientRequest(server.secure_url()));
   EXPECT_EQ(error, HttpTrouble::kNeedsLayer);
   EXPECT_EQ(error.message(), "an https URL needs a layer, TLS: HttpClientOptions::layer is null");
   // That of http is not taken for it.
   drop_client();
   client_options.client.connection.layer = &layer_;
-  EXPECT_EQ(error_of_fetch(HttpClientRequest(https(server))), HttpTrouble::kNeedsLayer);
+  EXPECT_EQ(error_of_fetch(HttpClientRequest(server.secure_url())), HttpTrouble::kNeedsLayer);
   EXPECT_TRUE(fetch(HttpClientRequest(server.url()))) << "http over a layer is the user's own affair";
 }
 
 TEST_P(HttpClientHttpsTest, redirects_to_https_are_followed_and_leave_credentials_behind) {
   HttpScript& there = serve_secure_text(http_ok("there"));
   HttpScript& here =
-      serve([&](Connection& connection, const Request&) { connection.send(redirect_to(https(there, "/y"))); });
+      serve([&](Connection& connection, const Request&) { connection.send(redirect_to(there.secure_url("/y"))); });
   const HttpResponse answer = answer_of(HttpClientRequest("PUT", here.url("/x"), "body")
                                             .add("Authorization", "Basic c2VjcmV0")
                                             .add("Cookie", "id=1")
                                             .add("Referer", "http://example.org/")
                                             .add("X-Own", "1"));
-  EXPECT_EQ(answer.url, https(there, "/y"));
+  EXPECT_EQ(answer.url, there.secure_url("/y"));
   const Request& second = there.requests().at(0);
   EXPECT_EQ(second.what(), "PUT /y");
   EXPECT_EQ(second.body, "body");
@@ -175,10 +169,10 @@ TEST_P(HttpClientHttpsTest, redirects_from_https_to_http_leave_the_referer_behin
   HttpScript& here =
       serve_secure([&](Connection& connection, const Request&) { connection.send(redirect_to(there.url("/y"))); });
   const auto request = [&] {
-    return HttpClientRequest(https(here, "/x"))
+    return HttpClientRequest(here.secure_url("/x"))
         .add("authorization", "Basic c2VjcmV0")
         .add("Cookie", "id=1")
-        .add("referer", https(here, "/secret"))
+        .add("referer", here.secure_url("/secret"))
         .add("X-Own", "1");
   };
   EXPECT_EQ(answer_of(request()).url, there.url("/y"));
@@ -194,10 +188,11 @@ TEST_P(HttpClientHttpsTest, redirects_from_https_to_http_leave_the_referer_behin
 TEST_P(HttpClientHttpsTest, redirects_within_https_keep_what_is_the_origins) {
   HttpScript* server = nullptr;
   server = &serve_secure([&](Connection& connection, const Request& request) {
-    connection.send(request.what() == "GET /x" ? redirect_to(https(*server, "/y")) : http_ok("there"));
+    connection.send(request.what() == "GET /x" ? redirect_to(server->secure_url("/y")) : http_ok("there"));
   });
   client_options.plain_redirects = false;
-  ASSERT_TRUE(fetch(HttpClientRequest(https(*server, "/x")).add("Cookie", "id=1").add("Referer", "https://a.test/")));
+  ASSERT_TRUE(
+      fetch(HttpClientRequest(server->secure_url("/x")).add("Cookie", "id=1").add("Referer", "https://a.test/")));
   EXPECT_TRUE(server->requests().at(1).has("Cookie: id=1"));
   EXPECT_TRUE(server->requests().at(1).has("Referer: https://a.test/"));
   EXPECT_EQ(server->opened(), 1u);
@@ -232,7 +227,7 @@ TEST_P(HttpClientHttpsTest, a_tunnel_through_a_server_over_the_layer) {
     if (!input.view().starts_with("CONNECT ")) return void(connection.send(std::move(input)));
     connection.send("HTTP/1.1 200 OK\r\n\r\nfirst ");
   };
-  HttpClientRequest request("CONNECT", https(server));
+  HttpClientRequest request("CONNECT", server.secure_url());
   request.target = "example.org:25";
   request.may_upgrade = true;
   std::string heard;

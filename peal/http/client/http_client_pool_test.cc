@@ -101,7 +101,7 @@ TEST_P(HttpClientPoolTest, nothing_of_another_scheme_goes_on_a_connection_that_i
     if (request.what() != "GET /moved") return void(connection.send(http_ok("x")));
     connection.send("HTTP/1.1 307 T\r\nLocation: " + place + "\r\nContent-Length: 0\r\n\r\n");
   });
-  place = "https" + server.url("/secret").substr(4);
+  place = server.secure_url("/secret");
   ASSERT_TRUE(fetch(HttpClientRequest(server.url())));
   ASSERT_EQ(client().stats().idle, 1u);
   EXPECT_EQ(error_of_fetch(HttpClientRequest(place)), HttpTrouble::kNeedsLayer);

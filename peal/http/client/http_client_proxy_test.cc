@@ -32,15 +32,7 @@ class HttpClientProxyTest : public test::HttpClientTest {
     HttpClientTest::TearDown();
   }
   TestProxy& proxy() { return *proxy_; }
-  HttpScript& serve_secure(std::string text) {
-    ServerOptions options;
-    options.connection.layer = &layer_;
-    return serve([text = std::move(text)](Connection& connection, const Request&) { connection.send(text); },
-                 "127.0.0.1:0", options);
-  }
-  static std::string https(const HttpScript& server, std::string_view target = "/") {
-    return "https" + server.url(target).substr(4);
-  }
+  HttpScript& serve_secure(std::string text) { return serve_text(std::move(text), {.connection = {.layer = &layer_}}); }
   std::error_code error_when_refused(std::string text, bool closes = false) {
     proxy().refused = std::move(text);
     proxy().closes = closes;
@@ -78,7 +70,7 @@ TEST_P(HttpClientProxyTest, https_goes_through_a_tunnel_to_the_server_that_is_me
   client_options.proxies.https = proxy().url("me:secret@");
   std::optional<Result<LayerFacts>> facts;
   for (int times = 0; times < 2; ++times) {
-    begin_fetch(HttpClientRequest(https(server, "/x")).add("Proxy-Authorization", "Own"),
+    begin_fetch(HttpClientRequest(server.secure_url("/x")).add("Proxy-Authorization", "Own"),
                 {.on_head = [&](HttpFetch& fetch, const auto&) { facts = fetch.layer_facts(); }});
     ASSERT_TRUE(fetch_ends());
     ASSERT_TRUE(*fetched) << fetched->error().message();
@@ -155,7 +147,7 @@ TEST_P(HttpClientProxyTest, a_proxy_that_is_not_there) {
 TEST_P(HttpClientProxyTest, redirects_find_their_own_way) {
   HttpScript& secure = serve_secure(http_ok("sealed"));
   HttpScript& by =
-      serve_text("HTTP/1.1 302 There\r\nContent-Length: 0\r\nLocation: " + https(secure, "/y") + "\r\n\r\n");
+      serve_text("HTTP/1.1 302 There\r\nContent-Length: 0\r\nLocation: " + secure.secure_url("/y") + "\r\n\r\n");
   client_options.proxies = {.http = "me:secret@" + by.address().to_string(), .https = proxy().url()};
   EXPECT_EQ(answer_of(HttpClientRequest("http://a.test/x").add("Proxy-Authorization", "Own")).body, "sealed");
   EXPECT_FALSE(proxy().heads.at(0).contains("Authorization")) << "another proxy";
@@ -204,10 +196,7 @@ TEST_P(HttpClientProxyTest, a_proxy_that_cannot_reach_the_server_is_asked_again_
 
 TEST_P(HttpClientProxyTest, tls_inside_the_tunnel_with_the_server_that_is_meant) {
   client_options.layer = &test::tls_client();
-  ServerOptions options;
-  options.connection.layer = &test::tls_server();
-  HttpScript& server = serve([](Connection& connection, const Request&) { connection.send(http_ok("over TLS")); },
-                             "127.0.0.1:0", options);
+  HttpScript& server = serve_text(http_ok("over TLS"), {.connection = {.layer = &test::tls_server()}});
   proxy().to = server.address().to_string();
   for (const char* url : {"https://localhost/", "https://127.0.0.1:444/", "https://localhost/again"}) {
     EXPECT_EQ(answer_of(HttpClientRequest(url)).body, "over TLS");

@@ -43,9 +43,8 @@ class HttpClientSimTest : public test::SimTest {
     options.deadlines = {.queue = std::chrono::minutes(5), .first_byte = std::chrono::seconds(5)};
     options.deadlines.total = std::chrono::minutes(10);
     const double no_fd = std::exchange(pair.world.options().no_fd, 0);
-    ServerOptions server_options;
-    server_options.connection.idle_timeout = std::chrono::minutes(10);  // of clients that vanished
-    HttpScript server(*pair.here, answer, "127.0.0.1:0", server_options);
+    // Its deadline is for clients that vanished.
+    HttpScript server(*pair.here, answer, "127.0.0.1:0", {.connection = {.idle_timeout = std::chrono::minutes(10)}});
     pair.world.options().no_fd = no_fd;
     std::map<size_t, int> ended;
     size_t answered = 0;

@@ -32,18 +32,15 @@ class HttpProxySimTest : public test::SimTest {
   size_t ask_for_many(SimPair& pair) {
     constexpr size_t kRequests = 40;
     const double no_fd = std::exchange(pair.world.options().no_fd, 0);
-    ServerOptions server_options;
-    server_options.connection.layer = &layer_;
-    server_options.connection.idle_timeout = std::chrono::minutes(10);  // of clients that vanished
     const std::string body = pattern(50'000);
     const std::string coded = packed(body);
-    HttpScript server(
-        *pair.here,
-        [&](Connection& connection, const HttpScript::Request&) {
-          connection.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " +
-                          std::to_string(coded.size()) + "\r\n\r\n" + coded);
-        },
-        "127.0.0.1:0", server_options);
+    HttpScript server(*pair.here,
+                      [&](Connection& connection, const HttpScript::Request&) {
+                        connection.send("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " +
+                                        std::to_string(coded.size()) + "\r\n\r\n" + coded);
+                      },
+                      // The deadline is for clients that vanished.
+                      "127.0.0.1:0", {.connection = {.idle_timeout = std::chrono::minutes(10), .layer = &layer_}});
     test::TestProxy proxy(*pair.here);
     pair.world.options().no_fd = no_fd;
     HttpClientOptions options;
@@ -59,7 +56,7 @@ class HttpProxySimTest : public test::SimTest {
     size_t answered = 0;
     {
       HttpClient client(*pair.there, options);
-      const std::string url = "https" + server.url().substr(4);
+      const std::string url = server.secure_url();
       for (size_t at = 0; at < kRequests; ++at) {
         pair.there->after(milliseconds(at * 2), [&, at] {
           EXPECT_TRUE(client.fetch(HttpClientRequest(url), [&, at](const Result<HttpResponse>& response) {

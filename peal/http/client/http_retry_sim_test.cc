@@ -163,14 +163,11 @@ TEST_F(HttpRetrySimTest, in_a_hostile_network_each_request_ends_once) {
   size_t answered = 0;
   on_seeds(20, SimOptions::hostile(), [&](SimPair& pair) {
     const double no_fd = std::exchange(pair.world.options().no_fd, 0);
-    ServerOptions server_options;
-    server_options.connection.idle_timeout = std::chrono::minutes(10);
-    HttpScript server(
-        *pair.here,
-        [at = 0](Connection& connection, const Request&) mutable {
-          connection.send(++at % 3 == 0 ? later("") : test::http_ok("yes"));
-        },
-        "127.0.0.1:0", server_options);
+    HttpScript server(*pair.here,
+                      [at = 0](Connection& connection, const Request&) mutable {
+                        connection.send(++at % 3 == 0 ? later("") : test::http_ok("yes"));
+                      },
+                      "127.0.0.1:0", {.connection = {.idle_timeout = std::chrono::minutes(10)}});
     pair.world.options().no_fd = no_fd;
     std::vector<int> ended(50);
     {
