@@ -50,6 +50,12 @@ class HttpTest : public NetTest {
   const SocketAddress& address() const { return address_; }
   // A socket of the test's, connected to it. `receive_buffer_bytes` bounds what the kernel takes for it.
   RawPeer peer(int receive_buffer_bytes = 0) { return RawPeer::connected(address_, receive_buffer_bytes); }
+  // One that has sent this.
+  RawPeer peer_sending(std::string_view bytes, int receive_buffer_bytes = 0) {
+    RawPeer one = peer(receive_buffer_bytes);
+    one.send(bytes);
+    return one;
+  }
   // Waits until the peer has received `what` (so many times).
   testing::AssertionResult hears(RawPeer& peer, std::string_view what, size_t times = 1) {
     auto heard = wait_until([&] {
@@ -65,8 +71,7 @@ class HttpTest : public NetTest {
   }
   // What the server answers to `request` before it closes, which the request must bring about.
   std::string answer_to(std::string_view request) {
-    RawPeer one = peer();
-    one.send(request);
+    RawPeer one = peer_sending(request);
     return all_of(one);
   }
   // The same of a request without a body. `fields`: whole lines.

@@ -196,8 +196,7 @@ TEST_P(MultipartFormTest, what_is_too_long_or_has_no_place_leaves_nothing) {
   EXPECT_THAT(answer_to_long(long_file + std::string(kLast)), StartsWith("HTTP/1.1 413 "));
   EXPECT_EQ(error_, errno_code(EMSGSIZE));
   options_ = {};
-  RawPeer one = peer();
-  one.send(multipart_head("/small", 2'000'000));
+  RawPeer one = peer_sending(multipart_head("/small", 2'000'000));
   EXPECT_TRUE(hears(one, "HTTP/1.1 413 "));  // longer than the route takes, before anything of it has come
   saving_in_ = folder_ + "/none";
   EXPECT_THAT(answer_to(multipart_post("/save", multipart_file("kept", "x")) + std::string(kLast)),

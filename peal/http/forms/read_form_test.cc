@@ -82,8 +82,7 @@ TEST_P(ReadFormTest, too_much_is_answered_413) {
     EXPECT_THAT(answer_to(post(path, "a&b&c&d") + std::string(kLast)),
                 AllOf(StartsWith("HTTP/1.1 413 "), EndsWith("plain")));
     EXPECT_EQ(path == "/task" ? error_ : errno_code(E2BIG), errno_code(E2BIG));
-    RawPeer one = peer();
-    one.send(post(path, "a=" + std::string(99, 'x')));
+    RawPeer one = peer_sending(post(path, "a=" + std::string(99, 'x')));
     EXPECT_TRUE(hears(one, "HTTP/1.1 413 "));
   }
 }

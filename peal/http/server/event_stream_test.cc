@@ -36,8 +36,7 @@ class EventStreamTest : public test::HttpTest {
     serve(std::move(router), server_options);
   }
   RawPeer subscriber(std::string_view request = kGetEvents) {
-    RawPeer one = peer();
-    one.send(request);
+    RawPeer one = peer_sending(request);
     EXPECT_TRUE(hears(one, "\r\n\r\n"));
     return one;
   }
@@ -113,8 +112,7 @@ TEST_P(EventStreamTest, a_drain_does_not_wait_for_it) {
   });
   serve(std::move(router), {.drain_grace = {}});
   RawPeer one = subscriber();
-  RawPeer other = peer();
-  other.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\n" + std::string(kGetEvents));
+  RawPeer other = peer_sending("GET /later HTTP/1.1\r\nHost: a\r\n\r\n" + std::string(kGetEvents));
   EXPECT_TRUE(wait_until([&] { return server().stats().pipelined > 0; }));
   std::promise<DrainReport> report;
   server().drain(std::chrono::minutes(10), [&](const DrainReport& done) { report.set_value(done); });
@@ -136,8 +134,7 @@ TEST_P(EventStreamTest, a_drain_does_not_wait_for_it) {
 
 TEST_P(EventStreamTest, who_reads_too_slowly_is_cut_off) {
   serve_channel({.most_queued_bytes = 256 * 1024});
-  RawPeer one = peer(16 * 1024);
-  one.send(kGetEvents);
+  RawPeer one = peer_sending(kGetEvents, 16 * 1024);
   EXPECT_TRUE(wait_until([&] { return channel.size() == 1; }));
   const EventText event({.data = std::string(100'000, 'x')});
   EXPECT_TRUE(wait_until([&] { return channel.send(event) == 0; }));
@@ -151,8 +148,7 @@ TEST_P(EventStreamTest, or_misses_what_there_is_no_room_for) {
     slow = EventStream(exchange, {.most_queued_bytes = 256 * 1024, .drops = true});
   });
   serve(std::move(router));
-  RawPeer one = peer(16 * 1024);
-  one.send(kGetEvents);
+  RawPeer one = peer_sending(kGetEvents, 16 * 1024);
   const EventText event({.data = std::string(100'000, 'x')});
   EXPECT_TRUE(wait_until([&] {
     while (slow.is_open() && slow.send(event)) continue;

@@ -62,13 +62,11 @@ class HttpAnsweredInstead : public test::HttpTest {
   // The answer to what is wrong with a body; the handler has been told of it then, and others are served.
   std::string answer_to_fault(std::string_view path, std::string_view rest, bool fin) {
     const int before = ask([&] { return told_; });
-    RawPeer one = peer();
-    one.send("POST " + std::string(path) + " HTTP/1.1\r\nHost: a\r\n" + std::string(rest));
+    RawPeer one = peer_sending("POST " + std::string(path) + " HTTP/1.1\r\nHost: a\r\n" + std::string(rest));
     if (fin) one.fin();
     EXPECT_TRUE(ends(one));
     EXPECT_TRUE(wait_until([&] { return told_ == before + 1; })) << path << one.received();
-    RawPeer next = peer();
-    next.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    RawPeer next = peer_sending("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_TRUE(hears(next, "plain"));
     EXPECT_THAT(next.received(), Not(HasSubstr("nobody")));
     return one.received();
@@ -108,21 +106,18 @@ TEST_P(HttpAnsweredInstead, handler_is_told_when_a_callback_of_its_own_throws) {
 TEST_P(HttpAnsweredInstead, empty_lines_of_one_connection_are_not_counted_for_the_next) {
   serve(patient_routes());
   for (int i = 0; i < 3; ++i) {
-    RawPeer lines = peer();
-    lines.send("\r\n\r\n");
+    RawPeer lines = peer_sending("\r\n\r\n");
     ask([] {});
     lines.fin();
     EXPECT_TRUE(ends(lines));
-    RawPeer next = peer();
-    next.send("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    RawPeer next = peer_sending("\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_TRUE(hears(next, "plain"));
   }
 }
 
 TEST_P(HttpAnsweredInstead, answer_without_a_type_has_its_head_after_an_error_too) {
   serve(patient_routes());
-  RawPeer one = peer();
-  one.send("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer one = peer_sending("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(hears(one, "plain"));
   EXPECT_THAT(one.received(), HasSubstr("</h1>\nHTTP/1.1 200 OK\r\n"));
 }
@@ -130,8 +125,7 @@ TEST_P(HttpAnsweredInstead, answer_without_a_type_has_its_head_after_an_error_to
 TEST_P(HttpAnsweredInstead, dates_of_errors_and_of_answers_go_on_together) {
   serve(patient_routes());
   const auto date_of = [&](std::string_view target) {
-    RawPeer one = peer();
-    one.send("GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n");
+    RawPeer one = peer_sending("GET " + std::string(target) + " HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_TRUE(hears(one, "\r\n\r\n"));
     const size_t at = one.received().find("Date: ");
     return one.received().substr(at, 35);

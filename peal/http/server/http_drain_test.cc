@@ -29,15 +29,13 @@ class HttpDrainTest : public test::HttpTest {
   }
   // Has sent this, and read nothing; the first answer is under way.
   RawPeer asker(std::string_view requests) {
-    RawPeer one = peer(16 * 1024);
-    one.send(requests);
+    RawPeer one = peer_sending(requests, 16 * 1024);
     EXPECT_TRUE(wait_until([&] { return large_ == 1; }));
     return one;
   }
   // Until the connections are told, which a client that waits for nothing notices.
   void begin_drain() {
-    RawPeer idle = peer();
-    idle.send(kGetSmall);
+    RawPeer idle = peer_sending(kGetSmall);
     EXPECT_TRUE(hears(idle, "small"));
     server().drain(kPatientDrain, [this](const DrainReport& done) { report_.set_value(done); });
     EXPECT_TRUE(ends(idle));

@@ -52,15 +52,13 @@ class HttpExchangeLifeTest : public test::HttpTest {
 
 TEST_P(HttpExchangeLifeTest, client_that_goes_away_leaves_an_abandoned_exchange_and_late_answers_do_nothing) {
   serve(patient());
-  RawPeer one = peer();
-  one.send(kGet);
+  RawPeer one = peer_sending(kGet);
   ASSERT_TRUE(wait_until([&] { return waiting_.size() == 1; }));
   one.reset();
   ASSERT_TRUE(wait_until([&] { return abandoned_ == 1; }));
   waiting_[0].respond(200, "", "too late");
   EXPECT_EQ(server().stats().abandoned, 1u);
-  RawPeer next = peer();
-  next.send(kGet);
+  RawPeer next = peer_sending(kGet);
   ASSERT_TRUE(wait_until([&] { return waiting_.size() == 2; }));
   waiting_[0].respond(200, "", "of another");
   waiting_[1].respond(200, "", "its own");
@@ -126,8 +124,7 @@ TEST_P(HttpExchangeLifeTest, coroutine_is_cancelled_when_its_client_goes_away) {
   serve(std::move(router));
   for (const std::string_view request :
        {kGet, std::string_view("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhe")}) {
-    RawPeer one = peer();
-    one.send(request);
+    RawPeer one = peer_sending(request);
     ASSERT_TRUE(wait_until([&] { return begun > ends.size(); }));
     one.reset();
     ASSERT_TRUE(wait_until([&] { return begun == ends.size(); }));
@@ -152,12 +149,9 @@ TEST_P(HttpExchangeLifeTest, server_may_be_destroyed_while_requests_and_coroutin
     ++ended;
   });
   serve(std::move(router));
-  RawPeer one = peer();
-  one.send(kGet);
-  RawPeer two = peer();
-  two.send("GET /task HTTP/1.1\r\nHost: a\r\n\r\n");
-  RawPeer three = peer();
-  three.send("GET /after HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer one = peer_sending(kGet);
+  RawPeer two = peer_sending("GET /task HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer three = peer_sending("GET /after HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(wait_until([&] { return waiting_.size() == 1 && begun == 2; }));
   end_server();
   waiting_[0].respond(200, "", "too late");
@@ -168,8 +162,7 @@ TEST_P(HttpExchangeLifeTest, server_may_be_destroyed_while_requests_and_coroutin
 TEST_P(HttpExchangeLifeTest, drain_completes_what_is_under_way_and_closes_what_is_idle) {
   serve(patient(), {.drain_grace = Duration::zero()});
   RawPeer idle = peer();
-  RawPeer busy = peer();
-  busy.send(kGet);
+  RawPeer busy = peer_sending(kGet);
   ASSERT_TRUE(wait_until([&] { return waiting_.size() == 1 && server().connections() == 2; }));
   std::promise<DrainReport> report;
   server().drain(kLong, [&](const DrainReport& done) { report.set_value(done); });
@@ -186,8 +179,7 @@ TEST_P(HttpExchangeLifeTest, drain_answers_a_request_that_was_on_its_way) {
   Router router;
   router.get("/", [](HttpExchange& exchange) { exchange.respond(200, "", "hello"); });
   serve(std::move(router), {.drain_grace = kLong});
-  RawPeer one = peer();
-  one.send(kGet);
+  RawPeer one = peer_sending(kGet);
   ASSERT_TRUE(hears(one, "hello"));
   std::promise<DrainReport> report;
   server().drain(kLong, [&](const DrainReport& done) { report.set_value(done); });
@@ -235,8 +227,7 @@ TEST_P(HttpExchangeLifeTest, upgrade_hands_over_the_connection_with_what_the_cli
   router.get("/later", [&](HttpExchange& exchange) { waiting_.push_back(exchange.handle()); });
   router.add("CONNECT", "/", [&](HttpExchange& exchange) { exchange.upgrade("", std::make_unique<Shouter>(ends)); });
   serve(std::move(router));
-  RawPeer one = peer();
-  one.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: shout\r\n\r\nearly ");
+  RawPeer one = peer_sending("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: shout\r\n\r\nearly ");
   ASSERT_TRUE(hears(one, "(started)EARLY "));
   EXPECT_EQ(test::undated(one.received()).substr(0, one.received().find("\r\n\r\n") - 26),
             "HTTP/1.1 101 Switching Protocols\r\nDate: now\r\nX-Extra: yes\r\nConnection: Upgrade\r\nUpgrade: shout");
@@ -246,12 +237,10 @@ TEST_P(HttpExchangeLifeTest, upgrade_hands_over_the_connection_with_what_the_cli
   all_of(one);
   one.close();
   ASSERT_TRUE(wait_until([&] { return ends.lines().size() == 1; }));
-  RawPeer tunnel = peer();
-  tunnel.send("CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\nthrough");
+  RawPeer tunnel = peer_sending("CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\nthrough");
   ASSERT_TRUE(hears(tunnel, "(started)THROUGH"));
   EXPECT_THAT(tunnel.received(), testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), Not(HasSubstr("Upgrade"))));
-  RawPeer later = peer();
-  later.send("GET /later HTTP/1.1\r\nHost: a\r\n\r\nmore");
+  RawPeer later = peer_sending("GET /later HTTP/1.1\r\nHost: a\r\n\r\nmore");
   ASSERT_TRUE(wait_until([&] { return waiting_.size() == 1; }));
   waiting_[0].run([&](HttpExchange& exchange) { exchange.upgrade("shout", std::make_unique<Shouter>(ends)); });
   ASSERT_TRUE(hears(later, "(started)MORE"));

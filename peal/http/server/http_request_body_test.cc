@@ -129,8 +129,8 @@ TEST_P(HttpRequestBodyTest, body_too_long_to_be_dropped_ends_the_connection_and_
 TEST_P(HttpRequestBodyTest, so_does_one_that_is_answered_when_a_part_has_been_read) {
   serve(routes(), {.drain_limit_bytes = 1000});
   for (const size_t left : {1000u, 1001u}) {
-    RawPeer one = peer();
-    one.send(fmt::format("POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\nfirst", 5 + left));
+    RawPeer one =
+        peer_sending(fmt::format("POST /first HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\nfirst", 5 + left));
     ASSERT_TRUE(hears(one, "enough"));
     EXPECT_EQ(one.received().find("Connection: close") != std::string_view::npos, left > 1000) << left;
     if (left > 1000) continue;
@@ -157,8 +157,7 @@ TEST_P(HttpRequestBodyTest, hundred_continue_is_said_when_the_body_is_wanted) {
   serve(routes());
   const std::string head = "POST /{} HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n";
   for (const std::string path : {"pieces", "whole", "task"}) {
-    RawPeer one = peer();
-    one.send(fmt::format(fmt::runtime(head), path));
+    RawPeer one = peer_sending(fmt::format(fmt::runtime(head), path));
     ASSERT_TRUE(hears(one, "HTTP/1.1 100 Continue\r\n\r\n"));
     EXPECT_THAT(one.received(), Not(HasSubstr("200")));
     one.send("hello");
@@ -169,8 +168,7 @@ TEST_P(HttpRequestBodyTest, hundred_continue_is_said_when_the_body_is_wanted) {
 // The body may be read beside the answer, and behind the answer's head the client would not hear it any more.
 TEST_P(HttpRequestBodyTest, hundred_continue_is_said_before_an_answer_in_pieces) {
   serve(routes());
-  RawPeer one = peer();
-  one.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
+  RawPeer one = peer_sending("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n");
   ASSERT_TRUE(hears(one, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 "));
   one.send("hello" + std::string(kLast));
   ASSERT_TRUE(hears(one, "plain"));
@@ -187,8 +185,7 @@ TEST_P(HttpRequestBodyTest, hundred_continue_is_not_said_to_who_is_refused_or_ha
 
 TEST_P(HttpRequestBodyTest, body_waits_with_the_client_until_somebody_wants_it) {
   serve(routes());
-  RawPeer one = peer();
-  one.send(post("/later", "hello") + std::string(kLast));
+  RawPeer one = peer_sending(post("/later", "hello") + std::string(kLast));
   ASSERT_TRUE(wait_until([&] { return later_.size() == 1; }));
   later_[0].run([](HttpExchange& exchange) {
     exchange.read_body([](HttpExchange& read, std::string&& body) { read.respond(200, "", "later:" + body); });
@@ -226,8 +223,7 @@ TEST_P(HttpRequestBodyTest, paused_body_goes_on_when_it_is_resumed_also_at_its_e
         [&](HttpExchange& read) { read.respond(200, "", "put:" + heard); });
   });
   serve(std::move(router));
-  RawPeer one = peer();
-  one.send("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nfour");
+  RawPeer one = peer_sending("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nfour");
   ASSERT_TRUE(wait_until([&] { return paused.size() == 1; }));
   one.send("more");
   paused[0].run([](HttpExchange& exchange) { exchange.resume_body(); });
@@ -240,8 +236,7 @@ TEST_P(HttpRequestBodyTest, paused_body_goes_on_when_it_is_resumed_also_at_its_e
 
 TEST_P(HttpRequestBodyTest, body_cut_short_is_answered_400) {
   serve(routes());
-  RawPeer one = peer();
-  one.send("POST /whole HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
+  RawPeer one = peer_sending("POST /whole HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf");
   one.fin();
   EXPECT_THAT(all_of(one), StartsWith("HTTP/1.1 400 "));
 }

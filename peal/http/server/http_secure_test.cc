@@ -63,8 +63,7 @@ TEST_P(HttpSecureTest, what_was_agreed_on_is_the_exchanges_to_ask) {
   });
   serve_secure(std::move(router));
   EXPECT_THAT(answer_to(kGetAndClose), testing::EndsWith("\r\n\r\nsealed"));
-  RawPeer gone = peer();
-  gone.send("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer gone = peer_sending("GET /late HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(wait_until([&] { return server().stats().requests == 2; }));
   gone.reset();
   EXPECT_TRUE(wait_until([&] { return late.has_value(); }));
@@ -103,8 +102,7 @@ TEST_P(HttpSecureTest, hsts_is_in_every_answer_over_a_layer_and_in_none_without)
     EXPECT_EQ(test::count_of(answer, kLine), 1u) << answer;
     EXPECT_THAT(answer, HasSubstr("\r\nServer: peal\r\n"));
   }
-  RawPeer kept = peer();
-  kept.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer kept = peer_sending("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(hears(kept, kLine, 2));
   serve_plain(saying_whether_secure(), options);
   EXPECT_THAT(answer_to(kGetAndClose), Not(HasSubstr("Strict-Transport-Security")));

@@ -54,8 +54,7 @@ TEST_P(HttpServerTest, connection_is_kept_for_the_next_request) {
 TEST_P(HttpServerTest, http_1_0_closes_unless_it_is_asked_to_stay) {
   serve(hello());
   EXPECT_THAT(answer_to("GET / HTTP/1.0\r\n\r\n"), HasSubstr("\r\nConnection: close\r\n"));
-  RawPeer one = peer();
-  one.send("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
+  RawPeer one = peer_sending("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
   ASSERT_TRUE(hears(one, "world!"));
   EXPECT_THAT(one.received(), HasSubstr("\r\nConnection: keep-alive\r\n"));
   one.send("GET / HTTP/1.0\r\n\r\n");
@@ -66,15 +65,13 @@ TEST_P(HttpServerTest, who_says_that_it_asks_no_more_is_not_waited_for) {
   Router router = hello();
   router.post("/", say_hello);
   serve(std::move(router));
-  RawPeer getter = peer();
-  getter.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  RawPeer getter = peer_sending("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   ASSERT_TRUE(wait_until([&] { return server().stats().requests == 1 && server().connections() == 0; }));
   ASSERT_TRUE(ends(getter));
   EXPECT_EQ(getter.error(), 0);
   EXPECT_THAT(getter.received(), EndsWith("world!"));
   // Bytes may follow a body that should not: the answer would be lost with a reset.
-  RawPeer poster = peer();
-  poster.send("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi");
+  RawPeer poster = peer_sending("POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi");
   ASSERT_TRUE(wait_until([&] { return poster.pump(), poster.ended(); }));
   EXPECT_EQ(server().connections(), 1u);
   poster.close();
@@ -99,8 +96,7 @@ TEST_P(HttpServerTest, pipelined_requests_are_answered_in_order_in_one_piece) {
     requests += fmt::format("GET /n{:03} HTTP/1.1\r\nHost: a\r\n\r\n", i);
     numbers += fmt::format("n{:03}", i);
   }
-  RawPeer one = peer();
-  one.send(requests);
+  RawPeer one = peer_sending(requests);
   ASSERT_TRUE(hears(one, "n199"));
   std::string bodies;
   for (size_t at = one.received().find("\r\n\r\n"); at != std::string::npos;
@@ -237,8 +233,7 @@ TEST_P(HttpServerTest, stream_of_known_length_says_it_and_one_cut_short_ends_the
   serve(std::move(router));
   EXPECT_THAT(answer_to("GET /onetwo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
               testing::AllOf(HasSubstr("Content-Length: 6\r\n"), EndsWith("\r\n\r\nonetwo")));
-  RawPeer one = peer();
-  one.send("GET /one HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer one = peer_sending("GET /one HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(ends(one));
   EXPECT_EQ(log.count("an answer of 6 bytes ended after 3"), 1u);
   set_log_sink({});
@@ -265,8 +260,7 @@ TEST_P(HttpServerTest, stream_waits_for_a_client_that_reads_slowly) {
     more(exchange);
   });
   serve(std::move(router));
-  RawPeer slow = peer(64 * 1024);
-  slow.send("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  RawPeer slow = peer_sending("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 64 * 1024);
   ASSERT_TRUE(wait_until([&] { return waits > 0; }));
   EXPECT_LT(ask([&] { return written; }), kPieces);
   const std::string answer = all_of(slow);
@@ -300,13 +294,11 @@ TEST_P(HttpServerTest, exception_is_answered_500_before_the_answer_and_ends_the_
     throw std::runtime_error("on purpose");
   });
   serve(std::move(router));
-  RawPeer one = peer();
-  one.send("GET /before HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer one = peer_sending("GET /before HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(hears(one, "world!"));
   EXPECT_THAT(one.received(), StartsWith("HTTP/1.1 500 Internal Server Error\r\n"));
   EXPECT_THAT(one.received(), Not(HasSubstr("X-Half")));
-  RawPeer other = peer();
-  other.send("GET /after HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer other = peer_sending("GET /after HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(ends(other));
   EXPECT_EQ(server().stats().exceptions, 2u);
   EXPECT_EQ(log.count("the handler of GET /before threw: on purpose (0 more like it)"), 1u);
@@ -329,8 +321,7 @@ TEST_P(HttpServerTest, client_that_half_closes_still_gets_its_answers) {
   Router router = hello();
   router.get("/later", [&](HttpExchange& exchange) { waiting.push_back(exchange.handle()); });
   serve(std::move(router));
-  RawPeer one = peer();
-  one.send("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /later HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer one = peer_sending("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /later HTTP/1.1\r\nHost: a\r\n\r\n");
   one.fin();
   ASSERT_TRUE(hears(one, "world!"));
   ASSERT_TRUE(wait_until([&] { return waiting.size() == 1; }));

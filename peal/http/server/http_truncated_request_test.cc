@@ -25,8 +25,7 @@ TEST_P(HttpTruncatedRequestTest, reaches_nobody_and_is_told_as_abandoned) {
   for (const std::string_view part : {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhalf",
                                       "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
                                       "POST / HTTP/1.1\r\nHost: a\r\nConte"}) {
-    RawPeer one = peer();
-    one.send(part);
+    RawPeer one = peer_sending(part);
     if (part.contains("\r\n\r\n")) ++begun;
     ASSERT_TRUE(wait_until([&] { return handled == begun; }));
     ASSERT_EQ(::shutdown(one.fd(), SHUT_WR), 0);  // without the mark

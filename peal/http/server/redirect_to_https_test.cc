@@ -74,8 +74,8 @@ TEST_P(RedirectToHttpsTest, what_has_a_route_of_its_own_is_served) {
 
 TEST_P(RedirectToHttpsTest, the_connection_goes_on_and_a_body_nobody_wants_is_dropped) {
   serve(Router(redirect_to_https()));
-  RawPeer one = peer();
-  one.send("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12345GET /y HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer one =
+      peer_sending("POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12345GET /y HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(hears(one, "Location: https://a/x\r\n"));
   EXPECT_TRUE(hears(one, "Location: https://a/y\r\n"));
 }

@@ -209,8 +209,7 @@ TEST_P(RouteGroupTest, client_that_goes_cancels_what_waits_for_an_answer) {
     asked = true;
   });
   serve(std::move(router));
-  RawPeer one = peer();
-  one.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+  RawPeer one = peer_sending("GET / HTTP/1.1\r\nHost: a\r\n\r\n");
   EXPECT_TRUE(wait_until([&] { return asked; }));
   one.reset();
   EXPECT_TRUE(wait_until([&] { return ended == 1; }));
