@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -37,6 +38,7 @@ inline size_t count_of(std::string_view text, std::string_view what) {
 class HttpTest : public NetTest {
  protected:
   void TearDown() override {
+    if (!unanswered.empty()) ask([this] { unanswered.clear(); });  // they keep the mailbox
     server_.reset();
     NetTest::TearDown();
   }
@@ -45,6 +47,11 @@ class HttpTest : public NetTest {
     address_ = server_->listen("127.0.0.1:0").value();
     return *server_;
   }
+  // A handler whose exchanges the test answers later.
+  HttpHandler left_unanswered() {
+    return [this](HttpExchange& exchange) { unanswered.push_back(exchange.handle()); };
+  }
+  std::vector<HttpExchangeHandle> unanswered;  // on the loop's thread; let go when the test ends
   HttpServer& server() { return *server_; }
   void end_server() { server_.reset(); }
   const SocketAddress& address() const { return address_; }

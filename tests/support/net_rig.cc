@@ -82,7 +82,7 @@ SharedConnectionCallbacks echoing() {
 void NetTest::SetUp() {
   LoopEngineTest::SetUp();
   if (IsSkipped()) return;
-  set_log_sink([](const LogRecord&) {});
+  set_log_sink([this](const LogRecord& record) { log_texts.add(std::string(record.text)); });
   thread_.emplace(options());
   ask([] {});
 }

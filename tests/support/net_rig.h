@@ -110,7 +110,8 @@ class NetTest : public LoopEngineTest {
   // Waits for this line in the journal, so many times.
   testing::AssertionResult noted(std::string_view line, size_t times = 1);
 
-  Journal journal;  // of what the test's callbacks are told
+  Journal journal;    // of what the test's callbacks are told
+  Journal log_texts;  // of what is logged meanwhile, unless the test sets a sink of its own
 
  private:
   const SealedLayer layer_;

@@ -5,7 +5,6 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/base/log.h>
 #include <peal/coro/sleep.h>
 #include <peal/http/server/http_server.h>
 #include <tests/support/http_rig.h>
@@ -23,20 +22,11 @@ constexpr Duration kLong = std::chrono::seconds(10);
 
 class HttpExchangeLifeTest : public test::HttpTest {
  protected:
-  void SetUp() override {
-    HttpTest::SetUp();
-    set_log_sink([this](const LogRecord& record) { log_.add(std::string(record.text)); });
-  }
-  void TearDown() override {
-    if (!waiting_.empty()) ask([&] { waiting_.clear(); });
-    HttpTest::TearDown();
-    set_log_sink({});
-  }
   // Whoever answers does so later.
   Router patient() {
     Router router;
     router.get("/", [this](HttpExchange& exchange) {
-      waiting_.push_back(exchange.handle());
+      unanswered.push_back(exchange.handle());
       exchange.on_abandoned([this](HttpExchange& lost) {
         EXPECT_TRUE(lost.abandoned());
         lost.respond(200, "", "to nobody");
@@ -45,23 +35,21 @@ class HttpExchangeLifeTest : public test::HttpTest {
     });
     return router;
   }
-  std::vector<HttpExchangeHandle> waiting_;
   int abandoned_ = 0;
-  test::Journal log_;
 };
 
 TEST_P(HttpExchangeLifeTest, client_that_goes_away_leaves_an_abandoned_exchange_and_late_answers_do_nothing) {
   serve(patient());
   RawPeer one = peer_sending(kGet);
-  ASSERT_TRUE(wait_until([&] { return waiting_.size() == 1; }));
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 1; }));
   one.reset();
   ASSERT_TRUE(wait_until([&] { return abandoned_ == 1; }));
-  waiting_[0].respond(200, "", "too late");
+  unanswered[0].respond(200, "", "too late");
   EXPECT_EQ(server().stats().abandoned, 1u);
   RawPeer next = peer_sending(kGet);
-  ASSERT_TRUE(wait_until([&] { return waiting_.size() == 2; }));
-  waiting_[0].respond(200, "", "of another");
-  waiting_[1].respond(200, "", "its own");
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 2; }));
+  unanswered[0].respond(200, "", "of another");
+  unanswered[1].respond(200, "", "its own");
   ASSERT_TRUE(hears(next, "its own"));
   EXPECT_THAT(next.received(), Not(HasSubstr("of another")));
 }
@@ -99,7 +87,7 @@ TEST_P(HttpExchangeLifeTest, coroutine_answers_streams_and_fails_as_a_callback_d
   ASSERT_TRUE(hears(one, "answer to /answer", 2));
   EXPECT_EQ(test::count_of(one.received(), "HTTP/1.1 500 "), 2u);
   EXPECT_EQ(test::count_of(one.received(), "before the end"), 2u);
-  EXPECT_EQ(log_.count("the handler of GET /throw threw: thrown later (0 more like it)"), 1u);
+  EXPECT_EQ(log_texts.count("the handler of GET /throw threw: thrown later (0 more like it)"), 1u);
   const std::string streamed = answer_to("GET /stream HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(static_cast<size_t>(std::ranges::count(streamed, '#')), 5'000'000u);
   EXPECT_THAT(streamed, EndsWith("\r\n0\r\n\r\n"));
@@ -152,9 +140,9 @@ TEST_P(HttpExchangeLifeTest, server_may_be_destroyed_while_requests_and_coroutin
   RawPeer one = peer_sending(kGet);
   RawPeer two = peer_sending("GET /task HTTP/1.1\r\nHost: a\r\n\r\n");
   RawPeer three = peer_sending("GET /after HTTP/1.1\r\nHost: a\r\n\r\n");
-  ASSERT_TRUE(wait_until([&] { return waiting_.size() == 1 && begun == 2; }));
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 1 && begun == 2; }));
   end_server();
-  waiting_[0].respond(200, "", "too late");
+  unanswered[0].respond(200, "", "too late");
   ASSERT_TRUE(wait_until([&] { return ended == 2; }));
   EXPECT_EQ(abandoned_, 0);
 }
@@ -163,12 +151,12 @@ TEST_P(HttpExchangeLifeTest, drain_completes_what_is_under_way_and_closes_what_i
   serve(patient(), {.drain_grace = Duration::zero()});
   RawPeer idle = peer();
   RawPeer busy = peer_sending(kGet);
-  ASSERT_TRUE(wait_until([&] { return waiting_.size() == 1 && server().connections() == 2; }));
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 1 && server().connections() == 2; }));
   std::promise<DrainReport> report;
   server().drain(kLong, [&](const DrainReport& done) { report.set_value(done); });
   ASSERT_TRUE(ends(idle));
   idle.close();
-  waiting_[0].respond(200, "", "last");
+  unanswered[0].respond(200, "", "last");
   const std::string answer = all_of(busy);
   EXPECT_THAT(answer, testing::AllOf(HasSubstr("\r\nConnection: close\r\n"), EndsWith("last")));
   busy.close();
@@ -224,7 +212,7 @@ TEST_P(HttpExchangeLifeTest, upgrade_hands_over_the_connection_with_what_the_cli
     exchange.set_field("X-Extra", "yes");
     exchange.upgrade("shout", std::make_unique<Shouter>(ends));
   });
-  router.get("/later", [&](HttpExchange& exchange) { waiting_.push_back(exchange.handle()); });
+  router.get("/later", left_unanswered());
   router.add("CONNECT", "/", [&](HttpExchange& exchange) { exchange.upgrade("", std::make_unique<Shouter>(ends)); });
   serve(std::move(router));
   RawPeer one = peer_sending("GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: shout\r\n\r\nearly ");
@@ -241,8 +229,8 @@ TEST_P(HttpExchangeLifeTest, upgrade_hands_over_the_connection_with_what_the_cli
   ASSERT_TRUE(hears(tunnel, "(started)THROUGH"));
   EXPECT_THAT(tunnel.received(), testing::AllOf(StartsWith("HTTP/1.1 200 OK\r\n"), Not(HasSubstr("Upgrade"))));
   RawPeer later = peer_sending("GET /later HTTP/1.1\r\nHost: a\r\n\r\nmore");
-  ASSERT_TRUE(wait_until([&] { return waiting_.size() == 1; }));
-  waiting_[0].run([&](HttpExchange& exchange) { exchange.upgrade("shout", std::make_unique<Shouter>(ends)); });
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 1; }));
+  unanswered[0].run([&](HttpExchange& exchange) { exchange.upgrade("shout", std::make_unique<Shouter>(ends)); });
   ASSERT_TRUE(hears(later, "(started)MORE"));
   EXPECT_EQ(server().stats().upgraded, 3u);
   end_server();

@@ -63,12 +63,8 @@ class HttpRequestBodyTest : public test::HttpTest {
                        [](HttpExchange&) {});
     });
     router.post("/short", [](HttpExchange& exchange) { exchange.respond(200, "", "short"); }, {.body_limit_bytes = 4});
-    router.post("/later", [this](HttpExchange& exchange) { later_.push_back(exchange.handle()); });
+    router.post("/later", left_unanswered());
     return router;
-  }
-  void TearDown() override {
-    if (!later_.empty()) ask([&] { later_.clear(); });
-    HttpTest::TearDown();
   }
   static std::string post(std::string_view path, std::string_view body, std::string_view fields = {}) {
     return fmt::format("POST {} HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n{}\r\n{}", path, body.size(), fields,
@@ -77,7 +73,6 @@ class HttpRequestBodyTest : public test::HttpTest {
   static constexpr std::string_view kLast = "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
   std::string heard_;
-  std::vector<HttpExchangeHandle> later_;
 };
 
 TEST_P(HttpRequestBodyTest, body_reaches_whoever_takes_it_however_it_was_framed_and_split) {
@@ -186,8 +181,8 @@ TEST_P(HttpRequestBodyTest, hundred_continue_is_not_said_to_who_is_refused_or_ha
 TEST_P(HttpRequestBodyTest, body_waits_with_the_client_until_somebody_wants_it) {
   serve(routes());
   RawPeer one = peer_sending(post("/later", "hello") + std::string(kLast));
-  ASSERT_TRUE(wait_until([&] { return later_.size() == 1; }));
-  later_[0].run([](HttpExchange& exchange) {
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 1; }));
+  unanswered[0].run([](HttpExchange& exchange) {
     exchange.read_body([](HttpExchange& read, std::string&& body) { read.respond(200, "", "later:" + body); });
   });
   const std::string answers = all_of(one);
@@ -210,7 +205,6 @@ TEST_P(HttpRequestBodyTest, large_upload_is_slowed_down_to_the_pace_of_a_corouti
 }
 
 TEST_P(HttpRequestBodyTest, paused_body_goes_on_when_it_is_resumed_also_at_its_end) {
-  std::vector<HttpExchangeHandle> paused;
   Router router = routes();
   std::string heard;
   router.put("/", [&](HttpExchange& exchange) {
@@ -218,20 +212,19 @@ TEST_P(HttpRequestBodyTest, paused_body_goes_on_when_it_is_resumed_also_at_its_e
         [&](HttpExchange& read, std::string_view piece) {
           heard += piece;
           read.pause_body();
-          paused.push_back(read.handle());
+          unanswered.push_back(read.handle());
         },
         [&](HttpExchange& read) { read.respond(200, "", "put:" + heard); });
   });
   serve(std::move(router));
   RawPeer one = peer_sending("PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nfour");
-  ASSERT_TRUE(wait_until([&] { return paused.size() == 1; }));
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 1; }));
   one.send("more");
-  paused[0].run([](HttpExchange& exchange) { exchange.resume_body(); });
-  ASSERT_TRUE(wait_until([&] { return paused.size() == 2; }));
+  unanswered[0].run([](HttpExchange& exchange) { exchange.resume_body(); });
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 2; }));
   EXPECT_EQ(one.received(), "");
-  paused[1].run([](HttpExchange& exchange) { exchange.resume_body(); });
+  unanswered[1].run([](HttpExchange& exchange) { exchange.resume_body(); });
   ASSERT_TRUE(hears(one, "put:fourmore"));
-  ask([&] { paused.clear(); });
 }
 
 TEST_P(HttpRequestBodyTest, body_cut_short_is_answered_400) {

@@ -7,7 +7,6 @@
 
 #include <gmock/gmock.h>
 
-#include <peal/base/log.h>
 #include <tests/support/http_rig.h>
 
 namespace peal {
@@ -109,9 +108,8 @@ TEST_P(HttpServerTest, pipelined_requests_are_answered_in_order_in_one_piece) {
 }
 
 TEST_P(HttpServerTest, answer_given_later_keeps_the_order) {
-  std::vector<HttpExchangeHandle> waiting;
   Router router;
-  router.get("/later", [&](HttpExchange& exchange) { waiting.push_back(exchange.handle()); });
+  router.get("/later", left_unanswered());
   router.get("/now", [](HttpExchange& exchange) { exchange.respond(200, "", "now;"); });
   serve(std::move(router));
   RawPeer one = peer();
@@ -119,13 +117,13 @@ TEST_P(HttpServerTest, answer_given_later_keeps_the_order) {
   const std::string now = "GET /now HTTP/1.1\r\nHost: a\r\n\r\n";
   one.send(now + later + now + later + now);
   ASSERT_TRUE(hears(one, "now;"));
-  ASSERT_TRUE(wait_until([&] { return waiting.size() == 1; }));
-  waiting[0].respond(200, "", "first;");
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 1; }));
+  unanswered[0].respond(200, "", "first;");
   ASSERT_TRUE(hears(one, "now;", 2));
-  ASSERT_TRUE(wait_until([&] { return waiting.size() == 2; }));
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 2; }));
   EXPECT_EQ(test::count_of(one.received(), "now;"), 2u);
-  waiting[0].respond(200, "", "too late;");
-  waiting[1].respond(200, "", "second;");
+  unanswered[0].respond(200, "", "too late;");
+  unanswered[1].respond(200, "", "second;");
   ASSERT_TRUE(hears(one, "now;", 3));
   std::string bodies;
   for (const std::string_view body : {"now;", "first;", "now;", "second;", "now;"}) {
@@ -135,7 +133,6 @@ TEST_P(HttpServerTest, answer_given_later_keeps_the_order) {
   }
   EXPECT_THAT(one.received(), Not(HasSubstr("too late")));
   EXPECT_GE(server().stats().pipelined, 2u);
-  ask([&] { waiting.clear(); });
 }
 
 TEST_P(HttpServerTest, head_gets_the_fields_of_get_without_the_body) {
@@ -221,8 +218,6 @@ TEST_P(HttpServerTest, stream_is_chunked_to_1_1_and_ends_with_the_connection_to_
 }
 
 TEST_P(HttpServerTest, stream_of_known_length_says_it_and_one_cut_short_ends_the_connection) {
-  test::Journal log;
-  set_log_sink([&log](const LogRecord& record) { log.add(std::string(record.text)); });
   Router router;
   router.get("/{written}", [](HttpExchange& exchange) {
     exchange.set_content_length(6);
@@ -235,8 +230,7 @@ TEST_P(HttpServerTest, stream_of_known_length_says_it_and_one_cut_short_ends_the
               testing::AllOf(HasSubstr("Content-Length: 6\r\n"), EndsWith("\r\n\r\nonetwo")));
   RawPeer one = peer_sending("GET /one HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(ends(one));
-  EXPECT_EQ(log.count("an answer of 6 bytes ended after 3"), 1u);
-  set_log_sink({});
+  EXPECT_EQ(log_texts.count("an answer of 6 bytes ended after 3"), 1u);
 }
 
 TEST_P(HttpServerTest, stream_waits_for_a_client_that_reads_slowly) {
@@ -282,8 +276,6 @@ TEST_P(HttpServerTest, large_answer_is_whole_however_it_is_given) {
 }
 
 TEST_P(HttpServerTest, exception_is_answered_500_before_the_answer_and_ends_the_connection_after) {
-  test::Journal log;
-  set_log_sink([&log](const LogRecord& record) { log.add(std::string(record.text)); });
   Router router = hello();
   router.get("/before", [](HttpExchange& exchange) {
     exchange.set_field("X-Half", "set");
@@ -301,8 +293,7 @@ TEST_P(HttpServerTest, exception_is_answered_500_before_the_answer_and_ends_the_
   RawPeer other = peer_sending("GET /after HTTP/1.1\r\nHost: a\r\n\r\n");
   ASSERT_TRUE(ends(other));
   EXPECT_EQ(server().stats().exceptions, 2u);
-  EXPECT_EQ(log.count("the handler of GET /before threw: on purpose (0 more like it)"), 1u);
-  set_log_sink({});
+  EXPECT_EQ(log_texts.count("the handler of GET /before threw: on purpose (0 more like it)"), 1u);
 }
 
 TEST_P(HttpServerTest, errors_are_shown_on_the_page_that_the_router_was_given) {
@@ -317,17 +308,15 @@ TEST_P(HttpServerTest, errors_are_shown_on_the_page_that_the_router_was_given) {
 }
 
 TEST_P(HttpServerTest, client_that_half_closes_still_gets_its_answers) {
-  std::vector<HttpExchangeHandle> waiting;
   Router router = hello();
-  router.get("/later", [&](HttpExchange& exchange) { waiting.push_back(exchange.handle()); });
+  router.get("/later", left_unanswered());
   serve(std::move(router));
   RawPeer one = peer_sending("GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /later HTTP/1.1\r\nHost: a\r\n\r\n");
   one.fin();
   ASSERT_TRUE(hears(one, "world!"));
-  ASSERT_TRUE(wait_until([&] { return waiting.size() == 1; }));
-  waiting[0].respond(200, "", "at last");
+  ASSERT_TRUE(wait_until([&] { return unanswered.size() == 1; }));
+  unanswered[0].respond(200, "", "at last");
   EXPECT_THAT(all_of(one), EndsWith("at last"));
-  ask([&] { waiting.clear(); });
 }
 
 TEST_P(HttpServerTest, server_name_is_sent_where_there_is_one_and_lines_of_access_are_written) {
