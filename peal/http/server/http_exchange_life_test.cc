@@ -88,7 +88,7 @@ TEST_P(HttpExchangeLifeTest, coroutine_answers_streams_and_fails_as_a_callback_d
   EXPECT_EQ(test::count_of(one.received(), "HTTP/1.1 500 "), 2u);
   EXPECT_EQ(test::count_of(one.received(), "before the end"), 2u);
   EXPECT_EQ(log_texts.count("the handler of GET /throw threw: thrown later (0 more like it)"), 1u);
-  const std::string streamed = answer_to("GET /stream HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+  const std::string streamed = answer_to("GET", "/stream");
   EXPECT_EQ(static_cast<size_t>(std::ranges::count(streamed, '#')), 5'000'000u);
   EXPECT_THAT(streamed, EndsWith("\r\n0\r\n\r\n"));
 }
@@ -244,7 +244,7 @@ TEST_P(HttpExchangeLifeTest, interim_answer_comes_before_the_final_one_and_takes
     exchange.respond(200, "", "page");
   });
   serve(std::move(router));
-  EXPECT_EQ(answer_to("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),
+  EXPECT_EQ(answer_to("GET", "/"),
             "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
             "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Length: 4\r\nConnection: close\r\n\r\npage");
   EXPECT_THAT(answer_to("GET / HTTP/1.0\r\n\r\n"), Not(HasSubstr("103")));
