@@ -47,6 +47,12 @@ class HttpTest : public NetTest {
     address_ = server_->listen("127.0.0.1:0").value();
     return *server_;
   }
+  // With this route alone.
+  HttpServer& serve_get(std::string_view pattern, HttpHandler handler, const HttpServerOptions& options = {}) {
+    Router router;
+    router.get(pattern, std::move(handler));
+    return serve(std::move(router), options);
+  }
   // A handler whose exchanges the test answers later.
   HttpHandler left_unanswered() {
     return [this](HttpExchange& exchange) { unanswered.push_back(exchange.handle()); };

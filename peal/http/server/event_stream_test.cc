@@ -142,11 +142,9 @@ TEST_P(EventStreamTest, who_reads_too_slowly_is_cut_off) {
 
 TEST_P(EventStreamTest, or_misses_what_there_is_no_room_for) {
   EventStream slow;
-  Router router;
-  router.get("/events", [&](HttpExchange& exchange) {
+  serve_get("/events", [&](HttpExchange& exchange) {
     slow = EventStream(exchange, {.most_queued_bytes = 256 * 1024, .drops = true});
   });
-  serve(std::move(router));
   RawPeer one = peer_sending(kGetEvents, 16 * 1024);
   const EventText event({.data = std::string(100'000, 'x')});
   EXPECT_TRUE(wait_until([&] {

@@ -164,9 +164,7 @@ TEST_P(HttpExchangeLifeTest, drain_completes_what_is_under_way_and_closes_what_i
 }
 
 TEST_P(HttpExchangeLifeTest, drain_answers_a_request_that_was_on_its_way) {
-  Router router;
-  router.get("/", [](HttpExchange& exchange) { exchange.respond(200, "", "hello"); });
-  serve(std::move(router), {.drain_grace = kLong});
+  serve_get("/", [](HttpExchange& exchange) { exchange.respond(200, "", "hello"); }, {.drain_grace = kLong});
   RawPeer one = peer_sending(kGet);
   ASSERT_TRUE(hears(one, "hello"));
   std::promise<DrainReport> report;
@@ -237,13 +235,11 @@ TEST_P(HttpExchangeLifeTest, upgrade_hands_over_the_connection_with_what_the_cli
 }
 
 TEST_P(HttpExchangeLifeTest, interim_answer_comes_before_the_final_one_and_takes_its_fields_along) {
-  Router router;
-  router.get("/", [](HttpExchange& exchange) {
+  serve_get("/", [](HttpExchange& exchange) {
     exchange.set_field("Link", "</style.css>; rel=preload");
     exchange.inform(103);
     exchange.respond(200, "", "page");
   });
-  serve(std::move(router));
   EXPECT_EQ(answer_to("GET", "/"),
             "HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
             "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Length: 4\r\nConnection: close\r\n\r\npage");

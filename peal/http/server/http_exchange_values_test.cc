@@ -50,11 +50,9 @@ TEST_P(HttpExchangeValuesTest, query_is_decoded_and_all_its_views_stay_good) {
 }
 
 TEST_P(HttpExchangeValuesTest, a_query_is_not_the_next_requests) {
-  Router router;
-  router.get("/", [](HttpExchange& exchange) {
+  serve_get("/", [](HttpExchange& exchange) {
     exchange.respond(200, "", fmt::format("[{}]", exchange.query("a").value_or("none")));
   });
-  serve(std::move(router));
   EXPECT_THAT(answer_to("GET /?a=%31 HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n"
                         "GET /?a=%32 HTTP/1.1\r\nHost: a\r\n\r\n"
                         "GET /?a=3 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"),

@@ -86,9 +86,7 @@ TEST_P(HttpServerTest, connection_closes_after_as_many_requests_as_it_may_have) 
 }
 
 TEST_P(HttpServerTest, pipelined_requests_are_answered_in_order_in_one_piece) {
-  Router router;
-  router.get("/{number}", [](HttpExchange& exchange) { exchange.respond(200, "", exchange.parameter("number")); });
-  serve(std::move(router));
+  serve_get("/{number}", [](HttpExchange& exchange) { exchange.respond(200, "", exchange.parameter("number")); });
   std::string requests;
   std::string numbers;
   for (int i = 0; i < 200; ++i) {
@@ -149,11 +147,9 @@ TEST_P(HttpServerTest, head_gets_the_fields_of_get_without_the_body) {
 }
 
 TEST_P(HttpServerTest, statuses_without_content_have_no_body_and_no_length) {
-  Router router;
-  router.get("/{status}", [](HttpExchange& exchange) {
+  serve_get("/{status}", [](HttpExchange& exchange) {
     exchange.respond(exchange.parameter("status") == "204" ? 204 : 304, "", "body that must not go out");
   });
-  serve(std::move(router));
   EXPECT_EQ(answer_to("GET", "/204"), "HTTP/1.1 204 No Content\r\nDate: now\r\nConnection: close\r\n\r\n");
   EXPECT_THAT(answer_to("GET", "/304"),
               testing::AllOf(StartsWith("HTTP/1.1 304 Not Modified\r\n"), EndsWith("\r\n\r\n")));
@@ -195,8 +191,7 @@ TEST_P(HttpServerTest, answer_before_a_refused_request_still_comes_first) {
 }
 
 TEST_P(HttpServerTest, stream_is_chunked_to_1_1_and_ends_with_the_connection_to_1_0) {
-  Router router;
-  router.get("/", [](HttpExchange& exchange) {
+  serve_get("/", [](HttpExchange& exchange) {
     exchange.set_field("X-Kind", "a\r\nb");
     exchange.begin(200, "text/plain");
     EXPECT_TRUE(exchange.write("one"));
@@ -204,7 +199,6 @@ TEST_P(HttpServerTest, stream_is_chunked_to_1_1_and_ends_with_the_connection_to_
     EXPECT_TRUE(exchange.write(Buffer("two")));
     exchange.end();
   });
-  serve(std::move(router));
   EXPECT_EQ(answer_to("GET", "/"),
             "HTTP/1.1 200 OK\r\nDate: now\r\nContent-Type: text/plain\r\nX-Kind: a  b\r\n"
             "Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
@@ -214,14 +208,12 @@ TEST_P(HttpServerTest, stream_is_chunked_to_1_1_and_ends_with_the_connection_to_
 }
 
 TEST_P(HttpServerTest, stream_of_known_length_says_it_and_one_cut_short_ends_the_connection) {
-  Router router;
-  router.get("/{written}", [](HttpExchange& exchange) {
+  serve_get("/{written}", [](HttpExchange& exchange) {
     exchange.set_content_length(6);
     exchange.begin(200);
     exchange.write(exchange.parameter("written"));
     exchange.end();
   });
-  serve(std::move(router));
   EXPECT_THAT(answer_to("GET", "/onetwo"),
               testing::AllOf(HasSubstr("Content-Length: 6\r\n"), EndsWith("\r\n\r\nonetwo")));
   RawPeer one = peer_sending("GET /one HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -234,8 +226,7 @@ TEST_P(HttpServerTest, stream_waits_for_a_client_that_reads_slowly) {
   const std::string piece(10'000, 'p');
   size_t written = 0;
   size_t waits = 0;
-  Router router;
-  router.get("/", [&](HttpExchange& exchange) {
+  serve_get("/", [&](HttpExchange& exchange) {
     auto more = [&](HttpExchange& going) {
       while (written < kPieces) {
         ++written;
@@ -249,7 +240,6 @@ TEST_P(HttpServerTest, stream_waits_for_a_client_that_reads_slowly) {
     exchange.begin(200);
     more(exchange);
   });
-  serve(std::move(router));
   RawPeer slow = peer_sending("GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 64 * 1024);
   ASSERT_TRUE(wait_until([&] { return waits > 0; }));
   EXPECT_LT(ask([&] { return written; }), kPieces);

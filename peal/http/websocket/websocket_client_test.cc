@@ -270,9 +270,7 @@ TEST(WebSocketThreads, handles_are_used_from_other_threads) {
     const std::lock_guard lock(mutex);
     handles.push_back(socket.handle());
   };
-  Router router;
-  router.get("/ws", WebSocketEndpoint(std::move(callbacks)));
-  HttpServer server(*group, std::move(router));
+  HttpServer server(*group, Router(WebSocketEndpoint(std::move(callbacks))));
   const std::string url = "ws://" + server.listen("127.0.0.1:0").value().to_string() + "/ws";
   constexpr size_t kClients = 8;
   constexpr size_t kMessages = 100;

@@ -59,9 +59,7 @@ TEST_F(WebSocketSim, every_message_comes_back_whole_and_in_order) {
       EXPECT_EQ(code, 4000) << reason;
       ++served;
     };
-    Router router;
-    router.get("/", WebSocketEndpoint(std::move(echo), {.socket = {.deflate = deflate}}));
-    HttpServer server(*pair.here, std::move(router));
+    HttpServer server(*pair.here, Router(WebSocketEndpoint(std::move(echo), {.socket = {.deflate = deflate}})));
     const std::string url = "ws://" + pair.listen(server).to_string() + "/";
     std::vector<Conversation> conversations(3);
     for (Conversation& conversation : conversations) {
@@ -102,9 +100,7 @@ TEST_F(WebSocketSim, whatever_breaks_each_socket_hears_of_its_end_once) {
       socket.send(kind, message);
     };
     callbacks.on_close = [&](WebSocket&, uint16_t, std::string_view) { ++closed; };
-    Router router;
-    router.get("/", WebSocketEndpoint(std::move(callbacks)));
-    HttpServer server(*pair.here, std::move(router));
+    HttpServer server(*pair.here, Router(WebSocketEndpoint(std::move(callbacks))));
     const std::string url = "ws://" + pair.listen(server).to_string() + "/";
     int opened_there = 0;
     int ended_there = 0;
