@@ -260,8 +260,7 @@ TEST_F(InspectorOverTlsTest, connection_is_shown_with_who_its_certificate_says_i
   EXPECT_THAT(shown["peer_names"], ElementsAre("DNS:anna.example"));
   test::ask(thread.loop(), [&] { peer.reset(); });
   ASSERT_TRUE(test::wait_until(thread.loop(), [&] { return site.connections() == 0; }));
-  RawPeer silent;
-  silent.connect(address);
+  const RawPeer silent = RawPeer::connected(address);
   ASSERT_TRUE(test::wait_until(thread.loop(), [&] { return site.connections() == 1; }));
   const json waits = json::parse(fetch(HttpClientRequest(origin() + "/json"), asks.get())->body);
   EXPECT_EQ(waits["servers"][0]["layer_under_way"], 1);

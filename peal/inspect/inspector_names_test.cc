@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is shown has the names that it was given, and is shown until it is removed or gone.
-#include <poll.h>
-
 #include <atomic>
 #include <thread>
 
@@ -11,8 +9,7 @@
 #include <peal/coro/co_server.h>
 #include <peal/http/server/http_server.h>
 #include <peal/inspect/inspector.h>
-#include <tests/support/net_rig.h>
-#include <tests/support/program.h>
+#include <tests/support/http_rig.h>
 
 namespace peal {
 namespace {
@@ -28,12 +25,7 @@ using testing::StartsWith;
 class InspectorNamesTest : public testing::Test {
  protected:
   std::string ask(std::string_view request, const std::string& fields = {}) {
-    RawPeer peer;
-    peer.connect(inspector->address());
-    peer.send(fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Length: 0\r\n{}\r\n", request,
-                          fields));
-    while (peer.pump() && ready(peer.fd(), POLLIN)) continue;
-    return peer.received();
+    return test::http_answer(inspector->address(), request, "Content-Length: 0\r\n" + fields);
   }
   json all() {
     const std::string answer = ask("GET /json");

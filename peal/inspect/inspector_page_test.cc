@@ -11,8 +11,7 @@
 #include <peal/inspect/inspector.h>
 #include <peal/inspect/parts/html_tables.h>
 #include <peal/inspect/parts/snapshot_json.h>
-#include <tests/support/net_rig.h>
-#include <tests/support/program.h>
+#include <tests/support/http_rig.h>
 
 namespace peal {
 namespace {
@@ -23,16 +22,9 @@ using testing::StartsWith;
 
 class InspectorPageTest : public testing::Test {
  protected:
-  // The whole answer to one request; `fields` are lines, each with its end.
-  static std::string ask(const Inspector& inspector, std::string_view what, std::string_view fields) {
-    RawPeer peer;
-    peer.connect(inspector.address());
-    peer.send(fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{}\r\n", what, fields));
-    while (peer.pump() && readable(peer.fd())) {
-    }
-    return peer.received();
+  std::string ask(std::string_view what, std::string_view fields) const {
+    return test::http_answer(inspector->address(), what, fields);
   }
-  std::string ask(std::string_view what, std::string_view fields) const { return ask(*inspector, what, fields); }
   std::string page(std::string_view path) const { return ask(fmt::format("GET {}", path), "Accept: text/html\r\n"); }
   nlohmann::json json(std::string_view path) const {
     const std::string answer = ask(fmt::format("GET {}", path), "Accept: */*\r\n");
@@ -130,8 +122,9 @@ TEST_F(InspectorPageTest, who_comes_through_a_proxy_needs_a_token) {
     EXPECT_THAT(ask("GET /json", std::string(line) + "\r\n"), StartsWith("HTTP/1.1 200 ")) << "look they may";
   }
   const auto guarded = Inspector::start("127.0.0.1:0", {.token = "s3cret"}).value();
-  EXPECT_THAT(ask(*guarded, action, fields + "Via: 1.1 gate\r\nAuthorization: Bearer s3cret\r\n"),
-              StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(
+      test::http_answer(guarded->address(), action, fields + "Via: 1.1 gate\r\nAuthorization: Bearer s3cret\r\n"),
+      StartsWith("HTTP/1.1 200 "));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <peal/inspect/inspector.h>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,39 +22,27 @@
 #include <peal/engine/listening_socket.h>
 #include <peal/http/server/http_server.h>
 #include <peal/observe/stall_watchdog.h>
-#include <tests/support/net_rig.h>
-#include <tests/support/program.h>
+#include <tests/support/http_rig.h>
 
 namespace peal {
 namespace {
 
 using nlohmann::json;
+using test::http_answer;
 using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
 class InspectorTest : public testing::Test {
- public:
+ protected:
   ~InspectorTest() override { set_log_level(level_); }
 
-  // The whole answer to one request; `fields` are lines, each with its end.
-  static std::string ask(const SocketAddress& address, std::string_view request, const std::string& fields = {}) {
-    RawPeer peer(address.family());
-    peer.connect(address);
-    peer.send(fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{}\r\n", request, fields));
-    while (peer.pump()) {
-      if (!ready(peer.fd(), POLLIN)) break;
-    }
-    return peer.received();
-  }
-
- protected:
   std::string get(std::string_view path, const std::string& fields = {}) {
-    return ask(inspector->address(), fmt::format("GET {}", path), fields);
+    return http_answer(inspector->address(), fmt::format("GET {}", path), fields);
   }
   std::string post(std::string_view path, const std::string& fields = "Peal-Action: 1\r\n") {
-    return ask(inspector->address(), fmt::format("POST {}", path), "Content-Length: 0\r\n" + fields);
+    return http_answer(inspector->address(), fmt::format("POST {}", path), "Content-Length: 0\r\n" + fields);
   }
   static std::string body(const std::string& answer) {
     const size_t end = answer.find("\r\n\r\n");
@@ -67,7 +54,7 @@ class InspectorTest : public testing::Test {
     server = std::make_unique<Server>(thread.loop(), test::echoing());
     peer.connect(server->listen("127.0.0.1:0").value());
     peer.send("hello");
-    while (peer.received() != "hello" && ready(peer.fd(), POLLIN)) peer.pump();
+    while (peer.received() != "hello" && readable(peer.fd())) peer.pump();
     ASSERT_EQ(peer.received(), "hello");
   }
   void attach(const InspectorOptions& options = {}) {
@@ -162,8 +149,7 @@ TEST_F(InspectorTest, connection_is_shown_with_its_flight_and_killed) {
   EXPECT_EQ(detail["flight"][1]["event"], "received");
   EXPECT_EQ(detail["flight"][1]["bytes"], 5);
   EXPECT_THAT(post("/actions/end?how=abort&connection=" + id), StartsWith("HTTP/1.1 200 "));
-  while (peer.pump() && ready(peer.fd(), POLLIN)) {
-  }
+  test::read_to_end(peer);
   EXPECT_EQ(peer.error(), ECONNRESET);
   EXPECT_THAT(post("/actions/end?how=abort&connection=" + id), StartsWith("HTTP/1.1 404 "));
   const json after = get_json("/connection/" + id);
@@ -179,8 +165,7 @@ TEST_F(InspectorTest, connection_and_server_are_drained) {
   serve();
   attach();
   EXPECT_THAT(post("/actions/end?how=drain&connection=" + connection_id()), StartsWith("HTTP/1.1 200 "));
-  while (peer.pump() && ready(peer.fd(), POLLIN)) {
-  }
+  test::read_to_end(peer);
   EXPECT_TRUE(peer.ended());
   EXPECT_EQ(peer.error(), 0);
   peer.fin();
@@ -239,7 +224,7 @@ TEST(InspectorOfAWorker, drains_as_the_program_has_it_or_says_that_its_parent_wo
     Heir heir(listening.get(), with_hook);
     const SocketAddress page = SocketAddress::parse(heir.line()).value();
     const std::string action = "Peal-Action: 1\r\nContent-Length: 0\r\n";
-    const std::string answer = InspectorTest::ask(page, "POST /actions/drain?server=0", action);
+    const std::string answer = http_answer(page, "POST /actions/drain?server=0", action);
     if (with_hook) {
       EXPECT_THAT(answer, StartsWith("HTTP/1.1 202 "));
       EXPECT_EQ(heir.line(), "hook");
@@ -248,8 +233,7 @@ TEST(InspectorOfAWorker, drains_as_the_program_has_it_or_says_that_its_parent_wo
       EXPECT_THAT(answer, HasSubstr(fmt::format("process {} holds open", ::getpid())));
       EXPECT_THAT(answer, HasSubstr(fmt::format("send this process, {}, a SIGTERM", heir.pid())));
     }
-    RawPeer client;
-    client.connect(listening_address(listening.get()).value());
+    RawPeer client = RawPeer::connected(listening_address(listening.get()).value());
     client.send("hello");
     while (client.received() != "hello" && readable(client.fd()) && client.pump()) {
     }
@@ -272,12 +256,9 @@ TEST_F(InspectorTest, actions_are_refused_to_other_sites_and_by_get) {
   EXPECT_THAT(post(path, {}), StartsWith("HTTP/1.1 403 "));
   EXPECT_THAT(post(path, "Peal-Action: 1\r\nOrigin: https://evil.example\r\n"), StartsWith("HTTP/1.1 403 "));
   EXPECT_THAT(get(path, "Peal-Action: 1\r\n"), StartsWith("HTTP/1.1 405 "));
-  const SocketAddress& address = inspector->address();
-  RawPeer rebound;
-  rebound.connect(address);
+  RawPeer rebound = RawPeer::connected(inspector->address());
   rebound.send("GET /json HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
-  while (rebound.pump() && ready(rebound.fd(), POLLIN)) {
-  }
+  test::read_to_end(rebound);
   EXPECT_THAT(rebound.received(), StartsWith("HTTP/1.1 421 "));
   EXPECT_EQ(log_level(), level_);
 }
@@ -336,8 +317,8 @@ TEST_F(InspectorTest, http_server_shows_its_requests) {
   HttpServer http(thread.loop(), std::move(router));
   const SocketAddress address = http.listen("127.0.0.1:0").value();
   inspector = Inspector::attach(http, "127.0.0.1:0").value();
-  EXPECT_THAT(ask(address, "GET /hello"), StartsWith("HTTP/1.1 200 "));
-  EXPECT_THAT(ask(address, "GET /nothing"), StartsWith("HTTP/1.1 404 "));
+  EXPECT_THAT(http_answer(address, "GET /hello"), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(http_answer(address, "GET /nothing"), StartsWith("HTTP/1.1 404 "));
   const json shown = get_json("/servers")["servers"][0];
   EXPECT_EQ(shown["requests"], 2);
   EXPECT_EQ(shown["answers_2xx"], 1);
@@ -353,12 +334,12 @@ TEST_F(InspectorTest, on_a_loop_of_the_program_and_in_pieces) {
   Server one((*group)[0], test::echoing());
   own.add(one, "one");
   const SocketAddress address = own.listen("127.0.0.1:0").value();
-  const json all = json::parse(body(ask(address, "GET /json")));
+  const json all = json::parse(body(http_answer(address, "GET /json")));
   EXPECT_EQ(all["loops"].size(), 3u);
   EXPECT_FALSE(all["loops"][0].contains("busy_share"));
   EXPECT_EQ(all["servers"][0]["name"], "one");
   own.remove(one);
-  EXPECT_EQ(json::parse(body(ask(address, "GET /json")))["servers"].size(), 0u);
+  EXPECT_EQ(json::parse(body(http_answer(address, "GET /json")))["servers"].size(), 0u);
 }
 
 TEST_F(InspectorTest, address_that_is_taken_is_an_error) {
@@ -379,8 +360,7 @@ TEST_F(InspectorTest, answers_on_their_way_may_outlive_it) {
     gate.wait();
   });
   begun.wait();
-  RawPeer late;
-  late.connect(inspector->address());
+  RawPeer late = RawPeer::connected(inspector->address());
   late.send("GET /json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
   inspector.reset();
   gate.count_down();

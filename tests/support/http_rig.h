@@ -13,8 +13,22 @@
 
 #include <peal/http/server/http_server.h>
 #include <tests/support/net_rig.h>
+#include <tests/support/program.h>
 
 namespace peal::test {
+
+// For servers whose loop the test does not ask: reads until the connection ends, or nothing comes for too long.
+inline void read_to_end(RawPeer& peer) {
+  while (peer.pump() && readable(peer.fd())) continue;
+}
+
+// All that such a server answers to one request. `request`: "GET /path"; `fields`: whole lines.
+inline std::string http_answer(const SocketAddress& server, std::string_view request, std::string_view fields = {}) {
+  RawPeer peer = RawPeer::connected(server);
+  peer.send(fmt::format("{} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n{}\r\n", request, fields));
+  read_to_end(peer);
+  return peer.received();
+}
 
 // `text` with the value of each Date field, if it looks like one, replaced by "now".
 inline std::string undated(std::string_view text) {
