@@ -104,12 +104,10 @@ TEST_P(WebSocketClientSuite, urls_that_are_refused_at_once) {
 }
 
 TEST_P(WebSocketClientSuite, subprotocol_and_fields_reach_the_server) {
-  WebSocketCallbacks at_server;
-  at_server.on_open = [&](WebSocket& socket) { journal.push_back("served " + socket.protocol()); };
-  serve(std::move(at_server), {.protocols = {"v2"}, .origins = {"http://me"}});
-  WebSocketCallbacks callbacks;
-  callbacks.on_open = [&](WebSocket& socket) { journal.push_back("got " + socket.protocol()); };
-  auto client = connect_client(std::move(callbacks), {.protocols = {"v1", "v2"}, .origin = "http://me"});
+  serve({.on_open = [&](WebSocket& socket) { journal.push_back("served " + socket.protocol()); }},
+        {.protocols = {"v2"}, .origins = {"http://me"}});
+  auto client = connect_client({.on_open = [&](WebSocket& socket) { journal.push_back("got " + socket.protocol()); }},
+                               {.protocols = {"v1", "v2"}, .origin = "http://me"});
   ASSERT_TRUE(run_until([&] { return journal.size() == 2; }));
   EXPECT_THAT(journal, ElementsAre("served v2", "got v2"));
 }
@@ -178,11 +176,9 @@ TEST_P(WebSocketClientSuite, masked_frames_of_a_server_are_refused) {
 TEST_P(WebSocketClientSuite, every_frame_is_masked_with_another_key) {
   std::string seen;
   auto server = serve_handshakes({}, [&](std::string_view bytes) { seen += bytes; });
-  WebSocketCallbacks callbacks;
-  callbacks.on_open = [](WebSocket& socket) {
+  auto client = connect_client({.on_open = [](WebSocket& socket) {
     for (int at = 0; at < 200; ++at) socket.send_text("same");
-  };
-  auto client = connect_client(std::move(callbacks));
+  }});
   ASSERT_TRUE(run_until([&] { return seen.size() == 200 * 10; }));
   std::set<std::string> keys;
   for (size_t at = 0; at < seen.size(); at += 10) keys.insert(seen.substr(at + 2, 4));
@@ -280,9 +276,9 @@ TEST(WebSocketThreads, handles_are_used_from_other_threads) {
     test::LoopThread clients_thread{LoopOptions{}};
     std::vector<std::unique_ptr<WebSocketClient>> clients;
     for (size_t at = 0; at < kClients; ++at) {
-      WebSocketCallbacks at_client;
-      at_client.on_message = [&](WebSocket&, WebSocketKind, std::string_view) { ++received; };
-      at_client.on_close = [&](WebSocket&, uint16_t code, std::string_view) { closed += code == 4321 ? 1 : 0; };
+      WebSocketCallbacks at_client{
+          .on_message = [&](WebSocket&, WebSocketKind, std::string_view) { ++received; },
+          .on_close = [&](WebSocket&, uint16_t code, std::string_view) { closed += code == 4321 ? 1 : 0; }};
       clients.push_back(std::make_unique<WebSocketClient>(clients_thread.loop(), std::move(at_client)));
       ASSERT_TRUE(clients.back()->connect(url));
     }

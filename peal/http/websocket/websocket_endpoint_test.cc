@@ -53,9 +53,8 @@ TEST_P(WebSocketEndpointSuite, a_connection_that_was_refused_may_ask_again) {
 }
 
 TEST_P(WebSocketEndpointSuite, the_server_s_most_wanted_subprotocol) {
-  WebSocketCallbacks callbacks;
-  callbacks.on_open = [&](WebSocket& socket) { journal.push_back(socket.protocol()); };
-  serve(std::move(callbacks), {.protocols = {"v3", "v2", "v1"}});
+  serve({.on_open = [&](WebSocket& socket) { journal.push_back(socket.protocol()); }},
+        {.protocols = {"v3", "v2", "v1"}});
   EXPECT_THAT(answer_to(handshake("Sec-WebSocket-Protocol: v1, v2\r\nSec-WebSocket-Protocol: v0\r\n")),
               HasSubstr("Sec-WebSocket-Protocol: v2\r\n"));
   EXPECT_THAT(answer_to(handshake("Sec-WebSocket-Protocol: other\r\n")), Not(HasSubstr("Sec-WebSocket-Protocol")));
@@ -71,9 +70,7 @@ TEST_P(WebSocketEndpointSuite, pages_of_other_origins_are_refused) {
 }
 
 TEST_P(WebSocketEndpointSuite, compression_is_agreed_on_where_both_want_it) {
-  WebSocketEndpointOptions options;
-  options.socket.deflate.enabled = true;
-  serve(noting(), options);
+  serve(noting(), {.socket = {.deflate = {.enabled = true}}});
   EXPECT_THAT(answer_to(handshake("Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits\r\n")),
               HasSubstr("Sec-WebSocket-Extensions: permessage-deflate; server_no_context_takeover; "
                         "client_no_context_takeover\r\n"));

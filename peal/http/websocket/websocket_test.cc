@@ -158,8 +158,7 @@ TEST_P(WebSocketSuite, pings_of_one_s_own_are_answered) {
 }
 
 TEST_P(WebSocketSuite, a_message_sent_as_a_stream_of_fragments) {
-  WebSocketCallbacks callbacks;
-  callbacks.on_open = [](WebSocket& socket) {
+  serve({.on_open = [](WebSocket& socket) {
     socket.begin_message(WebSocketKind::kText);
     socket.write("one ");
     socket.ping("between");
@@ -167,8 +166,7 @@ TEST_P(WebSocketSuite, a_message_sent_as_a_stream_of_fragments) {
     socket.end_message("three");
     socket.begin_message(WebSocketKind::kBinary);
     socket.end_message();
-  };
-  serve(std::move(callbacks));
+  }});
   BytePeer& peer = open_peer();
   const std::string expected = server_frame(kText, "one ", false) + server_frame(kPing, "between") +
                                server_frame(kContinuation, "two ", false) + server_frame(kContinuation, "three") +
@@ -248,11 +246,8 @@ TEST_P(WebSocketSuite, a_peer_that_reads_nothing_is_cut_off) {
 
 TEST_P(WebSocketSuite, a_broadcast_reaches_each_in_the_form_it_agreed_on) {
   std::vector<WebSocket*> sockets;
-  WebSocketCallbacks callbacks;
-  callbacks.on_open = [&](WebSocket& socket) { sockets.push_back(&socket); };
-  WebSocketEndpointOptions options;
-  options.socket.deflate.enabled = true;
-  serve(std::move(callbacks), options);
+  const WebSocketEndpointOptions options{.socket = {.deflate = {.enabled = true}}};
+  serve({.on_open = [&](WebSocket& socket) { sockets.push_back(&socket); }}, options);
   BytePeer& plain = open_peer();
   BytePeer& deflated = open_peer("Sec-WebSocket-Extensions: permessage-deflate\r\n");
   BytePeer& small = open_peer("Sec-WebSocket-Extensions: permessage-deflate; server_max_window_bits=10\r\n");
@@ -279,8 +274,7 @@ TEST_P(WebSocketSuite, a_broadcast_reaches_each_in_the_form_it_agreed_on) {
 }
 
 TEST_P(WebSocketSuite, context_taken_over_from_message_to_message) {
-  WebSocketEndpointOptions options;
-  options.socket.deflate = {.enabled = true, .context_takeover = true};
+  const WebSocketEndpointOptions options{.socket = {.deflate = {.enabled = true, .context_takeover = true}}};
   serve(echoing(), options);
   BytePeer& peer = open_peer("Sec-WebSocket-Extensions: permessage-deflate\r\n");
   std::string text;
