@@ -48,6 +48,13 @@ class HttpClientTest : public SteppedLoopTest {
     return serve([text = std::move(text)](Connection& connection, const Request&) { connection.send(text); },
                  "127.0.0.1:0", options);
   }
+  // The same, and ends the connection.
+  HttpScript& serve_text_and_close(std::string text) {
+    return serve([text = std::move(text)](Connection& connection, const Request&) {
+      connection.send(text);
+      connection.close();
+    });
+  }
 
   // Asks, and waits for the answer.
   Result<HttpResponse> fetch(HttpClientRequest request) {

@@ -147,8 +147,7 @@ TEST_P(HttpClientHttpsTest, without_a_layer_https_is_refused_with_a_sentence) {
 
 TEST_P(HttpClientHttpsTest, redirects_to_https_are_followed_and_leave_credentials_behind) {
   HttpScript& there = serve_secure_text(http_ok("there"));
-  HttpScript& here =
-      serve([&](Connection& connection, const Request&) { connection.send(redirect_to(there.secure_url("/y"))); });
+  HttpScript& here = serve_text(redirect_to(there.secure_url("/y")));
   const HttpResponse answer = answer_of(HttpClientRequest("PUT", here.url("/x"), "body")
                                             .add("Authorization", "Basic c2VjcmV0")
                                             .add("Cookie", "id=1")
@@ -166,8 +165,7 @@ TEST_P(HttpClientHttpsTest, redirects_to_https_are_followed_and_leave_credential
 
 TEST_P(HttpClientHttpsTest, redirects_from_https_to_http_leave_the_referer_behind_too) {
   HttpScript& there = serve_text(http_ok("there"));
-  HttpScript& here =
-      serve_secure([&](Connection& connection, const Request&) { connection.send(redirect_to(there.url("/y"))); });
+  HttpScript& here = serve_secure_text(redirect_to(there.url("/y")));
   const auto request = [&] {
     return HttpClientRequest(here.secure_url("/x"))
         .add("authorization", "Basic c2VjcmV0")

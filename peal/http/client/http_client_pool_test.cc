@@ -301,24 +301,17 @@ TEST_P(HttpClientPoolTest, a_full_queue_refuses_and_a_long_wait_ends) {
 }
 
 TEST_P(HttpClientPoolTest, no_first_byte_in_time) {
-  HttpDeadlines deadlines;
-  deadlines.first_byte = milliseconds(15);
-  HttpScript& server =
-      serve([](Connection& connection, const Request&) { connection.send("HTTP/1.1 102 Processing\r\n\r\n"); });
+  HttpScript& server = serve_text("HTTP/1.1 102 Processing\r\n\r\n");
   HttpClientRequest request(server.url());
-  request.deadlines = deadlines;
+  request.deadlines = HttpDeadlines{.first_byte = milliseconds(15)};
   EXPECT_EQ(error_of_fetch(request), HttpTrouble::kFirstByteTimeout) << "an interim answer is none";
   ASSERT_TRUE(run_until([&] { return server.open() == 0; }));
 }
 
 TEST_P(HttpClientPoolTest, no_whole_answer_in_time) {
-  HttpDeadlines deadlines;
-  deadlines.total = milliseconds(15);
-  HttpScript& server = serve([](Connection& connection, const Request&) {
-    connection.send("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx");
-  });
+  HttpScript& server = serve_text("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx");
   HttpClientRequest request(server.url());
-  request.deadlines = deadlines;
+  request.deadlines = HttpDeadlines{.total = milliseconds(15)};
   EXPECT_EQ(error_of_fetch(request), HttpTrouble::kTotalTimeout);
   ASSERT_TRUE(run_until([&] { return server.open() == 0; }));
 }

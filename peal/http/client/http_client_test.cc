@@ -73,10 +73,7 @@ TEST_P(HttpClientTest, a_chunked_answer_in_pieces_of_one_byte) {
 }
 
 TEST_P(HttpClientTest, an_answer_without_a_length_ends_with_the_connection) {
-  HttpScript& server = serve([](Connection& connection, const Request&) {
-    connection.send("HTTP/1.1 200 OK\r\n\r\nuntil the end");
-    connection.close();
-  });
+  HttpScript& server = serve_text_and_close("HTTP/1.1 200 OK\r\n\r\nuntil the end");
   EXPECT_EQ(answer_of(HttpClientRequest(server.url())).body, "until the end");
 }
 

@@ -78,11 +78,7 @@ TEST_P(HttpDecodeTest, what_has_no_whole_body_or_another_coding_is_as_it_came) {
     EXPECT_EQ(response.head.text() + response.body, text) << coding;
   }
   const std::string twice = "HTTP/1.0 200 OK\r\nContent-Encoding: gzip\r\nContent-Encoding: gzip\r\n\r\n" + body;
-  HttpScript& server = serve([&](Connection& connection, const Request&) {
-    connection.send(twice);
-    connection.close();
-  });
-  EXPECT_EQ(fetch(HttpClientRequest(server.url()))->body, body);
+  EXPECT_EQ(fetch(HttpClientRequest(serve_text_and_close(twice).url()))->body, body);
   const std::string head = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n";
   EXPECT_EQ(fetch(HttpClientRequest("HEAD", serve_text(head).url()))->head.text(), head);
   for (const char* status : {"204 No", "304 Not"}) {

@@ -131,10 +131,7 @@ TEST_P(HttpDownloadTest, without_something_that_tells_versions_apart_it_begins_a
       {"Last-Modified: Wed, 25 Nov 2026 12:00:00 GMT\r\nDate: Wed, 25 Nov 2026 12:00:01 GMT\r\n", true},
       {"ETag: \"v1\"\r\n", true}};
   for (const auto& [fields, may] : cases) {
-    HttpScript& server = serve([&](Connection& connection, const Request&) {
-      connection.send(head(fields));
-      connection.close();
-    });
+    HttpScript& server = serve_text_and_close(head(fields));
     EXPECT_EQ(outcome(server.url()), "the server closed before its answer was complete");
     outcome(server.url());
     EXPECT_EQ(server.requests().at(1).head.contains("Range: bytes=4-"), may) << fields;
@@ -203,19 +200,13 @@ TEST_P(HttpDownloadTest, a_part_need_not_say_its_version_again) {
 }
 
 TEST_P(HttpDownloadTest, a_part_of_another_length_than_was_said) {
-  HttpScript& more = serve([&](Connection& connection, const Request&) {
-    connection.send(
-        "HTTP/1.1 206 Partial\r\nETag: \"v1\"\r\nContent-Range: bytes 4-8/9\r\nTransfer-Encoding: chunked\r\n\r\n"
-        "9\r\nfar-too-l\r\n0\r\n\r\n");
-  });
+  const std::string part =
+      "HTTP/1.1 206 Partial\r\nETag: \"v1\"\r\nContent-Range: bytes 4-8/9\r\nTransfer-Encoding: chunked\r\n\r\n";
+  HttpScript& more = serve_text(part + "9\r\nfar-too-l\r\n0\r\n\r\n");
   leave_part(more.url(), "part", "\"v1\"");
   EXPECT_EQ(outcome(more.url()), make_error_code(HttpTrouble::kBadPart).message());
   EXPECT_EQ(test::read_file(path_ + ".part"), "part") << "nothing of it is kept";
-  HttpScript& less = serve([&](Connection& connection, const Request&) {
-    connection.send(
-        "HTTP/1.1 206 Partial\r\nETag: \"v1\"\r\nContent-Range: bytes 4-8/9\r\nTransfer-Encoding: chunked\r\n\r\n"
-        "2\r\nsh\r\n0\r\n\r\n");
-  });
+  HttpScript& less = serve_text(part + "2\r\nsh\r\n0\r\n\r\n");
   leave_part(less.url(), "part", "\"v1\"");
   EXPECT_EQ(outcome(less.url()), make_error_code(HttpTrouble::kBadPart).message());
   HttpScript& unasked =
@@ -243,25 +234,20 @@ TEST_P(HttpDownloadTest, redirects_are_followed_and_codings_kept_as_they_come) {
 }
 
 TEST_P(HttpDownloadTest, a_limit_is_held_before_and_while_it_comes) {
-  HttpDownloadOptions options;
-  options.limit_bytes = 8;
+  const auto outcome_within = [this](uint64_t limit_bytes, const HttpScript& server) {
+    HttpDownloadOptions options;
+    options.limit_bytes = limit_bytes;
+    return outcome(server.url(), std::move(options));
+  };
   const std::string too_large = make_error_code(HttpTrouble::kAnswerTooLarge).message();
-  EXPECT_EQ(outcome(serve_text(http_ok("nine byte")).url(), std::move(options)), too_large);
+  EXPECT_EQ(outcome_within(8, serve_text(http_ok("nine byte"))), too_large);
   EXPECT_EQ(test::read_file(path_ + ".part"), "");
-  options = {};
-  options.limit_bytes = 8;
-  EXPECT_EQ(
-      outcome(serve_text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfour\r\n5\r\nfiver\r\n").url(),
-              std::move(options)),
-      too_large);
-  options = {};
-  options.limit_bytes = 8;
+  HttpScript& chunked = serve_text("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nfour\r\n5\r\nfiver\r\n");
+  EXPECT_EQ(outcome_within(8, chunked), too_large);
   HttpScript& server = serve_file("nine byte", "\"v1\"");
   leave_part(server.url(), "nine", "\"v1\"");
-  EXPECT_EQ(outcome(server.url(), std::move(options)), too_large);
-  options = {};
-  options.limit_bytes = 9;
-  EXPECT_EQ(outcome(server.url(), std::move(options)), "9 (4)");
+  EXPECT_EQ(outcome_within(8, server), too_large);
+  EXPECT_EQ(outcome_within(9, server), "9 (4)");
 }
 
 TEST_P(HttpDownloadTest, progress_is_told_at_a_bounded_rate) {

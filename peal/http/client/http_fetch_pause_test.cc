@@ -31,10 +31,8 @@ class HttpFetchPauseTest : public test::HttpClientTest {
   }
   // Answers 101 with `bytes` behind it, and its FIN with them.
   HttpScript& serve_brief_tunnel(const std::string& bytes) {
-    return serve([bytes](Connection& connection, const HttpScript::Request&) {
-      connection.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: shout\r\nConnection: upgrade\r\n\r\n" + bytes);
-      connection.close();
-    });
+    return serve_text_and_close("HTTP/1.1 101 Switching Protocols\r\nUpgrade: shout\r\nConnection: upgrade\r\n\r\n" +
+                                bytes);
   }
 
   int status = 0;
@@ -66,7 +64,7 @@ TEST_P(HttpFetchPauseTest, paused_before_its_head_came) {
 }
 
 TEST_P(HttpFetchPauseTest, paused_while_it_is_redirected) {
-  HttpScript& server = serve([](Connection& connection, const HttpScript::Request& request) {
+  HttpScript& server = serve([](Connection& connection, const Request& request) {
     if (request.what() == "GET /y") return void(connection.send(http_ok("there")));
     connection.send("HTTP/1.1 302 Found\r\nLocation: /y\r\nContent-Length: 20000\r\n\r\n" + std::string(20000, 'x'));
   });
@@ -123,9 +121,7 @@ TEST_P(HttpFetchPauseTest, what_a_tunnel_brought_waits_for_who_pauses) {
 }
 
 TEST_P(HttpFetchPauseTest, a_tunnel_that_was_paused_before_it_was_one_goes_on) {
-  HttpScript& server = serve([](Connection& connection, const HttpScript::Request&) {
-    connection.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: shout\r\nConnection: upgrade\r\n\r\n");
-  });
+  HttpScript& server = serve_text("HTTP/1.1 101 Switching Protocols\r\nUpgrade: shout\r\nConnection: upgrade\r\n\r\n");
   HttpFetch& fetch = begin(upgrading(server.url()));
   fetch.pause();
   ASSERT_TRUE(run_until([&] { return status == 101; }));

@@ -298,8 +298,7 @@ TEST_P(HttpFetchTest, another_protocol_takes_over) {
 
 TEST_P(HttpFetchTest, a_tunnel_is_ended_from_here) {
   std::string heard;
-  HttpScript& server =
-      serve([](Connection& connection, const Request&) { connection.send("HTTP/1.1 200 Connected\r\n\r\n"); });
+  HttpScript& server = serve_text("HTTP/1.1 200 Connected\r\n\r\n");
   HttpClientRequest request("CONNECT", server.url());
   request.target = "example.org:443";
   request.may_upgrade = true;

@@ -94,8 +94,7 @@ TEST_P(HttpRedirectTest, credentials_stay_with_their_origin) {
 
 TEST_P(HttpRedirectTest, a_way_of_its_own_to_connect_is_for_one_origin_only) {
   HttpScript& there = serve_text(http_ok("there"));
-  HttpScript& here =
-      serve([&](Connection& connection, const Request&) { connection.send(redirect_to(302, there.url("/y"))); });
+  HttpScript& here = serve_text(redirect_to(302, there.url("/y")));
   HttpClientRequest request("http://no.such.host/x");
   request.connect_to = here.address().to_string();
   ASSERT_TRUE(fetch(request));
