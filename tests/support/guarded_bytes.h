@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string_view>
+#include <vector>
 
 #include <peal/base/assert.h>
 
@@ -42,5 +43,12 @@ class GuardedBytes {
   std::size_t room_bytes_;
   std::size_t mapped_bytes_;
 };
+
+// Where bytes are cut that come one by one: a new piece begins at each.
+inline std::vector<std::size_t> every_byte(std::string_view input) {
+  std::vector<std::size_t> cuts;
+  for (std::size_t at = 1; at < input.size(); ++at) cuts.push_back(at);
+  return cuts;
+}
 
 }  // namespace peal::test

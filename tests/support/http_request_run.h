@@ -94,11 +94,4 @@ inline std::string read_requests(std::string_view input, const std::vector<std::
   return read_requests(parser, head, input, cuts);
 }
 
-// A new piece at every byte.
-inline std::vector<std::size_t> every_byte(std::string_view input) {
-  std::vector<std::size_t> cuts;
-  for (std::size_t at = 1; at < input.size(); ++at) cuts.push_back(at);
-  return cuts;
-}
-
 }  // namespace peal::test

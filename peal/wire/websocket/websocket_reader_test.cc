@@ -45,9 +45,7 @@ TEST(WebSocketReader, wherever_the_bytes_are_cut) {
   for (size_t cut = 0; cut <= bytes.size(); ++cut) {
     ASSERT_EQ(read_websocket(kServer, bytes, {.cuts = {cut}}), whole) << cut;
   }
-  std::vector<size_t> everywhere;
-  for (size_t cut = 1; cut < bytes.size(); ++cut) everywhere.push_back(cut);
-  EXPECT_EQ(read_websocket(kServer, bytes, {.cuts = everywhere}), whole);
+  EXPECT_EQ(read_websocket(kServer, bytes, {.cuts = test::every_byte(bytes)}), whole);
 }
 
 TEST(WebSocketReader, a_server_s_frame_is_shown_where_it_lies) {
