@@ -25,12 +25,17 @@
 
 namespace peal::test {
 
-// A client that sends the bytes it is told to, and notes what comes.
+// A client that sends the bytes it is told to, `first` when it is connected, and notes what comes.
 class BytePeer {
  public:
-  BytePeer(Loop& loop, const SocketAddress& address, const ConnectionOptions& options = {})
+  BytePeer(Loop& loop, const SocketAddress& address, const ConnectionOptions& options = {},
+           const std::string& first = {})
       : client_(loop,
-                {.on_open = [this](Connection& connection) { handle_ = connection.handle(); },
+                {.on_open =
+                     [this, first](Connection& connection) {
+                       handle_ = connection.handle();
+                       if (!first.empty()) connection.send(first);
+                     },
                  .on_message = hearing(received),
                  .on_close =
                      [this](Connection&, CloseReason reason) {

@@ -8,6 +8,7 @@
 
 #include <peal/http/server/http_server.h>
 #include <peal/loop/loop_group.h>
+#include <tests/support/http_rig.h>
 #include <tests/support/sim_rig.h>
 
 namespace peal {
@@ -129,15 +130,10 @@ TEST_F(RateLimitSimTest, is_429_with_the_time_to_wait_by_address_or_by_key) {
     EXPECT_TRUE(client.connect(pair.listen(server)));
     ASSERT_TRUE(pair.run_until([&] { return got.ends_with("keyed") && got.find("free") != std::string::npos; }));
     pair.world.run_for(seconds(1));
-    const auto count = [&](std::string_view what) {
-      size_t times = 0;
-      for (size_t at = got.find(what); at != std::string::npos; at = got.find(what, at + 1)) ++times;
-      return times;
-    };
-    EXPECT_EQ(count("\r\n\r\nlimited"), 2U);
-    EXPECT_EQ(count("\r\n\r\nkeyed"), 4U);
-    EXPECT_EQ(count("HTTP/1.1 429 "), 2U);
-    EXPECT_EQ(count("Retry-After: 5\r\n"), 2U);
+    EXPECT_EQ(test::count_of(got, "\r\n\r\nlimited"), 2U);
+    EXPECT_EQ(test::count_of(got, "\r\n\r\nkeyed"), 4U);
+    EXPECT_EQ(test::count_of(got, "HTTP/1.1 429 "), 2U);
+    EXPECT_EQ(test::count_of(got, "Retry-After: 5\r\n"), 2U);
   });
 }
 

@@ -7,40 +7,16 @@
 #include <peal/http/server/http_server.h>
 #include <tests/support/http_rig.h>
 #include <tests/support/sim_rig.h>
+#include <tests/support/websocket_rig.h>
 
 namespace peal {
 namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+using test::BytePeer;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-// A client that says what it is told to and notes what it hears.
-struct SimClient {
-  SimClient(Loop& loop, const SocketAddress& target, std::string first = {})
-      : client(loop, {.on_open =
-                          [this, first](Connection& connection) {
-                            handle = connection.handle();
-                            if (!first.empty()) connection.send(first);
-                          },
-                      .on_message = test::hearing(heard),
-                      .on_close = [this](Connection&, CloseReason) { closed = true; }}) {
-    EXPECT_TRUE(client.connect(target));
-  }
-  // One byte of `text` each `period`, until it is closed.
-  void drip(Loop& loop, std::string text, Duration period) {
-    loop.every(period, [this, text = std::move(text), at = size_t{0}]() mutable {
-      if (closed || !handle) return;
-      handle.send(text.substr(at++ % text.size(), 1));
-    });
-  }
-
-  std::string heard;
-  ConnectionHandle handle;
-  bool closed = false;
-  Client client;
-};
 
 class HttpDeadlinesTest : public test::SimTest {
  protected:
@@ -53,10 +29,17 @@ class HttpDeadlinesTest : public test::SimTest {
     });
     return router;
   }
+  // The client sends one byte of `text` each `period`, until it is closed.
+  static void drip(test::SimPair& pair, BytePeer& client, std::string text, Duration period) {
+    pair.there->every(period, [&client, text = std::move(text), at = size_t{0}]() mutable {
+      if (client.ended || !client.connected()) return;
+      client.send(text.substr(at++ % text.size(), 1));
+    });
+  }
   // How long the server stands a client that behaves as `play` has it.
-  Duration stands(test::SimPair& pair, SimClient& client) {
+  Duration stands(test::SimPair& pair, BytePeer& client) {
     const TimePoint begin = pair.world.now();
-    EXPECT_TRUE(pair.run_until([&] { return client.closed; }));
+    EXPECT_TRUE(pair.run_until([&] { return client.ended; }));
     return pair.world.now() - begin;
   }
 };
@@ -64,12 +47,12 @@ class HttpDeadlinesTest : public test::SimTest {
 TEST_F(HttpDeadlinesTest, head_that_drips_is_cut_off_however_long_it_goes_on_dripping) {
   on_seeds(20, rough(), [&](test::SimPair& pair) {
     HttpServer server(*pair.here, routes(), {.head_timeout = seconds(15)});
-    SimClient client(*pair.there, pair.listen(server));
-    client.drip(*pair.there, "GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(1000, 'x'), milliseconds(500));
+    BytePeer client(*pair.there, pair.listen(server));
+    drip(pair, client, "GET / HTTP/1.1\r\nHost: a\r\nX: " + std::string(1000, 'x'), milliseconds(500));
     const Duration stood = stands(pair, client);
     EXPECT_GE(stood, seconds(15));
     EXPECT_LT(stood, seconds(17));
-    EXPECT_THAT(client.heard, StartsWith("HTTP/1.1 408 Request Timeout\r\n"));
+    EXPECT_THAT(client.received, StartsWith("HTTP/1.1 408 Request Timeout\r\n"));
     EXPECT_EQ(server.stats().head_timeouts, 1u);
   });
 }
@@ -77,9 +60,9 @@ TEST_F(HttpDeadlinesTest, head_that_drips_is_cut_off_however_long_it_goes_on_dri
 TEST_F(HttpDeadlinesTest, client_that_says_nothing_at_all_is_closed_without_a_word) {
   on_seeds(5, rough(), [&](test::SimPair& pair) {
     HttpServer server(*pair.here, routes());
-    SimClient client(*pair.there, pair.listen(server));
+    BytePeer client(*pair.there, pair.listen(server));
     EXPECT_LT(stands(pair, client), seconds(17));
-    EXPECT_EQ(client.heard, "");
+    EXPECT_EQ(client.received, "");
   });
 }
 
@@ -87,12 +70,12 @@ TEST_F(HttpDeadlinesTest, connection_between_requests_is_closed_after_the_idle_t
   on_seeds(5, rough(), [&](test::SimPair& pair) {
     HttpServer server(*pair.here, routes(), {.idle_timeout = seconds(60)});
     const std::string request = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    SimClient client(*pair.there, pair.listen(server), request);
+    BytePeer client(*pair.there, pair.listen(server), {}, request);
     pair.run_for(seconds(50));
-    client.handle.send(request);
+    client.send(request);
     pair.run_for(seconds(55));
-    EXPECT_FALSE(client.closed);
-    EXPECT_EQ(test::count_of(client.heard, "hello"), 2u);
+    EXPECT_FALSE(client.ended);
+    EXPECT_EQ(test::count_of(client.received, "hello"), 2u);
     EXPECT_LT(stands(pair, client), seconds(7));
     EXPECT_EQ(server.stats().idle_timeouts, 1u);
     EXPECT_EQ(server.stats().head_timeouts, 0u);
@@ -102,10 +85,10 @@ TEST_F(HttpDeadlinesTest, connection_between_requests_is_closed_after_the_idle_t
 TEST_F(HttpDeadlinesTest, second_request_that_drips_has_the_time_of_a_head_and_no_more) {
   on_seeds(5, rough(), [&](test::SimPair& pair) {
     HttpServer server(*pair.here, routes());
-    SimClient client(*pair.there, pair.listen(server), "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET");
+    BytePeer client(*pair.there, pair.listen(server), {}, "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET");
     EXPECT_LT(stands(pair, client), seconds(17));
-    EXPECT_THAT(client.heard, HasSubstr("hello"));
-    EXPECT_THAT(client.heard, HasSubstr("HTTP/1.1 408 "));
+    EXPECT_THAT(client.received, HasSubstr("hello"));
+    EXPECT_THAT(client.received, HasSubstr("HTTP/1.1 408 "));
   });
 }
 
@@ -114,13 +97,13 @@ TEST_F(HttpDeadlinesTest, body_that_comes_too_slowly_is_cut_off_and_one_that_is_
     HttpServer server(*pair.here, routes(), {.body_window = seconds(10), .min_body_bytes = 4});
     const SocketAddress address = pair.listen(server);
     const std::string head = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n";
-    SimClient slow(*pair.there, address, head);
-    slow.drip(*pair.there, "x", seconds(4));
-    SimClient steady(*pair.there, address, head);
-    steady.drip(*pair.there, "y", seconds(1));
+    BytePeer slow(*pair.there, address, {}, head);
+    drip(pair, slow, "x", seconds(4));
+    BytePeer steady(*pair.there, address, {}, head);
+    drip(pair, steady, "y", seconds(1));
     EXPECT_LT(stands(pair, slow), seconds(23));
-    EXPECT_THAT(slow.heard, StartsWith("HTTP/1.1 408 "));
-    ASSERT_TRUE(pair.run_until([&] { return steady.heard.ends_with("\r\n\r\n100"); })) << steady.heard;
+    EXPECT_THAT(slow.received, StartsWith("HTTP/1.1 408 "));
+    ASSERT_TRUE(pair.run_until([&] { return steady.received.ends_with("\r\n\r\n100"); })) << steady.received;
     EXPECT_EQ(server.stats().body_timeouts, 1u);
   });
 }
@@ -129,8 +112,8 @@ TEST_F(HttpDeadlinesTest, body_has_an_end_of_its_own_where_that_is_asked_for) {
   on_seeds(5, rough(), [&](test::SimPair& pair) {
     HttpServer server(*pair.here, routes(),
                       {.body_window = seconds(5), .min_body_bytes = 1, .body_timeout = seconds(30)});
-    SimClient client(*pair.there, pair.listen(server), "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n");
-    client.drip(*pair.there, "x", seconds(1));
+    BytePeer client(*pair.there, pair.listen(server), {}, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n");
+    drip(pair, client, "x", seconds(1));
     const Duration stood = stands(pair, client);
     EXPECT_GE(stood, seconds(30));
     EXPECT_LT(stood, seconds(37));
@@ -143,12 +126,13 @@ TEST_F(HttpDeadlinesTest, handler_that_takes_its_time_and_a_body_it_does_not_wan
     Router router;
     router.post("/", [&](HttpExchange& exchange) { waiting = exchange.handle(); });
     HttpServer server(*pair.here, std::move(router), {.answer_timeout = {}});
-    SimClient client(*pair.there, pair.listen(server), "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nab");
+    BytePeer client(*pair.there, pair.listen(server), {},
+                    "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nab");
     pair.run_for(std::chrono::minutes(10));
-    EXPECT_FALSE(client.closed);
+    EXPECT_FALSE(client.ended);
     ASSERT_TRUE(waiting);
     waiting->respond(200, "", "done");
-    ASSERT_TRUE(pair.run_until([&] { return client.heard.ends_with("done"); })) << client.heard;
+    ASSERT_TRUE(pair.run_until([&] { return client.received.ends_with("done"); })) << client.received;
     waiting.reset();
   });
 }
@@ -159,9 +143,9 @@ TEST_F(HttpDeadlinesTest, client_that_reads_nothing_of_its_answers_is_cut_off) {
     const std::string large(1'000'000, 'l');
     router.get("/", [&](HttpExchange& exchange) { exchange.respond(200, "", large); });
     HttpServer server(*pair.here, std::move(router), {.send_window = seconds(20)});
-    SimClient client(*pair.there, pair.listen(server), "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
-    ASSERT_TRUE(pair.run_until([&] { return static_cast<bool>(client.handle); }));
-    client.handle.run([](Connection& connection) { connection.pause(); });
+    BytePeer client(*pair.there, pair.listen(server), {}, "GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+    ASSERT_TRUE(pair.run_until([&] { return client.connected(); }));
+    client.connection().run([](Connection& connection) { connection.pause(); });
     ASSERT_TRUE(pair.run_until([&] { return server.connections() == 0; }));
     EXPECT_EQ(server.stats().send_timeouts, 1u);
   });
@@ -170,12 +154,12 @@ TEST_F(HttpDeadlinesTest, client_that_reads_nothing_of_its_answers_is_cut_off) {
 TEST_F(HttpDeadlinesTest, headers_without_end_are_refused_and_hold_no_more_than_a_head) {
   on_seeds(5, rough(), [&](test::SimPair& pair) {
     HttpServer server(*pair.here, routes());
-    SimClient client(*pair.there, pair.listen(server), "GET / HTTP/1.1\r\nHost: a\r\n");
+    BytePeer client(*pair.there, pair.listen(server), {}, "GET / HTTP/1.1\r\nHost: a\r\n");
     pair.there->every(milliseconds(1), [&] {
-      if (!client.closed) client.handle.send("X-More: " + std::string(500, 'm') + "\r\n");
+      if (!client.ended) client.send("X-More: " + std::string(500, 'm') + "\r\n");
     });
-    ASSERT_TRUE(pair.run_until([&] { return client.closed; }));
-    EXPECT_THAT(client.heard, StartsWith("HTTP/1.1 431 "));
+    ASSERT_TRUE(pair.run_until([&] { return client.ended; }));
+    EXPECT_THAT(client.received, StartsWith("HTTP/1.1 431 "));
     EXPECT_LE(BlockPool::here().stats().bytes_in_use, 1'000'000u);
     EXPECT_EQ(server.stats().too_large, 1u);
   });
